@@ -1,0 +1,123 @@
+//! The end of a pool, and waiting for its workers.
+//!
+//! Open, then closed, then terminated. `close` refuses work from outside; the workers go on as always.
+//! Whoever sees that all are parked and nothing is queued, after it was closed, terminates: the last
+//! worker to park, or the closer if they were parked already. Nothing can be accepted from then on, as
+//! only running workers still could, and there is none.
+
+use std::panic::{self, AssertUnwindSafe};
+use std::time::{Duration, Instant};
+
+use brigade_task::{Job, Ran};
+
+use super::Core;
+use super::worker::drop_payload;
+use crate::config::Shutdown;
+
+impl Core {
+    /// Accepts nothing from outside from now on; `Discard` accepts nothing at all and drops what is queued.
+    pub(crate) fn close(&self, how: Shutdown) {
+        self.injector.close();
+        self.idle.close(how == Shutdown::Discard);
+        if how == Shutdown::Discard {
+            self.drop_queued();
+        }
+        self.settle();
+    }
+
+    /// Whether nothing is accepted from outside any more.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.injector.is_closed()
+    }
+
+    /// Drops all jobs that are queued. Workers drop what they come upon meanwhile.
+    fn drop_queued(&self) {
+        while let Some(job) = self.injector.pop() {
+            self.drop_job(job);
+        }
+        for peer in &self.peers {
+            loop {
+                match peer.remote.steal() {
+                    Ok(job) => self.drop_job(job),
+                    Err(brigade_queue::StealError::Empty) => break,
+                    Err(brigade_queue::StealError::Busy) => brigade_sync::hint::spin_loop(),
+                }
+            }
+        }
+    }
+
+    fn drop_job(&self, job: Job) {
+        let ran = panic::catch_unwind(AssertUnwindSafe(|| job.cancel()));
+        let ran = ran.unwrap_or_else(|payload| {
+            drop_payload(payload);
+            Ran::Cancelled
+        });
+        if ran == Ran::Cancelled {
+            *self.cancelled.lock() += 1;
+        }
+    }
+
+    /// If all workers are parked and nothing is queued: ends the pool if it is closed, tells those who wait.
+    ///
+    /// Called after each change that may have made that true: the last worker's announcement, the closing.
+    pub(super) fn settle(&self) {
+        let word = self.idle.snapshot();
+        if !self.idle.all_parked(word) || self.has_work() {
+            // Somebody runs, or a submitter is about to wake somebody: whoever parks last comes here.
+            return;
+        }
+        if self.idle.terminate() {
+            for peer in &self.peers {
+                peer.parker.unpark();
+            }
+        }
+        if word.quiet_wanted() {
+            drop(self.waits.lock());
+            self.changed.notify_all();
+        }
+    }
+
+    /// Ends a pool of which only the first `started` threads could be started.
+    pub(crate) fn abandon(&self, started: usize) {
+        self.injector.close();
+        self.idle.abandon(self.config.threads - started);
+        self.settle();
+    }
+
+    /// Waits until all workers are parked and nothing is queued.
+    pub(crate) fn wait_idle(&self) {
+        let mut waits = self.waits.lock();
+        waits.for_quiet += 1;
+        loop {
+            let word = self.idle.want_quiet(true);
+            if word.terminated() || (self.idle.all_parked(word) && !self.has_work()) {
+                break;
+            }
+            waits = self.changed.wait(waits, None);
+        }
+        waits.for_quiet -= 1;
+        if waits.for_quiet == 0 {
+            self.idle.want_quiet(false);
+        }
+    }
+
+    /// A worker has left for good.
+    pub(super) fn left(&self) {
+        self.waits.lock().left += 1;
+        self.changed.notify_all();
+    }
+
+    /// Waits until all workers have left, for `timeout` at most; `false` if it is over.
+    pub(crate) fn wait_left(&self, timeout: Duration) -> bool {
+        let deadline = Instant::now().checked_add(timeout);
+        let mut waits = self.waits.lock();
+        while waits.left < self.config.threads {
+            let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
+            if left == Some(Duration::ZERO) {
+                return false;
+            }
+            waits = self.changed.wait(waits, left);
+        }
+        true
+    }
+}

@@ -1,0 +1,110 @@
+//! A worker's own queue, in the order that the pool's configuration names.
+
+use brigade_queue::{Injector, Limit, StealError, fifo, lifo};
+use brigade_task::Job;
+
+use crate::config::{Config, Order, Queueing};
+
+/// Slots of a worker's queue. At 32 bytes each it fills a quarter of a first-level cache; a queue that
+/// overflows more often than that has work for everybody anyway. Go and tokio chose the same.
+const CAPACITY: usize = 256;
+
+/// The owner's end.
+pub(crate) enum Local {
+    Lifo(lifo::Worker<Job>),
+    Fifo(fifo::Worker<Job>),
+    /// Everything waits on the pool's queue.
+    Shared,
+}
+
+/// The end of everybody else.
+pub(crate) enum Remote {
+    Lifo(lifo::Stealer<Job>),
+    Fifo(fifo::Stealer<Job>),
+    Shared,
+}
+
+/// Does the same with the ring of either order.
+macro_rules! with_ring {
+    ($queue:expr, $ring:ident => $call:expr, else $shared:expr) => {
+        match $queue {
+            Self::Lifo($ring) => $call,
+            Self::Fifo($ring) => $call,
+            Self::Shared => $shared,
+        }
+    };
+}
+
+impl Local {
+    pub(crate) fn new(config: &Config) -> Self {
+        match (config.queueing, config.order) {
+            (Queueing::Shared, _) => Self::Shared,
+            (Queueing::Stealing, Order::Lifo) => Self::Lifo(lifo::Worker::new(CAPACITY)),
+            (Queueing::Stealing, Order::Fifo) => Self::Fifo(fifo::Worker::new(CAPACITY)),
+        }
+    }
+
+    pub(crate) fn remote(&self) -> Remote {
+        match self {
+            Self::Lifo(ring) => Remote::Lifo(ring.stealer()),
+            Self::Fifo(ring) => Remote::Fifo(ring.stealer()),
+            Self::Shared => Remote::Shared,
+        }
+    }
+
+    /// Queues a job, or gives it back if there is no room.
+    #[inline]
+    pub(crate) fn push(&self, job: Job) -> Result<(), Job> {
+        with_ring!(self, ring => ring.push(job), else Err(job))
+    }
+
+    #[inline]
+    pub(crate) fn pop(&self) -> Option<Job> {
+        with_ring!(self, ring => ring.pop(), else None)
+    }
+
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        with_ring!(self, ring => ring.len(), else 0)
+    }
+
+    /// Whether there is a ring at all.
+    pub(crate) fn is_shared(&self) -> bool {
+        matches!(self, Self::Shared)
+    }
+
+    /// Moves the older half to the injector; returns how many jobs.
+    pub(crate) fn overflow_to(&self, injector: &Injector<Job>) -> usize {
+        with_ring!(self, ring => injector.take_overflow(ring), else 0)
+    }
+
+    /// Takes up to `most` jobs from the injector: returns the first and queues the others.
+    pub(crate) fn refill(&self, injector: &Injector<Job>, most: usize) -> Option<Job> {
+        with_ring!(self, ring => injector.pop_batch_into(ring, most), else injector.pop())
+    }
+
+    /// Steals half of another worker's jobs: returns the oldest and queues the others.
+    pub(crate) fn steal_from(&self, victim: &Remote) -> Result<Job, StealError> {
+        match (self, victim) {
+            (Self::Lifo(ring), Remote::Lifo(victim)) => victim.steal_into(ring, Limit::Half),
+            (Self::Fifo(ring), Remote::Fifo(victim)) => victim.steal_into(ring, Limit::Half),
+            _ => Err(StealError::Empty),
+        }
+    }
+}
+
+impl Remote {
+    pub(crate) fn len(&self) -> usize {
+        with_ring!(self, ring => ring.len(), else 0)
+    }
+
+    /// A number that changes when anything on the queue moves.
+    pub(crate) fn mark(&self) -> u64 {
+        with_ring!(self, ring => ring.mark(), else 0)
+    }
+
+    /// Takes the oldest job.
+    pub(crate) fn steal(&self) -> Result<Job, StealError> {
+        with_ring!(self, ring => ring.steal(), else Err(StealError::Empty))
+    }
+}

@@ -1,0 +1,358 @@
+//! A worker: a thread and its own queue. Its turn, and how it finds the next job.
+
+use core::any::Any;
+use core::cell::{Cell, RefCell};
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
+
+use brigade_sync::affinity::ThreadRef;
+use brigade_task::{Job, Ran};
+
+use super::local::Local;
+use super::{CURRENT, Core, Peer};
+use crate::config::{Hook, OnPanic};
+
+/// The most jobs taken from the injector at once: enough that its two contended writes do not show,
+/// few enough that half a queue is left for what they spawn.
+const BATCH: usize = 64;
+
+/// A thread of a pool, as the thread sees it.
+pub(crate) struct Worker {
+    pub(super) core: Arc<Core>,
+    pub(super) index: usize,
+    local: Local,
+    /// Turns until the next look at the injector.
+    turns: Cell<u32>,
+    /// What the queues of the others looked like at the last look, while this one watches.
+    pub(super) marks: RefCell<Vec<u64>>,
+    /// State of the generator that says where a search starts (xorshift, Marsaglia 2003).
+    random: Cell<u32>,
+}
+
+/// Where the search for the next job has led.
+enum Next {
+    Job(Job),
+    Terminated,
+}
+
+impl Worker {
+    /// The life of a worker's thread.
+    pub(crate) fn live(core: Arc<Core>, index: usize, local: Local) {
+        let seed = u32::try_from(index).unwrap_or(0).wrapping_mul(0x9e37_79b9) | 1;
+        let worker = Self {
+            turns: Cell::new(core.config.injector_interval),
+            marks: RefCell::new(vec![0; core.config.threads]),
+            random: Cell::new(seed),
+            core,
+            index,
+            local,
+        };
+        worker.me().placed.lock().thread = Some(ThreadRef::current());
+        CURRENT.set(&worker, || {
+            worker.call_hook(worker.core.config.on_start.as_ref());
+            // A panic ends a call of `turns`, never the thread.
+            while let Err(payload) = panic::catch_unwind(AssertUnwindSafe(|| worker.turns())) {
+                worker.panicked(payload);
+            }
+        });
+        // The thread's name in the kernel may soon be another thread's.
+        worker.me().placed.lock().thread = None;
+        worker.call_hook(worker.core.config.on_stop.as_ref());
+        worker.core.left();
+    }
+
+    pub(super) fn me(&self) -> &Peer {
+        &self.core.peers[self.index]
+    }
+
+    /// Whether this is a worker of that pool.
+    #[inline]
+    pub(crate) fn is_of(&self, key: u64) -> bool {
+        self.core.key == key
+    }
+
+    /// Names the pool.
+    pub(crate) fn key(&self) -> u64 {
+        self.core.key
+    }
+
+    /// Runs one job after another until the pool has terminated, or one panics.
+    fn turns(&self) {
+        while let Next::Job(job) = self.next() {
+            let ran = if self.core.idle.snapshot().discards() { self.discard(job) } else { job.run() };
+            self.count(ran);
+        }
+    }
+
+    /// Counts a job that ended on this worker.
+    #[inline]
+    pub(crate) fn count(&self, ran: Ran) {
+        let counters = &self.me().counters;
+        match ran {
+            Ran::Returned => counters.run.add(1),
+            Ran::Panicked => {
+                counters.panicked.add(1);
+                counters.panics.add(1);
+                counters.run.add(1);
+            }
+            Ran::Cancelled => counters.cancelled.add(1),
+            Ran::Elsewhere => {}
+        }
+    }
+
+    /// Drops a job; a panic of its captures is contained here.
+    #[cold]
+    fn discard(&self, job: Job) -> Ran {
+        let cancelled = panic::catch_unwind(AssertUnwindSafe(|| job.cancel()));
+        cancelled.unwrap_or_else(|payload| {
+            self.me().counters.panics.add(1);
+            drop_payload(payload);
+            Ran::Cancelled
+        })
+    }
+
+    /// Finish what we have before taking on more: ours, then everyone's, then another's. Every now and
+    /// then the other way round, so that neither the injector nor our oldest job waits for ever.
+    #[inline]
+    fn next(&self) -> Next {
+        let turns = self.turns.get() - 1;
+        if turns == 0 {
+            self.turns.set(self.core.config.injector_interval);
+            if let Some(job) = self.waiting_longest() {
+                return Next::Job(job);
+            }
+        } else {
+            self.turns.set(turns);
+        }
+        match self.local.pop() {
+            Some(job) => Next::Job(job),
+            None => self.find(),
+        }
+    }
+
+    /// The oldest job of the injector, else of our own queue.
+    #[cold]
+    fn waiting_longest(&self) -> Option<Job> {
+        self.core.injector.pop().or_else(|| self.me().remote.steal().ok())
+    }
+
+    /// Looks everywhere, and sleeps while there is nothing.
+    #[cold]
+    fn find(&self) -> Next {
+        if let Some(job) = self.refill() {
+            return Next::Job(job);
+        }
+        self.core.idle.start_search();
+        loop {
+            if let Some(job) = self.search() {
+                if self.core.idle.stop_search() && self.core.has_work() {
+                    self.core.wake_one();
+                }
+                return Next::Job(job);
+            }
+            if self.park() {
+                return Next::Terminated;
+            }
+        }
+    }
+
+    /// Takes our share of the injector.
+    fn refill(&self) -> Option<Job> {
+        let job = self.refill_quietly()?;
+        // What came with it was out of sight for a moment: somebody may have gone to sleep over it.
+        if self.local.len() > 0 {
+            self.announce(self.local.len());
+        }
+        Some(job)
+    }
+
+    fn refill_quietly(&self) -> Option<Job> {
+        let waiting = self.core.injector.len();
+        if waiting == 0 {
+            return None;
+        }
+        let share = waiting / self.core.config.threads + 1;
+        self.local.refill(&self.core.injector, share.min(BATCH))
+    }
+
+    /// As a searcher: looks at the injector and at every other worker once, and again if one was busy.
+    fn search(&self) -> Option<Job> {
+        loop {
+            if let Some(job) = self.refill_quietly() {
+                return Some(job);
+            }
+            match self.steal() {
+                Ok(job) => {
+                    self.me().counters.stolen.add(1);
+                    return Some(job);
+                }
+                Err(brigade_queue::StealError::Empty) => return None,
+                Err(brigade_queue::StealError::Busy) => brigade_sync::hint::spin_loop(),
+            }
+        }
+    }
+
+    /// Tries every other worker once, from a random one on.
+    fn steal(&self) -> Result<Job, brigade_queue::StealError> {
+        let peers = &self.core.peers;
+        let start = self.random() as usize % peers.len();
+        let mut error = brigade_queue::StealError::Empty;
+        for offset in 0..peers.len() {
+            let victim = (start + offset) % peers.len();
+            if victim == self.index {
+                continue;
+            }
+            match self.local.steal_from(&peers[victim].remote) {
+                Ok(job) => return Ok(job),
+                Err(brigade_queue::StealError::Busy) => error = brigade_queue::StealError::Busy,
+                Err(brigade_queue::StealError::Empty) => {}
+            }
+        }
+        Err(error)
+    }
+
+    fn random(&self) -> u32 {
+        let mut x = self.random.get();
+        x ^= x << 13;
+        x ^= x >> 17;
+        x ^= x << 5;
+        self.random.set(x);
+        x
+    }
+
+    /// Accepts a job from a job that runs here, or gives it back if the pool is being discarded.
+    #[inline]
+    pub(crate) fn submit(&self, job: Job) -> Result<(), Job> {
+        if self.core.idle.snapshot().discards() {
+            return Err(job);
+        }
+        match self.local.push(job) {
+            Ok(()) => {
+                self.me().counters.accepted.add(1);
+                let seen = self.core.idle.after_publishing();
+                if seen.wants_wake() {
+                    self.wake_for(seen, self.local.len());
+                }
+            }
+            Err(job) => self.submit_elsewhere(job),
+        }
+        Ok(())
+    }
+
+    /// Accepts a job for which our own queue has no room.
+    #[cold]
+    fn submit_elsewhere(&self, job: Job) {
+        let core = &*self.core;
+        let job = if self.make_room() {
+            match self.local.push(job) {
+                Ok(()) => {
+                    self.me().counters.accepted.add(1);
+                    None
+                }
+                Err(job) => Some(job),
+            }
+        } else {
+            Some(job)
+        };
+        if let Some(job) = job {
+            core.injector.push_accepted(job);
+        }
+        if core.idle.after_publishing().wants_wake() {
+            core.wake_one();
+        }
+    }
+
+    /// Moves the older half of our queue to the injector; `false` if a thief is at it, or there is no queue.
+    fn make_room(&self) -> bool {
+        if self.local.is_shared() {
+            return false;
+        }
+        let moved = &self.me().counters.moved;
+        // Counted before it is done, so that no reader sees a job twice; then what thieves took is put back.
+        let most = self.local.len().div_ceil(2);
+        moved.add(most as u64);
+        let done = self.local.overflow_to(&self.core.injector);
+        moved.take_back((most - done) as u64);
+        done > 0
+    }
+
+    /// Accepts several jobs at once, or gives them back if the pool is being discarded.
+    pub(crate) fn submit_batch(&self, jobs: Vec<Job>) -> Result<(), Vec<Job>> {
+        if self.core.idle.snapshot().discards() {
+            return Err(jobs);
+        }
+        let count = jobs.len();
+        let mut rest = jobs.into_iter();
+        let mut kept = 0;
+        while let Some(job) = rest.next() {
+            if let Err(job) = self.local.push(job) {
+                let rest = core::iter::once(job).chain(rest).collect();
+                self.core.injector.push_batch_accepted(rest);
+                break;
+            }
+            kept += 1;
+        }
+        self.me().counters.accepted.add(kept);
+        self.core.wake_many(count, self.core.idle.after_publishing());
+        Ok(())
+    }
+
+    /// Tells a sleeping peer of jobs on our queue, by the rule of `idle/README.md`.
+    fn announce(&self, queued: usize) {
+        let seen = self.core.idle.after_publishing();
+        if seen.wants_wake() {
+            self.wake_for(seen, queued);
+        }
+    }
+
+    /// Wakes a peer at once, unless the one job queued here is being watched.
+    #[cold]
+    fn wake_for(&self, seen: crate::idle::Snapshot, queued: usize) {
+        if queued > 1 || !seen.watched() {
+            self.core.wake_one();
+        }
+    }
+
+    /// Tells a sleeping peer of anything on our queue, before this thread blocks.
+    #[cold]
+    pub(crate) fn before_blocking(&self) {
+        if self.local.len() > 0 && self.core.idle.after_publishing().wants_wake() {
+            self.core.wake_one();
+        }
+    }
+
+    fn call_hook(&self, hook: Option<&Hook>) {
+        let Some(hook) = hook else { return };
+        if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(|| hook(self.index))) {
+            self.me().counters.panics.add(1);
+            drop_payload(payload);
+        }
+    }
+
+    /// Does what the pool's policy says with a panic that no handle takes.
+    #[cold]
+    fn panicked(&self, payload: Box<dyn Any + Send>) {
+        self.count(Ran::Panicked);
+        match &self.core.config.on_panic {
+            OnPanic::Report => drop_payload(payload),
+            OnPanic::Abort => {
+                eprintln!("brigade: a job panicked, and the pool's policy is to abort");
+                std::process::abort();
+            }
+            OnPanic::Call(callback) => {
+                let called = panic::catch_unwind(AssertUnwindSafe(|| callback(payload)));
+                if let Err(payload) = called {
+                    self.me().counters.panics.add(1);
+                    drop_payload(payload);
+                }
+            }
+        }
+    }
+}
+
+/// Drops what a panic carried; if that panics too, what *it* carries is leaked (rust-lang/rust#86027).
+pub(crate) fn drop_payload(payload: Box<dyn Any + Send>) {
+    if let Err(second) = panic::catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        core::mem::forget(second);
+    }
+}

@@ -1,0 +1,133 @@
+//! Submitting to a pool from anywhere.
+
+use brigade_task::Job;
+
+use crate::engine::{CURRENT, Worker};
+use crate::join::JoinHandle;
+use crate::registry;
+use crate::rejected::{Reason, Rejected};
+
+/// Names a pool, to submit to it from anywhere.
+///
+/// One word, `Copy`. It does not keep the pool alive: once the pool has been shut down or dropped, every
+/// submission comes back as [`Rejected`], and it never reaches another pool.
+///
+/// From a job of the same pool a submission goes to the worker's own queue; from anywhere else, a job of
+/// another pool included, to the queue of the pool it names.
+///
+/// ```
+/// let pool = brigade::Pool::new(2);
+/// let handle = pool.handle();
+/// let sum = pool.submit(move || {
+///     let child = handle.submit(|| 20).expect("the pool runs this, so it is there");
+///     child.join().unwrap() + 22
+/// });
+/// assert_eq!(sum.join()?, 42);
+/// pool.shutdown(brigade::Shutdown::Drain);
+/// assert!(handle.execute(|| unreachable!()).is_err());
+/// # Ok::<(), brigade::JoinError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Handle {
+    key: u64,
+}
+
+impl Handle {
+    pub(crate) fn new(key: u64) -> Self {
+        Self { key }
+    }
+
+    /// The pool of the worker that this is called on; `None` on any other thread.
+    pub fn current() -> Option<Self> {
+        CURRENT.with(|worker| worker.map(|worker| Self::new(worker.key())))
+    }
+
+    /// Accepts a closure, to be run once.
+    ///
+    /// Never blocks. Does not allocate if the captures have at most 24 bytes and the alignment of a word.
+    ///
+    /// # Errors
+    /// Gives the closure back if the pool has been shut down or dropped. A job of a pool that is
+    /// [draining](crate::Shutdown::Drain) may still submit to it.
+    #[inline]
+    pub fn execute<F: FnOnce() + Send + 'static>(&self, job: F) -> Result<(), Rejected<F>> {
+        self.accept(Job::new(job)).map_err(rejected)
+    }
+
+    /// Accepts a closure, to be run once, and gives a handle for its outcome. One allocation; never blocks.
+    ///
+    /// # Errors
+    /// As for [`execute`](Self::execute).
+    pub fn submit<F, T>(&self, job: F) -> Result<JoinHandle<T>, Rejected<F>>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        let (job, handle) = Job::with_handle(job);
+        self.accept(job).map_err(rejected)?;
+        Ok(JoinHandle::new(handle, self.key))
+    }
+
+    /// Accepts several closures with one publication, and wakes as many sleeping workers as there are jobs.
+    ///
+    /// The iterator runs to its end before anything is accepted.
+    ///
+    /// # Errors
+    /// Gives back the closures that were not accepted, in order, if the pool has been shut down or dropped;
+    /// those before them, if any, were accepted and will run.
+    pub fn execute_batch<I>(&self, jobs: I) -> Result<(), Rejected<Vec<I::Item>>>
+    where
+        I: IntoIterator,
+        I::Item: FnOnce() + Send + 'static,
+    {
+        let jobs = jobs.into_iter().map(Job::new).collect();
+        self.accept_batch(jobs).map_err(|jobs| {
+            let jobs = jobs.into_iter().map(closure_of).collect();
+            Rejected::new(jobs, Reason::Closed)
+        })
+    }
+
+    /// Whether the pool has been shut down or dropped, or is being so.
+    pub fn is_closed(&self) -> bool {
+        registry::with(self.key, (), |core, ()| core.is_closed()).unwrap_or(true)
+    }
+
+    #[inline]
+    fn accept(self, job: Job) -> Result<(), Job> {
+        self.route(job, Worker::submit, |core, job| core.inject(job))
+    }
+
+    fn accept_batch(self, jobs: Vec<Job>) -> Result<(), Vec<Job>> {
+        self.route(jobs, Worker::submit_batch, |core, jobs| core.inject_batch(jobs))
+    }
+
+    /// Takes work to the worker we are on, if it is one of the pool's, else to the pool, if it is there.
+    #[inline]
+    fn route<W>(
+        self,
+        work: W,
+        inside: impl FnOnce(&Worker, W) -> Result<(), W>,
+        outside: impl FnOnce(&crate::engine::Core, W) -> Result<(), W>,
+    ) -> Result<(), W> {
+        CURRENT.with(|worker| match worker {
+            Some(worker) if worker.is_of(self.key) => inside(worker, work),
+            _ => match registry::with(self.key, work, outside) {
+                Ok(result) => result,
+                Err(work) => Err(work),
+            },
+        })
+    }
+}
+
+/// The closure that a job was made of.
+fn closure_of<F: 'static>(job: Job) -> F {
+    match job.into_closure() {
+        Ok(closure) => closure,
+        Err(_) => unreachable!("a rejected job is what it was made of, and nobody has run it"),
+    }
+}
+
+#[cold]
+fn rejected<F: 'static>(job: Job) -> Rejected<F> {
+    Rejected::new(closure_of(job), Reason::Closed)
+}

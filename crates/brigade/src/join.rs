@@ -1,0 +1,112 @@
+//! The handle for a job's outcome, on the threads of a pool.
+
+use core::fmt;
+use core::future::Future;
+use core::pin::Pin;
+use core::task::{Context, Poll};
+use core::time::Duration;
+
+use brigade_task::JoinError;
+
+use crate::engine::{CURRENT, Worker};
+
+/// A handle for the outcome of one job.
+///
+/// [`join`](Self::join) blocks; `.await` does not. Dropping the handle detaches: the job runs all the same.
+/// Before the outcome is there the job's captures have been dropped, and all that the job did happens
+/// before any of these returns it.
+///
+/// ```
+/// use std::time::Duration;
+/// let pool = brigade::Pool::new(2);
+/// let mut slow = pool.submit(|| {
+///     std::thread::sleep(Duration::from_millis(50));
+///     "slow"
+/// });
+/// assert!(slow.try_join().is_none(), "not yet");
+/// assert!(slow.join_timeout(Duration::from_millis(1)).is_none(), "still not");
+/// assert_eq!(slow.join()?, "slow");
+/// # Ok::<(), brigade::JoinError>(())
+/// ```
+pub struct JoinHandle<T> {
+    inner: brigade_task::JoinHandle<T>,
+    /// The pool that runs it.
+    key: u64,
+}
+
+impl<T> JoinHandle<T> {
+    pub(crate) fn new(inner: brigade_task::JoinHandle<T>, key: u64) -> Self {
+        Self { inner, key }
+    }
+
+    /// Waits until the job has ended and takes its outcome.
+    ///
+    /// On a worker of the same pool, a job that nobody has started yet is run right here, on the stack of
+    /// the waiting job: jobs that wait for each other's results cannot use up the workers. A lock that is held
+    /// across the wait must not be one that the awaited job takes.
+    ///
+    /// # Errors
+    /// [`JoinError::Panicked`] with what the job panicked with; [`JoinError::Cancelled`] if it was dropped
+    /// before it started.
+    ///
+    /// # Panics
+    /// If the outcome was taken before.
+    pub fn join(mut self) -> Result<T, JoinError> {
+        self.prepare();
+        self.inner.join()
+    }
+
+    /// Takes the outcome if the job has ended; never blocks. `None` too once it has been taken.
+    ///
+    /// # Errors
+    /// The outer `Option` is `Some`, and the inner result as in [`join`](Self::join).
+    pub fn try_join(&mut self) -> Option<Result<T, JoinError>> {
+        self.inner.try_join()
+    }
+
+    /// Waits for `timeout` at most until the job has ended, and takes its outcome.
+    ///
+    /// `None` if it has not ended by then, no earlier than asked, or the outcome has been taken before. Runs
+    /// nothing here, since that could take longer.
+    ///
+    /// # Errors
+    /// The inner result is as in [`join`](Self::join).
+    pub fn join_timeout(&mut self, timeout: Duration) -> Option<Result<T, JoinError>> {
+        CURRENT.with(|worker| worker.map(Worker::before_blocking));
+        self.inner.join_timeout(timeout)
+    }
+
+    /// Whether the job has ended.
+    pub fn is_finished(&self) -> bool {
+        self.inner.is_finished()
+    }
+
+    /// On a worker: runs the job here if we may, else sees to it that somebody takes what waits behind us.
+    fn prepare(&mut self) {
+        CURRENT.with(|worker| {
+            let Some(worker) = worker else { return };
+            let ran = if worker.is_of(self.key) { self.inner.run_if_unclaimed() } else { None };
+            match ran {
+                Some(ran) => worker.count(ran),
+                None if self.inner.is_finished() => {}
+                None => worker.before_blocking(),
+            }
+        });
+    }
+}
+
+impl<T> Future for JoinHandle<T> {
+    type Output = Result<T, JoinError>;
+
+    /// # Panics
+    /// If the outcome was taken before.
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        Pin::new(&mut self.inner).poll(context)
+    }
+}
+
+impl<T> fmt::Debug for JoinHandle<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JoinHandle").field("is_finished", &self.is_finished()).finish()
+    }
+}

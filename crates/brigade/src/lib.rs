@@ -1,0 +1,42 @@
+//! Work that has to run on threads.
+//!
+//! A [`Pool`] runs closures on a fixed number of threads. Its behaviour is a configuration, see [`Builder`]:
+//! queues that steal or one that is shared, last-in-first-out or first-in-first-out, threads that sleep or
+//! spin. What holds for each of them:
+//!
+//! - Every accepted job has exactly one outcome: it returns, panics, or is cancelled; its closure is dropped
+//!   once. What is not accepted comes back to the caller ([`Rejected`]).
+//! - While a job waits and a worker sleeps, one is woken.
+//! - A panic ends the job, never the worker's thread; the payload goes to the job's [`JoinHandle`], or to the
+//!   pool's [`OnPanic`] policy.
+//! - A pool that is dropped runs what it accepted, then joins its threads.
+//!
+//! ```
+//! let pool = brigade::Pool::new(4);
+//! let answer = pool.submit(|| 6 * 7);
+//! assert_eq!(answer.join()?, 42);
+//! # Ok::<(), brigade::JoinError>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod builder;
+mod config;
+mod default_pool;
+mod engine;
+mod handle;
+mod idle;
+mod join;
+mod metrics;
+mod pool;
+mod registry;
+mod rejected;
+
+pub use brigade_task::JoinError;
+pub use builder::Builder;
+pub use config::{Idle, OnPanic, Order, PanicCallback, Placement, Queueing, Report, Shutdown};
+pub use default_pool::{default_pool, execute, set_default_pool, submit};
+pub use handle::Handle;
+pub use join::JoinHandle;
+pub use metrics::{Metrics, WorkerMetrics};
+pub use pool::Pool;
+pub use rejected::{Reason, Rejected};

@@ -1,0 +1,92 @@
+//! Counters, always on, each written by one thread.
+
+use brigade_sync::atomic::{AtomicU64, Ordering};
+
+/// The counters of one worker. Only the worker writes them.
+#[derive(Default)]
+pub(crate) struct Counters {
+    /// Jobs run here, those that panicked included.
+    pub(crate) run: Counter,
+    /// Of those, the ones that panicked, and hooks and callbacks that did.
+    pub(crate) panics: Counter,
+    /// Of `run`, the jobs that panicked.
+    pub(crate) panicked: Counter,
+    /// Jobs dropped here because the pool was being discarded.
+    pub(crate) cancelled: Counter,
+    /// Successful steals, each of one job or several.
+    pub(crate) stolen: Counter,
+    /// How often it announced that it parks.
+    pub(crate) parks: Counter,
+    /// How often it was woken by somebody.
+    pub(crate) wakes: Counter,
+    /// Jobs accepted on its own queue.
+    pub(crate) accepted: Counter,
+    /// Jobs moved from its own queue to the injector, counted before they are moved.
+    pub(crate) moved: Counter,
+}
+
+/// A number that one thread writes and any thread reads.
+#[derive(Default)]
+pub(crate) struct Counter(AtomicU64);
+
+impl Counter {
+    /// Adds; by the owner only, so no read-modify-write.
+    #[inline]
+    pub(crate) fn add(&self, more: u64) {
+        // Ordering: Release pairs with the Acquire in `get`: a reader who sees an outcome counted sees
+        // its job accepted.
+        self.0.store(self.0.load(Ordering::Relaxed) + more, Ordering::Release);
+    }
+
+    /// Takes back what was added too much; by the owner only.
+    pub(crate) fn take_back(&self, less: u64) {
+        // Ordering: as in `add`.
+        self.0.store(self.0.load(Ordering::Relaxed) - less, Ordering::Release);
+    }
+
+    /// Reads.
+    pub(crate) fn get(&self) -> u64 {
+        self.0.load(Ordering::Acquire)
+    }
+}
+
+/// What a pool has done so far, see [`Pool::metrics`](crate::Pool::metrics).
+///
+/// `accepted = returned + panicked + cancelled + queued + running`, always; each number is exact when
+/// nothing runs, and a moment old otherwise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Metrics {
+    /// Jobs accepted.
+    pub accepted: u64,
+    /// Jobs that returned.
+    pub returned: u64,
+    /// Jobs that panicked.
+    pub panicked: u64,
+    /// Jobs dropped before they started.
+    pub cancelled: u64,
+    /// Jobs that wait.
+    pub queued: u64,
+    /// Jobs that have started and not ended.
+    pub running: u64,
+    /// One entry for each worker, by its index.
+    pub workers: Vec<WorkerMetrics>,
+}
+
+/// What one worker has done so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WorkerMetrics {
+    /// Jobs run.
+    pub run: u64,
+    /// Successful steals from other workers, each of one job or several.
+    pub stolen: u64,
+    /// How often it went to sleep.
+    pub parks: u64,
+    /// How often it was woken.
+    pub wakes: u64,
+    /// Panics caught on it: jobs, hooks and panic callbacks.
+    pub panics: u64,
+    /// Jobs on its own queue now.
+    pub queued: u64,
+}

@@ -1,0 +1,219 @@
+//! The owner of a pool.
+
+use core::fmt;
+use core::time::Duration;
+use std::sync::Arc;
+
+use brigade_sync::thread;
+use brigade_task::Job;
+
+use crate::builder::Builder;
+use crate::config::{Report, Shutdown};
+use crate::engine::{CURRENT, Core};
+use crate::handle::Handle;
+use crate::join::JoinHandle;
+use crate::metrics::Metrics;
+use crate::registry;
+
+/// A pool of threads that runs jobs; this is its one owner.
+///
+/// Not `Clone`: as long as it is there the pool accepts work, so [`execute`](Self::execute) and
+/// [`submit`](Self::submit) can't fail, and where it is dropped the pool ends: it refuses new work from
+/// outside, runs everything that it accepted, and joins its threads. [`handle`](Self::handle) gives what may be
+/// copied about.
+///
+/// Dropped on one of its own workers, it is closed and its threads see to the rest by themselves.
+///
+/// ```
+/// use std::sync::atomic::{AtomicU32, Ordering};
+/// static RAN: AtomicU32 = AtomicU32::new(0);
+/// let pool = brigade::Pool::new(4);
+/// for _ in 0..1000 {
+///     pool.execute(|| _ = RAN.fetch_add(1, Ordering::Relaxed));
+/// }
+/// drop(pool);
+/// assert_eq!(RAN.load(Ordering::Relaxed), 1000);
+/// ```
+pub struct Pool {
+    core: Arc<Core>,
+    threads: Vec<thread::JoinHandle<()>>,
+}
+
+impl Pool {
+    /// Starts a pool of `threads` threads with the default configuration.
+    ///
+    /// # Panics
+    /// If `threads` is not 1 to 4096 or a thread can't be started; [`builder`](Self::builder) returns an error
+    /// instead.
+    pub fn new(threads: usize) -> Self {
+        match Self::builder().threads(threads).build() {
+            Ok(pool) => pool,
+            Err(error) => panic!("cannot start a pool: {error}"),
+        }
+    }
+
+    /// Begins a pool of another configuration.
+    pub fn builder() -> Builder {
+        Builder::new()
+    }
+
+    pub(crate) fn from_parts(core: Arc<Core>, threads: Vec<thread::JoinHandle<()>>) -> Self {
+        Self { core, threads }
+    }
+
+    /// Names the pool, to submit from anywhere.
+    pub fn handle(&self) -> Handle {
+        Handle::new(self.core.key)
+    }
+
+    /// How many threads the pool has.
+    pub fn threads(&self) -> usize {
+        self.core.config.threads
+    }
+
+    /// Accepts a closure, to be run once.
+    ///
+    /// Never blocks. Does not allocate if the captures have at most 24 bytes and the alignment of a word.
+    #[inline]
+    pub fn execute<F: FnOnce() + Send + 'static>(&self, job: F) {
+        self.accept(Job::new(job));
+    }
+
+    /// Accepts a closure, to be run once, and gives a handle for its outcome. One allocation; never blocks.
+    pub fn submit<F, T>(&self, job: F) -> JoinHandle<T>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        let (job, handle) = Job::with_handle(job);
+        self.accept(job);
+        JoinHandle::new(handle, self.core.key)
+    }
+
+    /// Accepts several closures with one publication, and wakes as many sleeping workers as there are jobs.
+    ///
+    /// The iterator runs to its end before anything is accepted.
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    /// let (sender, receiver) = mpsc::channel();
+    /// let pool = brigade::Pool::new(2);
+    /// pool.execute_batch((0..10).map(|number| {
+    ///     let sender = sender.clone();
+    ///     move || sender.send(number).unwrap()
+    /// }));
+    /// assert_eq!(receiver.iter().take(10).sum::<i32>(), 45);
+    /// ```
+    pub fn execute_batch<I>(&self, jobs: I)
+    where
+        I: IntoIterator,
+        I::Item: FnOnce() + Send + 'static,
+    {
+        let jobs = jobs.into_iter().map(Job::new).collect();
+        let accepted = CURRENT.with(|worker| match worker {
+            Some(worker) if worker.is_of(self.core.key) => worker.submit_batch(jobs),
+            _ => self.core.inject_batch(jobs),
+        });
+        assert!(accepted.is_ok(), "a pool that is owned is open");
+    }
+
+    #[inline]
+    fn accept(&self, job: Job) {
+        let accepted = CURRENT.with(|worker| match worker {
+            Some(worker) if worker.is_of(self.core.key) => worker.submit(job),
+            _ => self.core.inject(job),
+        });
+        assert!(accepted.is_ok(), "a pool that is owned is open");
+    }
+
+    /// Waits until nothing that was accepted is unfinished, and returns `true`.
+    ///
+    /// Jobs that others submit meanwhile are waited for too. On a worker of this pool, which can't wait for
+    /// itself, it returns `false` at once.
+    pub fn wait_idle(&self) -> bool {
+        if self.is_on_worker() {
+            return false;
+        }
+        self.core.wait_idle();
+        true
+    }
+
+    /// Reads the counters.
+    ///
+    /// ```
+    /// let pool = brigade::Pool::new(2);
+    /// for _ in 0..5 {
+    ///     pool.execute(|| ());
+    /// }
+    /// pool.wait_idle();
+    /// let metrics = pool.metrics();
+    /// assert_eq!((metrics.accepted, metrics.returned, metrics.queued), (5, 5, 0));
+    /// ```
+    pub fn metrics(&self) -> Metrics {
+        self.core.metrics()
+    }
+
+    /// Ends the pool and says what became of its jobs.
+    ///
+    /// From now on nothing is accepted from outside. [`Shutdown::Drain`] runs everything accepted, and what
+    /// those jobs submit in turn; [`Shutdown::Discard`] accepts nothing any more and drops what has not
+    /// started, while jobs that run finish. Returns when the threads have ended, thread-local destructors
+    /// included; on a worker of this pool it does not wait, and the report says what still runs.
+    ///
+    /// ```
+    /// use brigade::{Pool, Report, Shutdown};
+    /// let pool = Pool::new(1);
+    /// for _ in 0..100 {
+    ///     pool.execute(|| ());
+    /// }
+    /// assert_eq!(pool.shutdown(Shutdown::Drain), Report { ran: 100, discarded: 0, still_running: 0 });
+    /// ```
+    pub fn shutdown(mut self, how: Shutdown) -> Report {
+        self.end(how, None)
+    }
+
+    /// Like [`shutdown`](Self::shutdown), but waits for `timeout` at most.
+    ///
+    /// If it is over, the threads go on by themselves and end when they are done; the report counts the jobs
+    /// that have no outcome yet as still running. A timeout of 0 does not wait.
+    pub fn shutdown_timeout(mut self, how: Shutdown, timeout: Duration) -> Report {
+        self.end(how, Some(timeout))
+    }
+
+    fn is_on_worker(&self) -> bool {
+        CURRENT.with(|worker| worker.is_some_and(|worker| worker.is_of(self.core.key)))
+    }
+
+    fn end(&mut self, how: Shutdown, timeout: Option<Duration>) -> Report {
+        let threads = core::mem::take(&mut self.threads);
+        if !threads.is_empty() {
+            registry::leave(&self.core);
+            self.core.close(how);
+            // A worker, or the destructor of a thread-local on one, can't wait for its own end.
+            let me = thread::current().id();
+            let on_own_thread = threads.iter().any(|thread| thread.thread().id() == me);
+            if !on_own_thread && timeout.is_none_or(|timeout| self.core.wait_left(timeout)) {
+                // A worker's thread cannot panic; if its thread-locals do, the process has aborted.
+                threads.into_iter().for_each(|thread| drop(thread.join()));
+            }
+        }
+        let metrics = self.core.metrics();
+        Report {
+            ran: metrics.returned + metrics.panicked,
+            discarded: metrics.cancelled,
+            still_running: metrics.queued + metrics.running,
+        }
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.end(Shutdown::Drain, None);
+    }
+}
+
+impl fmt::Debug for Pool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pool").field("threads", &self.threads()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,80 @@
+//! Which pool a handle's key names.
+//!
+//! A key is given out once, so a handle can't come to name another pool, and closing is checked in the same
+//! step as the push because it is that pool's own queue that is pushed to. Each thread remembers the pool
+//! that it submitted to last: then a submission touches no shared count and no lock. What it remembers
+//! keeps that pool's memory, not its threads, until the thread submits elsewhere or ends.
+
+use core::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Weak};
+
+use brigade_sync::Mutex;
+use brigade_sync::atomic::{AtomicU64, Ordering};
+
+use crate::engine::Core;
+
+/// The pools that have not been dropped, by key.
+static POOLS: std::sync::LazyLock<Mutex<BTreeMap<u64, Weak<Core>>>> =
+    std::sync::LazyLock::new(Mutex::default);
+
+thread_local! {
+    /// The pool that this thread submitted to last.
+    static LAST: RefCell<Option<Arc<Core>>> = const { RefCell::new(None) };
+}
+
+/// A key that no pool has had before.
+pub(crate) fn new_key() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+/// Lets handles find a pool.
+pub(crate) fn enter(core: &Arc<Core>) {
+    POOLS.lock().insert(core.key, Arc::downgrade(core));
+}
+
+/// Lets handles find it no longer.
+pub(crate) fn leave(core: &Core) {
+    let former = POOLS.lock().remove(&core.key);
+    drop(former);
+    forget(core.key);
+}
+
+/// Makes this thread forget a pool.
+pub(crate) fn forget(key: u64) {
+    let _ = LAST.try_with(|last| {
+        let found = last.borrow().as_ref().is_some_and(|core| core.key == key);
+        // Dropped after the borrow ends: it may hold the last reference to user code.
+        let former = if found { last.take() } else { None };
+        drop(former);
+    });
+}
+
+/// Calls with the pool that the key names; gives `input` back if it is gone.
+#[inline]
+pub(crate) fn with<I, R>(key: u64, input: I, call: impl FnOnce(&Core, I) -> R) -> Result<R, I> {
+    let mut input = Some(input);
+    let mut call = Some(call);
+    let hit = LAST.try_with(|last| {
+        let last = last.borrow();
+        let core = last.as_ref().filter(|core| core.key == key)?;
+        Some(call.take()?(core, input.take()?))
+    });
+    if let Ok(Some(result)) = hit {
+        return Ok(result);
+    }
+    let Some(input) = input else { unreachable!("it is taken for a call only") };
+    let Some(call) = call else { unreachable!("it is taken with its input") };
+    let Some(core) = find(key) else { return Err(input) };
+    let result = call(&core, input);
+    // A thread whose thread-locals are gone already looks each time.
+    let former = LAST.try_with(|last| last.replace(Some(core)));
+    drop(former);
+    Ok(result)
+}
+
+#[cold]
+fn find(key: u64) -> Option<Arc<Core>> {
+    POOLS.lock().get(&key).and_then(Weak::upgrade)
+}

@@ -1,0 +1,228 @@
+//! How often the pool allocates: never per `execute` up to 24 bytes of captures, once otherwise.
+
+#![allow(clippy::disallowed_types, reason = "the tests stand outside every loom model")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use brigade::{Handle, Pool, Queueing};
+
+#[allow(dead_code, reason = "no test here judges time")]
+#[path = "it/watchdog.rs"]
+mod watchdog;
+
+use watchdog::Watchdog;
+
+/// Counts the allocations of the threads that belong to a test.
+struct Counting;
+
+/// One count per test, so that tests beside each other do not mix.
+static COUNTS: [AtomicUsize; 16] = [const { AtomicUsize::new(0) }; 16];
+
+thread_local! {
+    /// Which count the thread's allocations go to.
+    static METER: Cell<Option<usize>> = const { Cell::new(None) };
+}
+
+fn count() {
+    if let Ok(Some(meter)) = METER.try_with(Cell::get) {
+        COUNTS[meter].fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+// SAFETY: every call goes to the system's allocator with the arguments it came with.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: the caller keeps the rules of `alloc`, which are the same there.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: the caller keeps the rules of `dealloc`; `alloc` above used the same allocator.
+        unsafe { System.dealloc(memory, layout) }
+    }
+
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count();
+        // SAFETY: the caller keeps the rules of `realloc`; `alloc` above used the same allocator.
+        unsafe { System.realloc(memory, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// A pool whose workers, and the calling thread, are counted together.
+struct Metered {
+    pool: Pool,
+    meter: usize,
+}
+
+impl Metered {
+    fn new(queueing: Queueing) -> Self {
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        let meter = NEXT.fetch_add(1, Ordering::Relaxed);
+        let builder = Pool::builder().threads(2).queueing(queueing);
+        let pool = builder.on_start(move |_| METER.set(Some(meter))).build().unwrap();
+        METER.set(Some(meter));
+        Self { pool, meter }
+    }
+
+    /// Allocations of `rounds` rounds, each left to finish, after as many for warming up.
+    fn steady(&self, rounds: usize, round: impl Fn(&Pool)) -> usize {
+        let count = || COUNTS[self.meter].load(Ordering::Relaxed);
+        let mut before = 0;
+        for _ in 0..2 {
+            before = count();
+            for _ in 0..rounds {
+                round(&self.pool);
+                self.pool.wait_idle();
+            }
+        }
+        count() - before
+    }
+}
+
+/// What the jobs of these tests do, through a static: a counter costs no capture.
+static RAN: AtomicUsize = AtomicUsize::new(0);
+
+fn job<const WORDS: usize>() -> impl FnOnce() + Send + 'static {
+    let captured = [1_usize; WORDS];
+    let job = move || _ = RAN.fetch_add(captured.iter().sum(), Ordering::Relaxed);
+    assert_eq!(size_of_val(&job), WORDS * size_of::<usize>());
+    job
+}
+
+const ROUNDS: usize = 50;
+const JOBS: usize = 100;
+
+fn from_outside<const WORDS: usize>(metered: &Metered) -> usize {
+    let through_the_owner = metered.steady(ROUNDS, |pool| {
+        (0..JOBS).for_each(|_| pool.execute(job::<WORDS>()));
+    });
+    let handle = metered.pool.handle();
+    let through_the_handle = metered.steady(ROUNDS, |_| {
+        (0..JOBS).for_each(|_| assert!(handle.execute(job::<WORDS>()).is_ok()));
+    });
+    through_the_owner.max(through_the_handle)
+}
+
+fn from_a_worker<const WORDS: usize>(metered: &Metered) -> usize {
+    metered.steady(ROUNDS, |pool| {
+        pool.execute(|| {
+            let here = Handle::current().unwrap();
+            (0..JOBS).for_each(|_| assert!(here.execute(job::<WORDS>()).is_ok()));
+        });
+    })
+}
+
+#[test]
+fn execute_from_outside_allocates_nothing_for_up_to_24_bytes() {
+    let _dog = Watchdog::start(30);
+    for queueing in [Queueing::Stealing, Queueing::Shared] {
+        let metered = Metered::new(queueing);
+        assert_eq!(from_outside::<0>(&metered), 0, "0 bytes");
+        assert_eq!(from_outside::<1>(&metered), 0, "8 bytes");
+        assert_eq!(from_outside::<3>(&metered), 0, "24 bytes");
+    }
+}
+
+#[test]
+fn execute_from_a_worker_allocates_nothing_for_up_to_24_bytes() {
+    let _dog = Watchdog::start(30);
+    for queueing in [Queueing::Stealing, Queueing::Shared] {
+        let metered = Metered::new(queueing);
+        assert_eq!(from_a_worker::<0>(&metered), 0, "0 bytes");
+        assert_eq!(from_a_worker::<1>(&metered), 0, "8 bytes");
+        assert_eq!(from_a_worker::<3>(&metered), 0, "24 bytes");
+    }
+}
+
+#[test]
+fn a_chain_of_jobs_with_24_bytes_allocates_nothing() {
+    fn step(pool: Handle, left: usize, counter: &'static AtomicUsize) {
+        counter.fetch_add(1, Ordering::Relaxed);
+        if left > 0 {
+            let next = move || step(pool, left - 1, counter);
+            assert_eq!(size_of_val(&next), 24);
+            assert!(pool.execute(next).is_ok());
+        }
+    }
+    let _dog = Watchdog::start(30);
+    for queueing in [Queueing::Stealing, Queueing::Shared] {
+        let chain = |pool: &Pool| {
+            let handle = pool.handle();
+            pool.execute(move || step(handle, 1000, &RAN));
+        };
+        assert_eq!(Metered::new(queueing).steady(10, chain), 0);
+    }
+}
+
+#[test]
+fn a_batch_allocates_nothing_per_job() {
+    let _dog = Watchdog::start(30);
+    for queueing in [Queueing::Stealing, Queueing::Shared] {
+        let batch = |pool: &Pool| pool.execute_batch((0..JOBS).map(|_| job::<3>()));
+        let allocations = Metered::new(queueing).steady(ROUNDS, batch);
+        // A buffer to collect the iterator in is the batch's, not the jobs'.
+        assert!(allocations <= ROUNDS * 8, "{allocations} for {ROUNDS} batches");
+    }
+}
+
+#[test]
+fn larger_captures_cost_one_allocation_each() {
+    let _dog = Watchdog::start(30);
+    for queueing in [Queueing::Stealing, Queueing::Shared] {
+        let metered = Metered::new(queueing);
+        let outside = from_outside::<4>(&metered);
+        let inside = from_a_worker::<4>(&metered);
+        let huge = from_a_worker::<64>(&metered);
+        for (what, allocations) in [("out", outside), ("in", inside), ("512 bytes", huge)] {
+            assert!(allocations <= ROUNDS * JOBS, "{what}: {allocations}");
+        }
+    }
+}
+
+#[test]
+fn submit_and_join_cost_one_allocation() {
+    let _dog = Watchdog::start(30);
+    for queueing in [Queueing::Stealing, Queueing::Shared] {
+        let metered = Metered::new(queueing);
+        let outside = metered.steady(ROUNDS, |pool| {
+            (0..10).for_each(|n| assert_eq!(pool.submit(move || n).join().unwrap(), n));
+        });
+        let large = metered.steady(ROUNDS, |pool| {
+            let captured = [1_usize; 32];
+            (0..10).for_each(|_| assert_eq!(pool.submit(move || captured[7]).join().unwrap(), 1));
+        });
+        let inside = metered.steady(ROUNDS, |pool| {
+            pool.execute(|| {
+                (0..10).for_each(|n| {
+                    assert_eq!(brigade::submit(move || n).unwrap().join().unwrap(), n);
+                });
+            });
+        });
+        for (what, allocations) in [("outside", outside), ("large", large), ("inside", inside)] {
+            assert!(allocations <= ROUNDS * 10, "{what}: {allocations}");
+        }
+    }
+}
+
+/// Jobs that pile up need room, but a block of many at a time.
+#[test]
+fn a_backlog_is_kept_in_blocks() {
+    let _dog = Watchdog::start(30);
+    for queueing in [Queueing::Stealing, Queueing::Shared] {
+        let metered = Metered::new(queueing);
+        let before = COUNTS[metered.meter].load(Ordering::Relaxed);
+        for _ in 0..2 {
+            metered.pool.execute(|| std::thread::sleep(std::time::Duration::from_millis(20)));
+        }
+        (0..10_000).for_each(|_| metered.pool.execute(job::<3>()));
+        metered.pool.wait_idle();
+        let allocations = COUNTS[metered.meter].load(Ordering::Relaxed) - before;
+        assert!(allocations <= 10_000 / 8, "{allocations} for 10,000 jobs");
+    }
+}

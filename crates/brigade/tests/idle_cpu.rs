@@ -1,0 +1,74 @@
+//! An idle pool uses no CPU: under 0.1 % of a core over five seconds.
+
+#![cfg(target_os = "linux")]
+#![forbid(unsafe_code)]
+
+use std::fs;
+use std::thread;
+use std::time::Duration;
+
+use brigade::{Builder, Idle, Pool, Queueing};
+
+/// Nanoseconds of CPU that the threads with this prefix of a name have used; all if it is empty.
+fn cpu_time(prefix: &str) -> u64 {
+    let tasks = fs::read_dir("/proc/self/task").unwrap().map(|task| task.unwrap().path());
+    let ours =
+        tasks.filter(|task| fs::read_to_string(task.join("comm")).unwrap().starts_with(prefix));
+    let used = ours.map(|task| {
+        let statistics = fs::read_to_string(task.join("schedstat")).unwrap();
+        statistics.split(' ').next().unwrap().parse::<u64>().unwrap()
+    });
+    used.sum()
+}
+
+/// Work of every kind that leaves traces: bursts, chains, sleepers, stray park tokens.
+fn use_for_a_while(pool: &Pool) {
+    for round in 0..200 {
+        pool.execute_batch((0..20).map(|n| {
+            move || {
+                assert!(brigade::execute(|| thread::current().unpark()).is_ok());
+                if (n + round) % 50 == 0 {
+                    thread::sleep(Duration::from_micros(200));
+                }
+            }
+        }));
+        pool.submit(|| ()).join().unwrap();
+    }
+    pool.wait_idle();
+}
+
+fn pools() -> Vec<(&'static str, Pool)> {
+    let of = |name: &'static str, set: fn(Builder) -> Builder| {
+        let builder = Pool::builder().threads(4).name(move |index| format!("{name}-{index}"));
+        (name, set(builder).build().unwrap())
+    };
+    vec![
+        of("default", |builder| builder),
+        of("shared", |builder| builder.queueing(Queueing::Shared)),
+        of("park", |builder| builder.idle(Idle::Park)),
+        of("spin", |builder| builder.idle(Idle::SpinThenPark(Duration::from_millis(1)))),
+        of("never-used", |builder| builder),
+    ]
+}
+
+#[test]
+fn pools_of_four_that_are_left_alone_use_less_than_a_thousandth_of_a_core() {
+    let pools = pools();
+    for (name, pool) in &pools {
+        if *name != "never-used" {
+            use_for_a_while(pool);
+        }
+    }
+    // Whoever still searches or spins a little may finish that first.
+    thread::sleep(Duration::from_millis(100));
+    let measure = || pools.iter().map(|(name, _)| cpu_time(name)).collect::<Vec<_>>();
+    let (before, whole_before) = (measure(), cpu_time(""));
+    thread::sleep(Duration::from_secs(5));
+    let (after, whole_after) = (measure(), cpu_time(""));
+    for (((name, _), before), after) in pools.iter().zip(before).zip(after) {
+        let used = Duration::from_nanos(after - before);
+        assert!(used < Duration::from_millis(5), "{name}: {used:?} in 5 s");
+    }
+    let whole = Duration::from_nanos(whole_after - whole_before);
+    assert!(whole < Duration::from_millis(5 * 5), "the process with five pools: {whole:?} in 5 s");
+}

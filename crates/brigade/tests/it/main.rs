@@ -1,0 +1,39 @@
+//! Behaviour of the pool: one file per group of claims, and a test's name is its claim.
+//!
+//! Not here: what needs the whole process for itself (allocations, idle CPU, the default pool,
+//! thread and file counts). Those are test binaries of their own beside this folder.
+
+#![allow(clippy::disallowed_types, reason = "the tests stand outside every loom model")]
+#![forbid(unsafe_code)]
+
+mod gate;
+mod policy;
+mod quiet;
+mod roll_call;
+mod seed;
+mod watchdog;
+
+mod aborting;
+mod auto_traits;
+mod building;
+mod conformance;
+mod counters;
+mod dropping;
+mod fairness;
+mod futures;
+mod handles;
+mod hooks;
+mod isolation;
+mod joining;
+mod memory;
+mod on_panic;
+mod panics;
+mod park_tokens;
+mod placement;
+mod racing_close;
+mod replaced_crates;
+mod shutdown;
+mod thread_locals;
+mod user_drops;
+mod waiting;
+mod work_conservation;

@@ -1,0 +1,74 @@
+//! The table of pool configurations that the conformance body runs over.
+
+use std::panic::{self, AssertUnwindSafe};
+use std::time::Duration;
+
+use brigade::{Builder, Idle, Order, Placement, Pool, Queueing};
+
+/// One configuration and the name a failure shows.
+pub(crate) struct Row {
+    pub(crate) name: String,
+    threads: usize,
+    queueing: Queueing,
+    order: Order,
+    idle: Idle,
+    placement: Placement,
+}
+
+impl Row {
+    fn builder(&self) -> Builder {
+        Pool::builder()
+            .threads(self.threads)
+            .queueing(self.queueing)
+            .order(self.order)
+            .idle(self.idle)
+            .placement(self.placement)
+    }
+}
+
+fn rows() -> Vec<Row> {
+    let mut rows = Vec::new();
+    for threads in [1, 2, 4] {
+        for (shares, queueing) in [("stealing", Queueing::Stealing), ("shared", Queueing::Shared)] {
+            for (orders, order) in [("lifo", Order::Lifo), ("fifo", Order::Fifo)] {
+                for (waits, idle) in idles() {
+                    for (lands, placement) in
+                        [("kernel", Placement::Kernel), ("spread", Placement::Spread)]
+                    {
+                        let name = format!("{threads} {shares} {orders} {waits} {lands}");
+                        rows.push(Row { name, threads, queueing, order, idle, placement });
+                    }
+                }
+            }
+        }
+    }
+    rows
+}
+
+fn idles() -> [(&'static str, Idle); 3] {
+    let short = Idle::SpinThenPark(Duration::from_micros(20));
+    [("park", Idle::Park), ("spin-then-park", short), ("spin", Idle::Spin)]
+}
+
+/// Runs `claim` with a pool of every row; a failure says which row it was.
+pub(crate) fn for_every_row(claim: impl Fn(Pool)) {
+    for row in rows() {
+        let pool = row.builder().build().unwrap();
+        assert_eq!(pool.threads(), row.threads, "{}", row.name);
+        if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(|| claim(pool))) {
+            eprintln!("failed with the pool: {}", row.name);
+            panic::resume_unwind(payload);
+        }
+    }
+}
+
+/// Stealing and shared, each with both orders: for claims that waiting cannot change.
+pub(crate) fn queue_kinds(threads: usize) -> Vec<(String, Pool)> {
+    let plain = |row: &Row| {
+        row.threads == threads && row.name.contains(" park ") && row.name.ends_with("kernel")
+    };
+    let threads_known = [1, 2, 4].contains(&threads);
+    assert!(threads_known, "the table has no rows with {threads} threads");
+    let rows = rows().into_iter().filter(plain);
+    rows.map(|row| (row.name.clone(), row.builder().build().unwrap())).collect()
+}

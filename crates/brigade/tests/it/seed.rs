@@ -1,0 +1,34 @@
+//! Random numbers whose seed is printed, so that a failure can be run again.
+
+use std::hash::{BuildHasher as _, RandomState};
+use std::time::Duration;
+
+/// Xorshift with 64 bits.
+pub(crate) struct Seed(u64);
+
+impl Seed {
+    /// A new one, or the one in `BRIGADE_SEED`; shown when the test fails.
+    pub(crate) fn printed() -> Self {
+        let given = std::env::var("BRIGADE_SEED").ok().and_then(|text| text.parse().ok());
+        let seed = given.unwrap_or_else(|| RandomState::new().hash_one(0)) | 1;
+        println!("BRIGADE_SEED={seed}");
+        Self(seed)
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    /// A number below `bound`.
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+        self.next() % bound
+    }
+
+    /// Zero to `bound` microseconds.
+    pub(crate) fn micros(&mut self, bound: u64) -> Duration {
+        Duration::from_nanos(self.below(bound * 1000))
+    }
+}

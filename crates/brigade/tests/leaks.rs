@@ -1,0 +1,68 @@
+//! Threads, file descriptors and memory after many pools. One test: the counts are the process's.
+
+#![cfg(target_os = "linux")]
+#![forbid(unsafe_code)]
+
+use std::fs;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use brigade::{Pool, Shutdown};
+
+fn entries(folder: &str) -> usize {
+    fs::read_dir(folder).unwrap().count()
+}
+
+/// Kilobytes that the process has resident.
+fn resident() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse().unwrap()
+}
+
+/// The kernel takes a thread off the list a moment after it was joined.
+fn assert_threads_are_back_to(baseline: usize) {
+    let limit = Instant::now() + Duration::from_secs(5);
+    while entries("/proc/self/task") != baseline {
+        assert!(Instant::now() < limit, "{} of {baseline} threads", entries("/proc/self/task"));
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn create_use_end(cycle: usize) {
+    let pool = Pool::new(1 + cycle % 4);
+    for n in 0..50 {
+        pool.execute(move || drop(brigade::submit(move || vec![n; 10]).unwrap()));
+    }
+    let joined = pool.submit(|| 42);
+    match cycle % 3 {
+        0 => drop(pool),
+        1 => _ = pool.shutdown(Shutdown::Discard),
+        _ => _ = pool.shutdown(Shutdown::Drain),
+    }
+    assert!(joined.is_finished());
+}
+
+fn be_refused() {
+    assert!(Pool::builder().threads(0).build().is_err());
+    assert!(Pool::builder().threads(4097).build().is_err());
+    assert!(Pool::builder().threads(4).name(|n| "\0".repeat(n)).build().is_err());
+}
+
+#[test]
+fn five_hundred_pools_leave_no_thread_no_file_and_no_memory() {
+    let baseline = entries("/proc/self/task");
+    (0..100).for_each(create_use_end);
+    assert_threads_are_back_to(baseline);
+    let (files, memory) = (entries("/proc/self/fd"), resident());
+    for cycle in 0..500 {
+        create_use_end(cycle);
+        if cycle % 10 == 0 {
+            be_refused();
+        }
+    }
+    assert_threads_are_back_to(baseline);
+    assert_eq!(entries("/proc/self/fd"), files);
+    let grown = resident().saturating_sub(memory);
+    assert!(grown < 4096, "{grown} kB more after 500 more pools");
+}

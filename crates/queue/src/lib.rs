@@ -1,0 +1,38 @@
+//! Queues for a scheduler: bounded stealing rings and an unbounded injector.
+//!
+//! - [`lifo`] and [`fifo`]: a ring of fixed size that one thread pushes to and pops from and that any
+//!   other may steal from. The two differ in which end the owner pops.
+//! - [`Injector`]: an unbounded queue that any thread pushes to and pops from, in order.
+//!
+//! Nothing here blocks, starts a thread or allocates after construction (the injector allocates a
+//! block now and then when none is there to be used again). Works without `std`.
+//!
+//! No user code ever runs between reading and publishing a position: limits are values, items are
+//! only moved, and what is dropped is dropped outside.
+#![cfg_attr(not(test), no_std)]
+
+extern crate alloc;
+
+mod injector;
+mod ring;
+
+pub use injector::Injector;
+pub use ring::{Limit, Order, StealError, Stealer, Worker};
+
+/// Rings whose owner pops what it pushed last; thieves take the oldest.
+pub mod lifo {
+    pub use crate::ring::Lifo;
+    /// The owner's end.
+    pub type Worker<T> = crate::Worker<T, Lifo>;
+    /// A thief's end.
+    pub type Stealer<T> = crate::Stealer<T, Lifo>;
+}
+
+/// Rings whose owner pops the oldest, as thieves do.
+pub mod fifo {
+    pub use crate::ring::Fifo;
+    /// The owner's end.
+    pub type Worker<T> = crate::Worker<T, Fifo>;
+    /// A thief's end.
+    pub type Stealer<T> = crate::Stealer<T, Fifo>;
+}

@@ -1,0 +1,34 @@
+//! [`UnsafeCell`] with the access of loom, which sees each read and each write.
+
+/// A cell whose content is reached through a pointer for the length of a call.
+///
+/// Under `--cfg brigade_loom` it is loom's, which fails a model in which two threads reach the
+/// content at once and one of them writes.
+#[cfg(brigade_loom)]
+pub use loom::cell::UnsafeCell;
+
+/// A cell whose content is reached through a pointer for the length of a call.
+#[cfg(not(brigade_loom))]
+#[derive(Debug)]
+#[repr(transparent)]
+pub struct UnsafeCell<T>(core::cell::UnsafeCell<T>);
+
+#[cfg(not(brigade_loom))]
+impl<T> UnsafeCell<T> {
+    /// Wraps a value.
+    pub const fn new(value: T) -> Self {
+        Self(core::cell::UnsafeCell::new(value))
+    }
+
+    /// Reaches the content to read it; following the pointer is the caller's responsibility.
+    #[inline]
+    pub fn with<R>(&self, read: impl FnOnce(*const T) -> R) -> R {
+        read(self.0.get())
+    }
+
+    /// Reaches the content to write it; following the pointer is the caller's responsibility.
+    #[inline]
+    pub fn with_mut<R>(&self, write: impl FnOnce(*mut T) -> R) -> R {
+        write(self.0.get())
+    }
+}

@@ -1,0 +1,81 @@
+//! A thread-local reference that is there for the length of a call.
+
+use core::cell::Cell;
+use core::ptr;
+use std::thread::LocalKey;
+
+/// Where a [`ScopedKey`] keeps its pointer, one for each thread.
+///
+/// **Scope rule.** The pointer is non-null only while [`ScopedKey::set`] is on the stack of this
+/// thread with the `&T` it was made from; a guard puts it back before `set` returns or unwinds.
+pub struct ScopedSlot<T>(Cell<*const T>);
+
+impl<T> Default for ScopedSlot<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T> ScopedSlot<T> {
+    /// Makes one that holds no reference.
+    pub const fn new() -> Self {
+        Self(Cell::new(ptr::null()))
+    }
+}
+
+/// Names a thread-local reference to a `T`; [`scoped_thread_local!`](crate::scoped_thread_local) makes one.
+pub struct ScopedKey<T: 'static>(&'static LocalKey<ScopedSlot<T>>);
+
+/// Declares a [`ScopedKey`].
+///
+/// ```
+/// use std::cell::Cell;
+/// brigade_sync::scoped_thread_local!(static LAMP: Cell<u32>);
+/// assert!(LAMP.with(|lamp| lamp.is_none()));
+/// LAMP.set(&Cell::new(7), || {
+///     assert_eq!(LAMP.with(|lamp| lamp.unwrap().get()), 7);
+/// });
+/// assert!(LAMP.with(|lamp| lamp.is_none()));
+/// ```
+#[macro_export]
+macro_rules! scoped_thread_local {
+    ($(#[$attribute:meta])* $visibility:vis static $name:ident: $type:ty) => {
+        $(#[$attribute])*
+        $visibility static $name: $crate::ScopedKey<$type> = {
+            ::std::thread_local! {
+                // No destructor: it can be asked for until the thread's very end.
+                static SLOT: $crate::ScopedSlot<$type> = const { $crate::ScopedSlot::new() };
+            }
+            $crate::ScopedKey::new(&SLOT)
+        };
+    };
+}
+
+impl<T: 'static> ScopedKey<T> {
+    /// Names a slot.
+    pub const fn new(slot: &'static LocalKey<ScopedSlot<T>>) -> Self {
+        Self(slot)
+    }
+
+    /// Makes `value` this thread's reference while `call` runs, then what it was before again.
+    pub fn set<R>(&'static self, value: &T, call: impl FnOnce() -> R) -> R {
+        /// Puts the former pointer back, by return or by unwinding.
+        struct Restore<T: 'static>(&'static LocalKey<ScopedSlot<T>>, *const T);
+        impl<T> Drop for Restore<T> {
+            fn drop(&mut self) {
+                self.0.with(|slot| slot.0.set(self.1));
+            }
+        }
+        let former = self.0.with(|slot| slot.0.replace(ptr::from_ref(value)));
+        let _restore = Restore(self.0, former);
+        call()
+    }
+
+    /// Calls with this thread's reference, if there is one.
+    #[inline]
+    pub fn with<R>(&'static self, call: impl FnOnce(Option<&T>) -> R) -> R {
+        let pointer = self.0.with(|slot| slot.0.get());
+        // SAFETY: Scope rule; `set` is below us on this stack, so its `&T` outlives `call`.
+        call(unsafe { pointer.as_ref() })
+    }
+}

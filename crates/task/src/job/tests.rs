@@ -1,0 +1,134 @@
+//! A job runs once or is dropped once, wherever its closure lies.
+
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::mpsc;
+
+use super::*;
+
+/// Does `test` with a closure that lies inside the job and with one that does not.
+fn inline_and_boxed(test: impl Fn(&Arc<()>, Job)) {
+    let count = Arc::new(());
+    let (small, large) = (count.clone(), (count.clone(), [7_u64; 4]));
+    test(&count, Job::new(move || drop(small)));
+    test(&count, Job::new(move || drop(large)));
+}
+
+#[test]
+fn a_job_drops_its_captures_once_when_run_cancelled_or_dropped() {
+    for how in 0..3 {
+        inline_and_boxed(|count, job| {
+            let before = Arc::strong_count(count);
+            match how {
+                0 => assert_eq!(job.run(), Ran::Returned),
+                1 => assert_eq!(job.cancel(), Ran::Cancelled),
+                _ => drop(job),
+            }
+            assert_eq!(Arc::strong_count(count), before - 1);
+        });
+    }
+}
+
+/// Makes a closure into a job and back.
+fn round_trip<F: FnOnce() + Send + 'static>(closure: F, handle: bool) -> F {
+    let job = if handle { Job::with_handle(closure).0 } else { Job::new(closure) };
+    let job = job.into_closure::<fn()>().expect_err("not a function pointer");
+    job.into_closure::<F>().expect("the type it was made of")
+}
+
+#[test]
+fn a_closure_comes_back_as_what_it_was() {
+    for handle in [false, true] {
+        let (sender, receiver) = mpsc::channel();
+        let (large, other) = ([1_u64; 8], sender.clone());
+        round_trip(move || sender.send(8_u64).unwrap(), handle)();
+        round_trip(move || other.send(large.iter().sum()).unwrap(), handle)();
+        assert_eq!(receiver.iter().collect::<Vec<_>>(), [8, 8]);
+    }
+}
+
+#[test]
+fn closures_of_any_alignment_run() {
+    #[repr(align(64))]
+    struct Wide(u8);
+    let (sender, receiver) = mpsc::channel();
+    let wide = Wide(3);
+    Job::new(move || {
+        let wide = wide;
+        assert_eq!(ptr::from_ref(&wide).addr() % 64, 0);
+        sender.send(wide.0).unwrap();
+    })
+    .run();
+    assert_eq!(receiver.recv(), Ok(3));
+}
+
+#[test]
+fn every_outcome_reaches_the_handle() {
+    let (job, handle) = Job::with_handle(|| 5);
+    assert_eq!(job.run(), Ran::Returned);
+    assert_eq!(handle.join().unwrap(), 5);
+
+    let (job, handle) = Job::with_handle(|| -> u8 { std::panic::panic_any("as told") });
+    assert_eq!(job.run(), Ran::Panicked);
+    assert_eq!(handle.join().unwrap_err().message(), Some("as told"));
+
+    let (job, handle) = Job::with_handle(|| 5);
+    drop(job);
+    assert_eq!(handle.join().unwrap_err().to_string(), "the job was cancelled before it ran");
+}
+
+#[test]
+fn a_joiner_runs_what_nobody_began() {
+    let (job, mut handle) = Job::with_handle(|| 5);
+    assert_eq!(handle.run_if_unclaimed(), Some(Ran::Returned));
+    assert_eq!(handle.run_if_unclaimed(), None, "once");
+    assert_eq!(handle.join().unwrap(), 5);
+    assert_eq!(job.run(), Ran::Elsewhere);
+}
+
+#[test]
+fn an_outcome_is_dropped_once_wherever_the_handle_goes() {
+    let count = Arc::new(());
+    for (run_first, taken) in [(false, false), (true, false), (true, true)] {
+        let value = count.clone();
+        let (job, mut handle) = Job::with_handle(move || value);
+        if run_first {
+            job.run();
+            if taken {
+                drop(handle.try_join().unwrap());
+                assert!(handle.try_join().is_none());
+            }
+            drop(handle);
+        } else {
+            drop(handle);
+            job.run();
+        }
+        assert_eq!(Arc::strong_count(&count), 1);
+    }
+}
+
+#[test]
+fn a_panic_that_nobody_waits_for_goes_up() {
+    let (job, handle) = Job::with_handle(|| -> u8 { std::panic::panic_any(7_u8) });
+    drop(handle);
+    let payload = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| job.run())).unwrap_err();
+    assert_eq!(payload.downcast_ref(), Some(&7_u8));
+}
+
+#[test]
+fn jobs_and_handles_are_send_but_need_send_outcomes() {
+    const fn send<T: Send>() {}
+    const fn sync<T: Sync>() {}
+    const {
+        send::<Job>();
+        send::<JoinHandle<Vec<u8>>>();
+        sync::<JoinHandle<Vec<u8>>>();
+    }
+    /// Has two `check`s, and no type to choose by, if `T` is `Send`.
+    trait NotSend<A> {
+        fn check() {}
+    }
+    impl<T> NotSend<()> for T {}
+    impl<T: Send> NotSend<u8> for T {}
+    <JoinHandle<Rc<u8>> as NotSend<_>>::check();
+}

@@ -1,0 +1,14 @@
+//! Work as a value: a closure in four words, and a handle for its outcome.
+//!
+//! - [`Job`] runs once or is dropped once; captures of up to 24 bytes lie inside it.
+//! - [`Job::with_handle`] makes a job and a [`JoinHandle`] that share one allocation.
+//!
+//! What is not here: queues and threads. A job does not know who runs it.
+// `std` is named for `catch_unwind` and wakers; atomics and cells come from `brigade_sync`.
+
+mod cell;
+mod job;
+mod join;
+
+pub use job::{Job, Ran};
+pub use join::{JoinError, JoinHandle};
