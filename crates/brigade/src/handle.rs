@@ -49,9 +49,20 @@ impl Handle {
     /// # Errors
     /// Gives the closure back if the pool has been shut down or dropped. A job of a pool that is
     /// [draining](crate::Shutdown::Drain) may still submit to it.
-    #[inline]
+    #[inline(always)]
     pub fn execute<F: FnOnce() + Send + 'static>(&self, job: F) -> Result<(), Rejected<F>> {
-        self.accept(Job::new(job)).map_err(rejected)
+        CURRENT.with(|worker| match worker {
+            Some(worker) if worker.is_of(self.key) => worker.execute(job).map_err(closed),
+            _ => self.execute_outside(job),
+        })
+    }
+
+    #[inline(never)]
+    fn execute_outside<F: FnOnce() + Send + 'static>(self, job: F) -> Result<(), Rejected<F>> {
+        match registry::with(self.key, Job::new(job), |core, job| core.inject(job)) {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(job)) | Err(job) => Err(rejected(job)),
+        }
     }
 
     /// Accepts a closure, to be run once, and gives a handle for its outcome. One allocation; never blocks.
@@ -92,7 +103,6 @@ impl Handle {
         registry::with(self.key, (), |core, ()| core.is_closed()).unwrap_or(true)
     }
 
-    #[inline]
     fn accept(self, job: Job) -> Result<(), Job> {
         self.route(job, Worker::submit, |core, job| core.inject(job))
     }
@@ -102,7 +112,6 @@ impl Handle {
     }
 
     /// Takes work to the worker we are on, if it is one of the pool's, else to the pool, if it is there.
-    #[inline]
     fn route<W>(
         self,
         work: W,
@@ -128,6 +137,11 @@ fn closure_of<F: 'static>(job: Job) -> F {
 }
 
 #[cold]
+fn closed<F>(closure: F) -> Rejected<F> {
+    Rejected::new(closure, Reason::Closed)
+}
+
+#[cold]
 fn rejected<F: 'static>(job: Job) -> Rejected<F> {
-    Rejected::new(closure_of(job), Reason::Closed)
+    closed(closure_of(job))
 }

@@ -74,9 +74,13 @@ impl Pool {
     /// Accepts a closure, to be run once.
     ///
     /// Never blocks. Does not allocate if the captures have at most 24 bytes and the alignment of a word.
-    #[inline]
+    #[inline(always)]
     pub fn execute<F: FnOnce() + Send + 'static>(&self, job: F) {
-        self.accept(Job::new(job));
+        let accepted = CURRENT.with(|worker| match worker {
+            Some(worker) if worker.is_of(self.core.key) => worker.execute(job).is_ok(),
+            _ => self.core.inject(Job::new(job)).is_ok(),
+        });
+        assert!(accepted, "a pool that is owned is open");
     }
 
     /// Accepts a closure, to be run once, and gives a handle for its outcome. One allocation; never blocks.
@@ -117,7 +121,6 @@ impl Pool {
         assert!(accepted.is_ok(), "a pool that is owned is open");
     }
 
-    #[inline]
     fn accept(&self, job: Job) {
         let accepted = CURRENT.with(|worker| match worker {
             Some(worker) if worker.is_of(self.core.key) => worker.submit(job),

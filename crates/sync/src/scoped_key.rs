@@ -72,7 +72,7 @@ impl<T: 'static> ScopedKey<T> {
     }
 
     /// Calls with this thread's reference, if there is one.
-    #[inline]
+    #[inline(always)]
     pub fn with<R>(&'static self, call: impl FnOnce(Option<&T>) -> R) -> R {
         let pointer = self.0.with(|slot| slot.0.get());
         // SAFETY: Scope rule; `set` is below us on this stack, so its `&T` outlives `call`.

@@ -53,7 +53,7 @@ impl Local {
     }
 
     /// Queues a job, or gives it back if there is no room.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push(&self, job: Job) -> Result<(), Job> {
         with_ring!(self, ring => ring.push(job), else Err(job))
     }

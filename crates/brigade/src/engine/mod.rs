@@ -8,6 +8,8 @@ mod local;
 mod park;
 mod worker;
 
+use std::sync::Arc;
+
 use brigade_queue::Injector;
 use brigade_sync::affinity::{CpuSet, ThreadRef};
 use brigade_sync::atomic::AtomicBool;
@@ -34,7 +36,7 @@ pub(crate) struct Core {
     injector: Injector<Job>,
     idle: Idle,
     /// What others may know of each worker, by index.
-    peers: Box<[CachePadded<Peer>]>,
+    peers: Box<[Arc<Peer>]>,
     /// Jobs dropped by whoever discards the pool.
     cancelled: Mutex<u64>,
     /// Who waits for the workers, and how many of those have left.
@@ -79,7 +81,7 @@ impl Core {
     pub(crate) fn new(key: u64, config: Config) -> (Self, Vec<Local>) {
         let locals: Vec<_> = (0..config.threads).map(|_| Local::new(&config)).collect();
         let peer = |local: &Local| {
-            CachePadded::new(Peer {
+            Arc::new(Peer {
                 remote: local.remote(),
                 parker: Parker::new(),
                 counters: CachePadded::default(),

@@ -32,7 +32,7 @@ impl Worker {
     /// Called as a searcher, returns as a searcher.
     pub(super) fn park(&self) -> bool {
         let core = &*self.core;
-        self.me().counters.parks.add(1);
+        self.me.counters.parks.add(1);
         let announced = core.idle.announce(self.index);
         // The last look, at every source there is.
         if core.has_work() {
@@ -49,14 +49,14 @@ impl Worker {
     /// Takes our announcement back, or the token of whoever has picked us already.
     fn withdraw(&self) {
         if !self.core.idle.withdraw(self.index) {
-            self.me().parker.park(None);
+            self.me.parker.park(None);
             self.woken();
         }
     }
 
     fn woken(&self) {
-        self.me().counters.wakes.add(1);
-        let mut placed = self.me().placed.lock();
+        self.me.counters.wakes.add(1);
+        let mut placed = self.me.placed.lock();
         if let (Some(all), Some(thread)) = (placed.restore.take(), placed.thread) {
             thread.set_affinity(&all);
         }
@@ -95,7 +95,7 @@ impl Worker {
     fn wait(&self, timeout: Option<Duration>) -> bool {
         match self.core.config.idle {
             Policy::Spin => self.spin(timeout),
-            _ => self.me().parker.park(timeout),
+            _ => self.me.parker.park(timeout),
         }
     }
 
@@ -116,7 +116,7 @@ impl Worker {
 
     /// Looks out for a token; `false` if `patience` is over.
     fn spin(&self, patience: Option<Duration>) -> bool {
-        let parker = &self.me().parker;
+        let parker = &self.me.parker;
         let start = Instant::now();
         loop {
             for _ in 0..16 {

@@ -19,6 +19,8 @@ const BATCH: usize = 64;
 /// A thread of a pool, as the thread sees it.
 pub(crate) struct Worker {
     pub(super) core: Arc<Core>,
+    /// What the others know of it.
+    pub(super) me: Arc<Peer>,
     pub(super) index: usize,
     local: Local,
     /// Turns until the next look at the injector.
@@ -29,12 +31,6 @@ pub(crate) struct Worker {
     random: Cell<u32>,
 }
 
-/// Where the search for the next job has led.
-enum Next {
-    Job(Job),
-    Terminated,
-}
-
 impl Worker {
     /// The life of a worker's thread.
     pub(crate) fn live(core: Arc<Core>, index: usize, local: Local) {
@@ -43,11 +39,12 @@ impl Worker {
             turns: Cell::new(core.config.injector_interval),
             marks: RefCell::new(vec![0; core.config.threads]),
             random: Cell::new(seed),
+            me: core.peers[index].clone(),
             core,
             index,
             local,
         };
-        worker.me().placed.lock().thread = Some(ThreadRef::current());
+        worker.me.placed.lock().thread = Some(ThreadRef::current());
         CURRENT.set(&worker, || {
             worker.call_hook(worker.core.config.on_start.as_ref());
             // A panic ends a call of `turns`, never the thread.
@@ -56,13 +53,9 @@ impl Worker {
             }
         });
         // The thread's name in the kernel may soon be another thread's.
-        worker.me().placed.lock().thread = None;
+        worker.me.placed.lock().thread = None;
         worker.call_hook(worker.core.config.on_stop.as_ref());
         worker.core.left();
-    }
-
-    pub(super) fn me(&self) -> &Peer {
-        &self.core.peers[self.index]
     }
 
     /// Whether this is a worker of that pool.
@@ -78,16 +71,32 @@ impl Worker {
 
     /// Runs one job after another until the pool has terminated, or one panics.
     fn turns(&self) {
-        while let Next::Job(job) = self.next() {
-            let ran = if self.core.idle.snapshot().discards() { self.discard(job) } else { job.run() };
-            self.count(ran);
+        loop {
+            if self.is_turn_to_look_elsewhere() {
+                if let Some(job) = self.waiting_longest() {
+                    self.run(job);
+                }
+            }
+            match self.local.pop() {
+                Some(job) => self.run(job),
+                None => match self.find() {
+                    Some(job) => self.run(job),
+                    None => return,
+                },
+            }
         }
+    }
+
+    #[inline(always)]
+    fn run(&self, job: Job) {
+        let ran = if self.core.idle.snapshot().discards() { self.discard(job) } else { job.run() };
+        self.count(ran);
     }
 
     /// Counts a job that ended on this worker.
     #[inline]
     pub(crate) fn count(&self, ran: Ran) {
-        let counters = &self.me().counters;
+        let counters = &self.me.counters;
         match ran {
             Ran::Returned => counters.run.add(1),
             Ran::Panicked => {
@@ -105,42 +114,33 @@ impl Worker {
     fn discard(&self, job: Job) -> Ran {
         let cancelled = panic::catch_unwind(AssertUnwindSafe(|| job.cancel()));
         cancelled.unwrap_or_else(|payload| {
-            self.me().counters.panics.add(1);
+            self.me.counters.panics.add(1);
             drop_payload(payload);
             Ran::Cancelled
         })
     }
 
-    /// Finish what we have before taking on more: ours, then everyone's, then another's. Every now and
-    /// then the other way round, so that neither the injector nor our oldest job waits for ever.
-    #[inline]
-    fn next(&self) -> Next {
+    /// Every now and then the longest waiting comes first, so that neither the injector nor our oldest
+    /// job waits for ever.
+    #[inline(always)]
+    fn is_turn_to_look_elsewhere(&self) -> bool {
         let turns = self.turns.get() - 1;
-        if turns == 0 {
-            self.turns.set(self.core.config.injector_interval);
-            if let Some(job) = self.waiting_longest() {
-                return Next::Job(job);
-            }
-        } else {
-            self.turns.set(turns);
-        }
-        match self.local.pop() {
-            Some(job) => Next::Job(job),
-            None => self.find(),
-        }
+        self.turns.set(if turns == 0 { self.core.config.injector_interval } else { turns });
+        turns == 0
     }
 
     /// The oldest job of the injector, else of our own queue.
     #[cold]
     fn waiting_longest(&self) -> Option<Job> {
-        self.core.injector.pop().or_else(|| self.me().remote.steal().ok())
+        self.core.injector.pop().or_else(|| self.me.remote.steal().ok())
     }
 
-    /// Looks everywhere, and sleeps while there is nothing.
-    #[cold]
-    fn find(&self) -> Next {
+    /// Our own queue is empty: looks everywhere, and sleeps while there is nothing. `None` when the pool
+    /// has terminated.
+    #[inline(never)]
+    fn find(&self) -> Option<Job> {
         if let Some(job) = self.refill() {
-            return Next::Job(job);
+            return Some(job);
         }
         self.core.idle.start_search();
         loop {
@@ -148,10 +148,10 @@ impl Worker {
                 if self.core.idle.stop_search() && self.core.has_work() {
                     self.core.wake_one();
                 }
-                return Next::Job(job);
+                return Some(job);
             }
             if self.park() {
-                return Next::Terminated;
+                return None;
             }
         }
     }
@@ -161,7 +161,10 @@ impl Worker {
         let job = self.refill_quietly()?;
         // What came with it was out of sight for a moment: somebody may have gone to sleep over it.
         if self.local.len() > 0 {
-            self.announce(self.local.len());
+            let seen = self.core.idle.after_publishing();
+            if seen.wants_wake() {
+                self.wake_for(seen);
+            }
         }
         Some(job)
     }
@@ -183,7 +186,7 @@ impl Worker {
             }
             match self.steal() {
                 Ok(job) => {
-                    self.me().counters.stolen.add(1);
+                    self.me.counters.stolen.add(1);
                     return Some(job);
                 }
                 Err(brigade_queue::StealError::Empty) => return None,
@@ -220,33 +223,54 @@ impl Worker {
         x
     }
 
-    /// Accepts a job from a job that runs here, or gives it back if the pool is being discarded.
-    #[inline]
-    pub(crate) fn submit(&self, job: Job) -> Result<(), Job> {
+    /// Accepts a closure from a job that runs here, or gives it back if the pool is being discarded.
+    ///
+    /// Inlined into the caller with everything it does, so that the captures go from registers to the queue's
+    /// slot. Each copy of a job on the way costs more than the rest of this: the copy's wide loads have to
+    /// wait for the narrow stores that made the closure.
+    #[inline(always)]
+    pub(crate) fn execute<F: FnOnce() + Send + 'static>(&self, closure: F) -> Result<(), F> {
         if self.core.idle.snapshot().discards() {
-            return Err(job);
+            return Err(closure);
         }
-        match self.local.push(job) {
-            Ok(()) => {
-                self.me().counters.accepted.add(1);
-                let seen = self.core.idle.after_publishing();
-                if seen.wants_wake() {
-                    self.wake_for(seen, self.local.len());
-                }
-            }
+        match self.local.push(Job::new(closure)) {
+            Ok(()) => self.accepted(),
             Err(job) => self.submit_elsewhere(job),
         }
         Ok(())
     }
 
+    /// Accepts a job from a job that runs here, or gives it back if the pool is being discarded.
+    pub(crate) fn submit(&self, job: Job) -> Result<(), Job> {
+        if self.core.idle.snapshot().discards() {
+            return Err(job);
+        }
+        match self.local.push(job) {
+            Ok(()) => self.accepted(),
+            Err(job) => self.submit_elsewhere(job),
+        }
+        Ok(())
+    }
+
+    /// Counts a job that has just been queued here, and tells a sleeping peer.
+    #[inline(always)]
+    fn accepted(&self) {
+        self.me.counters.accepted.add(1);
+        let seen = self.core.idle.after_publishing();
+        if seen.wants_wake() {
+            self.wake_for(seen);
+        }
+    }
+
     /// Accepts a job for which our own queue has no room.
     #[cold]
+    #[inline(never)]
     fn submit_elsewhere(&self, job: Job) {
         let core = &*self.core;
         let job = if self.make_room() {
             match self.local.push(job) {
                 Ok(()) => {
-                    self.me().counters.accepted.add(1);
+                    self.me.counters.accepted.add(1);
                     None
                 }
                 Err(job) => Some(job),
@@ -267,7 +291,7 @@ impl Worker {
         if self.local.is_shared() {
             return false;
         }
-        let moved = &self.me().counters.moved;
+        let moved = &self.me.counters.moved;
         // Counted before it is done, so that no reader sees a job twice; then what thieves took is put back.
         let most = self.local.len().div_ceil(2);
         moved.add(most as u64);
@@ -292,23 +316,16 @@ impl Worker {
             }
             kept += 1;
         }
-        self.me().counters.accepted.add(kept);
+        self.me.counters.accepted.add(kept);
         self.core.wake_many(count, self.core.idle.after_publishing());
         Ok(())
     }
 
-    /// Tells a sleeping peer of jobs on our queue, by the rule of `idle/README.md`.
-    fn announce(&self, queued: usize) {
-        let seen = self.core.idle.after_publishing();
-        if seen.wants_wake() {
-            self.wake_for(seen, queued);
-        }
-    }
-
-    /// Wakes a peer at once, unless the one job queued here is being watched.
+    /// Wakes a peer at once, unless the one job queued here is being watched: the rule of `idle/README.md`.
     #[cold]
-    fn wake_for(&self, seen: crate::idle::Snapshot, queued: usize) {
-        if queued > 1 || !seen.watched() {
+    #[inline(never)]
+    fn wake_for(&self, seen: crate::idle::Snapshot) {
+        if !seen.watched() || self.local.len() > 1 {
             self.core.wake_one();
         }
     }
@@ -324,7 +341,7 @@ impl Worker {
     fn call_hook(&self, hook: Option<&Hook>) {
         let Some(hook) = hook else { return };
         if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(|| hook(self.index))) {
-            self.me().counters.panics.add(1);
+            self.me.counters.panics.add(1);
             drop_payload(payload);
         }
     }
@@ -342,7 +359,7 @@ impl Worker {
             OnPanic::Call(callback) => {
                 let called = panic::catch_unwind(AssertUnwindSafe(|| callback(payload)));
                 if let Err(payload) = called {
-                    self.me().counters.panics.add(1);
+                    self.me.counters.panics.add(1);
                     drop_payload(payload);
                 }
             }

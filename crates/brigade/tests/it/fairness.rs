@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use brigade::{Handle, Pool};
 
 use crate::policy::queue_kinds;
-use crate::watchdog::Watchdog;
+use crate::watchdog::{Watchdog, in_one_of_three_attempts};
 
 /// Two jobs that spawn each other until told to stop.
 #[derive(Clone)]
@@ -65,8 +65,11 @@ fn a_bystander_from_outside_runs_within_100_ms_beside_a_ping_pong_pair() {
     let _dog = Watchdog::start_alone(30);
     for (kind, pool) in queue_kinds(1) {
         for chains in [1, 2] {
-            let waited = bystander_waits(&pool, chains, false);
-            assert!(waited.is_some_and(|time| time < LIMIT), "{waited:?} {chains} pairs, {kind}");
+            in_one_of_three_attempts(|| {
+                let waited = bystander_waits(&pool, chains, false);
+                let in_time = waited.is_some_and(|time| time < LIMIT);
+                in_time.then_some(()).ok_or(format!("{waited:?} beside {chains} pairs, {kind}"))
+            });
         }
     }
 }
@@ -76,8 +79,11 @@ fn a_bystander_from_the_same_worker_runs_within_100_ms_beside_a_ping_pong_pair()
     let _dog = Watchdog::start_alone(30);
     for (kind, pool) in queue_kinds(1) {
         for chains in [1, 2] {
-            let waited = bystander_waits(&pool, chains, true);
-            assert!(waited.is_some_and(|time| time < LIMIT), "{waited:?} {chains} pairs, {kind}");
+            in_one_of_three_attempts(|| {
+                let waited = bystander_waits(&pool, chains, true);
+                let in_time = waited.is_some_and(|time| time < LIMIT);
+                in_time.then_some(()).ok_or(format!("{waited:?} beside {chains} pairs, {kind}"))
+            });
         }
     }
 }
@@ -87,9 +93,12 @@ fn a_bystander_from_the_same_worker_runs_within_100_ms_beside_a_ping_pong_pair()
 fn bystanders_run_although_every_worker_has_a_pair_of_its_own() {
     let _dog = Watchdog::start_alone(30);
     for (kind, pool) in queue_kinds(4) {
-        let waited = bystander_waits(&pool, 8, false);
-        // Four spinning workers on perhaps two cores: a time slice each comes on top.
-        assert!(waited.is_some_and(|time| time < 2 * LIMIT), "{waited:?}, {kind}");
+        in_one_of_three_attempts(|| {
+            let waited = bystander_waits(&pool, 8, false);
+            // Four spinning workers on perhaps two cores: a time slice each comes on top.
+            let in_time = waited.is_some_and(|time| time < 2 * LIMIT);
+            in_time.then_some(()).ok_or(format!("{waited:?}, {kind}"))
+        });
     }
 }
 

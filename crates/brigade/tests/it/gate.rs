@@ -39,6 +39,15 @@ impl Gate {
     }
 }
 
+/// A test that fails lets its jobs go, so that its pool can end and the message is shown.
+impl Drop for Gate {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.open();
+        }
+    }
+}
+
 /// Keeps every worker of `pool` busy until the gate opens; returns once all of them are.
 pub(crate) fn occupy(pool: &Pool, gate: &Gate) {
     let (started, starts): (_, Receiver<()>) = mpsc::channel();

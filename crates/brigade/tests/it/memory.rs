@@ -83,9 +83,9 @@ fn what_was_written_before_submitting_is_read_by_the_job_and_back() {
             let job = pool
                 .submit(move || write.store(read.load(Ordering::Relaxed) + 1, Ordering::Relaxed));
             if round % 2 == 0 {
-                job.join().unwrap()
+                job.join().unwrap();
             } else {
-                pool.wait_idle()
+                pool.wait_idle();
             }
             assert_eq!(back.load(Ordering::Relaxed), round + 1, "{kind}");
         }

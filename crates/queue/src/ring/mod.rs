@@ -47,18 +47,25 @@ unsafe impl<T: Send, O: Send> Send for Ring<T, O> {}
 unsafe impl<T: Send, O: Sync> Sync for Ring<T, O> {}
 
 impl<T, O: Order> Ring<T, O> {
+    #[inline(always)]
     fn slot(&self, position: u32) -> &UnsafeCell<MaybeUninit<T>> {
-        &self.slots[position as usize & (self.slots.len() - 1)]
+        // SAFETY: there is at least one slot and their number is a power of two (`Worker::new`), so the
+        // masked position is one of them. Unchecked, because a check that could unwind here would keep the
+        // item that is about to be written in memory instead of in registers.
+        unsafe { self.slots.get_unchecked(position as usize & (self.slots.len() - 1)) }
     }
 
+    #[inline(always)]
     fn capacity(&self) -> u32 {
-        u32::try_from(self.slots.len()).unwrap_or(u32::MAX)
+        // At most 2^31 (`Worker::new`).
+        self.slots.len() as u32
     }
 
     /// Moves an item out.
     ///
     /// # Safety
     /// The position is claimed by the caller (Claim rule), and is read once.
+    #[inline(always)]
     unsafe fn read(&self, position: u32) -> T {
         self.slot(position).with(|slot| {
             // SAFETY: Claim rule, by the caller; it was written before it was published.
@@ -70,6 +77,7 @@ impl<T, O: Order> Ring<T, O> {
     ///
     /// # Safety
     /// The caller is the owner, and the position is vacant and not yet published.
+    #[inline(always)]
     unsafe fn write(&self, position: u32, item: T) {
         self.slot(position).with_mut(|slot| {
             // SAFETY: the position is vacant, by the caller: nobody else reads or writes it.
@@ -134,7 +142,7 @@ impl<T, O: Order> Worker<T, O> {
     ///
     /// # Errors
     /// Gives it back if the ring is full.
-    #[inline]
+    #[inline(always)]
     pub fn push(&self, item: T) -> Result<(), T> {
         let (position, vacant) = self.ring.order.vacant(self.ring.capacity());
         if vacant == 0 {

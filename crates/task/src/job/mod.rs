@@ -56,11 +56,13 @@ pub(crate) type Act = unsafe fn(*mut Payload, Action, *mut ()) -> Ran;
 /// assert_eq!(job.run(), Ran::Returned);
 /// assert_eq!(receiver.recv(), Ok(42));
 /// ```
+#[repr(C)]
 pub struct Job {
+    /// The closure, or where it is. First, so that a copy in halves of 16 bytes cuts no word of it off:
+    /// a load that spans two stores waits until both have left the store buffer.
+    payload: Payload,
     /// Knows what the payload is.
     act: Act,
-    /// The closure, or where it is.
-    payload: Payload,
 }
 
 // SAFETY: `new` and `with_handle` demand `Send` of what lies in the payload.
@@ -68,7 +70,7 @@ unsafe impl Send for Job {}
 
 impl Job {
     /// Wraps a closure; allocates only if it is larger than three words.
-    #[inline]
+    #[inline(always)]
     pub fn new<F: FnOnce() + Send + 'static>(closure: F) -> Self {
         if size_of::<F>() <= size_of::<Payload>() && align_of::<F>() <= align_of::<Payload>() {
             // SAFETY: it fits, and `act_inline::<F>` expects an `F`.
@@ -103,9 +105,9 @@ impl Job {
     ///
     /// # Safety
     /// `P` fits the payload, and `act` expects a `P` there.
-    #[inline]
+    #[inline(always)]
     unsafe fn from_raw<P>(act: Act, value: P) -> Self {
-        let mut job = Self { act, payload: [MaybeUninit::uninit(); 3] };
+        let mut job = Self { payload: [MaybeUninit::uninit(); 3], act };
         // SAFETY: it fits, by the caller.
         unsafe { ptr::from_mut(&mut job.payload).cast::<P>().write(value) };
         job

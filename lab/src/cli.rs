@@ -1,0 +1,203 @@
+//! The command line.
+
+use std::env;
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::builder::{OsStringValueParser, TypedValueParser};
+use clap::error::ErrorKind;
+use clap::{Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
+
+use crate::fault::Fault;
+use crate::limits::{self, whole};
+use crate::plan;
+use crate::stop::Stop;
+use crate::targets::{self, Entry};
+use crate::workloads::Row;
+
+/// Measures brigade beside the thread pools people use today.
+///
+/// Without a workload it measures a little of everything: `all --quick`.
+#[derive(Debug, Parser)]
+#[command(name = "brigade-lab", version, disable_help_subcommand = true)]
+pub(crate) struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    what: Option<What>,
+    /// How to do it.
+    #[command(flatten)]
+    pub(crate) options: Options,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+enum What {
+    /// One workload.
+    #[command(flatten)]
+    One(Row),
+    /// Every workload, with options chosen to be comparable from one machine to the next.
+    All(Extent),
+    /// Name the workloads and the targets.
+    List,
+}
+
+/// How much of everything.
+#[derive(Args, Debug)]
+struct Extent {
+    /// Small runs: under two minutes altogether (the default).
+    #[arg(long, conflicts_with = "full")]
+    quick: bool,
+    /// The runs behind the project's numbers: ten minutes or so.
+    #[arg(long)]
+    full: bool,
+}
+
+/// How to measure, whatever the workload.
+#[derive(Args, Debug)]
+pub(crate) struct Options {
+    /// Targets, separated by commas; `all` is every one that `list` names.
+    #[arg(long, global = true, value_name = "NAMES", value_delimiter = ',', value_parser = target)]
+    target: Vec<Selection>,
+    /// Rounds that count. Each target runs once per round; one more round before that warms up.
+    #[arg(
+        long, global = true, value_name = "N", default_value_t = 5,
+        value_parser = whole::<1, { limits::MAX_ROUNDS }>
+    )]
+    pub(crate) rounds: u64,
+    /// Write the results to this file; `-` is stdout, and the tables go to stderr then.
+    #[arg(long, global = true, value_name = "PATH", value_parser = path())]
+    pub(crate) json: Option<PathBuf>,
+    /// Replace the result file if there is one.
+    #[arg(long, global = true, requires = "json")]
+    pub(crate) force: bool,
+    /// Seed of the order of the targets inside a round; random if not given.
+    #[arg(long, global = true, value_name = "N", value_parser = whole::<0, { u64::MAX }>)]
+    pub(crate) seed: Option<u64>,
+    /// Seconds after which a target that runs nothing is given up.
+    #[arg(
+        long, global = true, value_name = "SECONDS", default_value_t = 20,
+        value_parser = whole::<1, { limits::MAX_PATIENCE }>
+    )]
+    patience: u64,
+    /// A fault to make on purpose, `lost:TARGET` or `repeated:TARGET`: how the laboratory's tests
+    /// see that it detects one.
+    #[arg(long, global = true, hide = true, value_parser = injection)]
+    inject: Option<(Fault, &'static Entry)>,
+}
+
+/// A value of `--target`.
+#[derive(Clone, Debug)]
+enum Selection {
+    /// Every target there is.
+    All,
+    /// This one.
+    One(&'static Entry),
+}
+
+/// Reads a value of `--target`.
+fn target(name: &str) -> Result<Selection, String> {
+    if name == "all" {
+        return Ok(Selection::All);
+    }
+    entry(name).map(Selection::One)
+}
+
+/// The target with this name.
+fn entry(name: &str) -> Result<&'static Entry, String> {
+    Entry::named(name).ok_or_else(|| "no such target; `brigade-lab list` names them".to_owned())
+}
+
+/// Reads the value of `--inject`.
+fn injection(text: &str) -> Result<(Fault, &'static Entry), String> {
+    match text.split_once(':') {
+        Some(("lost", name)) => Ok((Fault::Lost, entry(name)?)),
+        Some(("repeated", name)) => Ok((Fault::Repeated, entry(name)?)),
+        _ => Err("must be `lost:TARGET` or `repeated:TARGET`".to_owned()),
+    }
+}
+
+/// Reads a path, which need not be UTF-8 but must not be empty.
+fn path() -> impl TypedValueParser<Value = PathBuf> {
+    OsStringValueParser::new().try_map(|text: OsString| {
+        if text.is_empty() { Err("must not be empty") } else { Ok(PathBuf::from(text)) }
+    })
+}
+
+/// What the command line asks for.
+pub(crate) enum Task {
+    /// Name everything there is.
+    List,
+    /// Measure these.
+    Measure(Vec<Row>),
+}
+
+impl Cli {
+    /// Reads the command line. Help and version are printed here and end the program well.
+    pub(crate) fn read() -> Result<Self, Stop> {
+        // A negative number is a bad number, not an unknown option.
+        let signed = |command: Command| {
+            command.mut_args(|arg| match arg.get_action().takes_values() {
+                true => arg.allow_negative_numbers(true),
+                false => arg,
+            })
+        };
+        let command = signed(Cli::command()).mut_subcommands(signed);
+        // `args_os`: an argument that isn't UTF-8 is a usage error, or a path.
+        let matches = command.try_get_matches_from(env::args_os());
+        matches.and_then(|matches| Cli::from_arg_matches(&matches)).map_err(stop)
+    }
+
+    /// What to do.
+    pub(crate) fn task(&self) -> Task {
+        Task::Measure(match &self.what {
+            Some(What::List) => return Task::List,
+            Some(What::One(row)) => vec![row.clone()],
+            Some(What::All(Extent { full: true, .. })) => plan::full(),
+            Some(What::All(_)) | None => plan::quick(),
+        })
+    }
+}
+
+/// What follows from clap's answer: what was asked for is printed, all else is an error.
+fn stop(error: clap::Error) -> Stop {
+    if !matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        return Stop::Usage(reason(&error));
+    }
+    let mut stdout = io::stdout();
+    let printed = write!(stdout, "{error}").and_then(|()| stdout.flush());
+    printed.map_or_else(Stop::from, |()| Stop::Closed)
+}
+
+/// What is wrong with the command line, without the usage that clap adds in lines of its own.
+fn reason(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let lines = text.lines().take_while(|line| !line.is_empty()).map(str::trim);
+    let reason = lines.collect::<Vec<_>>().join(" ");
+    reason.strip_prefix("error: ").map(str::to_owned).unwrap_or(reason)
+}
+
+impl Options {
+    /// The targets to measure, each once, in the order of the table of targets.
+    pub(crate) fn targets(&self) -> Vec<&'static Entry> {
+        let wanted = |entry: &&'static Entry| {
+            let named = self.target.iter().any(|selection| match selection {
+                Selection::All => true,
+                Selection::One(one) => one == entry,
+            });
+            named || (self.target.is_empty() && entry.is_default())
+        };
+        targets::ALL.iter().filter(wanted).collect()
+    }
+
+    /// How long to wait for a target that runs nothing.
+    pub(crate) fn patience(&self) -> Duration {
+        Duration::from_secs(self.patience)
+    }
+
+    /// What to do wrong with this target on purpose.
+    pub(crate) fn fault(&self, target: &'static Entry) -> Fault {
+        self.inject.filter(|(_, victim)| *victim == target).map_or(Fault::None, |(fault, _)| fault)
+    }
+}

@@ -1,0 +1,99 @@
+//! Wall time and the process's CPU time, side by side.
+
+use std::time::{Duration, Instant};
+
+use rustix::time::{ClockId, clock_gettime};
+
+/// CPU time of all threads of this process so far.
+pub(crate) fn cpu_time() -> Duration {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    // The clock starts at zero with the process, so neither part is ever negative.
+    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs() as u32)
+}
+
+/// Adds up CPU time and wall time over the timed parts of a run.
+#[derive(Default)]
+pub(crate) struct Meter {
+    /// CPU time of the process during the timed parts.
+    cpu: Duration,
+    /// Length of the timed parts.
+    wall: Duration,
+}
+
+/// A timed part that has begun.
+pub(crate) struct Lap {
+    /// When it began, by the wall.
+    wall: Instant,
+    /// When it began, by CPU time.
+    cpu: Duration,
+}
+
+impl Lap {
+    /// Begins a timed part.
+    pub(crate) fn begin() -> Self {
+        // The wall clock is read last, so that reading the other is not timed.
+        let cpu = cpu_time();
+        Lap { wall: Instant::now(), cpu }
+    }
+
+    /// When it began.
+    pub(crate) fn began(&self) -> Instant {
+        self.wall
+    }
+}
+
+impl Meter {
+    /// Ends a timed part and returns its length.
+    pub(crate) fn end(&mut self, lap: &Lap) -> Duration {
+        let wall = lap.wall.elapsed();
+        self.wall += wall;
+        self.cpu += cpu_time().saturating_sub(lap.cpu);
+        wall
+    }
+
+    /// CPU seconds per wall second: how many CPUs the process kept busy.
+    pub(crate) fn cpus(&self) -> f64 {
+        self.cpu.as_secs_f64() / self.wall.as_secs_f64().max(f64::MIN_POSITIVE)
+    }
+}
+
+/// A point in time that tasks count nanoseconds from, so that an atomic can hold an instant.
+#[derive(Clone, Copy)]
+pub(crate) struct Epoch(Instant);
+
+impl Epoch {
+    /// Counts from now on.
+    pub(crate) fn new() -> Self {
+        Epoch(Instant::now())
+    }
+
+    /// Nanoseconds since the epoch.
+    pub(crate) fn nanos(self) -> u64 {
+        self.0.elapsed().as_nanos() as u64
+    }
+}
+
+/// `nanos` in seconds.
+pub(crate) fn seconds(nanos: u64) -> f64 {
+    nanos as f64 / 1e9
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Lap, Meter};
+    use std::hint::black_box;
+    use std::time::{Duration, Instant};
+
+    #[test]
+    fn a_busy_thread_costs_cpu_time() {
+        let mut meter = Meter::default();
+        let lap = Lap::begin();
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_millis(20) {
+            black_box(());
+        }
+        meter.end(&lap);
+        // Another process may hold the CPU meanwhile; other tests of this one may add theirs.
+        assert!(meter.cpus() > 0.1, "{} CPUs", meter.cpus());
+    }
+}

@@ -1,0 +1,66 @@
+//! The named limits of every size, checked before anything is allocated or started.
+
+use crate::stop::Stop;
+
+/// Threads of a pool, and submitting threads. brigade's own limit.
+pub(crate) const MAX_THREADS: u64 = 4096;
+/// Tasks submitted from outside: a target may have to keep them all queued, at 100 bytes or so each.
+pub(crate) const MAX_MESSAGES: u64 = 100_000_000;
+/// Tasks of one run. At a billion a second it would take a quarter of an hour.
+pub(crate) const MAX_TASKS: u64 = 1 << 40;
+/// Further tasks per message: a task carries what is left in 32 bits, to stay within 24 bytes.
+pub(crate) const MAX_AMPLIFICATION: u64 = u32::MAX as u64;
+/// Units of work per task: a second or two.
+pub(crate) const MAX_UNITS: u64 = 1_000_000_000;
+/// Milliseconds between bursts: below the patience of the watchdog.
+pub(crate) const MAX_SLEEP_MS: u64 = 10_000;
+/// Bursts or shots of one run, each of which keeps its time until the run is over.
+pub(crate) const MAX_SHOTS: u64 = 1_000_000;
+/// Children of one job.
+pub(crate) const MAX_CHILDREN: u64 = 1_000_000;
+/// Microseconds of work per child: below the patience of the watchdog.
+pub(crate) const MAX_WORK_US: u64 = 1_000_000;
+/// Counted rounds.
+pub(crate) const MAX_ROUNDS: u64 = 1_000;
+/// Seconds of patience with a target that runs nothing.
+pub(crate) const MAX_PATIENCE: u64 = 3_600;
+
+/// Reads a whole number from `MIN` to `MAX`, and names both when it isn't one.
+pub(crate) fn whole<const MIN: u64, const MAX: u64>(text: &str) -> Result<u64, String> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    match text.parse() {
+        Ok(number) if digits && (MIN..=MAX).contains(&number) => Ok(number),
+        _ => Err(format!("must be a whole number from {MIN} to {MAX}")),
+    }
+}
+
+/// The product of `factors`, if it is at most `limit`; `what` names it in the reason.
+pub(crate) fn product(what: &str, factors: &[u64], limit: u64) -> Result<u64, Stop> {
+    factors
+        .iter()
+        .try_fold(1u64, |product, &factor| product.checked_mul(factor))
+        .filter(|&product| product <= limit)
+        .ok_or_else(|| Stop::Usage(format!("{what} may be {limit} at most in one run")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{product, whole};
+
+    #[test]
+    fn only_plain_decimal_numbers_within_the_limit_are_read() {
+        assert_eq!(whole::<1, 4096>("4096"), Ok(4096));
+        for bad in ["0", "-1", "+1", "0x10", "1e3", "٣", "", " 1", "4097", "18446744073709551616"]
+        {
+            let reason = whole::<1, 4096>(bad).unwrap_err();
+            assert!(reason.contains("4096"), "{bad}: {reason}");
+        }
+    }
+
+    #[test]
+    fn a_product_that_overflows_is_over_the_limit() {
+        assert_eq!(product("tasks", &[3, 5], 15).unwrap(), 15);
+        assert!(product("tasks", &[3, 5], 14).is_err());
+        assert!(product("tasks", &[u64::MAX, 2], u64::MAX).is_err());
+    }
+}

@@ -1,0 +1,62 @@
+//! What `all` measures. `--full` is the table of the project's goals; `--quick` is small enough for
+//! somebody who only wants a first look.
+
+use crate::workloads::{FanOut, Latency, Pattern, Row, Submit, Throughput, Wake};
+
+/// A row of `throughput` without work in its tasks.
+fn throughput(threads: u64, producers: u64, messages: u64, amplification: u64) -> Row {
+    let (pre, post) = (0, 0);
+    Row::Throughput(Throughput { threads, producers, messages, amplification, pre, post })
+}
+
+/// A row of `latency` on two threads with one producer, 100 messages and 100 tasks after each.
+fn latency(sleep_ms: u64, bursts: u64) -> Row {
+    let (producers, messages, amplification) = (1, 100, 100);
+    Row::Latency(Latency { threads: 2, producers, messages, amplification, sleep_ms, bursts })
+}
+
+/// The three rows of `submit`.
+fn submit(sleepers: u64, contended: u64, empty: u64) -> impl Iterator<Item = Row> {
+    let patterns =
+        [(Pattern::Sleepers, sleepers), (Pattern::Contended, contended), (Pattern::Empty, empty)];
+    patterns
+        .into_iter()
+        .map(|(pattern, messages)| Row::Submit(Submit { pattern, threads: 10, messages }))
+}
+
+/// A little of everything, in under two minutes.
+pub(crate) fn quick() -> Vec<Row> {
+    let mut rows = vec![
+        throughput(2, 2, 200_000, 1),
+        throughput(2, 2, 200, 2_000),
+        throughput(2, 1, 1, 200_000),
+        Row::FanOut(FanOut { threads: 2, children: 64, work_us: 20, shots: 60 }),
+        latency(5, 40),
+    ];
+    rows.extend(submit(100_000, 10_000, 100_000));
+    rows.push(Row::Wake(Wake { threads: 2, shots: 100 }));
+    rows
+}
+
+/// Everything behind the project's numbers.
+pub(crate) fn full() -> Vec<Row> {
+    let mut rows = Vec::new();
+    rows.extend([1, 2, 4].map(|threads| throughput(threads, 2, 500_000, 1)));
+    rows.extend([1, 2, 4].map(|threads| throughput(threads, 2, 200, 5_000)));
+    rows.push(throughput(2, 1, 1, 500_000));
+    rows.push(Row::FanOut(FanOut { threads: 2, children: 64, work_us: 20, shots: 200 }));
+    rows.push(latency(10, 100));
+    rows.extend(submit(1_000_000, 100_000, 1_000_000));
+    rows.push(Row::Wake(Wake { threads: 2, shots: 300 }));
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_planned_row_is_within_the_limits() {
+        for row in super::quick().iter().chain(&super::full()) {
+            assert!(row.check().is_ok(), "{row:?}");
+        }
+    }
+}

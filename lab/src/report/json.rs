@@ -1,0 +1,120 @@
+//! The result file's content, schema 1.
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::Value;
+
+use super::book::{Book, median};
+use crate::machine::Machine;
+use crate::stop::Stop;
+use crate::workloads::Direction;
+
+/// The version of all this. A reader of another version must not guess.
+const SCHEMA: u32 = 1;
+
+/// The whole file.
+#[derive(serde::Serialize)]
+struct File<'a> {
+    /// See [`SCHEMA`].
+    schema: u32,
+    /// Whether everything that was asked for is in it.
+    complete: bool,
+    /// What it was measured on.
+    machine: &'a Machine,
+    /// One per row, target and metric.
+    results: Vec<Outcome<'a>>,
+    /// Targets without a number, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    failures: Vec<Failure<'a>>,
+}
+
+/// One metric of one target in one row.
+#[derive(serde::Serialize)]
+struct Outcome<'a> {
+    /// The name of the workload.
+    workload: &'a str,
+    /// The name of the target.
+    target: &'a str,
+    /// The name of the metric.
+    metric: &'a str,
+    /// The options of the workload.
+    params: Options<'a>,
+    /// The unit of the metric.
+    unit: &'a str,
+    /// Which way is better.
+    direction: Direction,
+    /// One value per round, in the order of the rounds.
+    samples: Vec<f64>,
+    /// The middle of them.
+    median: Option<f64>,
+    /// The least of them.
+    min: Option<f64>,
+    /// The greatest of them.
+    max: Option<f64>,
+    /// Whether all rounds are there.
+    complete: bool,
+}
+
+/// One target that has no number in one row.
+#[derive(serde::Serialize)]
+struct Failure<'a> {
+    /// The name of the workload.
+    workload: &'a str,
+    /// The name of the target.
+    target: &'a str,
+    /// The options of the workload.
+    params: Options<'a>,
+    /// Why.
+    reason: &'a str,
+}
+
+/// Options by name, in their own order.
+struct Options<'a>(&'a [(&'static str, Value)]);
+
+impl Serialize for Options<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        self.0.iter().try_for_each(|(name, value)| map.serialize_entry(name, value))?;
+        map.end()
+    }
+}
+
+/// The content of the result file for this book.
+pub(super) fn of(book: &Book, complete: bool) -> Result<Vec<u8>, Stop> {
+    let results = book.sheets.iter().flat_map(|sheet| {
+        sheet.lanes.iter().flat_map(move |lane| {
+            sheet.metrics.iter().enumerate().map(move |(index, metric)| {
+                let samples = lane.samples(index);
+                Outcome {
+                    workload: sheet.workload,
+                    target: lane.target.name,
+                    metric: metric.name,
+                    params: Options(&sheet.params),
+                    unit: metric.unit,
+                    direction: metric.direction,
+                    median: median(&samples),
+                    min: samples.iter().copied().min_by(f64::total_cmp),
+                    max: samples.iter().copied().max_by(f64::total_cmp),
+                    complete: samples.len() == book.rounds,
+                    samples,
+                }
+            })
+        })
+    });
+    let failures = book.failures().map(|(sheet, lane, reason)| Failure {
+        workload: sheet.workload,
+        target: lane.target.name,
+        params: Options(&sheet.params),
+        reason,
+    });
+    let file = File {
+        schema: SCHEMA,
+        complete,
+        machine: &book.machine,
+        results: results.filter(|result| !result.samples.is_empty()).collect(),
+        failures: failures.collect(),
+    };
+    let written = serde_json::to_vec_pretty(&file);
+    let mut text = written.map_err(|error| Stop::Failed(format!("no result file: {error}")))?;
+    text.push(b'\n');
+    Ok(text)
+}

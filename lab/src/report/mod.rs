@@ -1,0 +1,107 @@
+//! What the reader sees: tables, a progress bar, the result file.
+//!
+//! All output goes through writers that may fail, and a reader that goes away ends the program
+//! quietly.
+
+pub(crate) mod book;
+pub(crate) mod destination;
+mod json;
+mod table;
+
+use std::io::{self, IsTerminal, Write};
+use std::panic;
+use std::thread;
+
+use clap::{Command, Subcommand};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::stop::Stop;
+use crate::targets;
+use crate::workloads::Row;
+
+/// Prints tables, and shows on stderr how far it is if that is a terminal.
+pub(crate) struct Reporter {
+    /// Tables go to stderr, since stdout is the result file.
+    to_stderr: bool,
+    /// One step per run of a target.
+    bar: ProgressBar,
+}
+
+impl Reporter {
+    /// A reporter for this many runs.
+    pub(crate) fn new(to_stderr: bool, runs: u64) -> Self {
+        // Drawn when a step is made and never by a thread of its own, which would be measured too.
+        let target = match io::stderr().is_terminal() {
+            true => ProgressDrawTarget::stderr(),
+            false => ProgressDrawTarget::hidden(),
+        };
+        let bar = ProgressBar::with_draw_target(Some(runs), target);
+        if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {eta} left: {msg}") {
+            bar.set_style(style);
+        }
+        Reporter { to_stderr, bar }
+    }
+
+    /// Shows what is about to run.
+    pub(crate) fn announce(&self, workload: &str, target: &str) {
+        self.bar.set_message(format!("{workload} on {target}"));
+    }
+
+    /// Shows that this many runs are over, or will not be.
+    pub(crate) fn advance(&self, runs: u64) {
+        self.bar.inc(runs);
+    }
+
+    /// Prints `text` and a new line.
+    pub(crate) fn print(&self, text: &str) -> Result<(), Stop> {
+        self.bar.suspend(|| {
+            if self.to_stderr {
+                // The tables are a courtesy there, and nobody need listen.
+                let _ = writeln!(io::stderr(), "{text}");
+                return Ok(());
+            }
+            write_line(text)
+        })
+    }
+}
+
+impl Drop for Reporter {
+    fn drop(&mut self) {
+        // The tables say it all; half a bar above the prompt says nothing.
+        self.bar.finish_and_clear();
+    }
+}
+
+/// Writes `text` and a new line to stdout, now.
+fn write_line(text: &str) -> Result<(), Stop> {
+    let mut stdout = io::stdout().lock();
+    writeln!(stdout, "{text}")?;
+    stdout.flush()?;
+    Ok(())
+}
+
+/// Names the workloads and the targets.
+pub(crate) fn list() -> Result<(), Stop> {
+    let mut text = String::from("workloads\n");
+    for workload in Row::augment_subcommands(Command::new("list")).get_subcommands() {
+        let about = workload.get_about().map(ToString::to_string).unwrap_or_default();
+        text += &format!("  {:<22}{}\n", workload.get_name(), about);
+    }
+    text += "\ntargets (* takes part unless --target says otherwise)\n";
+    for entry in targets::ALL {
+        let mark = if entry.is_default() { '*' } else { ' ' };
+        text += &format!("{mark} {:<22}{}\n", entry.name, entry.about);
+    }
+    write_line(text.trim_end())
+}
+
+/// Lets a panic say what and where in one line, without a backtrace: in here it is a peer's answer
+/// to a refusal of the machine more often than a mistake.
+pub(crate) fn quiet_panics() {
+    panic::set_hook(Box::new(|panic| {
+        let thread = thread::current();
+        let name = thread.name().unwrap_or("without a name").to_owned();
+        let what = panic.to_string().replace('\n', " ");
+        let _ = writeln!(io::stderr(), "brigade-lab: thread {name} {what}");
+    }));
+}

@@ -1,0 +1,107 @@
+//! Aligned tables, one block per metric, the best target first.
+
+use super::book::{Lane, Sheet, median};
+use crate::workloads::{Direction, Metric};
+
+/// Width of the column of names: the longest is `executors-threadpool`.
+const NAME: usize = 22;
+
+/// The table of one row.
+pub(super) fn of(sheet: &Sheet) -> String {
+    let options = sheet.params.iter().map(|(name, value)| match value.as_str() {
+        Some(word) => format!(" --{name} {word}"),
+        None => format!(" --{name} {value}"),
+    });
+    let mut text = format!("\n{}{}\n", sheet.workload, options.collect::<String>());
+    if let Some(note) = &sheet.note {
+        text += &format!("{note}\n");
+    }
+    // The CPU time stands beside every other metric, as a column.
+    let (_, metrics) = sheet.metrics.split_last().unwrap_or((&sheet.metrics[0], &[]));
+    for (index, metric) in metrics.iter().enumerate() {
+        text += &block(sheet, index, metric);
+    }
+    for lane in &sheet.lanes {
+        if let Some(failure) = &lane.failure {
+            text += &format!("  {:<NAME$}no number: {failure}\n", lane.target.name);
+        }
+    }
+    text.truncate(text.trim_end().len());
+    text
+}
+
+/// The lines of one metric.
+fn block(sheet: &Sheet, index: usize, metric: &Metric) -> String {
+    let better = match metric.direction {
+        Direction::Higher => "more is better",
+        Direction::Lower => "less is better",
+    };
+    let title = format!("{} ({better})", metric.name);
+    let mut text = format!(
+        "  {title:<NAME$}{:>12}{:>12}{:>12}{:>13}{:>7}\n",
+        "median", "min", "max", "× best peer", "CPUs"
+    );
+    for lane in ranked(sheet, index, metric.direction) {
+        text += &line(sheet, index, metric, lane);
+    }
+    text
+}
+
+/// The lanes with a number, the best one first.
+fn ranked(sheet: &Sheet, index: usize, direction: Direction) -> Vec<&Lane> {
+    let key = |lane: &&Lane| median(&lane.samples(index)).unwrap_or_default();
+    let mut lanes: Vec<_> =
+        sheet.lanes.iter().filter(|lane| !lane.samples(index).is_empty()).collect();
+    lanes.sort_by(|a, b| match direction {
+        Direction::Higher => key(b).total_cmp(&key(a)),
+        Direction::Lower => key(a).total_cmp(&key(b)),
+    });
+    lanes
+}
+
+/// The line of one target.
+fn line(sheet: &Sheet, index: usize, metric: &Metric, lane: &Lane) -> String {
+    let samples = lane.samples(index);
+    let shown = |value: Option<f64>| {
+        value.map_or_else(|| "–".to_owned(), |value| quantity(value, metric.unit))
+    };
+    let plain = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |v| format!("{v:.2}"));
+    format!(
+        "  {:<NAME$}{:>12}{:>12}{:>12}{:>13}{:>7}\n",
+        lane.target.name,
+        shown(median(&samples)),
+        shown(samples.iter().copied().min_by(f64::total_cmp)),
+        shown(samples.iter().copied().max_by(f64::total_cmp)),
+        plain(median(&sheet.ratios(index, lane))),
+        plain(median(&lane.samples(sheet.metrics.len() - 1))),
+    )
+}
+
+/// `value` with a prefix that makes it readable, in four digits or so.
+fn quantity(value: f64, unit: &str) -> String {
+    let prefixes = [(1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ")];
+    let fitting = prefixes.into_iter().find(|(scale, _)| value >= *scale);
+    let (scale, prefix) = fitting.unwrap_or((1e-9, "n"));
+    let (value, unit) = (value / scale, unit.trim_start_matches("tasks"));
+    let decimals = if value >= 100.0 {
+        0
+    } else if value >= 10.0 {
+        1
+    } else {
+        2
+    };
+    format!("{value:.decimals$} {prefix}{unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quantity;
+
+    #[test]
+    fn quantities_are_short() {
+        assert_eq!(quantity(12_345_678.0, "tasks/s"), "12.3 M/s");
+        assert_eq!(quantity(0.000_001_5, "s"), "1.50 µs");
+        assert_eq!(quantity(0.000_000_041_3, "s"), "41.3 ns");
+        assert_eq!(quantity(0.25, "s"), "250 ms");
+    }
+}

@@ -1,0 +1,94 @@
+//! One call of the laboratory from the command line to the last byte of output.
+
+use std::thread::{self, Builder};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rand::SeedableRng;
+use rand::rngs::SmallRng;
+
+use crate::cli::{Cli, Options, Task};
+use crate::interrupt;
+use crate::machine::Machine;
+use crate::report::book::SharedBook;
+use crate::report::destination::Destination;
+use crate::report::{self, Reporter};
+use crate::rounds;
+use crate::stop::Stop;
+use crate::workloads::Row;
+
+/// Does what the command line asks for.
+pub(crate) fn run(cli: Cli) -> Result<(), Stop> {
+    match cli.task() {
+        Task::List => report::list(),
+        Task::Measure(rows) => measure(&rows, &cli.options),
+    }
+}
+
+/// Measures all of `rows` and writes the results.
+fn measure(rows: &[Row], options: &Options) -> Result<(), Stop> {
+    rows.iter().try_for_each(Row::check)?;
+    let destination = Destination::open(options.json.as_deref(), options.force)?;
+    let seed = options.seed.unwrap_or_else(fresh_seed);
+    let machine = Machine::read(seed);
+    let runs = (1 + options.rounds) * (rows.len() * options.targets().len()) as u64;
+    let reporter = Reporter::new(destination.is_stdout(), runs);
+    let head = machine.describe();
+    let book = SharedBook::new(machine, options.rounds as usize, destination);
+    interrupt::install(book.clone())?;
+    probe(rows)?;
+
+    let mut random = SmallRng::seed_from_u64(seed);
+    let measured = reporter.print(&head).and_then(|()| {
+        rows.iter().try_for_each(|row| {
+            rounds::measure(row, options, &book, &reporter, &mut random)?;
+            reporter.print(&book.last_table())
+        })
+    });
+    // What there is gets written even if the rest can't be had.
+    let failures = book.failures();
+    let written = book.finish(measured.is_ok() && failures.is_empty());
+    measured?;
+    written?;
+    if !failures.is_empty() {
+        return Err(Stop::Failed(failures.join("; ")));
+    }
+    reporter.print(HINT)
+}
+
+/// The last line of every report.
+const HINT: &str = "\nA ratio is the median over the rounds of this target's value to the best peer's.\n\
+More: `brigade-lab list` names what there is, `brigade-lab all --full` takes longer and says more.";
+
+/// A seed from the clock.
+fn fresh_seed() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    // Six digits are easily typed again.
+    u64::from(now.unwrap_or_default().subsec_nanos()) % 1_000_000
+}
+
+/// Threads of the laboratory itself: it supervises, submits and listens for signals.
+const OWN_THREADS: usize = 3;
+
+/// Starts as many threads as any run will have, all at a time, and ends them again.
+///
+/// Half of the peers answer a thread that can't be started with a panic or by waiting for it for
+/// ever; this finds out before any of them does.
+fn probe(rows: &[Row]) -> Result<(), Stop> {
+    let most = rows.iter().map(Row::all_threads).max().unwrap_or(0) + OWN_THREADS;
+    let mut refused = None;
+    let mut started = Vec::with_capacity(most);
+    for index in 0..most {
+        match Builder::new().spawn(thread::park) {
+            Ok(thread) => started.push(thread),
+            Err(error) => {
+                refused = Some(format!("needs {most} threads and can start {index}: {error}"));
+                break;
+            }
+        }
+    }
+    for thread in started {
+        thread.thread().unpark();
+        drop(thread.join());
+    }
+    refused.map_or(Ok(()), |reason| Err(Stop::Refused(reason)))
+}

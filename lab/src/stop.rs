@@ -1,0 +1,77 @@
+//! Why the laboratory stops before it is through, and the exit code each reason has.
+
+use std::io::{self, ErrorKind, Write};
+use std::process::ExitCode;
+
+/// A reason to end, other than being done.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    /// Whoever read our output has gone: nothing is wrong, and nobody is there to be told.
+    Closed,
+    /// The command line asks for what isn't there or isn't allowed.
+    Usage(String),
+    /// This machine doesn't grant what the command line asks for.
+    Refused(String),
+    /// A target lost or repeated a task, or the results could not be written.
+    Failed(String),
+}
+
+impl Stop {
+    /// The exit code of this reason.
+    pub(crate) fn code(&self) -> ExitCode {
+        ExitCode::from(match self {
+            Stop::Closed => 0,
+            Stop::Failed(_) => 1,
+            Stop::Usage(_) => 2,
+            Stop::Refused(_) => 3,
+        })
+    }
+
+    /// Says the reason on stderr in one line, as well as stderr allows.
+    pub(crate) fn explain(&self) {
+        let (reason, hint) = match self {
+            Stop::Closed => return,
+            Stop::Usage(reason) => (reason, "\ntry `brigade-lab --help`"),
+            Stop::Refused(reason) | Stop::Failed(reason) => (reason, ""),
+        };
+        // `eprintln!` panics on a closed stderr, and there is nobody left to tell.
+        let _ = writeln!(io::stderr(), "brigade-lab: {}{hint}", printable(reason));
+    }
+}
+
+/// A failure to write output: a reader that went away is no failure.
+impl From<io::Error> for Stop {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            ErrorKind::BrokenPipe => Stop::Closed,
+            _ => Stop::Failed(format!("the output can't be written: {error}")),
+        }
+    }
+}
+
+/// The longest reason shown. Arguments are echoed in reasons, and an argument can be 100 KiB.
+const LONGEST_REASON: usize = 400;
+
+/// `text` in one line without control characters, which a terminal would obey.
+fn printable(text: &str) -> String {
+    let mut line = String::new();
+    for character in text.chars().take(LONGEST_REASON) {
+        if character.is_control() {
+            line.extend(character.escape_default());
+        } else {
+            line.push(character);
+        }
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::printable;
+
+    #[test]
+    fn echoed_arguments_cannot_command_the_terminal() {
+        assert_eq!(printable("no \u{1b}[31mred\n"), "no \\u{1b}[31mred\\n");
+        assert!(printable(&"x".repeat(100_000)).len() < 1_000);
+    }
+}

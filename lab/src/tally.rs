@@ -1,0 +1,212 @@
+//! Counts every task, nearly for free and the same for every target.
+//!
+//! Each worker thread writes a slot of its own with plain loads and stores; the submitting side
+//! sums the slots. Beside the count a slot holds the sum of the tasks' fingerprints, so that a lost
+//! task and a repeated one can't make up for each other.
+//!
+//! Rejected: one shared counter (it would be the most contended word of the whole run, and hide
+//! every difference between targets behind itself); a counter that each task carries (a target that
+//! repeats a task would go unnoticed).
+
+use std::cell::Cell;
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use crate::supervise::Failure;
+
+/// One thread's part of the count, alone on its cache lines.
+#[derive(Default)]
+#[repr(align(128))]
+struct Slot {
+    /// Tasks this thread ran.
+    ran: AtomicU64,
+    /// Sum of their fingerprints.
+    prints: AtomicU64,
+}
+
+/// The tasks a run must have run at its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Expected {
+    /// How many.
+    pub(crate) tasks: u64,
+    /// Sum of their fingerprints.
+    prints: u64,
+}
+
+impl Expected {
+    /// One task for each of `messages` × `steps`.
+    pub(crate) fn grid(messages: u64, steps: u64) -> Self {
+        // A fingerprint is a product, so the sum over the grid is the product of the sums.
+        let sum = |count| (0..count).map(scramble).fold(0, u64::wrapping_add);
+        Expected { tasks: messages * steps, prints: sum(messages).wrapping_mul(sum(steps)) }
+    }
+
+    /// The same tasks `count` times over.
+    pub(crate) fn times(self, count: u64) -> Self {
+        Expected { tasks: self.tasks * count, prints: self.prints.wrapping_mul(count) }
+    }
+}
+
+/// Spreads `number` over all 64 bits; odd, so that a product of two loses nothing.
+#[inline]
+fn scramble(number: u64) -> u64 {
+    let mixed = (number + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    (mixed ^ (mixed >> 29)) | 1
+}
+
+/// The count of one run.
+#[derive(Default)]
+pub(crate) struct Tally {
+    /// Slots of all threads that ran a task of this run.
+    slots: Mutex<Vec<&'static Slot>>,
+    /// Nobody waits for this run any more.
+    abandoned: AtomicBool,
+}
+
+thread_local! {
+    /// The slot this thread writes, and the run it belongs to. Without a destructor and with a
+    /// constant start value, so that reaching it is one load.
+    static MINE: Cell<Option<(&'static Tally, &'static Slot)>> = const { Cell::new(None) };
+}
+
+/// Slots whose run ended well, for runs to come.
+static SPARE: Mutex<Vec<&'static Slot>> = Mutex::new(Vec::new());
+
+/// Pause between two looks at the slots: long enough not to disturb the workers.
+const PAUSE: Duration = Duration::from_micros(50);
+
+impl Tally {
+    /// A tally for one run. Leaked, since a task that a target runs too late, when the run has long
+    /// failed, must still find it; it is a few words.
+    pub(crate) fn leak() -> &'static Self {
+        Box::leak(Box::default())
+    }
+
+    /// Notes that the task with this identity ran, on this thread.
+    #[inline]
+    pub(crate) fn ran(&'static self, message: u32, step: u32) {
+        let slot = match MINE.get() {
+            Some((tally, slot)) if ptr::eq(tally, self) => slot,
+            _ => self.claim(),
+        };
+        let print = scramble(message.into()).wrapping_mul(scramble(step.into()));
+        let prints = slot.prints.load(Ordering::Relaxed).wrapping_add(print);
+        slot.prints.store(prints, Ordering::Relaxed);
+        // Ordering: Release pairs with the Acquire in `sums`: who sees the count sees the
+        // fingerprint too. A load and a store will do, since no other thread writes this slot.
+        slot.ran.store(slot.ran.load(Ordering::Relaxed) + 1, Ordering::Release);
+    }
+
+    /// Gives this thread a slot for this run.
+    #[cold]
+    fn claim(&'static self) -> &'static Slot {
+        let spare = lock(&SPARE).pop();
+        let slot = spare.unwrap_or_else(|| Box::leak(Box::default()));
+        slot.ran.store(0, Ordering::Relaxed);
+        slot.prints.store(0, Ordering::Relaxed);
+        lock(&self.slots).push(slot);
+        MINE.set(Some((self, slot)));
+        slot
+    }
+
+    /// Count and sum of fingerprints over all slots.
+    fn sums(&self) -> (u64, u64) {
+        lock(&self.slots).iter().fold((0, 0), |(ran, prints), slot| {
+            let count = slot.ran.load(Ordering::Acquire);
+            (ran + count, prints.wrapping_add(slot.prints.load(Ordering::Relaxed)))
+        })
+    }
+
+    /// Tasks that have run so far.
+    pub(crate) fn count(&self) -> u64 {
+        self.sums().0
+    }
+
+    /// Waits until `count` tasks have run, looking every now and then.
+    pub(crate) fn wait_for(&self, count: u64) -> Result<(), Failure> {
+        while self.count() < count {
+            self.go_on()?;
+            thread::sleep(PAUSE);
+        }
+        Ok(())
+    }
+
+    /// Tells all that wait for this run that it is given up.
+    pub(crate) fn abandon(&self) {
+        self.abandoned.store(true, Ordering::Relaxed);
+    }
+
+    /// An error if the run was given up: whoever waits for it asks before waiting on.
+    pub(crate) fn go_on(&self) -> Result<(), Failure> {
+        if self.abandoned.load(Ordering::Relaxed) { Err(Failure::Abandoned) } else { Ok(()) }
+    }
+
+    /// Compares what ran with what had to run, exactly.
+    pub(crate) fn check(&self, expected: Expected) -> Result<(), Failure> {
+        let (ran, prints) = self.sums();
+        if (ran, prints) == (expected.tasks, expected.prints) {
+            return Ok(());
+        }
+        Err(Failure::Miscounted { ran, expected: expected.tasks })
+    }
+
+    /// Hands the slots on to later runs. Only for a run that was checked, and whose target is shut
+    /// down: a straggler must not write into another run's slot.
+    pub(crate) fn retire(&self) {
+        lock(&SPARE).append(&mut lock(&self.slots));
+    }
+}
+
+/// Locks `mutex`, whose content no panic can leave half-changed.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Expected, Tally};
+    use std::thread;
+
+    /// Runs these tasks, each on one of two threads, and says whether they pass for a 2 × 4 grid.
+    fn passes(tasks: &[(u32, u32)]) -> bool {
+        let tally = Tally::leak();
+        thread::scope(|scope| {
+            let (front, back) = tasks.split_at(tasks.len() / 2);
+            for half in [front, back] {
+                scope.spawn(move || half.iter().for_each(|&(m, s)| tally.ran(m, s)));
+            }
+        });
+        tally.check(Expected::grid(2, 4)).is_ok()
+    }
+
+    #[test]
+    fn every_task_exactly_once_passes_in_any_order() {
+        assert!(passes(&[(1, 3), (0, 0), (0, 2), (1, 1), (1, 0), (0, 1), (0, 3), (1, 2)]));
+    }
+
+    #[test]
+    fn a_lost_or_repeated_task_does_not_pass() {
+        assert!(!passes(&[(1, 3), (0, 0), (0, 2), (1, 1), (1, 0), (0, 1), (0, 3)]));
+        assert!(!passes(&[(1, 3), (0, 0), (0, 2), (1, 1), (1, 0), (0, 1), (0, 3), (1, 2), (1, 2)]));
+    }
+
+    #[test]
+    fn lost_and_repeated_tasks_do_not_make_up_for_each_other() {
+        // The sums of the identities are right in both: 1 + 2 instead of 0 + 3, and a crossed pair.
+        assert!(!passes(&[(1, 3), (0, 1), (0, 2), (1, 1), (1, 0), (0, 1), (0, 2), (1, 2)]));
+        assert!(!passes(&[(1, 3), (0, 1), (0, 2), (1, 0), (1, 0), (0, 1), (0, 3), (1, 2)]));
+    }
+
+    #[test]
+    fn a_run_takes_over_no_count_from_the_run_before() {
+        for _ in 0..2 {
+            let tally = Tally::leak();
+            (0..2).for_each(|message| (0..4).for_each(|step| tally.ran(message, step)));
+            assert!(tally.check(Expected::grid(2, 4)).is_ok());
+            tally.retire();
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! One task spawns k children where it runs: how soon do other workers take their share?
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::{Bench, Metric, Params, Workload, quantile, sorted};
+use crate::clock::{Epoch, Lap, Meter, seconds};
+use crate::fault::Fault;
+use crate::latch::Latch;
+use crate::limits::{self, whole};
+use crate::machine;
+use crate::stop::Stop;
+use crate::supervise::Failure;
+use crate::tally::{Expected, Tally};
+use crate::targets::{Submit, Target};
+use crate::work::{grind, units_for};
+
+/// Options of `fan-out`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct FanOut {
+    /// Threads of the pool.
+    #[arg(long, default_value_t = 2, value_parser = whole::<1, { limits::MAX_THREADS }>)]
+    pub(crate) threads: u64,
+    /// Tasks that the first one spawns.
+    #[arg(long, default_value_t = 64, value_parser = whole::<1, { limits::MAX_CHILDREN }>)]
+    pub(crate) children: u64,
+    /// Microseconds of work in each of them.
+    #[arg(long, default_value_t = 20, value_parser = whole::<0, { limits::MAX_WORK_US }>)]
+    pub(crate) work_us: u64,
+    /// Fan-outs in a run, one after the other.
+    #[arg(long, default_value_t = 100, value_parser = whole::<1, { limits::MAX_SHOTS }>)]
+    pub(crate) shots: u64,
+}
+
+/// Sleep before each shot: the pool is asleep for more than a millisecond of it.
+const PAUSE: Duration = Duration::from_micros(1_600);
+
+/// What all tasks of a run share; leaked, so that a task reaches it with one word and no count.
+struct Shared {
+    /// Counts the tasks.
+    tally: &'static Tally,
+    /// What `begun` counts from.
+    epoch: Epoch,
+    /// When the first task of the shot began.
+    begun: AtomicU64,
+    /// Told of each child's end.
+    latch: Latch,
+    /// How many children there are.
+    children: u32,
+    /// Units of work in each.
+    units: u64,
+    /// What to do wrong on purpose.
+    fault: Fault,
+}
+
+impl Shared {
+    /// The task that spawns the others.
+    fn parent<S: Submit>(&'static self, inside: &S) {
+        self.begun.store(self.epoch.nanos(), Ordering::Relaxed);
+        for child in 0..self.children {
+            for _ in 0..self.fault.copies(child) {
+                inside.submit(move || self.child(child));
+            }
+        }
+        self.tally.ran(self.children, 0);
+    }
+
+    /// One of the others.
+    fn child(&'static self, index: u32) {
+        grind(self.units);
+        self.tally.ran(index, 0);
+        self.latch.arrive(index);
+    }
+}
+
+impl Workload for FanOut {
+    const METRICS: &'static [Metric] = &[Metric::time("p50"), Metric::time("p90"), Metric::CPU];
+
+    fn params(&self) -> Params {
+        vec![
+            ("threads", self.threads.into()),
+            ("children", self.children.into()),
+            ("work-us", self.work_us.into()),
+            ("shots", self.shots.into()),
+        ]
+    }
+
+    fn check(&self) -> Result<(), Stop> {
+        limits::product("tasks", &[1 + self.children, self.shots], limits::MAX_TASKS).map(drop)
+    }
+
+    fn threads(&self) -> usize {
+        self.threads as usize
+    }
+
+    fn expected(&self) -> Expected {
+        // The parent counts as the child after the last.
+        Expected::grid(1 + self.children, 1).times(self.shots)
+    }
+
+    fn note(&self) -> Option<String> {
+        let cpus = machine::cpus() as u64;
+        let ideal = (self.children * self.work_us) as f64 / self.threads.min(cpus) as f64;
+        Some(format!("ideal: {ideal:.0} µs, the work over {} CPUs", self.threads.min(cpus)))
+    }
+
+    fn run<T: Target>(&self, target: &T, bench: &Bench) -> Result<Vec<f64>, Failure> {
+        let epoch = Epoch::new();
+        let shared: &'static Shared = Box::leak(Box::new(Shared {
+            tally: bench.tally,
+            epoch,
+            begun: AtomicU64::new(0),
+            latch: Latch::new(epoch),
+            children: self.children as u32,
+            units: units_for(self.work_us),
+            fault: bench.fault,
+        }));
+        let (outside, mut meter) = (target.outside(), Meter::default());
+        let mut times = Vec::with_capacity(self.shots as usize);
+        for shot in 1..=self.shots {
+            thread::sleep(PAUSE);
+            shared.latch.arm(self.children as usize);
+            let inside = target.inside();
+            let lap = Lap::begin();
+            outside.submit(move || shared.parent(&inside));
+            let ended = shared.latch.wait(bench.tally)?;
+            meter.end(&lap);
+            times.push(seconds(ended.saturating_sub(shared.begun.load(Ordering::Relaxed))));
+            // The parent is counted at its end, which the children don't wait for.
+            bench.tally.wait_for(shot * (1 + self.children))?;
+        }
+        let times = sorted(times);
+        Ok(vec![quantile(&times, 0.5), quantile(&times, 0.9), meter.cpus()])
+    }
+}

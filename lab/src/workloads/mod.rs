@@ -1,0 +1,197 @@
+//! What the targets have to do. Each workload is a file: its options, its limits, its metrics.
+
+mod chain;
+mod fan_out;
+mod latency;
+mod submit;
+mod throughput;
+mod wake;
+
+use clap::Subcommand;
+use serde_json::Value;
+
+pub(crate) use self::fan_out::FanOut;
+pub(crate) use self::latency::Latency;
+pub(crate) use self::submit::{Pattern, Submit};
+pub(crate) use self::throughput::Throughput;
+pub(crate) use self::wake::Wake;
+
+use crate::fault::Fault;
+use crate::stop::Stop;
+use crate::supervise::Failure;
+use crate::tally::{Expected, Tally};
+use crate::targets::Target;
+
+/// Which of two values of a metric is the better one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Direction {
+    /// The higher one.
+    Higher,
+    /// The lower one.
+    Lower,
+}
+
+/// One number that a run of a workload yields.
+#[derive(Debug)]
+pub(crate) struct Metric {
+    /// Its name.
+    pub(crate) name: &'static str,
+    /// Its unit.
+    pub(crate) unit: &'static str,
+    /// Which way is better.
+    pub(crate) direction: Direction,
+}
+
+impl Metric {
+    /// A time, of which less is better.
+    const fn time(name: &'static str) -> Self {
+        Metric { name, unit: "s", direction: Direction::Lower }
+    }
+
+    /// A rate of tasks, of which more is better.
+    const fn rate(name: &'static str) -> Self {
+        Metric { name, unit: "tasks/s", direction: Direction::Higher }
+    }
+
+    /// The CPU time beside the wall time. Every workload has it as its last metric.
+    const CPU: Self = Metric { name: "cpu", unit: "CPU s/s", direction: Direction::Lower };
+}
+
+/// The options of a run by name, in the order in which they are shown.
+pub(crate) type Params = Vec<(&'static str, Value)>;
+
+/// What a run has besides its target and its options.
+pub(crate) struct Bench {
+    /// Counts the tasks.
+    pub(crate) tally: &'static Tally,
+    /// What to do wrong on purpose.
+    pub(crate) fault: Fault,
+}
+
+/// One thing to measure.
+pub(crate) trait Workload: Clone + Send + 'static {
+    /// What a run yields, [`Metric::CPU`] last.
+    const METRICS: &'static [Metric];
+
+    /// The options by name.
+    fn params(&self) -> Params;
+
+    /// Checks what no option can check for itself.
+    fn check(&self) -> Result<(), Stop> {
+        Ok(())
+    }
+
+    /// Threads of the pool.
+    fn threads(&self) -> usize;
+
+    /// Threads that submit, beside the one that always exists.
+    fn submitters(&self) -> usize {
+        0
+    }
+
+    /// The tasks a run must run.
+    fn expected(&self) -> Expected;
+
+    /// A line about the numbers for the reader of the table, if there is something to say.
+    fn note(&self) -> Option<String> {
+        None
+    }
+
+    /// Runs once; the values are in the order of the metrics.
+    fn run<T: Target>(&self, target: &T, bench: &Bench) -> Result<Vec<f64>, Failure>;
+}
+
+/// A workload with its options: a subcommand, a table, and a row of the plans.
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum Row {
+    /// Tasks per second of a fully loaded pool.
+    Throughput(Throughput),
+    /// Time from the start of a burst to its last task, with sleep between the bursts.
+    Latency(Latency),
+    /// Time that a submission costs the thread that submits.
+    Submit(Submit),
+    /// Time for an idle pool to start one task.
+    Wake(Wake),
+    /// Time until all children of one task have run.
+    FanOut(FanOut),
+}
+
+/// The same expression over whichever workload a row holds.
+macro_rules! each {
+    ($row:expr, $workload:ident => $value:expr) => {
+        match $row {
+            Row::Throughput($workload) => $value,
+            Row::Latency($workload) => $value,
+            Row::Submit($workload) => $value,
+            Row::Wake($workload) => $value,
+            Row::FanOut($workload) => $value,
+        }
+    };
+}
+
+impl Row {
+    /// The name of the workload.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Row::Throughput(_) => "throughput",
+            Row::Latency(_) => "latency",
+            Row::Submit(_) => "submit",
+            Row::Wake(_) => "wake",
+            Row::FanOut(_) => "fan-out",
+        }
+    }
+
+    /// See [`Workload::METRICS`].
+    pub(crate) fn metrics(&self) -> &'static [Metric] {
+        fn of<W: Workload>(_: &W) -> &'static [Metric] {
+            W::METRICS
+        }
+        each!(self, workload => of(workload))
+    }
+
+    /// See [`Workload::params`].
+    pub(crate) fn params(&self) -> Params {
+        each!(self, workload => workload.params())
+    }
+
+    /// See [`Workload::check`].
+    pub(crate) fn check(&self) -> Result<(), Stop> {
+        each!(self, workload => workload.check())
+    }
+
+    /// See [`Workload::note`].
+    pub(crate) fn note(&self) -> Option<String> {
+        each!(self, workload => workload.note())
+    }
+
+    /// All threads that a run has at a time, but for the laboratory's own.
+    pub(crate) fn all_threads(&self) -> usize {
+        each!(self, workload => workload.threads() + workload.submitters())
+    }
+}
+
+/// The value at `share` of the way through `sorted`, by nearest rank; a run has one value at least.
+fn quantile(sorted: &[f64], share: f64) -> f64 {
+    let rank = (share * sorted.len() as f64).ceil() as usize;
+    sorted[rank.clamp(1, sorted.len()) - 1]
+}
+
+/// `values` in ascending order.
+fn sorted(mut values: Vec<f64>) -> Vec<f64> {
+    values.sort_by(f64::total_cmp);
+    values
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quantile;
+
+    #[test]
+    fn quantiles_are_values_that_occurred() {
+        let values: Vec<f64> = (1..=100).map(f64::from).collect();
+        assert_eq!(quantile(&values, 0.5), 50.0);
+        assert_eq!(quantile(&values, 0.99), 99.0);
+        assert_eq!(quantile(&[7.0], 0.99), 7.0);
+    }
+}

@@ -1,0 +1,206 @@
+//! rusty_pool's three tests of what a submission costs the thread that submits.
+//!
+//! Its jobs sleep for a second, which is meant to be longer than the test. Here they wait for a gate
+//! for that long; it opens when the measurement is over, so that all jobs run and can be counted.
+
+use std::panic;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Barrier, Condvar, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use clap::{Args, ValueEnum};
+
+use super::{Bench, Metric, Params, Workload};
+use crate::clock::{Lap, Meter};
+use crate::limits::{self, whole};
+use crate::stop::Stop;
+use crate::supervise::Failure;
+use crate::tally::{Expected, Tally};
+use crate::targets::{self, Target};
+
+/// Who submits, and what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Pattern {
+    /// One thread submits jobs that sleep for longer than the test.
+    Sleepers,
+    /// Eleven threads submit such jobs.
+    Contended,
+    /// One thread submits jobs that do nothing.
+    Empty,
+}
+
+/// Options of `submit`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Submit {
+    /// Who submits, and what.
+    #[arg(long, value_enum, default_value = "sleepers")]
+    pub(crate) pattern: Pattern,
+    /// Threads of the pool.
+    #[arg(long, default_value_t = 10, value_parser = whole::<1, { limits::MAX_THREADS }>)]
+    pub(crate) threads: u64,
+    /// Tasks each of the submitting threads submits.
+    #[arg(long, default_value_t = 100_000, value_parser = whole::<1, { limits::MAX_MESSAGES }>)]
+    pub(crate) messages: u64,
+}
+
+/// Threads that submit beside the main one in [`Pattern::Contended`].
+const FURTHER_PRODUCERS: u64 = 10;
+
+/// How long a job sleeps if the gate stays shut.
+const SLEEP: Duration = Duration::from_secs(1);
+
+impl Workload for Submit {
+    const METRICS: &'static [Metric] = &[Metric::time("submit"), Metric::CPU];
+
+    fn params(&self) -> Params {
+        let pattern = self.pattern.to_possible_value().map(|value| value.get_name().to_owned());
+        vec![
+            ("pattern", pattern.into()),
+            ("threads", self.threads.into()),
+            ("messages", self.messages.into()),
+        ]
+    }
+
+    fn check(&self) -> Result<(), Stop> {
+        let messages = [self.producers(), self.messages];
+        limits::product("messages of all threads", &messages, limits::MAX_MESSAGES).map(drop)
+    }
+
+    fn threads(&self) -> usize {
+        self.threads as usize
+    }
+
+    fn submitters(&self) -> usize {
+        // The thread that measures is the first of them.
+        self.producers() as usize - 1
+    }
+
+    fn expected(&self) -> Expected {
+        Expected::grid(self.producers() * self.messages, 1)
+    }
+
+    fn run<T: Target>(&self, target: &T, bench: &Bench) -> Result<Vec<f64>, Failure> {
+        let shut = self.pattern != Pattern::Empty;
+        let shared: &'static Shared =
+            Box::leak(Box::new(Shared { tally: bench.tally, gate: Gate::new(shut) }));
+        let ready = Arc::new(Barrier::new(self.producers() as usize));
+        let further: Vec<_> = (1..self.producers() as u32)
+            .map(|index| {
+                let (ready, producer) =
+                    (Arc::clone(&ready), self.producer(target, bench, shared, index));
+                thread::spawn(move || {
+                    ready.wait();
+                    let begun = Instant::now();
+                    producer();
+                    (begun, Instant::now())
+                })
+            })
+            .collect();
+        let (producer, mut meter) = (self.producer(target, bench, shared, 0), Meter::default());
+        ready.wait();
+        let lap = Lap::begin();
+        producer();
+        let mut stretch = (lap.began(), Instant::now());
+        for thread in further {
+            let theirs = thread.join().unwrap_or_else(|cause| panic::resume_unwind(cause));
+            stretch = (stretch.0.min(theirs.0), stretch.1.max(theirs.1));
+        }
+        meter.end(&lap);
+        shared.gate.open();
+        bench.tally.wait_for(self.expected().tasks)?;
+        let submissions = (self.producers() * self.messages) as f64;
+        Ok(vec![(stretch.1 - stretch.0).as_secs_f64() / submissions, meter.cpus()])
+    }
+}
+
+impl Submit {
+    /// Threads that submit.
+    fn producers(&self) -> u64 {
+        if self.pattern == Pattern::Contended { 1 + FURTHER_PRODUCERS } else { 1 }
+    }
+
+    /// Submits what the producer `index` submits.
+    fn producer<T: Target>(
+        &self,
+        target: &T,
+        bench: &Bench,
+        shared: &'static Shared,
+        index: u32,
+    ) -> impl Fn() + Send + use<T> {
+        use targets::Submit as _;
+
+        let (outside, fault, messages) = (target.outside(), bench.fault, self.messages as u32);
+        move || {
+            for message in index * messages..(index + 1) * messages {
+                for _ in 0..fault.copies(message) {
+                    outside.submit(move || {
+                        shared.gate.wait();
+                        shared.tally.ran(message, 0);
+                    });
+                }
+            }
+        }
+    }
+}
+
+/// What all tasks of a run share; leaked, so that a task reaches it with one word and no count.
+struct Shared {
+    /// Counts the tasks.
+    tally: &'static Tally,
+    /// What they wait for.
+    gate: Gate,
+}
+
+/// Something to sleep for, until it opens or the sleep is over.
+struct Gate {
+    /// Open once and for all. The short cut for the many jobs that run after that.
+    open: AtomicBool,
+    /// What the sleepers hold while they check.
+    lock: Mutex<()>,
+    /// Where they sleep.
+    opened: Condvar,
+}
+
+impl Gate {
+    /// A gate, shut or open.
+    fn new(shut: bool) -> Self {
+        Gate { open: AtomicBool::new(!shut), lock: Mutex::new(()), opened: Condvar::new() }
+    }
+
+    /// Sleeps for [`SLEEP`], or until it is open.
+    fn wait(&self) {
+        if self.open.load(Ordering::Relaxed) {
+            return;
+        }
+        let guard = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(self.opened.wait_timeout_while(guard, SLEEP, |()| !self.open.load(Ordering::Relaxed)));
+    }
+
+    /// Opens, and wakes who sleeps.
+    fn open(&self) {
+        let guard = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        self.open.store(true, Ordering::Relaxed);
+        drop(guard);
+        self.opened.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Gate, SLEEP};
+    use std::thread;
+    use std::time::{Duration, Instant};
+
+    #[test]
+    fn an_opening_gate_ends_the_sleep() {
+        let (gate, begun) = (Gate::new(true), Instant::now());
+        thread::scope(|scope| {
+            scope.spawn(|| gate.wait());
+            thread::sleep(Duration::from_millis(20));
+            gate.open();
+        });
+        assert!(begun.elapsed() < SLEEP);
+        gate.wait();
+    }
+}

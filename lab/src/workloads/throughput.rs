@@ -1,0 +1,110 @@
+//! The harness of the crate executors, but every task is counted and the clock stops when all have
+//! run.
+
+use std::panic;
+use std::sync::{Arc, Barrier};
+use std::thread;
+use std::time::Instant;
+
+use clap::Args;
+
+use super::chain::{Link, Shared};
+use super::{Bench, Metric, Params, Workload};
+use crate::clock::{Lap, Meter};
+use crate::limits::{self, whole};
+use crate::supervise::Failure;
+use crate::tally::Expected;
+use crate::targets::{Submit, Target};
+
+/// Options of `throughput`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Throughput {
+    /// Threads of the pool.
+    #[arg(long, default_value_t = 2, value_parser = whole::<1, { limits::MAX_THREADS }>)]
+    pub(crate) threads: u64,
+    /// Threads that submit from outside.
+    #[arg(long, default_value_t = 2, value_parser = whole::<1, { limits::MAX_THREADS }>)]
+    pub(crate) producers: u64,
+    /// Tasks each of them submits.
+    #[arg(long, default_value_t = 100_000, value_parser = whole::<1, { limits::MAX_MESSAGES }>)]
+    pub(crate) messages: u64,
+    /// Further tasks that follow each of those, one spawning the next.
+    #[arg(long, default_value_t = 1, value_parser = whole::<0, { limits::MAX_AMPLIFICATION }>)]
+    pub(crate) amplification: u64,
+    /// Units of arithmetic each task does before it spawns the next, a nanosecond or two each.
+    #[arg(long, default_value_t = 0, value_parser = whole::<0, { limits::MAX_UNITS }>)]
+    pub(crate) pre: u64,
+    /// Units of arithmetic each task does after that.
+    #[arg(long, default_value_t = 0, value_parser = whole::<0, { limits::MAX_UNITS }>)]
+    pub(crate) post: u64,
+}
+
+impl Workload for Throughput {
+    const METRICS: &'static [Metric] = &[Metric::rate("rate"), Metric::CPU];
+
+    fn params(&self) -> Params {
+        vec![
+            ("threads", self.threads.into()),
+            ("producers", self.producers.into()),
+            ("messages", self.messages.into()),
+            ("amplification", self.amplification.into()),
+            ("pre", self.pre.into()),
+            ("post", self.post.into()),
+        ]
+    }
+
+    fn check(&self) -> Result<(), crate::stop::Stop> {
+        let messages = [self.producers, self.messages];
+        let messages = limits::product("messages", &messages, limits::MAX_MESSAGES)?;
+        limits::product("tasks", &[messages, 1 + self.amplification], limits::MAX_TASKS)?;
+        Ok(())
+    }
+
+    fn threads(&self) -> usize {
+        self.threads as usize
+    }
+
+    fn submitters(&self) -> usize {
+        self.producers as usize
+    }
+
+    fn expected(&self) -> Expected {
+        Expected::grid(self.producers * self.messages, 1 + self.amplification)
+    }
+
+    fn run<T: Target>(&self, target: &T, bench: &Bench) -> Result<Vec<f64>, Failure> {
+        let shared = Shared::leak(bench, self.pre, self.post, None);
+        let ready = Arc::new(Barrier::new(self.producers as usize + 1));
+        let producers: Vec<_> = (0..self.producers)
+            .map(|index| {
+                let (outside, inside) = (target.outside(), target.inside());
+                let (ready, this, fault) = (Arc::clone(&ready), self.clone(), bench.fault);
+                thread::spawn(move || {
+                    ready.wait();
+                    let begun = Instant::now();
+                    let (messages, left) = (this.messages as u32, this.amplification as u32);
+                    let first = index as u32 * messages;
+                    for message in first..first + messages {
+                        for _ in 0..fault.copies(message) {
+                            let link = Link { inside: inside.clone(), message, left, shared };
+                            outside.submit(move || link.run());
+                        }
+                    }
+                    begun
+                })
+            })
+            .collect();
+        let mut meter = Meter::default();
+        let lap = Lap::begin();
+        ready.wait();
+        bench.tally.wait_for(self.expected().tasks)?;
+        let ended = Instant::now();
+        meter.end(&lap);
+        // A producer may have begun before this thread was back from the barrier.
+        let begun = producers.into_iter().map(|producer| producer.join());
+        let begun = begun.map(|begun| begun.unwrap_or_else(|cause| panic::resume_unwind(cause)));
+        let begun = begun.min().unwrap_or(lap.began());
+        let rate = self.expected().tasks as f64 / (ended - begun).as_secs_f64();
+        Ok(vec![rate, meter.cpus()])
+    }
+}

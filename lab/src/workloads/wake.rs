@@ -1,0 +1,87 @@
+//! An idle pool and one task: the time until it runs, and what the submission cost.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::{Bench, Metric, Params, Workload, quantile, sorted};
+use crate::clock::{Epoch, Lap, Meter, seconds};
+use crate::limits::{self, whole};
+use crate::supervise::Failure;
+use crate::tally::{Expected, Tally};
+use crate::targets::{Submit, Target};
+
+/// Options of `wake`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Wake {
+    /// Threads of the pool.
+    #[arg(long, default_value_t = 2, value_parser = whole::<1, { limits::MAX_THREADS }>)]
+    pub(crate) threads: u64,
+    /// Tasks in a run, one after the other.
+    #[arg(long, default_value_t = 300, value_parser = whole::<1, { limits::MAX_SHOTS }>)]
+    pub(crate) shots: u64,
+}
+
+/// Sleep before each shot: the pool is asleep for more than a millisecond of it.
+const PAUSE: Duration = Duration::from_micros(1_600);
+/// Sleep after a submission, so that looking for the task's end doesn't hold a CPU it needs.
+const MEANWHILE: Duration = Duration::from_micros(400);
+
+/// What the task and the submitting thread share; leaked, since a lost task may turn up late.
+struct Shared {
+    /// Counts the tasks.
+    tally: &'static Tally,
+    /// What `started` counts from.
+    epoch: Epoch,
+    /// When the latest task started.
+    started: AtomicU64,
+}
+
+impl Workload for Wake {
+    const METRICS: &'static [Metric] =
+        &[Metric::time("start"), Metric::time("submit"), Metric::CPU];
+
+    fn params(&self) -> Params {
+        vec![("threads", self.threads.into()), ("shots", self.shots.into())]
+    }
+
+    fn threads(&self) -> usize {
+        self.threads as usize
+    }
+
+    fn expected(&self) -> Expected {
+        Expected::grid(1, 1).times(self.shots)
+    }
+
+    fn run<T: Target>(&self, target: &T, bench: &Bench) -> Result<Vec<f64>, Failure> {
+        let epoch = Epoch::new();
+        let shared = Shared { tally: bench.tally, epoch, started: AtomicU64::new(0) };
+        let (shared, outside): (&'static Shared, _) =
+            (Box::leak(Box::new(shared)), target.outside());
+        let (mut starts, mut submits) = (Vec::new(), Vec::new());
+        let mut meter = Meter::default();
+        let lap = Lap::begin();
+        for shot in 1..=self.shots {
+            thread::sleep(PAUSE);
+            let begun = epoch.nanos();
+            for _ in 0..bench.fault.copies(shot as u32 - 1) {
+                outside.submit(|| {
+                    shared.started.store(shared.epoch.nanos(), Ordering::Relaxed);
+                    shared.tally.ran(0, 0);
+                });
+            }
+            submits.push(seconds(epoch.nanos() - begun));
+            thread::sleep(MEANWHILE);
+            // Seeing the task counted is seeing when it started.
+            bench.tally.wait_for(shot)?;
+            let started = shared.started.load(Ordering::Relaxed);
+            starts.push(seconds(started.saturating_sub(begun)));
+        }
+        // The pauses are timed too: what an idle pool costs is part of what waking it costs.
+        meter.end(&lap);
+        let medians = [starts, submits].map(|times| quantile(&sorted(times), 0.5));
+        Ok(vec![medians[0], medians[1], meter.cpus()])
+    }
+}

@@ -1,0 +1,65 @@
+//! The laboratory as its user meets it: a program with exit codes, tables and a result file.
+
+#![forbid(unsafe_code)]
+
+mod detection;
+mod environment;
+mod output;
+mod results;
+mod signals;
+mod usage;
+
+use std::ffi::OsStr;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+/// A run of any workload that is over at once.
+const TINY: &[&str] = &["wake", "--shots", "2", "--rounds", "1", "--target", "threadpool"];
+
+/// A run that takes a minute.
+const LONG: &[&str] = &["wake", "--shots", "200", "--rounds", "50", "--target", "threadpool,rayon"];
+
+/// The laboratory, with these arguments and nobody at its standard input.
+fn lab<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_brigade-lab"));
+    command.args(arguments).stdin(Stdio::null());
+    command
+}
+
+/// Runs `command` to its end.
+fn run(command: &mut Command) -> Output {
+    command.output().expect("the laboratory starts")
+}
+
+/// The exit code; a signal has none.
+fn code(output: &Output) -> Option<i32> {
+    output.status.code()
+}
+
+/// What came to stderr.
+fn errors(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// What came to stdout.
+fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// The results that came to stdout.
+fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
+        panic!("{error} in {:?}, stderr {:?}", text(output), errors(output))
+    })
+}
+
+/// Asks `ready` until it says yes, or panics after a time no machine should need.
+fn until(what: &str, mut ready: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !ready() {
+        assert!(begun.elapsed() < Duration::from_secs(20), "never: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}

@@ -1,0 +1,103 @@
+//! Every workload runs on every target, and the result file says what it promises.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::{code, errors, json, lab, run, text};
+
+/// A tiny run of each workload, and its metrics.
+const WORKLOADS: &[(&[&str], &[&str])] = &[
+    (&["throughput", "--messages", "50", "--amplification", "3"], &["rate", "cpu"]),
+    (
+        &["latency", "--producers", "2", "--messages", "5", "--bursts", "3", "--sleep-ms", "1"],
+        &["p50", "p99", "mean", "cpu"],
+    ),
+    (&["submit", "--pattern", "sleepers", "--messages", "50"], &["submit", "cpu"]),
+    (&["submit", "--pattern", "contended", "--messages", "5"], &["submit", "cpu"]),
+    (&["submit", "--pattern", "empty", "--messages", "50"], &["submit", "cpu"]),
+    (&["wake", "--shots", "3"], &["start", "submit", "cpu"]),
+    (&["fan-out", "--shots", "2", "--children", "5"], &["p50", "p90", "cpu"]),
+];
+
+/// Names after the heading that begins with `heading` in the output of `list`.
+fn listed(heading: &str) -> BTreeSet<String> {
+    let list = text(&run(&mut lab(["list"])));
+    let lines = list.lines().skip_while(|line| !line.starts_with(heading)).skip(1);
+    let lines = lines.take_while(|line| !line.is_empty());
+    lines.filter_map(|line| Some(line[2..].split_whitespace().next()?.to_owned())).collect()
+}
+
+/// The distinct values of `key` over all results.
+fn all<'a>(results: &'a [Value], key: &str) -> BTreeSet<&'a str> {
+    results.iter().filter_map(|result| result[key].as_str()).collect()
+}
+
+#[test]
+fn every_workload_runs_on_every_target() {
+    let targets = listed("targets");
+    assert_eq!(targets.len(), 18, "{targets:?}");
+    for (workload, metrics) in WORKLOADS {
+        let output = run(lab(*workload).args(["--target", "all", "--rounds", "1", "--json", "-"]));
+        assert_eq!(code(&output), Some(0), "{workload:?}: {}", errors(&output));
+        let report = json(&output);
+        let results = report["results"].as_array().expect("results");
+        assert_eq!(results.len(), targets.len() * metrics.len(), "{workload:?}");
+        assert_eq!(all(results, "metric"), metrics.iter().copied().collect(), "{workload:?}");
+        assert_eq!(all(results, "target"), targets.iter().map(String::as_str).collect());
+    }
+}
+
+#[test]
+fn all_workloads_are_listed_and_measured_here() {
+    let measured = WORKLOADS.iter().map(|(workload, _)| workload[0].to_owned());
+    assert_eq!(listed("workloads"), measured.collect());
+}
+
+#[test]
+fn every_stealing_pool_of_executors_runs() {
+    // Each number of threads has a parker of its own.
+    for threads in ["32", "33", "65"] {
+        let output = run(lab(["throughput", "--messages", "50", "--threads", threads]).args([
+            "--target",
+            "executors-stealing",
+            "--rounds",
+            "1",
+        ]));
+        assert_eq!(code(&output), Some(0), "{threads}: {}", errors(&output));
+    }
+}
+
+#[test]
+fn a_result_has_its_samples_and_what_follows_from_them() {
+    let output = run(lab(["throughput", "--messages", "50", "--target", "brigade,rayon"])
+        .args(["--rounds", "3", "--json", "-"]));
+    let report = json(&output);
+    assert_eq!(report["schema"], 1);
+    assert_eq!(report["complete"], true);
+    for key in ["cpus", "cpu_model", "kernel", "arch", "rustc", "version", "date", "seed"] {
+        assert!(!report["machine"][key].is_null(), "{key}");
+    }
+    let result = &report["results"][0];
+    let keys: BTreeSet<_> =
+        result.as_object().expect("an object").keys().map(String::as_str).collect();
+    let promised = "workload target metric params unit direction samples median min max complete";
+    assert_eq!(keys, promised.split(' ').collect());
+    assert_eq!((&result["metric"], &result["direction"]), (&"rate".into(), &"higher".into()));
+    assert_eq!(result["params"]["messages"], 50);
+    assert_eq!(result["complete"], true);
+
+    let samples = result["samples"].as_array().expect("samples").iter();
+    let mut samples: Vec<f64> = samples.map(|sample| sample.as_f64().expect("a number")).collect();
+    samples.sort_by(f64::total_cmp);
+    let derived = ["min", "median", "max"].map(|key| result[key].as_f64().expect("a number"));
+    assert_eq!(samples, derived);
+    assert!(samples[0] > 0.0);
+}
+
+#[test]
+fn the_same_seed_is_told_in_the_result() {
+    let wake = ["wake", "--shots", "1", "--rounds", "1", "--target", "rayon", "--seed", "17"];
+    let output = run(lab(wake).args(["--json", "-"]));
+    assert_eq!(json(&output)["machine"]["seed"], 17);
+}

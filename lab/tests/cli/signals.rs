@@ -1,0 +1,66 @@
+//! A signal ends the laboratory soon, with what it has, marked as incomplete.
+
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::{LONG, errors, lab, until};
+
+/// A long run that has begun and writes its results to stdout.
+fn begin() -> Child {
+    let mut child = lab(LONG)
+        .args(["--json", "-"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the laboratory starts");
+    // The threads of a target are there only once the signals are listened for.
+    let tasks = format!("/proc/{}/task", child.id());
+    until("a target runs", || {
+        assert!(child.try_wait().expect("a child").is_none(), "it ended by itself");
+        std::fs::read_dir(&tasks).is_ok_and(|tasks| tasks.count() >= 5)
+    });
+    child
+}
+
+/// Sends the signal with this name.
+fn signal(child: &Child, name: &str) {
+    let sent = Command::new("sh").args(["-c", &format!("kill -{name} {}", child.id())]).status();
+    assert!(sent.expect("a shell").success());
+}
+
+#[test]
+fn a_signal_ends_the_run_within_two_seconds_with_partial_results() {
+    for (name, code) in [("INT", 130), ("TERM", 143)] {
+        for wait in [0, 30, 1_500] {
+            let child = begin();
+            thread::sleep(Duration::from_millis(wait));
+            let sent = Instant::now();
+            signal(&child, name);
+            let output = child.wait_with_output().expect("an end");
+            assert!(sent.elapsed() < Duration::from_secs(2), "{:?}", sent.elapsed());
+            assert_eq!(output.status.code(), Some(code), "{}", errors(&output));
+            let report = crate::json(&output);
+            assert_eq!(report["complete"], false);
+            let results = report["results"].as_array().expect("results");
+            assert!(results.iter().all(|result| result["complete"] == false), "{report}");
+        }
+    }
+}
+
+#[test]
+fn an_interrupted_run_leaves_a_whole_file_and_nothing_else() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("results.json");
+    let child =
+        lab(LONG).arg("--json").arg(&path).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let child = child.expect("the laboratory starts");
+    thread::sleep(Duration::from_millis(1_000));
+    signal(&child, "INT");
+    let output = child.wait_with_output().expect("an end");
+    assert_eq!(output.status.code(), Some(130));
+    let file = std::fs::read(&path).expect("a file");
+    let report: serde_json::Value = serde_json::from_slice(&file).expect("valid");
+    assert_eq!(report["complete"], false);
+    assert_eq!(std::fs::read_dir(folder.path()).expect("the folder").count(), 1);
+}

@@ -1,0 +1,94 @@
+//! Help is no error, and every mistake is answered in one line, with exit code 2, and before any
+//! thread is started.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+
+use crate::{TINY, code, errors, lab, run, text};
+
+/// Runs the laboratory with arguments it must not accept, and returns the reason it gives.
+fn refused(arguments: &[&str]) -> String {
+    let output = run(&mut lab(arguments));
+    let reason = errors(&output);
+    assert_eq!(code(&output), Some(2), "{arguments:?}: {reason}");
+    assert_eq!(text(&output), "", "{arguments:?}");
+    assert_eq!(reason.lines().count(), 2, "a reason and a hint for {arguments:?}: {reason}");
+    reason
+}
+
+#[test]
+fn help_and_version_end_well() {
+    for arguments in [&["--help"][..], &["--version"], &["throughput", "--help"], &["list"]] {
+        let output = run(&mut lab(arguments));
+        assert_eq!(code(&output), Some(0), "{arguments:?}: {}", errors(&output));
+        assert_ne!(text(&output), "", "{arguments:?}");
+        assert_eq!(errors(&output), "", "{arguments:?}");
+    }
+}
+
+#[test]
+fn unknown_words_are_refused() {
+    for arguments in [
+        &["--no-such-flag"][..],
+        &["no-such-workload"],
+        &["wake", "--threads", "1", "--threads", "1"],
+        &["wake", "--threads"],
+        &["wake", "--target", "no-such-target"],
+        &["wake", "--target", ""],
+        &["submit", "--pattern", "no-such-pattern"],
+        &["all", "--quick", "--full"],
+        &["wake", "--force"],
+        &["wake", "--json", ""],
+        &["list", "too", "much"],
+    ] {
+        refused(arguments);
+    }
+}
+
+#[test]
+fn a_number_out_of_its_range_is_refused_with_its_limit() {
+    let bad = ["0", "-1", "0x10", "1e3", "٣", "", "18446744073709551616", "4097", "1000000"];
+    for number in bad {
+        let reason = refused(&["wake", "--threads", number]);
+        assert!(reason.contains("4096"), "{number:?}: {reason}");
+    }
+    for (flag, limit) in [("--rounds", "1000"), ("--shots", "1000000")] {
+        assert!(refused(&["wake", flag, "0"]).contains(limit));
+        assert!(refused(&["wake", flag, "18446744073709551615"]).contains(limit));
+    }
+}
+
+#[test]
+fn a_product_of_counts_over_its_limit_is_refused() {
+    let many = ["throughput", "--producers", "4096", "--messages", "100000000"];
+    assert!(refused(&many).contains("100000000"));
+    let long = ["throughput", "--messages", "1000000", "--amplification", "4294967295"];
+    assert!(refused(&long).contains("1099511627776"));
+}
+
+#[test]
+fn arguments_that_are_not_utf8_are_refused_without_a_panic() {
+    let strange = || OsString::from_vec(vec![b'x', 0xff]);
+    for before in [&[][..], &["wake", "--threads"], &["wake", "--target"]] {
+        let arguments = before.iter().map(OsString::from).chain([strange()]);
+        let output = run(&mut lab(arguments));
+        assert_eq!(code(&output), Some(2), "{}", errors(&output));
+    }
+}
+
+#[test]
+fn a_path_that_is_not_utf8_works() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join(OsString::from_vec(vec![b'x', 0xff]));
+    let output = run(lab(TINY).arg("--json").arg(&path));
+    assert_eq!(code(&output), Some(0), "{}", errors(&output));
+    assert!(path.exists());
+}
+
+#[test]
+fn what_is_echoed_cannot_command_the_terminal() {
+    let reason = refused(&["wake", "--target", "\u{1b}[31mred"]);
+    assert!(!reason.contains('\u{1b}'), "{reason:?}");
+    let long = "x".repeat(100_000);
+    assert!(refused(&["wake", "--target", &long]).len() < 1_000);
+}
