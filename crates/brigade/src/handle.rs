@@ -53,15 +53,16 @@ impl Handle {
     pub fn execute<F: FnOnce() + Send + 'static>(&self, job: F) -> Result<(), Rejected<F>> {
         CURRENT.with(|worker| match worker {
             Some(worker) if worker.is_of(self.key) => worker.execute(job).map_err(closed),
-            _ => self.execute_outside(job),
+            // A job of its own here: were `job` itself passed on by reference, it would have to lie in memory.
+            _ => self.accept_outside(Job::new(job)).map_err(rejected),
         })
     }
 
     #[inline(never)]
-    fn execute_outside<F: FnOnce() + Send + 'static>(self, job: F) -> Result<(), Rejected<F>> {
-        match registry::with(self.key, Job::new(job), |core, job| core.inject(job)) {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(job)) | Err(job) => Err(rejected(job)),
+    fn accept_outside(self, job: Job) -> Result<(), Job> {
+        match registry::with(self.key, job, |core, job| core.inject(job)) {
+            Ok(result) => result,
+            Err(job) => Err(job),
         }
     }
 

@@ -125,18 +125,42 @@ fn a_lone_child_of_a_parent_that_makes_no_further_call_is_found_within_the_watch
     let pause = RefCell::new(Seed::printed());
     for (kind, pool) in queue_kinds(2) {
         in_one_of_three_attempts(|| {
-            let mut waits: Vec<_> = (0..200)
-                .map(|_| {
-                    thread::sleep(pause.borrow_mut().micros(300));
-                    pool.submit(spin_until_child_ran).join().unwrap()
-                })
-                .collect();
-            waits.sort();
-            let (median, longest) = (waits[100], waits[199]);
-            let found = longest < Duration::from_millis(100) && median < Duration::from_millis(2);
-            found.then_some(()).ok_or(format!("median {median:?}, longest {longest:?}, {kind}"))
+            let (median, longest) = median_and_longest(200, || {
+                thread::sleep(pause.borrow_mut().micros(300));
+                pool.submit(spin_until_child_ran).join().unwrap()
+            });
+            // On a machine that others use too, a plain wake may take as long as that.
+            let limit = Duration::from_millis(2).max(2 * median_and_longest(50, plain_wake).0);
+            let found = longest < Duration::from_millis(100) && median < limit;
+            let times = format!("median {median:?} of {limit:?}, longest {longest:?}, {kind}");
+            found.then_some(()).ok_or(times)
         });
     }
+}
+
+fn median_and_longest(rounds: usize, measure: impl Fn() -> Duration) -> (Duration, Duration) {
+    let mut times: Vec<_> = (0..rounds).map(|_| measure()).collect();
+    times.sort();
+    (times[rounds / 2], times[rounds - 1])
+}
+
+/// How long the standard library takes to wake a thread while the one that woke it spins.
+fn plain_wake() -> Duration {
+    let (ran, (wake, woken)) = (Arc::new(AtomicBool::new(false)), mpsc::channel());
+    let child = Arc::clone(&ran);
+    let sleeper = thread::spawn(move || {
+        woken.recv().unwrap();
+        child.store(true, Ordering::Relaxed);
+    });
+    thread::sleep(Duration::from_micros(300));
+    let begun = Instant::now();
+    wake.send(()).unwrap();
+    while !ran.load(Ordering::Relaxed) {
+        std::hint::spin_loop();
+    }
+    let took = begun.elapsed();
+    sleeper.join().unwrap();
+    took
 }
 
 fn spin_until_child_ran() -> Duration {

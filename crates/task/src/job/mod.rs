@@ -107,10 +107,13 @@ impl Job {
     /// `P` fits the payload, and `act` expects a `P` there.
     #[inline(always)]
     unsafe fn from_raw<P>(act: Act, value: P) -> Self {
-        let mut job = Self { payload: [MaybeUninit::uninit(); 3], act };
+        let mut words: Payload = [MaybeUninit::uninit(); 3];
         // SAFETY: it fits, by the caller.
-        unsafe { ptr::from_mut(&mut job.payload).cast::<P>().write(value) };
-        job
+        unsafe { ptr::from_mut(&mut words).cast::<P>().write(value) };
+        // Word by word, so that the optimiser keeps the words in registers until they are written to a
+        // queue's slot. As one copy it would go through memory, where its wide loads wait for the narrow
+        // stores that made the closure.
+        Self { payload: [words[0], words[1], words[2]], act }
     }
 
     /// Runs the closure.
