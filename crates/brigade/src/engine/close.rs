@@ -5,6 +5,7 @@
 //! worker to park, or the closer if they were parked already. Nothing can be accepted from then on, as
 //! only running workers still could, and there is none.
 
+use core::cell::Cell;
 use std::panic::{self, AssertUnwindSafe};
 use std::time::{Duration, Instant};
 
@@ -17,7 +18,7 @@ use crate::config::Shutdown;
 impl Core {
     /// Accepts nothing from outside from now on; `Discard` accepts nothing at all and drops what is queued.
     pub(crate) fn close(&self, how: Shutdown) {
-        self.injector.close();
+        self.inlet.close();
         self.idle.close(how == Shutdown::Discard);
         if how == Shutdown::Discard {
             self.drop_queued();
@@ -27,12 +28,13 @@ impl Core {
 
     /// Whether nothing is accepted from outside any more.
     pub(crate) fn is_closed(&self) -> bool {
-        self.injector.is_closed()
+        self.inlet.is_closed()
     }
 
     /// Drops all jobs that are queued. Workers drop what they come upon meanwhile.
     fn drop_queued(&self) {
-        while let Some(job) = self.injector.pop() {
+        let cursor = Cell::new(0);
+        while let Some(job) = self.inlet.pop(&cursor) {
             self.drop_job(job);
         }
         for peer in &self.peers {
@@ -79,7 +81,7 @@ impl Core {
 
     /// Ends a pool of which only the first `started` threads could be started.
     pub(crate) fn abandon(&self, started: usize) {
-        self.injector.close();
+        self.inlet.close();
         self.idle.abandon(self.config.threads - started);
         self.settle();
     }

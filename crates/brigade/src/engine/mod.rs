@@ -4,13 +4,13 @@
 //! worker's turn is in [`worker`], its way to sleep in [`park`], the end in [`close`].
 
 mod close;
+mod inlet;
 mod local;
 mod park;
 mod worker;
 
 use std::sync::Arc;
 
-use brigade_queue::Injector;
 use brigade_sync::affinity::{CpuSet, ThreadRef};
 use brigade_sync::atomic::AtomicBool;
 use brigade_sync::{CachePadded, Condvar, Mutex, Parker};
@@ -19,6 +19,7 @@ use brigade_task::Job;
 use crate::config::{Config, Placement};
 use crate::idle::{Idle, Snapshot};
 use crate::metrics::{Counters, Metrics, WorkerMetrics};
+use inlet::Inlet;
 use local::{Local, Remote};
 pub(crate) use worker::Worker;
 
@@ -33,7 +34,7 @@ pub(crate) struct Core {
     pub(crate) key: u64,
     pub(crate) config: Config,
     /// Work from outside, and what did not fit a worker's own queue.
-    injector: Injector<Job>,
+    inlet: Inlet,
     idle: Idle,
     /// What others may know of each worker, by index.
     peers: Box<[Arc<Peer>]>,
@@ -79,6 +80,7 @@ struct Waits {
 impl Core {
     /// Puts a pool together; its threads are not there yet. Returns each worker's own queue too.
     pub(crate) fn new(key: u64, config: Config) -> (Self, Vec<Local>) {
+        let cpus = brigade_sync::thread::available_parallelism().map_or(1, usize::from);
         let locals: Vec<_> = (0..config.threads).map(|_| Local::new(&config)).collect();
         let peer = |local: &Local| {
             Arc::new(Peer {
@@ -90,23 +92,23 @@ impl Core {
         };
         let core = Self {
             key,
-            injector: Injector::new(),
+            inlet: Inlet::new(&config, cpus),
             idle: Idle::new(config.threads),
             peers: locals.iter().map(peer).collect(),
             cancelled: Mutex::new(0),
             waits: Mutex::default(),
             changed: Condvar::new(),
             spinner: AtomicBool::new(false),
-            cpus: brigade_sync::thread::available_parallelism().map_or(1, usize::from),
+            cpus,
             config,
         };
         (core, locals)
     }
 
     /// Accepts a job from outside, or gives it back if the pool is closed.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn inject(&self, job: Job) -> Result<(), Job> {
-        self.injector.push(job)?;
+        self.inlet.push(job)?;
         if self.idle.after_publishing().wants_wake() {
             self.wake_one();
         }
@@ -116,13 +118,14 @@ impl Core {
     /// Accepts several jobs from outside, or gives back those that came too late.
     pub(crate) fn inject_batch(&self, jobs: Vec<Job>) -> Result<(), Vec<Job>> {
         let count = jobs.len();
-        let result = self.injector.push_batch(jobs);
+        let result = self.inlet.push_batch(jobs);
         self.wake_many(count, self.idle.after_publishing());
         result
     }
 
     /// Wakes the last worker parked, if nobody is searching.
     #[cold]
+    #[inline(never)]
     fn wake_one(&self) {
         if let Some(index) = self.idle.pick() {
             self.wake(index);
@@ -168,7 +171,7 @@ impl Core {
 
     /// Whether anything is queued anywhere.
     fn has_work(&self) -> bool {
-        !self.injector.is_empty() || self.peers.iter().any(|peer| peer.remote.len() > 0)
+        !self.inlet.is_empty() || self.peers.iter().any(|peer| peer.remote.len() > 0)
     }
 
     /// Reads the counters; the order in which they are read keeps each from passing what it is part of.
@@ -180,8 +183,8 @@ impl Core {
         let cancelled = sum(|counters| counters.cancelled.get()) + *self.cancelled.lock();
         let finished = run + cancelled;
         let workers: Vec<_> = self.peers.iter().map(|peer| peer.metrics()).collect();
-        let queued = self.injector.len() as u64 + workers.iter().map(|one| one.queued).sum::<u64>();
-        let accepted = self.injector.pushed() + sum(|counters| counters.accepted.get());
+        let queued = self.inlet.len() as u64 + workers.iter().map(|one| one.queued).sum::<u64>();
+        let accepted = self.inlet.pushed() + sum(|counters| counters.accepted.get());
         let accepted = accepted.saturating_sub(sum(|counters| counters.moved.get())).max(finished);
         let queued = queued.min(accepted - finished);
         Metrics {

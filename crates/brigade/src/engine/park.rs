@@ -139,7 +139,7 @@ impl Worker {
     fn look(&self) -> Look {
         fence(Ordering::SeqCst);
         let mut marks = self.marks.borrow_mut();
-        let mut seen = if self.core.injector.is_empty() { Look::Still } else { Look::Stuck };
+        let mut seen = if self.core.inlet.is_empty() { Look::Still } else { Look::Stuck };
         for (peer, last) in self.core.peers.iter().zip(marks.iter_mut()) {
             let mark = peer.remote.mark();
             let moved = core::mem::replace(last, mark) != mark;

@@ -27,6 +27,8 @@ pub(crate) struct Worker {
     turns: Cell<u32>,
     /// What the queues of the others looked like at the last look, while this one watches.
     pub(super) marks: RefCell<Vec<u64>>,
+    /// The injector that it took from last.
+    cursor: Cell<usize>,
     /// State of the generator that says where a search starts (xorshift, Marsaglia 2003).
     random: Cell<u32>,
 }
@@ -38,6 +40,7 @@ impl Worker {
         let worker = Self {
             turns: Cell::new(core.config.injector_interval),
             marks: RefCell::new(vec![0; core.config.threads]),
+            cursor: Cell::new(index),
             random: Cell::new(seed),
             me: core.peers[index].clone(),
             core,
@@ -132,7 +135,7 @@ impl Worker {
     /// The oldest job of the injector, else of our own queue.
     #[cold]
     fn waiting_longest(&self) -> Option<Job> {
-        self.core.injector.pop().or_else(|| self.me.remote.steal().ok())
+        self.core.inlet.pop(&self.cursor).or_else(|| self.me.remote.steal().ok())
     }
 
     /// Our own queue is empty: looks everywhere, and sleeps while there is nothing. `None` when the pool
@@ -170,12 +173,9 @@ impl Worker {
     }
 
     fn refill_quietly(&self) -> Option<Job> {
-        let waiting = self.core.injector.len();
-        if waiting == 0 {
-            return None;
-        }
-        let share = waiting / self.core.config.threads + 1;
-        self.local.refill(&self.core.injector, share.min(BATCH))
+        let threads = self.core.config.threads;
+        let share = |waiting: usize| (waiting / threads + 1).min(BATCH);
+        self.core.inlet.refill(&self.local, &self.cursor, share)
     }
 
     /// As a searcher: looks at the injector and at every other worker once, and again if one was busy.
@@ -279,7 +279,7 @@ impl Worker {
             Some(job)
         };
         if let Some(job) = job {
-            core.injector.push_accepted(job);
+            core.inlet.push_accepted(job);
         }
         if core.idle.after_publishing().wants_wake() {
             core.wake_one();
@@ -295,7 +295,7 @@ impl Worker {
         // Counted before it is done, so that no reader sees a job twice; then what thieves took is put back.
         let most = self.local.len().div_ceil(2);
         moved.add(most as u64);
-        let done = self.local.overflow_to(&self.core.injector);
+        let done = self.core.inlet.take_overflow(&self.local);
         moved.take_back((most - done) as u64);
         done > 0
     }
@@ -311,7 +311,7 @@ impl Worker {
         while let Some(job) = rest.next() {
             if let Err(job) = self.local.push(job) {
                 let rest = core::iter::once(job).chain(rest).collect();
-                self.core.injector.push_batch_accepted(rest);
+                self.core.inlet.push_batch_accepted(rest);
                 break;
             }
             kept += 1;

@@ -10,8 +10,8 @@ use brigade_sync::hint;
 
 /// Positions that one block covers. The last has no slot: an index that stands there says that its
 /// mover is about to step to the next block.
-pub(super) const LAP: u64 = if cfg!(brigade_loom) { 4 } else { 128 };
-/// Slots in a block: about 4 KiB of four-word jobs.
+pub(super) const LAP: u64 = if cfg!(brigade_loom) { 4 } else { 512 };
+/// Slots in a block: about 16 KiB of four-word jobs.
 pub(super) const SLOTS: u64 = LAP - 1;
 
 /// A run of slots.
@@ -65,15 +65,20 @@ impl<T> Block<T> {
     /// Moves an item in and marks it ready.
     ///
     /// # Safety
-    /// The caller claimed the slot for writing, and writes it once (Slot rule).
-    #[inline]
+    /// The caller claimed the slot for writing, and writes it once (Slot rule). So it is below [`SLOTS`].
+    #[inline(always)]
     pub(super) unsafe fn write(&self, slot: usize, item: T) {
-        self.slots[slot].with_mut(|cell| {
+        // SAFETY: a slot that was claimed exists. Unchecked, as in the ring: a check that could unwind here
+        // would keep the item in memory.
+        let cell = unsafe { self.slots.get_unchecked(slot) };
+        // SAFETY: as above.
+        let ready = unsafe { self.ready.get_unchecked(slot) };
+        cell.with_mut(|cell| {
             // SAFETY: Slot rule, by the caller: nobody else reads or writes the slot now.
             unsafe { cell.cast::<T>().write(item) }
         });
         // Ordering: Release pairs with the Acquire in `read`; it publishes the item.
-        self.ready[slot].store(true, Ordering::Release);
+        ready.store(true, Ordering::Release);
     }
 
     /// Waits until an item has been written and moves it out.

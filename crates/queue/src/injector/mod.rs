@@ -19,6 +19,7 @@ use alloc::boxed::Box;
 use alloc::vec::{self, Vec};
 use core::fmt;
 use core::marker::PhantomData;
+use core::mem::ManuallyDrop;
 
 use brigade_sync::CachePadded;
 use brigade_sync::atomic::{AtomicPtr, AtomicU64, Ordering};
@@ -40,7 +41,7 @@ struct End<T> {
 
 /// An unbounded queue that any thread may push to and pop from.
 ///
-/// FIFO for each producer. Allocates a block of 127 items now and then when no used one is left over.
+/// FIFO for each producer. Allocates a block of 511 items now and then when no used one is left over.
 ///
 /// ```
 /// use brigade_queue::Injector;
@@ -103,24 +104,40 @@ impl<T> Injector<T> {
     ///
     /// # Errors
     /// Gives it back if the queue is closed.
-    #[inline]
+    #[inline(always)]
     pub fn push(&self, item: T) -> Result<(), T> {
-        match self.claim_tail(1, CLOSED) {
-            Some(claim) => {
-                // SAFETY: Slot rule; we claimed it just now.
-                unsafe { self.write(&claim, core::iter::once(item)) };
-                Ok(())
-            }
-            None => Err(item),
-        }
+        self.push_unless(item, CLOSED)
     }
 
     /// Queues an item, closed or not: for work that was accepted elsewhere before the queue was closed.
-    #[inline]
     pub fn push_accepted(&self, item: T) {
-        if let Some(claim) = self.claim_tail(1, 0) {
-            // SAFETY: Slot rule; we claimed it just now.
-            unsafe { self.write(&claim, core::iter::once(item)) };
+        let Ok(()) = self.push_unless(item, 0) else { unreachable!("nothing forbids it") };
+    }
+
+    /// Queues an item, or gives it back if a `forbidden` bit is set.
+    ///
+    /// Inlined, so that an item goes from the caller's registers to its slot; the claim is not.
+    #[inline(always)]
+    fn push_unless(&self, item: T, forbidden: u64) -> Result<(), T> {
+        // Not dropped if the claim unwinds, for which there is no reason: a drop there would keep it in memory.
+        let item = ManuallyDrop::new(item);
+        let (block, slot) = self.claim_slot(forbidden);
+        // SAFETY: the block lives until all of its slots are read, and this one is not yet written; null
+        // says that there is none.
+        let Some(block) = (unsafe { block.as_ref() }) else {
+            return Err(ManuallyDrop::into_inner(item));
+        };
+        // SAFETY: Slot rule; we claimed it just now.
+        unsafe { block.write(slot, ManuallyDrop::into_inner(item)) };
+        Ok(())
+    }
+
+    /// Claims one slot for writing: its block and its place there. A null block if a `forbidden` bit is set.
+    #[inline(never)]
+    fn claim_slot(&self, forbidden: u64) -> (*mut Block<T>, usize) {
+        match self.claim_tail(1, forbidden) {
+            Some(claim) => (claim.block, claim.start),
+            None => (core::ptr::null_mut(), 0),
         }
     }
 
@@ -154,7 +171,7 @@ impl<T> Injector<T> {
     }
 
     /// Claims at most `most` slots of one block for writing; `None` if a `forbidden` bit is set.
-    #[inline]
+    #[inline(always)]
     fn claim_tail(&self, most: usize, forbidden: u64) -> Option<Claim<T>> {
         let mut next: Option<Box<Block<T>>> = None;
         let mut round = 0;
