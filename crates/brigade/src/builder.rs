@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use brigade_sync::thread;
+use brigade_sync::thread::Thread;
 
 use crate::config::{Config, Hook, Idle, MAX_THREADS, OnPanic, Order, Placement, Queueing};
 use crate::engine::{Core, Worker};
@@ -123,16 +123,13 @@ impl Builder {
         let core = Arc::new(core);
         let mut threads = Vec::with_capacity(locals.len());
         for (index, (local, name)) in locals.into_iter().zip(names).enumerate() {
-            let mut builder = thread::Builder::new().name(name);
-            if let Some(bytes) = self.stack_size {
-                builder = builder.stack_size(bytes);
-            }
             let shared = core.clone();
-            match builder.spawn(move || Worker::live(shared, index, local)) {
+            let main = move || Worker::live(shared, index, local);
+            match Thread::start(name, self.stack_size, main) {
                 Ok(thread) => threads.push(thread),
                 Err(error) => {
                     core.abandon(index);
-                    threads.into_iter().for_each(|thread| drop(thread.join()));
+                    threads.into_iter().for_each(Thread::join);
                     return Err(error);
                 }
             }

@@ -135,5 +135,5 @@ impl Default for Config {
 
 /// As many threads as the process may run at once (affinity and quota count), 1 if that is not known.
 fn default_threads() -> usize {
-    brigade_sync::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS)
+    brigade_sync::thread::parallelism().min(MAX_THREADS)
 }

@@ -5,12 +5,12 @@ use brigade_sync::atomic::{AtomicU64, Ordering};
 /// The counters of one worker. Only the worker writes them.
 #[derive(Default)]
 pub(crate) struct Counters {
-    /// Jobs run here, those that panicked included.
-    pub(crate) run: Counter,
-    /// Of those, the ones that panicked, and hooks and callbacks that did.
-    pub(crate) panics: Counter,
-    /// Of `run`, the jobs that panicked.
+    /// Jobs that returned here.
+    pub(crate) returned: Counter,
+    /// Jobs that panicked here.
     pub(crate) panicked: Counter,
+    /// Panics caught here: those of jobs, hooks, callbacks and destructors.
+    pub(crate) panics: Counter,
     /// Jobs dropped here because the pool was being discarded.
     pub(crate) cancelled: Counter,
     /// Successful steals, each of one job or several.

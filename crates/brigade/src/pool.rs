@@ -4,7 +4,7 @@ use core::fmt;
 use core::time::Duration;
 use std::sync::Arc;
 
-use brigade_sync::thread;
+use brigade_sync::thread::Thread;
 use brigade_task::Job;
 
 use crate::builder::Builder;
@@ -36,7 +36,7 @@ use crate::registry;
 /// ```
 pub struct Pool {
     core: Arc<Core>,
-    threads: Vec<thread::JoinHandle<()>>,
+    threads: Vec<Thread>,
 }
 
 impl Pool {
@@ -57,7 +57,7 @@ impl Pool {
         Builder::new()
     }
 
-    pub(crate) fn from_parts(core: Arc<Core>, threads: Vec<thread::JoinHandle<()>>) -> Self {
+    pub(crate) fn from_parts(core: Arc<Core>, threads: Vec<Thread>) -> Self {
         Self { core, threads }
     }
 
@@ -190,14 +190,12 @@ impl Pool {
     fn end(&mut self, how: Shutdown, timeout: Option<Duration>) -> Report {
         let threads = core::mem::take(&mut self.threads);
         if !threads.is_empty() {
-            registry::leave(&self.core);
             self.core.close(how);
+            registry::leave(&self.core);
             // A worker, or the destructor of a thread-local on one, can't wait for its own end.
-            let me = thread::current().id();
-            let on_own_thread = threads.iter().any(|thread| thread.thread().id() == me);
+            let on_own_thread = threads.iter().any(Thread::is_current);
             if !on_own_thread && timeout.is_none_or(|timeout| self.core.wait_left(timeout)) {
-                // A worker's thread cannot panic; if its thread-locals do, the process has aborted.
-                threads.into_iter().for_each(|thread| drop(thread.join()));
+                threads.into_iter().for_each(Thread::join);
             }
         }
         let metrics = self.core.metrics();

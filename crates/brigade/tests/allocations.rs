@@ -70,11 +70,12 @@ impl Metered {
         Self { pool, meter }
     }
 
-    /// Allocations of `rounds` rounds, each left to finish, after as many for warming up.
+    /// Allocations of `rounds` rounds, each left to finish, after three times as many for warming up: more
+    /// jobs than two blocks of the injector hold.
     fn steady(&self, rounds: usize, round: impl Fn(&Pool)) -> usize {
         let count = || COUNTS[self.meter].load(Ordering::Relaxed);
         let mut before = 0;
-        for _ in 0..2 {
+        for _ in 0..4 {
             before = count();
             for _ in 0..rounds {
                 round(&self.pool);

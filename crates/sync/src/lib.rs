@@ -13,8 +13,11 @@
 #![allow(clippy::disallowed_types)]
 
 #[cfg(not(target_has_atomic = "64"))]
-compile_error!("brigade needs 64-bit atomics: its positions may not wrap inside one preempted step");
+compile_error!(
+    "brigade needs 64-bit atomics: its positions may not wrap inside one preempted step"
+);
 
+pub mod atomic;
 mod cache_padded;
 pub mod cell;
 
@@ -36,18 +39,6 @@ pub use lock::{Condvar, Mutex, MutexGuard};
 pub use parker::Parker;
 #[cfg(feature = "std")]
 pub use scoped_key::{ScopedKey, ScopedSlot};
-
-/// The atomic types, their orderings and [`fence`](atomic::fence).
-pub mod atomic {
-    #[cfg(not(brigade_loom))]
-    pub use core::sync::atomic::{
-        AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
-    };
-    #[cfg(brigade_loom)]
-    pub use loom::sync::atomic::{
-        AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
-    };
-}
 
 /// What a thread tells the processor, or the model checker, while it waits for another.
 pub mod hint {

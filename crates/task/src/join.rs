@@ -1,6 +1,7 @@
 //! The handle for a job's outcome.
 
 use core::any::Any;
+use core::cell::Cell;
 use core::fmt;
 use core::future::Future;
 use core::marker::PhantomData;
@@ -77,7 +78,13 @@ unsafe impl<T: Send> Send for JoinHandle<T> {}
 unsafe impl<T: Send> Sync for JoinHandle<T> {}
 
 /// A parker as a waker.
+#[derive(Default)]
 struct ThreadWaker(Parker);
+
+std::thread_local! {
+    /// This thread's waker, kept from one wait to the next: a wait allocates nothing.
+    static KEPT: Cell<Option<Arc<ThreadWaker>>> = const { Cell::new(None) };
+}
 
 impl Wake for ThreadWaker {
     fn wake(self: Arc<Self>) {
@@ -146,7 +153,8 @@ impl<T> JoinHandle<T> {
         if self.taken || self.cell.is_done() {
             return self.try_join();
         }
-        let thread = Arc::new(ThreadWaker(Parker::new()));
+        // Taken, so that a wait inside this one, in a destructor say, makes its own.
+        let thread = KEPT.try_with(Cell::take).ok().flatten().unwrap_or_default();
         let waker = Waker::from(thread.clone());
         if self.cell.wait_with(&waker) {
             // A deadline too far to be written down is none.
@@ -158,6 +166,8 @@ impl<T> JoinHandle<T> {
                 }
             }
         }
+        // A token that comes too late wakes the next wait for nothing, and it looks again.
+        let _ = KEPT.try_with(|kept| kept.set(Some(thread)));
         self.try_join()
     }
 }
@@ -184,9 +194,10 @@ impl<T> Drop for JoinHandle<T> {
         if !self.taken && self.cell.abandon() {
             return;
         }
-        // An outcome that nobody took is dropped last: it is user code.
-        let _outcome = self.try_join();
+        let outcome = self.try_join();
         self.cell.release();
+        // User code last; its panic is none of whoever drops the handle.
+        crate::drop_contained(outcome);
     }
 }
 

@@ -10,5 +10,17 @@ mod cell;
 mod job;
 mod join;
 
+use std::panic::{self, AssertUnwindSafe};
+
 pub use job::{Job, Ran};
 pub use join::{JoinError, JoinHandle};
+
+/// Drops a value of the user's; if that panics, what the panic carries is leaked, as its drop might panic
+/// again, without end (rust-lang/rust#86027).
+///
+/// The panic hook has told of it.
+pub fn drop_contained<T>(value: T) {
+    if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(|| drop(value))) {
+        core::mem::forget(payload);
+    }
+}

@@ -9,10 +9,9 @@ use core::cell::Cell;
 use std::panic::{self, AssertUnwindSafe};
 use std::time::{Duration, Instant};
 
-use brigade_task::{Job, Ran};
+use brigade_task::{Job, Ran, drop_contained};
 
 use super::Core;
-use super::worker::drop_payload;
 use crate::config::Shutdown;
 
 impl Core {
@@ -28,7 +27,8 @@ impl Core {
 
     /// Whether nothing is accepted from outside any more.
     pub(crate) fn is_closed(&self) -> bool {
-        self.inlet.is_closed()
+        // The word is changed last, so whoever sees it finds all of it in force.
+        self.idle.snapshot().closed()
     }
 
     /// Drops all jobs that are queued. Workers drop what they come upon meanwhile.
@@ -51,7 +51,7 @@ impl Core {
     fn drop_job(&self, job: Job) {
         let ran = panic::catch_unwind(AssertUnwindSafe(|| job.cancel()));
         let ran = ran.unwrap_or_else(|payload| {
-            drop_payload(payload);
+            drop_contained(payload);
             Ran::Cancelled
         });
         if ran == Ran::Cancelled {

@@ -141,10 +141,4 @@ impl Inlet {
     pub(super) fn close(&self) {
         self.shards.iter().for_each(Injector::close);
     }
-
-    /// Whether nothing is accepted from outside any more.
-    pub(super) fn is_closed(&self) -> bool {
-        // The first is closed first.
-        self.shards[0].is_closed()
-    }
 }

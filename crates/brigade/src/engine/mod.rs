@@ -80,7 +80,7 @@ struct Waits {
 impl Core {
     /// Puts a pool together; its threads are not there yet. Returns each worker's own queue too.
     pub(crate) fn new(key: u64, config: Config) -> (Self, Vec<Local>) {
-        let cpus = brigade_sync::thread::available_parallelism().map_or(1, usize::from);
+        let cpus = brigade_sync::thread::parallelism();
         let locals: Vec<_> = (0..config.threads).map(|_| Local::new(&config)).collect();
         let peer = |local: &Local| {
             Arc::new(Peer {
@@ -179,9 +179,9 @@ impl Core {
         let counters = || self.peers.iter().map(|peer| &*peer.counters);
         let sum = |pick: fn(&Counters) -> u64| counters().map(pick).sum::<u64>();
         let panicked = sum(|counters| counters.panicked.get());
-        let run = sum(|counters| counters.run.get());
+        let returned = sum(|counters| counters.returned.get());
         let cancelled = sum(|counters| counters.cancelled.get()) + *self.cancelled.lock();
-        let finished = run + cancelled;
+        let finished = returned + panicked + cancelled;
         let workers: Vec<_> = self.peers.iter().map(|peer| peer.metrics()).collect();
         let queued = self.inlet.len() as u64 + workers.iter().map(|one| one.queued).sum::<u64>();
         let accepted = self.inlet.pushed() + sum(|counters| counters.accepted.get());
@@ -189,7 +189,7 @@ impl Core {
         let queued = queued.min(accepted - finished);
         Metrics {
             accepted,
-            returned: run - panicked,
+            returned,
             panicked,
             cancelled,
             queued,
@@ -202,7 +202,7 @@ impl Core {
 impl Peer {
     fn metrics(&self) -> WorkerMetrics {
         WorkerMetrics {
-            run: self.counters.run.get(),
+            run: self.counters.returned.get() + self.counters.panicked.get(),
             stolen: self.counters.stolen.get(),
             parks: self.counters.parks.get(),
             wakes: self.counters.wakes.get(),

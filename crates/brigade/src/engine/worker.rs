@@ -6,7 +6,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
 use brigade_sync::affinity::ThreadRef;
-use brigade_task::{Job, Ran};
+use brigade_task::{Job, Ran, drop_contained};
 
 use super::local::Local;
 use super::{CURRENT, Core, Peer};
@@ -101,11 +101,10 @@ impl Worker {
     pub(crate) fn count(&self, ran: Ran) {
         let counters = &self.me.counters;
         match ran {
-            Ran::Returned => counters.run.add(1),
+            Ran::Returned => counters.returned.add(1),
             Ran::Panicked => {
                 counters.panicked.add(1);
                 counters.panics.add(1);
-                counters.run.add(1);
             }
             Ran::Cancelled => counters.cancelled.add(1),
             Ran::Elsewhere => {}
@@ -118,7 +117,7 @@ impl Worker {
         let cancelled = panic::catch_unwind(AssertUnwindSafe(|| job.cancel()));
         cancelled.unwrap_or_else(|payload| {
             self.me.counters.panics.add(1);
-            drop_payload(payload);
+            drop_contained(payload);
             Ran::Cancelled
         })
     }
@@ -342,7 +341,7 @@ impl Worker {
         let Some(hook) = hook else { return };
         if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(|| hook(self.index))) {
             self.me.counters.panics.add(1);
-            drop_payload(payload);
+            drop_contained(payload);
         }
     }
 
@@ -351,7 +350,7 @@ impl Worker {
     fn panicked(&self, payload: Box<dyn Any + Send>) {
         self.count(Ran::Panicked);
         match &self.core.config.on_panic {
-            OnPanic::Report => drop_payload(payload),
+            OnPanic::Report => drop_contained(payload),
             OnPanic::Abort => {
                 eprintln!("brigade: a job panicked, and the pool's policy is to abort");
                 std::process::abort();
@@ -360,16 +359,9 @@ impl Worker {
                 let called = panic::catch_unwind(AssertUnwindSafe(|| callback(payload)));
                 if let Err(payload) = called {
                     self.me.counters.panics.add(1);
-                    drop_payload(payload);
+                    drop_contained(payload);
                 }
             }
         }
-    }
-}
-
-/// Drops what a panic carried; if that panics too, what *it* carries is leaked (rust-lang/rust#86027).
-pub(crate) fn drop_payload(payload: Box<dyn Any + Send>) {
-    if let Err(second) = panic::catch_unwind(AssertUnwindSafe(|| drop(payload))) {
-        core::mem::forget(second);
     }
 }

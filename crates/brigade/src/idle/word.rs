@@ -36,13 +36,13 @@ impl Snapshot {
 
     /// Workers that sleep.
     pub(crate) fn parked(self) -> usize {
-        (self.0 / PARKED & COUNT) as usize
+        ((self.0 / PARKED) & COUNT) as usize
     }
 
     /// Whether a worker could be woken and nobody is looking already.
     #[inline]
     pub(crate) fn wants_wake(self) -> bool {
-        self.0 & COUNT == 0 && self.0 / PARKED & COUNT != 0
+        self.0 & COUNT == 0 && (self.0 / PARKED) & COUNT != 0
     }
 
     /// Whether a parked worker watches the queues.

@@ -168,12 +168,8 @@ impl<T> Spares<T> {
         let raw = Box::into_raw(block);
         for place in &self.0 {
             // Ordering: Release pairs with the Acquire in `take`.
-            let kept = place.compare_exchange(
-                ptr::null_mut(),
-                raw,
-                Ordering::Release,
-                Ordering::Relaxed,
-            );
+            let kept =
+                place.compare_exchange(ptr::null_mut(), raw, Ordering::Release, Ordering::Relaxed);
             if kept.is_ok() {
                 return;
             }

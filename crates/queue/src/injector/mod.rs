@@ -89,9 +89,8 @@ impl<T> Injector<T> {
     /// Makes an empty queue, with its first block.
     pub fn new() -> Self {
         let block = Box::into_raw(Block::new());
-        let end = || {
-            CachePadded::new(End { index: AtomicU64::new(0), block: AtomicPtr::new(block) })
-        };
+        let end =
+            || CachePadded::new(End { index: AtomicU64::new(0), block: AtomicPtr::new(block) });
         Self {
             head: end(),
             tail: end(),
@@ -257,7 +256,9 @@ impl<T> Injector<T> {
         worker.move_half(|items| {
             let mut left = items.len();
             while left > 0 {
-                let Some(claim) = self.claim_tail(left, 0) else { unreachable!("nothing forbids it") };
+                let Some(claim) = self.claim_tail(left, 0) else {
+                    unreachable!("nothing forbids it")
+                };
                 left -= claim.count;
                 // SAFETY: Slot rule; we claimed them just now, and `items` reads the ring's slots.
                 unsafe { self.write(&claim, &mut *items) };
@@ -441,6 +442,9 @@ impl<T> Drop for Injector<T> {
 
 impl<T> fmt::Debug for Injector<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Injector").field("len", &self.len()).field("closed", &self.is_closed()).finish()
+        f.debug_struct("Injector")
+            .field("len", &self.len())
+            .field("closed", &self.is_closed())
+            .finish()
     }
 }

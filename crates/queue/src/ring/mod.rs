@@ -97,7 +97,6 @@ impl<T, O: Order> Ring<T, O> {
     }
 }
 
-
 /// The owner's end of a ring: pushes and pops.
 ///
 /// Not `Sync` and not `Clone`: there is one owner. Dropping it drops what is queued.
@@ -173,7 +172,10 @@ impl<T, O: Order> Worker<T, O> {
     /// Claims the older half, gives it to `take` in order, and releases it; returns how many.
     ///
     /// `take` must read every item, must not panic and must not be user code.
-    pub(crate) fn move_half(&self, take: impl FnOnce(&mut dyn ExactSizeIterator<Item = T>)) -> usize {
+    pub(crate) fn move_half(
+        &self,
+        take: impl FnOnce(&mut dyn ExactSizeIterator<Item = T>),
+    ) -> usize {
         let ring = &*self.ring;
         let Ok(claim) = ring.order.claim_oldest(|count| Limit::Half.of(count.min(ring.capacity())))
         else {
@@ -236,7 +238,10 @@ impl<T, O: Order> Drop for Worker<T, O> {
 
 impl<T, O: Order> fmt::Debug for Worker<T, O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Worker").field("len", &self.len()).field("capacity", &self.capacity()).finish()
+        f.debug_struct("Worker")
+            .field("len", &self.len())
+            .field("capacity", &self.capacity())
+            .finish()
     }
 }
 

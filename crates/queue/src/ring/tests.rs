@@ -9,8 +9,10 @@ use super::*;
 fn matches_a_deque<O: Order>(length: u32, pop: fn(&mut VecDeque<u32>) -> Option<u32>) {
     for capacity in [1, 2, 4] {
         for sequence in 0..4_u32.pow(length) {
-            let (worker, other) = (Worker::<u32, O>::new(capacity), Worker::<u32, O>::new(capacity));
-            let (stealer, mut model, mut stolen) = (worker.stealer(), VecDeque::new(), VecDeque::new());
+            let (worker, other) =
+                (Worker::<u32, O>::new(capacity), Worker::<u32, O>::new(capacity));
+            let (stealer, mut model, mut stolen) =
+                (worker.stealer(), VecDeque::new(), VecDeque::new());
             for step in 0..length {
                 match sequence / 4_u32.pow(step) % 4 {
                     0 if model.len() < capacity => {
@@ -21,7 +23,8 @@ fn matches_a_deque<O: Order>(length: u32, pop: fn(&mut VecDeque<u32>) -> Option<
                     1 => assert_eq!(worker.pop(), pop(&mut model)),
                     2 => assert_eq!(stealer.steal().ok(), model.pop_front()),
                     _ => {
-                        let count = (model.len() - model.len() / 2).min(capacity - stolen.len() + 1);
+                        let count =
+                            (model.len() - model.len() / 2).min(capacity - stolen.len() + 1);
                         let mut taken: VecDeque<_> = model.drain(..count).collect();
                         assert_eq!(stealer.steal_into(&other, Limit::Half).ok(), taken.pop_front());
                         stolen.append(&mut taken);
@@ -48,16 +51,19 @@ fn a_fifo_ring_does_what_a_deque_does() {
 #[test]
 fn a_dropped_ring_drops_the_rest_even_if_one_drop_panics() {
     use std::rc::Rc;
-    struct Item(Rc<()>, bool);
+    struct Item {
+        _count: Rc<()>,
+        panics: bool,
+    }
     impl Drop for Item {
         fn drop(&mut self) {
-            assert!(!self.1, "as told");
+            assert!(!self.panics, "as told");
         }
     }
     let count = Rc::new(());
     let worker = Worker::<_, Fifo>::new(4);
     for panics in [false, true, false, false] {
-        worker.push(Item(count.clone(), panics)).ok().unwrap();
+        worker.push(Item { _count: count.clone(), panics }).ok().unwrap();
     }
     let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(worker)));
     assert!(result.is_err());

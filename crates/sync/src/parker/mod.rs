@@ -11,10 +11,7 @@ use std::time::Instant;
 
 use crate::atomic::{AtomicU32, Ordering};
 
-#[cfg_attr(
-    all(target_os = "linux", not(brigade_loom), not(brigade_portable)),
-    path = "futex.rs"
-)]
+#[cfg_attr(all(target_os = "linux", not(brigade_loom), not(brigade_portable)), path = "futex.rs")]
 #[cfg_attr(
     not(all(target_os = "linux", not(brigade_loom), not(brigade_portable))),
     path = "condvar.rs"
@@ -70,10 +67,7 @@ impl Parker {
     /// Never returns early. One thread at a time may park; a second one would steal the token.
     pub fn park(&self, timeout: Option<Duration>) -> bool {
         // Ordering: a token found here pairs with the Release in `unpark`; writing `ASLEEP` publishes nothing.
-        if self
-            .word
-            .compare_exchange(EMPTY, ASLEEP, Ordering::Acquire, Ordering::Acquire)
-            .is_err()
+        if self.word.compare_exchange(EMPTY, ASLEEP, Ordering::Acquire, Ordering::Acquire).is_err()
         {
             // Ordering: Acquire as above.
             self.word.swap(EMPTY, Ordering::Acquire);
