@@ -24,6 +24,7 @@ impl<T> ScopedSlot<T> {
 }
 
 /// Names a thread-local reference to a `T`; [`scoped_thread_local!`](crate::scoped_thread_local) makes one.
+#[derive(Clone, Copy)]
 pub struct ScopedKey<T: 'static>(&'static LocalKey<ScopedSlot<T>>);
 
 /// Declares a [`ScopedKey`].
@@ -41,7 +42,7 @@ pub struct ScopedKey<T: 'static>(&'static LocalKey<ScopedSlot<T>>);
 macro_rules! scoped_thread_local {
     ($(#[$attribute:meta])* $visibility:vis static $name:ident: $type:ty) => {
         $(#[$attribute])*
-        $visibility static $name: $crate::ScopedKey<$type> = {
+        $visibility const $name: $crate::ScopedKey<$type> = {
             ::std::thread_local! {
                 // No destructor: it can be asked for until the thread's very end.
                 static SLOT: $crate::ScopedSlot<$type> = const { $crate::ScopedSlot::new() };
@@ -58,7 +59,7 @@ impl<T: 'static> ScopedKey<T> {
     }
 
     /// Makes `value` this thread's reference while `call` runs, then what it was before again.
-    pub fn set<R>(&'static self, value: &T, call: impl FnOnce() -> R) -> R {
+    pub fn set<R>(self, value: &T, call: impl FnOnce() -> R) -> R {
         /// Puts the former pointer back, by return or by unwinding.
         struct Restore<T: 'static>(&'static LocalKey<ScopedSlot<T>>, *const T);
         impl<T> Drop for Restore<T> {
@@ -73,7 +74,7 @@ impl<T: 'static> ScopedKey<T> {
 
     /// Calls with this thread's reference, if there is one.
     #[inline(always)]
-    pub fn with<R>(&'static self, call: impl FnOnce(Option<&T>) -> R) -> R {
+    pub fn with<R>(self, call: impl FnOnce(Option<&T>) -> R) -> R {
         let pointer = self.0.with(|slot| slot.0.get());
         // SAFETY: Scope rule; `set` is below us on this stack, so its `&T` outlives `call`.
         call(unsafe { pointer.as_ref() })

@@ -52,10 +52,10 @@ impl Local {
         }
     }
 
-    /// Queues a job, or gives it back if there is no room.
+    /// Queues a job and says how many are queued now, or gives it back if there is no room.
     #[inline(always)]
-    pub(crate) fn push(&self, job: Job) -> Result<(), Job> {
-        with_ring!(self, ring => ring.push(job), else Err(job))
+    pub(crate) fn push(&self, job: Job) -> Result<usize, Job> {
+        with_ring!(self, ring => ring.push_counted(job), else Err(job))
     }
 
     #[inline]

@@ -22,6 +22,8 @@ pub(crate) struct Worker {
     /// What the others know of it.
     pub(super) me: Arc<Peer>,
     pub(super) index: usize,
+    /// Whether there is no other worker to tell of anything.
+    is_alone: bool,
     local: Local,
     /// Turns until the next look at the injector.
     turns: Cell<u32>,
@@ -43,6 +45,7 @@ impl Worker {
             cursor: Cell::new(index),
             random: Cell::new(seed),
             me: core.peers[index].clone(),
+            is_alone: core.config.threads == 1,
             core,
             index,
             local,
@@ -93,11 +96,15 @@ impl Worker {
     #[inline(always)]
     fn run(&self, job: Job) {
         let ran = if self.core.idle.snapshot().discards() { self.discard(job) } else { job.run() };
-        self.count(ran);
+        if ran == Ran::Returned {
+            self.me.counters.returned.add(1);
+        } else {
+            self.count(ran);
+        }
     }
 
     /// Counts a job that ended on this worker.
-    #[inline]
+    #[cold]
     pub(crate) fn count(&self, ran: Ran) {
         let counters = &self.me.counters;
         match ran {
@@ -162,11 +169,9 @@ impl Worker {
     fn refill(&self) -> Option<Job> {
         let job = self.refill_quietly()?;
         // What came with it was out of sight for a moment: somebody may have gone to sleep over it.
-        if self.local.len() > 0 {
-            let seen = self.core.idle.after_publishing();
-            if seen.wants_wake() {
-                self.wake_for(seen);
-            }
+        let queued = self.local.len();
+        if queued > 0 {
+            self.announce(queued);
         }
         Some(job)
     }
@@ -233,7 +238,7 @@ impl Worker {
             return Err(closure);
         }
         match self.local.push(Job::new(closure)) {
-            Ok(()) => self.accepted(),
+            Ok(queued) => self.accepted(queued),
             Err(job) => self.submit_elsewhere(job),
         }
         Ok(())
@@ -245,7 +250,7 @@ impl Worker {
             return Err(job);
         }
         match self.local.push(job) {
-            Ok(()) => self.accepted(),
+            Ok(queued) => self.accepted(queued),
             Err(job) => self.submit_elsewhere(job),
         }
         Ok(())
@@ -253,11 +258,21 @@ impl Worker {
 
     /// Counts a job that has just been queued here, and tells a sleeping peer.
     #[inline(always)]
-    fn accepted(&self) {
+    fn accepted(&self, queued: usize) {
         self.me.counters.accepted.add(1);
+        self.announce(queued);
+    }
+
+    /// Tells a sleeping peer of jobs that have just been queued here, unless it is one alone and being
+    /// watched: the rule of `idle/README.md`.
+    #[inline(always)]
+    fn announce(&self, queued: usize) {
+        if self.is_alone {
+            return;
+        }
         let seen = self.core.idle.after_publishing();
-        if seen.wants_wake() {
-            self.wake_for(seen);
+        if seen.wants_wake() && (queued > 1 || !seen.watched()) {
+            self.core.wake_one();
         }
     }
 
@@ -268,7 +283,7 @@ impl Worker {
         let core = &*self.core;
         let job = if self.make_room() {
             match self.local.push(job) {
-                Ok(()) => {
+                Ok(_) => {
                     self.me.counters.accepted.add(1);
                     None
                 }
@@ -318,15 +333,6 @@ impl Worker {
         self.me.counters.accepted.add(kept);
         self.core.wake_many(count, self.core.idle.after_publishing());
         Ok(())
-    }
-
-    /// Wakes a peer at once, unless the one job queued here is being watched: the rule of `idle/README.md`.
-    #[cold]
-    #[inline(never)]
-    fn wake_for(&self, seen: crate::idle::Snapshot) {
-        if !seen.watched() || self.local.len() > 1 {
-            self.core.wake_one();
-        }
     }
 
     /// Tells a sleeping peer of anything on our queue, before this thread blocks.

@@ -143,14 +143,24 @@ impl<T, O: Order> Worker<T, O> {
     /// Gives it back if the ring is full.
     #[inline(always)]
     pub fn push(&self, item: T) -> Result<(), T> {
-        let (position, vacant) = self.ring.order.vacant(self.ring.capacity());
+        self.push_counted(item).map(drop)
+    }
+
+    /// Queues an item and says how many are queued now, those that a thief is just taking included.
+    ///
+    /// # Errors
+    /// Gives it back if the ring is full.
+    #[inline(always)]
+    pub fn push_counted(&self, item: T) -> Result<usize, T> {
+        let capacity = self.ring.capacity();
+        let (position, vacant) = self.ring.order.vacant(capacity);
         if vacant == 0 {
             return Err(item);
         }
         // SAFETY: we are the owner (not `Sync`), and `vacant` said that the slot is free.
         unsafe { self.ring.write(position, item) };
         self.ring.order.publish(1);
-        Ok(())
+        Ok((capacity - vacant) as usize + 1)
     }
 
     /// Queues several items with one publication: as many of `items` as there is room for, at most `most`.

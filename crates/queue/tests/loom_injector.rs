@@ -1,0 +1,173 @@
+//! Models of the injector; `ci/loom.sh` runs them. A block has three slots here, so four items cross from
+//! one to the next.
+//!
+//! Items are numbers. Each model collects what everybody got and asserts that every number is there once;
+//! loom itself fails a model in which a slot is written while it is read.
+
+#![cfg(brigade_loom)]
+#![forbid(unsafe_code)]
+
+use std::iter;
+use std::sync::Arc;
+
+use brigade_queue::{Injector, fifo};
+use loom::model::Builder;
+use loom::thread;
+
+/// Compiles only if the facade really is loom's.
+const _: fn(brigade_sync::atomic::AtomicUsize) -> loom::sync::atomic::AtomicUsize = |a| a;
+
+/// Explores a model. `LOOM_MAX_PREEMPTIONS` overrides the bound.
+fn check(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
+    let mut builder = Builder::new();
+    builder.preemption_bound.get_or_insert(preemptions);
+    builder.check(model);
+}
+
+fn injector(items: impl IntoIterator<Item = u32>) -> Arc<Injector<u32>> {
+    let injector = Injector::new();
+    items.into_iter().for_each(|item| injector.push(item).unwrap());
+    Arc::new(injector)
+}
+
+fn drain(injector: &Injector<u32>) -> Vec<u32> {
+    iter::from_fn(|| injector.pop()).collect()
+}
+
+/// Every item was given to somebody, once.
+#[track_caller]
+fn assert_each_once(parts: &[&[u32]], count: u32) {
+    let mut all = parts.concat();
+    all.sort_unstable();
+    assert_eq!(all, (0..count).collect::<Vec<_>>());
+}
+
+#[test]
+fn two_pushers_and_a_popper_cross_from_block_to_block() {
+    check(2, || {
+        let injector = injector([]);
+        let pushers = [[0, 1], [2, 3]].map(|items| {
+            let injector = injector.clone();
+            thread::spawn(move || items.map(|item| injector.push(item).unwrap()))
+        });
+        let mut popped: Vec<_> = iter::repeat_with(|| injector.pop()).take(2).flatten().collect();
+        for pusher in pushers {
+            pusher.join().unwrap();
+        }
+        popped.extend(drain(&injector));
+        for items in [[0, 1], [2, 3]] {
+            assert!(popped.iter().filter(|item| items.contains(item)).is_sorted(), "{popped:?}");
+        }
+        assert_each_once(&[&popped], 4);
+    });
+}
+
+#[test]
+fn two_poppers_share_a_block_and_step_to_the_next() {
+    check(2, || {
+        let injector = injector([0, 1, 2, 3]);
+        let other = injector.clone();
+        let popper = thread::spawn(move || {
+            iter::repeat_with(|| other.pop()).take(2).flatten().collect::<Vec<_>>()
+        });
+        let mut popped: Vec<_> = iter::repeat_with(|| injector.pop()).take(2).flatten().collect();
+        assert!(popped.is_sorted());
+        let others = popper.join().unwrap();
+        assert!(others.is_sorted());
+        assert_eq!(
+            popped.len() + others.len(),
+            4,
+            "each pop of a queue that holds enough succeeds"
+        );
+        popped.extend(drain(&injector));
+        assert_each_once(&[&popped, &others], 4);
+    });
+}
+
+#[test]
+fn a_push_beside_a_close_is_popped_later_or_comes_back() {
+    check(3, || {
+        let injector = injector([0]);
+        let other = injector.clone();
+        let pusher = thread::spawn(move || {
+            (1..4).filter_map(|item| other.push(item).err()).collect::<Vec<_>>()
+        });
+        injector.close();
+        let accepted = injector.pushed();
+        let refused = pusher.join().unwrap();
+        assert_eq!(injector.pushed(), accepted, "none was accepted after the close");
+        let popped = drain(&injector);
+        assert_eq!(popped.len() as u64, accepted);
+        assert_each_once(&[&popped, &refused], 4);
+    });
+}
+
+#[test]
+fn a_batch_beside_a_close_is_accepted_in_part_and_the_rest_comes_back() {
+    check(3, || {
+        let injector = injector([0, 1]);
+        let other = injector.clone();
+        let pusher =
+            thread::spawn(move || other.push_batch(vec![2, 3, 4]).err().unwrap_or_default());
+        injector.close();
+        let accepted = injector.pushed();
+        let refused = pusher.join().unwrap();
+        assert_eq!(injector.pushed(), accepted, "none was accepted after the close");
+        let popped = drain(&injector);
+        assert!(popped.is_sorted() && refused.is_sorted());
+        assert_each_once(&[&popped, &refused], 5);
+    });
+}
+
+#[test]
+fn a_batch_is_taken_in_order_beside_a_pusher() {
+    check(3, || {
+        let injector = injector([0]);
+        let other = injector.clone();
+        let pusher = thread::spawn(move || (1..4).for_each(|item| other.push(item).unwrap()));
+        let worker = fifo::Worker::new(4);
+        let mut taken = Vec::new();
+        for _ in 0..2 {
+            taken.extend(injector.pop_batch_into(&worker, 3));
+            taken.extend(iter::from_fn(|| worker.pop()));
+        }
+        pusher.join().unwrap();
+        taken.extend(drain(&injector));
+        assert_eq!(taken, [0, 1, 2, 3]);
+    });
+}
+
+#[test]
+fn a_block_is_used_again_after_its_last_reader() {
+    check(2, || {
+        // Two blocks: the first is full, the second has room for one more.
+        let injector = injector([0, 1, 2, 3, 4]);
+        let other = injector.clone();
+        let popper = thread::spawn(move || Vec::from_iter(other.pop()));
+        let mut popped = Vec::from_iter(injector.pop());
+        popped.extend(injector.pop());
+        // These claim the last slot of the second block, install the third and write to it.
+        (5..7).for_each(|item| injector.push(item).unwrap());
+        let others = popper.join().unwrap();
+        popped.extend(drain(&injector));
+        assert_each_once(&[&popped, &others], 7);
+    });
+}
+
+#[test]
+fn an_accepted_item_is_seen_until_it_is_taken() {
+    check(3, || {
+        let injector = injector([]);
+        let other = injector.clone();
+        let pusher = thread::spawn(move || {
+            other.push(0).unwrap();
+            // Ours, or what came after it: nobody pops more than one.
+            other.push(1).unwrap();
+            !other.is_empty()
+        });
+        let popped = Vec::from_iter(injector.pop());
+        assert!(pusher.join().unwrap());
+        assert_eq!(injector.len(), 2 - popped.len());
+        assert_each_once(&[&popped, &drain(&injector)], 2);
+    });
+}

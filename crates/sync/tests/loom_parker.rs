@@ -1,0 +1,124 @@
+//! Models of the parker; `ci/loom.sh` runs them. They sleep on a lock and a condition variable, as the
+//! model checker has no futex; the word's protocol is the same for both.
+
+#![cfg(brigade_loom)]
+#![allow(clippy::disallowed_types, reason = "threads and counters of a model are loom's own")]
+#![forbid(unsafe_code)]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use brigade_sync::Parker;
+use brigade_sync::atomic::{AtomicUsize, Ordering};
+use loom::model::Builder;
+use loom::thread;
+
+/// Compiles only if the facade really is loom's.
+const _: fn(brigade_sync::atomic::AtomicUsize) -> loom::sync::atomic::AtomicUsize = |a| a;
+
+/// Explores a model. `LOOM_MAX_PREEMPTIONS` overrides the bound.
+fn check(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
+    let mut builder = Builder::new();
+    builder.preemption_bound.get_or_insert(preemptions);
+    builder.check(model);
+}
+
+/// A parker and something that a token hands over.
+#[derive(Default)]
+struct Post {
+    parker: Parker,
+    letter: AtomicUsize,
+}
+
+impl Post {
+    fn deliver(&self, letter: usize) -> bool {
+        self.letter.store(letter, Ordering::Relaxed);
+        self.parker.unpark()
+    }
+
+    fn read(&self) -> usize {
+        self.letter.load(Ordering::Relaxed)
+    }
+}
+
+/// Caught: `unpark` swapping with Relaxed (the letter unread); `Sleeper::wake` without the lock (a wake
+/// between look and sleep: deadlock); `park` writing `ASLEEP` by a swap (the token overwritten: deadlock).
+#[test]
+fn a_token_put_down_while_parking_is_never_lost() {
+    check(3, || {
+        let post = Arc::new(Post::default());
+        let other = post.clone();
+        let sender = thread::spawn(move || other.deliver(7));
+        assert!(post.parker.park(None));
+        assert_eq!(post.read(), 7);
+        sender.join().unwrap();
+        assert!(!post.parker.try_take(), "there was one token");
+    });
+}
+
+/// Caught: the last look of a timed `park` replaced by a plain store of `EMPTY` (the token lost: deadlock).
+#[test]
+fn a_token_that_meets_the_timeout_is_taken_or_stays() {
+    check(3, || {
+        let post = Arc::new(Post::default());
+        let other = post.clone();
+        let sender = thread::spawn(move || other.deliver(7));
+        if !post.parker.park(Some(Duration::from_micros(25))) {
+            assert!(post.parker.park(None));
+        }
+        assert_eq!(post.read(), 7);
+        sender.join().unwrap();
+        assert!(!post.parker.try_take(), "there was one token");
+    });
+}
+
+/// Caught: `try_take` exchanging with Relaxed (the letter unread).
+#[test]
+fn a_token_taken_without_parking_hands_over_what_came_before() {
+    check(3, || {
+        let post = Arc::new(Post::default());
+        let other = post.clone();
+        let sender = thread::spawn(move || other.deliver(7));
+        if post.parker.try_take() {
+            assert_eq!(post.read(), 7);
+        } else {
+            assert!(post.parker.park(None));
+        }
+        sender.join().unwrap();
+    });
+}
+
+/// Caught: `unpark` counting tokens (an addition in the place of the swap).
+#[test]
+fn two_unparks_are_one_token() {
+    check(3, || {
+        let post = Arc::new(Post::default());
+        let senders = [(); 2].map(|()| {
+            let other = post.clone();
+            thread::spawn(move || other.parker.unpark())
+        });
+        for sender in senders {
+            assert!(!sender.join().unwrap(), "nobody sleeps");
+        }
+        assert!(post.parker.park(None));
+        assert!(!post.parker.try_take());
+    });
+}
+
+/// Caught: `unpark` answering `true` whenever it finds no token.
+#[test]
+fn of_two_unparks_one_at_most_wakes_the_sleeper() {
+    check(3, || {
+        let post = Arc::new(Post::default());
+        let senders = [(); 2].map(|()| {
+            let other = post.clone();
+            thread::spawn(move || other.parker.unpark())
+        });
+        assert!(post.parker.park(None));
+        let woken = senders.map(|sender| sender.join().unwrap());
+        assert!(woken != [true, true], "each sleep is ended once");
+        // The later token stays for the next park, or both were one.
+        post.parker.try_take();
+        assert!(!post.parker.try_take());
+    });
+}

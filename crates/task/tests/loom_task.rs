@@ -1,0 +1,228 @@
+//! Models of the task cell; `ci/loom.sh` runs them.
+//!
+//! Nothing is asserted inside a job: a panic there would be the job's outcome. What is counted is counted
+//! outside the model, so that the counting orders nothing.
+
+#![cfg(brigade_loom)]
+#![allow(clippy::disallowed_types, reason = "counters outside the model")]
+#![forbid(unsafe_code)]
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+
+use brigade_sync::Parker;
+use brigade_task::{Job, JoinError, JoinHandle, Ran};
+use loom::model::Builder;
+use loom::thread;
+
+/// Compiles only if the facade really is loom's.
+const _: fn(brigade_sync::atomic::AtomicUsize) -> loom::sync::atomic::AtomicUsize = |a| a;
+
+/// Explores a model. `LOOM_MAX_PREEMPTIONS` overrides the bound.
+fn check(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
+    let mut builder = Builder::new();
+    builder.preemption_bound.get_or_insert(preemptions);
+    builder.check(model);
+}
+
+/// What happened to one job.
+#[derive(Default)]
+struct Tally {
+    /// Captures dropped.
+    captures: AtomicUsize,
+    /// Runs of the closure.
+    runs: AtomicUsize,
+    /// Outcomes dropped.
+    outcomes: AtomicUsize,
+}
+
+impl Tally {
+    fn seen(&self) -> (usize, usize, usize) {
+        let get = |count: &AtomicUsize| count.load(Ordering::Relaxed);
+        (get(&self.captures), get(&self.runs), get(&self.outcomes))
+    }
+}
+
+/// Counts its drop.
+struct Counted(Arc<Tally>, fn(&Tally) -> &AtomicUsize);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.1(&self.0).fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// A job whose captures, runs and outcomes are counted.
+fn counted_job() -> (Arc<Tally>, Job, JoinHandle<Counted>) {
+    let tally = Arc::new(Tally::default());
+    let capture = Counted(tally.clone(), |tally| &tally.captures);
+    let (job, handle) = Job::with_handle(move || {
+        let capture = &capture; // all of it, so that it is dropped with the closure
+        capture.0.runs.fetch_add(1, Ordering::Relaxed);
+        Counted(capture.0.clone(), |tally| &tally.outcomes)
+    });
+    (tally, job, handle)
+}
+
+/// A waker with a parker, and a count of its wakes.
+#[derive(Default)]
+struct Bell {
+    parker: Parker,
+    rings: AtomicUsize,
+}
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        self.rings.fetch_add(1, Ordering::Relaxed);
+        self.parker.unpark();
+    }
+}
+
+fn poll<T>(handle: &mut JoinHandle<T>, bell: &Arc<Bell>) -> Poll<Result<T, JoinError>> {
+    let waker = Waker::from(bell.clone());
+    Pin::new(handle).poll(&mut Context::from_waker(&waker))
+}
+
+#[test]
+fn a_job_beside_the_drop_of_its_handle_drops_everything_once() {
+    check(3, || {
+        let (tally, job, handle) = counted_job();
+        let runner = thread::spawn(move || job.run());
+        drop(handle);
+        assert_eq!(runner.join().unwrap(), Ran::Returned);
+        assert_eq!(tally.seen(), (1, 1, 1));
+    });
+}
+
+#[test]
+fn an_outcome_that_is_seen_is_whole() {
+    check(3, || {
+        let (tally, job, mut handle) = counted_job();
+        let runner = thread::spawn(move || job.run());
+        let early = handle.try_join();
+        if early.is_some() {
+            assert_eq!(tally.seen(), (1, 1, 0), "the captures are gone, the outcome is here");
+        }
+        assert_eq!(runner.join().unwrap(), Ran::Returned);
+        let late = handle.try_join();
+        assert_ne!(early.is_some(), late.is_some(), "there is one outcome");
+        drop((early, late, handle));
+        assert_eq!(tally.seen(), (1, 1, 1));
+    });
+}
+
+#[test]
+fn a_join_wakes_up_with_the_outcome() {
+    check(3, || {
+        let (tally, job, handle) = counted_job();
+        let runner = thread::spawn(move || job.run());
+        let outcome = handle.join();
+        assert!(outcome.is_ok());
+        assert_eq!(tally.seen(), (1, 1, 0));
+        assert_eq!(runner.join().unwrap(), Ran::Returned);
+        drop(outcome);
+        assert_eq!(tally.seen(), (1, 1, 1));
+    });
+}
+
+#[test]
+fn a_pending_poll_is_woken() {
+    check(3, || {
+        let (tally, job, mut handle) = counted_job();
+        let bell = Arc::new(Bell::default());
+        let runner = thread::spawn(move || job.run());
+        let outcome = match poll(&mut handle, &bell) {
+            Poll::Ready(outcome) => outcome,
+            Poll::Pending => {
+                bell.parker.park(None);
+                let Poll::Ready(outcome) = poll(&mut handle, &bell) else { panic!("woken early") };
+                outcome
+            }
+        };
+        assert!(outcome.is_ok());
+        assert_eq!(runner.join().unwrap(), Ran::Returned);
+        drop((outcome, handle));
+        assert_eq!(Arc::strong_count(&bell), 1, "no waker is left");
+        assert_eq!(tally.seen(), (1, 1, 1));
+    });
+}
+
+#[test]
+fn the_waker_of_the_last_poll_is_woken() {
+    check(3, || {
+        let (_, job, mut handle) = counted_job();
+        let (first, second) = (Arc::new(Bell::default()), Arc::new(Bell::default()));
+        let runner = thread::spawn(move || job.run());
+        if poll(&mut handle, &first).is_pending() && poll(&mut handle, &second).is_pending() {
+            second.parker.park(None);
+            assert_eq!(first.rings.load(Ordering::Relaxed), 0, "it was replaced");
+            assert!(poll(&mut handle, &second).is_ready());
+        }
+        runner.join().unwrap();
+        drop(handle);
+        assert_eq!((Arc::strong_count(&first), Arc::strong_count(&second)), (1, 1));
+    });
+}
+
+#[test]
+fn a_handle_dropped_with_a_waker_in_place_leaves_nothing_behind() {
+    check(3, || {
+        let (tally, job, mut handle) = counted_job();
+        let bell = Arc::new(Bell::default());
+        // Before the race: that of the poll is another model's.
+        assert!(poll(&mut handle, &bell).is_pending());
+        let runner = thread::spawn(move || job.run());
+        drop(handle);
+        assert_eq!(runner.join().unwrap(), Ran::Returned);
+        assert!(bell.rings.load(Ordering::Relaxed) <= 1);
+        assert_eq!(Arc::strong_count(&bell), 1, "no waker is left");
+        assert_eq!(tally.seen(), (1, 1, 1));
+    });
+}
+
+#[test]
+fn a_join_hears_of_the_cancellation() {
+    check(3, || {
+        let (tally, job, handle) = counted_job();
+        let canceller = thread::spawn(move || job.cancel());
+        let Err(JoinError::Cancelled) = handle.join() else { panic!("nobody ran it") };
+        assert_eq!(tally.seen(), (1, 0, 0), "the captures were dropped first");
+        assert_eq!(canceller.join().unwrap(), Ran::Cancelled);
+    });
+}
+
+#[test]
+fn a_job_runs_on_its_worker_or_on_the_thread_that_waits() {
+    check(3, || {
+        let (tally, job, mut handle) = counted_job();
+        let runner = thread::spawn(move || job.run());
+        let here = handle.run_if_unclaimed();
+        let outcome = handle.join();
+        assert!(outcome.is_ok());
+        let there = runner.join().unwrap();
+        match here {
+            Some(ran) => assert_eq!((ran, there), (Ran::Returned, Ran::Elsewhere)),
+            None => assert_eq!(there, Ran::Returned),
+        }
+        drop(outcome);
+        assert_eq!(tally.seen(), (1, 1, 1));
+    });
+}
+
+#[test]
+fn a_job_is_cancelled_or_runs_on_the_thread_that_waits() {
+    check(3, || {
+        let (tally, job, mut handle) = counted_job();
+        let canceller = thread::spawn(move || drop(job));
+        let here = handle.run_if_unclaimed();
+        let outcome = handle.join();
+        assert_eq!(here.is_some(), outcome.is_ok());
+        canceller.join().unwrap();
+        let runs = usize::from(outcome.is_ok());
+        drop(outcome);
+        assert_eq!(tally.seen(), (1, runs, runs));
+    });
+}
