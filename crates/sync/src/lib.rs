@@ -35,6 +35,9 @@ pub mod thread;
 pub use cache_padded::CachePadded;
 #[cfg(feature = "std")]
 pub use lock::{Condvar, Mutex, MutexGuard};
+/// Thread-locals of a model's threads, which to `std` are all one.
+#[cfg(all(feature = "std", brigade_loom))]
+pub use loom::thread_local;
 #[cfg(feature = "std")]
 pub use parker::Parker;
 #[cfg(feature = "std")]

@@ -81,9 +81,15 @@ unsafe impl<T: Send> Sync for JoinHandle<T> {}
 #[derive(Default)]
 struct ThreadWaker(Parker);
 
+#[cfg(not(brigade_loom))]
 std::thread_local! {
     /// This thread's waker, kept from one wait to the next: a wait allocates nothing.
     static KEPT: Cell<Option<Arc<ThreadWaker>>> = const { Cell::new(None) };
+}
+#[cfg(brigade_loom)]
+brigade_sync::thread_local! {
+    /// As above; loom knows no `const` here.
+    static KEPT: Cell<Option<Arc<ThreadWaker>>> = Cell::new(None);
 }
 
 impl Wake for ThreadWaker {

@@ -1,12 +1,15 @@
 //! The engine: what the owner, the handles and the workers of one pool share.
 //!
-//! Work comes in through [`Core::inject`] from outside and through [`Worker::submit`] from inside; a
-//! worker's turn is in [`worker`], its way to sleep in [`park`], the end in [`close`].
+//! Work comes in through [`Core::inject`] from outside, into the [`inlet`], and through [`submit`] from inside.
+//! A worker's turn is in [`worker`], its way to more work in [`search`], to sleep in [`park`]; the end is in
+//! [`close`].
 
 mod close;
 mod inlet;
 mod local;
 mod park;
+mod search;
+mod submit;
 mod worker;
 
 use std::sync::Arc;

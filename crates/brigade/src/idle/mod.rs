@@ -3,6 +3,8 @@
 //! What it is not: it holds no queue and wakes no thread. It says *which* worker is to be woken; the
 //! caller does it, outside the lock.
 
+#[cfg(all(test, brigade_loom))]
+mod loom_tests;
 mod word;
 
 use brigade_sync::atomic::{AtomicU64, Ordering, fence};

@@ -1,0 +1,101 @@
+//! How a worker finds the next job when its own queue is empty.
+
+use brigade_queue::StealError;
+use brigade_task::Job;
+
+use super::worker::Worker;
+
+/// The most jobs taken from the injector at once: enough that its two contended writes do not show,
+/// few enough that half a queue is left for what they spawn.
+const BATCH: usize = 64;
+
+impl Worker {
+    /// The oldest job of the injector, else of our own queue.
+    #[cold]
+    pub(super) fn waiting_longest(&self) -> Option<Job> {
+        self.core.inlet.pop(&self.cursor).or_else(|| self.me.remote.steal().ok())
+    }
+
+    /// Our own queue is empty: looks everywhere, and sleeps while there is nothing. `None` when the pool
+    /// has terminated.
+    #[inline(never)]
+    pub(super) fn find(&self) -> Option<Job> {
+        if let Some(job) = self.refill() {
+            return Some(job);
+        }
+        self.core.idle.start_search();
+        loop {
+            if let Some(job) = self.search() {
+                if self.core.idle.stop_search() && self.core.has_work() {
+                    self.core.wake_one();
+                }
+                return Some(job);
+            }
+            if self.park() {
+                return None;
+            }
+        }
+    }
+
+    /// Takes our share of the injector.
+    fn refill(&self) -> Option<Job> {
+        let job = self.refill_quietly()?;
+        // What came with it was out of sight for a moment: somebody may have gone to sleep over it.
+        let queued = self.local.len();
+        if queued > 0 {
+            self.announce(queued);
+        }
+        Some(job)
+    }
+
+    fn refill_quietly(&self) -> Option<Job> {
+        let threads = self.core.config.threads;
+        let share = |waiting: usize| (waiting / threads + 1).min(BATCH);
+        self.core.inlet.refill(&self.local, &self.cursor, share)
+    }
+
+    /// As a searcher: looks at the injector and at every other worker once, and again if one was busy.
+    fn search(&self) -> Option<Job> {
+        loop {
+            if let Some(job) = self.refill_quietly() {
+                return Some(job);
+            }
+            match self.steal() {
+                Ok(job) => {
+                    self.me.counters.stolen.add(1);
+                    return Some(job);
+                }
+                Err(StealError::Empty) => return None,
+                Err(StealError::Busy) => brigade_sync::hint::spin_loop(),
+            }
+        }
+    }
+
+    /// Tries every other worker once, from a random one on.
+    fn steal(&self) -> Result<Job, StealError> {
+        let peers = &self.core.peers;
+        let start = self.random() as usize % peers.len();
+        let mut error = StealError::Empty;
+        for offset in 0..peers.len() {
+            let victim = (start + offset) % peers.len();
+            if victim == self.index {
+                continue;
+            }
+            match self.local.steal_from(&peers[victim].remote) {
+                Ok(job) => return Ok(job),
+                Err(StealError::Busy) => error = StealError::Busy,
+                Err(StealError::Empty) => {}
+            }
+        }
+        Err(error)
+    }
+
+    fn random(&self) -> u32 {
+        let mut x = self.random.get();
+        x ^= x << 13;
+        x ^= x >> 17;
+        x ^= x << 5;
+        self.random.set(x);
+        x
+    }
+}

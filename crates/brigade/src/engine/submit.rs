@@ -1,0 +1,123 @@
+//! How a job that runs on a worker submits another.
+
+use brigade_task::Job;
+
+use super::worker::Worker;
+
+impl Worker {
+    /// Accepts a closure from a job that runs here, or gives it back if the pool is being discarded.
+    ///
+    /// Inlined into the caller with everything it does, so that the captures go from registers to the queue's
+    /// slot. Each copy of a job on the way costs more than the rest of this: the copy's wide loads have to
+    /// wait for the narrow stores that made the closure.
+    #[inline(always)]
+    pub(crate) fn execute<F: FnOnce() + Send + 'static>(&self, closure: F) -> Result<(), F> {
+        if self.core.idle.snapshot().discards() {
+            return Err(closure);
+        }
+        match self.local.push(Job::new(closure)) {
+            Ok(queued) => self.accepted(queued),
+            Err(job) => self.submit_elsewhere(job),
+        }
+        Ok(())
+    }
+
+    /// Accepts a job from a job that runs here, or gives it back if the pool is being discarded.
+    pub(crate) fn submit(&self, job: Job) -> Result<(), Job> {
+        if self.core.idle.snapshot().discards() {
+            return Err(job);
+        }
+        match self.local.push(job) {
+            Ok(queued) => self.accepted(queued),
+            Err(job) => self.submit_elsewhere(job),
+        }
+        Ok(())
+    }
+
+    /// Counts a job that has just been queued here, and tells a sleeping peer.
+    #[inline(always)]
+    fn accepted(&self, queued: usize) {
+        self.me.counters.accepted.add(1);
+        self.announce(queued);
+    }
+
+    /// Tells a sleeping peer of jobs that have just been queued here, unless it is one alone and being
+    /// watched: the rule of `idle/README.md`.
+    #[inline(always)]
+    pub(super) fn announce(&self, queued: usize) {
+        if self.is_alone {
+            return;
+        }
+        let seen = self.core.idle.after_publishing();
+        if seen.wants_wake() && (queued > 1 || !seen.watched()) {
+            self.core.wake_one();
+        }
+    }
+
+    /// Accepts a job for which our own queue has no room.
+    #[cold]
+    #[inline(never)]
+    fn submit_elsewhere(&self, job: Job) {
+        let core = &*self.core;
+        let job = if self.make_room() {
+            match self.local.push(job) {
+                Ok(_) => {
+                    self.me.counters.accepted.add(1);
+                    None
+                }
+                Err(job) => Some(job),
+            }
+        } else {
+            Some(job)
+        };
+        if let Some(job) = job {
+            core.inlet.push_accepted(job);
+        }
+        if core.idle.after_publishing().wants_wake() {
+            core.wake_one();
+        }
+    }
+
+    /// Moves the older half of our queue to the injector; `false` if a thief is at it, or there is no queue.
+    fn make_room(&self) -> bool {
+        if self.local.is_shared() {
+            return false;
+        }
+        let moved = &self.me.counters.moved;
+        // Counted before it is done, so that no reader sees a job twice; then what thieves took is put back.
+        let most = self.local.len().div_ceil(2);
+        moved.add(most as u64);
+        let done = self.core.inlet.take_overflow(&self.local);
+        moved.take_back((most - done) as u64);
+        done > 0
+    }
+
+    /// Accepts several jobs at once, or gives them back if the pool is being discarded.
+    pub(crate) fn submit_batch(&self, jobs: Vec<Job>) -> Result<(), Vec<Job>> {
+        if self.core.idle.snapshot().discards() {
+            return Err(jobs);
+        }
+        let count = jobs.len();
+        let mut rest = jobs.into_iter();
+        let mut kept = 0;
+        while let Some(job) = rest.next() {
+            if let Err(job) = self.local.push(job) {
+                let rest = core::iter::once(job).chain(rest).collect();
+                self.core.inlet.push_batch_accepted(rest);
+                break;
+            }
+            kept += 1;
+        }
+        self.me.counters.accepted.add(kept);
+        self.core.wake_many(count, self.core.idle.after_publishing());
+        Ok(())
+    }
+
+    /// Tells a sleeping peer of anything on our queue, before this thread blocks.
+    #[cold]
+    pub(crate) fn before_blocking(&self) {
+        if self.local.len() > 0 && self.core.idle.after_publishing().wants_wake() {
+            self.core.wake_one();
+        }
+    }
+}
