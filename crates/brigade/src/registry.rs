@@ -10,7 +10,6 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
 use brigade_sync::Mutex;
-use brigade_sync::atomic::{AtomicU64, Ordering};
 
 use crate::engine::Core;
 
@@ -26,6 +25,7 @@ thread_local! {
 /// A key that no pool has had before.
 #[cfg(not(brigade_loom))]
 pub(crate) fn new_key() -> u64 {
+    use brigade_sync::atomic::{AtomicU64, Ordering};
     static NEXT: AtomicU64 = AtomicU64::new(1);
     NEXT.fetch_add(1, Ordering::Relaxed)
 }

@@ -9,17 +9,34 @@
 use std::iter;
 
 use brigade_queue::{Injector, Limit, Order, StealError, Stealer, Worker, fifo, lifo};
+use brigade_sync::atomic::{AtomicUsize, Ordering};
 use loom::model::Builder;
 use loom::thread;
 
 /// Compiles only if the facade really is loom's.
 const _: fn(brigade_sync::atomic::AtomicUsize) -> loom::sync::atomic::AtomicUsize = |a| a;
 
+loom::lazy_static! {
+    static ref TURNS: AtomicUsize = AtomicUsize::new(0);
+}
+
+/// A step that collides with the same step of every other thread, and orders nothing.
+///
+/// Loom tries two steps in the other order only if they collide, and of each word it remembers the last
+/// access alone: a thread that loads a word before it writes it hides the loads of the others, and it is
+/// never tried first. So whoever begins an operation takes a turn, and loom tries those in all orders.
+fn turn() {
+    TURNS.fetch_add(1, Ordering::Relaxed);
+}
+
 /// Explores a model. `LOOM_MAX_PREEMPTIONS` overrides the bound.
 fn check(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
     let mut builder = Builder::new();
     builder.preemption_bound.get_or_insert(preemptions);
-    builder.check(model);
+    builder.check(move || {
+        turn();
+        model();
+    });
 }
 
 /// A ring that holds `items`.
@@ -33,8 +50,19 @@ fn drain<O: Order>(worker: &Worker<u32, O>) -> Vec<u32> {
     iter::from_fn(|| worker.pop()).collect()
 }
 
+fn push<O: Order>(worker: &Worker<u32, O>, item: u32) -> Result<(), u32> {
+    turn();
+    worker.push(item)
+}
+
+fn pop<O: Order>(worker: &Worker<u32, O>) -> Option<u32> {
+    turn();
+    worker.pop()
+}
+
 /// Steals one item, and once more if another thief was at it.
 fn steal<O: Order>(stealer: &Stealer<u32, O>) -> Option<u32> {
+    turn();
     match stealer.steal() {
         Err(StealError::Busy) => stealer.steal().ok(),
         other => other.ok(),
@@ -50,6 +78,8 @@ fn assert_each_once(parts: &[&[u32]], count: u32) {
 }
 
 /// The owner pushes and pops beside a thief.
+///
+/// Caught: `publish` or the load of `pushes`, `tail` in `claim_oldest` with Relaxed; lifo `release` with Relaxed.
 fn owner_beside_a_thief<O: Order + 'static>() {
     check(3, || {
         let worker = ring::<O>(4, []);
@@ -58,11 +88,11 @@ fn owner_beside_a_thief<O: Order + 'static>() {
             iter::repeat_with(|| steal(&stealer)).take(2).flatten().collect::<Vec<_>>()
         });
         let mut owned = Vec::new();
-        worker.push(0).unwrap();
-        worker.push(1).unwrap();
-        owned.extend(worker.pop());
-        worker.push(2).unwrap();
-        owned.extend(worker.pop());
+        push(&worker, 0).unwrap();
+        push(&worker, 1).unwrap();
+        owned.extend(pop(&worker));
+        push(&worker, 2).unwrap();
+        owned.extend(pop(&worker));
         let stolen = thief.join().unwrap();
         assert!(stolen.is_sorted(), "a thief takes the oldest first");
         owned.extend(drain(&worker));
@@ -71,6 +101,8 @@ fn owner_beside_a_thief<O: Order + 'static>() {
 }
 
 /// The owner pops beside two thieves.
+///
+/// Caught: a pop that swaps instead of comparing.
 fn owner_beside_two_thieves<O: Order + 'static>() {
     check(3, || {
         let worker = ring::<O>(4, [0, 1]);
@@ -78,8 +110,8 @@ fn owner_beside_two_thieves<O: Order + 'static>() {
             let stealer = worker.stealer();
             thread::spawn(move || Vec::from_iter(steal(&stealer)))
         });
-        worker.push(2).unwrap();
-        let mut owned = Vec::from_iter(worker.pop());
+        push(&worker, 2).unwrap();
+        let mut owned = Vec::from_iter(pop(&worker));
         let [one, two] = thieves.map(|thief| thief.join().unwrap());
         owned.extend(drain(&worker));
         assert_each_once(&[&owned, &one, &two], 3);
@@ -87,23 +119,27 @@ fn owner_beside_two_thieves<O: Order + 'static>() {
 }
 
 /// A thief fills its own ring from ours while a second thief steals from that.
+///
+/// Caught: `publish` or the load of `pushes`, `tail` in `claim_oldest` with Relaxed.
 fn chained_thieves<O: Order + 'static>() {
     check(3, || {
         let worker = ring::<O>(4, [0, 1, 2, 3]);
         let middle = ring::<O>(4, []);
         let (ours, theirs) = (worker.stealer(), middle.stealer());
         let first = thread::spawn(move || {
+            turn();
             let mut taken = Vec::from_iter(ours.steal_into(&middle, Limit::Half).ok());
-            taken.extend(middle.pop());
+            taken.extend(pop(&middle));
             (taken, middle)
         });
         let second = thread::spawn(move || {
             let last = ring::<O>(4, []);
+            turn();
             let mut taken = Vec::from_iter(theirs.steal_into(&last, Limit::Half).ok());
             taken.extend(drain(&last));
             taken
         });
-        let mut owned = Vec::from_iter(worker.pop());
+        let mut owned = Vec::from_iter(pop(&worker));
         let (mut taken, middle) = first.join().unwrap();
         let further = second.join().unwrap();
         taken.extend(drain(&middle));
@@ -113,15 +149,17 @@ fn chained_thieves<O: Order + 'static>() {
 }
 
 /// The owner steals from itself, as a worker does to run its oldest job.
+///
+/// Caught: a pop that swaps instead of comparing.
 fn owner_as_its_own_thief<O: Order + 'static>() {
     check(3, || {
         let worker = ring::<O>(4, [0, 1]);
         let stealer = worker.stealer();
-        let thief = thread::spawn(move || Vec::from_iter(stealer.steal().ok()));
-        let mut owned = Vec::from_iter(worker.stealer().steal().ok());
-        worker.push(2).unwrap();
-        owned.extend(worker.pop());
-        owned.extend(worker.stealer().steal().ok());
+        let thief = thread::spawn(move || Vec::from_iter(steal(&stealer)));
+        let mut owned = Vec::from_iter(steal(&worker.stealer()));
+        push(&worker, 2).unwrap();
+        owned.extend(pop(&worker));
+        owned.extend(steal(&worker.stealer()));
         let stolen = thief.join().unwrap();
         owned.extend(drain(&worker));
         assert_each_once(&[&owned, &stolen], 3);
@@ -129,14 +167,16 @@ fn owner_as_its_own_thief<O: Order + 'static>() {
 }
 
 /// A full ring takes an item again as soon as a thief has read the slot, and not before.
+///
+/// Caught: `vacant` with Relaxed; fifo `release` with Relaxed.
 fn full_ring_is_used_again<O: Order + 'static>() {
     check(3, || {
         let worker = ring::<O>(2, [0, 1]);
         let stealer = worker.stealer();
-        let thief = thread::spawn(move || Vec::from_iter(stealer.steal().ok()));
+        let thief = thread::spawn(move || Vec::from_iter(steal(&stealer)));
         // Back in our hands if the ring is full still.
-        let mut owned = Vec::from_iter(worker.push(2).err());
-        owned.extend(worker.push(3).err());
+        let mut owned = Vec::from_iter(push(&worker, 2).err());
+        owned.extend(push(&worker, 3).err());
         let stolen = thief.join().unwrap();
         owned.extend(drain(&worker));
         assert_each_once(&[&owned, &stolen], 4);
@@ -144,16 +184,19 @@ fn full_ring_is_used_again<O: Order + 'static>() {
 }
 
 /// A slot that two thieves emptied one after the other, a pop between them, is written again.
+///
+/// Caught: `vacant`, `release` with Relaxed; lifo `claim_oldest` reading `released` with
+/// Relaxed; no `Busy` for the second thief; a fifo pop that releases what a thief still copies.
 fn slot_is_used_again_after_two_thieves<O: Order + 'static>() {
     check(3, || {
         let worker = ring::<O>(2, [0, 1]);
         let thieves = [(); 2].map(|()| {
             let stealer = worker.stealer();
-            thread::spawn(move || Vec::from_iter(stealer.steal().ok()))
+            thread::spawn(move || Vec::from_iter(steal(&stealer)))
         });
-        let mut owned = Vec::from_iter(worker.push(2).err());
-        owned.extend(worker.pop());
-        owned.extend(worker.push(3).err());
+        let mut owned = Vec::from_iter(push(&worker, 2).err());
+        owned.extend(pop(&worker));
+        owned.extend(push(&worker, 3).err());
         let [one, two] = thieves.map(|thief| thief.join().unwrap());
         owned.extend(drain(&worker));
         assert_each_once(&[&owned, &one, &two], 4);
@@ -161,14 +204,17 @@ fn slot_is_used_again_after_two_thieves<O: Order + 'static>() {
 }
 
 /// The owner moves half of a full ring to the injector beside a thief.
+///
+/// Caught: `vacant` with Relaxed; fifo `release` with Relaxed.
 fn overflow_beside_a_thief<O: Order + 'static>() {
     check(3, || {
         let worker = ring::<O>(2, [0, 1]);
         let injector = Injector::new();
         let stealer = worker.stealer();
-        let thief = thread::spawn(move || Vec::from_iter(stealer.steal().ok()));
+        let thief = thread::spawn(move || Vec::from_iter(steal(&stealer)));
+        turn();
         let moved = injector.take_overflow(&worker);
-        let mut owned = Vec::from_iter(worker.push(2).err());
+        let mut owned = Vec::from_iter(push(&worker, 2).err());
         let stolen = thief.join().unwrap();
         let spilled: Vec<_> = iter::from_fn(|| injector.pop()).collect();
         assert_eq!(spilled.len(), moved);

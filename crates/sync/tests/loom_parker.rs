@@ -16,11 +16,27 @@ use loom::thread;
 /// Compiles only if the facade really is loom's.
 const _: fn(brigade_sync::atomic::AtomicUsize) -> loom::sync::atomic::AtomicUsize = |a| a;
 
+loom::lazy_static! {
+    static ref TURNS: AtomicUsize = AtomicUsize::new(0);
+}
+
+/// A step that collides with the same step of every other thread, and orders nothing.
+///
+/// Loom tries two steps in the other order only if they collide, and of each word it remembers the last
+/// access alone: a thread that loads a word before it writes it hides the loads of the others, and it is
+/// never tried first. So whoever begins an operation takes a turn, and loom tries those in all orders.
+fn turn() {
+    TURNS.fetch_add(1, Ordering::Relaxed);
+}
+
 /// Explores a model. `LOOM_MAX_PREEMPTIONS` overrides the bound.
 fn check(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
     let mut builder = Builder::new();
     builder.preemption_bound.get_or_insert(preemptions);
-    builder.check(model);
+    builder.check(move || {
+        turn();
+        model();
+    });
 }
 
 /// A parker and something that a token hands over.
@@ -32,6 +48,7 @@ struct Post {
 
 impl Post {
     fn deliver(&self, letter: usize) -> bool {
+        turn();
         self.letter.store(letter, Ordering::Relaxed);
         self.parker.unpark()
     }
@@ -49,6 +66,7 @@ fn a_token_put_down_while_parking_is_never_lost() {
         let post = Arc::new(Post::default());
         let other = post.clone();
         let sender = thread::spawn(move || other.deliver(7));
+        turn();
         assert!(post.parker.park(None));
         assert_eq!(post.read(), 7);
         sender.join().unwrap();
@@ -63,7 +81,9 @@ fn a_token_that_meets_the_timeout_is_taken_or_stays() {
         let post = Arc::new(Post::default());
         let other = post.clone();
         let sender = thread::spawn(move || other.deliver(7));
+        turn();
         if !post.parker.park(Some(Duration::from_micros(25))) {
+            turn();
             assert!(post.parker.park(None));
         }
         assert_eq!(post.read(), 7);
@@ -79,9 +99,11 @@ fn a_token_taken_without_parking_hands_over_what_came_before() {
         let post = Arc::new(Post::default());
         let other = post.clone();
         let sender = thread::spawn(move || other.deliver(7));
+        turn();
         if post.parker.try_take() {
             assert_eq!(post.read(), 7);
         } else {
+            turn();
             assert!(post.parker.park(None));
         }
         sender.join().unwrap();
@@ -95,11 +117,15 @@ fn two_unparks_are_one_token() {
         let post = Arc::new(Post::default());
         let senders = [(); 2].map(|()| {
             let other = post.clone();
-            thread::spawn(move || other.parker.unpark())
+            thread::spawn(move || {
+                turn();
+                other.parker.unpark()
+            })
         });
         for sender in senders {
             assert!(!sender.join().unwrap(), "nobody sleeps");
         }
+        turn();
         assert!(post.parker.park(None));
         assert!(!post.parker.try_take());
     });
@@ -112,8 +138,12 @@ fn of_two_unparks_one_at_most_wakes_the_sleeper() {
         let post = Arc::new(Post::default());
         let senders = [(); 2].map(|()| {
             let other = post.clone();
-            thread::spawn(move || other.parker.unpark())
+            thread::spawn(move || {
+                turn();
+                other.parker.unpark()
+            })
         });
+        turn();
         assert!(post.parker.park(None));
         let woken = senders.map(|sender| sender.join().unwrap());
         assert!(woken != [true, true], "each sleep is ended once");

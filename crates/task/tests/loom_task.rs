@@ -21,11 +21,27 @@ use loom::thread;
 /// Compiles only if the facade really is loom's.
 const _: fn(brigade_sync::atomic::AtomicUsize) -> loom::sync::atomic::AtomicUsize = |a| a;
 
+loom::lazy_static! {
+    static ref TURNS: loom::sync::atomic::AtomicUsize = loom::sync::atomic::AtomicUsize::new(0);
+}
+
+/// A step that collides with the same step of every other thread, and orders nothing.
+///
+/// Loom tries two steps in the other order only if they collide, and of each word it remembers the last
+/// access alone: a thread that loads a word before it writes it hides the loads of the others, and it is
+/// never tried first. So whoever begins an operation takes a turn, and loom tries those in all orders.
+fn turn() {
+    TURNS.fetch_add(1, Ordering::Relaxed);
+}
+
 /// Explores a model. `LOOM_MAX_PREEMPTIONS` overrides the bound.
 fn check(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
     let mut builder = Builder::new();
     builder.preemption_bound.get_or_insert(preemptions);
-    builder.check(model);
+    builder.check(move || {
+        turn();
+        model();
+    });
 }
 
 /// What happened to one job.
@@ -67,6 +83,14 @@ fn counted_job() -> (Arc<Tally>, Job, JoinHandle<Counted>) {
     (tally, job, handle)
 }
 
+/// Runs a job on a thread of its own.
+fn run(job: Job) -> thread::JoinHandle<Ran> {
+    thread::spawn(move || {
+        turn();
+        job.run()
+    })
+}
+
 /// A waker with a parker, and a count of its wakes.
 #[derive(Default)]
 struct Bell {
@@ -82,26 +106,31 @@ impl Wake for Bell {
 }
 
 fn poll<T>(handle: &mut JoinHandle<T>, bell: &Arc<Bell>) -> Poll<Result<T, JoinError>> {
+    turn();
     let waker = Waker::from(bell.clone());
     Pin::new(handle).poll(&mut Context::from_waker(&waker))
 }
 
+/// Caught: `abandon` clearing the bit whether or not the outcome is there; `finish` without Release.
 #[test]
 fn a_job_beside_the_drop_of_its_handle_drops_everything_once() {
     check(3, || {
         let (tally, job, handle) = counted_job();
-        let runner = thread::spawn(move || job.run());
+        let runner = run(job);
+        turn();
         drop(handle);
         assert_eq!(runner.join().unwrap(), Ran::Returned);
         assert_eq!(tally.seen(), (1, 1, 1));
     });
 }
 
+/// Caught: `finish` without Release; `is_done` with Relaxed.
 #[test]
 fn an_outcome_that_is_seen_is_whole() {
     check(3, || {
         let (tally, job, mut handle) = counted_job();
-        let runner = thread::spawn(move || job.run());
+        let runner = run(job);
+        turn();
         let early = handle.try_join();
         if early.is_some() {
             assert_eq!(tally.seen(), (1, 1, 0), "the captures are gone, the outcome is here");
@@ -114,11 +143,13 @@ fn an_outcome_that_is_seen_is_whole() {
     });
 }
 
+/// Caught: `offer_waker` without Release; `finish` without Acquire.
 #[test]
 fn a_join_wakes_up_with_the_outcome() {
     check(3, || {
         let (tally, job, handle) = counted_job();
-        let runner = thread::spawn(move || job.run());
+        let runner = run(job);
+        turn();
         let outcome = handle.join();
         assert!(outcome.is_ok());
         assert_eq!(tally.seen(), (1, 1, 0));
@@ -128,12 +159,13 @@ fn a_join_wakes_up_with_the_outcome() {
     });
 }
 
+/// Caught: `offer_waker` that does not look for `DONE` in the same step; `finish` without Acquire.
 #[test]
 fn a_pending_poll_is_woken() {
     check(3, || {
         let (tally, job, mut handle) = counted_job();
         let bell = Arc::new(Bell::default());
-        let runner = thread::spawn(move || job.run());
+        let runner = run(job);
         let outcome = match poll(&mut handle, &bell) {
             Poll::Ready(outcome) => outcome,
             Poll::Pending => {
@@ -150,23 +182,26 @@ fn a_pending_poll_is_woken() {
     });
 }
 
+/// Caught: `reclaim_slot` that does not look for `DONE` in the same step.
 #[test]
 fn the_waker_of_the_last_poll_is_woken() {
     check(3, || {
         let (_, job, mut handle) = counted_job();
         let (first, second) = (Arc::new(Bell::default()), Arc::new(Bell::default()));
-        let runner = thread::spawn(move || job.run());
+        let runner = run(job);
         if poll(&mut handle, &first).is_pending() && poll(&mut handle, &second).is_pending() {
             second.parker.park(None);
             assert_eq!(first.rings.load(Ordering::Relaxed), 0, "it was replaced");
             assert!(poll(&mut handle, &second).is_ready());
         }
         runner.join().unwrap();
+        turn();
         drop(handle);
         assert_eq!((Arc::strong_count(&first), Arc::strong_count(&second)), (1, 1));
     });
 }
 
+/// Caught: `reclaim_slot` or `abandon` that does not look for `DONE` in the same step.
 #[test]
 fn a_handle_dropped_with_a_waker_in_place_leaves_nothing_behind() {
     check(3, || {
@@ -174,7 +209,8 @@ fn a_handle_dropped_with_a_waker_in_place_leaves_nothing_behind() {
         let bell = Arc::new(Bell::default());
         // Before the race: that of the poll is another model's.
         assert!(poll(&mut handle, &bell).is_pending());
-        let runner = thread::spawn(move || job.run());
+        let runner = run(job);
+        turn();
         drop(handle);
         assert_eq!(runner.join().unwrap(), Ran::Returned);
         assert!(bell.rings.load(Ordering::Relaxed) <= 1);
@@ -183,23 +219,31 @@ fn a_handle_dropped_with_a_waker_in_place_leaves_nothing_behind() {
     });
 }
 
+/// Caught: `offer_waker` without Release; `finish` that does not tell the waiter.
 #[test]
 fn a_join_hears_of_the_cancellation() {
     check(3, || {
         let (tally, job, handle) = counted_job();
-        let canceller = thread::spawn(move || job.cancel());
+        let canceller = thread::spawn(move || {
+            turn();
+            job.cancel()
+        });
+        turn();
         let Err(JoinError::Cancelled) = handle.join() else { panic!("nobody ran it") };
         assert_eq!(tally.seen(), (1, 0, 0), "the captures were dropped first");
         assert_eq!(canceller.join().unwrap(), Ran::Cancelled);
     });
 }
 
+/// Caught: `claim` by a load and an addition in two steps; `is_done` with Relaxed.
 #[test]
 fn a_job_runs_on_its_worker_or_on_the_thread_that_waits() {
     check(3, || {
         let (tally, job, mut handle) = counted_job();
-        let runner = thread::spawn(move || job.run());
+        let runner = run(job);
+        turn();
         let here = handle.run_if_unclaimed();
+        turn();
         let outcome = handle.join();
         assert!(outcome.is_ok());
         let there = runner.join().unwrap();
@@ -212,12 +256,18 @@ fn a_job_runs_on_its_worker_or_on_the_thread_that_waits() {
     });
 }
 
+/// Caught: `claim` by a load and an addition in two steps; `is_done` with Relaxed.
 #[test]
 fn a_job_is_cancelled_or_runs_on_the_thread_that_waits() {
     check(3, || {
         let (tally, job, mut handle) = counted_job();
-        let canceller = thread::spawn(move || drop(job));
+        let canceller = thread::spawn(move || {
+            turn();
+            drop(job);
+        });
+        turn();
         let here = handle.run_if_unclaimed();
+        turn();
         let outcome = handle.join();
         assert_eq!(here.is_some(), outcome.is_ok());
         canceller.join().unwrap();

@@ -10,7 +10,6 @@
 use core::cell::Cell;
 
 use brigade_queue::Injector;
-use brigade_sync::atomic::{AtomicUsize, Ordering};
 use brigade_task::Job;
 
 use super::local::Local;
@@ -43,6 +42,7 @@ fn producer() -> usize {
 #[cfg(not(brigade_loom))]
 #[cold]
 fn new_producer() -> usize {
+    use brigade_sync::atomic::{AtomicUsize, Ordering};
     static NEXT: AtomicUsize = AtomicUsize::new(1);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     PRODUCER.set(number);

@@ -7,6 +7,8 @@
 mod close;
 mod inlet;
 mod local;
+#[cfg(all(test, brigade_loom))]
+mod loom_tests;
 mod park;
 mod search;
 mod submit;

@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# Runs the tests of the crates under AddressSanitizer, which needs a nightly toolchain.
+#
+# Not among them: `allocations`, which brings an allocator of its own, and `idle_cpu` and `leaks`, which
+# measure what the sanitizer adds to. Doc examples are left to ci/test.sh.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+if ! rustc +nightly --version >/dev/null 2>&1; then
+    echo 'skipped: AddressSanitizer needs the nightly toolchain (rustup toolchain install nightly)'
+    exit 0
+fi
+
+export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/asan"
+export RUSTFLAGS='-Zsanitizer=address'
+# A target, so that build scripts are built without the sanitizer.
+flags=(--locked --target "$(rustc +nightly --print host-tuple)")
+
+cargo +nightly test "${flags[@]}" -p brigade-sync -p brigade-queue -p brigade-task --lib --tests "$@"
+# Leaks are looked for above only: tests of the engine leak on purpose (payloads whose drop panics, a pool
+# that is forgotten), and its test `leaks` counts what has to be gone.
+ASAN_OPTIONS=detect_leaks=0 cargo +nightly test "${flags[@]}" -p brigade --lib --test it \
+    --test default_pool --test default_pool_on_first_use "$@"

@@ -1,0 +1,6 @@
+#!/usr/bin/env bash
+# Lints every target; a warning is an error. The lints are named in Cargo.toml and clippy.toml.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+cargo clippy --workspace --all-targets --locked -- -D warnings

@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Explores the loom models: those of `sync`, `queue` and `task` beside their sources, those of the wake rule
+# inside `brigade`, as they need what is private there.
+#
+# Each model names its own bound of preemptions; LOOM_MAX_PREEMPTIONS overrides all of them. Arguments are
+# passed on to the test binaries: `ci/loom.sh submitter` explores the models with that in their name.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+# Their own folder: everything is compiled with the flag.
+export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/loom"
+export RUSTFLAGS='--cfg brigade_loom'
+
+cargo test --release --locked -p brigade-sync --test loom_parker -- "$@"
+cargo test --release --locked -p brigade-queue --test loom_ring --test loom_injector -- "$@"
+cargo test --release --locked -p brigade-task --test loom_task -- "$@"
+cargo test --release --locked -p brigade --lib -- loom_tests "$@"
