@@ -18,7 +18,7 @@ const STILL_LOOKS: u32 = 20;
 
 /// What the watcher sees.
 enum Look {
-    /// A job has been waiting since the last look, or several wait.
+    /// A job has been waiting since the last look. (Where several wait, their submitter has said so.)
     Stuck,
     /// Queues have moved since the last look.
     Moving,
@@ -168,8 +168,7 @@ impl Worker {
         for (peer, last) in self.core.peers.iter().zip(marks.iter_mut()) {
             let mark = peer.remote.mark();
             let moved = core::mem::replace(last, mark) != mark;
-            let queued = peer.remote.len();
-            if queued > 1 || (queued == 1 && !moved) {
+            if !moved && peer.remote.len() > 0 {
                 seen = Look::Stuck;
             } else if moved && !matches!(seen, Look::Stuck) {
                 seen = Look::Moving;
