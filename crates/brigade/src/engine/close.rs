@@ -139,3 +139,35 @@ impl Core {
         true
     }
 }
+
+#[cfg(all(test, not(brigade_loom)))]
+mod tests {
+    use std::sync::Arc;
+
+    use brigade_sync::thread::Thread;
+
+    use super::*;
+    use crate::config::Config;
+    use crate::engine::Worker;
+
+    #[test]
+    fn a_pool_of_which_only_some_threads_could_be_started_ends_without_a_trace() {
+        for started in 0..4 {
+            let config = Config { threads: 4, ..Config::default() };
+            let (core, locals) = Core::new(0, config);
+            let core = Arc::new(core);
+            let threads: Vec<_> = (0..started)
+                .zip(locals)
+                .map(|(index, local)| {
+                    let core = core.clone();
+                    let live = move || Worker::live(core, index, local);
+                    Thread::start("worker".into(), None, live).unwrap()
+                })
+                .collect();
+            core.abandon(started);
+            threads.into_iter().for_each(Thread::join);
+            assert!(core.is_closed());
+            assert_eq!(Arc::strong_count(&core), 1, "{started} workers have let go of it");
+        }
+    }
+}
