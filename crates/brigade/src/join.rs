@@ -42,8 +42,10 @@ impl<T> JoinHandle<T> {
     /// Waits until the job has ended and takes its outcome.
     ///
     /// On a worker of the same pool, a job that nobody has started yet is run right here, on the stack of
-    /// the waiting job: jobs that wait for each other's results cannot use up the workers. A lock that is held
-    /// across the wait must not be one that the awaited job takes.
+    /// the waiting job: jobs that wait for each other's results cannot use up the workers. So a chain of such
+    /// waits is as deep as a recursion, and needs a [stack](crate::Builder::stack_size) like one; and a lock that is
+    /// held across the wait must not be one that the awaited job takes. While the pool is being
+    /// [discarded](crate::Shutdown::Discard) the job is cancelled instead.
     ///
     /// # Errors
     /// [`JoinError::Panicked`] with what the job panicked with; [`JoinError::Cancelled`] if it was dropped
@@ -85,7 +87,8 @@ impl<T> JoinHandle<T> {
     fn prepare(&mut self) {
         CURRENT.with(|worker| {
             let Some(worker) = worker else { return };
-            let ran = if worker.is_of(self.key) { self.inner.run_if_unclaimed() } else { None };
+            let ours = worker.is_of(self.key);
+            let ran = ours.then(|| self.inner.settle_if_unclaimed(!worker.discards())).flatten();
             match ran {
                 Some(ran) => worker.count(ran),
                 None if self.inner.is_finished() => {}

@@ -40,3 +40,8 @@ pub use join::JoinHandle;
 pub use metrics::{Metrics, WorkerMetrics};
 pub use pool::Pool;
 pub use rejected::{Reason, Rejected};
+
+/// The examples of the project's README.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -178,7 +178,8 @@ impl Pool {
     /// Like [`shutdown`](Self::shutdown), but waits for `timeout` at most.
     ///
     /// If it is over, the threads go on by themselves and end when they are done; the report counts the jobs
-    /// that have no outcome yet as still running. A timeout of 0 does not wait.
+    /// that have no outcome yet as still running. A timeout of 0 does not wait. Destructors of thread-locals
+    /// are waited for once all workers have ended, however long they take.
     pub fn shutdown_timeout(mut self, how: Shutdown, timeout: Duration) -> Report {
         self.end(how, Some(timeout))
     }

@@ -148,11 +148,12 @@ impl<T> JoinHandle<T> {
         self.cell.is_done()
     }
 
-    /// Runs the closure on this thread if nobody has begun to, and says how it ended; `None` if somebody has.
+    /// Runs the closure on this thread, or with `run` false cancels it, if nobody has begun to run it, and says
+    /// how it ended; `None` if somebody has.
     ///
     /// The job in the queue then has nothing left to do.
-    pub fn run_if_unclaimed(&mut self) -> Option<Ran> {
-        self.cell.run_if_unclaimed()
+    pub fn settle_if_unclaimed(&mut self, run: bool) -> Option<Ran> {
+        self.cell.settle_if_unclaimed(run)
     }
 
     fn wait(&mut self, timeout: Option<Duration>) -> Option<Result<T, JoinError>> {

@@ -20,7 +20,12 @@ pub use join::{JoinError, JoinHandle};
 ///
 /// The panic hook has told of it.
 pub fn drop_contained<T>(value: T) {
-    if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(|| drop(value))) {
+    contain(|| drop(value));
+}
+
+/// Calls what is the user's and must not unwind into us; leaks what a panic of it carries.
+fn contain(call: impl FnOnce()) {
+    if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(call)) {
         core::mem::forget(payload);
     }
 }

@@ -4,11 +4,16 @@
 //! Whoever sees that all are parked and nothing is queued, after it was closed, terminates: the last
 //! worker to park, or the closer if they were parked already. Nothing can be accepted from then on, as
 //! only running workers still could, and there is none.
+//!
+//! The injectors are closed one after the other, each in one step with the pushes to it: a push is accepted or
+//! refused for good. While that goes on one producer may be refused and another still accepted; the word is
+//! changed last, so nobody is accepted who has seen the pool closed.
 
 use core::cell::Cell;
 use std::panic::{self, AssertUnwindSafe};
 use std::time::{Duration, Instant};
 
+use brigade_sync::atomic::{Ordering, fence};
 use brigade_task::{Job, Ran, drop_contained};
 
 use super::Core;
@@ -33,6 +38,7 @@ impl Core {
 
     /// Drops all jobs that are queued. Workers drop what they come upon meanwhile.
     fn drop_queued(&self) {
+        let mut round = 0;
         let cursor = Cell::new(0);
         while let Some(job) = self.inlet.pop(&cursor) {
             self.drop_job(job);
@@ -42,7 +48,10 @@ impl Core {
                 match peer.remote.steal() {
                     Ok(job) => self.drop_job(job),
                     Err(brigade_queue::StealError::Empty) => break,
-                    Err(brigade_queue::StealError::Busy) => brigade_sync::hint::spin_loop(),
+                    Err(brigade_queue::StealError::Busy) => {
+                        brigade_sync::hint::snooze(round);
+                        round += 1;
+                    }
                 }
             }
         }
@@ -64,11 +73,15 @@ impl Core {
     /// Called after each change that may have made that true: the last worker's announcement, the closing.
     pub(super) fn settle(&self) {
         let word = self.idle.snapshot();
+        // Ordering: the queues are looked at after the word: `terminate` below relies on nothing having been
+        // queued *since it was closed*, and a word from before that says nothing about it.
+        fence(Ordering::SeqCst);
         if !self.idle.all_parked(word) || self.has_work() {
             // Somebody runs, or a submitter is about to wake somebody: whoever parks last comes here.
             return;
         }
-        if self.idle.terminate() {
+        // If it was open then, whoever closes it settles after us.
+        if word.closed() && self.idle.terminate() {
             for peer in &self.peers {
                 peer.parker.unpark();
             }
@@ -92,7 +105,10 @@ impl Core {
         waits.for_quiet += 1;
         loop {
             let word = self.idle.want_quiet(true);
-            if word.terminated() || (self.idle.all_parked(word) && !self.has_work()) {
+            // Looked at twice: between the first look and the queues' a worker may have withdrawn and taken a
+            // job. One that is parked at the second look has finished what it took.
+            let quiet = || self.idle.all_parked(self.idle.want_quiet(true));
+            if word.terminated() || (self.idle.all_parked(word) && !self.has_work() && quiet()) {
                 break;
             }
             waits = self.changed.wait(waits, None);
@@ -121,5 +137,37 @@ impl Core {
             waits = self.changed.wait(waits, left);
         }
         true
+    }
+}
+
+#[cfg(all(test, not(brigade_loom)))]
+mod tests {
+    use std::sync::Arc;
+
+    use brigade_sync::thread::Thread;
+
+    use super::*;
+    use crate::config::Config;
+    use crate::engine::Worker;
+
+    #[test]
+    fn a_pool_of_which_only_some_threads_could_be_started_ends_without_a_trace() {
+        for started in 0..4 {
+            let config = Config { threads: 4, ..Config::default() };
+            let (core, locals) = Core::new(0, config);
+            let core = Arc::new(core);
+            let threads: Vec<_> = (0..started)
+                .zip(locals)
+                .map(|(index, local)| {
+                    let core = core.clone();
+                    let live = move || Worker::live(core, index, local);
+                    Thread::start("worker".into(), None, live).unwrap()
+                })
+                .collect();
+            core.abandon(started);
+            threads.into_iter().for_each(Thread::join);
+            assert!(core.is_closed());
+            assert_eq!(Arc::strong_count(&core), 1, "{started} workers have let go of it");
+        }
     }
 }

@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::time::Instant;
 
-use brigade_sync::atomic::{Ordering, fence};
+use brigade_sync::atomic::{AtomicBool, Ordering, fence};
 
 use super::worker::Worker;
 use crate::config::Idle as Policy;
@@ -18,12 +18,25 @@ const STILL_LOOKS: u32 = 20;
 
 /// What the watcher sees.
 enum Look {
-    /// A job has been waiting since the last look, or several wait.
+    /// A job has been waiting since the last look. (Where several wait, their submitter has said so.)
     Stuck,
     /// Queues have moved since the last look.
     Moving,
     /// Nothing is queued and nothing has moved.
     Still,
+}
+
+/// The right to look out, which one worker of a pool has at a time.
+struct Lookout<'a> {
+    /// For how much longer.
+    left: Duration,
+    spinner: &'a AtomicBool,
+}
+
+impl Drop for Lookout<'_> {
+    fn drop(&mut self) {
+        self.spinner.store(false, Ordering::Relaxed);
+    }
 }
 
 impl Worker {
@@ -64,16 +77,29 @@ impl Worker {
 
     /// Sleeps until we are a searcher again, or the pool has terminated.
     fn sleep(&self, mut watches: bool) {
-        if self.look_out() {
-            return self.woken();
-        }
         let mut still = 0;
+        let mut lookout = self.look_out();
         if watches {
             self.look();
         }
         loop {
-            if self.wait(watches.then_some(WATCH_PERIOD)) {
+            let period = watches.then_some(WATCH_PERIOD);
+            let woken = match &mut lookout {
+                Some(out) => {
+                    let slice = period.map_or(out.left, |period| period.min(out.left));
+                    out.left -= slice;
+                    self.spin(Some(slice))
+                }
+                None => self.wait(period),
+            };
+            if woken {
                 return self.woken();
+            }
+            if lookout.as_ref().is_some_and(|out| out.left.is_zero()) {
+                lookout = None;
+            }
+            if !watches {
+                continue;
             }
             let idle = &self.core.idle;
             match self.look() {
@@ -99,19 +125,18 @@ impl Worker {
         }
     }
 
-    /// Looks out for a token before sleeping, if the pool's policy says so, nobody else does, and there is
-    /// a processor to spare.
-    fn look_out(&self) -> bool {
+    /// Whether we may look out for a token before we sleep: if the pool's policy says so, nobody else does, and
+    /// there is a processor to spare.
+    fn look_out(&self) -> Option<Lookout<'_>> {
         let core = &*self.core;
-        let Policy::SpinThenPark(patience) = core.config.idle else { return false };
-        if core.idle.running(core.idle.snapshot()) >= core.cpus
+        let Policy::SpinThenPark(left) = core.config.idle else { return None };
+        if left.is_zero()
+            || core.idle.running(core.idle.snapshot()) >= core.cpus
             || core.spinner.swap(true, Ordering::Relaxed)
         {
-            return false;
+            return None;
         }
-        let woken = self.spin(Some(patience));
-        core.spinner.store(false, Ordering::Relaxed);
-        woken
+        Some(Lookout { left, spinner: &core.spinner })
     }
 
     /// Looks out for a token; `false` if `patience` is over.
@@ -143,8 +168,7 @@ impl Worker {
         for (peer, last) in self.core.peers.iter().zip(marks.iter_mut()) {
             let mark = peer.remote.mark();
             let moved = core::mem::replace(last, mark) != mark;
-            let queued = peer.remote.len();
-            if queued > 1 || (queued == 1 && !moved) {
+            if !moved && peer.remote.len() > 0 {
                 seen = Look::Stuck;
             } else if moved && !matches!(seen, Look::Stuck) {
                 seen = Look::Moving;

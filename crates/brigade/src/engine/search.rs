@@ -56,6 +56,7 @@ impl Worker {
 
     /// As a searcher: looks at the injector and at every other worker once, and again if one was busy.
     fn search(&self) -> Option<Job> {
+        let mut round = 0;
         loop {
             if let Some(job) = self.refill_quietly() {
                 return Some(job);
@@ -66,7 +67,11 @@ impl Worker {
                     return Some(job);
                 }
                 Err(StealError::Empty) => return None,
-                Err(StealError::Busy) => brigade_sync::hint::spin_loop(),
+                Err(StealError::Busy) => {
+                    // A thief that lost the processor inside its claim needs ours.
+                    brigade_sync::hint::snooze(round);
+                    round += 1;
+                }
             }
         }
     }

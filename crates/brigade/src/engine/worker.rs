@@ -2,6 +2,7 @@
 
 use core::any::Any;
 use core::cell::{Cell, RefCell};
+use std::io::Write;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
@@ -71,6 +72,11 @@ impl Worker {
         self.core.key
     }
 
+    /// Whether the pool is being discarded.
+    pub(crate) fn discards(&self) -> bool {
+        self.core.idle.snapshot().discards()
+    }
+
     /// Runs one job after another until the pool has terminated, or one panics.
     fn turns(&self) {
         loop {
@@ -91,7 +97,7 @@ impl Worker {
 
     #[inline(always)]
     fn run(&self, job: Job) {
-        let ran = if self.core.idle.snapshot().discards() { self.discard(job) } else { job.run() };
+        let ran = if self.discards() { self.discard(job) } else { job.run() };
         if ran == Ran::Returned {
             self.me.counters.returned.add(1);
         } else {
@@ -149,7 +155,9 @@ impl Worker {
         match &self.core.config.on_panic {
             OnPanic::Report => drop_contained(payload),
             OnPanic::Abort => {
-                eprintln!("brigade: a job panicked, and the pool's policy is to abort");
+                // Not `eprintln`, which panics when nobody reads stderr.
+                let reason = "brigade: a job panicked, and the pool's policy is to abort";
+                let _ = writeln!(std::io::stderr(), "{reason}");
                 std::process::abort();
             }
             OnPanic::Call(callback) => {

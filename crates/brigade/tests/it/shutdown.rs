@@ -124,6 +124,27 @@ fn discard_takes_no_job_from_its_workers_either() {
 }
 
 #[test]
+fn a_job_that_joins_its_unstarted_child_during_a_discard_hears_that_it_was_cancelled() {
+    let _dog = Watchdog::start(20);
+    for (kind, pool) in queue_kinds(1) {
+        let (gate, handle) = (Gate::closed(), pool.handle());
+        let (begun, inner) = (Gate::closed(), gate.clone());
+        let tell = begun.clone();
+        let parent = pool.submit(move || {
+            let child = handle.submit(|| panic!("it must not run")).expect("open");
+            tell.open();
+            inner.wait();
+            matches!(child.join(), Err(JoinError::Cancelled))
+        });
+        begun.wait();
+        gate.open_once_closed(pool.handle());
+        let report = pool.shutdown(Shutdown::Discard);
+        assert_eq!(report, Report { ran: 1, discarded: 1, still_running: 0 }, "{kind}");
+        assert!(parent.join().unwrap(), "{kind}");
+    }
+}
+
+#[test]
 fn a_deadline_that_passes_is_waited_for_and_reported() {
     let _dog = Watchdog::start(20);
     for how in [Shutdown::Drain, Shutdown::Discard] {

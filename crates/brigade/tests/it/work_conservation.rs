@@ -138,6 +138,23 @@ fn a_lone_child_of_a_parent_that_makes_no_further_call_is_found_within_the_watch
     }
 }
 
+/// The watch begins at once, however long idle workers are told to look out before they sleep.
+#[test]
+fn a_lone_child_is_found_while_the_watcher_looks_out() {
+    let _dog = Watchdog::start_alone(60);
+    let patience = Duration::from_secs(20);
+    let pool = Pool::builder().threads(2).idle(brigade::Idle::SpinThenPark(patience)).build();
+    let pool = pool.unwrap();
+    in_one_of_three_attempts(|| {
+        let (median, longest) = median_and_longest(50, || {
+            thread::sleep(Duration::from_micros(300));
+            pool.submit(spin_until_child_ran).join().unwrap()
+        });
+        let found = longest < Duration::from_millis(500);
+        found.then_some(()).ok_or(format!("median {median:?}, longest {longest:?}"))
+    });
+}
+
 fn median_and_longest(rounds: usize, measure: impl Fn() -> Duration) -> (Duration, Duration) {
     let mut times: Vec<_> = (0..rounds).map(|_| measure()).collect();
     times.sort();

@@ -53,6 +53,9 @@ impl<T> Injector<T> {
     /// Claims at most `most` slots of one block for reading; `None` if the queue is empty.
     #[inline]
     fn claim_head(&self, most: usize) -> Option<Claim<T>> {
+        if most == 0 {
+            return None;
+        }
         let mut round = 0;
         // Ordering: Acquire pairs with the Release of whoever moved the index: the block below is as new.
         let mut index = self.head.index.load(Ordering::Acquire);

@@ -76,7 +76,7 @@ const fn split(word: u64) -> (u32, u32) {
 /// What may be claimed between two positions read at different times: nothing if they have crossed.
 fn between(head: u32, tail: u32) -> u32 {
     let count = tail.wrapping_sub(head);
-    if count > u32::MAX / 2 { 0 } else { count }
+    if count > 1 << 31 { 0 } else { count }
 }
 
 /// The owner pops the newest.

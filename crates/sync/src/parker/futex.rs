@@ -18,7 +18,8 @@ impl Sleeper {
     pub(super) fn wait(&self, word: &AtomicU32, value: u32, timeout: Option<Duration>) {
         let timeout = timeout.map(|timeout| libc::timespec {
             tv_sec: libc::time_t::try_from(timeout.as_secs()).unwrap_or(libc::time_t::MAX),
-            tv_nsec: timeout.subsec_nanos().into(),
+            // Below 10^9, which the narrowest `long` holds.
+            tv_nsec: timeout.subsec_nanos() as libc::c_long,
         });
         let timeout = timeout.as_ref().map_or(ptr::null(), ptr::from_ref);
         let op = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;

@@ -32,8 +32,8 @@ pub(crate) struct Header {
 struct VTable {
     /// Moves the outcome, a `Result<T, JoinError>`, to `out`.
     take: unsafe fn(NonNull<Header>, out: *mut ()),
-    /// Runs the closure, if the caller could claim it.
-    run_claimed: unsafe fn(NonNull<Header>) -> Ran,
+    /// Runs the closure that the caller claimed, or drops it.
+    settle: unsafe fn(NonNull<Header>, run: bool) -> Ran,
     /// Frees the cell.
     free: unsafe fn(NonNull<Header>),
 }
@@ -58,9 +58,8 @@ where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    let vtable = const {
-        &VTable { take: take::<F, T>, run_claimed: run_claimed::<F, T>, free: free::<F, T> }
-    };
+    let vtable =
+        const { &VTable { take: take::<F, T>, settle: settle::<F, T>, free: free::<F, T> } };
     let cell = Box::new(Cell::<F, T> {
         header: Header { state: State::new(), waker: UnsafeCell::new(None), vtable },
         stage: UnsafeCell::new(Stage::Closure(closure)),
@@ -111,7 +110,7 @@ impl<F: FnOnce() -> T, T> Cell<F, T> {
                     unsafe { &mut *slot }.take()
                 });
                 // A waker is user code; its panic is none of the job's business.
-                let _ = panic::catch_unwind(AssertUnwindSafe(|| waker.map(Waker::wake)));
+                crate::contain(|| waker.into_iter().for_each(Waker::wake));
                 None
             }
             Finished::Quiet => None,
@@ -205,17 +204,24 @@ unsafe fn take<F: FnOnce() -> T, T>(header: NonNull<Header>, out: *mut ()) {
     unsafe { out.cast::<Result<T, JoinError>>().write(outcome) };
 }
 
-/// Runs the closure that the handle claimed.
+/// Runs the closure that the handle claimed, or drops it.
 ///
 /// # Safety
 /// The cell has these types, and the caller is the handle and claimed the task.
-unsafe fn run_claimed<F: FnOnce() -> T, T>(header: NonNull<Header>) -> Ran {
+unsafe fn settle<F: FnOnce() -> T, T>(header: NonNull<Header>, run: bool) -> Ran {
     // SAFETY: the types are right, by the caller; Life rule.
     let cell = unsafe { header.cast::<Cell<F, T>>().as_ref() };
     // SAFETY: claimed, by the caller.
     let closure = unsafe { cell.take_closure() };
-    let outcome = panic::catch_unwind(AssertUnwindSafe(closure)).map_err(JoinError::Panicked);
-    let ran = if outcome.is_ok() { Ran::Returned } else { Ran::Panicked };
+    let (ran, outcome) = if run {
+        match panic::catch_unwind(AssertUnwindSafe(closure)) {
+            Ok(value) => (Ran::Returned, Ok(value)),
+            Err(payload) => (Ran::Panicked, Err(JoinError::Panicked(payload))),
+        }
+    } else {
+        crate::drop_contained(closure);
+        (Ran::Cancelled, Err(JoinError::Cancelled))
+    };
     // SAFETY: claimed, and the closure has been taken. The handle is alive, so nothing comes back.
     let unclaimed = unsafe { cell.finish(outcome) };
     debug_assert!(unclaimed.is_none());
@@ -259,11 +265,11 @@ impl RawHandle {
         unsafe { (self.header().vtable.take)(self.0, out) };
     }
 
-    /// Runs the closure here if nobody has begun to, and says how it ended.
-    pub(crate) fn run_if_unclaimed(&self) -> Option<Ran> {
-        let run_claimed = self.header().vtable.run_claimed;
+    /// Runs the closure here, or drops it, if nobody has begun to, and says how it ended.
+    pub(crate) fn settle_if_unclaimed(&self, run: bool) -> Option<Ran> {
+        let settle = self.header().vtable.settle;
         // SAFETY: claimed just now; the vtable is the cell's.
-        self.header().state.claim().then(|| unsafe { run_claimed(self.0) })
+        self.header().state.claim().then(|| unsafe { settle(self.0, run) })
     }
 
     /// Leaves a waker for when the outcome is there; `false` if it is there already.
@@ -299,7 +305,7 @@ impl RawHandle {
         };
         let abandoned = self.header().state.abandon();
         // User code, after our last use of the cell.
-        drop(former);
+        crate::drop_contained(former);
         abandoned
     }
 

@@ -136,7 +136,10 @@ impl Job {
     /// Gives the closure back.
     ///
     /// # Errors
-    /// Gives the job back if its closure is not an `F`, or has been run by the one who waits for it.
+    /// Gives the job back if its closure is not an `F`.
+    ///
+    /// # Panics
+    /// If the closure has been run by the one who waits for it.
     pub fn into_closure<F: 'static>(mut self) -> Result<F, Self> {
         let mut id = TypeId::of::<()>();
         // SAFETY: Payload rule; the payload is only looked at, and `out` is a `TypeId`.
@@ -145,8 +148,9 @@ impl Job {
             return Err(self);
         }
         let mut closure = MaybeUninit::<F>::uninit();
-        self.consume(Action::Take, closure.as_mut_ptr().cast());
-        // SAFETY: it is an `F`, and `Take` moved it here: see the check of `Identify` in the cell.
+        let taken = self.consume(Action::Take, closure.as_mut_ptr().cast());
+        assert!(taken == Ran::Cancelled, "the closure has been run by the one who waits for it");
+        // SAFETY: it is an `F`, and `Take` says that it moved it here.
         Ok(unsafe { closure.assume_init() })
     }
 

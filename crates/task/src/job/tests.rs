@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::mpsc;
 
 use super::*;
+use crate::JoinError;
 
 /// Does `test` with a closure that lies inside the job and with one that does not.
 fn inline_and_boxed(test: impl Fn(&Arc<()>, Job)) {
@@ -80,10 +81,33 @@ fn every_outcome_reaches_the_handle() {
 #[test]
 fn a_joiner_runs_what_nobody_began() {
     let (job, mut handle) = Job::with_handle(|| 5);
-    assert_eq!(handle.run_if_unclaimed(), Some(Ran::Returned));
-    assert_eq!(handle.run_if_unclaimed(), None, "once");
+    assert_eq!(handle.settle_if_unclaimed(true), Some(Ran::Returned));
+    assert_eq!(handle.settle_if_unclaimed(true), None, "once");
     assert_eq!(handle.join().unwrap(), 5);
     assert_eq!(job.run(), Ran::Elsewhere);
+}
+
+#[test]
+fn a_joiner_cancels_what_nobody_began() {
+    let count = Arc::new(());
+    let captured = count.clone();
+    let (job, mut handle) = Job::with_handle(move || drop(captured));
+    assert_eq!(handle.settle_if_unclaimed(false), Some(Ran::Cancelled));
+    assert_eq!(Arc::strong_count(&count), 1);
+    assert!(matches!(handle.join(), Err(JoinError::Cancelled)));
+    assert_eq!(job.run(), Ran::Elsewhere);
+}
+
+#[test]
+#[should_panic = "has been run by the one who waits"]
+fn a_closure_that_its_joiner_ran_does_not_come_back() {
+    /// Names the closure's type.
+    fn back<F: FnOnce() -> u8 + Send + 'static>(closure: F) -> F {
+        let (job, mut handle) = Job::with_handle(closure);
+        handle.settle_if_unclaimed(true);
+        job.into_closure::<F>().unwrap()
+    }
+    let _unreachable = back(|| 5);
 }
 
 #[test]
