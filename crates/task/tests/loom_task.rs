@@ -242,7 +242,7 @@ fn a_job_runs_on_its_worker_or_on_the_thread_that_waits() {
         let (tally, job, mut handle) = counted_job();
         let runner = run(job);
         turn();
-        let here = handle.run_if_unclaimed();
+        let here = handle.settle_if_unclaimed(true);
         turn();
         let outcome = handle.join();
         assert!(outcome.is_ok());
@@ -266,11 +266,33 @@ fn a_job_is_cancelled_or_runs_on_the_thread_that_waits() {
             drop(job);
         });
         turn();
-        let here = handle.run_if_unclaimed();
+        let here = handle.settle_if_unclaimed(true);
         turn();
         let outcome = handle.join();
         assert_eq!(here.is_some(), outcome.is_ok());
         canceller.join().unwrap();
+        let runs = usize::from(outcome.is_ok());
+        drop(outcome);
+        assert_eq!(tally.seen(), (1, runs, runs));
+    });
+}
+
+/// Caught: `claim` by a load and an addition in two steps.
+#[test]
+fn a_job_runs_on_its_worker_or_is_cancelled_by_the_thread_that_waits() {
+    check(3, || {
+        let (tally, job, mut handle) = counted_job();
+        let runner = run(job);
+        turn();
+        let here = handle.settle_if_unclaimed(false);
+        turn();
+        let outcome = handle.join();
+        let there = runner.join().unwrap();
+        match here {
+            Some(ran) => assert_eq!((ran, there), (Ran::Cancelled, Ran::Elsewhere)),
+            None => assert_eq!(there, Ran::Returned),
+        }
+        assert_eq!(outcome.is_ok(), here.is_none());
         let runs = usize::from(outcome.is_ok());
         drop(outcome);
         assert_eq!(tally.seen(), (1, runs, runs));

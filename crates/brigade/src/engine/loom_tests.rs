@@ -125,7 +125,7 @@ fn a_worker_leaves_behind_a_job_that_was_run_by_who_waits() {
         turn();
         assert!(core.inject(job).is_ok());
         turn();
-        let here = handle.run_if_unclaimed();
+        let here = handle.settle_if_unclaimed(true);
         assert!(matches!(here, None | Some(Ran::Returned)));
         assert!(matches!(handle.join(), Ok(42)));
         core.close(Shutdown::Drain);

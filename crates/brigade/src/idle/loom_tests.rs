@@ -473,7 +473,7 @@ fn a_batch_on_its_way_to_a_worker_is_not_forgotten() {
 
 /// So are the jobs that a thief carries away.
 ///
-/// Caught: `withdraw` that does not look whether it is on the list still.
+/// Caught: `stop_search` that never asks for a look.
 #[test]
 fn what_a_thief_carries_away_is_not_forgotten() {
     check(3, || {
