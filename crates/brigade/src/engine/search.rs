@@ -79,7 +79,7 @@ impl Worker {
     /// Tries every other worker once, from a random one on.
     fn steal(&self) -> Result<Job, StealError> {
         let peers = &self.core.peers;
-        let start = self.random() as usize % peers.len();
+        let start = self.random.borrow_mut().usize(..peers.len());
         let mut error = StealError::Empty;
         for offset in 0..peers.len() {
             let victim = (start + offset) % peers.len();
@@ -93,14 +93,5 @@ impl Worker {
             }
         }
         Err(error)
-    }
-
-    fn random(&self) -> u32 {
-        let mut x = self.random.get();
-        x ^= x << 13;
-        x ^= x >> 17;
-        x ^= x << 5;
-        self.random.set(x);
-        x
     }
 }

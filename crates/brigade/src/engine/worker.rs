@@ -28,19 +28,19 @@ pub(crate) struct Worker {
     pub(super) marks: RefCell<Vec<u64>>,
     /// The injector that it took from last.
     pub(super) cursor: Cell<usize>,
-    /// State of the generator that says where a search starts (xorshift, Marsaglia 2003).
-    pub(super) random: Cell<u32>,
+    /// Says where a search starts.
+    pub(super) random: RefCell<fastrand::Rng>,
 }
 
 impl Worker {
     /// The life of a worker's thread.
     pub(crate) fn live(core: Arc<Core>, index: usize, local: Local) {
-        let seed = u32::try_from(index).unwrap_or(0).wrapping_mul(0x9e37_79b9) | 1;
         let worker = Self {
             turns: Cell::new(core.config.injector_interval),
             marks: RefCell::new(vec![0; core.config.threads]),
             cursor: Cell::new(index),
-            random: Cell::new(seed),
+            // Seeded alike at every start: what a pool does depends on timing alone.
+            random: RefCell::new(fastrand::Rng::with_seed(index as u64)),
             me: core.peers[index].clone(),
             is_alone: core.config.threads == 1,
             core,

@@ -1,0 +1,69 @@
+//! A pool ends once, and with nothing queued.
+
+use super::*;
+
+/// A pool is terminated once, by the last worker that parks or by the closer, and with nothing queued.
+///
+/// Caught: `terminate` that does not look whether all are parked; no fence in `announce`.
+#[test]
+fn a_closed_pool_runs_what_it_accepted_and_ends_once() {
+    check(3, || {
+        let house = House::new(1, Injector::new());
+        let worker = house.spawn(|house| house.live(0));
+        assert!(house.inject());
+        house.close();
+        assert!(!house.inject());
+        assert_eq!(worker.join().unwrap(), 1);
+        assert_eq!(*house.terminations.lock(), 1);
+        assert!(house.queue.is_empty());
+    });
+}
+
+/// The same with two workers, either of which may be the last.
+///
+/// Caught: `terminate` that does not look whether all are parked.
+#[test]
+fn a_closed_pool_of_two_ends_once() {
+    check(2, || {
+        let house = House::new(2, Injector::new());
+        let workers = [0, 1].map(|index| house.spawn(move |house| house.live(index)));
+        assert!(house.inject());
+        house.close();
+        assert_eq!(workers.map(|worker| worker.join().unwrap()).iter().sum::<usize>(), 1);
+        assert_eq!(*house.terminations.lock(), 1);
+        assert!(house.queue.is_empty());
+    });
+}
+
+/// A submitter beside the closer: what it was told was accepted is run.
+///
+/// Caught: `settle` looking for work before it looks whether the pool is closed: a job accepted
+/// between the two was never run.
+#[test]
+fn a_job_accepted_beside_a_close_is_run() {
+    check(3, || {
+        let house = House::new(1, Injector::new());
+        let worker = house.spawn(|house| house.live(0));
+        let submitter = house.spawn(House::inject);
+        house.close();
+        let accepted = submitter.join().unwrap();
+        assert_eq!(worker.join().unwrap(), usize::from(accepted));
+        assert_eq!(*house.terminations.lock(), 1);
+    });
+}
+
+/// Who waits for a quiet pool is told, and not before the work is done.
+///
+/// Caught: no fence in `announce`.
+#[test]
+fn a_waiter_is_told_when_the_pool_is_quiet() {
+    check(3, || {
+        let house = House::new(1, Injector::new());
+        let worker = house.spawn(|house| house.live(0));
+        assert!(house.inject());
+        house.wait_idle();
+        assert!(house.queue.is_empty());
+        house.close();
+        assert_eq!(worker.join().unwrap(), 1);
+    });
+}

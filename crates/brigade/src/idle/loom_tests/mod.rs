@@ -1,0 +1,298 @@
+//! Models of the wake rule, one for each half of it; `ci/loom.sh` runs them.
+//!
+//! The subject is the real [`Idle`], with the real queues and parkers. What a worker and a submitter do
+//! with them is written down once more in [`House`], as short as it can be, and names what it mirrors: the
+//! engine itself takes far more steps than a model checker can follow. A job is a number of nothing, and
+//! who has one keeps it for ever: it never looks for another, so a job that nobody is told of is stranded,
+//! a worker that should have it sleeps for ever, and loom reports a deadlock.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use brigade_queue::{Injector, Limit, Order, StealError, Stealer, fifo, lifo};
+use brigade_sync::atomic::{AtomicUsize, Ordering, fence};
+use brigade_sync::{Condvar, Mutex, Parker};
+use loom::model::Builder;
+use loom::thread::{self, JoinHandle};
+
+use super::{Idle, Snapshot};
+
+mod end;
+mod wake;
+
+/// Compiles only if the facade really is loom's.
+const _: fn(brigade_sync::atomic::AtomicUsize) -> loom::sync::atomic::AtomicUsize = |a| a;
+
+loom::lazy_static! {
+    static ref TURNS: AtomicUsize = AtomicUsize::new(0);
+}
+
+/// A step that collides with the same step of every other thread, and orders nothing.
+///
+/// Loom tries two steps in the other order only if they collide, and of each word it remembers the last
+/// access alone: a thread that loads a word before it writes it hides the loads of the others, and it is
+/// never tried first. So whoever begins an operation takes a turn, and loom tries those in all orders.
+fn turn() {
+    TURNS.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Explores a model. `LOOM_MAX_PREEMPTIONS` overrides the bound.
+fn check(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
+    let mut builder = Builder::new();
+    builder.preemption_bound.get_or_insert(preemptions);
+    builder.check(move || {
+        turn();
+        model();
+    });
+}
+
+/// Where work lies.
+trait Source: Send + Sync + 'static {
+    /// Takes a job if there is one.
+    fn take(&self) -> bool;
+    /// The look of [`Core::has_work`](crate::engine::Core).
+    fn has_work(&self) -> bool;
+}
+
+/// A queue that orders nothing at all: what it needs must come from the fences of [`Idle`].
+impl Source for AtomicUsize {
+    fn take(&self) -> bool {
+        turn();
+        let mut count = self.load(Ordering::Relaxed);
+        while count > 0 {
+            match self.compare_exchange(count, count - 1, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => return true,
+                Err(now) => count = now,
+            }
+        }
+        false
+    }
+
+    fn has_work(&self) -> bool {
+        turn();
+        self.load(Ordering::Relaxed) > 0
+    }
+}
+
+impl Source for Injector<()> {
+    fn take(&self) -> bool {
+        turn();
+        !self.is_empty() && self.pop().is_some()
+    }
+
+    fn has_work(&self) -> bool {
+        turn();
+        !self.is_empty()
+    }
+}
+
+impl<O: Order + 'static> Source for Stealer<(), O> {
+    fn take(&self) -> bool {
+        turn();
+        loop {
+            match self.steal() {
+                Ok(()) => return true,
+                Err(StealError::Empty) => return false,
+                Err(StealError::Busy) => brigade_sync::hint::spin_loop(),
+            }
+        }
+    }
+
+    fn has_work(&self) -> bool {
+        turn();
+        self.len() > 0
+    }
+}
+
+impl<A: Source, B: Source> Source for (A, B) {
+    fn take(&self) -> bool {
+        self.0.take() || self.1.take()
+    }
+
+    fn has_work(&self) -> bool {
+        self.0.has_work() || self.1.has_work()
+    }
+}
+
+/// A pool with everything but the wake rule left out.
+struct House<Q> {
+    idle: Idle,
+    queue: Q,
+    parkers: Vec<Parker>,
+    /// How often the pool was terminated. Under a lock of its own: it orders nothing that matters.
+    terminations: Mutex<usize>,
+    waits: Mutex<()>,
+    changed: Condvar,
+}
+
+impl<Q: Source> House<Q> {
+    fn new(workers: usize, queue: Q) -> Arc<Self> {
+        Arc::new(Self {
+            idle: Idle::new(workers),
+            queue,
+            parkers: (0..workers).map(|_| Parker::new()).collect(),
+            terminations: Mutex::new(0),
+            waits: Mutex::new(()),
+            changed: Condvar::new(),
+        })
+    }
+
+    fn spawn<R: 'static>(
+        self: &Arc<Self>,
+        main: impl FnOnce(&Self) -> R + 'static,
+    ) -> JoinHandle<R> {
+        let house = self.clone();
+        thread::spawn(move || main(&house))
+    }
+
+    /// Puts a worker to sleep before the model begins; whether it watches is as asked.
+    fn is_asleep(&self, index: usize, watches: bool) {
+        self.idle.start_search();
+        assert!(self.idle.announce(index).watches, "another runs, and nobody watches yet");
+        if !watches {
+            self.idle.unwatch(index);
+        }
+    }
+
+    /// `Core::inject`, after the push.
+    fn published(&self) {
+        if self.idle.after_publishing().wants_wake() {
+            self.wake_one();
+        }
+    }
+
+    /// `Worker::accepted`, after the push to the worker's own queue, which holds `queued`.
+    fn accepted(&self, queued: impl FnOnce() -> usize) {
+        let seen = self.idle.after_publishing();
+        if seen.wants_wake() && (!seen.watched() || queued() > 1) {
+            self.wake_one();
+        }
+    }
+
+    fn wake_one(&self) {
+        turn();
+        if let Some(index) = self.idle.pick() {
+            self.parkers[index].unpark();
+        }
+    }
+
+    /// `Worker::find` of a searcher; `false` if the pool has terminated.
+    fn find(&self, index: usize) -> bool {
+        while !self.queue.take() {
+            if self.park(index) {
+                return false;
+            }
+        }
+        self.found();
+        true
+    }
+
+    /// What a searcher does that has found work.
+    fn found(&self) {
+        turn();
+        if self.idle.stop_search() && self.queue.has_work() {
+            self.wake_one();
+        }
+    }
+
+    /// `Worker::park`.
+    fn park(&self, index: usize) -> bool {
+        turn();
+        let announced = self.idle.announce(index);
+        if self.queue.has_work() {
+            self.withdraw(index);
+            return false;
+        }
+        if announced.last {
+            self.settle();
+        }
+        self.sleep(index, announced.watches);
+        self.idle.snapshot().terminated()
+    }
+
+    /// `Worker::sleep`. Looks of a watcher before its last can only find more, so there is but one.
+    fn sleep(&self, index: usize, watches: bool) {
+        if watches {
+            if self.parkers[index].park(Some(Duration::ZERO)) {
+                return;
+            }
+            self.idle.unwatch(index);
+            if self.queue.has_work() {
+                return self.withdraw(index);
+            }
+        }
+        self.parkers[index].park(None);
+    }
+
+    fn withdraw(&self, index: usize) {
+        turn();
+        if !self.idle.withdraw(index) {
+            self.parkers[index].park(None);
+        }
+    }
+
+    /// A whole life: runs what it finds until the pool has terminated; returns how many.
+    fn live(&self, index: usize) -> usize {
+        let mut ran = 0;
+        loop {
+            self.idle.start_search();
+            if !self.find(index) {
+                return ran;
+            }
+            ran += 1;
+        }
+    }
+
+    /// `Core::settle`.
+    fn settle(&self) {
+        turn();
+        let word = self.idle.snapshot();
+        fence(Ordering::Acquire);
+        if !self.idle.all_parked(word) || self.queue.has_work() {
+            return;
+        }
+        if word.closed() && self.idle.terminate() {
+            *self.terminations.lock() += 1;
+            for parker in &self.parkers {
+                parker.unpark();
+            }
+        }
+        if word.quiet_wanted() {
+            drop(self.waits.lock());
+            self.changed.notify_all();
+        }
+    }
+
+    /// `Core::wait_idle`.
+    fn wait_idle(&self) {
+        let mut waits = self.waits.lock();
+        loop {
+            let word: Snapshot = self.idle.want_quiet(true);
+            if word.terminated() || (self.idle.all_parked(word) && !self.queue.has_work()) {
+                break;
+            }
+            waits = self.changed.wait(waits, None);
+        }
+        self.idle.want_quiet(false);
+    }
+}
+
+impl House<Injector<()>> {
+    /// `Core::inject`.
+    fn inject(&self) -> bool {
+        turn();
+        let accepted = self.queue.push(()).is_ok();
+        if accepted {
+            self.published();
+        }
+        accepted
+    }
+
+    /// `Core::close`.
+    fn close(&self) {
+        turn();
+        self.queue.close();
+        self.idle.close(false);
+        self.settle();
+    }
+}

@@ -1,0 +1,251 @@
+//! Who publishes and who falls asleep never miss each other.
+
+use super::*;
+
+/// The submitter publishes, then looks for a sleeper; the worker announces, then looks for work.
+///
+/// Caught: no fence in `after_publishing`; none in `announce`.
+#[test]
+fn a_submitter_and_a_parking_worker_never_miss_each_other() {
+    check(3, || {
+        let house = House::new(1, AtomicUsize::new(0));
+        house.idle.start_search();
+        let worker = house.spawn(|house| house.find(0));
+        turn();
+        house.queue.fetch_add(1, Ordering::Relaxed);
+        house.published();
+        assert!(worker.join().unwrap());
+    });
+}
+
+/// The same with the queue that submitters really push to.
+///
+/// Caught: no fence in `announce`.
+#[test]
+fn a_push_to_the_injector_and_a_parking_worker_never_miss_each_other() {
+    check(3, || {
+        let house = House::new(1, Injector::new());
+        house.idle.start_search();
+        let worker = house.spawn(|house| house.find(0));
+        assert!(house.inject());
+        assert!(worker.join().unwrap());
+    });
+}
+
+/// Two submitters, one sleeper: one of them wakes it, and the second job is not forgotten either.
+///
+/// Caught: no fence in `announce`.
+#[test]
+fn of_two_submitters_one_wakes_the_sleeper() {
+    check(3, || {
+        let house = House::new(1, AtomicUsize::new(0));
+        house.idle.start_search();
+        let other = house.spawn(|house| {
+            turn();
+            house.queue.fetch_add(1, Ordering::Relaxed);
+            house.published();
+        });
+        let worker = house.spawn(|house| {
+            assert!(house.find(0));
+            house.idle.start_search();
+            assert!(house.find(0));
+        });
+        turn();
+        house.queue.fetch_add(1, Ordering::Relaxed);
+        house.published();
+        other.join().unwrap();
+        worker.join().unwrap();
+    });
+}
+
+/// A submitter that sees a searcher says nothing; that searcher finds other work, and must pass it on.
+///
+/// Caught: no fence in `stop_search`; `stop_search` that never asks for a look.
+#[test]
+fn the_last_searcher_that_finds_work_wakes_another() {
+    check(3, || {
+        let house = House::new(2, AtomicUsize::new(1));
+        house.is_asleep(0, false);
+        house.idle.start_search();
+        let sleeper = house.spawn(|house| {
+            house.parkers[0].park(None);
+            house.find(0)
+        });
+        let searcher = house.spawn(|house| house.find(1));
+        turn();
+        house.queue.fetch_add(1, Ordering::Relaxed);
+        house.published();
+        assert!(searcher.join().unwrap());
+        assert!(sleeper.join().unwrap());
+    });
+}
+
+/// A worker is silent about its lone child because a sleeper watches; the watcher stops watching.
+fn lone_child_and_a_watcher_that_stops<O: Order + 'static>() {
+    check(3, || {
+        let local = brigade_queue::Worker::<(), O>::new(4);
+        let house = House::new(2, local.stealer());
+        house.is_asleep(0, true);
+        let watcher = house.spawn(|house| {
+            house.sleep(0, true);
+            house.find(0)
+        });
+        turn();
+        local.push(()).unwrap();
+        house.accepted(|| local.len());
+        assert!(watcher.join().unwrap());
+    });
+}
+
+/// Caught: no fence in `after_publishing`; none in `unwatch`.
+#[test]
+fn a_lone_child_and_a_watcher_that_stops_never_miss_each_other_lifo() {
+    lone_child_and_a_watcher_that_stops::<lifo::Lifo>();
+}
+
+/// Caught: no fence in `after_publishing`; none in `unwatch`.
+#[test]
+fn a_lone_child_and_a_watcher_that_stops_never_miss_each_other_fifo() {
+    lone_child_and_a_watcher_that_stops::<fifo::Fifo>();
+}
+
+/// The same with a worker that is about to become the watcher.
+///
+/// Caught: no fence in `after_publishing`; none in `unwatch`.
+#[test]
+fn a_lone_child_and_a_parking_worker_never_miss_each_other() {
+    check(3, || {
+        let local = fifo::Worker::new(4);
+        let house = House::new(2, local.stealer());
+        house.idle.start_search();
+        let worker = house.spawn(|house| house.find(0));
+        turn();
+        local.push(()).unwrap();
+        house.accepted(|| local.len());
+        assert!(worker.join().unwrap());
+    });
+}
+
+/// The watcher is woken for something else while a child is silent on its account; another sleeps on.
+///
+/// Caught: no fence in `stop_search`; `pick` that leaves `WATCHED`.
+#[test]
+fn a_lone_child_whose_watcher_is_called_away_is_not_forgotten() {
+    check(3, || {
+        let local = fifo::Worker::new(4);
+        let house = House::new(3, (AtomicUsize::new(0), local.stealer()));
+        house.is_asleep(2, false);
+        house.is_asleep(0, true);
+        let sleeper = house.spawn(|house| {
+            house.parkers[2].park(None);
+            house.find(2)
+        });
+        // The submitter, and then the watcher that it woke: one thread, as the one comes after the other.
+        let watcher = house.spawn(|house| {
+            turn();
+            house.queue.0.fetch_add(1, Ordering::Relaxed);
+            assert!(house.idle.after_publishing().wants_wake());
+            assert_eq!(house.idle.pick(), Some(0));
+            house.find(0)
+        });
+        turn();
+        local.push(()).unwrap();
+        house.accepted(|| local.len());
+        assert!(watcher.join().unwrap());
+        assert!(sleeper.join().unwrap());
+    });
+}
+
+/// A worker's batch from the injector is out of sight for a moment; who went to sleep over it is woken.
+///
+/// Caught: no fence in `after_publishing`; none in `unwatch`.
+#[test]
+fn a_batch_on_its_way_to_a_worker_is_not_forgotten() {
+    check(3, || {
+        let injector = Injector::new();
+        injector.push(()).unwrap();
+        injector.push(()).unwrap();
+        let local = fifo::Worker::new(4);
+        let house = House::new(2, (injector, local.stealer()));
+        house.idle.start_search();
+        let worker = house.spawn(|house| house.find(1));
+        // `Worker::refill`.
+        turn();
+        assert!(house.queue.0.pop_batch_into(&local, 2).is_some());
+        if local.len() > 0 {
+            house.accepted(|| local.len());
+        }
+        assert!(worker.join().unwrap());
+    });
+}
+
+/// So are the jobs that a thief carries away.
+///
+/// Caught: `stop_search` that never asks for a look.
+#[test]
+fn what_a_thief_carries_away_is_not_forgotten() {
+    check(3, || {
+        let (victim, local) = (lifo::Worker::new(4), lifo::Worker::new(4));
+        victim.push(()).unwrap();
+        victim.push(()).unwrap();
+        // The victim is a third worker, which runs all the time.
+        let house = House::new(3, (victim.stealer(), local.stealer()));
+        house.idle.start_search();
+        house.idle.start_search();
+        let worker = house.spawn(|house| house.find(1));
+        turn();
+        let stolen = loop {
+            match house.queue.0.steal_into(&local, Limit::AtMost(2)) {
+                Err(StealError::Busy) => brigade_sync::hint::spin_loop(),
+                other => break other,
+            }
+        };
+        assert!(stolen.is_ok(), "the other takes one of two");
+        house.found();
+        assert!(worker.join().unwrap());
+    });
+}
+
+/// One of them takes the sleeper off the list: the worker itself, or who picks it, with a token.
+///
+/// Caught: `withdraw` that does not look whether it is on the list still.
+#[test]
+fn a_worker_that_withdraws_is_picked_or_not() {
+    check(3, || {
+        let house = House::new(1, AtomicUsize::new(0));
+        house.idle.start_search();
+        let _ = house.idle.announce(0);
+        let worker = house.spawn(|house| house.withdraw(0));
+        turn();
+        let picked = house.idle.pick();
+        if let Some(index) = picked {
+            house.parkers[index].unpark();
+        }
+        worker.join().unwrap();
+        let word = house.idle.snapshot();
+        assert_eq!((word.searching(), word.parked()), (1, 0));
+        assert!(!house.parkers[0].try_take(), "the token was taken by whom it was for");
+        assert_eq!(house.idle.pick(), None);
+    });
+}
+
+/// A watcher that withdraws, is picked, or stops watching leaves no watch behind.
+///
+/// Caught: `pick` that leaves `WATCHED`.
+#[test]
+fn a_watch_ends_with_its_watcher() {
+    check(3, || {
+        let house = House::new(2, AtomicUsize::new(0));
+        house.is_asleep(0, true);
+        let watcher = house.spawn(|house| {
+            turn();
+            house.idle.unwatch(0);
+            house.withdraw(0);
+        });
+        turn();
+        house.published();
+        watcher.join().unwrap();
+        let word = house.idle.snapshot();
+        assert_eq!((word.searching(), word.parked(), word.watched()), (1, 0, false));
+    });
+}
