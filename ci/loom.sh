@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 
 # Their own folder: everything is compiled with the flag.
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/loom"
-export RUSTFLAGS='--cfg brigade_loom'
+export RUSTFLAGS='--cfg brigade_loom -D warnings'
 
 cargo test --release --locked -p brigade-sync --test loom_parker -- "$@"
 cargo test --release --locked -p brigade-queue --test loom_ring --test loom_injector -- "$@"

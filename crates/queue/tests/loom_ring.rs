@@ -9,35 +9,11 @@
 use std::iter;
 
 use brigade_queue::{Injector, Limit, Order, StealError, Stealer, Worker, fifo, lifo};
-use brigade_sync::atomic::{AtomicUsize, Ordering};
-use loom::model::Builder;
+use brigade_sync::model::{check, turn};
 use loom::thread;
 
 /// Compiles only if the facade really is loom's.
 const _: fn(brigade_sync::atomic::AtomicUsize) -> loom::sync::atomic::AtomicUsize = |a| a;
-
-loom::lazy_static! {
-    static ref TURNS: AtomicUsize = AtomicUsize::new(0);
-}
-
-/// A step that collides with the same step of every other thread, and orders nothing.
-///
-/// Loom tries two steps in the other order only if they collide, and of each word it remembers the last
-/// access alone: a thread that loads a word before it writes it hides the loads of the others, and it is
-/// never tried first. So whoever begins an operation takes a turn, and loom tries those in all orders.
-fn turn() {
-    TURNS.fetch_add(1, Ordering::Relaxed);
-}
-
-/// Explores a model. `LOOM_MAX_PREEMPTIONS` overrides the bound.
-fn check(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
-    let mut builder = Builder::new();
-    builder.preemption_bound.get_or_insert(preemptions);
-    builder.check(move || {
-        turn();
-        model();
-    });
-}
 
 /// A ring that holds `items`.
 fn ring<O: Order>(capacity: usize, items: impl IntoIterator<Item = u32>) -> Worker<u32, O> {

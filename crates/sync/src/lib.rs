@@ -21,6 +21,9 @@ pub mod atomic;
 mod cache_padded;
 pub mod cell;
 
+#[cfg(brigade_loom)]
+pub mod model;
+
 #[cfg(feature = "std")]
 pub mod affinity;
 #[cfg(feature = "std")]

@@ -14,35 +14,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
 use brigade_sync::Parker;
+use brigade_sync::model::{check, turn};
 use brigade_task::{Job, JoinError, JoinHandle, Ran};
-use loom::model::Builder;
 use loom::thread;
 
 /// Compiles only if the facade really is loom's.
 const _: fn(brigade_sync::atomic::AtomicUsize) -> loom::sync::atomic::AtomicUsize = |a| a;
-
-loom::lazy_static! {
-    static ref TURNS: loom::sync::atomic::AtomicUsize = loom::sync::atomic::AtomicUsize::new(0);
-}
-
-/// A step that collides with the same step of every other thread, and orders nothing.
-///
-/// Loom tries two steps in the other order only if they collide, and of each word it remembers the last
-/// access alone: a thread that loads a word before it writes it hides the loads of the others, and it is
-/// never tried first. So whoever begins an operation takes a turn, and loom tries those in all orders.
-fn turn() {
-    TURNS.fetch_add(1, Ordering::Relaxed);
-}
-
-/// Explores a model. `LOOM_MAX_PREEMPTIONS` overrides the bound.
-fn check(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
-    let mut builder = Builder::new();
-    builder.preemption_bound.get_or_insert(preemptions);
-    builder.check(move || {
-        turn();
-        model();
-    });
-}
 
 /// What happened to one job.
 #[derive(Default)]

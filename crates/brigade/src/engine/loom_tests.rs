@@ -5,9 +5,8 @@
 
 use std::sync::Arc;
 
-use brigade_sync::atomic::{AtomicUsize, Ordering};
+use brigade_sync::model::{check, turn};
 use brigade_task::{Job, JoinError, Ran};
-use loom::model::Builder;
 use loom::thread;
 
 use super::{Core, Worker};
@@ -15,28 +14,6 @@ use crate::config::{Config, OnPanic, Placement, Queueing, Shutdown};
 
 /// Compiles only if the facade really is loom's.
 const _: fn(brigade_sync::atomic::AtomicUsize) -> loom::sync::atomic::AtomicUsize = |a| a;
-
-loom::lazy_static! {
-    static ref TURNS: AtomicUsize = AtomicUsize::new(0);
-}
-
-/// A step that collides with the same step of every other thread, and orders nothing; why: see the models
-/// of `idle`.
-fn turn() {
-    TURNS.fetch_add(1, Ordering::Relaxed);
-}
-
-/// Explores a model. `LOOM_MAX_PREEMPTIONS` overrides the bound.
-fn check(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
-    let mut builder = Builder::new();
-    builder.preemption_bound.get_or_insert(preemptions);
-    // Two workers take more than a thousand steps where each looks at several injectors.
-    builder.max_branches = 10_000;
-    builder.check(move || {
-        turn();
-        model();
-    });
-}
 
 /// A pool, and its workers' threads.
 fn pool<const THREADS: usize>(
