@@ -67,3 +67,29 @@ fn a_waiter_is_told_when_the_pool_is_quiet() {
         assert_eq!(worker.join().unwrap(), 1);
     });
 }
+
+/// Nor while a worker that was about to park has gone back for a job.
+///
+/// Caught: `wait_idle` that does not look at the word again after it has looked at the queues.
+#[test]
+fn a_waiter_is_not_told_while_a_job_that_was_accepted_before_runs() {
+    check(4, || {
+        let house = House::new(1, Injector::new());
+        let done = Arc::new(AtomicUsize::new(0));
+        // A searcher that has found nothing so far.
+        house.idle.start_search();
+        let counter = done.clone();
+        let worker = house.spawn(move |house| {
+            while !house.park(0) && house.find(0) {
+                turn();
+                counter.store(1, Ordering::Relaxed);
+                house.idle.start_search();
+            }
+        });
+        assert!(house.inject());
+        house.wait_idle();
+        assert_eq!(done.load(Ordering::Relaxed), 1);
+        house.close();
+        worker.join().unwrap();
+    });
+}

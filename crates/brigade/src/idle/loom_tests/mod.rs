@@ -15,7 +15,7 @@ use brigade_sync::model::{check, turn};
 use brigade_sync::{Condvar, Mutex, Parker};
 use loom::thread::{self, JoinHandle};
 
-use super::{Idle, Snapshot};
+use super::Idle;
 
 mod end;
 mod wake;
@@ -224,7 +224,7 @@ impl<Q: Source> House<Q> {
     fn settle(&self) {
         turn();
         let word = self.idle.snapshot();
-        fence(Ordering::Acquire);
+        fence(Ordering::SeqCst);
         if !self.idle.all_parked(word) || self.queue.has_work() {
             return;
         }
@@ -243,11 +243,13 @@ impl<Q: Source> House<Q> {
     /// `Core::wait_idle`.
     fn wait_idle(&self) {
         let mut waits = self.waits.lock();
-        loop {
-            let word: Snapshot = self.idle.want_quiet(true);
-            if word.terminated() || (self.idle.all_parked(word) && !self.queue.has_work()) {
-                break;
-            }
+        let all_parked = || self.idle.all_parked(self.idle.want_quiet(true));
+        let is_empty = || {
+            turn();
+            !self.queue.has_work()
+        };
+        // These models never wait for a pool that ends.
+        while !(all_parked() && is_empty() && all_parked()) {
             waits = self.changed.wait(waits, None);
         }
         self.idle.want_quiet(false);
