@@ -49,7 +49,7 @@ struct Extent {
     /// Small runs: under two minutes altogether (the default).
     #[arg(long, conflicts_with = "full")]
     quick: bool,
-    /// The runs behind the project's numbers: ten minutes or so.
+    /// The runs behind the project's numbers: five minutes or so.
     #[arg(long)]
     full: bool,
 }

@@ -1,16 +1,21 @@
 //! What ends the process on purpose, tried in a process of its own.
 
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use brigade::{OnPanic, Pool};
 
 use crate::watchdog::Watchdog;
 
-/// Runs one ignored test of this binary in another process.
+/// One ignored test of this binary, for another process.
+fn apart(test: &str) -> Command {
+    let mut this = Command::new(std::env::current_exe().unwrap());
+    this.args(["--ignored", "--exact", &format!("aborting::{test}"), "--nocapture"]);
+    this
+}
+
 fn run_apart(test: &str) -> Output {
-    let this = std::env::current_exe().unwrap();
-    let name = format!("aborting::{test}");
-    Command::new(this).args(["--ignored", "--exact", &name, "--nocapture"]).output().unwrap()
+    apart(test).output().unwrap()
 }
 
 #[test]
@@ -34,6 +39,17 @@ fn a_panic_under_the_abort_policy_ends_the_process_with_its_message() {
     assert!(!String::from_utf8_lossy(&output.stdout).contains("still here"));
     #[cfg(unix)]
     assert_eq!(std::os::unix::process::ExitStatusExt::signal(&output.status), Some(6), "SIGABRT");
+}
+
+#[test]
+fn the_abort_policy_aborts_even_if_nobody_reads_stderr() {
+    let _dog = Watchdog::start(20);
+    let mut apart = apart("body_with_a_panic_under_the_abort_policy");
+    let mut process = apart.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(process.stderr.take());
+    let begun = Instant::now();
+    assert!(!process.wait().unwrap().success());
+    assert!(begun.elapsed() < Duration::from_secs(8), "the body's watchdog had to end it");
 }
 
 #[test]

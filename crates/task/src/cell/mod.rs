@@ -7,7 +7,7 @@
 
 mod state;
 
-use core::any::{Any, TypeId};
+use core::any::TypeId;
 use core::mem;
 use core::ptr::NonNull;
 use core::task::Waker;
@@ -157,10 +157,10 @@ where
     // SAFETY: claimed just now.
     let closure = unsafe { cell.take_closure() };
     let (ran, outcome, panic) = match action {
-        Action::Run => match panic::catch_unwind(AssertUnwindSafe(closure)) {
-            Ok(value) => (Ran::Returned, Ok(value), None),
-            Err(payload) => (Ran::Panicked, Err(JoinError::Panicked(payload)), None),
-        },
+        Action::Run => {
+            let (ran, outcome) = run(closure);
+            (ran, outcome, None)
+        }
         Action::Take => {
             // SAFETY: `out` is room for an `F`, by the caller.
             unsafe { out.cast::<F>().write(closure) };
@@ -175,17 +175,20 @@ where
     let unclaimed = unsafe { cell.finish(outcome) };
     drop(release);
     // From here on the cell may be gone. What nobody waits for is dropped, and its panics go up.
-    resume(panic);
-    match unclaimed {
-        Some(Err(JoinError::Panicked(payload))) => panic::resume_unwind(payload),
-        other => drop(other),
+    match (panic, unclaimed) {
+        (Some(payload), _) | (None, Some(Err(JoinError::Panicked(payload)))) => {
+            panic::resume_unwind(payload)
+        }
+        (None, other) => drop(other),
     }
     ran
 }
 
-fn resume(panic: Option<Box<dyn Any + Send>>) {
-    if let Some(payload) = panic {
-        panic::resume_unwind(payload);
+/// Runs a closure, and says how it ended in both ways that somebody asks for.
+fn run<T>(closure: impl FnOnce() -> T) -> (Ran, Result<T, JoinError>) {
+    match panic::catch_unwind(AssertUnwindSafe(closure)) {
+        Ok(value) => (Ran::Returned, Ok(value)),
+        Err(payload) => (Ran::Panicked, Err(JoinError::Panicked(payload))),
     }
 }
 
@@ -214,10 +217,7 @@ unsafe fn settle<F: FnOnce() -> T, T>(header: NonNull<Header>, run: bool) -> Ran
     // SAFETY: claimed, by the caller.
     let closure = unsafe { cell.take_closure() };
     let (ran, outcome) = if run {
-        match panic::catch_unwind(AssertUnwindSafe(closure)) {
-            Ok(value) => (Ran::Returned, Ok(value)),
-            Err(payload) => (Ran::Panicked, Err(JoinError::Panicked(payload))),
-        }
+        self::run(closure)
     } else {
         crate::drop_contained(closure);
         (Ran::Cancelled, Err(JoinError::Cancelled))
