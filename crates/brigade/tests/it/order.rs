@@ -44,11 +44,16 @@ fn a_shared_queue_runs_jobs_in_the_order_they_were_accepted_in_whoever_submits()
     let ((ran, order), gate) = (mpsc::channel(), Gate::closed());
     let opened = gate.clone();
     pool.execute(move || opened.wait());
-    for job in 0..100 {
+    // Fifty each from two threads, one after the other: one queue has one order for all producers.
+    for half in [0..50, 50..100] {
         let (handle, ran) = (pool.handle(), ran.clone());
-        // Each from a thread of its own: one queue has one order for all producers.
-        let submitter = std::thread::spawn(move || handle.execute(move || ran.send(job).unwrap()));
-        assert!(submitter.join().unwrap().is_ok());
+        let submitter = std::thread::spawn(move || {
+            for job in half {
+                let ran = ran.clone();
+                handle.execute(move || ran.send(job).unwrap()).unwrap();
+            }
+        });
+        submitter.join().unwrap();
     }
     gate.open();
     drop(ran);
