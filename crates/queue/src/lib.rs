@@ -17,22 +17,28 @@ mod injector;
 mod ring;
 
 pub use injector::Injector;
-pub use ring::{Limit, Order, StealError, Stealer, Worker};
+pub use ring::{Drain, IntoIter, Limit, NewError, Order, StealError, Stealer, Worker};
 
 /// Rings whose owner pops what it pushed last; thieves take the oldest.
 pub mod lifo {
-    pub use crate::ring::Lifo;
+    /// The order of these rings.
+    pub type Lifo = crate::ring::Lifo;
     /// The owner's end.
     pub type Worker<T> = crate::Worker<T, Lifo>;
     /// A thief's end.
     pub type Stealer<T> = crate::Stealer<T, Lifo>;
+    /// What an owner drains.
+    pub type Drain<'a, T> = crate::Drain<'a, T, Lifo>;
 }
 
 /// Rings whose owner pops the oldest, as thieves do.
 pub mod fifo {
-    pub use crate::ring::Fifo;
+    /// The order of these rings.
+    pub type Fifo = crate::ring::Fifo;
     /// The owner's end.
     pub type Worker<T> = crate::Worker<T, Fifo>;
     /// A thief's end.
     pub type Stealer<T> = crate::Stealer<T, Fifo>;
+    /// What an owner drains.
+    pub type Drain<'a, T> = crate::Drain<'a, T, Fifo>;
 }

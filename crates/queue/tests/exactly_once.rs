@@ -39,15 +39,15 @@ fn thieve<O: Order>(owner: &brigade_queue::Stealer<usize, O>, seen: &Seen, done:
     let own = Worker::<usize, O>::new(8);
     loop {
         let ended = done.load(Ordering::Acquire);
-        match owner.steal_into(&own, Limit::Half) {
-            Ok(item) => {
+        match owner.steal_batch_and_pop(&own, Limit::Half, 0) {
+            Ok((item, _)) => {
                 seen.note(item);
                 while let Some(item) = own.pop() {
                     seen.note(item);
                 }
             }
             Err(StealError::Empty) if ended => return,
-            Err(_) => owner.steal().map_or_else(|_| thread::yield_now(), |item| seen.note(item)),
+            Err(_) => owner.steal_one().map_or_else(|_| thread::yield_now(), |item| seen.note(item)),
         }
     }
 }
@@ -94,7 +94,7 @@ fn consume(injector: &Injector<usize>, seen: &Seen) {
     for turn in 0.. {
         match turn % 3 {
             0 => injector.pop().into_iter().for_each(|item| seen.note(item)),
-            1 => injector.pop_batch_into(&own, 6).into_iter().for_each(|item| seen.note(item)),
+            1 => injector.pop_batch_into(&own, Limit::AtMost(6)).into_iter().for_each(|item| seen.note(item)),
             _ => _ = injector.take_overflow(&own),
         }
         while let Some(item) = own.pop() {
@@ -160,9 +160,9 @@ fn a_closed_injector_gives_back_what_it_does_not_take_and_keeps_what_it_took() {
 fn taking_nothing_takes_nothing() {
     let (injector, worker) = (Injector::new(), lifo::Worker::new(4));
     injector.push(Box::new(1)).unwrap();
-    assert_eq!(injector.pop_batch_into(&worker, 0), None);
+    assert_eq!(injector.pop_batch_into(&worker, Limit::AtMost(0)), None);
     worker.push(Box::new(2)).unwrap();
-    assert_eq!(worker.stealer().steal_into(&worker, Limit::AtMost(0)), Err(StealError::Empty));
+    assert_eq!(worker.stealer().steal_batch(&worker, Limit::AtMost(0), 0), Err(StealError::Empty));
     assert_eq!((injector.pop(), worker.pop()), (Some(Box::new(1)), Some(Box::new(2))));
 }
 

@@ -141,7 +141,7 @@ fn a_batch_is_taken_in_order_beside_a_pusher() {
         let mut taken = Vec::new();
         for _ in 0..2 {
             turn();
-            taken.extend(injector.pop_batch_into(&worker, 3));
+            taken.extend(injector.pop_batch_into(&worker, Limit::AtMost(3)));
             taken.extend(iter::from_fn(|| worker.pop()));
         }
         pusher.join().unwrap();

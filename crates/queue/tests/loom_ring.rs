@@ -39,8 +39,8 @@ fn pop<O: Order>(worker: &Worker<u32, O>) -> Option<u32> {
 /// Steals one item, and once more if another thief was at it.
 fn steal<O: Order>(stealer: &Stealer<u32, O>) -> Option<u32> {
     turn();
-    match stealer.steal() {
-        Err(StealError::Busy) => stealer.steal().ok(),
+    match stealer.steal_one() {
+        Err(StealError::Busy) => stealer.steal_one().ok(),
         other => other.ok(),
     }
 }
@@ -104,14 +104,14 @@ fn chained_thieves<O: Order + 'static>() {
         let (ours, theirs) = (worker.stealer(), middle.stealer());
         let first = thread::spawn(move || {
             turn();
-            let mut taken = Vec::from_iter(ours.steal_into(&middle, Limit::Half).ok());
+            let mut taken = Vec::from_iter(ours.steal_batch_and_pop(&middle, Limit::Half, 0).map(|(item, _)| item).ok());
             taken.extend(pop(&middle));
             (taken, middle)
         });
         let second = thread::spawn(move || {
             let last = ring::<O>(4, []);
             turn();
-            let mut taken = Vec::from_iter(theirs.steal_into(&last, Limit::Half).ok());
+            let mut taken = Vec::from_iter(theirs.steal_batch_and_pop(&last, Limit::Half, 0).map(|(item, _)| item).ok());
             taken.extend(drain(&last));
             taken
         });

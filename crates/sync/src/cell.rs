@@ -1,5 +1,10 @@
 //! [`UnsafeCell`] with the access of loom, which sees each read and each write.
 
+use alloc::boxed::Box;
+use alloc::collections::TryReserveError;
+use alloc::vec::Vec;
+use core::mem::MaybeUninit;
+
 /// A cell whose content is reached through a pointer for the length of a call.
 ///
 /// Under `--cfg brigade_loom` it is loom's, which fails a model in which two threads reach the
@@ -31,4 +36,18 @@ impl<T> UnsafeCell<T> {
     pub fn with_mut<R>(&self, write: impl FnOnce(*mut T) -> R) -> R {
         write(self.0.get())
     }
+}
+
+/// Allocates cells whose content is not yet written, on the heap from the start.
+///
+/// # Errors
+/// If there is no memory for so many.
+pub fn try_uninit_slice<T>(
+    count: usize,
+) -> Result<Box<[UnsafeCell<MaybeUninit<T>>]>, TryReserveError> {
+    let mut cells = Vec::new();
+    cells.try_reserve_exact(count)?;
+    // Costs nothing per cell once it is optimised: neither layer has anything to write.
+    cells.resize_with(count, || UnsafeCell::new(MaybeUninit::uninit()));
+    Ok(cells.into_boxed_slice())
 }

@@ -17,6 +17,8 @@ compile_error!(
     "brigade needs 64-bit atomics: its positions may not wrap inside one preempted step"
 );
 
+extern crate alloc;
+
 pub mod atomic;
 mod cache_padded;
 pub mod cell;

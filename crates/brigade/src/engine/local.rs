@@ -1,6 +1,6 @@
 //! A worker's own queue, in the order that the pool's configuration names.
 
-use brigade_queue::{Injector, Limit, StealError, fifo, lifo};
+use brigade_queue::{self as queue, Injector, Limit, StealError, fifo, lifo};
 use brigade_task::Job;
 
 use crate::config::{Config, Order, Queueing};
@@ -80,17 +80,26 @@ impl Local {
 
     /// Takes up to `most` jobs from the injector: returns the first and queues the others.
     pub(crate) fn refill(&self, injector: &Injector<Job>, most: usize) -> Option<Job> {
-        with_ring!(self, ring => injector.pop_batch_into(ring, most), else injector.pop())
+        with_ring!(self, ring => injector.pop_batch_into(ring, Limit::AtMost(most)), else injector.pop())
     }
 
     /// Steals half of another worker's jobs: returns the oldest and queues the others.
     pub(crate) fn steal_from(&self, victim: &Remote) -> Result<Job, StealError> {
         match (self, victim) {
-            (Self::Lifo(ring), Remote::Lifo(victim)) => victim.steal_into(ring, Limit::Half),
-            (Self::Fifo(ring), Remote::Fifo(victim)) => victim.steal_into(ring, Limit::Half),
+            (Self::Lifo(ring), Remote::Lifo(victim)) => steal_half(victim, ring),
+            (Self::Fifo(ring), Remote::Fifo(victim)) => steal_half(victim, ring),
             _ => Err(StealError::Empty),
         }
     }
+}
+
+/// Takes the older half of a victim's jobs: returns the oldest and queues the others.
+fn steal_half<O: queue::Order>(
+    victim: &queue::Stealer<Job, O>,
+    ring: &queue::Worker<Job, O>,
+) -> Result<Job, StealError> {
+    // One try: the search has other victims to look at before it comes back.
+    victim.steal_batch_and_pop(ring, Limit::Half, 0).map(|(job, _)| job)
 }
 
 impl Remote {
@@ -105,6 +114,6 @@ impl Remote {
 
     /// Takes the oldest job.
     pub(crate) fn steal(&self) -> Result<Job, StealError> {
-        with_ring!(self, ring => ring.steal(), else Err(StealError::Empty))
+        with_ring!(self, ring => ring.steal_one(), else Err(StealError::Empty))
     }
 }

@@ -20,6 +20,7 @@ mod push;
 use alloc::boxed::Box;
 use core::fmt;
 use core::marker::PhantomData;
+use core::panic::{RefUnwindSafe, UnwindSafe};
 
 use brigade_sync::CachePadded;
 use brigade_sync::atomic::{AtomicPtr, AtomicU64, Ordering};
@@ -63,6 +64,10 @@ pub struct Injector<T> {
 unsafe impl<T: Send> Send for Injector<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Sync for Injector<T> {}
+
+// No user code runs inside a claim, so a panic finds the queue whole.
+impl<T> UnwindSafe for Injector<T> {}
+impl<T> RefUnwindSafe for Injector<T> {}
 
 /// A run of slots of one block that the claimer alone may touch.
 struct Claim<T> {

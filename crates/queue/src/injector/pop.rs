@@ -7,7 +7,7 @@ use brigade_sync::hint;
 
 use super::block::{Block, LAP, SLOTS};
 use super::{Claim, Injector, STEP};
-use crate::ring::{Order, Worker};
+use crate::ring::{IntoIter, Limit, Order, Worker};
 
 impl<T> Injector<T> {
     /// Takes the oldest item.
@@ -19,8 +19,20 @@ impl<T> Injector<T> {
 
     /// Takes several items of one block: returns the first and queues the others, in order, on `worker`.
     ///
-    /// At most `most` in all, and no more than fit.
-    pub fn pop_batch_into<O: Order>(&self, worker: &Worker<T, O>, most: usize) -> Option<T> {
+    /// The limit counts the one returned and goes by what is queued now; no more are taken than fit.
+    ///
+    /// ```
+    /// use brigade_queue::{Injector, Limit, fifo};
+    /// let (injector, worker) = (Injector::new(), fifo::Worker::new(4));
+    /// injector.push_batch((0..9).collect()).unwrap();
+    /// assert_eq!(injector.pop_batch_into(&worker, Limit::AtMost(3)), Some(0));
+    /// assert_eq!((worker.len(), injector.len()), (2, 6));
+    /// ```
+    pub fn pop_batch_into<O: Order>(&self, worker: &Worker<T, O>, limit: Limit) -> Option<T> {
+        let most = match limit {
+            Limit::AtMost(most) => most,
+            limit => limit.of(self.len()),
+        };
         let claim = self.claim_head(most.min(worker.spare_capacity() + 1))?;
         // SAFETY: Slot rule; the claim is ours and each slot is read once, the first here.
         let first = unsafe { self.read(&claim, 0) };
@@ -135,5 +147,15 @@ impl<T> Injector<T> {
             // slot's claimers moved them before they wrote and read it), so nobody else has it.
             self.spares.keep(unsafe { Box::from_raw(claim.block) });
         }
+    }
+}
+
+impl<T> IntoIterator for Injector<T> {
+    type Item = T;
+    type IntoIter = IntoIter<Self>;
+
+    /// Pops what is queued, the oldest first.
+    fn into_iter(self) -> IntoIter<Self> {
+        IntoIter(self)
     }
 }

@@ -1,63 +1,71 @@
-//! A bounded ring that one thread owns and others steal from; the claims are in [`order`].
+//! A bounded ring that one thread owns and others steal from; the claims are in [`positions`].
 //!
 //! What it is not: growable. A full ring gives the item back, and the caller has an injector for it.
 
+mod drain;
+mod into_iter;
+mod limit;
 mod order;
 mod owner;
+mod positions;
 mod thief;
 
 use alloc::boxed::Box;
-use core::mem::MaybeUninit;
+use alloc::collections::TryReserveError;
+use alloc::sync::Arc;
+use core::mem::{self, MaybeUninit};
+use core::panic::{RefUnwindSafe, UnwindSafe};
 
-use brigade_sync::cell::UnsafeCell;
+use brigade_sync::cell::{self, UnsafeCell};
 
-use order::Claim;
-pub use order::{Fifo, Lifo, Order, StealError};
-pub use owner::Worker;
+pub use drain::Drain;
+pub use into_iter::IntoIter;
+pub use limit::Limit;
+pub use order::Order;
+pub(crate) use order::{Fifo, Lifo};
+pub use owner::{NewError, Worker};
+pub use positions::StealError;
 pub use thief::Stealer;
 
-/// How much of a queue a thief takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Limit {
-    /// Half of what is there, rounded up.
-    Half,
-    /// This many items, or all if there are fewer; none if it is 0.
-    AtMost(usize),
-}
-
-impl Limit {
-    fn of(self, count: u32) -> u32 {
-        match self {
-            Self::Half => count - count / 2,
-            Self::AtMost(most) => count.min(u32::try_from(most).unwrap_or(u32::MAX)),
-        }
-    }
-}
+use positions::{Claim, Positions, Words};
 
 /// The slots of a ring and the positions in it.
-struct Ring<T, O> {
+struct Ring<T, O: Order> {
+    positions: Positions,
     slots: Box<[UnsafeCell<MaybeUninit<T>>]>,
-    order: O,
+    order: core::marker::PhantomData<O>,
 }
 
-// SAFETY: items move between threads, which `T: Send` allows, and are never shared; slots are reached by
-// the Claim rule alone.
-unsafe impl<T: Send, O: Send> Send for Ring<T, O> {}
+// SAFETY: items move between threads, which `T: Send` allows, and are never shared; slots are reached by the
+// Claim rule alone.
+unsafe impl<T: Send, O: Order> Send for Ring<T, O> {}
 // SAFETY: as above; the owner's methods are kept to one thread by `Worker`, which is not `Sync`.
-unsafe impl<T: Send, O: Sync> Sync for Ring<T, O> {}
+unsafe impl<T: Send, O: Order> Sync for Ring<T, O> {}
+
+// No user code runs while positions and slots disagree, so a panic finds a ring as whole as ever.
+impl<T, O: Order> UnwindSafe for Ring<T, O> {}
+impl<T, O: Order> RefUnwindSafe for Ring<T, O> {}
 
 impl<T, O: Order> Ring<T, O> {
+    /// A ring with this many slots, a power of two, whose positions begin at `start`.
+    fn try_new(capacity: usize, start: u32) -> Result<Arc<Self>, TryReserveError> {
+        let slots = cell::try_uninit_slice(capacity)?;
+        let positions = Positions::new::<O>(start);
+        Ok(Arc::new(Self { positions, slots, order: core::marker::PhantomData }))
+    }
+
     #[inline(always)]
     fn slot(&self, position: u32) -> &UnsafeCell<MaybeUninit<T>> {
-        // SAFETY: there is at least one slot and their number is a power of two (`Worker::new`), so the
+        // SAFETY: there is at least one slot and their number is a power of two (`Worker::try_new`), so the
         // masked position is one of them. Unchecked, because a check that could unwind here would keep the
         // item that is about to be written in memory instead of in registers.
         unsafe { self.slots.get_unchecked(position as usize & (self.slots.len() - 1)) }
     }
 
+    /// Counts the slots: at most 2^31 (`Worker::try_new`).
     #[inline(always)]
+    #[allow(clippy::cast_possible_truncation)]
     fn capacity(&self) -> u32 {
-        // At most 2^31 (`Worker::new`).
         self.slots.len() as u32
     }
 
@@ -85,15 +93,38 @@ impl<T, O: Order> Ring<T, O> {
         });
     }
 
-    /// Moves a whole claim out, gives each item to `take` in order, and releases it.
+    /// Claims the oldest items, as many as `pick` says of those that are there.
     ///
-    /// `take` must not panic and must not be user code.
-    fn take(&self, claim: &Claim, mut take: impl FnMut(T)) {
-        for offset in 0..claim.count {
-            // SAFETY: Claim rule; the claim is ours until `release` below.
-            take(unsafe { self.read(claim.start.wrapping_add(offset)) });
+    /// Tries again when the owner or a thief has moved on meanwhile: each time somebody got something.
+    fn claim_oldest(&self, pick: impl Fn(u32) -> u32) -> Result<Claim, StealError> {
+        loop {
+            let seen = self.positions.observe::<O>(self.capacity())?;
+            let count = pick(seen.count).min(seen.count);
+            if count == 0 {
+                return Err(StealError::Empty);
+            }
+            if let Some(claim) = self.positions.claim::<O>(&seen, count) {
+                return Ok(claim);
+            }
         }
-        self.order.release(claim);
+    }
+
+    /// Asks a user's closure how many of the items that are there it wants, before anything is claimed.
+    fn ask(&self, count_fn: impl FnOnce(usize) -> usize) -> Result<Limit, StealError> {
+        let seen = self.positions.observe::<O>(self.capacity())?;
+        Ok(Limit::AtMost(count_fn(seen.count as usize)))
+    }
+}
+
+impl<T, O: Order> Drop for Ring<T, O> {
+    /// Drops what is queued. What a forgotten `Drain` had claimed is nobody's any more and leaks.
+    fn drop(&mut self) {
+        if mem::needs_drop::<T>() {
+            let start = Words::of(self.positions.claims()).head;
+            // No handle is left, so all that is queued is ours.
+            let claim = Claim { start, count: self.positions.len::<O>() };
+            drop(Drain::new(self, claim));
+        }
     }
 }
 

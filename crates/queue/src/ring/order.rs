@@ -1,268 +1,157 @@
-//! Positions of a ring: who may claim which, in the two orders.
-//!
-//! Positions are 32 bits wide and wrap; a slot's index is its position modulo the capacity. From the
-//! oldest to the newest:
-//!
-//! ```text
-//! released ..= head ..= tail ..= released + capacity
-//!  thief copies   queued    free to push
-//! ```
-//!
-//! **Claim rule.** Between a claim and its release the positions claimed belong to the claimer alone:
-//! no push writes them and no other thief reads them. The owner's pop needs no release, because only
-//! the owner pushes. One thief at a time holds a claim; a second one is told `Busy`.
-//!
-//! Both orders keep the word that owner and thieves contend for in 64 bits, so that one
-//! compare-exchange moves a claim and fails if anybody else moved first. It can succeed wrongly only
-//! if 2³² claims pass while one claimer is preempted between its load and its exchange.
-//!
-//! The fifo word follows tokio's queue, the lifo word that of the crate `st3`.
+//! What differs between the two orders: how the words of [`Positions`] are read, and what a pop does to them.
 
-use brigade_sync::CachePadded;
-use brigade_sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use brigade_sync::atomic::Ordering;
 
-/// A run of positions that belongs to whoever claimed it.
-pub struct Claim {
-    /// The oldest position of the run.
-    pub start: u32,
-    /// How many there are, at least one.
-    pub count: u32,
-}
-
-/// Why nothing was stolen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StealError {
-    /// There was nothing to take.
-    Empty,
-    /// Another thief holds a claim, or won the race for one: try again, or elsewhere.
-    Busy,
-}
+use super::positions::{Claim, Positions, Words};
 
 /// Which end the owner pops: [`Lifo`](crate::lifo::Lifo) or [`Fifo`](crate::fifo::Fifo).
-pub trait Order: sealed::Positions {}
+pub trait Order: sealed::Rules + 'static {}
+
+/// What a pop of the owner changes.
+pub struct Pop {
+    /// The claims after it.
+    pub(super) claims: u64,
+    /// The position that it takes.
+    pub(super) position: u32,
+    /// The tail after it.
+    pub(super) tail: u32,
+}
 
 pub(super) mod sealed {
-    use super::{Claim, StealError};
+    use super::{Claim, Ordering, Pop, Positions};
 
-    /// The claims of an order. Methods marked *owner* may be called by one thread at a time.
-    pub trait Positions: Default + Send + Sync {
-        /// Owner: where the next push goes, and how many slots are free from there on.
-        fn vacant(&self, capacity: u32) -> (u32, u32);
-        /// Owner: makes `count` slots, written from the vacant position on, visible to thieves.
-        fn publish(&self, count: u32);
-        /// Owner: claims the position that its order pops next.
-        fn claim_pop(&self) -> Option<u32>;
-        /// Claims the oldest positions; `limit` says how many of those that are there.
-        fn claim_oldest(&self, limit: impl FnOnce(u32) -> u32) -> Result<Claim, StealError>;
-        /// Gives a claim of `claim_oldest` back, after the slots have been read.
-        fn release(&self, claim: &Claim);
-        /// How many items are queued; for a thread other than the owner a recent number.
-        fn len(&self) -> u32;
-        /// A number that changes with each push and each claim: equal numbers, nothing moved.
-        fn mark(&self) -> u64;
-    }
-}
-use sealed::Positions;
+    /// The rules of an order. All positions are numbers modulo 2^[`BITS`](Self::BITS).
+    pub trait Rules: Sized {
+        /// Width of a position: 32, but for tests that want to see it wrap.
+        const BITS: u32;
+        /// How the owner's pop claims.
+        const POP: Ordering;
 
-const fn join(high: u32, low: u32) -> u64 {
-    ((high as u64) << 32) | low as u64
-}
+        /// Where the next push goes.
+        fn tail(end: u32, claims: u64) -> u32;
+        /// What the owner publishes as the end when the tail is this.
+        fn end(tail: u32, claims: u64) -> u32;
+        /// The oldest position that a thief may still be reading.
+        fn released(positions: &Positions, claims: u64) -> u32;
+        /// What the next pop does, if the ring is not empty.
+        fn pop(tail: u32, claims: u64) -> Pop;
+        /// Gives a claim back after its slots have been read.
+        fn release(positions: &Positions, claim: &Claim);
 
-#[allow(clippy::cast_possible_truncation)]
-const fn split(word: u64) -> (u32, u32) {
-    ((word >> 32) as u32, word as u32)
-}
-
-/// What may be claimed between two positions read at different times: nothing if they have crossed.
-fn between(head: u32, tail: u32) -> u32 {
-    let count = tail.wrapping_sub(head);
-    if count > 1 << 31 { 0 } else { count }
-}
-
-/// The owner pops the newest.
-#[derive(Default)]
-pub struct Lifo {
-    /// How often the owner pushed; `tail = pushes - pops`. Written by the owner.
-    pushes: CachePadded<AtomicU32>,
-    /// `(pops, head)`: the claims of the owner at the new end, and of thieves at the old.
-    claims: CachePadded<AtomicU64>,
-    /// The oldest position that a thief may still be reading. Written by the thief that holds the claim.
-    released: AtomicU32,
-}
-
-impl Order for Lifo {}
-
-impl Positions for Lifo {
-    #[inline]
-    fn vacant(&self, capacity: u32) -> (u32, u32) {
-        let (pops, _) = split(self.claims.load(Ordering::Relaxed));
-        let tail = self.pushes.load(Ordering::Relaxed).wrapping_sub(pops);
-        // Ordering: Acquire pairs with the Release in `release`: the thief's reads are over before we write.
-        let released = self.released.load(Ordering::Acquire);
-        (tail, capacity - tail.wrapping_sub(released))
-    }
-
-    #[inline]
-    fn publish(&self, count: u32) {
-        let pushes = self.pushes.load(Ordering::Relaxed);
-        // Ordering: Release pairs with the Acquire of `pushes` in `claim_oldest`; it publishes the slots.
-        self.pushes.store(pushes.wrapping_add(count), Ordering::Release);
-    }
-
-    #[inline]
-    fn claim_pop(&self) -> Option<u32> {
-        let pushes = self.pushes.load(Ordering::Relaxed);
-        let mut claims = self.claims.load(Ordering::Relaxed);
-        loop {
-            let (pops, head) = split(claims);
-            let tail = pushes.wrapping_sub(pops);
-            if tail == head {
-                return None;
-            }
-            // Ordering: Release pairs with the Acquire of `claims` in `claim_oldest`: a thief that sees
-            // this pop sees every push before it, and so never counts too few pushes for its pops.
-            match self.claims.compare_exchange_weak(
-                claims,
-                join(pops.wrapping_add(1), head),
-                Ordering::Release,
-                Ordering::Relaxed,
-            ) {
-                Ok(_) => return Some(tail.wrapping_sub(1)),
-                Err(now) => claims = now,
-            }
+        /// The position `count` further on.
+        #[inline(always)]
+        fn plus(position: u32, count: u32) -> u32 {
+            position.wrapping_add(count) & (u32::MAX >> (32 - Self::BITS))
         }
-    }
 
-    fn claim_oldest(&self, limit: impl FnOnce(u32) -> u32) -> Result<Claim, StealError> {
-        // Ordering: Acquire pairs with the Release in `claim_pop`, see there.
-        let claims = self.claims.load(Ordering::Acquire);
-        let (pops, head) = split(claims);
-        // Ordering: Acquire pairs with the Release in `release`: it hands the former thief's reads
-        // on to the owner through our own release.
-        if self.released.load(Ordering::Acquire) != head {
-            return Err(StealError::Busy);
+        /// How many positions lie between an earlier and a later one.
+        #[inline(always)]
+        fn between(earlier: u32, later: u32) -> u32 {
+            later.wrapping_sub(earlier) & (u32::MAX >> (32 - Self::BITS))
         }
-        // Ordering: Acquire pairs with the Release in `publish`: the slots are written.
-        let tail = self.pushes.load(Ordering::Acquire).wrapping_sub(pops);
-        let count = limit(between(head, tail));
-        if count == 0 {
-            return Err(StealError::Empty);
-        }
-        // Ordering: AcqRel keeps the copy behind the claim; the loads above did the rest.
-        match self.claims.compare_exchange(
-            claims,
-            join(pops, head.wrapping_add(count)),
-            Ordering::AcqRel,
-            Ordering::Relaxed,
-        ) {
-            Ok(_) => Ok(Claim { start: head, count }),
-            Err(_) => Err(StealError::Busy),
-        }
+
+        /// The most slots with which a full ring and an empty one, and a crossed pair of positions, can be told
+        /// apart.
+        const MOST: u32 = 1 << (Self::BITS - 1);
+    }
+}
+use sealed::Rules;
+
+/// The owner pops the newest. `claims` is `(pops, head)`, the end is the number of pushes, and
+/// `tail = pushes - pops`; `released` is a word of its own.
+///
+/// The thief's half of the words is that of the crate `st3`.
+#[derive(Debug)]
+pub struct Lifo<const BITS: u32 = 32>(());
+
+impl<const BITS: u32> Order for Lifo<BITS> {}
+
+impl<const BITS: u32> Rules for Lifo<BITS> {
+    const BITS: u32 = BITS;
+    // Ordering: Release pairs with the Acquire of `claims` in `observe`: a thief that sees this pop sees every
+    // push before it, and so never counts too few pushes for its pops.
+    const POP: Ordering = Ordering::Release;
+
+    #[inline(always)]
+    fn tail(end: u32, claims: u64) -> u32 {
+        Self::between(Words::of(claims).high, end)
     }
 
-    fn release(&self, claim: &Claim) {
-        // Ordering: Release pairs with the Acquire in `vacant`; the copy is done.
-        self.released.store(claim.start.wrapping_add(claim.count), Ordering::Release);
+    #[inline(always)]
+    fn end(tail: u32, claims: u64) -> u32 {
+        Self::plus(tail, Words::of(claims).high)
     }
 
-    fn len(&self) -> u32 {
-        // Ordering: Acquire as in `claim_oldest`, so that pushes are not counted older than pops.
-        let (pops, head) = split(self.claims.load(Ordering::Acquire));
-        between(head, self.pushes.load(Ordering::Acquire).wrapping_sub(pops))
+    #[inline(always)]
+    fn released(positions: &Positions, _claims: u64) -> u32 {
+        // Ordering: Acquire pairs with the Release in `release`. For the owner: the thief's reads are over
+        // before it writes. For a thief: the former thief's reads go to the owner through its own release.
+        positions.released.load(Ordering::Acquire)
     }
 
-    fn mark(&self) -> u64 {
-        let pushes = self.pushes.load(Ordering::Relaxed);
-        self.claims.load(Ordering::Relaxed).wrapping_mul(31).wrapping_add(pushes.into())
+    #[inline(always)]
+    fn pop(tail: u32, claims: u64) -> Pop {
+        let Words { high: pops, head } = Words::of(claims);
+        let position = Self::between(1, tail);
+        Pop { claims: Words { high: Self::plus(pops, 1), head }.join(), position, tail: position }
+    }
+
+    fn release(positions: &Positions, claim: &Claim) {
+        // Ordering: Release pairs with the Acquire in `released`; the slots have been read.
+        positions.released.store(Self::plus(claim.start, claim.count), Ordering::Release);
     }
 }
 
-/// The owner pops the oldest.
-#[derive(Default)]
-pub struct Fifo {
-    /// Where the next push goes. Written by the owner.
-    tail: CachePadded<AtomicU32>,
-    /// `(released, head)`: unequal while a thief copies what lies between them.
-    claims: CachePadded<AtomicU64>,
-}
+/// The owner pops the oldest. `claims` is `(released, head)`, unequal while a thief reads what lies between
+/// them; the end is the tail itself.
+///
+/// The word of claims is that of tokio's queue.
+#[derive(Debug)]
+pub struct Fifo<const BITS: u32 = 32>(());
 
-impl Order for Fifo {}
+impl<const BITS: u32> Order for Fifo<BITS> {}
 
-impl Positions for Fifo {
-    #[inline]
-    fn vacant(&self, capacity: u32) -> (u32, u32) {
-        let tail = self.tail.load(Ordering::Relaxed);
-        // Ordering: Acquire pairs with the Release in `release`: the thief's reads are over before we write.
-        let (released, _) = split(self.claims.load(Ordering::Acquire));
-        (tail, capacity - tail.wrapping_sub(released))
+impl<const BITS: u32> Rules for Fifo<BITS> {
+    const BITS: u32 = BITS;
+    // Ordering: AcqRel: a pop that moves `released` on hands a former thief's reads on to the owner's next look
+    // at it, which may see this write only.
+    const POP: Ordering = Ordering::AcqRel;
+
+    #[inline(always)]
+    fn tail(end: u32, _claims: u64) -> u32 {
+        end
     }
 
-    #[inline]
-    fn publish(&self, count: u32) {
-        let tail = self.tail.load(Ordering::Relaxed);
-        // Ordering: Release pairs with the Acquire of `tail` in `claim_oldest`; it publishes the slots.
-        self.tail.store(tail.wrapping_add(count), Ordering::Release);
+    #[inline(always)]
+    fn end(tail: u32, _claims: u64) -> u32 {
+        tail
     }
 
-    #[inline]
-    fn claim_pop(&self) -> Option<u32> {
-        let tail = self.tail.load(Ordering::Relaxed);
-        let mut claims = self.claims.load(Ordering::Relaxed);
-        loop {
-            let (released, head) = split(claims);
-            if head == tail {
-                return None;
-            }
-            let next = head.wrapping_add(1);
-            // While a thief copies, what it claimed stays unreleased.
-            let released = if released == head { next } else { released };
-            // Ordering: AcqRel: when it moves `released` on, a former thief's reads go with it to `vacant`.
-            match self.claims.compare_exchange_weak(
-                claims,
-                join(released, next),
-                Ordering::AcqRel,
-                Ordering::Relaxed,
-            ) {
-                Ok(_) => return Some(head),
-                Err(now) => claims = now,
-            }
-        }
+    #[inline(always)]
+    fn released(_positions: &Positions, claims: u64) -> u32 {
+        // Whoever loaded the claims did so with Acquire.
+        Words::of(claims).high
     }
 
-    fn claim_oldest(&self, limit: impl FnOnce(u32) -> u32) -> Result<Claim, StealError> {
-        // Ordering: Acquire orders the load of `tail` behind this one: tail is never older than head.
-        let claims = self.claims.load(Ordering::Acquire);
-        let (released, head) = split(claims);
-        if released != head {
-            return Err(StealError::Busy);
-        }
-        // Ordering: Acquire pairs with the Release in `publish`: the slots are written.
-        let tail = self.tail.load(Ordering::Acquire);
-        let count = limit(between(head, tail));
-        if count == 0 {
-            return Err(StealError::Empty);
-        }
-        // Ordering: AcqRel keeps the copy behind the claim and hands a former thief's release on.
-        match self.claims.compare_exchange(
-            claims,
-            join(released, head.wrapping_add(count)),
-            Ordering::AcqRel,
-            Ordering::Relaxed,
-        ) {
-            Ok(_) => Ok(Claim { start: head, count }),
-            Err(_) => Err(StealError::Busy),
-        }
+    #[inline(always)]
+    fn pop(tail: u32, claims: u64) -> Pop {
+        let Words { high: released, head } = Words::of(claims);
+        let next = Self::plus(head, 1);
+        // While a thief reads, what it claimed stays unreleased.
+        let high = if released == head { next } else { released };
+        Pop { claims: Words { high, head: next }.join(), position: head, tail }
     }
 
-    fn release(&self, _claim: &Claim) {
-        let mut claims = self.claims.load(Ordering::Relaxed);
+    fn release(positions: &Positions, _claim: &Claim) {
+        let mut claims = positions.claims.load(Ordering::Relaxed);
         loop {
             // The owner may have popped on meanwhile; all up to its head is released.
-            let (_, head) = split(claims);
-            // Ordering: Release pairs with the Acquire in `vacant`; the copy is done.
-            match self.claims.compare_exchange_weak(
+            let Words { head, .. } = Words::of(claims);
+            // Ordering: Release pairs with the Acquire in `look_for_room`; the slots have been read. Acquire
+            // hands on what pops before this one released.
+            match positions.claims.compare_exchange_weak(
                 claims,
-                join(head, head),
+                Words { high: head, head }.join(),
                 Ordering::AcqRel,
                 Ordering::Relaxed,
             ) {
@@ -270,16 +159,5 @@ impl Positions for Fifo {
                 Err(now) => claims = now,
             }
         }
-    }
-
-    fn len(&self) -> u32 {
-        // Ordering: Acquire as in `claim_oldest`: tail is never older than head.
-        let (_, head) = split(self.claims.load(Ordering::Acquire));
-        between(head, self.tail.load(Ordering::Acquire))
-    }
-
-    fn mark(&self) -> u64 {
-        let tail = self.tail.load(Ordering::Relaxed);
-        self.claims.load(Ordering::Relaxed).wrapping_mul(31).wrapping_add(tail.into())
     }
 }

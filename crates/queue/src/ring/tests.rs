@@ -21,18 +21,18 @@ fn matches_a_deque<O: Order>(length: u32, pop: fn(&mut VecDeque<u32>) -> Option<
                     }
                     0 => assert_eq!(worker.push(step), Err(step)),
                     1 => assert_eq!(worker.pop(), pop(&mut model)),
-                    2 => assert_eq!(stealer.steal().ok(), model.pop_front()),
+                    2 => assert_eq!(stealer.steal_one().ok(), model.pop_front()),
                     _ => {
                         let count =
                             (model.len() - model.len() / 2).min(capacity - stolen.len() + 1);
                         let mut taken: VecDeque<_> = model.drain(..count).collect();
-                        assert_eq!(stealer.steal_into(&other, Limit::Half).ok(), taken.pop_front());
+                        assert_eq!(stealer.steal_batch_and_pop(&other, Limit::Half, 0).ok().map(|(item, _)| item), taken.pop_front());
                         stolen.append(&mut taken);
                     }
                 }
                 assert_eq!((worker.len(), other.len()), (model.len(), stolen.len()));
             }
-            let left: Vec<_> = core::iter::from_fn(|| stealer.steal().ok()).collect();
+            let left: Vec<_> = core::iter::from_fn(|| stealer.steal_one().ok()).collect();
             assert_eq!(left, Vec::from(model));
         }
     }

@@ -67,7 +67,7 @@ impl<O: Order + 'static> Source for Stealer<(), O> {
     fn take(&self) -> bool {
         turn();
         loop {
-            match self.steal() {
+            match self.steal_one() {
                 Ok(()) => return true,
                 Err(StealError::Empty) => return false,
                 Err(StealError::Busy) => brigade_sync::hint::spin_loop(),

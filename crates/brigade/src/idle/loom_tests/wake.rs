@@ -171,7 +171,7 @@ fn a_batch_on_its_way_to_a_worker_is_not_forgotten() {
         let worker = house.spawn(|house| house.find(1));
         // `Worker::refill`.
         turn();
-        assert!(house.queue.0.pop_batch_into(&local, 2).is_some());
+        assert!(house.queue.0.pop_batch_into(&local, Limit::AtMost(2)).is_some());
         if local.len() > 0 {
             house.accepted(|| local.len());
         }
@@ -195,7 +195,7 @@ fn what_a_thief_carries_away_is_not_forgotten() {
         let worker = house.spawn(|house| house.find(1));
         turn();
         let stolen = loop {
-            match house.queue.0.steal_into(&local, Limit::AtMost(2)) {
+            match house.queue.0.steal_batch_and_pop(&local, Limit::AtMost(2), 0) {
                 Err(StealError::Busy) => brigade_sync::hint::spin_loop(),
                 other => break other,
             }

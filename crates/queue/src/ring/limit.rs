@@ -1,0 +1,42 @@
+//! How much a thief takes.
+
+/// How much of a queue to take.
+///
+/// ```
+/// use brigade_queue::Limit;
+/// assert_eq!(Limit::Half.of(5), 3);
+/// assert_eq!(Limit::HalfAtMost(2).of(5), 2);
+/// assert_eq!(Limit::AtMost(4).of(5), 4);
+/// assert_eq!(Limit::All.of(5), 5);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// Half of what is there, rounded up.
+    Half,
+    /// Half of what is there, rounded up, but no more than this.
+    HalfAtMost(usize),
+    /// This many items, or all if there are fewer; none if it is 0.
+    AtMost(usize),
+    /// Everything.
+    All,
+}
+
+impl Limit {
+    /// How many of `count` items that is.
+    #[inline]
+    pub fn of(self, count: usize) -> usize {
+        match self {
+            Self::Half => count.div_ceil(2),
+            Self::HalfAtMost(most) => count.div_ceil(2).min(most),
+            Self::AtMost(most) => count.min(most),
+            Self::All => count,
+        }
+    }
+
+    /// As [`of`](Self::of), for the counts of a ring.
+    #[allow(clippy::cast_possible_truncation)]
+    pub(super) fn of_ring(self, count: u32) -> u32 {
+        // Not above `count`, so nothing is cut off.
+        self.of(count as usize) as u32
+    }
+}
