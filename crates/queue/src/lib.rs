@@ -2,7 +2,8 @@
 //!
 //! - [`lifo`] and [`fifo`]: a ring of fixed size that one thread pushes to and pops from and that any
 //!   other may steal from. The two differ in which end the owner pops.
-//! - [`Injector`]: an unbounded queue that any thread pushes to and pops from, in order.
+//! - [`Injector`]: an unbounded queue that any thread pushes to and pops from, in order;
+//!   [`ShardedInjector`]: several of them, for many producers.
 //!
 //! Nothing here blocks, starts a thread or allocates after construction (the injector allocates a
 //! block now and then when none is there to be used again). Works without `std`.
@@ -16,7 +17,7 @@ extern crate alloc;
 mod injector;
 mod ring;
 
-pub use injector::Injector;
+pub use injector::{Cursor, Injector, ShardedInjector};
 pub use ring::{Drain, IntoIter, Limit, NewError, Order, StealError, Stealer, Worker};
 
 /// Rings whose owner pops what it pushed last; thieves take the oldest.

@@ -47,7 +47,9 @@ fn thieve<O: Order>(owner: &brigade_queue::Stealer<usize, O>, seen: &Seen, done:
                 }
             }
             Err(StealError::Empty) if ended => return,
-            Err(_) => owner.steal_one().map_or_else(|_| thread::yield_now(), |item| seen.note(item)),
+            Err(_) => {
+                owner.steal_one().map_or_else(|_| thread::yield_now(), |item| seen.note(item))
+            }
         }
     }
 }
@@ -94,7 +96,10 @@ fn consume(injector: &Injector<usize>, seen: &Seen) {
     for turn in 0.. {
         match turn % 3 {
             0 => injector.pop().into_iter().for_each(|item| seen.note(item)),
-            1 => injector.pop_batch_into(&own, Limit::AtMost(6)).into_iter().for_each(|item| seen.note(item)),
+            1 => injector
+                .pop_batch_into(&own, Limit::AtMost(6))
+                .into_iter()
+                .for_each(|item| seen.note(item)),
             _ => _ = injector.take_overflow(&own),
         }
         while let Some(item) = own.pop() {

@@ -104,14 +104,18 @@ fn chained_thieves<O: Order + 'static>() {
         let (ours, theirs) = (worker.stealer(), middle.stealer());
         let first = thread::spawn(move || {
             turn();
-            let mut taken = Vec::from_iter(ours.steal_batch_and_pop(&middle, Limit::Half, 0).map(|(item, _)| item).ok());
+            let mut taken = Vec::from_iter(
+                ours.steal_batch_and_pop(&middle, Limit::Half, 0).map(|(item, _)| item).ok(),
+            );
             taken.extend(pop(&middle));
             (taken, middle)
         });
         let second = thread::spawn(move || {
             let last = ring::<O>(4, []);
             turn();
-            let mut taken = Vec::from_iter(theirs.steal_batch_and_pop(&last, Limit::Half, 0).map(|(item, _)| item).ok());
+            let mut taken = Vec::from_iter(
+                theirs.steal_batch_and_pop(&last, Limit::Half, 0).map(|(item, _)| item).ok(),
+            );
             taken.extend(drain(&last));
             taken
         });

@@ -59,6 +59,19 @@ pub mod hint {
         core::hint::spin_loop();
     }
 
+    /// Keeps away from a line that another thread is busy with, longer at each call: 2^6 pauses, half a
+    /// microsecond or more, to 2^8. Never gives the processor away.
+    ///
+    /// `round` counts the calls and starts at 0.
+    #[cold]
+    #[inline(never)]
+    pub fn back_off(round: u32) {
+        let pauses = if cfg!(brigade_loom) { 1 } else { 1 << (6 + round).min(8) };
+        for _ in 0..pauses {
+            spin_loop();
+        }
+    }
+
     /// Waits a little longer at each call: pauses first, then gives the processor away.
     ///
     /// `round` counts the calls and starts at 0. Without the feature `std` there is nobody to give

@@ -9,10 +9,10 @@
 //! refused for good. While that goes on one producer may be refused and another still accepted; the word is
 //! changed last, so nobody is accepted who has seen the pool closed.
 
-use core::cell::Cell;
 use std::panic::{self, AssertUnwindSafe};
 use std::time::{Duration, Instant};
 
+use brigade_queue::{Cursor, StealError};
 use brigade_sync::atomic::{Ordering, fence};
 use brigade_task::{Job, Ran, drop_contained};
 
@@ -39,7 +39,7 @@ impl Core {
     /// Drops all jobs that are queued. Workers drop what they come upon meanwhile.
     fn drop_queued(&self) {
         let mut round = 0;
-        let cursor = Cell::new(0);
+        let cursor = Cursor::default();
         while let Some(job) = self.inlet.pop(&cursor) {
             self.drop_job(job);
         }
@@ -47,8 +47,8 @@ impl Core {
             loop {
                 match peer.remote.steal() {
                     Ok(job) => self.drop_job(job),
-                    Err(brigade_queue::StealError::Empty) => break,
-                    Err(brigade_queue::StealError::Busy) => {
+                    Err(StealError::Empty) => break,
+                    Err(StealError::Busy) => {
                         brigade_sync::hint::snooze(round);
                         round += 1;
                     }

@@ -1,15 +1,14 @@
 //! Where work comes in from outside: injectors, each with its own producers.
 //!
-//! Two threads that push to one queue slow each other down far more than either works: the line with the
-//! queue's tail has to travel for each job. So each producing thread keeps to one of a few injectors, and
-//! workers take from each in turn. The order of one producer's jobs is kept; there is none between producers
-//! except where there is one injector, which is what [`Queueing::Shared`] has.
+//! Each producing thread keeps to one of a few injectors ([`ShardedInjector`] says why), and workers take from each
+//! in turn. The order of one producer's jobs is kept; there is none between producers except where there is one
+//! injector, which is what [`Queueing::Shared`] has.
 //!
 //! `brigade-lab submit --pattern contended` and `throughput --amplification 1` measure it.
 
 use core::cell::Cell;
 
-use brigade_queue::Injector;
+use brigade_queue::{Cursor, Injector, ShardedInjector};
 use brigade_task::Job;
 
 use super::local::Local;
@@ -20,10 +19,7 @@ use crate::config::{Config, Queueing};
 const MAX_SHARDS: usize = 16;
 
 /// The injectors of a pool.
-pub(super) struct Inlet {
-    /// A power of two of them.
-    shards: Box<[Injector<Job>]>,
-}
+pub(super) struct Inlet(ShardedInjector<Job>);
 
 thread_local! {
     /// The number of this thread among those that ever submitted from outside, plus one; 0 before it did.
@@ -61,15 +57,15 @@ impl Inlet {
     pub(super) fn new(config: &Config, cpus: usize) -> Self {
         let shards = match config.queueing {
             Queueing::Shared => 1,
-            Queueing::Stealing => (2 * cpus).next_power_of_two().min(MAX_SHARDS),
+            Queueing::Stealing => (2 * cpus).min(MAX_SHARDS),
         };
-        Self { shards: (0..shards).map(|_| Injector::new()).collect() }
+        Self(ShardedInjector::new(shards))
     }
 
     /// The injector of the calling thread.
     #[inline(always)]
     fn mine(&self) -> &Injector<Job> {
-        &self.shards[producer() & (self.shards.len() - 1)]
+        self.0.shard(producer())
     }
 
     /// Accepts a job, or gives it back if the pool is closed.
@@ -103,49 +99,37 @@ impl Inlet {
     pub(super) fn refill(
         &self,
         local: &Local,
-        cursor: &Cell<usize>,
+        cursor: &Cursor,
         share: impl Fn(usize) -> usize,
     ) -> Option<Job> {
-        self.turn(cursor, |shard| {
+        self.0.take_turns(cursor, |shard| {
             let waiting = shard.len();
             if waiting == 0 { None } else { local.refill(shard, share(waiting)) }
         })
     }
 
     /// Takes the oldest job of the first injector that has one, from the one after `cursor` on.
-    pub(super) fn pop(&self, cursor: &Cell<usize>) -> Option<Job> {
-        self.turn(cursor, Injector::pop)
-    }
-
-    fn turn(
-        &self,
-        cursor: &Cell<usize>,
-        take: impl Fn(&Injector<Job>) -> Option<Job>,
-    ) -> Option<Job> {
-        let mask = self.shards.len() - 1;
-        (1..=self.shards.len()).find_map(|step| {
-            let at = cursor.get().wrapping_add(step) & mask;
-            take(&self.shards[at]).inspect(|_| cursor.set(at))
-        })
+    pub(super) fn pop(&self, cursor: &Cursor) -> Option<Job> {
+        self.0.pop(cursor)
     }
 
     /// Whether nothing is queued.
     pub(super) fn is_empty(&self) -> bool {
-        self.shards.iter().all(Injector::is_empty)
+        self.0.is_empty()
     }
 
     /// Counts what is queued.
     pub(super) fn len(&self) -> usize {
-        self.shards.iter().map(Injector::len).sum()
+        self.0.len()
     }
 
     /// Counts what was ever queued.
     pub(super) fn pushed(&self) -> u64 {
-        self.shards.iter().map(Injector::pushed).sum()
+        self.0.pushed()
     }
 
     /// Accepts nothing from outside any more.
     pub(super) fn close(&self) {
-        self.shards.iter().for_each(Injector::close);
+        self.0.close();
     }
 }

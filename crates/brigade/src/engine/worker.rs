@@ -6,6 +6,7 @@ use std::io::Write;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
+use brigade_queue::Cursor;
 use brigade_sync::affinity::ThreadRef;
 use brigade_task::{Job, Ran, drop_contained};
 
@@ -27,7 +28,7 @@ pub(crate) struct Worker {
     /// What the queues of the others looked like at the last look, while this one watches.
     pub(super) marks: RefCell<Vec<u64>>,
     /// The injector that it took from last.
-    pub(super) cursor: Cell<usize>,
+    pub(super) cursor: Cursor,
     /// Says where a search starts.
     pub(super) random: RefCell<fastrand::Rng>,
 }
@@ -38,7 +39,7 @@ impl Worker {
         let worker = Self {
             turns: Cell::new(core.config.injector_interval),
             marks: RefCell::new(vec![0; core.config.threads]),
-            cursor: Cell::new(index),
+            cursor: Cursor::at(index),
             // Seeded alike at every start: what a pool does depends on timing alone.
             random: RefCell::new(fastrand::Rng::with_seed(index as u64)),
             me: core.peers[index].clone(),

@@ -16,6 +16,7 @@
 mod block;
 mod pop;
 mod push;
+mod sharded;
 
 use alloc::boxed::Box;
 use core::fmt;
@@ -26,6 +27,7 @@ use brigade_sync::CachePadded;
 use brigade_sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 use block::{Block, LAP, SLOTS, Spares};
+pub use sharded::{Cursor, ShardedInjector};
 
 /// The bit of the tail index that says that the queue is closed.
 const CLOSED: u64 = 1;

@@ -86,7 +86,7 @@ impl<T> Injector<T> {
     #[inline(always)]
     fn claim_tail(&self, most: usize, forbidden: u64) -> Option<Claim<T>> {
         let mut next: Option<Box<Block<T>>> = None;
-        let mut round = 0;
+        let (mut round, mut lost) = (0, 0);
         // Ordering: Acquire pairs with the Release of whoever moved the index: the block below is as new.
         let mut index = self.tail.index.load(Ordering::Acquire);
         loop {
@@ -127,7 +127,13 @@ impl<T> Injector<T> {
                     }
                     return Some(Claim { block, start: offset as usize, count: run as usize });
                 }
-                Err(now) => index = now,
+                Err(_) => {
+                    // Another producer is at it. Whoever comes back at once takes the line with the index away
+                    // from it, for one push; whoever waits lets it push many times, and then does so itself.
+                    hint::back_off(lost);
+                    lost += 1;
+                    index = self.tail.index.load(Ordering::Acquire);
+                }
             }
         }
     }

@@ -1,7 +1,7 @@
 //! A claim that its owner reads at leisure.
 
-use core::iter::FusedIterator;
 use core::fmt;
+use core::iter::FusedIterator;
 
 use super::{Claim, Order, Ring};
 

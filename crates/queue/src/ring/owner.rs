@@ -108,8 +108,8 @@ impl<T, O: Order> Worker<T, O> {
         if capacity > most {
             return Err(NewError::Capacity { asked: capacity, most });
         }
-        let ring = Ring::try_new(capacity.max(1).next_power_of_two(), start)
-            .map_err(NewError::Memory)?;
+        let ring =
+            Ring::try_new(capacity.max(1).next_power_of_two(), start).map_err(NewError::Memory)?;
         let (limit, claims) = (O::plus(start, ring.capacity()), ring.positions.claims());
         Ok(Self {
             stealer: Stealer { ring },
@@ -253,7 +253,10 @@ impl<T, O: Order> Worker<T, O> {
     /// assert!(worker.drain(|count| count - 1).unwrap().eq([1, 2, 3]));
     /// assert_eq!(worker.pop(), Some(4));
     /// ```
-    pub fn drain<C: FnMut(usize) -> usize>(&self, count_fn: C) -> Result<Drain<'_, T, O>, StealError> {
+    pub fn drain<C: FnMut(usize) -> usize>(
+        &self,
+        count_fn: C,
+    ) -> Result<Drain<'_, T, O>, StealError> {
         let limit = self.ring().ask(count_fn)?;
         let claim = self.ring().claim_oldest(|count| limit.of_ring(count))?;
         Ok(Drain::new(self.ring(), claim))

@@ -26,7 +26,13 @@ fn matches_a_deque<O: Order>(length: u32, pop: fn(&mut VecDeque<u32>) -> Option<
                         let count =
                             (model.len() - model.len() / 2).min(capacity - stolen.len() + 1);
                         let mut taken: VecDeque<_> = model.drain(..count).collect();
-                        assert_eq!(stealer.steal_batch_and_pop(&other, Limit::Half, 0).ok().map(|(item, _)| item), taken.pop_front());
+                        assert_eq!(
+                            stealer
+                                .steal_batch_and_pop(&other, Limit::Half, 0)
+                                .ok()
+                                .map(|(item, _)| item),
+                            taken.pop_front()
+                        );
                         stolen.append(&mut taken);
                     }
                 }
