@@ -24,16 +24,10 @@ pub(super) struct Block<T> {
     pub(super) next: AtomicPtr<Block<T>>,
     /// How many slots have been read.
     read: AtomicU32,
-    /// The slots.
-    slots: [Slot<T>; SLOTS as usize],
-}
-
-/// A place for one item. The mark lies beside the item, not beside other marks: two threads that are busy with
-/// different slots then seldom meet on a line.
-struct Slot<T> {
-    item: UnsafeCell<MaybeUninit<T>>,
-    /// Whether the item has been written.
-    ready: AtomicBool,
+    /// Which slots have been written.
+    ready: [AtomicBool; SLOTS as usize],
+    /// The items.
+    slots: [UnsafeCell<MaybeUninit<T>>; SLOTS as usize],
 }
 
 impl<T> Block<T> {
@@ -46,18 +40,14 @@ impl<T> Block<T> {
         // SAFETY: as above.
         let read = unsafe { &raw mut (*block).read };
         // SAFETY: as above.
-        let slots = unsafe { &raw mut (*block).slots };
+        let ready = unsafe { &raw mut (*block).ready };
         // SAFETY: `next` is writable and aligned.
         unsafe { next.write(AtomicPtr::new(ptr::null_mut())) };
         // SAFETY: `read` is writable and aligned.
         unsafe { read.write(AtomicU32::new(0)) };
-        for slot in 0..SLOTS as usize {
-            // SAFETY: the slot is one of the array's, which lies in our allocation; nothing is read.
-            let ready = unsafe { &raw mut (*slots)[slot].ready };
-            // SAFETY: `ready` is writable and aligned; the item may hold anything.
-            unsafe { ready.write(AtomicBool::new(false)) };
-        }
-        // SAFETY: every field is initialised.
+        // SAFETY: `ready` is writable; zero bytes are `false`.
+        unsafe { ready.write_bytes(0, 1) };
+        // SAFETY: every field is initialised; the slots may hold anything.
         unsafe { Box::from_raw(block) }
     }
 
@@ -67,10 +57,8 @@ impl<T> Block<T> {
         Box::new(Self {
             next: AtomicPtr::new(ptr::null_mut()),
             read: AtomicU32::new(0),
-            slots: core::array::from_fn(|_| Slot {
-                item: UnsafeCell::new(MaybeUninit::uninit()),
-                ready: AtomicBool::new(false),
-            }),
+            ready: core::array::from_fn(|_| AtomicBool::new(false)),
+            slots: core::array::from_fn(|_| UnsafeCell::new(MaybeUninit::uninit())),
         })
     }
 
@@ -82,13 +70,15 @@ impl<T> Block<T> {
     pub(super) unsafe fn write(&self, slot: usize, item: T) {
         // SAFETY: a slot that was claimed exists. Unchecked, as in the ring: a check that could unwind here
         // would keep the item in memory.
-        let slot = unsafe { self.slots.get_unchecked(slot) };
-        slot.item.with_mut(|place| {
+        let cell = unsafe { self.slots.get_unchecked(slot) };
+        // SAFETY: as above.
+        let ready = unsafe { self.ready.get_unchecked(slot) };
+        cell.with_mut(|cell| {
             // SAFETY: Slot rule, by the caller: nobody else reads or writes the slot now.
-            unsafe { place.cast::<T>().write(item) }
+            unsafe { cell.cast::<T>().write(item) }
         });
         // Ordering: Release pairs with the Acquire in `read`; it publishes the item.
-        slot.ready.store(true, Ordering::Release);
+        ready.store(true, Ordering::Release);
     }
 
     /// Waits until an item has been written and moves it out.
@@ -99,17 +89,14 @@ impl<T> Block<T> {
     pub(super) unsafe fn read(&self, slot: usize) -> T {
         let mut round = 0;
         // Ordering: Acquire pairs with the Release in `write`.
-        let slot = &self.slots[slot];
-        while !slot.ready.load(Ordering::Acquire) {
+        while !self.ready[slot].load(Ordering::Acquire) {
             // Its pusher is between its exchange and its store; if it lost the processor there, it gets ours.
             hint::snooze(round);
             round += 1;
         }
-        // For the block's next use, while the line is here: it comes after the last reader's `finish`.
-        slot.ready.store(false, Ordering::Relaxed);
-        slot.item.with(|place| {
+        self.slots[slot].with(|cell| {
             // SAFETY: Slot rule, by the caller; it is ready, so it is written.
-            unsafe { place.cast::<T>().read() }
+            unsafe { cell.cast::<T>().read() }
         })
     }
 
@@ -134,11 +121,14 @@ impl<T> Block<T> {
         u64::from(self.read.fetch_add(count, Ordering::AcqRel) + count) == SLOTS
     }
 
-    /// Makes a block that was read whole as good as new; its readers have cleared the slots.
+    /// Makes a block that was read whole as good as new.
     fn clear(&mut self) {
         // `&mut`: nobody else has it; its next reader gets it through an exchange or a store with Release.
         self.next.store(ptr::null_mut(), Ordering::Relaxed);
         self.read.store(0, Ordering::Relaxed);
+        for ready in &self.ready {
+            ready.store(false, Ordering::Relaxed);
+        }
     }
 }
 

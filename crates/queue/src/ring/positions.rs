@@ -110,6 +110,7 @@ impl Positions {
     }
 
     /// The owner: the oldest position that a push may not reach; the reads of all before it are over.
+    #[inline(always)]
     pub(super) fn look_for_room<R: Rules>(&self, capacity: u32) -> u32 {
         // Ordering: Acquire pairs with the Release in `Fifo::release`: the thief's reads are over before the
         // owner writes. For lifo, `released` has its own.
