@@ -43,3 +43,8 @@ pub mod fifo {
     /// What an owner drains.
     pub type Drain<'a, T> = crate::Drain<'a, T, Fifo>;
 }
+
+/// Tests what the README shows.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
