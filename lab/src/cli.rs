@@ -13,8 +13,9 @@ use clap::{Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::fault::Fault;
 use crate::limits::{self, whole};
 use crate::plan;
+use crate::rounds::Contest;
 use crate::stop::Stop;
-use crate::targets::{self, Entry};
+use crate::targets::{self, Entry, Family};
 use crate::workloads::Row;
 
 /// Measures brigade beside the thread pools people use today.
@@ -57,7 +58,7 @@ struct Extent {
 /// How to measure, whatever the workload.
 #[derive(Args, Debug)]
 pub(crate) struct Options {
-    /// Targets, separated by commas; `all` is every one that `list` names.
+    /// Targets, separated by commas; `all` is every one that `list` names and the workload is for.
     #[arg(long, global = true, value_name = "NAMES", value_delimiter = ',', value_parser = target)]
     target: Vec<Selection>,
     /// Rounds that count. Each target runs once per round; one more round before that warms up.
@@ -84,16 +85,16 @@ pub(crate) struct Options {
     /// A fault to make on purpose, `lost:TARGET` or `repeated:TARGET`: how the laboratory's tests
     /// see that it detects one.
     #[arg(long, global = true, hide = true, value_parser = injection)]
-    inject: Option<(Fault, &'static Entry)>,
+    inject: Option<(Fault, &'static str)>,
 }
 
 /// A value of `--target`.
 #[derive(Clone, Debug)]
 enum Selection {
-    /// Every target there is.
+    /// Every target of the family.
     All,
-    /// This one.
-    One(&'static Entry),
+    /// The target of the family with this name.
+    One(&'static str),
 }
 
 /// Reads a value of `--target`.
@@ -101,19 +102,21 @@ fn target(name: &str) -> Result<Selection, String> {
     if name == "all" {
         return Ok(Selection::All);
     }
-    entry(name).map(Selection::One)
+    known(name).map(Selection::One)
 }
 
-/// The target with this name.
-fn entry(name: &str) -> Result<&'static Entry, String> {
-    Entry::named(name).ok_or_else(|| "no such target; `brigade-lab list` names them".to_owned())
+/// This name, if a target of any family has it.
+fn known(name: &str) -> Result<&'static str, String> {
+    let entry = targets::ALL.iter().find(|entry| entry.name == name);
+    let unknown = || "no such target; `brigade-lab list` names them".to_owned();
+    entry.map(|entry| entry.name).ok_or_else(unknown)
 }
 
 /// Reads the value of `--inject`.
-fn injection(text: &str) -> Result<(Fault, &'static Entry), String> {
+fn injection(text: &str) -> Result<(Fault, &'static str), String> {
     match text.split_once(':') {
-        Some(("lost", name)) => Ok((Fault::Lost, entry(name)?)),
-        Some(("repeated", name)) => Ok((Fault::Repeated, entry(name)?)),
+        Some(("lost", name)) => Ok((Fault::Lost, known(name)?)),
+        Some(("repeated", name)) => Ok((Fault::Repeated, known(name)?)),
         _ => Err("must be `lost:TARGET` or `repeated:TARGET`".to_owned()),
     }
 }
@@ -129,8 +132,8 @@ fn path() -> impl TypedValueParser<Value = PathBuf> {
 pub(crate) enum Task {
     /// Name everything there is.
     List,
-    /// Measure these.
-    Measure(Vec<Row>),
+    /// Measure these, one after the other.
+    Measure(Vec<Contest>),
 }
 
 impl Cli {
@@ -150,13 +153,22 @@ impl Cli {
     }
 
     /// What to do.
-    pub(crate) fn task(&self) -> Task {
-        Task::Measure(match &self.what {
-            Some(What::List) => return Task::List,
-            Some(What::One(row)) => vec![row.clone()],
+    pub(crate) fn task(&self) -> Result<Task, Stop> {
+        let rows = match &self.what {
+            Some(What::List) => return Ok(Task::List),
+            Some(What::One(row)) => {
+                self.options.belong_to(row.family())?;
+                vec![row.clone()]
+            }
             Some(What::All(Extent { full: true, .. })) => plan::full(),
             Some(What::All(_)) | None => plan::quick(),
-        })
+        };
+        let contests = rows.into_iter().map(|row| {
+            let targets = self.options.targets(row.family());
+            Contest { row, targets }
+        });
+        // Of several rows, those take part that are for one of the targets; each target has some.
+        Ok(Task::Measure(contests.filter(|contest| !contest.targets.is_empty()).collect()))
     }
 }
 
@@ -179,16 +191,29 @@ fn reason(error: &clap::Error) -> String {
 }
 
 impl Options {
-    /// The targets to measure, each once, in the order of the table of targets.
-    pub(crate) fn targets(&self) -> Vec<&'static Entry> {
+    /// An error unless all targets that are named are of this family.
+    fn belong_to(&self, family: Family) -> Result<(), Stop> {
+        let stranger = self.target.iter().find_map(|selection| match selection {
+            Selection::One(name) if family.targets().all(|entry| entry.name != *name) => Some(name),
+            _ => None,
+        });
+        stranger.map_or(Ok(()), |name| {
+            let names: Vec<_> = family.targets().map(|entry| entry.name).collect();
+            let names = names.join(", ");
+            Err(Stop::Usage(format!("the targets of this workload are {names}, and not {name}")))
+        })
+    }
+
+    /// The targets of this family to measure, each once, in the order of the table of targets.
+    fn targets(&self, family: Family) -> Vec<&'static Entry> {
         let wanted = |entry: &&'static Entry| {
             let named = self.target.iter().any(|selection| match selection {
                 Selection::All => true,
-                Selection::One(one) => one == entry,
+                Selection::One(name) => *name == entry.name,
             });
             named || (self.target.is_empty() && entry.is_default())
         };
-        targets::ALL.iter().filter(wanted).collect()
+        family.targets().filter(wanted).collect()
     }
 
     /// How long to wait for a target that runs nothing.
@@ -198,6 +223,7 @@ impl Options {
 
     /// What to do wrong with this target on purpose.
     pub(crate) fn fault(&self, target: &'static Entry) -> Fault {
-        self.inject.filter(|(_, victim)| *victim == target).map_or(Fault::None, |(fault, _)| fault)
+        let injected = self.inject.filter(|(_, victim)| *victim == target.name);
+        injected.map_or(Fault::None, |(fault, _)| fault)
     }
 }

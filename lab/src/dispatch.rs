@@ -14,11 +14,15 @@ use executors::parker::{DynamicThreadData, LargeThreadData, SmallThreadData, Sta
 use crate::fault::Fault;
 use crate::supervise::{Failure, supervise};
 use crate::tally::Tally;
-use crate::targets::{
-    AsyncExecutor, Brigade, Channel, ExecutorsThreadpool, Futures, Kind, Rayon, RustyPool,
+use crate::targets::Kind;
+use crate::targets::pools::{
+    self, AsyncExecutor, Brigade, Channel, ExecutorsThreadpool, Futures, Rayon, RustyPool,
     Stealing, Submit, Target, Threadpool, Tokio,
 };
-use crate::workloads::{Bench, Row, Workload};
+use crate::targets::queues::{CrossbeamFifo, CrossbeamLifo, DequeKind, InjectorKind, Item, Job};
+use crate::workloads::{
+    Bench, DequeWorkload, InjectorWorkload, PoolWorkload, Queue, Row, Workload,
+};
 
 /// `executors-stealing` with its parker for few threads.
 type FewStealing = Stealing<StaticParker<SmallThreadData>>;
@@ -36,61 +40,121 @@ pub(crate) struct Terms {
     pub(crate) patience: Duration,
 }
 
-/// Runs `row` once on a fresh pool of this kind; the values are in the order of the row's metrics.
+/// Runs `row` once on a fresh target of this kind, which is of the row's family; the values are in
+/// the order of the row's metrics.
 pub(crate) fn run(row: &Row, kind: Kind, terms: Terms) -> Result<Vec<f64>, Failure> {
-    match row {
-        Row::Throughput(workload) => on(workload, kind, terms),
-        Row::Latency(workload) => on(workload, kind, terms),
-        Row::Submit(workload) => on(workload, kind, terms),
-        Row::Wake(workload) => on(workload, kind, terms),
-        Row::FanOut(workload) => on(workload, kind, terms),
+    match (row, kind) {
+        (Row::Throughput(workload), Kind::Pool(kind)) => on_pool(workload, kind, terms),
+        (Row::Latency(workload), Kind::Pool(kind)) => on_pool(workload, kind, terms),
+        (Row::Submit(workload), Kind::Pool(kind)) => on_pool(workload, kind, terms),
+        (Row::Wake(workload), Kind::Pool(kind)) => on_pool(workload, kind, terms),
+        (Row::FanOut(workload), Kind::Pool(kind)) => on_pool(workload, kind, terms),
+        (Row::Queue(Queue::PushPop(workload)), Kind::Deque(kind)) => {
+            on_deque(workload, kind, terms)
+        }
+        (Row::Queue(Queue::Executor(workload)), Kind::Deque(kind)) => {
+            on_deque(workload, kind, terms)
+        }
+        (Row::Queue(Queue::Steal(workload)), Kind::Deque(kind)) => on_deque(workload, kind, terms),
+        (Row::Queue(Queue::Fill(workload)), Kind::Injector(kind)) => {
+            on_injector(workload, kind, terms)
+        }
+        _ => unreachable!("{} is not measured on {kind:?}", row.name()),
     }
 }
 
 /// Runs `workload` once on a fresh pool of this kind.
-fn on<W: Workload>(workload: &W, kind: Kind, terms: Terms) -> Result<Vec<f64>, Failure> {
-    let workload = workload.clone();
+fn on_pool<W: PoolWorkload>(
+    workload: &W,
+    kind: pools::Kind,
+    terms: Terms,
+) -> Result<Vec<f64>, Failure> {
+    use pools::Kind;
+
     match kind {
-        Kind::Brigade(policy) => once(workload, terms, move |n| Brigade::start(n, policy)),
-        Kind::ExecutorsChannel => once(workload, terms, |n| Ok(Channel::start(n))),
+        Kind::Brigade(policy) => pool(workload, terms, move |n| Brigade::start(n, policy)),
+        Kind::ExecutorsChannel => pool(workload, terms, |n| Ok(Channel::start(n))),
         Kind::ExecutorsStealing => match workload.threads() {
-            n if n <= FewStealing::MOST => once(workload, terms, |n| Ok(FewStealing::start(n))),
-            n if n <= ManyStealing::MOST => once(workload, terms, |n| Ok(ManyStealing::start(n))),
-            _ => once(workload, terms, |n| Ok(AnyStealing::start(n))),
+            n if n <= FewStealing::MOST => pool(workload, terms, |n| Ok(FewStealing::start(n))),
+            n if n <= ManyStealing::MOST => pool(workload, terms, |n| Ok(ManyStealing::start(n))),
+            _ => pool(workload, terms, |n| Ok(AnyStealing::start(n))),
         },
-        Kind::ExecutorsThreadpool => once(workload, terms, |n| Ok(ExecutorsThreadpool::start(n))),
-        Kind::RustyPool => once(workload, terms, |n| Ok(RustyPool::start(n))),
-        Kind::Threadpool => once(workload, terms, |n| Ok(Threadpool::start(n))),
-        Kind::Rayon => once(workload, terms, Rayon::start),
-        Kind::Tokio => once(workload, terms, Tokio::start),
-        Kind::AsyncExecutor => once(workload, terms, AsyncExecutor::start),
-        Kind::Futures => once(workload, terms, Futures::start),
+        Kind::ExecutorsThreadpool => pool(workload, terms, |n| Ok(ExecutorsThreadpool::start(n))),
+        Kind::RustyPool => pool(workload, terms, |n| Ok(RustyPool::start(n))),
+        Kind::Threadpool => pool(workload, terms, |n| Ok(Threadpool::start(n))),
+        Kind::Rayon => pool(workload, terms, Rayon::start),
+        Kind::Tokio => pool(workload, terms, Tokio::start),
+        Kind::AsyncExecutor => pool(workload, terms, AsyncExecutor::start),
+        Kind::Futures => pool(workload, terms, Futures::start),
     }
+}
+
+/// Runs `workload` once on fresh deques of this kind.
+fn on_deque<W: DequeWorkload>(
+    workload: &W,
+    kind: DequeKind,
+    terms: Terms,
+) -> Result<Vec<f64>, Failure> {
+    let run = match kind {
+        DequeKind::BrigadeLifo => W::run::<brigade_queue::lifo::Worker<Item>>,
+        DequeKind::BrigadeFifo => W::run::<brigade_queue::fifo::Worker<Item>>,
+        DequeKind::St3Lifo => W::run::<st3::lifo::Worker<Item>>,
+        DequeKind::St3Fifo => W::run::<st3::fifo::Worker<Item>>,
+        DequeKind::CrossbeamLifo => W::run::<CrossbeamLifo>,
+        DequeKind::CrossbeamFifo => W::run::<CrossbeamFifo>,
+    };
+    counted(workload, terms, run)
+}
+
+/// Runs `workload` once on a fresh injector of this kind.
+fn on_injector<W: InjectorWorkload>(
+    workload: &W,
+    kind: InjectorKind,
+    terms: Terms,
+) -> Result<Vec<f64>, Failure> {
+    let run = match kind {
+        InjectorKind::Brigade => W::run::<brigade_queue::Injector<Job>>,
+        InjectorKind::Crossbeam => W::run::<crossbeam_deque::Injector<Job>>,
+        InjectorKind::SegQueue => W::run::<crossbeam_queue::SegQueue<Job>>,
+    };
+    counted(workload, terms, run)
+}
+
+/// Runs the workload, supervised, and checks that every task ran once.
+fn counted<W: Workload>(
+    workload: &W,
+    terms: Terms,
+    run: impl FnOnce(&W, &Bench) -> Result<Vec<f64>, Failure> + Send + 'static,
+) -> Result<Vec<f64>, Failure> {
+    let (workload, expected) = (workload.clone(), workload.expected());
+    let tally = Tally::leak();
+    supervise(tally, expected.tasks, terms.patience, move || {
+        let values = run(&workload, &Bench { tally, fault: terms.fault })?;
+        tally.check(expected)?;
+        tally.retire();
+        Ok(values)
+    })
 }
 
 /// Time for a target that can't wait for its threads to run what it should not have.
 const AFTERMATH: Duration = Duration::from_millis(1);
 
-/// Starts the target, runs the workload, ends the target, and checks that every task ran once.
-fn once<W: Workload, T: Target>(
-    workload: W,
+/// Starts the pool, runs the workload, and ends the pool.
+fn pool<W: PoolWorkload, T: Target>(
+    workload: &W,
     terms: Terms,
     start: impl FnOnce(usize) -> io::Result<T> + Send + 'static,
 ) -> Result<Vec<f64>, Failure> {
-    let expected = workload.expected();
-    let tally = Tally::leak();
-    supervise(tally, expected.tasks, terms.patience, move || {
+    counted(workload, terms, |workload, bench| {
         let threads = workload.threads();
         // Half of the peers answer a thread that can't be started with a panic.
         let target = panic::catch_unwind(AssertUnwindSafe(|| start(threads)))
             .unwrap_or_else(|panic| Err(io::Error::other(words(&*panic))))
             .map_err(Failure::Refused)?;
-        warm(&target, threads, tally)?;
-        let values = workload.run(&target, &Bench { tally, fault: terms.fault })?;
+        warm(&target, threads, bench.tally)?;
+        let values = workload.run(&target, bench)?;
         target.shutdown();
         thread::sleep(AFTERMATH);
-        tally.check(expected)?;
-        tally.retire();
         Ok(values)
     })
 }

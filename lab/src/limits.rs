@@ -20,6 +20,14 @@ pub(crate) const MAX_SHOTS: u64 = 1_000_000;
 pub(crate) const MAX_CHILDREN: u64 = 1_000_000;
 /// Microseconds of work per child: below the patience of the watchdog.
 pub(crate) const MAX_WORK_US: u64 = 1_000_000;
+/// Workers of the executor of queues, each of which has a stealer for every other.
+pub(crate) const MAX_WORKERS: u64 = 256;
+/// Items stolen at a time: half of a queue, the most that every target takes at once.
+pub(crate) const MAX_BATCH: u64 = 128;
+/// Threads that push to an injector.
+pub(crate) const MAX_PRODUCERS: u64 = 8;
+/// Items in an injector at a time, of 32 bytes each.
+pub(crate) const MAX_ITEMS: u64 = 1_000_000;
 /// Counted rounds.
 pub(crate) const MAX_ROUNDS: u64 = 1_000;
 /// Seconds of patience with a target that runs nothing.

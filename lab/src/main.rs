@@ -1,4 +1,5 @@
-//! `brigade-lab`: measures brigade beside the thread pools people use today.
+//! `brigade-lab`: measures brigade beside the thread pools people use today, and its queues beside
+//! theirs.
 //!
 //! One folder of [`workloads`] × one folder of [`targets`]; [`rounds`] lets the targets take turns,
 //! [`tally`] proves that every task ran exactly once, and [`report`] prints and writes the numbers.

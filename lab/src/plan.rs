@@ -1,7 +1,8 @@
 //! What `all` measures. `--full` is the table of the project's goals; `--quick` is small enough for
 //! somebody who only wants a first look.
 
-use crate::workloads::{FanOut, Latency, Pattern, Row, Submit, Throughput, Wake};
+use crate::workloads::queue::{Executor, Fill, PushPop, Steal};
+use crate::workloads::{FanOut, Latency, Pattern, Queue, Row, Submit, Throughput, Wake};
 
 /// A row of `throughput` without work in its tasks.
 fn throughput(threads: u64, producers: u64, messages: u64, amplification: u64) -> Row {
@@ -24,6 +25,16 @@ fn submit(sleepers: u64, contended: u64, empty: u64) -> impl Iterator<Item = Row
         .map(|(pattern, messages)| Row::Submit(Submit { pattern, threads: 10, messages }))
 }
 
+/// A row of `queue` on injectors.
+fn fill(producers: u64, repetitions: u64) -> Row {
+    Row::Queue(Queue::Fill(Fill { producers, items: 1_500, repetitions }))
+}
+
+/// A row of `queue` on an executor with four workers.
+fn executor(repetitions: u64) -> Row {
+    Row::Queue(Queue::Executor(Executor { workers: 4, repetitions }))
+}
+
 /// A little of everything, in under two minutes.
 pub(crate) fn quick() -> Vec<Row> {
     let mut rows = vec![
@@ -35,6 +46,8 @@ pub(crate) fn quick() -> Vec<Row> {
     ];
     rows.extend(submit(100_000, 10_000, 100_000));
     rows.push(Row::Wake(Wake { threads: 2, shots: 100 }));
+    rows.push(Row::Queue(Queue::PushPop(PushPop::small(200))));
+    rows.extend([executor(50), fill(1, 200)]);
     rows
 }
 
@@ -48,11 +61,30 @@ pub(crate) fn full() -> Vec<Row> {
     rows.push(latency(10, 100));
     rows.extend(submit(1_000_000, 100_000, 1_000_000));
     rows.push(Row::Wake(Wake { threads: 2, shots: 300 }));
+    rows.extend(
+        [PushPop::small(400), PushPop::large(200)].map(|row| Row::Queue(Queue::PushPop(row))),
+    );
+    rows.push(executor(200));
+    rows.extend(
+        [1, 8, 32, 128].map(|batch| Row::Queue(Queue::Steal(Steal { batch, repetitions: 1_000 }))),
+    );
+    rows.extend([1, 2].map(|producers| fill(producers, 1_000)));
     rows
 }
 
 #[cfg(test)]
 mod tests {
+    use crate::targets::Family;
+
+    #[test]
+    fn every_plan_has_a_row_for_every_target() {
+        for plan in [super::quick(), super::full()] {
+            for family in Family::ALL {
+                assert!(plan.iter().any(|row| row.family() == family), "{family:?}");
+            }
+        }
+    }
+
     #[test]
     fn every_planned_row_is_within_the_limits() {
         for row in super::quick().iter().chain(&super::full()) {

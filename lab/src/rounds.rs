@@ -10,20 +10,30 @@ use crate::report::Reporter;
 use crate::report::book::SharedBook;
 use crate::stop::Stop;
 use crate::supervise::Failure;
+use crate::targets::Entry;
 use crate::workloads::Row;
+
+/// A row, and the targets that take turns in it.
+pub(crate) struct Contest {
+    /// What is measured.
+    pub(crate) row: Row,
+    /// On what; all of the row's family.
+    pub(crate) targets: Vec<&'static Entry>,
+}
 
 /// Measures one row in all its rounds; what came of it is on the book's last sheet.
 ///
 /// A target that fails is out for the rest of the row, and has no number in it.
 pub(crate) fn measure(
-    row: &Row,
+    contest: &Contest,
     options: &Options,
     book: &SharedBook,
     reporter: &Reporter,
     random: &mut SmallRng,
 ) -> Result<(), Stop> {
-    let mut targets = options.targets();
-    book.open_sheet(row, &targets);
+    let Contest { row, targets } = contest;
+    book.open_sheet(row, targets);
+    let mut targets = targets.clone();
     for round in 0..=options.rounds {
         targets.shuffle(random);
         let mut standing = Vec::with_capacity(targets.len());

@@ -12,35 +12,35 @@ use crate::machine::Machine;
 use crate::report::book::SharedBook;
 use crate::report::destination::Destination;
 use crate::report::{self, Reporter};
-use crate::rounds;
+use crate::rounds::{self, Contest};
 use crate::stop::Stop;
-use crate::workloads::Row;
 
 /// Does what the command line asks for.
 pub(crate) fn run(cli: Cli) -> Result<(), Stop> {
-    match cli.task() {
+    match cli.task()? {
         Task::List => report::list(),
-        Task::Measure(rows) => measure(&rows, &cli.options),
+        Task::Measure(contests) => measure(&contests, &cli.options),
     }
 }
 
-/// Measures all of `rows` and writes the results.
-fn measure(rows: &[Row], options: &Options) -> Result<(), Stop> {
-    rows.iter().try_for_each(Row::check)?;
+/// Measures all of `contests` and writes the results.
+fn measure(contests: &[Contest], options: &Options) -> Result<(), Stop> {
+    contests.iter().try_for_each(|contest| contest.row.check())?;
     let destination = Destination::open(options.json.as_deref(), options.force)?;
     let seed = options.seed.unwrap_or_else(fresh_seed);
     let machine = Machine::read(seed);
-    let runs = (1 + options.rounds) * (rows.len() * options.targets().len()) as u64;
+    let entered: usize = contests.iter().map(|contest| contest.targets.len()).sum();
+    let runs = (1 + options.rounds) * entered as u64;
     let reporter = Reporter::new(destination.is_stdout(), runs);
     let head = machine.describe();
     let book = SharedBook::new(machine, options.rounds as usize, destination);
     interrupt::install(book.clone())?;
-    probe(rows)?;
+    probe(contests)?;
 
     let mut random = SmallRng::seed_from_u64(seed);
     let measured = reporter.print(&head).and_then(|()| {
-        rows.iter().try_for_each(|row| {
-            rounds::measure(row, options, &book, &reporter, &mut random)?;
+        contests.iter().try_for_each(|contest| {
+            rounds::measure(contest, options, &book, &reporter, &mut random)?;
             reporter.print(&book.last_table())
         })
     });
@@ -73,8 +73,9 @@ const OWN_THREADS: usize = 3;
 ///
 /// Half of the peers answer a thread that can't be started with a panic or by waiting for it for
 /// ever; this finds out before any of them does.
-fn probe(rows: &[Row]) -> Result<(), Stop> {
-    let most = rows.iter().map(Row::all_threads).max().unwrap_or(0) + OWN_THREADS;
+fn probe(contests: &[Contest]) -> Result<(), Stop> {
+    let threads = contests.iter().map(|contest| contest.row.all_threads());
+    let most = threads.max().unwrap_or(0) + OWN_THREADS;
     let mut refused = None;
     let mut started = Vec::with_capacity(most);
     for index in 0..most {

@@ -27,33 +27,56 @@ struct Slot {
     prints: AtomicU64,
 }
 
-/// The tasks a run must have run at its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Expected {
+/// Tasks, by their number and the sum of their fingerprints: those a run must have run at its end, or
+/// those that did run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sum {
     /// How many.
     pub(crate) tasks: u64,
     /// Sum of their fingerprints.
     prints: u64,
 }
 
-impl Expected {
+impl Sum {
     /// One task for each of `messages` × `steps`.
     pub(crate) fn grid(messages: u64, steps: u64) -> Self {
         // A fingerprint is a product, so the sum over the grid is the product of the sums.
         let sum = |count| (0..count).map(scramble).fold(0, u64::wrapping_add);
-        Expected { tasks: messages * steps, prints: sum(messages).wrapping_mul(sum(steps)) }
+        Sum { tasks: messages * steps, prints: sum(messages).wrapping_mul(sum(steps)) }
     }
 
     /// The same tasks `count` times over.
     pub(crate) fn times(self, count: u64) -> Self {
-        Expected { tasks: self.tasks * count, prints: self.prints.wrapping_mul(count) }
+        Sum { tasks: self.tasks * count, prints: self.prints.wrapping_mul(count) }
+    }
+
+    /// Adds one task with this fingerprint.
+    #[inline]
+    pub(crate) fn note(&mut self, print: u64) {
+        self.tasks += 1;
+        self.prints = self.prints.wrapping_add(print);
+    }
+
+    /// These tasks and those.
+    pub(crate) fn plus(self, other: Self) -> Self {
+        let prints = self.prints.wrapping_add(other.prints);
+        Sum { tasks: self.tasks + other.tasks, prints }
+    }
+}
+
+/// One task for each of these fingerprints.
+impl FromIterator<u64> for Sum {
+    fn from_iter<I: IntoIterator<Item = u64>>(prints: I) -> Self {
+        let mut sum = Sum::default();
+        prints.into_iter().for_each(|print| sum.note(print));
+        sum
     }
 }
 
 /// Spreads `number` over all 64 bits; odd, so that a product of two loses nothing.
 #[inline]
-fn scramble(number: u64) -> u64 {
-    let mixed = (number + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+pub(crate) fn scramble(number: u64) -> u64 {
+    let mixed = number.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     (mixed ^ (mixed >> 29)) | 1
 }
 
@@ -88,16 +111,22 @@ impl Tally {
     /// Notes that the task with this identity ran, on this thread.
     #[inline]
     pub(crate) fn ran(&'static self, message: u32, step: u32) {
+        let prints = scramble(message.into()).wrapping_mul(scramble(step.into()));
+        self.add(Sum { tasks: 1, prints });
+    }
+
+    /// Notes that these tasks ran, on this thread.
+    #[inline]
+    pub(crate) fn add(&'static self, sum: Sum) {
         let slot = match MINE.get() {
             Some((tally, slot)) if ptr::eq(tally, self) => slot,
             _ => self.claim(),
         };
-        let print = scramble(message.into()).wrapping_mul(scramble(step.into()));
-        let prints = slot.prints.load(Ordering::Relaxed).wrapping_add(print);
+        let prints = slot.prints.load(Ordering::Relaxed).wrapping_add(sum.prints);
         slot.prints.store(prints, Ordering::Relaxed);
-        // Ordering: Release pairs with the Acquire in `sums`: who sees the count sees the
+        // Ordering: Release pairs with the Acquire in `sum`: who sees the count sees the
         // fingerprint too. A load and a store will do, since no other thread writes this slot.
-        slot.ran.store(slot.ran.load(Ordering::Relaxed) + 1, Ordering::Release);
+        slot.ran.store(slot.ran.load(Ordering::Relaxed) + sum.tasks, Ordering::Release);
     }
 
     /// Gives this thread a slot for this run.
@@ -112,17 +141,17 @@ impl Tally {
         slot
     }
 
-    /// Count and sum of fingerprints over all slots.
-    fn sums(&self) -> (u64, u64) {
-        lock(&self.slots).iter().fold((0, 0), |(ran, prints), slot| {
-            let count = slot.ran.load(Ordering::Acquire);
-            (ran + count, prints.wrapping_add(slot.prints.load(Ordering::Relaxed)))
+    /// What ran, over all slots.
+    fn sum(&self) -> Sum {
+        lock(&self.slots).iter().fold(Sum::default(), |sum, slot| {
+            let tasks = slot.ran.load(Ordering::Acquire);
+            sum.plus(Sum { tasks, prints: slot.prints.load(Ordering::Relaxed) })
         })
     }
 
     /// Tasks that have run so far.
     pub(crate) fn count(&self) -> u64 {
-        self.sums().0
+        self.sum().tasks
     }
 
     /// Waits until `count` tasks have run, looking every now and then.
@@ -145,12 +174,12 @@ impl Tally {
     }
 
     /// Compares what ran with what had to run, exactly.
-    pub(crate) fn check(&self, expected: Expected) -> Result<(), Failure> {
-        let (ran, prints) = self.sums();
-        if (ran, prints) == (expected.tasks, expected.prints) {
+    pub(crate) fn check(&self, expected: Sum) -> Result<(), Failure> {
+        let ran = self.sum();
+        if ran == expected {
             return Ok(());
         }
-        Err(Failure::Miscounted { ran, expected: expected.tasks })
+        Err(Failure::Miscounted { ran: ran.tasks, expected: expected.tasks })
     }
 
     /// Hands the slots on to later runs. Only for a run that was checked, and whose target is shut
@@ -167,7 +196,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Expected, Tally};
+    use super::{Sum, Tally};
     use std::thread;
 
     /// Runs these tasks, each on one of two threads, and says whether they pass for a 2 × 4 grid.
@@ -179,7 +208,7 @@ mod tests {
                 scope.spawn(move || half.iter().for_each(|&(m, s)| tally.ran(m, s)));
             }
         });
-        tally.check(Expected::grid(2, 4)).is_ok()
+        tally.check(Sum::grid(2, 4)).is_ok()
     }
 
     #[test]
@@ -205,7 +234,7 @@ mod tests {
         for _ in 0..2 {
             let tally = Tally::leak();
             (0..2).for_each(|message| (0..4).for_each(|step| tally.ran(message, step)));
-            assert!(tally.check(Expected::grid(2, 4)).is_ok());
+            assert!(tally.check(Sum::grid(2, 4)).is_ok());
             tally.retire();
         }
     }

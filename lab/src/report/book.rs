@@ -165,12 +165,13 @@ impl Book {
 #[cfg(test)]
 mod tests {
     use super::{Lane, Sheet, median};
-    use crate::targets::Entry;
+    use crate::targets::Family;
     use crate::workloads::Row;
 
     /// A lane of `throughput` with these rates.
     fn lane(name: &str, rates: &[f64]) -> Lane {
-        let target = Entry::named(name).expect("a target");
+        let target = Family::Pool.targets().find(|entry| entry.name == name);
+        let target = target.expect("a pool");
         let rounds = rates.iter().map(|&rate| vec![rate, 1.0]).collect();
         Lane { target, rounds, failure: None }
     }

@@ -16,7 +16,7 @@ use clap::{Command, Subcommand};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::stop::Stop;
-use crate::targets;
+use crate::targets::Family;
 use crate::workloads::Row;
 
 /// Prints tables, and shows on stderr how far it is if that is a terminal.
@@ -87,10 +87,13 @@ pub(crate) fn list() -> Result<(), Stop> {
         let about = workload.get_about().map(ToString::to_string).unwrap_or_default();
         text += &format!("  {:<22}{}\n", workload.get_name(), about);
     }
-    text += "\ntargets (* takes part unless --target says otherwise)\n";
-    for entry in targets::ALL {
-        let mark = if entry.is_default() { '*' } else { ' ' };
-        text += &format!("{mark} {:<22}{}\n", entry.name, entry.about);
+    text += "\ntargets, in families (* takes part unless --target says otherwise)\n";
+    for family in Family::ALL {
+        text += &format!("\n{}\n", family.heading());
+        for entry in family.targets() {
+            let mark = if entry.is_default() { '*' } else { ' ' };
+            text += &format!("{mark} {:<22}{}\n", entry.name, entry.about);
+        }
     }
     write_line(text.trim_end())
 }

@@ -1,73 +1,64 @@
-//! The pools under test, each in the idiom its own documentation offers.
+//! What is under test: pools, and queues without a pool.
 //!
-//! A target says how a thread outside submits and how a task submits from inside; both are generic,
-//! so that the compiler sees through them as it would in a user's program. Targets know nothing of
-//! workloads.
+//! Targets come in families, each with a trait of its own, and a workload measures one family. A
+//! name is one within its family: `brigade-lifo` is a pool to a workload for pools, and a queue to
+//! one for queues. Targets know nothing of workloads.
 
-mod async_executor;
-mod brigade;
-mod executors;
-mod futures;
-mod rayon;
-mod rusty_pool;
-mod threadpool;
-mod tokio;
+pub(crate) mod pools;
+pub(crate) mod queues;
 
-pub(crate) use self::async_executor::AsyncExecutor;
-pub(crate) use self::brigade::{Brigade, Policy};
-pub(crate) use self::executors::{Channel, Stealing, Threadpool as ExecutorsThreadpool};
-pub(crate) use self::futures::Futures;
-pub(crate) use self::rayon::Rayon;
-pub(crate) use self::rusty_pool::RustyPool;
-pub(crate) use self::threadpool::Threadpool;
-pub(crate) use self::tokio::Tokio;
+use self::pools::Policy;
 
-/// A way to submit jobs to one pool.
-pub(crate) trait Submit: Clone + Send + 'static {
-    /// Submits `job`. A pool that drops it instead is found out by the tally.
-    fn submit<F: FnOnce() + Send + 'static>(&self, job: F);
+/// Targets that can take each other's place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Family {
+    /// Thread pools.
+    Pool,
+    /// Queues that one thread owns and others steal from.
+    Deque,
+    /// Queues that any thread pushes to and pops from.
+    Injector,
 }
 
-/// A running pool.
-pub(crate) trait Target: 'static {
-    /// How a thread that is no worker of the pool submits.
-    type Outside: Submit;
-    /// How a task submits from inside the pool; every task carries one.
-    type Inside: Submit;
+impl Family {
+    /// All of them, as `list` shows them.
+    pub(crate) const ALL: [Self; 3] = [Family::Pool, Family::Deque, Family::Injector];
 
-    /// A submitter for threads outside.
-    fn outside(&self) -> Self::Outside;
+    /// The heading of its targets in `list`.
+    pub(crate) fn heading(self) -> &'static str {
+        match self {
+            Family::Pool => "pools",
+            Family::Deque => "deques, for queue",
+            Family::Injector => "injectors, for queue --pattern injector",
+        }
+    }
 
-    /// A submitter for tasks.
-    fn inside(&self) -> Self::Inside;
-
-    /// Ends the pool, as well as it can be ended, after it has run what it has.
-    fn shutdown(self);
+    /// Its targets, in the order of the table.
+    pub(crate) fn targets(self) -> impl Iterator<Item = &'static Entry> {
+        ALL.iter().filter(move |entry| entry.kind.family() == self)
+    }
 }
 
-/// Which pool a target is.
+/// Which target it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// brigade in one of its configurations.
-    Brigade(Policy),
-    /// `executors::crossbeam_channel_pool`.
-    ExecutorsChannel,
-    /// `executors::crossbeam_workstealing_pool`.
-    ExecutorsStealing,
-    /// `executors::threadpool_executor`.
-    ExecutorsThreadpool,
-    /// `rusty_pool::ThreadPool`.
-    RustyPool,
-    /// `threadpool::ThreadPool`.
-    Threadpool,
-    /// `rayon::ThreadPool`.
-    Rayon,
-    /// tokio's multi-thread runtime.
-    Tokio,
-    /// `async_executor::StaticExecutor`.
-    AsyncExecutor,
-    /// `futures::executor::ThreadPool`.
-    Futures,
+    /// This pool.
+    Pool(pools::Kind),
+    /// This deque.
+    Deque(queues::DequeKind),
+    /// This injector.
+    Injector(queues::InjectorKind),
+}
+
+impl Kind {
+    /// The family it belongs to.
+    fn family(self) -> Family {
+        match self {
+            Kind::Pool(_) => Family::Pool,
+            Kind::Deque(_) => Family::Deque,
+            Kind::Injector(_) => Family::Injector,
+        }
+    }
 }
 
 /// A target as the command line knows it.
@@ -77,77 +68,108 @@ pub(crate) struct Entry {
     pub(crate) name: &'static str,
     /// What it is, in a line.
     pub(crate) about: &'static str,
-    /// Which pool that is.
+    /// Which target that is.
     pub(crate) kind: Kind,
 }
 
 impl Entry {
     /// Whether others compare themselves with it: everything but brigade.
     pub(crate) fn is_peer(&self) -> bool {
-        !matches!(self.kind, Kind::Brigade(_))
+        match self.kind {
+            Kind::Pool(kind) => !matches!(kind, pools::Kind::Brigade(_)),
+            Kind::Deque(kind) => {
+                !matches!(kind, queues::DequeKind::BrigadeLifo | queues::DequeKind::BrigadeFifo)
+            }
+            Kind::Injector(kind) => kind != queues::InjectorKind::Brigade,
+        }
     }
 
-    /// Whether it takes part when `--target` is not given.
+    /// Whether it takes part when `--target` is not given: everything but the further
+    /// configurations of brigade's pool.
     pub(crate) fn is_default(&self) -> bool {
-        self.is_peer() || self.kind == Kind::Brigade(Policy::Default)
-    }
-
-    /// The target with this name.
-    pub(crate) fn named(name: &str) -> Option<&'static Entry> {
-        ALL.iter().find(|entry| entry.name == name)
+        match self.kind {
+            Kind::Pool(pools::Kind::Brigade(policy)) => policy == Policy::Default,
+            _ => true,
+        }
     }
 }
 
-/// One line of the table below.
-const fn entry(name: &'static str, kind: Kind, about: &'static str) -> Entry {
-    Entry { name, about, kind }
+/// A line of the table below: a pool.
+const fn pool(name: &'static str, kind: pools::Kind, about: &'static str) -> Entry {
+    Entry { name, about, kind: Kind::Pool(kind) }
+}
+
+/// A line of the table below: brigade's pool in one of its configurations.
+const fn brigade(name: &'static str, policy: Policy, about: &'static str) -> Entry {
+    pool(name, pools::Kind::Brigade(policy), about)
+}
+
+/// A line of the table below: a deque.
+const fn deque(name: &'static str, kind: queues::DequeKind, about: &'static str) -> Entry {
+    Entry { name, about, kind: Kind::Deque(kind) }
+}
+
+/// A line of the table below: an injector.
+const fn injector(name: &'static str, kind: queues::InjectorKind, about: &'static str) -> Entry {
+    Entry { name, about, kind: Kind::Injector(kind) }
 }
 
 /// Every target there is.
-pub(crate) static ALL: &[Entry] = &[
-    entry("brigade", Kind::Brigade(Policy::Default), "the default pool"),
-    entry("brigade-fifo", Kind::Brigade(Policy::Fifo), "local queues oldest first"),
-    entry("brigade-lifo", Kind::Brigade(Policy::Lifo), "local queues newest first"),
-    entry("brigade-shared", Kind::Brigade(Policy::Shared), "one shared queue"),
-    entry("brigade-park", Kind::Brigade(Policy::Park), "idle workers park at once"),
-    entry(
-        "brigade-spin10us",
-        Kind::Brigade(Policy::Spin10us),
-        "idle workers spin 10 µs, then park",
-    ),
-    entry("brigade-spin", Kind::Brigade(Policy::Spin), "idle workers never park"),
-    entry("brigade-kernel", Kind::Brigade(Policy::Kernel), "the kernel places woken workers"),
-    entry(
-        "brigade-spread",
-        Kind::Brigade(Policy::Spread),
-        "woken workers are spread over the CPUs",
-    ),
-    entry("executors-channel", Kind::ExecutorsChannel, "executors: crossbeam_channel_pool"),
-    entry("executors-stealing", Kind::ExecutorsStealing, "executors: crossbeam_workstealing_pool"),
-    entry("executors-threadpool", Kind::ExecutorsThreadpool, "executors: threadpool_executor"),
-    entry("rusty_pool", Kind::RustyPool, "rusty_pool: core size and maximum alike"),
-    entry("threadpool", Kind::Threadpool, "threadpool"),
-    entry("rayon", Kind::Rayon, "rayon: spawn in a pool of its own"),
-    entry("tokio", Kind::Tokio, "tokio: the multi-thread runtime"),
-    entry(
-        "async-executor",
-        Kind::AsyncExecutor,
-        "async-executor: a static executor, run by threads",
-    ),
-    entry("futures-threadpool", Kind::Futures, "futures: ThreadPool"),
-];
+pub(crate) static ALL: &[Entry] = {
+    use self::pools::Kind::*;
+    use self::queues::{DequeKind, InjectorKind};
+    &[
+        brigade("brigade", Policy::Default, "the default pool"),
+        brigade("brigade-fifo", Policy::Fifo, "local queues oldest first"),
+        brigade("brigade-lifo", Policy::Lifo, "local queues newest first"),
+        brigade("brigade-shared", Policy::Shared, "one shared queue"),
+        brigade("brigade-park", Policy::Park, "idle workers park at once"),
+        brigade("brigade-spin10us", Policy::Spin10us, "idle workers spin 10 µs, then park"),
+        brigade("brigade-spin", Policy::Spin, "idle workers never park"),
+        brigade("brigade-kernel", Policy::Kernel, "the kernel places woken workers"),
+        brigade("brigade-spread", Policy::Spread, "woken workers are spread over the CPUs"),
+        pool("executors-channel", ExecutorsChannel, "executors: crossbeam_channel_pool"),
+        pool("executors-stealing", ExecutorsStealing, "executors: crossbeam_workstealing_pool"),
+        pool("executors-threadpool", ExecutorsThreadpool, "executors: threadpool_executor"),
+        pool("rusty_pool", RustyPool, "rusty_pool: core size and maximum alike"),
+        pool("threadpool", Threadpool, "threadpool"),
+        pool("rayon", Rayon, "rayon: spawn in a pool of its own"),
+        pool("tokio", Tokio, "tokio: the multi-thread runtime"),
+        pool("async-executor", AsyncExecutor, "async-executor: a static executor, run by threads"),
+        pool("futures-threadpool", Futures, "futures: ThreadPool"),
+        deque("brigade-lifo", DequeKind::BrigadeLifo, "brigade: lifo::Worker, bounded"),
+        deque("brigade-fifo", DequeKind::BrigadeFifo, "brigade: fifo::Worker, bounded"),
+        deque("st3-lifo", DequeKind::St3Lifo, "st3: lifo::Worker, bounded"),
+        deque("st3-fifo", DequeKind::St3Fifo, "st3: fifo::Worker, bounded"),
+        deque("crossbeam-lifo", DequeKind::CrossbeamLifo, "crossbeam-deque: Worker::new_lifo"),
+        deque("crossbeam-fifo", DequeKind::CrossbeamFifo, "crossbeam-deque: Worker::new_fifo"),
+        injector("brigade-injector", InjectorKind::Brigade, "brigade: Injector"),
+        injector("crossbeam-injector", InjectorKind::Crossbeam, "crossbeam-deque: Injector"),
+        injector("segqueue", InjectorKind::SegQueue, "crossbeam-queue: SegQueue"),
+    ]
+};
 
 #[cfg(test)]
 mod tests {
-    use super::ALL;
+    use super::{ALL, Family};
     use std::collections::HashSet;
 
     #[test]
-    fn every_target_has_a_name_and_a_kind_of_its_own() {
-        let names: HashSet<_> = ALL.iter().map(|entry| entry.name).collect();
-        assert_eq!(names.len(), ALL.len());
+    fn every_target_has_a_name_of_its_own_in_its_family_and_a_kind_of_its_own() {
+        for family in Family::ALL {
+            let names: HashSet<_> = family.targets().map(|entry| entry.name).collect();
+            assert_eq!(names.len(), family.targets().count(), "{family:?}");
+        }
         for (index, entry) in ALL.iter().enumerate() {
             assert!(ALL[..index].iter().all(|other| other.kind != entry.kind), "{}", entry.name);
+        }
+    }
+
+    #[test]
+    fn every_family_has_a_peer() {
+        for family in Family::ALL {
+            assert!(family.targets().any(|entry| entry.is_peer()), "{family:?}");
+            assert!(family.targets().any(|entry| !entry.is_peer()), "{family:?}");
         }
     }
 }

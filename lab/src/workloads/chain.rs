@@ -3,7 +3,7 @@
 use super::Bench;
 use crate::latch::Latch;
 use crate::tally::Tally;
-use crate::targets::Submit;
+use crate::targets::pools::Submit;
 use crate::work::grind;
 
 /// What all tasks of a run share. Leaked, so that a task reaches it with one word and no count; it

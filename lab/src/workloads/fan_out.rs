@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::{Bench, Metric, Params, Workload, quantile, sorted};
+use super::{Bench, Metric, Params, PoolWorkload, Workload, quantile, sorted};
 use crate::clock::{Epoch, Lap, Meter, seconds};
 use crate::fault::Fault;
 use crate::latch::Latch;
@@ -14,8 +14,8 @@ use crate::limits::{self, whole};
 use crate::machine;
 use crate::stop::Stop;
 use crate::supervise::Failure;
-use crate::tally::{Expected, Tally};
-use crate::targets::{Submit, Target};
+use crate::tally::{Sum, Tally};
+use crate::targets::pools::{Submit, Target};
 use crate::work::{grind, units_for};
 
 /// Options of `fan-out`.
@@ -92,19 +92,25 @@ impl Workload for FanOut {
         limits::product("tasks", &[1 + self.children, self.shots], limits::MAX_TASKS).map(drop)
     }
 
-    fn threads(&self) -> usize {
+    fn all_threads(&self) -> usize {
         self.threads as usize
     }
 
-    fn expected(&self) -> Expected {
+    fn expected(&self) -> Sum {
         // The parent counts as the child after the last.
-        Expected::grid(1 + self.children, 1).times(self.shots)
+        Sum::grid(1 + self.children, 1).times(self.shots)
     }
 
     fn note(&self) -> Option<String> {
         let cpus = machine::cpus() as u64;
         let ideal = (self.children * self.work_us) as f64 / self.threads.min(cpus) as f64;
         Some(format!("ideal: {ideal:.0} µs, the work over {} CPUs", self.threads.min(cpus)))
+    }
+}
+
+impl PoolWorkload for FanOut {
+    fn threads(&self) -> usize {
+        self.threads as usize
     }
 
     fn run<T: Target>(&self, target: &T, bench: &Bench) -> Result<Vec<f64>, Failure> {

@@ -8,14 +8,14 @@ use std::time::Duration;
 use clap::Args;
 
 use super::chain::{Link, Shared};
-use super::{Bench, Metric, Params, Workload, quantile, sorted};
+use super::{Bench, Metric, Params, PoolWorkload, Workload, quantile, sorted};
 use crate::clock::{Epoch, Lap, Meter, seconds};
 use crate::latch::Latch;
 use crate::limits::{self, whole};
 use crate::stop::Stop;
 use crate::supervise::Failure;
-use crate::tally::Expected;
-use crate::targets::{Submit, Target};
+use crate::tally::Sum;
+use crate::targets::pools::{Submit, Target};
 
 /// Options of `latency`.
 #[derive(Args, Clone, Debug)]
@@ -63,17 +63,19 @@ impl Workload for Latency {
         Ok(())
     }
 
+    fn all_threads(&self) -> usize {
+        // The thread that waits for the burst is the first of the producers.
+        (self.threads + self.producers) as usize - 1
+    }
+
+    fn expected(&self) -> Sum {
+        self.burst().times(self.bursts)
+    }
+}
+
+impl PoolWorkload for Latency {
     fn threads(&self) -> usize {
         self.threads as usize
-    }
-
-    fn submitters(&self) -> usize {
-        // The thread that waits for the burst is the first of them.
-        self.producers as usize - 1
-    }
-
-    fn expected(&self) -> Expected {
-        self.burst().times(self.bursts)
     }
 
     fn run<T: Target>(&self, target: &T, bench: &Bench) -> Result<Vec<f64>, Failure> {
@@ -114,8 +116,8 @@ impl Workload for Latency {
 
 impl Latency {
     /// The tasks of one burst.
-    fn burst(&self) -> Expected {
-        Expected::grid(self.producers * self.messages, 1 + self.amplification)
+    fn burst(&self) -> Sum {
+        Sum::grid(self.producers * self.messages, 1 + self.amplification)
     }
 
     /// Submits what the producer `index` submits in a burst.

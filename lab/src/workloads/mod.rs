@@ -3,6 +3,7 @@
 mod chain;
 mod fan_out;
 mod latency;
+pub(crate) mod queue;
 mod submit;
 mod throughput;
 mod wake;
@@ -12,6 +13,7 @@ use serde_json::Value;
 
 pub(crate) use self::fan_out::FanOut;
 pub(crate) use self::latency::Latency;
+pub(crate) use self::queue::Queue;
 pub(crate) use self::submit::{Pattern, Submit};
 pub(crate) use self::throughput::Throughput;
 pub(crate) use self::wake::Wake;
@@ -19,8 +21,10 @@ pub(crate) use self::wake::Wake;
 use crate::fault::Fault;
 use crate::stop::Stop;
 use crate::supervise::Failure;
-use crate::tally::{Expected, Tally};
-use crate::targets::Target;
+use crate::tally::{Sum, Tally};
+use crate::targets::Family;
+use crate::targets::pools::Target;
+use crate::targets::queues::{Deque, Injector};
 
 /// Which of two values of a metric is the better one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -69,8 +73,11 @@ pub(crate) struct Bench {
     pub(crate) fault: Fault,
 }
 
-/// One thing to measure.
+/// One thing to measure, whatever it is measured on.
 pub(crate) trait Workload: Clone + Send + 'static {
+    /// What it is measured on.
+    const FAMILY: Family = Family::Pool;
+
     /// What a run yields, [`Metric::CPU`] last.
     const METRICS: &'static [Metric];
 
@@ -82,24 +89,37 @@ pub(crate) trait Workload: Clone + Send + 'static {
         Ok(())
     }
 
-    /// Threads of the pool.
-    fn threads(&self) -> usize;
+    /// All threads that a run has at a time, but for the laboratory's own.
+    fn all_threads(&self) -> usize;
 
-    /// Threads that submit, beside the one that always exists.
-    fn submitters(&self) -> usize {
-        0
-    }
-
-    /// The tasks a run must run.
-    fn expected(&self) -> Expected;
+    /// The tasks a run must run, or the items that must come out of a queue.
+    fn expected(&self) -> Sum;
 
     /// A line about the numbers for the reader of the table, if there is something to say.
     fn note(&self) -> Option<String> {
         None
     }
+}
+
+/// A workload for pools.
+pub(crate) trait PoolWorkload: Workload {
+    /// Threads of the pool.
+    fn threads(&self) -> usize;
 
     /// Runs once; the values are in the order of the metrics.
     fn run<T: Target>(&self, target: &T, bench: &Bench) -> Result<Vec<f64>, Failure>;
+}
+
+/// A workload for deques.
+pub(crate) trait DequeWorkload: Workload {
+    /// Runs once; the values are in the order of the metrics.
+    fn run<D: Deque>(&self, bench: &Bench) -> Result<Vec<f64>, Failure>;
+}
+
+/// A workload for injectors.
+pub(crate) trait InjectorWorkload: Workload {
+    /// Runs once; the values are in the order of the metrics.
+    fn run<I: Injector>(&self, bench: &Bench) -> Result<Vec<f64>, Failure>;
 }
 
 /// A workload with its options: a subcommand, a table, and a row of the plans.
@@ -115,6 +135,8 @@ pub(crate) enum Row {
     Wake(Wake),
     /// Time until all children of one task have run.
     FanOut(FanOut),
+    /// Time that the operations of a queue take, without a pool around it.
+    Queue(Queue),
 }
 
 /// The same expression over whichever workload a row holds.
@@ -126,6 +148,10 @@ macro_rules! each {
             Row::Submit($workload) => $value,
             Row::Wake($workload) => $value,
             Row::FanOut($workload) => $value,
+            Row::Queue(Queue::PushPop($workload)) => $value,
+            Row::Queue(Queue::Executor($workload)) => $value,
+            Row::Queue(Queue::Steal($workload)) => $value,
+            Row::Queue(Queue::Fill($workload)) => $value,
         }
     };
 }
@@ -139,7 +165,16 @@ impl Row {
             Row::Submit(_) => "submit",
             Row::Wake(_) => "wake",
             Row::FanOut(_) => "fan-out",
+            Row::Queue(_) => "queue",
         }
+    }
+
+    /// See [`Workload::FAMILY`].
+    pub(crate) fn family(&self) -> Family {
+        fn of<W: Workload>(_: &W) -> Family {
+            W::FAMILY
+        }
+        each!(self, workload => of(workload))
     }
 
     /// See [`Workload::METRICS`].
@@ -165,9 +200,9 @@ impl Row {
         each!(self, workload => workload.note())
     }
 
-    /// All threads that a run has at a time, but for the laboratory's own.
+    /// See [`Workload::all_threads`].
     pub(crate) fn all_threads(&self) -> usize {
-        each!(self, workload => workload.threads() + workload.submitters())
+        each!(self, workload => workload.all_threads())
     }
 }
 

@@ -11,13 +11,13 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 
-use super::{Bench, Metric, Params, Workload};
+use super::{Bench, Metric, Params, PoolWorkload, Workload};
 use crate::clock::{Lap, Meter};
 use crate::limits::{self, whole};
 use crate::stop::Stop;
 use crate::supervise::Failure;
-use crate::tally::{Expected, Tally};
-use crate::targets::{self, Target};
+use crate::tally::{Sum, Tally};
+use crate::targets::pools::{self, Target};
 
 /// Who submits, and what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -67,17 +67,19 @@ impl Workload for Submit {
         limits::product("messages of all threads", &messages, limits::MAX_MESSAGES).map(drop)
     }
 
+    fn all_threads(&self) -> usize {
+        // The thread that measures is the first of the producers.
+        (self.threads + self.producers()) as usize - 1
+    }
+
+    fn expected(&self) -> Sum {
+        Sum::grid(self.producers() * self.messages, 1)
+    }
+}
+
+impl PoolWorkload for Submit {
     fn threads(&self) -> usize {
         self.threads as usize
-    }
-
-    fn submitters(&self) -> usize {
-        // The thread that measures is the first of them.
-        self.producers() as usize - 1
-    }
-
-    fn expected(&self) -> Expected {
-        Expected::grid(self.producers() * self.messages, 1)
     }
 
     fn run<T: Target>(&self, target: &T, bench: &Bench) -> Result<Vec<f64>, Failure> {
@@ -128,7 +130,7 @@ impl Submit {
         shared: &'static Shared,
         index: u32,
     ) -> impl Fn() + Send + use<T> {
-        use targets::Submit as _;
+        use pools::Submit as _;
 
         let (outside, fault, messages) = (target.outside(), bench.fault, self.messages as u32);
         move || {

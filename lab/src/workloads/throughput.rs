@@ -9,12 +9,12 @@ use std::time::Instant;
 use clap::Args;
 
 use super::chain::{Link, Shared};
-use super::{Bench, Metric, Params, Workload};
+use super::{Bench, Metric, Params, PoolWorkload, Workload};
 use crate::clock::{Lap, Meter};
 use crate::limits::{self, whole};
 use crate::supervise::Failure;
-use crate::tally::Expected;
-use crate::targets::{Submit, Target};
+use crate::tally::Sum;
+use crate::targets::pools::{Submit, Target};
 
 /// Options of `throughput`.
 #[derive(Args, Clone, Debug)]
@@ -60,16 +60,18 @@ impl Workload for Throughput {
         Ok(())
     }
 
+    fn all_threads(&self) -> usize {
+        (self.threads + self.producers) as usize
+    }
+
+    fn expected(&self) -> Sum {
+        Sum::grid(self.producers * self.messages, 1 + self.amplification)
+    }
+}
+
+impl PoolWorkload for Throughput {
     fn threads(&self) -> usize {
         self.threads as usize
-    }
-
-    fn submitters(&self) -> usize {
-        self.producers as usize
-    }
-
-    fn expected(&self) -> Expected {
-        Expected::grid(self.producers * self.messages, 1 + self.amplification)
     }
 
     fn run<T: Target>(&self, target: &T, bench: &Bench) -> Result<Vec<f64>, Failure> {

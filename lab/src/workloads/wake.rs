@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::{Bench, Metric, Params, Workload, quantile, sorted};
+use super::{Bench, Metric, Params, PoolWorkload, Workload, quantile, sorted};
 use crate::clock::{Epoch, Lap, Meter, seconds};
 use crate::limits::{self, whole};
 use crate::supervise::Failure;
-use crate::tally::{Expected, Tally};
-use crate::targets::{Submit, Target};
+use crate::tally::{Sum, Tally};
+use crate::targets::pools::{Submit, Target};
 
 /// Options of `wake`.
 #[derive(Args, Clone, Debug)]
@@ -47,12 +47,18 @@ impl Workload for Wake {
         vec![("threads", self.threads.into()), ("shots", self.shots.into())]
     }
 
-    fn threads(&self) -> usize {
+    fn all_threads(&self) -> usize {
         self.threads as usize
     }
 
-    fn expected(&self) -> Expected {
-        Expected::grid(1, 1).times(self.shots)
+    fn expected(&self) -> Sum {
+        Sum::grid(1, 1).times(self.shots)
+    }
+}
+
+impl PoolWorkload for Wake {
+    fn threads(&self) -> usize {
+        self.threads as usize
     }
 
     fn run<T: Target>(&self, target: &T, bench: &Bench) -> Result<Vec<f64>, Failure> {

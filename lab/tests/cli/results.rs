@@ -6,18 +6,43 @@ use serde_json::Value;
 
 use crate::{code, errors, json, lab, run, text};
 
-/// A tiny run of each workload, and its metrics.
-const WORKLOADS: &[(&[&str], &[&str])] = &[
-    (&["throughput", "--messages", "50", "--amplification", "3"], &["rate", "cpu"]),
+/// Tiny runs of each workload, the metrics, and the family of targets it is measured on.
+const WORKLOADS: &[(&[&str], &[&str], &str)] = &[
+    (&["throughput", "--messages", "50", "--amplification", "3"], &["rate", "cpu"], "pools"),
     (
         &["latency", "--producers", "2", "--messages", "5", "--bursts", "3", "--sleep-ms", "1"],
         &["p50", "p99", "mean", "cpu"],
+        "pools",
     ),
-    (&["submit", "--pattern", "sleepers", "--messages", "50"], &["submit", "cpu"]),
-    (&["submit", "--pattern", "contended", "--messages", "5"], &["submit", "cpu"]),
-    (&["submit", "--pattern", "empty", "--messages", "50"], &["submit", "cpu"]),
-    (&["wake", "--shots", "3"], &["start", "submit", "cpu"]),
-    (&["fan-out", "--shots", "2", "--children", "5"], &["p50", "p90", "cpu"]),
+    (&["submit", "--pattern", "sleepers", "--messages", "50"], &["submit", "cpu"], "pools"),
+    (&["submit", "--pattern", "contended", "--messages", "5"], &["submit", "cpu"], "pools"),
+    (&["submit", "--pattern", "empty", "--messages", "50"], &["submit", "cpu"], "pools"),
+    (&["wake", "--shots", "3"], &["start", "submit", "cpu"], "pools"),
+    (&["fan-out", "--shots", "2", "--children", "5"], &["p50", "p90", "cpu"], "pools"),
+    (&["queue", "--repetitions", "3"], &["time", "cpu"], "deques"),
+    (&["queue", "--pattern", "push-pop-large", "--repetitions", "1"], &["time", "cpu"], "deques"),
+    (&["queue", "--pattern", "executor", "--repetitions", "20"], &["time", "cpu"], "deques"),
+    (
+        &["queue", "--pattern", "executor", "--workers", "1", "--repetitions", "2"],
+        &["time", "cpu"],
+        "deques",
+    ),
+    (
+        &["queue", "--pattern", "steal", "--batch", "1", "--repetitions", "2"],
+        &["time", "cpu"],
+        "deques",
+    ),
+    (
+        &["queue", "--pattern", "steal", "--batch", "128", "--repetitions", "2"],
+        &["time", "cpu"],
+        "deques",
+    ),
+    (&["queue", "--pattern", "injector", "--repetitions", "20"], &["time", "cpu"], "injectors"),
+    (
+        &["queue", "--pattern", "injector", "--producers", "3", "--repetitions", "20"],
+        &["time", "cpu"],
+        "injectors",
+    ),
 ];
 
 /// Names after the heading that begins with `heading` in the output of `list`.
@@ -34,10 +59,12 @@ fn all<'a>(results: &'a [Value], key: &str) -> BTreeSet<&'a str> {
 }
 
 #[test]
-fn every_workload_runs_on_every_target() {
-    let targets = listed("targets");
-    assert_eq!(targets.len(), 18, "{targets:?}");
-    for (workload, metrics) in WORKLOADS {
+fn every_workload_runs_on_every_target_of_its_family() {
+    for (family, count) in [("pools", 18), ("deques", 6), ("injectors", 3)] {
+        assert_eq!(listed(family).len(), count, "{family}");
+    }
+    for (workload, metrics, family) in WORKLOADS {
+        let targets = listed(family);
         let output = run(lab(*workload).args(["--target", "all", "--rounds", "1", "--json", "-"]));
         assert_eq!(code(&output), Some(0), "{workload:?}: {}", errors(&output));
         let report = json(&output);
@@ -45,13 +72,57 @@ fn every_workload_runs_on_every_target() {
         assert_eq!(results.len(), targets.len() * metrics.len(), "{workload:?}");
         assert_eq!(all(results, "metric"), metrics.iter().copied().collect(), "{workload:?}");
         assert_eq!(all(results, "target"), targets.iter().map(String::as_str).collect());
+        for result in results {
+            // What is not finite is no number in JSON.
+            let median = result["median"].as_f64().expect("a number");
+            assert!(median > 0.0, "{workload:?}: {result}");
+        }
     }
 }
 
 #[test]
 fn all_workloads_are_listed_and_measured_here() {
-    let measured = WORKLOADS.iter().map(|(workload, _)| workload[0].to_owned());
+    let measured = WORKLOADS.iter().map(|(workload, ..)| workload[0].to_owned());
     assert_eq!(listed("workloads"), measured.collect());
+}
+
+#[test]
+fn a_queue_has_every_target_of_its_family_by_default() {
+    for (pattern, family) in [("executor", "deques"), ("injector", "injectors")] {
+        let output = run(lab(["queue", "--pattern", pattern, "--repetitions", "1"])
+            .args(["--rounds", "1", "--json", "-"]));
+        let report = json(&output);
+        let results = report["results"].as_array().expect("results");
+        assert_eq!(all(results, "target"), listed(family).iter().map(String::as_str).collect());
+    }
+}
+
+#[test]
+fn of_all_rows_those_are_measured_that_have_one_of_the_targets() {
+    let output = run(&mut lab(["all", "--target", "segqueue", "--rounds", "1", "--json", "-"]));
+    assert_eq!(code(&output), Some(0), "{}", errors(&output));
+    let report = json(&output);
+    let results = report["results"].as_array().expect("results");
+    assert_eq!(all(results, "workload"), ["queue"].into());
+    assert_eq!(all(results, "target"), ["segqueue"].into());
+    assert!(results.iter().all(|result| result["params"]["pattern"] == "injector"), "{report}");
+    assert!(!errors(&output).contains("throughput"), "no table of another: {}", errors(&output));
+}
+
+#[test]
+fn the_peers_of_a_queue_are_those_of_other_crates() {
+    let names = ["--target", "brigade-fifo,st3-fifo", "--rounds", "1"];
+    let table = text(&run(lab(["queue", "--repetitions", "1"]).args(names)));
+    // Median, minimum and maximum with their units come first.
+    let ratio = |name: &str| {
+        let line = table.lines().find(|line| line.trim_start().starts_with(name)).expect("a line");
+        line.split_whitespace().nth(7).expect("a ratio").to_owned()
+    };
+    assert_eq!(ratio("st3-fifo"), "1.00", "{table}");
+    let alone =
+        text(&run(lab(["queue", "--repetitions", "1", "--target", "brigade-lifo"])
+            .args(["--rounds", "1"])));
+    assert!(alone.contains('–'), "no peer, no ratio: {alone}");
 }
 
 #[test]

@@ -36,6 +36,7 @@ fn unknown_words_are_refused() {
         &["wake", "--target", "no-such-target"],
         &["wake", "--target", ""],
         &["submit", "--pattern", "no-such-pattern"],
+        &["queue", "--pattern", "no-such-pattern"],
         &["all", "--quick", "--full"],
         &["wake", "--force"],
         &["wake", "--json", ""],
@@ -55,6 +56,60 @@ fn a_number_out_of_its_range_is_refused_with_its_limit() {
     for (flag, limit) in [("--rounds", "1000"), ("--shots", "1000000")] {
         assert!(refused(&["wake", flag, "0"]).contains(limit));
         assert!(refused(&["wake", flag, "18446744073709551615"]).contains(limit));
+    }
+}
+
+#[test]
+fn a_number_out_of_its_range_is_refused_for_queues_too() {
+    for (pattern, flag, limit) in [
+        ("executor", "--workers", "256"),
+        ("steal", "--batch", "128"),
+        ("injector", "--producers", "8"),
+        ("injector", "--items", "1000000"),
+        ("steal", "--repetitions", "1000000"),
+    ] {
+        for number in ["0", "1000001"] {
+            let reason = refused(&["queue", "--pattern", pattern, flag, number]);
+            assert!(reason.contains(&format!("from 1 to {limit}")), "{reason}");
+        }
+    }
+    let few = refused(&["queue", "--pattern", "injector", "--producers", "3", "--items", "2"]);
+    assert!(few.contains("--items must be"), "{few}");
+}
+
+#[test]
+fn a_target_of_another_family_is_refused_with_those_of_the_workload() {
+    for (arguments, one_of_its_own) in [
+        (&["queue", "--target", "rayon"][..], "st3-lifo"),
+        (&["queue", "--target", "st3-lifo,tokio"], "crossbeam-fifo"),
+        (&["queue", "--pattern", "injector", "--target", "brigade-lifo"], "segqueue"),
+        (&["queue", "--pattern", "steal", "--target", "all,segqueue"], "brigade-lifo"),
+        (&["wake", "--target", "segqueue"], "tokio"),
+        (&["throughput", "--target", "rayon,crossbeam-lifo"], "rusty_pool"),
+    ] {
+        let reason = refused(arguments);
+        let (theirs, stranger) = reason.split_once(", and not ").expect("names both");
+        assert!(theirs.contains(one_of_its_own), "{arguments:?}: {reason}");
+        assert!(!theirs.contains(stranger.lines().next().expect("a name")), "{reason}");
+    }
+}
+
+#[test]
+fn an_option_that_the_pattern_does_not_have_is_refused() {
+    for (flag, owner) in [
+        ("--workers", "executor"),
+        ("--batch", "steal"),
+        ("--producers", "injector"),
+        ("--items", "injector"),
+    ] {
+        for pattern in ["push-pop-small", "push-pop-large", "executor", "steal", "injector"] {
+            if pattern == owner {
+                continue;
+            }
+            let reason = refused(&["queue", "--pattern", pattern, flag, "4"]);
+            let said = format!("{flag} is for the pattern {owner} only");
+            assert!(reason.contains(&said), "{pattern}: {reason}");
+        }
     }
 }
 

@@ -1,0 +1,202 @@
+//! st3's second benchmark: a toy executor, whose workers steal when they are out of work.
+//!
+//! The numbers of tasks and of their steps are drawn once per worker and are the same for every
+//! target and repetition; who steals what is up to the scheduler of the machine.
+
+use std::iter;
+use std::panic;
+use std::sync::Arc;
+use std::thread;
+
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
+
+use super::race::Race;
+use super::{METRICS, fill, repeat, total};
+use crate::fault::Fault;
+use crate::limits;
+use crate::stop::Stop;
+use crate::supervise::Failure;
+use crate::tally::{Sum, Tally, scramble};
+use crate::targets::Family;
+use crate::targets::queues::{CAPACITY, Deque, Item, Missed, Stealer};
+use crate::workloads::{Bench, DequeWorkload, Metric, Params, Workload};
+
+/// The pattern `executor`.
+#[derive(Clone, Debug)]
+pub(crate) struct Executor {
+    /// Threads, each with a queue of its own.
+    pub(crate) workers: u64,
+    /// Times taken in a run.
+    pub(crate) repetitions: u64,
+}
+
+/// Steps that a task has at most.
+const STEPS: u64 = 100;
+
+/// What a task is multiplied by to make room for the steps it has left.
+const LEFT: u64 = 128;
+
+impl Executor {
+    /// The numbers that belong to a worker.
+    fn random(worker: u64) -> SmallRng {
+        SmallRng::seed_from_u64(worker)
+    }
+
+    /// The tasks that a worker begins with. The lower digits of one are the steps that will follow
+    /// its first, the others tell it from all other tasks.
+    fn tasks(worker: u64) -> Vec<Item> {
+        let mut random = Self::random(worker);
+        let count = random.random_range(1..=CAPACITY as u64);
+        let task = |index| {
+            let identity = scramble(worker * CAPACITY as u64 + index).wrapping_mul(LEFT);
+            identity + random.random_range(0..STEPS)
+        };
+        (0..count).map(task).collect()
+    }
+
+    /// Every step of a task: it counts down.
+    fn steps(task: Item) -> impl Iterator<Item = u64> {
+        (0..=task % LEFT).map(move |done| task - done)
+    }
+}
+
+impl Workload for Executor {
+    const FAMILY: Family = Family::Deque;
+    const METRICS: &'static [Metric] = METRICS;
+
+    fn params(&self) -> Params {
+        vec![
+            ("pattern", "executor".into()),
+            ("workers", self.workers.into()),
+            ("repetitions", self.repetitions.into()),
+        ]
+    }
+
+    fn check(&self) -> Result<(), Stop> {
+        let steps = [self.workers, CAPACITY as u64, STEPS, total(self.repetitions)];
+        limits::product("steps", &steps, limits::MAX_TASKS).map(drop)
+    }
+
+    fn all_threads(&self) -> usize {
+        // The one that always exists is the first of them.
+        self.workers as usize - 1
+    }
+
+    fn expected(&self) -> Sum {
+        let tasks = (0..self.workers).flat_map(Self::tasks);
+        tasks.flat_map(Self::steps).collect::<Sum>().times(total(self.repetitions))
+    }
+}
+
+impl DequeWorkload for Executor {
+    fn run<D: Deque>(&self, bench: &Bench) -> Result<Vec<f64>, Failure> {
+        let (tally, total) = (bench.tally, total(self.repetitions));
+        let race = Arc::new(Race::new(self.workers as usize));
+        let deques: Vec<D> = iter::repeat_with(D::new).take(self.workers as usize).collect();
+        let stealers: Vec<_> = deques.iter().map(D::stealer).collect();
+        let mut workers = deques.into_iter().zip(0..).map(|(deque, index)| {
+            let mut victims = stealers.clone();
+            victims.remove(index as usize);
+            let (tasks, random) = (Self::tasks(index), Self::random(index));
+            Worker { deque, victims, tasks, random, race: Arc::clone(&race), tally }
+        });
+        let mut first = workers.next().expect("one at least");
+        let others: Vec<_> = workers
+            .map(|mut worker| {
+                thread::spawn(move || {
+                    (0..total).try_for_each(|_| worker.repetition(Fault::None).map(drop))
+                })
+            })
+            .collect();
+        let values = repeat(self.repetitions, bench, |fault| first.repetition(fault))?;
+        for thread in others {
+            thread.join().unwrap_or_else(|cause| panic::resume_unwind(cause))?;
+        }
+        Ok(values)
+    }
+}
+
+/// One thread of the executor.
+struct Worker<D: Deque> {
+    /// Its queue.
+    deque: D,
+    /// The queues of all others, in any order.
+    victims: Vec<D::Stealer>,
+    /// What each repetition begins with.
+    tasks: Vec<Item>,
+    /// Says whom to steal from.
+    random: SmallRng,
+    /// What all begin and end together.
+    race: Arc<Race>,
+    /// Counts the steps.
+    tally: &'static Tally,
+}
+
+impl<D: Deque> Worker<D> {
+    /// Takes part in a repetition and returns its time.
+    fn repetition(&mut self, fault: Fault) -> Result<f64, Failure> {
+        fill(&self.deque, &self.tasks, fault);
+        let (race, tally) = (Arc::clone(&self.race), self.tally);
+        let (time, ran) = race.run(tally, || self.work())?;
+        tally.add(ran?);
+        Ok(time)
+    }
+
+    /// Runs tasks until there are none, and returns what ran.
+    fn work(&mut self) -> Result<Sum, Failure> {
+        let mut sum = Sum::default();
+        while let Some(task) = self.next()? {
+            sum.note(task);
+            if task % LEFT > 0 {
+                // A bounded queue may be full for as long as a thief copies what it took.
+                while self.deque.push(task - 1).is_err() {
+                    self.tally.go_on()?;
+                }
+            }
+        }
+        Ok(sum)
+    }
+
+    /// Takes a task of its own, or else one of another's, and half of its others with it. None says
+    /// that every queue was found empty.
+    #[inline]
+    fn next(&mut self) -> Result<Option<Item>, Failure> {
+        if let Some(task) = self.deque.pop() {
+            return Ok(Some(task));
+        }
+        let mut unseen = self.victims.len();
+        while unseen > 0 {
+            let victim = self.random.random_range(0..unseen);
+            match self.victims[victim].steal_half(&self.deque) {
+                Ok(task) => return Ok(Some(task)),
+                Err(Missed::Busy) => self.tally.go_on()?,
+                Err(Missed::Empty) => {
+                    unseen -= 1;
+                    self.victims.swap(victim, unseen);
+                }
+            }
+        }
+        Ok(None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CAPACITY, Executor, LEFT, STEPS};
+
+    #[test]
+    fn tasks_are_the_same_every_time_and_within_their_limits() {
+        for worker in 0..256 {
+            let tasks = Executor::tasks(worker);
+            assert_eq!(tasks, Executor::tasks(worker));
+            assert!((1..=CAPACITY).contains(&tasks.len()), "{worker}");
+            assert!(tasks.iter().all(|task| task % LEFT < STEPS), "{worker}");
+        }
+    }
+
+    #[test]
+    fn the_first_worker_has_room_for_a_task_that_is_there_twice() {
+        assert!(Executor::tasks(0).len() < CAPACITY);
+    }
+}

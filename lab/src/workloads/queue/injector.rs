@@ -1,0 +1,152 @@
+//! What a push to a shared queue costs, with one thread pushing or several.
+//!
+//! The time runs until all have pushed, over the pushes of all: if two threads need as long as one
+//! for the same number, the number is the same.
+
+use std::iter;
+use std::ops::Range;
+use std::panic;
+use std::sync::Arc;
+use std::thread;
+
+use super::race::Race;
+use super::{METRICS, repeat, total};
+use crate::fault::Fault;
+use crate::limits;
+use crate::stop::Stop;
+use crate::supervise::Failure;
+use crate::tally::{Sum, scramble};
+use crate::targets::Family;
+use crate::targets::queues::{Injector, Job};
+use crate::workloads::{Bench, InjectorWorkload, Metric, Params, Workload};
+
+/// The pattern `injector`.
+#[derive(Clone, Debug)]
+pub(crate) struct Fill {
+    /// Threads that push.
+    pub(crate) producers: u64,
+    /// Items that they push in a repetition, all of them together.
+    pub(crate) items: u64,
+    /// Times taken in a run.
+    pub(crate) repetitions: u64,
+}
+
+impl Fill {
+    /// The items that this producer pushes, by number.
+    fn share(&self, producer: u64) -> Range<u64> {
+        let until = |producers| self.items * producers / self.producers;
+        until(producer)..until(producer + 1)
+    }
+}
+
+impl Workload for Fill {
+    const FAMILY: Family = Family::Injector;
+    const METRICS: &'static [Metric] = METRICS;
+
+    fn params(&self) -> Params {
+        vec![
+            ("pattern", "injector".into()),
+            ("producers", self.producers.into()),
+            ("items", self.items.into()),
+            ("repetitions", self.repetitions.into()),
+        ]
+    }
+
+    fn check(&self) -> Result<(), Stop> {
+        if self.items < self.producers {
+            return Err(Stop::Usage("--items must be one for each of --producers at least".into()));
+        }
+        let items = [self.items, total(self.repetitions)];
+        limits::product("items", &items, limits::MAX_TASKS).map(drop)
+    }
+
+    fn all_threads(&self) -> usize {
+        // The one that always exists is the first of them.
+        self.producers as usize - 1
+    }
+
+    fn expected(&self) -> Sum {
+        (0..self.items).map(job).map(print).collect::<Sum>().times(total(self.repetitions))
+    }
+}
+
+impl InjectorWorkload for Fill {
+    fn run<I: Injector>(&self, bench: &Bench) -> Result<Vec<f64>, Failure> {
+        let (tally, total) = (bench.tally, total(self.repetitions));
+        let race = Arc::new((Race::new(self.producers as usize), I::new()));
+        let others: Vec<_> = (1..self.producers)
+            .map(|producer| {
+                let (race, share) = (Arc::clone(&race), self.share(producer));
+                thread::spawn(move || {
+                    let (race, injector) = &*race;
+                    (0..total).try_for_each(|_| {
+                        race.run(tally, || push(injector, share.clone(), Fault::None)).map(drop)
+                    })
+                })
+            })
+            .collect();
+        let (race, injector) = &*race;
+        let values = repeat(self.repetitions, bench, |fault| {
+            let (time, ()) = race.run(tally, || push(injector, self.share(0), fault))?;
+            // The others wait for us at the start meanwhile.
+            tally.add(iter::from_fn(|| injector.pop()).map(print).collect());
+            Ok(time / self.items as f64)
+        })?;
+        for thread in others {
+            thread.join().unwrap_or_else(|cause| panic::resume_unwind(cause))?;
+        }
+        Ok(values)
+    }
+}
+
+/// Pushes the items with these numbers, of which the fault befalls the first.
+#[inline]
+fn push<I: Injector>(injector: &I, mut numbers: Range<u64>, fault: Fault) {
+    let first = numbers.next().map(job);
+    for _ in 0..fault.copies(0) {
+        let _ = first.map(|job| injector.push(job));
+    }
+    for number in numbers {
+        // A queue that takes no more has lost the item, which the tally reports.
+        let _ = injector.push(job(number));
+    }
+}
+
+/// The item with this number: four words, so that one which is half another's shows.
+#[inline]
+fn job(number: u64) -> Job {
+    [number, !number, number << 1, number << 2]
+}
+
+/// The fingerprint of an item.
+fn print(job: Job) -> u64 {
+    job.into_iter().fold(0, |print, word| scramble(print ^ word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Fill, job, print};
+    use std::collections::HashSet;
+
+    #[test]
+    fn the_producers_share_all_items_evenly() {
+        for (producers, items) in [(1, 1), (2, 1_500), (7, 1_500), (8, 8)] {
+            let fill = Fill { producers, items, repetitions: 1 };
+            let shares: Vec<_> = (0..producers).map(|producer| fill.share(producer)).collect();
+            assert!(shares.iter().cloned().flatten().eq(0..items), "{shares:?}");
+            let sizes = shares.iter().map(|share| share.end - share.start);
+            assert!(sizes.clone().max().unwrap() - sizes.min().unwrap() <= 1, "{shares:?}");
+        }
+    }
+
+    #[test]
+    fn an_item_that_is_half_another_has_a_fingerprint_of_its_own() {
+        let mut prints: HashSet<_> = (0..1_000).map(job).map(print).collect();
+        for number in 0..999 {
+            let (mut one, other) = (job(number), job(number + 1));
+            one[2..].copy_from_slice(&other[2..]);
+            prints.insert(print(one));
+        }
+        assert_eq!(prints.len(), 1_999);
+    }
+}

@@ -1,0 +1,103 @@
+//! st3's first benchmark: one thread pushes a batch and pops it again.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use super::{METRICS, drain, fill, items, repeat, total};
+use crate::limits;
+use crate::stop::Stop;
+use crate::supervise::Failure;
+use crate::tally::Sum;
+use crate::targets::Family;
+use crate::targets::queues::{CAPACITY, Deque, Item};
+use crate::workloads::{Bench, DequeWorkload, Metric, Params, Workload};
+
+/// The pattern `push-pop-small` or `push-pop-large`.
+#[derive(Clone, Debug)]
+pub(crate) struct PushPop {
+    /// What it is called.
+    name: &'static str,
+    /// Items of a batch.
+    size: usize,
+    /// Times taken in a run.
+    repetitions: u64,
+}
+
+/// Batches per time that is taken, so that reading the clock doesn't show.
+const BATCHES: u32 = 200;
+
+impl PushPop {
+    /// A quarter of a queue at a time.
+    pub(crate) fn small(repetitions: u64) -> Self {
+        PushPop { name: "push-pop-small", size: CAPACITY / 4, repetitions }
+    }
+
+    /// A whole queue at a time.
+    pub(crate) fn large(repetitions: u64) -> Self {
+        PushPop { name: "push-pop-large", size: CAPACITY, repetitions }
+    }
+
+    /// Batches of a run: one that isn't timed comes before those that are.
+    fn batches(&self) -> u64 {
+        u64::from(1 + BATCHES) * total(self.repetitions)
+    }
+}
+
+impl Workload for PushPop {
+    const FAMILY: Family = Family::Deque;
+    const METRICS: &'static [Metric] = METRICS;
+
+    fn params(&self) -> Params {
+        vec![("pattern", self.name.into()), ("repetitions", self.repetitions.into())]
+    }
+
+    fn check(&self) -> Result<(), Stop> {
+        let items = [self.size as u64, self.batches()];
+        limits::product("items", &items, limits::MAX_TASKS).map(drop)
+    }
+
+    fn all_threads(&self) -> usize {
+        // The one that always exists.
+        0
+    }
+
+    fn expected(&self) -> Sum {
+        items(self.size).into_iter().collect::<Sum>().times(self.batches())
+    }
+}
+
+impl DequeWorkload for PushPop {
+    fn run<D: Deque>(&self, bench: &Bench) -> Result<Vec<f64>, Failure> {
+        let (deque, items) = (D::new(), items(self.size));
+        // Without it nobody could steal, and a queue that knows that would be another one.
+        let stealer = deque.stealer();
+        let values = repeat(self.repetitions, bench, |fault| {
+            fill(&deque, &items, fault);
+            let mut sum = drain(&deque);
+            let begun = Instant::now();
+            for _ in 0..BATCHES {
+                batch(&deque, &items, &mut sum);
+            }
+            let time = begun.elapsed() / BATCHES;
+            bench.tally.add(sum.plus(drain(&deque)));
+            Ok(time.as_secs_f64())
+        });
+        drop(stealer);
+        values
+    }
+}
+
+/// Pushes all items and pops as many. The sum of what came out is all that is done with them: two
+/// additions an item, the same for every target.
+#[inline]
+fn batch<D: Deque>(deque: &D, items: &[Item], sum: &mut Sum) {
+    for &item in black_box(items) {
+        // A bounded queue may be full, which no target is here; what it loses is not in the sum.
+        let _ = deque.push(item);
+    }
+    for _ in 0..items.len() {
+        if let Some(item) = deque.pop() {
+            sum.note(item);
+        }
+    }
+}

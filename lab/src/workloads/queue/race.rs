@@ -1,0 +1,127 @@
+//! Threads that begin each repetition at the same moment, and the time until the last one is through.
+
+use std::hint;
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::thread;
+
+use crate::clock::{Epoch, seconds};
+use crate::supervise::Failure;
+use crate::tally::Tally;
+
+/// Looks at the start before a waiting thread lets others have its CPU: a few microseconds.
+const SPINS: u32 = 200;
+
+/// A start and a finish for a fixed number of threads, again and again.
+///
+/// The start is waited for awake, so that all begin within a moment of each other; the finish is
+/// waited for asleep, so that who is through takes no CPU from who isn't.
+pub(super) struct Race {
+    /// Threads that take part.
+    runners: usize,
+    /// Threads at the start.
+    arrived: AtomicUsize,
+    /// Starts so far.
+    starts: AtomicU64,
+    /// When the latest start was, in nanoseconds since the epoch.
+    started: AtomicU64,
+    /// When the latest thread was through.
+    ended: AtomicU64,
+    /// Where those wait that are.
+    finish: Barrier,
+    /// What the times count from.
+    epoch: Epoch,
+}
+
+impl Race {
+    /// A race for this many threads.
+    pub(super) fn new(runners: usize) -> Self {
+        Race {
+            runners,
+            arrived: AtomicUsize::new(0),
+            starts: AtomicU64::new(0),
+            started: AtomicU64::new(0),
+            ended: AtomicU64::new(0),
+            finish: Barrier::new(runners),
+            epoch: Epoch::new(),
+        }
+    }
+
+    /// Waits for all threads, does `lap` as all others do, and waits for all again. Returns the
+    /// seconds from the start to the end of the last one, and what came of this thread's lap.
+    pub(super) fn run<R>(
+        &self,
+        tally: &Tally,
+        lap: impl FnOnce() -> R,
+    ) -> Result<(f64, R), Failure> {
+        self.start(tally)?;
+        let outcome = lap();
+        // The clock only goes on: no time of an earlier repetition is later than this.
+        self.ended.fetch_max(self.epoch.nanos(), Ordering::Relaxed);
+        // The barrier orders the times before what follows it, and the next start after that.
+        self.finish.wait();
+        let ended = self.ended.load(Ordering::Relaxed);
+        Ok((seconds(ended - self.started.load(Ordering::Relaxed)), outcome))
+    }
+
+    /// Waits for all threads; the last to come notes the time and lets all go.
+    fn start(&self, tally: &Tally) -> Result<(), Failure> {
+        // Nobody can start before we have arrived, so this can't be out of date.
+        let before = self.starts.load(Ordering::Relaxed);
+        // Ordering: AcqRel chains what all did before to the last one, whose Release hands it on.
+        if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.runners {
+            self.arrived.store(0, Ordering::Relaxed);
+            self.started.store(self.epoch.nanos(), Ordering::Relaxed);
+            self.starts.store(before + 1, Ordering::Release);
+            return Ok(());
+        }
+        let mut looks = 0;
+        // Ordering: Acquire pairs with the Release above.
+        while self.starts.load(Ordering::Acquire) == before {
+            if looks < SPINS {
+                looks += 1;
+                hint::spin_loop();
+            } else {
+                tally.go_on()?;
+                thread::yield_now();
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Race;
+    use crate::tally::Tally;
+    use std::thread;
+    use std::time::Duration;
+
+    #[test]
+    fn the_time_is_that_of_the_last_thread_and_begins_when_all_are_there() {
+        let (race, tally) = (Race::new(3), Tally::leak());
+        let (race, late) = (&race, Duration::from_millis(30));
+        for slow in 0..3 {
+            let times = thread::scope(|scope| {
+                let runners = [0, 1, 2].map(|index| {
+                    scope.spawn(move || {
+                        // Whoever is slow to run was early at the start, and the next one late.
+                        thread::sleep(late * u32::from((slow + 1) % 3 == index));
+                        let lap = || thread::sleep(late * u32::from(slow == index));
+                        race.run(tally, lap).expect("goes on").0
+                    })
+                });
+                runners.map(|runner| runner.join().expect("no panic"))
+            });
+            assert!(times.iter().all(|&time| time == times[0]), "{times:?}");
+            assert!((0.030..0.055).contains(&times[0]), "{times:?}");
+        }
+    }
+
+    #[test]
+    fn an_abandoned_run_ends_the_wait_at_the_start() {
+        let (race, tally) = (Race::new(2), Tally::leak());
+        tally.abandon();
+        assert!(race.run(tally, || ()).is_err());
+    }
+}

@@ -1,0 +1,117 @@
+//! What a theft costs per item, from queues that nobody else touches at the time.
+//!
+//! One thread is right for that: a second one would add the traffic between two CPUs, which is the
+//! same for all and more than everything else.
+
+use std::time::Instant;
+
+use super::{METRICS, drain, fill, items, repeat, total};
+use crate::fault::Fault;
+use crate::limits;
+use crate::stop::Stop;
+use crate::supervise::Failure;
+use crate::tally::Sum;
+use crate::targets::Family;
+use crate::targets::queues::{CAPACITY, Deque, Stealer};
+use crate::workloads::{Bench, DequeWorkload, Metric, Params, Workload};
+
+/// The pattern `steal`.
+#[derive(Clone, Debug)]
+pub(crate) struct Steal {
+    /// Items stolen at a time.
+    pub(crate) batch: u64,
+    /// Times taken in a run.
+    pub(crate) repetitions: u64,
+}
+
+/// Queues stolen from per time that is taken: two thousand items, so that even at a nanosecond each
+/// the reading of the clock, about 25, does not show. Nothing is subtracted for it.
+const VICTIMS: usize = 16;
+
+impl Steal {
+    /// Thefts from a full queue. One takes at most half of what is there, since crossbeam does.
+    fn thefts(&self) -> usize {
+        let batch = self.batch as usize;
+        (CAPACITY - batch) / batch
+    }
+
+    /// Items stolen per time that is taken.
+    fn stolen(&self) -> u64 {
+        (VICTIMS * self.thefts()) as u64 * self.batch
+    }
+}
+
+impl Workload for Steal {
+    const FAMILY: Family = Family::Deque;
+    const METRICS: &'static [Metric] = METRICS;
+
+    fn params(&self) -> Params {
+        vec![
+            ("pattern", "steal".into()),
+            ("batch", self.batch.into()),
+            ("repetitions", self.repetitions.into()),
+        ]
+    }
+
+    fn check(&self) -> Result<(), Stop> {
+        let items = [(VICTIMS * CAPACITY) as u64, total(self.repetitions)];
+        limits::product("items", &items, limits::MAX_TASKS).map(drop)
+    }
+
+    fn all_threads(&self) -> usize {
+        // The one that always exists.
+        0
+    }
+
+    fn expected(&self) -> Sum {
+        let all = items(VICTIMS * CAPACITY).into_iter().collect::<Sum>();
+        all.times(total(self.repetitions))
+    }
+}
+
+impl DequeWorkload for Steal {
+    fn run<D: Deque>(&self, bench: &Bench) -> Result<Vec<f64>, Failure> {
+        let (items, batch, thefts) =
+            (items(VICTIMS * CAPACITY), self.batch as usize, self.thefts());
+        let pairs: Vec<(D, D)> = (0..VICTIMS).map(|_| (D::new(), D::new())).collect();
+        let stealers: Vec<_> = pairs.iter().map(|(victim, _)| victim.stealer()).collect();
+        repeat(self.repetitions, bench, |fault| {
+            for (index, (victim, _)) in pairs.iter().enumerate() {
+                let fault = if index == 0 { fault } else { Fault::None };
+                fill(victim, &items[index * CAPACITY..][..CAPACITY], fault);
+            }
+            let begun = Instant::now();
+            for (stealer, (_, thief)) in stealers.iter().zip(&pairs) {
+                for _ in 0..thefts {
+                    // What a failed theft leaves where it was shows below.
+                    let _ = stealer.steal(thief, batch);
+                }
+            }
+            let time = begun.elapsed();
+            let stolen =
+                pairs.iter().map(|(_, thief)| drain(thief)).fold(Sum::default(), Sum::plus);
+            let left = pairs.iter().map(|(victim, _)| drain(victim)).fold(stolen, Sum::plus);
+            bench.tally.add(left);
+            // A price per item needs as many items for all targets.
+            if stolen.tasks < self.stolen() {
+                return Err(Failure::Miscounted { ran: stolen.tasks, expected: self.stolen() });
+            }
+            Ok(time.as_secs_f64() / self.stolen() as f64)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CAPACITY, Steal};
+
+    #[test]
+    fn every_theft_finds_twice_what_it_takes() {
+        for batch in 1..=128 {
+            let steal = Steal { batch, repetitions: 1 };
+            let before_last = CAPACITY as u64 - (steal.thefts() as u64 - 1) * batch;
+            assert!(steal.thefts() > 0 && before_last >= 2 * batch, "{batch}");
+            assert!(before_last - batch < 2 * batch, "{batch}: one more would do");
+        }
+    }
+}
