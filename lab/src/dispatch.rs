@@ -114,6 +114,7 @@ fn on_injector<W: InjectorWorkload>(
 ) -> Result<Vec<f64>, Failure> {
     let run = match kind {
         InjectorKind::Brigade => W::run::<brigade_queue::Injector<Job>>,
+        InjectorKind::BrigadeSharded => W::run::<brigade_queue::ShardedInjector<Job>>,
         InjectorKind::Crossbeam => W::run::<crossbeam_deque::Injector<Job>>,
         InjectorKind::SegQueue => W::run::<crossbeam_queue::SegQueue<Job>>,
     };

@@ -80,7 +80,10 @@ impl Entry {
             Kind::Deque(kind) => {
                 !matches!(kind, queues::DequeKind::BrigadeLifo | queues::DequeKind::BrigadeFifo)
             }
-            Kind::Injector(kind) => kind != queues::InjectorKind::Brigade,
+            Kind::Injector(kind) => !matches!(
+                kind,
+                queues::InjectorKind::Brigade | queues::InjectorKind::BrigadeSharded
+            ),
         }
     }
 
@@ -144,6 +147,7 @@ pub(crate) static ALL: &[Entry] = {
         deque("crossbeam-lifo", DequeKind::CrossbeamLifo, "crossbeam-deque: Worker::new_lifo"),
         deque("crossbeam-fifo", DequeKind::CrossbeamFifo, "crossbeam-deque: Worker::new_fifo"),
         injector("brigade-injector", InjectorKind::Brigade, "brigade: Injector"),
+        injector("brigade-sharded", InjectorKind::BrigadeSharded, "brigade: ShardedInjector"),
         injector("crossbeam-injector", InjectorKind::Crossbeam, "crossbeam-deque: Injector"),
         injector("segqueue", InjectorKind::SegQueue, "crossbeam-queue: SegQueue"),
     ]

@@ -60,7 +60,7 @@ fn all<'a>(results: &'a [Value], key: &str) -> BTreeSet<&'a str> {
 
 #[test]
 fn every_workload_runs_on_every_target_of_its_family() {
-    for (family, count) in [("pools", 18), ("deques", 6), ("injectors", 3)] {
+    for (family, count) in [("pools", 18), ("deques", 6), ("injectors", 4)] {
         assert_eq!(listed(family).len(), count, "{family}");
     }
     for (workload, metrics, family) in WORKLOADS {

@@ -1,6 +1,6 @@
 //! brigade-queue: one ring in two orders, and the injector of its pools.
 
-use brigade_queue::{Limit, Order, StealError};
+use brigade_queue::{Cursor, Order, ShardedInjector, StealError};
 
 use super::{CAPACITY, Deque, Injector, Item, Job, Missed, Stealer, half};
 
@@ -32,15 +32,13 @@ impl<O: Order + 'static> Deque for Ring<O> {
 impl<O: Order + 'static> Stealer<Ring<O>> for brigade_queue::Stealer<Item, O> {
     #[inline]
     fn steal(&self, dest: &Ring<O>, batch: usize) -> Result<(), Missed> {
-        let first = self.steal_into(dest, Limit::AtMost(batch))?;
-        // With no room for all, fewer are taken; the first one always has a place then.
-        let _ = dest.push(first);
+        brigade_queue::Stealer::steal(self, dest, |_| batch)?;
         Ok(())
     }
 
     #[inline]
     fn steal_half(&self, dest: &Ring<O>) -> Result<Item, Missed> {
-        Ok(self.steal_into(dest, Limit::AtMost(half(self.len())))?)
+        Ok(self.steal_and_pop(dest, half)?.0)
     }
 }
 
@@ -60,12 +58,32 @@ impl Injector for brigade_queue::Injector<Job> {
     }
 
     #[inline]
-    fn push(&self, job: Job) -> Result<(), Job> {
+    fn push(&self, _producer: usize, job: Job) -> Result<(), Job> {
         brigade_queue::Injector::push(self, job)
     }
 
     #[inline]
     fn pop(&self) -> Option<Job> {
         brigade_queue::Injector::pop(self)
+    }
+}
+
+/// More than the producers of a run, so that none meet.
+const SHARDS: usize = 8;
+
+impl Injector for ShardedInjector<Job> {
+    fn new() -> Self {
+        ShardedInjector::new(SHARDS)
+    }
+
+    #[inline]
+    fn push(&self, producer: usize, job: Job) -> Result<(), Job> {
+        self.shard(producer).push(job)
+    }
+
+    #[inline]
+    fn pop(&self) -> Option<Job> {
+        // From the last on, so that the first shard comes first.
+        ShardedInjector::pop(self, &Cursor::at(SHARDS - 1))
     }
 }

@@ -69,7 +69,7 @@ impl Injector for crossbeam_deque::Injector<Job> {
     }
 
     #[inline]
-    fn push(&self, job: Job) -> Result<(), Job> {
+    fn push(&self, _producer: usize, job: Job) -> Result<(), Job> {
         self.push(job);
         Ok(())
     }
@@ -92,7 +92,7 @@ impl Injector for SegQueue<Job> {
     }
 
     #[inline]
-    fn push(&self, job: Job) -> Result<(), Job> {
+    fn push(&self, _producer: usize, job: Job) -> Result<(), Job> {
         self.push(job);
         Ok(())
     }

@@ -67,8 +67,8 @@ pub(crate) trait Injector: Send + Sync + 'static {
     /// An empty one.
     fn new() -> Self;
 
-    /// Queues a job, or gives it back if the queue takes none.
-    fn push(&self, job: Job) -> Result<(), Job>;
+    /// Queues a job of the producer with this number, or gives it back if the queue takes none.
+    fn push(&self, producer: usize, job: Job) -> Result<(), Job>;
 
     /// Takes the oldest job.
     fn pop(&self) -> Option<Job>;
@@ -96,6 +96,8 @@ pub(crate) enum DequeKind {
 pub(crate) enum InjectorKind {
     /// `brigade_queue::Injector`.
     Brigade,
+    /// `brigade_queue::ShardedInjector`.
+    BrigadeSharded,
     /// `crossbeam_deque::Injector`.
     Crossbeam,
     /// `crossbeam_queue::SegQueue`.

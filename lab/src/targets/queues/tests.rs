@@ -73,11 +73,12 @@ fn a_theft_of_half_returns_one_and_moves_the_others() {
 fn an_injector_keeps_the_order() {
     fn body<I: Injector>() {
         let injector = I::new();
-        (0..100).for_each(|word| assert_eq!(injector.push([word; 4]), Ok(())));
+        (0..100).for_each(|word| assert_eq!(injector.push(0, [word; 4]), Ok(())));
         (0..100).for_each(|word| assert_eq!(injector.pop(), Some([word; 4])));
         assert_eq!(injector.pop(), None);
     }
     body::<brigade_queue::Injector<Job>>();
+    body::<brigade_queue::ShardedInjector<Job>>();
     body::<crossbeam_deque::Injector<Job>>();
     body::<crossbeam_queue::SegQueue<Job>>();
 }

@@ -80,14 +80,15 @@ impl InjectorWorkload for Fill {
                 thread::spawn(move || {
                     let (race, injector) = &*race;
                     (0..total).try_for_each(|_| {
-                        race.run(tally, || push(injector, share.clone(), Fault::None)).map(drop)
+                        let push = || push(injector, producer as usize, share.clone(), Fault::None);
+                        race.run(tally, push).map(drop)
                     })
                 })
             })
             .collect();
         let (race, injector) = &*race;
         let values = repeat(self.repetitions, bench, |fault| {
-            let (time, ()) = race.run(tally, || push(injector, self.share(0), fault))?;
+            let (time, ()) = race.run(tally, || push(injector, 0, self.share(0), fault))?;
             // The others wait for us at the start meanwhile.
             tally.add(iter::from_fn(|| injector.pop()).map(print).collect());
             Ok(time / self.items as f64)
@@ -101,14 +102,14 @@ impl InjectorWorkload for Fill {
 
 /// Pushes the items with these numbers, of which the fault befalls the first.
 #[inline]
-fn push<I: Injector>(injector: &I, mut numbers: Range<u64>, fault: Fault) {
+fn push<I: Injector>(injector: &I, producer: usize, mut numbers: Range<u64>, fault: Fault) {
     let first = numbers.next().map(job);
     for _ in 0..fault.copies(0) {
-        let _ = first.map(|job| injector.push(job));
+        let _ = first.map(|job| injector.push(producer, job));
     }
     for number in numbers {
         // A queue that takes no more has lost the item, which the tally reports.
-        let _ = injector.push(job(number));
+        let _ = injector.push(producer, job(number));
     }
 }
 
