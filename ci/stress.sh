@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Passes ten million items among eight threads, through rings of both orders; then fewer, with all threads on one
+# processor, where whoever waits has to let the other get on.
+#
+# BRIGADE_SEED repeats a run, as far as threads can be repeated. Arguments are passed on to the test binary.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+test=(cargo test --release --locked -p brigade-queue --test stress)
+BRIGADE_STRESS_ITEMS=10000000 "${test[@]}" -- --nocapture "$@"
+
+if ! command -v taskset >/dev/null; then
+    echo 'skipped: the run on one processor needs taskset (util-linux)'
+    exit 0
+fi
+# With an operating system's yield, and as the crate is alone, where waiting is only pausing.
+for features in brigade-sync/std ''; do
+    "${test[@]}" --features "$features" --no-run
+    BRIGADE_STRESS_ITEMS=2000000 taskset -c 0 "${test[@]}" --features "$features" -- --nocapture "$@"
+done

@@ -1,0 +1,258 @@
+//! Eight threads, each with a ring that the others steal from, and an injector for what does not fit.
+//!
+//! `ci/stress.sh` runs it with more items, and pinned to one processor.
+// Tests run on std's own threads and atomics.
+#![allow(clippy::disallowed_types)]
+#![cfg(not(brigade_loom))]
+
+mod watch;
+
+use std::array;
+use std::iter;
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use brigade_queue::{Injector, Limit, Order, StealError, Stealer, Worker, fifo, lifo};
+use fastrand::Rng;
+
+const THREADS: usize = 8;
+/// What each thread keeps back until everybody has stolen something: one item for each of the others.
+const RESERVE: usize = THREADS - 1;
+const CAPACITIES: [usize; 6] = [1, 2, 4, 16, 64, 256];
+
+/// What became of the items.
+struct Fates {
+    dropped: Vec<AtomicU8>,
+    left: AtomicUsize,
+    torn: AtomicUsize,
+    /// How many threads have not stolen anything yet.
+    empty_handed: AtomicUsize,
+}
+
+impl Fates {
+    fn new(items: usize) -> Self {
+        Self {
+            dropped: (0..items).map(|_| AtomicU8::new(0)).collect(),
+            left: AtomicUsize::new(items),
+            torn: AtomicUsize::new(0),
+            empty_handed: AtomicUsize::new(THREADS),
+        }
+    }
+
+    fn assert_each_dropped_once(&self) {
+        for (number, count) in self.dropped.iter().enumerate() {
+            assert_eq!(count.load(Ordering::Relaxed), 1, "item {number}");
+        }
+        assert_eq!(self.torn.load(Ordering::Relaxed), 0, "items that are half another");
+    }
+}
+
+/// An item that notes its own drop, so many words wide; some have a part on the heap, for the sanitizers.
+struct Item<'a, const WORDS: usize> {
+    words: [usize; WORDS],
+    heap: Option<Box<usize>>,
+    fates: &'a Fates,
+}
+
+impl<'a, const WORDS: usize> Item<'a, WORDS> {
+    fn new(number: usize, fates: &'a Fates) -> Self {
+        let heap = (number % 8 == 0).then(|| Box::new(number));
+        Self { words: array::from_fn(|word| number ^ word), heap, fates }
+    }
+}
+
+impl<const WORDS: usize> Drop for Item<'_, WORDS> {
+    fn drop(&mut self) {
+        let number = self.words[0];
+        let whole = self.words.iter().enumerate().all(|(word, &there)| there == number ^ word)
+            && self.heap.as_deref().is_none_or(|&heap| heap == number);
+        self.fates.torn.fetch_add((!whole).into(), Ordering::Relaxed);
+        if let Some(count) = self.fates.dropped.get(number) {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+        self.fates.left.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// One of the threads.
+struct Thief<'a, 'i, O: Order, const WORDS: usize> {
+    own: Worker<Item<'a, WORDS>, O>,
+    others: Vec<Stealer<Item<'a, WORDS>, O>>,
+    injector: &'i Injector<Item<'a, WORDS>>,
+    fates: &'a Fates,
+    rng: Rng,
+    stolen: usize,
+}
+
+impl<O: Order, const WORDS: usize> Thief<'_, '_, O, WORDS> {
+    /// Puts its items in and takes items out, at random, then keeps to the end what the others may want.
+    fn work(&mut self, mut numbers: impl ExactSizeIterator<Item = usize>) {
+        while numbers.len() > RESERVE {
+            match self.rng.u8(..8) {
+                // What nobody takes out in time would fill the memory.
+                0..=3 if self.injector.len() < 2_000 => self.produce(&mut numbers),
+                0..=4 => self.consume(),
+                _ => _ = self.steal(),
+            }
+        }
+        while self.fates.empty_handed.load(Ordering::Relaxed) > 0 {
+            if self.stolen == 0 {
+                // Room, without which some ways of stealing find nothing.
+                drop(self.own.pop());
+                self.steal();
+            } else if self.own.is_empty() {
+                numbers.by_ref().take(1).for_each(|number| self.push(number));
+            }
+            thread::yield_now();
+        }
+        numbers.for_each(|number| self.push(number));
+        while self.fates.left.load(Ordering::Relaxed) > 0 {
+            self.consume();
+            if !self.steal() {
+                thread::yield_now();
+            }
+        }
+    }
+
+    fn push(&self, number: usize) {
+        self.own.push_overflowing(Item::new(number, self.fates), self.injector);
+    }
+
+    fn produce(&mut self, numbers: &mut impl ExactSizeIterator<Item = usize>) {
+        let count = self.rng.usize(1..=12).min(numbers.len() - RESERVE);
+        let fates = self.fates;
+        let mut items = numbers.take(count).map(|number| Item::new(number, fates));
+        match self.rng.u8(..4) {
+            0 => {
+                self.own.extend(items.by_ref());
+                self.injector.push_batch(items.collect()).ok().expect("nobody closes it");
+            }
+            1 => items.for_each(|item| {
+                if let Err(item) = self.own.push(item) {
+                    self.injector.push(item).ok().expect("nobody closes it");
+                }
+            }),
+            _ => items.for_each(|item| _ = self.own.push_overflowing(item, self.injector)),
+        }
+    }
+
+    fn consume(&mut self) {
+        let count = self.rng.usize(..8);
+        match self.rng.u8(..8) {
+            // Not all that is claimed is taken out.
+            0 => {
+                self.own.drain(|there| there).into_iter().for_each(|drain| drop(drain.take(count)))
+            }
+            1 => self.own.drain(|_| count).into_iter().flatten().for_each(drop),
+            2 => _ = self.injector.take_overflow(&self.own),
+            3 => drop(self.injector.pop()),
+            4 | 5 => {
+                let limit = self.limit();
+                drop(self.injector.pop_batch_into(&self.own, limit));
+            }
+            _ => iter::from_fn(|| self.own.pop()).take(count).for_each(drop),
+        }
+    }
+
+    fn limit(&mut self) -> Limit {
+        let most = self.rng.usize(..=10);
+        match self.rng.u8(..4) {
+            0 => Limit::Half,
+            1 => Limit::HalfAtMost(most),
+            2 => Limit::AtMost(most),
+            _ => Limit::All,
+        }
+    }
+
+    /// Steals from one of the others; returns whether there was something.
+    fn steal(&mut self) -> bool {
+        let (limit, retries) = (self.limit(), self.rng.u32(..12));
+        let (victim, way) = (self.rng.usize(..self.others.len()), self.rng.u8(..5));
+        let (victim, own, rng) = (&self.others[victim], &self.own, &mut self.rng);
+        let any = |there| rng.usize(..=there + 1);
+        let result = match way {
+            0 => victim.steal(own, any),
+            1 => victim.steal_and_pop(own, any).map(|(_, moved)| moved + 1),
+            2 => victim.steal_batch(own, limit, retries),
+            3 => victim.steal_batch_and_pop(own, limit, retries).map(|(_, moved)| moved + 1),
+            _ => victim.steal_one().map(|_| 1),
+        };
+        match result {
+            Ok(count) => {
+                assert!(count > 0, "way {way} moves nothing and says that it did");
+                if self.stolen == 0 {
+                    self.fates.empty_handed.fetch_sub(1, Ordering::Relaxed);
+                }
+                self.stolen += count;
+                true
+            }
+            Err(StealError::Busy) => true,
+            Err(StealError::Empty) => false,
+        }
+    }
+}
+
+fn eight_threads<O: Order, const WORDS: usize>(items: usize) {
+    // Enough for a slow machine under a sanitizer; what hangs, hangs longer.
+    let patience = Duration::from_secs(30) + Duration::from_micros(20) * items as u32;
+    watch::run(patience, move |seed| {
+        let fates = Fates::new(items);
+        let injector = Injector::new();
+        let mut rng = Rng::with_seed(seed);
+        let workers: Vec<_> =
+            (0..THREADS).map(|_| Worker::<_, O>::new(CAPACITIES[rng.usize(..6)])).collect();
+        let stealers: Vec<_> = workers.iter().map(Worker::stealer).collect();
+        let stolen: Vec<_> = thread::scope(|scope| {
+            let threads: Vec<_> = iter::zip(workers, 0..)
+                .map(|(own, index)| {
+                    let others = stealers.iter().filter(|other| *other != own.stealer_ref());
+                    let others = others.cloned().collect();
+                    let (injector, fates, rng) = (&injector, &fates, rng.fork());
+                    let mut thief =
+                        Thief::<O, WORDS> { own, others, injector, fates, rng, stolen: 0 };
+                    let share = index * items / THREADS..(index + 1) * items / THREADS;
+                    scope.spawn(move || {
+                        thief.work(share);
+                        thief.stolen
+                    })
+                })
+                .collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        println!("stolen: {stolen:?}");
+        fates.assert_each_dropped_once();
+        assert!(injector.is_empty());
+        assert!(stolen.iter().all(|&count| count > 0), "somebody stole nothing: {stolen:?}");
+    });
+}
+
+/// How many items: `BRIGADE_STRESS_ITEMS`, or few enough for every day.
+fn items() -> usize {
+    match std::env::var("BRIGADE_STRESS_ITEMS") {
+        Ok(items) => items.parse().expect("BRIGADE_STRESS_ITEMS is a number"),
+        Err(_) => 300_000,
+    }
+}
+
+#[test]
+fn lifo_rings_pass_each_item_on_once_among_eight_threads() {
+    eight_threads::<lifo::Lifo, 1>(items());
+}
+
+#[test]
+fn fifo_rings_pass_each_item_on_once_among_eight_threads() {
+    eight_threads::<fifo::Fifo, 1>(items());
+}
+
+// An item that takes long to move stays half moved for long.
+
+#[test]
+fn lifo_rings_pass_wide_items_on_whole() {
+    eight_threads::<lifo::Lifo, 64>(items() / 8);
+}
+
+#[test]
+fn fifo_rings_pass_wide_items_on_whole() {
+    eight_threads::<fifo::Fifo, 64>(items() / 8);
+}
