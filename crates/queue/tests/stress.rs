@@ -89,11 +89,20 @@ impl<O: Order, const WORDS: usize> Thief<'_, '_, O, WORDS> {
     /// Puts its items in and takes items out, at random, then keeps to the end what the others may want.
     fn work(&mut self, mut numbers: impl ExactSizeIterator<Item = usize>) {
         while numbers.len() > RESERVE {
+            if self.rng.u8(..) == 0 {
+                // Threads that share a processor would else do little but work through what is their own.
+                thread::yield_now();
+            }
             match self.rng.u8(..8) {
                 // What nobody takes out in time would fill the memory.
                 0..=3 if self.injector.len() < 2_000 => self.produce(&mut numbers),
                 0..=4 => self.consume(),
-                _ => _ = self.steal(),
+                _ => {
+                    if self.rng.bool() {
+                        iter::from_fn(|| self.own.pop()).for_each(drop);
+                    }
+                    self.steal();
+                }
             }
         }
         while self.fates.empty_handed.load(Ordering::Relaxed) > 0 {
