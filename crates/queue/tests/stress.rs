@@ -137,11 +137,20 @@ impl<O: Order, const WORDS: usize> Thief<'_, '_, O, WORDS> {
                 self.own.extend(items.by_ref());
                 self.injector.push_batch(items.collect()).ok().expect("nobody closes it");
             }
-            1 => items.for_each(|item| {
-                if let Err(item) = self.own.push(item) {
-                    self.injector.push(item).ok().expect("nobody closes it");
-                }
-            }),
+            1 => {
+                // A claim that is open while the owner goes on, as if a thief had been stopped.
+                let claim = self.own.drain(|_| count).map(|mut drain| {
+                    drop(drain.next());
+                    drain
+                });
+                drop(self.own.pop());
+                items.for_each(|item| {
+                    if let Err(item) = self.own.push(item) {
+                        self.injector.push(item).ok().expect("nobody closes it");
+                    }
+                });
+                drop(claim);
+            }
             _ => items.for_each(|item| _ = self.own.push_overflowing(item, self.injector)),
         }
     }

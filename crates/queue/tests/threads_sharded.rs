@@ -176,13 +176,14 @@ fn counts_of_a_sharded_injector_are_those_of_its_shards() {
 }
 
 #[test]
-fn a_count_that_is_read_meanwhile_is_never_more_than_was_pushed() {
+fn a_count_that_is_read_meanwhile_is_never_negative_nor_more_than_was_pushed() {
     watch::run(PATIENCE, |_| {
         let injector = ShardedInjector::new(2);
         thread::scope(|scope| {
             scope.spawn(|| {
                 let cursor = Cursor::default();
-                for item in 0..ITEMS {
+                // Long enough for the two to meet.
+                for item in 0..ITEMS * 20 {
                     injector.shard(item).push(item).unwrap();
                     assert!(injector.pop(&cursor).is_some());
                 }

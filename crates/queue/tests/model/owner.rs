@@ -51,7 +51,9 @@ impl<O: Model> Machine<O> {
                 assert_eq!(popped, O::take_next(&mut ring.model));
             }
             Operation::Drain { want, used, .. } => {
-                Self::drain(ring, want.into(), used.into(), item);
+                let capacity = ring.worker.capacity();
+                let items = self.items(capacity);
+                Self::drain(&mut self.rings[at], want.into(), used.into(), items);
             }
             _ => {
                 let half = ring.model.len().div_ceil(2);
@@ -62,8 +64,8 @@ impl<O: Model> Machine<O> {
         }
     }
 
-    /// Drains some, and pushes and pops while the claim is open.
-    fn drain(ring: &mut Ring<O>, want: usize, used: usize, item: Item) {
+    /// Drains some, and pops, and pushes until it is full, while the claim is open.
+    fn drain(ring: &mut Ring<O>, want: usize, used: usize, items: Vec<Item>) {
         let there = ring.model.len();
         let asked = |count| {
             assert_eq!(count, there);
@@ -86,20 +88,30 @@ impl<O: Model> Machine<O> {
             assert_eq!(ring.worker.stealer_ref().steal_one().err(), Some(StealError::Busy));
             assert_eq!(ring.worker.drain(|_| unreachable!()).err(), Some(StealError::Busy));
         }
-        let room = ring.worker.capacity() - ring.model.len() - held;
-        assert_eq!(
-            ring.worker.spare_capacity(),
-            room,
-            "a claim keeps its slots until its last item"
-        );
-        let number = *item.number;
-        assert_eq!(ring.worker.push(item).is_ok(), room > 0);
-        if room > 0 {
-            ring.model.push_back(number);
-        }
-        if want % 2 == 1 {
+        let pops = want % 2;
+        for _ in 0..pops {
             let popped = ring.worker.pop().map(|item| *item.number);
             assert_eq!(popped, O::take_next(&mut ring.model));
+        }
+        // What is popped meanwhile may stay in use with the claim.
+        let free = ring.worker.capacity() - ring.model.len() - held;
+        let room = ring.worker.spare_capacity();
+        assert!(
+            room <= free && room + pops >= free,
+            "room for {room} while a claim of {held} is open, not {free}"
+        );
+        for item in items {
+            let number = *item.number;
+            if ring.worker.push(item).is_err() {
+                break;
+            }
+            ring.model.push_back(number);
+        }
+        assert_eq!(ring.worker.spare_capacity(), 0, "it takes as many as it says");
+        assert!(ring.model.len() + held <= ring.worker.capacity());
+        if want % 4 < 2 {
+            let rest = claimed.into_iter().skip(used);
+            assert!(drain.map(|item| *item.number).eq(rest), "pushes do not reach what is claimed");
         }
     }
 }

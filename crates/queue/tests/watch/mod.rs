@@ -1,6 +1,7 @@
 //! What a random test runs under: a seed that can be given again, and an end to its patience.
 
 use std::hash::{BuildHasher, RandomState};
+use std::io::{self, Write};
 use std::panic;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
@@ -8,7 +9,7 @@ use std::time::Duration;
 
 /// Runs `body` on a thread of its own, with a seed: that of `BRIGADE_SEED` if there is one.
 ///
-/// A failed test shows the line with the seed.
+/// The line with the seed goes where the test harness does not catch it: an abort shows it too.
 ///
 /// # Panics
 /// If `body` does, or does not end in `patience`; its threads are then left to themselves.
@@ -17,7 +18,9 @@ pub(crate) fn run(patience: Duration, body: impl FnOnce(u64) + Send + 'static) {
         |_| RandomState::new().hash_one(0),
         |seed| seed.parse().expect("BRIGADE_SEED is a number"),
     );
-    println!("to repeat: BRIGADE_SEED={seed}");
+    let test = thread::current();
+    let test = test.name().unwrap_or("a test");
+    writeln!(io::stderr(), "to repeat {test}: BRIGADE_SEED={seed}").unwrap();
     // Dropped when the body ends, however it does.
     let (ended, end) = mpsc::channel::<()>();
     let body = thread::spawn(move || {
