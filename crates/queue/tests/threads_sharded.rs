@@ -116,6 +116,10 @@ fn a_producer_that_never_pauses_keeps_nobody_elses_item_waiting() {
         thread::scope(|scope| {
             // Ends when the injector is closed.
             scope.spawn(|| while injector.shard(0).push("many").is_ok() {});
+            // More than is popped below: that shard is never empty.
+            while injector.shard(0).len() < 1_000 {
+                thread::yield_now();
+            }
             let cursor = Cursor::default();
             for _ in 0..100 {
                 injector.shard(1).push("one").unwrap();
