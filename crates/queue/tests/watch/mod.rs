@@ -20,7 +20,8 @@ pub(crate) fn run(patience: Duration, body: impl FnOnce(u64) + Send + 'static) {
     );
     let test = thread::current();
     let test = test.name().unwrap_or("a test");
-    writeln!(io::stderr(), "to repeat {test}: BRIGADE_SEED={seed}").unwrap();
+    let line = format!("to repeat {test}: BRIGADE_SEED={seed}\n");
+    io::stderr().write_all(line.as_bytes()).unwrap();
     // Dropped when the body ends, however it does.
     let (ended, end) = mpsc::channel::<()>();
     let body = thread::spawn(move || {
