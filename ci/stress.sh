@@ -14,7 +14,7 @@ if ! command -v taskset >/dev/null; then
     exit 0
 fi
 # With an operating system's yield, and as the crate is alone, where waiting is only pausing.
-for features in brigade-sync/std ''; do
-    "${test[@]}" --features "$features" --no-run
-    BRIGADE_STRESS_ITEMS=2000000 taskset -c 0 "${test[@]}" --features "$features" -- --nocapture "$@"
+for features in --features=std --no-default-features; do
+    "${test[@]}" "$features" --no-run
+    BRIGADE_STRESS_ITEMS=2000000 taskset -c 0 "${test[@]}" "$features" -- --nocapture "$@"
 done

@@ -5,8 +5,10 @@
 //! - [`Injector`]: an unbounded queue that any thread pushes to and pops from, in order;
 //!   [`ShardedInjector`]: several of them, for many producers.
 //!
-//! Nothing here blocks, starts a thread or allocates after construction (the injector allocates a
-//! block now and then when none is there to be used again). Works without `std`.
+//! Nothing here starts a thread, and rings don't allocate after construction (the injector allocates a block now and
+//! then when none is there to be used again). Rings never wait; who pops from an injector may wait for a pusher that
+//! lost the processor in the middle, and gives its own away. Works without `std`: with `default-features = false`
+//! waiting is only pausing.
 //!
 //! No user code ever runs between reading and publishing a position: limits are values, items are
 //! only moved, and what is dropped is dropped outside.

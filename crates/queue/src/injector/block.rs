@@ -123,7 +123,7 @@ impl<T> Block<T> {
 
     /// Makes a block that was read whole as good as new.
     fn clear(&mut self) {
-        // `&mut`: nobody else has it; its next reader gets it through an exchange or a store with Release.
+        // Ordering: Relaxed, as `&mut` says that nobody else has it; its next reader gets it through an exchange or a store with Release.
         self.next.store(ptr::null_mut(), Ordering::Relaxed);
         self.read.store(0, Ordering::Relaxed);
         for ready in &self.ready {
@@ -149,6 +149,7 @@ impl<T> Spares<T> {
     /// Takes a spare block, or allocates one.
     pub(super) fn take(&self) -> Box<Block<T>> {
         for place in &self.0 {
+            // Ordering: Relaxed: a look before the swap, which decides.
             if place.load(Ordering::Relaxed).is_null() {
                 continue;
             }
@@ -182,6 +183,7 @@ impl<T> Spares<T> {
 impl<T> Drop for Spares<T> {
     fn drop(&mut self) {
         for place in &self.0 {
+            // Ordering: Relaxed, as `&mut` came by way of whatever synchronised the last users.
             let block = place.swap(ptr::null_mut(), Ordering::Relaxed);
             if !block.is_null() {
                 // SAFETY: as in `take`.

@@ -113,6 +113,7 @@ impl<T> Injector<T> {
 
     /// Whether [`close`](Self::close) has been called.
     pub fn is_closed(&self) -> bool {
+        // Ordering: SeqCst, in one order with the exchange in `close`.
         self.tail.index.load(Ordering::SeqCst) & CLOSED != 0
     }
 
@@ -133,6 +134,7 @@ impl<T> Injector<T> {
 
     /// Counts what was ever pushed.
     pub fn pushed(&self) -> u64 {
+        // Ordering: SeqCst, as in `len`.
         count(self.tail.index.load(Ordering::SeqCst))
     }
 }
@@ -144,6 +146,7 @@ impl<T> Drop for Injector<T> {
         impl<T> Drop for Rest<'_, T> {
             fn drop(&mut self) {
                 while self.0.pop().is_some() {}
+                // Ordering: Relaxed: `&mut` in `drop`, so nobody else is there.
                 let block = self.0.head.block.load(Ordering::Relaxed);
                 // SAFETY: head and tail are in this one block, which came from a box; `&mut` in `drop`.
                 drop(unsafe { Box::from_raw(block) });

@@ -8,7 +8,7 @@ use alloc::boxed::Box;
 use core::cell::Cell;
 
 use super::Injector;
-use crate::ring::{Limit, Order, Worker};
+use crate::ring::{IntoIter, Limit, Order, Worker};
 
 /// Several [`Injector`]s, for many producers.
 ///
@@ -106,8 +106,23 @@ impl<T> ShardedInjector<T> {
         self.shards.iter().map(Injector::pushed).sum()
     }
 
-    /// Closes each injector, one after the other.
+    /// Closes each injector, one after the other: meanwhile one producer may be refused and another not.
     pub fn close(&self) {
         self.shards.iter().for_each(Injector::close);
+    }
+
+    /// Whether all of them are closed.
+    pub fn is_closed(&self) -> bool {
+        self.shards.iter().all(Injector::is_closed)
+    }
+}
+
+impl<T> IntoIterator for ShardedInjector<T> {
+    type Item = T;
+    type IntoIter = IntoIter<(Self, Cursor)>;
+
+    /// Pops what is queued, the shards taking turns.
+    fn into_iter(self) -> IntoIter<(Self, Cursor)> {
+        IntoIter((self, Cursor::default()))
     }
 }

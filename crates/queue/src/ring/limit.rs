@@ -10,6 +10,7 @@
 /// assert_eq!(Limit::All.of(5), 5);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Limit {
     /// Half of what is there, rounded up.
     Half,

@@ -29,6 +29,9 @@ pub use thief::Stealer;
 
 use positions::{Claim, Positions, Words};
 
+/// How often a thief runs for a claim before it says that the ring is busy.
+const RACES: u32 = 4;
+
 /// The slots of a ring and the positions in it.
 struct Ring<T, O: Order> {
     positions: Positions,
@@ -95,9 +98,10 @@ impl<T, O: Order> Ring<T, O> {
 
     /// Claims the oldest items, as many as `pick` says of those that are there.
     ///
-    /// Tries again when the owner or a thief has moved on meanwhile: each time somebody got something.
+    /// Tries again when the owner or a thief has moved on meanwhile; each time somebody got something. After a few
+    /// lost races it is `Busy`: an owner of tiny items moves faster than a thief can follow.
     fn claim_oldest(&self, pick: impl Fn(u32) -> u32) -> Result<Claim, StealError> {
-        loop {
+        for _ in 0..RACES {
             let seen = self.positions.observe::<O>(self.capacity())?;
             let count = pick(seen.count).min(seen.count);
             if count == 0 {
@@ -107,6 +111,7 @@ impl<T, O: Order> Ring<T, O> {
                 return Ok(claim);
             }
         }
+        Err(StealError::Busy)
     }
 
     /// Asks a user's closure how many of the items that are there it wants, before anything is claimed.

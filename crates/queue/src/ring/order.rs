@@ -113,8 +113,8 @@ impl<const BITS: u32> Order for Fifo<BITS> {}
 
 impl<const BITS: u32> Rules for Fifo<BITS> {
     const BITS: u32 = BITS;
-    // Ordering: AcqRel: a pop that moves `released` on hands a former thief's reads on to the owner's next look
-    // at it, which may see this write only.
+    // Ordering: Release: a pop is part of the release sequence of a former thief's release, and so hands its reads on
+    // to the owner's next look. AcqRel rather than Release: a thief that sees this pop sees what it replaced.
     const POP: Ordering = Ordering::AcqRel;
 
     #[inline(always)]
@@ -143,11 +143,12 @@ impl<const BITS: u32> Rules for Fifo<BITS> {
     }
 
     fn release(positions: &Positions, _claim: &Claim) {
+        // Ordering: Relaxed: the exchange decides.
         let mut claims = positions.claims.load(Ordering::Relaxed);
         loop {
             // The owner may have popped on meanwhile; all up to its head is released.
             let Words { head, .. } = Words::of(claims);
-            // Ordering: Release pairs with the Acquire in `look_for_room`; the slots have been read. Acquire
+            // Ordering: Release pairs with the Acquire in `acquire_claims`; the slots have been read. Acquire
             // hands on what pops before this one released.
             match positions.claims.compare_exchange_weak(
                 claims,

@@ -137,7 +137,8 @@ impl<T, O: Order> Worker<T, O> {
     /// Queues an item.
     ///
     /// # Errors
-    /// Gives it back if the ring is full; what a thief is just taking still counts as there.
+    /// Gives it back if the ring is full. What a thief or a [`Drain`] is just taking still counts as there; in a fifo
+    /// ring so does what the owner has popped since that began.
     #[inline(always)]
     pub fn push(&self, item: T) -> Result<(), T> {
         if self.known_room() == 0 && self.room() == 0 {
@@ -156,7 +157,8 @@ impl<T, O: Order> Worker<T, O> {
     #[inline(always)]
     pub fn push_counted(&self, item: T) -> Result<usize, T> {
         self.push(item)?;
-        // What we know of the head may be old and the count too large, unless it says that the item is alone.
+        // What we know of the head is a lap old at most, since whoever runs out of room looks. So the count may be
+        // too large, unless it says that the item is alone.
         let known = O::between(Words::of(self.claims.get()).head, self.tail.get());
         Ok(if known == 1 { 1 } else { self.len() })
     }
@@ -187,13 +189,13 @@ impl<T, O: Order> Worker<T, O> {
         }
     }
 
-    /// Queues the items of an iterator while there is room, one by one: the iterator may use this queue.
+    /// Queues the items of an iterator, one by one, so that the iterator may use this queue.
     ///
-    /// Asks the iterator for no more items than fit; what is left in it is dropped with it. To keep that, hand in
-    /// `iterator.by_ref()`. An item that its own `next` has taken the last room from is dropped.
+    /// Asks the iterator for no more items than fit at the beginning; what is left in it is dropped with it. To keep
+    /// that, hand in `iterator.by_ref()`. An item from whom its own `next` has taken the last room is dropped.
     pub fn extend<I: IntoIterator<Item = T>>(&self, items: I) {
         let mut items = items.into_iter();
-        while self.spare_capacity() > 0 {
+        for _ in 0..self.spare_capacity() {
             match items.next().map(|item| self.push(item)) {
                 Some(Ok(())) => {}
                 Some(Err(_)) | None => return,
@@ -236,8 +238,10 @@ impl<T, O: Order> Worker<T, O> {
     /// Claims the oldest items and iterates over them; `count_fn` gets how many there are and says how many of
     /// them to take.
     ///
-    /// Until the iterator is through or dropped, thieves are told [`StealError::Busy`] and the slots stay in use.
-    /// If it is forgotten, that remains so, and what it had not yielded leaks.
+    /// Until the iterator is through or dropped, thieves are told [`StealError::Busy`] and the slots stay in use, in
+    /// a fifo ring those too that are popped meanwhile. If it is forgotten, that remains so, and what it had not
+    /// yielded leaks: a lifo ring goes on with the other slots, a fifo ring takes the rest of one lap and is then full
+    /// for ever.
     ///
     /// `count_fn` is called once at most, before anything is claimed, and may use this queue; it is never told
     /// more than the capacity.
@@ -296,7 +300,10 @@ impl<T, O: Order> Worker<T, O> {
     /// Inlined: an item that is about to be pushed stays in registers only if there is no call meanwhile.
     #[inline(always)]
     pub(super) fn room(&self) -> u32 {
-        self.limit.set(self.ring().positions.look_for_room::<O>(self.ring().capacity()));
+        let claims = self.ring().positions.acquire_claims();
+        self.claims.set(claims);
+        let released = O::released(&self.ring().positions, claims);
+        self.limit.set(O::plus(released, self.ring().capacity()));
         self.known_room()
     }
 

@@ -27,7 +27,7 @@ use super::order::sealed::Rules;
 pub enum StealError {
     /// There was nothing to take, or no room to take it to.
     Empty,
-    /// Another thief holds a claim: try again, or elsewhere.
+    /// Another thief holds a claim, or the owner was faster four times in a row: try again, or elsewhere.
     Busy,
 }
 
@@ -109,13 +109,12 @@ impl Positions {
         self.end.store(R::end(tail, claims), Ordering::Release);
     }
 
-    /// The owner: the oldest position that a push may not reach; the reads of all before it are over.
+    /// The owner: the claims, to see in them, or after them, what has been released.
     #[inline(always)]
-    pub(super) fn look_for_room<R: Rules>(&self, capacity: u32) -> u32 {
+    pub(super) fn acquire_claims(&self) -> u64 {
         // Ordering: Acquire pairs with the Release in `Fifo::release`: the thief's reads are over before the
         // owner writes. For lifo, `released` has its own.
-        let claims = self.claims.load(Ordering::Acquire);
-        R::plus(R::released(self, claims), capacity)
+        self.claims.load(Ordering::Acquire)
     }
 
     /// The owner: replaces claims by what a pop makes of them.
@@ -144,8 +143,8 @@ impl Positions {
         if R::released(self, claims) != head {
             return Err(StealError::Busy);
         }
-        // The words were read one after the other. If the owner moved between, the count may be anything; then
-        // the claims have moved as well, or soon will, and `claim` fails. It is cut all the same.
+        // The words were read one after the other. A push meanwhile only adds; a pop meanwhile makes the count
+        // anything, but it has moved the claims, so that `claim` fails. The count is cut all the same.
         let count = self.count::<R>(claims).min(capacity);
         if count == 0 { Err(StealError::Empty) } else { Ok(Seen { claims, count }) }
     }

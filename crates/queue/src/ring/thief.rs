@@ -59,7 +59,7 @@ impl<T, O: Order> Stealer<T, O> {
     /// Moves the oldest items to `destination`, in order; returns how many: at least one, and no more than fit.
     ///
     /// When another thief is at it, tries again, up to `retries` times, each after a pause twice as long as the one
-    /// before: at most 2⁶ spins, from the eighth on a `yield` of the thread where there is one.
+    /// before: up to 2⁶ spins, and from the eighth on a `yield` of the thread (with the feature `std`).
     ///
     /// # Errors
     /// [`StealError::Empty`] if there is nothing to take, no room for it, or the limit is 0;
@@ -157,7 +157,8 @@ impl<T, O: Order> Stealer<T, O> {
         Ok((taken, moved as usize))
     }
 
-    /// Counts what is queued, a moment ago.
+    /// Counts what is queued, a moment ago: 0 only if it was empty, never more than the capacity, and possibly too
+    /// large while the owner is at work.
     pub fn len(&self) -> usize {
         self.ring.positions.len::<O>().min(self.ring.capacity()) as usize
     }
