@@ -1,0 +1,206 @@
+//! Whatever one thread does with two rings, two deques do as well.
+
+use super::*;
+
+/// How many kinds of operations there are.
+const KINDS: u32 = 7;
+
+/// A ring, another to steal into, and the deques that say what they should hold.
+struct Twins<O: Modelled> {
+    worker: Worker<u32, O>,
+    stealer: Stealer<u32, O>,
+    other: Worker<u32, O>,
+    model: VecDeque<u32>,
+    stolen: VecDeque<u32>,
+    /// The item offered last.
+    next: u32,
+    /// How many have been accepted.
+    accepted: usize,
+}
+
+impl<O: Modelled> Twins<O> {
+    fn new(capacity: usize) -> Self {
+        let worker = ring(capacity);
+        Self {
+            stealer: worker.stealer(),
+            worker,
+            other: ring(capacity),
+            model: VecDeque::new(),
+            stolen: VecDeque::new(),
+            next: 0,
+            accepted: 0,
+        }
+    }
+
+    fn next(&mut self) -> u32 {
+        self.next += 1;
+        self.next
+    }
+
+    fn room(&self) -> usize {
+        self.worker.capacity() - self.model.len()
+    }
+
+    /// Does one thing to both; `amount` says how much of it, where it matters.
+    fn step(&mut self, kind: u32, amount: usize) {
+        match kind {
+            0 => self.push(),
+            1 => assert_eq!(self.worker.pop(), O::pop_model(&mut self.model)),
+            2 => self.steal_one(),
+            3 => self.steal_half(),
+            4 => self.steal_and_pop(amount),
+            5 => self.drain(amount),
+            _ => self.extend(amount),
+        }
+        self.check();
+    }
+
+    fn push(&mut self) {
+        let item = self.next();
+        if self.room() == 0 {
+            assert_eq!(self.worker.push_counted(item), Err(item));
+        } else {
+            self.model.push_back(item);
+            self.accepted += 1;
+            assert_eq!(self.worker.push_counted(item), Ok(self.model.len()));
+        }
+    }
+
+    fn steal_one(&mut self) {
+        assert_eq!(self.stealer.steal_one(), self.model.pop_front().ok_or(StealError::Empty));
+    }
+
+    fn steal_half(&mut self) {
+        let room = self.other.capacity() - self.stolen.len();
+        let count = self.model.len().div_ceil(2).min(room);
+        let expected = if count == 0 { Err(StealError::Empty) } else { Ok(count) };
+        assert_eq!(self.stealer.steal(&self.other, |there| there.div_ceil(2)), expected);
+        self.stolen.extend(self.model.drain(..count));
+    }
+
+    fn steal_and_pop(&mut self, amount: usize) {
+        let room = self.other.capacity() - self.stolen.len();
+        let count = self.model.len().min(amount).min(room + 1);
+        let mut taken: VecDeque<_> = self.model.drain(..count).collect();
+        let newest = taken.pop_back().ok_or(StealError::Empty);
+        let expected = newest.map(|item| (item, taken.len()));
+        assert_eq!(self.stealer.steal_and_pop(&self.other, |_| amount), expected);
+        self.stolen.append(&mut taken);
+    }
+
+    /// Reads half of a drain and drops it.
+    fn drain(&mut self, amount: usize) {
+        let count = self.model.len().min(amount);
+        let mut taken: VecDeque<_> = self.model.drain(..count).collect();
+        match self.worker.drain(|_| amount) {
+            Err(error) => assert_eq!((count, error), (0, StealError::Empty)),
+            Ok(mut drain) => {
+                assert_eq!(drain.len(), count);
+                for _ in 0..count / 2 {
+                    assert_eq!(drain.next(), taken.pop_front());
+                }
+            }
+        }
+    }
+
+    /// Offers some items more than fit, or `amount` if that is fewer.
+    fn extend(&mut self, amount: usize) {
+        let first = self.next + 1;
+        self.next += amount as u32;
+        let mut offered = first..self.next + 1;
+        self.worker.extend(offered.by_ref());
+        let fitting = amount.min(self.room());
+        assert_eq!(offered.len(), amount - fitting, "no more is asked for than fits");
+        self.model.extend((first..).take(fitting));
+        self.accepted += fitting;
+    }
+
+    fn check(&self) {
+        assert_eq!((self.worker.len(), self.other.len()), (self.model.len(), self.stolen.len()));
+        assert_eq!(self.stealer.len(), self.model.len());
+        assert_eq!(self.worker.spare_capacity(), self.room());
+        assert_eq!(self.worker.is_empty(), self.model.is_empty());
+        assert_eq!(self.stealer.is_empty(), self.model.is_empty());
+    }
+
+    /// What is left comes out in order.
+    fn finish(mut self) {
+        while let Some(item) = O::pop_model(&mut self.model) {
+            assert_eq!(self.worker.pop(), Some(item));
+        }
+        assert_eq!(self.worker.pop(), None);
+        let stolen = core::iter::from_fn(|| self.other.stealer_ref().steal_one().ok());
+        assert!(stolen.eq(self.stolen));
+    }
+}
+
+/// Every sequence of `length` operations.
+fn every_sequence<O: Modelled>(length: u32) {
+    let length = if cfg!(miri) { 2 } else { length };
+    for capacity in [1, 2, 4] {
+        for sequence in 0..KINDS.pow(length) {
+            let mut twins = Twins::<O>::new(capacity);
+            let mut left = sequence;
+            for _ in 0..length {
+                twins.step(left % KINDS, 3);
+                left /= KINDS;
+            }
+            twins.finish();
+        }
+    }
+}
+
+#[test]
+fn a_lifo_ring_that_wraps_does_what_a_deque_does() {
+    every_sequence::<Lifo<8>>(6);
+    every_sequence::<Lifo<16>>(4);
+    every_sequence::<Lifo>(5);
+}
+
+#[test]
+fn a_fifo_ring_that_wraps_does_what_a_deque_does() {
+    every_sequence::<Fifo<8>>(6);
+    every_sequence::<Fifo<16>>(4);
+    every_sequence::<Fifo>(5);
+}
+
+/// A walk in which the positions wrap thousands of times. Counts the items that were accepted.
+fn long_walk<O: Modelled>(seed: u64, steps: usize) -> usize {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let mut accepted = 0;
+    for asked in 1..=9 {
+        let mut twins = Twins::<O>::new(asked);
+        for _ in 0..steps / 9 {
+            // What is stolen is taken away again, so that the other ring has room now and then.
+            if random.u32(..8) == 0 {
+                assert_eq!(twins.other.pop(), O::pop_model(&mut twins.stolen));
+            } else {
+                // Pushes and extensions as often as all that takes away.
+                let kind = [0, 0, 0, 1, 2, 3, 4, 5, 6][random.usize(..9)];
+                let amount = random.usize(..=twins.worker.capacity() + 1);
+                twins.step(kind, amount);
+            }
+        }
+        accepted += twins.accepted;
+        twins.finish();
+    }
+    accepted
+}
+
+fn walks<O: Modelled>() {
+    let steps = if cfg!(miri) { 900 } else { 700_000 };
+    let seed = 7;
+    std::println!("seed {seed}");
+    let laps = long_walk::<O>(seed, steps) >> O::BITS;
+    assert!(cfg!(miri) || laps > 1_000, "the positions wrapped {laps} times only");
+}
+
+#[test]
+fn a_lifo_ring_does_what_a_deque_does_over_many_laps() {
+    walks::<Lifo<8>>();
+}
+
+#[test]
+fn a_fifo_ring_does_what_a_deque_does_over_many_laps() {
+    walks::<Fifo<8>>();
+}
