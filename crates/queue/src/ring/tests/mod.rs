@@ -1,6 +1,7 @@
 //! One thread's view of the rings, with positions narrow enough to wrap; the races are in `tests/`.
 
 mod against_a_deque;
+mod owners_view;
 mod stopped_thief;
 
 use std::collections::VecDeque;
