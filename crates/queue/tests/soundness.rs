@@ -1,12 +1,10 @@
 //! Safe code can't make a ring drop an item twice: neither by forgetting a drain nor by using the ring from
 //! within a closure or an iterator that the ring calls.
-// Tests run on std's own threads and atomics.
-#![allow(clippy::disallowed_types)]
 #![cfg(not(brigade_loom))]
 
 mod ledger;
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::mem;
 
 use brigade_queue::{Order, StealError, Worker, fifo, lifo};
@@ -270,39 +268,6 @@ fn a_closure_that_wants_too_many_gets_what_is_there() {
             drop((source, destination));
             ledger.close([]);
         }
-    }
-    body::<lifo::Lifo>();
-    body::<fifo::Fifo>();
-}
-
-#[test]
-fn a_closure_is_never_told_more_than_the_capacity_beside_a_busy_owner() {
-    fn body<O: Order>() {
-        let worker = Worker::<usize, O>::new(2);
-        let (stealer, done) = (worker.stealer(), std::sync::atomic::AtomicBool::new(false));
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                let own = Worker::<usize, O>::new(2);
-                let most = RefCell::new(0);
-                while !done.load(std::sync::atomic::Ordering::Relaxed) {
-                    _ = stealer.steal(&own, |count| {
-                        most.replace_with(|most| count.max(*most));
-                        1
-                    });
-                    own.pop();
-                }
-                assert!(most.into_inner() <= 2);
-            });
-            // Moved in, since an owner is not shared.
-            let worker = worker;
-            for item in 0..20_000 {
-                _ = worker.push(item);
-                if item % 3 != 0 {
-                    worker.pop();
-                }
-            }
-            done.store(true, std::sync::atomic::Ordering::Relaxed);
-        });
     }
     body::<lifo::Lifo>();
     body::<fifo::Fifo>();

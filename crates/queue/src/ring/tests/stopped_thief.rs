@@ -130,6 +130,35 @@ fn a_claim_fails_if_another_thief_is_at_it() {
     body::<Fifo<8>>();
 }
 
+/// A thief that stops between its looks at the two words sees a newer end with older claims.
+fn sees_an_end_that_is_newer_by<O: Order>(pushes: u32) -> Result<u32, StealError> {
+    let worker = with_three::<O>();
+    let positions = &worker.ring().positions;
+    positions.publish::<O>(O::plus(worker.tail(), pushes), positions.claims());
+    let seen = positions.observe::<O>(worker.ring().capacity());
+    positions.publish::<O>(worker.tail(), positions.claims());
+    seen.map(|seen| seen.count)
+}
+
+#[test]
+fn a_thief_never_counts_more_items_than_there_are_slots() {
+    fn body<O: Order>() {
+        let lap = 1 << O::BITS;
+        assert_eq!(sees_an_end_that_is_newer_by::<O>(1), Ok(4));
+        for pushes in [2, 3, lap / 2 - 3] {
+            assert_eq!(sees_an_end_that_is_newer_by::<O>(pushes), Ok(4), "{pushes} pushes later");
+        }
+        for pushes in [lap / 2 - 2, lap - 4, lap - 3] {
+            let seen = sees_an_end_that_is_newer_by::<O>(pushes);
+            assert_eq!(seen, Err(StealError::Empty), "{pushes} pushes later: looks crossed");
+        }
+    }
+    body::<Lifo<8>>();
+    body::<Fifo<8>>();
+    body::<Lifo<16>>();
+    body::<Fifo<16>>();
+}
+
 /// Everything that looks for something to take, while a thief holds a claim.
 fn everybody_is_told_busy<O: Order>(worker: &Worker<u32, O>) {
     let (stealer, other) = (worker.stealer(), ring::<O>(4));
