@@ -16,6 +16,8 @@
 
 extern crate alloc;
 
+#[cfg(doctest)]
+mod auto_traits;
 mod injector;
 mod ring;
 

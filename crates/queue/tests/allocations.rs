@@ -1,0 +1,177 @@
+//! What allocates and what does not; this file brings an allocator that counts, and fails when told to.
+// Tests run on std's own threads and atomics.
+#![allow(clippy::disallowed_types)]
+#![cfg(not(brigade_loom))]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::hint::black_box;
+use std::ptr;
+
+use brigade_queue::{
+    Cursor, Injector, Limit, NewError, Order, ShardedInjector, Worker, fifo, lifo,
+};
+
+thread_local! {
+    /// Allocations of this thread.
+    static COUNT: Cell<usize> = const { Cell::new(0) };
+    /// The largest allocation that succeeds on this thread.
+    static MOST: Cell<usize> = const { Cell::new(usize::MAX) };
+}
+
+/// The system's allocator, by thread counted and limited.
+struct Counting;
+
+// SAFETY: hands everything on to the system's allocator, or says that there is no memory.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        COUNT.set(COUNT.get() + 1);
+        if layout.size() > MOST.get() {
+            return ptr::null_mut();
+        }
+        // SAFETY: as the caller has it.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        // SAFETY: as the caller has it; it came from `alloc` above, which is the system's.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// How often something allocates.
+fn allocations(run: impl FnOnce()) -> usize {
+    let before = COUNT.get();
+    run();
+    COUNT.get() - before
+}
+
+#[test]
+fn allocations_are_counted() {
+    assert_eq!(allocations(|| drop(black_box(Box::new(1)))), 1);
+    assert_eq!(allocations(|| drop(black_box(vec![1, 2, 3]))), 1);
+    assert!(allocations(|| drop(black_box(Worker::<u32, fifo::Fifo>::new(4)))) >= 1);
+}
+
+/// Everything that an owner and a thief do.
+fn use_it_all<O: Order>(worker: &Worker<u64, O>, other: &Worker<u64, O>) {
+    let stealer = worker.stealer();
+    for item in 0..40 {
+        worker.push(item).unwrap_or_else(|_| _ = worker.pop());
+        _ = worker.push_counted(item);
+        worker.extend(item..item + 3);
+        _ = black_box((worker.len(), worker.is_empty(), worker.spare_capacity(), stealer.mark()));
+        _ = black_box(stealer.steal_one());
+        _ = black_box(stealer.steal(other, |count| count / 2));
+        _ = black_box(worker.stealer_ref().steal_and_pop(other, |count| count / 2));
+        _ = black_box(stealer.steal_batch(other, Limit::Half, 2));
+        _ = black_box(stealer.clone().steal_batch_and_pop(other, Limit::AtMost(3), 2));
+        black_box(worker.drain(|count| count / 2).map(|mut drain| drain.next())).ok();
+        _ = black_box(worker.pop());
+        while other.pop().is_some() {}
+    }
+}
+
+#[test]
+fn a_ring_allocates_nothing_after_it_was_made() {
+    fn body<O: Order>() {
+        let (worker, other) = (Worker::<u64, O>::new(8), Worker::<u64, O>::new(8));
+        assert_eq!(allocations(|| use_it_all(&worker, &other)), 0);
+        assert_eq!(allocations(|| _ = worker.into_iter().count()), 0);
+        assert_eq!(allocations(|| drop(other)), 0);
+    }
+    body::<lifo::Lifo>();
+    body::<fifo::Fifo>();
+}
+
+#[test]
+fn the_number_of_allocations_of_a_ring_does_not_depend_on_its_capacity() {
+    fn body<O: Order>() {
+        let made = |capacity| allocations(|| drop(black_box(Worker::<u64, O>::new(capacity))));
+        assert_eq!((made(1), made(2), made(1 << 12)), (2, 2, 2), "the slots, and the words");
+    }
+    body::<lifo::Lifo>();
+    body::<fifo::Fifo>();
+}
+
+#[test]
+fn a_ring_for_which_there_is_no_memory_is_an_error() {
+    fn body<O: Order>() {
+        MOST.set(1 << 20);
+        let refused = [
+            Worker::<[u8; 1 << 20], O>::try_new(1 << 31).err(),
+            Worker::<[u8; 1 << 20], O>::try_new(2).err(),
+            Worker::<u8, O>::try_new(1 << 31).err(),
+        ];
+        let made = Worker::<u8, O>::try_new(1 << 20);
+        MOST.set(usize::MAX);
+        for error in refused {
+            assert!(matches!(error, Some(NewError::Memory(_))), "{error:?}");
+        }
+        assert!(made.is_ok());
+    }
+    body::<lifo::Lifo>();
+    body::<fifo::Fifo>();
+}
+
+/// Passes `items` items through an injector in every way there is.
+fn flow<O: Order>(injector: &Injector<usize>, worker: &Worker<usize, O>, items: usize) {
+    for item in 0..items {
+        injector.push(item).unwrap();
+        injector.push_accepted(item);
+        worker.extend(0..2);
+        _ = black_box(injector.take_overflow(worker));
+        _ = black_box(injector.pop_batch_into(worker, Limit::AtMost(3)));
+        while worker.pop().or_else(|| injector.pop()).is_some() {}
+    }
+    assert!(injector.is_empty());
+}
+
+#[test]
+fn a_steady_flow_through_an_injector_allocates_nothing_once_it_is_warm() {
+    fn body<O: Order>() {
+        let (injector, worker) = (Injector::new(), Worker::<usize, O>::new(4));
+        // Over the end of the first block, and so of its second.
+        flow(&injector, &worker, 1_000);
+        assert_eq!(allocations(|| flow(&injector, &worker, 5_000)), 0);
+    }
+    body::<lifo::Lifo>();
+    body::<fifo::Fifo>();
+}
+
+#[test]
+fn an_injector_allocates_a_block_for_511_items() {
+    let injector = Injector::new();
+    let fill =
+        |items: usize| allocations(|| (0..items).for_each(|item| injector.push(item).unwrap()));
+    assert_eq!(fill(510), 0, "the first block came with the injector");
+    assert_eq!(fill(1), 1, "whoever takes the last place of a block brings the next");
+    assert_eq!(fill(510), 0);
+    assert_eq!(fill(1), 1);
+    assert_eq!(allocations(|| while injector.pop().is_some() {}), 0);
+    assert_eq!(fill(2 * 511), 0, "two blocks are used again");
+}
+
+#[test]
+fn a_refused_push_keeps_no_block() {
+    let injector = Injector::new();
+    (0..510).for_each(|item| injector.push(item).unwrap());
+    injector.close();
+    assert_eq!(allocations(|| (0..100).for_each(|item| assert!(injector.push(item).is_err()))), 0);
+}
+
+#[test]
+fn a_steady_flow_through_shards_allocates_nothing_once_it_is_warm() {
+    let (injector, cursor) = (ShardedInjector::new(2), Cursor::default());
+    let flow = |items| {
+        for item in 0..items {
+            injector.shard(item).push(item).unwrap();
+            assert_eq!(injector.pop(&cursor), Some(item));
+        }
+    };
+    flow(3_000);
+    assert_eq!(allocations(|| flow(10_000)), 0);
+}
