@@ -5,6 +5,7 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::error::Error;
 use std::hint::black_box;
 use std::ptr;
 
@@ -109,7 +110,13 @@ fn a_ring_for_which_there_is_no_memory_is_an_error() {
         let made = Worker::<u8, O>::try_new(1 << 20);
         MOST.set(usize::MAX);
         for error in refused {
-            assert!(matches!(error, Some(NewError::Memory(_))), "{error:?}");
+            let error = error.expect("there is no memory for it");
+            assert!(matches!(error, NewError::Memory(_)), "{error:?}");
+            assert!(
+                error.to_string().starts_with("no memory for the slots of a ring: "),
+                "{error}"
+            );
+            assert!(error.source().is_some(), "the allocator's own error is below it");
         }
         assert!(made.is_ok());
     }
