@@ -6,6 +6,7 @@
 
 use alloc::boxed::Box;
 use core::cell::Cell;
+use core::fmt;
 
 use super::Injector;
 use crate::ring::{IntoIter, Limit, Order, Worker};
@@ -24,7 +25,6 @@ use crate::ring::{IntoIter, Limit, Order, Worker};
 /// let all: Vec<_> = std::iter::from_fn(|| injector.pop(&cursor)).collect();
 /// assert_eq!(all, ["theirs", "ours", "ours again"], "the shards take turns");
 /// ```
-#[derive(Debug)]
 pub struct ShardedInjector<T> {
     /// A power of two of them.
     shards: Box<[Injector<T>]>,
@@ -114,6 +114,12 @@ impl<T> ShardedInjector<T> {
     /// Whether all of them are closed.
     pub fn is_closed(&self) -> bool {
         self.shards.iter().all(Injector::is_closed)
+    }
+}
+
+impl<T> fmt::Debug for ShardedInjector<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(&self.shards).finish()
     }
 }
 

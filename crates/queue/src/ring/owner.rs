@@ -96,7 +96,7 @@ impl<T, O: Order> Worker<T, O> {
     /// ```
     /// use brigade_queue::{NewError, fifo};
     /// assert_eq!(fifo::Worker::<u8>::try_new(5).map(|worker| worker.capacity()), Ok(8));
-    /// assert!(matches!(fifo::Worker::<[u64; 1 << 40]>::try_new(1 << 31), Err(NewError::Memory(_))));
+    /// assert!(matches!(fifo::Worker::<[u8; 1 << 20]>::try_new(1 << 31), Err(NewError::Memory(_))));
     /// ```
     pub fn try_new(capacity: usize) -> Result<Self, NewError> {
         Self::starting_at(capacity, 0)
