@@ -12,6 +12,6 @@ export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/loom"
 export RUSTFLAGS='--cfg brigade_loom -D warnings'
 
 cargo test --release --locked -p brigade-sync --test loom_parker -- "$@"
-cargo test --release --locked -p brigade-queue --test loom_ring --test loom_injector -- "$@"
+cargo test --release --locked -p brigade-queue --test loom_ring --test loom_transfer --test loom_injector -- "$@"
 cargo test --release --locked -p brigade-task --test loom_task -- "$@"
 cargo test --release --locked -p brigade --lib -- loom_tests "$@"

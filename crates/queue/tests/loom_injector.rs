@@ -1,8 +1,5 @@
 //! Models of the injector; `ci/loom.sh` runs them. A block has three slots here, so four items cross from
 //! one to the next.
-//!
-//! Items are numbers. Each model collects what everybody got and asserts that every number is there once;
-//! loom itself fails a model in which a slot is written while it is read.
 
 #![cfg(brigade_loom)]
 #![forbid(unsafe_code)]
@@ -10,9 +7,12 @@
 use std::iter;
 use std::sync::Arc;
 
-use brigade_queue::{Injector, fifo};
+use brigade_queue::{Injector, Limit, fifo};
 use brigade_sync::model::{check, turn};
 use loom::thread;
+
+mod loom_steps;
+use loom_steps::assert_each_once;
 
 /// Compiles only if the facade really is loom's.
 const _: fn(brigade_sync::atomic::AtomicUsize) -> loom::sync::atomic::AtomicUsize = |a| a;
@@ -33,16 +33,8 @@ fn pop(injector: &Injector<u32>) -> Option<u32> {
     injector.pop()
 }
 
-fn drain(injector: &Injector<u32>) -> Vec<u32> {
+fn rest(injector: &Injector<u32>) -> Vec<u32> {
     iter::from_fn(|| injector.pop()).collect()
-}
-
-/// Every item was given to somebody, once.
-#[track_caller]
-fn assert_each_once(parts: &[&[u32]], count: u32) {
-    let mut all = parts.concat();
-    all.sort_unstable();
-    assert_eq!(all, (0..count).collect::<Vec<_>>());
 }
 
 /// Caught: `ready` set or read with Relaxed; `install` moving the index on with Relaxed.
@@ -58,7 +50,7 @@ fn two_pushers_and_a_popper_cross_from_block_to_block() {
         for pusher in pushers {
             pusher.join().unwrap();
         }
-        popped.extend(drain(&injector));
+        popped.extend(rest(&injector));
         for items in [[0, 1], [2, 3]] {
             assert!(popped.iter().filter(|item| items.contains(item)).is_sorted(), "{popped:?}");
         }
@@ -84,7 +76,7 @@ fn two_poppers_share_a_block_and_step_to_the_next() {
             4,
             "each pop of a queue that holds enough succeeds"
         );
-        popped.extend(drain(&injector));
+        popped.extend(rest(&injector));
         assert_each_once(&[&popped, &others], 4);
     });
 }
@@ -103,7 +95,7 @@ fn a_push_beside_a_close_is_popped_later_or_comes_back() {
         let accepted = injector.pushed();
         let refused = pusher.join().unwrap();
         assert_eq!(injector.pushed(), accepted, "none was accepted after the close");
-        let popped = drain(&injector);
+        let popped = rest(&injector);
         assert_eq!(popped.len() as u64, accepted);
         assert_each_once(&[&popped, &refused], 4);
     });
@@ -124,7 +116,7 @@ fn a_batch_beside_a_close_is_accepted_in_part_and_the_rest_comes_back() {
         let accepted = injector.pushed();
         let refused = pusher.join().unwrap();
         assert_eq!(injector.pushed(), accepted, "none was accepted after the close");
-        let popped = drain(&injector);
+        let popped = rest(&injector);
         assert!(popped.is_sorted() && refused.is_sorted());
         assert_each_once(&[&popped, &refused], 5);
     });
@@ -145,7 +137,7 @@ fn a_batch_is_taken_in_order_beside_a_pusher() {
             taken.extend(iter::from_fn(|| worker.pop()));
         }
         pusher.join().unwrap();
-        taken.extend(drain(&injector));
+        taken.extend(rest(&injector));
         assert_eq!(taken, [0, 1, 2, 3]);
     });
 }
@@ -163,7 +155,7 @@ fn a_block_is_used_again_after_its_last_reader() {
         // These claim the last slot of the second block, install the third and write to it.
         (5..7).for_each(|item| push(&injector, item).unwrap());
         let others = popper.join().unwrap();
-        popped.extend(drain(&injector));
+        popped.extend(rest(&injector));
         assert_each_once(&[&popped, &others], 7);
     });
 }
@@ -183,6 +175,49 @@ fn an_accepted_item_is_seen_until_it_is_taken() {
         let popped = Vec::from_iter(pop(&injector));
         assert!(pusher.join().unwrap());
         assert_eq!(injector.len(), 2 - popped.len());
-        assert_each_once(&[&popped, &drain(&injector)], 2);
+        assert_each_once(&[&popped, &rest(&injector)], 2);
+    });
+}
+
+#[test]
+fn who_looks_finds_an_item_where_there_always_is_one() {
+    check(3, || {
+        let injector = injector([0]);
+        let [other, another] = [injector.clone(), injector.clone()];
+        let pusher = thread::spawn(move || push(&other, 1).unwrap());
+        let popper = thread::spawn(move || {
+            turn();
+            // Leaves one.
+            (another.len() == 2).then(|| another.pop().unwrap())
+        });
+        turn();
+        assert!(!injector.is_empty());
+        let popped = pop(&injector).unwrap();
+        pusher.join().unwrap();
+        let others = Vec::from_iter(popper.join().unwrap());
+        assert_each_once(&[&[popped], &others, &rest(&injector)], 2);
+    });
+}
+
+#[test]
+fn the_last_handle_drops_what_is_left() {
+    check(3, || {
+        let item = Arc::new(());
+        let injector = loom::sync::Arc::new(Injector::new());
+        let other = injector.clone();
+        let popper = thread::spawn(move || {
+            turn();
+            drop(other.pop());
+            turn();
+            drop(other);
+        });
+        for _ in 0..4 {
+            turn();
+            injector.push(item.clone()).unwrap();
+        }
+        turn();
+        drop(injector);
+        popper.join().unwrap();
+        assert_eq!(Arc::strong_count(&item), 1);
     });
 }
