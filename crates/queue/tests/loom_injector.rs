@@ -8,6 +8,7 @@ use std::iter;
 use std::sync::Arc;
 
 use brigade_queue::{Injector, Limit, fifo};
+use brigade_sync::atomic::{AtomicBool, Ordering};
 use brigade_sync::model::{check, turn};
 use loom::thread;
 
@@ -219,5 +220,74 @@ fn the_last_handle_drops_what_is_left() {
         drop(injector);
         popper.join().unwrap();
         assert_eq!(Arc::strong_count(&item), 1);
+    });
+}
+
+#[test]
+fn a_block_in_its_second_life_begins_empty() {
+    check(3, || {
+        // Four blocks, and the first again: the spare that follows it now is not the one that did.
+        let injector = Injector::new();
+        for run in [0..9, 9..12] {
+            injector.push_batch(run.collect()).unwrap();
+            while injector.pop().is_some() {}
+        }
+        let injector = Arc::new(injector);
+        let other = injector.clone();
+        let pusher = thread::spawn(move || {
+            turn();
+            other.push_batch((0..4).collect()).unwrap();
+        });
+        let mut popped: Vec<_> = iter::repeat_with(|| pop(&injector)).take(4).flatten().collect();
+        pusher.join().unwrap();
+        popped.extend(rest(&injector));
+        assert_eq!(popped, [0, 1, 2, 3]);
+    });
+}
+
+#[test]
+fn a_block_goes_from_its_last_reader_over_a_pusher_to_another_reader() {
+    check(3, || {
+        let injector = injector(0..5);
+        let mut popped = vec![injector.pop().unwrap(), injector.pop().unwrap()];
+        let [other, another] = [injector.clone(), injector.clone()];
+        let last_reader = thread::spawn(move || Vec::from_iter(pop(&other)));
+        let pusher = thread::spawn(move || {
+            turn();
+            another.push_batch(vec![5, 6]).unwrap();
+        });
+        let worker = fifo::Worker::new(4);
+        for _ in 0..2 {
+            turn();
+            popped.extend(injector.pop_batch_into(&worker, Limit::AtMost(3)));
+        }
+        let read = last_reader.join().unwrap();
+        pusher.join().unwrap();
+        popped.extend(iter::from_fn(|| worker.pop()));
+        assert_each_once(&[&popped, &read, &rest(&injector)], 7);
+    });
+}
+
+#[test]
+fn who_finds_it_closed_sees_what_was_before_the_close() {
+    check(3, || {
+        let injector = injector([]);
+        let before = Arc::new(AtomicBool::new(false));
+        let [other, another] = [injector.clone(), injector.clone()];
+        let [written, seen] = [before.clone(), before.clone()];
+        let closer = thread::spawn(move || {
+            written.store(true, Ordering::Relaxed);
+            turn();
+            other.close();
+        });
+        let onlooker = thread::spawn(move || {
+            turn();
+            assert!(!another.is_closed() || seen.load(Ordering::Relaxed));
+        });
+        if let Err(item) = push(&injector, 0) {
+            assert_eq!((item, before.load(Ordering::Relaxed)), (0, true));
+        }
+        closer.join().unwrap();
+        onlooker.join().unwrap();
     });
 }

@@ -62,19 +62,19 @@ fn drain_on_another_thread<O: Order>() {
         // Loom's threads want `'static`; the ring is leaked.
         let worker = Box::leak(Box::new(ring::<O>(2, [0, 1])));
         let stealer = worker.stealer();
-        let drain = worker.drain(|count| count - 1).unwrap();
+        let drain = worker.drain(|count| count).unwrap();
         let reader = thread::spawn(move || {
             turn();
             drain.collect::<Vec<_>>()
         });
         let thief = thread::spawn(move || Vec::from_iter(steal(&stealer)));
         let mut owned = Vec::from_iter(push(worker, 2).err());
-        owned.extend(pop(worker));
         owned.extend(push(worker, 3).err());
-        assert_eq!(reader.join().unwrap(), [0]);
+        owned.extend(pop(worker));
+        assert_eq!(reader.join().unwrap(), [0, 1]);
         let stolen = thief.join().unwrap();
         owned.extend(rest(worker));
-        assert_each_once(&[&[0], &owned, &stolen], 4);
+        assert_each_once(&[&[0, 1], &owned, &stolen], 4);
     });
 }
 
