@@ -18,6 +18,9 @@ use loom_steps::{assert_each_once, pop, push, rest, ring, steal};
 const _: fn(brigade_sync::atomic::AtomicUsize) -> loom::sync::atomic::AtomicUsize = |a| a;
 
 /// The owner pushes and pops beside a thief.
+///
+/// Caught: `publish`, or the load of the end in `count`, with Relaxed; a push that publishes before it writes; a fifo
+/// release by a store; a lifo pop that does not count.
 fn owner_beside_a_thief<O: Order>() {
     check(3, || {
         let worker = ring::<O>(4, []);
@@ -39,6 +42,8 @@ fn owner_beside_a_thief<O: Order>() {
 }
 
 /// The owner pops beside two thieves.
+///
+/// Caught: a pop that swaps instead of comparing; a pop that gives up when its claims are old.
 fn owner_beside_two_thieves<O: Order>() {
     check(2, || {
         let worker = ring::<O>(4, [0, 1]);
@@ -55,6 +60,8 @@ fn owner_beside_two_thieves<O: Order>() {
 }
 
 /// A thief that looks at a queue that is never empty finds an item.
+///
+/// Caught: `POP` without Release, in either order; the load of the claims in `observe` or in `len` with Relaxed.
 fn never_empty_for_a_thief<O: Order>() {
     check(3, || {
         let worker = ring::<O>(2, [0]);
@@ -74,6 +81,8 @@ fn never_empty_for_a_thief<O: Order>() {
 }
 
 /// Who sees a thief's claim sees also what the thief saw behind it.
+///
+/// Caught: `claim` without Release; the load of the claims in `len` with Relaxed.
 fn never_empty_beside_a_thief<O: Order>() {
     check(2, || {
         let worker = ring::<O>(2, [0]);
@@ -94,6 +103,9 @@ fn never_empty_beside_a_thief<O: Order>() {
 }
 
 /// A full ring takes an item again as soon as a thief has read the slot, and not before.
+///
+/// Caught: `release` without Release, in either order; `look_for_room` (fifo) or `released` (lifo) with Relaxed; a
+/// release before the read, or none; room that is not looked for, or counted from the head.
 fn full_ring_is_used_again<O: Order>() {
     check(3, || {
         let worker = ring::<O>(2, [0, 1]);
@@ -111,6 +123,8 @@ fn full_ring_is_used_again<O: Order>() {
 }
 
 /// An owner that pops after a thief leaves the thief its slot.
+///
+/// Caught: as above, but for room that is not looked for; a fifo pop that releases what a thief still reads.
 fn emptied_ring_is_used_again<O: Order>() {
     check(3, || {
         let worker = ring::<O>(2, [0, 1]);
@@ -126,6 +140,8 @@ fn emptied_ring_is_used_again<O: Order>() {
 }
 
 /// A slot that two thieves emptied one after the other, a pop between them, is written again.
+///
+/// Caught: as above, and `publish` with Relaxed; no `Busy` for the second thief.
 fn slot_is_used_again_after_two_thieves<O: Order>() {
     check(2, || {
         let worker = ring::<O>(2, [0, 1]);
@@ -143,6 +159,8 @@ fn slot_is_used_again_after_two_thieves<O: Order>() {
 }
 
 /// The last handle drops what is left, on whichever thread it is.
+///
+/// Caught: `publish`, or the load of the end in `count`, with Relaxed; a ring that drops nothing.
 fn last_handle_drops_the_rest<O: Order>() {
     check(3, || {
         let item = Arc::new(());

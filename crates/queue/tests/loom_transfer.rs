@@ -17,6 +17,8 @@ use loom_steps::{assert_each_once, pop, push, rest, ring, steal};
 const _: fn(brigade_sync::atomic::AtomicUsize) -> loom::sync::atomic::AtomicUsize = |a| a;
 
 /// A thief takes a run beside the owner, which pops and pushes: the newest is returned, the others are moved.
+///
+/// Caught: `publish`, or the load of the end in `count`, with Relaxed; a lifo pop that does not count.
 fn steal_and_pop<O: Order>() {
     check(3, || {
         let worker = ring::<O>(4, [0, 1, 2]);
@@ -41,6 +43,9 @@ fn steal_and_pop<O: Order>() {
 }
 
 /// The owner drains beside a thief.
+///
+/// Caught: `release` without Release, in either order; `look_for_room` (fifo) or `released` (lifo) with Relaxed; no
+/// `Busy` for a second claim; a release before the last read.
 fn drain_beside_a_thief<O: Order>() {
     check(3, || {
         let worker = ring::<O>(2, [0, 1]);
@@ -57,6 +62,8 @@ fn drain_beside_a_thief<O: Order>() {
 }
 
 /// Another thread reads what the owner claimed, while the owner goes on and a thief looks.
+///
+/// Caught: as above; a fifo pop that releases what is still read.
 fn drain_on_another_thread<O: Order>() {
     check(2, || {
         // Loom's threads want `'static`; the ring is leaked.
@@ -79,6 +86,8 @@ fn drain_on_another_thread<O: Order>() {
 }
 
 /// A thief fills its own ring from ours while a second thief steals from that.
+///
+/// Caught: `publish`, or the load of the end in `count`, with Relaxed; a transfer that publishes before it writes.
 fn chained_thieves<O: Order>() {
     check(2, || {
         let worker = ring::<O>(4, [0, 1, 2, 3]);
@@ -107,6 +116,9 @@ fn chained_thieves<O: Order>() {
 }
 
 /// A ring that is full, or nearly so, gets what fits from another, while a thief steals from it.
+///
+/// Caught: a claim that is not cut to the room; room counted from the head; `release` without Release;
+/// `look_for_room` (fifo) or `released` (lifo) with Relaxed.
 fn into_a_ring_that_is_stolen_from<O: Order>() {
     check(3, || {
         let (victim, own) = (ring::<O>(2, [0, 1]), ring::<O>(2, [2, 3]));
@@ -126,6 +138,8 @@ fn into_a_ring_that_is_stolen_from<O: Order>() {
 }
 
 /// The owner steals from itself, as a worker does to run its oldest job, and moves what it got to its own tail.
+///
+/// Caught: `release` without Release, in either order; lifo `released` with Relaxed; room that is not looked for.
 fn owner_as_its_own_thief<O: Order>() {
     check(3, || {
         let worker = ring::<O>(4, [0, 1, 2]);
@@ -144,6 +158,9 @@ fn owner_as_its_own_thief<O: Order>() {
 }
 
 /// The owner moves half of a full ring to the injector beside a thief.
+///
+/// Caught: a claim that swaps instead of comparing; `release` without Release, in either order; `look_for_room` (fifo)
+/// or `released` (lifo) with Relaxed.
 fn overflow_beside_a_thief<O: Order>() {
     check(3, || {
         let worker = ring::<O>(2, [0, 1]);
