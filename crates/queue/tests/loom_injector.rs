@@ -184,7 +184,8 @@ fn an_accepted_item_is_seen_until_it_is_taken() {
 }
 
 /// Caught: the claim in `claim_head` without Release; its first load of the index, or its failed exchange, with
-/// Relaxed; both loads of `len` without SeqCst and that of the head with Relaxed; a pop that gives up when it lost an exchange.
+/// Relaxed; both loads of `len` without SeqCst and that of the head with Relaxed; a pop that
+/// gives up when it lost an exchange.
 #[test]
 fn who_looks_finds_an_item_where_there_always_is_one() {
     check(3, || {
@@ -229,7 +230,7 @@ fn the_last_handle_drops_what_is_left() {
     });
 }
 
-/// Caught: `ready` or `next` not cleared (the latter by reading a block that is freed).
+/// Caught: `ready` or `next` not cleared (the latter by freeing a block twice).
 #[test]
 fn a_block_in_its_second_life_begins_empty() {
     check(3, || {
