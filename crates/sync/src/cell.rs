@@ -51,3 +51,26 @@ pub fn try_uninit_slice<T>(
     cells.resize_with(count, || UnsafeCell::new(MaybeUninit::uninit()));
     Ok(cells.into_boxed_slice())
 }
+
+/// Copies the content of cells to as many others, bit by bit: the items move.
+///
+/// # Safety
+/// Nobody else reaches any of these cells meanwhile, all of `from` have been written, no cell is among both, and there
+/// are at least as many of `to`.
+#[inline(always)]
+pub unsafe fn move_items<T>(
+    from: &[UnsafeCell<MaybeUninit<T>>],
+    to: &[UnsafeCell<MaybeUninit<T>>],
+) {
+    debug_assert!(from.len() <= to.len());
+    #[cfg(not(brigade_loom))]
+    // SAFETY: by the caller; a cell has the layout of its content, and pointers to shared cells may be written through.
+    unsafe {
+        core::ptr::copy_nonoverlapping(from.as_ptr(), to.as_ptr().cast_mut(), from.len());
+    }
+    #[cfg(brigade_loom)]
+    for (from, to) in from.iter().zip(to) {
+        // SAFETY: by the caller, as above; loom looks at each cell.
+        from.with(|from| to.with_mut(|to| unsafe { to.copy_from_nonoverlapping(from, 1) }));
+    }
+}

@@ -34,10 +34,22 @@ impl Limit {
         }
     }
 
-    /// As [`of`](Self::of), for the counts of a ring.
-    #[allow(clippy::cast_possible_truncation)]
-    pub(super) fn of_ring(self, count: u32) -> u32 {
-        // Not above `count`, so nothing is cut off.
-        self.of(count as usize) as u32
+    /// The same for the counts of a ring: whether to halve them, and the most that is then left of them.
+    #[inline(always)]
+    pub(super) fn parts(self) -> (bool, u32) {
+        let cut = |most| u32::try_from(most).unwrap_or(u32::MAX);
+        match self {
+            Self::Half => (true, u32::MAX),
+            Self::HalfAtMost(most) => (true, cut(most)),
+            Self::AtMost(most) => (false, cut(most)),
+            Self::All => (false, u32::MAX),
+        }
     }
+}
+
+/// What [`Limit::parts`] say of a count.
+#[inline(always)]
+pub(super) fn part_of(count: u32, halves: bool, most: u32) -> u32 {
+    let share = if halves { count - count / 2 } else { count };
+    share.min(most)
 }

@@ -32,6 +32,9 @@ use positions::{Claim, Positions, Words};
 /// How often a thief runs for a claim before it says that the ring is busy.
 const RACES: u32 = 4;
 
+/// So few items are moved one by one: a block copy costs as much as a handful of them.
+const FEW: u32 = 8;
+
 /// The slots of a ring and the positions in it.
 struct Ring<T, O: Order> {
     positions: Positions,
@@ -100,6 +103,7 @@ impl<T, O: Order> Ring<T, O> {
     ///
     /// Tries again when the owner or a thief has moved on meanwhile; each time somebody got something. After a few
     /// lost races it is `Busy`: an owner of tiny items moves faster than a thief can follow.
+    #[inline(always)]
     fn claim_oldest(&self, pick: impl Fn(u32) -> u32) -> Result<Claim, StealError> {
         for _ in 0..RACES {
             let seen = self.positions.observe::<O>(self.capacity())?;
@@ -114,7 +118,37 @@ impl<T, O: Order> Ring<T, O> {
         Err(StealError::Busy)
     }
 
+    /// Moves a run of items to another ring, or to another place in this one.
+    ///
+    /// # Safety
+    /// The run is claimed by the caller (Claim rule) and is read once; the caller owns the other ring, and as many of
+    /// its positions are vacant.
+    #[inline(always)]
+    unsafe fn move_run(&self, mut start: u32, other: &Self, mut at: u32, mut count: u32) {
+        if count < FEW {
+            for offset in 0..count {
+                // SAFETY: Claim rule, by the caller.
+                let item = unsafe { self.read(O::plus(start, offset)) };
+                // SAFETY: vacancy and ownership, by the caller.
+                unsafe { other.write(O::plus(at, offset), item) };
+            }
+            return;
+        }
+        while count > 0 {
+            // Up to where either ring begins again.
+            let from = &self.slots[start as usize & (self.slots.len() - 1)..];
+            let to = &other.slots[at as usize & (other.slots.len() - 1)..];
+            let run = (count as usize).min(from.len()).min(to.len());
+            // SAFETY: Claim rule and vacancy, by the caller; a vacant position is not a claimed one.
+            unsafe { cell::move_items(&from[..run], &to[..run]) };
+            #[allow(clippy::cast_possible_truncation)]
+            let run = run as u32;
+            (start, at, count) = (O::plus(start, run), O::plus(at, run), count - run);
+        }
+    }
+
     /// Asks a user's closure how many of the items that are there it wants, before anything is claimed.
+    #[inline(always)]
     fn ask(&self, count_fn: impl FnOnce(usize) -> usize) -> Result<Limit, StealError> {
         let seen = self.positions.observe::<O>(self.capacity())?;
         Ok(Limit::AtMost(count_fn(seen.count as usize)))

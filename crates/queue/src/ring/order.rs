@@ -96,6 +96,7 @@ impl<const BITS: u32> Rules for Lifo<BITS> {
         Pop { claims: Words { high: Self::plus(pops, 1), head }.join(), position, tail: position }
     }
 
+    #[inline(always)]
     fn release(positions: &Positions, claim: &Claim) {
         // Ordering: Release pairs with the Acquire in `released`; the slots have been read.
         positions.released.store(Self::plus(claim.start, claim.count), Ordering::Release);
@@ -142,6 +143,7 @@ impl<const BITS: u32> Rules for Fifo<BITS> {
         Pop { claims: Words { high, head: next }.join(), position: head, tail }
     }
 
+    #[inline(always)]
     fn release(positions: &Positions, _claim: &Claim) {
         // Ordering: Relaxed: the exchange decides.
         let mut claims = positions.claims.load(Ordering::Relaxed);

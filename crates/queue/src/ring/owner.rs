@@ -10,7 +10,7 @@ use core::cell::Cell;
 use core::fmt;
 use core::panic::RefUnwindSafe;
 
-use super::{Claim, Drain, IntoIter, Limit, Order, Ring, StealError, Stealer, Words};
+use super::{Claim, Drain, IntoIter, Order, Ring, StealError, Stealer, Words};
 use crate::Injector;
 
 /// The owner's end of a ring: pushes and pops.
@@ -261,8 +261,8 @@ impl<T, O: Order> Worker<T, O> {
         &self,
         count_fn: C,
     ) -> Result<Drain<'_, T, O>, StealError> {
-        let limit = self.ring().ask(count_fn)?;
-        let claim = self.ring().claim_oldest(|count| limit.of_ring(count))?;
+        let (_, most) = self.ring().ask(count_fn)?.parts();
+        let claim = self.ring().claim_oldest(|count| count.min(most))?;
         Ok(Drain::new(self.ring(), claim))
     }
 
@@ -307,7 +307,15 @@ impl<T, O: Order> Worker<T, O> {
         self.known_room()
     }
 
+    /// How many slots are free from the tail on: looks only if fewer than `wanted` are known.
+    #[inline(always)]
+    pub(super) fn room_for(&self, wanted: u32) -> u32 {
+        let known = self.known_room();
+        if known >= wanted { known } else { self.room() }
+    }
+
     /// Where the next push goes.
+    #[inline(always)]
     pub(super) fn tail(&self) -> u32 {
         self.tail.get()
     }
@@ -342,7 +350,7 @@ impl<T, O: Order> Worker<T, O> {
         &self,
         take: impl FnOnce(&mut dyn ExactSizeIterator<Item = T>),
     ) -> usize {
-        let Ok(claim) = self.ring().claim_oldest(|count| Limit::Half.of_ring(count)) else {
+        let Ok(claim) = self.ring().claim_oldest(|count| count - count / 2) else {
             return 0;
         };
         let Claim { count, .. } = claim;

@@ -135,6 +135,7 @@ impl Positions {
     }
 
     /// A thief: what there is to claim.
+    #[inline(always)]
     pub(super) fn observe<R: Rules>(&self, capacity: u32) -> Result<Seen, super::StealError> {
         // Ordering: Acquire pairs with the Release of the owner's pop and of `claim`: the end below is no older
         // than these claims, so the tail is not behind the head.
@@ -151,6 +152,7 @@ impl Positions {
 
     /// A thief: claims the oldest `count` of what it saw, which are at most as many; `None` if anybody has moved
     /// the claims since.
+    #[inline(always)]
     pub(super) fn claim<R: Rules>(&self, seen: &Seen, count: u32) -> Option<Claim> {
         let Words { high, head } = Words::of(seen.claims);
         let next = Words { high, head: R::plus(head, count) }.join();
@@ -162,6 +164,7 @@ impl Positions {
     }
 
     /// How many items there are beyond these claims, as far as the end is known here.
+    #[inline(always)]
     fn count<R: Rules>(&self, claims: u64) -> u32 {
         // Ordering: Acquire pairs with the Release in `publish`: the slots are written.
         let tail = R::tail(self.end.load(Ordering::Acquire), claims);

@@ -5,6 +5,7 @@ use core::fmt;
 
 use brigade_sync::hint;
 
+use super::limit::part_of;
 use super::{Drain, Limit, Order, Ring, StealError, Worker};
 
 /// A thief's end of a ring: takes the oldest items.
@@ -32,6 +33,7 @@ impl<T, O: Order> Stealer<T, O> {
     /// # Errors
     /// [`StealError::Empty`] if there is nothing to take, no room for it, or `count_fn` wants nothing;
     /// [`StealError::Busy`] if another thief is at it.
+    #[inline]
     pub fn steal<C: FnMut(usize) -> usize>(
         &self,
         destination: &Worker<T, O>,
@@ -46,6 +48,7 @@ impl<T, O: Order> Stealer<T, O> {
     ///
     /// # Errors
     /// As for [`steal`](Self::steal), but a full destination is none: one item can be returned.
+    #[inline]
     pub fn steal_and_pop<C: FnMut(usize) -> usize>(
         &self,
         destination: &Worker<T, O>,
@@ -74,6 +77,7 @@ impl<T, O: Order> Stealer<T, O> {
     /// assert_eq!(victim.stealer_ref().steal_batch(&thief, Limit::Half, 3), Err(StealError::Busy));
     /// # drop(claim);
     /// ```
+    #[inline]
     pub fn steal_batch(
         &self,
         destination: &Worker<T, O>,
@@ -90,6 +94,7 @@ impl<T, O: Order> Stealer<T, O> {
     ///
     /// # Errors
     /// As for [`steal_batch`](Self::steal_batch), but a full destination is none: one item can be returned.
+    #[inline]
     pub fn steal_batch_and_pop(
         &self,
         destination: &Worker<T, O>,
@@ -110,6 +115,7 @@ impl<T, O: Order> Stealer<T, O> {
         Drain::new(&self.ring, claim).next().ok_or(StealError::Empty)
     }
 
+    #[inline]
     fn retry<R>(
         &self,
         retries: u32,
@@ -125,6 +131,7 @@ impl<T, O: Order> Stealer<T, O> {
     }
 
     /// Moves the oldest items, one of them to the caller if it wants one; counts those moved to `destination`.
+    #[inline(always)]
     fn transfer(
         &self,
         destination: &Worker<T, O>,
@@ -132,25 +139,22 @@ impl<T, O: Order> Stealer<T, O> {
         returned: Returned,
     ) -> Result<(Option<T>, usize), StealError> {
         // From here to the publication nothing runs but this: we own the destination, so its tail stays.
-        let most = destination.room().saturating_add(u32::from(returned != Returned::Nothing));
-        let claim = self.ring.claim_oldest(|count| limit.of_ring(count).min(most))?;
-        let last = claim.count - 1;
-        let mut taken = None;
-        let mut moved = 0;
-        for (offset, item) in Drain::new(&self.ring, claim).enumerate() {
-            let is_returned = match returned {
-                Returned::Nothing => false,
-                Returned::Oldest => offset == 0,
-                Returned::Newest => offset == last as usize,
-            };
-            if is_returned {
-                taken = Some(item);
-                continue;
-            }
-            // SAFETY: we own the destination (`Worker` is not `Sync`), and the claim was cut to its room.
-            unsafe { destination.ring().write(O::plus(destination.tail(), moved), item) };
-            moved += 1;
-        }
+        let kept = u32::from(returned != Returned::Nothing);
+        let (halves, most) = limit.parts();
+        let most = most.min(destination.room_for(most).saturating_add(kept));
+        let claim = self.ring.claim_oldest(|count| part_of(count, halves, most))?;
+        let moved = claim.count - kept;
+        let (first, taken) = match returned {
+            Returned::Nothing => (claim.start, None),
+            Returned::Oldest => (O::plus(claim.start, 1), Some(claim.start)),
+            Returned::Newest => (claim.start, Some(O::plus(claim.start, moved))),
+        };
+        // SAFETY: Claim rule: the claim is ours until the release below. We own the destination (`Worker` is not
+        // `Sync`), and the claim was cut to its room.
+        unsafe { self.ring.move_run(first, destination.ring(), destination.tail(), moved) };
+        // SAFETY: Claim rule as above; it is not in the run.
+        let taken = taken.map(|position| unsafe { self.ring.read(position) });
+        O::release(&self.ring.positions, &claim);
         if moved > 0 {
             destination.publish(moved);
         }

@@ -1,8 +1,8 @@
 //! brigade-queue: one ring in two orders, and the injector of its pools.
 
-use brigade_queue::{Cursor, Order, ShardedInjector, StealError};
+use brigade_queue::{Cursor, Limit, Order, ShardedInjector, StealError};
 
-use super::{CAPACITY, Deque, Injector, Item, Job, Missed, Stealer, half};
+use super::{CAPACITY, Deque, Injector, Item, Job, MOST_STOLEN, Missed, Stealer};
 
 /// Either ring: the order is a type parameter of brigade's own.
 type Ring<O> = brigade_queue::Worker<Item, O>;
@@ -32,13 +32,13 @@ impl<O: Order + 'static> Deque for Ring<O> {
 impl<O: Order + 'static> Stealer<Ring<O>> for brigade_queue::Stealer<Item, O> {
     #[inline]
     fn steal(&self, dest: &Ring<O>, batch: usize) -> Result<(), Missed> {
-        brigade_queue::Stealer::steal(self, dest, |_| batch)?;
+        self.steal_batch(dest, Limit::AtMost(batch), 0)?;
         Ok(())
     }
 
     #[inline]
     fn steal_half(&self, dest: &Ring<O>) -> Result<Item, Missed> {
-        Ok(self.steal_and_pop(dest, half)?.0)
+        Ok(self.steal_batch_and_pop(dest, Limit::HalfAtMost(MOST_STOLEN), 0)?.0)
     }
 }
 
