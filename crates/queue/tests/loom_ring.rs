@@ -104,7 +104,7 @@ fn never_empty_beside_a_thief<O: Order>() {
 
 /// A full ring takes an item again as soon as a thief has read the slot, and not before.
 ///
-/// Caught: `release` without Release, in either order; `look_for_room` (fifo) or `released` (lifo) with Relaxed; a
+/// Caught: `release` without Release, in either order; `acquire_claims` (fifo) or `released` (lifo) with Relaxed; a
 /// release before the read, or none; room that is not looked for, or counted from the head.
 fn full_ring_is_used_again<O: Order>() {
     check(3, || {

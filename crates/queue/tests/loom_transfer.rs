@@ -44,7 +44,7 @@ fn steal_and_pop<O: Order>() {
 
 /// The owner drains beside a thief.
 ///
-/// Caught: `release` without Release, in either order; `look_for_room` (fifo) or `released` (lifo) with Relaxed; no
+/// Caught: `release` without Release, in either order; `acquire_claims` (fifo) or `released` (lifo) with Relaxed; no
 /// `Busy` for a second claim; a release before the last read.
 fn drain_beside_a_thief<O: Order>() {
     check(3, || {
@@ -118,7 +118,7 @@ fn chained_thieves<O: Order>() {
 /// A ring that is full, or nearly so, gets what fits from another, while a thief steals from it.
 ///
 /// Caught: a claim that is not cut to the room; room counted from the head; `release` without Release;
-/// `look_for_room` (fifo) or `released` (lifo) with Relaxed.
+/// `acquire_claims` (fifo) or `released` (lifo) with Relaxed.
 fn into_a_ring_that_is_stolen_from<O: Order>() {
     check(3, || {
         let (victim, own) = (ring::<O>(2, [0, 1]), ring::<O>(2, [2, 3]));
@@ -159,7 +159,7 @@ fn owner_as_its_own_thief<O: Order>() {
 
 /// The owner moves half of a full ring to the injector beside a thief.
 ///
-/// Caught: a claim that swaps instead of comparing; `release` without Release, in either order; `look_for_room` (fifo)
+/// Caught: a claim that swaps instead of comparing; `release` without Release, in either order; `acquire_claims` (fifo)
 /// or `released` (lifo) with Relaxed.
 fn overflow_beside_a_thief<O: Order>() {
     check(3, || {

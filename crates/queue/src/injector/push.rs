@@ -112,12 +112,12 @@ impl<T> Injector<T> {
                 next = Some(self.spares.take());
             }
             // Ordering: SeqCst: with the fence of whoever looks last for work before it sleeps, either
-            // they see this move or we see that they sleep. Acquire on failure as above.
+            // they see this move or we see that they sleep. Relaxed on failure: the index is loaded again.
             match self.tail.index.compare_exchange_weak(
                 index,
                 index + STEP * run,
                 Ordering::SeqCst,
-                Ordering::Acquire,
+                Ordering::Relaxed,
             ) {
                 Ok(_) => {
                     match next {

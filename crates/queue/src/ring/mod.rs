@@ -106,7 +106,8 @@ impl<T, O: Order> Ring<T, O> {
     #[inline(always)]
     fn claim_oldest(&self, pick: impl Fn(u32) -> u32) -> Result<Claim, StealError> {
         for _ in 0..RACES {
-            let seen = self.positions.observe::<O>(self.capacity())?;
+            // Uncut: of a count that is too large the claim fails, and nobody else hears of it.
+            let seen = self.positions.observe::<O>(u32::MAX)?;
             let count = pick(seen.count).min(seen.count);
             if count == 0 {
                 return Err(StealError::Empty);

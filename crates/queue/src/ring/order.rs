@@ -114,9 +114,9 @@ impl<const BITS: u32> Order for Fifo<BITS> {}
 
 impl<const BITS: u32> Rules for Fifo<BITS> {
     const BITS: u32 = BITS;
-    // Ordering: Release: a pop is part of the release sequence of a former thief's release, and so hands its reads on
-    // to the owner's next look. AcqRel rather than Release: a thief that sees this pop sees what it replaced.
-    const POP: Ordering = Ordering::AcqRel;
+    // Ordering: Release pairs with the Acquire of `claims` in `observe`, as in a lifo ring. A pop that moves `released` on
+    // is part of the release sequence of a former thief's release, and so hands its reads on to the owner's next look.
+    const POP: Ordering = Ordering::Release;
 
     #[inline(always)]
     fn tail(end: u32, _claims: u64) -> u32 {
@@ -150,12 +150,12 @@ impl<const BITS: u32> Rules for Fifo<BITS> {
         loop {
             // The owner may have popped on meanwhile; all up to its head is released.
             let Words { head, .. } = Words::of(claims);
-            // Ordering: Release pairs with the Acquire in `acquire_claims`; the slots have been read. Acquire
-            // hands on what pops before this one released.
+            // Ordering: Release pairs with the Acquire in `acquire_claims`; the slots have been read. Every change of
+            // this word is a read-modify-write, so what follows continues its release sequence.
             match positions.claims.compare_exchange_weak(
                 claims,
                 Words { high: head, head }.join(),
-                Ordering::AcqRel,
+                Ordering::Release,
                 Ordering::Relaxed,
             ) {
                 Ok(_) => return,

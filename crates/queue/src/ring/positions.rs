@@ -156,7 +156,8 @@ impl Positions {
     pub(super) fn claim<R: Rules>(&self, seen: &Seen, count: u32) -> Option<Claim> {
         let Words { high, head } = Words::of(seen.claims);
         let next = Words { high, head: R::plus(head, count) }.join();
-        // Ordering: AcqRel keeps the reads of the slots behind the claim, and hands a former thief's release on.
+        // Ordering: Release pairs with the Acquires in `observe` and `len`: who sees this claim sees the pushes of what
+        // it claims. Acquire keeps the reads of the slots behind it, which `end` has made safe already.
         self.claims
             .compare_exchange(seen.claims, next, Ordering::AcqRel, Ordering::Relaxed)
             .ok()
