@@ -8,7 +8,9 @@ use core::time::Duration;
 
 use brigade_task::JoinError;
 
+use crate::cancel::CancelOnDrop;
 use crate::engine::{CURRENT, Worker};
+use crate::registry;
 
 /// A handle for the outcome of one job.
 ///
@@ -76,6 +78,36 @@ impl<T> JoinHandle<T> {
     pub fn join_timeout(&mut self, timeout: Duration) -> Option<Result<T, JoinError>> {
         CURRENT.with(|worker| worker.map(Worker::before_blocking));
         self.inner.join_timeout(timeout)
+    }
+
+    /// Cancels the job if it has not started: drops its captures here and now, and its outcome is
+    /// [`JoinError::Cancelled`]. `false` if it has started; then it goes on.
+    ///
+    /// Takes the same time however many jobs are queued. A panic of the captures' drop is contained.
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    /// let pool = brigade::Pool::new(1);
+    /// let (go, wait) = mpsc::channel::<()>();
+    /// pool.execute(move || wait.recv().unwrap()); // The only thread is busy.
+    /// let mut queued = pool.submit(|| 42);
+    /// assert!(queued.cancel());
+    /// assert!(matches!(queued.join(), Err(brigade::JoinError::Cancelled)));
+    /// go.send(()).unwrap();
+    /// ```
+    pub fn cancel(&mut self) -> bool {
+        let Some(ran) = self.inner.settle_if_unclaimed(false) else { return false };
+        CURRENT.with(|worker| match worker {
+            Some(worker) if worker.is_of(self.key) => worker.count(ran),
+            // If the pool is gone there is nobody to tell.
+            _ => _ = registry::with(self.key, (), |core, ()| core.count_cancelled()),
+        });
+        true
+    }
+
+    /// Cancels the job when the handle is dropped, unless it has started by then.
+    pub fn cancel_on_drop(self) -> CancelOnDrop<T> {
+        CancelOnDrop::new(self)
     }
 
     /// Whether the job has ended.

@@ -20,6 +20,7 @@
 #![forbid(unsafe_code)]
 
 mod builder;
+mod cancel;
 mod config;
 mod default_pool;
 mod engine;
@@ -33,6 +34,7 @@ mod rejected;
 
 pub use brigade_task::JoinError;
 pub use builder::Builder;
+pub use cancel::CancelOnDrop;
 pub use config::{Idle, OnPanic, Order, PanicCallback, Placement, Queueing, Report, Shutdown};
 pub use default_pool::{default_pool, execute, set_default_pool, submit};
 pub use handle::Handle;

@@ -137,8 +137,20 @@ impl Pool {
         if self.is_on_worker() {
             return false;
         }
-        self.core.wait_idle();
-        true
+        self.core.wait_idle(None)
+    }
+
+    /// Like [`wait_idle`](Self::wait_idle), but for `timeout` at most, and no less; `false` if it is over.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// let pool = brigade::Pool::new(2);
+    /// pool.execute(|| std::thread::sleep(Duration::from_millis(50)));
+    /// assert!(!pool.wait_idle_timeout(Duration::from_millis(1)));
+    /// assert!(pool.wait_idle_timeout(Duration::MAX));
+    /// ```
+    pub fn wait_idle_timeout(&self, timeout: Duration) -> bool {
+        !self.is_on_worker() && self.core.wait_idle(Some(timeout))
     }
 
     /// Reads the counters.

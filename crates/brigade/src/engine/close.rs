@@ -57,6 +57,11 @@ impl Core {
         }
     }
 
+    /// Counts a job that was cancelled elsewhere than on a worker.
+    pub(crate) fn count_cancelled(&self) {
+        *self.cancelled.lock() += 1;
+    }
+
     fn drop_job(&self, job: Job) {
         let ran = panic::catch_unwind(AssertUnwindSafe(|| job.cancel()));
         let ran = ran.unwrap_or_else(|payload| {
@@ -64,7 +69,7 @@ impl Core {
             Ran::Cancelled
         });
         if ran == Ran::Cancelled {
-            *self.cancelled.lock() += 1;
+            self.count_cancelled();
         }
     }
 
@@ -99,8 +104,11 @@ impl Core {
         self.settle();
     }
 
-    /// Waits until all workers are parked and nothing is queued.
-    pub(crate) fn wait_idle(&self) {
+    /// Waits until all workers are parked and nothing is queued, for `timeout` at most; `false` if it is over.
+    pub(crate) fn wait_idle(&self, timeout: Option<Duration>) -> bool {
+        // A deadline too far to be written down is none.
+        let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        let mut quiet_now = true;
         let mut waits = self.waits.lock();
         waits.for_quiet += 1;
         loop {
@@ -111,12 +119,18 @@ impl Core {
             if word.terminated() || (self.idle.all_parked(word) && !self.has_work() && quiet()) {
                 break;
             }
-            waits = self.changed.wait(waits, None);
+            let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
+            if left == Some(Duration::ZERO) {
+                quiet_now = false;
+                break;
+            }
+            waits = self.changed.wait(waits, left);
         }
         waits.for_quiet -= 1;
         if waits.for_quiet == 0 {
             self.idle.want_quiet(false);
         }
+        quiet_now
     }
 
     /// A worker has left for good.

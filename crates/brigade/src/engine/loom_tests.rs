@@ -86,7 +86,7 @@ fn who_waits_for_quiet_finds_the_work_done() {
         turn();
         assert!(core.inject(job).is_ok());
         turn();
-        core.wait_idle();
+        assert!(core.wait_idle(None));
         assert!(handle.is_finished());
         core.close(Shutdown::Drain);
         worker.join().unwrap();

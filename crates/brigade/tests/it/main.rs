@@ -16,6 +16,7 @@ mod watchdog;
 mod aborting;
 mod auto_traits;
 mod building;
+mod cancelling;
 mod conformance;
 mod counters;
 mod dropping;

@@ -116,3 +116,19 @@ fn wait_idle_in_a_job_of_the_same_pool_returns() {
     pool.submit(move || inner.wait_idle()).join().unwrap();
     pool.wait_idle();
 }
+
+#[test]
+fn wait_idle_timeout_is_never_early_and_says_whether_the_pool_is_idle() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::new(1);
+    let (go, wait) = std::sync::mpsc::channel::<()>();
+    pool.execute(move || wait.recv().unwrap());
+    for millis in [0, 1, 20] {
+        let (timeout, begun) = (Duration::from_millis(millis), std::time::Instant::now());
+        assert!(!pool.wait_idle_timeout(timeout));
+        assert!(begun.elapsed() >= timeout);
+    }
+    go.send(()).unwrap();
+    assert!(pool.wait_idle_timeout(Duration::from_secs(10)));
+    assert!(pool.wait_idle_timeout(Duration::ZERO), "it is idle already");
+}

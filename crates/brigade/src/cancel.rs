@@ -1,0 +1,78 @@
+//! Cancelling jobs that have not started.
+
+use core::fmt;
+use core::future::Future;
+use core::pin::Pin;
+use core::task::{Context, Poll};
+
+use brigade_task::JoinError;
+
+use crate::join::JoinHandle;
+
+/// A handle whose job is cancelled when the handle is dropped, unless it has started by then.
+///
+/// Made by [`JoinHandle::cancel_on_drop`].
+///
+/// ```
+/// use std::sync::mpsc;
+/// let pool = brigade::Pool::new(1);
+/// let (go, wait) = mpsc::channel::<()>();
+/// pool.execute(move || wait.recv().unwrap()); // The only thread is busy.
+/// drop(pool.submit(|| unreachable!("cancelled before it started")).cancel_on_drop());
+/// go.send(()).unwrap();
+/// assert_eq!(pool.shutdown(brigade::Shutdown::Drain).discarded, 1);
+/// ```
+#[must_use = "dropping it cancels the job"]
+pub struct CancelOnDrop<T>(Option<JoinHandle<T>>);
+
+impl<T> CancelOnDrop<T> {
+    pub(crate) fn new(handle: JoinHandle<T>) -> Self {
+        Self(Some(handle))
+    }
+
+    /// Takes the handle out: dropping that one detaches.
+    pub fn into_inner(mut self) -> JoinHandle<T> {
+        match self.0.take() {
+            Some(handle) => handle,
+            None => unreachable!("it is taken by value only"),
+        }
+    }
+
+    /// Waits until the job has ended and takes its outcome; see [`JoinHandle::join`].
+    ///
+    /// # Errors
+    /// As for [`JoinHandle::join`].
+    ///
+    /// # Panics
+    /// As for [`JoinHandle::join`].
+    pub fn join(self) -> Result<T, JoinError> {
+        self.into_inner().join()
+    }
+}
+
+impl<T> Drop for CancelOnDrop<T> {
+    fn drop(&mut self) {
+        if let Some(handle) = &mut self.0 {
+            handle.cancel();
+        }
+    }
+}
+
+impl<T> Future for CancelOnDrop<T> {
+    type Output = Result<T, JoinError>;
+
+    /// # Panics
+    /// If the outcome was taken before.
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        match &mut self.0 {
+            Some(handle) => Pin::new(handle).poll(context),
+            None => unreachable!("it is taken by value only"),
+        }
+    }
+}
+
+impl<T> fmt::Debug for CancelOnDrop<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("CancelOnDrop").field(&self.0).finish()
+    }
+}
