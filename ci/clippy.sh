@@ -4,3 +4,5 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 cargo clippy --workspace --all-targets --locked -- -D warnings
+# As who has no `std` gets it.
+cargo clippy -p brigade-queue --no-default-features --locked -- -D warnings

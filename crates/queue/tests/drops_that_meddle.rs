@@ -78,16 +78,23 @@ impl<O: Order> Drop for Ending<O> {
     }
 }
 
+type Shared<O> = Rc<RefCell<Option<Handle<O>>>>;
+
+/// A ring of six items, each of which drops the one stealer that they share.
+fn six_that_share_a_handle<O: Order>() -> (Ledger, Worker<Ending<O>, O>, Shared<O>) {
+    let (ledger, handle) = (Ledger::open(), Shared::<O>::default());
+    let worker = Worker::<Ending<O>, O>::new(8);
+    for item in ledger.items(6) {
+        assert!(worker.push(Ending { _item: item, handle: handle.clone() }).is_ok());
+    }
+    *handle.borrow_mut() = Some(worker.stealer());
+    (ledger, worker, handle)
+}
+
 #[test]
 fn the_drop_of_an_item_may_drop_the_last_handle_of_its_ring() {
     fn body<O: Order>() {
-        let ledger = Ledger::open();
-        let handle = Rc::new(RefCell::new(None));
-        let worker = Worker::<Ending<O>, O>::new(8);
-        for item in ledger.items(6) {
-            assert!(worker.push(Ending { _item: item, handle: handle.clone() }).is_ok());
-        }
-        *handle.borrow_mut() = Some(worker.stealer());
+        let (ledger, worker, handle) = six_that_share_a_handle::<O>();
         let taken = worker.pop();
         drop(worker);
         assert_eq!(ledger.alive().len(), 6, "the stealer keeps the ring");
@@ -102,13 +109,7 @@ fn the_drop_of_an_item_may_drop_the_last_handle_of_its_ring() {
 #[test]
 fn the_drop_of_an_item_in_a_drain_may_drop_a_stealer_of_its_ring() {
     fn body<O: Order>() {
-        let ledger = Ledger::open();
-        let handle = Rc::new(RefCell::new(None));
-        let worker = Worker::<Ending<O>, O>::new(8);
-        for item in ledger.items(6) {
-            assert!(worker.push(Ending { _item: item, handle: handle.clone() }).is_ok());
-        }
-        *handle.borrow_mut() = Some(worker.stealer());
+        let (ledger, worker, _handle) = six_that_share_a_handle::<O>();
         drop(worker.drain(|_| 3));
         assert_eq!((ledger.alive().len(), worker.len()), (3, 3));
         drop(worker);

@@ -204,3 +204,23 @@ fn a_count_that_is_read_meanwhile_is_never_negative_nor_more_than_was_pushed() {
         });
     });
 }
+
+#[test]
+fn a_sharded_injector_is_closed_once_all_its_shards_are() {
+    let injector = ShardedInjector::<u8>::new(2);
+    injector.shard(0).close();
+    assert!(!injector.is_closed());
+    injector.close();
+    assert!(injector.is_closed());
+}
+
+#[test]
+fn a_sharded_injector_turned_into_an_iterator_yields_what_is_left_in_turns() {
+    let injector = ShardedInjector::new(2);
+    for (shard, item) in [(0, 1), (0, 3), (1, 0), (1, 2)] {
+        injector.shard(shard).push(item).unwrap();
+    }
+    let left = injector.into_iter();
+    assert_eq!(left.size_hint(), (4, Some(4)));
+    assert!(left.eq(0..4));
+}

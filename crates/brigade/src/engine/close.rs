@@ -108,24 +108,22 @@ impl Core {
     pub(crate) fn wait_idle(&self, timeout: Option<Duration>) -> bool {
         // A deadline too far to be written down is none.
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
-        let mut quiet_now = true;
         let mut waits = self.waits.lock();
         waits.for_quiet += 1;
-        loop {
+        let quiet_now = loop {
             let word = self.idle.want_quiet(true);
             // Looked at twice: between the first look and the queues' a worker may have withdrawn and taken a
             // job. One that is parked at the second look has finished what it took.
             let quiet = || self.idle.all_parked(self.idle.want_quiet(true));
             if word.terminated() || (self.idle.all_parked(word) && !self.has_work() && quiet()) {
-                break;
+                break true;
             }
             let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
             if left == Some(Duration::ZERO) {
-                quiet_now = false;
-                break;
+                break false;
             }
             waits = self.changed.wait(waits, left);
-        }
+        };
         waits.for_quiet -= 1;
         if waits.for_quiet == 0 {
             self.idle.want_quiet(false);

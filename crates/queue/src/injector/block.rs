@@ -123,7 +123,8 @@ impl<T> Block<T> {
 
     /// Makes a block that was read whole as good as new.
     fn clear(&mut self) {
-        // Ordering: Relaxed, as `&mut` says that nobody else has it; its next reader gets it through an exchange or a store with Release.
+        // Ordering: Relaxed, as `&mut` says that nobody else has it; its next reader gets it through an exchange or
+        // a store with Release.
         self.next.store(ptr::null_mut(), Ordering::Relaxed);
         self.read.store(0, Ordering::Relaxed);
         for ready in &self.ready {

@@ -192,7 +192,7 @@ impl<T, O: Order> Worker<T, O> {
     /// Queues the items of an iterator, one by one, so that the iterator may use this queue.
     ///
     /// Asks the iterator for no more items than fit at the beginning; what is left in it is dropped with it. To keep
-    /// that, hand in `iterator.by_ref()`. An item from whom its own `next` has taken the last room is dropped.
+    /// that, hand in `iterator.by_ref()`. An item whose own `next` has taken the last room is dropped.
     pub fn extend<I: IntoIterator<Item = T>>(&self, items: I) {
         let mut items = items.into_iter();
         for _ in 0..self.spare_capacity() {
@@ -332,7 +332,8 @@ impl<T, O: Order> Worker<T, O> {
     ///
     /// `next` must not panic and must not be user code: it runs before the publication.
     pub(crate) fn fill(&self, most: usize, mut next: impl FnMut() -> T) -> usize {
-        let count = self.room().min(u32::try_from(most).unwrap_or(u32::MAX));
+        let most = u32::try_from(most).unwrap_or(u32::MAX);
+        let count = self.room_for(most).min(most);
         for offset in 0..count {
             // SAFETY: we are the owner (not `Sync`), and there is room.
             unsafe { self.ring().write(O::plus(self.tail.get(), offset), next()) };
