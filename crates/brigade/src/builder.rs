@@ -1,12 +1,15 @@
 //! Putting a pool together.
 
+use core::time::Duration;
 use std::io;
 use std::sync::Arc;
 
-use brigade_sync::thread::Thread;
+use brigade_sync::thread::{NewThread, Thread};
 
-use crate::config::{Config, Hook, Idle, MAX_THREADS, OnPanic, Order, Placement, Queueing};
-use crate::engine::{Core, Worker};
+use crate::config::{
+    Config, Growth, Hook, Idle, OnPanic, Order, Placement, Queueing, Shutdown, Threads,
+};
+use crate::engine::Core;
 use crate::pool::Pool;
 use crate::registry;
 
@@ -28,22 +31,88 @@ use crate::registry;
 #[must_use = "a builder makes nothing until `build`"]
 pub struct Builder {
     config: Config,
-    name: Option<Name>,
-    stack_size: Option<usize>,
+    threads: Threads,
 }
-
-/// A worker's name, by its index.
-type Name = Arc<dyn Fn(usize) -> String + Send + Sync>;
 
 impl Builder {
     pub(crate) fn new() -> Self {
-        Self { config: Config::default(), name: None, stack_size: None }
+        let config = Config::default();
+        Self { threads: config.size.max.into(), config }
     }
 
-    /// How many threads, 1 to 4096. Default: as many as the process may run at once (affinity and, on Linux,
-    /// cgroup quota), at least 1.
-    pub fn threads(mut self, threads: usize) -> Self {
-        self.config.threads = threads;
+    /// How many threads: a number, or a range from the core size to the largest, which is 1 to 4096. Default: as many
+    /// as the process may run at once (affinity and, on Linux, cgroup quota), at least 1.
+    ///
+    /// Threads start when they are needed: up to the core size each submission starts one, beyond it the pool's
+    /// [`growth`](Self::growth) decides. The first one of a core size is started by [`build`](Self::build).
+    ///
+    /// ```
+    /// let pool = brigade::Pool::builder().threads(1..=8).build()?;
+    /// assert_eq!(pool.submit(|| 6 * 7).join().unwrap(), 42);
+    /// assert_eq!(pool.size(), 1..=8);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn threads(mut self, threads: impl Into<Threads>) -> Self {
+        self.threads = threads.into();
+        self
+    }
+
+    /// Starts all threads of the core size in [`build`](Self::build). Default: only the first.
+    pub fn prestart(mut self) -> Self {
+        self.config.prestart = true;
+        self
+    }
+
+    /// When the pool gets more threads than its core size. Default: [`Growth::OnSubmit`].
+    pub fn growth(mut self, growth: Growth) -> Self {
+        self.config.growth = growth;
+        self
+    }
+
+    /// How long a thread beyond the core size stays idle before it ends. Default: 60 seconds.
+    pub fn keep_alive(mut self, idle: Duration) -> Self {
+        self.config.keep_alive = idle;
+        self
+    }
+
+    /// Whether threads of the core size end too when they have been idle for that long. Default: no.
+    ///
+    /// A pool that may come to have no thread at all refuses a job with [`Reason::NoThread`](crate::Reason::NoThread) when
+    /// it can't start one.
+    pub fn allow_core_timeout(mut self, allow: bool) -> Self {
+        self.config.core_timeout = allow;
+        self
+    }
+
+    /// How many threads that are [blocked](crate::blocking) are replaced at most, at a time. Default: as many as the pool
+    /// may have threads.
+    pub fn spare_threads(mut self, threads: usize) -> Self {
+        self.config.spare = Some(threads);
+        self
+    }
+
+    /// What starts the threads, for those who want to do more with them; it must start the thread it is given, or say
+    /// why not. Default: [`NewThread::start`].
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicU32, Ordering};
+    /// static STARTED: AtomicU32 = AtomicU32::new(0);
+    /// let pool = brigade::Pool::builder()
+    ///     .threads(2)
+    ///     .prestart()
+    ///     .spawner(|thread| {
+    ///         STARTED.fetch_add(1, Ordering::Relaxed);
+    ///         thread.start()
+    ///     })
+    ///     .build()?;
+    /// assert_eq!(STARTED.load(Ordering::Relaxed), 2);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn spawner(
+        mut self,
+        spawner: impl Fn(NewThread) -> io::Result<Thread> + Send + Sync + 'static,
+    ) -> Self {
+        self.config.spawner = Arc::new(spawner);
         self
     }
 
@@ -79,16 +148,18 @@ impl Builder {
         self
     }
 
-    /// Names each thread by its index, 0 to `threads - 1`. Default: `brigade-{index}`. Must not contain NUL;
-    /// Linux shows the first 15 bytes.
+    /// Names each thread by its index. Default: `brigade-{index}`. Linux shows the first 15 bytes.
+    ///
+    /// Indices count from 0; one whose thread has ended is used again. A name of the core size must not contain NUL; of
+    /// another what follows one is left out.
     pub fn name(mut self, name: impl Fn(usize) -> String + Send + Sync + 'static) -> Self {
-        self.name = Some(Arc::new(name));
+        self.config.name = Some(Arc::new(name));
         self
     }
 
     /// The stack of each thread, in bytes. Default: that of the standard library (2 MiB, or `RUST_MIN_STACK`).
     pub fn stack_size(mut self, bytes: usize) -> Self {
-        self.stack_size = Some(bytes);
+        self.config.stack_size = Some(bytes);
         self
     }
 
@@ -98,8 +169,8 @@ impl Builder {
         self
     }
 
-    /// Called on each thread after its last job, with the worker's index. The pool is closed by then. A panic
-    /// is counted and contained.
+    /// Called on each thread after its last job, with the worker's index: when the pool ends, or the thread has been
+    /// idle for long or is one too many. A panic is counted and contained.
     pub fn on_stop(mut self, hook: impl Fn(usize) + Send + Sync + 'static) -> Self {
         self.config.on_stop = Some(Arc::new(hook) as Hook);
         self
@@ -111,61 +182,47 @@ impl Builder {
         self
     }
 
-    /// Starts the threads.
+    /// Starts the first thread, or all of the core size if [`prestart`](Self::prestart) was asked for.
     ///
     /// # Errors
-    /// [`io::ErrorKind::InvalidInput`] for a number of threads that is not 1 to 4096, an injector interval
-    /// of 0, a stack that is larger than the address space, or a name that contains NUL. Else what the
-    /// system said when a thread could not be started. No thread is left in any case.
-    pub fn build(self) -> io::Result<Pool> {
-        let names = self.check()?;
-        let (core, locals) = Core::new(registry::new_key(), self.config);
-        let core = Arc::new(core);
-        let mut threads = Vec::with_capacity(locals.len());
-        for (index, (local, name)) in locals.into_iter().zip(names).enumerate() {
-            let shared = core.clone();
-            let main = move || Worker::live(shared, index, local);
-            match Thread::start(name, self.stack_size, main) {
-                Ok(thread) => threads.push(thread),
-                Err(error) => {
-                    core.abandon(index);
-                    threads.into_iter().for_each(Thread::join);
-                    return Err(error);
-                }
-            }
+    /// [`io::ErrorKind::InvalidInput`] for a number of threads that no pool can have, an injector interval of 0, a
+    /// stack that is larger than the address space, or a name that contains NUL. Else what the system said when a
+    /// thread could not be started. No thread is left in any case.
+    pub fn build(mut self) -> io::Result<Pool> {
+        self.check()?;
+        let prestart = if self.config.prestart { usize::MAX } else { 1 };
+        let core = Core::new(registry::new_key(), self.config);
+        if let Err(error) = core.start_core(prestart) {
+            core.close(Shutdown::Discard);
+            core.join_all();
+            return Err(error);
         }
         registry::enter(&core);
-        Ok(Pool::from_parts(core, threads))
+        Ok(Pool::from_core(core))
     }
 
-    /// Refuses what cannot be built; returns the threads' names.
-    fn check(&self) -> io::Result<Vec<String>> {
-        let refuse = |reason: String| Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
-        let threads = self.config.threads;
-        if !(1..=MAX_THREADS).contains(&threads) {
-            return refuse(format!("a pool has 1 to {MAX_THREADS} threads, not {threads}"));
-        }
+    /// Refuses what cannot be built, and settles the size.
+    fn check(&mut self) -> io::Result<()> {
+        let refusal = |reason: String| io::Error::new(io::ErrorKind::InvalidInput, reason);
+        let refuse = |reason: String| Err(refusal(reason));
+        let threads = self.threads.check().map_err(refusal)?;
+        self.config.size = self.config.size_of(threads);
         if self.config.injector_interval == 0 {
             return refuse("the injector interval is at least 1".into());
         }
         // Half the address space: no system gives that much, and std's rounding up must not overflow.
-        if self.stack_size.is_some_and(|bytes| bytes > usize::MAX / 2) {
+        if self.config.stack_size.is_some_and(|bytes| bytes > usize::MAX / 2) {
             return refuse("the stack size is larger than the address space".into());
         }
-        let name = |index| match &self.name {
-            Some(name) => name(index),
-            None => format!("brigade-{index}"),
-        };
-        let names: Vec<_> = (0..threads).map(name).collect();
-        match names.iter().position(|name| name.contains('\0')) {
+        match (0..threads.core).find(|&index| self.config.thread_name(index).contains('\0')) {
             Some(index) => refuse(format!("the name of thread {index} contains NUL")),
-            None => Ok(names),
+            None => Ok(()),
         }
     }
 }
 
 impl core::fmt::Debug for Builder {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Builder").field("threads", &self.config.threads).finish_non_exhaustive()
+        f.debug_struct("Builder").field("threads", &self.threads).finish_non_exhaustive()
     }
 }

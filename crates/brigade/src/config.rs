@@ -2,8 +2,16 @@
 
 use core::any::Any;
 use core::fmt;
+use core::ops::RangeInclusive;
 use core::time::Duration;
+use std::io;
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
+
+use brigade_sync::thread::{NewThread, Thread};
+use brigade_task::drop_contained;
+
+use crate::idle::Size;
 
 /// Where jobs wait that a worker of the pool submits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -93,13 +101,82 @@ pub struct Report {
     pub still_running: u64,
 }
 
+/// How many threads a pool has: a number, or a range from the core size to the largest.
+///
+/// ```
+/// use brigade::Threads;
+/// assert_eq!(Threads::from(4), Threads::from(4..=4));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Threads {
+    pub(crate) core: usize,
+    pub(crate) max: usize,
+}
+
+impl From<usize> for Threads {
+    fn from(threads: usize) -> Self {
+        Self { core: threads, max: threads }
+    }
+}
+
+impl From<RangeInclusive<usize>> for Threads {
+    fn from(threads: RangeInclusive<usize>) -> Self {
+        Self { core: *threads.start(), max: *threads.end() }
+    }
+}
+
+impl Threads {
+    /// Refuses what no pool can have; says why.
+    pub(crate) fn check(self) -> Result<Self, String> {
+        let Self { core, max } = self;
+        if core > max {
+            return Err(format!("a pool's core size is at most its largest, not {core}..={max}"));
+        }
+        if !(1..=MAX_THREADS).contains(&max) {
+            return Err(format!("a pool has 1 to {MAX_THREADS} threads, not {max}"));
+        }
+        Ok(self)
+    }
+}
+
+/// When a pool gets more threads than its core size. Up to that, each submission starts one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Growth {
+    /// When a job is submitted and no thread is idle.
+    #[default]
+    OnSubmit,
+    /// When a job is submitted, no thread is idle, and so many jobs are queued.
+    WhenQueued(usize),
+    /// Never; only threads that are [blocked](crate::blocking) are replaced.
+    WhenBlocked,
+}
+
+/// What starts the threads of a pool; see [`Builder::spawner`](crate::Builder::spawner).
+pub(crate) type Spawner = Arc<dyn Fn(NewThread) -> io::Result<Thread> + Send + Sync>;
+
+/// A worker's name, by its index.
+pub(crate) type Name = Arc<dyn Fn(usize) -> String + Send + Sync>;
+
 /// A function of a worker's index, such as a hook.
 pub(crate) type Hook = Arc<dyn Fn(usize) + Send + Sync>;
 
 /// The values of one pool.
 #[derive(Clone)]
 pub(crate) struct Config {
-    pub(crate) threads: usize,
+    /// At the start.
+    pub(crate) size: Size,
+    /// How many blocked workers are replaced at most; `None` for as many as there may be.
+    pub(crate) spare: Option<usize>,
+    pub(crate) growth: Growth,
+    /// How long a worker beyond the core size stays idle before it leaves.
+    pub(crate) keep_alive: Duration,
+    /// Whether that holds for the core size too.
+    pub(crate) core_timeout: bool,
+    /// Whether all threads of the core size are started at once.
+    pub(crate) prestart: bool,
+    pub(crate) name: Option<Name>,
+    pub(crate) stack_size: Option<usize>,
+    pub(crate) spawner: Spawner,
     pub(crate) queueing: Queueing,
     pub(crate) order: Order,
     pub(crate) injector_interval: u32,
@@ -120,7 +197,19 @@ pub(crate) const MAX_THREADS: usize = 4096;
 impl Default for Config {
     fn default() -> Self {
         Self {
-            threads: default_threads(),
+            size: Size {
+                core: default_threads(),
+                max: default_threads(),
+                spare: default_threads(),
+            },
+            spare: None,
+            growth: Growth::default(),
+            keep_alive: KEEP_ALIVE,
+            core_timeout: false,
+            prestart: false,
+            name: None,
+            stack_size: None,
+            spawner: Arc::new(NewThread::start),
             queueing: Queueing::default(),
             order: Order::default(),
             injector_interval: INJECTOR_INTERVAL,
@@ -130,6 +219,26 @@ impl Default for Config {
             on_start: None,
             on_stop: None,
         }
+    }
+}
+
+/// How long a worker beyond the core size stays idle. rusty_pool's and Java's number.
+const KEEP_ALIVE: Duration = Duration::from_secs(60);
+
+impl Config {
+    /// The size that this many threads make.
+    pub(crate) fn size_of(&self, threads: Threads) -> Size {
+        let Threads { core, max } = threads;
+        Size { core, max, spare: self.spare.unwrap_or(max).min(MAX_THREADS) }
+    }
+
+    /// The name of a worker's thread.
+    pub(crate) fn thread_name(&self, index: usize) -> String {
+        let asked = self.name.as_ref().and_then(|name| {
+            // User code; whoever submits a job has nothing to do with its panic.
+            panic::catch_unwind(AssertUnwindSafe(|| name(index))).map_err(drop_contained).ok()
+        });
+        asked.unwrap_or_else(|| format!("brigade-{index}"))
     }
 }
 

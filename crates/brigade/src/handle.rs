@@ -47,14 +47,16 @@ impl Handle {
     /// Never blocks. Does not allocate if the captures have at most 24 bytes and the alignment of a word.
     ///
     /// # Errors
-    /// Gives the closure back if the pool has been shut down or dropped. A job of a pool that is
+    /// Gives the closure back if the pool has been shut down or dropped, or has no thread and can't start one. A job of a pool that is
     /// [draining](crate::Shutdown::Drain) may still submit to it.
     #[inline(always)]
     pub fn execute<F: FnOnce() + Send + 'static>(&self, job: F) -> Result<(), Rejected<F>> {
         CURRENT.with(|worker| match worker {
-            Some(worker) if worker.is_of(self.key) => worker.execute(job).map_err(closed),
+            Some(worker) if worker.is_of(self.key) => {
+                worker.execute(job).map_err(|closure| self.rejected(closure))
+            }
             // A job of its own here: were `job` itself passed on by reference, it would have to lie in memory.
-            _ => self.accept_outside(Job::new(job)).map_err(rejected),
+            _ => self.accept_outside(Job::new(job)).map_err(|job| self.rejected(closure_of(job))),
         })
     }
 
@@ -76,7 +78,7 @@ impl Handle {
         T: Send + 'static,
     {
         let (job, handle) = Job::with_handle(job);
-        self.accept(job).map_err(rejected)?;
+        self.accept(job).map_err(|job| self.rejected(closure_of(job)))?;
         Ok(JoinHandle::new(handle, self.key))
     }
 
@@ -95,13 +97,21 @@ impl Handle {
         let jobs = jobs.into_iter().map(Job::new).collect();
         self.accept_batch(jobs).map_err(|jobs| {
             let jobs = jobs.into_iter().map(closure_of).collect();
-            Rejected::new(jobs, Reason::Closed)
+            self.rejected(jobs)
         })
     }
 
     /// Whether the pool has been shut down or dropped, or is being so.
     pub fn is_closed(&self) -> bool {
         registry::with(self.key, (), |core, ()| core.is_closed()).unwrap_or(true)
+    }
+
+    /// Gives work back that the pool did not accept.
+    #[cold]
+    fn rejected<W>(self, work: W) -> Rejected<W> {
+        // An open pool refuses only what it has no thread for.
+        let reason = if self.is_closed() { Reason::Closed } else { Reason::NoThread };
+        Rejected::new(work, reason)
     }
 
     fn accept(self, job: Job) -> Result<(), Job> {
@@ -135,14 +145,4 @@ fn closure_of<F: 'static>(job: Job) -> F {
         Ok(closure) => closure,
         Err(_) => unreachable!("a rejected job is what it was made of, and nobody has run it"),
     }
-}
-
-#[cold]
-fn closed<F>(closure: F) -> Rejected<F> {
-    Rejected::new(closure, Reason::Closed)
-}
-
-#[cold]
-fn rejected<F: 'static>(job: Job) -> Rejected<F> {
-    closed(closure_of(job))
 }

@@ -8,8 +8,9 @@ use core::time::Duration;
 
 use brigade_task::JoinError;
 
+use crate::blocking;
 use crate::cancel::CancelOnDrop;
-use crate::engine::{CURRENT, Worker};
+use crate::engine::CURRENT;
 use crate::registry;
 
 /// A handle for the outcome of one job.
@@ -46,7 +47,8 @@ impl<T> JoinHandle<T> {
     /// On a worker of the same pool, a job that nobody has started yet is run right here, on the stack of
     /// the waiting job: jobs that wait for each other's results cannot use up the workers. So a chain of such
     /// waits is as deep as a recursion, and needs a [stack](crate::Builder::stack_size) like one; and a lock that is
-    /// held across the wait must not be one that the awaited job takes. While the pool is being
+    /// held across the wait must not be one that the awaited job takes. A job that somebody has started is waited for
+    /// as in [`blocking`](crate::blocking): the pool may have another thread meanwhile. While the pool is being
     /// [discarded](crate::Shutdown::Discard) the job is cancelled instead.
     ///
     /// # Errors
@@ -57,7 +59,10 @@ impl<T> JoinHandle<T> {
     /// If the outcome was taken before.
     pub fn join(mut self) -> Result<T, JoinError> {
         self.prepare();
-        self.inner.join()
+        if self.inner.is_finished() {
+            return self.inner.join();
+        }
+        blocking(|| self.inner.join())
     }
 
     /// Takes the outcome if the job has ended; never blocks. `None` too once it has been taken.
@@ -76,8 +81,10 @@ impl<T> JoinHandle<T> {
     /// # Errors
     /// The inner result is as in [`join`](Self::join).
     pub fn join_timeout(&mut self, timeout: Duration) -> Option<Result<T, JoinError>> {
-        CURRENT.with(|worker| worker.map(Worker::before_blocking));
-        self.inner.join_timeout(timeout)
+        if self.inner.is_finished() {
+            return self.inner.try_join();
+        }
+        blocking(|| self.inner.join_timeout(timeout))
     }
 
     /// Cancels the job if it has not started: drops its captures here and now, and its outcome is
@@ -115,16 +122,14 @@ impl<T> JoinHandle<T> {
         self.inner.is_finished()
     }
 
-    /// On a worker: runs the job here if we may, else sees to it that somebody takes what waits behind us.
+    /// On a worker: runs the job here if we may.
     fn prepare(&mut self) {
         CURRENT.with(|worker| {
             let Some(worker) = worker else { return };
             let ours = worker.is_of(self.key);
             let ran = ours.then(|| self.inner.settle_if_unclaimed(!worker.discards())).flatten();
-            match ran {
-                Some(ran) => worker.count(ran),
-                None if self.inner.is_finished() => {}
-                None => worker.before_blocking(),
+            if let Some(ran) = ran {
+                worker.count(ran);
             }
         });
     }

@@ -1,8 +1,8 @@
 //! Work that has to run on threads.
 //!
-//! A [`Pool`] runs closures on a fixed number of threads. Its behaviour is a configuration, see [`Builder`]:
-//! queues that steal or one that is shared, last-in-first-out or first-in-first-out, threads that sleep or
-//! spin. What holds for each of them:
+//! A [`Pool`] runs closures on its threads, which are started when they are needed. Its behaviour is a configuration,
+//! see [`Builder`]: a fixed number of threads or one that grows and shrinks, queues that steal or one that is shared,
+//! last-in-first-out or first-in-first-out, threads that sleep or spin. What holds for each of them:
 //!
 //! - Every accepted job has exactly one outcome: it returns, panics, or is cancelled; its closure is dropped
 //!   once. What is not accepted comes back to the caller ([`Rejected`]).
@@ -19,6 +19,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod blocking;
 mod builder;
 mod cancel;
 mod config;
@@ -32,10 +33,14 @@ mod pool;
 mod registry;
 mod rejected;
 
+pub use blocking::blocking;
+pub use brigade_sync::thread::{NewThread, Thread};
 pub use brigade_task::JoinError;
 pub use builder::Builder;
 pub use cancel::CancelOnDrop;
-pub use config::{Idle, OnPanic, Order, PanicCallback, Placement, Queueing, Report, Shutdown};
+pub use config::{
+    Growth, Idle, OnPanic, Order, PanicCallback, Placement, Queueing, Report, Shutdown, Threads,
+};
 pub use default_pool::{default_pool, execute, set_default_pool, submit};
 pub use handle::Handle;
 pub use join::JoinHandle;

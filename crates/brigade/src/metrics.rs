@@ -69,12 +69,33 @@ pub struct Metrics {
     pub queued: u64,
     /// Jobs that have started and not ended.
     pub running: u64,
-    /// One entry for each worker, by its index.
+    /// Workers that have a thread, or are about to get one.
+    pub(crate) live: usize,
+    /// Those of them that sleep.
+    pub(crate) idle: usize,
+    /// One entry for each place that ever had a worker, by its index.
     pub workers: Vec<WorkerMetrics>,
 }
 
+impl Metrics {
+    /// How many workers there are: those that have a thread, or are about to get one.
+    pub fn workers(&self) -> usize {
+        self.live
+    }
+
+    /// How many of the workers sleep.
+    pub fn idle_workers(&self) -> usize {
+        self.idle
+    }
+
+    /// How many jobs wait.
+    pub fn queued(&self) -> u64 {
+        self.queued
+    }
+}
+
 /// What one worker has done so far.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WorkerMetrics {
     /// Jobs run.

@@ -1,14 +1,15 @@
 //! The owner of a pool.
 
 use core::fmt;
+use core::ops::RangeInclusive;
 use core::time::Duration;
+use std::io;
 use std::sync::Arc;
 
-use brigade_sync::thread::Thread;
 use brigade_task::Job;
 
 use crate::builder::Builder;
-use crate::config::{Report, Shutdown};
+use crate::config::{Report, Shutdown, Threads};
 use crate::engine::{CURRENT, Core};
 use crate::handle::Handle;
 use crate::join::JoinHandle;
@@ -18,7 +19,7 @@ use crate::registry;
 /// A pool of threads that runs jobs; this is its one owner.
 ///
 /// Not `Clone`: as long as it is there the pool accepts work, so [`execute`](Self::execute) and
-/// [`submit`](Self::submit) can't fail, and where it is dropped the pool ends: it refuses new work from
+/// [`submit`](Self::submit) can't fail (a pool that may have no thread at all is the exception, see there), and where it is dropped the pool ends: it refuses new work from
 /// outside, runs everything that it accepted, and joins its threads. [`handle`](Self::handle) gives what may be
 /// copied about.
 ///
@@ -36,11 +37,17 @@ use crate::registry;
 /// ```
 pub struct Pool {
     core: Arc<Core>,
-    threads: Vec<Thread>,
+    /// Whether it has been ended already.
+    is_over: bool,
 }
 
+/// Why a pool that is owned, and so open, would not accept a job.
+const NO_THREAD: &str = "the pool has no thread and can't start one; \
+    submit through a handle to have the job back, or keep a core size of at least 1";
+
 impl Pool {
-    /// Starts a pool of `threads` threads with the default configuration.
+    /// Makes a pool of `threads` threads with the default configuration. The first is started now, the others as jobs
+    /// come; [`prestart`](crate::Builder::prestart) starts them all.
     ///
     /// # Panics
     /// If `threads` is not 1 to 4096 or a thread can't be started; [`builder`](Self::builder) returns an error
@@ -57,8 +64,8 @@ impl Pool {
         Builder::new()
     }
 
-    pub(crate) fn from_parts(core: Arc<Core>, threads: Vec<Thread>) -> Self {
-        Self { core, threads }
+    pub(crate) fn from_core(core: Arc<Core>) -> Self {
+        Self { core, is_over: false }
     }
 
     /// Names the pool, to submit from anywhere.
@@ -66,24 +73,60 @@ impl Pool {
         Handle::new(self.core.key)
     }
 
-    /// How many threads the pool has.
+    /// How many threads the pool may have at most. How many there are is in [`metrics`](Self::metrics).
     pub fn threads(&self) -> usize {
-        self.core.config.threads
+        self.core.size().max
+    }
+
+    /// How many threads the pool may have: from its core size to the largest.
+    pub fn size(&self) -> RangeInclusive<usize> {
+        let size = self.core.size();
+        size.core..=size.max
+    }
+
+    /// Gives the pool another size, without interrupting a job and without losing one.
+    ///
+    /// Threads that are then too many end when they are idle or between two jobs; more of them start as if the pool had
+    /// always been as large.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::InvalidInput`] for a number of threads that no pool can have; see
+    /// [`Builder::threads`](crate::Builder::threads).
+    ///
+    /// ```
+    /// let pool = brigade::Pool::new(8);
+    /// pool.resize(1..=2)?;
+    /// assert_eq!(pool.size(), 1..=2);
+    /// assert!(pool.resize(0..=0).is_err());
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn resize(&self, threads: impl Into<Threads>) -> io::Result<()> {
+        let refuse = |reason: String| io::Error::new(io::ErrorKind::InvalidInput, reason);
+        self.core.resize(threads.into().check().map_err(refuse)?);
+        Ok(())
     }
 
     /// Accepts a closure, to be run once.
     ///
-    /// Never blocks. Does not allocate if the captures have at most 24 bytes and the alignment of a word.
+    /// Never waits for a job; starts a thread if the pool's rules say so. Does not allocate if the captures have at most 24
+    /// bytes and the alignment of a word.
+    ///
+    /// # Panics
+    /// If the pool has no thread and can't start one, which only one can come to whose core size is 0 or
+    /// [may time out](crate::Builder::allow_core_timeout). A [`handle`](Self::handle) gives the closure back instead.
     #[inline(always)]
     pub fn execute<F: FnOnce() + Send + 'static>(&self, job: F) {
         let accepted = CURRENT.with(|worker| match worker {
             Some(worker) if worker.is_of(self.core.key) => worker.execute(job).is_ok(),
             _ => self.core.inject(Job::new(job)).is_ok(),
         });
-        assert!(accepted, "a pool that is owned is open");
+        assert!(accepted, "{}", NO_THREAD);
     }
 
-    /// Accepts a closure, to be run once, and gives a handle for its outcome. One allocation; never blocks.
+    /// Accepts a closure, to be run once, and gives a handle for its outcome. One allocation.
+    ///
+    /// # Panics
+    /// As [`execute`](Self::execute).
     pub fn submit<F, T>(&self, job: F) -> JoinHandle<T>
     where
         F: FnOnce() -> T + Send + 'static,
@@ -97,6 +140,9 @@ impl Pool {
     /// Accepts several closures with one publication, and wakes as many sleeping workers as there are jobs.
     ///
     /// The iterator runs to its end before anything is accepted.
+    ///
+    /// # Panics
+    /// As [`execute`](Self::execute).
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -118,7 +164,7 @@ impl Pool {
             Some(worker) if worker.is_of(self.core.key) => worker.submit_batch(jobs),
             _ => self.core.inject_batch(jobs),
         });
-        assert!(accepted.is_ok(), "a pool that is owned is open");
+        assert!(accepted.is_ok(), "{}", NO_THREAD);
     }
 
     fn accept(&self, job: Job) {
@@ -126,7 +172,7 @@ impl Pool {
             Some(worker) if worker.is_of(self.core.key) => worker.submit(job),
             _ => self.core.inject(job),
         });
-        assert!(accepted.is_ok(), "a pool that is owned is open");
+        assert!(accepted.is_ok(), "{}", NO_THREAD);
     }
 
     /// Waits until nothing that was accepted is unfinished, and returns `true`.
@@ -201,14 +247,13 @@ impl Pool {
     }
 
     fn end(&mut self, how: Shutdown, timeout: Option<Duration>) -> Report {
-        let threads = core::mem::take(&mut self.threads);
-        if !threads.is_empty() {
+        if !core::mem::replace(&mut self.is_over, true) {
             self.core.close(how);
             registry::leave(&self.core);
             // A worker, or the destructor of a thread-local on one, can't wait for its own end.
-            let on_own_thread = threads.iter().any(Thread::is_current);
+            let on_own_thread = self.core.is_own_thread();
             if !on_own_thread && timeout.is_none_or(|timeout| self.core.wait_left(timeout)) {
-                threads.into_iter().for_each(Thread::join);
+                self.core.join_all();
             }
         }
         let metrics = self.core.metrics();

@@ -8,6 +8,8 @@ use core::fmt;
 pub enum Reason {
     /// The pool has been shut down or dropped, or is being so.
     Closed,
+    /// The pool has no thread, and the system would not start one.
+    NoThread,
 }
 
 /// A job that was not accepted, with the closure inside.
@@ -50,6 +52,9 @@ impl<F> fmt::Display for Rejected<F> {
         match self.reason {
             Reason::Closed => f.write_str(
                 "the pool has been shut down; run the job here, or submit it before the pool is dropped",
+            ),
+            Reason::NoThread => f.write_str(
+                "the pool has no thread and can't start one; try again later, or keep a core size of 1",
             ),
         }
     }

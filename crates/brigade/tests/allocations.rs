@@ -64,7 +64,8 @@ impl Metered {
     fn new(queueing: Queueing) -> Self {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
         let meter = NEXT.fetch_add(1, Ordering::Relaxed);
-        let builder = Pool::builder().threads(2).queueing(queueing);
+        // Starting a thread allocates: all that there will be are there from the beginning.
+        let builder = Pool::builder().threads(2).prestart().spare_threads(0).queueing(queueing);
         let pool = builder.on_start(move |_| METER.set(Some(meter))).build().unwrap();
         METER.set(Some(meter));
         Self { pool, meter }

@@ -106,6 +106,12 @@ macro_rules! integer {
                 self.0.fetch_sub(less, order)
             }
 
+            /// Writes the larger of the value and this; returns the value before.
+            #[inline(always)]
+            pub fn fetch_max(&self, other: $value, order: Ordering) -> $value {
+                self.0.fetch_max(other, order)
+            }
+
             /// Sets bits; returns the value before.
             #[inline(always)]
             pub fn fetch_or(&self, bits: $value, order: Ordering) -> $value {

@@ -1,52 +1,93 @@
 //! Threads, as far as a pool needs them.
 
+use core::fmt;
 use std::io;
+
+pub use std::thread::ThreadId;
+
+/// A thread that is not started yet.
+///
+/// ```
+/// use brigade_sync::thread::NewThread;
+/// let (sender, receiver) = std::sync::mpsc::channel();
+/// let thread = NewThread::new("reader".into(), None, move || {
+///     sender.send(std::thread::current().name() == Some("reader")).unwrap();
+/// });
+/// let thread = thread.start()?;
+/// assert_ne!(thread.id(), brigade_sync::thread::current_id());
+/// thread.join();
+/// assert!(receiver.recv().unwrap());
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub struct NewThread {
+    name: String,
+    stack_size: Option<usize>,
+    main: Box<dyn FnOnce() + Send>,
+}
+
+impl NewThread {
+    /// Describes a thread. `stack_size` is in bytes; `None` leaves it to the standard library. What follows a NUL in
+    /// the name is left out.
+    pub fn new(
+        mut name: String,
+        stack_size: Option<usize>,
+        main: impl FnOnce() + Send + 'static,
+    ) -> Self {
+        name.truncate(name.find('\0').unwrap_or(name.len()));
+        Self { name, stack_size, main: Box::new(main) }
+    }
+
+    /// The name it will have.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Starts it.
+    ///
+    /// # Errors
+    /// What the system says if it can't start one.
+    pub fn start(self) -> io::Result<Thread> {
+        let mut builder = std::thread::Builder::new().name(self.name);
+        if let Some(bytes) = self.stack_size {
+            builder = builder.stack_size(bytes);
+        }
+        builder.spawn(self.main).map(Thread)
+    }
+}
+
+impl fmt::Debug for NewThread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NewThread")
+            .field("name", &self.name)
+            .field("stack_size", &self.stack_size)
+            .finish_non_exhaustive()
+    }
+}
 
 /// A started thread that is to be joined.
 #[derive(Debug)]
 pub struct Thread(std::thread::JoinHandle<()>);
 
 impl Thread {
-    /// Starts a thread. `stack_size` is in bytes; `None` leaves it to the standard library.
-    ///
-    /// ```
-    /// use brigade_sync::thread::Thread;
-    /// let (sender, receiver) = std::sync::mpsc::channel();
-    /// let thread = Thread::start("reader".into(), None, move || {
-    ///     sender.send(std::thread::current().name() == Some("reader")).unwrap();
-    /// })?;
-    /// assert!(!thread.is_current());
-    /// thread.join();
-    /// assert!(receiver.recv().unwrap());
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// What the system says if it can't start one.
-    ///
-    /// # Panics
-    /// If the name contains NUL.
-    pub fn start(
-        name: String,
-        stack_size: Option<usize>,
-        main: impl FnOnce() + Send + 'static,
-    ) -> io::Result<Self> {
-        let mut builder = std::thread::Builder::new().name(name);
-        if let Some(bytes) = stack_size {
-            builder = builder.stack_size(bytes);
-        }
-        builder.spawn(main).map(Self)
+    /// Whether its main function has ended; destructors of thread-locals may still run.
+    pub fn is_finished(&self) -> bool {
+        self.0.is_finished()
     }
 
-    /// Whether it is the thread that this is called on.
-    pub fn is_current(&self) -> bool {
-        self.0.thread().id() == std::thread::current().id()
+    /// Names it; see [`current_id`].
+    pub fn id(&self) -> ThreadId {
+        self.0.thread().id()
     }
 
     /// Waits for its end, thread-local destructors included. What it panicked with, if it did, is dropped.
     pub fn join(self) {
         drop(self.0.join());
     }
+}
+
+/// Names the calling thread; no two threads of a process ever have the same.
+pub fn current_id() -> ThreadId {
+    std::thread::current().id()
 }
 
 /// How many threads the process may run at once by affinity and quota; 1 if that is not known.

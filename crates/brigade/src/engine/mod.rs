@@ -5,27 +5,29 @@
 //! [`close`].
 
 mod close;
+mod crew;
 mod inlet;
 mod local;
 #[cfg(all(test, brigade_loom))]
 mod loom_tests;
 mod park;
+mod peers;
 mod search;
 mod submit;
 mod worker;
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
-use brigade_sync::affinity::{CpuSet, ThreadRef};
-use brigade_sync::atomic::AtomicBool;
-use brigade_sync::{CachePadded, Condvar, Mutex, Parker};
+use brigade_sync::atomic::{AtomicBool, Ordering};
+use brigade_sync::thread::{Thread, ThreadId};
+use brigade_sync::{Condvar, Mutex};
 use brigade_task::Job;
 
-use crate::config::{Config, Placement};
-use crate::idle::{Idle, Snapshot};
+use crate::config::{Config, Growth};
+use crate::idle::Idle;
 use crate::metrics::{Counters, Metrics, WorkerMetrics};
 use inlet::Inlet;
-use local::{Local, Remote};
+use peers::{Peer, Peers};
 pub(crate) use worker::Worker;
 
 brigade_sync::scoped_thread_local! {
@@ -38,39 +40,31 @@ pub(crate) struct Core {
     /// Names the pool; no two pools of a process have the same.
     pub(crate) key: u64,
     pub(crate) config: Config,
+    /// For the threads that are started later.
+    me: Weak<Self>,
     /// Work from outside, and what did not fit a worker's own queue.
     inlet: Inlet,
     idle: Idle,
-    /// What others may know of each worker, by index.
-    peers: Box<[Arc<Peer>]>,
+    /// What others may know of each worker, by its place.
+    peers: Peers,
+    /// The threads that have not been joined.
+    threads: Mutex<Vec<Thread>>,
+    /// The threads that run workers, or their thread-local destructors.
+    members: Mutex<Vec<ThreadId>>,
     /// Jobs dropped by whoever discards the pool.
     cancelled: Mutex<u64>,
-    /// Who waits for the workers, and how many of those have left.
+    /// Who waits for the workers, and how many of those are there.
     waits: Mutex<Waits>,
     /// Told when `waits` has changed, or all workers are parked.
     changed: Condvar,
     /// Whether a worker looks out before it sleeps; one at a time does.
     spinner: AtomicBool,
+    /// Whether there is but one worker at most, with nobody to tell of anything.
+    single: AtomicBool,
+    /// Whether the pool may come to have no worker at all.
+    may_be_empty: AtomicBool,
     /// How many threads the process may run at once.
     cpus: usize,
-}
-
-/// What others may know of a worker.
-struct Peer {
-    remote: Remote,
-    parker: Parker,
-    /// Apart: its worker writes them at every turn.
-    counters: CachePadded<Counters>,
-    placed: Mutex<Placed>,
-}
-
-/// How a worker's thread is kept off a CPU for one wake.
-#[derive(Default)]
-struct Placed {
-    /// The thread, while it runs the worker.
-    thread: Option<ThreadRef>,
-    /// The affinity that it is to have again.
-    restore: Option<CpuSet>,
 }
 
 /// Who waits for the workers.
@@ -78,105 +72,102 @@ struct Placed {
 struct Waits {
     /// Threads that wait for all workers to be parked.
     for_quiet: usize,
-    /// Workers that have left for good.
-    left: usize,
+    /// Workers that have been started, or are about to be, and have not left for good.
+    alive: usize,
+    /// Threads whose spawner has not returned.
+    spawning: usize,
 }
 
 impl Core {
-    /// Puts a pool together; its threads are not there yet. Returns each worker's own queue too.
-    pub(crate) fn new(key: u64, config: Config) -> (Self, Vec<Local>) {
+    /// Puts a pool together; it has no threads yet.
+    pub(crate) fn new(key: u64, config: Config) -> Arc<Self> {
         let cpus = brigade_sync::thread::parallelism();
-        let locals: Vec<_> = (0..config.threads).map(|_| Local::new(&config)).collect();
-        let peer = |local: &Local| {
-            Arc::new(Peer {
-                remote: local.remote(),
-                parker: Parker::new(),
-                counters: CachePadded::default(),
-                placed: Mutex::default(),
-            })
-        };
-        let core = Self {
+        let grows = config.growth != Growth::WhenBlocked;
+        Arc::new_cyclic(|me| Self {
             key,
+            me: me.clone(),
             inlet: Inlet::new(&config, cpus),
-            idle: Idle::new(config.threads),
-            peers: locals.iter().map(peer).collect(),
+            idle: Idle::new(config.size, grows),
+            peers: Peers::new(),
+            threads: Mutex::default(),
+            members: Mutex::default(),
             cancelled: Mutex::new(0),
             waits: Mutex::default(),
             changed: Condvar::new(),
             spinner: AtomicBool::new(false),
+            single: AtomicBool::new(config.size.max == 1),
+            may_be_empty: AtomicBool::new(config.core_timeout || config.size.core == 0),
             cpus,
             config,
-        };
-        (core, locals)
+        })
     }
 
-    /// Accepts a job from outside, or gives it back if the pool is closed.
+    /// Accepts a job from outside, or gives it back if the pool is closed or has no thread and can't start one.
     #[inline(always)]
     pub(crate) fn inject(&self, job: Job) -> Result<(), Job> {
+        if self.may_be_empty() {
+            return self.inject_held(job);
+        }
         self.inlet.push(job)?;
-        if self.idle.after_publishing().wants_wake() {
-            self.wake_one();
+        if self.idle.after_publishing().wants_help() {
+            self.help();
+        }
+        Ok(())
+    }
+
+    /// The same for a pool that may have no worker.
+    #[cold]
+    #[inline(never)]
+    fn inject_held(&self, job: Job) -> Result<(), Job> {
+        if self.is_closed() {
+            return Err(job);
+        }
+        let Some(held) = self.hold() else { return Err(job) };
+        self.inlet.push(job)?;
+        let seen = self.idle.after_publishing();
+        if if held.new { seen.wants_more_help() } else { seen.wants_help() } {
+            self.help();
         }
         Ok(())
     }
 
     /// Accepts several jobs from outside, or gives back those that came too late.
     pub(crate) fn inject_batch(&self, jobs: Vec<Job>) -> Result<(), Vec<Job>> {
+        let held = if self.may_be_empty() && !self.is_closed() { Some(self.hold()) } else { None };
+        let new = match &held {
+            None => false,
+            Some(None) => return Err(jobs),
+            Some(Some(held)) => held.new,
+        };
         let count = jobs.len();
         let result = self.inlet.push_batch(jobs);
-        self.wake_many(count, self.idle.after_publishing());
+        let accepted = count - result.as_ref().map_or_else(Vec::len, |()| 0);
+        self.help_with(accepted.saturating_sub(new.into()), self.idle.after_publishing());
         result
     }
 
-    /// Wakes the last worker parked, if nobody is searching.
-    #[cold]
-    #[inline(never)]
-    fn wake_one(&self) {
-        if let Some(index) = self.idle.pick() {
-            self.wake(index);
-        }
-    }
-
-    /// Wakes as many parked workers as there are jobs for.
-    fn wake_many(&self, jobs: usize, seen: Snapshot) {
-        for _ in 0..jobs.min(seen.parked()) {
-            let Some(index) = self.idle.pick_another() else { return };
-            self.wake(index);
-        }
-    }
-
-    /// Wakes a worker that was picked.
-    fn wake(&self, index: usize) {
-        let peer = &self.peers[index];
-        if self.config.placement == Placement::Spread {
-            self.place(peer);
-        }
-        peer.parker.unpark();
-    }
-
-    /// Keeps a worker off the CPU that we are on, if another worker runs already.
-    ///
-    /// Why: on a virtual machine the kernel tends to queue a woken thread behind its waker although
-    /// another CPU is idle; `docs/design/placement.md` has the measurement.
-    fn place(&self, peer: &Peer) {
-        if self.idle.running(self.idle.snapshot()) == 0 {
-            return;
-        }
-        let mut placed = peer.placed.lock();
-        let Some(thread) = placed.thread else { return };
-        let (Some(all), Some(here)) = (thread.affinity(), brigade_sync::affinity::current_cpu())
-        else {
-            return;
-        };
-        let narrow = all.without(here);
-        if all.contains(here) && !narrow.is_empty() && thread.set_affinity(&narrow) {
-            placed.restore = Some(all);
-        }
+    /// Whether the pool may come to have no worker at all.
+    #[inline(always)]
+    fn may_be_empty(&self) -> bool {
+        // Ordering: Relaxed: who submits beside the resize that makes it so is as if it had come before.
+        self.may_be_empty.load(Ordering::Relaxed)
     }
 
     /// Whether anything is queued anywhere.
     fn has_work(&self) -> bool {
         !self.inlet.is_empty() || self.peers.iter().any(|peer| peer.remote.len() > 0)
+    }
+
+    /// How many jobs are queued.
+    fn queued(&self) -> usize {
+        self.inlet.len() + self.peers.iter().map(|peer| peer.remote.len()).sum::<usize>()
+    }
+
+    /// Whether there is but one worker at most.
+    #[inline(always)]
+    fn is_single(&self) -> bool {
+        // Ordering: Relaxed: changed by a resize only, which wakes who is there for what is queued.
+        self.single.load(Ordering::Relaxed)
     }
 
     /// Reads the counters; the order in which they are read keeps each from passing what it is part of.
@@ -187,12 +178,16 @@ impl Core {
         let returned = sum(|counters| counters.returned.get());
         let cancelled = sum(|counters| counters.cancelled.get()) + *self.cancelled.lock();
         let finished = returned + panicked + cancelled;
-        let workers: Vec<_> = self.peers.iter().map(|peer| peer.metrics()).collect();
+        let metrics = |index| self.peers.get(index).map(|peer| peer.metrics()).unwrap_or_default();
+        let workers: Vec<WorkerMetrics> = (0..self.peers.len()).map(metrics).collect();
         let queued = self.inlet.len() as u64 + workers.iter().map(|one| one.queued).sum::<u64>();
         let accepted = self.inlet.pushed() + sum(|counters| counters.accepted.get());
         let accepted = accepted.saturating_sub(sum(|counters| counters.moved.get())).max(finished);
         let queued = queued.min(accepted - finished);
+        let word = self.idle.snapshot();
         Metrics {
+            live: word.live(),
+            idle: word.parked(),
             accepted,
             returned,
             panicked,
@@ -200,19 +195,6 @@ impl Core {
             queued,
             running: accepted - finished - queued,
             workers,
-        }
-    }
-}
-
-impl Peer {
-    fn metrics(&self) -> WorkerMetrics {
-        WorkerMetrics {
-            run: self.counters.returned.get() + self.counters.panicked.get(),
-            stolen: self.counters.stolen.get(),
-            parks: self.counters.parks.get(),
-            wakes: self.counters.wakes.get(),
-            panics: self.counters.panics.get(),
-            queued: self.remote.len() as u64,
         }
     }
 }

@@ -7,6 +7,7 @@ use brigade_sync::atomic::{AtomicBool, Ordering, fence};
 
 use super::worker::Worker;
 use crate::config::Idle as Policy;
+use crate::idle::Leave;
 
 /// How long the watcher sleeps between two looks. A job must be seen by two looks to count as stuck, and
 /// a Linux timer comes up to 50 µs late, so a lone job waits 100 to 150 µs for it at most.
@@ -16,6 +17,10 @@ const WATCH_PERIOD: Duration = Duration::from_micros(25);
 /// submitter one wake, which about 2 ms of quiet have earned.
 const STILL_LOOKS: u32 = 20;
 
+/// How long a worker at least sleeps on that was idle for long and is needed all the same. What it is needed for is
+/// the submission of one job, or that others are blocked.
+const STAY: Duration = Duration::from_millis(10);
+
 /// What the watcher sees.
 enum Look {
     /// A job has been waiting since the last look. (Where several wait, their submitter has said so.)
@@ -24,6 +29,21 @@ enum Look {
     Moving,
     /// Nothing is queued and nothing has moved.
     Still,
+}
+
+/// What the watcher remembers: for how many looks nothing has moved.
+struct Watch {
+    still: u32,
+}
+
+/// What a look of the watcher leads to.
+enum Watched {
+    /// To go on watching.
+    Nothing,
+    /// To stop watching and sleep on.
+    Enough,
+    /// To search.
+    Work,
 }
 
 /// The right to look out, which one worker of a pool has at a time.
@@ -40,9 +60,9 @@ impl Drop for Lookout<'_> {
 }
 
 impl Worker {
-    /// Sleeps until there is something to search for; `true` if the pool has terminated.
+    /// Sleeps until there is something to search for; `true` if it is to leave for good.
     ///
-    /// Called as a searcher, returns as a searcher.
+    /// Called as a searcher, returns as a searcher, or as no worker any more.
     pub(super) fn park(&self) -> bool {
         let core = &*self.core;
         self.me.counters.parks.add(1);
@@ -55,8 +75,7 @@ impl Worker {
         if announced.last {
             core.settle();
         }
-        self.sleep(announced.watches);
-        core.idle.snapshot().terminated()
+        self.sleep(announced.watches) || core.idle.snapshot().terminated()
     }
 
     /// Takes our announcement back, or the token of whoever has picked us already.
@@ -75,46 +94,86 @@ impl Worker {
         }
     }
 
-    /// Sleeps until we are a searcher again, or the pool has terminated.
-    fn sleep(&self, mut watches: bool) {
-        let mut still = 0;
+    /// Sleeps until we are a searcher again, or the pool has terminated (`false`), or we are no worker any more.
+    fn sleep(&self, watches: bool) -> bool {
         let mut lookout = self.look_out();
-        if watches {
+        let mut leave_at = self.leave_at(Duration::ZERO);
+        let mut watch = watches.then(|| {
             self.look();
-        }
+            Watch { still: 0 }
+        });
         loop {
-            let period = watches.then_some(WATCH_PERIOD);
-            let woken = match &mut lookout {
-                Some(out) => {
-                    let slice = period.map_or(out.left, |period| period.min(out.left));
-                    out.left -= slice;
-                    self.spin(Some(slice))
+            if self.is_time(leave_at) {
+                if self.retire() {
+                    return true;
                 }
-                None => self.wait(period),
+                leave_at = self.leave_at(STAY);
+            }
+            let timeouts = [
+                watch.as_ref().map(|_| WATCH_PERIOD),
+                lookout.as_ref().map(|out| out.left),
+                leave_at.map(|at| at.saturating_duration_since(Instant::now())),
+            ];
+            let timeout = timeouts.into_iter().flatten().min();
+            let woken = match &mut lookout {
+                Some(out) => self.spin_for(out, timeout),
+                None => self.wait(timeout),
             };
             if woken {
-                return self.woken();
+                self.woken();
+                return false;
             }
-            if lookout.as_ref().is_some_and(|out| out.left.is_zero()) {
-                lookout = None;
-            }
-            if !watches {
-                continue;
-            }
-            let idle = &self.core.idle;
-            match self.look() {
-                Look::Stuck => return self.withdraw(),
-                Look::Moving => still = 0,
-                Look::Still => still += 1,
-            }
-            if still >= STILL_LOOKS || idle.running(idle.snapshot()) == 0 {
-                watches = false;
-                idle.unwatch(self.index);
-                if self.core.has_work() {
-                    return self.withdraw();
+            lookout = lookout.filter(|out| !out.left.is_zero());
+            if let Some(watching) = &mut watch {
+                match self.watch(watching) {
+                    Watched::Work => {
+                        self.withdraw();
+                        return false;
+                    }
+                    Watched::Enough => watch = None,
+                    Watched::Nothing => {}
                 }
             }
         }
+    }
+
+    /// Looks at the queues once more, as the watcher.
+    fn watch(&self, watch: &mut Watch) -> Watched {
+        match self.look() {
+            Look::Stuck => return Watched::Work,
+            Look::Moving => watch.still = 0,
+            Look::Still => watch.still += 1,
+        }
+        let idle = &self.core.idle;
+        if watch.still < STILL_LOOKS && idle.snapshot().running() > 0 {
+            return Watched::Nothing;
+        }
+        idle.unwatch(self.index);
+        if self.core.has_work() { Watched::Work } else { Watched::Enough }
+    }
+
+    /// When we are to leave for good, in `at_least` from now; `None` if we are to stay.
+    fn leave_at(&self, at_least: Duration) -> Option<Instant> {
+        let config = &self.core.config;
+        let leaves = config.core_timeout || self.core.idle.snapshot().is_beyond_core();
+        // A time too far to be written down is never.
+        leaves.then(|| Instant::now().checked_add(config.keep_alive.max(at_least))).flatten()
+    }
+
+    /// Whether we have been idle for long, or are too many.
+    fn is_time(&self, leave_at: Option<Instant>) -> bool {
+        self.core.idle.snapshot().is_over() || leave_at.is_some_and(|at| at <= Instant::now())
+    }
+
+    /// Leaves for good, unless we are needed or have been picked.
+    fn retire(&self) -> bool {
+        let why = if self.core.config.core_timeout { Leave::IdleCore } else { Leave::Idle };
+        let leaves = self.core.idle.retire(self.index, why);
+        // Once more: who saw us parked goes by what the crew is without us, but a look costs little here.
+        if leaves && self.core.has_work() {
+            self.core.help();
+        }
+        leaves
     }
 
     /// Waits for a token; `false` if `timeout` is over.
@@ -131,12 +190,19 @@ impl Worker {
         let core = &*self.core;
         let Policy::SpinThenPark(left) = core.config.idle else { return None };
         if left.is_zero()
-            || core.idle.running(core.idle.snapshot()) >= core.cpus
+            || core.idle.snapshot().running() >= core.cpus
             || core.spinner.swap(true, Ordering::Relaxed)
         {
             return None;
         }
         Some(Lookout { left, spinner: &core.spinner })
+    }
+
+    /// Looks out for a token for as long as the right to is ours, or for `timeout`; `false` if that is over.
+    fn spin_for(&self, out: &mut Lookout<'_>, timeout: Option<Duration>) -> bool {
+        let slice = timeout.map_or(out.left, |timeout| timeout.min(out.left));
+        out.left -= slice;
+        self.spin(Some(slice))
     }
 
     /// Looks out for a token; `false` if `patience` is over.
@@ -164,8 +230,10 @@ impl Worker {
     fn look(&self) -> Look {
         fence(Ordering::SeqCst);
         let mut marks = self.marks.borrow_mut();
+        marks.resize(self.core.peers.len(), 0);
         let mut seen = if self.core.inlet.is_empty() { Look::Still } else { Look::Stuck };
-        for (peer, last) in self.core.peers.iter().zip(marks.iter_mut()) {
+        for (index, last) in marks.iter_mut().enumerate() {
+            let Some(peer) = self.core.peers.get(index) else { continue };
             let mark = peer.remote.mark();
             let moved = core::mem::replace(last, mark) != mark;
             if !moved && peer.remote.len() > 0 {

@@ -20,14 +20,17 @@ impl Worker {
     /// has terminated.
     #[inline(never)]
     pub(super) fn find(&self) -> Option<Job> {
-        if let Some(job) = self.refill() {
-            return Some(job);
+        // A new worker is a searcher at once: others may have kept silent about what it leaves.
+        if !self.is_new.take() {
+            if let Some(job) = self.refill() {
+                return Some(job);
+            }
         }
         self.core.idle.start_search();
         loop {
             if let Some(job) = self.search() {
                 if self.core.idle.stop_search() && self.core.has_work() {
-                    self.core.wake_one();
+                    self.core.help();
                 }
                 return Some(job);
             }
@@ -49,7 +52,7 @@ impl Worker {
     }
 
     fn refill_quietly(&self) -> Option<Job> {
-        let threads = self.core.config.threads;
+        let threads = self.core.idle.snapshot().live().max(1);
         let share = |waiting: usize| (waiting / threads + 1).min(BATCH);
         self.core.inlet.refill(&self.local, &self.cursor, share)
     }
@@ -81,12 +84,14 @@ impl Worker {
         let peers = &self.core.peers;
         let start = self.random.borrow_mut().usize(..peers.len());
         let mut error = StealError::Empty;
-        for offset in 0..peers.len() {
-            let victim = (start + offset) % peers.len();
+        let count = peers.len();
+        for offset in 0..count {
+            let victim = (start + offset) % count;
             if victim == self.index {
                 continue;
             }
-            match self.local.steal_from(&peers[victim].remote) {
+            let Some(peer) = peers.get(victim) else { continue };
+            match self.local.steal_from(&peer.remote) {
                 Ok(job) => return Ok(job),
                 Err(StealError::Busy) => error = StealError::Busy,
                 Err(StealError::Empty) => {}

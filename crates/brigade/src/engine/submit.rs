@@ -45,12 +45,12 @@ impl Worker {
     /// watched: the rule of `idle/README.md`.
     #[inline(always)]
     pub(super) fn announce(&self, queued: usize) {
-        if self.is_alone {
+        if self.core.is_single() && !self.is_blocked() {
             return;
         }
         let seen = self.core.idle.after_publishing();
-        if seen.wants_wake() && (queued > 1 || !seen.watched()) {
-            self.core.wake_one();
+        if seen.wants_help() && (queued > 1 || !seen.watched() || seen.is_below_core()) {
+            self.core.help();
         }
     }
 
@@ -73,8 +73,8 @@ impl Worker {
         if let Some(job) = job {
             core.inlet.push_accepted(job);
         }
-        if core.idle.after_publishing().wants_wake() {
-            core.wake_one();
+        if core.idle.after_publishing().wants_help() {
+            core.help();
         }
     }
 
@@ -109,15 +109,7 @@ impl Worker {
             kept += 1;
         }
         self.me.counters.accepted.add(kept);
-        self.core.wake_many(count, self.core.idle.after_publishing());
+        self.core.help_with(count, self.core.idle.after_publishing());
         Ok(())
-    }
-
-    /// Tells a sleeping peer of anything on our queue, before this thread blocks.
-    #[cold]
-    pub(crate) fn before_blocking(&self) {
-        if self.local.len() > 0 && self.core.idle.after_publishing().wants_wake() {
-            self.core.wake_one();
-        }
     }
 }

@@ -14,19 +14,34 @@ use super::local::Local;
 use super::{CURRENT, Core, Peer};
 use crate::config::{Hook, OnPanic};
 
+/// A worker that is blocked for a while.
+pub(crate) struct Blocked<'a>(&'a Worker);
+
+impl Drop for Blocked<'_> {
+    fn drop(&mut self) {
+        let depth = self.0.blocks.get() - 1;
+        self.0.blocks.set(depth);
+        if depth == 0 {
+            self.0.core.idle.unblock();
+        }
+    }
+}
+
 /// A thread of a pool, as the thread sees it.
 pub(crate) struct Worker {
     pub(super) core: Arc<Core>,
     /// What the others know of it.
     pub(super) me: Arc<Peer>,
     pub(super) index: usize,
-    /// Whether there is no other worker to tell of anything.
-    pub(super) is_alone: bool,
     pub(super) local: Local,
     /// Turns until the next look at the injector.
     turns: Cell<u32>,
     /// What the queues of the others looked like at the last look, while this one watches.
     pub(super) marks: RefCell<Vec<u64>>,
+    /// Blocking regions that it is in, one inside the other.
+    blocks: Cell<u32>,
+    /// Whether it has not looked for work yet.
+    pub(super) is_new: Cell<bool>,
     /// The injector that it took from last.
     pub(super) cursor: Cursor,
     /// Says where a search starts.
@@ -35,15 +50,20 @@ pub(crate) struct Worker {
 
 impl Worker {
     /// The life of a worker's thread.
-    pub(crate) fn live(core: Arc<Core>, index: usize, local: Local) {
+    pub(crate) fn live(core: Arc<Core>, index: usize) {
+        core.enter_thread();
+        core.idle.arrive(index);
+        let me = core.peers.at(index).clone();
+        let Some(local) = me.local.lock().take() else { unreachable!("a place has one worker") };
         let worker = Self {
             turns: Cell::new(core.config.injector_interval),
-            marks: RefCell::new(vec![0; core.config.threads]),
+            marks: RefCell::default(),
+            blocks: Cell::new(0),
+            is_new: Cell::new(true),
             cursor: Cursor::at(index),
             // Seeded alike at every start: what a pool does depends on timing alone.
             random: RefCell::new(fastrand::Rng::with_seed(index as u64)),
-            me: core.peers[index].clone(),
-            is_alone: core.config.threads == 1,
+            me,
             core,
             index,
             local,
@@ -59,7 +79,13 @@ impl Worker {
         // The thread's name in the kernel may soon be another thread's.
         worker.me.placed.lock().thread = None;
         worker.call_hook(worker.core.config.on_stop.as_ref());
-        worker.core.left();
+        let Self { core, me, local, .. } = worker;
+        *me.local.lock() = Some(local);
+        core.idle.vacate(index);
+        core.join_finished();
+        // All others may be parked already.
+        core.settle();
+        core.left();
     }
 
     /// Whether this is a worker of that pool.
@@ -73,32 +99,91 @@ impl Worker {
         self.core.key
     }
 
+    /// Does not count as a worker until the guard is dropped: the pool may have another in its place.
+    pub(crate) fn block(&self) -> Blocked<'_> {
+        let depth = self.blocks.get();
+        self.blocks.set(depth + 1);
+        if depth == 0 {
+            self.core.idle.block();
+            if self.core.has_work() {
+                self.core.help();
+            }
+        }
+        Blocked(self)
+    }
+
+    /// Whether it is blocked: what runs here now does so in a blocking region.
+    pub(super) fn is_blocked(&self) -> bool {
+        self.blocks.get() > 0
+    }
+
     /// Whether the pool is being discarded.
     pub(crate) fn discards(&self) -> bool {
         self.core.idle.snapshot().discards()
     }
 
-    /// Runs one job after another until the pool has terminated, or one panics.
+    /// Runs one job after another until the worker is to leave, or one panics.
     fn turns(&self) {
         loop {
             if self.is_turn_to_look_elsewhere() {
                 if let Some(job) = self.waiting_longest() {
-                    self.run(job);
+                    if self.run(job) {
+                        return;
+                    }
                 }
             }
-            match self.local.pop() {
-                Some(job) => self.run(job),
-                None => match self.find() {
-                    Some(job) => self.run(job),
-                    None => return,
-                },
+            let Some(job) = self.local.pop().or_else(|| self.find()) else { return };
+            if self.run(job) {
+                return;
             }
         }
     }
 
+    /// Runs a job, or does with it what the pool wants instead; `true` if the worker is to leave.
     #[inline(always)]
-    fn run(&self, job: Job) {
-        let ran = if self.discards() { self.discard(job) } else { job.run() };
+    fn run(&self, job: Job) -> bool {
+        if self.core.idle.snapshot().interrupts() {
+            return self.interrupted(job);
+        }
+        self.finish(job);
+        false
+    }
+
+    /// Before a job: the pool is being discarded, or was made smaller.
+    #[cold]
+    #[inline(never)]
+    fn interrupted(&self, job: Job) -> bool {
+        if self.discards() {
+            self.count(self.discard(job));
+            return false;
+        }
+        if !self.core.idle.may_leave() {
+            self.finish(job);
+            return false;
+        }
+        // Out of the worker's hands before it leaves, so that nobody takes the pool for idle meanwhile.
+        self.hand_over(job);
+        let leaves = self.core.idle.leave_if_over();
+        if self.core.has_work() {
+            self.core.help();
+        }
+        leaves
+    }
+
+    /// Leaves a job and what is queued here to the others.
+    fn hand_over(&self, job: Job) {
+        let mut next = Some(job);
+        while let Some(job) = next {
+            // Counted before it is done, as in `make_room`.
+            self.me.counters.moved.add(1);
+            self.core.inlet.push_accepted(job);
+            next = self.local.pop();
+        }
+    }
+
+    #[inline(always)]
+    fn finish(&self, job: Job) {
+        let ran = job.run();
         if ran == Ran::Returned {
             self.me.counters.returned.add(1);
         } else {

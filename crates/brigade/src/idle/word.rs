@@ -3,24 +3,37 @@
 //! | bits | field | changed |
 //! |---|---|---|
 //! | 0–15 | searching: workers that look for work elsewhere | by each of them; by who wakes one |
-//! | 16–31 | parked: workers that sleep, or are about to, and that nobody has woken yet | under the sleepers' lock |
-//! | 32 | `WATCHED`: one parked worker looks at the queues every few dozen µs | under the sleepers' lock |
-//! | 33 | `CLOSED`: nothing is accepted from outside | once |
-//! | 34 | `DISCARD`: nothing is accepted, and what is queued is cancelled; never without `CLOSED` | once |
-//! | 35 | `TERMINATED`: workers leave; never while one runs or work is queued | once |
-//! | 36 | `QUIET_WANTED`: somebody waits for all workers to be parked | under the quiet lock |
+//! | 16–31 | parked: workers that sleep, or are about to, and that nobody has woken yet | under the crew's lock |
+//! | 32–47 | live: workers that have a thread, or are about to get one | under the crew's lock |
+//! | 48 | `WATCHED`: one parked worker looks at the queues every few dozen µs | under the crew's lock |
+//! | 49 | `BELOW_CORE`: work is to start a worker, whoever is idle | under the crew's lock |
+//! | 50 | `BELOW_MAX`: work is to start a worker if nobody is idle | under the crew's lock |
+//! | 51 | `OVER`: the pool was made smaller, and workers are to leave between two jobs | under the crew's lock |
+//! | 52 | `BEYOND_CORE`: who has been idle for long may leave | under the crew's lock |
+//! | 53 | `CLOSED`: nothing is accepted from outside | once |
+//! | 54 | `DISCARD`: nothing is accepted, and what is queued is cancelled; never without `CLOSED` | once |
+//! | 55 | `TERMINATED`: workers leave; never while one runs or work is queued | once |
+//! | 56 | `QUIET_WANTED`: somebody waits for all workers to be parked | under the quiet lock |
+//! | 57 | `SHORT`: workers of the core size are blocked; never without `BELOW_MAX` | under the crew's lock |
 //!
-//! Workers that are neither searching nor parked are *running*.
+//! Live workers that are neither searching nor parked are *running*, those whose thread is just starting among them.
 
 /// One searching worker.
 pub(super) const SEARCHING: u64 = 1;
 /// One parked worker.
 pub(super) const PARKED: u64 = 1 << 16;
-pub(super) const WATCHED: u64 = 1 << 32;
-pub(super) const CLOSED: u64 = 1 << 33;
-pub(super) const DISCARD: u64 = 1 << 34;
-pub(super) const TERMINATED: u64 = 1 << 35;
-pub(super) const QUIET_WANTED: u64 = 1 << 36;
+/// One live worker.
+pub(super) const LIVE: u64 = 1 << 32;
+pub(super) const WATCHED: u64 = 1 << 48;
+pub(super) const BELOW_CORE: u64 = 1 << 49;
+pub(super) const BELOW_MAX: u64 = 1 << 50;
+pub(super) const OVER: u64 = 1 << 51;
+pub(super) const BEYOND_CORE: u64 = 1 << 52;
+pub(super) const CLOSED: u64 = 1 << 53;
+pub(super) const DISCARD: u64 = 1 << 54;
+pub(super) const TERMINATED: u64 = 1 << 55;
+pub(super) const QUIET_WANTED: u64 = 1 << 56;
+pub(super) const SHORT: u64 = 1 << 57;
 
 const COUNT: u64 = 0xffff;
 
@@ -39,10 +52,71 @@ impl Snapshot {
         ((self.0 / PARKED) & COUNT) as usize
     }
 
-    /// Whether a worker could be woken and nobody is looking already.
+    /// Workers that have a thread, or are about to get one.
+    pub(crate) fn live(self) -> usize {
+        ((self.0 / LIVE) & COUNT) as usize
+    }
+
+    /// Workers that neither search nor sleep.
+    pub(crate) fn running(self) -> usize {
+        self.live().saturating_sub(self.searching() + self.parked())
+    }
+
+    /// Whether every worker sleeps.
+    pub(crate) fn all_parked(self) -> bool {
+        self.parked() == self.live()
+    }
+
+    /// Whether work should wake a worker or start one: nobody is looking already, and somebody could be woken; or the
+    /// pool could have more of them.
     #[inline]
-    pub(crate) fn wants_wake(self) -> bool {
-        self.0 & COUNT == 0 && (self.0 / PARKED) & COUNT != 0
+    pub(crate) fn wants_help(self) -> bool {
+        (self.0 & COUNT == 0 && self.0 & (COUNT * PARKED) != 0)
+            || self.0 & (BELOW_CORE | BELOW_MAX) != 0
+    }
+
+    /// Whether work that a worker was just started for should wake or start another all the same.
+    pub(crate) fn wants_more_help(self) -> bool {
+        (self.0 & COUNT == 0 && self.0 & (COUNT * PARKED) != 0) || self.is_below_core()
+    }
+
+    /// Whether work is to start a worker, whoever is idle.
+    #[inline]
+    pub(crate) fn is_below_core(self) -> bool {
+        self.0 & BELOW_CORE != 0
+    }
+
+    /// Whether work is to start a worker if nobody is idle.
+    pub(crate) fn is_below_max(self) -> bool {
+        self.0 & BELOW_MAX != 0
+    }
+
+    /// Whether a worker that is about to run a job has to look first whether it may.
+    #[inline]
+    pub(crate) fn interrupts(self) -> bool {
+        self.0 & (DISCARD | OVER) != 0
+    }
+
+    /// Whether a worker is to be started for work however little of it there is: below the core size, or in place of
+    /// a blocked one.
+    pub(crate) fn is_short(self) -> bool {
+        self.0 & (BELOW_CORE | SHORT) != 0
+    }
+
+    /// Whether somebody could be woken or started.
+    pub(crate) fn has_reserves(self) -> bool {
+        self.0 & ((COUNT * PARKED) | BELOW_CORE | BELOW_MAX) != 0
+    }
+
+    /// Whether workers are to leave between two jobs.
+    #[inline]
+    pub(crate) fn is_over(self) -> bool {
+        self.0 & OVER != 0
+    }
+
+    /// Whether there are more workers than are kept.
+    pub(crate) fn is_beyond_core(self) -> bool {
+        self.0 & BEYOND_CORE != 0
     }
 
     /// Whether a parked worker watches the queues.

@@ -6,6 +6,7 @@
 #![allow(clippy::disallowed_types, reason = "the tests stand outside every loom model")]
 #![forbid(unsafe_code)]
 
+mod crowd;
 mod gate;
 mod policy;
 mod quiet;
@@ -15,6 +16,7 @@ mod watchdog;
 
 mod aborting;
 mod auto_traits;
+mod blocking_jobs;
 mod building;
 mod cancelling;
 mod conformance;
@@ -22,7 +24,9 @@ mod counters;
 mod dropping;
 mod fairness;
 mod futures;
+mod growing;
 mod handles;
+mod headcount;
 mod hooks;
 mod isolation;
 mod joining;
@@ -34,8 +38,13 @@ mod panics;
 mod park_tokens;
 mod placement;
 mod racing_close;
+mod racing_growth;
 mod replaced_crates;
+mod resizing;
+mod shrinking;
 mod shutdown;
+mod slow_spawner;
+mod spawner;
 mod thread_locals;
 mod user_drops;
 mod waiting;

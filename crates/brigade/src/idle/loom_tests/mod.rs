@@ -15,8 +15,9 @@ use brigade_sync::model::{check, turn};
 use brigade_sync::{Condvar, Mutex, Parker};
 use loom::thread::{self, JoinHandle};
 
-use super::Idle;
+use super::{Idle, Leave, Size};
 
+mod crew;
 mod end;
 mod wake;
 
@@ -105,13 +106,23 @@ struct House<Q> {
 impl<Q: Source> House<Q> {
     fn new(workers: usize, queue: Q) -> Arc<Self> {
         Arc::new(Self {
-            idle: Idle::new(workers),
+            idle: Self::all_run(workers),
             queue,
             parkers: (0..workers).map(|_| Parker::new()).collect(),
             terminations: Mutex::new(0),
             waits: Mutex::new(()),
             changed: Condvar::new(),
         })
+    }
+
+    /// A crew that is complete, so that nobody is ever started.
+    fn all_run(workers: usize) -> Idle {
+        let idle = Idle::new(Size { core: workers, max: workers, spare: 0 }, true);
+        for index in 0..workers {
+            assert_eq!(idle.pick_core(), Some(index));
+            idle.arrive(index);
+        }
+        idle
     }
 
     fn spawn<R: 'static>(
@@ -133,7 +144,7 @@ impl<Q: Source> House<Q> {
 
     /// `Core::inject`, after the push.
     fn published(&self) {
-        if self.idle.after_publishing().wants_wake() {
+        if self.idle.after_publishing().wants_help() {
             self.wake_one();
         }
     }
@@ -141,14 +152,16 @@ impl<Q: Source> House<Q> {
     /// `Worker::accepted`, after the push to the worker's own queue, which holds `queued`.
     fn accepted(&self, queued: impl FnOnce() -> usize) {
         let seen = self.idle.after_publishing();
-        if seen.wants_wake() && (!seen.watched() || queued() > 1) {
+        if seen.wants_help() && (!seen.watched() || queued() > 1) {
             self.wake_one();
         }
     }
 
     fn wake_one(&self) {
         turn();
-        if let Some(index) = self.idle.pick() {
+        let help = self.idle.pick(usize::MAX, true);
+        assert_eq!(help.start, None, "the crew is complete");
+        if let Some(index) = help.wake {
             self.parkers[index].unpark();
         }
     }
@@ -225,7 +238,7 @@ impl<Q: Source> House<Q> {
         turn();
         let word = self.idle.snapshot();
         fence(Ordering::SeqCst);
-        if !self.idle.all_parked(word) || self.queue.has_work() {
+        if !word.all_parked() || self.queue.has_work() {
             return;
         }
         if word.closed() && self.idle.terminate() {
@@ -243,7 +256,7 @@ impl<Q: Source> House<Q> {
     /// `Core::wait_idle`.
     fn wait_idle(&self) {
         let mut waits = self.waits.lock();
-        let all_parked = || self.idle.all_parked(self.idle.want_quiet(true));
+        let all_parked = || self.idle.want_quiet(true).all_parked();
         let is_empty = || {
             turn();
             !self.queue.has_work()

@@ -144,8 +144,8 @@ fn a_lone_child_whose_watcher_is_called_away_is_not_forgotten() {
         let watcher = house.spawn(|house| {
             turn();
             house.queue.0.fetch_add(1, Ordering::Relaxed);
-            assert!(house.idle.after_publishing().wants_wake());
-            assert_eq!(house.idle.pick(), Some(0));
+            assert!(house.idle.after_publishing().wants_help());
+            assert_eq!(house.idle.pick(usize::MAX, true).wake, Some(0));
             house.find(0)
         });
         turn();
@@ -217,7 +217,7 @@ fn a_worker_that_withdraws_is_picked_or_not() {
         let _ = house.idle.announce(0);
         let worker = house.spawn(|house| house.withdraw(0));
         turn();
-        let picked = house.idle.pick();
+        let picked = house.idle.pick(usize::MAX, true).wake;
         if let Some(index) = picked {
             house.parkers[index].unpark();
         }
@@ -225,7 +225,7 @@ fn a_worker_that_withdraws_is_picked_or_not() {
         let word = house.idle.snapshot();
         assert_eq!((word.searching(), word.parked()), (1, 0));
         assert!(!house.parkers[0].try_take(), "the token was taken by whom it was for");
-        assert_eq!(house.idle.pick(), None);
+        assert!(house.idle.pick(usize::MAX, true).wake.is_none());
     });
 }
 

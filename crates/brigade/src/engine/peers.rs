@@ -1,0 +1,136 @@
+//! What others may know of each worker, by the place it has in the pool.
+//!
+//! Places are made in runs, each as long as all before it, and stay: so a pool can be made larger while everybody
+//! reads. A worker that leaves gives its place back, queue and counters with it.
+
+use std::sync::{Arc, OnceLock};
+
+use brigade_sync::affinity::{CpuSet, ThreadRef};
+use brigade_sync::atomic::{AtomicUsize, Ordering};
+use brigade_sync::{CachePadded, Mutex, Parker};
+
+use super::local::{Local, Remote};
+use crate::config::Config;
+use crate::idle::PLACES;
+use crate::metrics::{Counters, WorkerMetrics};
+
+/// What others may know of a worker.
+pub(super) struct Peer {
+    pub(super) remote: Remote,
+    pub(super) parker: Parker,
+    /// Apart: its worker writes them at every turn.
+    pub(super) counters: CachePadded<Counters>,
+    pub(super) placed: Mutex<Placed>,
+    /// The queue's own end, while no worker has it.
+    pub(super) local: Mutex<Option<Local>>,
+}
+
+/// How a worker's thread is kept off a CPU for one wake.
+#[derive(Default)]
+pub(super) struct Placed {
+    /// The thread, while it runs the worker.
+    pub(super) thread: Option<ThreadRef>,
+    /// The affinity that it is to have again.
+    pub(super) restore: Option<CpuSet>,
+}
+
+impl Peer {
+    fn new(config: &Config) -> Arc<Self> {
+        let local = Local::new(config);
+        Arc::new(Self {
+            remote: local.remote(),
+            parker: Parker::new(),
+            counters: CachePadded::default(),
+            placed: Mutex::default(),
+            local: Mutex::new(Some(local)),
+        })
+    }
+
+    pub(super) fn metrics(&self) -> WorkerMetrics {
+        WorkerMetrics {
+            run: self.counters.returned.get() + self.counters.panicked.get(),
+            stolen: self.counters.stolen.get(),
+            parks: self.counters.parks.get(),
+            wakes: self.counters.wakes.get(),
+            panics: self.counters.panics.get(),
+            queued: self.remote.len() as u64,
+        }
+    }
+}
+
+/// Runs of places: the first has 1 and each later one as many as all before it.
+const RUNS: usize = PLACES.ilog2() as usize + 1;
+
+/// The places of a pool.
+pub(super) struct Peers {
+    runs: [OnceLock<Box<[Arc<Peer>]>>; RUNS],
+    /// Places that a worker ever had.
+    used: AtomicUsize,
+}
+
+/// The run that a place is in, and where it is there.
+fn locate(index: usize) -> (usize, usize) {
+    match index.checked_ilog2() {
+        None => (0, 0),
+        Some(log) => (log as usize + 1, index - (1 << log)),
+    }
+}
+
+impl Peers {
+    pub(super) fn new() -> Self {
+        Self { runs: [const { OnceLock::new() }; RUNS], used: AtomicUsize::new(0) }
+    }
+
+    /// The place with this index, which may be a new one.
+    pub(super) fn open(&self, index: usize, config: &Config) -> &Arc<Peer> {
+        let (run, offset) = locate(index);
+        let places = self.runs[run].get_or_init(|| {
+            let length = if run == 0 { 1 } else { 1 << (run - 1) };
+            (0..length).map(|_| Peer::new(config)).collect()
+        });
+        // Before its worker starts, so before anything can lie on its queue: who sees the one sees the other.
+        self.used.fetch_max(index + 1, Ordering::Release);
+        &places[offset]
+    }
+
+    /// The place with this index; `None` if it has never had a worker. Places are not opened in their order.
+    pub(super) fn get(&self, index: usize) -> Option<&Arc<Peer>> {
+        let (run, offset) = locate(index);
+        self.runs[run].get().map(|places| &places[offset])
+    }
+
+    /// The place with this index, which has a worker.
+    pub(super) fn at(&self, index: usize) -> &Arc<Peer> {
+        let Some(peer) = self.get(index) else { unreachable!("a worker's place has been opened") };
+        peer
+    }
+
+    /// A number above the indices of all places that ever had a worker.
+    pub(super) fn len(&self) -> usize {
+        // Ordering: Acquire pairs with the Release in `open`.
+        self.used.load(Ordering::Acquire)
+    }
+
+    /// All places that ever had a worker, and perhaps some that had not.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Arc<Peer>> + Clone {
+        (0..self.len()).filter_map(|index| self.get(index))
+    }
+}
+
+#[cfg(all(test, not(brigade_loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_of_any_number_are_apart_and_stay() {
+        let (peers, config) = (Peers::new(), Config::default());
+        let opened: Vec<_> = (0..70).map(|index| Arc::as_ptr(peers.open(index, &config))).collect();
+        assert_eq!(peers.len(), 70);
+        assert!(peers.iter().map(Arc::as_ptr).eq(opened.iter().copied()));
+        let mut apart = opened;
+        apart.sort_unstable();
+        apart.dedup();
+        assert_eq!(apart.len(), 70);
+        assert_eq!(locate(PLACES - 1), (RUNS - 1, PLACES / 2 - 1));
+    }
+}

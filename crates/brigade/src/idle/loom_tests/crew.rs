@@ -1,0 +1,222 @@
+//! A crew that grows and shrinks.
+
+use super::*;
+use crate::idle::Hold;
+
+impl<Q: Source> House<Q> {
+    /// A crew that may have this many workers and has none.
+    fn elastic(core: usize, max: usize, queue: Q) -> Arc<Self> {
+        let idle = Idle::new(Size { core, max, spare: 1 }, true);
+        let parkers = (0..max + 1).map(|_| Parker::new()).collect();
+        Arc::new(Self {
+            idle,
+            queue,
+            parkers,
+            terminations: Mutex::new(0),
+            waits: Mutex::new(()),
+            changed: Condvar::new(),
+        })
+    }
+
+    /// Starts a worker before the model begins.
+    fn has_started(&self, index: usize) {
+        assert_eq!(self.idle.pick(usize::MAX, true).start, Some(index));
+        self.idle.arrive(index);
+    }
+
+    /// `Core::help`: the worker that is to be started, if any; its thread is the model's to start.
+    #[must_use]
+    fn help(&self) -> Option<usize> {
+        turn();
+        let help = self.idle.pick(usize::MAX, true);
+        if let Some(index) = help.wake {
+            self.parkers[index].unpark();
+        }
+        help.start
+    }
+
+    /// `Core::inject`, after the push.
+    #[must_use]
+    fn published_elastic(&self) -> Option<usize> {
+        if self.idle.after_publishing().wants_help() { self.help() } else { None }
+    }
+
+    /// `Worker::sleep` with a keep-alive that is over at once, and `Worker::retire`: `None` if it has been woken, else
+    /// whether it left, and whom it asked for help then.
+    fn retire(&self, index: usize) -> Option<Option<usize>> {
+        turn();
+        if !self.idle.retire(index, Leave::IdleCore) {
+            self.parkers[index].park(None);
+            return None;
+        }
+        turn();
+        Some(if self.queue.has_work() { self.help() } else { None })
+    }
+}
+
+/// A worker that leaves and a submitter: whoever sees the other, the job has somebody to run it.
+///
+/// Caught: no fence in `after_publishing`.
+#[test]
+fn a_job_beside_a_worker_that_leaves_is_not_stranded() {
+    check(3, || {
+        let house = House::elastic(0, 1, AtomicUsize::new(0));
+        house.has_started(0);
+        house.idle.start_search();
+        let worker = house.spawn(|house| {
+            turn();
+            house.idle.announce(0);
+            if house.queue.has_work() {
+                house.withdraw(0);
+                return (true, None);
+            }
+            match house.retire(0) {
+                None => (true, None),
+                Some(start) => (false, start),
+            }
+        });
+        turn();
+        house.queue.fetch_add(1, Ordering::Relaxed);
+        let started = house.published_elastic();
+        let (stays, asked) = worker.join().unwrap();
+        let comes =
+            usize::from(stays) + usize::from(started.is_some()) + usize::from(asked.is_some());
+        assert!(comes >= 1, "nobody comes for the job");
+        assert!(house.idle.snapshot().live() <= 1);
+    });
+}
+
+/// Of two submitters to a crew of one at most, one starts it.
+///
+/// Caught: `pick` that goes by the bits of the word instead of the counts.
+#[test]
+fn of_two_submitters_one_starts_the_only_worker() {
+    check(3, || {
+        let house = House::elastic(0, 1, AtomicUsize::new(0));
+        let submit = |house: &House<AtomicUsize>| {
+            turn();
+            house.queue.fetch_add(1, Ordering::Relaxed);
+            house.published_elastic()
+        };
+        let other = house.spawn(submit);
+        let here = submit(&house);
+        let there = other.join().unwrap();
+        assert_eq!(usize::from(here.is_some()) + usize::from(there.is_some()), 1);
+        assert_eq!(house.idle.snapshot().live(), 1);
+    });
+}
+
+/// A worker that blocks over a job it has told nobody of, and the only other one parking: somebody comes for it.
+///
+/// Caught: `block` of a worker that does not look for work afterwards.
+#[test]
+fn a_job_behind_a_blocked_worker_is_not_stranded() {
+    check(3, || {
+        let house = House::elastic(2, 2, AtomicUsize::new(0));
+        house.has_started(0);
+        house.has_started(1);
+        house.idle.start_search();
+        let parking = house.spawn(|house| {
+            turn();
+            house.idle.announce(1);
+            if !house.queue.has_work() {
+                return house.parkers[1].park(None);
+            }
+            house.withdraw(1);
+            true
+        });
+        turn();
+        house.queue.fetch_add(1, Ordering::Relaxed);
+        // `Worker::block`.
+        house.idle.block();
+        let started = if house.queue.has_work() { house.help() } else { None };
+        if let Some(index) = started {
+            // In the place of the blocked one; it finds the job, and the other sleeps on.
+            assert_eq!((index, house.idle.snapshot().live()), (2, 3));
+            house.parkers[1].unpark();
+        }
+        assert!(parking.join().unwrap());
+        house.idle.unblock();
+    });
+}
+
+/// A pool that ends beside a submitter that would start a worker: either it is started before the end, or never.
+///
+/// Caught: `terminate` that does not end the picking.
+#[test]
+fn nobody_is_started_after_the_end() {
+    check(3, || {
+        let house = House::elastic(0, 1, AtomicUsize::new(0));
+        let other = house.spawn(|house| {
+            turn();
+            house.published_elastic()
+        });
+        turn();
+        house.idle.close(false);
+        let ended = house.idle.terminate();
+        let started = other.join().unwrap();
+        assert_ne!(ended, started.is_some(), "ended over a worker, or neither");
+    });
+}
+
+/// A submitter to a pool that may have no worker, and the only one leaving: it is kept from leaving until the job is
+/// published, or the submitter has to start another before that.
+///
+/// Caught: `can_spare` that does not look whether somebody relies on the worker.
+#[test]
+fn a_job_is_published_to_a_pool_that_has_a_worker() {
+    check(3, || {
+        let house = House::elastic(0, 1, AtomicUsize::new(0));
+        house.has_started(0);
+        house.idle.start_search();
+        let worker = house.spawn(|house| {
+            house.idle.announce(0);
+            if house.queue.has_work() {
+                house.withdraw(0);
+                return true;
+            }
+            turn();
+            house.idle.retire(0, Leave::IdleCore)
+        });
+        turn();
+        let started = match house.idle.hold() {
+            Hold::Held => false,
+            Hold::Start(index) => {
+                house.idle.arrive(index);
+                true
+            }
+            Hold::Entangled => panic!("nobody is being started"),
+        };
+        turn();
+        assert_eq!(house.idle.snapshot().live(), 1, "started: {started}");
+        house.queue.fetch_add(1, Ordering::Relaxed);
+        let more = house.published_elastic();
+        assert_eq!(more, None, "there is one, and no room for another");
+        house.idle.release();
+        worker.join().unwrap();
+    });
+}
+
+/// A submitter that keeps silent because somebody searches, in a pool that may grow: who searches finds the first of
+/// two jobs, and has another worker started for the second.
+///
+/// Caught: `stop_search` that asks for a look only if somebody is parked.
+#[test]
+fn the_last_searcher_that_finds_work_has_another_worker_started() {
+    check(3, || {
+        let house = House::elastic(1, 2, AtomicUsize::new(1));
+        house.has_started(0);
+        house.idle.start_search();
+        let searcher = house.spawn(|house| {
+            turn();
+            assert!(house.queue.take(), "the first job has been there from the beginning");
+            turn();
+            if house.idle.stop_search() && house.queue.has_work() { house.help() } else { None }
+        });
+        turn();
+        house.queue.fetch_add(1, Ordering::Relaxed);
+        let here = house.published_elastic();
+        let there = searcher.join().unwrap();
+        assert_eq!(usize::from(here.is_some()) + usize::from(there.is_some()), 1);
+    });
+}
