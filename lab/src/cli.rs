@@ -76,7 +76,7 @@ pub(crate) struct Options {
     /// Seed of the order of the targets inside a round; random if not given.
     #[arg(long, global = true, value_name = "N", value_parser = whole::<0, { u64::MAX }>)]
     pub(crate) seed: Option<u64>,
-    /// Seconds after which a target that runs nothing is given up.
+    /// Seconds after which a target that runs nothing is given up, beyond the workload's own pauses.
     #[arg(
         long, global = true, value_name = "SECONDS", default_value_t = 20,
         value_parser = whole::<1, { limits::MAX_PATIENCE }>
@@ -164,7 +164,7 @@ impl Cli {
             Some(What::All(_)) | None => plan::quick(),
         };
         let contests = rows.into_iter().map(|row| {
-            let targets = self.options.targets(row.family());
+            let targets = self.options.targets(&row);
             Contest { row, targets }
         });
         // Of several rows, those take part that are for one of the targets; each target has some.
@@ -204,16 +204,17 @@ impl Options {
         })
     }
 
-    /// The targets of this family to measure, each once, in the order of the table of targets.
-    fn targets(&self, family: Family) -> Vec<&'static Entry> {
+    /// The targets to measure in this row, each once, in the order of the table of targets.
+    fn targets(&self, row: &Row) -> Vec<&'static Entry> {
+        let default = |entry: &Entry| entry.is_default() || row.further().contains(&entry.name);
         let wanted = |entry: &&'static Entry| {
             let named = self.target.iter().any(|selection| match selection {
                 Selection::All => true,
                 Selection::One(name) => *name == entry.name,
             });
-            named || (self.target.is_empty() && entry.is_default())
+            named || (self.target.is_empty() && default(entry))
         };
-        family.targets().filter(wanted).collect()
+        row.family().targets().filter(wanted).collect()
     }
 
     /// How long to wait for a target that runs nothing.

@@ -11,17 +11,19 @@ use std::time::Duration;
 
 use executors::parker::{DynamicThreadData, LargeThreadData, SmallThreadData, StaticParker};
 
+use crate::census::Census;
 use crate::fault::Fault;
 use crate::supervise::{Failure, supervise};
 use crate::tally::Tally;
 use crate::targets::Kind;
+use crate::targets::elastic::{ElasticKind, Size, TokioBlocking};
 use crate::targets::pools::{
     self, AsyncExecutor, Brigade, Channel, ExecutorsThreadpool, Futures, Rayon, RustyPool,
     Stealing, Submit, Target, Threadpool, Tokio,
 };
 use crate::targets::queues::{CrossbeamFifo, CrossbeamLifo, DequeKind, InjectorKind, Item, Job};
 use crate::workloads::{
-    Bench, DequeWorkload, InjectorWorkload, PoolWorkload, Queue, Row, Workload,
+    Bench, DequeWorkload, ElasticWorkload, InjectorWorkload, PoolWorkload, Queue, Row, Workload,
 };
 
 /// `executors-stealing` with its parker for few threads.
@@ -49,6 +51,7 @@ pub(crate) fn run(row: &Row, kind: Kind, terms: Terms) -> Result<Vec<f64>, Failu
         (Row::Submit(workload), Kind::Pool(kind)) => on_pool(workload, kind, terms),
         (Row::Wake(workload), Kind::Pool(kind)) => on_pool(workload, kind, terms),
         (Row::FanOut(workload), Kind::Pool(kind)) => on_pool(workload, kind, terms),
+        (Row::Elastic(workload), Kind::Elastic(kind)) => on_elastic(workload, kind, terms),
         (Row::Queue(Queue::PushPop(workload)), Kind::Deque(kind)) => {
             on_deque(workload, kind, terms)
         }
@@ -72,6 +75,9 @@ fn on_pool<W: PoolWorkload>(
     use pools::Kind;
 
     match kind {
+        Kind::Brigade(policy) if policy.is_elastic() => {
+            cold_pool(workload, terms, move |n| Brigade::start(n, policy))
+        }
         Kind::Brigade(policy) => pool(workload, terms, move |n| Brigade::start(n, policy)),
         Kind::ExecutorsChannel => pool(workload, terms, |n| Ok(Channel::start(n))),
         Kind::ExecutorsStealing => match workload.threads() {
@@ -81,11 +87,27 @@ fn on_pool<W: PoolWorkload>(
         },
         Kind::ExecutorsThreadpool => pool(workload, terms, |n| Ok(ExecutorsThreadpool::start(n))),
         Kind::RustyPool => pool(workload, terms, |n| Ok(RustyPool::start(n))),
+        Kind::RustyPoolElastic => cold_pool(workload, terms, |n| Ok(RustyPool::lazy(n))),
+        Kind::RustyPool50 => cold_pool(workload, terms, |n| Ok(RustyPool::few_to_many(n))),
         Kind::Threadpool => pool(workload, terms, |n| Ok(Threadpool::start(n))),
         Kind::Rayon => pool(workload, terms, Rayon::start),
         Kind::Tokio => pool(workload, terms, Tokio::start),
         Kind::AsyncExecutor => pool(workload, terms, AsyncExecutor::start),
         Kind::Futures => pool(workload, terms, Futures::start),
+    }
+}
+
+/// Runs `workload` once on a fresh elastic pool of this kind.
+fn on_elastic<W: ElasticWorkload>(
+    workload: &W,
+    kind: ElasticKind,
+    terms: Terms,
+) -> Result<Vec<f64>, Failure> {
+    match kind {
+        ElasticKind::Brigade => elastic(workload, terms, Brigade::elastic),
+        ElasticKind::RustyPool => elastic(workload, terms, |size| Ok(RustyPool::elastic(size))),
+        ElasticKind::Threadpool => elastic(workload, terms, |size| Ok(Threadpool::start(size.max))),
+        ElasticKind::TokioBlocking => elastic(workload, terms, TokioBlocking::start),
     }
 }
 
@@ -129,7 +151,9 @@ fn counted<W: Workload>(
 ) -> Result<Vec<f64>, Failure> {
     let (workload, expected) = (workload.clone(), workload.expected());
     let tally = Tally::leak();
-    supervise(tally, expected.tasks, terms.patience, move || {
+    // That nothing ends while the workload itself pauses is no standstill of the target.
+    let patience = terms.patience + workload.quiet();
+    supervise(tally, expected.tasks, patience, move || {
         let values = run(&workload, &Bench { tally, fault: terms.fault })?;
         tally.check(expected)?;
         tally.retire();
@@ -140,7 +164,7 @@ fn counted<W: Workload>(
 /// Time for a target that can't wait for its threads to run what it should not have.
 const AFTERMATH: Duration = Duration::from_millis(1);
 
-/// Starts the pool, runs the workload, and ends the pool.
+/// Starts the pool, warms it up, runs the workload, and ends the pool.
 fn pool<W: PoolWorkload, T: Target>(
     workload: &W,
     terms: Terms,
@@ -148,16 +172,56 @@ fn pool<W: PoolWorkload, T: Target>(
 ) -> Result<Vec<f64>, Failure> {
     counted(workload, terms, |workload, bench| {
         let threads = workload.threads();
-        // Half of the peers answer a thread that can't be started with a panic.
-        let target = panic::catch_unwind(AssertUnwindSafe(|| start(threads)))
-            .unwrap_or_else(|panic| Err(io::Error::other(words(&*panic))))
-            .map_err(Failure::Refused)?;
+        let target = started(|| start(threads))?;
         warm(&target, threads, bench.tally)?;
         let values = workload.run(&target, bench)?;
-        target.shutdown();
-        thread::sleep(AFTERMATH);
+        end(target);
         Ok(values)
     })
+}
+
+/// Starts the pool, runs the workload, during which the pool starts its threads, and ends it.
+fn cold_pool<W: PoolWorkload, T: Target>(
+    workload: &W,
+    terms: Terms,
+    start: impl FnOnce(usize) -> io::Result<T> + Send + 'static,
+) -> Result<Vec<f64>, Failure> {
+    counted(workload, terms, |workload, bench| {
+        let target = started(|| start(workload.threads()))?;
+        let values = workload.run(&target, bench)?;
+        end(target);
+        Ok(values)
+    })
+}
+
+/// Starts the elastic pool, warms up its core, runs the workload, and ends the pool.
+fn elastic<W: ElasticWorkload, T: Target>(
+    workload: &W,
+    terms: Terms,
+    start: impl FnOnce(Size) -> io::Result<T> + Send + 'static,
+) -> Result<Vec<f64>, Failure> {
+    counted(workload, terms, |workload, bench| {
+        let (size, others) = (workload.size(), Census::take().map_err(Failure::Refused)?);
+        let target = started(|| start(size))?;
+        warm(&target, size.core, bench.tally)?;
+        let values = workload.run(&target, &others, bench)?;
+        end(target);
+        Ok(values)
+    })
+}
+
+/// The pool that `start` starts.
+fn started<T>(start: impl FnOnce() -> io::Result<T>) -> Result<T, Failure> {
+    // Half of the peers answer a thread that can't be started with a panic.
+    panic::catch_unwind(AssertUnwindSafe(start))
+        .unwrap_or_else(|panic| Err(io::Error::other(words(&*panic))))
+        .map_err(Failure::Refused)
+}
+
+/// Ends the pool.
+fn end<T: Target>(target: T) {
+    target.shutdown();
+    thread::sleep(AFTERMATH);
 }
 
 /// What a panic said, if it said something.

@@ -12,11 +12,13 @@ pub(crate) const MAX_TASKS: u64 = 1 << 40;
 pub(crate) const MAX_AMPLIFICATION: u64 = u32::MAX as u64;
 /// Units of work per task: a second or two.
 pub(crate) const MAX_UNITS: u64 = 1_000_000_000;
-/// Milliseconds between bursts: below the patience of the watchdog.
+/// Milliseconds between bursts, or of a keep-alive: nobody waits longer for the next number.
 pub(crate) const MAX_SLEEP_MS: u64 = 10_000;
 /// Bursts or shots of one run, each of which keeps its time until the run is over.
 pub(crate) const MAX_SHOTS: u64 = 1_000_000;
-/// Children of one job.
+/// Milliseconds for which a job blocks.
+pub(crate) const MAX_BLOCK_MS: u64 = 5_000;
+/// Children of one job, and jobs of one burst.
 pub(crate) const MAX_CHILDREN: u64 = 1_000_000;
 /// Microseconds of work per child: below the patience of the watchdog.
 pub(crate) const MAX_WORK_US: u64 = 1_000_000;

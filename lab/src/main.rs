@@ -9,6 +9,7 @@
 // The laboratory stands outside every loom model: it must measure with the real atomics and threads.
 #![allow(clippy::disallowed_types)]
 
+mod census;
 mod cli;
 mod clock;
 mod dispatch;

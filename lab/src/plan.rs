@@ -2,7 +2,7 @@
 //! somebody who only wants a first look.
 
 use crate::workloads::queue::{Executor, Fill, PushPop, Steal};
-use crate::workloads::{FanOut, Latency, Pattern, Queue, Row, Submit, Throughput, Wake};
+use crate::workloads::{Elastic, FanOut, Latency, Pattern, Queue, Row, Submit, Throughput, Wake};
 
 /// A row of `throughput` without work in its tasks.
 fn throughput(threads: u64, producers: u64, messages: u64, amplification: u64) -> Row {
@@ -23,6 +23,11 @@ fn submit(sleepers: u64, contended: u64, empty: u64) -> impl Iterator<Item = Row
     patterns
         .into_iter()
         .map(|(pattern, messages)| Row::Submit(Submit { pattern, threads: 10, messages }))
+}
+
+/// A row of `elastic`: bursts of 16 jobs on pools of one thread to 16.
+fn elastic(keep_alive_ms: u64, block_ms: u64, bursts: u64) -> Row {
+    Row::Elastic(Elastic { core: 1, max: 16, keep_alive_ms, jobs: 16, block_ms, bursts })
 }
 
 /// A row of `queue` on injectors.
@@ -46,6 +51,7 @@ pub(crate) fn quick() -> Vec<Row> {
     ];
     rows.extend(submit(100_000, 10_000, 100_000));
     rows.push(Row::Wake(Wake { threads: 2, shots: 100 }));
+    rows.push(elastic(10, 10, 1));
     rows.push(Row::Queue(Queue::PushPop(PushPop::small(200))));
     rows.extend([executor(50), fill(1, 200)]);
     rows
@@ -61,6 +67,7 @@ pub(crate) fn full() -> Vec<Row> {
     rows.push(latency(10, 100));
     rows.extend(submit(1_000_000, 100_000, 1_000_000));
     rows.push(Row::Wake(Wake { threads: 2, shots: 300 }));
+    rows.push(elastic(50, 20, 10));
     rows.extend(
         [PushPop::small(400), PushPop::large(200)].map(|row| Row::Queue(Queue::PushPop(row))),
     );
@@ -81,6 +88,15 @@ mod tests {
         for plan in [super::quick(), super::full()] {
             for family in Family::ALL {
                 assert!(plan.iter().any(|row| row.family() == family), "{family:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_takes_part_in_a_row_unnamed_is_a_target_of_its_family() {
+        for row in super::full() {
+            for name in row.further() {
+                assert!(row.family().targets().any(|entry| entry.name == *name), "{name}");
             }
         }
     }

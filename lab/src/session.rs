@@ -74,7 +74,10 @@ const OWN_THREADS: usize = 3;
 /// Half of the peers answer a thread that can't be started with a panic or by waiting for it for
 /// ever; this finds out before any of them does.
 fn probe(contests: &[Contest]) -> Result<(), Stop> {
-    let threads = contests.iter().map(|contest| contest.row.all_threads());
+    let threads = contests.iter().map(|contest| {
+        let further = contest.targets.iter().map(|target| target.further_threads());
+        contest.row.all_threads() + further.max().unwrap_or(0)
+    });
     let most = threads.max().unwrap_or(0) + OWN_THREADS;
     let mut refused = None;
     let mut started = Vec::with_capacity(most);

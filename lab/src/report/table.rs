@@ -79,6 +79,10 @@ fn line(sheet: &Sheet, index: usize, metric: &Metric, lane: &Lane) -> String {
 
 /// `value` with a prefix that makes it readable, in four digits or so.
 fn quantity(value: f64, unit: &str) -> String {
+    if matches!(unit, "jobs" | "threads") {
+        // A count, or what is between two of them.
+        return value.to_string();
+    }
     let prefixes = [(1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ")];
     let fitting = prefixes.into_iter().find(|(scale, _)| value >= *scale);
     let (scale, prefix) = fitting.unwrap_or((1e-9, "n"));
@@ -103,5 +107,6 @@ mod tests {
         assert_eq!(quantity(0.000_001_5, "s"), "1.50 µs");
         assert_eq!(quantity(0.000_000_041_3, "s"), "41.3 ns");
         assert_eq!(quantity(0.25, "s"), "250 ms");
+        assert_eq!([0.0, 1.5, 16.0].map(|count| quantity(count, "threads")), ["0", "1.5", "16"]);
     }
 }

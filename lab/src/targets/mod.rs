@@ -4,10 +4,11 @@
 //! name is one within its family: `brigade-lifo` is a pool to a workload for pools, and a queue to
 //! one for queues. Targets know nothing of workloads.
 
+pub(crate) mod elastic;
 pub(crate) mod pools;
 pub(crate) mod queues;
 
-use self::pools::Policy;
+use self::pools::{MANY, Policy};
 
 /// Targets that can take each other's place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,16 +19,20 @@ pub(crate) enum Family {
     Deque,
     /// Queues that any thread pushes to and pops from.
     Injector,
+    /// Thread pools that grow, and shrink when there is nothing to do.
+    Elastic,
 }
 
 impl Family {
     /// All of them, as `list` shows them.
-    pub(crate) const ALL: [Self; 3] = [Family::Pool, Family::Deque, Family::Injector];
+    pub(crate) const ALL: [Self; 4] =
+        [Family::Pool, Family::Elastic, Family::Deque, Family::Injector];
 
     /// The heading of its targets in `list`.
     pub(crate) fn heading(self) -> &'static str {
         match self {
             Family::Pool => "pools",
+            Family::Elastic => "elastic pools, for elastic",
             Family::Deque => "deques, for queue",
             Family::Injector => "injectors, for queue --pattern injector",
         }
@@ -48,6 +53,8 @@ pub(crate) enum Kind {
     Deque(queues::DequeKind),
     /// This injector.
     Injector(queues::InjectorKind),
+    /// This elastic pool.
+    Elastic(elastic::ElasticKind),
 }
 
 impl Kind {
@@ -57,6 +64,7 @@ impl Kind {
             Kind::Pool(_) => Family::Pool,
             Kind::Deque(_) => Family::Deque,
             Kind::Injector(_) => Family::Injector,
+            Kind::Elastic(_) => Family::Elastic,
         }
     }
 }
@@ -84,15 +92,25 @@ impl Entry {
                 kind,
                 queues::InjectorKind::Brigade | queues::InjectorKind::BrigadeSharded
             ),
+            Kind::Elastic(kind) => kind != elastic::ElasticKind::Brigade,
         }
     }
 
-    /// Whether it takes part when `--target` is not given: everything but the further
-    /// configurations of brigade's pool.
+    /// Whether it takes part in every workload when `--target` is not given: everything but the
+    /// further configurations of a pool.
     pub(crate) fn is_default(&self) -> bool {
         match self.kind {
             Kind::Pool(pools::Kind::Brigade(policy)) => policy == Policy::Default,
+            Kind::Pool(pools::Kind::RustyPoolElastic | pools::Kind::RustyPool50) => false,
             _ => true,
+        }
+    }
+
+    /// How many threads it may have at most beyond those that a workload asks for.
+    pub(crate) fn further_threads(&self) -> usize {
+        match self.kind {
+            Kind::Pool(pools::Kind::Brigade(Policy::Elastic50) | pools::Kind::RustyPool50) => MANY,
+            _ => 0,
         }
     }
 }
@@ -117,8 +135,14 @@ const fn injector(name: &'static str, kind: queues::InjectorKind, about: &'stati
     Entry { name, about, kind: Kind::Injector(kind) }
 }
 
+/// A line of the table below: a pool that grows and shrinks.
+const fn elastic(name: &'static str, kind: elastic::ElasticKind, about: &'static str) -> Entry {
+    Entry { name, about, kind: Kind::Elastic(kind) }
+}
+
 /// Every target there is.
 pub(crate) static ALL: &[Entry] = {
+    use self::elastic::ElasticKind;
     use self::pools::Kind::*;
     use self::queues::{DequeKind, InjectorKind};
     &[
@@ -131,15 +155,27 @@ pub(crate) static ALL: &[Entry] = {
         brigade("brigade-spin", Policy::Spin, "idle workers never park"),
         brigade("brigade-kernel", Policy::Kernel, "the kernel places woken workers"),
         brigade("brigade-spread", Policy::Spread, "woken workers are spread over the CPUs"),
+        brigade("brigade-elastic", Policy::Elastic, "threads but the first are started by tasks"),
+        brigade("brigade-elastic-50", Policy::Elastic50, "the same, with 2 to 50 threads or more"),
         pool("executors-channel", ExecutorsChannel, "executors: crossbeam_channel_pool"),
         pool("executors-stealing", ExecutorsStealing, "executors: crossbeam_workstealing_pool"),
         pool("executors-threadpool", ExecutorsThreadpool, "executors: threadpool_executor"),
         pool("rusty_pool", RustyPool, "rusty_pool: core size and maximum alike"),
+        pool("rusty_pool-elastic", RustyPoolElastic, "rusty_pool: the same, started by tasks"),
+        pool("rusty_pool-50", RustyPool50, "rusty_pool: the same, with 2 to 50 threads or more"),
         pool("threadpool", Threadpool, "threadpool"),
         pool("rayon", Rayon, "rayon: spawn in a pool of its own"),
         pool("tokio", Tokio, "tokio: the multi-thread runtime"),
         pool("async-executor", AsyncExecutor, "async-executor: a static executor, run by threads"),
         pool("futures-threadpool", Futures, "futures: ThreadPool"),
+        elastic("brigade", ElasticKind::Brigade, "the default pool"),
+        elastic("rusty_pool", ElasticKind::RustyPool, "rusty_pool"),
+        elastic("threadpool", ElasticKind::Threadpool, "threadpool: always at its largest"),
+        elastic(
+            "tokio-blocking",
+            ElasticKind::TokioBlocking,
+            "tokio: spawn_blocking, no core size",
+        ),
         deque("brigade-lifo", DequeKind::BrigadeLifo, "brigade: lifo::Worker, bounded"),
         deque("brigade-fifo", DequeKind::BrigadeFifo, "brigade: fifo::Worker, bounded"),
         deque("st3-lifo", DequeKind::St3Lifo, "st3: lifo::Worker, bounded"),

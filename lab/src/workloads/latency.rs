@@ -68,6 +68,10 @@ impl Workload for Latency {
         (self.threads + self.producers) as usize - 1
     }
 
+    fn quiet(&self) -> Duration {
+        Duration::from_millis(self.sleep_ms)
+    }
+
     fn expected(&self) -> Sum {
         self.burst().times(self.bursts)
     }

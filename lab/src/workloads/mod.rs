@@ -1,6 +1,7 @@
 //! What the targets have to do. Each workload is a file: its options, its limits, its metrics.
 
 mod chain;
+mod elastic;
 mod fan_out;
 mod latency;
 pub(crate) mod queue;
@@ -8,9 +9,12 @@ mod submit;
 mod throughput;
 mod wake;
 
+use std::time::Duration;
+
 use clap::Subcommand;
 use serde_json::Value;
 
+pub(crate) use self::elastic::Elastic;
 pub(crate) use self::fan_out::FanOut;
 pub(crate) use self::latency::Latency;
 pub(crate) use self::queue::Queue;
@@ -18,11 +22,13 @@ pub(crate) use self::submit::{Pattern, Submit};
 pub(crate) use self::throughput::Throughput;
 pub(crate) use self::wake::Wake;
 
+use crate::census::Census;
 use crate::fault::Fault;
 use crate::stop::Stop;
 use crate::supervise::Failure;
 use crate::tally::{Sum, Tally};
 use crate::targets::Family;
+use crate::targets::elastic::Size;
 use crate::targets::pools::Target;
 use crate::targets::queues::{Deque, Injector};
 
@@ -58,6 +64,16 @@ impl Metric {
         Metric { name, unit: "tasks/s", direction: Direction::Higher }
     }
 
+    /// A number of jobs, of which more is better.
+    const fn jobs(name: &'static str) -> Self {
+        Metric { name, unit: "jobs", direction: Direction::Higher }
+    }
+
+    /// A number of threads, of which less is better.
+    const fn threads(name: &'static str) -> Self {
+        Metric { name, unit: "threads", direction: Direction::Lower }
+    }
+
     /// The CPU time beside the wall time. Every workload has it as its last metric.
     const CPU: Self = Metric { name: "cpu", unit: "CPU s/s", direction: Direction::Lower };
 }
@@ -78,6 +94,9 @@ pub(crate) trait Workload: Clone + Send + 'static {
     /// What it is measured on.
     const FAMILY: Family = Family::Pool;
 
+    /// Names of further configurations of pools that take part even if nobody names them.
+    const FURTHER: &'static [&'static str] = &[];
+
     /// What a run yields, [`Metric::CPU`] last.
     const METRICS: &'static [Metric];
 
@@ -95,6 +114,11 @@ pub(crate) trait Workload: Clone + Send + 'static {
     /// The tasks a run must run, or the items that must come out of a queue.
     fn expected(&self) -> Sum;
 
+    /// The longest time for which a run leaves its target without anything to end.
+    fn quiet(&self) -> Duration {
+        Duration::ZERO
+    }
+
     /// A line about the numbers for the reader of the table, if there is something to say.
     fn note(&self) -> Option<String> {
         None
@@ -108,6 +132,21 @@ pub(crate) trait PoolWorkload: Workload {
 
     /// Runs once; the values are in the order of the metrics.
     fn run<T: Target>(&self, target: &T, bench: &Bench) -> Result<Vec<f64>, Failure>;
+}
+
+/// A workload for pools that grow and shrink.
+pub(crate) trait ElasticWorkload: Workload {
+    /// The size of the pool.
+    fn size(&self) -> Size;
+
+    /// Runs once; the values are in the order of the metrics. `others` are the threads that were
+    /// there before the pool.
+    fn run<T: Target>(
+        &self,
+        target: &T,
+        others: &Census,
+        bench: &Bench,
+    ) -> Result<Vec<f64>, Failure>;
 }
 
 /// A workload for deques.
@@ -135,6 +174,8 @@ pub(crate) enum Row {
     Wake(Wake),
     /// Time until all children of one task have run.
     FanOut(FanOut),
+    /// Time for an elastic pool to grow to its full size, and what is left of it later.
+    Elastic(Elastic),
     /// Time that the operations of a queue take, without a pool around it.
     Queue(Queue),
 }
@@ -148,6 +189,7 @@ macro_rules! each {
             Row::Submit($workload) => $value,
             Row::Wake($workload) => $value,
             Row::FanOut($workload) => $value,
+            Row::Elastic($workload) => $value,
             Row::Queue(Queue::PushPop($workload)) => $value,
             Row::Queue(Queue::Executor($workload)) => $value,
             Row::Queue(Queue::Steal($workload)) => $value,
@@ -165,6 +207,7 @@ impl Row {
             Row::Submit(_) => "submit",
             Row::Wake(_) => "wake",
             Row::FanOut(_) => "fan-out",
+            Row::Elastic(_) => "elastic",
             Row::Queue(_) => "queue",
         }
     }
@@ -173,6 +216,14 @@ impl Row {
     pub(crate) fn family(&self) -> Family {
         fn of<W: Workload>(_: &W) -> Family {
             W::FAMILY
+        }
+        each!(self, workload => of(workload))
+    }
+
+    /// See [`Workload::FURTHER`].
+    pub(crate) fn further(&self) -> &'static [&'static str] {
+        fn of<W: Workload>(_: &W) -> &'static [&'static str] {
+            W::FURTHER
         }
         each!(self, workload => of(workload))
     }

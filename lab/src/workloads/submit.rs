@@ -51,6 +51,9 @@ const FURTHER_PRODUCERS: u64 = 10;
 const SLEEP: Duration = Duration::from_secs(1);
 
 impl Workload for Submit {
+    const FURTHER: &'static [&'static str] =
+        &["brigade-elastic", "brigade-elastic-50", "rusty_pool-elastic", "rusty_pool-50"];
+
     const METRICS: &'static [Metric] = &[Metric::time("submit"), Metric::CPU];
 
     fn params(&self) -> Params {
@@ -70,6 +73,10 @@ impl Workload for Submit {
     fn all_threads(&self) -> usize {
         // The thread that measures is the first of the producers.
         (self.threads + self.producers()) as usize - 1
+    }
+
+    fn quiet(&self) -> Duration {
+        if self.pattern == Pattern::Empty { Duration::ZERO } else { SLEEP }
     }
 
     fn expected(&self) -> Sum {

@@ -15,6 +15,10 @@ const WORKLOADS: &[(&[&str], [&str; 2])] = &[
     (&["submit", "--pattern", "empty", "--messages", "50"], POOLS),
     (&["wake", "--shots", "3"], POOLS),
     (&["fan-out", "--shots", "3", "--children", "5"], POOLS),
+    (
+        &["elastic", "--jobs", "5", "--keep-alive-ms", "1", "--block-ms", "1", "--bursts", "2"],
+        ELASTIC,
+    ),
     (&["queue", "--repetitions", "2"], BOUNDED),
     // There is no room for a repeated item in a bounded queue that is full already.
     (&["queue", "--pattern", "push-pop-large", "--repetitions", "2"], GROWING),
@@ -25,6 +29,7 @@ const WORKLOADS: &[(&[&str], [&str; 2])] = &[
 ];
 
 const POOLS: [&str; 2] = ["threadpool", "rayon"];
+const ELASTIC: [&str; 2] = ["rusty_pool", "tokio-blocking"];
 const BOUNDED: [&str; 2] = ["brigade-fifo", "st3-lifo"];
 const GROWING: [&str; 2] = ["crossbeam-lifo", "crossbeam-fifo"];
 const INJECTORS: [&str; 2] = ["brigade-injector", "segqueue"];
@@ -63,5 +68,17 @@ fn a_repeated_item_that_pushes_another_out_is_an_error_without_a_number() {
     for pattern in ["push-pop-large", "steal"] {
         let workload = ["queue", "--pattern", pattern, "--repetitions", "2"];
         detects(&workload, ["st3-lifo", "crossbeam-lifo"], "repeated", "ran");
+    }
+}
+
+#[test]
+fn a_pause_of_the_workload_is_no_standstill_of_the_target() {
+    for workload in [
+        &["latency", "--sleep-ms", "1300", "--bursts", "1", "--target", "rayon"][..],
+        &["elastic", "--keep-alive-ms", "1300", "--bursts", "1", "--target", "tokio-blocking"],
+        &["elastic", "--block-ms", "1300", "--bursts", "1", "--target", "tokio-blocking"],
+    ] {
+        let output = run(lab(workload).args(["--rounds", "1", "--patience", "1"]));
+        assert_eq!(code(&output), Some(0), "{workload:?}: {}", errors(&output));
     }
 }

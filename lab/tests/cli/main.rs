@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod detection;
+mod elastic;
 mod environment;
 mod output;
 mod results;

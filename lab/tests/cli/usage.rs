@@ -60,7 +60,7 @@ fn a_number_out_of_its_range_is_refused_with_its_limit() {
 }
 
 #[test]
-fn a_number_out_of_its_range_is_refused_for_queues_too() {
+fn a_number_out_of_its_range_is_refused_for_queues_and_elastic_pools_too() {
     for (pattern, flag, limit) in [
         ("executor", "--workers", "256"),
         ("steal", "--batch", "128"),
@@ -70,6 +70,19 @@ fn a_number_out_of_its_range_is_refused_for_queues_too() {
     ] {
         for number in ["0", "1000001"] {
             let reason = refused(&["queue", "--pattern", pattern, flag, number]);
+            assert!(reason.contains(&format!("from 1 to {limit}")), "{reason}");
+        }
+    }
+    for (flag, limit) in [
+        ("--core", "4096"),
+        ("--max", "4096"),
+        ("--keep-alive-ms", "10000"),
+        ("--jobs", "1000000"),
+        ("--block-ms", "5000"),
+        ("--bursts", "1000000"),
+    ] {
+        for number in ["0", "1000001"] {
+            let reason = refused(&["elastic", flag, number]);
             assert!(reason.contains(&format!("from 1 to {limit}")), "{reason}");
         }
     }
@@ -85,6 +98,8 @@ fn a_target_of_another_family_is_refused_with_those_of_the_workload() {
         (&["queue", "--pattern", "injector", "--target", "brigade-lifo"], "segqueue"),
         (&["queue", "--pattern", "steal", "--target", "all,segqueue"], "brigade-lifo"),
         (&["wake", "--target", "segqueue"], "tokio"),
+        (&["elastic", "--target", "brigade,rayon"], "tokio-blocking"),
+        (&["fan-out", "--target", "tokio-blocking"], "rusty_pool-50"),
         (&["throughput", "--target", "rayon,crossbeam-lifo"], "rusty_pool"),
     ] {
         let reason = refused(arguments);
@@ -111,6 +126,13 @@ fn an_option_that_the_pattern_does_not_have_is_refused() {
             assert!(reason.contains(&said), "{pattern}: {reason}");
         }
     }
+}
+
+#[test]
+fn a_core_size_over_the_largest_is_refused() {
+    let reason = refused(&["elastic", "--core", "17"]);
+    assert!(reason.contains("--core must be at most --max"), "{reason}");
+    refused(&["elastic", "--core", "3", "--max", "2"]);
 }
 
 #[test]

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use brigade::{Handle, Idle, Order, Placement, Pool, Queueing};
 
-use super::{Submit, Target};
+use super::{FEW, KEEP_ALIVE, MANY, Submit, Target};
+use crate::targets::elastic::Size;
 
 /// The configurations of brigade that have a name here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +30,17 @@ pub(crate) enum Policy {
     Kernel,
     /// [`Placement::Spread`].
     Spread,
+    /// As many threads as are asked for, and none but the first before there is work for it.
+    Elastic,
+    /// From [`FEW`] threads to [`MANY`], or to as many as are asked for if that is more.
+    Elastic50,
+}
+
+impl Policy {
+    /// Whether its threads start as the first tasks come, which is part of what is measured then.
+    pub(crate) fn is_elastic(self) -> bool {
+        matches!(self, Policy::Elastic | Policy::Elastic50)
+    }
 }
 
 /// A brigade pool.
@@ -48,7 +60,15 @@ impl Brigade {
             Policy::Spin => builder.idle(Idle::Spin),
             Policy::Kernel => builder.placement(Placement::Kernel),
             Policy::Spread => builder.placement(Placement::Spread),
+            Policy::Elastic => builder.threads(threads..=threads).keep_alive(KEEP_ALIVE),
+            Policy::Elastic50 => builder.threads(FEW..=threads.max(MANY)).keep_alive(KEEP_ALIVE),
         };
+        builder.build().map(|pool| Brigade(Arc::new(pool)))
+    }
+
+    /// Starts a pool of a size that changes, and nothing else that differs from the default.
+    pub(crate) fn elastic(size: Size) -> io::Result<Self> {
+        let builder = Pool::builder().threads(size.core..=size.max).keep_alive(size.keep_alive);
         builder.build().map(|pool| Brigade(Arc::new(pool)))
     }
 }

@@ -13,6 +13,8 @@ mod rusty_pool;
 mod threadpool;
 mod tokio;
 
+use std::time::Duration;
+
 pub(crate) use self::async_executor::AsyncExecutor;
 pub(crate) use self::brigade::{Brigade, Policy};
 pub(crate) use self::executors::{Channel, Stealing, Threadpool as ExecutorsThreadpool};
@@ -45,6 +47,14 @@ pub(crate) trait Target: 'static {
     fn shutdown(self);
 }
 
+/// Core threads of the pools called `-50`: fewer than most workloads ask for.
+pub(crate) const FEW: usize = 2;
+/// Threads that those pools may have, unless a workload asks for more.
+pub(crate) const MANY: usize = 50;
+/// How long a thread beyond the core size may idle in a pool that is not told: longer than any run.
+/// brigade's own number and rusty_pool's.
+pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(60);
+
 /// Which pool it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -56,8 +66,12 @@ pub(crate) enum Kind {
     ExecutorsStealing,
     /// `executors::threadpool_executor`.
     ExecutorsThreadpool,
-    /// `rusty_pool::ThreadPool`.
+    /// `rusty_pool::ThreadPool`, all of whose threads are core threads, and there from the start.
     RustyPool,
+    /// The same, and not one thread is there before there is work for it.
+    RustyPoolElastic,
+    /// `rusty_pool::ThreadPool` of [`FEW`] core threads and [`MANY`] in all.
+    RustyPool50,
     /// `threadpool::ThreadPool`.
     Threadpool,
     /// `rayon::ThreadPool`.
@@ -69,3 +83,6 @@ pub(crate) enum Kind {
     /// `futures::executor::ThreadPool`.
     Futures,
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,293 @@
+//! Bursts of jobs that block, on a pool that is small between them: how many it runs at once and how
+//! soon, and whether it lets go of the threads.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::{Bench, ElasticWorkload, Metric, Params, Workload, quantile, sorted};
+use crate::census::Census;
+use crate::clock::{Epoch, Lap, Meter, seconds};
+use crate::latch::Latch;
+use crate::limits::{self, whole};
+use crate::stop::Stop;
+use crate::supervise::Failure;
+use crate::tally::{Sum, Tally};
+use crate::targets::Family;
+use crate::targets::elastic::Size;
+use crate::targets::pools::{Submit, Target};
+
+/// Options of `elastic`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Elastic {
+    /// Threads that the pool keeps.
+    #[arg(long, default_value_t = 1, value_parser = whole::<1, { limits::MAX_THREADS }>)]
+    pub(crate) core: u64,
+    /// Threads that it may have.
+    #[arg(long, default_value_t = 16, value_parser = whole::<1, { limits::MAX_THREADS }>)]
+    pub(crate) max: u64,
+    /// Milliseconds that the other threads stay when they are idle.
+    #[arg(long, default_value_t = 50, value_parser = whole::<1, { limits::MAX_SLEEP_MS }>)]
+    pub(crate) keep_alive_ms: u64,
+    /// Jobs in a burst.
+    #[arg(long, default_value_t = 16, value_parser = whole::<1, { limits::MAX_CHILDREN }>)]
+    pub(crate) jobs: u64,
+    /// Milliseconds that each of them blocks.
+    #[arg(long, default_value_t = 20, value_parser = whole::<1, { limits::MAX_BLOCK_MS }>)]
+    pub(crate) block_ms: u64,
+    /// Bursts in a run, one after the other.
+    #[arg(long, default_value_t = 10, value_parser = whole::<1, { limits::MAX_SHOTS }>)]
+    pub(crate) bursts: u64,
+}
+
+/// Time to the full size.
+const GROWN: Metric = Metric::time("grown");
+/// Time to the end of the last job.
+const ALL: Metric = Metric::time("all");
+/// The most jobs at once.
+const AT_ONCE: Metric = Metric::jobs("at-once");
+
+/// Time for threads to end when their keep-alive is over, many of them on few CPUs.
+const GRACE: Duration = Duration::from_millis(20);
+
+/// What all jobs of a run share; leaked, so that a job reaches it with one word and no count.
+struct Shared {
+    /// Counts the jobs.
+    tally: &'static Tally,
+    /// What `grown` counts from.
+    epoch: Epoch,
+    /// Jobs that run now.
+    running: AtomicUsize,
+    /// Jobs that run at once when the pool is as large as this burst makes it.
+    full: usize,
+    /// The most that have run at once in this burst.
+    most: AtomicUsize,
+    /// When `full` jobs ran for the first time in this burst; 0 before that.
+    grown: AtomicU64,
+    /// How long a job blocks.
+    block: Duration,
+    /// Told of each job's end.
+    latch: Latch,
+}
+
+impl Shared {
+    /// A job.
+    fn job(&self, index: u32) {
+        let running = self.running.fetch_add(1, Ordering::Relaxed) + 1;
+        self.most.fetch_max(running, Ordering::Relaxed);
+        if running == self.full {
+            // The first time counts: when a job ends and another starts it is as many again.
+            let now = self.epoch.nanos();
+            let _ = self.grown.compare_exchange(0, now, Ordering::Relaxed, Ordering::Relaxed);
+        }
+        thread::sleep(self.block);
+        self.running.fetch_sub(1, Ordering::Relaxed);
+        self.tally.ran(index, 0);
+        // The latch publishes all the above to who waits for it.
+        self.latch.arrive(index);
+    }
+}
+
+impl Workload for Elastic {
+    const FAMILY: Family = Family::Elastic;
+
+    const METRICS: &'static [Metric] = if Census::POSSIBLE {
+        &[GROWN, ALL, AT_ONCE, Metric::threads("left"), Metric::CPU]
+    } else {
+        &[GROWN, ALL, AT_ONCE, Metric::CPU]
+    };
+
+    fn params(&self) -> Params {
+        vec![
+            ("core", self.core.into()),
+            ("max", self.max.into()),
+            ("keep-alive-ms", self.keep_alive_ms.into()),
+            ("jobs", self.jobs.into()),
+            ("block-ms", self.block_ms.into()),
+            ("bursts", self.bursts.into()),
+        ]
+    }
+
+    fn check(&self) -> Result<(), Stop> {
+        if self.core > self.max {
+            return Err(Stop::Usage("--core must be at most --max".to_owned()));
+        }
+        limits::product("jobs", &[self.jobs, self.bursts], limits::MAX_TASKS).map(drop)
+    }
+
+    fn all_threads(&self) -> usize {
+        self.max as usize
+    }
+
+    fn quiet(&self) -> Duration {
+        self.pause() + Duration::from_millis(self.block_ms)
+    }
+
+    fn expected(&self) -> Sum {
+        Sum::grid(self.jobs, 1).times(self.bursts)
+    }
+
+    fn note(&self) -> Option<String> {
+        let turns = self.jobs.div_ceil(self.max);
+        Some(format!(
+            "ideal: all in {} ms, {} at once, {} left",
+            turns * self.block_ms,
+            self.full(),
+            self.core
+        ))
+    }
+}
+
+impl ElasticWorkload for Elastic {
+    fn size(&self) -> Size {
+        let keep_alive = Duration::from_millis(self.keep_alive_ms);
+        Size { core: self.core as usize, max: self.max as usize, keep_alive }
+    }
+
+    fn run<T: Target>(
+        &self,
+        target: &T,
+        others: &Census,
+        bench: &Bench,
+    ) -> Result<Vec<f64>, Failure> {
+        let epoch = Epoch::new();
+        let shared: &'static Shared = Box::leak(Box::new(Shared {
+            tally: bench.tally,
+            epoch,
+            running: AtomicUsize::new(0),
+            most: AtomicUsize::new(0),
+            full: self.full() as usize,
+            grown: AtomicU64::new(0),
+            block: Duration::from_millis(self.block_ms),
+            latch: Latch::new(epoch),
+        }));
+        let (outside, pause) = (target.outside(), self.pause());
+        let (mut grown, mut all) = (Vec::new(), Vec::new());
+        let (mut at_once, mut left) = (Vec::new(), Vec::new());
+        let mut meter = Meter::default();
+        // What the warm-up started ends, as what a burst started does before the next one.
+        thread::sleep(pause);
+        let lap = Lap::begin();
+        for burst in 1..=self.bursts {
+            let times = self.burst(&outside, shared, bench)?;
+            bench.tally.wait_for(burst * self.jobs)?;
+            grown.push(times.grown);
+            all.push(times.all);
+            at_once.push(shared.most.load(Ordering::Relaxed) as f64);
+            thread::sleep(pause);
+            left.push(others.newcomers().map_err(Failure::Refused)? as f64);
+        }
+        // The pauses are timed too: what threads cost that wait for their end is part of it.
+        meter.end(&lap);
+        let median = |values| quantile(&sorted(values), 0.5);
+        // The fewest: that a burst now and then is run by few threads must not go unseen.
+        let fewest = quantile(&sorted(at_once), 0.0);
+        let left = Census::POSSIBLE.then(|| median(left));
+        let values = [median(grown), median(all), fewest].into_iter();
+        Ok(values.chain(left).chain([meter.cpus()]).collect())
+    }
+}
+
+/// What one burst took, in seconds from its first submission.
+struct Times {
+    /// To the moment when as many jobs ran at once as can.
+    grown: f64,
+    /// To the end of the last job.
+    all: f64,
+}
+
+impl Elastic {
+    /// Submits the jobs of one burst and waits for the last one.
+    fn burst<S: Submit>(
+        &self,
+        outside: &S,
+        shared: &'static Shared,
+        bench: &Bench,
+    ) -> Result<Times, Failure> {
+        shared.latch.arm(self.jobs as usize);
+        shared.most.store(0, Ordering::Relaxed);
+        shared.grown.store(0, Ordering::Relaxed);
+        let begun = shared.epoch.nanos();
+        for index in 0..self.jobs as u32 {
+            for _ in 0..bench.fault.copies(index) {
+                outside.submit(move || shared.job(index));
+            }
+        }
+        let ended = shared.latch.wait(bench.tally)?;
+        // A pool that never had all its threads at work has them at the end at the earliest.
+        let full = match shared.grown.load(Ordering::Relaxed) {
+            0 => ended,
+            full => full,
+        };
+        let since = |nanos: u64| seconds(nanos.saturating_sub(begun));
+        Ok(Times { grown: since(full), all: since(ended) })
+    }
+
+    /// Jobs that run at once in a pool that is as large as a burst can make it.
+    fn full(&self) -> u64 {
+        self.jobs.min(self.max)
+    }
+
+    /// Time between two bursts: the pool is down to its core size before it is over.
+    fn pause(&self) -> Duration {
+        Duration::from_millis(self.keep_alive_ms) + GRACE
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Bench, Census, Elastic, ElasticWorkload as _, Submit, Target, Workload as _};
+    use crate::fault::Fault;
+    use crate::tally::Tally;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::thread;
+
+    /// A pool that starts a thread for each of so many jobs, and then runs one after the other.
+    #[derive(Clone)]
+    struct Fading(Arc<AtomicUsize>);
+
+    impl Submit for Fading {
+        fn submit<F: FnOnce() + Send + 'static>(&self, job: F) {
+            let fresh = |left: usize| left.checked_sub(1);
+            match self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fresh) {
+                Ok(_) => drop(thread::spawn(job)),
+                Err(_) => job(),
+            }
+        }
+    }
+
+    impl Target for Fading {
+        type Outside = Self;
+        type Inside = Self;
+
+        fn outside(&self) -> Self {
+            self.clone()
+        }
+
+        fn inside(&self) -> Self {
+            self.clone()
+        }
+
+        fn shutdown(self) {}
+    }
+
+    #[test]
+    fn one_burst_that_few_threads_ran_is_seen_among_others() {
+        let elastic =
+            Elastic { core: 1, max: 8, keep_alive_ms: 1, jobs: 4, block_ms: 30, bursts: 3 };
+        let bench = Bench { tally: Tally::leak(), fault: Fault::None };
+        let others = Census::take().expect("threads");
+        let target = Fading(Arc::new(AtomicUsize::new(8)));
+        let values = elastic.run(&target, &others, &bench).expect("values");
+        let of = |name| {
+            values[Elastic::METRICS.iter().position(|metric| metric.name == name).expect("one")]
+        };
+        // Two bursts of three had a thread for each job; the third took four turns.
+        assert_eq!(of("at-once"), 1.0, "{values:?}");
+        assert!(of("grown") < 0.03 && (0.03..0.12).contains(&of("all")), "{values:?}");
+        bench.tally.check(elastic.expected()).expect("every job once");
+    }
+}
