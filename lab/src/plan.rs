@@ -67,7 +67,7 @@ pub(crate) fn full() -> Vec<Row> {
     rows.push(latency(10, 100));
     rows.extend(submit(1_000_000, 100_000, 1_000_000));
     rows.push(Row::Wake(Wake { threads: 2, shots: 300 }));
-    rows.push(elastic(50, 20, 10));
+    rows.push(elastic(50, 20, 5));
     rows.extend(
         [PushPop::small(400), PushPop::large(200)].map(|row| Row::Queue(Queue::PushPop(row))),
     );

@@ -3,8 +3,8 @@
 use super::book::{Lane, Sheet, median};
 use crate::workloads::{Direction, Metric};
 
-/// Width of the column of names: the longest is `executors-threadpool`.
-const NAME: usize = 22;
+/// Width of the column of names: the longest is a heading, `at-once (more is better)`.
+const NAME: usize = 24;
 
 /// The table of one row.
 pub(super) fn of(sheet: &Sheet) -> String {

@@ -1,4 +1,4 @@
-//! Bursts of jobs that block, on a pool that is small between them: how many it runs at once and how
+//! Bursts of jobs that block, on a pool that is small between them: how many it runs at once, how
 //! soon, and whether it lets go of the threads.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
