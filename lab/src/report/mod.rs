@@ -17,7 +17,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::stop::Stop;
 use crate::targets::Family;
-use crate::workloads::Row;
+use crate::workloads::{Row, Submit, Workload as _};
 
 /// Prints tables, and shows on stderr how far it is if that is a terminal.
 pub(crate) struct Reporter {
@@ -87,11 +87,17 @@ pub(crate) fn list() -> Result<(), Stop> {
         let about = workload.get_about().map(ToString::to_string).unwrap_or_default();
         text += &format!("  {:<22}{}\n", workload.get_name(), about);
     }
-    text += "\ntargets, in families (* takes part unless --target says otherwise)\n";
+    text +=
+        "\ntargets, in families (unless --target says otherwise, * takes part, + in submit only)\n";
     for family in Family::ALL {
         text += &format!("\n{}\n", family.heading());
         for entry in family.targets() {
-            let mark = if entry.is_default() { '*' } else { ' ' };
+            let further = family == Submit::FAMILY && Submit::FURTHER.contains(&entry.name);
+            let mark = match entry.is_default() {
+                true => '*',
+                false if further => '+',
+                false => ' ',
+            };
             text += &format!("{mark} {:<22}{}\n", entry.name, entry.about);
         }
     }

@@ -104,6 +104,9 @@ fn a_further_configuration_of_a_pool_takes_part_in_submit_or_when_it_is_named() 
     let names = further.iter().map(String::as_str).collect::<Vec<_>>().join(",");
     assert_eq!(targets(&["wake", "--shots", "2", "--target", &names]), further);
     assert_eq!(targets(&["submit", "--messages", "20"]), &wake | &further);
+    let list = text(&run(&mut lab(["list"])));
+    let marked = list.lines().filter_map(|line| line.strip_prefix("+ ")?.split(' ').next());
+    assert_eq!(marked.map(str::to_owned).collect::<BTreeSet<_>>(), further);
 }
 
 #[test]

@@ -6,7 +6,8 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use super::{Brigade, MANY, Policy, RustyPool, Submit, Target};
+use super::{Brigade, MANY, Policy, RustyPool, Submit, Target, Threadpool};
+use crate::targets::elastic::{Size, TokioBlocking};
 
 /// How many jobs this pool runs at once, `most` at most: each is submitted when the one before it
 /// runs, so that no thread is on its way to take it.
@@ -54,4 +55,13 @@ fn a_pool_of_2_to_50_threads_grows_beyond_50_when_asked_for() {
 fn an_elastic_pool_has_as_many_threads_as_are_asked_for() {
     assert_eq!(at_once(Brigade::start(3, Policy::Elastic).expect("a pool"), 5), 3);
     assert_eq!(at_once(RustyPool::lazy(3), 5), 3);
+}
+
+#[test]
+fn a_target_of_elastic_grows_to_the_size_it_is_told() {
+    let size = Size { core: 1, max: 3, keep_alive: Duration::from_secs(10) };
+    assert_eq!(at_once(Brigade::elastic(size).expect("a pool"), 5), 3);
+    assert_eq!(at_once(RustyPool::elastic(size), 5), 3);
+    assert_eq!(at_once(Threadpool::start(size.max), 5), 3);
+    assert_eq!(at_once(TokioBlocking::start(size).expect("a runtime"), 5), 3);
 }
