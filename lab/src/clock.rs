@@ -86,14 +86,18 @@ mod tests {
 
     #[test]
     fn a_busy_thread_costs_cpu_time() {
-        let mut meter = Meter::default();
-        let lap = Lap::begin();
-        let begun = Instant::now();
-        while begun.elapsed() < Duration::from_millis(20) {
-            black_box(());
-        }
-        meter.end(&lap);
-        // Another process may hold the CPU meanwhile; other tests of this one may add theirs.
-        assert!(meter.cpus() > 0.1, "{} CPUs", meter.cpus());
+        let busy = || {
+            let mut meter = Meter::default();
+            let lap = Lap::begin();
+            let begun = Instant::now();
+            while begun.elapsed() < Duration::from_millis(20) {
+                black_box(());
+            }
+            meter.end(&lap);
+            meter.cpus()
+        };
+        // Another process may hold the CPU meanwhile, but not for so many laps; other tests of this
+        // one may add theirs.
+        assert!((0..100).any(|_| busy() > 0.1));
     }
 }
