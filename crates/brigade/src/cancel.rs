@@ -1,4 +1,4 @@
-//! Cancelling jobs that have not started.
+//! Cancelling jobs: one that has not started never does, one that has is asked to stop.
 
 use core::fmt;
 use core::future::Future;
@@ -7,9 +7,33 @@ use core::task::{Context, Poll};
 
 use brigade_task::JoinError;
 
+use crate::engine::{CURRENT, Worker};
 use crate::join::JoinHandle;
 
-/// A handle whose job is cancelled when the handle is dropped, unless it has started by then.
+/// Whether the job that calls this is asked to stop: its handle was [cancelled](JoinHandle::cancel), or its pool is
+/// being [discarded](crate::Shutdown::Discard), which a job without a handle hears of too. `false` on any other thread.
+///
+/// Nothing stops a job that does not look. Costs a few loads, so a loop may ask at every turn. What happened before the
+/// cancelling happens before this returns `true`. A job that another runs while [joining](JoinHandle::join) it has a
+/// flag of its own: the outer one's is to be seen again when it has ended.
+///
+/// ```
+/// use std::sync::mpsc;
+/// let pool = brigade::Pool::new(1);
+/// let (begun, begins) = mpsc::channel();
+/// let mut search = pool.submit(move || {
+///     begun.send(()).unwrap();
+///     (0_u64..).find(|_| brigade::cancelled())
+/// });
+/// begins.recv().unwrap();
+/// assert!(!search.cancel(), "it has started");
+/// assert!(search.join().unwrap().is_some(), "but it stopped when it was asked to");
+/// ```
+pub fn cancelled() -> bool {
+    brigade_task::is_cancelled() || CURRENT.with(|worker| worker.is_some_and(Worker::discards))
+}
+
+/// A handle whose job is cancelled when the handle is dropped; one that has started by then is asked to stop.
 ///
 /// Made by [`JoinHandle::cancel_on_drop`].
 ///

@@ -6,7 +6,7 @@ use core::pin::Pin;
 use core::task::{Context, Poll};
 use core::time::Duration;
 
-use brigade_task::JoinError;
+use brigade_task::{JoinError, Ran};
 
 use crate::blocking;
 use crate::cancel::CancelOnDrop;
@@ -58,7 +58,7 @@ impl<T> JoinHandle<T> {
     /// # Panics
     /// If the outcome was taken before.
     pub fn join(mut self) -> Result<T, JoinError> {
-        self.prepare();
+        self.run_here();
         if self.inner.is_finished() {
             return self.inner.join();
         }
@@ -88,9 +88,10 @@ impl<T> JoinHandle<T> {
     }
 
     /// Cancels the job if it has not started: drops its captures here and now, and its outcome is
-    /// [`JoinError::Cancelled`]. `false` if it has started; then it goes on.
+    /// [`JoinError::Cancelled`]. `false` if it has started; then it is asked to stop, which it sees if it looks
+    /// at [`cancelled`](crate::cancelled), and its outcome is what it makes of that.
     ///
-    /// Takes the same time however many jobs are queued. A panic of the captures' drop is contained.
+    /// May be called again, to no further effect. Takes the same time however many jobs are queued. A panic of the captures' drop is contained.
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -103,16 +104,23 @@ impl<T> JoinHandle<T> {
     /// go.send(()).unwrap();
     /// ```
     pub fn cancel(&mut self) -> bool {
-        let Some(ran) = self.inner.settle_if_unclaimed(false) else { return false };
-        CURRENT.with(|worker| match worker {
-            Some(worker) if worker.is_of(self.key) => worker.count(ran),
-            // If the pool is gone there is nobody to tell.
-            _ => _ = registry::with(self.key, (), |core, ()| core.count_cancelled()),
-        });
-        true
+        let cancelled = self.cancel_uncounted();
+        if cancelled {
+            count_cancelled(self.key);
+        }
+        cancelled
     }
 
-    /// Cancels the job when the handle is dropped, unless it has started by then.
+    /// The same for a job that the pool may not have accepted yet.
+    fn cancel_uncounted(&mut self) -> bool {
+        let cancelled = self.inner.settle_if_unclaimed(false).is_some();
+        if !cancelled {
+            self.inner.ask_to_stop();
+        }
+        cancelled
+    }
+
+    /// Cancels the job when the handle is dropped; if it has started by then, asks it to stop.
     pub fn cancel_on_drop(self) -> CancelOnDrop<T> {
         CancelOnDrop::new(self)
     }
@@ -122,17 +130,27 @@ impl<T> JoinHandle<T> {
         self.inner.is_finished()
     }
 
-    /// On a worker: runs the job here if we may.
-    fn prepare(&mut self) {
+    /// On a worker of its pool: runs the job here if nobody has begun to; `false` if it did not.
+    fn run_here(&mut self) -> bool {
         CURRENT.with(|worker| {
-            let Some(worker) = worker else { return };
-            let ours = worker.is_of(self.key);
-            let ran = ours.then(|| self.inner.settle_if_unclaimed(!worker.discards())).flatten();
-            if let Some(ran) = ran {
+            let worker = worker.filter(|worker| worker.is_of(self.key));
+            let ran = worker.and_then(|worker| {
+                let ran = self.inner.settle_if_unclaimed(!worker.discards())?;
                 worker.count(ran);
-            }
-        });
+                Some(ran)
+            });
+            ran.is_some()
+        })
     }
+}
+
+/// Counts a job of that pool as cancelled.
+fn count_cancelled(key: u64) {
+    CURRENT.with(|worker| match worker {
+        Some(worker) if worker.is_of(key) => worker.count(Ran::Cancelled),
+        // If the pool is gone there is nobody to tell.
+        _ => _ = registry::with(key, (), |core, ()| core.count_cancelled()),
+    });
 }
 
 impl<T> Future for JoinHandle<T> {

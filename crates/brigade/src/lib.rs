@@ -37,7 +37,7 @@ pub use blocking::blocking;
 pub use brigade_sync::thread::{NewThread, Thread};
 pub use brigade_task::JoinError;
 pub use builder::Builder;
-pub use cancel::CancelOnDrop;
+pub use cancel::{CancelOnDrop, cancelled};
 pub use config::{
     Growth, Idle, OnPanic, Order, PanicCallback, Placement, Queueing, Report, Shutdown, Threads,
 };

@@ -156,6 +156,22 @@ impl<T> JoinHandle<T> {
         self.cell.settle_if_unclaimed(run)
     }
 
+    /// Asks a closure that somebody has begun to run to stop: [`is_cancelled`](crate::is_cancelled) tells it.
+    ///
+    /// What happened before this call happens before the closure sees it. Means nothing to a job that has ended.
+    pub fn ask_to_stop(&mut self) {
+        self.cell.ask_to_stop();
+    }
+
+    /// Has `waker` woken when the outcome is there, in place of any that was left before; `false` if it is there
+    /// already, and then nobody wakes it.
+    ///
+    /// The waker is dropped, not woken, if the handle is dropped first.
+    #[must_use]
+    pub fn wake_when_finished(&mut self, waker: &Waker) -> bool {
+        !self.cell.is_done() && self.cell.wait_with(waker)
+    }
+
     fn wait(&mut self, timeout: Option<Duration>) -> Option<Result<T, JoinError>> {
         if self.taken || self.cell.is_done() {
             return self.try_join();

@@ -15,6 +15,32 @@ use std::panic::{self, AssertUnwindSafe};
 pub use job::{Job, Ran};
 pub use join::{JoinError, JoinHandle};
 
+/// Whether the handle of the job that this thread runs has [asked it to stop](JoinHandle::ask_to_stop); `false`
+/// if there is no such job.
+///
+/// Inside a job that runs another, that is the inner one's handle until it ends.
+///
+/// ```
+/// use brigade_task::{Job, is_cancelled};
+/// use std::sync::mpsc;
+/// let (begun, begins) = mpsc::channel();
+/// let (job, mut handle) = Job::with_handle(move || {
+///     begun.send(is_cancelled()).unwrap();
+///     while !is_cancelled() {
+///         std::hint::spin_loop();
+///     }
+///     "stopped"
+/// });
+/// let worker = std::thread::spawn(|| job.run());
+/// assert_eq!(begins.recv(), Ok(false));
+/// handle.ask_to_stop();
+/// assert_eq!(handle.join().unwrap(), "stopped");
+/// # worker.join().unwrap();
+/// ```
+pub fn is_cancelled() -> bool {
+    cell::is_asked_to_stop()
+}
+
 /// Drops a value of the user's; if that panics, what the panic carries is leaked, as its drop might panic
 /// again, without end (rust-lang/rust#86027).
 ///
@@ -24,7 +50,7 @@ pub fn drop_contained<T>(value: T) {
 }
 
 /// Calls what is the user's and must not unwind into us; leaks what a panic of it carries.
-fn contain(call: impl FnOnce()) {
+pub fn contain(call: impl FnOnce()) {
     if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(call)) {
         core::mem::forget(payload);
     }

@@ -18,6 +18,7 @@ mod aborting;
 mod auto_traits;
 mod blocking_jobs;
 mod building;
+mod cancelled_flag;
 mod cancelling;
 mod conformance;
 mod counters;

@@ -19,6 +19,16 @@ use crate::job::{Act, Action, Payload, Ran};
 use crate::join::JoinError;
 use state::{Finished, Slot, State};
 
+brigade_sync::scoped_thread_local! {
+    /// The job with a handle that this thread runs, the innermost if it runs one inside another.
+    static RUNNING: State
+}
+
+/// Whether the handle of the job that this thread runs has asked it to stop.
+pub(crate) fn is_asked_to_stop() -> bool {
+    RUNNING.with(|state| state.is_some_and(State::is_asked))
+}
+
 /// What a handle knows of a cell whose closure's type it does not know.
 #[repr(C)]
 pub(crate) struct Header {
@@ -158,7 +168,7 @@ where
     let closure = unsafe { cell.take_closure() };
     let (ran, outcome, panic) = match action {
         Action::Run => {
-            let (ran, outcome) = run(closure);
+            let (ran, outcome) = run(&cell.header.state, closure);
             (ran, outcome, None)
         }
         Action::Take => {
@@ -184,9 +194,9 @@ where
     ran
 }
 
-/// Runs a closure, and says how it ended in both ways that somebody asks for.
-fn run<T>(closure: impl FnOnce() -> T) -> (Ran, Result<T, JoinError>) {
-    match panic::catch_unwind(AssertUnwindSafe(closure)) {
+/// Runs a closure that may look at its state, and says how it ended in both ways that somebody asks for.
+fn run<T>(state: &State, closure: impl FnOnce() -> T) -> (Ran, Result<T, JoinError>) {
+    match panic::catch_unwind(AssertUnwindSafe(|| RUNNING.set(state, closure))) {
         Ok(value) => (Ran::Returned, Ok(value)),
         Err(payload) => (Ran::Panicked, Err(JoinError::Panicked(payload))),
     }
@@ -217,7 +227,7 @@ unsafe fn settle<F: FnOnce() -> T, T>(header: NonNull<Header>, run: bool) -> Ran
     // SAFETY: claimed, by the caller.
     let closure = unsafe { cell.take_closure() };
     let (ran, outcome) = if run {
-        self::run(closure)
+        self::run(&cell.header.state, closure)
     } else {
         crate::drop_contained(closure);
         (Ran::Cancelled, Err(JoinError::Cancelled))
@@ -270,6 +280,11 @@ impl RawHandle {
         let settle = self.header().vtable.settle;
         // SAFETY: claimed just now; the vtable is the cell's.
         self.header().state.claim().then(|| unsafe { settle(self.0, run) })
+    }
+
+    /// Asks the closure to stop; somebody has claimed it.
+    pub(crate) fn ask_to_stop(&self) {
+        self.header().state.ask();
     }
 
     /// Leaves a waker for when the outcome is there; `false` if it is there already.

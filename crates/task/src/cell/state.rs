@@ -7,9 +7,14 @@
 //! | `WAKER` | the waker slot is filled and belongs to whoever sets `DONE` | the handle | `DONE` was set before |
 //! | `JOB` | the job is alive | birth | – |
 //! | `HANDLE` | the handle is alive | birth | – |
+//! | `ASKED` | the closure is asked to stop | the handle | not claimed |
 //!
 //! The outcome belongs to the handle once `DONE` is set while `HANDLE` is; if the handle was gone by
 //! then, to whoever set `DONE`. The cell is freed by whoever clears the last of `JOB` and `HANDLE`.
+//!
+//! `ASKED` decides nothing here: it is the closure's to look at, and after `DONE` nobody does. It adds no race to
+//! the models: who sets it holds the handle and who reads it runs the closure, so neither needs anything to keep
+//! the cell alive, and no other memory goes by it.
 
 use brigade_sync::atomic::{AtomicU32, Ordering};
 
@@ -18,6 +23,7 @@ const DONE: u32 = 2;
 const WAKER: u32 = 4;
 const JOB: u32 = 8;
 const HANDLE: u32 = 16;
+const ASKED: u32 = 32;
 
 /// The state word.
 pub(super) struct State(AtomicU32);
@@ -56,6 +62,18 @@ impl State {
     pub(super) fn claim(&self) -> bool {
         // Ordering: Relaxed: the closure came with the pointer, and the outcome goes by `DONE`.
         self.0.fetch_or(CLAIMED, Ordering::Relaxed) & CLAIMED == 0
+    }
+
+    /// Asks a claimed closure to stop.
+    pub(super) fn ask(&self) {
+        // Ordering: Release pairs with the Acquire in `is_asked`: who sees that it was asked sees why.
+        self.0.fetch_or(ASKED, Ordering::Release);
+    }
+
+    /// Whether the closure is asked to stop.
+    pub(super) fn is_asked(&self) -> bool {
+        // Ordering: Acquire pairs with the Release in `ask`.
+        self.0.load(Ordering::Acquire) & ASKED != 0
     }
 
     /// Says that the outcome has been written.

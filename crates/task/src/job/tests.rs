@@ -156,3 +156,55 @@ fn jobs_and_handles_are_send_but_need_send_outcomes() {
     impl<T: Send> NotSend<u8> for T {}
     <JoinHandle<Rc<u8>> as NotSend<_>>::check();
 }
+
+#[test]
+fn a_closure_sees_its_own_handle_ask_and_no_other() {
+    for panics in [false, true] {
+        let (inside, mut inner) = Job::with_handle(move || {
+            assert!(!panics, "expected");
+            crate::is_cancelled()
+        });
+        let (ask, asks) = mpsc::channel();
+        let (job, mut outer) = Job::with_handle(move || {
+            asks.recv().unwrap();
+            let before = crate::is_cancelled();
+            inside.run();
+            [before, crate::is_cancelled()]
+        });
+        let runner = std::thread::spawn(move || (job.run(), crate::is_cancelled()));
+        outer.ask_to_stop();
+        outer.ask_to_stop();
+        ask.send(()).unwrap();
+        assert_eq!(runner.join().unwrap(), (Ran::Returned, false));
+        assert_eq!(outer.try_join().unwrap().unwrap(), [true, true]);
+        assert_eq!(inner.try_join().unwrap().ok(), (!panics).then_some(false));
+    }
+    assert!(!crate::is_cancelled());
+}
+
+#[test]
+fn a_waker_that_was_left_hears_of_the_end_once() {
+    struct Count(std::sync::Mutex<u32>);
+    impl std::task::Wake for Count {
+        fn wake(self: Arc<Self>) {
+            *self.0.lock().unwrap() += 1;
+        }
+    }
+    for run in [false, true] {
+        let count = Arc::new(Count(std::sync::Mutex::new(0)));
+        let waker = std::task::Waker::from(count.clone());
+        let (job, mut handle) = Job::with_handle(|| 5);
+        assert!(handle.wake_when_finished(&waker));
+        assert!(handle.wake_when_finished(&waker), "in its place");
+        if run {
+            job.run()
+        } else {
+            job.cancel()
+        };
+        assert_eq!(*count.0.lock().unwrap(), 1);
+        assert!(!handle.wake_when_finished(&waker));
+        assert_eq!(handle.try_join().unwrap().is_ok(), run, "the outcome has not been taken");
+        drop((handle, waker));
+        assert_eq!(Arc::strong_count(&count), 1);
+    }
+}
