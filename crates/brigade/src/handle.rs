@@ -29,7 +29,7 @@ use crate::rejected::{Reason, Rejected};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Handle {
-    key: u64,
+    pub(crate) key: u64,
 }
 
 impl Handle {
@@ -108,13 +108,13 @@ impl Handle {
 
     /// Gives work back that the pool did not accept.
     #[cold]
-    fn rejected<W>(self, work: W) -> Rejected<W> {
+    pub(crate) fn rejected<W>(self, work: W) -> Rejected<W> {
         // An open pool refuses only what it has no thread for.
         let reason = if self.is_closed() { Reason::Closed } else { Reason::NoThread };
         Rejected::new(work, reason)
     }
 
-    fn accept(self, job: Job) -> Result<(), Job> {
+    pub(crate) fn accept(self, job: Job) -> Result<(), Job> {
         self.route(job, Worker::submit, |core, job| core.inject(job))
     }
 
@@ -140,7 +140,7 @@ impl Handle {
 }
 
 /// The closure that a job was made of.
-fn closure_of<F: 'static>(job: Job) -> F {
+pub(crate) fn closure_of<F: 'static>(job: Job) -> F {
     match job.into_closure() {
         Ok(closure) => closure,
         Err(_) => unreachable!("a rejected job is what it was made of, and nobody has run it"),

@@ -3,7 +3,7 @@
 use core::fmt;
 use core::future::Future;
 use core::pin::Pin;
-use core::task::{Context, Poll};
+use core::task::{Context, Poll, Waker};
 use core::time::Duration;
 
 use brigade_task::{JoinError, Ran};
@@ -112,7 +112,7 @@ impl<T> JoinHandle<T> {
     }
 
     /// The same for a job that the pool may not have accepted yet.
-    fn cancel_uncounted(&mut self) -> bool {
+    pub(crate) fn cancel_uncounted(&mut self) -> bool {
         let cancelled = self.inner.settle_if_unclaimed(false).is_some();
         if !cancelled {
             self.inner.ask_to_stop();
@@ -131,7 +131,7 @@ impl<T> JoinHandle<T> {
     }
 
     /// On a worker of its pool: runs the job here if nobody has begun to; `false` if it did not.
-    fn run_here(&mut self) -> bool {
+    pub(crate) fn run_here(&mut self) -> bool {
         CURRENT.with(|worker| {
             let worker = worker.filter(|worker| worker.is_of(self.key));
             let ran = worker.and_then(|worker| {
@@ -142,10 +142,15 @@ impl<T> JoinHandle<T> {
             ran.is_some()
         })
     }
+
+    /// Has `waker` woken when the job has ended; `false` if it has already, and then nobody wakes it.
+    pub(crate) fn wake_when_finished(&mut self, waker: &Waker) -> bool {
+        self.inner.wake_when_finished(waker)
+    }
 }
 
 /// Counts a job of that pool as cancelled.
-fn count_cancelled(key: u64) {
+pub(crate) fn count_cancelled(key: u64) {
     CURRENT.with(|worker| match worker {
         Some(worker) if worker.is_of(key) => worker.count(Ran::Cancelled),
         // If the pool is gone there is nobody to tell.

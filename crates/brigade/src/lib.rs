@@ -32,6 +32,7 @@ mod metrics;
 mod pool;
 mod registry;
 mod rejected;
+mod task_set;
 
 pub use blocking::blocking;
 pub use brigade_sync::thread::{NewThread, Thread};
@@ -47,6 +48,7 @@ pub use join::JoinHandle;
 pub use metrics::{Metrics, WorkerMetrics};
 pub use pool::Pool;
 pub use rejected::{Reason, Rejected};
+pub use task_set::TaskSet;
 
 /// The examples of the project's README.
 #[cfg(doctest)]

@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 use brigade::{
     Builder, Handle, Idle, JoinError, JoinHandle, Metrics, OnPanic, Order, Placement, Pool,
-    Queueing, Reason, Rejected, Report, Shutdown, WorkerMetrics,
+    Queueing, Reason, Rejected, Report, Shutdown, TaskSet, WorkerMetrics,
 };
 
 const fn threads<T: Send + Sync + Unpin + 'static>() {}
@@ -54,6 +54,9 @@ const _: () = {
     send::<JoinHandle<OnlySend>>();
     sync::<JoinHandle<u8>>();
     unpin::<JoinHandle<PhantomPinned>>();
+    send::<TaskSet<OnlySend>>();
+    sync::<TaskSet<OnlySend>>();
+    unpin::<TaskSet<PhantomPinned>>();
     send::<Rejected<OnlySend>>();
     sync::<Rejected<u8>>();
     unpin::<Rejected<u8>>();
@@ -79,6 +82,8 @@ macro_rules! assert_not {
 assert_not!(Pool: Clone);
 assert_not!(JoinHandle<u8>: Clone);
 assert_not!(JoinHandle<Rc<u8>>: Send);
+assert_not!(TaskSet<u8>: Clone);
+assert_not!(TaskSet<Rc<u8>>: Send);
 assert_not!(Rejected<Rc<u8>>: Send);
 assert_not!(JoinError: Sync);
 

@@ -20,7 +20,8 @@ use crate::join::JoinError;
 use state::{Finished, Slot, State};
 
 brigade_sync::scoped_thread_local! {
-    /// The job with a handle that this thread runs, the innermost if it runs one inside another.
+    /// The job with a handle that this thread runs, the innermost if it runs one inside another. Models never look at it:
+    /// to a thread-local of std's all their threads are one.
     static RUNNING: State
 }
 

@@ -184,14 +184,14 @@ fn a_closure_sees_its_own_handle_ask_and_no_other() {
 
 #[test]
 fn a_waker_that_was_left_hears_of_the_end_once() {
-    struct Count(std::sync::Mutex<u32>);
+    struct Count(brigade_sync::Mutex<u32>);
     impl std::task::Wake for Count {
         fn wake(self: Arc<Self>) {
-            *self.0.lock().unwrap() += 1;
+            *self.0.lock() += 1;
         }
     }
     for run in [false, true] {
-        let count = Arc::new(Count(std::sync::Mutex::new(0)));
+        let count = Arc::new(Count(brigade_sync::Mutex::new(0)));
         let waker = std::task::Waker::from(count.clone());
         let (job, mut handle) = Job::with_handle(|| 5);
         assert!(handle.wake_when_finished(&waker));
@@ -201,7 +201,7 @@ fn a_waker_that_was_left_hears_of_the_end_once() {
         } else {
             job.cancel()
         };
-        assert_eq!(*count.0.lock().unwrap(), 1);
+        assert_eq!(*count.0.lock(), 1);
         assert!(!handle.wake_when_finished(&waker));
         assert_eq!(handle.try_join().unwrap().is_ok(), run, "the outcome has not been taken");
         drop((handle, waker));
