@@ -148,8 +148,8 @@ impl<T> JoinHandle<T> {
         self.cell.is_done()
     }
 
-    /// Runs the closure on this thread, or with `run` false cancels it, if nobody has begun to run it, and says
-    /// how it ended; `None` if somebody has.
+    /// Runs the closure on this thread, or cancels it with `run` false or if it [may not start](crate::Work::may_start),
+    /// if nobody has begun to run it, and says how it ended; `None` if somebody has.
     ///
     /// The job in the queue then has nothing left to do.
     pub fn settle_if_unclaimed(&mut self, run: bool) -> Option<Ran> {

@@ -2,6 +2,7 @@
 //!
 //! - [`Job`] runs once or is dropped once; captures of up to 24 bytes lie inside it.
 //! - [`Job::with_handle`] makes a job and a [`JoinHandle`] that share one allocation.
+//! - [`Work`] is what a job is made of: any closure, or a closure with something to be done before it.
 //!
 //! What is not here: queues and threads. A job does not know who runs it.
 // `std` is named for `catch_unwind` and wakers; atomics and cells come from `brigade_sync`.
@@ -9,11 +10,13 @@
 mod cell;
 mod job;
 mod join;
+mod work;
 
 use std::panic::{self, AssertUnwindSafe};
 
 pub use job::{Job, Ran};
 pub use join::{JoinError, JoinHandle};
+pub use work::Work;
 
 /// Whether the handle of the job that this thread runs has [asked it to stop](JoinHandle::ask_to_stop); `false`
 /// if there is no such job.

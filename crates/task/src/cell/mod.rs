@@ -17,6 +17,7 @@ use brigade_sync::cell::UnsafeCell;
 
 use crate::job::{Act, Action, Payload, Ran};
 use crate::join::JoinError;
+use crate::work::Work;
 use state::{Finished, Slot, State};
 
 brigade_sync::scoped_thread_local! {
@@ -43,7 +44,7 @@ pub(crate) struct Header {
 struct VTable {
     /// Moves the outcome, a `Result<T, JoinError>`, to `out`.
     take: unsafe fn(NonNull<Header>, out: *mut ()),
-    /// Runs the closure that the caller claimed, or drops it.
+    /// Runs the closure that the caller claimed, if it is to and may, or drops it.
     settle: unsafe fn(NonNull<Header>, run: bool) -> Ran,
     /// Frees the cell.
     free: unsafe fn(NonNull<Header>),
@@ -66,7 +67,7 @@ struct Cell<F, T> {
 /// Allocates a cell for one job and one handle, and names the job's function.
 pub(crate) fn allocate<F, T>(closure: F) -> (Act, NonNull<Header>)
 where
-    F: FnOnce() -> T + Send + 'static,
+    F: Work<Output = T>,
     T: Send + 'static,
 {
     let vtable =
@@ -78,7 +79,7 @@ where
     (act::<F, T>, NonNull::from(Box::leak(cell)).cast())
 }
 
-impl<F: FnOnce() -> T, T> Cell<F, T> {
+impl<F: Work<Output = T>, T> Cell<F, T> {
     /// Moves the stage out.
     ///
     /// # Safety
@@ -135,7 +136,7 @@ impl<F: FnOnce() -> T, T> Cell<F, T> {
 /// Payload rule of [`crate::job`]; `out` is as the action says.
 unsafe fn act<F, T>(payload: *mut Payload, action: Action, out: *mut ()) -> Ran
 where
-    F: FnOnce() -> T + Send + 'static,
+    F: Work<Output = T>,
     T: Send + 'static,
 {
     /// Releases the job's side of the cell, also by unwinding.
@@ -169,7 +170,7 @@ where
     let closure = unsafe { cell.take_closure() };
     let (ran, outcome, panic) = match action {
         Action::Run => {
-            let (ran, outcome) = run(&cell.header.state, closure);
+            let (ran, outcome) = start(&cell.header.state, closure);
             (ran, outcome, None)
         }
         Action::Take => {
@@ -195,19 +196,27 @@ where
     ran
 }
 
-/// Runs a closure that may look at its state, and says how it ended in both ways that somebody asks for.
-fn run<T>(state: &State, closure: impl FnOnce() -> T) -> (Ran, Result<T, JoinError>) {
-    match panic::catch_unwind(AssertUnwindSafe(|| RUNNING.set(state, closure))) {
-        Ok(value) => (Ran::Returned, Ok(value)),
+/// Runs a closure that may look at its state, if it may start, and says how it ended in both ways that somebody asks for.
+fn start<W: Work>(state: &State, closure: W) -> (Ran, Result<W::Output, JoinError>) {
+    let call = || if closure.may_start() { Ok(closure.run()) } else { Err(closure) };
+    match panic::catch_unwind(AssertUnwindSafe(|| RUNNING.set(state, call))) {
+        Ok(Ok(value)) => (Ran::Returned, Ok(value)),
+        Ok(Err(closure)) => cancel(closure),
         Err(payload) => (Ran::Panicked, Err(JoinError::Panicked(payload))),
     }
+}
+
+/// Drops a closure that nobody will run; a panic of that is none of whoever does it.
+fn cancel<W: Work>(closure: W) -> (Ran, Result<W::Output, JoinError>) {
+    crate::drop_contained(closure);
+    (Ran::Cancelled, Err(JoinError::Cancelled))
 }
 
 /// Moves the outcome to `out`.
 ///
 /// # Safety
 /// The cell has these types, `DONE` is set, the caller is the handle and has not taken it before.
-unsafe fn take<F: FnOnce() -> T, T>(header: NonNull<Header>, out: *mut ()) {
+unsafe fn take<F: Work<Output = T>, T>(header: NonNull<Header>, out: *mut ()) {
     // SAFETY: the types are right, by the caller; Life rule.
     let cell = unsafe { header.cast::<Cell<F, T>>().as_ref() };
     // SAFETY: Stage rule: the outcome is the handle's.
@@ -218,21 +227,16 @@ unsafe fn take<F: FnOnce() -> T, T>(header: NonNull<Header>, out: *mut ()) {
     unsafe { out.cast::<Result<T, JoinError>>().write(outcome) };
 }
 
-/// Runs the closure that the handle claimed, or drops it.
+/// Runs the closure that the handle claimed, if it is to and may, or drops it.
 ///
 /// # Safety
 /// The cell has these types, and the caller is the handle and claimed the task.
-unsafe fn settle<F: FnOnce() -> T, T>(header: NonNull<Header>, run: bool) -> Ran {
+unsafe fn settle<F: Work<Output = T>, T>(header: NonNull<Header>, run: bool) -> Ran {
     // SAFETY: the types are right, by the caller; Life rule.
     let cell = unsafe { header.cast::<Cell<F, T>>().as_ref() };
     // SAFETY: claimed, by the caller.
     let closure = unsafe { cell.take_closure() };
-    let (ran, outcome) = if run {
-        self::run(&cell.header.state, closure)
-    } else {
-        crate::drop_contained(closure);
-        (Ran::Cancelled, Err(JoinError::Cancelled))
-    };
+    let (ran, outcome) = if run { start(&cell.header.state, closure) } else { cancel(closure) };
     // SAFETY: claimed, and the closure has been taken. The handle is alive, so nothing comes back.
     let unclaimed = unsafe { cell.finish(outcome) };
     debug_assert!(unclaimed.is_none());

@@ -10,6 +10,7 @@ use core::ptr;
 
 use crate::cell;
 use crate::join::JoinHandle;
+use crate::work::Work;
 
 /// Three words: a closure of up to 24 bytes, or a pointer to a larger one.
 pub(crate) type Payload = [MaybeUninit<usize>; 3];
@@ -34,7 +35,7 @@ pub enum Ran {
     Returned,
     /// The closure panicked, and its handle has the payload.
     Panicked,
-    /// The closure was dropped without being run.
+    /// The closure was dropped without being run, or [would not start](Work::may_start).
     Cancelled,
     /// There was nothing to do: whoever waits for the outcome had run the closure already.
     Elsewhere,
@@ -69,19 +70,19 @@ pub struct Job {
 unsafe impl Send for Job {}
 
 impl Job {
-    /// Wraps a closure; allocates only if it is larger than three words.
+    /// Wraps a closure, or other work; allocates only if it is larger than three words.
     #[inline(always)]
-    pub fn new<F: FnOnce() + Send + 'static>(closure: F) -> Self {
-        if size_of::<F>() <= size_of::<Payload>() && align_of::<F>() <= align_of::<Payload>() {
-            // SAFETY: it fits, and `act_inline::<F>` expects an `F`.
-            unsafe { Self::from_raw(act_inline::<F>, closure) }
+    pub fn new<W: Work<Output = ()>>(work: W) -> Self {
+        if size_of::<W>() <= size_of::<Payload>() && align_of::<W>() <= align_of::<Payload>() {
+            // SAFETY: it fits, and `act_inline::<W>` expects a `W`.
+            unsafe { Self::from_raw(act_inline::<W>, work) }
         } else {
-            // SAFETY: a box is one word, and `act_boxed::<F>` expects a `Box<F>`.
-            unsafe { Self::from_raw(act_boxed::<F>, Box::new(closure)) }
+            // SAFETY: a box is one word, and `act_boxed::<W>` expects a `Box<W>`.
+            unsafe { Self::from_raw(act_boxed::<W>, Box::new(work)) }
         }
     }
 
-    /// Wraps a closure together with a handle for its outcome; both share one allocation.
+    /// Wraps a closure, or other work, together with a handle for its outcome; both share one allocation.
     ///
     /// ```
     /// let (job, mut handle) = brigade_task::Job::with_handle(|| 6 * 7);
@@ -89,12 +90,12 @@ impl Job {
     /// job.run();
     /// assert_eq!(handle.try_join().unwrap().unwrap(), 42);
     /// ```
-    pub fn with_handle<F, T>(closure: F) -> (Self, JoinHandle<T>)
+    pub fn with_handle<W, T>(work: W) -> (Self, JoinHandle<T>)
     where
-        F: FnOnce() -> T + Send + 'static,
+        W: Work<Output = T>,
         T: Send + 'static,
     {
-        let (act, pointer) = cell::allocate(closure);
+        let (act, pointer) = cell::allocate(work);
         // SAFETY: a pointer is one word, and `act` is the function of that cell.
         let job = unsafe { Self::from_raw(act, pointer) };
         // SAFETY: the cell was made for one job and one handle of type `T`.
@@ -116,7 +117,7 @@ impl Job {
         Self { payload: [words[0], words[1], words[2]], act }
     }
 
-    /// Runs the closure.
+    /// Runs the closure, if it [may start](Work::may_start); else drops it, and contains a panic of that.
     ///
     /// # Panics
     /// If the closure does and no handle is there to take the payload.
@@ -180,7 +181,7 @@ impl fmt::Debug for Job {
 ///
 /// # Safety
 /// Payload rule; `out` is as the action says.
-unsafe fn act_inline<F: FnOnce() + 'static>(
+unsafe fn act_inline<F: Work<Output = ()>>(
     payload: *mut Payload,
     action: Action,
     out: *mut (),
@@ -194,7 +195,7 @@ unsafe fn act_inline<F: FnOnce() + 'static>(
 ///
 /// # Safety
 /// Payload rule; `out` is as the action says.
-unsafe fn act_boxed<F: FnOnce() + 'static>(
+unsafe fn act_boxed<F: Work<Output = ()>>(
     payload: *mut Payload,
     action: Action,
     out: *mut (),
@@ -219,12 +220,16 @@ unsafe fn act_boxed<F: FnOnce() + 'static>(
 /// # Safety
 /// `closure` points to an `F` that nobody uses after an action that consumes it; `out` is as the action says.
 #[inline]
-unsafe fn act_on<F: FnOnce() + 'static>(closure: *mut F, action: Action, out: *mut ()) -> Ran {
+unsafe fn act_on<F: Work<Output = ()>>(closure: *mut F, action: Action, out: *mut ()) -> Ran {
     match action {
         Action::Run => {
             // SAFETY: by the caller; read once.
             let closure = unsafe { closure.read() };
-            closure();
+            if !closure.may_start() {
+                crate::drop_contained(closure);
+                return Ran::Cancelled;
+            }
+            closure.run();
             Ran::Returned
         }
         Action::Drop => {

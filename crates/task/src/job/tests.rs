@@ -139,6 +139,71 @@ fn a_panic_that_nobody_waits_for_goes_up() {
     assert_eq!(payload.downcast_ref(), Some(&7_u8));
 }
 
+/// Work that runs if it is told that it may, and panics when it is dropped if it is told so.
+struct Willing {
+    may_start: bool,
+    on_drop: Option<&'static str>,
+    _size: [u64; 3],
+}
+
+impl Willing {
+    fn new(may_start: bool, on_drop: Option<&'static str>) -> Self {
+        Self { may_start, on_drop, _size: [0; 3] }
+    }
+}
+
+impl Work for Willing {
+    type Output = ();
+
+    fn may_start(&self) -> bool {
+        self.may_start
+    }
+
+    fn run(self) {
+        assert!(self.may_start, "though it was not to");
+    }
+}
+
+impl Drop for Willing {
+    fn drop(&mut self) {
+        if let Some(message) = self.on_drop {
+            std::panic::panic_any(message);
+        }
+    }
+}
+
+#[test]
+fn work_that_may_not_start_is_cancelled_whoever_would_run_it() {
+    for (may_start, ran) in [(true, Ran::Returned), (false, Ran::Cancelled)] {
+        assert_eq!(Job::new(Willing::new(may_start, None)).run(), ran);
+        let (job, handle) = Job::with_handle(Willing::new(may_start, None));
+        assert_eq!(job.run(), ran);
+        assert_eq!(handle.join().is_ok(), may_start);
+        let (job, mut handle) = Job::with_handle(Willing::new(may_start, None));
+        assert_eq!(handle.settle_if_unclaimed(true), Some(ran));
+        assert_eq!(handle.join().is_ok(), may_start);
+        assert_eq!(job.run(), Ran::Elsewhere);
+    }
+}
+
+#[test]
+fn work_that_may_not_start_and_panics_as_it_is_dropped_is_cancelled_all_the_same() {
+    let unwilling = || Willing::new(false, Some("expected: dropped"));
+    assert_eq!(Job::new(unwilling()).run(), Ran::Cancelled);
+    let (job, handle) = Job::with_handle(unwilling());
+    assert_eq!(job.run(), Ran::Cancelled);
+    assert!(matches!(handle.join(), Err(JoinError::Cancelled)));
+}
+
+#[test]
+fn work_comes_back_as_what_it_was() {
+    let back = Job::new(Willing::new(false, None)).into_closure::<Willing>().unwrap();
+    assert!(!back.may_start());
+    let (job, handle) = Job::with_handle(back);
+    assert!(job.into_closure::<Willing>().is_ok());
+    assert!(matches!(handle.join(), Err(JoinError::Cancelled)));
+}
+
 #[test]
 fn jobs_and_handles_are_send_but_need_send_outcomes() {
     const fn send<T: Send>() {}
