@@ -7,7 +7,7 @@ use std::sync::Arc;
 use brigade_sync::thread::{NewThread, Thread};
 
 use crate::config::{
-    Config, Growth, Hook, Idle, OnPanic, Order, Placement, Queueing, Shutdown, Threads,
+    Config, Growth, Hook, Idle, OnPanic, Order, Placement, Queueing, Shutdown, Threads, WhenFull,
 };
 use crate::engine::Core;
 use crate::pool::Pool;
@@ -136,6 +136,39 @@ impl Builder {
         self
     }
 
+    /// How many jobs may be queued at most, at least 1: accepted, and not started. Default: any number.
+    ///
+    /// Exact, wherever they are queued and whoever submits them, the pool's own jobs included. A job that starts, is
+    /// cancelled or is dropped makes room at once. What becomes of a job for which there is none is
+    /// [`when_full`](Self::when_full). A closure in the queue of such a pool is kept without an allocation if its captures
+    /// have at most 16 bytes.
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    /// let pool = brigade::Pool::builder().threads(1).capacity(1).build()?;
+    /// let ((started, starts), (go, wait)) = (mpsc::channel(), mpsc::channel::<()>());
+    /// pool.execute(move || {
+    ///     started.send(()).unwrap();
+    ///     wait.recv().unwrap();
+    /// });
+    /// starts.recv().unwrap(); // It runs, so it is not queued any more.
+    /// pool.try_execute(|| ()).unwrap();
+    /// assert_eq!(pool.try_execute(|| ()).unwrap_err().reason(), brigade::Reason::Full);
+    /// go.send(()).unwrap();
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn capacity(mut self, jobs: usize) -> Self {
+        self.config.capacity = Some(jobs);
+        self
+    }
+
+    /// What becomes of a job for which there is no room. Default: [`WhenFull::Reject`]. Of no effect without a
+    /// [`capacity`](Self::capacity).
+    pub fn when_full(mut self, policy: WhenFull) -> Self {
+        self.config.when_full = policy;
+        self
+    }
+
     /// What a worker does when there is nothing to do. Default: [`Idle::Park`].
     pub fn idle(mut self, idle: Idle) -> Self {
         self.config.idle = idle;
@@ -186,12 +219,12 @@ impl Builder {
     ///
     /// # Errors
     /// [`io::ErrorKind::InvalidInput`] for a number of threads that no pool can have, an injector interval of 0, a
-    /// stack that is larger than the address space, or a name that contains NUL. Else what the system said when a
+    /// capacity of 0, a stack that is larger than the address space, or a name that contains NUL. Else what the system said when a
     /// thread could not be started. No thread is left in any case.
     pub fn build(mut self) -> io::Result<Pool> {
         self.check()?;
         let prestart = if self.config.prestart { usize::MAX } else { 1 };
-        let core = Core::new(registry::new_key(), self.config);
+        let core = Core::new(registry::new_key(self.config.capacity.is_some()), self.config);
         if let Err(error) = core.start_core(prestart) {
             core.close(Shutdown::Discard);
             core.join_all();
@@ -209,6 +242,9 @@ impl Builder {
         self.config.size = self.config.size_of(threads);
         if self.config.injector_interval == 0 {
             return refuse("the injector interval is at least 1".into());
+        }
+        if self.config.capacity == Some(0) {
+            return refuse("the capacity of a pool's queue is at least 1".into());
         }
         // Half the address space: no system gives that much, and std's rounding up must not overflow.
         if self.config.stack_size.is_some_and(|bytes| bytes > usize::MAX / 2) {

@@ -4,7 +4,7 @@ use core::any::Any;
 use core::fmt;
 use core::ops::RangeInclusive;
 use core::time::Duration;
-use std::io;
+use std::io::{self, Write as _};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
@@ -68,6 +68,30 @@ pub enum OnPanic {
     Abort,
     /// Call this on the worker. A panic of the callback is counted and otherwise ignored.
     Call(PanicCallback),
+}
+
+impl OnPanic {
+    /// Does what the policy says with a panic that no handle takes.
+    ///
+    /// # Errors
+    /// If the callback panicked, which is contained.
+    #[cold]
+    pub(crate) fn tell(&self, payload: Box<dyn Any + Send>) -> Result<(), ()> {
+        match self {
+            Self::Report => drop_contained(payload),
+            Self::Abort => {
+                // Not `eprintln`, which panics when nobody reads stderr.
+                let reason = "brigade: a job panicked, and the pool's policy is to abort";
+                let _ = writeln!(io::stderr(), "{reason}");
+                std::process::abort();
+            }
+            Self::Call(callback) => {
+                return panic::catch_unwind(AssertUnwindSafe(|| callback(payload)))
+                    .map_err(drop_contained);
+            }
+        }
+        Ok(())
+    }
 }
 
 impl fmt::Debug for OnPanic {
@@ -151,6 +175,29 @@ pub enum Growth {
     WhenBlocked,
 }
 
+/// What becomes of a job that is submitted to a bounded pool whose queue is full.
+///
+/// Where a policy waits or runs the job, a job of the same pool never waits: the worker, which can't wait for itself,
+/// runs the new job right there, inside the one that submits it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WhenFull {
+    /// It comes back: [`Reason::Full`](crate::Reason::Full).
+    #[default]
+    Reject,
+    /// Whoever submits it waits until there is room. If the pool is shut down meanwhile, it comes back.
+    Block,
+    /// The same, but it comes back when so much time has passed, and no earlier.
+    BlockFor(Duration),
+    /// Whoever submits it runs it, which slows submitters down to what the pool can do. Never after the pool was closed.
+    RunInCaller,
+    /// The oldest job that is queued is [cancelled](crate::JoinError::Cancelled) in its place: the oldest from outside, else
+    /// one of a worker's own queue. With [`Queueing::Shared`] it is the oldest of all; else several producers have
+    /// several queues, and it is the oldest of one of these.
+    DropOldest,
+    /// It is accepted and [cancelled](crate::JoinError::Cancelled) at once.
+    DropNewest,
+}
+
 /// What starts the threads of a pool; see [`Builder::spawner`](crate::Builder::spawner).
 pub(crate) type Spawner = Arc<dyn Fn(NewThread) -> io::Result<Thread> + Send + Sync>;
 
@@ -180,6 +227,9 @@ pub(crate) struct Config {
     pub(crate) queueing: Queueing,
     pub(crate) order: Order,
     pub(crate) injector_interval: u32,
+    /// How many jobs may be queued; `None` if any number may.
+    pub(crate) capacity: Option<usize>,
+    pub(crate) when_full: WhenFull,
     pub(crate) idle: Idle,
     pub(crate) placement: Placement,
     pub(crate) on_panic: OnPanic,
@@ -213,6 +263,8 @@ impl Default for Config {
             queueing: Queueing::default(),
             order: Order::default(),
             injector_interval: INJECTOR_INTERVAL,
+            capacity: None,
+            when_full: WhenFull::default(),
             idle: Idle::Park,
             placement: Placement::Spread,
             on_panic: OnPanic::default(),

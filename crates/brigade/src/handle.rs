@@ -6,6 +6,7 @@ use crate::engine::{CURRENT, Worker};
 use crate::join::JoinHandle;
 use crate::registry;
 use crate::rejected::{Reason, Rejected};
+use crate::submission::{self, Submission};
 
 /// Names a pool, to submit to it from anywhere.
 ///
@@ -44,13 +45,18 @@ impl Handle {
 
     /// Accepts a closure, to be run once.
     ///
-    /// Never blocks. Does not allocate if the captures have at most 24 bytes and the alignment of a word.
+    /// Never blocks, unless the pool is bounded and [does so when full](crate::WhenFull). Does not allocate if the captures
+    /// have at most 24 bytes (16 in a bounded pool) and the alignment of a word.
     ///
     /// # Errors
-    /// Gives the closure back if the pool has been shut down or dropped, or has no thread and can't start one. A job of a pool that is
-    /// [draining](crate::Shutdown::Drain) may still submit to it.
+    /// Gives the closure back if the pool has been shut down or dropped, or has no thread and can't start one, or is full
+    /// and [gives jobs back then](crate::WhenFull). A job of a pool that is [draining](crate::Shutdown::Drain) may still
+    /// submit to it.
     #[inline(always)]
     pub fn execute<F: FnOnce() + Send + 'static>(&self, job: F) -> Result<(), Rejected<F>> {
+        if registry::is_bounded(self.key) {
+            return Submission::new(job).hand_in(self.key);
+        }
         CURRENT.with(|worker| match worker {
             Some(worker) if worker.is_of(self.key) => {
                 worker.execute(job).map_err(|closure| self.rejected(closure))
@@ -68,7 +74,8 @@ impl Handle {
         }
     }
 
-    /// Accepts a closure, to be run once, and gives a handle for its outcome. One allocation; never blocks.
+    /// Accepts a closure, to be run once, and gives a handle for its outcome. One allocation; blocks where
+    /// [`execute`](Self::execute) does.
     ///
     /// # Errors
     /// As for [`execute`](Self::execute).
@@ -77,6 +84,10 @@ impl Handle {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
+        if registry::is_bounded(self.key) {
+            let handle = Submission::new(job).hand_in(self.key)?;
+            return Ok(JoinHandle::new(handle, self.key));
+        }
         let (job, handle) = Job::with_handle(job);
         self.accept(job).map_err(|job| self.rejected(closure_of(job)))?;
         Ok(JoinHandle::new(handle, self.key))
@@ -84,16 +95,20 @@ impl Handle {
 
     /// Accepts several closures with one publication, and wakes as many sleeping workers as there are jobs.
     ///
-    /// The iterator runs to its end before anything is accepted.
+    /// The iterator runs to its end before anything is accepted. A bounded pool accepts them one by one, each as
+    /// [`execute`](Self::execute) would.
     ///
     /// # Errors
-    /// Gives back the closures that were not accepted, in order, if the pool has been shut down or dropped;
-    /// those before them, if any, were accepted and will run.
+    /// Gives back the closures that were not accepted, in order, if the pool has been shut down or dropped, or is full and
+    /// gives jobs back then; those before them, if any, were accepted and will run.
     pub fn execute_batch<I>(&self, jobs: I) -> Result<(), Rejected<Vec<I::Item>>>
     where
         I: IntoIterator,
         I::Item: FnOnce() + Send + 'static,
     {
+        if registry::is_bounded(self.key) {
+            return submission::hand_in_all(self.key, jobs.into_iter());
+        }
         let jobs = jobs.into_iter().map(Job::new).collect();
         self.accept_batch(jobs).map_err(|jobs| {
             let jobs = jobs.into_iter().map(closure_of).collect();
@@ -109,9 +124,8 @@ impl Handle {
     /// Gives work back that the pool did not accept.
     #[cold]
     pub(crate) fn rejected<W>(self, work: W) -> Rejected<W> {
-        // An open pool refuses only what it has no thread for.
-        let reason = if self.is_closed() { Reason::Closed } else { Reason::NoThread };
-        Rejected::new(work, reason)
+        let reason = registry::with(self.key, (), |core, ()| core.refusal());
+        Rejected::new(work, reason.unwrap_or(Reason::Closed))
     }
 
     pub(crate) fn accept(self, job: Job) -> Result<(), Job> {

@@ -32,6 +32,8 @@ mod metrics;
 mod pool;
 mod registry;
 mod rejected;
+mod room;
+mod submission;
 mod task_set;
 
 pub use blocking::blocking;
@@ -41,6 +43,7 @@ pub use builder::Builder;
 pub use cancel::{CancelOnDrop, cancelled};
 pub use config::{
     Growth, Idle, OnPanic, Order, PanicCallback, Placement, Queueing, Report, Shutdown, Threads,
+    WhenFull,
 };
 pub use default_pool::{default_pool, execute, set_default_pool, submit};
 pub use handle::Handle;

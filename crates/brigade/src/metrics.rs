@@ -1,6 +1,7 @@
 //! Counters, always on, each written by one thread.
 
 use brigade_sync::atomic::{AtomicU64, Ordering};
+use brigade_task::Ran;
 
 /// The counters of one worker. Only the worker writes them.
 #[derive(Default)]
@@ -50,6 +51,30 @@ impl Counter {
     }
 }
 
+/// What became of jobs elsewhere than on a worker: run by who submitted them, or dropped by somebody.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Elsewhere {
+    /// Jobs that were accepted without being queued. The others are counted where they were queued.
+    pub(crate) accepted: u64,
+    pub(crate) returned: u64,
+    pub(crate) panicked: u64,
+    pub(crate) cancelled: u64,
+    /// Those of the cancelled ones that were dropped because the queue was full.
+    pub(crate) evicted: u64,
+}
+
+impl Elsewhere {
+    /// Counts a job that ended.
+    pub(crate) fn count(&mut self, ran: Ran) {
+        match ran {
+            Ran::Returned => self.returned += 1,
+            Ran::Panicked => self.panicked += 1,
+            Ran::Cancelled => self.cancelled += 1,
+            Ran::Elsewhere => {}
+        }
+    }
+}
+
 /// What a pool has done so far, see [`Pool::metrics`](crate::Pool::metrics).
 ///
 /// `accepted = returned + panicked + cancelled + queued + running`, always; each number is exact when
@@ -65,6 +90,8 @@ pub struct Metrics {
     pub panicked: u64,
     /// Jobs dropped before they started.
     pub cancelled: u64,
+    /// Those of them that were dropped because the queue was full.
+    pub evicted: u64,
     /// Jobs that wait.
     pub queued: u64,
     /// Jobs that have started and not ended.

@@ -15,11 +15,14 @@ use crate::handle::Handle;
 use crate::join::JoinHandle;
 use crate::metrics::Metrics;
 use crate::registry;
+use crate::rejected::{Reason, Rejected};
+use crate::submission::{self, Submission};
 
 /// A pool of threads that runs jobs; this is its one owner.
 ///
 /// Not `Clone`: as long as it is there the pool accepts work, so [`execute`](Self::execute) and
-/// [`submit`](Self::submit) can't fail (a pool that may have no thread at all is the exception, see there), and where it is dropped the pool ends: it refuses new work from
+/// [`submit`](Self::submit) can't fail (a bounded pool and one that may have no thread at all are the exceptions, see
+/// there), and where it is dropped the pool ends: it refuses new work from
 /// outside, runs everything that it accepted, and joins its threads. [`handle`](Self::handle) gives what may be
 /// copied about.
 ///
@@ -44,6 +47,10 @@ pub struct Pool {
 /// Why a pool that is owned, and so open, would not accept a job.
 const NO_THREAD: &str = "the pool has no thread and can't start one; \
     submit through a handle to have the job back, or keep a core size of at least 1";
+
+/// Why a bounded one would not.
+const FULL: &str = "the pool's queue is full; submit with `try_execute` to have the job back, \
+    or give the pool another capacity or `when_full`";
 
 impl Pool {
     /// Makes a pool of `threads` threads with the default configuration. The first is started now, the others as jobs
@@ -108,14 +115,19 @@ impl Pool {
 
     /// Accepts a closure, to be run once.
     ///
-    /// Never waits for a job; starts a thread if the pool's rules say so. Does not allocate if the captures have at most 24
-    /// bytes and the alignment of a word.
+    /// Never waits for a job, unless the pool is bounded and [does so when full](crate::WhenFull); starts a thread if the
+    /// pool's rules say so. Does not allocate if the captures have at most 24 bytes (16 in a bounded pool) and the
+    /// alignment of a word.
     ///
     /// # Panics
     /// If the pool has no thread and can't start one, which only one can come to whose core size is 0 or
-    /// [may time out](crate::Builder::allow_core_timeout). A [`handle`](Self::handle) gives the closure back instead.
+    /// [may time out](crate::Builder::allow_core_timeout); or if it is full and [gives jobs back then](crate::WhenFull).
+    /// [`try_execute`](Self::try_execute) and a [`handle`](Self::handle) give the closure back instead.
     #[inline(always)]
     pub fn execute<F: FnOnce() + Send + 'static>(&self, job: F) {
+        if registry::is_bounded(self.core.key) {
+            return expect_accepted(Submission::new(job).hand_in(self.core.key));
+        }
         let accepted = CURRENT.with(|worker| match worker {
             Some(worker) if worker.is_of(self.core.key) => worker.execute(job).is_ok(),
             _ => self.core.inject(Job::new(job)).is_ok(),
@@ -132,6 +144,10 @@ impl Pool {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
+        if registry::is_bounded(self.core.key) {
+            let handle = expect_accepted(Submission::new(job).hand_in(self.core.key));
+            return JoinHandle::new(handle, self.core.key);
+        }
         let (job, handle) = Job::with_handle(job);
         self.accept(job);
         JoinHandle::new(handle, self.core.key)
@@ -139,10 +155,11 @@ impl Pool {
 
     /// Accepts several closures with one publication, and wakes as many sleeping workers as there are jobs.
     ///
-    /// The iterator runs to its end before anything is accepted.
+    /// The iterator runs to its end before anything is accepted. A bounded pool accepts them one by one, each as
+    /// [`execute`](Self::execute) would.
     ///
     /// # Panics
-    /// As [`execute`](Self::execute).
+    /// As [`execute`](Self::execute); those before the one that was not accepted will run, the others are dropped.
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -159,6 +176,9 @@ impl Pool {
         I: IntoIterator,
         I::Item: FnOnce() + Send + 'static,
     {
+        if registry::is_bounded(self.core.key) {
+            return expect_accepted(submission::hand_in_all(self.core.key, jobs.into_iter()));
+        }
         let jobs = jobs.into_iter().map(Job::new).collect();
         let accepted = CURRENT.with(|worker| match worker {
             Some(worker) if worker.is_of(self.core.key) => worker.submit_batch(jobs),
@@ -262,6 +282,16 @@ impl Pool {
             discarded: metrics.cancelled,
             still_running: metrics.queued + metrics.running,
         }
+    }
+}
+
+/// Says why a pool that is owned did not accept a job, if it did not.
+#[track_caller]
+fn expect_accepted<R, W>(result: Result<R, Rejected<W>>) -> R {
+    match result.map_err(|rejected| rejected.reason()) {
+        Ok(receipt) => receipt,
+        Err(Reason::Full) => panic!("{FULL}"),
+        Err(_) => panic!("{NO_THREAD}"),
     }
 }
 

@@ -22,18 +22,27 @@ thread_local! {
     static LAST: RefCell<Option<Arc<Core>>> = const { RefCell::new(None) };
 }
 
+/// The bit of a key that says that its pool is bounded: whoever submits need not look at the pool for that.
+const BOUNDED: u64 = 1;
+
 /// A key that no pool has had before.
 #[cfg(not(brigade_loom))]
-pub(crate) fn new_key() -> u64 {
+pub(crate) fn new_key(bounded: bool) -> u64 {
     use brigade_sync::atomic::{AtomicU64, Ordering};
-    static NEXT: AtomicU64 = AtomicU64::new(1);
-    NEXT.fetch_add(1, Ordering::Relaxed)
+    static NEXT: AtomicU64 = AtomicU64::new(2 * BOUNDED);
+    NEXT.fetch_add(2 * BOUNDED, Ordering::Relaxed) | u64::from(bounded)
 }
 
 /// A model has no static atomics, and one pool.
 #[cfg(brigade_loom)]
-pub(crate) fn new_key() -> u64 {
-    0
+pub(crate) fn new_key(bounded: bool) -> u64 {
+    u64::from(bounded)
+}
+
+/// Whether the pool with this key is bounded.
+#[inline(always)]
+pub(crate) fn is_bounded(key: u64) -> bool {
+    key & BOUNDED != 0
 }
 
 /// Lets handles find a pool.
@@ -73,15 +82,31 @@ pub(crate) fn with<I, R>(key: u64, input: I, call: impl FnOnce(&Core, I) -> R) -
     }
     let Some(input) = input else { unreachable!("it is taken for a call only") };
     let Some(call) = call else { unreachable!("it is taken with its input") };
-    let Some(core) = find(key) else { return Err(input) };
+    let Some(core) = look_up(key) else { return Err(input) };
     let result = call(&core, input);
-    // A thread whose thread-locals are gone already looks each time.
-    let former = LAST.try_with(|last| last.replace(Some(core)));
-    drop(former);
+    remember(core);
     Ok(result)
 }
 
+/// Finds the pool that the key names, for calls in which code of the user's may run.
+pub(crate) fn find(key: u64) -> Option<Arc<Core>> {
+    let last = LAST.try_with(|last| last.borrow().as_ref().filter(|core| core.key == key).cloned());
+    if let Ok(Some(core)) = last {
+        return Some(core);
+    }
+    let core = look_up(key)?;
+    remember(core.clone());
+    Some(core)
+}
+
+/// Makes a pool the one that this thread submitted to last.
+fn remember(core: Arc<Core>) {
+    // A thread whose thread-locals are gone already looks each time.
+    let former = LAST.try_with(|last| last.replace(Some(core)));
+    drop(former);
+}
+
 #[cold]
-fn find(key: u64) -> Option<Arc<Core>> {
+fn look_up(key: u64) -> Option<Arc<Core>> {
     POOLS.lock().get(&key).and_then(Weak::upgrade)
 }

@@ -10,6 +10,8 @@ pub enum Reason {
     Closed,
     /// The pool has no thread, and the system would not start one.
     NoThread,
+    /// The pool is bounded, and so many jobs are queued already.
+    Full,
 }
 
 /// A job that was not accepted, with the closure inside.
@@ -55,6 +57,10 @@ impl<F> fmt::Display for Rejected<F> {
             ),
             Reason::NoThread => f.write_str(
                 "the pool has no thread and can't start one; try again later, or keep a core size of 1",
+            ),
+            Reason::Full => f.write_str(
+                "the pool's queue is full; try again later, wait with `execute_timeout`, \
+                or give the pool another capacity or `when_full`",
             ),
         }
     }

@@ -24,6 +24,9 @@ impl Core {
     pub(crate) fn close(&self, how: Shutdown) {
         self.inlet.close();
         self.idle.close(how == Shutdown::Discard);
+        if let Some(room) = &self.room {
+            room.wake_all();
+        }
         // A pool whose last thread could not be started may still have jobs.
         let stranded = self.idle.snapshot().live() == 0 && self.has_work() && self.hold().is_none();
         if how == Shutdown::Discard || stranded {
@@ -61,16 +64,11 @@ impl Core {
 
     /// Counts a job that was cancelled elsewhere than on a worker.
     pub(crate) fn count_cancelled(&self) {
-        *self.cancelled.lock() += 1;
+        self.elsewhere.lock().cancelled += 1;
     }
 
     fn drop_job(&self, job: Job) {
-        let ran = panic::catch_unwind(AssertUnwindSafe(|| job.cancel()));
-        let ran = ran.unwrap_or_else(|payload| {
-            drop_contained(payload);
-            Ran::Cancelled
-        });
-        if ran == Ran::Cancelled {
+        if cancel_contained(job) {
             self.count_cancelled();
         }
     }
@@ -139,4 +137,14 @@ impl Core {
         }
         true
     }
+}
+
+/// Drops a job's closure, panics of that contained; `false` if it had been taken from the job before.
+pub(super) fn cancel_contained(job: Job) -> bool {
+    let ran = panic::catch_unwind(AssertUnwindSafe(|| job.cancel()));
+    let ran = ran.unwrap_or_else(|payload| {
+        drop_contained(payload);
+        Ran::Cancelled
+    });
+    ran == Ran::Cancelled
 }

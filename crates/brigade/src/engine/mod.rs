@@ -4,6 +4,7 @@
 //! A worker's turn is in [`worker`], its way to more work in [`search`], to sleep in [`park`]; the end is in
 //! [`close`].
 
+mod admit;
 mod close;
 mod crew;
 mod inlet;
@@ -25,7 +26,9 @@ use brigade_task::Job;
 
 use crate::config::{Config, Growth};
 use crate::idle::Idle;
-use crate::metrics::{Counters, Metrics, WorkerMetrics};
+use crate::metrics::{Counters, Elsewhere, Metrics, WorkerMetrics};
+use crate::room::Room;
+pub(crate) use admit::Admission;
 use inlet::Inlet;
 use peers::{Peer, Peers};
 pub(crate) use worker::Worker;
@@ -51,8 +54,10 @@ pub(crate) struct Core {
     threads: Mutex<Vec<Thread>>,
     /// The threads that run workers, or their thread-local destructors.
     members: Mutex<Vec<ThreadId>>,
-    /// Jobs dropped by whoever discards the pool.
-    cancelled: Mutex<u64>,
+    /// For how many jobs there is room, if the pool is bounded.
+    room: Option<Arc<Room>>,
+    /// What became of jobs elsewhere than on a worker.
+    elsewhere: Mutex<Elsewhere>,
     /// Who waits for the workers, and how many of those are there.
     waits: Mutex<Waits>,
     /// Told when `waits` has changed, or all workers are parked.
@@ -91,7 +96,8 @@ impl Core {
             peers: Peers::new(),
             threads: Mutex::default(),
             members: Mutex::default(),
-            cancelled: Mutex::new(0),
+            room: config.capacity.map(Room::new),
+            elsewhere: Mutex::default(),
             waits: Mutex::default(),
             changed: Condvar::new(),
             spinner: AtomicBool::new(false),
@@ -174,14 +180,16 @@ impl Core {
     pub(crate) fn metrics(&self) -> Metrics {
         let counters = || self.peers.iter().map(|peer| &*peer.counters);
         let sum = |pick: fn(&Counters) -> u64| counters().map(pick).sum::<u64>();
-        let panicked = sum(|counters| counters.panicked.get());
-        let returned = sum(|counters| counters.returned.get());
-        let cancelled = sum(|counters| counters.cancelled.get()) + *self.cancelled.lock();
+        let elsewhere = *self.elsewhere.lock();
+        let panicked = sum(|counters| counters.panicked.get()) + elsewhere.panicked;
+        let returned = sum(|counters| counters.returned.get()) + elsewhere.returned;
+        let cancelled = sum(|counters| counters.cancelled.get()) + elsewhere.cancelled;
         let finished = returned + panicked + cancelled;
         let metrics = |index| self.peers.get(index).map(|peer| peer.metrics()).unwrap_or_default();
         let workers: Vec<WorkerMetrics> = (0..self.peers.len()).map(metrics).collect();
         let queued = self.inlet.len() as u64 + workers.iter().map(|one| one.queued).sum::<u64>();
         let accepted = self.inlet.pushed() + sum(|counters| counters.accepted.get());
+        let accepted = accepted + self.elsewhere.lock().accepted;
         let accepted = accepted.saturating_sub(sum(|counters| counters.moved.get())).max(finished);
         let queued = queued.min(accepted - finished);
         let word = self.idle.snapshot();
@@ -192,6 +200,7 @@ impl Core {
             returned,
             panicked,
             cancelled,
+            evicted: elsewhere.evicted,
             queued,
             running: accepted - finished - queued,
             workers,

@@ -2,7 +2,6 @@
 
 use core::any::Any;
 use core::cell::{Cell, RefCell};
-use std::io::Write;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
@@ -12,7 +11,7 @@ use brigade_task::{Job, Ran, drop_contained};
 
 use super::local::Local;
 use super::{CURRENT, Core, Peer};
-use crate::config::{Hook, OnPanic};
+use crate::config::Hook;
 
 /// A worker that is blocked for a while.
 pub(crate) struct Blocked<'a>(&'a Worker);
@@ -236,23 +235,10 @@ impl Worker {
 
     /// Does what the pool's policy says with a panic that no handle takes.
     #[cold]
-    fn panicked(&self, payload: Box<dyn Any + Send>) {
+    pub(super) fn panicked(&self, payload: Box<dyn Any + Send>) {
         self.count(Ran::Panicked);
-        match &self.core.config.on_panic {
-            OnPanic::Report => drop_contained(payload),
-            OnPanic::Abort => {
-                // Not `eprintln`, which panics when nobody reads stderr.
-                let reason = "brigade: a job panicked, and the pool's policy is to abort";
-                let _ = writeln!(std::io::stderr(), "{reason}");
-                std::process::abort();
-            }
-            OnPanic::Call(callback) => {
-                let called = panic::catch_unwind(AssertUnwindSafe(|| callback(payload)));
-                if let Err(payload) = called {
-                    self.me.counters.panics.add(1);
-                    drop_contained(payload);
-                }
-            }
+        if self.core.config.on_panic.tell(payload).is_err() {
+            self.me.counters.panics.add(1);
         }
     }
 }

@@ -1,0 +1,173 @@
+//! Whether a bounded pool has room for a job, and what becomes of one for which it has none.
+
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use brigade_queue::{Cursor, StealError};
+use brigade_task::{Job, Ran};
+
+use super::close::cancel_contained;
+use super::{Core, Peer, Worker};
+use crate::blocking;
+use crate::config::WhenFull;
+use crate::rejected::Reason;
+use crate::room::{Place, Room, Spot};
+
+/// What becomes of a submission.
+pub(crate) enum Admission {
+    /// It is queued, in this place if the pool is bounded.
+    Queue(Option<Place>),
+    /// Whoever submits it runs it.
+    RunHere,
+    /// It is accepted and dropped.
+    Drop,
+    /// It goes back.
+    Refuse(Reason),
+}
+
+impl Core {
+    /// Says what becomes of a submission, from a job of ours (`inside`) or from elsewhere.
+    ///
+    /// Waits for room until `until` at most, and never `inside`: who is to run what is queued can't wait for it.
+    pub(crate) fn admit(
+        &self,
+        when_full: WhenFull,
+        until: Option<Instant>,
+        inside: bool,
+    ) -> Admission {
+        let Some(room) = &self.room else { return Admission::Queue(None) };
+        if let Some(place) = room.try_take() {
+            return Admission::Queue(Some(place));
+        }
+        // Looked at after the room: it was full while the pool was open, or the pool is closed, which comes first.
+        if self.refuses(inside) {
+            return Admission::Refuse(Reason::Closed);
+        }
+        match when_full {
+            WhenFull::Reject | WhenFull::BlockFor(Duration::ZERO) => {
+                Admission::Refuse(Reason::Full)
+            }
+            WhenFull::RunInCaller => Admission::RunHere,
+            WhenFull::Block | WhenFull::BlockFor(_) if inside => Admission::RunHere,
+            WhenFull::Block => self.wait_for_room(room, until),
+            WhenFull::BlockFor(timeout) => {
+                // A deadline too far to be written down is none.
+                let end = Instant::now().checked_add(timeout);
+                self.wait_for_room(room, end.into_iter().chain(until).min())
+            }
+            WhenFull::DropOldest => self.make_room(room, inside),
+            WhenFull::DropNewest => Admission::Drop,
+        }
+    }
+
+    /// Whether a submission is refused, room or not.
+    fn refuses(&self, inside: bool) -> bool {
+        if inside { self.idle.snapshot().discards() } else { self.is_closed() }
+    }
+
+    /// Why the pool refused what it had room for.
+    pub(crate) fn refusal(&self) -> Reason {
+        // An open pool refuses only what it has no thread for; one that is being closed may not say so yet.
+        if self.may_be_empty() && !self.is_closed() {
+            Reason::NoThread
+        } else {
+            Reason::Closed
+        }
+    }
+
+    fn wait_for_room(&self, room: &Arc<Room>, until: Option<Instant>) -> Admission {
+        // On a worker of another pool, that one may have another thread meanwhile.
+        match blocking(|| room.wait(until, || self.is_closed())) {
+            Some(place) => Admission::Queue(Some(place)),
+            None if self.is_closed() => Admission::Refuse(Reason::Closed),
+            None => Admission::Refuse(Reason::Full),
+        }
+    }
+
+    /// A spot in the line for room; `None` if there is always room.
+    pub(crate) fn spot(&self) -> Option<Spot> {
+        self.room.clone().map(Spot::new)
+    }
+
+    /// Drops queued jobs, the oldest first, until there is room.
+    fn make_room(&self, room: &Arc<Room>, inside: bool) -> Admission {
+        let mut round = 0;
+        loop {
+            match self.oldest() {
+                // One that was cancelled has given its place back already; then there was room, or the next one goes.
+                Some(job) => self.drop_for_room(job),
+                // All are on their way from one place to another, or about to start.
+                None => {
+                    brigade_sync::hint::snooze(round);
+                    round += 1;
+                }
+            }
+            if let Some(place) = room.try_take() {
+                return Admission::Queue(Some(place));
+            }
+            if self.refuses(inside) {
+                return Admission::Refuse(Reason::Closed);
+            }
+        }
+    }
+
+    /// Takes the oldest job of an injector, else of a worker's queue.
+    fn oldest(&self) -> Option<Job> {
+        let steal = |peer: &Arc<Peer>| {
+            let mut round = 0;
+            loop {
+                match peer.remote.steal() {
+                    Ok(job) => return Some(job),
+                    Err(StealError::Empty) => return None,
+                    Err(StealError::Busy) => {
+                        brigade_sync::hint::snooze(round);
+                        round += 1;
+                    }
+                }
+            }
+        };
+        self.inlet.pop(&Cursor::default()).or_else(|| self.peers.iter().find_map(steal))
+    }
+
+    /// Accepts a job for which there is no room, and drops it.
+    pub(crate) fn accept_and_drop(&self, job: Job) {
+        self.elsewhere.lock().accepted += 1;
+        self.drop_for_room(job);
+    }
+
+    fn drop_for_room(&self, job: Job) {
+        if cancel_contained(job) {
+            let mut elsewhere = self.elsewhere.lock();
+            elsewhere.cancelled += 1;
+            elsewhere.evicted += 1;
+        }
+    }
+
+    /// Accepts a job and runs it on this thread, which is no worker of ours.
+    pub(crate) fn run_here(&self, job: Job) {
+        self.elsewhere.lock().accepted += 1;
+        let ran = panic::catch_unwind(AssertUnwindSafe(|| job.run())).unwrap_or_else(|payload| {
+            // A panic of the callback has been contained; the counters of panics are the workers'.
+            let _ = self.config.on_panic.tell(payload);
+            Ran::Panicked
+        });
+        self.elsewhere.lock().count(ran);
+    }
+}
+
+impl Worker {
+    /// What it shares with the others of its pool.
+    pub(crate) fn core(&self) -> &Core {
+        &self.core
+    }
+
+    /// Accepts a job and runs it right here, inside the job that submits it.
+    pub(crate) fn run_here(&self, job: Job) {
+        self.me.counters.accepted.add(1);
+        match panic::catch_unwind(AssertUnwindSafe(|| job.run())) {
+            Ok(ran) => self.count(ran),
+            Err(payload) => self.panicked(payload),
+        }
+    }
+}

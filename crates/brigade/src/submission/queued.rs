@@ -1,0 +1,55 @@
+//! What a closure is wrapped in while it is queued, if it has to be.
+
+use std::time::Instant;
+
+use brigade_task::Work;
+
+use crate::room::Place;
+
+/// When a queued job is not to be started any more: never, or at an instant.
+pub(crate) trait Deadline: Copy + Send + 'static {
+    /// The instant, if there is one.
+    fn at(self) -> Option<Instant>;
+}
+
+impl Deadline for () {
+    #[inline(always)]
+    fn at(self) -> Option<Instant> {
+        None
+    }
+}
+
+impl Deadline for Instant {
+    #[inline(always)]
+    fn at(self) -> Option<Instant> {
+        Some(self)
+    }
+}
+
+/// A closure that is queued in a bounded pool or with a deadline.
+pub(crate) struct Queued<F, D> {
+    /// First, so that it is free again before anything of the user's runs, the drop of the closure too.
+    pub(super) place: Option<Place>,
+    pub(super) deadline: D,
+    pub(super) work: F,
+}
+
+impl<F, T, D> Work for Queued<F, D>
+where
+    F: FnOnce() -> T + Send + 'static,
+    D: Deadline,
+{
+    type Output = T;
+
+    #[inline]
+    fn may_start(&self) -> bool {
+        self.deadline.at().is_none_or(|at| Instant::now() < at)
+    }
+
+    #[inline]
+    fn run(self) -> T {
+        let Self { place, work, .. } = self;
+        drop(place);
+        work()
+    }
+}
