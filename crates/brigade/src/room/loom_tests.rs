@@ -22,7 +22,7 @@ fn waiter(room: &Arc<Room>) -> thread::JoinHandle<()> {
     })
 }
 
-/// Caught: the second try left out; the bit set before the lock is taken.
+/// Caught: standing in line after the try instead of before it.
 #[test]
 fn whoever_waits_hears_of_a_place_that_is_given_back() {
     check(3, || {
@@ -35,7 +35,6 @@ fn whoever_waits_hears_of_a_place_that_is_given_back() {
     });
 }
 
-/// Caught: nobody told by who leaves.
 #[test]
 fn two_who_wait_both_get_a_place() {
     check(3, || {
@@ -44,11 +43,11 @@ fn two_who_wait_both_get_a_place() {
         let waiters = [waiter(&room), waiter(&room)];
         turn();
         drop(place);
-        waiters.map(|waiter| waiter.join().unwrap());
+        waiters.into_iter().for_each(|waiter| waiter.join().unwrap());
     });
 }
 
-/// Caught: nobody told by who leaves.
+/// Caught: nobody woken by who leaves.
 #[test]
 fn who_leaves_the_line_takes_nothing_from_the_others() {
     check(3, || {

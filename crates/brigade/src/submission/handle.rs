@@ -84,7 +84,8 @@ impl Handle {
     /// for that.
     ///
     /// The future does nothing until it is polled. If it is polled by a job of the same pool, which must not wait for
-    /// itself, and the pool is full, the closure is run right there.
+    /// itself, and the pool is full, the closure is run right there. Others may stand in line behind it: poll it when it has
+    /// been woken, or drop it, which passes the wake on.
     ///
     /// # Errors
     /// Gives the closure back for a reason that [`execute`](Self::execute) has too, except that the pool is full; if it is

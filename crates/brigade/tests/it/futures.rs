@@ -4,51 +4,17 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 
 use brigade::{Handle, JoinError, JoinHandle, Pool, Shutdown};
 
+use crate::bell::{Bell, block_on};
 use crate::gate::{Gate, occupy};
 use crate::quiet::{self, text};
 use crate::roll_call::thread_ids;
 use crate::watchdog::{Watchdog, eventually};
-
-/// Wakes one thread that sleeps on a condition variable of its own.
-#[derive(Default)]
-struct Bell {
-    rings: Mutex<usize>,
-    rung: Condvar,
-}
-
-impl Bell {
-    fn rings(&self) -> usize {
-        *self.rings.lock().unwrap()
-    }
-}
-
-impl Wake for Bell {
-    fn wake(self: Arc<Self>) {
-        *self.rings.lock().unwrap() += 1;
-        self.rung.notify_all();
-    }
-}
-
-fn block_on<F: Future + Unpin>(mut future: F) -> F::Output {
-    let bell = Arc::new(Bell::default());
-    let waker = Waker::from(Arc::clone(&bell));
-    let mut heard = 0;
-    loop {
-        match Pin::new(&mut future).poll(&mut Context::from_waker(&waker)) {
-            Poll::Ready(output) => return output,
-            Poll::Pending => {
-                let rings = bell.rings.lock().unwrap();
-                heard = *bell.rung.wait_while(rings, |rings| *rings == heard).unwrap();
-            }
-        }
-    }
-}
 
 fn poll<T>(job: &mut JoinHandle<T>, waker: &Waker) -> Poll<Result<T, JoinError>> {
     Pin::new(job).poll(&mut Context::from_waker(waker))

@@ -6,7 +6,9 @@
 #![allow(clippy::disallowed_types, reason = "the tests stand outside every loom model")]
 #![forbid(unsafe_code)]
 
+mod bell;
 mod crowd;
+mod full;
 mod gate;
 mod policy;
 mod quiet;
@@ -20,8 +22,10 @@ mod blocking_jobs;
 mod building;
 mod cancelled_flag;
 mod cancelling;
+mod capacity;
 mod conformance;
 mod counters;
+mod deadlines;
 mod dropping;
 mod fairness;
 mod futures;
@@ -53,4 +57,6 @@ mod task_set_on_workers;
 mod thread_locals;
 mod user_drops;
 mod waiting;
+mod waiting_for_room;
+mod when_full;
 mod work_conservation;

@@ -15,6 +15,11 @@ impl Seed {
         Self(seed)
     }
 
+    /// Another for a thread of its own, from the same start.
+    pub(crate) fn fork(&self, number: u64) -> Self {
+        Self(self.0.wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15)) | 1)
+    }
+
     fn next(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;

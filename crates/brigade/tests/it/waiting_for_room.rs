@@ -1,0 +1,377 @@
+//! Submitters that wait for room, threads and futures: each hears of what it waits for, in time.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use brigade::{Handle, JoinHandle, Pool, Reason, Shutdown, WhenFull};
+
+use crate::bell::{Bell, block_on};
+use crate::crowd::for_both_queueings;
+use crate::full::{at_rest, busy, full};
+use crate::quiet;
+use crate::watchdog::{Watchdog, eventually};
+
+type Submitting = Pin<Box<dyn Future<Output = Result<(), Reason>> + Send>>;
+
+/// A submission of a job that counts itself.
+fn submitting(pool: Handle, ran: &Arc<AtomicUsize>) -> Submitting {
+    let ran = ran.clone();
+    let accepted = pool.execute_async(move || _ = ran.fetch_add(1, Ordering::Relaxed));
+    Box::pin(async { accepted.await.map_err(|rejected| rejected.reason()) })
+}
+
+fn poll(future: &mut Submitting, waker: &Waker) -> Poll<Result<(), Reason>> {
+    future.as_mut().poll(&mut Context::from_waker(waker))
+}
+
+/// Submissions that are pending, each with the bell it will ring.
+fn pending<const COUNT: usize>(pool: Handle) -> [(Submitting, Arc<Bell>); COUNT] {
+    std::array::from_fn(|_| {
+        let (mut future, bell) = (submitting(pool, &Arc::default()), Arc::new(Bell::default()));
+        assert!(poll(&mut future, &bell.clone().into()).is_pending());
+        (future, bell)
+    })
+}
+
+#[test]
+fn a_thread_that_waits_hears_of_a_job_that_starts_and_of_one_that_is_cancelled() {
+    let _dog = Watchdog::start(20);
+    for_both_queueings(|builder| {
+        let (pool, gate) = busy(builder, 1, WhenFull::Block);
+        let mut queued = pool.submit(|| ());
+        thread::scope(|scope| {
+            let waits = scope.spawn(|| pool.execute(|| ()));
+            thread::sleep(Duration::from_millis(2));
+            assert!(!waits.is_finished());
+            assert!(queued.cancel());
+            waits.join().unwrap();
+            let waits = scope.spawn(|| pool.execute(|| ()));
+            thread::sleep(Duration::from_millis(2));
+            assert!(!waits.is_finished());
+            gate.open();
+        });
+        assert_eq!(at_rest(&pool), [4, 3, 0, 1, 0]);
+    });
+}
+
+#[test]
+fn a_thread_that_waits_hears_that_the_pool_is_closed() {
+    let _dog = Watchdog::start(20);
+    for how in [Shutdown::Drain, Shutdown::Discard] {
+        for_both_queueings(|builder| {
+            let (pool, gate) = full(builder, 2, WhenFull::Block);
+            let (handle, token) = (pool.handle(), Arc::new(()));
+            let waits = [(); 3].map(|()| {
+                let token = token.clone();
+                thread::spawn(move || {
+                    let rejected = handle.submit(move || token).map(|_| ()).unwrap_err();
+                    (rejected.reason(), rejected.into_inner()())
+                })
+            });
+            thread::sleep(Duration::from_millis(2));
+            let closing = thread::spawn(move || pool.shutdown(how));
+            for wait in waits {
+                // The only worker is still busy: it was not a place that woke them.
+                let (reason, back) = wait.join().unwrap();
+                assert_eq!(reason, Reason::Closed);
+                assert!(Arc::ptr_eq(&back, &token));
+            }
+            gate.open();
+            let report = closing.join().unwrap();
+            assert_eq!(report.ran + report.discarded, 3);
+        });
+    }
+}
+
+#[test]
+fn all_of_many_threads_that_wait_get_in() {
+    let _dog = Watchdog::start(60);
+    for_both_queueings(|builder| {
+        let builder = builder.threads(2).capacity(1).when_full(WhenFull::Block);
+        let (pool, ran) = (builder.build().unwrap(), AtomicUsize::new(0));
+        let ran = Arc::new(ran);
+        thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..500 {
+                        let ran = ran.clone();
+                        pool.execute(move || _ = ran.fetch_add(1, Ordering::Relaxed));
+                    }
+                });
+            }
+        });
+        assert_eq!(at_rest(&pool), [4000, 4000, 0, 0, 0]);
+        assert_eq!(ran.load(Ordering::Relaxed), 4000);
+    });
+}
+
+/// Submits 500 jobs as a thread that waits and 500 as a future; says how many.
+fn patient(pool: Handle, ran: &Arc<AtomicUsize>) -> usize {
+    for _ in 0..500 {
+        let counted = ran.clone();
+        pool.execute(move || _ = counted.fetch_add(1, Ordering::Relaxed)).unwrap();
+        block_on(submitting(pool, ran)).unwrap();
+    }
+    1000
+}
+
+/// The same with no patience; says how many were accepted.
+fn hasty(pool: Handle, ran: &Arc<AtomicUsize>) -> usize {
+    let mut accepted = 0;
+    for _ in 0..500 {
+        let counted = ran.clone();
+        let job = move || _ = counted.fetch_add(1, Ordering::Relaxed);
+        accepted += usize::from(pool.execute_timeout(job, Duration::from_nanos(1)).is_ok());
+        let mut future = submitting(pool, ran);
+        let waker = Waker::from(Arc::new(Bell::default()));
+        let mut ready = poll(&mut future, &waker).is_ready();
+        if !ready {
+            thread::yield_now();
+            ready = poll(&mut future, &waker).is_ready();
+        }
+        accepted += usize::from(ready);
+    }
+    accepted
+}
+
+#[test]
+fn those_who_give_up_at_any_moment_take_nothing_from_those_who_wait() {
+    let _dog = Watchdog::start(60);
+    for_both_queueings(|builder| {
+        let builder = builder.threads(1).capacity(1).when_full(WhenFull::Block);
+        let (pool, ran) = (builder.build().unwrap(), Arc::new(AtomicUsize::new(0)));
+        let handle = pool.handle();
+        let accepted: usize = thread::scope(|scope| {
+            let submitters: [fn(Handle, &Arc<AtomicUsize>) -> usize; 4] =
+                [patient, patient, hasty, hasty];
+            let submitters = submitters.map(|submit| {
+                scope.spawn({
+                    let ran = &ran;
+                    move || submit(handle, ran)
+                })
+            });
+            submitters.into_iter().map(|submitter| submitter.join().unwrap()).sum()
+        });
+        assert_eq!(at_rest(&pool)[1], accepted as u64);
+        assert_eq!(ran.load(Ordering::Relaxed), accepted);
+    });
+}
+
+#[test]
+fn a_wait_for_a_while_ends_no_earlier() {
+    let _dog = Watchdog::start(20);
+    let while_ = Duration::from_millis(5);
+    let (pool, gate) = full(Pool::builder(), 1, WhenFull::BlockFor(while_));
+    let handle = pool.handle();
+    let waits: [(Duration, &dyn Fn() -> Reason); 4] = [
+        (while_, &|| handle.execute(|| unreachable!()).unwrap_err().reason()),
+        (while_, &|| handle.execute_timeout(|| unreachable!(), while_).unwrap_err().reason()),
+        (3 * while_, &|| pool.submit_timeout(|| (), 3 * while_).unwrap_err().reason()),
+        (Duration::ZERO, &|| handle.submit_timeout(|| (), Duration::ZERO).unwrap_err().reason()),
+    ];
+    for (at_least, wait) in waits {
+        let begun = Instant::now();
+        assert_eq!(wait(), Reason::Full);
+        assert!(begun.elapsed() >= at_least);
+    }
+    gate.open();
+    assert_eq!(at_rest(&pool), [2, 2, 0, 0, 0]);
+}
+
+#[test]
+fn a_wait_for_a_while_ends_as_soon_as_there_is_room() {
+    let _dog = Watchdog::start(20);
+    for timeout in [Duration::from_secs(3600), Duration::MAX] {
+        let (pool, gate) = full(Pool::builder(), 1, WhenFull::Reject);
+        thread::scope(|scope| {
+            let waits =
+                scope.spawn(|| pool.submit_timeout(|| 42, timeout).unwrap().join().unwrap());
+            thread::sleep(Duration::from_millis(2));
+            gate.open();
+            assert_eq!(waits.join().unwrap(), 42);
+        });
+    }
+}
+
+#[test]
+fn a_future_is_pending_while_there_is_no_room_and_woken_when_there_is() {
+    let _dog = Watchdog::start(20);
+    for_both_queueings(|builder| {
+        let (pool, gate) = busy(builder, 1, WhenFull::Reject);
+        let mut queued = pool.submit(|| ());
+        let [(mut first, rings_first), (mut second, rings_second)] = pending(pool.handle());
+        assert_eq!((rings_first.rings(), rings_second.rings()), (0, 0));
+        assert!(queued.cancel());
+        assert_eq!((rings_first.rings(), rings_second.rings()), (1, 0), "one place, one wake");
+        assert_eq!(poll(&mut first, &rings_first.clone().into()), Poll::Ready(Ok(())));
+        assert!(poll(&mut second, &rings_second.clone().into()).is_pending());
+        gate.open();
+        assert_eq!(block_on(second), Ok(()));
+        assert_eq!(at_rest(&pool), [4, 3, 0, 1, 0]);
+    });
+}
+
+#[test]
+fn the_last_waker_is_woken_and_none_that_was_replaced() {
+    let _dog = Watchdog::start(20);
+    let (pool, gate) = full(Pool::builder(), 1, WhenFull::Reject);
+    let [(mut future, former)] = pending(pool.handle());
+    let last = Arc::new(Bell::default());
+    assert!(poll(&mut future, &last.clone().into()).is_pending());
+    assert_eq!(Arc::strong_count(&former), 1, "not kept");
+    gate.open();
+    eventually("the last waker is woken", || last.rings() == 1);
+    assert_eq!(former.rings(), 0);
+}
+
+#[test]
+fn a_future_that_is_dropped_passes_its_wake_on_and_submits_nothing() {
+    let _dog = Watchdog::start(20);
+    for woken in [false, true] {
+        let (pool, gate) = busy(Pool::builder(), 1, WhenFull::Reject);
+        let mut queued = pool.submit(|| ());
+        let [(first, _), (mut second, rings)] = pending(pool.handle());
+        if woken {
+            assert!(queued.cancel());
+            assert_eq!(rings.rings(), 0);
+            drop(first);
+        } else {
+            drop(first);
+            assert!(queued.cancel());
+        }
+        assert_eq!(rings.rings(), 1);
+        assert_eq!(poll(&mut second, &rings.into()), Poll::Ready(Ok(())));
+        gate.open();
+        assert_eq!(at_rest(&pool), [3, 2, 0, 1, 0]);
+    }
+}
+
+#[test]
+fn futures_hear_that_the_pool_is_closed_and_give_the_job_back() {
+    let _dog = Watchdog::start(20);
+    let (pool, gate) = full(Pool::builder(), 1, WhenFull::Reject);
+    let (token, waiting) = (Arc::new(()), pending::<3>(pool.handle()));
+    let captured = token.clone();
+    let mut last = Box::pin(pool.submit_async(move || captured));
+    let bell = Arc::new(Bell::default());
+    let waker = Waker::from(bell.clone());
+    assert!(last.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+    let closing = thread::spawn(move || pool.shutdown(Shutdown::Drain));
+    eventually("all are woken", || {
+        bell.rings() == 1 && waiting.iter().all(|(_, bell)| bell.rings() == 1)
+    });
+    for (future, _) in waiting {
+        assert_eq!(block_on(future), Err(Reason::Closed));
+    }
+    let rejected = block_on(last).unwrap_err();
+    assert!(Arc::ptr_eq(&rejected.into_inner()(), &token));
+    gate.open();
+    assert_eq!(closing.join().unwrap().ran, 2);
+}
+
+#[test]
+fn a_future_may_be_polled_first_when_its_pool_is_gone() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::builder().threads(1).capacity(1).build().unwrap();
+    let (before, ran) = (pool.submit_async(|| 42), Arc::default());
+    let gone = submitting(pool.handle(), &ran);
+    assert_eq!(block_on(Box::pin(before)).unwrap().join().unwrap(), 42);
+    drop(pool);
+    assert_eq!(block_on(gone), Err(Reason::Closed));
+    assert_eq!(Arc::strong_count(&ran), 1);
+}
+
+#[test]
+fn a_future_keeps_no_pool_open() {
+    let _dog = Watchdog::start(20);
+    let (pool, gate) = full(Pool::builder(), 1, WhenFull::Reject);
+    let waiting = pending::<1>(pool.handle());
+    gate.open();
+    assert_eq!(pool.shutdown(Shutdown::Drain).ran, 2);
+    drop(waiting);
+}
+
+#[test]
+fn a_future_that_was_pending_outside_runs_its_job_on_a_worker_that_polls_it() {
+    let _dog = Watchdog::start(20);
+    let (pool, gate) = full(Pool::builder(), 1, WhenFull::Reject);
+    let [(future, _), (other, _)] = pending(pool.handle());
+    gate.open();
+    pool.wait_idle();
+    let polled = pool.submit(move || {
+        let here = Handle::current().unwrap();
+        assert_eq!(fill_from(here), 1);
+        block_on(future)
+    });
+    assert_eq!(polled.join().unwrap(), Ok(()));
+    // Who ran its job needs no place, and is in nobody's way.
+    assert_eq!(block_on(other), Ok(()));
+}
+
+/// Queues what there is room for from a job of the pool.
+fn fill_from(here: Handle) -> usize {
+    (0..).take_while(|_| here.try_execute(|| ()).is_ok()).count()
+}
+
+/// A waker may do anything, such as poll what it wakes right there, drop others that wait, or panic.
+struct Hostile {
+    pool: Handle,
+    others: Mutex<Vec<Submitting>>,
+}
+
+impl Wake for Hostile {
+    fn wake(self: Arc<Self>) {
+        let others = std::mem::take(&mut *self.others.lock().unwrap());
+        let ran = Arc::default();
+        for mut other in others {
+            let waker = Waker::from(Arc::new(Bell::default()));
+            let _ = poll(&mut other, &waker);
+        }
+        let _ = poll(&mut submitting(self.pool, &ran), Waker::noop());
+        panic!("expected: a waker");
+    }
+}
+
+#[test]
+fn a_waker_that_comes_back_in_and_panics_costs_nobody_a_job() {
+    let _dog = Watchdog::start(20);
+    quiet::expected_panics();
+    for_both_queueings(|builder| {
+        let (pool, gate) = full(builder, 1, WhenFull::Reject);
+        let hostile = Arc::new(Hostile { pool: pool.handle(), others: Mutex::default() });
+        let waker = Waker::from(hostile.clone());
+        let mut first = submitting(pool.handle(), &Arc::default());
+        assert!(poll(&mut first, &waker).is_pending());
+        let others = pending::<3>(pool.handle()).map(|(future, _)| future);
+        hostile.others.lock().unwrap().extend(others);
+        let [(last, _)] = pending(pool.handle());
+        gate.open();
+        eventually("it is woken", || hostile.others.lock().unwrap().is_empty());
+        drop(first);
+        assert_eq!(block_on(last), Ok(()));
+        let [accepted, returned, panicked, ..] = at_rest(&pool);
+        assert_eq!((accepted, panicked), (returned, 0));
+    });
+}
+
+#[test]
+fn a_job_of_another_pool_that_waits_leaves_its_thread_to_others() {
+    let _dog = Watchdog::start(20);
+    let (pool, gate) = full(Pool::builder(), 1, WhenFull::Block);
+    let (other, handle) = (Pool::new(1), pool.handle());
+    let (sender, begun) = mpsc::channel();
+    let waits = other.submit(move || {
+        sender.send(()).unwrap();
+        handle.submit(|| 42).unwrap()
+    });
+    begun.recv().unwrap();
+    // Behind it on the only thread of that pool.
+    other.execute(move || gate.open());
+    let accepted: JoinHandle<_> = waits.join().unwrap();
+    assert_eq!(accepted.join().unwrap(), 42);
+}
