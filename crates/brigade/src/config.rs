@@ -120,8 +120,9 @@ pub struct Report {
     pub ran: u64,
     /// Jobs that were dropped before they started.
     pub discarded: u64,
-    /// Jobs without an outcome yet: 0, unless a timeout cut the wait short or the pool was shut down by
-    /// one of its own jobs. The workers see to them.
+    /// Jobs without an outcome yet: 0, unless a timeout cut the wait short, the pool was shut down by
+    /// one of its own jobs, or somebody still [runs one that it submitted](WhenFull::RunInCaller). The workers see to the
+    /// others.
     pub still_running: u64,
 }
 
@@ -189,6 +190,9 @@ pub enum WhenFull {
     /// The same, but it comes back when so much time has passed, and no earlier.
     BlockFor(Duration),
     /// Whoever submits it runs it, which slows submitters down to what the pool can do. Never after the pool was closed.
+    ///
+    /// The submission returns when the job has ended. On a thread that is no worker of the pool nobody else waits for that,
+    /// [`wait_idle`](crate::Pool::wait_idle) and [`shutdown`](crate::Pool::shutdown) included.
     RunInCaller,
     /// The oldest job that is queued is [cancelled](crate::JoinError::Cancelled) in its place: the oldest from outside, else
     /// one of a worker's own queue. With [`Queueing::Shared`] it is the oldest of all; else several producers have

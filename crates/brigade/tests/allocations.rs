@@ -6,7 +6,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use brigade::{Handle, Pool, Queueing};
+use brigade::{Builder, Handle, Pool, Queueing, WhenFull};
 
 #[allow(dead_code, reason = "no test here judges time")]
 #[path = "it/watchdog.rs"]
@@ -62,10 +62,14 @@ struct Metered {
 
 impl Metered {
     fn new(queueing: Queueing) -> Self {
+        Self::with(Pool::builder().queueing(queueing))
+    }
+
+    fn with(builder: Builder) -> Self {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
         let meter = NEXT.fetch_add(1, Ordering::Relaxed);
         // Starting a thread allocates: all that there will be are there from the beginning.
-        let builder = Pool::builder().threads(2).prestart().spare_threads(0).queueing(queueing);
+        let builder = builder.threads(2).prestart().spare_threads(0);
         let pool = builder.on_start(move |_| METER.set(Some(meter))).build().unwrap();
         METER.set(Some(meter));
         Self { pool, meter }
@@ -139,6 +143,19 @@ fn execute_from_a_worker_allocates_nothing_for_up_to_24_bytes() {
         assert_eq!(from_a_worker::<0>(&metered), 0, "0 bytes");
         assert_eq!(from_a_worker::<1>(&metered), 0, "8 bytes");
         assert_eq!(from_a_worker::<3>(&metered), 0, "24 bytes");
+    }
+}
+
+#[test]
+fn a_bounded_pool_allocates_nothing_for_up_to_16_bytes_and_once_for_more() {
+    let _dog = Watchdog::start(30);
+    for queueing in [Queueing::Stealing, Queueing::Shared] {
+        let builder = Pool::builder().queueing(queueing).capacity(JOBS / 2);
+        let metered = Metered::with(builder.when_full(WhenFull::RunInCaller));
+        assert_eq!(from_outside::<2>(&metered), 0, "16 bytes, outside");
+        assert_eq!(from_a_worker::<2>(&metered), 0, "16 bytes, inside");
+        assert!(from_outside::<3>(&metered) <= ROUNDS * JOBS, "24 bytes, outside");
+        assert!(from_a_worker::<3>(&metered) <= ROUNDS * JOBS, "24 bytes, inside");
     }
 }
 

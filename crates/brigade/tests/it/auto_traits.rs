@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 use brigade::{
     Builder, Handle, Idle, JoinError, JoinHandle, Metrics, OnPanic, Order, Placement, Pool,
-    Queueing, Reason, Rejected, Report, Shutdown, TaskSet, WorkerMetrics,
+    Queueing, Reason, Rejected, Report, Shutdown, TaskSet, WhenFull, WorkerMetrics,
 };
 
 const fn threads<T: Send + Sync + Unpin + 'static>() {}
@@ -39,6 +39,8 @@ const _: () = {
     plain::<Placement>();
     plain::<Shutdown>();
     plain::<Reason>();
+    plain::<WhenFull>();
+    equal::<WhenFull>();
     value::<Metrics>();
     value::<WorkerMetrics>();
     send::<JoinError>();

@@ -79,6 +79,30 @@ fn four_threads_that_submit_at_once_fill_it_exactly() {
     });
 }
 
+/// Nobody is turned away over another's submission.
+#[test]
+fn four_threads_that_submit_at_once_find_the_room_that_there_is_for_all() {
+    let _dog = Watchdog::start(60);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(1).capacity(4 * 25).build().unwrap();
+        for _ in 0..200 {
+            let (gate, start) = (Gate::closed(), Barrier::new(4));
+            occupy(&pool, &gate);
+            thread::scope(|scope| {
+                for _ in 0..4 {
+                    scope.spawn(|| {
+                        start.wait();
+                        (0..25).for_each(|_| pool.try_execute(|| ()).unwrap());
+                    });
+                }
+            });
+            assert_eq!(fill(&pool), 0);
+            gate.open();
+            pool.wait_idle();
+        }
+    });
+}
+
 #[test]
 fn a_job_has_made_room_before_it_runs() {
     let _dog = Watchdog::start(20);

@@ -3,7 +3,7 @@
 use std::panic::{self, AssertUnwindSafe};
 use std::time::Duration;
 
-use brigade::{Builder, Idle, Order, Placement, Pool, Queueing};
+use brigade::{Builder, Idle, Order, Placement, Pool, Queueing, WhenFull};
 
 /// One configuration and the name a failure shows.
 pub(crate) struct Row {
@@ -13,18 +13,27 @@ pub(crate) struct Row {
     order: Order,
     idle: Idle,
     placement: Placement,
+    /// Room for so many jobs, and whoever submits one too many waits or runs it.
+    capacity: Option<usize>,
 }
 
 impl Row {
     fn builder(&self) -> Builder {
-        Pool::builder()
+        let builder = Pool::builder()
             .threads(self.threads)
             .queueing(self.queueing)
             .order(self.order)
             .idle(self.idle)
-            .placement(self.placement)
+            .placement(self.placement);
+        match self.capacity {
+            Some(jobs) => builder.capacity(jobs).when_full(WhenFull::Block),
+            None => builder,
+        }
     }
 }
+
+/// As many jobs as any row has to queue at once; some submit more.
+const ROOM: usize = 200;
 
 fn rows() -> Vec<Row> {
     let mut rows = Vec::new();
@@ -36,12 +45,26 @@ fn rows() -> Vec<Row> {
                         [("kernel", Placement::Kernel), ("spread", Placement::Spread)]
                     {
                         let name = format!("{threads} {shares} {orders} {waits} {lands}");
-                        rows.push(Row { name, threads, queueing, order, idle, placement });
+                        let capacity = None;
+                        rows.push(Row {
+                            name,
+                            threads,
+                            queueing,
+                            order,
+                            idle,
+                            placement,
+                            capacity,
+                        });
                     }
                 }
             }
         }
     }
+    let plain = |row: &&Row| row.idle == Idle::Park && row.placement == Placement::Kernel;
+    let bounded =
+        |row: &Row| Row { name: format!("{} bounded", row.name), capacity: Some(ROOM), ..*row };
+    let bounded: Vec<_> = rows.iter().filter(plain).map(bounded).collect();
+    rows.extend(bounded);
     rows
 }
 

@@ -313,6 +313,34 @@ fn a_future_that_was_pending_outside_runs_its_job_on_a_worker_that_polls_it() {
     assert_eq!(block_on(other), Ok(()));
 }
 
+#[test]
+fn a_future_whose_job_runs_where_it_is_polled_keeps_nobody_waiting_meanwhile() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::builder().threads(1).capacity(1).build().unwrap();
+    let parent = pool.submit(|| {
+        let here = Handle::current().unwrap();
+        let queued = Arc::new(Mutex::new(here.submit(|| ()).unwrap()));
+        let bell = Arc::new(Bell::default());
+        let (makes_room, rung) = (queued.clone(), bell.clone());
+        let mut first = Box::pin(here.submit_async(move || {
+            assert!(makes_room.lock().unwrap().cancel());
+            rung.rings()
+        }));
+        // Both have to stand in line, which no worker of the pool does.
+        let outside = thread::spawn(move || {
+            assert!(first.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+            let mut second = submitting(here, &Arc::default());
+            assert!(poll(&mut second, &bell.into()).is_pending());
+            (first, second)
+        });
+        let (first, second) = outside.join().unwrap();
+        let rings = block_on(first).unwrap().join().unwrap();
+        drop(second);
+        rings
+    });
+    assert_eq!(parent.join().unwrap(), 1, "woken while the job of the first ran");
+}
+
 /// Queues what there is room for from a job of the pool.
 fn fill_from(here: Handle) -> usize {
     (0..).take_while(|_| here.try_execute(|| ()).is_ok()).count()

@@ -186,6 +186,24 @@ fn a_job_that_the_submitter_runs_counts_as_running_meanwhile() {
 }
 
 #[test]
+fn a_job_that_a_worker_runs_for_want_of_room_counts_at_once() {
+    let _dog = Watchdog::start(20);
+    for policy in RUN_INSIDE {
+        let builder = Pool::builder().threads(1).capacity(1).when_full(policy);
+        let pool = Arc::new(builder.build().unwrap());
+        let inside = pool.clone();
+        let seen = pool.submit(move || {
+            (0..11).for_each(|_| inside.execute(|| ()));
+            let again = inside.clone();
+            inside.submit(move || again.metrics()).join().unwrap()
+        });
+        let seen = seen.join().unwrap();
+        assert_eq!((seen.accepted, seen.running, seen.queued, seen.returned), (13, 2, 1, 10));
+        assert_eq!(at_rest(&pool), [13, 13, 0, 0, 0], "{policy:?}");
+    }
+}
+
+#[test]
 fn a_panic_of_a_job_that_its_submitter_runs_is_the_jobs() {
     let _dog = Watchdog::start(20);
     quiet::expected_panics();
