@@ -5,7 +5,8 @@
 //! - [`CachePadded`] keeps what two threads write on two cache lines;
 //! - [`Parker`] is what a thread sleeps on: one word, a futex where there is one;
 //! - [`ScopedKey`] is a thread-local reference that lives as long as a call;
-//! - [`affinity`] says on which CPUs a thread may run.
+//! - [`affinity`] says on which CPUs a thread may run;
+//! - [`fork`] tells a process that it is a child, and holds what each process has of its own.
 //!
 //! What this crate is not: a place for policy. It knows no queue, no job and no pool.
 #![cfg_attr(not(feature = "std"), no_std)]
@@ -28,6 +29,8 @@ pub mod model;
 
 #[cfg(feature = "std")]
 pub mod affinity;
+#[cfg(feature = "std")]
+pub mod fork;
 #[cfg(feature = "std")]
 mod lock;
 #[cfg(feature = "std")]

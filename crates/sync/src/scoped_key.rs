@@ -72,6 +72,13 @@ impl<T: 'static> ScopedKey<T> {
         call()
     }
 
+    /// Takes this thread's reference away, whoever set it, until the next `set` or the end of a `set` inside another.
+    ///
+    /// It only writes a thread-local: the child of a fork may do that.
+    pub fn clear(self) {
+        self.0.with(|slot| slot.0.set(ptr::null()));
+    }
+
     /// Calls with this thread's reference, if there is one.
     #[inline(always)]
     pub fn with<R>(self, call: impl FnOnce(Option<&T>) -> R) -> R {
