@@ -224,7 +224,7 @@ impl Builder {
     pub fn build(mut self) -> io::Result<Pool> {
         self.check()?;
         let prestart = if self.config.prestart { usize::MAX } else { 1 };
-        let core = Core::new(registry::new_key(self.config.capacity.is_some()), self.config);
+        let core = Core::new(registry::new_key(self.config.capacity.is_some())?, self.config);
         if let Err(error) = core.start_core(prestart) {
             core.close(Shutdown::Discard);
             core.join_all();

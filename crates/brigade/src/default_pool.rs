@@ -2,22 +2,36 @@
 
 use std::sync::OnceLock;
 
+use brigade_sync::fork::PerProcess;
+
 use crate::handle::Handle;
 use crate::join::JoinHandle;
 use crate::pool::Pool;
 use crate::rejected::Rejected;
 
-static DEFAULT: OnceLock<Pool> = OnceLock::new();
+/// Not one for all processes: a child that was forked while another thread made it would wait for that for ever.
+static DEFAULT: PerProcess<OnceLock<Pool>> = PerProcess::new();
 
 /// The process-wide pool, made with the default configuration when it is first asked for.
 ///
 /// It is never dropped: what it still runs when the process exits is cut short. A library takes a [`Handle`]
 /// from its caller rather than start threads here.
 ///
+/// In a forked child it is that of the parent, which accepts nothing there, until the child
+/// [sets](set_default_pool) one of its own; if the parent had none, the child makes one when it asks.
+///
 /// # Panics
 /// If its threads can't be started.
 pub fn default_pool() -> &'static Pool {
-    DEFAULT.get_or_init(|| match Pool::builder().build() {
+    DEFAULT.existing().and_then(OnceLock::get).unwrap_or_else(inherited_or_new)
+}
+
+#[cold]
+fn inherited_or_new() -> &'static Pool {
+    if let Some(inherited) = DEFAULT.inherited().find_map(OnceLock::get) {
+        return inherited;
+    }
+    DEFAULT.get().get_or_init(|| match Pool::builder().build() {
         Ok(pool) => pool,
         Err(error) => panic!("cannot start the default pool: {error}"),
     })
@@ -26,7 +40,7 @@ pub fn default_pool() -> &'static Pool {
 /// Makes `pool` the process-wide pool.
 ///
 /// # Errors
-/// Gives it back if there is one already, because it was set or has been used.
+/// Gives it back if this process has one already, because it was set or has been used.
 ///
 /// ```
 /// use brigade::Pool;
@@ -35,13 +49,14 @@ pub fn default_pool() -> &'static Pool {
 /// assert!(brigade::set_default_pool(Pool::new(2)).is_err(), "too late");
 /// ```
 pub fn set_default_pool(pool: Pool) -> Result<(), Pool> {
-    DEFAULT.set(pool)
+    DEFAULT.get().set(pool)
 }
 
 /// Submits a closure to the pool of the worker that this is called on, elsewhere to the [`default_pool`].
 ///
 /// # Errors
-/// Gives the closure back if that pool is being [discarded](crate::Shutdown::Discard).
+/// Gives the closure back if that pool is being [discarded](crate::Shutdown::Discard), or is that of a process that this
+/// one was forked from.
 ///
 /// ```
 /// use std::sync::mpsc;

@@ -5,13 +5,14 @@ use brigade_task::Job;
 use crate::engine::{CURRENT, Worker};
 use crate::join::JoinHandle;
 use crate::registry;
-use crate::rejected::{Reason, Rejected};
+use crate::rejected::Rejected;
 use crate::submission::{self, Submission};
 
 /// Names a pool, to submit to it from anywhere.
 ///
 /// One word, `Copy`. It does not keep the pool alive: once the pool has been shut down or dropped, every
-/// submission comes back as [`Rejected`], and it never reaches another pool.
+/// submission comes back as [`Rejected`], and it never reaches another pool. The same holds in the child of a fork, where
+/// the pool's threads are not ([`Reason::Forked`](crate::Reason::Forked)).
 ///
 /// From a job of the same pool a submission goes to the worker's own queue; from anywhere else, a job of
 /// another pool included, to the queue of the pool it names.
@@ -49,8 +50,9 @@ impl Handle {
     /// have at most 24 bytes (16 in a bounded pool) and the alignment of a word.
     ///
     /// # Errors
-    /// Gives the closure back if the pool has been shut down or dropped, or has no thread and can't start one, or is full
-    /// and [gives jobs back then](crate::WhenFull). A job of a pool that is [draining](crate::Shutdown::Drain) may still
+    /// Gives the closure back if the pool has been shut down or dropped, has no thread and can't start one, is full
+    /// and [gives jobs back then](crate::WhenFull), or is that of a process that this one was forked from. A job of a
+    /// pool that is [draining](crate::Shutdown::Drain) may still
     /// submit to it.
     #[inline(always)]
     pub fn execute<F: FnOnce() + Send + 'static>(&self, job: F) -> Result<(), Rejected<F>> {
@@ -99,8 +101,8 @@ impl Handle {
     /// [`execute`](Self::execute) would.
     ///
     /// # Errors
-    /// Gives back the closures that were not accepted, in order, if the pool has been shut down or dropped, or is full and
-    /// gives jobs back then; those before them, if any, were accepted and will run.
+    /// Gives back the closures that were not accepted, in order, for the reasons of [`execute`](Self::execute);
+    /// those before them, if any, were accepted and will run.
     pub fn execute_batch<I>(&self, jobs: I) -> Result<(), Rejected<Vec<I::Item>>>
     where
         I: IntoIterator,
@@ -116,7 +118,8 @@ impl Handle {
         })
     }
 
-    /// Whether the pool has been shut down or dropped, or is being so.
+    /// Whether the pool has been closed, shut down or dropped, is being so, or is that of a process that this one was
+    /// forked from.
     pub fn is_closed(&self) -> bool {
         registry::with(self.key, (), |core, ()| core.is_closed()).unwrap_or(true)
     }
@@ -124,8 +127,7 @@ impl Handle {
     /// Gives work back that the pool did not accept.
     #[cold]
     pub(crate) fn rejected<W>(self, work: W) -> Rejected<W> {
-        let reason = registry::with(self.key, (), |core, ()| core.refusal());
-        Rejected::new(work, reason.unwrap_or(Reason::Closed))
+        Rejected::new(work, registry::reason(self.key))
     }
 
     pub(crate) fn accept(self, job: Job) -> Result<(), Job> {

@@ -19,6 +19,9 @@ use crate::registry;
 /// Before the outcome is there the job's captures have been dropped, and all that the job did happens
 /// before any of these returns it.
 ///
+/// In the child of a fork, a job of the parent's that has not ended by then never will: it counts as
+/// [cancelled](JoinError::Cancelled), and what it captured is leaked.
+///
 /// ```
 /// use std::time::Duration;
 /// let pool = brigade::Pool::new(2);
@@ -32,14 +35,27 @@ use crate::registry;
 /// # Ok::<(), brigade::JoinError>(())
 /// ```
 pub struct JoinHandle<T> {
-    inner: brigade_task::JoinHandle<T>,
+    /// `None` once it has been leaked, or moved out by `join`.
+    inner: Option<brigade_task::JoinHandle<T>>,
     /// The pool that runs it.
     key: u64,
 }
 
+/// What the user did wrong.
+const TAKEN: &str = "the outcome has been taken already";
+
 impl<T> JoinHandle<T> {
     pub(crate) fn new(inner: brigade_task::JoinHandle<T>, key: u64) -> Self {
-        Self { inner, key }
+        Self { inner: Some(inner), key }
+    }
+
+    /// The handle, unless nobody here will ever finish the job: then it is leaked, since whoever was busy with it at the
+    /// fork left it in whatever state, and it is `None` for good.
+    fn alive(&mut self) -> Option<&mut brigade_task::JoinHandle<T>> {
+        if !registry::is_here(self.key) && !self.is_finished() {
+            core::mem::forget(self.inner.take());
+        }
+        self.inner.as_mut()
     }
 
     /// Waits until the job has ended and takes its outcome.
@@ -58,11 +74,16 @@ impl<T> JoinHandle<T> {
     /// # Panics
     /// If the outcome was taken before.
     pub fn join(mut self) -> Result<T, JoinError> {
-        self.run_here();
-        if self.inner.is_finished() {
-            return self.inner.join();
+        assert!(self.inner.is_some(), "{TAKEN}");
+        if self.alive().is_none() {
+            return Err(JoinError::Cancelled);
         }
-        blocking(|| self.inner.join())
+        self.run_here();
+        let Some(inner) = self.inner.take() else { unreachable!("it was there just now") };
+        if inner.is_finished() {
+            return inner.join();
+        }
+        blocking(|| inner.join())
     }
 
     /// Takes the outcome if the job has ended; never blocks. `None` too once it has been taken.
@@ -70,7 +91,11 @@ impl<T> JoinHandle<T> {
     /// # Errors
     /// The outer `Option` is `Some`, and the inner result as in [`join`](Self::join).
     pub fn try_join(&mut self) -> Option<Result<T, JoinError>> {
-        self.inner.try_join()
+        self.inner.as_ref()?;
+        match self.alive() {
+            Some(inner) => inner.try_join(),
+            None => Some(Err(JoinError::Cancelled)),
+        }
     }
 
     /// Waits for `timeout` at most until the job has ended, and takes its outcome.
@@ -81,17 +106,20 @@ impl<T> JoinHandle<T> {
     /// # Errors
     /// The inner result is as in [`join`](Self::join).
     pub fn join_timeout(&mut self, timeout: Duration) -> Option<Result<T, JoinError>> {
-        if self.inner.is_finished() {
-            return self.inner.try_join();
+        self.inner.as_ref()?;
+        match self.alive() {
+            Some(inner) if inner.is_finished() => inner.try_join(),
+            Some(inner) => blocking(|| inner.join_timeout(timeout)),
+            None => Some(Err(JoinError::Cancelled)),
         }
-        blocking(|| self.inner.join_timeout(timeout))
     }
 
     /// Cancels the job if it has not started: drops its captures here and now, and its outcome is
     /// [`JoinError::Cancelled`]. `false` if it has started; then it is asked to stop, which it sees if it looks
     /// at [`cancelled`](crate::cancelled), and its outcome is what it makes of that.
     ///
-    /// May be called again, to no further effect. Takes the same time however many jobs are queued. A panic of the captures' drop is contained.
+    /// May be called again, to no further effect. Takes the same time however many jobs are queued. A panic of the
+    /// captures' drop is contained. In a forked child it does nothing to a job of the parent's, and returns `false`.
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -113,9 +141,13 @@ impl<T> JoinHandle<T> {
 
     /// The same for a job that the pool may not have accepted yet.
     pub(crate) fn cancel_uncounted(&mut self) -> bool {
-        let cancelled = self.inner.settle_if_unclaimed(false).is_some();
+        if !registry::is_here(self.key) {
+            return false;
+        }
+        let Some(inner) = self.inner.as_mut() else { return false };
+        let cancelled = inner.settle_if_unclaimed(false).is_some();
         if !cancelled {
-            self.inner.ask_to_stop();
+            inner.ask_to_stop();
         }
         cancelled
     }
@@ -127,7 +159,7 @@ impl<T> JoinHandle<T> {
 
     /// Whether the job has ended.
     pub fn is_finished(&self) -> bool {
-        self.inner.is_finished()
+        self.inner.as_ref().is_none_or(brigade_task::JoinHandle::is_finished)
     }
 
     /// On a worker of its pool: runs the job here if nobody has begun to; `false` if it did not.
@@ -135,7 +167,7 @@ impl<T> JoinHandle<T> {
         CURRENT.with(|worker| {
             let worker = worker.filter(|worker| worker.is_of(self.key));
             let ran = worker.and_then(|worker| {
-                let ran = self.inner.settle_if_unclaimed(!worker.discards())?;
+                let ran = self.inner.as_mut()?.settle_if_unclaimed(!worker.discards())?;
                 worker.count(ran);
                 Some(ran)
             });
@@ -145,7 +177,7 @@ impl<T> JoinHandle<T> {
 
     /// Has `waker` woken when the job has ended; `false` if it has already, and then nobody wakes it.
     pub(crate) fn wake_when_finished(&mut self, waker: &Waker) -> bool {
-        self.inner.wake_when_finished(waker)
+        self.alive().is_some_and(|inner| inner.wake_when_finished(waker))
     }
 }
 
@@ -164,7 +196,18 @@ impl<T> Future for JoinHandle<T> {
     /// # Panics
     /// If the outcome was taken before.
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        Pin::new(&mut self.inner).poll(context)
+        assert!(self.inner.is_some(), "{TAKEN}");
+        match self.alive() {
+            Some(inner) => Pin::new(inner).poll(context),
+            None => Poll::Ready(Err(JoinError::Cancelled)),
+        }
+    }
+}
+
+impl<T> Drop for JoinHandle<T> {
+    fn drop(&mut self) {
+        // Leaks it if it must.
+        self.alive();
     }
 }
 

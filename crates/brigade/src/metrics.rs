@@ -79,7 +79,7 @@ impl Elsewhere {
 ///
 /// `accepted = returned + panicked + cancelled + queued + running`, always; each number is exact when
 /// nothing runs, and a moment old otherwise.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Metrics {
     /// Jobs accepted.

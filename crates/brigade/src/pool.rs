@@ -21,12 +21,23 @@ use crate::submission::{self, Submission};
 /// A pool of threads that runs jobs; this is its one owner.
 ///
 /// Not `Clone`: as long as it is there the pool accepts work, so [`execute`](Self::execute) and
-/// [`submit`](Self::submit) can't fail (a bounded pool and one that may have no thread at all are the exceptions, see
-/// there), and where it is dropped the pool ends: it refuses new work from
-/// outside, runs everything that it accepted, and joins its threads. [`handle`](Self::handle) gives what may be
-/// copied about.
+/// [`submit`](Self::submit) can't fail (one that is bounded, was [closed](Self::close) or may have no thread at all is the
+/// exception, see there), and where it is dropped the pool ends: it refuses new work from outside, runs everything that it
+/// accepted, and joins its threads. [`handle`](Self::handle) gives what may be copied about.
 ///
 /// Dropped on one of its own workers, it is closed and its threads see to the rest by themselves.
+///
+/// # Forks
+/// In the child of a fork the pool's threads are not there. Everything returns at once: what submits panics, or gives the
+/// closure back as [`Reason::Forked`](crate::Reason::Forked); what waits does not; counters are 0; an unfinished job's
+/// [`JoinHandle`] says that it was cancelled, and the pool is leaked where it is dropped. A job that forks must call `exec`
+/// or `_exit` in the child: where it returns, the child is aborted with a message.
+///
+/// A pool that is made in the child works as any other, if the standard library can start threads there: as of Rust 1.95
+/// it holds a lock for a moment as any thread of the process starts or ends, and a child that is forked in that moment
+/// waits for it for ever.
+///
+/// Children are noticed that come about by the C library's `fork`, once the process has made a pool.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicU32, Ordering};
@@ -43,14 +54,6 @@ pub struct Pool {
     /// Whether it has been ended already.
     is_over: bool,
 }
-
-/// Why a pool that is owned, and so open, would not accept a job.
-const NO_THREAD: &str = "the pool has no thread and can't start one; \
-    submit through a handle to have the job back, or keep a core size of at least 1";
-
-/// Why a bounded one would not.
-const FULL: &str = "the pool's queue is full; submit with `try_execute` to have the job back, \
-    or give the pool another capacity or `when_full`";
 
 impl Pool {
     /// Makes a pool of `threads` threads with the default configuration. The first is started now, the others as jobs
@@ -82,11 +85,14 @@ impl Pool {
 
     /// How many threads the pool may have at most. How many there are is in [`metrics`](Self::metrics).
     pub fn threads(&self) -> usize {
-        self.core.size().max
+        *self.size().end()
     }
 
-    /// How many threads the pool may have: from its core size to the largest.
+    /// How many threads the pool may have: from its core size to the largest. None in a forked child.
     pub fn size(&self) -> RangeInclusive<usize> {
+        if !self.is_here() {
+            return 0..=0;
+        }
         let size = self.core.size();
         size.core..=size.max
     }
@@ -98,7 +104,7 @@ impl Pool {
     ///
     /// # Errors
     /// [`io::ErrorKind::InvalidInput`] for a number of threads that no pool can have; see
-    /// [`Builder::threads`](crate::Builder::threads).
+    /// [`Builder::threads`](crate::Builder::threads). [`io::ErrorKind::Unsupported`] in a forked child.
     ///
     /// ```
     /// let pool = brigade::Pool::new(8);
@@ -109,6 +115,9 @@ impl Pool {
     /// ```
     pub fn resize(&self, threads: impl Into<Threads>) -> io::Result<()> {
         let refuse = |reason: String| io::Error::new(io::ErrorKind::InvalidInput, reason);
+        if !self.is_here() {
+            return Err(io::Error::new(io::ErrorKind::Unsupported, Reason::Forked.to_string()));
+        }
         self.core.resize(threads.into().check().map_err(refuse)?);
         Ok(())
     }
@@ -121,8 +130,9 @@ impl Pool {
     ///
     /// # Panics
     /// If the pool has no thread and can't start one, which only one can come to whose core size is 0 or
-    /// [may time out](crate::Builder::allow_core_timeout); or if it is full and [gives jobs back then](crate::WhenFull).
-    /// [`try_execute`](Self::try_execute) and a [`handle`](Self::handle) give the closure back instead.
+    /// [may time out](crate::Builder::allow_core_timeout); if it is full and [gives jobs back then](crate::WhenFull); if it
+    /// was [closed](Self::close), except on its own workers; in a forked child. [`try_execute`](Self::try_execute) and a
+    /// [`handle`](Self::handle) give the closure back instead.
     #[inline(always)]
     pub fn execute<F: FnOnce() + Send + 'static>(&self, job: F) {
         if registry::is_bounded(self.core.key) {
@@ -130,9 +140,11 @@ impl Pool {
         }
         let accepted = CURRENT.with(|worker| match worker {
             Some(worker) if worker.is_of(self.core.key) => worker.execute(job).is_ok(),
-            _ => self.core.inject(Job::new(job)).is_ok(),
+            _ => self.is_here() && self.core.inject(Job::new(job)).is_ok(),
         });
-        assert!(accepted, "{}", NO_THREAD);
+        if !accepted {
+            self.refuse();
+        }
     }
 
     /// Accepts a closure, to be run once, and gives a handle for its outcome. One allocation.
@@ -182,28 +194,43 @@ impl Pool {
         let jobs = jobs.into_iter().map(Job::new).collect();
         let accepted = CURRENT.with(|worker| match worker {
             Some(worker) if worker.is_of(self.core.key) => worker.submit_batch(jobs),
-            _ => self.core.inject_batch(jobs),
+            _ if self.is_here() => self.core.inject_batch(jobs),
+            _ => Err(jobs),
         });
-        assert!(accepted.is_ok(), "{}", NO_THREAD);
+        if accepted.is_err() {
+            self.refuse();
+        }
     }
 
     fn accept(&self, job: Job) {
         let accepted = CURRENT.with(|worker| match worker {
             Some(worker) if worker.is_of(self.core.key) => worker.submit(job),
-            _ => self.core.inject(job),
+            _ if self.is_here() => self.core.inject(job),
+            _ => Err(job),
         });
-        assert!(accepted.is_ok(), "{}", NO_THREAD);
+        if accepted.is_err() {
+            self.refuse();
+        }
+    }
+
+    /// Whether the pool is this process's.
+    #[inline(always)]
+    fn is_here(&self) -> bool {
+        registry::is_here(self.core.key)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn refuse(&self) -> ! {
+        refuse(registry::reason(self.core.key))
     }
 
     /// Waits until nothing that was accepted is unfinished, and returns `true`.
     ///
     /// Jobs that others submit meanwhile are waited for too. On a worker of this pool, which can't wait for
-    /// itself, it returns `false` at once.
+    /// itself, it returns `false` at once, and so it does in a forked child.
     pub fn wait_idle(&self) -> bool {
-        if self.is_on_worker() {
-            return false;
-        }
-        self.core.wait_idle(None)
+        self.may_wait() && self.core.wait_idle(None)
     }
 
     /// Like [`wait_idle`](Self::wait_idle), but for `timeout` at most, and no less; `false` if it is over.
@@ -216,10 +243,10 @@ impl Pool {
     /// assert!(pool.wait_idle_timeout(Duration::MAX));
     /// ```
     pub fn wait_idle_timeout(&self, timeout: Duration) -> bool {
-        !self.is_on_worker() && self.core.wait_idle(Some(timeout))
+        self.may_wait() && self.core.wait_idle(Some(timeout))
     }
 
-    /// Reads the counters.
+    /// Reads the counters; all of them are 0 in a forked child.
     ///
     /// ```
     /// let pool = brigade::Pool::new(2);
@@ -231,7 +258,44 @@ impl Pool {
     /// assert_eq!((metrics.accepted, metrics.returned, metrics.queued), (5, 5, 0));
     /// ```
     pub fn metrics(&self) -> Metrics {
-        self.core.metrics()
+        if self.is_here() { self.core.metrics() } else { Metrics::default() }
+    }
+
+    /// Refuses new work from outside from now on; waits for nothing.
+    ///
+    /// What was accepted still runs, and may submit more to its own pool. The threads end when that is done. May be called
+    /// from any thread, also a worker of the pool, and more than once; the pool is shut down or dropped afterwards as
+    /// always.
+    ///
+    /// ```
+    /// let pool = brigade::Pool::new(2);
+    /// let accepted = pool.submit(|| 42);
+    /// pool.close();
+    /// let refused = pool.handle().submit(|| 43).unwrap_err();
+    /// assert_eq!(refused.reason(), brigade::Reason::Closed);
+    /// assert_eq!(accepted.join()?, 42);
+    /// # Ok::<(), brigade::JoinError>(())
+    /// ```
+    pub fn close(&self) {
+        if self.is_here() {
+            self.core.close(Shutdown::Drain);
+        }
+    }
+
+    /// Closes the pool and leaves it to itself: what was accepted still runs, then the threads end.
+    ///
+    /// Waits for nothing. What has not run when the process ends is cut short.
+    ///
+    /// ```
+    /// let pool = brigade::Pool::new(2);
+    /// let (handle, accepted) = (pool.handle(), pool.submit(|| 42));
+    /// pool.detach();
+    /// assert!(handle.is_closed());
+    /// assert_eq!(accepted.join()?, 42);
+    /// # Ok::<(), brigade::JoinError>(())
+    /// ```
+    pub fn detach(mut self) {
+        self.begin_end(Shutdown::Drain);
     }
 
     /// Ends the pool and says what became of its jobs.
@@ -239,7 +303,8 @@ impl Pool {
     /// From now on nothing is accepted from outside. [`Shutdown::Drain`] runs everything accepted, and what
     /// those jobs submit in turn; [`Shutdown::Discard`] accepts nothing any more and drops what has not
     /// started, while jobs that run finish. Returns when the threads have ended, thread-local destructors
-    /// included; on a worker of this pool it does not wait, and the report says what still runs.
+    /// included; on a worker of this pool it does not wait, and the report says what still runs. In a forked child it does
+    /// nothing, and the report is 0 throughout.
     ///
     /// ```
     /// use brigade::{Pool, Report, Shutdown};
@@ -262,25 +327,44 @@ impl Pool {
         self.end(how, Some(timeout))
     }
 
-    fn is_on_worker(&self) -> bool {
-        CURRENT.with(|worker| worker.is_some_and(|worker| worker.is_of(self.core.key)))
+    /// Whether there are workers to wait for, and we are none of them.
+    fn may_wait(&self) -> bool {
+        self.is_here()
+            && !CURRENT.with(|worker| worker.is_some_and(|worker| worker.is_of(self.core.key)))
     }
 
     fn end(&mut self, how: Shutdown, timeout: Option<Duration>) -> Report {
-        if !core::mem::replace(&mut self.is_over, true) {
-            self.core.close(how);
-            registry::leave(&self.core);
-            // A worker, or the destructor of a thread-local on one, can't wait for its own end.
-            let on_own_thread = self.core.is_own_thread();
-            if !on_own_thread && timeout.is_none_or(|timeout| self.core.wait_left(timeout)) {
-                self.core.join_all();
-            }
+        if self.begin_end(how) {
+            self.wait_for_end(timeout);
         }
-        let metrics = self.core.metrics();
+        let metrics = self.metrics();
         Report {
             ran: metrics.returned + metrics.panicked,
             discarded: metrics.cancelled,
             still_running: metrics.queued + metrics.running,
+        }
+    }
+
+    /// Refuses new work; `false` if the end has begun before, or there is nothing to end.
+    fn begin_end(&mut self, how: Shutdown) -> bool {
+        if core::mem::replace(&mut self.is_over, true) {
+            return false;
+        }
+        if !self.is_here() {
+            // Of what its threads had in hand, nothing may be dropped here.
+            core::mem::forget(Arc::clone(&self.core));
+            return false;
+        }
+        self.core.close(how);
+        registry::leave(&self.core);
+        true
+    }
+
+    fn wait_for_end(&self, timeout: Option<Duration>) {
+        // A worker, or the destructor of a thread-local on one, can't wait for its own end.
+        let on_own_thread = self.core.is_own_thread();
+        if !on_own_thread && timeout.is_none_or(|timeout| self.core.wait_left(timeout)) {
+            self.core.join_all();
         }
     }
 }
@@ -290,14 +374,21 @@ impl Pool {
 fn expect_accepted<R, W>(result: Result<R, Rejected<W>>) -> R {
     match result.map_err(|rejected| rejected.reason()) {
         Ok(receipt) => receipt,
-        Err(Reason::Full) => panic!("{FULL}"),
-        Err(_) => panic!("{NO_THREAD}"),
+        Err(reason) => refuse(reason),
     }
+}
+
+#[cold]
+#[track_caller]
+fn refuse(reason: Reason) -> ! {
+    panic!("the job was not accepted: {reason}");
 }
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        self.end(Shutdown::Drain, None);
+        if self.begin_end(Shutdown::Drain) {
+            self.wait_for_end(None);
+        }
     }
 }
 

@@ -6,12 +6,34 @@ use core::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {
-    /// The pool has been shut down or dropped, or is being so.
+    /// The pool has been closed, shut down or dropped, or is being so.
     Closed,
     /// The pool has no thread, and the system would not start one.
     NoThread,
     /// The pool is bounded, and so many jobs are queued already.
     Full,
+    /// The pool is that of a process that this one was forked from: its threads are there, not here.
+    Forked,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Closed => {
+                "the pool has been closed; run the job here, or submit it before the pool is shut down or dropped"
+            }
+            Self::NoThread => {
+                "the pool has no thread and can't start one; try again later, or keep a core size of 1"
+            }
+            Self::Full => {
+                "the pool's queue is full; submit with `try_execute` to have the job back, wait with `execute_timeout`, \
+                or give the pool another capacity or `when_full`"
+            }
+            Self::Forked => {
+                "the pool's threads are in the process that this one was forked from; make a new pool here"
+            }
+        })
+    }
 }
 
 /// A job that was not accepted, with the closure inside.
@@ -51,18 +73,7 @@ impl<F> fmt::Debug for Rejected<F> {
 
 impl<F> fmt::Display for Rejected<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.reason {
-            Reason::Closed => f.write_str(
-                "the pool has been shut down; run the job here, or submit it before the pool is dropped",
-            ),
-            Reason::NoThread => f.write_str(
-                "the pool has no thread and can't start one; try again later, or keep a core size of 1",
-            ),
-            Reason::Full => f.write_str(
-                "the pool's queue is full; try again later, wait with `execute_timeout`, \
-                or give the pool another capacity or `when_full`",
-            ),
-        }
+        fmt::Display::fmt(&self.reason, f)
     }
 }
 

@@ -69,11 +69,7 @@ impl Core {
     /// Why the pool refused what it had room for.
     pub(crate) fn refusal(&self) -> Reason {
         // An open pool refuses only what it has no thread for; one that is being closed may not say so yet.
-        if self.may_be_empty() && !self.is_closed() {
-            Reason::NoThread
-        } else {
-            Reason::Closed
-        }
+        if self.may_be_empty() && !self.is_closed() { Reason::NoThread } else { Reason::Closed }
     }
 
     fn wait_for_room(&self, room: &Arc<Room>, until: Option<Instant>) -> Admission {

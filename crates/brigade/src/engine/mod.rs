@@ -20,6 +20,7 @@ mod worker;
 use std::sync::{Arc, Weak};
 
 use brigade_sync::atomic::{AtomicBool, Ordering};
+use brigade_sync::fork::OnChild;
 use brigade_sync::thread::{Thread, ThreadId};
 use brigade_sync::{Condvar, Mutex};
 use brigade_task::Job;
@@ -36,6 +37,16 @@ pub(crate) use worker::Worker;
 brigade_sync::scoped_thread_local! {
     /// The worker that the current thread is.
     pub(crate) static CURRENT: Worker
+}
+
+/// In a forked child: the one thread that is there is a worker no longer.
+pub(crate) struct Child;
+
+impl OnChild for Child {
+    fn on_child() {
+        CURRENT.with(|worker| worker.into_iter().for_each(Worker::orphan));
+        CURRENT.clear();
+    }
 }
 
 /// What the owner, the handles and the workers of one pool share.
@@ -193,9 +204,14 @@ impl Core {
         let accepted = accepted.saturating_sub(sum(|counters| counters.moved.get())).max(finished);
         let queued = queued.min(accepted - finished);
         let word = self.idle.snapshot();
+        // Once it is over the word stays as it is, and those that were parked leave.
+        let (live, idle) = match word.terminated() {
+            true => (self.waits.lock().alive, 0),
+            false => (word.live(), word.parked()),
+        };
         Metrics {
-            live: word.live(),
-            idle: word.parked(),
+            live,
+            idle,
             accepted,
             returned,
             panicked,

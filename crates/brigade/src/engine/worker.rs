@@ -12,6 +12,11 @@ use brigade_task::{Job, Ran, drop_contained};
 use super::local::Local;
 use super::{CURRENT, Core, Peer};
 use crate::config::Hook;
+use crate::registry;
+
+/// Why a forked child is aborted.
+const ORPHAN: &str = "brigade: a job has forked and returned in the child, where its pool is not; \
+    a job that forks must call exec or _exit there";
 
 /// A worker that is blocked for a while.
 pub(crate) struct Blocked<'a>(&'a Worker);
@@ -20,7 +25,8 @@ impl Drop for Blocked<'_> {
     fn drop(&mut self) {
         let depth = self.0.blocks.get() - 1;
         self.0.blocks.set(depth);
-        if depth == 0 {
+        // In a forked child, who knows who held its lock.
+        if depth == 0 && registry::is_here(self.0.core.key) {
             self.0.core.idle.unblock();
         }
     }
@@ -125,6 +131,7 @@ impl Worker {
     fn turns(&self) {
         loop {
             if self.is_turn_to_look_elsewhere() {
+                self.end_if_orphan();
                 if let Some(job) = self.waiting_longest() {
                     if self.run(job) {
                         return;
@@ -135,6 +142,18 @@ impl Worker {
             if self.run(job) {
                 return;
             }
+        }
+    }
+
+    /// In a child that the job forked: makes the end of the job the end of the process.
+    pub(super) fn orphan(&self) {
+        self.turns.set(1);
+    }
+
+    /// Ends a forked child whose one thread would go on as a worker: the jobs it finds are its parent's.
+    fn end_if_orphan(&self) {
+        if !registry::is_here(self.core.key) {
+            brigade_sync::fork::abort(ORPHAN);
         }
     }
 
