@@ -36,10 +36,19 @@ fn create_use_end(cycle: usize) {
         pool.execute(move || drop(brigade::submit(move || vec![n; 10])));
     }
     let joined = pool.submit(|| 42);
-    match cycle % 3 {
+    match cycle % 5 {
         0 => drop(pool),
         1 => _ = pool.shutdown(Shutdown::Discard),
-        _ => _ = pool.shutdown(Shutdown::Drain),
+        2 => _ = pool.shutdown(Shutdown::Drain),
+        3 => {
+            pool.close();
+            drop(pool);
+        }
+        _ => {
+            pool.detach();
+            // Its threads end a moment later.
+            return assert_eq!(joined.join().unwrap(), 42);
+        }
     }
     assert!(joined.is_finished());
 }
@@ -51,12 +60,12 @@ fn be_refused() {
 }
 
 #[test]
-fn five_hundred_pools_leave_no_thread_no_file_and_no_memory() {
+fn a_thousand_pools_leave_no_thread_no_file_and_no_memory() {
     let baseline = entries("/proc/self/task");
     (0..100).for_each(create_use_end);
     assert_threads_are_back_to(baseline);
     let (files, memory) = (entries("/proc/self/fd"), resident());
-    for cycle in 0..500 {
+    for cycle in 0..1000 {
         create_use_end(cycle);
         if cycle % 10 == 0 {
             be_refused();
@@ -65,5 +74,5 @@ fn five_hundred_pools_leave_no_thread_no_file_and_no_memory() {
     assert_threads_are_back_to(baseline);
     assert_eq!(entries("/proc/self/fd"), files);
     let grown = resident().saturating_sub(memory);
-    assert!(grown < 4096, "{grown} kB more after 500 more pools");
+    assert!(grown < 4096, "{grown} kB more after 1000 more pools");
 }
