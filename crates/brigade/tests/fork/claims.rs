@@ -1,0 +1,210 @@
+//! What an owner, a handle and a join handle of the parent's are worth in the child.
+
+use std::cell::RefCell;
+use std::future::Future as _;
+use std::io;
+use std::pin::Pin;
+use std::process;
+use std::sync::{Arc, mpsc};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread;
+use std::time::Duration;
+
+use brigade::{JoinError, JoinHandle, Metrics, Pool, Reason, Report, Shutdown};
+
+use crate::child::{End, assert_in_child, await_end, claim, exit_now, fork};
+use crate::pools::{is_cancelled, is_forked, occupy, ready, refuses, works, works_still};
+
+/// Wakes nobody.
+struct Silent;
+
+impl Wake for Silent {
+    fn wake(self: Arc<Self>) {}
+}
+
+fn poll_with<T>(job: &mut JoinHandle<T>, waker: &Waker) -> Poll<Result<T, JoinError>> {
+    Pin::new(job).poll(&mut Context::from_waker(waker))
+}
+
+pub(crate) fn a_handle_gives_the_job_back_in_a_child() {
+    let pool = ready(2);
+    let handle = pool.handle();
+    handle.submit(|| ()).unwrap().join().unwrap();
+    assert_in_child(vec![
+        claim("execute gives the closure back", || {
+            let (told, tells) = mpsc::channel();
+            let rejected = handle.execute(move || told.send(42).unwrap()).unwrap_err();
+            let says_what_to_do = rejected.to_string().contains("make a new pool here");
+            rejected.into_inner()();
+            says_what_to_do && tells.recv() == Ok(42)
+        }),
+        claim("execute says forked", || is_forked(handle.execute(|| ()))),
+        claim("submit says forked", || is_forked(handle.submit(|| ()))),
+        claim("a batch comes back whole", || {
+            let rejected = handle.execute_batch([|| (), || ()]).unwrap_err();
+            rejected.reason() == Reason::Forked && rejected.into_inner().len() == 2
+        }),
+        claim("the pool counts as closed", || handle.is_closed()),
+        claim("a new pool works", || works(&Pool::new(2))),
+        claim("and changes nothing for the old one", || is_forked(handle.execute(|| ()))),
+    ]);
+    assert!(!handle.is_closed());
+    assert_eq!(handle.submit(|| 42).unwrap().join().unwrap(), 42);
+}
+
+pub(crate) fn the_owner_returns_from_everything_in_a_child() {
+    let (pool, others) = (ready(2), [(); 5].map(|()| ready(2)));
+    let busy: Vec<_> = others.iter().chain([&pool]).map(occupy).collect();
+    // Only the child takes them out.
+    let others = RefCell::new(Vec::from(others));
+    let next = || others.borrow_mut().pop().unwrap();
+    let nothing = Report { ran: 0, discarded: 0, still_running: 0 };
+    assert_in_child(vec![
+        claim("execute refuses", || refuses(|| pool.execute(|| ()))),
+        claim("submit refuses", || refuses(|| drop(pool.submit(|| ())))),
+        claim("a batch is refused", || refuses(|| pool.execute_batch([|| ()]))),
+        claim("wait_idle does not wait", || !pool.wait_idle()),
+        claim("nor for a while", || !pool.wait_idle_timeout(Duration::MAX)),
+        claim("the counters are 0", || pool.metrics() == Metrics::default()),
+        claim("it has no threads", || pool.size() == (0..=0) && pool.threads() == 0),
+        claim("it has no other size", || {
+            pool.resize(1..=3).is_err_and(|error| error.kind() == io::ErrorKind::Unsupported)
+        }),
+        claim("it can be shown", || !format!("{pool:?}").is_empty()),
+        claim("close returns", || {
+            pool.close();
+            true
+        }),
+        claim("a drain reports nothing", || next().shutdown(Shutdown::Drain) == nothing),
+        claim("a discard reports nothing", || next().shutdown(Shutdown::Discard) == nothing),
+        claim("a timeout is not waited for", || {
+            next().shutdown_timeout(Shutdown::Drain, Duration::MAX) == nothing
+        }),
+        claim("drop and detach return", || {
+            drop(next());
+            next().detach();
+            true
+        }),
+    ]);
+    drop(busy);
+    assert!(works_still(&pool));
+}
+
+pub(crate) fn an_unfinished_job_counts_as_cancelled_in_a_child_and_a_finished_one_has_its_outcome()
+{
+    let (pool, capture) = (ready(1), Arc::new(()));
+    let [mut finished, finished_too] = [(); 2].map(|()| pool.submit(|| 42));
+    pool.wait_idle();
+    let busy = occupy(&pool);
+    let mut queued = (0..8).map(|_| {
+        let capture = Arc::clone(&capture);
+        pool.submit(move || Arc::strong_count(&capture))
+    });
+    let mut next = || queued.next().unwrap();
+    let (joined, mut tried, mut timed, mut polled) = (next(), next(), next(), next());
+    let (mut cancelled, on_drop, dropped, kept) = (next(), next().cancel_on_drop(), next(), next());
+    let waker = Arc::new(Silent);
+    assert!(poll_with(&mut polled, &Arc::clone(&waker).into()).is_pending());
+    let (held, mut polled_too) = (Arc::strong_count(&waker), Some(kept));
+    assert!(poll_with(polled_too.as_mut().unwrap(), &Arc::clone(&waker).into()).is_pending());
+    // Only the child takes them out.
+    let mut moved = Some((joined, on_drop, dropped));
+    let mut finished_too = Some(finished_too);
+    assert_in_child(vec![
+        claim("a finished one is there", || finished.try_join().unwrap().unwrap() == 42),
+        claim("and to be joined", || finished_too.take().unwrap().join().unwrap() == 42),
+        claim("try_join, once", || {
+            let cancelled = is_cancelled(tried.try_join().unwrap());
+            cancelled && tried.is_finished() && tried.try_join().is_none()
+        }),
+        claim("join_timeout", || is_cancelled(timed.join_timeout(Duration::MAX).unwrap())),
+        claim("poll", || {
+            matches!(poll_with(&mut polled, Waker::noop()), Poll::Ready(Err(JoinError::Cancelled)))
+        }),
+        claim("cancel does nothing", || {
+            !cancelled.cancel() && is_cancelled(cancelled.try_join().unwrap())
+        }),
+        claim("join, and both drops", || {
+            let (joined, on_drop, dropped) = moved.take().unwrap();
+            drop((on_drop, dropped));
+            is_cancelled(joined.join())
+        }),
+        claim("drop does not touch what the parent's worker may be at", || {
+            drop(polled_too.take());
+            Arc::strong_count(&waker) == held + 1
+        }),
+        claim("no captures have been dropped", || Arc::strong_count(&capture) == 9),
+    ]);
+    drop(busy);
+    let (joined, _, _) = moved.unwrap();
+    assert!(joined.join().is_ok());
+    assert!(polled_too.unwrap().join().is_ok());
+}
+
+/// One test: whether there is a default pool yet matters.
+pub(crate) fn the_default_pool_is_the_parents_until_the_child_sets_its_own() {
+    assert_in_child(vec![claim("no parent, no default pool: the child makes one", || {
+        brigade::submit(|| 42).unwrap().join().unwrap() == 42
+    })]);
+    let parents = brigade::default_pool();
+    assert!(works_still(parents));
+    assert_in_child(vec![
+        claim("it is the parent's", || brigade::default_pool().handle() == parents.handle()),
+        claim("execute says forked", || is_forked(brigade::execute(|| ()))),
+        claim("submit says forked", || is_forked(brigade::submit(|| ()))),
+        claim("it can be set", || brigade::set_default_pool(Pool::new(1)).is_ok()),
+        claim("once", || brigade::set_default_pool(Pool::new(1)).is_err()),
+        claim("then it is the child's", || brigade::default_pool().handle() != parents.handle()),
+        claim("and works", || brigade::submit(|| 42).unwrap().join().unwrap() == 42),
+        claim("a grandchild has that of the child", || {
+            let childs = brigade::default_pool().handle();
+            let code = || i32::from(brigade::default_pool().handle() != childs);
+            let right = fork(move || code() + i32::from(!is_forked(brigade::execute(|| ()))));
+            await_end(right) == End::Exit(0)
+        }),
+    ]);
+    assert!(works_still(parents));
+}
+
+pub(crate) fn a_grandchild_knows_both_pools_for_what_they_are() {
+    let parents = ready(1);
+    assert_in_child(vec![claim("the grandchild's claims hold", || {
+        let childs = ready(1);
+        let grandchild = fork(|| {
+            let own = ready(1);
+            let refused = [parents.handle(), childs.handle()]
+                .iter()
+                .all(|handle| is_forked(handle.execute(|| ())));
+            i32::from(!(refused && works(&own)))
+        });
+        await_end(grandchild) == End::Exit(0) && works(&childs)
+    })]);
+    assert!(works(&parents));
+}
+
+/// Ends a child in which it is dropped.
+struct Parents(u32);
+
+impl Drop for Parents {
+    fn drop(&mut self) {
+        if process::id() != self.0 {
+            exit_now(9);
+        }
+    }
+}
+
+/// What the child's one thread remembers of pools must not let go of threads that are not there.
+pub(crate) fn a_child_may_exit_through_the_destructors() {
+    let parents = Parents(process::id());
+    let hook = move |_| _ = &parents;
+    let ended = Pool::builder().threads(1).on_start(hook).build().unwrap();
+    let (left, handle) = (ready(1), ended.handle());
+    handle.submit(|| ()).unwrap().join().unwrap();
+    thread::spawn(move || drop(ended)).join().unwrap();
+    assert!(handle.execute(|| ()).is_err());
+    for last in [handle, left.handle()] {
+        let _ = last.execute(|| ());
+        assert_eq!(await_end(fork(|| process::exit(7))), End::Exit(7));
+    }
+    assert!(works_still(&left));
+}

@@ -1,0 +1,85 @@
+//! Forks by a job: its child is no worker.
+
+use std::io::{Read as _, Write as _};
+use std::os::fd::AsRawFd as _;
+use std::os::unix::net::UnixStream;
+use std::sync::{Arc, mpsc};
+
+use brigade::{Handle, Pool, Shutdown};
+
+use crate::child::{End, await_end, exit_now, fork, fork_here};
+use crate::pools::{is_forked, occupy, ready, works, works_still};
+
+/// In a child that was forked by a job: it is on no worker, and its pool is not there.
+fn is_no_worker(handle: Handle) -> bool {
+    Handle::current().is_none()
+        && is_forked(handle.execute(|| ()))
+        && brigade::blocking(|| is_forked(handle.submit(|| ())))
+        && works(&Pool::new(1))
+}
+
+pub(crate) fn a_job_that_forks_is_no_worker_in_the_child() {
+    let pool = ready(1);
+    let handle = pool.handle();
+    let forks = move || await_end(fork(|| i32::from(!is_no_worker(handle))));
+    assert_eq!(pool.submit(forks).join().unwrap(), End::Exit(0));
+    let inside = move || brigade::blocking(forks);
+    assert_eq!(pool.submit(inside).join().unwrap(), End::Exit(0));
+    assert!(works_still(&pool));
+}
+
+pub(crate) fn a_job_that_waits_for_one_that_forked_goes_on_in_the_child() {
+    let pool = ready(1);
+    let outer = pool.submit(move || {
+        // Nobody else could run it: it forks on this stack.
+        let inner = Handle::current().unwrap().submit(fork_here);
+        match inner.unwrap().join() {
+            Ok(0) => exit_now(i32::from(Handle::current().is_some())),
+            Ok(pid) => await_end(pid),
+            Err(error) => panic!("{error}"),
+        }
+    });
+    assert_eq!(outer.join().unwrap(), End::Exit(0));
+    assert!(works_still(&pool));
+}
+
+/// What is queued behind the job is there in the child too, and must not be run a second time.
+fn return_in_a_child(end_of_job: fn()) {
+    const QUEUED: usize = 200;
+    let pool = ready(1);
+    let (mut ran, runs) = UnixStream::pair().unwrap();
+    let (mut said, says) = UnixStream::pair().unwrap();
+    let (told, tells) = mpsc::channel();
+    let busy = occupy(&pool);
+    pool.execute(move || {
+        // Here the child returns from the job.
+        let pid = fork_here();
+        if pid == 0 {
+            // SAFETY: both are open files.
+            unsafe { libc::dup2(says.as_raw_fd(), 2) };
+            return end_of_job();
+        }
+        told.send(pid).unwrap();
+    });
+    let runs = Arc::new(runs);
+    for _ in 0..QUEUED {
+        let runs = Arc::clone(&runs);
+        pool.execute(move || (&*runs).write_all(b".").unwrap());
+    }
+    drop((busy, runs));
+    assert_eq!(await_end(tells.recv().unwrap()), End::Signal(libc::SIGABRT));
+    assert_eq!(pool.shutdown(Shutdown::Drain).ran, QUEUED as u64 + 2);
+    let (mut dots, mut message) = (String::new(), String::new());
+    ran.read_to_string(&mut dots).unwrap();
+    said.read_to_string(&mut message).unwrap();
+    assert_eq!(dots.len(), QUEUED);
+    assert!(message.contains("must call exec or _exit"), "{message}");
+}
+
+pub(crate) fn a_job_that_returns_in_a_child_it_forked_ends_the_child_with_a_reason() {
+    return_in_a_child(|| ());
+}
+
+pub(crate) fn a_job_that_panics_in_a_child_it_forked_ends_the_child_with_a_reason() {
+    return_in_a_child(|| panic!("in the child"));
+}

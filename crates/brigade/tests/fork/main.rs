@@ -1,0 +1,60 @@
+//! Pools in the child of a fork: everything returns there, and says so.
+//!
+//! No test harness here: it starts and ends threads, and for a moment the standard library holds a lock as it does; a child
+//! that is forked then can start no thread itself. So one claim after the other is checked by `main`, from which children
+//! are forked when the threads of the parent's pools are all there. Arguments are names, or parts of names, of the claims
+//! to check.
+//!
+//! A child checks its part and exits with the number of the first thing that does not hold. It must not print, nor panic
+//! unheard: another thread may have held the lock of stderr at the fork.
+
+#![allow(clippy::disallowed_types, reason = "the tests stand outside every loom model")]
+
+#[cfg(unix)]
+mod child;
+#[cfg(unix)]
+mod claims;
+#[cfg(unix)]
+mod jobs;
+#[cfg(unix)]
+mod moments;
+#[cfg(unix)]
+mod pools;
+#[cfg(unix)]
+#[path = "../it/seed.rs"]
+mod seed;
+
+/// Checks each claim that is asked for.
+#[cfg(unix)]
+macro_rules! check {
+    ($($module:ident::$claim:ident,)*) => {
+        let asked: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
+        $(
+            let name = concat!(stringify!($module), "::", stringify!($claim));
+            if asked.is_empty() || asked.iter().any(|asked| name.contains(asked.as_str())) {
+                println!("test {name} ...");
+                $module::$claim();
+            }
+        )*
+    };
+}
+
+fn main() {
+    #[cfg(unix)]
+    check! {
+        // The first, as it is about who makes the default pool.
+        claims::the_default_pool_is_the_parents_until_the_child_sets_its_own,
+        claims::a_handle_gives_the_job_back_in_a_child,
+        claims::the_owner_returns_from_everything_in_a_child,
+        claims::an_unfinished_job_counts_as_cancelled_in_a_child_and_a_finished_one_has_its_outcome,
+        claims::a_grandchild_knows_both_pools_for_what_they_are,
+        claims::a_child_may_exit_through_the_destructors,
+        jobs::a_job_that_forks_is_no_worker_in_the_child,
+        jobs::a_job_that_waits_for_one_that_forked_goes_on_in_the_child,
+        jobs::a_job_that_returns_in_a_child_it_forked_ends_the_child_with_a_reason,
+        jobs::a_job_that_panics_in_a_child_it_forked_ends_the_child_with_a_reason,
+        moments::a_fork_at_any_moment_of_a_busy_pool_leaves_the_child_able,
+        moments::a_fork_by_a_job_at_any_moment_of_a_busy_pool_leaves_the_child_able,
+        moments::a_fork_while_threads_come_and_go_leaves_the_child_all_but_threads,
+    }
+}
