@@ -105,10 +105,11 @@ impl Crew {
 
     /// Whether one of them may leave that has been idle for long.
     pub(super) fn can_spare(&self, why: Leave) -> bool {
-        match why {
-            Leave::Idle => self.arrived() > self.blocked + self.size.core,
-            Leave::IdleCore => self.held == 0 || self.arrived() > 1,
-        }
+        let needed = match why {
+            Leave::Idle => self.blocked + self.size.core,
+            Leave::IdleCore => 0,
+        };
+        self.arrived() > needed.max(usize::from(self.held > 0))
     }
 
     /// How many workers are more than the pool may have.

@@ -52,6 +52,76 @@ fn the_abort_policy_aborts_even_if_nobody_reads_stderr() {
     assert!(begun.elapsed() < Duration::from_secs(8), "the body's watchdog had to end it");
 }
 
+/// Panics when it is dropped, whatever is going on.
+struct Volatile;
+
+impl Drop for Volatile {
+    fn drop(&mut self) {
+        panic!("the second panic");
+    }
+}
+
+#[test]
+#[ignore = "ends the process; run by the test below"]
+fn body_with_a_panic_in_a_drop_that_unwinds() {
+    let _dog = Watchdog::start(10);
+    let pool = Pool::new(1);
+    let volatile = Volatile;
+    pool.execute(move || {
+        let _volatile = &volatile;
+        panic!("the first panic");
+    });
+    pool.wait_idle();
+    println!("still here");
+}
+
+/// Fault 37: the language ends the process, and no pool can do anything about it.
+#[test]
+fn a_panic_while_a_job_unwinds_ends_the_process_with_both_messages() {
+    let _dog = Watchdog::start(20);
+    let output = run_apart("body_with_a_panic_in_a_drop_that_unwinds");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("the first panic") && said.contains("the second panic"), "{said}");
+    assert!(!said.contains("hung"), "{said}");
+    assert!(!String::from_utf8_lossy(&output.stdout).contains("still here"));
+    #[cfg(unix)]
+    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&output.status), Some(6), "SIGABRT");
+}
+
+/// Uses so many KiB of stack, at the least.
+#[cfg(unix)]
+fn deep(kibibytes: usize) -> usize {
+    let frame = [1_u8; 1 << 10];
+    let below = if kibibytes > 1 { deep(kibibytes - 1) } else { 0 };
+    below + usize::from(std::hint::black_box(&frame)[kibibytes % frame.len()])
+}
+
+#[cfg(unix)]
+#[test]
+#[ignore = "ends the process; run by the test below"]
+fn body_with_a_job_that_needs_more_stack_than_there_is() {
+    let _dog = Watchdog::start(10);
+    let builder = Pool::builder().threads(1).stack_size(2 << 20);
+    let pool = builder.name(|_| "shallow".into()).build().unwrap();
+    println!("used {} KiB", pool.submit(|| deep(512)).join().unwrap());
+    println!("used {} KiB", pool.submit(|| deep(3 << 10)).join().unwrap());
+}
+
+/// Fault 39: the guard page catches it, and the message names the worker.
+#[cfg(unix)]
+#[test]
+fn a_job_that_needs_more_stack_than_there_is_ends_the_process_with_a_message() {
+    let _dog = Watchdog::start(20);
+    let output = run_apart("body_with_a_job_that_needs_more_stack_than_there_is");
+    let said = String::from_utf8_lossy(&output.stderr);
+    let shown = String::from_utf8_lossy(&output.stdout);
+    assert!(shown.contains("used 512 KiB") && !shown.contains("used 3072 KiB"), "{shown}");
+    let by_std = said.contains("shallow") && said.contains("overflowed its stack");
+    // A sanitizer has its own words.
+    assert!(by_std || said.contains("stack-overflow"), "{said}");
+    assert!(!output.status.success());
+}
+
 #[test]
 #[ignore = "ends the process; run by the test below"]
 fn body_that_returns_from_main_with_a_busy_default_pool() {

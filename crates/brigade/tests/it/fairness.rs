@@ -1,7 +1,7 @@
 //! Jobs that spawn each other for ever do not keep a bystander from running.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
@@ -99,6 +99,33 @@ fn bystanders_run_although_every_worker_has_a_pair_of_its_own() {
             let in_time = waited.is_some_and(|time| time < 2 * LIMIT);
             in_time.then_some(()).ok_or(format!("{waited:?}, {kind}"))
         });
+    }
+}
+
+/// A chain that counts its jobs, until both together have had so many.
+fn counted_chain(counts: Arc<[AtomicU64; 2]>, own: usize, until: u64) {
+    counts[own].fetch_add(1, Ordering::Relaxed);
+    if counts.iter().map(|count| count.load(Ordering::Relaxed)).sum::<u64>() < until {
+        let _ = here().execute(move || counted_chain(counts, own, until));
+    }
+}
+
+/// Fault 33: neither order lets one of two chains have the worker to itself.
+#[test]
+fn of_two_chains_on_one_worker_neither_gets_twice_as_much_as_the_other() {
+    let _dog = Watchdog::start(30);
+    for (kind, pool) in queue_kinds(1) {
+        let counts = Arc::<[AtomicU64; 2]>::default();
+        let both = Arc::clone(&counts);
+        pool.execute(move || {
+            for own in 0..2 {
+                let counts = Arc::clone(&both);
+                here().execute(move || counted_chain(counts, own, 20_000)).unwrap();
+            }
+        });
+        pool.wait_idle();
+        let [one, other] = [0, 1].map(|own| counts[own].load(Ordering::Relaxed));
+        assert!(one <= 2 * other && other <= 2 * one, "{one} and {other}, {kind}");
     }
 }
 

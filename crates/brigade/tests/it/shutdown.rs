@@ -148,7 +148,7 @@ fn a_job_that_joins_its_unstarted_child_during_a_discard_hears_that_it_was_cance
 fn a_deadline_that_passes_is_waited_for_and_reported() {
     let _dog = Watchdog::start(20);
     for how in [Shutdown::Drain, Shutdown::Discard] {
-        for asked in [0, 1, 50].map(Duration::from_millis) {
+        for asked in [0, 1, 1_000_000, 50_000_000].map(Duration::from_nanos) {
             let (pool, gate) = (Pool::new(1), Gate::closed());
             occupy(&pool, &gate);
             let queued = pool.submit(|| ());

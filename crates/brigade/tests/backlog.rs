@@ -1,0 +1,49 @@
+//! A producer that is far ahead of the pool: what a queued job costs, and that the next backlog has the same memory. One
+//! test: the memory is the process's.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::disallowed_types, reason = "the tests stand outside every loom model")]
+#![forbid(unsafe_code)]
+
+use std::fs;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc;
+
+use brigade::Pool;
+
+/// Jobs that wait at once.
+const JOBS: u64 = 1 << 20;
+
+/// What a queued job may cost: its four words, and one for what the queue has to know of it.
+const BYTES: u64 = 40;
+
+/// Bytes that the process has resident.
+fn resident() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
+}
+
+/// Fault 93. An unbounded pool has no ceiling but this one: so much for each job that waits.
+///
+/// Resident memory does not say what has been freed: an allocator may keep that. It does say what has not been, since
+/// later backlogs would need more.
+#[test]
+fn a_backlog_costs_forty_bytes_a_job_at_most_and_later_ones_no_more() {
+    static SUM: AtomicU64 = AtomicU64::new(0);
+    let pool = Pool::new(1);
+    pool.submit(|| ()).join().unwrap();
+    let before = resident();
+    for round in 1..=3 {
+        let (go, wait) = mpsc::channel::<()>();
+        pool.execute(move || wait.recv().unwrap());
+        for n in 0..JOBS {
+            pool.execute(move || _ = SUM.fetch_add(n, Ordering::Relaxed));
+        }
+        let grown = resident().saturating_sub(before);
+        go.send(()).unwrap();
+        pool.wait_idle();
+        assert!(grown < JOBS * BYTES, "backlog {round}: {} bytes a job", grown / JOBS);
+    }
+    assert_eq!(SUM.load(Ordering::Relaxed), 3 * (JOBS * (JOBS - 1) / 2));
+}
