@@ -9,6 +9,8 @@ use crate::engine::CURRENT;
 /// when they have been idle for the pool's [`keep_alive`](crate::Builder::keep_alive). Anywhere else it only runs the
 /// code.
 ///
+/// Waiting for another job by [`JoinHandle::join`](crate::JoinHandle::join) need not be said: that does the same by itself.
+///
 /// ```
 /// use std::sync::mpsc;
 /// let pool = brigade::Pool::new(1);

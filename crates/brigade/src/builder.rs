@@ -40,11 +40,13 @@ impl Builder {
         Self { threads: config.size.max.into(), config }
     }
 
-    /// How many threads: a number, or a range from the core size to the largest, which is 1 to 4096. Default: as many
+    /// How many threads: a number, or a range. The pool keeps as many as the range begins with, its *core size*, which
+    /// may be 0, and has as many as it ends with at most, which is 1 to 4096; a number is both. Default: as many
     /// as the process may run at once (affinity and, on Linux, cgroup quota), at least 1.
     ///
-    /// Threads start when they are needed: up to the core size each submission starts one, beyond it the pool's
-    /// [`growth`](Self::growth) decides. The first one of a core size is started by [`build`](Self::build).
+    /// [`build`](Self::build) starts the first, if the core size is not 0. Each submission then starts one until the core
+    /// size is reached, whether others are idle or not; beyond it the pool's [`growth`](Self::growth) decides, and a
+    /// thread that has been idle for [`keep_alive`](Self::keep_alive) ends.
     ///
     /// ```
     /// let pool = brigade::Pool::builder().threads(1..=8).build()?;
@@ -77,15 +79,17 @@ impl Builder {
 
     /// Whether threads of the core size end too when they have been idle for that long. Default: no.
     ///
-    /// A pool that may come to have no thread at all refuses a job with [`Reason::NoThread`](crate::Reason::NoThread) when
-    /// it can't start one.
+    /// With this, as with a core size of 0, a pool may come to have no thread at all. If it then can't start one either, a
+    /// [`Handle`](crate::Handle) gives the job back with [`Reason::NoThread`](crate::Reason::NoThread), and the owner's own
+    /// [`execute`](Pool::execute) panics.
     pub fn allow_core_timeout(mut self, allow: bool) -> Self {
         self.config.core_timeout = allow;
         self
     }
 
-    /// How many threads that are [blocked](crate::blocking) are replaced at most, at a time. Default: as many as the pool
-    /// may have threads.
+    /// How many threads there may be on top of the largest size, each in place of one that is
+    /// [blocked](crate::blocking). Default: as many as that size, so that all of them may be blocked at once. With 0 a
+    /// blocked thread is missing until it goes on.
     pub fn spare_threads(mut self, threads: usize) -> Self {
         self.config.spare = Some(threads);
         self
@@ -183,8 +187,8 @@ impl Builder {
 
     /// Names each thread by its index. Default: `brigade-{index}`. Linux shows the first 15 bytes.
     ///
-    /// Indices count from 0; one whose thread has ended is used again. A name of the core size must not contain NUL; of
-    /// another what follows one is left out.
+    /// Indices count from 0; one whose thread has ended is used again. A name that contains NUL is an error of
+    /// [`build`](Self::build) for a thread of the core size; for one beyond it the name ends there.
     pub fn name(mut self, name: impl Fn(usize) -> String + Send + Sync + 'static) -> Self {
         self.config.name = Some(Arc::new(name));
         self
@@ -202,8 +206,8 @@ impl Builder {
         self
     }
 
-    /// Called on each thread after its last job, with the worker's index: when the pool ends, or the thread has been
-    /// idle for long or is one too many. A panic is counted and contained.
+    /// Called on each thread after its last job, with the worker's index: when the pool ends, which is closed by then, or
+    /// earlier if the thread has been idle for too long or is one too many. A panic is counted and contained.
     pub fn on_stop(mut self, hook: impl Fn(usize) + Send + Sync + 'static) -> Self {
         self.config.on_stop = Some(Arc::new(hook) as Hook);
         self

@@ -126,7 +126,8 @@ pub struct Report {
     pub still_running: u64,
 }
 
-/// How many threads a pool has: a number, or a range from the core size to the largest.
+/// How many threads a pool has: a number, or a range from the core size to the largest; what these are is said at
+/// [`Builder::threads`](crate::Builder::threads).
 ///
 /// ```
 /// use brigade::Threads;
@@ -164,15 +165,15 @@ impl Threads {
     }
 }
 
-/// When a pool gets more threads than its core size. Up to that, each submission starts one.
+/// When a pool gets more threads than its core size, up to its largest. Up to the core size each submission starts one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Growth {
     /// When a job is submitted and no thread is idle.
     #[default]
     OnSubmit,
-    /// When a job is submitted, no thread is idle, and so many jobs are queued.
+    /// When a job is submitted, no thread is idle, and at least so many jobs wait, that one among them.
     WhenQueued(usize),
-    /// Never; only threads that are [blocked](crate::blocking) are replaced.
+    /// Never, except in place of a thread that is [blocked](crate::blocking).
     WhenBlocked,
 }
 

@@ -52,8 +52,7 @@ impl Handle {
     /// # Errors
     /// Gives the closure back if the pool has been shut down or dropped, has no thread and can't start one, is full
     /// and [gives jobs back then](crate::WhenFull), or is that of a process that this one was forked from. A job of a
-    /// pool that is [draining](crate::Shutdown::Drain) may still
-    /// submit to it.
+    /// pool that is [draining](crate::Shutdown::Drain) may still submit to it.
     #[inline(always)]
     pub fn execute<F: FnOnce() + Send + 'static>(&self, job: F) -> Result<(), Rejected<F>> {
         if registry::is_bounded(self.key) {

@@ -57,3 +57,8 @@ pub use task_set::TaskSet;
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+/// The examples of the chapter for those who come from rusty_pool or threadpool.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/coming-from/rusty-pool.md")]
+struct ComingFromRustyPool;

@@ -99,8 +99,8 @@ impl Pool {
 
     /// Gives the pool another size, without interrupting a job and without losing one.
     ///
-    /// Threads that are then too many end when they are idle or between two jobs; more of them start as if the pool had
-    /// always been as large.
+    /// Threads that are then too many end: those that are idle at once, the others between two jobs. If it is larger,
+    /// more threads start as if it had always been so: with submissions, or now if jobs wait.
     ///
     /// # Errors
     /// [`io::ErrorKind::InvalidInput`] for a number of threads that no pool can have; see
