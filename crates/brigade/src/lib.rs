@@ -2,7 +2,8 @@
 //!
 //! A [`Pool`] runs closures on its threads, which are started when they are needed. Its behaviour is a configuration,
 //! see [`Builder`]: a fixed number of threads or one that grows and shrinks, queues that steal or one that is shared,
-//! last-in-first-out or first-in-first-out, threads that sleep or spin. What holds for each of them:
+//! last-in-first-out or first-in-first-out, for any number of jobs or only so many, threads that sleep or spin. What
+//! holds for each of them:
 //!
 //! - Every accepted job has exactly one outcome: it returns, panics, or is cancelled; its closure is dropped
 //!   once. What is not accepted comes back to the caller ([`Rejected`]).

@@ -4,7 +4,7 @@
 //! cancelled, evicted or discarded, on whatever thread. So the engine counts nothing, and the count is exact wherever
 //! a job is queued.
 //!
-//! **Line rule.** One word holds the places taken and whether somebody stands in [line]. Who wants to wait stands in line
+//! **Line rule.** One word holds the places taken and whether somebody stands in [`Line`]. Who wants to wait stands in line
 //! first and tries once more then; who gives a place back wakes the first of the line if there is one. As both go by
 //! changes of one word, either the one sees the free place or the other sees the line. Who leaves the line, with a
 //! place or without, wakes the next one if there is a place: it may have been woken for that one.

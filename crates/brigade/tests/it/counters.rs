@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use brigade::{Metrics, Pool, Shutdown};
 
+use crate::crowd::for_both_queueings;
+use crate::full::{POLICIES, at_rest};
 use crate::gate::{Gate, occupy};
 use crate::policy::queue_kinds;
 use crate::quiet;
@@ -51,6 +53,39 @@ fn a_snapshot_adds_up_and_never_overstates_while_jobs_run() {
             }
         });
         assert_eq!(finished(&pool.metrics()), [9_900, 100, 0], "{kind}");
+    }
+}
+
+#[test]
+fn a_snapshot_adds_up_and_never_overstates_whatever_is_done_when_a_pool_is_full() {
+    let _dog = Watchdog::start(60);
+    for policy in POLICIES {
+        for_both_queueings(|builder| {
+            let pool = builder.threads(2).capacity(3).when_full(policy).build().unwrap();
+            let (submitted, stop) = (AtomicU64::new(0), AtomicBool::new(false));
+            thread::scope(|scope| {
+                let (handle, stop, submitted) = (pool.handle(), &stop, &submitted);
+                scope.spawn(move || {
+                    for _ in 0..3000 {
+                        submitted.fetch_add(2, Ordering::SeqCst);
+                        let _ = handle.execute(move || _ = handle.execute(|| ()));
+                    }
+                    stop.store(true, Ordering::SeqCst);
+                });
+                let mut before = pool.metrics();
+                while !stop.load(Ordering::SeqCst) {
+                    let sums = pool.metrics();
+                    assert_adds_up(&sums);
+                    assert!(sums.evicted <= sums.cancelled, "{sums:?}");
+                    assert!(sums.accepted <= submitted.load(Ordering::SeqCst), "{sums:?}");
+                    assert!(sums.accepted >= before.accepted, "{policy:?}: {before:?} {sums:?}");
+                    let kept = finished(&sums).into_iter().zip(finished(&before));
+                    assert!(kept.into_iter().all(|(now, before)| now >= before), "{sums:?}");
+                    before = sums;
+                }
+            });
+            at_rest(&pool);
+        });
     }
 }
 
