@@ -22,6 +22,7 @@ mod moments;
 mod pools;
 #[cfg(unix)]
 #[path = "../it/seed.rs"]
+#[allow(dead_code, reason = "the other tests use more of it")]
 mod seed;
 
 /// Checks each claim that is asked for.

@@ -320,7 +320,6 @@ fn a_job_accepted_while_the_only_thread_fails_to_start_is_not_left_alone() {
 
 /// The thread that a submission relies on leaves before the job is there, and the next one does not start.
 #[test]
-#[ignore = "fails: nothing keeps the last thread while a job is being accepted"]
 fn a_job_accepted_while_the_last_thread_leaves_is_not_left_alone_although_the_next_may_not_start() {
     let _dog = Watchdog::start(120);
     for_both_queueings(|builder| {
