@@ -18,9 +18,9 @@ use crate::room::{Place, Room, Spot};
 pub(crate) enum Admission {
     /// It is queued, in this place if the pool is bounded.
     Queue(Option<Place>),
-    /// Whoever submits it runs it.
+    /// Whoever submits it runs it. It has been accepted, unless that is a worker of ours, which does so itself.
     RunHere,
-    /// It is accepted and dropped.
+    /// It has been accepted, and is dropped.
     Drop,
     /// It goes back.
     Refuse(Reason),
@@ -48,8 +48,10 @@ impl Core {
             WhenFull::Reject | WhenFull::BlockFor(Duration::ZERO) => {
                 Admission::Refuse(Reason::Full)
             }
-            WhenFull::RunInCaller => Admission::RunHere,
-            WhenFull::Block | WhenFull::BlockFor(_) if inside => Admission::RunHere,
+            WhenFull::Block | WhenFull::BlockFor(_) | WhenFull::RunInCaller if inside => {
+                Admission::RunHere
+            }
+            WhenFull::RunInCaller => self.accept_unqueued(inside, Admission::RunHere),
             WhenFull::Block => self.wait_for_room(room, until),
             WhenFull::BlockFor(timeout) => {
                 // A deadline too far to be written down is none.
@@ -57,7 +59,7 @@ impl Core {
                 self.wait_for_room(room, end.into_iter().chain(until).min())
             }
             WhenFull::DropOldest => self.make_room(room, inside),
-            WhenFull::DropNewest => Admission::Drop,
+            WhenFull::DropNewest => self.accept_unqueued(inside, Admission::Drop),
         }
     }
 
@@ -70,6 +72,17 @@ impl Core {
     pub(crate) fn refusal(&self) -> Reason {
         // An open pool refuses only what it has no thread for; one that is being closed may not say so yet.
         if self.may_be_empty() && !self.is_closed() { Reason::NoThread } else { Reason::Closed }
+    }
+
+    /// Accepts a job that will not be queued, if the pool is still open.
+    fn accept_unqueued(&self, inside: bool, admission: Admission) -> Admission {
+        let mut elsewhere = self.elsewhere.lock();
+        // Under the lock, which `close` takes when it has said so: what is accepted is in the report of the end.
+        if self.refuses(inside) {
+            return Admission::Refuse(Reason::Closed);
+        }
+        elsewhere.accepted += 1;
+        admission
     }
 
     fn wait_for_room(&self, room: &Arc<Room>, until: Option<Instant>) -> Admission {
@@ -126,13 +139,8 @@ impl Core {
         self.inlet.pop(&Cursor::default()).or_else(|| self.peers.iter().find_map(steal))
     }
 
-    /// Accepts a job for which there is no room, and drops it.
-    pub(crate) fn accept_and_drop(&self, job: Job) {
-        self.elsewhere.lock().accepted += 1;
-        self.drop_for_room(job);
-    }
-
-    fn drop_for_room(&self, job: Job) {
+    /// Drops a job for want of room: a queued one, or one that was accepted without being queued.
+    pub(crate) fn drop_for_room(&self, job: Job) {
         if cancel_contained(job) {
             let mut elsewhere = self.elsewhere.lock();
             elsewhere.cancelled += 1;
@@ -140,9 +148,8 @@ impl Core {
         }
     }
 
-    /// Accepts a job and runs it on this thread, which is no worker of ours.
+    /// Runs a job that was accepted without being queued, on this thread, which is no worker of ours.
     pub(crate) fn run_here(&self, job: Job) {
-        self.elsewhere.lock().accepted += 1;
         let ran = panic::catch_unwind(AssertUnwindSafe(|| job.run())).unwrap_or_else(|payload| {
             // A panic of the callback has been contained; the counters of panics are the workers'.
             let _ = self.config.on_panic.tell(payload);

@@ -24,6 +24,8 @@ impl Core {
     pub(crate) fn close(&self, how: Shutdown) {
         self.inlet.close();
         self.idle.close(how == Shutdown::Discard);
+        // Whoever accepts a job that is not queued has done so by now, or sees that it is too late.
+        drop(self.elsewhere.lock());
         if let Some(room) = &self.room {
             room.wake_all();
         }

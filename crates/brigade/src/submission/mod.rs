@@ -105,7 +105,7 @@ impl<F, D: Deadline> Submission<F, D> {
             }
             Admission::Drop => {
                 let (job, receipt) = R::make(Queued { place: None, deadline, work });
-                core.accept_and_drop(job);
+                core.drop_for_room(job);
                 return Ok(receipt);
             }
         };

@@ -68,6 +68,18 @@ fn a_closed_pool_says_so_whether_it_is_full_or_not() {
 }
 
 #[test]
+fn what_a_pool_without_a_thread_gave_back_takes_no_room() {
+    let _dog = Watchdog::start(20);
+    for_both_queueings(|builder| {
+        let builder = builder.threads(0..=1).capacity(1).when_full(WhenFull::Block);
+        let pool = builder.spawner(|_| Err(std::io::Error::other("none left"))).build().unwrap();
+        for _ in 0..3 {
+            assert_eq!(pool.try_execute(|| ()).unwrap_err().reason(), Reason::NoThread);
+        }
+    });
+}
+
+#[test]
 fn one_closure_rejected_1000_times_and_accepted_then_runs_once() {
     let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
+use std::time::Duration;
 
-use brigade::{Handle, JoinError, JoinHandle, Pool, Report, Shutdown};
+use brigade::{Handle, JoinError, JoinHandle, Pool, Report, Shutdown, WhenFull};
 
 use crate::seed::Seed;
 use crate::watchdog::{Watchdog, spin_for};
@@ -53,6 +54,53 @@ fn race(how: Shutdown, seed: &mut Seed) -> usize {
     assert_eq!(ran.load(Ordering::Relaxed), counted.ran as usize + rejected);
     assert_eq!(Arc::strong_count(&ran), 1, "every closure was dropped");
     (counted.ran + counted.discarded) as usize + rejected
+}
+
+/// As above with a full pool, where submitters are about to wait, run jobs or drop them as it ends.
+fn race_while_full(policy: WhenFull, how: Shutdown, seed: &mut Seed) -> usize {
+    let builder = Pool::builder().threads(2).capacity(2).when_full(policy);
+    let (pool, ran) = (builder.build().unwrap(), Arc::new(AtomicUsize::new(0)));
+    let handle = pool.handle();
+    let (attempts, report) = thread::scope(|scope| {
+        let submitters = [(); 2].map(|()| scope.spawn(|| submit_until_closed(handle, &ran)));
+        spin_for(seed.micros(200));
+        let report = pool.shutdown(how);
+        (submitters.map(|submitter| submitter.join().unwrap()), report)
+    });
+    let rejected: usize = attempts.iter().map(|attempts| attempts.rejected).sum();
+    let accepted = attempts.into_iter().flat_map(|attempts| attempts.accepted);
+    let outcomes: Vec<_> = accepted.map(|mut job| job.try_join().expect("an outcome")).collect();
+    let returned = outcomes.iter().filter(|outcome| outcome.is_ok()).count();
+    let accepted = report.ran + report.discarded + report.still_running;
+    assert_eq!(accepted, outcomes.len() as u64, "{policy:?}: {report:?}");
+    // A submitter may be running or dropping a job that was accepted before the end.
+    assert!(report.still_running <= 2 && report.ran <= returned as u64, "{policy:?}: {report:?}");
+    if policy == WhenFull::Block {
+        assert_eq!(report.still_running, 0);
+    }
+    assert_eq!(ran.load(Ordering::Relaxed), returned + rejected);
+    assert_eq!(Arc::strong_count(&ran), 1, "every closure was dropped");
+    outcomes.len() + rejected
+}
+
+#[test]
+fn a_submission_to_a_full_pool_that_races_its_end_is_accounted_for() {
+    let _dog = Watchdog::start(120);
+    let mut seed = Seed::printed();
+    for policy in [
+        WhenFull::Block,
+        WhenFull::BlockFor(Duration::MAX),
+        WhenFull::RunInCaller,
+        WhenFull::DropOldest,
+        WhenFull::DropNewest,
+    ] {
+        for how in [Shutdown::Drain, Shutdown::Discard] {
+            let mut attempts = 0;
+            while attempts < 4_000 {
+                attempts += race_while_full(policy, how, &mut seed);
+            }
+        }
+    }
 }
 
 #[test]
