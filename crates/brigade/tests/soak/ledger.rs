@@ -1,13 +1,26 @@
 //! What the soak itself counts, beside the pool's own counters.
+//!
+//! Two figures it can't know to the job. What waits in a [`TaskSet`](brigade::TaskSet) has been accepted by the set, and by
+//! the pool perhaps never; and a job whose turn it is while another is evicted may be dropped by the same call. Both can
+//! come about only by jobs of sets with a limit, so those are *in doubt*, and all others must agree exactly.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use brigade::{Metrics, Report};
+use brigade::{Metrics, Reason, Report, WhenFull};
+
+use crate::doing::Doing;
+use crate::plan::Plan;
 
 /// One pool's jobs as those see it who submit and run them.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
+    /// What the pool does when it is full; `None` if it never is.
+    pub(crate) when_full: Option<WhenFull>,
+    /// Whether there may be no thread for a job.
+    may_lack_threads: bool,
+    /// Whether the pool's end may have begun.
+    ends: AtomicBool,
     accepted: AtomicU64,
     /// Closures that came back.
     rejected: AtomicU64,
@@ -15,15 +28,27 @@ pub(crate) struct Ledger {
     panicked: AtomicU64,
     /// Closures dropped before they were called, those that came back among them.
     uncalled: AtomicU64,
+    /// Those of them that are in doubt.
+    doubtful: AtomicU64,
+    /// Closures dropped uncalled by a submission, in a pool that does that for want of room.
+    evicted: AtomicU64,
+    /// As many again may have been evicted.
+    perhaps_evicted: AtomicU64,
 }
 
 /// The final figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sums {
+    /// What the pool does when it is full.
+    when_full: Option<WhenFull>,
     pub(crate) accepted: u64,
     pub(crate) returned: u64,
     pub(crate) panicked: u64,
     pub(crate) cancelled: u64,
+    /// At most so many of the accepted and cancelled ones have never reached the pool.
+    doubtful: u64,
+    evicted: u64,
+    perhaps_evicted: u64,
 }
 
 fn add(counter: &AtomicU64, more: u64) {
@@ -31,24 +56,48 @@ fn add(counter: &AtomicU64, more: u64) {
 }
 
 impl Ledger {
+    pub(crate) fn new(plan: &Plan) -> Arc<Self> {
+        let (when_full, may_lack_threads) = (plan.when_full(), plan.may_lack_threads());
+        Arc::new(Self { when_full, may_lack_threads, ..Self::default() })
+    }
+
     /// So many closures were taken, and so many came back.
     pub(crate) fn submitted(&self, taken: u64, back: u64) {
         add(&self.accepted, taken);
         add(&self.rejected, back);
     }
 
-    /// A job that had no ticket has returned.
-    pub(crate) fn returned_without_a_ticket(&self) {
-        add(&self.returned, 1);
+    /// The pool's end is about to begin.
+    pub(crate) fn end(&self) {
+        self.ends.store(true, Ordering::SeqCst);
+    }
+
+    /// A closure has come back for this reason, of a kind of submission that may say that the pool is full or may not.
+    pub(crate) fn assert_is_reason(&self, reason: Reason, may_be_full: bool) {
+        let is_one = match reason {
+            Reason::Full => may_be_full,
+            Reason::NoThread => self.may_lack_threads,
+            Reason::Closed => self.ends.load(Ordering::SeqCst),
+            _ => false,
+        };
+        assert!(is_one, "{reason:?} is no reason: {self:?}");
+    }
+
+    fn drops_for_room(&self) -> bool {
+        matches!(self.when_full, Some(WhenFull::DropOldest | WhenFull::DropNewest))
     }
 
     /// Exact once nobody submits any more and everything accepted has ended.
     pub(crate) fn sums(&self) -> Sums {
         let get = |counter: &AtomicU64| counter.load(Ordering::SeqCst);
         Sums {
+            when_full: self.when_full,
             returned: get(&self.returned),
             panicked: get(&self.panicked),
             cancelled: get(&self.uncalled).saturating_sub(get(&self.rejected)),
+            doubtful: get(&self.doubtful),
+            evicted: get(&self.evicted),
+            perhaps_evicted: get(&self.perhaps_evicted),
             accepted: get(&self.accepted),
         }
     }
@@ -59,41 +108,75 @@ impl Sums {
         self.returned + self.panicked + self.cancelled
     }
 
-    /// The pool is quiet: its counters say the same, to the job.
-    pub(crate) fn assert_agrees_with_metrics(self, metrics: &Metrics) {
-        let theirs = Self {
-            accepted: metrics.accepted,
-            returned: metrics.returned,
-            panicked: metrics.panicked,
-            cancelled: metrics.cancelled,
-        };
-        assert_eq!(self, theirs, "the soak's count and the pool's");
-        assert_eq!((metrics.queued, metrics.running), (0, 0), "{metrics:?}");
-        assert_eq!(self.accepted, self.outcomes(), "{self:?}");
+    /// So many jobs of sets have never reached a pool that accepted so many.
+    fn unreached(self, accepted: u64) -> u64 {
+        let unreached = self.accepted.checked_sub(accepted);
+        let unreached = unreached.filter(|unreached| *unreached <= self.doubtful);
+        unreached.unwrap_or_else(|| panic!("accepted {accepted}, by the pool's count, of {self:?}"))
     }
 
-    /// The pool has ended. A producer may have just cancelled a job and not told the pool yet: such a job is still in its
-    /// report as one without an outcome.
+    /// The pool is quiet: its counters say the same, to the job.
+    pub(crate) fn assert_agrees_with_metrics(self, metrics: &Metrics) {
+        let cancelled = metrics.cancelled + self.unreached(metrics.accepted);
+        assert_eq!(
+            (self.returned, self.panicked, self.cancelled),
+            (metrics.returned, metrics.panicked, cancelled),
+            "the soak's count and the pool's: {self:?}, {metrics:?}",
+        );
+        assert_eq!((metrics.queued, metrics.running), (0, 0), "{metrics:?}");
+        assert_eq!(self.accepted, self.outcomes(), "{self:?}");
+        let evicted = self.evicted..=self.evicted + self.perhaps_evicted;
+        assert!(evicted.contains(&metrics.evicted), "{self:?}, {metrics:?}");
+    }
+
+    /// The pool has ended. A producer may have just cancelled a job and not told the pool yet, or still run one for which
+    /// there was no room: such a job is still in the pool's report as one without an outcome.
     pub(crate) fn assert_agrees_with_report(self, report: &Report) {
-        assert_eq!(self.returned + self.panicked, report.ran, "{self:?}, {report:?}");
-        assert_eq!(self.cancelled, report.discarded + report.still_running, "{self:?}, {report:?}");
+        self.unreached(report.ran + report.discarded + report.still_running);
+        let late = (self.returned + self.panicked).checked_sub(report.ran);
+        match self.when_full {
+            Some(WhenFull::RunInCaller) => {
+                assert!(
+                    late.is_some_and(|late| late <= report.still_running),
+                    "{self:?}, {report:?}"
+                );
+            }
+            _ => assert_eq!(late, Some(0), "{self:?}, {report:?}"),
+        }
     }
 }
 
 /// Goes with a closure: says whether it was called, and how that ended.
 pub(crate) struct Ticket {
     ledger: Arc<Ledger>,
+    /// Whether the closure may be called.
+    valid: bool,
+    /// Whether its job may wait in a set.
+    in_doubt: bool,
     called: bool,
 }
 
 impl Ticket {
     pub(crate) fn new(ledger: &Arc<Ledger>) -> Self {
-        Self { ledger: Arc::clone(ledger), called: false }
+        Self { ledger: Arc::clone(ledger), valid: true, in_doubt: false, called: false }
+    }
+
+    /// That of a job that came too late before it was submitted.
+    pub(crate) fn invalid(mut self) -> Self {
+        self.valid = false;
+        self
+    }
+
+    /// That of a job that may wait in a set.
+    pub(crate) fn in_doubt(mut self) -> Self {
+        self.in_doubt = true;
+        self
     }
 
     /// The closure has been called. For what it submits.
     pub(crate) fn called(&mut self) -> Arc<Ledger> {
         assert!(!std::mem::replace(&mut self.called, true), "called twice");
+        assert!(self.valid, "called after its deadline");
         Arc::clone(&self.ledger)
     }
 
@@ -110,8 +193,17 @@ impl Ticket {
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        if !self.called {
-            add(&self.ledger.uncalled, 1);
+        if self.called {
+            return;
         }
+        let ledger = &*self.ledger;
+        if ledger.drops_for_room() && Doing::now() == Doing::Submitting {
+            add(if self.in_doubt { &ledger.perhaps_evicted } else { &ledger.evicted }, 1);
+        }
+        if self.in_doubt {
+            add(&ledger.doubtful, 1);
+        }
+        // The last one, which is waited for.
+        add(&ledger.uncalled, 1);
     }
 }

@@ -1,16 +1,20 @@
 //! One pool from its building to its end, and the account of its jobs.
 
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use brigade::{Pool, Report};
+use brigade::{Pool, Report, Shutdown};
 use fastrand::Rng;
 
-use crate::ledger::Ledger;
-use crate::plan::{End, Plan};
+use crate::doing::Doing;
+use crate::ledger::{Ledger, Ticket};
+use crate::plan::{self, End, Plan};
 use crate::progress::Underway;
-use crate::work::produce;
+use crate::submitter::{Submitter, produce};
+
+/// How long jobs and threads that nobody can wait for may take to end.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Lives one life; returns how many jobs the pool accepted.
 pub(crate) fn live(random: &mut Rng) -> u64 {
@@ -18,13 +22,15 @@ pub(crate) fn live(random: &mut Rng) -> u64 {
     let _underway = Underway::begin(format!("{plan:?}"));
     // Its first thread is one of those that can't be started, perhaps.
     let Ok(pool) = plan.builder(random.fork()).build() else { return 0 };
-    let ledger = Arc::new(Ledger::default());
+    let ledger = Ledger::new(&plan);
     work_and_rest(&pool, &plan, &ledger, random);
     end_under_load(pool, &plan, &ledger, random);
+    // Every closure has been dropped, whatever became of it, and what it held.
+    eventually(|| Arc::strong_count(&ledger) == 1, || format!("closures are left: {ledger:?}"));
     ledger.sums().accepted
 }
 
-/// Producers come and go; when the last has gone and the pool is quiet, its counters are exact.
+/// Producers come and go; when the last has gone and the pool is quiet, its counters are exact and it has all its room.
 fn work_and_rest(pool: &Pool, plan: &Plan, ledger: &Arc<Ledger>, random: &mut Rng) {
     thread::scope(|scope| {
         for _ in 0..plan.producers {
@@ -32,6 +38,12 @@ fn work_and_rest(pool: &Pool, plan: &Plan, ledger: &Arc<Ledger>, random: &mut Rn
             scope.spawn(move || produce(pool.handle(), Some(pool), ledger, plan.calls, random));
         }
     });
+    assert!(pool.wait_idle());
+    ledger.sums().assert_agrees_with_metrics(&pool.metrics());
+    let mut last = Submitter::new(pool.handle(), ledger, random.fork(), u32::MAX);
+    for _ in 0..plan.capacity.map_or(0, |(jobs, _)| jobs) {
+        last.submit_to_one_with_room();
+    }
     assert!(pool.wait_idle());
     ledger.sums().assert_agrees_with_metrics(&pool.metrics());
 }
@@ -49,43 +61,78 @@ fn end_under_load(pool: Pool, plan: &Plan, ledger: &Arc<Ledger>, random: &mut Rn
         while begun.elapsed() < delay {
             thread::yield_now();
         }
-        end(pool, plan.end, ledger)
+        ledger.end();
+        end(pool, plan.end, ledger, random)
     });
-    assert!(handle.execute(|| ()).is_err(), "accepted after the end");
+    assert!(handle.is_closed() && handle.execute(|| ()).is_err(), "accepted after the end");
     // Who did not wait for the threads waits for the jobs.
-    let limit = Instant::now() + Duration::from_secs(30);
-    while ledger.sums().accepted != ledger.sums().outcomes() {
-        assert!(Instant::now() < limit, "jobs without an outcome: {:?}, {report:?}", ledger.sums());
-        thread::yield_now();
-    }
+    let sums = || ledger.sums();
+    eventually(
+        || sums().accepted == sums().outcomes(),
+        || format!("jobs without an outcome: {:?}, {report:?}", sums()),
+    );
     if let Some(report) = report {
-        ledger.sums().assert_agrees_with_report(&report);
+        sums().assert_agrees_with_report(&report);
+    }
+}
+
+fn eventually(has_come: impl Fn() -> bool, else_say: impl Fn() -> String) {
+    let limit = Instant::now() + PATIENCE;
+    while !has_come() {
+        assert!(Instant::now() < limit, "{}", else_say());
+        thread::yield_now();
     }
 }
 
 /// The report, if there is one that is final.
-fn end(pool: Pool, how: End, ledger: &Ledger) -> Option<Report> {
+fn end(pool: Pool, how: End, ledger: &Arc<Ledger>, random: &mut Rng) -> Option<Report> {
     match how {
         End::Drop => drop(pool),
         End::DropInside => drop_inside(pool, ledger),
         End::Shutdown(how) => return Some(pool.shutdown(how)),
         End::Timeout(how, patience) => _ = pool.shutdown_timeout(how, patience),
+        End::Close(how) => return Some(close_first(pool, how, random)),
+        End::Detach => pool.detach(),
     }
     None
 }
 
-/// Has the pool dropped by one of its own jobs, and waits for that.
-fn drop_inside(pool: Pool, ledger: &Ledger) {
-    let (send, receive) = mpsc::channel::<Pool>();
-    let (done, wait) = mpsc::channel();
-    let accepted = pool.handle().execute(move || {
-        drop(receive.recv().expect("it is sent below"));
-        done.send(()).expect("it is waited for");
+fn close_first(pool: Pool, how: Shutdown, random: &mut Rng) -> Report {
+    thread::scope(|scope| {
+        scope.spawn(|| pool.close());
+        pool.close();
+        assert!(pool.handle().is_closed());
     });
-    if accepted.is_ok() {
-        ledger.submitted(1, 0);
-        send.send(pool).expect("the job waits");
-        wait.recv().expect("the job tells");
-        ledger.returned_without_a_ticket();
+    if random.bool() {
+        pool.resize(plan::size(random)).expect("a size that a pool can have");
     }
+    if random.bool() {
+        assert!(pool.wait_idle());
+    }
+    pool.shutdown(how)
+}
+
+/// Has the pool dropped by one of its own jobs, or by whoever runs that if there is no room; here if nobody does.
+fn drop_inside(pool: Pool, ledger: &Arc<Ledger>) {
+    let handle = pool.handle();
+    let pool = Arc::new(Mutex::new(Some(pool)));
+    let (dropped, mut ticket) = (Arc::clone(&pool), Ticket::new(ledger));
+    let take = |pool: &Mutex<Option<Pool>>| pool.lock().unwrap().take();
+    let submitted = Doing::Submitting.during(|| {
+        handle.submit(move || {
+            Doing::Other.during(|| {
+                let _ledger = ticket.called();
+                drop(take(&dropped));
+                ticket.returns();
+            });
+        })
+    });
+    match submitted {
+        Ok(job) => {
+            ledger.submitted(1, 0);
+            let _ = job.join();
+        }
+        Err(_) => ledger.submitted(0, 1),
+    }
+    drop(take(&pool));
 }

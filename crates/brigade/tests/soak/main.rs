@@ -1,7 +1,7 @@
 //! Pools that live for some milliseconds, as different as chance makes them, for as long as is asked for.
 //!
 //! `ci/soak.sh 60` runs it for a minute, `cargo test` for two seconds. Each pool gets every kind of work at once and ends
-//! in one of five ways; then its counters must say what the soak itself has counted, to the job. Between rounds
+//! in one of seven ways; then its counters must say what the soak itself has counted, to the job. Between rounds
 //! the process must have the threads, files and memory that it had before.
 //!
 //! `BRIGADE_SEED` repeats the plans of a run, though not what the threads make of them. Linux only: it reads `/proc`.
@@ -10,13 +10,17 @@
 #![allow(clippy::disallowed_types, reason = "the tests stand outside every loom model")]
 #![forbid(unsafe_code)]
 
+mod doing;
 mod ledger;
 mod life;
 mod plan;
+mod polled;
 mod process;
 mod progress;
 #[path = "../it/quiet.rs"]
 mod quiet;
+mod sets;
+mod submitter;
 mod work;
 
 use std::hash::{BuildHasher as _, RandomState};

@@ -1,14 +1,11 @@
 //! What one pool is to be like, and how it is to end: all of it by chance.
-//!
-//! A pool of this soak is never full, since its queue has no limit. A limit and what happens at it would be two more fields
-//! of [`Plan`], set in [`Plan::builder`]; what then comes back is counted already, by `Ledger::submitted`.
 
 use std::io;
 use std::ops::RangeInclusive;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use brigade::{Builder, Growth, Idle, Order, Placement, Pool, Queueing, Shutdown};
+use brigade::{Builder, Growth, Idle, Order, Placement, Pool, Queueing, Shutdown, WhenFull};
 use fastrand::Rng;
 
 /// How a pool ends.
@@ -19,6 +16,9 @@ pub(crate) enum End {
     DropInside,
     Shutdown(Shutdown),
     Timeout(Shutdown, Duration),
+    /// Closed by two threads at once, made larger or smaller, waited for and then shut down.
+    Close(Shutdown),
+    Detach,
 }
 
 /// A pool and what it is to go through.
@@ -35,6 +35,8 @@ pub(crate) struct Plan {
     interval: u32,
     idle: Idle,
     placement: Placement,
+    /// How many jobs may be queued, and what becomes of one more.
+    pub(crate) capacity: Option<(usize, WhenFull)>,
     /// One in so many threads can't be started.
     fails: Option<u64>,
     /// Threads that submit at once.
@@ -56,12 +58,32 @@ fn short(random: &mut Rng) -> Duration {
 
 fn end(random: &mut Rng) -> End {
     let how = if random.bool() { Shutdown::Drain } else { Shutdown::Discard };
-    match random.u8(0..6) {
+    match random.u8(0..9) {
         0 => End::Drop,
         1 => End::DropInside,
         2 => End::Timeout(how, short(random)),
+        3..5 => End::Close(how),
+        5 => End::Detach,
         _ => End::Shutdown(how),
     }
+}
+
+/// None for every third pool. Half of the others are full nearly always, the rest now and then.
+fn capacity(random: &mut Rng) -> Option<(usize, WhenFull)> {
+    let most = match random.u8(0..6) {
+        0..2 => return None,
+        2..4 => 4,
+        _ => 200,
+    };
+    let when_full = match random.u8(0..6) {
+        0 => WhenFull::Reject,
+        1 => WhenFull::Block,
+        2 => WhenFull::BlockFor(short(random)),
+        3 => WhenFull::RunInCaller,
+        4 => WhenFull::DropOldest,
+        _ => WhenFull::DropNewest,
+    };
+    Some((random.usize(1..=most), when_full))
 }
 
 impl Plan {
@@ -86,11 +108,22 @@ impl Plan {
                 _ => Idle::Park,
             },
             placement: if random.bool() { Placement::Spread } else { Placement::Kernel },
+            capacity: capacity(random),
             fails: (random.u8(0..6) == 0).then(|| random.u64(2..10)),
             producers: random.usize(1..=3),
             calls: random.u32(0..150),
             end: end(random),
         }
+    }
+
+    /// What the pool does when it is full; `None` if it never is.
+    pub(crate) fn when_full(&self) -> Option<WhenFull> {
+        self.capacity.map(|(_, when_full)| when_full)
+    }
+
+    /// Whether there may be no thread for a job.
+    pub(crate) fn may_lack_threads(&self) -> bool {
+        self.fails.is_some()
     }
 
     /// The pool's builder; `random` says which threads can't be started.
@@ -108,6 +141,9 @@ impl Plan {
             .placement(self.placement);
         if self.prestart {
             builder = builder.prestart();
+        }
+        if let Some((jobs, when_full)) = self.capacity {
+            builder = builder.capacity(jobs).when_full(when_full);
         }
         let Some(fails) = self.fails else { return builder };
         let random = Mutex::new(random);

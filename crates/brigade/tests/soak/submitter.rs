@@ -1,0 +1,252 @@
+//! The ways in which jobs are submitted and waited for.
+
+use std::mem;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use brigade::{Handle, JoinError, JoinHandle, Pool, Rejected, WhenFull};
+use fastrand::Rng;
+
+use crate::doing::Doing;
+use crate::ledger::{Ledger, Ticket};
+use crate::polled::{ready, ready_soon};
+use crate::{plan, sets, work};
+
+/// Who submits to a pool: a thread from outside, or a job.
+pub(crate) struct Submitter<'a> {
+    pub(crate) pool: Handle,
+    ledger: &'a Arc<Ledger>,
+    pub(crate) random: Rng,
+    /// That of the jobs it submits.
+    generation: u32,
+    /// Handles for later.
+    kept: Vec<JoinHandle<()>>,
+}
+
+impl<'a> Submitter<'a> {
+    pub(crate) fn new(pool: Handle, ledger: &'a Arc<Ledger>, random: Rng, generation: u32) -> Self {
+        Self { pool, ledger, random, generation, kept: Vec::new() }
+    }
+
+    /// The handles that were kept for later.
+    pub(crate) fn kept(&mut self) -> Vec<JoinHandle<()>> {
+        mem::take(&mut self.kept)
+    }
+
+    /// A ticket for a job.
+    pub(crate) fn ticket(&self) -> Ticket {
+        Ticket::new(self.ledger)
+    }
+
+    /// A job of this ticket's.
+    pub(crate) fn job_of(&mut self, ticket: Ticket) -> impl FnOnce() + Send + use<> + 'static {
+        work::job(self.pool, ticket, self.random.fork(), self.generation)
+    }
+
+    fn job(&mut self) -> impl FnOnce() + Send + use<> + 'static {
+        self.job_of(self.ticket())
+    }
+
+    /// Up to so many microseconds.
+    pub(crate) fn micros(&mut self, most: u64) -> Duration {
+        Duration::from_micros(self.random.u64(0..=most))
+    }
+
+    /// Submits in one of the ways there are; a handle may be kept for later.
+    pub(crate) fn call(&mut self) {
+        let pool = self.pool;
+        match self.random.u8(0..24) {
+            0..6 => {
+                let job = self.job();
+                let taken = Doing::Submitting.during(|| pool.execute(job));
+                self.count(taken, self.may_be_full());
+            }
+            6..8 => self.batch(),
+            8..14 => {
+                let job = self.job();
+                let taken = Doing::Submitting.during(|| pool.submit(job));
+                self.count_and_wait(taken, self.may_be_full());
+            }
+            14 => {
+                let job = self.job();
+                let taken = Doing::Submitting.during(|| pool.try_execute(job));
+                self.count(taken, self.is_bounded());
+            }
+            15 => {
+                let job = self.job();
+                let taken = Doing::Submitting.during(|| pool.try_submit(job));
+                self.count_and_wait(taken, self.is_bounded());
+            }
+            16..18 => self.in_time(),
+            18..20 => self.before(),
+            20..22 => self.later(),
+            _ => sets::spawn_and_wait(self),
+        }
+    }
+
+    /// Submits to a pool that is not full.
+    pub(crate) fn submit_to_one_with_room(&mut self) {
+        let job = self.job();
+        let taken = Doing::Submitting.during(|| self.pool.try_execute(job));
+        self.count(taken, false);
+    }
+
+    fn batch(&mut self) {
+        let count = self.random.u64(0..20);
+        let jobs: Vec<_> = (0..count).map(|_| self.job()).collect();
+        let taken = Doing::Submitting.during(|| self.pool.execute_batch(jobs));
+        let back = taken.err().map_or(0, |rejected| {
+            self.ledger.assert_is_reason(rejected.reason(), self.may_be_full());
+            rejected.into_inner().len() as u64
+        });
+        self.ledger.submitted(count - back, back);
+    }
+
+    /// With a time to wait for room: none, some, or any.
+    fn in_time(&mut self) {
+        let (pool, job) = (self.pool, self.job());
+        let some = self.micros(300);
+        let time = *self.random.choice(&[Duration::ZERO, some, Duration::MAX]).expect("three");
+        let begun = Instant::now();
+        let may_be_full = self.is_bounded() && time < Duration::MAX;
+        if self.random.bool() {
+            let taken = Doing::Submitting.during(|| pool.execute_timeout(job, time));
+            assert_waited(&taken, begun, time);
+            self.count(taken, may_be_full);
+        } else {
+            let taken = Doing::Submitting.during(|| pool.submit_timeout(job, time));
+            assert_waited(&taken, begun, time);
+            self.count_and_wait(taken, may_be_full);
+        }
+    }
+
+    /// With a deadline: past, soon or far.
+    fn before(&mut self) {
+        let now = Instant::now();
+        let (soon, far) = (now + self.micros(300), now + Duration::from_secs(600));
+        let deadline = *self.random.choice(&[now, soon, far]).expect("three");
+        let is_past = deadline == now;
+        let ticket = self.ticket();
+        let job = self.job_of(if is_past { ticket.invalid() } else { ticket });
+        let may_be_full = self.may_be_full() || self.ledger.when_full == Some(WhenFull::Block);
+        let pool = self.pool;
+        if self.random.bool() {
+            let taken = Doing::Submitting.during(|| pool.execute_before(deadline, job));
+            self.count(taken, may_be_full);
+        } else {
+            let taken = Doing::Submitting.during(|| pool.submit_before(deadline, job));
+            self.count_and_wait(taken, may_be_full);
+        }
+    }
+
+    /// By a future, which is driven to its end, or polled some times and dropped.
+    fn later(&mut self) {
+        let (pool, job) = (self.pool, self.job());
+        let polls = if self.random.bool() { None } else { Some(self.random.u32(0..5)) };
+        if self.random.bool() {
+            match ready_soon(pool.execute_async(job), polls) {
+                Some(taken) => _ = self.count(taken, false),
+                None => self.ledger.submitted(0, 1),
+            }
+        } else {
+            match ready_soon(pool.submit_async(job), polls) {
+                Some(taken) => self.count_and_wait(taken, false),
+                None => self.ledger.submitted(0, 1),
+            }
+        }
+    }
+
+    /// Whether a submission that leaves it to the pool what to do may come back from a full one.
+    pub(crate) fn may_be_full(&self) -> bool {
+        matches!(self.ledger.when_full, Some(WhenFull::Reject | WhenFull::BlockFor(_)))
+    }
+
+    fn is_bounded(&self) -> bool {
+        self.ledger.when_full.is_some()
+    }
+
+    /// Counts one submission; returns what there was for it.
+    pub(crate) fn count<R, F>(
+        &self,
+        taken: Result<R, Rejected<F>>,
+        may_be_full: bool,
+    ) -> Option<R> {
+        match taken {
+            Ok(receipt) => {
+                self.ledger.submitted(1, 0);
+                Some(receipt)
+            }
+            Err(rejected) => {
+                self.ledger.assert_is_reason(rejected.reason(), may_be_full);
+                drop(rejected.into_inner());
+                self.ledger.submitted(0, 1);
+                None
+            }
+        }
+    }
+
+    fn count_and_wait<F>(&mut self, taken: Result<JoinHandle<()>, Rejected<F>>, may_be_full: bool) {
+        if let Some(handle) = self.count(taken, may_be_full) {
+            self.wait(handle);
+        }
+    }
+
+    /// Does one of the things that a handle is for.
+    fn wait(&mut self, mut handle: JoinHandle<()>) {
+        match self.random.u8(0..9) {
+            0 => drop(handle),
+            1 => _ = handle.join(),
+            2 => _ = handle.try_join(),
+            3 => _ = handle.join_timeout(self.micros(100)),
+            4..6 => {
+                if handle.cancel() {
+                    assert!(matches!(handle.join(), Err(JoinError::Cancelled)), "was cancelled");
+                }
+            }
+            6 => drop(handle.cancel_on_drop()),
+            // A worker would have to say that it waits.
+            7 if Handle::current().is_none() => _ = ready(handle),
+            _ => self.kept.push(handle),
+        }
+    }
+}
+
+/// What came back because of the time was not too early.
+fn assert_waited<R, F>(taken: &Result<R, Rejected<F>>, begun: Instant, time: Duration) {
+    let is_full = |rejected: &Rejected<F>| rejected.reason() == brigade::Reason::Full;
+    if taken.as_ref().is_err_and(is_full) {
+        assert!(begun.elapsed() >= time, "full before {time:?}");
+    }
+}
+
+/// A thread from outside that submits; returns when it has made its calls.
+///
+/// `owner` is the pool while that is sure to be open: it is then resized now and then, and waited for.
+pub(crate) fn produce(
+    pool: Handle,
+    owner: Option<&Pool>,
+    ledger: &Arc<Ledger>,
+    calls: u32,
+    random: Rng,
+) {
+    let mut producer = Submitter::new(pool, ledger, random, 0);
+    for _ in 0..calls {
+        producer.call();
+        let Some(owner) = owner else { continue };
+        match producer.random.u8(0..60) {
+            0 => {
+                owner.resize(plan::size(&mut producer.random)).expect("a size that there can be");
+            }
+            1 => _ = owner.wait_idle_timeout(producer.micros(200)),
+            2 => {
+                let now = owner.metrics();
+                let known = now.returned + now.panicked + now.cancelled;
+                assert_eq!(now.accepted, known + now.queued + now.running, "{now:?}");
+            }
+            _ => {}
+        }
+    }
+    for handle in producer.kept() {
+        let _ = handle.join();
+    }
+}
