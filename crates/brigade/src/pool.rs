@@ -228,7 +228,7 @@ impl Pool {
     /// Waits until nothing that was accepted is unfinished, and returns `true`.
     ///
     /// Jobs that others submit meanwhile are waited for too. On a worker of this pool, which can't wait for
-    /// itself, it returns `false` at once, and so it does in a forked child.
+    /// itself, it returns `false` at once; so it does in the pool's [spawner](Builder::spawner), and in a forked child.
     pub fn wait_idle(&self) -> bool {
         self.may_wait() && self.core.wait_idle(None)
     }
@@ -329,7 +329,9 @@ impl Pool {
 
     /// Whether there are workers to wait for, and we are none of them.
     fn may_wait(&self) -> bool {
+        // In the user's spawner the thread that it is to start counts as running until it returns.
         self.is_here()
+            && !self.core.is_starter()
             && !CURRENT.with(|worker| worker.is_some_and(|worker| worker.is_of(self.core.key)))
     }
 

@@ -108,9 +108,11 @@ pub(crate) fn leave(core: &Core) {
 /// Makes this thread forget a pool.
 pub(crate) fn forget(key: u64) {
     let _ = LAST.try_with(|last| {
-        let found = last.borrow().as_ref().is_some_and(|kept| kept.core(key).is_some());
+        let former = last
+            .try_borrow_mut()
+            .ok()
+            .and_then(|mut last| last.take_if(|kept| kept.core(key).is_some()));
         // Dropped after the borrow ends: it may hold the last reference to user code.
-        let former = if found { last.take() } else { None };
         drop(former);
     });
 }
@@ -157,8 +159,9 @@ pub(crate) fn find(key: u64) -> Option<Arc<Core>> {
 
 /// Makes a pool the one that this thread submitted to last.
 fn remember(core: Arc<Core>) {
-    // A thread whose thread-locals are gone already looks each time.
-    let former = LAST.try_with(|last| last.replace(Some(Kept(Some(core)))));
+    // A thread whose thread-locals are gone already looks each time, and so does user code that is called while this
+    // thread submits elsewhere: what starts a thread.
+    let former = LAST.try_with(|last| last.try_borrow_mut().ok()?.replace(Kept(Some(core))));
     drop(former);
 }
 

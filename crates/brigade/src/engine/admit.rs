@@ -44,12 +44,18 @@ impl Core {
         if self.refuses(inside) {
             return Admission::Refuse(Reason::Closed);
         }
+        // In the user's spawner, which a submission may have called that has the only place and no job in it yet.
+        let starts = self.idle.is_starter();
         match when_full {
             WhenFull::Reject | WhenFull::BlockFor(Duration::ZERO) => {
                 Admission::Refuse(Reason::Full)
             }
             WhenFull::Block | WhenFull::BlockFor(_) | WhenFull::RunInCaller if inside => {
                 Admission::RunHere
+            }
+            WhenFull::DropOldest if starts && inside => Admission::RunHere,
+            WhenFull::Block | WhenFull::BlockFor(_) | WhenFull::DropOldest if starts => {
+                self.accept_unqueued(inside, Admission::RunHere)
             }
             WhenFull::RunInCaller => self.accept_unqueued(inside, Admission::RunHere),
             WhenFull::Block => self.wait_for_room(room, until),
@@ -70,8 +76,10 @@ impl Core {
 
     /// Why the pool refused what it had room for.
     pub(crate) fn refusal(&self) -> Reason {
-        // An open pool refuses only what it has no thread for; one that is being closed may not say so yet.
-        if self.may_be_empty() && !self.is_closed() { Reason::NoThread } else { Reason::Closed }
+        // An open pool refuses only what it has no thread for. One that is being closed may not say so yet, but its queue,
+        // which is closed first, does.
+        let is_open = !self.inlet.is_closed();
+        if self.may_be_empty() && is_open { Reason::NoThread } else { Reason::Closed }
     }
 
     /// Accepts a job that will not be queued, if the pool is still open.
@@ -172,5 +180,23 @@ impl Worker {
             Ok(ran) => self.count(ran),
             Err(payload) => self.panicked(payload),
         }
+    }
+}
+
+#[cfg(all(test, not(brigade_loom)))]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::idle::Size;
+    use crate::registry;
+
+    #[test]
+    fn a_pool_that_is_just_being_closed_does_not_say_that_it_has_no_thread() {
+        let config = Config { size: Size { core: 0, max: 1, spare: 1 }, ..Config::default() };
+        let core = Core::new(registry::new_key(false).unwrap(), config);
+        assert_eq!(core.refusal(), Reason::NoThread);
+        // The first step of `close`, after which jobs are refused.
+        core.inlet.close();
+        assert_eq!(core.refusal(), Reason::Closed);
     }
 }

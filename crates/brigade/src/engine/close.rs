@@ -130,7 +130,7 @@ impl Core {
     pub(crate) fn wait_left(&self, timeout: Duration) -> bool {
         let deadline = Instant::now().checked_add(timeout);
         let mut waits = self.waits.lock();
-        while waits.alive > 0 {
+        while waits.alive > 0 || waits.spawning > 0 {
             let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
             if left == Some(Duration::ZERO) {
                 return false;

@@ -2,8 +2,9 @@
 
 use std::io;
 use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
 
-use brigade_sync::atomic::Ordering;
+use brigade_sync::atomic::{AtomicBool, Ordering};
 use brigade_sync::thread::{self, NewThread, Thread};
 use brigade_task::drop_contained;
 
@@ -115,36 +116,14 @@ impl Core {
 
     /// Starts a worker in a place that was picked. If that fails, nothing is left of it.
     fn start(&self, index: usize) -> io::Result<()> {
-        self.peers.open(index, &self.config);
-        let Some(core) = self.me.upgrade() else { unreachable!("somebody called us") };
-        let new =
-            NewThread::new(self.config.thread_name(index), self.config.stack_size, move || {
-                Worker::live(core, index)
-            });
         self.tell(|waits| {
             waits.alive += 1;
             waits.spawning += 1;
         });
-        let started = panic::catch_unwind(AssertUnwindSafe(|| (self.config.spawner)(new)));
-        let started = started.unwrap_or_else(|payload| {
-            drop_contained(payload);
-            Err(io::Error::other("the spawner panicked"))
-        });
-        let result = match started {
-            Ok(thread) => {
-                self.threads.lock().push(thread);
-                self.idle.started(index);
-                Ok(())
-            }
-            // Whatever the spawner says, a thread that has shown up is there.
-            Err(error) => {
-                if self.idle.fail(index) {
-                    Err(error)
-                } else {
-                    Ok(())
-                }
-            }
-        };
+        let result = self.spawn(index);
+        if result.is_err() {
+            self.idle.fail(index);
+        }
         self.tell(|waits| {
             waits.alive -= usize::from(result.is_err());
             waits.spawning -= 1;
@@ -161,6 +140,37 @@ impl Core {
         result
     }
 
+    /// Has the spawner start the thread of a worker.
+    fn spawn(&self, index: usize) -> io::Result<()> {
+        self.peers.open(index, &self.config);
+        let Some(core) = self.me.upgrade() else { unreachable!("somebody called us") };
+        // Whether it is settled that the thread is there, or that it is not: whichever says so first.
+        let settled = Arc::new(AtomicBool::new(false));
+        let settles = settled.clone();
+        let main = move || {
+            // Ordering: Relaxed, here and below: what the two do goes by the crew's lock.
+            if !settles.swap(true, Ordering::Relaxed) {
+                Worker::live(core, index);
+            }
+        };
+        let new = NewThread::new(self.config.thread_name(index), self.config.stack_size, main);
+        let started = panic::catch_unwind(AssertUnwindSafe(|| (self.config.spawner)(new)));
+        let started = started.unwrap_or_else(|payload| {
+            drop_contained(payload);
+            Err(io::Error::other("the spawner panicked"))
+        });
+        match started {
+            Ok(thread) => {
+                self.threads.lock().push(thread);
+                self.idle.started(index);
+                Ok(())
+            }
+            // Whatever the spawner says, a thread that has shown up is there, and one that has not is none of ours.
+            Err(_) if settled.swap(true, Ordering::Relaxed) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
     /// A place for a worker whose thread the model starts.
     #[cfg(all(test, brigade_loom))]
     pub(super) fn enlist_for_a_model(&self) -> usize {
@@ -175,12 +185,12 @@ impl Core {
     #[cold]
     pub(super) fn hold(&self) -> Option<Held<'_>> {
         match self.idle.hold() {
-            Hold::Held => Some(Held { core: self, new: false }),
+            Hold::Held => Some(Held(self)),
             Hold::Start(index) => {
-                let held = Held { core: self, new: true };
+                let held = Held(self);
                 self.start(index).is_ok().then_some(held)
             }
-            Hold::Entangled => None,
+            Hold::None => None,
         }
     }
 
@@ -244,6 +254,11 @@ impl Core {
         self.members.lock().contains(&thread::current_id())
     }
 
+    /// Whether the calling thread is in the user's spawner, to start a thread of the pool's.
+    pub(crate) fn is_starter(&self) -> bool {
+        self.idle.is_starter()
+    }
+
     /// How many workers there may be.
     pub(crate) fn size(&self) -> Size {
         self.idle.size()
@@ -256,8 +271,6 @@ impl Core {
         if size.core == 0 {
             self.may_be_empty.store(true, Ordering::SeqCst);
         }
-        // Before there can be two: whoever is alone tells nobody.
-        self.single.store(size.max == 1, Ordering::Relaxed);
         self.idle.resize(size);
         // Those that are too many leave at once, and who slept for as long as it takes learns how long it may. All are
         // picked first: who is woken soon sleeps again.
@@ -267,14 +280,10 @@ impl Core {
 }
 
 /// A submitter relies on there being a worker.
-pub(super) struct Held<'a> {
-    core: &'a Core,
-    /// Whether it was started for this.
-    pub(super) new: bool,
-}
+pub(super) struct Held<'a>(&'a Core);
 
 impl Drop for Held<'_> {
     fn drop(&mut self) {
-        self.core.idle.release();
+        self.0.idle.release();
     }
 }

@@ -128,6 +128,11 @@ impl Inlet {
         self.0.pushed()
     }
 
+    /// Whether it accepts nothing from this thread any more.
+    pub(super) fn is_closed(&self) -> bool {
+        self.mine().is_closed()
+    }
+
     /// Accepts nothing from outside any more.
     pub(super) fn close(&self) {
         self.0.close();

@@ -75,8 +75,6 @@ pub(crate) struct Core {
     changed: Condvar,
     /// Whether a worker looks out before it sleeps; one at a time does.
     spinner: AtomicBool,
-    /// Whether there is but one worker at most, with nobody to tell of anything.
-    single: AtomicBool,
     /// Whether the pool may come to have no worker at all.
     may_be_empty: AtomicBool,
     /// How many threads the process may run at once.
@@ -112,7 +110,6 @@ impl Core {
             waits: Mutex::default(),
             changed: Condvar::new(),
             spinner: AtomicBool::new(false),
-            single: AtomicBool::new(config.size.max == 1),
             may_be_empty: AtomicBool::new(config.core_timeout || config.size.core == 0),
             cpus,
             config,
@@ -139,10 +136,9 @@ impl Core {
         if self.is_closed() {
             return Err(job);
         }
-        let Some(held) = self.hold() else { return Err(job) };
+        let Some(_held) = self.hold() else { return Err(job) };
         self.inlet.push(job)?;
-        let seen = self.idle.after_publishing();
-        if if held.new { seen.wants_more_help() } else { seen.wants_help() } {
+        if self.idle.after_publishing().wants_help() {
             self.help();
         }
         Ok(())
@@ -151,15 +147,13 @@ impl Core {
     /// Accepts several jobs from outside, or gives back those that came too late.
     pub(crate) fn inject_batch(&self, jobs: Vec<Job>) -> Result<(), Vec<Job>> {
         let held = if self.may_be_empty() && !self.is_closed() { Some(self.hold()) } else { None };
-        let new = match &held {
-            None => false,
-            Some(None) => return Err(jobs),
-            Some(Some(held)) => held.new,
-        };
+        if matches!(held, Some(None)) {
+            return Err(jobs);
+        }
         let count = jobs.len();
         let result = self.inlet.push_batch(jobs);
         let accepted = count - result.as_ref().map_or_else(Vec::len, |()| 0);
-        self.help_with(accepted.saturating_sub(new.into()), self.idle.after_publishing());
+        self.help_with(accepted, self.idle.after_publishing());
         result
     }
 
@@ -178,13 +172,6 @@ impl Core {
     /// How many jobs are queued.
     fn queued(&self) -> usize {
         self.inlet.len() + self.peers.iter().map(|peer| peer.remote.len()).sum::<usize>()
-    }
-
-    /// Whether there is but one worker at most.
-    #[inline(always)]
-    fn is_single(&self) -> bool {
-        // Ordering: Relaxed: changed by a resize only, which wakes who is there for what is queued.
-        self.single.load(Ordering::Relaxed)
     }
 
     /// Reads the counters; the order in which they are read keeps each from passing what it is part of.

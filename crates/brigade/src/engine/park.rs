@@ -17,9 +17,9 @@ const WATCH_PERIOD: Duration = Duration::from_micros(25);
 /// submitter one wake, which about 2 ms of quiet have earned.
 const STILL_LOOKS: u32 = 20;
 
-/// How long a worker at least sleeps on that was idle for long and is needed all the same. What it is needed for is
-/// the submission of one job, or that others are blocked.
-const STAY: Duration = Duration::from_millis(10);
+/// The part of its patience for which a worker sleeps on that was idle for long and is needed all the same, because
+/// others are blocked or a job is being submitted; and the least.
+const STAY: (u32, Duration) = (8, Duration::from_millis(10));
 
 /// What the watcher sees.
 enum Look {
@@ -97,7 +97,8 @@ impl Worker {
     /// Sleeps until we are a searcher again, or the pool has terminated (`false`), or we are no worker any more.
     fn sleep(&self, watches: bool) -> bool {
         let mut lookout = self.look_out();
-        let mut leave_at = self.leave_at(Duration::ZERO);
+        let patience = self.core.config.keep_alive;
+        let mut leave_at = self.leave_at(patience);
         let mut watch = watches.then(|| {
             self.look();
             Watch { still: 0 }
@@ -107,7 +108,7 @@ impl Worker {
                 if self.retire() {
                     return true;
                 }
-                leave_at = self.leave_at(STAY);
+                leave_at = self.leave_at((patience / STAY.0).max(STAY.1));
             }
             let timeouts = [
                 watch.as_ref().map(|_| WATCH_PERIOD),
@@ -152,12 +153,11 @@ impl Worker {
         if self.core.has_work() { Watched::Work } else { Watched::Enough }
     }
 
-    /// When we are to leave for good, in `at_least` from now; `None` if we are to stay.
-    fn leave_at(&self, at_least: Duration) -> Option<Instant> {
-        let config = &self.core.config;
-        let leaves = config.core_timeout || self.core.idle.snapshot().is_beyond_core();
+    /// When we are to leave for good if `patience` is what is left to us; `None` if we are to stay.
+    fn leave_at(&self, patience: Duration) -> Option<Instant> {
+        let leaves = self.core.config.core_timeout || self.core.idle.snapshot().is_beyond_core();
         // A time too far to be written down is never.
-        leaves.then(|| Instant::now().checked_add(config.keep_alive.max(at_least))).flatten()
+        leaves.then(|| Instant::now().checked_add(patience)).flatten()
     }
 
     /// Whether we have been idle for long, or are too many.

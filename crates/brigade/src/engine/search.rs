@@ -16,28 +16,45 @@ impl Worker {
         self.core.inlet.pop(&self.cursor).or_else(|| self.me.remote.steal().ok())
     }
 
-    /// Our own queue is empty: looks everywhere, and sleeps while there is nothing. `None` when the pool
-    /// has terminated.
+    /// Our own queue is empty: looks everywhere, and sleeps while there is nothing. `None` when the worker is to leave.
     #[inline(never)]
     pub(super) fn find(&self) -> Option<Job> {
-        // A new worker is a searcher at once: others may have kept silent about what it leaves.
-        if !self.is_new.take() {
-            if let Some(job) = self.refill() {
-                return Some(job);
-            }
+        if let Some(job) = self.refill() {
+            return Some(job);
         }
         self.core.idle.start_search();
+        self.hunt()
+    }
+
+    /// As a new worker: a searcher at once, since others may have kept silent about what it leaves.
+    #[cold]
+    pub(super) fn find_first(&self) -> Option<Job> {
+        self.core.idle.start_search();
+        // One that left its place to us may have left jobs too.
+        match self.local.pop() {
+            Some(job) => Some(self.found(job)),
+            None => self.hunt(),
+        }
+    }
+
+    /// As a searcher: looks everywhere, and sleeps while there is nothing.
+    fn hunt(&self) -> Option<Job> {
         loop {
             if let Some(job) = self.search() {
-                if self.core.idle.stop_search() && self.core.has_work() {
-                    self.core.help();
-                }
-                return Some(job);
+                return Some(self.found(job));
             }
             if self.park() {
                 return None;
             }
         }
+    }
+
+    /// As a searcher that has found a job: searches no more, and sees to what it leaves.
+    fn found(&self, job: Job) -> Job {
+        if self.core.idle.stop_search() && self.core.has_work() {
+            self.core.help();
+        }
+        job
     }
 
     /// Takes our share of the injector.

@@ -45,7 +45,8 @@ impl Worker {
     /// watched: the rule of `idle/README.md`.
     #[inline(always)]
     pub(super) fn announce(&self, queued: usize) {
-        if self.core.is_single() && !self.is_blocked() {
+        // Before the fence, so without it: who starts others meanwhile may overlook the job, and we run it then.
+        if self.core.idle.snapshot().is_alone() {
             return;
         }
         let seen = self.core.idle.after_publishing();

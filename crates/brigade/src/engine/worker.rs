@@ -117,11 +117,6 @@ impl Worker {
         Blocked(self)
     }
 
-    /// Whether it is blocked: what runs here now does so in a blocking region.
-    pub(super) fn is_blocked(&self) -> bool {
-        self.blocks.get() > 0
-    }
-
     /// Whether the pool is being discarded.
     pub(crate) fn discards(&self) -> bool {
         self.core.idle.snapshot().discards()
@@ -129,20 +124,43 @@ impl Worker {
 
     /// Runs one job after another until the worker is to leave, or one panics.
     fn turns(&self) {
+        if self.is_new.take() {
+            match self.find_first() {
+                Some(job) => self.run(job),
+                None => return,
+            }
+        }
         loop {
+            // Before it takes a job: what it has in hand it runs, so that no look at the queues misses anything.
+            if self.core.idle.snapshot().is_over() && self.leaves() {
+                return;
+            }
             if self.is_turn_to_look_elsewhere() {
                 self.end_if_orphan();
                 if let Some(job) = self.waiting_longest() {
-                    if self.run(job) {
-                        return;
-                    }
+                    self.run(job);
                 }
             }
-            let Some(job) = self.local.pop().or_else(|| self.find()) else { return };
-            if self.run(job) {
-                return;
+            match self.local.pop() {
+                Some(job) => self.run(job),
+                None => match self.find() {
+                    Some(job) => self.run(job),
+                    None => return,
+                },
             }
         }
+    }
+
+    /// The pool was made smaller: leaves, if it is still one worker too many. What is queued here stays, for the others
+    /// to steal.
+    #[cold]
+    #[inline(never)]
+    fn leaves(&self) -> bool {
+        let leaves = self.core.idle.leave_if_over();
+        if leaves && self.core.has_work() {
+            self.core.help();
+        }
+        leaves
     }
 
     /// In a child that the job forked: makes the end of the job the end of the process.
@@ -157,51 +175,9 @@ impl Worker {
         }
     }
 
-    /// Runs a job, or does with it what the pool wants instead; `true` if the worker is to leave.
     #[inline(always)]
-    fn run(&self, job: Job) -> bool {
-        if self.core.idle.snapshot().interrupts() {
-            return self.interrupted(job);
-        }
-        self.finish(job);
-        false
-    }
-
-    /// Before a job: the pool is being discarded, or was made smaller.
-    #[cold]
-    #[inline(never)]
-    fn interrupted(&self, job: Job) -> bool {
-        if self.discards() {
-            self.count(self.discard(job));
-            return false;
-        }
-        if !self.core.idle.may_leave() {
-            self.finish(job);
-            return false;
-        }
-        // Out of the worker's hands before it leaves, so that nobody takes the pool for idle meanwhile.
-        self.hand_over(job);
-        let leaves = self.core.idle.leave_if_over();
-        if self.core.has_work() {
-            self.core.help();
-        }
-        leaves
-    }
-
-    /// Leaves a job and what is queued here to the others.
-    fn hand_over(&self, job: Job) {
-        let mut next = Some(job);
-        while let Some(job) = next {
-            // Counted before it is done, as in `make_room`.
-            self.me.counters.moved.add(1);
-            self.core.inlet.push_accepted(job);
-            next = self.local.pop();
-        }
-    }
-
-    #[inline(always)]
-    fn finish(&self, job: Job) {
-        let ran = job.run();
+    fn run(&self, job: Job) {
+        let ran = if self.discards() { self.discard(job) } else { job.run() };
         if ran == Ran::Returned {
             self.me.counters.returned.add(1);
         } else {

@@ -20,6 +20,13 @@ pub(crate) struct Size {
     pub(crate) spare: usize,
 }
 
+/// A worker whose thread has not shown up yet.
+struct Starting {
+    index: usize,
+    /// Who starts its thread, until it is known that there is one.
+    starter: Option<ThreadId>,
+}
+
 /// The workers of one pool.
 pub(super) struct Crew {
     /// The parked ones, the last one parked at the end: as many as the word says.
@@ -41,8 +48,10 @@ pub(super) struct Crew {
     pub(super) excess: usize,
     /// How many of the blocked are to leave for the same reason once they count again.
     pub(super) owed: usize,
-    /// Places whose thread has not shown up yet, and who starts it.
-    pub(super) starting: Vec<(usize, ThreadId)>,
+    /// How many of the blocked have another in their place.
+    replaced: usize,
+    /// Workers whose thread has not shown up yet.
+    starting: Vec<Starting>,
     /// Submitters that rely on there being a worker.
     pub(super) held: usize,
     /// Whether nobody is enlisted any more.
@@ -64,6 +73,7 @@ impl Crew {
             blocked: 0,
             excess: 0,
             owed: 0,
+            replaced: 0,
             starting: Vec::new(),
             held: 0,
             terminated: false,
@@ -76,9 +86,11 @@ impl Crew {
         self.live - self.blocked
     }
 
-    fn has_room(&self) -> bool {
+    /// Whether there may be one more. Blocked ones that are to leave when they return have left already in this.
+    pub(super) fn has_room(&self) -> bool {
+        let replaceable = (self.blocked - self.owed).min(self.size.spare);
         !self.terminated
-            && self.live < self.size.max + self.blocked.min(self.size.spare)
+            && self.live - self.owed < self.size.max + replaceable
             && (!self.vacant.is_empty() || self.places < PLACES)
     }
 
@@ -90,26 +102,38 @@ impl Crew {
     /// Whether work starts a worker if nobody is idle: in place of a blocked one, or because the pool may grow.
     pub(super) fn is_below_max(&self, may_grow: bool) -> bool {
         let most = if may_grow && self.grows { self.size.max } else { self.size.core.max(1) };
-        self.has_room() && self.active() < most
+        let unreplaced = self.blocked > self.replaced && self.active() < self.size.max;
+        self.has_room() && (self.active() < most || unreplaced)
     }
 
-    /// Workers whose thread has shown up: those that can be relied on, since a start may fail.
+    /// Workers whose thread is there: those that can be relied on, since a start may fail.
     pub(super) fn arrived(&self) -> usize {
-        self.live - self.starting.len()
+        self.live - self.starting.iter().filter(|one| one.starter.is_some()).count()
+    }
+
+    /// Workers whose thread has not shown up yet: they have yet to look for work.
+    pub(super) fn coming(&self) -> usize {
+        self.starting.len()
+    }
+
+    /// Whether this thread is about to start one of ours: it is in the user's spawner.
+    pub(super) fn is_starter(&self, thread: ThreadId) -> bool {
+        self.starting.iter().any(|one| one.starter == Some(thread))
     }
 
     /// Whether one of them is to leave because the pool was made smaller.
     pub(super) fn has_excess(&self) -> bool {
-        self.excess > 0 && self.arrived() > 1
+        self.excess > 0 && self.arrived().saturating_sub(self.blocked) > 1
     }
 
     /// Whether one of them may leave that has been idle for long.
     pub(super) fn can_spare(&self, why: Leave) -> bool {
         let needed = match why {
-            Leave::Idle => self.blocked + self.size.core,
+            Leave::Idle => self.size.core,
             Leave::IdleCore => 0,
         };
-        self.arrived() > needed.max(usize::from(self.held > 0))
+        let there = self.arrived().saturating_sub(self.blocked);
+        there > needed.max(usize::from(self.held > 0))
     }
 
     /// How many workers are more than the pool may have.
@@ -136,6 +160,7 @@ impl Crew {
     /// One counts again.
     pub(super) fn unblock(&mut self) {
         self.blocked -= 1;
+        self.replaced = self.replaced.min(self.blocked);
         if self.owed > 0 {
             self.owed -= 1;
             self.excess = (self.excess + 1).min(self.surplus());
@@ -146,6 +171,8 @@ impl Crew {
     pub(super) fn leave(&mut self) {
         self.live -= 1;
         self.excess = self.excess.min(self.surplus());
+        // It may have been in the place of a blocked one.
+        self.replaced = self.replaced.saturating_sub(1);
     }
 
     /// The flags as they should be.
@@ -158,16 +185,31 @@ impl Crew {
             | flag(self.live > self.size.core, BEYOND_CORE)
     }
 
-    /// The thread of this place has shown up, or if `starter` is named will not; `false` if that was known.
-    pub(super) fn arrives(&mut self, index: usize, starter: Option<ThreadId>) -> bool {
-        // The starter too: a thread may have come and gone, and its place be another's, before the spawner returns.
-        let this = |&(place, by)| place == index && starter.is_none_or(|starter| starter == by);
-        let found = self.starting.iter().position(this);
-        found.map(|found| self.starting.swap_remove(found)).is_some()
+    /// One more, whose thread the calling one is about to start; returns its place.
+    pub(super) fn enlist(&mut self, starter: ThreadId) -> usize {
+        self.live += 1;
+        self.replaced = self.blocked.min(self.replaced + 1);
+        let index = self.take_place();
+        self.starting.push(Starting { index, starter: Some(starter) });
+        index
+    }
+
+    /// The thread of this place is there, as `starter` says, who has started it.
+    pub(super) fn has_thread(&mut self, index: usize, starter: ThreadId) {
+        // The starter too: the thread may have come and gone, and its place be another's by now.
+        let is_it = |one: &&mut Starting| one.index == index && one.starter == Some(starter);
+        if let Some(one) = self.starting.iter_mut().find(is_it) {
+            one.starter = None;
+        }
+    }
+
+    /// The thread of this place has shown up, or never will.
+    pub(super) fn has_come(&mut self, index: usize) {
+        self.starting.retain(|one| one.index != index);
     }
 
     /// A place for one more worker.
-    pub(super) fn take_place(&mut self) -> usize {
+    fn take_place(&mut self) -> usize {
         self.vacant.pop().unwrap_or_else(|| {
             self.places += 1;
             self.places - 1

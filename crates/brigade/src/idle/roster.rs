@@ -25,8 +25,8 @@ pub(crate) enum Hold {
     Held,
     /// The same, once the caller has started this one; else it is to [`release`](Idle::release).
     Start(usize),
-    /// The only one is being started by this very thread.
-    Entangled,
+    /// There is none, and there can't be: the only one is being started by this very thread, or there is no place.
+    None,
 }
 
 /// Why a parked worker would leave.
@@ -54,8 +54,8 @@ impl Idle {
             help.wake = self.take_last(&mut crew);
         }
         let nobody_comes = help.wake.is_none() && help.start.is_none() && crew.order.is_empty();
-        // One that is being started looks for work when it has shown up, which is after this.
-        let coming = searching + crew.starting.len();
+        // A thread that has not shown up looks for work after this.
+        let coming = searching + crew.coming();
         if nobody_comes && queued > coming && crew.is_below_max(may_grow) {
             help.start = Some(self.enlist(&mut crew));
         }
@@ -99,23 +99,26 @@ impl Idle {
 
     /// Counts one more worker, running.
     fn enlist(&self, crew: &mut MutexGuard<'_, Crew>) -> usize {
-        crew.live += 1;
-        let index = crew.take_place();
-        crew.starting.push((index, thread::current_id()));
+        let index = crew.enlist(thread::current_id());
         self.change(crew, LIVE);
         index
     }
 
     /// A worker's thread has shown up.
     pub(crate) fn arrive(&self, index: usize) {
-        self.crew.lock().arrives(index, None);
+        self.crew.lock().has_come(index);
         self.arrivals.notify_all();
     }
 
     /// The thread that the caller was to start for a worker exists.
     pub(crate) fn started(&self, index: usize) {
-        self.crew.lock().arrives(index, Some(thread::current_id()));
+        self.crew.lock().has_thread(index, thread::current_id());
         self.arrivals.notify_all();
+    }
+
+    /// Whether the calling thread is in the user's spawner, to start one of ours.
+    pub(crate) fn is_starter(&self) -> bool {
+        self.crew.lock().is_starter(thread::current_id())
     }
 
     /// Sees to it that there is a worker until [`release`](Self::release), for pools that may have none: waits for one
@@ -127,14 +130,13 @@ impl Idle {
                 crew.held += 1;
                 return Hold::Held;
             }
-            if crew.live == 0 {
+            if crew.live == 0 && crew.has_room() {
                 crew.held += 1;
                 return Hold::Start(self.enlist(&mut crew));
             }
             // What starts a thread is user code, and may submit too.
-            let me = thread::current_id();
-            if crew.starting.iter().any(|&(_, starter)| starter == me) {
-                return Hold::Entangled;
+            if crew.live == 0 || crew.is_starter(thread::current_id()) {
+                return Hold::None;
             }
             crew = self.arrivals.wait(crew, None);
         }
@@ -145,15 +147,12 @@ impl Idle {
         self.crew.lock().held -= 1;
     }
 
-    /// A worker whose thread the caller could not start is none any more; `false` if it has shown up all the same.
+    /// A worker whose thread could not be started is none any more.
     ///
     /// The caller must look at every source once more: others may have relied on it to look before it sleeps.
-    #[must_use]
-    pub(crate) fn fail(&self, index: usize) -> bool {
+    pub(crate) fn fail(&self, index: usize) {
         let mut crew = self.crew.lock();
-        if !crew.arrives(index, Some(thread::current_id())) {
-            return false;
-        }
+        crew.has_come(index);
         crew.vacant.push(index);
         crew.leave();
         self.change(&mut crew, LIVE.wrapping_neg());
@@ -161,7 +160,6 @@ impl Idle {
         self.arrivals.notify_all();
         // Ordering: as in `announce`.
         fence(Ordering::SeqCst);
-        true
     }
 
     /// The place of a worker that is none any more is free again.
@@ -169,11 +167,6 @@ impl Idle {
         let mut crew = self.crew.lock();
         crew.vacant.push(index);
         self.change(&mut crew, 0);
-    }
-
-    /// Whether a running worker is one too many, and may leave.
-    pub(crate) fn may_leave(&self) -> bool {
-        self.crew.lock().has_excess()
     }
 
     /// A running worker leaves if the pool was made smaller and it is one too many; the caller must look as
@@ -221,6 +214,9 @@ impl Idle {
         let mut crew = self.crew.lock();
         crew.block();
         self.change(&mut crew, 0);
+        drop(crew);
+        // Ordering: as in `announce`: blocked, fence, look, against publish, fence, look in `after_publishing`.
+        fence(Ordering::SeqCst);
     }
 
     /// It counts again.
@@ -240,5 +236,29 @@ impl Idle {
     /// How many workers there may be.
     pub(crate) fn size(&self) -> Size {
         self.crew.lock().size
+    }
+}
+
+#[cfg(all(test, not(brigade_loom)))]
+mod tests {
+    use super::*;
+    use crate::idle::PLACES;
+
+    /// Each time the one worker leaves and does not give its place back, as if it were stuck in its last hook.
+    #[test]
+    fn a_crew_whose_places_are_all_taken_has_room_for_nobody() {
+        let idle = Idle::new(Size { core: 0, max: 1, spare: 0 }, true);
+        for place in 0..PLACES {
+            assert!(matches!(idle.hold(), Hold::Start(index) if index == place));
+            idle.arrive(place);
+            idle.release();
+            idle.start_search();
+            idle.announce(place);
+            assert!(idle.retire(place, Leave::IdleCore));
+        }
+        assert!(matches!(idle.hold(), Hold::None));
+        assert!(idle.pick(1, true).start.is_none());
+        idle.vacate(7);
+        assert!(matches!(idle.hold(), Hold::Start(7)));
     }
 }

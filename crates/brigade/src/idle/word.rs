@@ -75,11 +75,6 @@ impl Snapshot {
             || self.0 & (BELOW_CORE | BELOW_MAX) != 0
     }
 
-    /// Whether work that a worker was just started for should wake or start another all the same.
-    pub(crate) fn wants_more_help(self) -> bool {
-        (self.0 & COUNT == 0 && self.0 & (COUNT * PARKED) != 0) || self.is_below_core()
-    }
-
     /// Whether work is to start a worker, whoever is idle.
     #[inline]
     pub(crate) fn is_below_core(self) -> bool {
@@ -91,12 +86,6 @@ impl Snapshot {
         self.0 & BELOW_MAX != 0
     }
 
-    /// Whether a worker that is about to run a job has to look first whether it may.
-    #[inline]
-    pub(crate) fn interrupts(self) -> bool {
-        self.0 & (DISCARD | OVER) != 0
-    }
-
     /// Whether a worker is to be started for work however little of it there is: below the core size, or in place of
     /// a blocked one.
     pub(crate) fn is_short(self) -> bool {
@@ -106,6 +95,12 @@ impl Snapshot {
     /// Whether somebody could be woken or started.
     pub(crate) fn has_reserves(self) -> bool {
         self.0 & ((COUNT * PARKED) | BELOW_CORE | BELOW_MAX) != 0
+    }
+
+    /// Whether there is but one worker, and nobody to start: on it there is nobody to tell of anything.
+    #[inline]
+    pub(crate) fn is_alone(self) -> bool {
+        self.0 & ((COUNT * LIVE) | BELOW_CORE | BELOW_MAX) == LIVE
     }
 
     /// Whether workers are to leave between two jobs.

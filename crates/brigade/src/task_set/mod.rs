@@ -27,7 +27,8 @@ use board::{Board, Sleep};
 ///
 /// With a [`limit`](Self::limit) at most so many of them are on the pool at once, and the others wait in the set. A panic
 /// is the outcome of the job that panicked, and nothing to the others. Dropping the set cancels what has not
-/// started and asks the rest to [stop](crate::cancelled); it does not wait for that.
+/// started and asks the rest to [stop](crate::cancelled); it does not wait for that. The jobs of a set do not count
+/// towards the [capacity](crate::Builder::capacity) of its pool: the limit is theirs.
 ///
 /// If the pool is shut down or dropped under the set, every job has its outcome all the same: a drained pool runs
 /// also what waits in the set, a discarded one cancels it.

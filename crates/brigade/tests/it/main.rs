@@ -27,6 +27,7 @@ mod churn;
 mod closing;
 mod conformance;
 mod counters;
+mod crew_corners;
 mod deadlines;
 mod detaching;
 mod dropping;

@@ -185,7 +185,7 @@ fn a_job_is_published_to_a_pool_that_has_a_worker() {
                 house.idle.arrive(index);
                 true
             }
-            Hold::Entangled => panic!("nobody is being started"),
+            Hold::None => panic!("nobody is being started"),
         };
         turn();
         assert_eq!(house.idle.snapshot().live(), 1, "started: {started}");
@@ -218,5 +218,35 @@ fn the_last_searcher_that_finds_work_has_another_worker_started() {
         let here = house.published_elastic();
         let there = searcher.join().unwrap();
         assert_eq!(usize::from(here.is_some()) + usize::from(there.is_some()), 1);
+    });
+}
+
+/// A worker that blocks, and a submitter: one of them sees to the job.
+///
+/// Caught: no fence in `block`.
+#[test]
+fn whoever_blocks_or_whoever_submits_sees_the_other() {
+    check(3, || {
+        let idle = Idle::new(Size { core: 1, max: 1, spare: 1 }, true);
+        assert_eq!(idle.pick_core(), Some(0));
+        idle.arrive(0);
+        let house = Arc::new(House {
+            idle,
+            queue: AtomicUsize::new(0),
+            parkers: vec![Parker::new()],
+            terminations: Mutex::new(0),
+            waits: Mutex::new(()),
+            changed: Condvar::new(),
+        });
+        // `Worker::block`.
+        let blocker = house.spawn(|house| {
+            turn();
+            house.idle.block();
+            house.queue.has_work()
+        });
+        turn();
+        house.queue.fetch_add(1, Ordering::Relaxed);
+        let submitter_helps = house.idle.after_publishing().wants_help();
+        assert!(blocker.join().unwrap() || submitter_helps, "nobody helps");
     });
 }
