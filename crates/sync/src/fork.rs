@@ -243,8 +243,10 @@ mod tests {
 
     #[test]
     fn threads_that_ask_at_once_get_the_same_value() {
-        for _ in 0..50 {
-            let (value, together) = (PerProcess::<u8>::new(), Barrier::new(4));
+        // Static, as they are made to be: their values stay.
+        static VALUES: [PerProcess<u8>; 50] = [const { PerProcess::new() }; 50];
+        for value in &VALUES {
+            let together = Barrier::new(4);
             let got: Vec<usize> = std::thread::scope(|scope| {
                 let ask = || {
                     together.wait();
