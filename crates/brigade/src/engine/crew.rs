@@ -36,11 +36,6 @@ impl Core {
         }
     }
 
-    /// Whether more jobs than that are queued. Those from outside are counted sooner.
-    fn has_more_than(&self, jobs: usize) -> bool {
-        self.inlet.len() > jobs || self.queued() > jobs
-    }
-
     /// The same for several jobs at once.
     pub(super) fn help_with(&self, jobs: usize, seen: Snapshot) {
         if !seen.has_reserves() {
@@ -53,6 +48,11 @@ impl Core {
             }
             self.bring(help);
         }
+    }
+
+    /// Whether more jobs than that are queued. Those from outside are counted sooner.
+    fn has_more_than(&self, jobs: usize) -> bool {
+        self.inlet.len() > jobs || self.queued() > jobs
     }
 
     /// Whether so many queued jobs let the pool grow beyond its core size.

@@ -14,7 +14,7 @@
 //! | 54 | `DISCARD`: nothing is accepted, and what is queued is cancelled; never without `CLOSED` | once |
 //! | 55 | `TERMINATED`: workers leave; never while one runs or work is queued | once |
 //! | 56 | `QUIET_WANTED`: somebody waits for all workers to be parked | under the quiet lock |
-//! | 57 | `SHORT`: workers of the core size are blocked; never without `BELOW_MAX` | under the crew's lock |
+//! | 57 | `SHORT`: the same, whatever the growth rule; never without `BELOW_MAX` | under the crew's lock |
 //!
 //! Live workers that are neither searching nor parked are *running*, those whose thread is just starting among them.
 
@@ -87,7 +87,7 @@ impl Snapshot {
     }
 
     /// Whether a worker is to be started for work however little of it there is: below the core size, or in place of
-    /// a blocked one.
+    /// a blocked one that has nobody there yet.
     pub(crate) fn is_short(self) -> bool {
         self.0 & (BELOW_CORE | SHORT) != 0
     }
