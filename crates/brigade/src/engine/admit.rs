@@ -12,7 +12,7 @@ use super::{Core, Peer, Worker};
 use crate::blocking;
 use crate::config::WhenFull;
 use crate::rejected::Reason;
-use crate::room::{Place, Room, Spot};
+use crate::room::{Place, Room};
 
 /// What becomes of a submission.
 pub(crate) enum Admission {
@@ -102,31 +102,33 @@ impl Core {
         }
     }
 
-    /// A spot in the line for room; `None` if there is always room.
-    pub(crate) fn spot(&self) -> Option<Spot> {
-        self.room.clone().map(Spot::new)
+    /// For how many jobs there is room; `None` if there always is.
+    pub(crate) fn room(&self) -> Option<&Arc<Room>> {
+        self.room.as_ref()
     }
 
-    /// Drops queued jobs, the oldest first, until there is room.
+    /// Drops the oldest queued job, unless there is room before.
     fn make_room(&self, room: &Arc<Room>, inside: bool) -> Admission {
         let mut round = 0;
-        loop {
-            match self.oldest() {
-                // One that was cancelled has given its place back already; then there was room, or the next one goes.
-                Some(job) => self.drop_for_room(job),
+        // Ahead of what we make, since whoever waits would take it, and we would go on for as many as there are.
+        let place = room.overdraw();
+        while room.is_overdrawn() {
+            if self.refuses(inside) {
+                return Admission::Refuse(Reason::Closed);
+            }
+            match self.oldest().map(|job| self.drop_for_room(job)) {
+                // Its place for ours.
+                Some(true) => break,
+                // It was cancelled and has none any more, so the next one goes.
+                Some(false) => {}
                 // All are on their way from one place to another, or about to start.
                 None => {
                     brigade_sync::hint::snooze(round);
                     round += 1;
                 }
             }
-            if let Some(place) = room.try_take() {
-                return Admission::Queue(Some(place));
-            }
-            if self.refuses(inside) {
-                return Admission::Refuse(Reason::Closed);
-            }
         }
+        Admission::Queue(Some(place))
     }
 
     /// Takes the oldest job of an injector, else of a worker's queue.
@@ -148,12 +150,15 @@ impl Core {
     }
 
     /// Drops a job for want of room: a queued one, or one that was accepted without being queued.
-    pub(crate) fn drop_for_room(&self, job: Job) {
-        if cancel_contained(job) {
+    /// `false` if it had been cancelled before.
+    pub(crate) fn drop_for_room(&self, job: Job) -> bool {
+        let dropped = cancel_contained(job);
+        if dropped {
             let mut elsewhere = self.elsewhere.lock();
             elsewhere.cancelled += 1;
             elsewhere.evicted += 1;
         }
+        dropped
     }
 
     /// Runs a job that was accepted without being queued, on this thread, which is no worker of ours.

@@ -27,7 +27,7 @@ impl Core {
         // Whoever accepts a job that is not queued has done so by now, or sees that it is too late.
         drop(self.elsewhere.lock());
         if let Some(room) = &self.room {
-            room.wake_all();
+            room.wake_outsiders();
         }
         // A pool whose last thread could not be started may still have jobs.
         let stranded = self.idle.snapshot().live() == 0 && self.has_work() && self.hold().is_none();

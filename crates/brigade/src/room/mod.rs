@@ -12,6 +12,7 @@
 mod line;
 #[cfg(all(test, brigade_loom))]
 mod loom_tests;
+mod seat;
 
 use std::sync::Arc;
 use std::task::{Wake, Waker};
@@ -22,6 +23,7 @@ use brigade_sync::{Mutex, Parker};
 
 use line::Line;
 pub(crate) use line::Spot;
+pub(crate) use seat::{Seat, Usher};
 
 /// Somebody stands in line. The other bits count the places that are taken.
 const LINE: usize = !(usize::MAX >> 1);
@@ -61,7 +63,7 @@ impl Room {
     /// Room for so many jobs.
     pub(crate) fn new(capacity: usize) -> Arc<Self> {
         // No memory holds more jobs than that.
-        let capacity = capacity.min(!LINE);
+        let capacity = capacity.min(!LINE >> 1);
         Arc::new(Self { capacity, word: AtomicUsize::new(0), line: Mutex::default() })
     }
 
@@ -81,6 +83,20 @@ impl Room {
             }
         }
         None
+    }
+
+    /// Takes a place whether there is one or not. Before it is used, either somebody else has to give one back for it
+    /// or the room not to be [overdrawn](Self::is_overdrawn) any more.
+    pub(crate) fn overdraw(self: &Arc<Self>) -> Place {
+        // Ordering: Relaxed, as in the drop of a place.
+        self.word.fetch_add(1, Ordering::Relaxed);
+        Place(self.clone())
+    }
+
+    /// Whether more places are taken than there are.
+    pub(crate) fn is_overdrawn(&self) -> bool {
+        // Ordering: Relaxed, as in the drop of a place.
+        self.word.load(Ordering::Relaxed) & !LINE > self.capacity
     }
 
     /// Waits for a place; `None` once `is_over`, or when `until` has come, no earlier.
@@ -106,17 +122,15 @@ impl Room {
         }
     }
 
-    /// Wakes all who wait, as there will be no place for them.
-    pub(crate) fn wake_all(&self) {
-        while self.wake_first() {}
+    /// Wakes all who wait to submit from outside, as there will be no place for them.
+    pub(crate) fn wake_outsiders(&self) {
+        let outsiders = self.change_line(Line::leave_outsiders);
+        outsiders.into_iter().for_each(line::wake);
     }
 
-    /// Takes the first out of the line and wakes it; `false` if nobody was there.
-    fn wake_first(&self) -> bool {
-        let first = self.change_line(Line::leave_first);
-        let was_one = first.is_some();
-        line::wake(first);
-        was_one
+    /// Takes the first out of the line and wakes it.
+    fn wake_first(&self) {
+        self.change_line(Line::leave_first).into_iter().for_each(line::wake);
     }
 
     /// Changes the line, and what the word says of it.

@@ -19,8 +19,9 @@ use crate::engine::{Admission, CURRENT, Core, Worker};
 use crate::handle::closure_of;
 use crate::registry;
 use crate::rejected::{Reason, Rejected};
-use crate::room::Spot;
-use queued::{Deadline, Queued};
+use crate::room::{Place, Spot};
+use queued::Deadline;
+pub(crate) use queued::Queued;
 
 /// What whoever submits gets for an accepted job: nothing, or a handle for its outcome.
 pub(crate) trait Receipt<T>: Sized {
@@ -96,7 +97,7 @@ impl<F, D: Deadline> Submission<F, D> {
             Admission::Queue(place) => place,
             Admission::Refuse(reason) => return Err(Rejected::new(work, reason)),
             Admission::RunHere => {
-                let (job, receipt) = R::make(Queued { place: None, deadline, work });
+                let (job, receipt) = R::make(Queued { place: None::<Place>, deadline, work });
                 match worker {
                     Some(worker) => worker.run_here(job),
                     None => core.run_here(job),
@@ -104,7 +105,7 @@ impl<F, D: Deadline> Submission<F, D> {
                 return Ok(receipt);
             }
             Admission::Drop => {
-                let (job, receipt) = R::make(Queued { place: None, deadline, work });
+                let (job, receipt) = R::make(Queued { place: None::<Place>, deadline, work });
                 core.drop_for_room(job);
                 return Ok(receipt);
             }
@@ -172,7 +173,7 @@ where
             return Err((work, spot));
         }
         if spot.is_none() {
-            spot = registry::find(key).and_then(|core| core.spot());
+            spot = registry::find(key).and_then(|core| core.room().cloned().map(Spot::new));
         }
         match &mut spot {
             Some(spot) => spot.stand(context.waker()),

@@ -27,17 +27,20 @@ impl Deadline for Instant {
 }
 
 /// A closure that is queued in a bounded pool or with a deadline.
-pub(crate) struct Queued<F, D> {
+///
+/// `P` is its place, or where one will be put.
+pub(crate) struct Queued<F, D, P = Option<Place>> {
     /// First, so that it is free again before anything of the user's runs, the drop of the closure too.
-    pub(super) place: Option<Place>,
-    pub(super) deadline: D,
-    pub(super) work: F,
+    pub(crate) place: P,
+    pub(crate) deadline: D,
+    pub(crate) work: F,
 }
 
-impl<F, T, D> Work for Queued<F, D>
+impl<F, T, D, P> Work for Queued<F, D, P>
 where
     F: FnOnce() -> T + Send + 'static,
     D: Deadline,
+    P: Send + 'static,
 {
     type Output = T;
 

@@ -4,6 +4,7 @@
 //! [`board`], which the jobs share, says only which of them have ended; its design is written there.
 
 mod board;
+mod places;
 
 use core::fmt;
 use core::future::{Future, poll_fn};
@@ -21,14 +22,19 @@ use crate::engine::CURRENT;
 use crate::handle::{Handle, closure_of};
 use crate::join::{JoinHandle, count_cancelled};
 use crate::rejected::Rejected;
+use crate::room::Seat;
+use crate::submission::Queued;
 use board::{Board, Sleep};
 
 /// Jobs on one pool whose outcomes are of one type and come out in the order in which they end.
 ///
 /// With a [`limit`](Self::limit) at most so many of them are on the pool at once, and the others wait in the set. A panic
 /// is the outcome of the job that panicked, and nothing to the others. Dropping the set cancels what has not
-/// started and asks the rest to [stop](crate::cancelled); it does not wait for that. The jobs of a set do not count
-/// towards the [capacity](crate::Builder::capacity) of its pool: the limit is theirs.
+/// started and asks the rest to [stop](crate::cancelled); it does not wait for that.
+///
+/// A pool of limited [capacity](crate::Builder::capacity) is never too full for a set, whatever it does
+/// [then](crate::WhenFull): a job for which there is no room waits in the set until there is, in line with all others who
+/// wait for that.
 ///
 /// If the pool is shut down or dropped under the set, every job has its outcome all the same: a drained pool runs
 /// also what waits in the set, a discarded one cancels it.
@@ -64,11 +70,14 @@ impl<T> TaskSet<T> {
 
     /// Lets at most so many jobs of the set be on the pool at once, queued or running, from now on. The others wait in the
     /// set, and as one ends the next is submitted, in the order in which they were spawned. Without this all are
-    /// submitted at once.
+    /// submitted at once, or as soon as the pool has room.
     ///
     /// # Panics
     /// If `jobs` is 0.
-    pub fn limit(self, jobs: usize) -> Self {
+    pub fn limit(self, jobs: usize) -> Self
+    where
+        T: Send + 'static,
+    {
         assert!(jobs > 0, "a set none of whose jobs may run would never end");
         self.board.set_limit(jobs);
         self
@@ -89,18 +98,32 @@ impl<T> TaskSet<T> {
             return Err(self.pool.rejected(job));
         }
         let key = self.next;
-        let (job, handle) = Job::with_handle(job);
-        if let Some(job) = self.board.enter(key, job) {
-            if let Err(job) = self.pool.accept(job) {
-                self.board.withdraw();
-                return Err(self.pool.rejected(closure_of(job)));
-            }
+        let (job, handle) = if self.board.is_bounded() {
+            let (place, usher) = Seat::new();
+            let (job, handle) = Job::with_handle(Queued { place, deadline: (), work: job });
+            (self.board.enter(key, job, Some(usher)), handle)
+        } else {
+            let (job, handle) = Job::with_handle(job);
+            (self.board.enter(key, job, None), handle)
+        };
+        if let Some(Err(job)) = job.map(|job| self.pool.accept(job)) {
+            self.board.withdraw();
+            return Err(self.pool.rejected(self.closure_of(job)));
         }
         self.next += 1;
         let mut handle = JoinHandle::new(handle, self.pool.key);
         self.board.watch(key, &mut handle);
         self.jobs.insert(key, handle);
         Ok(())
+    }
+
+    /// The closure that a job was made of.
+    fn closure_of<F: 'static>(&self, job: Job) -> F {
+        if self.board.is_bounded() {
+            closure_of::<Queued<F, (), Seat>>(job).work
+        } else {
+            closure_of(job)
+        }
     }
 
     /// Whether the pool would refuse a job that waited in the set until now.
@@ -220,7 +243,7 @@ impl<T> TaskSet<T> {
         while !self.board.have_ended(ended) {
             // Read before the jobs are looked at: one that is submitted after this ends the sleep.
             let submitted = helps.then(|| self.board.submitted());
-            if helps && self.run_one() {
+            if helps && (self.run_one() || self.run_first_in_line()) {
                 continue;
             }
             blocking(|| self.board.sleep(Sleep { ended, submitted }, None));
@@ -239,6 +262,11 @@ impl<T> TaskSet<T> {
             }
         }
         false
+    }
+
+    /// Runs a job here that waits in the set for a place in the pool; `false` if there is none.
+    fn run_first_in_line(&self) -> bool {
+        CURRENT.with(|worker| worker.is_some_and(|worker| self.board.run_first_in_line(worker)))
     }
 
     /// Cancels every job that has not started, dropping its captures here and now, and asks the others to

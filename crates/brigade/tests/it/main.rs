@@ -61,6 +61,7 @@ mod slow_spawner;
 mod spawner;
 mod task_set;
 mod task_set_cancel;
+mod task_set_capacity;
 mod task_set_limit;
 mod task_set_on_workers;
 mod thread_locals;

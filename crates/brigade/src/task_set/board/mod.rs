@@ -3,7 +3,8 @@
 //! **A job's way.** A job is admitted if fewer than `limit` are and nobody waits, else it waits in line. *Ended* is reported
 //! once for each job, by the waker that its cell wakes with the outcome in place, on whatever thread that is: where it
 //! ran, was cancelled or was refused. Whoever reports it then submits from the line until that is empty or the limit is
-//! reached. So if anything waits while there is room, somebody is about to call for it.
+//! reached. So if anything waits while there is room, somebody is about to call for it. In a bounded pool there is room for
+//! it only with a place there: those are the business of [`Places`].
 //!
 //! **On the way.** Pools are submitted to out of the lock, as that may call what is the user's (a spawner). Meanwhile
 //! the owner may cancel the job, which the pool counts only if it has accepted it. So the two meet in `passages`:
@@ -19,23 +20,28 @@
 //! one that returned, and the report would come before the outcome. Submitting in the critical section: a spawner that
 //! meddles with the set would wait for itself. Cancelling by making `cancel_all` wait for jobs on their way: the same.
 
+mod line;
+
 use core::mem;
 use core::task::Waker;
 use std::collections::{BTreeMap, VecDeque};
-use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::task::Wake;
 use std::time::Instant;
 
 use brigade_sync::{Condvar, Mutex};
-use brigade_task::{Job, Ran, contain};
+use brigade_task::contain;
 
 use crate::handle::Handle;
-use crate::join::{JoinHandle, count_cancelled};
+use crate::join::JoinHandle;
+
+use super::places::Places;
+use line::Waiting;
 
 /// What a set and its jobs share.
 pub(super) struct Board<T> {
     pool: Handle,
+    places: Places,
     state: Mutex<State<T>>,
     /// Told when what the owner sleeps for has come.
     changed: Condvar,
@@ -47,7 +53,7 @@ struct State<T> {
     /// Jobs that have been admitted and have not ended.
     admitted: usize,
     /// Jobs that have not been admitted, in the order they came.
-    line: VecDeque<(u64, Job)>,
+    line: VecDeque<Waiting>,
     /// Jobs that have left the line, until the pool has accepted them or they have been dropped.
     passages: BTreeMap<u64, Passage>,
     /// How many jobs from the line have been submitted.
@@ -123,33 +129,30 @@ impl<T> Board<T> {
             sleeper: None,
             waker: None,
         };
-        Arc::new(Self { pool, state: Mutex::new(state), changed: Condvar::new() })
+        Arc::new(Self {
+            pool,
+            places: Places::new(pool),
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+        })
     }
 
-    pub(super) fn set_limit(&self, limit: usize) {
+    pub(super) fn set_limit(self: &Arc<Self>, limit: usize)
+    where
+        T: Send + 'static,
+    {
         self.state.lock().limit = limit;
         self.refill();
+    }
+
+    /// Whether its jobs need seats.
+    pub(super) fn is_bounded(&self) -> bool {
+        self.places.are_bounded()
     }
 
     /// Whether a job that entered now would have to wait in line.
     pub(super) fn is_full(&self) -> bool {
         self.state.lock().is_full()
-    }
-
-    /// Admits a job and gives it back to be submitted, or lets it wait in line.
-    pub(super) fn enter(&self, key: u64, job: Job) -> Option<Job> {
-        let mut state = self.state.lock();
-        if state.is_full() {
-            state.line.push_back((key, job));
-            return None;
-        }
-        state.admitted += 1;
-        Some(job)
-    }
-
-    /// Takes the admission of a job back that the pool refused. Nobody waits for its place: nobody has entered since.
-    pub(super) fn withdraw(&self) {
-        self.state.lock().admitted -= 1;
     }
 
     /// Hears of the end of a job that has entered.
@@ -164,7 +167,10 @@ impl<T> Board<T> {
     }
 
     /// A job has ended: its outcome is there.
-    fn ended(&self, key: u64) {
+    fn ended(self: &Arc<Self>, key: u64)
+    where
+        T: Send + 'static,
+    {
         let mut state = self.state.lock();
         state.admitted -= 1;
         let detached = state.detached.remove(&key);
@@ -185,101 +191,6 @@ impl<T> Board<T> {
         if awaited {
             self.changed.notify_one();
         }
-    }
-
-    /// Submits from the line as long as the limit allows.
-    fn refill(&self) {
-        while let Some((key, job)) = self.first_in_line() {
-            match self.pool.accept(job) {
-                Ok(()) => self.accepted(key),
-                Err(job) => self.refused(key, job),
-            }
-        }
-    }
-
-    fn first_in_line(&self) -> Option<(u64, Job)> {
-        let mut state = self.state.lock();
-        if state.admitted >= state.limit {
-            return None;
-        }
-        let (key, job) = state.line.pop_front()?;
-        state.admitted += 1;
-        state.passages.insert(key, Passage::Open);
-        Some((key, job))
-    }
-
-    /// The pool has accepted a job from the line.
-    fn accepted(&self, key: u64) {
-        let mut state = self.state.lock();
-        let passage = state.passages.remove(&key);
-        state.submitted += 1;
-        self.tell(state.is_awaited());
-        drop(state);
-        if let Some(Passage::Cancelled) = passage {
-            count_cancelled(self.pool.key);
-        }
-    }
-
-    /// The pool has refused a job from the line, and so would it the others: all are dropped.
-    fn refused(&self, key: u64, job: Job) {
-        // Taken before the first is dropped, whose end would call for the next.
-        let others = self.take_line(|_| true);
-        self.drop_unaccepted(key, job);
-        others.into_iter().for_each(|(key, job)| self.drop_unaccepted(key, job));
-    }
-
-    /// Drops the jobs of the owner that wait in line.
-    pub(super) fn cancel_line(&self) {
-        let waiting = self.take_line(|is_detached| !is_detached);
-        waiting.into_iter().for_each(|(key, job)| self.drop_unaccepted(key, job));
-    }
-
-    /// Takes jobs out of the line, to be dropped at once.
-    fn take_line(&self, which: impl Fn(bool) -> bool) -> VecDeque<(u64, Job)> {
-        let mut state = self.state.lock();
-        let line = mem::take(&mut state.line).into_iter();
-        let (taken, kept): (VecDeque<_>, _) =
-            line.partition(|(key, _)| which(state.detached.contains_key(key)));
-        state.line = kept;
-        // Each of them takes one off again as it ends.
-        state.admitted += taken.len();
-        state.passages.extend(taken.iter().map(|(key, _)| (*key, Passage::Open)));
-        taken
-    }
-
-    /// Drops a job that has left the line and that the pool has not accepted.
-    fn drop_unaccepted(&self, key: u64, job: Job) {
-        let dropped = panic::catch_unwind(AssertUnwindSafe(|| job.cancel()));
-        let ran = dropped.unwrap_or_else(|payload| {
-            mem::forget(payload);
-            Ran::Cancelled
-        });
-        let mut state = self.state.lock();
-        let passage = state.passages.remove(&key);
-        // It was the owner who dropped it, and it has not asked yet whether to count that.
-        if let (Ran::Elsewhere, Some(Passage::Open)) = (ran, passage) {
-            state.passages.insert(key, Passage::Refused);
-        }
-    }
-
-    /// Whether the pool knows of a job that the owner has just cancelled: then it is to be counted.
-    pub(super) fn has_accepted_cancelled(&self, key: u64) -> bool {
-        let mut state = self.state.lock();
-        match state.passages.remove(&key) {
-            None => return true,
-            Some(Passage::Refused) => {}
-            Some(Passage::Open | Passage::Cancelled) => {
-                _ = state.passages.insert(key, Passage::Cancelled)
-            }
-        }
-        false
-    }
-
-    /// Whether a job has been submitted.
-    pub(super) fn is_submitted(&self, key: u64) -> bool {
-        let state = self.state.lock();
-        let is_first = |(first, _): &(u64, Job)| key < *first;
-        state.line.front().is_none_or(is_first) && !state.passages.contains_key(&key)
     }
 
     /// How many jobs from the line have been submitted so far.
