@@ -81,7 +81,7 @@ fn whoever_waits_hears_that_it_is_over() {
         });
         turn();
         over.store(true, Ordering::Relaxed);
-        room.wake_all();
+        room.wake_outsiders();
         waiter.join().unwrap();
         drop(place);
     });

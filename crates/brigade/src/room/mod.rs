@@ -173,6 +173,32 @@ mod tests {
     }
 
     #[test]
+    fn a_place_in_advance_is_one_as_soon_as_another_is_given_back() {
+        let room = Room::new(1);
+        let first = room.try_take();
+        let second = room.overdraw();
+        assert!(room.is_overdrawn());
+        drop(first);
+        assert!(!room.is_overdrawn() && room.try_take().is_none());
+        drop(second);
+        assert!(room.try_take().is_some());
+    }
+
+    #[test]
+    fn the_end_reaches_those_from_outside_and_leaves_the_others_in_line() {
+        let room = Room::new(1);
+        let place = room.try_take();
+        let (set, outsider) = (Arc::new(Waiting::default()), Arc::new(Waiting::default()));
+        let mut spots = [Spot::staying(room.clone()), Spot::new(room.clone())];
+        spots[0].stand(&set.clone().into());
+        spots[1].stand(&outsider.clone().into());
+        room.wake_outsiders();
+        assert!(outsider.0.try_take() && !set.0.try_take());
+        drop(place);
+        assert!(set.0.try_take());
+    }
+
+    #[test]
     fn a_wait_ends_with_a_place_or_when_it_is_over_or_in_time() {
         let room = Room::new(1);
         let place = room.wait(None, || false).expect("there was one");
