@@ -5,7 +5,7 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use brigade::{JoinError, Pool, Reason, Shutdown, TaskSet, WhenFull};
+use brigade::{JoinError, Reason, Shutdown, TaskSet, WhenFull};
 
 use crate::crowd::for_both_queueings;
 use crate::full::{POLICIES, at_rest, busy, fill, full};
