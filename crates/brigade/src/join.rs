@@ -10,6 +10,7 @@ use brigade_task::{JoinError, Ran};
 
 use crate::blocking;
 use crate::cancel::CancelOnDrop;
+use crate::deadlock::Waiting;
 use crate::engine::CURRENT;
 use crate::registry;
 
@@ -69,7 +70,8 @@ impl<T> JoinHandle<T> {
     ///
     /// # Errors
     /// [`JoinError::Panicked`] with what the job panicked with; [`JoinError::Cancelled`] if it was dropped
-    /// before it started.
+    /// before it started; [`JoinError::WouldDeadlock`] if it waits in a `join`, directly or through others and on
+    /// whatever pools, for a job that this thread runs: then it goes on without a handle.
     ///
     /// # Panics
     /// If the outcome was taken before.
@@ -79,11 +81,15 @@ impl<T> JoinHandle<T> {
             return Err(JoinError::Cancelled);
         }
         self.run_here();
-        let Some(inner) = self.inner.take() else { unreachable!("it was there just now") };
-        if inner.is_finished() {
-            return inner.join();
+        let Some(mut inner) = self.inner.take() else { unreachable!("it was there just now") };
+        if !inner.is_finished() {
+            let Some(waiting) = Waiting::begin(inner.id()) else {
+                return Err(JoinError::WouldDeadlock);
+            };
+            blocking(|| inner.wait());
+            drop(waiting);
         }
-        blocking(|| inner.join())
+        inner.join()
     }
 
     /// Takes the outcome if the job has ended; never blocks. `None` too once it has been taken.

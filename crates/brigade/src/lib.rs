@@ -24,6 +24,7 @@ mod blocking;
 mod builder;
 mod cancel;
 mod config;
+mod deadlock;
 mod default_pool;
 mod engine;
 mod handle;

@@ -16,7 +16,7 @@ use std::time::Instant;
 
 use brigade_sync::Parker;
 
-use crate::cell::{Header, RawHandle};
+use crate::cell::{Header, JobId, RawHandle};
 use crate::job::Ran;
 
 /// Why a job has no value.
@@ -25,6 +25,8 @@ pub enum JoinError {
     Panicked(Box<dyn Any + Send>),
     /// It was dropped before it ran.
     Cancelled,
+    /// Whoever asked would have waited for itself; the job goes on.
+    WouldDeadlock,
 }
 
 impl JoinError {
@@ -35,7 +37,7 @@ impl JoinError {
                 .downcast_ref::<&str>()
                 .copied()
                 .or_else(|| payload.downcast_ref::<String>().map(String::as_str)),
-            Self::Cancelled => None,
+            Self::Cancelled | Self::WouldDeadlock => None,
         }
     }
 }
@@ -45,6 +47,7 @@ impl fmt::Debug for JoinError {
         match self {
             Self::Panicked(_) => f.debug_tuple("Panicked").field(&self.message()).finish(),
             Self::Cancelled => f.write_str("Cancelled"),
+            Self::WouldDeadlock => f.write_str("WouldDeadlock"),
         }
     }
 }
@@ -53,6 +56,10 @@ impl fmt::Display for JoinError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self, self.message()) {
             (Self::Cancelled, _) => f.write_str("the job was cancelled before it ran"),
+            (Self::WouldDeadlock, _) => f.write_str(
+                "the job waits, itself or through others, for the one that asks for its outcome; \
+                 let one of them go on without the other",
+            ),
             (Self::Panicked(_), Some(message)) => write!(f, "the job panicked: {message}"),
             (Self::Panicked(_), None) => f.write_str("the job panicked"),
         }
@@ -112,12 +119,14 @@ impl<T> JoinHandle<T> {
     /// Everything the job did happens before this returns, and its captures have been dropped.
     ///
     /// # Errors
-    /// [`JoinError::Panicked`] with the payload, or [`JoinError::Cancelled`].
+    /// [`JoinError::Panicked`] with the payload, or [`JoinError::Cancelled`]. Never [`JoinError::WouldDeadlock`]: who waits for
+    /// itself here does so for ever.
     ///
     /// # Panics
     /// If the outcome was taken before.
     pub fn join(mut self) -> Result<T, JoinError> {
-        match self.wait(None) {
+        self.wait();
+        match self.try_join() {
             Some(outcome) => outcome,
             None => panic!("the outcome has been taken already"),
         }
@@ -140,7 +149,18 @@ impl<T> JoinHandle<T> {
     ///
     /// `None` if it is not there by then, no earlier than asked, or has been taken before.
     pub fn join_timeout(&mut self, timeout: Duration) -> Option<Result<T, JoinError>> {
-        self.wait(Some(timeout))
+        self.wait_for(Some(timeout));
+        self.try_join()
+    }
+
+    /// Waits until the outcome is there, and leaves it there.
+    pub fn wait(&mut self) {
+        self.wait_for(None);
+    }
+
+    /// Names the job among those that are running or have a handle.
+    pub fn id(&self) -> JobId {
+        self.cell.id()
     }
 
     /// Whether the outcome is there, taken or not.
@@ -172,9 +192,9 @@ impl<T> JoinHandle<T> {
         !self.cell.is_done() && self.cell.wait_with(waker)
     }
 
-    fn wait(&mut self, timeout: Option<Duration>) -> Option<Result<T, JoinError>> {
+    fn wait_for(&mut self, timeout: Option<Duration>) {
         if self.taken || self.cell.is_done() {
-            return self.try_join();
+            return;
         }
         // Taken, so that a wait inside this one, in a destructor say, makes its own.
         let thread = KEPT.try_with(Cell::take).ok().flatten().unwrap_or_default();
@@ -191,7 +211,6 @@ impl<T> JoinHandle<T> {
         }
         // A token that comes too late wakes the next wait for nothing, and it looks again.
         let _ = KEPT.try_with(|kept| kept.set(Some(thread)));
-        self.try_join()
     }
 }
 

@@ -14,6 +14,7 @@ mod work;
 
 use std::panic::{self, AssertUnwindSafe};
 
+pub use cell::JobId;
 pub use job::{Job, Ran};
 pub use join::{JoinError, JoinHandle};
 pub use work::Work;
@@ -42,6 +43,28 @@ pub use work::Work;
 /// ```
 pub fn is_cancelled() -> bool {
     cell::is_asked_to_stop()
+}
+
+/// Calls with each job with a handle that this thread runs: the innermost first, then the one in which that is
+/// run, and so on.
+///
+/// ```
+/// use brigade_task::{Job, for_each_running};
+/// let (inner, inner_handle) = Job::with_handle(|| {
+///     let mut running = Vec::new();
+///     for_each_running(|id| running.push(id));
+///     running
+/// });
+/// let inner_id = inner_handle.id();
+/// let (outer, outer_handle) = Job::with_handle(move || inner.run());
+/// let outer_id = outer_handle.id();
+/// outer.run();
+/// assert_eq!(inner_handle.join().unwrap(), [inner_id, outer_id]);
+/// # drop(outer_handle);
+/// for_each_running(|_| unreachable!());
+/// ```
+pub fn for_each_running(call: impl FnMut(JobId)) {
+    cell::for_each_running(call);
 }
 
 /// Drops a value of the user's; if that panics, what the panic carries is leaked, as its drop might panic

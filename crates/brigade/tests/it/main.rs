@@ -29,6 +29,7 @@ mod conformance;
 mod counters;
 mod crew_corners;
 mod deadlines;
+mod deadlocks;
 mod detaching;
 mod dropping;
 mod evicting;

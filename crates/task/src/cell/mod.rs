@@ -5,6 +5,7 @@
 //! handle while `WAKER` is clear, by the finisher once it set `DONE` and found `WAKER` set.
 //! **Life rule.** A cell lives until both its job and its handle have released it.
 
+mod running;
 mod state;
 
 use core::any::TypeId;
@@ -18,18 +19,9 @@ use brigade_sync::cell::UnsafeCell;
 use crate::job::{Act, Action, Payload, Ran};
 use crate::join::JoinError;
 use crate::work::Work;
+pub use running::JobId;
+pub(crate) use running::{for_each_running, is_asked_to_stop};
 use state::{Finished, Slot, State};
-
-brigade_sync::scoped_thread_local! {
-    /// The job with a handle that this thread runs, the innermost if it runs one inside another. Models never look at it:
-    /// to a thread-local of std's all their threads are one.
-    static RUNNING: State
-}
-
-/// Whether the handle of the job that this thread runs has asked it to stop.
-pub(crate) fn is_asked_to_stop() -> bool {
-    RUNNING.with(|state| state.is_some_and(State::is_asked))
-}
 
 /// What a handle knows of a cell whose closure's type it does not know.
 #[repr(C)]
@@ -199,7 +191,7 @@ where
 /// Runs a closure that may look at its state, if it may start, and says how it ended in both ways that somebody asks for.
 fn start<W: Work>(state: &State, closure: W) -> (Ran, Result<W::Output, JoinError>) {
     let call = || if closure.may_start() { Ok(closure.run()) } else { Err(closure) };
-    match panic::catch_unwind(AssertUnwindSafe(|| RUNNING.set(state, call))) {
+    match panic::catch_unwind(AssertUnwindSafe(|| running::enter(state, call))) {
         Ok(Ok(value)) => (Ran::Returned, Ok(value)),
         Ok(Err(closure)) => cancel(closure),
         Err(payload) => (Ran::Panicked, Err(JoinError::Panicked(payload))),
@@ -264,6 +256,11 @@ impl RawHandle {
     fn header(&self) -> &Header {
         // SAFETY: Life rule: the handle is alive.
         unsafe { self.0.as_ref() }
+    }
+
+    /// Names the job for as long as the handle is there.
+    pub(crate) fn id(&self) -> JobId {
+        JobId::of(&self.header().state)
     }
 
     /// Whether the outcome is there.
