@@ -104,14 +104,29 @@ impl<T> Injector<T> {
         }
     }
 
-    /// Refuses every push from now on; what was accepted stays to be popped.
+    /// Refuses every push from now on, until [`reopen`](Self::reopen); what was accepted stays to be popped.
     pub fn close(&self) {
         // Ordering: SeqCst: one order with the exchanges of `claim_tail`, so a push that succeeded after
         // this does not exist.
         self.tail.index.fetch_or(CLOSED, Ordering::SeqCst);
     }
 
-    /// Whether [`close`](Self::close) has been called.
+    /// Accepts pushes again; what a push was refused meanwhile does not come by itself.
+    ///
+    /// ```
+    /// let injector = brigade_queue::Injector::new();
+    /// injector.close();
+    /// assert_eq!(injector.push(1), Err(1));
+    /// injector.reopen();
+    /// assert_eq!(injector.push(2), Ok(()));
+    /// ```
+    pub fn reopen(&self) {
+        // Ordering: SeqCst, in one order with the exchange in `close`. A push that read the index before that one may
+        // succeed after this one: the index says that nothing has moved, so all that it read is as it was.
+        self.tail.index.fetch_and(!CLOSED, Ordering::SeqCst);
+    }
+
+    /// Whether it is closed.
     pub fn is_closed(&self) -> bool {
         // Ordering: SeqCst, in one order with the exchange in `close`.
         self.tail.index.load(Ordering::SeqCst) & CLOSED != 0
@@ -136,6 +151,12 @@ impl<T> Injector<T> {
     pub fn pushed(&self) -> u64 {
         // Ordering: SeqCst, as in `len`.
         count(self.tail.index.load(Ordering::SeqCst))
+    }
+
+    /// Counts what was ever popped; an item counts once its popper has claimed it.
+    pub fn popped(&self) -> u64 {
+        // Ordering: SeqCst, as in `len`.
+        count(self.head.index.load(Ordering::SeqCst))
     }
 }
 

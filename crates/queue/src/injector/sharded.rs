@@ -61,6 +61,11 @@ impl<T> ShardedInjector<T> {
         &self.shards[producer & (self.shards.len() - 1)]
     }
 
+    /// All of them, in the order of their numbers.
+    pub fn shards(&self) -> &[Injector<T>] {
+        &self.shards
+    }
+
     /// Takes the oldest item of the first injector that has one, from the one after `cursor` on.
     pub fn pop(&self, cursor: &Cursor) -> Option<T> {
         self.take_turns(cursor, Injector::pop)
@@ -109,6 +114,11 @@ impl<T> ShardedInjector<T> {
     /// Closes each injector, one after the other: meanwhile one producer may be refused and another not.
     pub fn close(&self) {
         self.shards.iter().for_each(Injector::close);
+    }
+
+    /// Reopens each injector, one after the other.
+    pub fn reopen(&self) {
+        self.shards.iter().for_each(Injector::reopen);
     }
 
     /// Whether all of them are closed.
