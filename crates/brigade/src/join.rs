@@ -11,7 +11,8 @@ use brigade_task::{JoinError, Ran};
 use crate::blocking;
 use crate::cancel::CancelOnDrop;
 use crate::deadlock::Waiting;
-use crate::engine::CURRENT;
+use crate::engine::{CURRENT, Worker};
+use crate::idle::Era;
 use crate::registry;
 
 /// A handle for the outcome of one job.
@@ -40,6 +41,8 @@ pub struct JoinHandle<T> {
     inner: Option<brigade_task::JoinHandle<T>>,
     /// The pool that runs it.
     key: u64,
+    /// The phase whose later work it is, if a job submitted it that was later work itself.
+    tag: Era,
 }
 
 /// What the user did wrong.
@@ -47,7 +50,9 @@ const TAKEN: &str = "the outcome has been taken already";
 
 impl<T> JoinHandle<T> {
     pub(crate) fn new(inner: brigade_task::JoinHandle<T>, key: u64) -> Self {
-        Self { inner: Some(inner), key }
+        let ours = |worker: &&Worker| worker.is_of(key);
+        let tag = CURRENT.with(|worker| worker.filter(ours).map(Worker::tag)).unwrap_or_default();
+        Self { inner: Some(inner), key, tag }
     }
 
     /// The handle, unless nobody here will ever finish the job: then it is leaked, since whoever was busy with it at the
@@ -151,7 +156,12 @@ impl<T> JoinHandle<T> {
             return false;
         }
         let Some(inner) = self.inner.as_mut() else { return false };
-        let cancelled = inner.settle_if_unclaimed(false).is_some();
+        let settle = |inner: &mut brigade_task::JoinHandle<T>| inner.settle_if_unclaimed(false);
+        let cancelled = CURRENT.with(|worker| match worker {
+            Some(worker) if worker.is_of(self.key) => worker.inside(self.tag, || settle(inner)),
+            _ => settle(inner),
+        });
+        let cancelled = cancelled.is_some();
         if !cancelled {
             inner.ask_to_stop();
         }
@@ -171,13 +181,13 @@ impl<T> JoinHandle<T> {
     /// On a worker of its pool: runs the job here if nobody has begun to; `false` if it did not.
     pub(crate) fn run_here(&mut self) -> bool {
         CURRENT.with(|worker| {
-            let worker = worker.filter(|worker| worker.is_of(self.key));
-            let ran = worker.and_then(|worker| {
-                let ran = self.inner.as_mut()?.settle_if_unclaimed(!worker.discards())?;
-                worker.count(ran);
-                Some(ran)
-            });
-            ran.is_some()
+            let Some(worker) = worker.filter(|worker| worker.is_of(self.key)) else { return false };
+            let unfinished = self.inner.as_mut().filter(|inner| !inner.is_finished());
+            let Some(inner) = unfinished else { return false };
+            worker.inside(self.tag, || {
+                let ran = inner.settle_if_unclaimed(!worker.discards());
+                ran.inspect(|&ran| worker.count(ran)).is_some()
+            })
         })
     }
 

@@ -225,15 +225,35 @@ impl Pool {
         refuse(registry::reason(self.core.key))
     }
 
-    /// Waits until nothing that was accepted is unfinished, and returns `true`.
+    /// Waits until everything that was accepted before the call has ended, with all that those jobs and their children
+    /// submit on the pool's threads, and returns `true`.
     ///
-    /// Jobs that others submit meanwhile are waited for too. On a worker of this pool, which can't wait for
-    /// itself, it returns `false` at once; so it does in the pool's [spawner](Builder::spawner), and in a forked child.
+    /// What other threads submit meanwhile is not waited for, nor what those jobs submit: a steady stream of them delays
+    /// it by little. Jobs that submit each other for ever make it wait for ever. On a worker of this pool, which can't
+    /// wait for itself, it returns `false` at once; so it does in the pool's [spawner](Builder::spawner), and in a forked
+    /// child.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicU32, Ordering};
+    /// static RAN: AtomicU32 = AtomicU32::new(0);
+    /// let pool = brigade::Pool::new(2);
+    /// pool.execute(|| {
+    ///     brigade::execute(|| _ = RAN.fetch_add(1, Ordering::Relaxed)).unwrap();
+    ///     RAN.fetch_add(1, Ordering::Relaxed);
+    /// });
+    /// assert!(pool.wait_idle());
+    /// assert_eq!(RAN.load(Ordering::Relaxed), 2, "the child too");
+    /// ```
     pub fn wait_idle(&self) -> bool {
         self.may_wait() && self.core.wait_idle(None)
     }
 
     /// Like [`wait_idle`](Self::wait_idle), but for `timeout` at most, and no less; `false` if it is over.
+    ///
+    /// A timeout of 0 asks whether everything accepted so far has ended, later jobs included.
+    ///
+    /// Until the jobs that it waited for have ended the pool goes on to prefer them, also when it has given up: later ones
+    /// are then run one at a time and not in batches.
     ///
     /// ```
     /// use std::time::Duration;

@@ -76,9 +76,9 @@ impl Core {
 
     /// Why the pool refused what it had room for.
     pub(crate) fn refusal(&self) -> Reason {
-        // An open pool refuses only what it has no thread for. One that is being closed may not say so yet, but its queue,
-        // which is closed first, does.
-        let is_open = !self.inlet.is_closed();
+        // An open pool refuses only what it has no thread for. One that is being closed may not say so yet, but its doors,
+        // which are shut first, do.
+        let is_open = self.idle.era_of_open_doors().is_some();
         if self.may_be_empty() && is_open { Reason::NoThread } else { Reason::Closed }
     }
 
@@ -131,7 +131,8 @@ impl Core {
         Admission::Queue(Some(place))
     }
 
-    /// Takes the oldest job of an injector, else of a worker's queue.
+    /// Takes the oldest job of an injector, else of a worker's queue. What somebody waits for is older than what came in
+    /// since.
     fn oldest(&self) -> Option<Job> {
         let steal = |peer: &Arc<Peer>| {
             let mut round = 0;
@@ -146,7 +147,11 @@ impl Core {
                 }
             }
         };
-        self.inlet.pop(&Cursor::default()).or_else(|| self.peers.iter().find_map(steal))
+        let era = self.idle.era();
+        // Both, whatever the era has come to be: if nothing is left here there is room, or will be.
+        let waiting = [era.home(), era.home() ^ 1].map(|inlet| &self.inlets[inlet]);
+        let oldest = waiting.into_iter().find_map(|inlet| inlet.pop(&Cursor::default()));
+        oldest.or_else(|| self.peers.iter().find_map(steal))
     }
 
     /// Drops a job for want of room: a queued one, or one that was accepted without being queued.
@@ -158,6 +163,8 @@ impl Core {
             elsewhere.cancelled += 1;
             elsewhere.evicted += 1;
         }
+        // It may have been the last that somebody waits for, and no worker knows.
+        self.end_wait();
         dropped
     }
 
@@ -201,7 +208,7 @@ mod tests {
         let core = Core::new(registry::new_key(false).unwrap(), config);
         assert_eq!(core.refusal(), Reason::NoThread);
         // The first step of `close`, after which jobs are refused.
-        core.inlet.close();
+        core.idle.shut(|| ());
         assert_eq!(core.refusal(), Reason::Closed);
     }
 }

@@ -17,12 +17,13 @@ use brigade_sync::atomic::{Ordering, fence};
 use brigade_task::{Job, Ran, drop_contained};
 
 use super::Core;
+use super::inlet::Inlet;
 use crate::config::Shutdown;
 
 impl Core {
     /// Accepts nothing from outside from now on; `Discard` accepts nothing at all and drops what is queued.
     pub(crate) fn close(&self, how: Shutdown) {
-        self.inlet.close();
+        self.idle.shut(|| self.inlets.iter().for_each(Inlet::close));
         self.idle.close(how == Shutdown::Discard);
         // Whoever accepts a job that is not queued has done so by now, or sees that it is too late.
         drop(self.elsewhere.lock());
@@ -47,8 +48,10 @@ impl Core {
     fn drop_queued(&self) {
         let mut round = 0;
         let cursor = Cursor::default();
-        while let Some(job) = self.inlet.pop(&cursor) {
-            self.drop_job(job);
+        for inlet in &self.inlets {
+            while let Some(job) = inlet.pop(&cursor) {
+                self.drop_job(job);
+            }
         }
         for peer in self.peers.iter() {
             loop {
@@ -75,10 +78,12 @@ impl Core {
         }
     }
 
-    /// If all workers are parked and nothing is queued: ends the pool if it is closed, tells those who wait.
+    /// If all workers are parked and nothing is queued: ends the pool if it is closed. If what a phase waits for has
+    /// ended: ends that.
     ///
-    /// Called after each change that may have made that true: the last worker's announcement, the closing.
+    /// Called after each change that may have made that true: a worker's announcement, its leaving, the closing.
     pub(super) fn settle(&self) {
+        self.end_wait();
         let word = self.idle.snapshot();
         // Ordering: the queues are looked at after the word: `terminate` below relies on nothing having been
         // queued *since it was closed*, and a word from before that says nothing about it.
@@ -92,38 +97,8 @@ impl Core {
             for peer in self.peers.iter() {
                 peer.parker.unpark();
             }
+            self.tell_waiters();
         }
-        if word.quiet_wanted() {
-            drop(self.waits.lock());
-            self.changed.notify_all();
-        }
-    }
-
-    /// Waits until all workers are parked and nothing is queued, for `timeout` at most; `false` if it is over.
-    pub(crate) fn wait_idle(&self, timeout: Option<Duration>) -> bool {
-        // A deadline too far to be written down is none.
-        let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
-        let mut waits = self.waits.lock();
-        waits.for_quiet += 1;
-        let quiet_now = loop {
-            let word = self.idle.want_quiet(true);
-            // Looked at twice: between the first look and the queues' a worker may have withdrawn and taken a
-            // job. One that is parked at the second look has finished what it took.
-            let quiet = || self.idle.want_quiet(true).all_parked();
-            if word.terminated() || (word.all_parked() && !self.has_work() && quiet()) {
-                break true;
-            }
-            let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
-            if left == Some(Duration::ZERO) {
-                break false;
-            }
-            waits = self.changed.wait(waits, left);
-        };
-        waits.for_quiet -= 1;
-        if waits.for_quiet == 0 {
-            self.idle.want_quiet(false);
-        }
-        quiet_now
     }
 
     /// Waits until all workers have left, for `timeout` at most; `false` if it is over.

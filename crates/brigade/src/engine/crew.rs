@@ -52,7 +52,7 @@ impl Core {
 
     /// Whether more jobs than that are queued. Those from outside are counted sooner.
     fn has_more_than(&self, jobs: usize) -> bool {
-        self.inlet.len() > jobs || self.queued() > jobs
+        self.waiting() > jobs || self.queued() > jobs
     }
 
     /// Whether so many queued jobs let the pool grow beyond its core size.

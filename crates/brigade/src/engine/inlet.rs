@@ -1,5 +1,8 @@
 //! Where work comes in from outside: injectors, each with its own producers.
 //!
+//! A pool has two of these. One of them is open; the other is empty, except while somebody waits for what was accepted
+//! before: `idle/README.md` says how they change places.
+//!
 //! Each producing thread keeps to one of a few injectors ([`ShardedInjector`] says why), and workers take from each
 //! in turn. The order of one producer's jobs is kept; there is none between producers except where there is one
 //! injector, which is what [`Queueing::Shared`] has.
@@ -9,6 +12,7 @@
 use core::cell::Cell;
 
 use brigade_queue::{Cursor, Injector, ShardedInjector};
+use brigade_sync::atomic::{AtomicU64, Ordering};
 use brigade_task::Job;
 
 use super::local::Local;
@@ -18,8 +22,12 @@ use crate::config::{Config, Queueing};
 /// what they save producers; producers that run at once are as many as processors at most.
 const MAX_SHARDS: usize = if cfg!(brigade_loom) { 2 } else { 16 };
 
-/// The injectors of a pool.
-pub(super) struct Inlet(ShardedInjector<Job>);
+/// One of a pool's two inlets: some injectors.
+pub(super) struct Inlet {
+    injectors: ShardedInjector<Job>,
+    /// How much each of them had accepted when it was last sealed.
+    sealed: Box<[AtomicU64]>,
+}
 
 thread_local! {
     /// The number of this thread among those that ever submitted from outside, plus one; 0 before it did.
@@ -38,7 +46,7 @@ fn producer() -> usize {
 #[cfg(not(brigade_loom))]
 #[cold]
 fn new_producer() -> usize {
-    use brigade_sync::atomic::{AtomicUsize, Ordering};
+    use brigade_sync::atomic::AtomicUsize;
     static NEXT: AtomicUsize = AtomicUsize::new(1);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     PRODUCER.set(number);
@@ -59,13 +67,15 @@ impl Inlet {
             Queueing::Shared => 1,
             Queueing::Stealing => (2 * cpus).min(MAX_SHARDS),
         };
-        Self(ShardedInjector::new(shards))
+        let injectors = ShardedInjector::new(shards);
+        let sealed = injectors.shards().iter().map(|_| AtomicU64::new(0)).collect();
+        Self { injectors, sealed }
     }
 
     /// The injector of the calling thread.
     #[inline(always)]
     fn mine(&self) -> &Injector<Job> {
-        self.0.shard(producer())
+        self.injectors.shard(producer())
     }
 
     /// Accepts a job, or gives it back if the pool is closed.
@@ -102,7 +112,7 @@ impl Inlet {
         cursor: &Cursor,
         share: impl Fn(usize) -> usize,
     ) -> Option<Job> {
-        self.0.take_turns(cursor, |shard| {
+        self.injectors.take_turns(cursor, |shard| {
             let waiting = shard.len();
             if waiting == 0 { None } else { local.refill(shard, share(waiting)) }
         })
@@ -110,31 +120,44 @@ impl Inlet {
 
     /// Takes the oldest job of the first injector that has one, from the one after `cursor` on.
     pub(super) fn pop(&self, cursor: &Cursor) -> Option<Job> {
-        self.0.pop(cursor)
+        self.injectors.pop(cursor)
     }
 
     /// Whether nothing is queued.
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.injectors.is_empty()
     }
 
     /// Counts what is queued.
     pub(super) fn len(&self) -> usize {
-        self.0.len()
+        self.injectors.len()
     }
 
     /// Counts what was ever queued.
     pub(super) fn pushed(&self) -> u64 {
-        self.0.pushed()
+        self.injectors.pushed()
     }
 
-    /// Whether it accepts nothing from this thread any more.
-    pub(super) fn is_closed(&self) -> bool {
-        self.mine().is_closed()
-    }
-
-    /// Accepts nothing from outside any more.
+    /// Accepts nothing from outside, for good or until it is reopened.
     pub(super) fn close(&self) {
-        self.0.close();
+        self.injectors.close();
+        for (sealed, injector) in self.sealed.iter().zip(self.injectors.shards()) {
+            // Ordering: Relaxed: who looks at it has learnt of the phase, which begins afterwards.
+            sealed.store(injector.pushed(), Ordering::Relaxed);
+        }
+    }
+
+    /// Accepts work from outside again.
+    pub(super) fn reopen(&self) {
+        self.injectors.reopen();
+    }
+
+    /// Whether somebody has taken all that was there when it was closed last.
+    pub(super) fn has_given_out_what_was_sealed(&self) -> bool {
+        let given_out = |(sealed, injector): (&AtomicU64, &Injector<Job>)| {
+            // Ordering: Relaxed, as in `close`.
+            injector.popped() >= sealed.load(Ordering::Relaxed)
+        };
+        self.sealed.iter().zip(self.injectors.shards()).all(given_out)
     }
 }

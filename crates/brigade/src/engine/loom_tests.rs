@@ -80,7 +80,7 @@ fn a_discarded_pool_has_run_or_cancelled_what_it_accepted() {
 
 #[test]
 fn who_waits_for_quiet_finds_the_work_done() {
-    check(3, || {
+    check(2, || {
         let (core, [worker]) = pool(Queueing::Shared);
         let (job, mut handle) = Job::with_handle(|| 42);
         turn();

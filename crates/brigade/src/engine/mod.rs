@@ -1,8 +1,8 @@
 //! The engine: what the owner, the handles and the workers of one pool share.
 //!
-//! Work comes in through [`Core::inject`] from outside, into the [`inlet`], and through [`submit`] from inside.
+//! Work comes in through [`Core::inject`] from outside, into an [`inlet`], and through [`submit`] from inside.
 //! A worker's turn is in [`worker`], its way to more work in [`search`], to sleep in [`park`]; the end is in
-//! [`close`].
+//! [`close`], and waiting for what was accepted in [`phase`].
 
 mod admit;
 mod close;
@@ -13,6 +13,7 @@ mod local;
 mod loom_tests;
 mod park;
 mod peers;
+mod phase;
 mod search;
 mod submit;
 mod worker;
@@ -56,8 +57,9 @@ pub(crate) struct Core {
     pub(crate) config: Config,
     /// For the threads that are started later.
     me: Weak<Self>,
-    /// Work from outside, and what did not fit a worker's own queue.
-    inlet: Inlet,
+    /// Work from outside, and what did not fit a worker's own queue. One of them is open, the other empty unless
+    /// somebody [waits](Core::wait_idle).
+    inlets: [Inlet; 2],
     idle: Idle,
     /// What others may know of each worker, by its place.
     peers: Peers,
@@ -71,7 +73,7 @@ pub(crate) struct Core {
     elsewhere: Mutex<Elsewhere>,
     /// Who waits for the workers, and how many of those are there.
     waits: Mutex<Waits>,
-    /// Told when `waits` has changed, or all workers are parked.
+    /// Told when `waits` has changed, or a phase has ended.
     changed: Condvar,
     /// Whether a worker looks out before it sleeps; one at a time does.
     spinner: AtomicBool,
@@ -84,8 +86,6 @@ pub(crate) struct Core {
 /// Who waits for the workers.
 #[derive(Default)]
 struct Waits {
-    /// Threads that wait for all workers to be parked.
-    for_quiet: usize,
     /// Workers that have been started, or are about to be, and have not left for good.
     alive: usize,
     /// Threads whose spawner has not returned.
@@ -97,10 +97,12 @@ impl Core {
     pub(crate) fn new(key: u64, config: Config) -> Arc<Self> {
         let cpus = brigade_sync::thread::parallelism();
         let grows = config.growth != Growth::WhenBlocked;
+        let inlets = [(); 2].map(|()| Inlet::new(&config, cpus));
+        inlets[1].close();
         Arc::new_cyclic(|me| Self {
             key,
             me: me.clone(),
-            inlet: Inlet::new(&config, cpus),
+            inlets,
             idle: Idle::new(config.size, grows),
             peers: Peers::new(),
             threads: Mutex::default(),
@@ -122,11 +124,44 @@ impl Core {
         if self.may_be_empty() {
             return self.inject_held(job);
         }
-        self.inlet.push(job)?;
+        self.push(job)?;
         if self.idle.after_publishing().wants_help() {
             self.help();
         }
         Ok(())
+    }
+
+    /// Takes a job in, or gives it back if the pool is closed.
+    #[inline(always)]
+    fn push(&self, job: Job) -> Result<(), Job> {
+        match self.inlets[self.idle.era().outside()].push(job) {
+            Ok(()) => Ok(()),
+            Err(job) => self.push_again(job),
+        }
+    }
+
+    /// Takes a job in by the other door, since a phase has begun meanwhile, or gives it back.
+    #[cold]
+    #[inline(never)]
+    fn push_again(&self, mut job: Job) -> Result<(), Job> {
+        while let Some(era) = self.idle.era_of_open_doors() {
+            match self.inlets[era.outside()].push(job) {
+                Ok(()) => return Ok(()),
+                // Another phase has begun since.
+                Err(back) => job = back,
+            }
+        }
+        Err(job)
+    }
+
+    /// Takes several jobs in, or gives back those that came too late.
+    fn push_batch(&self, jobs: Vec<Job>) -> Result<(), Vec<Job>> {
+        let mut refused = self.inlets[self.idle.era().outside()].push_batch(jobs);
+        while let Err(jobs) = refused {
+            let Some(era) = self.idle.era_of_open_doors() else { return Err(jobs) };
+            refused = self.inlets[era.outside()].push_batch(jobs);
+        }
+        refused
     }
 
     /// The same for a pool that may have no worker.
@@ -137,7 +172,7 @@ impl Core {
             return Err(job);
         }
         let Some(_held) = self.hold() else { return Err(job) };
-        self.inlet.push(job)?;
+        self.push(job)?;
         if self.idle.after_publishing().wants_help() {
             self.help();
         }
@@ -151,7 +186,7 @@ impl Core {
             return Err(jobs);
         }
         let count = jobs.len();
-        let result = self.inlet.push_batch(jobs);
+        let result = self.push_batch(jobs);
         let accepted = count - result.as_ref().map_or_else(Vec::len, |()| 0);
         self.help_with(accepted, self.idle.after_publishing());
         result
@@ -166,12 +201,19 @@ impl Core {
 
     /// Whether anything is queued anywhere.
     fn has_work(&self) -> bool {
-        !self.inlet.is_empty() || self.peers.iter().any(|peer| peer.remote.len() > 0)
+        self.inlets.iter().any(|inlet| !inlet.is_empty())
+            || self.peers.iter().any(|peer| peer.remote.len() > 0)
+    }
+
+    /// How many jobs are queued elsewhere than on a worker.
+    fn waiting(&self) -> usize {
+        self.inlets.iter().map(Inlet::len).sum()
     }
 
     /// How many jobs are queued.
     fn queued(&self) -> usize {
-        self.inlet.len() + self.peers.iter().map(|peer| peer.remote.len()).sum::<usize>()
+        let in_rings = self.peers.iter().map(|peer| peer.remote.len()).sum::<usize>();
+        self.waiting() + in_rings
     }
 
     /// Reads the counters; the order in which they are read keeps each from passing what it is part of.
@@ -185,8 +227,9 @@ impl Core {
         let finished = returned + panicked + cancelled;
         let metrics = |index| self.peers.get(index).map(|peer| peer.metrics()).unwrap_or_default();
         let workers: Vec<WorkerMetrics> = (0..self.peers.len()).map(metrics).collect();
-        let queued = self.inlet.len() as u64 + workers.iter().map(|one| one.queued).sum::<u64>();
-        let accepted = self.inlet.pushed() + sum(|counters| counters.accepted.get());
+        let queued = self.waiting() as u64 + workers.iter().map(|one| one.queued).sum::<u64>();
+        let accepted = self.inlets.iter().map(Inlet::pushed).sum::<u64>()
+            + sum(|counters| counters.accepted.get());
         let accepted = accepted + self.elsewhere.lock().accepted;
         let accepted = accepted.saturating_sub(sum(|counters| counters.moved.get())).max(finished);
         let queued = queued.min(accepted - finished);

@@ -66,13 +66,13 @@ impl Worker {
     pub(super) fn park(&self) -> bool {
         let core = &*self.core;
         self.me.counters.parks.add(1);
-        let announced = core.idle.announce(self.index);
+        let announced = core.idle.announce(self.index, self.take_lateness());
         // The last look, at every source there is.
         if core.has_work() {
             self.withdraw();
             return false;
         }
-        if announced.last {
+        if announced.settles {
             core.settle();
         }
         self.sleep(announced.watches) || core.idle.snapshot().terminated()
@@ -231,7 +231,7 @@ impl Worker {
         fence(Ordering::SeqCst);
         let mut marks = self.marks.borrow_mut();
         marks.resize(self.core.peers.len(), 0);
-        let mut seen = if self.core.inlet.is_empty() { Look::Still } else { Look::Stuck };
+        let mut seen = if self.core.waiting() == 0 { Look::Still } else { Look::Stuck };
         for (index, last) in marks.iter_mut().enumerate() {
             let Some(peer) = self.core.peers.get(index) else { continue };
             let mark = peer.remote.mark();

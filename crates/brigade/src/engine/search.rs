@@ -10,16 +10,10 @@ use super::worker::Worker;
 const BATCH: usize = 64;
 
 impl Worker {
-    /// The oldest job of the injector, else of our own queue.
-    #[cold]
-    pub(super) fn waiting_longest(&self) -> Option<Job> {
-        self.core.inlet.pop(&self.cursor).or_else(|| self.me.remote.steal().ok())
-    }
-
     /// Our own queue is empty: looks everywhere, and sleeps while there is nothing. `None` when the worker is to leave.
     #[inline(never)]
     pub(super) fn find(&self) -> Option<Job> {
-        if let Some(job) = self.refill() {
+        if let Some(job) = self.next_later().or_else(|| self.refill()) {
             return Some(job);
         }
         self.core.idle.start_search();
@@ -40,7 +34,8 @@ impl Worker {
     /// As a searcher: looks everywhere, and sleeps while there is nothing.
     fn hunt(&self) -> Option<Job> {
         loop {
-            if let Some(job) = self.search() {
+            // Old work first, and nobody who is late takes it.
+            if let Some(job) = self.search().or_else(|| self.search_later()) {
                 return Some(self.found(job));
             }
             if self.park() {
@@ -71,11 +66,11 @@ impl Worker {
     fn refill_quietly(&self) -> Option<Job> {
         let threads = self.core.idle.snapshot().live().max(1);
         let share = |waiting: usize| (waiting / threads + 1).min(BATCH);
-        self.core.inlet.refill(&self.local, &self.cursor, share)
+        self.home().refill(&self.local, &self.cursor, share)
     }
 
     /// As a searcher: looks at the injector and at every other worker once, and again if one was busy.
-    fn search(&self) -> Option<Job> {
+    pub(super) fn search(&self) -> Option<Job> {
         let mut round = 0;
         loop {
             if let Some(job) = self.refill_quietly() {

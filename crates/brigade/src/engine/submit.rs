@@ -12,8 +12,13 @@ impl Worker {
     /// wait for the narrow stores that made the closure.
     #[inline(always)]
     pub(crate) fn execute<F: FnOnce() + Send + 'static>(&self, closure: F) -> Result<(), F> {
-        if self.core.idle.snapshot().discards() {
-            return Err(closure);
+        let seen = self.core.idle.snapshot();
+        if seen.diverts() {
+            if seen.discards() {
+                return Err(closure);
+            }
+            self.submit_in_phase(Job::new(closure));
+            return Ok(());
         }
         match self.local.push(Job::new(closure)) {
             Ok(queued) => self.accepted(queued),
@@ -24,14 +29,34 @@ impl Worker {
 
     /// Accepts a job from a job that runs here, or gives it back if the pool is being discarded.
     pub(crate) fn submit(&self, job: Job) -> Result<(), Job> {
-        if self.core.idle.snapshot().discards() {
-            return Err(job);
+        let seen = self.core.idle.snapshot();
+        if seen.diverts() {
+            if seen.discards() {
+                return Err(job);
+            }
+            self.submit_in_phase(job);
+            return Ok(());
         }
+        self.submit_here(job);
+        Ok(())
+    }
+
+    fn submit_here(&self, job: Job) {
         match self.local.push(job) {
             Ok(queued) => self.accepted(queued),
             Err(job) => self.submit_elsewhere(job),
         }
-        Ok(())
+    }
+
+    /// The same while later jobs run beside old ones: what a later job submits is later work.
+    #[cold]
+    #[inline(never)]
+    fn submit_in_phase(&self, job: Job) {
+        let Some(inlet) = self.later_inlet() else { return self.submit_here(job) };
+        inlet.push_accepted(job);
+        if self.core.idle.after_publishing().wants_help() {
+            self.core.help();
+        }
     }
 
     /// Counts a job that has just been queued here, and tells a sleeping peer.
@@ -72,7 +97,7 @@ impl Worker {
             Some(job)
         };
         if let Some(job) = job {
-            core.inlet.push_accepted(job);
+            self.home().push_accepted(job);
         }
         if core.idle.after_publishing().wants_help() {
             core.help();
@@ -88,23 +113,29 @@ impl Worker {
         // Counted before it is done, so that no reader sees a job twice; then what thieves took is put back.
         let most = self.local.len().div_ceil(2);
         moved.add(most as u64);
-        let done = self.core.inlet.take_overflow(&self.local);
+        let done = self.home().take_overflow(&self.local);
         moved.take_back((most - done) as u64);
         done > 0
     }
 
     /// Accepts several jobs at once, or gives them back if the pool is being discarded.
     pub(crate) fn submit_batch(&self, jobs: Vec<Job>) -> Result<(), Vec<Job>> {
-        if self.core.idle.snapshot().discards() {
+        let seen = self.core.idle.snapshot();
+        if seen.discards() {
             return Err(jobs);
         }
         let count = jobs.len();
+        if let Some(inlet) = seen.diverts().then(|| self.later_inlet()).flatten() {
+            inlet.push_batch_accepted(jobs);
+            self.core.help_with(count, self.core.idle.after_publishing());
+            return Ok(());
+        }
         let mut rest = jobs.into_iter();
         let mut kept = 0;
         while let Some(job) = rest.next() {
             if let Err(job) = self.local.push(job) {
                 let rest = core::iter::once(job).chain(rest).collect();
-                self.core.inlet.push_batch_accepted(rest);
+                self.home().push_batch_accepted(rest);
                 break;
             }
             kept += 1;

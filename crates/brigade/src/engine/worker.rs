@@ -10,6 +10,7 @@ use brigade_sync::affinity::ThreadRef;
 use brigade_task::{Job, Ran, drop_contained};
 
 use super::local::Local;
+use super::phase::Lateness;
 use super::{CURRENT, Core, Peer};
 use crate::config::Hook;
 use crate::registry;
@@ -45,6 +46,8 @@ pub(crate) struct Worker {
     pub(super) marks: RefCell<Vec<u64>>,
     /// Blocking regions that it is in, one inside the other.
     blocks: Cell<u32>,
+    /// Whether it runs what was accepted later than what somebody waits for.
+    pub(super) lateness: Lateness,
     /// Whether it has not looked for work yet.
     pub(super) is_new: Cell<bool>,
     /// The injector that it took from last.
@@ -64,6 +67,7 @@ impl Worker {
             turns: Cell::new(core.config.injector_interval),
             marks: RefCell::default(),
             blocks: Cell::new(0),
+            lateness: Lateness::default(),
             is_new: Cell::new(true),
             cursor: Cursor::at(index),
             // Seeded alike at every start: what a pool does depends on timing alone.
@@ -124,6 +128,8 @@ impl Worker {
 
     /// Runs one job after another until the worker is to leave, or one panics.
     fn turns(&self) {
+        // After a panic it may still be there.
+        self.sees_guest_off();
         if self.is_new.take() {
             match self.find_first() {
                 Some(job) => self.run(job),
@@ -139,6 +145,7 @@ impl Worker {
                 self.end_if_orphan();
                 if let Some(job) = self.waiting_longest() {
                     self.run(job);
+                    self.sees_guest_off();
                 }
             }
             match self.local.pop() {
@@ -156,9 +163,14 @@ impl Worker {
     #[cold]
     #[inline(never)]
     fn leaves(&self) -> bool {
-        let leaves = self.core.idle.leave_if_over();
-        if leaves && self.core.has_work() {
-            self.core.help();
+        self.end_if_orphan();
+        let leaves = self.core.idle.leave_if_over(self.lateness.era());
+        if leaves {
+            if self.core.has_work() {
+                self.core.help();
+            }
+            // Now, and not once the hook at the end has returned.
+            self.core.end_wait();
         }
         leaves
     }
@@ -169,7 +181,7 @@ impl Worker {
     }
 
     /// Ends a forked child whose one thread would go on as a worker: the jobs it finds are its parent's.
-    fn end_if_orphan(&self) {
+    pub(super) fn end_if_orphan(&self) {
         if !registry::is_here(self.core.key) {
             brigade_sync::fork::abort(ORPHAN);
         }

@@ -2,8 +2,9 @@
 
 use brigade_sync::thread::ThreadId;
 
+use super::Era;
 use super::roster::Leave;
-use super::word::{BELOW_CORE, BELOW_MAX, BEYOND_CORE, OVER, SHORT};
+use super::word::{BELOW_CORE, BELOW_MAX, BEYOND_CORE, LATER_RUNS, OVER, QUIET_WANTED, SHORT};
 
 /// The most places a pool has: for as many workers as it may have, blocked ones and their replacements included.
 /// Who has left counts until its last hook has returned.
@@ -25,6 +26,8 @@ struct Starting {
     index: usize,
     /// Who starts its thread, until it is known that there is one.
     starter: Option<ThreadId>,
+    /// The era in which that began.
+    since: Era,
 }
 
 /// The workers of one pool.
@@ -54,6 +57,14 @@ pub(super) struct Crew {
     starting: Vec<Starting>,
     /// Submitters that rely on there being a worker.
     pub(super) held: usize,
+    /// The era, as it is published.
+    pub(super) era: Era,
+    /// Workers that run later work, or look for it: of those that are not parked, during a phase.
+    pub(super) late: usize,
+    /// Whether another phase is to follow the one that is on.
+    pub(super) again: bool,
+    /// Whether nothing comes in from outside any more.
+    pub(super) shut: bool,
     /// Whether nobody is enlisted any more.
     pub(super) terminated: bool,
     /// Those of the flags below that are in the word.
@@ -76,6 +87,10 @@ impl Crew {
             replaced: 0,
             starting: Vec::new(),
             held: 0,
+            era: Era::default(),
+            late: 0,
+            again: false,
+            shut: false,
             terminated: false,
             flags: 0,
         }
@@ -114,6 +129,12 @@ impl Crew {
     /// Workers whose thread has not shown up yet: they have yet to look for work.
     pub(super) fn coming(&self) -> usize {
         self.starting.len()
+    }
+
+    /// Those of them that were sent for during the phase that is on.
+    pub(super) fn coming_late(&self) -> usize {
+        let is_late = |one: &&Starting| one.since.is_on() && one.since == self.era;
+        self.starting.iter().filter(is_late).count()
     }
 
     /// Whether this thread is about to start one of ours: it is in the user's spawner.
@@ -183,6 +204,8 @@ impl Crew {
             | flag(self.is_below_max(false), SHORT)
             | flag(self.excess > 0, OVER)
             | flag(self.live > self.size.core, BEYOND_CORE)
+            | flag(self.era.is_on(), QUIET_WANTED)
+            | flag(self.late > 0, LATER_RUNS)
     }
 
     /// One more, whose thread the calling one is about to start; returns its place.
@@ -190,7 +213,7 @@ impl Crew {
         self.live += 1;
         self.replaced = self.blocked.min(self.replaced + 1);
         let index = self.take_place();
-        self.starting.push(Starting { index, starter: Some(starter) });
+        self.starting.push(Starting { index, starter: Some(starter), since: self.era });
         index
     }
 

@@ -4,8 +4,10 @@
 //! caller does it, outside the lock.
 
 mod crew;
+mod era;
 #[cfg(all(test, brigade_loom))]
 mod loom_tests;
+mod phase;
 mod roster;
 mod word;
 
@@ -14,13 +16,17 @@ use brigade_sync::{CachePadded, Condvar, Mutex, MutexGuard};
 
 use crew::Crew;
 pub(crate) use crew::{PLACES, Size};
+pub(crate) use era::Era;
+pub(crate) use phase::{Doors, GoesLate, Wait};
 pub(crate) use roster::{Help, Hold, Leave};
 pub(crate) use word::Snapshot;
-use word::{CLOSED, DISCARD, PARKED, QUIET_WANTED, SEARCHING, TERMINATED, WATCHED};
+use word::{CLOSED, DISCARD, PARKED, SEARCHING, TERMINATED, WATCHED};
 
 /// What is known of the workers of one pool.
 pub(crate) struct Idle {
     word: CachePadded<AtomicU64>,
+    /// Written with each phase, and so apart from what is written all the time: every submitter reads it.
+    era: CachePadded<AtomicU64>,
     /// Every change of `parked`, `live` and what follows from them is made under it.
     crew: CachePadded<Mutex<Crew>>,
     /// Told when a thread that was being started has shown up, or has not.
@@ -31,8 +37,8 @@ pub(crate) struct Idle {
 pub(crate) struct Announced {
     /// Whether it is the one that watches the queues.
     pub(crate) watches: bool,
-    /// Whether every worker is parked now.
-    pub(crate) last: bool,
+    /// Whether this may have been what the end of the pool, or of a phase, was waiting for.
+    pub(crate) settles: bool,
 }
 
 impl Idle {
@@ -40,6 +46,7 @@ impl Idle {
     pub(crate) fn new(size: Size, grows: bool) -> Self {
         let idle = Self {
             word: CachePadded::new(AtomicU64::new(0)),
+            era: CachePadded::new(AtomicU64::new(0)),
             crew: CachePadded::new(Mutex::new(Crew::new(size, grows))),
             arrivals: Condvar::new(),
         };
@@ -94,11 +101,13 @@ impl Idle {
         before.searching() == 1 && before.has_reserves()
     }
 
-    /// A searching worker says that it parks. It must look at every source once more before it sleeps.
+    /// A searching worker, which may have gone late in this era, says that it parks. It must look at every source once
+    /// more before it sleeps.
     ///
     /// It is to watch the queues if others run and nobody watches.
-    pub(crate) fn announce(&self, index: usize) -> Announced {
+    pub(crate) fn announce(&self, index: usize, late: Era) -> Announced {
         let mut crew = self.crew.lock();
+        crew.come_back(late);
         crew.order.push(index);
         let mut change = PARKED.wrapping_sub(SEARCHING);
         // One that stops running between this look and the addition only makes us watch in vain.
@@ -112,7 +121,7 @@ impl Idle {
         drop(crew);
         // Ordering: announce, fence, look: see `after_publishing`.
         fence(Ordering::SeqCst);
-        Announced { watches, last: now.all_parked() }
+        Announced { watches, settles: now.all_parked() || now.quiet_wanted() }
     }
 
     /// A parked worker that has found work takes its announcement back and searches.
@@ -161,17 +170,6 @@ impl Idle {
         crew.terminated = true;
         self.change(&mut crew, TERMINATED);
         true
-    }
-
-    /// Asks to be told when all are parked, or no longer; returns the word with that in it.
-    pub(crate) fn want_quiet(&self, wanted: bool) -> Snapshot {
-        let before = if wanted {
-            self.word.fetch_or(QUIET_WANTED, Ordering::SeqCst)
-        } else {
-            self.word.fetch_and(!QUIET_WANTED, Ordering::SeqCst)
-        };
-        fence(Ordering::SeqCst);
-        Snapshot(if wanted { before | QUIET_WANTED } else { before & !QUIET_WANTED })
     }
 }
 

@@ -6,7 +6,7 @@ use brigade_sync::thread;
 
 use super::crew::Crew;
 use super::word::{LIVE, PARKED};
-use super::{Idle, Size, unwatched};
+use super::{Era, Idle, Size, unwatched};
 
 /// Who is to come for work. The caller must wake the one and start the other.
 #[derive(Default)]
@@ -169,15 +169,16 @@ impl Idle {
         self.change(&mut crew, 0);
     }
 
-    /// A running worker leaves if the pool was made smaller and it is one too many; the caller must look as
-    /// after [`fail`](Self::fail).
+    /// A running worker, which may have gone late in this era, leaves if the pool was made smaller and it is one too many;
+    /// the caller must look as after [`fail`](Self::fail).
     #[must_use]
-    pub(crate) fn leave_if_over(&self) -> bool {
+    pub(crate) fn leave_if_over(&self, late: Era) -> bool {
         let mut crew = self.crew.lock();
         if !crew.has_excess() {
             return false;
         }
         crew.excess -= 1;
+        crew.come_back(late);
         crew.leave();
         self.change(&mut crew, LIVE.wrapping_neg());
         drop(crew);
@@ -253,7 +254,7 @@ mod tests {
             idle.arrive(place);
             idle.release();
             idle.start_search();
-            idle.announce(place);
+            idle.announce(place, Era::default());
             assert!(idle.retire(place, Leave::IdleCore));
         }
         assert!(matches!(idle.hold(), Hold::None));

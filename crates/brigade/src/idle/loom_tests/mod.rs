@@ -15,10 +15,11 @@ use brigade_sync::model::{check, turn};
 use brigade_sync::{Condvar, Mutex, Parker};
 use loom::thread::{self, JoinHandle};
 
-use super::{Idle, Leave, Size};
+use super::{Doors, Era, Idle, Leave, Size, Wait};
 
 mod crew;
 mod end;
+mod phase;
 mod wake;
 
 /// Compiles only if the facade really is loom's.
@@ -136,7 +137,10 @@ impl<Q: Source> House<Q> {
     /// Puts a worker to sleep before the model begins; whether it watches is as asked.
     fn is_asleep(&self, index: usize, watches: bool) {
         self.idle.start_search();
-        assert!(self.idle.announce(index).watches, "another runs, and nobody watches yet");
+        assert!(
+            self.idle.announce(index, Era::default()).watches,
+            "another runs, and nobody watches yet"
+        );
         if !watches {
             self.idle.unwatch(index);
         }
@@ -188,12 +192,12 @@ impl<Q: Source> House<Q> {
     /// `Worker::park`.
     fn park(&self, index: usize) -> bool {
         turn();
-        let announced = self.idle.announce(index);
+        let announced = self.idle.announce(index, Era::default());
         if self.queue.has_work() {
             self.withdraw(index);
             return false;
         }
-        if announced.last {
+        if announced.settles {
             self.settle();
         }
         self.sleep(index, announced.watches);
@@ -237,6 +241,9 @@ impl<Q: Source> House<Q> {
     fn settle(&self) {
         turn();
         let word = self.idle.snapshot();
+        if word.quiet_wanted() && self.idle.end_wait(self) {
+            self.tell_waiters();
+        }
         fence(Ordering::SeqCst);
         if !word.all_parked() || self.queue.has_work() {
             return;
@@ -247,25 +254,31 @@ impl<Q: Source> House<Q> {
                 parker.unpark();
             }
         }
-        if word.quiet_wanted() {
-            drop(self.waits.lock());
-            self.changed.notify_all();
-        }
+    }
+
+    /// `Core::tell_waiters`.
+    fn tell_waiters(&self) {
+        drop(self.waits.lock());
+        self.changed.notify_all();
     }
 
     /// `Core::wait_idle`.
     fn wait_idle(&self) {
+        turn();
+        let Wait::Until(era) = self.idle.begin_wait(self) else { return };
         let mut waits = self.waits.lock();
-        let all_parked = || self.idle.want_quiet(true).all_parked();
-        let is_empty = || {
-            turn();
-            !self.queue.has_work()
-        };
-        // These models never wait for a pool that ends.
-        while !(all_parked() && is_empty() && all_parked()) {
+        while !self.idle.has_come(era) {
             waits = self.changed.wait(waits, None);
         }
-        self.idle.want_quiet(false);
+    }
+}
+
+/// One door: who waits here waits for all work. Later work has the models of [`phase`].
+impl<Q: Source> Doors for House<Q> {
+    fn swap(&self, _: Era) {}
+
+    fn has_old_work(&self, _: Era) -> bool {
+        self.queue.has_work()
     }
 }
 
