@@ -44,6 +44,7 @@ mod headcount;
 mod hooks;
 mod isolation;
 mod joining;
+mod late_workers;
 mod later_work;
 mod limits;
 mod lookout;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use brigade::{Builder, Pool, Queueing};
+use brigade::{Builder, Pool, Queueing, WhenFull};
 
 use crate::crowd::for_both_queueings;
 use crate::gate::Gate;
@@ -88,14 +88,15 @@ pub(crate) fn waits_briefly(pool: &Pool) -> Result<(), String> {
     if over && took < Duration::from_secs(1) { Ok(()) } else { Err(format!("{over}, {took:?}")) }
 }
 
-/// Pools of one, two and four threads, and one that has threads only while there is work.
+/// Pools of one, two and four threads, one that has threads only while there is work, and one that is bounded.
 fn sizes(claim: impl Fn(Pool, &str)) {
     let elastic = |builder: Builder| builder.threads(0..=3).keep_alive(Duration::ZERO);
-    for size in ["1", "2", "4", "0 to 3"] {
+    for size in ["1", "2", "4", "0 to 3", "2, bounded"] {
         for_both_queueings(|builder| {
             let builder = match size.parse::<usize>() {
                 Ok(threads) => builder.threads(threads),
-                Err(_) => elastic(builder),
+                Err(_) if size.starts_with('0') => elastic(builder),
+                Err(_) => builder.threads(2).capacity(BACKLOG / 2).when_full(WhenFull::Block),
             };
             claim(builder.build().unwrap(), size);
         });
