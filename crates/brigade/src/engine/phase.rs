@@ -15,8 +15,8 @@ use crate::idle::{Doors, Era, GoesLate, Wait};
 pub(super) struct Lateness {
     /// The era in which the worker went late, if it has not come back; it is late in that era only.
     era: Cell<Era>,
-    /// Whether it went late for one later job, for fairness' sake, and may have old work on its own queue.
-    has_guest: Cell<bool>,
+    /// Whether old work may lie on its own queue nevertheless: then it comes back before it takes any.
+    has_own: Cell<bool>,
     /// Whether later work comes before old at its next turn to look elsewhere.
     later_first: Cell<bool>,
 }
@@ -150,13 +150,20 @@ impl Worker {
         self.lateness.era.take()
     }
 
-    /// Between two jobs: the next one is no guest, and may be an old one.
-    pub(super) fn sees_guest_off(&self) {
-        if self.lateness.has_guest.take() {
-            // It takes a lock, which in a forked child nobody may ever release.
-            self.end_if_orphan();
-            self.come_back();
+    /// After a job that was not taken from our own queue: we are not late if the next one is.
+    #[inline(always)]
+    pub(super) fn returns_to_its_own(&self) {
+        if self.lateness.has_own.get() {
+            self.return_to_its_own();
         }
+    }
+
+    #[cold]
+    fn return_to_its_own(&self) {
+        // What follows takes a lock, which in a forked child nobody may ever release.
+        self.end_if_orphan();
+        self.lateness.has_own.set(false);
+        self.come_back();
     }
 
     /// The job that has waited longest. During a phase old and later work take turns: a pool whose old jobs go on for
@@ -189,7 +196,7 @@ impl Worker {
             return None;
         }
         let job = self.core.inlets[era.outside()].pop(&self.cursor)?;
-        self.lateness.has_guest.set(true);
+        self.lateness.has_own.set(true);
         // In hand already: if a phase ends with this, the job is old work to the next.
         let _ = self.go_late();
         Some(job)
@@ -204,8 +211,9 @@ impl Worker {
         }
         let was_late = self.come_back();
         let result = settle();
-        // If the inner one has left something here we have old work to do. Who has a guest comes back before it does.
-        if was_late && (self.lateness.has_guest.get() || self.local.len() == 0) {
+        if was_late {
+            // The inner one may have left something here. However long the outer one takes, others steal that.
+            self.lateness.has_own.set(self.lateness.has_own.get() || self.local.len() > 0);
             let _ = self.go_late();
         }
         result

@@ -128,11 +128,14 @@ impl Worker {
 
     /// Runs one job after another until the worker is to leave, or one panics.
     fn turns(&self) {
-        // After a panic it may still be there.
-        self.sees_guest_off();
+        // A panic may have come before it did.
+        self.returns_to_its_own();
         if self.is_new.take() {
             match self.find_first() {
-                Some(job) => self.run(job),
+                Some(job) => {
+                    self.run(job);
+                    self.returns_to_its_own();
+                }
                 None => return,
             }
         }
@@ -145,13 +148,16 @@ impl Worker {
                 self.end_if_orphan();
                 if let Some(job) = self.waiting_longest() {
                     self.run(job);
-                    self.sees_guest_off();
+                    self.returns_to_its_own();
                 }
             }
             match self.local.pop() {
                 Some(job) => self.run(job),
                 None => match self.find() {
-                    Some(job) => self.run(job),
+                    Some(job) => {
+                        self.run(job);
+                        self.returns_to_its_own();
+                    }
                     None => return,
                 },
             }

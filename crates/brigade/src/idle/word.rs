@@ -15,7 +15,7 @@
 //! | 55 | `TERMINATED`: workers leave; never while one runs or work is queued | once |
 //! | 56 | `QUIET_WANTED`: a phase is on | under the crew's lock |
 //! | 57 | `SHORT`: the same, whatever the growth rule; never without `BELOW_MAX` | under the crew's lock |
-//! | 58 | `LATER_RUNS`: some worker is late or has a guest; never without `QUIET_WANTED` | under the crew's lock |
+//! | 58 | `LATER_RUNS`: some worker is late; never without `QUIET_WANTED` | under the crew's lock |
 //!
 //! Live workers that are neither searching nor parked are *running*, those whose thread is just starting among them.
 
