@@ -19,6 +19,7 @@ use super::{Doors, Era, Idle, Leave, Size, Wait};
 
 mod crew;
 mod end;
+mod inn;
 mod phase;
 mod wake;
 

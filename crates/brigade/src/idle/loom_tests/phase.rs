@@ -1,263 +1,7 @@
 //! Waiting for what was accepted before, while more comes in.
-//!
-//! The inlets are under locks here: a phase takes nothing from their orderings but that a push happens before what
-//! follows it. What is modelled is who takes from which when, and the era that is read without a lock.
 
-use std::cell::Cell;
-use std::collections::VecDeque;
-
+use super::inn::{Inn, Numbered};
 use super::*;
-use crate::idle::GoesLate;
-
-/// A job, by its number, and its child's.
-#[derive(Clone, Copy)]
-struct Numbered(usize, Option<usize>);
-
-/// `engine::Inlet`.
-struct Inlet {
-    open: bool,
-    jobs: VecDeque<Numbered>,
-}
-
-/// A pool with everything left out but the phases.
-struct Inn {
-    idle: Idle,
-    inlets: [Mutex<Inlet>; 2],
-    parkers: Vec<Parker>,
-    waits: Mutex<()>,
-    changed: Condvar,
-    /// The jobs that have ended, in their order. Under a lock of its own, which orders too much: the models that look
-    /// at it say what comes from elsewhere.
-    ended: Mutex<Vec<usize>>,
-    /// The same, ordered by nothing.
-    marks: [AtomicUsize; 4],
-}
-
-impl Doors for Inn {
-    fn swap(&self, era: Era) {
-        self.inlets[era.outside()].lock().open = false;
-        let mut inlet = self.inlets[era.next().outside()].lock();
-        assert!(inlet.jobs.is_empty(), "nothing is left of the phase before");
-        inlet.open = true;
-    }
-
-    fn has_old_work(&self, era: Era) -> bool {
-        !self.inlets[era.home()].lock().jobs.is_empty()
-    }
-}
-
-impl Inn {
-    fn new(workers: usize) -> Arc<Self> {
-        let inlet = |open| Mutex::new(Inlet { open, jobs: VecDeque::new() });
-        Arc::new(Self {
-            idle: House::<AtomicUsize>::all_run(workers),
-            inlets: [inlet(true), inlet(false)],
-            parkers: (0..workers).map(|_| Parker::new()).collect(),
-            waits: Mutex::new(()),
-            changed: Condvar::new(),
-            ended: Mutex::new(Vec::new()),
-            marks: core::array::from_fn(|_| AtomicUsize::new(0)),
-        })
-    }
-
-    fn worker(self: &Arc<Self>, index: usize) -> JoinHandle<()> {
-        let inn = self.clone();
-        thread::spawn(move || Hand { inn: &inn, index, late: Cell::default() }.live())
-    }
-
-    /// `Core::inject`.
-    fn inject(&self, job: Numbered) {
-        turn();
-        let mut era = self.idle.era();
-        loop {
-            let mut inlet = self.inlets[era.outside()].lock();
-            if inlet.open {
-                inlet.jobs.push_back(job);
-                break;
-            }
-            drop(inlet);
-            let Some(open) = self.idle.era_of_open_doors() else { unreachable!("never shut") };
-            era = open;
-        }
-        self.published();
-    }
-
-    /// `Inlet::push_accepted`.
-    fn push_accepted(&self, inlet: usize, job: Numbered) {
-        turn();
-        self.inlets[inlet].lock().jobs.push_back(job);
-        self.published();
-    }
-
-    fn published(&self) {
-        if self.idle.after_publishing().wants_help() {
-            if let Some(index) = self.idle.pick(usize::MAX, false).wake {
-                self.parkers[index].unpark();
-            }
-        }
-    }
-
-    fn pop(&self, inlet: usize) -> Option<Numbered> {
-        turn();
-        self.inlets[inlet].lock().jobs.pop_front()
-    }
-
-    /// `Core::has_work`.
-    fn has_work(&self) -> bool {
-        self.inlets.iter().any(|inlet| !inlet.lock().jobs.is_empty())
-    }
-
-    /// `Core::settle`.
-    fn settle(&self) {
-        turn();
-        let word = self.idle.snapshot();
-        if word.quiet_wanted() && self.idle.end_wait(self) {
-            self.tell_waiters();
-        }
-        fence(Ordering::SeqCst);
-        if word.all_parked() && !self.has_work() && word.closed() && self.idle.terminate() {
-            self.parkers.iter().for_each(|parker| _ = parker.unpark());
-        }
-    }
-
-    fn tell_waiters(&self) {
-        drop(self.waits.lock());
-        self.changed.notify_all();
-    }
-
-    /// `Core::wait_idle`; `meanwhile` comes after the call.
-    fn wait_idle(&self, meanwhile: impl FnOnce()) {
-        turn();
-        let wait = self.idle.begin_wait(self);
-        meanwhile();
-        let Wait::Until(era) = wait else { return };
-        let mut waits = self.waits.lock();
-        while !self.idle.has_come(era) {
-            waits = self.changed.wait(waits, None);
-        }
-    }
-
-    /// Whether a job has ended, as who waited for it sees it.
-    fn has_ended(&self, job: usize) -> bool {
-        self.marks[job].load(Ordering::Relaxed) == 1
-    }
-
-    /// `Core::close`, when nobody submits any more.
-    fn close(&self, workers: impl IntoIterator<Item = JoinHandle<()>>) {
-        self.idle.close(false);
-        self.settle();
-        workers.into_iter().for_each(|worker| worker.join().unwrap());
-        assert!(!self.has_work());
-    }
-}
-
-/// A worker.
-struct Hand<'a> {
-    inn: &'a Inn,
-    index: usize,
-    late: Cell<Era>,
-}
-
-impl Hand<'_> {
-    /// `Worker::turns`.
-    fn live(&self) {
-        while let Some(job) = self.find() {
-            self.run(job);
-        }
-    }
-
-    fn is_late(&self) -> Option<Era> {
-        let era = self.late.get();
-        (era.is_on() && era == self.inn.idle.era()).then_some(era)
-    }
-
-    fn run(&self, Numbered(job, child): Numbered) {
-        if let Some(child) = child {
-            let inlet = match self.is_late() {
-                Some(era) => era.outside(),
-                None => self.inn.idle.era().home(),
-            };
-            self.inn.push_accepted(inlet, Numbered(child, None));
-        }
-        self.inn.ended.lock().push(job);
-        self.inn.marks[job].store(1, Ordering::Relaxed);
-    }
-
-    /// `Worker::find`.
-    fn find(&self) -> Option<Numbered> {
-        let inn = self.inn;
-        if let Some(job) = self.next_later() {
-            return Some(job);
-        }
-        inn.idle.start_search();
-        loop {
-            let found = inn.pop(inn.idle.era().home()).or_else(|| self.search_later());
-            if found.is_some() {
-                if inn.idle.stop_search() && inn.has_work() {
-                    if let Some(index) = inn.idle.pick(usize::MAX, false).wake {
-                        inn.parkers[index].unpark();
-                    }
-                }
-                return found;
-            }
-            if self.park() {
-                return None;
-            }
-        }
-    }
-
-    /// `Worker::next_later`.
-    fn next_later(&self) -> Option<Numbered> {
-        if let Some(era) = self.is_late() {
-            if !self.inn.has_old_work(era) {
-                if let Some(job) = self.inn.pop(era.outside()) {
-                    return Some(job);
-                }
-            }
-        }
-        let era = self.late.take();
-        let _ = era.is_on() && self.inn.idle.come_back(era);
-        None
-    }
-
-    /// `Worker::search_later`.
-    fn search_later(&self) -> Option<Numbered> {
-        let inn = self.inn;
-        turn();
-        if !inn.idle.snapshot().quiet_wanted() {
-            return None;
-        }
-        match inn.idle.go_late(inn) {
-            GoesLate::Late(era) => {
-                self.late.set(era);
-                inn.pop(era.outside())
-            }
-            GoesLate::Ended => {
-                inn.tell_waiters();
-                inn.pop(inn.idle.era().home())
-            }
-            GoesLate::No => None,
-        }
-    }
-
-    /// `Worker::park`, by who never watches.
-    fn park(&self) -> bool {
-        turn();
-        let inn = self.inn;
-        let announced = inn.idle.announce(self.index, self.late.take());
-        if inn.has_work() {
-            if !inn.idle.withdraw(self.index) {
-                inn.parkers[self.index].park(None);
-            }
-            return false;
-        }
-        if announced.settles {
-            inn.settle();
-        }
-        inn.parkers[self.index].park(None);
-        inn.idle.snapshot().terminated()
-    }
-}
 
 /// A wait ends, and not before what was accepted earlier has, with its child, whatever comes in meanwhile.
 ///
@@ -349,5 +93,38 @@ fn the_order_of_a_producer_outlasts_a_change_of_doors() {
         producer.join().unwrap();
         inn.close([worker]);
         assert_eq!(*inn.ended.lock(), [0, 1]);
+    });
+}
+
+/// A worker with old work before it runs a later job, which may take as long as it will.
+///
+/// Caught: a worker that stays late when that has ended.
+#[test]
+fn a_wait_ends_after_an_old_job_and_its_child_beside_a_guest() {
+    check(2, || {
+        let inn = Inn::new(2);
+        inn.inject(Numbered(0, Some(1)));
+        let workers = [inn.hand(0, |hand| hand.live_with_a_guest()), inn.worker(1)];
+        inn.wait_idle(|| inn.inject(Numbered(2, Some(3))));
+        assert!(inn.has_ended(0) && inn.has_ended(1));
+        inn.close(workers);
+        assert!(inn.has_ended(2) && inn.has_ended(3));
+    });
+}
+
+/// A worker leaves, late or not, and the wait ends all the same, and not before the old job's child.
+///
+/// Caught: a worker that leaves and stays counted as late; one that leaves and does not look whether that was all.
+#[test]
+fn a_wait_ends_after_an_old_job_and_its_child_although_a_worker_leaves() {
+    check(2, || {
+        let inn = Inn::new(2);
+        inn.inject(Numbered(0, Some(1)));
+        inn.idle.resize(Size { core: 1, max: 1, spare: 0 });
+        let workers = [inn.hand(0, |hand| hand.leave_if_over()), inn.worker(1)];
+        inn.wait_idle(|| inn.inject(Numbered(2, None)));
+        assert!(inn.has_ended(0) && inn.has_ended(1));
+        inn.close(workers);
+        assert!(inn.has_ended(2));
     });
 }
