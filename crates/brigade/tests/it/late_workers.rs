@@ -49,7 +49,13 @@ impl Wait {
     ) -> Result<(), String> {
         thread::scope(|scope| {
             let (returned, returns) = mpsc::channel();
-            scope.spawn(move || returned.send(pool.wait_idle()));
+            let calls = Gate::closed();
+            let caller = calls.clone();
+            scope.spawn(move || {
+                caller.open();
+                returned.send(pool.wait_idle())
+            });
+            calls.wait();
             // If that is too short later work is old; hence three attempts.
             thread::sleep(Duration::from_millis(30));
             let result = body(&Self(returns));
@@ -167,6 +173,88 @@ fn a_wait_ends_when_the_last_old_job_does_although_its_worker_leaves_and_its_hoo
             wait.goes_on();
             old.gate.open();
             stopping.began.wait();
+            wait.ends()
+        })
+    });
+}
+
+#[test]
+fn a_wait_ends_while_a_later_job_goes_on_that_has_run_an_old_one() {
+    let _dog = Watchdog::start(60);
+    in_three_attempts(|builder| {
+        let pool = builder.threads(2).build().unwrap();
+        let [parent, grandchild, later] = <[Stop; 3]>::default();
+        let (handles, handed) = mpsc::channel::<JoinHandle<()>>();
+        let ([held, inner], begun) = ([&parent, &grandchild].map(Stop::clone), Gate::closed());
+        let begins = begun.clone();
+        pool.execute(move || {
+            held.here();
+            let child = move || {
+                // Too many for the other worker to have taken all of them when this returns.
+                for _ in 0..4 {
+                    let grandchild = inner.clone();
+                    brigade::execute(move || grandchild.here()).unwrap();
+                }
+                begun.open();
+            };
+            handles.send(brigade::submit(child).unwrap()).unwrap();
+            // Its worker can't run the child itself.
+            begins.wait();
+        });
+        let gates = [&parent, &grandchild, &later].map(|stop| &stop.gate);
+        Wait::beside(&pool, &gates, |wait| {
+            let (stop, asks) = (later.clone(), Gate::closed());
+            let asked = asks.clone();
+            pool.execute(move || {
+                asked.open();
+                handed.recv().unwrap().join().unwrap();
+                stop.here();
+            });
+            asks.wait();
+            parent.gate.open();
+            later.began.wait();
+            grandchild.gate.open();
+            wait.ends()
+        })
+    });
+}
+
+/// All other workers are busy with later jobs when one runs an old job inside a later one, which leaves it a child.
+#[test]
+fn a_wait_waits_for_the_child_of_an_old_job_that_a_later_one_joins() {
+    let _dog = Watchdog::start(60);
+    in_three_attempts(|builder| {
+        let pool = builder.threads(2).build().unwrap();
+        let [parent, child, grandchild, later] = <[Stop; 4]>::default();
+        let (handles, handed) = mpsc::channel::<JoinHandle<()>>();
+        let ([held, inner, innermost], begins) =
+            ([&parent, &child, &grandchild].map(Stop::clone), child.began.clone());
+        pool.execute(move || {
+            held.here();
+            let child = move || {
+                inner.here();
+                brigade::execute(move || innermost.here()).unwrap();
+            };
+            handles.send(brigade::submit(child).unwrap()).unwrap();
+            begins.wait();
+        });
+        let gates = [&parent, &child, &grandchild, &later].map(|stop| &stop.gate);
+        Wait::beside(&pool, &gates, |wait| {
+            let asks = Gate::closed();
+            let asked = asks.clone();
+            pool.execute(move || {
+                asked.open();
+                handed.recv().unwrap().join().unwrap();
+            });
+            asks.wait();
+            parent.gate.open();
+            child.began.wait();
+            later.hold_a_thread(&pool);
+            child.gate.open();
+            grandchild.began.wait();
+            later.gate.open();
+            wait.goes_on();
+            grandchild.gate.open();
             wait.ends()
         })
     });
