@@ -199,9 +199,7 @@ fn handles_give_their_outcomes_after_the_pool_is_gone() {
     gate.open_once_closed(pool.handle());
     pool.shutdown(Shutdown::Discard);
     assert_eq!(returned.join().unwrap(), 42);
-    let Err(JoinError::Panicked(payload)) = panicked.join() else {
-        panic!("it panicked")
-    };
+    let Err(JoinError::Panicked(payload)) = panicked.join() else { panic!("it panicked") };
     assert_eq!(text(&*payload), Some("expected: later"));
     assert!(cancelled.is_finished());
     let outcome = cancelled.join_timeout(Duration::ZERO);

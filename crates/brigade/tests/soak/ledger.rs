@@ -2,7 +2,7 @@
 //!
 //! Two figures it can't know to the job. What waits in a [`TaskSet`](brigade::TaskSet) has been accepted by the set, and by
 //! the pool perhaps never; and a job whose turn it is while another is evicted may be dropped by the same call. Both can
-//! come about only by jobs of sets with a limit, so those are *in doubt*, and all others must agree exactly.
+//! come about only by jobs of sets with a limit or on a bounded pool, so those are *in doubt*, and all others must agree exactly.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

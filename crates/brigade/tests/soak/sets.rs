@@ -16,7 +16,9 @@ pub(crate) fn spawn_and_wait(submitter: &mut Submitter<'_>) {
     let (mut spawned, mut taken) = (0, 0);
     for _ in 0..submitter.random.u32(0..12) {
         let ticket = submitter.ticket();
-        let job = submitter.job_of(if has_limit { ticket.in_doubt() } else { ticket });
+        // With neither, none of them waits in the set.
+        let may_wait = has_limit || submitter.is_bounded();
+        let job = submitter.job_of(if may_wait { ticket.in_doubt() } else { ticket });
         let accepted = Doing::Submitting.during(|| set.spawn(job));
         spawned += submitter.count(accepted, submitter.may_be_full()).map_or(0, |()| 1);
         if submitter.random.u8(0..4) == 0 {

@@ -161,7 +161,7 @@ impl<'a> Submitter<'a> {
         matches!(self.ledger.when_full, Some(WhenFull::Reject | WhenFull::BlockFor(_)))
     }
 
-    fn is_bounded(&self) -> bool {
+    pub(crate) fn is_bounded(&self) -> bool {
         self.ledger.when_full.is_some()
     }
 
