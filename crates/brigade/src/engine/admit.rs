@@ -107,28 +107,28 @@ impl Core {
         self.room.as_ref()
     }
 
-    /// Drops the oldest queued job, unless there is room before.
+    /// Drops queued jobs, the oldest first, until there is room.
     fn make_room(&self, room: &Arc<Room>, inside: bool) -> Admission {
         let mut round = 0;
-        // Ahead of what we make, since whoever waits would take it, and we would go on for as many as there are.
-        let place = room.overdraw();
-        while room.is_overdrawn() {
-            if self.refuses(inside) {
-                return Admission::Refuse(Reason::Closed);
-            }
-            match self.oldest().map(|job| self.drop_for_room(job)) {
-                // Its place for ours.
-                Some(true) => break,
-                // It was cancelled and has none any more, so the next one goes.
-                Some(false) => {}
+        // Else a set that waits would take what we make, and we would go on for as many jobs as it has.
+        let _evicting = room.begin_eviction();
+        loop {
+            match self.oldest() {
+                // One that was cancelled has given its place back already; then there was room, or the next one goes.
+                Some(job) => self.drop_for_room(job),
                 // All are on their way from one place to another, or about to start.
                 None => {
                     brigade_sync::hint::snooze(round);
                     round += 1;
                 }
             }
+            if let Some(place) = room.try_take() {
+                return Admission::Queue(Some(place));
+            }
+            if self.refuses(inside) {
+                return Admission::Refuse(Reason::Closed);
+            }
         }
-        Admission::Queue(Some(place))
     }
 
     /// Takes the oldest job of an injector, else of a worker's queue. What somebody waits for is older than what came in
@@ -155,17 +155,14 @@ impl Core {
     }
 
     /// Drops a job for want of room: a queued one, or one that was accepted without being queued.
-    /// `false` if it had been cancelled before.
-    pub(crate) fn drop_for_room(&self, job: Job) -> bool {
-        let dropped = cancel_contained(job);
-        if dropped {
+    pub(crate) fn drop_for_room(&self, job: Job) {
+        if cancel_contained(job) {
             let mut elsewhere = self.elsewhere.lock();
             elsewhere.cancelled += 1;
             elsewhere.evicted += 1;
         }
         // It may have been the last that somebody waits for, and no worker knows.
         self.end_wait();
-        dropped
     }
 
     /// Runs a job that was accepted without being queued, on this thread, which is no worker of ours.

@@ -18,22 +18,34 @@ use std::sync::Arc;
 use std::task::{Wake, Waker};
 use std::time::{Duration, Instant};
 
-use brigade_sync::atomic::{AtomicUsize, Ordering};
+use brigade_sync::atomic::{AtomicU64, Ordering};
 use brigade_sync::{Mutex, Parker};
 
 use line::Line;
 pub(crate) use line::Spot;
 pub(crate) use seat::{Seat, Usher};
 
-/// Somebody stands in line. The other bits count the places that are taken.
-const LINE: usize = !(usize::MAX >> 1);
+/// Somebody stands in line.
+const LINE: u64 = 1 << 63;
+/// One who drops jobs for room, of 2^15 - 1 at most. The bits below count the places that are taken.
+const EVICTOR: u64 = 1 << 48;
+
+/// How many places are taken.
+fn taken(word: u64) -> u64 {
+    word & (EVICTOR - 1)
+}
+
+/// Whether somebody drops jobs for room.
+fn is_evicted(word: u64) -> bool {
+    word & !LINE >= EVICTOR
+}
 
 /// What the queued jobs of one pool share.
 pub(crate) struct Room {
     /// How many jobs may be queued.
-    capacity: usize,
-    /// Places taken, and [`LINE`], which is never set while nobody stands in line and the lock is free.
-    word: AtomicUsize,
+    capacity: u64,
+    /// Places taken, evictors, and [`LINE`], which is never set while nobody stands in line and the lock is free.
+    word: AtomicU64,
     line: Mutex<Line>,
 }
 
@@ -46,6 +58,16 @@ impl Drop for Place {
         if self.0.word.fetch_sub(1, Ordering::Relaxed) & LINE != 0 {
             self.0.wake_first();
         }
+    }
+}
+
+/// Somebody drops jobs for room.
+pub(crate) struct Eviction<'a>(&'a Room);
+
+impl Drop for Eviction<'_> {
+    fn drop(&mut self) {
+        self.0.word.fetch_sub(EVICTOR, Ordering::Relaxed);
+        self.0.pass_on();
     }
 }
 
@@ -63,14 +85,23 @@ impl Room {
     /// Room for so many jobs.
     pub(crate) fn new(capacity: usize) -> Arc<Self> {
         // No memory holds more jobs than that.
-        let capacity = capacity.min(!LINE >> 1);
-        Arc::new(Self { capacity, word: AtomicUsize::new(0), line: Mutex::default() })
+        let capacity = (capacity as u64).min(EVICTOR - 1);
+        Arc::new(Self { capacity, word: AtomicU64::new(0), line: Mutex::default() })
     }
 
     /// Takes a place; `None` if there was none.
     pub(crate) fn try_take(self: &Arc<Self>) -> Option<Place> {
+        self.try_take_if(|_| true)
+    }
+
+    /// The same for a set, which leaves to those who drop jobs for room what they make; they tell it when they are done.
+    pub(crate) fn try_take_unless_evicted(self: &Arc<Self>) -> Option<Place> {
+        self.try_take_if(|word| !is_evicted(word))
+    }
+
+    fn try_take_if(self: &Arc<Self>, may: impl Fn(u64) -> bool) -> Option<Place> {
         let mut word = self.word.load(Ordering::Relaxed);
-        while word & !LINE < self.capacity {
+        while may(word) && taken(word) < self.capacity {
             // Ordering: Relaxed, as in the drop of a place. A thread sees its own change of the word, or a later one.
             match self.word.compare_exchange_weak(
                 word,
@@ -85,18 +116,14 @@ impl Room {
         None
     }
 
-    /// Takes a place whether there is one or not. Before it is used, either somebody else has to give one back for it
-    /// or the room not to be [overdrawn](Self::is_overdrawn) any more.
-    pub(crate) fn overdraw(self: &Arc<Self>) -> Place {
-        // Ordering: Relaxed, as in the drop of a place.
-        self.word.fetch_add(1, Ordering::Relaxed);
-        Place(self.clone())
-    }
-
-    /// Whether more places are taken than there are.
-    pub(crate) fn is_overdrawn(&self) -> bool {
-        // Ordering: Relaxed, as in the drop of a place.
-        self.word.load(Ordering::Relaxed) & !LINE > self.capacity
+    /// Keeps places from sets while jobs are dropped for room.
+    ///
+    /// A set looks at the word after it has stood in line, and the end of this is a change of the same word: so either
+    /// the set sees the end, or the end sees the set.
+    pub(crate) fn begin_eviction(&self) -> Eviction<'_> {
+        // Ordering: Relaxed, here and in its drop, as in the drop of a place.
+        self.word.fetch_add(EVICTOR, Ordering::Relaxed);
+        Eviction(self)
     }
 
     /// Waits for a place; `None` once `is_over`, or when `until` has come, no earlier.
@@ -150,7 +177,7 @@ impl Room {
     fn pass_on(&self) {
         // Ordering: Relaxed: the caller has just held the lock, so it sees the place for which it was woken.
         let word = self.word.load(Ordering::Relaxed);
-        if word & LINE != 0 && word & !LINE < self.capacity {
+        if word & LINE != 0 && taken(word) < self.capacity {
             self.wake_first();
         }
     }
@@ -173,15 +200,21 @@ mod tests {
     }
 
     #[test]
-    fn a_place_in_advance_is_one_as_soon_as_another_is_given_back() {
+    fn while_somebody_evicts_a_set_takes_no_place_and_hears_of_it_then() {
         let room = Room::new(1);
-        let first = room.try_take();
-        let second = room.overdraw();
-        assert!(room.is_overdrawn());
-        drop(first);
-        assert!(!room.is_overdrawn() && room.try_take().is_none());
-        drop(second);
-        assert!(room.try_take().is_some());
+        let place = room.try_take();
+        let evicting = room.begin_eviction();
+        let set = Arc::new(Waiting::default());
+        let mut spot = Spot::staying(room.clone());
+        spot.stand(&set.clone().into());
+        drop(place);
+        assert!(room.try_take_unless_evicted().is_none());
+        spot.stand(&set.clone().into());
+        assert!(room.try_take().is_some(), "it is there for others");
+        set.0.try_take();
+        drop(evicting);
+        assert!(set.0.try_take(), "now it may");
+        assert!(room.try_take_unless_evicted().is_some());
     }
 
     #[test]

@@ -53,7 +53,7 @@ impl Places {
     /// Takes leave to submit a job; `None` if the pool is full.
     pub(super) fn try_take(&self) -> Option<Leave> {
         match &self.room {
-            Some(room) => room.try_take().map(|place| Leave(Some(place))),
+            Some(room) => room.try_take_unless_evicted().map(|place| Leave(Some(place))),
             None => Some(Leave(None)),
         }
     }
