@@ -181,6 +181,10 @@ impl Hand<'_> {
     /// A worker whose turn it is to look elsewhere.
     pub(super) fn live_with_a_guest(&self) {
         self.guest();
+        // As from its own queue: without another look at whether it is late.
+        if let Some(job) = self.inn.pop(self.inn.idle.era().home()) {
+            self.run(job);
+        }
         self.live();
     }
 
