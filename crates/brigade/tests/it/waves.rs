@@ -30,7 +30,8 @@ impl Later {
         let nap = || thread::sleep(Duration::from_millis(1));
         match self {
             Self::Short => {}
-            Self::Long => thread::sleep(Duration::from_millis(5)),
+            // So that all of them together take a quarter of the second that a wait may last.
+            Self::Long => thread::sleep(Duration::from_millis(2)),
             Self::HasChildren => (0..4).for_each(|_| {
                 let grandchild = || _ = brigade::execute(|| ());
                 let _ = brigade::execute(grandchild);
