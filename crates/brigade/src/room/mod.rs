@@ -211,7 +211,9 @@ mod tests {
         assert!(room.try_take_unless_evicted().is_none());
         spot.stand(&set.clone().into());
         assert!(room.try_take().is_some(), "it is there for others");
-        set.0.try_take();
+        // Woken as that one was given back, it finds nothing and stands in line again.
+        assert!(set.0.try_take() && room.try_take_unless_evicted().is_none());
+        spot.stand(&set.clone().into());
         drop(evicting);
         assert!(set.0.try_take(), "now it may");
         assert!(room.try_take_unless_evicted().is_some());
