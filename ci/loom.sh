@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.."
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/loom"
 export RUSTFLAGS='--cfg brigade_loom -D warnings'
 
-cargo test --release --locked -p brigade-sync --test loom_parker -- "$@"
+cargo test --release --locked -p brigade-sync --test loom_parker --test loom_parker_group -- "$@"
 cargo test --release --locked -p brigade-queue --test loom_ring --test loom_transfer --test loom_injector -- "$@"
 cargo test --release --locked -p brigade-task --test loom_task -- "$@"
 cargo test --release --locked -p brigade --lib -- loom_tests "$@"

@@ -3,7 +3,8 @@
 //! - [`atomic`], [`cell`], [`hint`], and with the feature `std` [`Mutex`], [`Condvar`], [`thread`]: the
 //!   names of `std`, which `--cfg brigade_loom` exchanges for those of the model checker `loom`;
 //! - [`CachePadded`] keeps what two threads write on two cache lines;
-//! - [`Parker`] is what a thread sleeps on: one word, a futex where there is one;
+//! - [`Parker`] is what a thread sleeps on: one word, a futex where there is one; [`ParkerGroup`] is the same for 32
+//!   threads, of whom one system call wakes any choice;
 //! - [`ScopedKey`] is a thread-local reference that lives as long as a call;
 //! - [`affinity`] says on which CPUs a thread may run;
 //! - [`fork`] tells a process that it is a child, and holds what each process has of its own.
@@ -47,7 +48,7 @@ pub use lock::{Condvar, Mutex, MutexGuard};
 #[cfg(all(feature = "std", brigade_loom))]
 pub use loom::thread_local;
 #[cfg(feature = "std")]
-pub use parker::Parker;
+pub use parker::{Parker, ParkerGroup};
 #[cfg(feature = "std")]
 pub use scoped_key::{ScopedKey, ScopedSlot};
 

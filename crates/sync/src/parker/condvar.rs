@@ -3,7 +3,10 @@
 use core::time::Duration;
 
 use crate::atomic::{AtomicU32, Ordering};
-use crate::{Condvar, Mutex};
+use crate::{Condvar, Mutex, ParkerGroup};
+
+/// How many sleepers a group has.
+const SEATS: usize = ParkerGroup::SEATS as usize;
 
 /// A lock that the sleeper holds between its look at the word and its sleep.
 #[derive(Debug)]
@@ -32,5 +35,29 @@ impl Sleeper {
     pub(super) fn wake(&self, _word: &AtomicU32) {
         drop(self.lock.lock());
         self.condvar.notify_one();
+    }
+}
+
+/// A [`Sleeper`] for each seat of a group.
+#[derive(Debug)]
+pub(super) struct Bench {
+    /// By seat.
+    sleepers: [Sleeper; SEATS],
+}
+
+impl Bench {
+    pub(super) fn new() -> Self {
+        Self { sleepers: core::array::from_fn(|_| Sleeper::new()) }
+    }
+
+    /// Sleeps on a seat while `word` holds `value`, for `timeout` at most; may return early.
+    pub(super) fn wait(&self, seat: u32, word: &AtomicU32, value: u32, timeout: Option<Duration>) {
+        self.sleepers[seat as usize].wait(word, value, timeout);
+    }
+
+    /// Wakes the threads that sleep on these seats of `word`, one after the other.
+    pub(super) fn wake(&self, word: &AtomicU32, seats: u32) {
+        let named = |seat: &usize| seats & (1 << seat) != 0;
+        (0..SEATS).filter(named).for_each(|seat| self.sleepers[seat].wake(word));
     }
 }

@@ -6,8 +6,13 @@
 //! `NOTIFIED`, by a swap, and whoever swapped out `ASLEEP` owes the kernel call. The kernel compares
 //! the word with `ASLEEP` before it sleeps, so a token put down before that is not slept through.
 
+mod deadline;
+mod group;
+
 use core::time::Duration;
-use std::time::Instant;
+
+use self::deadline::Deadline;
+pub use self::group::ParkerGroup;
 
 use crate::atomic::{AtomicU32, Ordering};
 
@@ -73,14 +78,10 @@ impl Parker {
             self.word.swap(EMPTY, Ordering::Acquire);
             return true;
         }
-        // A deadline too far to be written down is none.
-        let deadline = timeout.map(|timeout| Instant::now().checked_add(timeout));
+        let deadline = Deadline::after(timeout);
         loop {
-            let left = match deadline {
-                None | Some(None) => None,
-                Some(Some(deadline)) => Some(deadline.saturating_duration_since(Instant::now())),
-            };
-            if left != Some(Duration::ZERO) || cfg!(brigade_loom) {
+            let left = deadline.left();
+            if left != Some(Duration::ZERO) {
                 self.sleeper.wait(&self.word, ASLEEP, left);
             }
             // Ordering: Acquire pairs with the Release in `unpark`.
@@ -91,7 +92,7 @@ impl Parker {
             {
                 return true;
             }
-            if left == Some(Duration::ZERO) || (cfg!(brigade_loom) && timeout.is_some()) {
+            if left == Some(Duration::ZERO) {
                 // Ordering: Acquire; a token may have come after the look above.
                 return self.word.swap(EMPTY, Ordering::Acquire) == NOTIFIED;
             }
@@ -116,6 +117,7 @@ impl Parker {
 mod tests {
     use super::*;
     use std::sync::Arc;
+    use std::time::Instant;
 
     #[test]
     fn a_timeout_is_never_early() {

@@ -1,0 +1,126 @@
+//! Models of the parker of a group; `ci/loom.sh` runs them. They sleep on locks and condition variables, as the model
+//! checker has no futex; the protocol of the two words is the same for both.
+
+#![cfg(brigade_loom)]
+#![allow(clippy::disallowed_types, reason = "threads and counters of a model are loom's own")]
+#![forbid(unsafe_code)]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use brigade_sync::ParkerGroup;
+use brigade_sync::atomic::{AtomicUsize, Ordering};
+use brigade_sync::model::{check, turn};
+use loom::thread;
+
+/// Compiles only if the facade really is loom's.
+const _: fn(brigade_sync::atomic::AtomicUsize) -> loom::sync::atomic::AtomicUsize = |a| a;
+
+/// A group and something that tokens hand over.
+#[derive(Default)]
+struct Office {
+    group: ParkerGroup,
+    letter: AtomicUsize,
+}
+
+impl Office {
+    fn deliver(&self, seats: u32) -> u32 {
+        turn();
+        self.letter.store(7, Ordering::Relaxed);
+        self.group.unpark(seats)
+    }
+
+    fn receive(&self, seat: u32) {
+        turn();
+        assert!(self.group.park(seat, None));
+        assert_eq!(self.letter.load(Ordering::Relaxed), 7);
+    }
+}
+
+/// Caught: without either fence (deadlock); `unpark` looking at `asleep` before it puts the token down (deadlock);
+/// `unpark` with Relaxed (the letter unread); the kernel not comparing (deadlock).
+#[test]
+fn a_token_put_down_while_parking_is_never_lost() {
+    check(3, || {
+        let office = Arc::new(Office::default());
+        let other = office.clone();
+        let sender = thread::spawn(move || other.deliver(0b10));
+        office.receive(1);
+        sender.join().unwrap();
+        assert_eq!(office.group.asleep(), 0);
+        assert!(!office.group.try_take(1), "there was one token");
+    });
+}
+
+/// Caught: a waker that leaves out the seats behind the first one (deadlock); a comparison of the seat's own bit
+/// instead of the word does as well, and is not what the kernel can do.
+#[test]
+fn one_unpark_reaches_two_that_are_just_parking() {
+    check(3, || {
+        let office = Arc::new(Office::default());
+        let other = office.clone();
+        let second = thread::spawn(move || other.receive(1));
+        let other = office.clone();
+        let sender = thread::spawn(move || other.deliver(0b11));
+        office.receive(0);
+        second.join().unwrap();
+        sender.join().unwrap();
+        assert_eq!(office.group.asleep(), 0);
+    });
+}
+
+/// Caught: the last look of a timed `park` dropping the token it finds (deadlock).
+#[test]
+fn a_token_that_meets_the_timeout_is_taken_or_stays() {
+    check(3, || {
+        let office = Arc::new(Office::default());
+        let other = office.clone();
+        let sender = thread::spawn(move || other.deliver(0b1));
+        turn();
+        if !office.group.park(0, Some(Duration::from_micros(25))) {
+            office.receive(0);
+        }
+        sender.join().unwrap();
+        assert!(!office.group.try_take(0), "there was one token");
+    });
+}
+
+/// A waker that is held up between its token and its call meets a thread that has gone to sleep again.
+///
+/// Caught: `unpark` clearing the bits in `asleep` that it is about to call (deadlock).
+#[test]
+fn a_thread_that_sleeps_again_is_woken_again() {
+    check(3, || {
+        let office = Arc::new(Office::default());
+        let other = office.clone();
+        let sleeper = thread::spawn(move || {
+            other.receive(0);
+            other.group.unpark(0b10);
+            other.receive(0);
+        });
+        let other = office.clone();
+        let first = thread::spawn(move || other.deliver(0b1));
+        // The token of the first has been taken, whether or not that one has made its call.
+        assert!(office.group.park(1, None));
+        office.deliver(0b1);
+        first.join().unwrap();
+        sleeper.join().unwrap();
+    });
+}
+
+/// Caught: `unpark` counting those that have a token already; `take` before the bit in `asleep` is cleared.
+#[test]
+fn each_sleep_is_ended_by_one_call() {
+    check(3, || {
+        let office = Arc::new(Office::default());
+        let senders = [(); 2].map(|()| {
+            let other = office.clone();
+            thread::spawn(move || other.deliver(0b1))
+        });
+        office.receive(0);
+        let calls = senders.map(|sender| sender.join().unwrap());
+        assert!(calls != [0b1, 0b1], "there was one sleep");
+        office.group.try_take(0);
+        assert!(!office.group.try_take(0), "two tokens are one");
+    });
+}
