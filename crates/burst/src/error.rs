@@ -1,0 +1,88 @@
+//! Why a value was not handed over, or none received.
+
+use core::error::Error;
+use core::fmt;
+
+/// No receiver waits: the value comes back.
+///
+/// ```
+/// let (sender, receiver) = brigade_burst::channel();
+/// let busy = sender.dispatch(7).unwrap_err();
+/// assert_eq!(busy.into_inner(), 7);
+/// # drop(receiver);
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Busy<T>(pub T);
+
+impl<T> Busy<T> {
+    /// The value.
+    pub fn into_inner(self) -> T {
+        self.0
+    }
+}
+
+impl<T> fmt::Debug for Busy<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Busy(..)")
+    }
+}
+
+impl<T> fmt::Display for Busy<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("no receiver waits")
+    }
+}
+
+impl<T> Error for Busy<T> {}
+
+/// The sender is gone, and nothing of what it handed over is left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Disconnected;
+
+impl fmt::Display for Disconnected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the sender is gone")
+    }
+}
+
+impl Error for Disconnected {}
+
+/// Why [`try_recv`](crate::Receiver::try_recv) has no value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TryRecvError {
+    /// Nothing has been handed over.
+    Empty,
+    /// The sender is gone, and nothing of what it handed over is left.
+    Disconnected,
+}
+
+impl fmt::Display for TryRecvError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("nothing has been handed over"),
+            Self::Disconnected => Disconnected.fmt(f),
+        }
+    }
+}
+
+impl Error for TryRecvError {}
+
+/// Why [`recv_timeout`](crate::Receiver::recv_timeout) has no value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RecvTimeoutError {
+    /// Nothing was handed over in that time.
+    Timeout,
+    /// The sender is gone, and nothing of what it handed over is left.
+    Disconnected,
+}
+
+impl fmt::Display for RecvTimeoutError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Timeout => f.write_str("nothing was handed over in that time"),
+            Self::Disconnected => Disconnected.fmt(f),
+        }
+    }
+}
+
+impl Error for RecvTimeoutError {}

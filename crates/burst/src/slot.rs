@@ -1,0 +1,208 @@
+//! A place for one value that goes from one thread to another.
+//!
+//! States, and who may change them:
+//!
+//! ```text
+//! EMPTY -> FILLING    whoever puts; the exchange makes it the only one
+//! FILLING -> FULL     the same, when the value is written
+//! FULL -> TAKING      whoever takes; the exchange makes it the only one
+//! TAKING -> EMPTY     the same, when the value is read
+//! ```
+//!
+//! **Claim rule.** From `EMPTY -> FILLING` to `FILLING -> FULL`, and from `FULL -> TAKING` to `TAKING -> EMPTY`, the cell
+//! belongs to the thread that made the first of the two steps. In `FULL` it holds a value, in `EMPTY` none.
+//!
+//! No user code runs between the two steps: the value is moved, bit by bit. So each claim is a few instructions long, and
+//! nothing can unwind out of it.
+#![allow(unsafe_code, reason = "the cell whose content moves; the rest of the crate has none")]
+
+use core::fmt;
+use core::mem::MaybeUninit;
+use core::panic::{RefUnwindSafe, UnwindSafe};
+
+use brigade_sync::atomic::{AtomicU8, Ordering};
+use brigade_sync::cell::UnsafeCell;
+
+const EMPTY: u8 = 0;
+const FILLING: u8 = 1;
+const FULL: u8 = 2;
+const TAKING: u8 = 3;
+
+/// Holds a value on its way from one thread to another, or none.
+///
+/// Never blocks. What it holds when it is dropped is dropped with it.
+///
+/// ```
+/// let slot = brigade_burst::Slot::new();
+/// assert_eq!(slot.put("job"), Ok(()));
+/// assert_eq!(slot.put("another"), Err("another"), "there is room for one");
+/// assert!(slot.is_full());
+/// assert_eq!(slot.take(), Some("job"));
+/// assert_eq!(slot.take(), None);
+/// ```
+pub struct Slot<T> {
+    /// One of the four states.
+    state: AtomicU8,
+    /// The value, by the claim rule.
+    value: UnsafeCell<MaybeUninit<T>>,
+}
+
+// SAFETY: Claim rule; a shared slot moves values between threads and never shows one to two of them, so `T: Send` is all
+// that is needed.
+unsafe impl<T: Send> Sync for Slot<T> {}
+
+// No user code runs in a claim, so no panic can be seen in between.
+impl<T> UnwindSafe for Slot<T> {}
+impl<T> RefUnwindSafe for Slot<T> {}
+
+impl<T> Default for Slot<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T> Slot<T> {
+    /// Makes an empty one.
+    pub fn new() -> Self {
+        Self { state: AtomicU8::new(EMPTY), value: UnsafeCell::new(MaybeUninit::uninit()) }
+    }
+
+    /// Puts a value in.
+    ///
+    /// What happened before is seen by whoever takes it.
+    ///
+    /// # Errors
+    /// The value, if the slot is not empty, or another thread is at it.
+    #[inline]
+    pub fn put(&self, value: T) -> Result<(), T> {
+        // Ordering: Acquire pairs with the Release at the end of `take`: the former value has been read.
+        if self
+            .state
+            .compare_exchange(EMPTY, FILLING, Ordering::Acquire, Ordering::Relaxed)
+            .is_err()
+        {
+            return Err(value);
+        }
+        self.value.with_mut(|cell| {
+            // SAFETY: Claim rule; the exchange above made it ours.
+            let cell = unsafe { &mut *cell };
+            cell.write(value);
+        });
+        // Ordering: Release hands the value over to the Acquire in `take`.
+        self.state.store(FULL, Ordering::Release);
+        Ok(())
+    }
+
+    /// Takes the value out; `None` if there is none, or another thread is at it.
+    #[inline]
+    pub fn take(&self) -> Option<T> {
+        // A look before the write keeps the line shared while we spin.
+        if !self.is_full()
+            // Ordering: Acquire pairs with the Release in `put`.
+            || self.state.compare_exchange(FULL, TAKING, Ordering::Acquire, Ordering::Relaxed).is_err()
+        {
+            return None;
+        }
+        let value = self.value.with(|cell| {
+            // SAFETY: Claim rule; the exchange above made it ours, and it is read once.
+            unsafe { cell.read() }
+        });
+        // SAFETY: Claim rule; in `FULL` the cell holds a value.
+        let value = unsafe { value.assume_init() };
+        // Ordering: Release pairs with the Acquire in `put`.
+        self.state.store(EMPTY, Ordering::Release);
+        Some(value)
+    }
+
+    /// Whether a value lies here. A hint: it may be gone when you take it.
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        self.state.load(Ordering::Relaxed) == FULL
+    }
+}
+
+impl<T> Drop for Slot<T> {
+    fn drop(&mut self) {
+        drop(self.take());
+    }
+}
+
+impl<T> fmt::Debug for Slot<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Slot").field("full", &self.is_full()).finish()
+    }
+}
+
+#[cfg(all(test, not(brigade_loom)))]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    #[test]
+    fn what_it_holds_is_dropped_with_it_once() {
+        let value = Arc::new(());
+        let slot = Slot::new();
+        slot.put(value.clone()).unwrap();
+        assert_eq!(Arc::strong_count(&value), 2);
+        drop(slot);
+        assert_eq!(Arc::strong_count(&value), 1);
+    }
+
+    #[test]
+    fn a_value_that_was_taken_is_not_dropped_with_the_slot() {
+        let value = Arc::new(());
+        let slot = Slot::new();
+        slot.put(value.clone()).unwrap();
+        let taken = slot.take();
+        drop(slot);
+        assert_eq!(Arc::strong_count(&value), 2);
+        drop(taken);
+    }
+
+    #[test]
+    fn values_without_a_size_and_with_a_large_alignment_pass() {
+        #[repr(align(128))]
+        #[derive(Debug, PartialEq)]
+        struct Wide(u8);
+        let (nothing, wide) = (Slot::new(), Slot::new());
+        nothing.put(()).unwrap();
+        assert_eq!(nothing.take(), Some(()));
+        wide.put(Wide(7)).unwrap();
+        assert_eq!(wide.take(), Some(Wide(7)));
+    }
+
+    #[test]
+    fn of_many_that_put_and_take_each_value_has_one_taker() {
+        const EACH: usize = 20_000;
+        let slot = Slot::new();
+        let taken: usize = std::thread::scope(|scope| {
+            let putters = [0, 1].map(|_| {
+                let slot = &slot;
+                scope.spawn(move || {
+                    for _ in 0..EACH {
+                        while slot.put(1).is_err() {
+                            std::thread::yield_now();
+                        }
+                    }
+                })
+            });
+            let takers = [0, 1].map(|_| {
+                let slot = &slot;
+                scope.spawn(move || {
+                    let mut taken = 0;
+                    while taken < EACH {
+                        taken += slot.take().unwrap_or_else(|| {
+                            std::thread::yield_now();
+                            0
+                        });
+                    }
+                    taken
+                })
+            });
+            putters.into_iter().for_each(|putter| putter.join().unwrap());
+            takers.into_iter().map(|taker| taker.join().unwrap()).sum()
+        });
+        assert_eq!(taken, 2 * EACH);
+        assert!(slot.take().is_none());
+    }
+}
