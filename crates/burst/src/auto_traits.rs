@@ -1,1 +1,85 @@
-//! x
+//! What must not compile: values that may not go to another thread, a second sender, a receiver that two threads use.
+//!
+//! Only examples, run as tests of the documentation. Each one that fails stands beside one that differs from it in
+//! a word and compiles, so that it fails for the reason it is meant to.
+
+/// Sender and receiver go to another thread if the values may; the sender is shared likewise.
+///
+/// ```
+/// use brigade_burst::*;
+/// fn goes<E: Send>() {}
+/// fn is_shared<E: Sync>() {}
+/// goes::<Sender<std::cell::Cell<u32>>>();
+/// goes::<Receiver<std::cell::Cell<u32>>>();
+/// goes::<Slot<std::cell::Cell<u32>>>();
+/// is_shared::<Sender<std::cell::Cell<u32>>>();
+/// is_shared::<Slot<std::cell::Cell<u32>>>();
+/// ```
+/// ```compile_fail,E0277
+/// use brigade_burst::*;
+/// fn goes<E: Send>() {}
+/// goes::<Sender<std::rc::Rc<u32>>>();
+/// ```
+/// ```compile_fail,E0277
+/// use brigade_burst::*;
+/// fn goes<E: Send>() {}
+/// goes::<Receiver<std::rc::Rc<u32>>>();
+/// ```
+/// ```compile_fail,E0277
+/// use brigade_burst::*;
+/// fn goes<E: Send>() {}
+/// goes::<Slot<std::rc::Rc<u32>>>();
+/// ```
+/// ```compile_fail,E0277
+/// use brigade_burst::*;
+/// fn is_shared<E: Sync>() {}
+/// is_shared::<Sender<std::rc::Rc<u32>>>();
+/// ```
+/// ```compile_fail,E0277
+/// use brigade_burst::*;
+/// fn is_shared<E: Sync>() {}
+/// is_shared::<Slot<std::rc::Rc<u32>>>();
+/// ```
+struct ThreadBound;
+
+/// There is one sender, and each receiver is its own.
+///
+/// ```
+/// fn is_clone<E: Clone>() {}
+/// is_clone::<brigade_burst::Busy<u32>>();
+/// ```
+/// ```compile_fail,E0277
+/// fn is_clone<E: Clone>() {}
+/// is_clone::<brigade_burst::Sender<u32>>();
+/// ```
+/// ```compile_fail,E0277
+/// fn is_clone<E: Clone>() {}
+/// is_clone::<brigade_burst::Receiver<u32>>();
+/// ```
+struct SecondEnd;
+
+/// A receiver is used by one thread at a time.
+///
+/// ```
+/// let (sender, mut receiver) = brigade_burst::channel::<u32>();
+/// std::thread::scope(|scope| scope.spawn(|| receiver.try_recv()).join().unwrap()).unwrap_err();
+/// ```
+/// ```compile_fail,E0499
+/// let (sender, mut receiver) = brigade_burst::channel::<u32>();
+/// std::thread::scope(|scope| {
+///     scope.spawn(|| receiver.try_recv());
+///     scope.spawn(|| receiver.try_recv());
+/// });
+/// ```
+struct ReceiverOfTwo;
+
+/// A panic beside them leaves all of it usable.
+///
+/// ```
+/// use std::panic::{RefUnwindSafe, UnwindSafe};
+/// fn survives<E: UnwindSafe + RefUnwindSafe + Unpin>() {}
+/// survives::<brigade_burst::Sender<u32>>();
+/// survives::<brigade_burst::Receiver<u32>>();
+/// survives::<brigade_burst::Slot<u32>>();
+/// ```
+struct Unwinding;

@@ -54,7 +54,7 @@ impl<T> Sender<T> {
     /// ```
     #[inline]
     pub fn dispatch(&self, value: T) -> Result<(), Busy<T>> {
-        match self.shared.hand_over(value) {
+        match self.shared.hand_over(&mut self.shared.first(), value) {
             Ok(_) => Ok(()),
             Err(value) => Err(Busy(value)),
         }
@@ -75,8 +75,9 @@ impl<T> Sender<T> {
     #[inline]
     pub fn dispatch_all<I: IntoIterator<Item = T>>(&self, values: I) -> Leftover<I::IntoIter> {
         let mut values = values.into_iter();
+        let mut group = self.shared.first();
         while let Some(value) = values.next() {
-            if let Err(Busy(refused)) = self.dispatch(value) {
+            if let Err(refused) = self.shared.hand_over(&mut group, value) {
                 return Leftover::behind(refused, values);
             }
         }

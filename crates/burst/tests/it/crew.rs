@@ -1,0 +1,61 @@
+//! Receivers on threads of their own, which report what they receive.
+
+use std::sync::mpsc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use brigade_burst::{Receiver, Sender};
+
+use crate::watchdog::eventually;
+
+/// Threads that receive until the sender is gone.
+pub(crate) struct Crew<T> {
+    /// What they have received, each with the number of its thread.
+    received: mpsc::Receiver<(usize, T)>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl<T: Send + 'static> Crew<T> {
+    /// Starts a thread for each receiver.
+    pub(crate) fn of(receivers: impl IntoIterator<Item = Receiver<T>>) -> Self {
+        let (report, received) = mpsc::channel();
+        let start = |(number, mut receiver): (usize, Receiver<T>)| {
+            let report = report.clone();
+            thread::spawn(move || {
+                for value in &mut receiver {
+                    report.send((number, value)).expect("the test listens");
+                }
+            })
+        };
+        let threads = receivers.into_iter().enumerate().map(start).collect();
+        Self { received, threads }
+    }
+
+    /// Starts so many threads, and waits until all of them wait.
+    pub(crate) fn waiting(sender: &Sender<T>, count: usize) -> Self {
+        let before = sender.waiting();
+        let crew = Self::of((0..count).map(|_| sender.new_receiver()));
+        eventually("all receivers wait", || sender.waiting() == before + count);
+        crew
+    }
+
+    /// What is received next, and by whom.
+    #[track_caller]
+    pub(crate) fn next(&self) -> (usize, T) {
+        self.received.recv_timeout(Duration::from_secs(10)).expect("nothing is received")
+    }
+
+    /// The next so many values.
+    #[track_caller]
+    pub(crate) fn take(&self, count: usize) -> Vec<T> {
+        (0..count).map(|_| self.next().1).collect()
+    }
+
+    /// Waits for the threads, whose sender is gone; returns what they received and nobody has asked for.
+    pub(crate) fn join(self) -> Vec<T> {
+        for thread in self.threads {
+            thread.join().expect("receivers don't panic");
+        }
+        self.received.try_iter().map(|(_, value)| value).collect()
+    }
+}

@@ -1,0 +1,104 @@
+//! What a receiver leaves that is dropped, or whose thread panics, with a value it has not received. Fault 20.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use brigade_burst::{Receiver, Sender, channel};
+
+use crate::crew::Crew;
+use crate::tally::{Counted, Tally};
+use crate::watchdog::Watchdog;
+
+/// A channel whose one receiver has been handed a value.
+fn handed_over(tally: &Tally) -> (Sender<Counted>, Receiver<Counted>) {
+    let (sender, mut receiver) = channel();
+    assert!(receiver.try_recv().is_err());
+    sender.dispatch(tally.value(7)).unwrap();
+    (sender, receiver)
+}
+
+#[test]
+fn the_value_goes_to_another_that_sleeps_and_that_one_is_woken() {
+    let _dog = Watchdog::start(30);
+    let tally = Tally::default();
+    let (sender, receiver) = handed_over(&tally);
+    let crew = Crew::waiting(&sender, 1);
+    drop(receiver);
+    assert_eq!(crew.next().1.0, 7);
+    assert_eq!(sender.wake(), 0, "that has been done");
+    assert!(sender.take_back().is_empty());
+    drop(sender);
+    crew.join();
+    assert_eq!((tally.alive(), tally.dropped()), (0, 1));
+}
+
+#[test]
+fn the_value_comes_back_to_the_sender_if_nobody_waits() {
+    let tally = Tally::default();
+    let (sender, receiver) = handed_over(&tally);
+    let _busy = sender.new_receiver();
+    drop(receiver);
+    let back = sender.take_back();
+    assert_eq!(back.iter().map(|value| value.0).collect::<Vec<_>>(), [7]);
+    assert!(sender.take_back().is_empty(), "once");
+    drop(back);
+    assert_eq!((tally.alive(), tally.dropped()), (0, 1));
+}
+
+#[test]
+fn the_value_of_one_whose_thread_panics_is_not_lost() {
+    let tally = Tally::default();
+    let (sender, receiver) = handed_over(&tally);
+    let unwound = catch_unwind(AssertUnwindSafe(move || {
+        let _receiver = receiver;
+        resume_unwind(Box::new("as told"));
+    }));
+    assert!(unwound.is_err());
+    assert_eq!(sender.take_back().len(), 1);
+    assert_eq!((tally.alive(), tally.dropped()), (0, 1));
+}
+
+#[test]
+fn what_the_sender_did_not_take_back_goes_to_a_receiver_before_it_hears_of_the_end() {
+    let tally = Tally::default();
+    let (sender, receiver) = handed_over(&tally);
+    let mut other = sender.new_receiver();
+    drop(receiver);
+    drop(sender);
+    assert_eq!(other.recv().unwrap().0, 7);
+    assert!(other.recv().is_err());
+    assert_eq!((tally.alive(), tally.dropped()), (0, 1));
+}
+
+#[test]
+fn a_value_whose_drop_uses_the_channel_may_be_dropped_with_it() {
+    struct Meddler(Option<Receiver<Meddler>>);
+    impl Drop for Meddler {
+        fn drop(&mut self) {
+            if let Some(receiver) = &mut self.0 {
+                assert!(receiver.try_recv().is_err(), "the sender is gone");
+            }
+        }
+    }
+    let _dog = Watchdog::start(30);
+    let (sender, mut receiver) = channel();
+    let inside = sender.new_receiver();
+    assert!(receiver.try_recv().is_err());
+    assert!(sender.dispatch(Meddler(Some(inside))).is_ok());
+    drop(receiver);
+    let back = sender.take_back();
+    drop(sender);
+    drop(back);
+}
+
+#[test]
+fn a_forgotten_receiver_costs_no_more_than_its_seat() {
+    let (sender, mut receiver) = channel();
+    assert!(receiver.try_recv().is_err());
+    std::mem::forget(receiver);
+    assert!(sender.dispatch(1).is_ok(), "it still stands there as waiting");
+    let mut other = sender.new_receiver();
+    assert!(other.try_recv().is_err());
+    assert!(sender.dispatch(2).is_ok());
+    sender.wake();
+    assert_eq!(other.recv(), Ok(2));
+}

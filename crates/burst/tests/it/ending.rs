@@ -1,0 +1,68 @@
+//! What becomes of values and receivers when the sender goes.
+
+use std::time::Duration;
+
+use brigade_burst::{Disconnected, RecvTimeoutError, TryRecvError, channel};
+
+use crate::crew::Crew;
+use crate::tally::Tally;
+use crate::watchdog::Watchdog;
+
+/// Fault 20.
+#[test]
+fn what_was_handed_over_is_received_although_the_sender_went_without_a_wake() {
+    let _dog = Watchdog::start(30);
+    let (sender, first) = channel();
+    let crew = Crew::waiting(&sender, 3);
+    assert!(sender.dispatch_all(0..3).is_empty());
+    drop((sender, first));
+    let mut received = crew.join();
+    received.sort_unstable();
+    assert_eq!(received, [0, 1, 2]);
+}
+
+#[test]
+fn every_call_says_that_the_sender_is_gone_as_often_as_it_is_made() {
+    let (sender, mut receiver) = channel::<u32>();
+    drop(sender);
+    for _ in 0..3 {
+        assert_eq!(receiver.recv(), Err(Disconnected));
+        assert_eq!(receiver.try_recv(), Err(TryRecvError::Disconnected));
+        let long = receiver.recv_timeout(Duration::MAX);
+        assert_eq!(long, Err(RecvTimeoutError::Disconnected));
+        assert_eq!(receiver.iter().next(), None);
+    }
+}
+
+#[test]
+fn receivers_of_every_group_hear_of_the_end() {
+    let _dog = Watchdog::start(30);
+    let (sender, first) = channel::<u32>();
+    let crew = Crew::waiting(&sender, 70);
+    drop((sender, first));
+    assert!(crew.join().is_empty());
+}
+
+#[test]
+fn a_receiver_that_was_busy_when_the_sender_went_has_its_value_first() {
+    let (sender, mut receiver) = channel();
+    assert!(receiver.try_recv().is_err());
+    sender.dispatch(1).unwrap();
+    drop(sender);
+    assert_eq!(receiver.recv(), Ok(1));
+    assert_eq!(receiver.recv(), Err(Disconnected));
+}
+
+#[test]
+fn what_nobody_receives_is_dropped_once_with_the_channel() {
+    let tally = Tally::default();
+    let (sender, mut first) = channel();
+    let mut second = sender.new_receiver();
+    assert!(first.try_recv().is_err() && second.try_recv().is_err());
+    assert!(sender.burst([tally.value(1), tally.value(2)]).is_empty());
+    drop(sender);
+    assert_eq!(tally.alive(), 2);
+    drop(first);
+    drop(second);
+    assert_eq!((tally.alive(), tally.dropped()), (0, 2));
+}

@@ -1,0 +1,131 @@
+//! Who gets a value, and when it comes back.
+
+use brigade_burst::{Busy, TryRecvError, channel};
+
+use crate::crew::Crew;
+use crate::watchdog::Watchdog;
+
+#[test]
+fn as_many_values_as_receivers_wait_are_handed_over_and_the_others_come_back() {
+    let _dog = Watchdog::start(30);
+    let (sender, first) = channel();
+    let crew = Crew::waiting(&sender, 5);
+    let leftover: Vec<_> = sender.burst(0..8).collect();
+    assert_eq!(leftover, [5, 6, 7]);
+    let mut received = crew.take(5);
+    received.sort_unstable();
+    assert_eq!(received, [0, 1, 2, 3, 4]);
+    drop((sender, first));
+    assert!(crew.join().is_empty());
+}
+
+/// Fault 21.
+#[test]
+fn busy_receivers_have_nothing_handed_over() {
+    let (sender, mut receiver) = channel();
+    assert_eq!(sender.dispatch(1), Err(Busy(1)), "it does not wait");
+    assert_eq!(receiver.try_recv(), Err(TryRecvError::Empty));
+    assert_eq!(sender.dispatch(2), Ok(()));
+    assert_eq!(sender.dispatch(3), Err(Busy(3)), "it has something");
+    assert_eq!(receiver.try_recv(), Ok(2));
+    assert_eq!(sender.dispatch(4), Err(Busy(4)), "it works on what it had");
+    assert_eq!(sender.waiting(), 0);
+}
+
+/// Fault 22.
+#[test]
+fn without_receivers_values_come_back() {
+    let (sender, receiver) = channel();
+    drop(receiver);
+    assert_eq!(sender.dispatch(1), Err(Busy(1)));
+    assert!(sender.burst([1, 2, 3]).eq([1, 2, 3]));
+    assert_eq!(sender.wake(), 0);
+}
+
+#[test]
+fn one_who_polls_is_preferred_to_one_who_sleeps() {
+    let _dog = Watchdog::start(30);
+    let (sender, mut polling) = channel();
+    let crew = Crew::waiting(&sender, 3);
+    assert!(polling.try_recv().is_err());
+    // They may not sleep yet; the one who polls never does.
+    while sender.waiting() > 0 {
+        sender.dispatch(1).unwrap();
+    }
+    sender.wake();
+    assert_eq!(polling.try_recv(), Ok(1));
+    drop(sender);
+    assert_eq!(crew.join().len(), 3);
+}
+
+#[test]
+fn one_who_polls_has_its_value_without_a_wake() {
+    let (sender, mut receiver) = channel();
+    assert!(receiver.try_recv().is_err());
+    sender.dispatch(1).unwrap();
+    assert_eq!(receiver.try_recv(), Ok(1));
+    assert_eq!(sender.wake(), 0);
+}
+
+#[test]
+fn one_who_withdraws_has_what_was_handed_over_before_and_nothing_later() {
+    let (sender, mut receiver) = channel();
+    assert_eq!(receiver.withdraw(), None, "it had not asked");
+    assert!(receiver.try_recv().is_err());
+    sender.dispatch(1).unwrap();
+    assert_eq!(receiver.withdraw(), Some(1));
+    assert_eq!(sender.dispatch(2), Err(Busy(2)));
+    assert!(receiver.try_recv().is_err());
+    assert_eq!(receiver.withdraw(), None);
+    assert_eq!(sender.dispatch(3), Err(Busy(3)));
+}
+
+#[test]
+fn one_who_spins_has_its_value_without_a_wake() {
+    let _dog = Watchdog::start(30);
+    let (sender, receiver) = channel();
+    let long = std::time::Duration::from_secs(60);
+    let crew = Crew::of([receiver.spin(long)]);
+    while sender.dispatch(7).is_err() {
+        std::thread::yield_now();
+    }
+    assert_eq!(crew.next(), (0, 7));
+    drop(sender);
+    assert!(crew.join().is_empty(), "and it sees the end");
+}
+
+#[test]
+fn large_values_and_values_without_a_size_pass() {
+    let (sender, mut receiver) = channel();
+    assert!(receiver.try_recv().is_err());
+    sender.dispatch([7_u64; 512]).unwrap();
+    assert_eq!(receiver.recv().unwrap(), [7; 512]);
+    let (sender, mut receiver) = channel();
+    assert!(receiver.try_recv().is_err());
+    sender.dispatch(()).unwrap();
+    assert_eq!(receiver.recv(), Ok(()));
+}
+
+#[test]
+fn a_sender_that_threads_share_gives_each_value_to_one() {
+    const EACH: usize = 5_000;
+    let _dog = Watchdog::start(60);
+    let (sender, _idle) = channel();
+    let crew = Crew::waiting(&sender, 4);
+    std::thread::scope(|scope| {
+        for producer in 0..3 {
+            let sender = &sender;
+            scope.spawn(move || {
+                let mut work: Vec<_> = (producer * EACH..(producer + 1) * EACH).collect();
+                while !work.is_empty() {
+                    work = sender.burst(work).collect();
+                    std::thread::yield_now();
+                }
+            });
+        }
+    });
+    drop(sender);
+    let mut received = crew.join();
+    received.sort_unstable();
+    assert!(received.into_iter().eq(0..3 * EACH));
+}

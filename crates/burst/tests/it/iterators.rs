@@ -1,0 +1,105 @@
+//! Iterators that panic, that use the sender themselves, and that lie.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use brigade_burst::channel;
+
+use crate::crew::Crew;
+use crate::tally::Tally;
+use crate::watchdog::Watchdog;
+
+#[test]
+fn what_an_iterator_yielded_before_it_panicked_is_received_at_once() {
+    let _dog = Watchdog::start(30);
+    let (sender, first) = channel();
+    let crew = Crew::waiting(&sender, 4);
+    let values = (0..4).map(|n| if n < 2 { n } else { resume_unwind(Box::new("as told")) });
+    let burst = catch_unwind(AssertUnwindSafe(|| sender.burst(values).is_empty()));
+    assert!(burst.is_err());
+    let mut received = crew.take(2);
+    received.sort_unstable();
+    assert_eq!(received, [0, 1]);
+    // The other two still wait, and so will these.
+    crate::watchdog::eventually("all wait again", || sender.waiting() == 4);
+    assert!(sender.burst(10..14).is_empty());
+    crew.take(4);
+    drop((sender, first));
+    assert!(crew.join().is_empty());
+}
+
+#[test]
+fn an_iterator_that_panics_at_any_call_leaves_every_value_with_one() {
+    for panics_at in 0..6 {
+        let tally = Tally::default();
+        let (sender, mut receiver) = channel();
+        assert!(receiver.try_recv().is_err());
+        let values = (0..5).map(|n| {
+            let value = tally.value(n);
+            if n == panics_at { resume_unwind(Box::new("as told")) } else { value }
+        });
+        // The first is handed over, the second refused, and the others are asked for here.
+        let all = catch_unwind(AssertUnwindSafe(|| sender.burst(values).count()));
+        assert_eq!(all.is_ok(), panics_at == 5);
+        assert_eq!(receiver.try_recv().is_ok(), panics_at > 0);
+        drop((sender, receiver));
+        assert_eq!(tally.alive(), 0);
+        assert_eq!(tally.dropped(), (panics_at + 1).min(5));
+    }
+}
+
+#[test]
+fn an_iterator_may_use_the_sender_it_is_given_to() {
+    let (sender, mut first) = channel();
+    let mut others = [(); 3].map(|()| sender.new_receiver());
+    assert!(first.try_recv().is_err());
+    others.iter_mut().for_each(|other| assert!(other.try_recv().is_err()));
+    let values = (0..2).map(|n| {
+        assert!(sender.burst([10 + n]).is_empty(), "no seat is held meanwhile");
+        assert_eq!(sender.wake(), 0);
+        n
+    });
+    assert!(sender.burst(values).is_empty());
+    let mut received: Vec<_> = others.iter_mut().map(|other| other.try_recv().unwrap()).collect();
+    received.push(first.try_recv().unwrap());
+    received.sort_unstable();
+    assert_eq!(received, [0, 1, 10, 11]);
+}
+
+#[test]
+fn an_iterator_that_makes_and_drops_receivers_is_served() {
+    let (sender, mut first) = channel();
+    assert!(first.try_recv().is_err());
+    let values = (0..40).map(|n| {
+        let mut passing = sender.new_receiver();
+        assert!(passing.try_recv().is_err());
+        n
+    });
+    assert_eq!(sender.burst(values).next(), Some(1));
+    assert_eq!(first.try_recv(), Ok(0));
+}
+
+#[test]
+fn the_rest_of_an_iterator_is_not_touched() {
+    let (sender, mut receiver) = channel();
+    assert!(receiver.try_recv().is_err());
+    let mut asked = 0;
+    let mut leftover = sender.burst((0..100).inspect(|_| asked += 1));
+    assert_eq!(leftover.size_hint(), (99, Some(99)));
+    assert_eq!(leftover.next(), Some(1));
+    drop(leftover);
+    assert_eq!(asked, 2, "one handed over and one refused");
+}
+
+#[test]
+fn an_iterator_that_begins_again_after_its_end_is_left_at_its_end() {
+    let (sender, receiver) = channel();
+    let mut calls = 0;
+    let values = std::iter::from_fn(|| {
+        calls += 1;
+        (calls % 2 == 1).then_some(calls)
+    });
+    let mut leftover = sender.burst(values);
+    assert_eq!([leftover.next(), leftover.next(), leftover.next()], [Some(1), None, None]);
+    assert!(leftover.is_empty());
+    drop(receiver);
+}

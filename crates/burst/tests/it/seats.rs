@@ -1,0 +1,74 @@
+//! Receivers come and go, in any number. Fault 22.
+
+use brigade_burst::channel;
+
+use crate::crew::Crew;
+use crate::watchdog::Watchdog;
+
+/// The seat that a receiver has, as it says itself.
+fn seat(receiver: &impl std::fmt::Debug) -> String {
+    format!("{receiver:?}")
+}
+
+#[test]
+fn the_seat_of_a_dropped_receiver_is_used_again() {
+    let (sender, first) = channel::<u32>();
+    let second = sender.new_receiver();
+    let of_first = seat(&first);
+    assert_ne!(seat(&second), of_first);
+    drop(first);
+    assert_eq!(seat(&sender.new_receiver()), of_first);
+}
+
+#[test]
+fn a_seat_that_is_used_again_has_nothing_of_the_one_before() {
+    let (sender, mut receiver) = channel();
+    for round in 0..100 {
+        assert!(receiver.try_recv().is_err());
+        sender.dispatch(round).unwrap();
+        sender.wake();
+        drop(receiver);
+        assert_eq!(sender.take_back(), [round]);
+        receiver = sender.new_receiver();
+        assert_eq!((sender.waiting(), sender.wake()), (0, 0));
+    }
+}
+
+#[test]
+fn a_hundred_receivers_are_reached_by_one_burst() {
+    let _dog = Watchdog::start(60);
+    let (sender, first) = channel();
+    let crew = Crew::waiting(&sender, 100);
+    for round in 0..10 {
+        crate::watchdog::eventually("all wait", || sender.waiting() == 100);
+        assert_eq!(sender.burst(0..101).collect::<Vec<_>>(), [100], "round {round}");
+        let mut received = crew.take(100);
+        received.sort_unstable();
+        assert!(received.into_iter().eq(0..100), "round {round}");
+    }
+    drop((sender, first));
+    assert!(crew.join().is_empty());
+}
+
+#[test]
+fn one_who_waits_is_found_behind_hundreds_who_do_not() {
+    let (sender, first) = channel();
+    let busy: Vec<_> = (0..200).map(|_| sender.new_receiver()).collect();
+    let mut last = sender.new_receiver();
+    assert!(last.try_recv().is_err());
+    assert_eq!(sender.burst(0..2).collect::<Vec<_>>(), [1]);
+    assert_eq!(last.try_recv(), Ok(0));
+    drop((busy, first));
+}
+
+#[test]
+fn a_long_chain_of_groups_ends_on_a_short_stack() {
+    let small = std::thread::Builder::new().stack_size(64 << 10);
+    let thread = small.spawn(|| {
+        let (sender, first) = channel::<u8>();
+        let receivers: Vec<_> = (0..32 * 400).map(|_| sender.new_receiver()).collect();
+        drop((sender, first));
+        drop(receivers);
+    });
+    thread.unwrap().join().unwrap();
+}

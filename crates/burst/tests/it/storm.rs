@@ -1,0 +1,103 @@
+//! Everything at once, by a seed that is printed.
+
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::Mutex;
+use std::thread;
+use std::time::Duration;
+
+use brigade_burst::{RecvTimeoutError, Sender, channel};
+
+use crate::watchdog::Watchdog;
+
+/// Random numbers: xorshift with 64 bits.
+struct Seed(u64);
+
+impl Seed {
+    /// A new one, or the one in `BRIGADE_SEED`; shown when the test fails.
+    fn printed() -> Self {
+        let given = std::env::var("BRIGADE_SEED").ok().and_then(|text| text.parse().ok());
+        let seed = given.unwrap_or_else(|| RandomState::new().hash_one(0)) | 1;
+        println!("BRIGADE_SEED={seed}");
+        Self(seed)
+    }
+
+    /// Another for a thread of its own, from the same start.
+    fn fork(&self, number: u64) -> Self {
+        Self(self.0.wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15)) | 1)
+    }
+
+    /// A number below `bound`.
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % bound
+    }
+}
+
+/// Receives in all ways, and drops its receivers now and then for new ones, whatever they have.
+fn receive(sender: &Sender<usize>, mut seed: Seed, done: &Mutex<bool>) -> Vec<usize> {
+    let mut received = Vec::new();
+    let mut receiver = sender.new_receiver();
+    while !*done.lock().unwrap() {
+        match seed.below(6) {
+            0 => received.extend(receiver.try_recv()),
+            1 => {
+                drop(receiver);
+                receiver = sender.new_receiver();
+            }
+            2 => received.extend(receiver.withdraw()),
+            _ => match receiver.recv_timeout(Duration::from_micros(seed.below(300))) {
+                Ok(value) => received.push(value),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => unreachable!("the sender is borrowed"),
+            },
+        }
+    }
+    received.extend(receiver.withdraw());
+    received
+}
+
+#[test]
+fn in_a_storm_of_everything_each_value_is_received_once_or_comes_back() {
+    const SENDERS: usize = 2;
+    const EACH: usize = 20_000;
+    let _dog = Watchdog::start(120);
+    let seed = Seed::printed();
+    // All receivers are dropped by the threads, so the channel keeps none of its own.
+    let (sender, first) = channel();
+    drop(first);
+    let done = Mutex::new(false);
+    let send = |number: usize| {
+        let mut seed = seed.fork(number as u64);
+        let mut work: Vec<_> = (number * EACH..(number + 1) * EACH).collect();
+        while !work.is_empty() {
+            let rest = work.split_off(work.len() - work.len().min(1 + seed.below(5) as usize));
+            work.extend(match seed.below(3) {
+                0 => sender.dispatch_all(rest),
+                _ => sender.burst(rest),
+            });
+            work.extend(sender.take_back());
+            if seed.below(4) == 0 {
+                thread::sleep(Duration::from_micros(seed.below(50)));
+            }
+        }
+    };
+    let mut received: Vec<usize> = thread::scope(|scope| {
+        let receivers: Vec<_> = (10..16)
+            .map(|number| {
+                let (sender, seed, done) = (&sender, seed.fork(number), &done);
+                scope.spawn(move || receive(sender, seed, done))
+            })
+            .collect();
+        let senders: Vec<_> =
+            (0..SENDERS).map(|number| scope.spawn(move || send(number))).collect();
+        senders.into_iter().for_each(|sender| sender.join().unwrap());
+        *done.lock().unwrap() = true;
+        receivers.into_iter().flat_map(|receiver| receiver.join().unwrap()).collect()
+    });
+    received.extend(sender.take_back());
+    received.sort_unstable();
+    assert!(received.into_iter().eq(0..SENDERS * EACH));
+    assert_eq!((sender.waiting(), sender.wake()), (0, 0));
+}

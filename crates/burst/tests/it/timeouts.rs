@@ -1,0 +1,64 @@
+//! Receivers that wait for a while.
+
+use std::time::{Duration, Instant};
+
+use brigade_burst::{Busy, RecvTimeoutError, channel};
+
+use crate::watchdog::Watchdog;
+
+#[test]
+fn a_timeout_is_never_early_and_withdraws() {
+    let (sender, mut receiver) = channel::<u32>();
+    for micros in [0, 1, 50, 2_000] {
+        let begun = Instant::now();
+        let timeout = Duration::from_micros(micros);
+        assert_eq!(receiver.recv_timeout(timeout), Err(RecvTimeoutError::Timeout));
+        assert!(begun.elapsed() >= timeout);
+        assert_eq!(sender.dispatch(1), Err(Busy(1)));
+    }
+    let mut receiver = receiver.spin(Duration::from_secs(60));
+    let begun = Instant::now();
+    let timeout = Duration::from_millis(2);
+    assert_eq!(receiver.recv_timeout(timeout), Err(RecvTimeoutError::Timeout));
+    assert!(begun.elapsed() >= timeout);
+    assert!(begun.elapsed() < Duration::from_secs(30), "the spin ends with the timeout");
+}
+
+#[test]
+fn a_value_that_lies_there_is_received_without_a_wait() {
+    let (sender, mut receiver) = channel();
+    assert!(receiver.try_recv().is_err());
+    sender.dispatch(1).unwrap();
+    assert_eq!(receiver.recv_timeout(Duration::ZERO), Ok(1));
+}
+
+#[test]
+fn values_that_meet_timeouts_are_received_or_come_back() {
+    const VALUES: u32 = 20_000;
+    let _dog = Watchdog::start(60);
+    let (sender, mut receiver) = channel();
+    let counter = std::thread::spawn(move || {
+        let (mut received, mut timeouts) = (Vec::new(), 0_u32);
+        loop {
+            match receiver.recv_timeout(Duration::from_micros(u64::from(timeouts) % 40)) {
+                Ok(value) => received.push(value),
+                Err(RecvTimeoutError::Timeout) => timeouts += 1,
+                Err(RecvTimeoutError::Disconnected) => return (received, timeouts),
+            }
+        }
+    });
+    for value in 0..VALUES {
+        // Each comes back until it is handed over.
+        while sender.dispatch(value).is_err() {
+            std::hint::spin_loop();
+        }
+        // Some are left to a timeout or to the wake of a later one.
+        if value % 3 > 0 {
+            sender.wake();
+        }
+    }
+    drop(sender);
+    let (received, timeouts) = counter.join().unwrap();
+    assert!(received.into_iter().eq(0..VALUES));
+    println!("{timeouts} timeouts");
+}

@@ -1,0 +1,186 @@
+//! Who is woken, and who is not.
+
+use std::thread;
+use std::time::Duration;
+
+use brigade_burst::{Sender, channel};
+
+use crate::crew::Crew;
+use crate::watchdog::{Watchdog, eventually};
+
+/// Waits until a wake of nothing meets so many who sleep: they are all asleep then, or just about to be.
+fn dispatch_to_one_that_sleeps(sender: &Sender<u32>, value: u32) {
+    sender.dispatch(value).unwrap();
+}
+
+/// Fault 19: A is handed over and its bell rung, B is handed over and its bell not.
+#[test]
+fn a_value_is_received_at_its_own_wake_although_another_lies_beside_it() {
+    let _dog = Watchdog::start(60);
+    let (sender, first) = channel();
+    let crew = Crew::waiting(&sender, 2);
+    for round in 0..500 {
+        eventually("both wait", || sender.waiting() == 2);
+        dispatch_to_one_that_sleeps(&sender, 2 * round);
+        sender.wake();
+        sender.dispatch(2 * round + 1).unwrap();
+        // The second may have come first, if its receiver was awake.
+        let early = crew.next().1;
+        if early != 2 * round {
+            assert_eq!(crew.next().1, 2 * round, "it is not held up by the one beside it");
+        }
+        sender.wake();
+        if early == 2 * round {
+            assert_eq!(crew.next().1, 2 * round + 1);
+        }
+    }
+    drop((sender, first));
+    assert!(crew.join().is_empty());
+}
+
+/// Fault 18: a receiver returns from its sleep while something is on its way to another.
+#[test]
+fn a_receiver_that_wakes_for_nothing_takes_nothing_that_is_anothers() {
+    let _dog = Watchdog::start(60);
+    let (sender, mut polling) = channel();
+    let crew = Crew::waiting(&sender, 2);
+    for round in 0..2_000 {
+        eventually("both wait", || sender.waiting() == 2);
+        // What `polling` is handed and takes before its bell leaves a token on its seat, so that its sleep ends early.
+        assert!(polling.try_recv().is_err());
+        assert!(sender.dispatch_all([round; 3]).is_empty());
+        thread::scope(|scope| {
+            scope.spawn(|| sender.wake());
+            assert_eq!(polling.recv(), Ok(round));
+        });
+        assert!(polling.recv_timeout(Duration::ZERO).is_err(), "there was one for each");
+        assert_eq!(crew.take(2), [round; 2]);
+    }
+    drop(sender);
+    assert!(crew.join().is_empty());
+}
+
+#[test]
+fn a_second_wake_finds_nobody() {
+    let _dog = Watchdog::start(30);
+    let (sender, first) = channel();
+    let crew = Crew::waiting(&sender, 3);
+    assert!(sender.dispatch_all(0..3).is_empty());
+    assert!(sender.wake() <= 3);
+    assert_eq!(sender.wake(), 0);
+    crew.take(3);
+    drop((sender, first));
+    crew.join();
+}
+
+#[test]
+fn a_wake_of_another_thread_rings_for_what_we_have_handed_over() {
+    let _dog = Watchdog::start(30);
+    let (sender, first) = channel();
+    let crew = Crew::waiting(&sender, 1);
+    sender.dispatch(7).unwrap();
+    thread::scope(|scope| scope.spawn(|| sender.wake()).join().unwrap());
+    assert_eq!(crew.next().1, 7);
+    drop((sender, first));
+    crew.join();
+}
+
+/// What Linux says of the threads: who sleeps, and how often each has gone to sleep.
+#[cfg(target_os = "linux")]
+mod seen_by_the_kernel {
+    use std::fs;
+    use std::sync::mpsc;
+
+    use super::*;
+
+    /// A thread that receives, and the kernel's name for it.
+    struct Sleeper {
+        /// `/proc/self/task/N/status`.
+        status: String,
+        received: mpsc::Receiver<u32>,
+        thread: thread::JoinHandle<()>,
+    }
+
+    impl Sleeper {
+        fn start(sender: &Sender<u32>) -> Self {
+            let mut receiver = sender.new_receiver();
+            let (name, named) = mpsc::channel();
+            let (report, received) = mpsc::channel();
+            let thread = thread::spawn(move || {
+                let task = fs::read_link("/proc/thread-self").unwrap();
+                name.send(task.file_name().unwrap().to_str().unwrap().to_owned()).unwrap();
+                receiver.iter().for_each(|value| report.send(value).unwrap());
+            });
+            let status = format!("/proc/self/task/{}/status", named.recv().unwrap());
+            Self { status, received, thread }
+        }
+
+        fn line(&self, name: &str) -> String {
+            let status = fs::read_to_string(&self.status).unwrap();
+            let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+            line.trim().to_owned()
+        }
+
+        fn sleeps(&self) -> bool {
+            self.line("State:").starts_with('S')
+        }
+
+        /// How often it has given the processor away to wait for something.
+        fn naps(&self) -> u64 {
+            self.line("voluntary_ctxt_switches:").parse().unwrap()
+        }
+    }
+
+    fn asleep(sender: &Sender<u32>, sleepers: &[Sleeper]) {
+        eventually("all sleep", || {
+            sender.waiting() == sleepers.len() && sleepers.iter().all(Sleeper::sleeps)
+        });
+    }
+
+    #[test]
+    fn a_wake_wakes_those_who_have_something_and_nobody_else() {
+        let _dog = Watchdog::start(60);
+        let (sender, first) = channel();
+        let sleepers: Vec<_> = (0..40).map(|_| Sleeper::start(&sender)).collect();
+        for round in 0..50 {
+            let count = [1, 3, 31, 39][round % 4];
+            asleep(&sender, &sleepers);
+            let before: Vec<_> = sleepers.iter().map(Sleeper::naps).collect();
+            assert!(sender.dispatch_all((0..).take(count)).is_empty());
+            assert_eq!(sender.wake(), count, "all of them slept");
+            asleep(&sender, &sleepers);
+            let mut served = 0;
+            for (sleeper, before) in sleepers.iter().zip(before) {
+                let woken = sleeper.naps() > before;
+                let received = sleeper.received.try_iter().count();
+                assert_eq!(woken, received == 1, "round {round}");
+                served += received;
+            }
+            assert_eq!(served, count);
+        }
+        drop((sender, first));
+        sleepers.into_iter().for_each(|sleeper| sleeper.thread.join().unwrap());
+    }
+
+    #[test]
+    fn nobody_is_woken_by_values_alone_nor_by_a_wake_without_values() {
+        let _dog = Watchdog::start(60);
+        let (sender, first) = channel();
+        let sleepers: Vec<_> = (0..3).map(|_| Sleeper::start(&sender)).collect();
+        asleep(&sender, &sleepers);
+        let naps = |_: &str| sleepers.iter().map(Sleeper::naps).collect::<Vec<_>>();
+        let before = naps("before");
+        assert_eq!(sender.wake(), 0);
+        assert!(sender.dispatch_all([1, 2]).is_empty());
+        thread::sleep(Duration::from_millis(20));
+        assert_eq!(naps("after"), before);
+        assert_eq!(sender.wake(), 2);
+        asleep_but(&sender, 3);
+        drop((sender, first));
+        sleepers.into_iter().for_each(|sleeper| sleeper.thread.join().unwrap());
+    }
+
+    fn asleep_but(sender: &Sender<u32>, count: usize) {
+        eventually("all wait again", || sender.waiting() == count);
+    }
+}

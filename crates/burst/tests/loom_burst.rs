@@ -1,0 +1,249 @@
+//! Models of the channel; `ci/loom.sh` runs them. What receivers sleep on has models of its own, in `sync`.
+
+#![cfg(brigade_loom)]
+#![forbid(unsafe_code)]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use brigade_burst::{Disconnected, Receiver, RecvTimeoutError, Sender, channel};
+use brigade_sync::model::{check, turn};
+use loom::thread;
+
+/// Compiles only if the facade really is loom's.
+const _: fn(brigade_sync::atomic::AtomicUsize) -> loom::sync::atomic::AtomicUsize = |a| a;
+
+/// What is handed over: on the heap, so that a value read twice or never is noticed.
+type Value = Box<u32>;
+
+/// Lets a receiver be handed something from now on.
+fn offer(receiver: &mut Receiver<Value>) {
+    assert!(receiver.try_recv().is_err());
+}
+
+/// Hands a value over and wakes; says whether somebody waited.
+fn send(sender: &Sender<Value>, value: u32) -> bool {
+    turn();
+    let sent = sender.dispatch(Box::new(value)).is_ok();
+    sender.wake();
+    sent
+}
+
+/// Receives on a thread of its own.
+fn receive(mut receiver: Receiver<Value>) -> thread::JoinHandle<Result<u32, Disconnected>> {
+    thread::spawn(move || {
+        turn();
+        receiver.recv().map(|value| *value)
+    })
+}
+
+#[test]
+fn what_is_handed_to_a_receiver_that_is_going_to_sleep_is_received() {
+    check(3, || {
+        let (sender, mut receiver) = channel();
+        offer(&mut receiver);
+        let receiver = receive(receiver);
+        assert!(send(&sender, 7));
+        assert_eq!(receiver.join().unwrap(), Ok(7));
+        assert_eq!(sender.waiting(), 0);
+        assert_eq!(sender.wake(), 0, "no bell is left");
+    });
+}
+
+#[test]
+fn a_receiver_that_begins_to_wait_is_handed_the_value_or_the_sender_has_it() {
+    check(3, || {
+        let (sender, receiver) = channel();
+        let receiver = receive(receiver);
+        let sent = send(&sender, 7);
+        drop(sender);
+        assert_eq!(receiver.join().unwrap(), if sent { Ok(7) } else { Err(Disconnected) });
+    });
+}
+
+#[test]
+fn a_timeout_beside_a_dispatch_has_the_value_or_leaves_it_with_the_sender() {
+    check(3, || {
+        let (sender, mut receiver) = channel();
+        let receiver = thread::spawn(move || {
+            turn();
+            let received = receiver.recv_timeout(Duration::from_micros(25));
+            turn();
+            (received, receiver)
+        });
+        let sent = send(&sender, 7);
+        let (received, mut receiver) = receiver.join().unwrap();
+        let expected = if sent { Ok(Box::new(7)) } else { Err(RecvTimeoutError::Timeout) };
+        assert_eq!(received, expected);
+        assert_eq!((sender.waiting(), sender.wake()), (0, 0));
+        // And the seat is as good as new.
+        offer(&mut receiver);
+        let receiver = receive(receiver);
+        assert!(send(&sender, 8));
+        assert_eq!(receiver.join().unwrap(), Ok(8));
+    });
+}
+
+#[test]
+fn what_a_sender_handed_over_before_it_was_dropped_is_received_and_then_its_end() {
+    check(3, || {
+        let (sender, mut receiver) = channel();
+        offer(&mut receiver);
+        let receiver = thread::spawn(move || {
+            turn();
+            (receiver.recv(), receiver.recv())
+        });
+        turn();
+        sender.dispatch(Box::new(7)).unwrap();
+        drop(sender);
+        assert_eq!(receiver.join().unwrap(), (Ok(Box::new(7)), Err(Disconnected)));
+    });
+}
+
+#[test]
+fn every_receiver_hears_of_the_senders_end() {
+    check(3, || {
+        let (sender, first) = channel();
+        let second = sender.new_receiver();
+        let receivers = [receive(first), receive(second)];
+        turn();
+        drop(sender);
+        assert_eq!(receivers.map(|receiver| receiver.join().unwrap()), [Err(Disconnected); 2]);
+    });
+}
+
+#[test]
+fn the_value_of_a_receiver_that_is_being_dropped_reaches_one_that_sleeps() {
+    check(2, || {
+        let (sender, mut first) = channel();
+        let mut second = sender.new_receiver();
+        offer(&mut first);
+        offer(&mut second);
+        let second = receive(second);
+        let dropped = thread::spawn(move || {
+            turn();
+            drop(first);
+        });
+        assert!(send(&sender, 7));
+        assert_eq!(second.join().unwrap(), Ok(7));
+        dropped.join().unwrap();
+        assert_eq!(sender.take_back(), []);
+        assert_eq!((sender.waiting(), sender.wake()), (0, 0));
+    });
+}
+
+#[test]
+fn the_value_of_the_last_receiver_comes_back() {
+    check(3, || {
+        let (sender, mut receiver) = channel();
+        offer(&mut receiver);
+        let dropped = thread::spawn(move || {
+            turn();
+            drop(receiver);
+        });
+        let sent = send(&sender, 7);
+        dropped.join().unwrap();
+        assert_eq!(sender.take_back(), if sent { vec![Box::new(7)] } else { vec![] });
+    });
+}
+
+#[test]
+fn of_two_senders_and_two_receivers_each_value_has_one_receiver() {
+    check(2, || {
+        let (sender, mut first) = channel();
+        let mut second = sender.new_receiver();
+        offer(&mut first);
+        offer(&mut second);
+        let sender = Arc::new(sender);
+        let senders = [1, 2].map(|value| {
+            let sender = sender.clone();
+            thread::spawn(move || send(&sender, value))
+        });
+        let mut received = [first.recv(), second.recv()].map(|value| *value.unwrap());
+        received.sort_unstable();
+        assert_eq!(received, [1, 2]);
+        for sender in senders {
+            assert!(sender.join().unwrap());
+        }
+        assert_eq!((sender.waiting(), sender.wake()), (0, 0));
+    });
+}
+
+#[test]
+fn of_two_senders_at_one_receiver_one_is_refused() {
+    check(2, || {
+        let (sender, mut receiver) = channel();
+        offer(&mut receiver);
+        let sender = Arc::new(sender);
+        let senders = [1, 2].map(|value| {
+            let sender = sender.clone();
+            thread::spawn(move || send(&sender, value))
+        });
+        turn();
+        let received = *receiver.recv().unwrap();
+        let sent = senders.map(|sender| sender.join().unwrap());
+        assert_eq!(sent, [received == 1, received == 2]);
+    });
+}
+
+/// The bell is rung by somebody else, who may come before the value.
+#[test]
+fn a_wake_between_the_claim_and_the_value_loses_nothing() {
+    check(3, || {
+        let (sender, mut receiver) = channel();
+        offer(&mut receiver);
+        let sender = Arc::new(sender);
+        let other = sender.clone();
+        let waker = thread::spawn(move || {
+            turn();
+            other.wake();
+        });
+        let receiver = receive(receiver);
+        assert!(send(&sender, 7));
+        assert_eq!(receiver.join().unwrap(), Ok(7));
+        waker.join().unwrap();
+    });
+}
+
+/// Fault 19: A is handed over and its bell rung, B is handed over and its bell not.
+#[test]
+fn a_value_is_received_at_its_own_wake_whoever_else_has_one() {
+    check(1, || {
+        let (sender, mut first) = channel();
+        let mut second = sender.new_receiver();
+        offer(&mut first);
+        let first = receive(first);
+        assert!(send(&sender, 1));
+        offer(&mut second);
+        let second = receive(second);
+        sender.dispatch(Box::new(2)).unwrap();
+        assert_eq!(first.join().unwrap(), Ok(1), "the other one has no bell to take from it");
+        sender.wake();
+        assert_eq!(second.join().unwrap(), Ok(2));
+    });
+}
+
+#[test]
+fn a_value_that_is_handed_on_beside_the_senders_end_is_received_or_dropped_once() {
+    check(2, || {
+        let (sender, mut first) = channel();
+        let second = sender.new_receiver();
+        let value = Arc::new(());
+        assert!(first.try_recv().is_err());
+        sender.dispatch(value.clone()).unwrap();
+        let dropped = thread::spawn(move || {
+            turn();
+            drop(first);
+        });
+        let second = thread::spawn(move || {
+            turn();
+            let mut second = second;
+            second.iter().count()
+        });
+        turn();
+        drop(sender);
+        dropped.join().unwrap();
+        assert!(second.join().unwrap() <= 1);
+        assert_eq!(Arc::strong_count(&value), 1);
+    });
+}
