@@ -63,7 +63,7 @@ fn a_receiver_that_begins_to_wait_is_handed_the_value_or_the_sender_has_it() {
 
 #[test]
 fn a_timeout_beside_a_dispatch_has_the_value_or_leaves_it_with_the_sender() {
-    check(3, || {
+    check(2, || {
         let (sender, mut receiver) = channel();
         let receiver = thread::spawn(move || {
             turn();
@@ -102,7 +102,7 @@ fn what_a_sender_handed_over_before_it_was_dropped_is_received_and_then_its_end(
 
 #[test]
 fn every_receiver_hears_of_the_senders_end() {
-    check(3, || {
+    check(2, || {
         let (sender, first) = channel();
         let second = sender.new_receiver();
         let receivers = [receive(first), receive(second)];

@@ -3,15 +3,10 @@
 use std::thread;
 use std::time::Duration;
 
-use brigade_burst::{Sender, channel};
+use brigade_burst::channel;
 
 use crate::crew::Crew;
 use crate::watchdog::{Watchdog, eventually};
-
-/// Waits until a wake of nothing meets so many who sleep: they are all asleep then, or just about to be.
-fn dispatch_to_one_that_sleeps(sender: &Sender<u32>, value: u32) {
-    sender.dispatch(value).unwrap();
-}
 
 /// Fault 19: A is handed over and its bell rung, B is handed over and its bell not.
 #[test]
@@ -21,7 +16,7 @@ fn a_value_is_received_at_its_own_wake_although_another_lies_beside_it() {
     let crew = Crew::waiting(&sender, 2);
     for round in 0..500 {
         eventually("both wait", || sender.waiting() == 2);
-        dispatch_to_one_that_sleeps(&sender, 2 * round);
+        sender.dispatch(2 * round).unwrap();
         sender.wake();
         sender.dispatch(2 * round + 1).unwrap();
         // The second may have come first, if its receiver was awake.
@@ -90,6 +85,8 @@ fn a_wake_of_another_thread_rings_for_what_we_have_handed_over() {
 mod seen_by_the_kernel {
     use std::fs;
     use std::sync::mpsc;
+
+    use brigade_burst::Sender;
 
     use super::*;
 
@@ -168,19 +165,15 @@ mod seen_by_the_kernel {
         let (sender, first) = channel();
         let sleepers: Vec<_> = (0..3).map(|_| Sleeper::start(&sender)).collect();
         asleep(&sender, &sleepers);
-        let naps = |_: &str| sleepers.iter().map(Sleeper::naps).collect::<Vec<_>>();
-        let before = naps("before");
+        let naps = || sleepers.iter().map(Sleeper::naps).collect::<Vec<_>>();
+        let before = naps();
         assert_eq!(sender.wake(), 0);
         assert!(sender.dispatch_all([1, 2]).is_empty());
         thread::sleep(Duration::from_millis(20));
-        assert_eq!(naps("after"), before);
+        assert_eq!(naps(), before);
         assert_eq!(sender.wake(), 2);
-        asleep_but(&sender, 3);
+        eventually("all wait again", || sender.waiting() == 3);
         drop((sender, first));
         sleepers.into_iter().for_each(|sleeper| sleeper.thread.join().unwrap());
-    }
-
-    fn asleep_but(sender: &Sender<u32>, count: usize) {
-        eventually("all wait again", || sender.waiting() == count);
     }
 }

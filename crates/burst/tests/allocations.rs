@@ -1,0 +1,75 @@
+//! What a channel allocates: nothing for a value, a wake or a receiver that has the seat of another. Fault 22.
+
+#![cfg(not(brigade_loom))]
+#![allow(clippy::disallowed_types, reason = "the tests stand outside every loom model")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use brigade_burst::channel;
+
+/// The system's allocator, counted.
+struct Counting;
+
+static CALLS: AtomicUsize = AtomicUsize::new(0);
+static BYTES: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: hands everything on to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        CALLS.fetch_add(1, Ordering::Relaxed);
+        BYTES.fetch_add(layout.size(), Ordering::Relaxed);
+        // SAFETY: by the caller.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+        BYTES.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: by the caller.
+        unsafe { System.dealloc(place, layout) };
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+/// How often a body allocates, and how much more there is afterwards.
+fn allocated(body: impl FnOnce()) -> (usize, usize) {
+    let before = (CALLS.load(Ordering::SeqCst), BYTES.load(Ordering::SeqCst));
+    body();
+    (CALLS.load(Ordering::SeqCst) - before.0, BYTES.load(Ordering::SeqCst).wrapping_sub(before.1))
+}
+
+/// Alone in this binary, one claim after the other: whatever else runs would be counted, too.
+#[test]
+fn memory_is_flat_over_a_thousand_receivers_and_a_thousand_values() {
+    let open_files = || std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
+    let files = open_files();
+    let (sender, mut receiver) = channel();
+    let one_by_one = allocated(|| (0..1_000).for_each(|_| drop(sender.new_receiver())));
+    assert_eq!(one_by_one, (0, 0), "each has the seat of the one before");
+
+    let mut together: Vec<_> = Vec::with_capacity(1_000);
+    together.extend((0..1_000).map(|_| sender.new_receiver()));
+    together.clear();
+    let again = allocated(|| together.extend((0..1_000).map(|_| sender.new_receiver())));
+    assert_eq!(again, (0, 0), "the seats of the first thousand");
+    together.clear();
+
+    let values = allocated(|| {
+        for value in 0..1_000_u64 {
+            assert!(receiver.try_recv().is_err());
+            assert!(sender.burst([value]).is_empty());
+            assert_eq!(receiver.try_recv(), Ok(value));
+        }
+    });
+    assert_eq!(values, (0, 0));
+
+    assert_eq!(open_files(), files, "no file descriptors");
+    let (_, left) = allocated(|| {
+        let (sender, receiver) = channel::<u64>();
+        let many: Vec<_> = (0..100).map(|_| sender.new_receiver()).collect();
+        drop((sender, receiver, many));
+    });
+    assert_eq!(left, 0, "a channel leaves nothing");
+}
