@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Explores the loom models: those of `sync`, `queue` and `task` beside their sources, those of the wake rule
+# Explores the loom models: those of `sync`, `queue`, `burst` and `task` beside their sources, those of the wake rule
 # inside `brigade`, as they need what is private there.
 #
 # Each model names its own bound of preemptions; LOOM_MAX_PREEMPTIONS overrides all of them. Arguments are
@@ -13,5 +13,6 @@ export RUSTFLAGS='--cfg brigade_loom -D warnings'
 
 cargo test --release --locked -p brigade-sync --test loom_parker --test loom_parker_group -- "$@"
 cargo test --release --locked -p brigade-queue --test loom_ring --test loom_transfer --test loom_injector -- "$@"
+cargo test --release --locked -p brigade-burst --test loom_burst -- "$@"
 cargo test --release --locked -p brigade-task --test loom_task -- "$@"
 cargo test --release --locked -p brigade --lib -- loom_tests "$@"

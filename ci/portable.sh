@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the tests of the parker and of the engine as they are where there is no futex: on a lock and a
+# Runs the tests of the parkers, of the burst channel and of the engine as they are where there is no futex: on a lock and a
 # condition variable.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -7,4 +7,4 @@ cd "$(dirname "$0")/.."
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/portable"
 export RUSTFLAGS='--cfg brigade_portable'
 
-cargo test --locked -p brigade-sync -p brigade-task -p brigade --lib --tests "$@"
+cargo test --locked -p brigade-sync -p brigade-burst -p brigade-task -p brigade --lib --tests "$@"

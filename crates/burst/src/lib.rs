@@ -72,3 +72,8 @@ pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// Tests what the chapter for those who come from burst-pool shows.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/coming-from/burst-pool.md")]
+struct ComingFromBurstPool;

@@ -1,0 +1,50 @@
+//! Shows the latency that the channel is for: bursts of one value for each receiver, 10 ms of quiet before each.
+//!
+//! `cargo run --release -p brigade-burst --example burst -- 3` prints, for 3 receivers (the default), the time from
+//! handing over to receiving.
+
+#![cfg(not(brigade_loom))]
+
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+const BURSTS: usize = 200;
+const QUIET: Duration = Duration::from_millis(10);
+
+fn main() {
+    let receivers = std::env::args().nth(1).map_or(Ok(3), |count| count.parse());
+    let Ok(count @ 1..=1000) = receivers else {
+        eprintln!("usage: burst [receivers], a number from 1 to 1000");
+        std::process::exit(2);
+    };
+    let (sender, first) = brigade_burst::channel();
+    let others: Vec<_> = (1..count).map(|_| sender.new_receiver()).collect();
+    let (report, latencies) = mpsc::channel();
+    let workers: Vec<_> = others
+        .into_iter()
+        .chain([first])
+        .map(|receiver| {
+            let report = report.clone();
+            // Each value is the moment at which it was handed over.
+            thread::spawn(move || {
+                receiver.into_iter().for_each(|sent: Instant| report.send(sent.elapsed()).unwrap());
+            })
+        })
+        .collect();
+
+    let (mut received, mut back) = (Vec::new(), 0);
+    for _ in 0..BURSTS {
+        thread::sleep(QUIET);
+        let handed_over = count - sender.burst((0..count).map(|_| Instant::now())).count();
+        back += count - handed_over;
+        received.extend(latencies.iter().take(handed_over));
+    }
+    drop(sender);
+    workers.into_iter().for_each(|worker| worker.join().unwrap());
+
+    received.sort_unstable();
+    let at = |percent: usize| received[(received.len() - 1) * percent / 100];
+    println!("{BURSTS} bursts to {count} receivers, {back} values came back");
+    println!("received after: median {:?}, 10 % {:?}, 90 % {:?}", at(50), at(10), at(90));
+}
