@@ -38,7 +38,7 @@ impl Office {
 }
 
 /// Caught: without either fence (deadlock); `unpark` looking at `asleep` before it puts the token down (deadlock);
-/// `unpark` with Relaxed (the letter unread); the kernel not comparing (deadlock).
+/// `unpark` or `take` exchanging with Relaxed (the letter unread).
 #[test]
 fn a_token_put_down_while_parking_is_never_lost() {
     check(3, || {
@@ -52,8 +52,7 @@ fn a_token_put_down_while_parking_is_never_lost() {
     });
 }
 
-/// Caught: a waker that leaves out the seats behind the first one (deadlock); a comparison of the seat's own bit
-/// instead of the word does as well, and is not what the kernel can do.
+/// Caught: a waker that leaves out the seats behind the first one (deadlock).
 #[test]
 fn one_unpark_reaches_two_that_are_just_parking() {
     check(3, || {
@@ -108,7 +107,8 @@ fn a_thread_that_sleeps_again_is_woken_again() {
     });
 }
 
-/// Caught: `unpark` counting those that have a token already; `take` before the bit in `asleep` is cleared.
+/// Caught: `unpark` calling for those that have a token already; `park` taking the token before it clears its bit in
+/// `asleep` (two calls each).
 #[test]
 fn each_sleep_is_ended_by_one_call() {
     check(3, || {
