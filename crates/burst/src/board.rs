@@ -4,9 +4,9 @@
 //!
 //! - `waiting`: the receiver may be handed a value. The receiver sets it; whoever clears it has the seat: the receiver
 //!   itself, which withdraws, or a sender, which then must put a value into the seat's slot, at once.
-//! - `handed`: a value is in the slot, or about to be, and the bell for it has not been rung. Set by the claim, so before
-//!   the value can be seen. Cleared by whoever rings, or by the receiver that was quicker than the bell. Never set
-//!   together with `waiting`, nor on a seat that nobody has.
+//! - `handed`: a value is in the slot, or about to be, and the bell for it has not been rung. Set by the claim, so
+//!   before the value can be seen. Cleared by whoever rings, or by the receiver that was quicker than the bell. Never
+//!   set together with `waiting`, nor on a seat that nobody has.
 
 use brigade_sync::ParkerGroup;
 use brigade_sync::atomic::{AtomicU64, Ordering};

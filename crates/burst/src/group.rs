@@ -131,8 +131,8 @@ impl<T> Group<T> {
         }
     }
 
-    /// Waits for the value of a seat that has been claimed: a few instructions of the sender, and as long as it is off the
-    /// processor if it lost that just there.
+    /// Waits for the value of a seat that has been claimed: a few instructions of the sender, and as long as it is off
+    /// the processor if it lost that just there.
     fn await_value(&self, seat: u32) -> T {
         let mut round = 0;
         loop {

@@ -3,8 +3,8 @@
 use core::fmt;
 use core::iter::FusedIterator;
 
-/// Yields what [`dispatch_all`](crate::Sender::dispatch_all) and [`burst`](crate::Sender::burst) could not hand over: the
-/// value that was refused, then the rest of the iterator.
+/// Yields what [`dispatch_all`](crate::Sender::dispatch_all) and [`burst`](crate::Sender::burst) could not hand over:
+/// the value that was refused, then the rest of the iterator.
 ///
 /// The rest has not been looked at: it is computed, if it is, by whoever asks for it here.
 ///

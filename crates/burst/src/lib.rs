@@ -1,9 +1,9 @@
 //! Hands values to threads that wait for them, now or not at all, and wakes all of these threads by one call.
 //!
 //! For programs in which it is quiet most of the time, then there are several things to do at once, and it matters how
-//! soon they begin. A [`Sender`] puts a value into the hands of a [`Receiver`] that waits, or gives it back: nothing is ever
-//! queued. [`Sender::wake`] then wakes whoever has been given something, by one system call for 32 receivers, and nobody
-//! else.
+//! soon they begin. A [`Sender`] puts a value into the hands of a [`Receiver`] that waits, or gives it back: nothing
+//! is ever queued. [`Sender::wake`] then wakes whoever has been given something, by one system call for 32 receivers,
+//! and nobody else.
 //!
 //! ```
 //! let (sender, mut first) = brigade_burst::channel();
@@ -31,7 +31,8 @@
 //!
 //! A thread that calls `mem::forget` on a receiver costs the channel a seat, and what lies on it.
 //!
-//! In the child of a `fork` only the thread that forked is there, so a channel has no receivers that could run: make another.
+//! In the child of a `fork` only the thread that forked is there, so a channel has no receivers that could run: make
+//! another.
 //!
 //! The [README](https://docs.rs/crate/brigade-burst) has the protocol, and when not to use this.
 #![deny(unsafe_code)]

@@ -14,10 +14,11 @@ use crate::shared::Shared;
 /// Waits for values that a [`Sender`](crate::Sender) hands over.
 ///
 /// It can be handed one value at a time, and only while it waits: inside [`recv`](Self::recv) or
-/// [`recv_timeout`](Self::recv_timeout), or from a [`try_recv`](Self::try_recv) that found nothing until it has something.
+/// [`recv_timeout`](Self::recv_timeout), or from a [`try_recv`](Self::try_recv) that found nothing until it has
+/// something.
 ///
-/// One that is dropped with a value that it has not received hands it to another receiver that waits, and wakes that one.
-/// If there is none the sender can [take it back](crate::Sender::take_back).
+/// One that is dropped with a value that it has not received hands it to another receiver that waits, and wakes that
+/// one. If there is none the sender can [take it back](crate::Sender::take_back).
 pub struct Receiver<T> {
     /// Where it sits. Given up before the channel, whose drop takes the chain apart.
     group: Arc<Group<T>>,
@@ -39,8 +40,9 @@ impl<T> Receiver<T> {
 
     /// Looks out for so long in each [`recv`](Self::recv) before it sleeps. Zero, so not at all, if it is never said.
     ///
-    /// A receiver that looks out has its value about as soon as it is handed over, without a wake and without a system call,
-    /// and keeps a processor busy meanwhile. A thread that keeps a processor from the sender only makes things worse.
+    /// A receiver that looks out has its value about as soon as it is handed over, without a wake and without a system
+    /// call, and keeps a processor busy meanwhile. A thread that keeps a processor from the sender only makes things
+    /// worse.
     ///
     /// ```
     /// use std::time::Duration;

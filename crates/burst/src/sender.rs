@@ -13,8 +13,9 @@ use crate::shared::Shared;
 /// There is one; several threads may share it by reference. Dropping it delivers what was handed over, then disconnects
 /// the receivers.
 ///
-/// Values that were handed over lie with their receivers until [`wake`](Self::wake), although a receiver that happens to be
-/// awake may take its own before. If threads share a sender, a wake of one rings for what others have handed over, too.
+/// Values that were handed over lie with their receivers until [`wake`](Self::wake), although a receiver that happens
+/// to be awake may take its own before. If threads share a sender, a wake of one rings for what others have handed
+/// over, too.
 pub struct Sender<T> {
     shared: Arc<Shared<T>>,
 }
@@ -38,8 +39,8 @@ impl<T> Sender<T> {
 
     /// Hands a value to a receiver that waits; wakes nobody.
     ///
-    /// Rather to one that is awake, as it has asked a moment ago or is [spinning](Receiver::spin), than to one that sleeps.
-    /// Never blocks and makes no system call.
+    /// Rather to one that is awake, as it has asked a moment ago or is [spinning](Receiver::spin), than to one that
+    /// sleeps. Never blocks and makes no system call.
     ///
     /// # Errors
     /// [`Busy`] with the value, if no receiver waits.
@@ -62,8 +63,8 @@ impl<T> Sender<T> {
 
     /// Hands the values of an iterator to as many receivers as wait; wakes nobody.
     ///
-    /// Returns what could not be handed over: the value that was refused and the rest of the iterator, which is not touched.
-    /// No seat is held while the iterator runs: it may panic, be slow, or use this sender itself.
+    /// Returns what could not be handed over: the value that was refused and the rest of the iterator, which is not
+    /// touched. No seat is held while the iterator runs: it may panic, be slow, or use this sender itself.
     ///
     /// ```
     /// let (sender, mut receiver) = brigade_burst::channel();
@@ -103,8 +104,8 @@ impl<T> Sender<T> {
 
     /// Hands over as much as there is somebody for, and wakes those.
     ///
-    /// [`dispatch_all`](Self::dispatch_all) and [`wake`](Self::wake). If the iterator panics, what it had yielded by then
-    /// is handed over, and those who have it are woken.
+    /// [`dispatch_all`](Self::dispatch_all) and [`wake`](Self::wake). If the iterator panics, what it had yielded by
+    /// then is handed over, and those who have it are woken.
     ///
     /// ```
     /// let (sender, mut receiver) = brigade_burst::channel();
@@ -127,8 +128,8 @@ impl<T> Sender<T> {
         self.shared.groups().map(|group| group.waiting()).sum()
     }
 
-    /// Takes back what receivers left that were dropped, or whose threads panicked, with a value they had not received, while
-    /// no other waited for it.
+    /// Takes back what receivers left that were dropped, or whose threads panicked, with a value they had not
+    /// received, while no other waited for it.
     ///
     /// What is still there when the sender is dropped goes to the receivers before they hear of that.
     ///

@@ -52,7 +52,8 @@ impl<T> Shared<T> {
 
     /// Hands a value to anybody who waits, and returns its seat in `from`, which becomes its group. Rings no bell.
     ///
-    /// Looks from there on, then everywhere: with hundreds of receivers a burst need not begin at the front for each value.
+    /// Looks from there on, then everywhere: with hundreds of receivers a burst need not begin at the front for each
+    /// value.
     #[inline]
     pub(crate) fn hand_over<'a>(&'a self, from: &mut &'a Group<T>, mut value: T) -> Result<u32, T> {
         let behind = iter::successors(Some(*from), |group| group.next.get().map(|next| &**next));

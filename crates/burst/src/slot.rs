@@ -9,11 +9,11 @@
 //! TAKING -> EMPTY     the same, when the value is read
 //! ```
 //!
-//! **Claim rule.** From `EMPTY -> FILLING` to `FILLING -> FULL`, and from `FULL -> TAKING` to `TAKING -> EMPTY`, the cell
-//! belongs to the thread that made the first of the two steps. In `FULL` it holds a value, in `EMPTY` none.
+//! **Claim rule.** From `EMPTY -> FILLING` to `FILLING -> FULL`, and from `FULL -> TAKING` to `TAKING -> EMPTY`, the
+//! cell belongs to the thread that made the first of the two steps. In `FULL` it holds a value, in `EMPTY` none.
 //!
-//! No user code runs between the two steps: the value is moved, bit by bit. So each claim is a few instructions long, and
-//! nothing can unwind out of it.
+//! No user code runs between the two steps: the value is moved, bit by bit. So each claim is a few instructions long,
+//! and nothing can unwind out of it.
 #![allow(unsafe_code, reason = "the cell whose content moves; the rest of the crate has none")]
 
 use core::fmt;
@@ -47,8 +47,8 @@ pub struct Slot<T> {
     value: UnsafeCell<MaybeUninit<T>>,
 }
 
-// SAFETY: Claim rule; a shared slot moves values between threads and never shows one to two of them, so `T: Send` is all
-// that is needed.
+// SAFETY: Claim rule; a shared slot moves values between threads and never shows one to two of them, so `T: Send` is
+// all that is needed.
 unsafe impl<T: Send> Sync for Slot<T> {}
 
 // No user code runs in a claim, so no panic can be seen in between.

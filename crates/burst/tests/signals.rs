@@ -1,4 +1,5 @@
-//! Receivers and the sender under a thousand signals a second, whose handlers do not restart what they interrupt. Fault 23.
+//! Receivers and the sender under a thousand signals a second, whose handlers do not restart what they interrupt.
+//! Fault 23.
 //!
 //! A process of its own: the timer is the process's.
 

@@ -10,13 +10,14 @@
 //! - *Waker*: sets bits in `tokens`; fence; reads `asleep`; one kernel call for the seats that are asleep and had no
 //!   token before. Whoever put down a token that still lies there has called, or is about to.
 //!
-//! **No token is slept through.** Of the two fences one is first. If the sleeper's is, the waker sees `asleep`, and calls
-//! after its token is there: the sleeper is in the kernel and is woken, or gets there later, and the comparison fails.
-//! If the waker's is, the sleeper sees the token.
+//! **No token is slept through.** Of the two fences one is first. If the sleeper's is, the waker sees `asleep`, and
+//! calls after its token is there: the sleeper is in the kernel and is woken, or gets there later, and the comparison
+//! fails. If the waker's is, the sleeper sees the token.
 //!
-//! **No needless call.** Only a seat's own thread clears its bit in `asleep`, and before it takes the token, so the waker
-//! that puts down the next token sees that it is awake. A waker may not clear it: one that was held up between that and its
-//! call would leave a thread asleep, by then for the second time, whom no later waker takes for a sleeper.
+//! **No needless call.** Only a seat's own thread clears its bit in `asleep`, and before it takes the token, so the
+//! waker that puts down the next token sees that it is awake. A waker may not clear it: one that was held up between
+//! that and its call would leave a thread asleep, by then for the second time, whom no later waker takes for a
+//! sleeper.
 //!
 //! **Nobody else is woken** by the kernel. But any token put down or taken changes the word: a thread that was just
 //! going to sleep is then refused by the kernel, and tries again.
