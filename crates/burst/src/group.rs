@@ -163,3 +163,56 @@ impl<T> Group<T> {
         &self.slots[seat as usize]
     }
 }
+
+#[cfg(all(test, not(brigade_loom)))]
+mod tests {
+    use super::*;
+
+    /// A group with a seat that has been handed a value.
+    fn handed_over() -> (Group<u32>, u32) {
+        let group = Group::new();
+        let seat = group.sit().unwrap();
+        group.offer(seat);
+        assert_eq!(group.hand_over(7), Ok(seat));
+        (group, seat)
+    }
+
+    #[test]
+    fn nobody_rings_for_a_receiver_that_has_its_value_already() {
+        let (group, seat) = handed_over();
+        assert_eq!(group.pick_up(seat), Some(7));
+        group.ring();
+        group.ring_for(seat);
+        assert!(!group.parkers().try_take(seat));
+    }
+
+    #[test]
+    fn each_value_is_rung_for_once() {
+        let (group, seat) = handed_over();
+        group.ring();
+        assert!(group.parkers().try_take(seat));
+        group.ring();
+        group.ring_for(seat);
+        assert!(!group.parkers().try_take(seat));
+        assert_eq!(group.pick_up(seat), Some(7));
+    }
+
+    #[test]
+    fn a_token_that_came_too_late_does_not_disturb_the_next_on_the_seat() {
+        let (group, seat) = handed_over();
+        group.ring();
+        assert_eq!(group.withdraw(seat), Some(7));
+        group.stand_up(seat);
+        assert_eq!(group.sit(), Some(seat));
+        assert!(!group.parkers().try_take(seat));
+    }
+
+    #[test]
+    fn there_are_as_many_seats_as_bits() {
+        let group = Group::<u32>::new();
+        let seats: Vec<_> = std::iter::from_fn(|| group.sit()).collect();
+        assert!(seats.into_iter().eq(0..SEATS));
+        group.stand_up(17);
+        assert_eq!((group.sit(), group.sit()), (Some(17), None));
+    }
+}
