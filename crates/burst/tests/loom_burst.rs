@@ -1,4 +1,7 @@
 //! Models of the channel; `ci/loom.sh` runs them. What receivers sleep on has models of its own, in `sync`.
+//!
+//! Not caught, as loom's exchanges always see the latest value: the pairs of Release and Acquire by which an empty slot
+//! comes back to whoever puts into it next.
 
 #![cfg(brigade_loom)]
 #![forbid(unsafe_code)]
@@ -37,6 +40,7 @@ fn receive(mut receiver: Receiver<Value>) -> thread::JoinHandle<Result<u32, Disc
     })
 }
 
+/// Caught: a claim that leaves no bell (deadlock).
 #[test]
 fn what_is_handed_to_a_receiver_that_is_going_to_sleep_is_received() {
     check(3, || {
@@ -50,6 +54,7 @@ fn what_is_handed_to_a_receiver_that_is_going_to_sleep_is_received() {
     });
 }
 
+/// Caught: `close` ringing for nobody (deadlock); a receiver that hears of the end and does not withdraw (the value lost).
 #[test]
 fn a_receiver_that_begins_to_wait_is_handed_the_value_or_the_sender_has_it() {
     check(3, || {
@@ -84,6 +89,7 @@ fn a_timeout_beside_a_dispatch_has_the_value_or_leaves_it_with_the_sender() {
     });
 }
 
+/// Caught: the same two.
 #[test]
 fn what_a_sender_handed_over_before_it_was_dropped_is_received_and_then_its_end() {
     check(3, || {
@@ -112,6 +118,7 @@ fn every_receiver_hears_of_the_senders_end() {
     });
 }
 
+/// Caught: a value handed on without a bell (deadlock); a withdrawal that does not wait (deadlock).
 #[test]
 fn the_value_of_a_receiver_that_is_being_dropped_reaches_one_that_sleeps() {
     check(2, || {
@@ -132,6 +139,8 @@ fn the_value_of_a_receiver_that_is_being_dropped_reaches_one_that_sleeps() {
     });
 }
 
+/// Caught: a withdrawal that is too late and does not wait for the value (lost); `Slot::put` or `take` with Relaxed
+/// where it hands the value over.
 #[test]
 fn the_value_of_the_last_receiver_comes_back() {
     check(3, || {
@@ -187,6 +196,8 @@ fn of_two_senders_at_one_receiver_one_is_refused() {
 }
 
 /// The bell is rung by somebody else, who may come before the value.
+///
+/// Caught: a receiver that then goes back to sleep (deadlock).
 #[test]
 fn a_wake_between_the_claim_and_the_value_loses_nothing() {
     check(3, || {

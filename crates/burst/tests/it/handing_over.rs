@@ -43,22 +43,6 @@ fn without_receivers_values_come_back() {
 }
 
 #[test]
-fn one_who_polls_is_preferred_to_one_who_sleeps() {
-    let _dog = Watchdog::start(30);
-    let (sender, mut polling) = channel();
-    let crew = Crew::waiting(&sender, 3);
-    assert!(polling.try_recv().is_err());
-    // They may not sleep yet; the one who polls never does.
-    while sender.waiting() > 0 {
-        sender.dispatch(1).unwrap();
-    }
-    sender.wake();
-    assert_eq!(polling.try_recv(), Ok(1));
-    drop(sender);
-    assert_eq!(crew.join().len(), 3);
-}
-
-#[test]
 fn one_who_polls_has_its_value_without_a_wake() {
     let (sender, mut receiver) = channel();
     assert!(receiver.try_recv().is_err());

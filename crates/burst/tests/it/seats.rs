@@ -62,6 +62,23 @@ fn one_who_waits_is_found_behind_hundreds_who_do_not() {
 }
 
 #[test]
+fn one_who_begins_to_wait_behind_a_burst_is_found_by_it() {
+    let (sender, mut first) = channel();
+    let busy: Vec<_> = (0..40).map(|_| sender.new_receiver()).collect();
+    let mut last = sender.new_receiver();
+    assert!(last.try_recv().is_err());
+    // By the second value the burst has gone past the first receiver, which waits only now.
+    let values = (0..2).inspect(|n| {
+        if *n == 1 {
+            assert!(first.try_recv().is_err());
+        }
+    });
+    assert!(sender.burst(values).is_empty());
+    assert_eq!((last.try_recv(), first.try_recv()), (Ok(0), Ok(1)));
+    drop(busy);
+}
+
+#[test]
 fn a_long_chain_of_groups_ends_on_a_short_stack() {
     let small = std::thread::Builder::new().stack_size(64 << 10);
     let thread = small.spawn(|| {

@@ -160,6 +160,21 @@ mod seen_by_the_kernel {
     }
 
     #[test]
+    fn one_who_polls_is_preferred_to_those_who_sleep() {
+        let _dog = Watchdog::start(60);
+        let (sender, first) = channel();
+        let sleepers: Vec<_> = (0..3).map(|_| Sleeper::start(&sender)).collect();
+        // Its seat is behind theirs.
+        let mut polling = sender.new_receiver();
+        asleep(&sender, &sleepers);
+        assert!(polling.try_recv().is_err());
+        assert!(sender.burst([1]).is_empty());
+        assert_eq!(polling.try_recv(), Ok(1));
+        drop((sender, first, polling));
+        sleepers.into_iter().for_each(|sleeper| sleeper.thread.join().unwrap());
+    }
+
+    #[test]
     fn nobody_is_woken_by_values_alone_nor_by_a_wake_without_values() {
         let _dog = Watchdog::start(60);
         let (sender, first) = channel();
