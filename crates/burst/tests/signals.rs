@@ -14,6 +14,12 @@ use std::time::{Duration, Instant};
 
 use brigade_burst::channel;
 
+use self::watchdog::Watchdog;
+
+#[allow(dead_code, reason = "each test file uses its share")]
+#[path = "it/watchdog.rs"]
+mod watchdog;
+
 /// How many signals there were.
 static SIGNALS: AtomicU64 = AtomicU64::new(0);
 
@@ -55,6 +61,7 @@ fn pester(threads: &[libc::pthread_t], done: &AtomicBool) {
 fn signals_are_no_errors_and_lose_nothing() {
     const RECEIVERS: usize = 4;
     const VALUES: usize = 2_000;
+    let _dog = Watchdog::start(60);
     let begun = Instant::now();
     under_fire(|| {
         let (sender, first) = channel();

@@ -16,6 +16,12 @@ use std::time::Duration;
 
 use brigade_burst::{Receiver, Sender, channel};
 
+use self::watchdog::Watchdog;
+
+#[allow(dead_code, reason = "each test file uses its share")]
+#[path = "it/watchdog.rs"]
+mod watchdog;
+
 /// As in `linux/seccomp.h`.
 #[repr(C)]
 #[derive(Default)]
@@ -139,6 +145,7 @@ fn until_asleep(sender: &Sender<usize>, sleepers: &[String]) {
 
 #[test]
 fn a_burst_is_one_system_call_for_each_group_that_sleeps_and_none_for_others() {
+    let _dog = Watchdog::start(60);
     let (sender, mut polling) = channel();
     let sleepers: Vec<_> = (0..40).map(|_| sleeper(sender.new_receiver())).collect();
     let sections = counted(move || {
@@ -183,6 +190,7 @@ fn a_burst_is_one_system_call_for_each_group_that_sleeps_and_none_for_others() {
 
 #[test]
 fn a_receiver_that_sleeps_makes_one_system_call_and_one_that_need_not_none() {
+    let _dog = Watchdog::start(60);
     let (sender, mut receiver) = channel();
     let stat = Arc::new(OnceLock::new());
     let other = stat.clone();
