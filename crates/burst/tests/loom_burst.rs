@@ -66,6 +66,7 @@ fn a_receiver_that_begins_to_wait_is_handed_the_value_or_the_sender_has_it() {
     });
 }
 
+/// Caught: a claim that looks and then writes (one seat for two).
 #[test]
 fn a_timeout_beside_a_dispatch_has_the_value_or_leaves_it_with_the_sender() {
     check(2, || {
@@ -178,6 +179,7 @@ fn of_two_senders_and_two_receivers_each_value_has_one_receiver() {
     });
 }
 
+/// Caught: a claim that looks and then writes (one seat for two).
 #[test]
 fn of_two_senders_at_one_receiver_one_is_refused() {
     check(2, || {
