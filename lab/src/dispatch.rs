@@ -17,13 +17,19 @@ use crate::supervise::{Failure, supervise};
 use crate::tally::Tally;
 use crate::targets::Kind;
 use crate::targets::elastic::{ElasticKind, Size, TokioBlocking};
+#[cfg(target_os = "linux")]
+use crate::targets::handovers::BurstPool;
+use crate::targets::handovers::{
+    BrigadeBurst, CrossbeamUnbounded, CrossbeamZero, Handover, HandoverKind, Receivers, Spmc,
+};
 use crate::targets::pools::{
     self, AsyncExecutor, Brigade, Channel, ExecutorsThreadpool, Futures, Rayon, RustyPool,
     Stealing, Submit, Target, Threadpool, Tokio,
 };
 use crate::targets::queues::{CrossbeamFifo, CrossbeamLifo, DequeKind, InjectorKind, Item, Job};
 use crate::workloads::{
-    Bench, DequeWorkload, ElasticWorkload, InjectorWorkload, PoolWorkload, Queue, Row, Workload,
+    Bench, DequeWorkload, ElasticWorkload, HandoverWorkload, InjectorWorkload, PoolWorkload, Queue,
+    Row, Workload,
 };
 
 /// `executors-stealing` with its parker for few threads.
@@ -62,6 +68,7 @@ pub(crate) fn run(row: &Row, kind: Kind, terms: Terms) -> Result<Vec<f64>, Failu
         (Row::Queue(Queue::Fill(workload)), Kind::Injector(kind)) => {
             on_injector(workload, kind, terms)
         }
+        (Row::Burst(workload), Kind::Handover(kind)) => on_handover(workload, kind, terms),
         _ => unreachable!("{} is not measured on {kind:?}", row.name()),
     }
 }
@@ -143,6 +150,23 @@ fn on_injector<W: InjectorWorkload>(
     counted(workload, terms, run)
 }
 
+/// Runs `workload` once on fresh threads that wait for this kind.
+fn on_handover<W: HandoverWorkload>(
+    workload: &W,
+    kind: HandoverKind,
+    terms: Terms,
+) -> Result<Vec<f64>, Failure> {
+    let run = match kind {
+        HandoverKind::BrigadeBurst => handover::<W, Receivers<BrigadeBurst>>,
+        #[cfg(target_os = "linux")]
+        HandoverKind::BurstPool => handover::<W, Receivers<BurstPool>>,
+        HandoverKind::Spmc => handover::<W, Receivers<Spmc>>,
+        HandoverKind::Crossbeam => handover::<W, Receivers<CrossbeamUnbounded>>,
+        HandoverKind::CrossbeamZero => handover::<W, Receivers<CrossbeamZero>>,
+    };
+    counted(workload, terms, run)
+}
+
 /// Runs the workload, supervised, and checks that every task ran once.
 fn counted<W: Workload>(
     workload: &W,
@@ -210,7 +234,20 @@ fn elastic<W: ElasticWorkload, T: Target>(
     })
 }
 
-/// The pool that `start` starts.
+/// Starts the threads, runs the workload, and ends the threads.
+fn handover<W: HandoverWorkload, H: Handover>(
+    workload: &W,
+    bench: &Bench,
+) -> Result<Vec<f64>, Failure> {
+    let inbox = workload.inbox(bench);
+    let mut target = started(|| H::start(workload.receivers(), inbox))?;
+    thread::sleep(SETTLE);
+    let values = workload.run(&mut target, inbox, bench)?;
+    target.shutdown();
+    Ok(values)
+}
+
+/// What `start` starts.
 fn started<T>(start: impl FnOnce() -> io::Result<T>) -> Result<T, Failure> {
     // Half of the peers answer a thread that can't be started with a panic.
     panic::catch_unwind(AssertUnwindSafe(start))

@@ -1,5 +1,5 @@
-//! `brigade-lab`: measures brigade beside the thread pools people use today, and its queues beside
-//! theirs.
+//! `brigade-lab`: measures brigade beside the thread pools people use today, its queues and its channel
+//! beside theirs.
 //!
 //! One folder of [`workloads`] × one folder of [`targets`]; [`rounds`] lets the targets take turns,
 //! [`tally`] proves that every task ran exactly once, and [`report`] prints and writes the numbers.
@@ -14,6 +14,7 @@ mod cli;
 mod clock;
 mod dispatch;
 mod fault;
+mod inbox;
 mod interrupt;
 mod latch;
 mod limits;

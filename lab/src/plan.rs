@@ -1,8 +1,11 @@
 //! What `all` measures. `--full` is the table of the project's goals; `--quick` is small enough for
 //! somebody who only wants a first look.
 
+use crate::workloads::burst::TABLE;
 use crate::workloads::queue::{Executor, Fill, PushPop, Steal};
-use crate::workloads::{Elastic, FanOut, Latency, Pattern, Queue, Row, Submit, Throughput, Wake};
+use crate::workloads::{
+    Burst, Elastic, FanOut, Latency, Pattern, Queue, Row, Submit, Throughput, Wake,
+};
 
 /// A row of `throughput` without work in its tasks.
 fn throughput(threads: u64, producers: u64, messages: u64, amplification: u64) -> Row {
@@ -30,6 +33,11 @@ fn elastic(keep_alive_ms: u64, block_ms: u64, bursts: u64) -> Row {
     Row::Elastic(Elastic { core: 1, max: 16, keep_alive_ms, jobs: 16, block_ms, bursts })
 }
 
+/// A row of `burst`, with threads that are busy for a millisecond with a value.
+fn burst((messages, receivers): (u64, u64), gap_us: u64, bursts: u64) -> Row {
+    Row::Burst(Burst { messages, receivers, gap_us, block_ms: 1, bursts })
+}
+
 /// A row of `queue` on injectors.
 fn fill(producers: u64, repetitions: u64) -> Row {
     Row::Queue(Queue::Fill(Fill { producers, items: 1_500, repetitions }))
@@ -54,6 +62,7 @@ pub(crate) fn quick() -> Vec<Row> {
     rows.push(elastic(10, 10, 1));
     rows.push(Row::Queue(Queue::PushPop(PushPop::small(200))));
     rows.extend([executor(50), fill(1, 200)]);
+    rows.extend(TABLE.map(|pair| burst(pair, 1_000, 20)));
     rows
 }
 
@@ -76,6 +85,9 @@ pub(crate) fn full() -> Vec<Row> {
         [1, 8, 32, 128].map(|batch| Row::Queue(Queue::Steal(Steal { batch, repetitions: 1_000 }))),
     );
     rows.extend([1, 2].map(|producers| fill(producers, 1_000)));
+    rows.extend(TABLE.map(|pair| burst(pair, 5_000, 80)));
+    let gaps = [(10, 200), (100, 200), (1_000, 100), (10_000, 20), (100_000, 10)];
+    rows.extend(gaps.map(|(gap_us, bursts)| burst((1, 3), gap_us, bursts)));
     rows
 }
 

@@ -30,6 +30,8 @@ pub(crate) enum Failure {
         /// Tasks that had to run.
         expected: u64,
     },
+    /// Every value that was sent came back.
+    Unreceived,
     /// The thread that submits panicked.
     Panicked,
     /// The run was given up by its supervisor, who says why.
@@ -55,6 +57,7 @@ impl fmt::Display for Failure {
             Failure::Miscounted { expected, .. } => {
                 write!(f, "ran {expected} tasks, but lost some and repeated others")
             }
+            Failure::Unreceived => f.write_str("nothing was received: every value came back"),
             Failure::Panicked => f.write_str("a submitting thread panicked"),
             Failure::Abandoned => f.write_str("given up"),
         }

@@ -17,7 +17,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::stop::Stop;
 use crate::targets::Family;
-use crate::workloads::{Row, Submit, Workload as _};
+use crate::workloads::{Choice, Submit, Workload as _};
 
 /// Prints tables, and shows on stderr how far it is if that is a terminal.
 pub(crate) struct Reporter {
@@ -83,7 +83,7 @@ fn write_line(text: &str) -> Result<(), Stop> {
 /// Names the workloads and the targets.
 pub(crate) fn list() -> Result<(), Stop> {
     let mut text = String::from("workloads\n");
-    for workload in Row::augment_subcommands(Command::new("list")).get_subcommands() {
+    for workload in Choice::augment_subcommands(Command::new("list")).get_subcommands() {
         let about = workload.get_about().map(ToString::to_string).unwrap_or_default();
         text += &format!("  {:<22}{}\n", workload.get_name(), about);
     }

@@ -79,9 +79,9 @@ fn line(sheet: &Sheet, index: usize, metric: &Metric, lane: &Lane) -> String {
 
 /// `value` with a prefix that makes it readable, in four digits or so.
 fn quantity(value: f64, unit: &str) -> String {
-    if matches!(unit, "jobs" | "threads") {
-        // A count, or what is between two of them.
-        return value.to_string();
+    if matches!(unit, "jobs" | "threads" | "values") {
+        // A count, or a median or mean of some.
+        return ((value * 100.0).round() / 100.0).to_string();
     }
     let prefixes = [(1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ")];
     let fitting = prefixes.into_iter().find(|(scale, _)| value >= *scale);
@@ -108,5 +108,6 @@ mod tests {
         assert_eq!(quantity(0.000_000_041_3, "s"), "41.3 ns");
         assert_eq!(quantity(0.25, "s"), "250 ms");
         assert_eq!([0.0, 1.5, 16.0].map(|count| quantity(count, "threads")), ["0", "1.5", "16"]);
+        assert_eq!([2.0, 2.0 / 3.0].map(|count| quantity(count, "values")), ["2", "0.67"]);
     }
 }

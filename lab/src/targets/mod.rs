@@ -1,10 +1,11 @@
-//! What is under test: pools, and queues without a pool.
+//! What is under test: pools, queues without a pool, and channels to threads that wait.
 //!
 //! Targets come in families, each with a trait of its own, and a workload measures one family. A
 //! name is one within its family: `brigade-lifo` is a pool to a workload for pools, and a queue to
 //! one for queues. Targets know nothing of workloads.
 
 pub(crate) mod elastic;
+pub(crate) mod handovers;
 pub(crate) mod pools;
 pub(crate) mod queues;
 
@@ -21,12 +22,14 @@ pub(crate) enum Family {
     Injector,
     /// Thread pools that grow, and shrink when there is nothing to do.
     Elastic,
+    /// Channels to threads that wait, and pools that are used as such.
+    Handover,
 }
 
 impl Family {
     /// All of them, as `list` shows them.
-    pub(crate) const ALL: [Self; 4] =
-        [Family::Pool, Family::Elastic, Family::Deque, Family::Injector];
+    pub(crate) const ALL: [Self; 5] =
+        [Family::Pool, Family::Elastic, Family::Deque, Family::Injector, Family::Handover];
 
     /// The heading of its targets in `list`.
     pub(crate) fn heading(self) -> &'static str {
@@ -35,6 +38,7 @@ impl Family {
             Family::Elastic => "elastic pools, for elastic",
             Family::Deque => "deques, for queue",
             Family::Injector => "injectors, for queue --pattern injector",
+            Family::Handover => "handovers, for burst",
         }
     }
 
@@ -55,6 +59,8 @@ pub(crate) enum Kind {
     Injector(queues::InjectorKind),
     /// This elastic pool.
     Elastic(elastic::ElasticKind),
+    /// This channel, or this pool as one.
+    Handover(handovers::HandoverKind),
 }
 
 impl Kind {
@@ -65,6 +71,7 @@ impl Kind {
             Kind::Deque(_) => Family::Deque,
             Kind::Injector(_) => Family::Injector,
             Kind::Elastic(_) => Family::Elastic,
+            Kind::Handover(_) => Family::Handover,
         }
     }
 }
@@ -93,15 +100,17 @@ impl Entry {
                 queues::InjectorKind::Brigade | queues::InjectorKind::BrigadeSharded
             ),
             Kind::Elastic(kind) => kind != elastic::ElasticKind::Brigade,
+            Kind::Handover(kind) => kind != handovers::HandoverKind::BrigadeBurst,
         }
     }
 
     /// Whether it takes part in every workload when `--target` is not given: everything but the
-    /// further configurations of a pool.
+    /// further configurations of a pool or a channel.
     pub(crate) fn is_default(&self) -> bool {
         match self.kind {
             Kind::Pool(pools::Kind::Brigade(policy)) => policy == Policy::Default,
             Kind::Pool(pools::Kind::RustyPoolElastic | pools::Kind::RustyPool50) => false,
+            Kind::Handover(handovers::HandoverKind::CrossbeamZero) => false,
             _ => true,
         }
     }
@@ -140,9 +149,15 @@ const fn elastic(name: &'static str, kind: elastic::ElasticKind, about: &'static
     Entry { name, about, kind: Kind::Elastic(kind) }
 }
 
+/// A line of the table below: what hands values to threads that wait.
+const fn handover(name: &'static str, kind: handovers::HandoverKind, about: &'static str) -> Entry {
+    Entry { name, about, kind: Kind::Handover(kind) }
+}
+
 /// Every target there is.
 pub(crate) static ALL: &[Entry] = {
     use self::elastic::ElasticKind;
+    use self::handovers::HandoverKind;
     use self::pools::Kind::*;
     use self::queues::{DequeKind, InjectorKind};
     &[
@@ -186,6 +201,16 @@ pub(crate) static ALL: &[Entry] = {
         injector("brigade-sharded", InjectorKind::BrigadeSharded, "brigade: ShardedInjector"),
         injector("crossbeam-injector", InjectorKind::Crossbeam, "crossbeam-deque: Injector"),
         injector("segqueue", InjectorKind::SegQueue, "crossbeam-queue: SegQueue"),
+        handover("brigade-burst", HandoverKind::BrigadeBurst, "brigade-burst: Sender::burst"),
+        #[cfg(target_os = "linux")]
+        handover("burst-pool", HandoverKind::BurstPool, "burst-pool: enqueue, wake_all"),
+        handover("spmc", HandoverKind::Spmc, "spmc: unbounded"),
+        handover("crossbeam-channel", HandoverKind::Crossbeam, "crossbeam-channel: unbounded"),
+        handover(
+            "crossbeam-channel-0",
+            HandoverKind::CrossbeamZero,
+            "crossbeam-channel: bounded(0), try_send",
+        ),
     ]
 };
 

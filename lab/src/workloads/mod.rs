@@ -1,5 +1,6 @@
 //! What the targets have to do. Each workload is a file: its options, its limits, its metrics.
 
+pub(crate) mod burst;
 mod chain;
 mod elastic;
 mod fan_out;
@@ -14,6 +15,7 @@ use std::time::Duration;
 use clap::Subcommand;
 use serde_json::Value;
 
+pub(crate) use self::burst::Burst;
 pub(crate) use self::elastic::Elastic;
 pub(crate) use self::fan_out::FanOut;
 pub(crate) use self::latency::Latency;
@@ -24,11 +26,13 @@ pub(crate) use self::wake::Wake;
 
 use crate::census::Census;
 use crate::fault::Fault;
+use crate::inbox::Inbox;
 use crate::stop::Stop;
 use crate::supervise::Failure;
 use crate::tally::{Sum, Tally};
 use crate::targets::Family;
 use crate::targets::elastic::Size;
+use crate::targets::handovers::Handover;
 use crate::targets::pools::Target;
 use crate::targets::queues::{Deque, Injector};
 
@@ -72,6 +76,11 @@ impl Metric {
     /// A number of threads, of which less is better.
     const fn threads(name: &'static str) -> Self {
         Metric { name, unit: "threads", direction: Direction::Lower }
+    }
+
+    /// A number of values, of which less is better.
+    const fn values(name: &'static str) -> Self {
+        Metric { name, unit: "values", direction: Direction::Lower }
     }
 
     /// The CPU time beside the wall time. Every workload has it as its last metric.
@@ -161,7 +170,44 @@ pub(crate) trait InjectorWorkload: Workload {
     fn run<I: Injector>(&self, bench: &Bench) -> Result<Vec<f64>, Failure>;
 }
 
-/// A workload with its options: a subcommand, a table, and a row of the plans.
+/// A workload for what hands values to threads that wait.
+pub(crate) trait HandoverWorkload: Workload {
+    /// Threads that wait.
+    fn receivers(&self) -> usize;
+
+    /// What they give the values of a run to.
+    fn inbox(&self, bench: &Bench) -> &'static Inbox;
+
+    /// Runs once; the values are in the order of the metrics.
+    fn run<H: Handover>(
+        &self,
+        target: &mut H,
+        inbox: &'static Inbox,
+        bench: &Bench,
+    ) -> Result<Vec<f64>, Failure>;
+}
+
+/// A subcommand that measures: one row, or several that belong together.
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum Choice {
+    /// One row.
+    #[command(flatten)]
+    One(Row),
+    /// Time for values that come together to reach threads that wait for them.
+    Burst(burst::Options),
+}
+
+impl Choice {
+    /// The rows it stands for, all of one family.
+    pub(crate) fn rows(&self) -> Vec<Row> {
+        match self {
+            Choice::One(row) => vec![row.clone()],
+            Choice::Burst(options) => options.bursts().map(Row::Burst).collect(),
+        }
+    }
+}
+
+/// A workload with its options: a subcommand or a part of one, a table, and a row of the plans.
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum Row {
     /// Tasks per second of a fully loaded pool.
@@ -178,6 +224,9 @@ pub(crate) enum Row {
     Elastic(Elastic),
     /// Time that the operations of a queue take, without a pool around it.
     Queue(Queue),
+    /// Time for values to reach threads; several rows are one subcommand.
+    #[command(skip)]
+    Burst(Burst),
 }
 
 /// The same expression over whichever workload a row holds.
@@ -194,6 +243,7 @@ macro_rules! each {
             Row::Queue(Queue::Executor($workload)) => $value,
             Row::Queue(Queue::Steal($workload)) => $value,
             Row::Queue(Queue::Fill($workload)) => $value,
+            Row::Burst($workload) => $value,
         }
     };
 }
@@ -209,6 +259,7 @@ impl Row {
             Row::FanOut(_) => "fan-out",
             Row::Elastic(_) => "elastic",
             Row::Queue(_) => "queue",
+            Row::Burst(_) => "burst",
         }
     }
 

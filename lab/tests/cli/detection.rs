@@ -26,12 +26,19 @@ const WORKLOADS: &[(&[&str], [&str; 2])] = &[
     (&["queue", "--pattern", "steal", "--repetitions", "2"], GROWING),
     (&["queue", "--pattern", "injector", "--repetitions", "2"], INJECTORS),
     (&["queue", "--pattern", "injector", "--producers", "2", "--repetitions", "2"], INJECTORS),
+    (&["burst", "--messages", "2", "--bursts", "2"], NOW_OR_NEVER),
+    // A repeated value comes back then.
+    (&["burst", "--messages", "3", "--bursts", "2"], NOW_OR_NEVER),
+    (&["burst", "--messages", "2", "--bursts", "2"], QUEUEING),
+    (&["burst", "--messages", "5", "--bursts", "2"], QUEUEING),
 ];
 
 const POOLS: [&str; 2] = ["threadpool", "rayon"];
 const ELASTIC: [&str; 2] = ["rusty_pool", "tokio-blocking"];
 const BOUNDED: [&str; 2] = ["brigade-fifo", "st3-lifo"];
 const GROWING: [&str; 2] = ["crossbeam-lifo", "crossbeam-fifo"];
+const NOW_OR_NEVER: [&str; 2] = ["burst-pool", "crossbeam-channel-0"];
+const QUEUEING: [&str; 2] = ["spmc", "crossbeam-channel"];
 const INJECTORS: [&str; 2] = ["brigade-injector", "segqueue"];
 
 /// Runs `workload` with `fault` in one target and none in the other.
@@ -77,6 +84,8 @@ fn a_pause_of_the_workload_is_no_standstill_of_the_target() {
         &["latency", "--sleep-ms", "1300", "--bursts", "1", "--target", "rayon"][..],
         &["elastic", "--keep-alive-ms", "1300", "--bursts", "1", "--target", "tokio-blocking"],
         &["elastic", "--block-ms", "1300", "--bursts", "1", "--target", "tokio-blocking"],
+        &["burst", "--messages", "1", "--gap-ms", "1300", "--bursts", "1", "--target", "spmc"],
+        &["burst", "--messages", "1", "--block-ms", "1300", "--bursts", "1", "--target", "spmc"],
     ] {
         let output = run(lab(workload).args(["--rounds", "1", "--patience", "1"]));
         assert_eq!(code(&output), Some(0), "{workload:?}: {}", errors(&output));

@@ -25,6 +25,7 @@ fn threads_that_cannot_be_started_are_refused_with_their_number() {
         // Some targets may have more than the workload asks for.
         ("wake --threads 4096 --shots 1 --target brigade-elastic-50,rayon", "4149"),
         ("elastic --max 4096 --bursts 1", "4099"),
+        ("burst --receivers 4096 --bursts 1", "4099"),
     ] {
         let program = env!("CARGO_BIN_EXE_brigade-lab");
         let limited = format!("ulimit -v 400000; exec {program} {row} --rounds 1");

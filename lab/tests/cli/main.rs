@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod burst;
 mod detection;
 mod elastic;
 mod environment;

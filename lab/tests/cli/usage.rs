@@ -91,6 +91,27 @@ fn a_number_out_of_its_range_is_refused_for_queues_and_elastic_pools_too() {
 }
 
 #[test]
+fn a_number_out_of_its_range_is_refused_for_bursts_too() {
+    for (flag, range) in [
+        ("--messages", "from 1 to 1000000"),
+        ("--receivers", "from 1 to 4096"),
+        ("--bursts", "from 1 to 1000000"),
+        ("--gap-ms", "from 0.01 to 10000,"),
+    ] {
+        for number in ["0", "-1", "1000001", "1e3", ""] {
+            let reason = refused(&["burst", flag, number]);
+            assert!(reason.contains(range), "{number:?}: {reason}");
+        }
+    }
+    for gaps in ["1,", "1,,2", "1,0.001", "0.0101", "1;2", "nan"] {
+        let reason = refused(&["burst", "--gap-ms", gaps]);
+        assert!(reason.contains("three decimals"), "{gaps}: {reason}");
+    }
+    assert!(refused(&["burst", "--block-ms", "5001"]).contains("from 0 to 5000"));
+    refused(&["burst", "--sweep", "--gap-ms", "1"]);
+}
+
+#[test]
 fn a_target_of_another_family_is_refused_with_those_of_the_workload() {
     for (arguments, one_of_its_own) in [
         (&["queue", "--target", "rayon"][..], "st3-lifo"),
@@ -101,6 +122,8 @@ fn a_target_of_another_family_is_refused_with_those_of_the_workload() {
         (&["elastic", "--target", "brigade,rayon"], "tokio-blocking"),
         (&["fan-out", "--target", "tokio-blocking"], "rusty_pool-50"),
         (&["throughput", "--target", "rayon,crossbeam-lifo"], "rusty_pool"),
+        (&["burst", "--target", "spmc,rayon"], "crossbeam-channel"),
+        (&["burst", "--sweep", "--target", "segqueue"], "burst-pool"),
     ] {
         let reason = refused(arguments);
         let (theirs, stranger) = reason.split_once(", and not ").expect("names both");
@@ -141,6 +164,8 @@ fn a_product_of_counts_over_its_limit_is_refused() {
     assert!(refused(&many).contains("100000000"));
     let long = ["throughput", "--messages", "1000000", "--amplification", "4294967295"];
     assert!(refused(&long).contains("1099511627776"));
+    let values = ["burst", "--messages", "1000000", "--bursts", "8"];
+    assert!(refused(&values).contains("10000000"));
 }
 
 #[test]

@@ -1,0 +1,116 @@
+//! Where values arrive: each one's time, and the thread that got it busy with it for a while.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use crate::clock::Epoch;
+use crate::tally::Tally;
+
+/// What is sent: two numbers, so that nothing has to be allocated that a channel doesn't allocate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Value {
+    /// The number of its burst.
+    pub(crate) burst: u32,
+    /// Its number in it.
+    pub(crate) index: u32,
+}
+
+/// What all receiving threads of a run share; leaked, since a value may turn up late.
+///
+/// A receipt wakes nobody: it stores the time where the sending thread will look for it, which sleeps
+/// meanwhile and takes no CPU that a receiver needs.
+pub(crate) struct Inbox {
+    /// Counts the values.
+    tally: &'static Tally,
+    /// What the times count from.
+    pub(crate) epoch: Epoch,
+    /// When each value of the current burst arrived, by its number; 0 if it didn't.
+    times: Box<[AtomicU64]>,
+    /// How long a thread is busy with a value.
+    busy: Duration,
+    /// Values that threads are through with, over all bursts.
+    done: AtomicU64,
+}
+
+impl Inbox {
+    /// An inbox for bursts of so many values.
+    pub(crate) fn leak(tally: &'static Tally, messages: usize, busy: Duration) -> &'static Self {
+        let times = (0..messages).map(|_| AtomicU64::new(0)).collect();
+        let done = AtomicU64::new(0);
+        Box::leak(Box::new(Inbox { tally, epoch: Epoch::new(), times, busy, done }))
+    }
+
+    /// Receives `value` on this thread, which is busy with it, asleep, before this returns.
+    #[inline]
+    pub(crate) fn receive(&self, value: Value) {
+        // Before all else: this is the number. It can't be 0, since the value was sent later than
+        // the epoch, but for a clock that stands still.
+        let now = self.epoch.nanos().max(1);
+        self.times[value.index as usize].store(now, Ordering::Relaxed);
+        // Who sees the value counted sees its time too.
+        self.tally.ran(value.index, value.burst);
+        thread::sleep(self.busy);
+        self.done.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Notes that `value` came back to the thread that sent it, which is then done with.
+    pub(crate) fn refuse(&self, value: Value) {
+        self.tally.ran(value.index, value.burst);
+    }
+
+    /// Forgets the times of the burst before. Only for when all of its values have been received.
+    pub(crate) fn clear(&self) {
+        // Ordering: the channel's own synchronisation publishes this to who receives a value later.
+        self.times.iter().for_each(|time| time.store(0, Ordering::Relaxed));
+    }
+
+    /// When the values of the burst arrived, those that did, in nanoseconds since the epoch.
+    pub(crate) fn times(&self) -> impl Iterator<Item = u64> {
+        self.times.iter().map(|time| time.load(Ordering::Relaxed)).filter(|&time| time > 0)
+    }
+
+    /// Values that threads are through with, over all bursts.
+    pub(crate) fn done(&self) -> u64 {
+        // Nothing else is read on its account, so Relaxed will do.
+        self.done.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Inbox, Value};
+    use crate::tally::{Sum, Tally};
+    use std::thread;
+    use std::time::{Duration, Instant};
+
+    #[test]
+    fn a_value_that_was_received_has_a_time_and_one_that_came_back_has_none() {
+        let tally = Tally::leak();
+        let inbox = Inbox::leak(tally, 3, Duration::ZERO);
+        for burst in 0..2 {
+            inbox.clear();
+            let before = inbox.epoch.nanos();
+            inbox.receive(Value { burst, index: 1 });
+            inbox.refuse(Value { burst, index: 0 });
+            inbox.receive(Value { burst, index: 2 });
+            let times: Vec<_> = inbox.times().collect();
+            assert!(times.len() == 2 && times.iter().all(|&time| time >= before), "{times:?}");
+        }
+        assert_eq!(inbox.done(), 4);
+        tally.check(Sum::grid(3, 2)).expect("each value once");
+    }
+
+    #[test]
+    fn a_thread_is_busy_with_a_value_after_it_has_been_counted() {
+        let (tally, begun) = (Tally::leak(), Instant::now());
+        let inbox = Inbox::leak(tally, 1, Duration::from_millis(300));
+        let thread = thread::spawn(|| inbox.receive(Value { burst: 0, index: 0 }));
+        tally.wait_for(1).expect("received");
+        let counted = begun.elapsed();
+        thread.join().expect("done");
+        // A machine may be slow to start the thread, but not to do nothing.
+        assert!(begun.elapsed() - counted > Duration::from_millis(100), "{counted:?}");
+        assert_eq!(inbox.done(), 1);
+    }
+}

@@ -1,0 +1,40 @@
+//! spmc, the channel that burst-pool compares itself with: values that nobody takes now stay queued.
+
+use spmc::{Receiver, Sender};
+
+use super::{Channel, Receive};
+use crate::inbox::Value;
+
+/// spmc's sender, and a receiver to clone.
+pub(crate) struct Spmc {
+    /// The sender.
+    sender: Sender<Value>,
+    /// Receives nothing itself.
+    receiver: Receiver<Value>,
+}
+
+impl Channel for Spmc {
+    type Receiver = Receiver<Value>;
+
+    fn new() -> Self {
+        let (sender, receiver) = spmc::channel();
+        Spmc { sender, receiver }
+    }
+
+    fn receiver(&mut self) -> Receiver<Value> {
+        self.receiver.clone()
+    }
+
+    #[inline]
+    fn burst(&mut self, values: impl ExactSizeIterator<Item = Value>, back: &mut Vec<Value>) {
+        // Fails only when there are no receivers, and one is in here.
+        back.extend(values.filter_map(|value| self.sender.send(value).err()).map(|error| error.0));
+    }
+}
+
+impl Receive for Receiver<Value> {
+    #[inline]
+    fn receive(&mut self) -> Option<Value> {
+        self.recv().ok()
+    }
+}

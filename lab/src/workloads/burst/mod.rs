@@ -1,0 +1,263 @@
+//! Several values at once for threads that have waited for them: when each one is received.
+//!
+//! It is burst-pool's own benchmark. All times count from one moment, just before the first value is
+//! handed over, so that a value's time includes what the sender does for those before it. A thread
+//! is busy for a while with a value that it has received, so that none gets two values of a burst that
+//! has no more values than there are threads.
+//!
+//! A value that comes back is not sent again: where it is now or never, this is never. It is counted,
+//! and it has no time. A target that keeps it for later has a time for it instead, which is about that
+//! of the thread that had to get free first: when there are more values than threads, compare the two
+//! kinds with that in mind.
+//!
+//! The pause begins when all threads are through with what they have received, which the sender sees
+//! a little later, so it is longer than it is told by some ten microseconds. A thread is then on its way
+//! to wait again; one that has not arrived there when the next burst comes is not waiting, and a value
+//! for it comes back.
+
+mod options;
+
+use std::mem;
+use std::thread;
+use std::time::Duration;
+
+pub(crate) use self::options::{Options, TABLE};
+
+use super::{Bench, HandoverWorkload, Metric, Params, Workload, quantile, sorted};
+use crate::clock::{self, Lap, Meter, seconds};
+use crate::fault::Fault;
+use crate::inbox::{Inbox, Value};
+use crate::limits;
+use crate::stop::Stop;
+use crate::supervise::Failure;
+use crate::tally::Sum;
+use crate::targets::Family;
+use crate::targets::handovers::Handover;
+
+/// A row of `burst`.
+#[derive(Clone, Debug)]
+pub(crate) struct Burst {
+    /// Values of a burst.
+    pub(crate) messages: u64,
+    /// Threads that wait.
+    pub(crate) receivers: u64,
+    /// Microseconds of quiet before each burst.
+    pub(crate) gap_us: u64,
+    /// Milliseconds for which a thread is busy with a value.
+    pub(crate) block_ms: u64,
+    /// Bursts in a run that count.
+    pub(crate) bursts: u64,
+}
+
+/// Bursts before those that count, the first of which has the fault if there is one.
+const WARM_UP: u64 = 3;
+
+/// The sender sleeps for so long after a burst, if threads are busy for less: looking for the times
+/// must not hold a CPU that a receiver needs.
+const MEANWHILE: Duration = Duration::from_micros(400);
+
+/// The longest time between two looks for threads that are still busy.
+const LOOK: Duration = Duration::from_micros(50);
+
+impl Workload for Burst {
+    const FAMILY: Family = Family::Handover;
+
+    const METRICS: &'static [Metric] = &[
+        Metric::time("p1"),
+        Metric::time("p10"),
+        Metric::time("p50"),
+        Metric::time("p90"),
+        Metric::time("p99"),
+        Metric::time("mean"),
+        Metric::time("stddev"),
+        Metric::time("first"),
+        Metric::time("last"),
+        Metric::time("sender"),
+        Metric::values("refused"),
+        Metric::CPU,
+    ];
+
+    fn params(&self) -> Params {
+        let gap = match self.gap_us % 1_000 {
+            0 => (self.gap_us / 1_000).into(),
+            _ => (self.gap_us as f64 / 1e3).into(),
+        };
+        vec![
+            ("messages", self.messages.into()),
+            ("receivers", self.receivers.into()),
+            ("gap-ms", gap),
+            ("block-ms", self.block_ms.into()),
+            ("bursts", self.bursts.into()),
+        ]
+    }
+
+    fn check(&self) -> Result<(), Stop> {
+        let values = [self.messages, WARM_UP + self.bursts];
+        limits::product("values", &values, limits::MAX_VALUES).map(drop)
+    }
+
+    fn all_threads(&self) -> usize {
+        self.receivers as usize
+    }
+
+    fn quiet(&self) -> Duration {
+        self.gap() + self.meanwhile()
+    }
+
+    fn expected(&self) -> Sum {
+        Sum::grid(self.messages, WARM_UP + self.bursts)
+    }
+}
+
+impl HandoverWorkload for Burst {
+    fn receivers(&self) -> usize {
+        self.receivers as usize
+    }
+
+    fn inbox(&self, bench: &Bench) -> &'static Inbox {
+        Inbox::leak(bench.tally, self.messages as usize, self.busy())
+    }
+
+    fn run<H: Handover>(
+        &self,
+        target: &mut H,
+        inbox: &'static Inbox,
+        bench: &Bench,
+    ) -> Result<Vec<f64>, Failure> {
+        clock::sleep_short();
+        let mut sending = Sending { target, inbox, bench, back: Vec::new(), taken: 0 };
+        let mut times = Times::default();
+        for number in 0..WARM_UP {
+            let fault = if number == 0 { bench.fault } else { Fault::None };
+            self.burst(number, fault, &mut sending, &mut times)?;
+        }
+        times = Times::default();
+        let (mut meter, lap) = (Meter::default(), Lap::begin());
+        for number in WARM_UP..WARM_UP + self.bursts {
+            self.burst(number, Fault::None, &mut sending, &mut times)?;
+        }
+        // The pauses are timed too: what threads cost that wait is part of what waking them costs.
+        meter.end(&lap);
+        times.values(self.bursts, &meter)
+    }
+}
+
+/// What it takes to send one burst after the other.
+struct Sending<'a, H> {
+    /// What is measured.
+    target: &'a mut H,
+    /// Where the values arrive.
+    inbox: &'static Inbox,
+    /// Counts the values.
+    bench: &'a Bench,
+    /// Values of the current burst that came back.
+    back: Vec<Value>,
+    /// Values that did not come back, over all bursts.
+    taken: u64,
+}
+
+impl Burst {
+    /// Sends the burst with this number after a pause and waits until all threads are through with it.
+    fn burst<H: Handover>(
+        &self,
+        number: u64,
+        fault: Fault,
+        sending: &mut Sending<'_, H>,
+        times: &mut Times,
+    ) -> Result<(), Failure> {
+        let Sending { target, inbox, bench, back, taken } = sending;
+        let copies = |index| (0..fault.copies(index)).map(move |_| index);
+        let values = (0..self.messages as u32).flat_map(copies);
+        let values: Vec<_> = values.map(|index| Value { burst: number as u32, index }).collect();
+        *taken += values.len() as u64;
+        inbox.clear();
+        thread::sleep(self.gap());
+        let begun = inbox.epoch.nanos();
+        target.burst(values.into_iter(), back);
+        times.senders.push(seconds(inbox.epoch.nanos() - begun));
+        *taken -= back.len() as u64;
+        times.refused += back.len() as u64;
+        for value in mem::take(back) {
+            inbox.refuse(value);
+        }
+        thread::sleep(self.meanwhile());
+        bench.tally.wait_for((number + 1) * self.messages)?;
+        let look = self.gap().min(LOOK);
+        while inbox.done() < *taken {
+            bench.tally.go_on()?;
+            thread::sleep(look);
+        }
+        times.note(begun, inbox);
+        Ok(())
+    }
+
+    /// Time of quiet before a burst.
+    fn gap(&self) -> Duration {
+        Duration::from_micros(self.gap_us)
+    }
+
+    /// Time for which a thread is busy with a value.
+    fn busy(&self) -> Duration {
+        Duration::from_millis(self.block_ms)
+    }
+
+    /// Time after a burst in which the sender does nothing at all.
+    fn meanwhile(&self) -> Duration {
+        self.busy().max(MEANWHILE)
+    }
+}
+
+/// Times of a run, in seconds from the beginning of each burst.
+#[derive(Default)]
+struct Times {
+    /// Of each value that was received.
+    values: Vec<f64>,
+    /// Of the first one of each burst.
+    firsts: Vec<f64>,
+    /// Of the last one of each burst.
+    lasts: Vec<f64>,
+    /// Of the sender's last line, by burst.
+    senders: Vec<f64>,
+    /// Values that came back.
+    refused: u64,
+}
+
+impl Times {
+    /// Notes what came of the burst that began at `begun`.
+    fn note(&mut self, begun: u64, inbox: &Inbox) {
+        let received = inbox.times().map(|time| seconds(time.saturating_sub(begun)));
+        let received = sorted(received.collect());
+        // A burst of which all came back has neither.
+        self.firsts.extend(received.first());
+        self.lasts.extend(received.last());
+        self.values.extend(received);
+    }
+
+    /// The values of the metrics.
+    fn values(self, bursts: u64, meter: &Meter) -> Result<Vec<f64>, Failure> {
+        if self.values.is_empty() {
+            return Err(Failure::Unreceived);
+        }
+        let (mean, deviation) = moments(&self.values);
+        let all = sorted(self.values);
+        let median = |times| quantile(&sorted(times), 0.5);
+        let shares = [0.01, 0.1, 0.5, 0.9, 0.99].map(|share| quantile(&all, share));
+        let mut values = shares.to_vec();
+        values.extend([mean, deviation]);
+        values.extend([self.firsts, self.lasts, self.senders].map(median));
+        values.extend([self.refused as f64 / bursts as f64, meter.cpus()]);
+        Ok(values)
+    }
+}
+
+/// The mean of `values`, of which there is one at least, and how far they are from it: the standard
+/// deviation of a sample, or 0 for a single value.
+fn moments(values: &[f64]) -> (f64, f64) {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (mean, (squares / (count - 1.0).max(1.0)).sqrt())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,107 @@
+//! What is said of a burst is what happened in it.
+
+use std::io;
+use std::thread;
+use std::time::Duration;
+
+use super::{Burst, Workload as _, moments};
+use crate::fault::Fault;
+use crate::inbox::{Inbox, Value};
+use crate::supervise::{Failure, supervise};
+use crate::tally::Tally;
+use crate::targets::handovers::Handover;
+use crate::workloads::{Bench, HandoverWorkload as _};
+
+/// Takes so many values of every other burst, and so many of those between, with a pause before each of
+/// them, and gives back the others.
+struct Picky<const EVEN: usize, const ODD: usize>(&'static Inbox);
+
+/// Pause before a value is taken.
+const PAUSE: Duration = Duration::from_millis(20);
+
+impl<const EVEN: usize, const ODD: usize> Handover for Picky<EVEN, ODD> {
+    fn start(_receivers: usize, inbox: &'static Inbox) -> io::Result<Self> {
+        Ok(Picky(inbox))
+    }
+
+    fn burst(&mut self, values: impl ExactSizeIterator<Item = Value>, back: &mut Vec<Value>) {
+        for value in values {
+            let takes = if value.burst % 2 == 0 { EVEN } else { ODD };
+            if value.index as usize >= takes {
+                back.push(value);
+                continue;
+            }
+            thread::sleep(PAUSE);
+            self.0.receive(value);
+        }
+    }
+
+    fn shutdown(self) {}
+}
+
+/// Time after which a test that waits for a value fails.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Bursts of three values.
+const BURST: Burst = Burst { messages: 3, receivers: 3, gap_us: 10, block_ms: 0, bursts: 3 };
+
+/// What a run of [`BURST`] yields on a target that takes so many values, an odd burst being the first.
+fn run<const EVEN: usize, const ODD: usize>() -> Result<Vec<f64>, Failure> {
+    let tally = Tally::leak();
+    supervise(tally, BURST.expected().tasks, PATIENCE, move || {
+        let bench = Bench { tally, fault: Fault::None };
+        let inbox = BURST.inbox(&bench);
+        let mut target = Picky::<EVEN, ODD>::start(3, inbox).map_err(Failure::Refused)?;
+        let values = BURST.run(&mut target, inbox, &bench)?;
+        tally.check(BURST.expected())?;
+        Ok(values)
+    })
+}
+
+/// The value of this metric.
+fn of(values: &[f64], name: &str) -> f64 {
+    values[Burst::METRICS.iter().position(|metric| metric.name == name).expect("a metric")]
+}
+
+#[test]
+fn times_count_from_the_beginning_of_a_burst() {
+    let values = run::<3, 3>().expect("values");
+    let pause = PAUSE.as_secs_f64();
+    for (metric, pauses) in [("first", 1.0), ("p50", 2.0), ("last", 3.0), ("sender", 3.0)] {
+        let least = pauses * pause;
+        // A busy machine sleeps for longer, though not for ten times as long.
+        assert!((least..10.0 * least).contains(&of(&values, metric)), "{metric}: {values:?}");
+    }
+    assert!(of(&values, "first") < of(&values, "last"), "{values:?}");
+    assert_eq!(of(&values, "refused"), 0.0);
+}
+
+#[test]
+fn values_that_come_back_are_counted_and_have_no_time() {
+    let values = run::<1, 1>().expect("values");
+    assert_eq!(of(&values, "refused"), 2.0);
+    assert_eq!(of(&values, "first"), of(&values, "last"), "{values:?}");
+    let all: Vec<_> = ["p1", "p99", "mean"].map(|name| of(&values, name)).into();
+    assert!(all.iter().all(|&time| time >= PAUSE.as_secs_f64()), "{values:?}");
+}
+
+#[test]
+fn a_burst_that_came_back_whole_has_no_times_and_none_of_another_burst() {
+    let values = run::<3, 0>().expect("values");
+    assert_eq!(of(&values, "refused"), 2.0);
+    // Those of the one burst that was received, and no leftovers of it in the next one.
+    let pause = PAUSE.as_secs_f64();
+    assert!(of(&values, "p1") >= pause && of(&values, "first") >= pause, "{values:?}");
+    assert!(of(&values, "last") >= 3.0 * pause, "{values:?}");
+}
+
+#[test]
+fn a_run_in_which_all_came_back_has_no_number() {
+    assert!(matches!(run::<0, 0>(), Err(Failure::Unreceived)));
+}
+
+#[test]
+fn the_moments_are_those_of_a_sample() {
+    assert_eq!(moments(&[2.0, 4.0, 6.0]), (4.0, 2.0));
+    assert_eq!(moments(&[3.0]), (3.0, 0.0));
+}

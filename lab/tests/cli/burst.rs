@@ -1,0 +1,101 @@
+//! What `burst` says of a channel is what is known of it.
+
+use serde_json::Value;
+
+use crate::{code, errors, json, lab, run, text};
+
+/// The results of `burst` with these options in one round.
+fn burst(options: &[&str]) -> Value {
+    let output = run(lab(["burst", "--rounds", "1", "--json", "-"]).args(options));
+    assert_eq!(code(&output), Some(0), "{options:?}: {}", errors(&output));
+    json(&output)
+}
+
+/// The results for this target and metric, in the order of the rows.
+fn of<'a>(report: &'a Value, target: &str, metric: &str) -> Vec<&'a Value> {
+    let results = report["results"].as_array().expect("results").iter();
+    results.filter(|result| result["target"] == target && result["metric"] == metric).collect()
+}
+
+/// The only median for this target and metric.
+fn median(report: &Value, target: &str, metric: &str) -> f64 {
+    let [result] = of(report, target, metric)[..] else { panic!("one result: {report}") };
+    result["median"].as_f64().expect("a number")
+}
+
+#[test]
+fn values_for_which_nobody_is_free_come_back_or_wait() {
+    let options = ["--messages", "5", "--receivers", "3", "--gap-ms", "20", "--bursts", "10"];
+    let report = burst(&[&options[..], &["--block-ms", "50", "--target", "all"]].concat());
+    for (target, refused) in [
+        ("brigade-burst", 2.0),
+        ("burst-pool", 2.0),
+        ("crossbeam-channel-0", 2.0),
+        ("spmc", 0.0),
+        ("crossbeam-channel", 0.0),
+    ] {
+        // A machine that is busy otherwise may hold up a thread for the length of a pause.
+        let seen = median(&report, target, "refused");
+        assert!((refused - 0.5..refused + 0.5).contains(&seen), "{target}: {seen}");
+        // Who waits does so for as long as the threads are busy with other values.
+        let last = median(&report, target, "last");
+        assert_eq!(last > 0.05, refused == 0.0, "{target}: {last} s");
+    }
+}
+
+#[test]
+fn what_is_said_of_the_values_of_a_burst_is_in_order() {
+    let report = burst(&["--messages", "3", "--receivers", "3", "--bursts", "10"]);
+    for target in ["brigade-burst", "burst-pool", "spmc", "crossbeam-channel"] {
+        let shares = ["p1", "p10", "p50", "p90", "p99"].map(|name| median(&report, target, name));
+        assert!(shares.is_sorted(), "{target}: {shares:?}");
+        let [first, last] = ["first", "last"].map(|name| median(&report, target, name));
+        assert!(shares[0] <= first && first <= last && last <= shares[4], "{target}: {report}");
+        let mean = median(&report, target, "mean");
+        assert!((shares[0]..=shares[4]).contains(&mean), "{target}: {mean}");
+    }
+}
+
+#[test]
+fn a_pause_is_as_long_as_it_is_told() {
+    let options = ["--messages", "1", "--bursts", "20", "--block-ms", "0", "--target", "spmc"];
+    let time = |gap: &str| {
+        let begun = std::time::Instant::now();
+        burst(&[&options[..], &["--gap-ms", gap]].concat());
+        begun.elapsed().as_secs_f64()
+    };
+    // Twenty of them, and as many in the round that warms up.
+    let short = time("0.01");
+    assert!(time("50") > short + 1.5);
+}
+
+#[test]
+fn the_default_is_the_table_of_burst_pool() {
+    let report = burst(&["--bursts", "1", "--target", "spmc"]);
+    let rows = of(&report, "spmc", "p50");
+    let rows: Vec<_> = rows.iter().map(|row| &row["params"]).collect();
+    let pairs: Vec<_> = rows
+        .iter()
+        .map(|row| [&row["messages"], &row["receivers"]].map(|n| n.as_u64().expect("a number")))
+        .collect();
+    assert_eq!(pairs, [[1, 3], [2, 3], [3, 3], [5, 3], [6, 6]]);
+    assert!(rows.iter().all(|row| row["gap-ms"] == 5), "{report}");
+}
+
+#[test]
+fn a_sweep_goes_from_ten_microseconds_to_a_tenth_of_a_second() {
+    let report = burst(&["--messages", "1", "--bursts", "1", "--target", "spmc", "--sweep"]);
+    let rows = of(&report, "spmc", "p50");
+    let gaps: Vec<_> =
+        rows.iter().map(|row| row["params"]["gap-ms"].as_f64().expect("a number")).collect();
+    assert_eq!(gaps, [0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0]);
+}
+
+#[test]
+fn a_gap_is_shown_as_it_is_given() {
+    let table = text(&run(lab(["burst", "--messages", "1", "--gap-ms", "0.25,2"])
+        .args(["--bursts", "1", "--rounds", "1", "--target", "spmc"])));
+    for gap in ["--gap-ms 0.25 ", "--gap-ms 2 "] {
+        assert!(table.contains(gap), "{gap}: {table}");
+    }
+}
