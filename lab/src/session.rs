@@ -1,5 +1,7 @@
 //! One call of the laboratory from the command line to the last byte of output.
 
+use std::hint::black_box;
+use std::sync::mpsc;
 use std::thread::{self, Builder};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -69,6 +71,9 @@ fn fresh_seed() -> u64 {
 /// Threads of the laboratory itself: it supervises, submits and listens for signals.
 const OWN_THREADS: usize = 3;
 
+/// Bytes to go on with when threads have taken all others.
+const RESERVE: usize = 1 << 20;
+
 /// Starts as many threads as any run will have, all at a time, and ends them again.
 ///
 /// Half of the peers answer a thread that can't be started with a panic or by waiting for it for
@@ -79,20 +84,36 @@ fn probe(contests: &[Contest]) -> Result<(), Stop> {
         contest.row.all_threads() + further.max().unwrap_or(0)
     });
     let most = threads.max().unwrap_or(0) + OWN_THREADS;
+    let reserve = black_box(Vec::<u8>::with_capacity(RESERVE));
+    let (up, ups) = mpsc::channel();
     let mut refused = None;
     let mut started = Vec::with_capacity(most);
-    for index in 0..most {
-        match Builder::new().spawn(thread::park) {
-            Ok(thread) => started.push(thread),
+    for _ in 0..most {
+        let up = up.clone();
+        let thread = Builder::new().spawn(move || {
+            let _ = up.send(());
+            thread::park();
+        });
+        match thread {
+            Ok(thread) => {
+                started.push(thread);
+                // One after the other: a thread that begins with no memory left ends the process.
+                let _ = ups.recv();
+            }
             Err(error) => {
-                refused = Some(format!("needs {most} threads and can start {index}: {error}"));
+                refused = Some(error);
                 break;
             }
         }
     }
+    // What follows needs some memory.
+    drop(reserve);
+    let count = started.len();
     for thread in started {
         thread.thread().unpark();
         drop(thread.join());
     }
-    refused.map_or(Ok(()), |reason| Err(Stop::Refused(reason)))
+    refused.map_or(Ok(()), |error| {
+        Err(Stop::Refused(format!("needs {most} threads and can start {count}: {error}")))
+    })
 }
