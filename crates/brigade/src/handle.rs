@@ -1,8 +1,9 @@
 //! Submitting to a pool from anywhere.
 
+use brigade_burst::Leftover;
 use brigade_task::Job;
 
-use crate::engine::{CURRENT, Worker};
+use crate::engine::{self, CURRENT, Worker};
 use crate::join::JoinHandle;
 use crate::registry;
 use crate::rejected::Rejected;
@@ -114,6 +115,47 @@ impl Handle {
         self.accept_batch(jobs).map_err(|jobs| {
             let jobs = jobs.into_iter().map(closure_of).collect();
             self.rejected(jobs)
+        })
+    }
+
+    /// Hands closures to threads of the pool that are idle, one to each, and wakes all of these at once; gives back what
+    /// it has no idle thread for, in order: now or never.
+    ///
+    /// Nothing is queued, no job waits behind another, and no thread is started (see
+    /// [`prestart`](crate::Builder::prestart)). Of use where a few jobs come at once after a quiet time and each has to begin
+    /// soon; [`execute_batch`](Self::execute_batch) is what keeps threads busy. A thread is idle once it has found nothing to
+    /// do, whether it sleeps or still [looks out](crate::Idle) for more.
+    ///
+    /// The threads are woken when the iterator has come to its end, or to what is given back, or has panicked. A
+    /// [capacity](crate::Builder::capacity) is no matter here. A pool that is shut down gives everything back.
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    /// let pool = brigade::Pool::builder().threads(2).prestart().build()?;
+    /// let (done, results) = mpsc::channel();
+    /// let work = (1..=5).map(|number| {
+    ///     let done = done.clone();
+    ///     move || done.send(number).unwrap()
+    /// });
+    /// for not_now in pool.handle().dispatch(work) {
+    ///     not_now(); // Nobody is idle: we do it ourselves.
+    /// }
+    /// assert_eq!(results.iter().take(5).sum::<i32>(), 15);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn dispatch<I>(&self, jobs: I) -> Leftover<I::IntoIter>
+    where
+        I: IntoIterator,
+        I::Item: FnOnce() + Send + 'static,
+    {
+        let jobs = jobs.into_iter();
+        CURRENT.with(|worker| match worker.filter(|worker| worker.is_of(self.key)) {
+            Some(worker) => engine::dispatch(worker.core(), Some(worker), jobs),
+            // By a count of our own: the iterator is code of the user's, and may submit elsewhere.
+            None => match registry::find(self.key) {
+                Some(core) => engine::dispatch(&core, None, jobs),
+                None => Leftover::new(None, Some(jobs)),
+            },
         })
     }
 

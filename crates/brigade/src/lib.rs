@@ -39,6 +39,7 @@ mod submission;
 mod task_set;
 
 pub use blocking::blocking;
+pub use brigade_burst::Leftover;
 pub use brigade_sync::thread::{NewThread, Thread};
 pub use brigade_task::JoinError;
 pub use builder::Builder;

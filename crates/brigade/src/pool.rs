@@ -6,6 +6,7 @@ use core::time::Duration;
 use std::io;
 use std::sync::Arc;
 
+use brigade_burst::Leftover;
 use brigade_task::Job;
 
 use crate::builder::Builder;
@@ -200,6 +201,24 @@ impl Pool {
         if accepted.is_err() {
             self.refuse();
         }
+    }
+
+    /// Hands closures to threads that are idle, one to each, and wakes these at once; gives back what there is no idle
+    /// thread for. [`Handle::dispatch`] says more.
+    ///
+    /// ```
+    /// let pool = brigade::Pool::builder().threads(2).prestart().build()?;
+    /// let jobs = ["at once", "and this one"].map(|text| move || println!("{text}"));
+    /// let not_now = pool.dispatch(jobs);
+    /// println!("{} threads were busy or not up yet", not_now.count());
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn dispatch<I>(&self, jobs: I) -> Leftover<I::IntoIter>
+    where
+        I: IntoIterator,
+        I::Item: FnOnce() + Send + 'static,
+    {
+        self.handle().dispatch(jobs)
     }
 
     fn accept(&self, job: Job) {

@@ -79,10 +79,10 @@ impl<T> Sender<T> {
         let mut group = self.shared.first();
         while let Some(value) = values.next() {
             if let Err(refused) = self.shared.hand_over(&mut group, value) {
-                return Leftover::behind(refused, values);
+                return Leftover::new(Some(refused), Some(values));
             }
         }
-        Leftover::none()
+        Leftover::new(None, None)
     }
 
     /// Wakes the receivers that have been handed something; returns how many of them slept.

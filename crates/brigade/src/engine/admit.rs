@@ -84,13 +84,23 @@ impl Core {
 
     /// Accepts a job that will not be queued, if the pool is still open.
     fn accept_unqueued(&self, inside: bool, admission: Admission) -> Admission {
+        self.accept_for(inside, || Some(admission)).unwrap_or(Admission::Refuse(Reason::Closed))
+    }
+
+    /// Counts a job as accepted that will not be queued, if there is somebody or something for it and the pool is open.
+    pub(super) fn accept_for<R>(
+        &self,
+        inside: bool,
+        find: impl FnOnce() -> Option<R>,
+    ) -> Option<R> {
         let mut elsewhere = self.elsewhere.lock();
         // Under the lock, which `close` takes when it has said so: what is accepted is in the report of the end.
         if self.refuses(inside) {
-            return Admission::Refuse(Reason::Closed);
+            return None;
         }
+        let found = find()?;
         elsewhere.accepted += 1;
-        admission
+        Some(found)
     }
 
     fn wait_for_room(&self, room: &Arc<Room>, until: Option<Instant>) -> Admission {

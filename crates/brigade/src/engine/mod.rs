@@ -7,6 +7,7 @@
 mod admit;
 mod close;
 mod crew;
+mod dispatch;
 mod inlet;
 mod local;
 #[cfg(all(test, brigade_loom))]
@@ -31,6 +32,7 @@ use crate::idle::Idle;
 use crate::metrics::{Counters, Elsewhere, Metrics, WorkerMetrics};
 use crate::room::Room;
 pub(crate) use admit::Admission;
+pub(crate) use dispatch::dispatch;
 use inlet::Inlet;
 use peers::{Peer, Peers};
 pub(crate) use worker::Worker;

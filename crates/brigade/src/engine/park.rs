@@ -4,7 +4,9 @@ use core::time::Duration;
 use std::time::Instant;
 
 use brigade_sync::atomic::{AtomicBool, Ordering, fence};
+use brigade_task::Job;
 
+use super::dispatch::Handed;
 use super::worker::Worker;
 use crate::config::Idle as Policy;
 use crate::idle::Leave;
@@ -20,6 +22,16 @@ const STILL_LOOKS: u32 = 20;
 /// The part of its patience for which a worker sleeps on that was idle for long and is needed all the same, because
 /// others are blocked or a job is being submitted; and the least.
 const STAY: (u32, Duration) = (8, Duration::from_millis(10));
+
+/// What a worker does after it was parked.
+pub(super) enum Parked {
+    /// It searches: it is a searcher.
+    Search,
+    /// It runs this: it counts as running.
+    Run(Job),
+    /// It leaves for good: it is no worker any more, or the pool has terminated.
+    Leave,
+}
 
 /// What the watcher sees.
 enum Look {
@@ -60,42 +72,50 @@ impl Drop for Lookout<'_> {
 }
 
 impl Worker {
-    /// Sleeps until there is something to search for; `true` if it is to leave for good.
-    ///
-    /// Called as a searcher, returns as a searcher, or as no worker any more.
-    pub(super) fn park(&self) -> bool {
+    /// Sleeps until there is something to do. Called as a searcher.
+    pub(super) fn park(&self) -> Parked {
         let core = &*self.core;
         self.me.counters.parks.add(1);
         let announced = core.idle.announce(self.index, self.take_lateness());
         // The last look, at every source there is.
         if core.has_work() {
-            self.withdraw();
-            return false;
+            return self.withdraw();
         }
         if announced.settles {
             core.settle();
         }
-        self.sleep(announced.watches) || core.idle.snapshot().terminated()
+        self.sleep(announced.watches)
     }
 
-    /// Takes our announcement back, or the token of whoever has picked us already.
-    fn withdraw(&self) {
-        if !self.core.idle.withdraw(self.index) {
-            self.me.parker.park(None);
-            self.woken();
+    /// Takes our announcement back, or the token of whoever has picked or claimed us already.
+    fn withdraw(&self) -> Parked {
+        if self.core.idle.withdraw(self.index) {
+            return Parked::Search;
         }
+        self.me.parker.park(None);
+        self.woken()
     }
 
-    fn woken(&self) {
+    /// What we were woken for.
+    fn woken(&self) -> Parked {
         self.me.counters.wakes.add(1);
         let mut placed = self.me.placed.lock();
         if let (Some(all), Some(thread)) = (placed.restore.take(), placed.thread) {
             thread.set_affinity(&all);
         }
+        drop(placed);
+        match self.me.slot.take() {
+            Some(Handed { job, late }) => {
+                self.is_handed_later(late);
+                Parked::Run(job)
+            }
+            None if self.core.idle.snapshot().terminated() => Parked::Leave,
+            None => Parked::Search,
+        }
     }
 
-    /// Sleeps until we are a searcher again, or the pool has terminated (`false`), or we are no worker any more.
-    fn sleep(&self, watches: bool) -> bool {
+    /// Sleeps until somebody has picked or claimed us, we have seen work ourselves, or we are no worker any more.
+    fn sleep(&self, watches: bool) -> Parked {
         let mut lookout = self.look_out();
         let patience = self.core.config.keep_alive;
         let mut leave_at = self.leave_at(patience);
@@ -106,7 +126,7 @@ impl Worker {
         loop {
             if self.is_time(leave_at) {
                 if self.retire() {
-                    return true;
+                    return Parked::Leave;
                 }
                 leave_at = self.leave_at((patience / STAY.0).max(STAY.1));
             }
@@ -121,16 +141,12 @@ impl Worker {
                 None => self.wait(timeout),
             };
             if woken {
-                self.woken();
-                return false;
+                return self.woken();
             }
             lookout = lookout.filter(|out| !out.left.is_zero());
             if let Some(watching) = &mut watch {
                 match self.watch(watching) {
-                    Watched::Work => {
-                        self.withdraw();
-                        return false;
-                    }
+                    Watched::Work => return self.withdraw(),
                     Watched::Enough => watch = None,
                     Watched::Nothing => {}
                 }

@@ -5,10 +5,12 @@
 
 use std::sync::{Arc, OnceLock};
 
+use brigade_burst::Slot;
 use brigade_sync::affinity::{CpuSet, ThreadRef};
 use brigade_sync::atomic::{AtomicUsize, Ordering};
 use brigade_sync::{CachePadded, Mutex, Parker};
 
+use super::dispatch::Handed;
 use super::local::{Local, Remote};
 use crate::config::Config;
 use crate::idle::PLACES;
@@ -18,6 +20,8 @@ use crate::metrics::{Counters, WorkerMetrics};
 pub(super) struct Peer {
     pub(super) remote: Remote,
     pub(super) parker: Parker,
+    /// A job for this worker alone, by the Hand-off rule of [`dispatch`](super::dispatch).
+    pub(super) slot: Slot<Handed>,
     /// Apart: its worker writes them at every turn.
     pub(super) counters: CachePadded<Counters>,
     pub(super) placed: Mutex<Placed>,
@@ -40,6 +44,7 @@ impl Peer {
         Arc::new(Self {
             remote: local.remote(),
             parker: Parker::new(),
+            slot: Slot::new(),
             counters: CachePadded::default(),
             placed: Mutex::default(),
             local: Mutex::new(Some(local)),

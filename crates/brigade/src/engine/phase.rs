@@ -86,7 +86,7 @@ impl Worker {
     /// The era in which this worker is late, if it is.
     ///
     /// It may be over, as the one that it is compared with: then it names an inlet for later work that is home now.
-    fn is_late(&self) -> Option<Era> {
+    pub(super) fn is_late(&self) -> Option<Era> {
         let era = self.lateness.era.get();
         (era.is_on() && era == self.core.idle.era()).then_some(era)
     }
@@ -137,6 +137,12 @@ impl Worker {
             GoesLate::No => {}
         }
         goes
+    }
+
+    /// Runs a job next that was handed to us in this era as later work, and was counted as late for that; of no phase
+    /// otherwise.
+    pub(super) fn is_handed_later(&self, era: Era) {
+        self.lateness.era.set(era);
     }
 
     /// Is late no more, if we were.

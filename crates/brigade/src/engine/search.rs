@@ -3,6 +3,7 @@
 use brigade_queue::StealError;
 use brigade_task::Job;
 
+use super::park::Parked;
 use super::worker::Worker;
 
 /// The most jobs taken from the injector at once: enough that its two contended writes do not show,
@@ -38,8 +39,10 @@ impl Worker {
             if let Some(job) = self.search().or_else(|| self.search_later()) {
                 return Some(self.found(job));
             }
-            if self.park() {
-                return None;
+            match self.park() {
+                Parked::Search => {}
+                Parked::Run(job) => return Some(job),
+                Parked::Leave => return None,
             }
         }
     }

@@ -18,7 +18,7 @@ use crew::Crew;
 pub(crate) use crew::{PLACES, Size};
 pub(crate) use era::Era;
 pub(crate) use phase::{Doors, GoesLate, Wait};
-pub(crate) use roster::{Help, Hold, Leave};
+pub(crate) use roster::{Claimed, Help, Hold, Leave};
 pub(crate) use word::Snapshot;
 use word::{CLOSED, DISCARD, PARKED, SEARCHING, TERMINATED, WATCHED};
 

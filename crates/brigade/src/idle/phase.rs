@@ -159,6 +159,12 @@ impl Crew {
         self.era = self.era.next();
     }
 
+    /// Counts one late worker more, if a phase is on; returns the era in which it is late.
+    pub(super) fn count_late(&mut self) -> Era {
+        self.late += usize::from(self.era.is_on());
+        if self.era.is_on() { self.era } else { Era::default() }
+    }
+
     /// Counts one late worker less, if it is late in this era and that is now.
     pub(super) fn come_back(&mut self, era: Era) -> bool {
         let was_late = era.is_on() && era == self.era;

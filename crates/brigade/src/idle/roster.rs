@@ -18,6 +18,16 @@ pub(crate) struct Help {
     pub(crate) start: Option<usize>,
 }
 
+/// A parked worker that is to run one job.
+#[must_use]
+pub(crate) struct Claimed {
+    pub(crate) index: usize,
+    /// The era in which it is late from now on: the job is later work, and a phase is on.
+    pub(crate) late: Era,
+    /// Whether it watched the queues, which nobody does now. The caller must look at every source once more.
+    pub(crate) watched: bool,
+}
+
 /// What a submitter is told that relies on there being a worker.
 #[must_use]
 pub(crate) enum Hold {
@@ -82,6 +92,19 @@ impl Idle {
     #[must_use]
     pub(crate) fn pick_parked(&self) -> Option<usize> {
         self.take_last(&mut self.crew.lock())
+    }
+
+    /// Claims the last worker parked to run a job that the caller hands it: it runs from now on. The caller must wake it.
+    pub(crate) fn claim(&self, is_later: bool) -> Option<Claimed> {
+        let mut crew = self.crew.lock();
+        if crew.terminated {
+            return None;
+        }
+        let index = crew.order.pop()?;
+        let watched = unwatched(&mut crew, index);
+        let late = if is_later { crew.count_late() } else { Era::default() };
+        self.change(&mut crew, PARKED.wrapping_neg().wrapping_sub(watched));
+        Some(Claimed { index, late, watched: watched > 0 })
     }
 
     /// Picks all that are parked, each once. The caller must wake them.

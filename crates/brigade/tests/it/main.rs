@@ -32,6 +32,7 @@ mod crew_corners;
 mod deadlines;
 mod deadlocks;
 mod detaching;
+mod dispatch;
 mod dropping;
 mod evicting;
 mod fairness;
