@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use brigade_sync::atomic::{AtomicUsize, Ordering};
 use brigade_sync::model::{check, turn};
 use brigade_task::{Job, JoinError, Ran};
 use loom::thread;
@@ -133,6 +134,32 @@ fn a_job_accepted_beside_a_close_is_run() {
             Some(Err(JoinError::Cancelled)) => assert!(!accepted),
             other => panic!("accepted: {accepted}, outcome: {other:?}"),
         }
+    });
+}
+
+/// Caught: the token put down before the job, and a claimed worker that is still counted as parked.
+#[test]
+fn a_dispatched_job_runs_or_comes_back_beside_a_close() {
+    check(2, || {
+        let (core, [worker]) = pool(Queueing::Shared);
+        let ran = Arc::new(AtomicUsize::new(0));
+        let dispatcher = thread::spawn({
+            let (core, ran) = (core.clone(), ran.clone());
+            move || {
+                turn();
+                // Ordering: Relaxed, here and below: threads are joined in between.
+                let job = move || _ = ran.fetch_add(1, Ordering::Relaxed);
+                super::dispatch(&core, None, core::iter::once(job)).count()
+            }
+        });
+        turn();
+        core.close(Shutdown::Drain);
+        let back = dispatcher.join().unwrap();
+        worker.join().unwrap();
+        let ran = ran.load(Ordering::Relaxed);
+        assert_eq!(ran + back, 1);
+        let metrics = core.metrics();
+        assert_eq!((metrics.accepted, metrics.returned), (ran as u64, ran as u64));
     });
 }
 
