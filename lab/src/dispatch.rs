@@ -20,7 +20,8 @@ use crate::targets::elastic::{ElasticKind, Size, TokioBlocking};
 #[cfg(target_os = "linux")]
 use crate::targets::handovers::BurstPool;
 use crate::targets::handovers::{
-    BrigadeBurst, CrossbeamUnbounded, CrossbeamZero, Handover, HandoverKind, Receivers, Spmc,
+    BrigadeBurst, BrigadePool, CrossbeamUnbounded, CrossbeamZero, Handover, HandoverKind,
+    Receivers, Spmc,
 };
 use crate::targets::pools::{
     self, AsyncExecutor, Brigade, Channel, ExecutorsThreadpool, Futures, Rayon, RustyPool,
@@ -158,6 +159,7 @@ fn on_handover<W: HandoverWorkload>(
 ) -> Result<Vec<f64>, Failure> {
     let run = match kind {
         HandoverKind::BrigadeBurst => handover::<W, Receivers<BrigadeBurst>>,
+        HandoverKind::BrigadePool => handover::<W, BrigadePool>,
         #[cfg(target_os = "linux")]
         HandoverKind::BurstPool => handover::<W, Receivers<BurstPool>>,
         HandoverKind::Spmc => handover::<W, Receivers<Spmc>>,

@@ -100,7 +100,10 @@ impl Entry {
                 queues::InjectorKind::Brigade | queues::InjectorKind::BrigadeSharded
             ),
             Kind::Elastic(kind) => kind != elastic::ElasticKind::Brigade,
-            Kind::Handover(kind) => kind != handovers::HandoverKind::BrigadeBurst,
+            Kind::Handover(kind) => !matches!(
+                kind,
+                handovers::HandoverKind::BrigadeBurst | handovers::HandoverKind::BrigadePool
+            ),
         }
     }
 
@@ -202,6 +205,7 @@ pub(crate) static ALL: &[Entry] = {
         injector("crossbeam-injector", InjectorKind::Crossbeam, "crossbeam-deque: Injector"),
         injector("segqueue", InjectorKind::SegQueue, "crossbeam-queue: SegQueue"),
         handover("brigade-burst", HandoverKind::BrigadeBurst, "brigade-burst: Sender::burst"),
+        handover("brigade-pool", HandoverKind::BrigadePool, "the default pool: dispatch"),
         #[cfg(target_os = "linux")]
         handover("burst-pool", HandoverKind::BurstPool, "burst-pool: enqueue, wake_all"),
         handover("spmc", HandoverKind::Spmc, "spmc: unbounded"),

@@ -13,7 +13,7 @@ mod spmc;
 use std::io;
 use std::thread::{Builder, JoinHandle};
 
-pub(crate) use self::brigade::BrigadeBurst;
+pub(crate) use self::brigade::{BrigadeBurst, BrigadePool};
 #[cfg(target_os = "linux")]
 pub(crate) use self::burst_pool::BurstPool;
 pub(crate) use self::crossbeam::{CrossbeamUnbounded, CrossbeamZero};
@@ -96,6 +96,8 @@ impl<C: Channel> Handover for Receivers<C> {
 pub(crate) enum HandoverKind {
     /// `brigade_burst`.
     BrigadeBurst,
+    /// `brigade::Pool::dispatch`.
+    BrigadePool,
     /// `burst_pool`.
     #[cfg(target_os = "linux")]
     BurstPool,

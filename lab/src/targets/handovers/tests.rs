@@ -11,6 +11,7 @@ use crate::tally::{Sum, Tally};
 macro_rules! on_every_target {
     ($body:ident) => {
         $body::<Receivers<BrigadeBurst>>("brigade-burst", false);
+        $body::<BrigadePool>("brigade-pool", false);
         #[cfg(target_os = "linux")]
         $body::<Receivers<BurstPool>>("burst-pool", false);
         $body::<Receivers<Spmc>>("spmc", true);
