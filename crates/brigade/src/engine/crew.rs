@@ -76,23 +76,21 @@ impl Core {
 
     /// Wakes a worker that was picked.
     fn wake(&self, index: usize) {
-        self.wake_beside(index, self.idle.snapshot().running());
-    }
-
-    /// Wakes a worker that was picked or claimed, beside so many others that run.
-    pub(super) fn wake_beside(&self, index: usize, running: usize) {
         let peer = self.peers.at(index);
-        if self.config.placement == Placement::Spread && running > 0 {
+        if self.config.placement == Placement::Spread {
             self.place(peer);
         }
         peer.parker.unpark();
     }
 
-    /// Keeps a worker off the CPU that we are on, as another worker runs already.
+    /// Keeps a worker off the CPU that we are on, if another worker runs already.
     ///
     /// Why: on a virtual machine the kernel tends to queue a woken thread behind its waker although
     /// another CPU is idle; `docs/design/placement.md` has the measurement.
     fn place(&self, peer: &Peer) {
+        if self.idle.snapshot().running() == 0 {
+            return;
+        }
         let mut placed = peer.placed.lock();
         let Some(thread) = placed.thread else { return };
         let (Some(all), Some(here)) = (thread.affinity(), brigade_sync::affinity::current_cpu())

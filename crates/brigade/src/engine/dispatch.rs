@@ -32,8 +32,7 @@ pub(crate) fn dispatch<I>(core: &Core, worker: Option<&Worker>, mut jobs: I) -> 
 where
     I: Iterator<Item: FnOnce() + Send + 'static>,
 {
-    let running = core.idle.snapshot().running();
-    let mut burst = Burst { core, running, claimed: Vec::new(), watched: false };
+    let mut burst = Burst { core, claimed: Vec::new(), watched: false };
     while let Some(closure) = jobs.next() {
         if let Err(job) = burst.hand_over(Job::new(closure), worker) {
             return Leftover::new(Some(closure_of(job)), Some(jobs));
@@ -45,8 +44,6 @@ where
 /// Workers that have been handed a job and are to be woken.
 struct Burst<'a> {
     core: &'a Core,
-    /// How many workers ran before.
-    running: usize,
     claimed: Vec<usize>,
     /// Whether one of them watched the queues.
     watched: bool,
@@ -75,8 +72,9 @@ impl Burst<'_> {
 
 impl Drop for Burst<'_> {
     fn drop(&mut self) {
-        for (before, index) in self.claimed.iter().enumerate() {
-            self.core.wake_beside(*index, self.running + before);
+        for &index in &self.claimed {
+            // Where the kernel puts it: `docs/design/placement.md` has the measurement.
+            self.core.peers.at(index).parker.unpark();
         }
         if self.watched {
             // Who saw somebody watch has told nobody of a lone job.
