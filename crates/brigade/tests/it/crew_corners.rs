@@ -191,7 +191,8 @@ fn a_pool_made_smaller_while_all_its_threads_are_blocked_still_runs_jobs() {
         pool.execute(move || brigade::blocking(job));
         eventually("it is blocked", || crowd.now() == blocked);
     }
-    assert_eq!(workers(&pool), 4);
+    // One that was just about to park may have been taken for busy, and another started.
+    assert!(workers(&pool) >= 4);
     pool.resize(1).unwrap();
     let opens = gate.clone();
     let mut freeing = pool.submit(move || opens.open());
