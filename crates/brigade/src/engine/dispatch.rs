@@ -9,7 +9,8 @@
 //! the worker that has it, as that one is not parked.
 //!
 //! A claimed worker does not go on to search, as a picked one would. So if it watched the queues, whoever claimed it
-//! looks at them in its stead and has another woken.
+//! looks at them in its stead and has another woken. One that has announced itself and then sees work, and is claimed
+//! before it can take the announcement back, has another woken by itself.
 //!
 //! Claimed workers are woken when all jobs have been handed over, also by a panic of what yields the jobs.
 

@@ -89,8 +89,14 @@ impl Worker {
 
     /// Takes our announcement back, or the token of whoever has picked or claimed us already.
     fn withdraw(&self) -> Parked {
-        if self.core.idle.withdraw(self.index) {
+        let core = &*self.core;
+        if core.idle.withdraw(self.index) {
             return Parked::Search;
+        }
+        // Whoever claimed us has something else for us than what we have seen, about which others may have kept silent,
+        // as we were searching.
+        if core.idle.after_publishing().wants_help() && core.has_work() {
+            core.help();
         }
         self.me.parker.park(None);
         self.woken()

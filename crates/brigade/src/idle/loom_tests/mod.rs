@@ -219,9 +219,13 @@ impl<Q: Source> House<Q> {
         self.parkers[index].park(None);
     }
 
+    /// `Worker::withdraw`.
     fn withdraw(&self, index: usize) {
         turn();
         if !self.idle.withdraw(index) {
+            if self.idle.after_publishing().wants_help() && self.queue.has_work() {
+                self.wake_one();
+            }
             self.parkers[index].park(None);
         }
     }

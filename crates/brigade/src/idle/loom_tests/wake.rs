@@ -249,3 +249,53 @@ fn a_watch_ends_with_its_watcher() {
         assert_eq!((word.searching(), word.parked(), word.watched()), (1, 0, false));
     });
 }
+
+/// A worker that has announced itself sees a job whose submitter kept silent, as it was searching; before it takes its
+/// announcement back it is claimed to run something else. It must not keep what it saw to itself.
+///
+/// Caught: `withdraw` that does not look for whom to wake when it comes too late.
+#[test]
+fn work_in_sight_of_a_worker_that_is_claimed_is_not_forgotten() {
+    check(3, || {
+        let house = House::new(2, AtomicUsize::new(0));
+        house.is_asleep(0, false);
+        house.idle.start_search();
+        let handed = Arc::new(AtomicUsize::new(usize::MAX));
+        // Finds a job or is handed one.
+        let work = |index| {
+            let handed = handed.clone();
+            move |house: &House<AtomicUsize>| {
+                // Ordering: Relaxed, here and below: the token orders it.
+                while handed.load(Ordering::Relaxed) != index {
+                    if house.queue.take() {
+                        return house.found();
+                    }
+                    assert!(!house.park(index));
+                }
+            }
+        };
+        let (sleeps_first, searches) = (work(0), work(1));
+        let sleeper = house.spawn(move |house| {
+            house.parkers[0].park(None);
+            sleeps_first(house);
+        });
+        let searcher = house.spawn(searches);
+        turn();
+        house.queue.fetch_add(1, Ordering::Relaxed);
+        house.published();
+        // `dispatch`, and what is done with a job that comes back.
+        turn();
+        match house.idle.claim(true) {
+            Some(claimed) => {
+                handed.store(claimed.index, Ordering::Relaxed);
+                house.parkers[claimed.index].unpark();
+            }
+            None => {
+                house.queue.fetch_add(1, Ordering::Relaxed);
+                house.published();
+            }
+        }
+        searcher.join().unwrap();
+        sleeper.join().unwrap();
+    });
+}
