@@ -58,8 +58,7 @@ impl Burst<'_> {
         if core.idle.snapshot().parked() == 0 {
             return Err(job);
         }
-        let is_later = worker.is_none_or(|worker| worker.is_late().is_some());
-        let claim = || core.idle.claim(is_later);
+        let claim = || core.idle.claim(worker.map(Worker::tag));
         let Some(claimed) = core.accept_for(worker.is_some(), claim) else { return Err(job) };
         let Claimed { index, late, watched } = claimed;
         let Ok(()) = core.peers.at(index).slot.put(Handed { job, late }) else {

@@ -159,10 +159,14 @@ impl Crew {
         self.era = self.era.next();
     }
 
-    /// Counts one late worker more, if a phase is on; returns the era in which it is late.
-    pub(super) fn count_late(&mut self) -> Era {
-        self.late += usize::from(self.era.is_on());
-        if self.era.is_on() { self.era } else { Era::default() }
+    /// Counts one late worker more, if a phase is on and what it is to run comes `from` outside or from a worker that went
+    /// late in this very era; returns the era in which it is late.
+    pub(super) fn count_late(&mut self, from: Option<Era>) -> Era {
+        if !self.era.is_on() || from.is_some_and(|era| era != self.era) {
+            return Era::default();
+        }
+        self.late += 1;
+        self.era
     }
 
     /// Counts one late worker less, if it is late in this era and that is now.

@@ -95,14 +95,17 @@ impl Idle {
     }
 
     /// Claims the last worker parked to run a job that the caller hands it: it runs from now on. The caller must wake it.
-    pub(crate) fn claim(&self, is_later: bool) -> Option<Claimed> {
+    ///
+    /// `from` is the era in which the worker went late that hands it over, of no phase if it did not; `None` from outside.
+    /// Whether the job is later work is settled here: the phase in which its maker was late may have ended a moment ago.
+    pub(crate) fn claim(&self, from: Option<Era>) -> Option<Claimed> {
         let mut crew = self.crew.lock();
         if crew.terminated {
             return None;
         }
         let index = crew.order.pop()?;
         let watched = unwatched(&mut crew, index);
-        let late = if is_later { crew.count_late() } else { Era::default() };
+        let late = crew.count_late(from);
         self.change(&mut crew, PARKED.wrapping_neg().wrapping_sub(watched));
         Some(Claimed { index, late, watched: watched > 0 })
     }
@@ -266,7 +269,44 @@ impl Idle {
 #[cfg(all(test, not(brigade_loom)))]
 mod tests {
     use super::*;
-    use crate::idle::PLACES;
+    use crate::idle::{Doors, GoesLate, PLACES, Wait};
+
+    /// Nothing lies anywhere.
+    struct Bare;
+
+    impl Doors for Bare {
+        fn swap(&self, _: Era) {}
+
+        fn has_old_work(&self, _: Era) -> bool {
+            false
+        }
+    }
+
+    /// Caught: a job taken for later work since its maker was late a moment ago.
+    #[test]
+    fn what_a_late_worker_hands_over_is_old_work_to_the_next_phase() {
+        let idle = Idle::new(Size { core: 3, max: 3, spare: 0 }, true);
+        let [old, late, idle_one] = [(); 3].map(|()| {
+            let Some(index) = idle.pick_core() else { unreachable!("it has three") };
+            idle.arrive(index);
+            index
+        });
+        let park = |index, era| {
+            idle.start_search();
+            let _ = idle.announce(index, era);
+            idle.end_wait(&Bare)
+        };
+        assert!(!park(idle_one, Era::default()));
+        let Wait::Until(first) = idle.begin_wait(&Bare) else { panic!("one runs") };
+        let GoesLate::Late(era) = idle.go_late(&Bare) else { panic!("a phase is on") };
+        let Wait::Until(second) = idle.begin_wait(&Bare) else { panic!("one runs") };
+        assert!(park(old, Era::default()) && idle.has_come(first));
+        // The next phase waits for the worker that was late, and so for what that makes.
+        let claimed = idle.claim(Some(era)).expect("two are parked");
+        assert!(!claimed.late.is_on());
+        assert!(!park(late, era) && !idle.has_come(second));
+        assert!(park(claimed.index, claimed.late) && idle.has_come(second));
+    }
 
     /// Each time the one worker leaves and does not give its place back, as if it were stuck in its last hook.
     #[test]

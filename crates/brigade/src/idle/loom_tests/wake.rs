@@ -285,7 +285,7 @@ fn work_in_sight_of_a_worker_that_is_claimed_is_not_forgotten() {
         house.published();
         // `dispatch`, and what is done with a job that comes back.
         turn();
-        match house.idle.claim(true) {
+        match house.idle.claim(None) {
             Some(claimed) => {
                 handed.store(claimed.index, Ordering::Relaxed);
                 house.parkers[claimed.index].unpark();
