@@ -58,12 +58,16 @@ impl Places {
         }
     }
 
-    /// The same; if the pool is full, the set first stands in line, if it is to.
+    /// The same for a set that may wait for none; if it does and the pool is full, it first stands in line.
     pub(super) fn take_or_stand(
         &self,
-        is_to_stand: impl FnOnce() -> bool,
+        is_to_stand: impl Fn() -> bool,
         waker: impl FnOnce() -> Waker,
     ) -> Option<Leave> {
+        if !is_to_stand() {
+            // A place that is taken and given back is missing to others meanwhile, who may drop a job for it.
+            return None;
+        }
         self.try_take().or_else(|| {
             let mut spot = self.spot.lock();
             if is_to_stand() {

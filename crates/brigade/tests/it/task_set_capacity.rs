@@ -1,11 +1,11 @@
 //! A `TaskSet` on a bounded pool: its jobs count like all others, and wait in the set until there is room.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use brigade::{JoinError, Reason, Shutdown, TaskSet, WhenFull};
+use brigade::{JoinError, Pool, Reason, Shutdown, TaskSet, WhenFull};
 
 use crate::crowd::for_both_queueings;
 use crate::full::{POLICIES, at_rest, busy, fill, full};
@@ -194,4 +194,34 @@ fn several_sets_and_submitters_share_a_small_room_and_none_is_forgotten() {
         assert_eq!(at_rest(&pool), [8000, 8000, 0, 0, 0]);
         assert_eq!(pool.metrics().queued, 0);
     });
+}
+
+#[test]
+fn a_set_that_waits_for_its_limit_takes_no_room_from_others() {
+    let _dog = Watchdog::start(60);
+    for policy in [WhenFull::Reject, WhenFull::DropOldest] {
+        let pool = Pool::builder().threads(1).capacity(2).when_full(policy).build().unwrap();
+        let gate = Gate::closed();
+        let mut set = TaskSet::new(pool.handle()).limit(1);
+        let hold = gate.clone();
+        set.spawn(move || hold.wait()).unwrap();
+        eventually("it runs", || pool.metrics().queued == 0);
+        let ended = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                (0..20_000).for_each(|_| set.spawn(|| ()).unwrap());
+                ended.store(true, Ordering::SeqCst);
+            });
+            while !ended.load(Ordering::SeqCst) {
+                let jobs = [(); 2].map(|()| pool.handle().submit(|| ()));
+                for job in jobs {
+                    let mut job = job.expect("there is room for two");
+                    assert!(!job.is_finished(), "dropped although there is room");
+                    assert!(job.cancel());
+                }
+            }
+        });
+        gate.open();
+        set.wait_all();
+    }
 }

@@ -42,7 +42,9 @@ impl<T> Board<T> {
     where
         T: Send + 'static,
     {
-        let leave = self.places.try_take();
+        // Not even for a moment one that is not needed, which others would miss. Nobody but the owner makes the set full.
+        let needs_none = self.is_bounded() && self.is_full();
+        let leave = if needs_none { None } else { self.places.try_take() };
         let mut state = self.state.lock();
         match leave {
             Some(leave) if !state.is_full() => {
