@@ -126,7 +126,9 @@ impl Handle {
     /// soon; [`execute_batch`](Self::execute_batch) is what keeps threads busy. A thread is idle once it has found nothing to
     /// do, whether it sleeps or still [looks out](crate::Idle) for more.
     ///
-    /// The threads are woken when the iterator has come to its end, or to what is given back, or has panicked. A
+    /// The threads are woken when the iterator has come to its end, or to what is given back, or has panicked. Until then
+    /// they are idle no more, so an iterator that takes its time keeps them from all other work, and one that waits for the
+    /// pool may wait for ever. A
     /// [capacity](crate::Builder::capacity) is no matter here. A pool that is shut down gives everything back.
     ///
     /// ```

@@ -249,7 +249,9 @@ impl Pool {
     ///
     /// What other threads submit meanwhile is not waited for, nor what those jobs submit: a steady stream of them delays
     /// it by little. One thing is coarser: called while another wait of this pool is under way, or has given up on jobs
-    /// that still run, it waits also for what came in until the jobs of that one had ended. Jobs that submit each other
+    /// that still run, it waits also for what came in until the jobs of that one had ended. A job that another thread is
+    /// just [cancelling](JoinHandle::cancel) or [dropping for room](crate::WhenFull::DropOldest) is not waited for: nobody
+    /// will run it, but what it captured may not be dropped yet. Jobs that submit each other
     /// for ever make it wait for ever. On a worker of this pool, which can't
     /// wait for itself, it returns `false` at once; so it does in the pool's [spawner](Builder::spawner), and in a forked
     /// child.
