@@ -93,9 +93,10 @@ impl Worker {
         if core.idle.withdraw(self.index) {
             return Parked::Search;
         }
-        // Whoever claimed us has something else for us than what we have seen, about which others may have kept silent,
-        // as we were searching.
-        if core.idle.after_publishing().wants_help() && core.has_work() {
+        // Whoever claimed us has something else for us than what we have seen, about which others may have kept silent, as we
+        // were searching. If somebody searches (we do, if we were picked), that one sees to it.
+        let seen = core.idle.after_publishing();
+        if seen.searching() == 0 && seen.wants_help() && core.has_work() {
             core.help();
         }
         self.me.parker.park(None);

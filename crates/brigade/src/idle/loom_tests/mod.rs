@@ -223,7 +223,8 @@ impl<Q: Source> House<Q> {
     fn withdraw(&self, index: usize) {
         turn();
         if !self.idle.withdraw(index) {
-            if self.idle.after_publishing().wants_help() && self.queue.has_work() {
+            let seen = self.idle.after_publishing();
+            if seen.searching() == 0 && seen.wants_help() && self.queue.has_work() {
                 self.wake_one();
             }
             self.parkers[index].park(None);
