@@ -1,6 +1,5 @@
 //! Submitting to a pool from anywhere.
 
-use brigade_burst::Leftover;
 use brigade_task::Job;
 
 use crate::engine::{self, CURRENT, Worker};
@@ -126,10 +125,10 @@ impl Handle {
     /// soon; [`execute_batch`](Self::execute_batch) is what keeps threads busy. A thread is idle once it has found nothing to
     /// do, whether it sleeps or still [looks out](crate::Idle) for more.
     ///
-    /// The threads are woken when the iterator has come to its end, or to what is given back, or has panicked. Until then
-    /// they are idle no more, so an iterator that takes its time keeps them from all other work, and one that waits for the
-    /// pool may wait for ever. A
-    /// [capacity](crate::Builder::capacity) is no matter here. A pool that is shut down gives everything back.
+    /// The iterator is asked for one job for each thread that is idle when this is called, before the first is handed over;
+    /// if it panics none is. What comes back are those of them that somebody else's work was quicker for, and the rest
+    /// of the iterator, which has not been looked at. A [capacity](crate::Builder::capacity) is no matter here. A pool that
+    /// is shut down gives everything back.
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -145,7 +144,8 @@ impl Handle {
     /// assert_eq!(results.iter().take(5).sum::<i32>(), 15);
     /// # Ok::<(), std::io::Error>(())
     /// ```
-    pub fn dispatch<I>(&self, jobs: I) -> Leftover<I::IntoIter>
+    #[must_use = "these jobs were handed to nobody"]
+    pub fn dispatch<I>(&self, jobs: I) -> impl Iterator<Item = I::Item> + use<I>
     where
         I: IntoIterator,
         I::Item: FnOnce() + Send + 'static,
@@ -156,7 +156,7 @@ impl Handle {
             // By a count of our own: the iterator is code of the user's, and may submit elsewhere.
             None => match registry::find(self.key) {
                 Some(core) => engine::dispatch(&core, None, jobs),
-                None => Leftover::new(None, Some(jobs)),
+                None => Vec::new().into_iter().chain(jobs),
             },
         })
     }

@@ -39,7 +39,6 @@ mod submission;
 mod task_set;
 
 pub use blocking::blocking;
-pub use brigade_burst::Leftover;
 pub use brigade_sync::thread::{NewThread, Thread};
 pub use brigade_task::JoinError;
 pub use builder::Builder;

@@ -6,7 +6,6 @@ use core::time::Duration;
 use std::io;
 use std::sync::Arc;
 
-use brigade_burst::Leftover;
 use brigade_task::Job;
 
 use crate::builder::Builder;
@@ -213,7 +212,8 @@ impl Pool {
     /// println!("{} threads were busy or not up yet", not_now.count());
     /// # Ok::<(), std::io::Error>(())
     /// ```
-    pub fn dispatch<I>(&self, jobs: I) -> Leftover<I::IntoIter>
+    #[must_use = "these jobs were handed to nobody"]
+    pub fn dispatch<I>(&self, jobs: I) -> impl Iterator<Item = I::Item> + use<I>
     where
         I: IntoIterator,
         I::Item: FnOnce() + Send + 'static,

@@ -25,14 +25,8 @@ pub struct Leftover<I: Iterator> {
 }
 
 impl<I: Iterator> Leftover<I> {
-    /// A value that was refused and what the iterator has behind it, where there is any of these: for those who hand values
-    /// over in a way of their own.
-    ///
-    /// ```
-    /// let leftover = brigade_burst::Leftover::new(Some(1), Some([2, 3].into_iter()));
-    /// assert!(leftover.eq([1, 2, 3]));
-    /// ```
-    pub fn new(refused: Option<I::Item>, rest: Option<I>) -> Self {
+    /// A value that was refused and what the iterator has behind it, where there is any of these.
+    pub(crate) fn new(refused: Option<I::Item>, rest: Option<I>) -> Self {
         Self { refused, rest }
     }
 

@@ -12,14 +12,18 @@
 //! looks at them in its stead and has another woken. One that has announced itself and then sees work, and is claimed
 //! before it can take the announcement back, has another woken by itself.
 //!
-//! Claimed workers are woken when all jobs have been handed over, also by a panic of what yields the jobs.
+//! The user's iterator is asked before anybody is claimed, and nothing of the user's runs from then on until all who have been
+//! claimed are awake: they are idle no more, and nobody may be kept from other work by an iterator that takes its time.
 
-use brigade_burst::Leftover;
+use core::iter::Chain;
+use std::vec;
+
 use brigade_task::Job;
 
 use super::{Core, Worker};
 use crate::handle::closure_of;
 use crate::idle::{Claimed, Era};
+use crate::registry;
 
 /// A job on its way to a worker that was claimed for it.
 pub(super) struct Handed {
@@ -28,18 +32,30 @@ pub(super) struct Handed {
     pub(super) late: Era,
 }
 
-/// Hands each closure to a worker that is parked, from a job of the pool's on `worker` or from outside, and wakes those.
-pub(crate) fn dispatch<I>(core: &Core, worker: Option<&Worker>, mut jobs: I) -> Leftover<I>
+/// What was handed to nobody: what had been taken from the iterator, and the rest of it.
+pub(crate) type NotNow<I> = Chain<vec::IntoIter<<I as Iterator>::Item>, I>;
+
+/// Hands closures to workers that are parked, from a job of the pool's on `worker` or from outside, and wakes those.
+pub(crate) fn dispatch<I>(core: &Core, worker: Option<&Worker>, mut jobs: I) -> NotNow<I>
 where
     I: Iterator<Item: FnOnce() + Send + 'static>,
 {
-    let mut burst = Burst { core, claimed: Vec::new(), watched: false };
-    while let Some(closure) = jobs.next() {
-        if let Err(job) = burst.hand_over(Job::new(closure), worker) {
-            return Leftover::new(Some(closure_of(job)), Some(jobs));
+    let idle = core.idle.snapshot().parked();
+    let mut taken = jobs.by_ref().take(idle).collect::<Vec<_>>().into_iter();
+    let mut refused = Vec::new();
+    // The iterator may have forked, and have come back in the child.
+    if registry::is_here(core.key) {
+        let mut burst = Burst { core, claimed: Vec::with_capacity(taken.len()), watched: false };
+        for closure in taken.by_ref() {
+            if let Err(job) = burst.hand_over(Job::new(closure), worker) {
+                refused.push(closure_of(job));
+                break;
+            }
         }
+        burst.wake();
     }
-    Leftover::new(None, None)
+    refused.extend(taken);
+    refused.into_iter().chain(jobs)
 }
 
 /// Workers that have been handed a job and are to be woken.
@@ -54,10 +70,6 @@ impl Burst<'_> {
     /// Hands a job to a parked worker, or gives it back.
     fn hand_over(&mut self, job: Job, worker: Option<&Worker>) -> Result<(), Job> {
         let core = self.core;
-        // A look without the locks: a busy pool says so at once.
-        if core.idle.snapshot().parked() == 0 {
-            return Err(job);
-        }
         let claim = || core.idle.claim(worker.map(Worker::tag));
         let Some(claimed) = core.accept_for(worker.is_some(), claim) else { return Err(job) };
         let Claimed { index, late, watched } = claimed;
@@ -68,11 +80,10 @@ impl Burst<'_> {
         self.watched |= watched;
         Ok(())
     }
-}
 
-impl Drop for Burst<'_> {
-    fn drop(&mut self) {
-        for &index in &self.claimed {
+    /// Wakes all that were claimed.
+    fn wake(self) {
+        for index in self.claimed {
             // Where the kernel puts it: `docs/design/placement.md` has the measurement.
             self.core.peers.at(index).parker.unpark();
         }

@@ -114,21 +114,18 @@ fn a_job_hands_work_to_the_idle_threads_of_its_own_pool() {
 }
 
 #[test]
-fn an_iterator_that_panics_leaves_nobody_asleep_with_a_job() {
+fn an_iterator_that_panics_hands_nothing_over() {
     let _dog = Watchdog::start(20);
     quiet::expected_panics();
     for_both_queueings(|builder| {
         let pool = builder.threads(2).prestart().build().unwrap();
         all_idle(&pool);
-        let (told, tells) = mpsc::channel();
         let jobs = (0..2).map(|number| {
             assert!(number == 0, "expected: no more");
-            let told = told.clone();
-            move || told.send(number).unwrap()
+            || unreachable!("handed over")
         });
         assert!(panic::catch_unwind(AssertUnwindSafe(|| pool.dispatch(jobs).count())).is_err());
-        assert_eq!(tells.recv(), Ok(0));
-        all_idle(&pool);
+        assert_eq!(pool.metrics().accepted, 0);
         assert_eq!(pool.dispatch([|| (), || ()]).count(), 0, "all are there again");
     });
 }
@@ -151,6 +148,24 @@ fn an_iterator_may_submit_to_the_pool_and_dispatch_in_turn() {
         });
         pool.dispatch(jobs).for_each(|job| job());
         eventually("all have run", || ran.load(Ordering::SeqCst) == 6);
+    });
+}
+
+#[test]
+fn an_iterator_may_wait_for_the_pool_and_is_not_asked_for_more_than_are_idle() {
+    let _dog = Watchdog::start(20);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(2).prestart().build().unwrap();
+        all_idle(&pool);
+        let mut asked = 0;
+        let jobs = std::iter::repeat_with(|| {
+            asked += 1;
+            pool.submit(|| ()).join().unwrap();
+            || ()
+        });
+        // It has no end.
+        drop(pool.dispatch(jobs));
+        assert_eq!(asked, 2);
     });
 }
 

@@ -45,17 +45,12 @@ impl Handover for BrigadePool {
     }
 
     #[inline]
-    fn burst(&mut self, mut values: impl ExactSizeIterator<Item = Value>, back: &mut Vec<Value>) {
-        let (inbox, mut last) = (self.inbox, None);
-        let jobs = values.by_ref().map(|value| {
-            last = Some(value);
-            move || inbox.receive(value)
-        });
-        // What comes back begins with the job of the last value that was asked for.
-        if !self.pool.dispatch(jobs).is_empty() {
-            back.extend(last);
-            back.extend(values);
-        }
+    fn burst(&mut self, values: impl ExactSizeIterator<Item = Value>, back: &mut Vec<Value>) {
+        let (inbox, values) = (self.inbox, values.collect::<Vec<_>>());
+        let jobs = values.iter().map(|&value| move || inbox.receive(value));
+        // Jobs come back, in order, and a value can't be had from one: they are those of the last values.
+        let refused = self.pool.dispatch(jobs).count();
+        back.extend(&values[values.len() - refused..]);
     }
 
     fn shutdown(self) {
