@@ -159,8 +159,7 @@ fn the_value_of_the_last_receiver_comes_back() {
 
 #[test]
 fn of_two_senders_and_two_receivers_each_value_has_one_receiver() {
-    // Two take half a minute: `LOOM_MAX_PREEMPTIONS=2`.
-    check(1, || {
+    check(2, || {
         let (sender, mut first) = channel();
         let mut second = sender.new_receiver();
         offer(&mut first);

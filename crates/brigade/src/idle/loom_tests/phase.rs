@@ -98,11 +98,10 @@ fn the_order_of_a_producer_outlasts_a_change_of_doors() {
 
 /// A worker with old work before it runs a later job, which may take as long as it will.
 ///
-/// Caught, with two preemptions (`LOOM_MAX_PREEMPTIONS=2`, more than a minute): a worker that stays late when that has
-/// ended.
+/// Caught: a worker that stays late when that has ended.
 #[test]
 fn a_wait_ends_after_an_old_job_and_its_child_beside_a_guest() {
-    check(1, || {
+    check(2, || {
         let inn = Inn::new(2);
         inn.inject(Numbered(0, Some(1)));
         let workers = [inn.hand(0, |hand| hand.live_with_a_guest()), inn.worker(1)];
