@@ -144,8 +144,8 @@ impl Builder {
     ///
     /// Exact, wherever they are queued and whoever submits them, the pool's own jobs included. A job that starts, is
     /// cancelled or is dropped makes room at once. What becomes of a job for which there is none is
-    /// [`when_full`](Self::when_full); those of a [`TaskSet`](crate::TaskSet) wait in the set. A closure in the queue of such a pool is kept without an allocation if its captures
-    /// have at most 16 bytes.
+    /// [`when_full`](Self::when_full); those of a [`TaskSet`](crate::TaskSet) wait in the set. A closure in the queue of
+    /// such a pool is kept without an allocation if its captures have at most 16 bytes.
     ///
     /// ```
     /// use std::sync::mpsc;

@@ -113,7 +113,7 @@ impl Worker {
         drop(placed);
         match self.me.slot.take() {
             Some(Handed { job, late }) => {
-                self.is_handed_later(late);
+                self.set_lateness(late);
                 Parked::Run(job)
             }
             None if self.core.idle.snapshot().terminated() => Parked::Leave,

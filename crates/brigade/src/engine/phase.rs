@@ -139,9 +139,8 @@ impl Worker {
         goes
     }
 
-    /// Runs a job next that was handed to us in this era as later work, and was counted as late for that; of no phase
-    /// otherwise.
-    pub(super) fn is_handed_later(&self, era: Era) {
+    /// Takes note that who claimed us has counted us as late in this era, of no phase if it has not.
+    pub(super) fn set_lateness(&self, era: Era) {
         self.lateness.era.set(era);
     }
 

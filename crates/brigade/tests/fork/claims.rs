@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use brigade::{JoinError, JoinHandle, Metrics, Pool, Reason, Report, Shutdown};
 
-use crate::child::{End, assert_in_child, await_end, claim, exit_now, fork};
+use crate::child::{End, assert_in_child, await_end, claim, exit_now, fork, fork_here};
 use crate::pools::{is_cancelled, is_forked, occupy, ready, refuses, works, works_still};
 
 /// Wakes nobody.
@@ -44,12 +44,30 @@ pub(crate) fn a_handle_gives_the_job_back_in_a_child() {
             let rejected = handle.execute_batch([|| (), || ()]).unwrap_err();
             rejected.reason() == Reason::Forked && rejected.into_inner().len() == 2
         }),
+        claim("a dispatch comes back whole", || handle.dispatch([|| (), || ()]).count() == 2),
         claim("the pool counts as closed", || handle.is_closed()),
         claim("a new pool works", || works(&Pool::new(2))),
         claim("and changes nothing for the old one", || is_forked(handle.execute(|| ()))),
     ]);
     assert!(!handle.is_closed());
     assert_eq!(handle.submit(|| 42).unwrap().join().unwrap(), 42);
+}
+
+/// The child goes on in the middle of the call.
+pub(crate) fn an_iterator_of_a_dispatch_that_forks_hands_nothing_over_in_the_child() {
+    let pool = ready(2);
+    let parent = std::process::id();
+    let mut child = None;
+    let back = pool.dispatch((0..1).map(|_| {
+        child = Some(fork_here());
+        || ()
+    }));
+    let back = back.count();
+    if std::process::id() != parent {
+        exit_now(i32::from(back != 1));
+    }
+    assert_eq!(await_end(child.unwrap()), End::Exit(0));
+    assert!(works_still(&pool));
 }
 
 pub(crate) fn the_owner_returns_from_everything_in_a_child() {
@@ -63,6 +81,7 @@ pub(crate) fn the_owner_returns_from_everything_in_a_child() {
         claim("execute refuses", || refuses(|| pool.execute(|| ()))),
         claim("submit refuses", || refuses(|| drop(pool.submit(|| ())))),
         claim("a batch is refused", || refuses(|| pool.execute_batch([|| ()]))),
+        claim("a dispatch comes back whole", || pool.dispatch([|| (), || ()]).count() == 2),
         claim("wait_idle does not wait", || !pool.wait_idle()),
         claim("nor for a while", || !pool.wait_idle_timeout(Duration::MAX)),
         claim("the counters are 0", || pool.metrics() == Metrics::default()),

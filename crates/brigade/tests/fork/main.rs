@@ -46,6 +46,7 @@ fn main() {
         // The first, as it is about who makes the default pool.
         claims::the_default_pool_is_the_parents_until_the_child_sets_its_own,
         claims::a_handle_gives_the_job_back_in_a_child,
+        claims::an_iterator_of_a_dispatch_that_forks_hands_nothing_over_in_the_child,
         claims::the_owner_returns_from_everything_in_a_child,
         claims::an_unfinished_job_counts_as_cancelled_in_a_child_and_a_finished_one_has_its_outcome,
         claims::a_grandchild_knows_both_pools_for_what_they_are,

@@ -67,6 +67,18 @@ fn a_busy_pool_gives_everything_back_in_order() {
 }
 
 #[test]
+fn the_capacity_of_a_bounded_pool_is_no_matter() {
+    let _dog = Watchdog::start(20);
+    let (pool, gate) =
+        (Pool::builder().threads(3).prestart().capacity(1).build().unwrap(), Gate::closed());
+    all_idle(&pool);
+    let held = [(); 3].map(|()| gate.clone()).map(|gate| move || gate.wait());
+    assert_eq!(pool.dispatch(held).count(), 0);
+    pool.try_execute(|| ()).expect("none of them has the only place");
+    gate.open();
+}
+
+#[test]
 fn threads_that_are_not_up_are_not_idle_and_none_is_started() {
     let _dog = Watchdog::start(20);
     let pool = Pool::builder().threads(0..=2).build().unwrap();
