@@ -13,10 +13,11 @@ use clap::{Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::fault::Fault;
 use crate::limits::{self, whole};
 use crate::plan;
+use crate::resident;
 use crate::rounds::Contest;
 use crate::stop::Stop;
-use crate::targets::{self, Entry, Family};
-use crate::workloads::{Choice, Row};
+use crate::targets::{self, Entry};
+use crate::workloads::{Choice, Memory, Row};
 
 /// Measures brigade beside the thread pools people use today.
 ///
@@ -42,6 +43,9 @@ enum What {
     All(Extent),
     /// Name the workloads and the targets.
     List,
+    /// One run of `memory` in this process, which the laboratory starts for it.
+    #[command(name = resident::COMMAND, hide = true)]
+    Resident(Memory),
 }
 
 /// How much of everything.
@@ -134,6 +138,8 @@ pub(crate) enum Task {
     List,
     /// Measure these, one after the other.
     Measure(Vec<Contest>),
+    /// Measure the memory of one target in this process.
+    Resident(Memory, &'static Entry),
 }
 
 impl Cli {
@@ -158,8 +164,15 @@ impl Cli {
             Some(What::List) => return Ok(Task::List),
             Some(What::One(choice)) => {
                 let rows = choice.rows();
-                rows.iter().try_for_each(|row| self.options.belong_to(row.family()))?;
+                rows.iter().try_for_each(|row| self.options.belong_to(row))?;
                 rows
+            }
+            Some(What::Resident(memory)) => {
+                let row = Row::Memory(memory.clone());
+                self.options.belong_to(&row)?;
+                let target = self.options.targets(&row).first().copied();
+                let target = target.ok_or_else(|| Stop::Usage("needs a target".to_owned()))?;
+                return Ok(Task::Resident(memory.clone(), target));
             }
             Some(What::All(Extent { full: true, .. })) => plan::full(),
             Some(What::All(_)) | None => plan::quick(),
@@ -192,14 +205,14 @@ fn reason(error: &clap::Error) -> String {
 }
 
 impl Options {
-    /// An error unless all targets that are named are of this family.
-    fn belong_to(&self, family: Family) -> Result<(), Stop> {
+    /// An error unless all targets that are named are some that this row is for.
+    fn belong_to(&self, row: &Row) -> Result<(), Stop> {
         let stranger = self.target.iter().find_map(|selection| match selection {
-            Selection::One(name) if family.targets().all(|entry| entry.name != *name) => Some(name),
+            Selection::One(name) if row.targets().all(|entry| entry.name != *name) => Some(name),
             _ => None,
         });
         stranger.map_or(Ok(()), |name| {
-            let names: Vec<_> = family.targets().map(|entry| entry.name).collect();
+            let names: Vec<_> = row.targets().map(|entry| entry.name).collect();
             let names = names.join(", ");
             Err(Stop::Usage(format!("the targets of this workload are {names}, and not {name}")))
         })
@@ -215,7 +228,7 @@ impl Options {
             });
             named || (self.target.is_empty() && default(entry))
         };
-        row.family().targets().filter(wanted).collect()
+        row.targets().filter(wanted).collect()
     }
 
     /// How long to wait for a target that runs nothing.

@@ -13,9 +13,9 @@ use executors::parker::{DynamicThreadData, LargeThreadData, SmallThreadData, Sta
 
 use crate::census::Census;
 use crate::fault::Fault;
+use crate::resident;
 use crate::supervise::{Failure, supervise};
 use crate::tally::Tally;
-use crate::targets::Kind;
 use crate::targets::elastic::{ElasticKind, Size, TokioBlocking};
 #[cfg(target_os = "linux")]
 use crate::targets::handovers::BurstPool;
@@ -28,9 +28,13 @@ use crate::targets::pools::{
     Stealing, Submit, Target, Threadpool, Tokio,
 };
 use crate::targets::queues::{CrossbeamFifo, CrossbeamLifo, DequeKind, InjectorKind, Item, Job};
+use crate::targets::runtimes::{
+    Runtime, RuntimeKind, Smol, Threads, Tokio as TokioRuntime, TokioCurrentThread,
+};
+use crate::targets::{ALL, Kind};
 use crate::workloads::{
-    Bench, DequeWorkload, ElasticWorkload, HandoverWorkload, InjectorWorkload, PoolWorkload, Queue,
-    Row, Workload,
+    Bench, BucketBrigade, DequeWorkload, ElasticWorkload, HandoverWorkload, InjectorWorkload,
+    PoolWorkload, Queue, Row, RuntimeWorkload, Workload,
 };
 
 /// `executors-stealing` with its parker for few threads.
@@ -70,8 +74,34 @@ pub(crate) fn run(row: &Row, kind: Kind, terms: Terms) -> Result<Vec<f64>, Failu
             on_injector(workload, kind, terms)
         }
         (Row::Burst(workload), Kind::Handover(kind)) => on_handover(workload, kind, terms),
+        (Row::BucketBrigade(workload), Kind::Runtime(RuntimeKind::Floor)) => {
+            counted(workload, terms, BucketBrigade::floor)
+        }
+        (Row::BucketBrigade(workload), kind) => here(workload, kind, terms),
+        (Row::Creation(workload), kind) => here(workload, kind, terms),
+        (Row::Echo(workload), kind) => here(workload, kind, terms),
+        (Row::Memory(workload), kind) => {
+            let target = ALL.iter().find(|entry| entry.kind == kind);
+            resident::apart(workload, target.expect("each kind is in the table"), terms)
+        }
         _ => unreachable!("{} is not measured on {kind:?}", row.name()),
     }
+}
+
+/// Runs `workload` once on a fresh runtime of this kind, in this process.
+pub(crate) fn here<W: RuntimeWorkload>(
+    workload: &W,
+    kind: Kind,
+    terms: Terms,
+) -> Result<Vec<f64>, Failure> {
+    let run = match kind {
+        Kind::Runtime(RuntimeKind::Tokio) => runtime::<W, TokioRuntime>,
+        Kind::Runtime(RuntimeKind::TokioCurrentThread) => runtime::<W, TokioCurrentThread>,
+        Kind::Runtime(RuntimeKind::Smol) => runtime::<W, Smol>,
+        Kind::Runtime(RuntimeKind::Threads) => runtime::<W, Threads>,
+        _ => unreachable!("{kind:?} does not run futures"),
+    };
+    counted(workload, terms, run)
 }
 
 /// Runs `workload` once on a fresh pool of this kind.
@@ -246,6 +276,17 @@ fn handover<W: HandoverWorkload, H: Handover>(
     thread::sleep(SETTLE);
     let values = workload.run(&mut target, inbox, bench)?;
     target.shutdown();
+    Ok(values)
+}
+
+/// Starts the runtime, runs the workload, which warms it up itself, and ends the runtime.
+fn runtime<W: RuntimeWorkload, R: Runtime>(
+    workload: &W,
+    bench: &Bench,
+) -> Result<Vec<f64>, Failure> {
+    let runtime = started(|| R::start(workload.threads()))?;
+    let values = workload.run(&runtime, bench)?;
+    runtime.shutdown();
     Ok(values)
 }
 

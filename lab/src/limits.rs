@@ -36,6 +36,12 @@ pub(crate) const MAX_BATCH: u64 = 128;
 pub(crate) const MAX_PRODUCERS: u64 = 8;
 /// Items in an injector at a time, of 32 bytes each.
 pub(crate) const MAX_ITEMS: u64 = 1_000_000;
+/// Bytes in a bucket brigade at a time: the least that a pipe has room for, so that no write blocks.
+pub(crate) const MAX_IN_FLIGHT: u64 = 4096;
+/// Connections of one run, whose both ends are files of this process.
+pub(crate) const MAX_CONNECTIONS: u64 = 10_000;
+/// Tasks whose memory is measured: with less of them it is a few pages.
+pub(crate) const MIN_RESIDENT: u64 = 1_000;
 /// Counted rounds.
 pub(crate) const MAX_ROUNDS: u64 = 1_000;
 /// Seconds of patience with a target that runs nothing.

@@ -1,10 +1,12 @@
 //! What `all` measures. `--full` is the table of the project's goals; `--quick` is small enough for
 //! somebody who only wants a first look.
 
+use crate::resident;
 use crate::workloads::burst::TABLE;
 use crate::workloads::queue::{Executor, Fill, PushPop, Steal};
 use crate::workloads::{
-    Burst, Elastic, FanOut, Latency, Pattern, Queue, Row, Submit, Throughput, Wake,
+    BucketBrigade, Burst, Creation, Echo, Elastic, FanOut, Latency, Memory, Over, Pattern, Queue,
+    Row, Submit, Throughput, Wake, What,
 };
 
 /// A row of `throughput` without work in its tasks.
@@ -48,6 +50,26 @@ fn executor(repetitions: u64) -> Row {
     Row::Queue(Queue::Executor(Executor { workers: 4, repetitions }))
 }
 
+/// A row of `bucket-brigade` on two threads.
+fn brigade(over: Over, tasks: u64, iterations: u64, in_flight: u64) -> Row {
+    Row::BucketBrigade(BucketBrigade { over, tasks, iterations, in_flight, threads: 2 })
+}
+
+/// A row of `creation`.
+fn creation(kind: What, tasks: u64, repetitions: u64) -> Row {
+    Row::Creation(Creation { kind, tasks, repetitions, threads: 2 })
+}
+
+/// A row of `memory`, where it can be measured.
+fn memory(tasks: u64) -> Option<Row> {
+    resident::POSSIBLE.then_some(Row::Memory(Memory { tasks, threads: 2 }))
+}
+
+/// A row of `echo`.
+fn echo(connections: u64, requests: u64) -> Row {
+    Row::Echo(Echo { connections, requests, threads: 2 })
+}
+
 /// A little of everything, in under two minutes.
 pub(crate) fn quick() -> Vec<Row> {
     let mut rows = vec![
@@ -63,6 +85,10 @@ pub(crate) fn quick() -> Vec<Row> {
     rows.push(Row::Queue(Queue::PushPop(PushPop::small(200))));
     rows.extend([executor(50), fill(1, 200)]);
     rows.extend(TABLE.map(|pair| burst(pair, 1_000, 20)));
+    rows.extend([brigade(Over::Pipe, 200, 100, 1), brigade(Over::Channel, 200, 500, 1)]);
+    rows.extend([creation(What::Task, 1_000, 20), creation(What::Thread, 100, 5)]);
+    rows.extend(memory(4_000));
+    rows.push(echo(64, 5_000));
     rows
 }
 
@@ -88,6 +114,12 @@ pub(crate) fn full() -> Vec<Row> {
     rows.extend(TABLE.map(|pair| burst(pair, 5_000, 80)));
     let gaps = [(10, 200), (100, 200), (1_000, 100), (10_000, 20), (100_000, 10)];
     rows.extend(gaps.map(|(gap_us, bursts)| burst((1, 3), gap_us, bursts)));
+    for over in [Over::Pipe, Over::Channel] {
+        rows.extend([(1, 500), (64, 2_000)].map(|(b, bytes)| brigade(over, 500, bytes, b)));
+    }
+    rows.extend([creation(What::Task, 10_000, 20), creation(What::Thread, 1_000, 10)]);
+    rows.extend(memory(8_000));
+    rows.extend([1, 64, 1_000].map(|connections| echo(connections, 30_000)));
     rows
 }
 

@@ -9,11 +9,14 @@ use rand::SeedableRng;
 use rand::rngs::SmallRng;
 
 use crate::cli::{Cli, Options, Task};
+use crate::dispatch::Terms;
 use crate::interrupt;
 use crate::machine::Machine;
+use crate::needs::{self, Needs};
 use crate::report::book::SharedBook;
 use crate::report::destination::Destination;
 use crate::report::{self, Reporter};
+use crate::resident;
 use crate::rounds::{self, Contest};
 use crate::stop::Stop;
 
@@ -22,12 +25,19 @@ pub(crate) fn run(cli: Cli) -> Result<(), Stop> {
     match cli.task()? {
         Task::List => report::list(),
         Task::Measure(contests) => measure(&contests, &cli.options),
+        Task::Resident(memory, target) => {
+            let options = &cli.options;
+            let terms = Terms { fault: options.fault(target), patience: options.patience() };
+            resident::child(&memory, target, terms)
+        }
     }
 }
 
 /// Measures all of `contests` and writes the results.
 fn measure(contests: &[Contest], options: &Options) -> Result<(), Stop> {
     contests.iter().try_for_each(|contest| contest.row.check())?;
+    let needs = needs(contests);
+    needs.check()?;
     let destination = Destination::open(options.json.as_deref(), options.force)?;
     let seed = options.seed.unwrap_or_else(fresh_seed);
     let machine = Machine::read(seed);
@@ -37,7 +47,7 @@ fn measure(contests: &[Contest], options: &Options) -> Result<(), Stop> {
     let head = machine.describe();
     let book = SharedBook::new(machine, options.rounds as usize, destination);
     interrupt::install(book.clone())?;
-    probe(contests)?;
+    probe(needs)?;
 
     let mut random = SmallRng::seed_from_u64(seed);
     let measured = reporter.print(&head).and_then(|()| {
@@ -68,22 +78,23 @@ fn fresh_seed() -> u64 {
     u64::from(now.unwrap_or_default().subsec_nanos()) % 1_000_000
 }
 
-/// Threads of the laboratory itself: it supervises, submits and listens for signals.
-const OWN_THREADS: usize = 3;
-
 /// Bytes to go on with when threads have taken all others.
 const RESERVE: usize = 1 << 20;
+
+/// As much as any run needs.
+fn needs(contests: &[Contest]) -> Needs {
+    let runs = contests
+        .iter()
+        .flat_map(|contest| contest.targets.iter().map(|target| contest.row.needs(target)));
+    runs.fold(Needs::default(), Needs::or)
+}
 
 /// Starts as many threads as any run will have, all at a time, and ends them again.
 ///
 /// Half of the peers answer a thread that can't be started with a panic or by waiting for it for
 /// ever; this finds out before any of them does.
-fn probe(contests: &[Contest]) -> Result<(), Stop> {
-    let threads = contests.iter().map(|contest| {
-        let further = contest.targets.iter().map(|target| target.further_threads());
-        contest.row.all_threads() + further.max().unwrap_or(0)
-    });
-    let most = threads.max().unwrap_or(0) + OWN_THREADS;
+fn probe(needs: Needs) -> Result<(), Stop> {
+    let most = (needs.threads + needs::OWN_THREADS) as usize;
     let reserve = black_box(Vec::<u8>::with_capacity(RESERVE));
     let (up, ups) = mpsc::channel();
     let mut refused = None;

@@ -32,6 +32,8 @@ pub(crate) enum Failure {
     },
     /// Every value that was sent came back.
     Unreceived,
+    /// It broke off, for this reason.
+    Told(String),
     /// The thread that submits panicked.
     Panicked,
     /// The run was given up by its supervisor, who says why.
@@ -58,6 +60,7 @@ impl fmt::Display for Failure {
                 write!(f, "ran {expected} tasks, but lost some and repeated others")
             }
             Failure::Unreceived => f.write_str("nothing was received: every value came back"),
+            Failure::Told(reason) => f.write_str(reason),
             Failure::Panicked => f.write_str("a submitting thread panicked"),
             Failure::Abandoned => f.write_str("given up"),
         }

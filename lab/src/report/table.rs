@@ -79,14 +79,15 @@ fn line(sheet: &Sheet, index: usize, metric: &Metric, lane: &Lane) -> String {
 
 /// `value` with a prefix that makes it readable, in four digits or so.
 fn quantity(value: f64, unit: &str) -> String {
-    if matches!(unit, "jobs" | "threads" | "values") {
+    if matches!(unit, "jobs" | "threads" | "values" | "switches") {
         // A count, or a median or mean of some.
         return ((value * 100.0).round() / 100.0).to_string();
     }
     let prefixes = [(1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ")];
     let fitting = prefixes.into_iter().find(|(scale, _)| value >= *scale);
     let (scale, prefix) = fitting.unwrap_or((1e-9, "n"));
-    let (value, unit) = (value / scale, unit.trim_start_matches("tasks"));
+    // A rate says what it is a rate of in the name of the workload.
+    let (value, unit) = (value / scale, unit.find("s/s").map_or(unit, |end| &unit[end + 1..]));
     let decimals = if value >= 100.0 {
         0
     } else if value >= 10.0 {
@@ -107,6 +108,8 @@ mod tests {
         assert_eq!(quantity(0.000_001_5, "s"), "1.50 µs");
         assert_eq!(quantity(0.000_000_041_3, "s"), "41.3 ns");
         assert_eq!(quantity(0.25, "s"), "250 ms");
+        assert_eq!(quantity(98_765.0, "requests/s"), "98.8 k/s");
+        assert_eq!(quantity(329.4, "B"), "329 B");
         assert_eq!([0.0, 1.5, 16.0].map(|count| quantity(count, "threads")), ["0", "1.5", "16"]);
         assert_eq!([2.0, 2.0 / 3.0].map(|count| quantity(count, "values")), ["2", "0.67"]);
     }

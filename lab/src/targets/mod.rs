@@ -8,6 +8,7 @@ pub(crate) mod elastic;
 pub(crate) mod handovers;
 pub(crate) mod pools;
 pub(crate) mod queues;
+pub(crate) mod runtimes;
 
 use self::pools::{MANY, Policy};
 
@@ -24,12 +25,20 @@ pub(crate) enum Family {
     Elastic,
     /// Channels to threads that wait, and pools that are used as such.
     Handover,
+    /// What runs futures, and threads that do the same.
+    Runtime,
 }
 
 impl Family {
     /// All of them, as `list` shows them.
-    pub(crate) const ALL: [Self; 5] =
-        [Family::Pool, Family::Elastic, Family::Deque, Family::Injector, Family::Handover];
+    pub(crate) const ALL: [Self; 6] = [
+        Family::Pool,
+        Family::Elastic,
+        Family::Deque,
+        Family::Injector,
+        Family::Handover,
+        Family::Runtime,
+    ];
 
     /// The heading of its targets in `list`.
     pub(crate) fn heading(self) -> &'static str {
@@ -39,6 +48,7 @@ impl Family {
             Family::Deque => "deques, for queue",
             Family::Injector => "injectors, for queue --pattern injector",
             Family::Handover => "handovers, for burst",
+            Family::Runtime => "runtimes, for bucket-brigade, creation, memory and echo",
         }
     }
 
@@ -61,6 +71,8 @@ pub(crate) enum Kind {
     Elastic(elastic::ElasticKind),
     /// This channel, or this pool as one.
     Handover(handovers::HandoverKind),
+    /// This runtime, or threads as one.
+    Runtime(runtimes::RuntimeKind),
 }
 
 impl Kind {
@@ -72,6 +84,7 @@ impl Kind {
             Kind::Injector(_) => Family::Injector,
             Kind::Elastic(_) => Family::Elastic,
             Kind::Handover(_) => Family::Handover,
+            Kind::Runtime(_) => Family::Runtime,
         }
     }
 }
@@ -104,6 +117,8 @@ impl Entry {
                 kind,
                 handovers::HandoverKind::BrigadeBurst | handovers::HandoverKind::BrigadePool
             ),
+            // Nobody can do with less than the floor, so it is no peer to be compared with.
+            Kind::Runtime(kind) => kind != runtimes::RuntimeKind::Floor,
         }
     }
 
@@ -157,12 +172,18 @@ const fn handover(name: &'static str, kind: handovers::HandoverKind, about: &'st
     Entry { name, about, kind: Kind::Handover(kind) }
 }
 
+/// A line of the table below: what runs futures, or threads that do the same.
+const fn runtime(name: &'static str, kind: runtimes::RuntimeKind, about: &'static str) -> Entry {
+    Entry { name, about, kind: Kind::Runtime(kind) }
+}
+
 /// Every target there is.
 pub(crate) static ALL: &[Entry] = {
     use self::elastic::ElasticKind;
     use self::handovers::HandoverKind;
     use self::pools::Kind::*;
     use self::queues::{DequeKind, InjectorKind};
+    use self::runtimes::RuntimeKind;
     &[
         brigade("brigade", Policy::Default, "the default pool"),
         brigade("brigade-fifo", Policy::Fifo, "local queues oldest first"),
@@ -214,6 +235,19 @@ pub(crate) static ALL: &[Entry] = {
             "crossbeam-channel-0",
             HandoverKind::CrossbeamZero,
             "crossbeam-channel: bounded(0), try_send",
+        ),
+        runtime("tokio", RuntimeKind::Tokio, "tokio: the multi-thread runtime, with I/O"),
+        runtime(
+            "tokio-current-thread",
+            RuntimeKind::TokioCurrentThread,
+            "tokio: the current-thread runtime, with I/O",
+        ),
+        runtime("smol", RuntimeKind::Smol, "smol: an Executor, run by threads"),
+        runtime("threads", RuntimeKind::Threads, "a thread for each task, calls that block"),
+        runtime(
+            "floor",
+            RuntimeKind::Floor,
+            "one thread with the reads and writes of all, for bucket-brigade",
         ),
     ]
 };

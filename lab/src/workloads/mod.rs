@@ -1,10 +1,14 @@
 //! What the targets have to do. Each workload is a file: its options, its limits, its metrics.
 
+mod bucket_brigade;
 pub(crate) mod burst;
 mod chain;
+mod creation;
+mod echo;
 mod elastic;
 mod fan_out;
 mod latency;
+mod memory;
 pub(crate) mod queue;
 mod submit;
 mod throughput;
@@ -15,10 +19,14 @@ use std::time::Duration;
 use clap::Subcommand;
 use serde_json::Value;
 
+pub(crate) use self::bucket_brigade::{BucketBrigade, Over};
 pub(crate) use self::burst::Burst;
+pub(crate) use self::creation::{Creation, What};
+pub(crate) use self::echo::Echo;
 pub(crate) use self::elastic::Elastic;
 pub(crate) use self::fan_out::FanOut;
 pub(crate) use self::latency::Latency;
+pub(crate) use self::memory::Memory;
 pub(crate) use self::queue::Queue;
 pub(crate) use self::submit::{Pattern, Submit};
 pub(crate) use self::throughput::Throughput;
@@ -27,14 +35,16 @@ pub(crate) use self::wake::Wake;
 use crate::census::Census;
 use crate::fault::Fault;
 use crate::inbox::Inbox;
+use crate::needs::Needs;
 use crate::stop::Stop;
 use crate::supervise::Failure;
 use crate::tally::{Sum, Tally};
-use crate::targets::Family;
 use crate::targets::elastic::Size;
 use crate::targets::handovers::Handover;
 use crate::targets::pools::Target;
 use crate::targets::queues::{Deque, Injector};
+use crate::targets::runtimes::Runtime;
+use crate::targets::{Entry, Family};
 
 /// Which of two values of a metric is the better one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -66,6 +76,21 @@ impl Metric {
     /// A rate of tasks, of which more is better.
     const fn rate(name: &'static str) -> Self {
         Metric { name, unit: "tasks/s", direction: Direction::Higher }
+    }
+
+    /// A rate of requests, of which more is better.
+    const fn requests(name: &'static str) -> Self {
+        Metric { name, unit: "requests/s", direction: Direction::Higher }
+    }
+
+    /// A number of bytes, of which less is better.
+    const fn bytes(name: &'static str) -> Self {
+        Metric { name, unit: "B", direction: Direction::Lower }
+    }
+
+    /// A number of context switches, of which less is better.
+    const fn switches(name: &'static str) -> Self {
+        Metric { name, unit: "switches", direction: Direction::Lower }
     }
 
     /// A number of jobs, of which more is better.
@@ -115,6 +140,17 @@ pub(crate) trait Workload: Clone + Send + 'static {
     /// Checks what no option can check for itself.
     fn check(&self) -> Result<(), Stop> {
         Ok(())
+    }
+
+    /// Whether it can be measured on this target of its family.
+    fn is_for(&self, _target: &Entry) -> bool {
+        true
+    }
+
+    /// What a run on this target needs of the machine.
+    fn needs(&self, target: &Entry) -> Needs {
+        let threads = self.all_threads() + target.further_threads();
+        Needs { files: 0, threads: threads as u64 }
     }
 
     /// All threads that a run has at a time, but for the laboratory's own.
@@ -187,6 +223,15 @@ pub(crate) trait HandoverWorkload: Workload {
     ) -> Result<Vec<f64>, Failure>;
 }
 
+/// A workload for what runs futures, and for threads that do the same.
+pub(crate) trait RuntimeWorkload: Workload {
+    /// Threads of the runtime, if it has a choice.
+    fn threads(&self) -> usize;
+
+    /// Runs once; the values are in the order of the metrics.
+    fn run<R: Runtime>(&self, runtime: &R, bench: &Bench) -> Result<Vec<f64>, Failure>;
+}
+
 /// A subcommand that measures: one row, or several that belong together.
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum Choice {
@@ -224,6 +269,14 @@ pub(crate) enum Row {
     Elastic(Elastic),
     /// Time that the operations of a queue take, without a pool around it.
     Queue(Queue),
+    /// Time for a byte to go through a line of tasks, each of which passes it to the next.
+    BucketBrigade(BucketBrigade),
+    /// Time to make a task or a thread and to wait for its end.
+    Creation(Creation),
+    /// Resident memory of a task or a thread that waits.
+    Memory(Memory),
+    /// Requests per second over TCP connections to itself.
+    Echo(Echo),
     /// Time for values to reach threads; several rows are one subcommand.
     #[command(skip)]
     Burst(Burst),
@@ -244,6 +297,10 @@ macro_rules! each {
             Row::Queue(Queue::Steal($workload)) => $value,
             Row::Queue(Queue::Fill($workload)) => $value,
             Row::Burst($workload) => $value,
+            Row::BucketBrigade($workload) => $value,
+            Row::Creation($workload) => $value,
+            Row::Memory($workload) => $value,
+            Row::Echo($workload) => $value,
         }
     };
 }
@@ -260,6 +317,10 @@ impl Row {
             Row::Elastic(_) => "elastic",
             Row::Queue(_) => "queue",
             Row::Burst(_) => "burst",
+            Row::BucketBrigade(_) => "bucket-brigade",
+            Row::Creation(_) => "creation",
+            Row::Memory(_) => "memory",
+            Row::Echo(_) => "echo",
         }
     }
 
@@ -302,9 +363,15 @@ impl Row {
         each!(self, workload => workload.note())
     }
 
-    /// See [`Workload::all_threads`].
-    pub(crate) fn all_threads(&self) -> usize {
-        each!(self, workload => workload.all_threads())
+    /// See [`Workload::needs`].
+    pub(crate) fn needs(&self, target: &Entry) -> Needs {
+        each!(self, workload => workload.needs(target))
+    }
+
+    /// The targets of its family that it can be measured on, in the order of the table.
+    pub(crate) fn targets(&self) -> impl Iterator<Item = &'static Entry> {
+        let is_for = |entry: &Entry| each!(self, workload => workload.is_for(entry));
+        self.family().targets().filter(move |entry| is_for(entry))
     }
 }
 

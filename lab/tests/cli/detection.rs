@@ -31,6 +31,14 @@ const WORKLOADS: &[(&[&str], [&str; 2])] = &[
     (&["burst", "--messages", "3", "--bursts", "2"], NOW_OR_NEVER),
     (&["burst", "--messages", "2", "--bursts", "2"], QUEUEING),
     (&["burst", "--messages", "5", "--bursts", "2"], QUEUEING),
+    (&["bucket-brigade", "--tasks", "5", "--iterations", "5"], ["threads", "smol"]),
+    (&["bucket-brigade", "--tasks", "5", "--iterations", "5", "--in-flight", "3"], FLOOR),
+    (&["bucket-brigade", "--over", "channel", "--iterations", "5"], ["smol", "threads"]),
+    (&["bucket-brigade", "--over", "channel", "--iterations", "5"], FLOOR),
+    (&["creation", "--tasks", "5", "--repetitions", "1"], ["smol", "tokio"]),
+    // Its runs have processes of their own.
+    (&["memory", "--tasks", "1000"], ["smol", "tokio-current-thread"]),
+    (&["echo", "--connections", "3", "--requests", "9"], ["tokio", "threads"]),
 ];
 
 const POOLS: [&str; 2] = ["threadpool", "rayon"];
@@ -39,6 +47,7 @@ const BOUNDED: [&str; 2] = ["brigade-fifo", "st3-lifo"];
 const GROWING: [&str; 2] = ["crossbeam-lifo", "crossbeam-fifo"];
 const NOW_OR_NEVER: [&str; 2] = ["burst-pool", "crossbeam-channel-0"];
 const QUEUEING: [&str; 2] = ["spmc", "crossbeam-channel"];
+const FLOOR: [&str; 2] = ["floor", "tokio-current-thread"];
 const INJECTORS: [&str; 2] = ["brigade-injector", "segqueue"];
 
 /// Runs `workload` with `fault` in one target and none in the other.

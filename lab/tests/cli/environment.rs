@@ -18,6 +18,52 @@ fn a_result_file_that_cannot_be_written_is_refused_before_anything_runs() {
 }
 
 #[test]
+fn a_limit_that_is_too_low_is_named_with_the_value_that_is_needed() {
+    for (row, needed, limit) in [
+        // Two ends of 501 pipes; there is room for 32 files besides.
+        ("bucket-brigade --tasks 500", "1034", "RLIMIT_NOFILE"),
+        ("echo --connections 600 --target tokio", "1232", "RLIMIT_NOFILE"),
+        // No machine has so many, whichever of its limits is the first to say so.
+        ("creation --kind thread --tasks 1000000", "1000", "kernel.threads-max"),
+        ("bucket-brigade --over channel --tasks 1000000", "1000", "kernel.threads-max"),
+        ("memory --tasks 1000000", "1000", "kernel.threads-max"),
+    ] {
+        let program = env!("CARGO_BIN_EXE_brigade-lab");
+        let limited = format!("ulimit -n 1000; exec {program} {row} --rounds 1");
+        let output = run(Command::new("sh").args(["-c", &limited]));
+        assert_eq!(code(&output), Some(3), "{row}: {}", errors(&output));
+        let reason = errors(&output);
+        assert!(reason.contains(&format!("needs {needed}")), "{row}: {reason}");
+        // What it is for a user depends on who asks.
+        let for_threads = ["RLIMIT_NPROC", "kernel.pid_max", "vm.max_map_count"];
+        let is_one = |name: &str| reason.contains(name);
+        assert!(
+            is_one(limit) || (limit != "RLIMIT_NOFILE" && for_threads.into_iter().any(is_one)),
+            "{row}: {reason}"
+        );
+        assert_eq!(text(&output), "", "nothing ran");
+    }
+}
+
+#[test]
+fn a_limit_on_open_files_is_raised_as_far_as_it_may_be() {
+    let program = env!("CARGO_BIN_EXE_brigade-lab");
+    let row = "bucket-brigade --tasks 100 --iterations 1 --rounds 1 --target floor,smol";
+    let limited = format!("ulimit -S -n 64; exec {program} {row}");
+    let output = run(Command::new("sh").args(["-c", &limited]));
+    assert_eq!(code(&output), Some(0), "{}", errors(&output));
+}
+
+#[test]
+fn who_does_not_need_the_files_or_the_threads_is_not_refused() {
+    let program = env!("CARGO_BIN_EXE_brigade-lab");
+    let row = "--tasks 2000 --iterations 1 --rounds 1 --over channel --target tokio,smol,floor";
+    let limited = format!("ulimit -n 64; exec {program} bucket-brigade {row}");
+    let output = run(Command::new("sh").args(["-c", &limited]));
+    assert_eq!(code(&output), Some(0), "{}", errors(&output));
+}
+
+#[test]
 fn threads_that_cannot_be_started_are_refused_with_their_number() {
     // An address space too small for the stacks; a limit on threads would not bind root.
     for (row, threads) in [

@@ -56,6 +56,34 @@ const BURST: &[&str] = &[
     "p1", "p10", "p50", "p90", "p99", "mean", "stddev", "first", "last", "sender", "refused", "cpu",
 ];
 
+/// Tiny runs of each workload for runtimes, the metrics, and the targets that can do it.
+const ON_RUNTIMES: &[(&[&str], &[&str], &[&str])] = &[
+    (&["bucket-brigade", "--tasks", "5", "--iterations", "300"], HOPS, RUNTIMES),
+    (&["bucket-brigade", "--over", "channel", "--iterations", "3"], HOPS, RUNTIMES),
+    (&["bucket-brigade", "--tasks", "1", "--iterations", "1", "--in-flight", "9"], HOPS, RUNTIMES),
+    (
+        &["bucket-brigade", "--over", "channel", "--in-flight", "9", "--threads", "1"],
+        HOPS,
+        RUNTIMES,
+    ),
+    (&["creation", "--tasks", "5", "--repetitions", "3"], &["time", "cpu"], WITH_TASKS),
+    (
+        &["creation", "--kind", "thread", "--tasks", "5", "--repetitions", "3"],
+        &["time", "cpu"],
+        &["threads"],
+    ),
+    (&["memory", "--tasks", "1000"], &["bytes", "cpu"], WITHOUT_FLOOR),
+    (&["echo", "--connections", "1", "--requests", "20"], REQUESTS, WITHOUT_FLOOR),
+    (&["echo", "--connections", "30", "--requests", "70"], REQUESTS, WITHOUT_FLOOR),
+];
+
+const HOPS: &[&str] = &["hop", "p50", "p90", "p99", "cpu-hop", "switches", "cpu"];
+const REQUESTS: &[&str] = &["rate", "p50", "p90", "p99", "cpu"];
+
+const RUNTIMES: &[&str] = &["tokio", "tokio-current-thread", "smol", "threads", "floor"];
+const WITHOUT_FLOOR: &[&str] = &["tokio", "tokio-current-thread", "smol", "threads"];
+const WITH_TASKS: &[&str] = &["tokio", "tokio-current-thread", "smol"];
+
 /// Names after the heading that begins with `heading` in the output of `list`.
 fn listed(heading: &str) -> BTreeSet<String> {
     let list = text(&run(&mut lab(["list"])));
@@ -77,20 +105,32 @@ fn every_workload_runs_on_every_target_of_its_family() {
         assert_eq!(listed(family).len(), count, "{family}");
     }
     for (workload, metrics, family) in WORKLOADS {
-        let targets = listed(family);
-        let output = run(lab(*workload).args(["--target", "all", "--rounds", "1", "--json", "-"]));
-        assert_eq!(code(&output), Some(0), "{workload:?}: {}", errors(&output));
-        let report = json(&output);
-        let results = report["results"].as_array().expect("results");
-        assert_eq!(results.len(), targets.len() * metrics.len(), "{workload:?}");
-        assert_eq!(all(results, "metric"), metrics.iter().copied().collect(), "{workload:?}");
-        assert_eq!(all(results, "target"), targets.iter().map(String::as_str).collect());
-        for result in results {
-            // What is not finite is no number in JSON.
-            let median = result["median"].as_f64().expect("a number");
-            let count = result["metric"] == "left" || result["metric"] == "refused";
-            assert!(median > 0.0 || (count && median == 0.0), "{workload:?}: {result}");
-        }
+        runs_on(workload, metrics, &listed(family).iter().map(String::as_str).collect());
+    }
+}
+
+#[test]
+fn every_workload_for_runtimes_runs_on_those_that_can_do_it() {
+    assert_eq!(listed("runtimes"), RUNTIMES.iter().copied().map(str::to_owned).collect());
+    for (workload, metrics, targets) in ON_RUNTIMES {
+        runs_on(workload, metrics, &targets.iter().copied().collect());
+    }
+}
+
+/// Runs `workload` on all of its targets, which are these.
+fn runs_on(workload: &[&str], metrics: &[&str], targets: &BTreeSet<&str>) {
+    let output = run(lab(workload).args(["--target", "all", "--rounds", "1", "--json", "-"]));
+    assert_eq!(code(&output), Some(0), "{workload:?}: {}", errors(&output));
+    let report = json(&output);
+    let results = report["results"].as_array().expect("results");
+    assert_eq!(results.len(), targets.len() * metrics.len(), "{workload:?}");
+    assert_eq!(all(results, "metric"), metrics.iter().copied().collect(), "{workload:?}");
+    assert_eq!(all(results, "target"), *targets, "{workload:?}");
+    for result in results {
+        // What is not finite is no number in JSON.
+        let median = result["median"].as_f64().expect("a number");
+        let count = ["left", "refused", "switches"].iter().any(|name| result["metric"] == *name);
+        assert!(median > 0.0 || (count && median == 0.0), "{workload:?}: {result}");
     }
 }
 
@@ -120,7 +160,8 @@ fn a_further_configuration_of_a_pool_takes_part_in_submit_or_when_it_is_named() 
 #[test]
 fn all_workloads_are_listed_and_measured_here() {
     let measured = WORKLOADS.iter().map(|(workload, ..)| workload[0].to_owned());
-    assert_eq!(listed("workloads"), measured.collect());
+    let on_runtimes = ON_RUNTIMES.iter().map(|(workload, ..)| workload[0].to_owned());
+    assert_eq!(listed("workloads"), measured.chain(on_runtimes).collect());
 }
 
 #[test]

@@ -37,6 +37,8 @@ fn unknown_words_are_refused() {
         &["wake", "--target", ""],
         &["submit", "--pattern", "no-such-pattern"],
         &["queue", "--pattern", "no-such-pattern"],
+        &["bucket-brigade", "--over", "no-such-link"],
+        &["creation", "--kind", "no-such-kind"],
         &["all", "--quick", "--full"],
         &["wake", "--force"],
         &["wake", "--json", ""],
@@ -91,6 +93,26 @@ fn a_number_out_of_its_range_is_refused_for_queues_and_elastic_pools_too() {
 }
 
 #[test]
+fn a_number_out_of_its_range_is_refused_for_runtimes_too() {
+    for (workload, flag, range) in [
+        ("bucket-brigade", "--tasks", "from 1 to 1000000"),
+        ("bucket-brigade", "--iterations", "from 1 to 1000000"),
+        ("bucket-brigade", "--in-flight", "from 1 to 4096"),
+        ("bucket-brigade", "--threads", "from 1 to 4096"),
+        ("creation", "--tasks", "from 1 to 1000000"),
+        ("creation", "--repetitions", "from 1 to 1000000"),
+        ("memory", "--tasks", "from 1000 to 1000000"),
+        ("echo", "--connections", "from 1 to 10000"),
+        ("echo", "--requests", "from 1 to 10000000"),
+    ] {
+        for number in ["0", "-1", "10000001", "1e3", ""] {
+            let reason = refused(&[workload, flag, number]);
+            assert!(reason.contains(range), "{workload} {number:?}: {reason}");
+        }
+    }
+}
+
+#[test]
 fn a_number_out_of_its_range_is_refused_for_bursts_too() {
     for (flag, range) in [
         ("--messages", "from 1 to 1000000"),
@@ -124,6 +146,12 @@ fn a_target_of_another_family_is_refused_with_those_of_the_workload() {
         (&["throughput", "--target", "rayon,crossbeam-lifo"], "rusty_pool"),
         (&["burst", "--target", "spmc,rayon"], "crossbeam-channel"),
         (&["burst", "--sweep", "--target", "segqueue"], "burst-pool"),
+        (&["bucket-brigade", "--target", "tokio,rayon"], "floor"),
+        // Of one family, and not what is asked for.
+        (&["creation", "--target", "threads"], "tokio-current-thread"),
+        (&["creation", "--kind", "thread", "--target", "threads,smol"], "threads"),
+        (&["memory", "--target", "floor"], "threads"),
+        (&["echo", "--target", "floor,tokio"], "smol"),
     ] {
         let reason = refused(arguments);
         let (theirs, stranger) = reason.split_once(", and not ").expect("names both");

@@ -1,0 +1,103 @@
+//! Memory of a process of its own: the laboratory starts itself for each run of `memory`.
+//!
+//! Memory that was resident once is seldom given back, so a second run in one process would find that
+//! its tasks take none. The child measures one target once, reads its own memory, and says so on
+//! stdout; it is not for anybody else.
+
+use std::fs;
+use std::io::{self, Error, ErrorKind, Write};
+use std::process::{Command, Stdio};
+
+use crate::dispatch::{self, Terms};
+use crate::fault::Fault;
+use crate::stop::Stop;
+use crate::supervise::Failure;
+use crate::targets::Entry;
+use crate::workloads::Memory;
+
+/// Whether resident memory can be read here.
+pub(crate) const POSSIBLE: bool = cfg!(target_os = "linux");
+
+/// What the child is told to do. `list` doesn't name it.
+pub(crate) const COMMAND: &str = "resident";
+
+/// This program, even if its file has been replaced meanwhile.
+const SELF: &str = "/proc/self/exe";
+
+/// The parts of this process that are in memory; what `/proc/self/statm` says may be some hundred
+/// pages late.
+const PARTS: &str = "/proc/self/smaps_rollup";
+
+/// Bytes of this process that are in memory.
+pub(crate) fn bytes() -> io::Result<u64> {
+    let text = fs::read_to_string(PARTS)?;
+    let resident = text.lines().find_map(|line| line.strip_prefix("Rss:"));
+    let kilobytes = resident.and_then(|rest| rest.trim().strip_suffix("kB")?.trim().parse().ok());
+    let kilobytes: u64 = kilobytes.ok_or_else(|| Error::other("no resident size in smaps"))?;
+    Ok(kilobytes << 10)
+}
+
+/// Runs `memory` once on a fresh target of this kind in a process of its own.
+pub(crate) fn apart(
+    memory: &Memory,
+    target: &'static Entry,
+    terms: Terms,
+) -> Result<Vec<f64>, Failure> {
+    let mut child = Command::new(SELF);
+    let [tasks, threads] = [memory.tasks, memory.threads].map(|number| number.to_string());
+    let patience = terms.patience.as_secs().to_string();
+    child.args([COMMAND, "--tasks", &tasks, "--threads", &threads, "--patience", &patience]);
+    child.args(["--target", target.name]);
+    match terms.fault {
+        Fault::None => {}
+        Fault::Lost => drop(child.args(["--inject", &format!("lost:{}", target.name)])),
+        Fault::Repeated => drop(child.args(["--inject", &format!("repeated:{}", target.name)])),
+    }
+    let output = child.stdin(Stdio::null()).output().map_err(Failure::Refused)?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    let reason = said.trim().rsplit("brigade-lab: ").next().unwrap_or_default().to_owned();
+    match output.status.code() {
+        Some(0) => serde_json::from_slice(&output.stdout)
+            .map_err(|error| Failure::Told(format!("its process said something else: {error}"))),
+        Some(3) => Err(Failure::Refused(Error::new(ErrorKind::OutOfMemory, reason))),
+        Some(_) => Err(Failure::Told(reason)),
+        None => Err(Failure::Told(format!("its process died: {}", output.status))),
+    }
+}
+
+/// What the child does: measures and says what it has measured.
+pub(crate) fn child(memory: &Memory, target: &'static Entry, terms: Terms) -> Result<(), Stop> {
+    // Nobody waits for it when the laboratory itself has been ended.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM));
+    match dispatch::here(memory, target.kind, terms) {
+        Ok(values) => {
+            let mut stdout = io::stdout();
+            serde_json::to_writer(&stdout, &values).map_err(io::Error::from)?;
+            // The tasks wait for ever: they end with the process.
+            stdout.flush().map_err(Stop::from)
+        }
+        Err(Failure::Refused(error)) => Err(Stop::Refused(error.to_string())),
+        Err(failure) => Err(Stop::Failed(failure.to_string())),
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::bytes;
+    use std::hint::black_box;
+
+    #[test]
+    fn memory_is_resident_once_it_is_written() {
+        const SIZE: usize = 64 << 20;
+        let before = bytes().expect("read");
+        let mut block = black_box(Vec::<u8>::with_capacity(SIZE));
+        let reserved = bytes().expect("read");
+        block.resize(SIZE, 1);
+        let written = bytes().expect("read");
+        // Other tests of this process take some and give it back.
+        assert!(reserved < before + (SIZE as u64) / 2, "{before} {reserved}");
+        assert!(written > reserved + (SIZE as u64) / 2, "{reserved} {written}");
+        drop(black_box(block));
+    }
+}

@@ -1,0 +1,120 @@
+//! A line of links with a carrier between each two, and what tells a lost byte from a repeated one.
+
+use std::io;
+use std::mem;
+
+use crate::tally::Tally;
+use crate::targets::runtimes::{Downstream, Piped, Runtime, Upstream};
+
+/// A link through the system.
+pub(super) fn pipe<R: Runtime>() -> io::Result<(Piped<R::Writer>, Piped<R::Reader>)> {
+    let (out, into) = rustix::pipe::pipe()?;
+    Ok((Piped(R::writer(into)?), Piped(R::reader(out)?)))
+}
+
+/// The bytes that have come by one place in the line.
+///
+/// A byte is the number of its iteration, the last eight bits of it. They come in order, so the byte
+/// tells which one it is if no more than half of 256 are missing.
+pub(super) struct Trail {
+    /// Counts the hops.
+    tally: &'static Tally,
+    /// The place.
+    hop: u32,
+    /// One more than the highest number so far.
+    next: u32,
+}
+
+impl Trail {
+    /// Nothing has come by the place with this number.
+    pub(super) fn new(tally: &'static Tally, hop: u32) -> Self {
+        Trail { tally, hop, next: 0 }
+    }
+
+    /// Counts a byte that came by.
+    #[inline]
+    pub(super) fn note(&mut self, byte: u8) {
+        let ahead = byte.wrapping_sub(self.next as u8) as i8;
+        let number = self.next.wrapping_add_signed(ahead.into());
+        self.tally.ran(number, self.hop);
+        self.next = self.next.max(number.wrapping_add(1));
+    }
+
+    /// One more than the highest number so far.
+    pub(super) fn arrived(&self) -> u32 {
+        self.next
+    }
+}
+
+/// Who stands in the line and passes on what comes.
+pub(super) struct Carrier<U, D> {
+    /// Where bytes come from.
+    up: U,
+    /// Where they go.
+    down: D,
+    /// Those that came.
+    trail: Trail,
+}
+
+impl<U: Upstream, D: Downstream> Carrier<U, D> {
+    /// Passes one byte on; false when there will be no more.
+    #[inline]
+    async fn hand_on(&mut self) -> bool {
+        let Some(byte) = self.up.take().await else { return false };
+        self.trail.note(byte);
+        self.down.pass(byte).await
+    }
+
+    /// Passes all bytes on.
+    pub(super) async fn work(mut self) {
+        while self.hand_on().await {}
+    }
+}
+
+/// A line in which nobody works yet.
+pub(super) struct Line<U, D> {
+    /// Where bytes go in.
+    pub(super) first: D,
+    /// Those who pass them on, from the first to the last.
+    pub(super) carriers: Vec<Carrier<U, D>>,
+    /// Where they come out.
+    pub(super) last: U,
+    /// What has come out.
+    pub(super) trail: Trail,
+}
+
+impl<U: Upstream, D: Downstream> Line<U, D> {
+    /// A line of so many carriers, connected by what `link` makes.
+    pub(super) fn new(
+        carriers: u32,
+        tally: &'static Tally,
+        mut link: impl FnMut() -> io::Result<(D, U)>,
+    ) -> io::Result<Self> {
+        let (first, mut last) = link()?;
+        let carriers = (0..carriers).map(|hop| {
+            let (down, next) = link()?;
+            let up = mem::replace(&mut last, next);
+            Ok(Carrier { up, down, trail: Trail::new(tally, hop) })
+        });
+        let carriers = carriers.collect::<io::Result<Vec<_>>>()?;
+        let trail = Trail::new(tally, carriers.len() as u32);
+        Ok(Line { first, carriers, last, trail })
+    }
+}
+
+/// The end of a line whose carriers have no tasks: who takes a byte does the work of them all.
+pub(super) struct Relay<U, D> {
+    /// Those who would pass it on.
+    pub(super) carriers: Vec<Carrier<U, D>>,
+    /// Where bytes come out.
+    pub(super) last: U,
+}
+
+impl<U: Upstream, D: Downstream> Upstream for Relay<U, D> {
+    async fn take(&mut self) -> Option<u8> {
+        for carrier in &mut self.carriers {
+            carrier.hand_on().await.then_some(())?;
+        }
+        self.last.take().await
+    }
+}

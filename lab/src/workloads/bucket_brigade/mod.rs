@@ -1,0 +1,267 @@
+//! The bucket brigade of context-switch: tasks in a line pass a byte from each to the next, and it
+//! takes so long to arrive at the end.
+//!
+//! The thread that measures puts a byte into the line and takes it out at its other end; there are as
+//! many hops as tasks, and one more. A task reads one byte, counts it, and writes it, and knows no
+//! other. With several bytes in flight the next one is put in when one has arrived, so that there are
+//! so many on their way all the time.
+
+mod line;
+
+use std::collections::VecDeque;
+use std::io;
+use std::mem;
+use std::ops::Range;
+use std::time::Instant;
+
+use clap::{Args, ValueEnum};
+use futures_lite::future::block_on;
+use tokio::sync::mpsc;
+
+use self::line::{Line, Relay, Trail};
+use super::{Bench, Metric, Params, RuntimeWorkload, Workload, quantile, sorted};
+use crate::clock::{Lap, Meter};
+use crate::fault::Fault;
+use crate::limits::{self, whole};
+use crate::needs::Needs;
+use crate::supervise::Failure;
+use crate::switches::switches;
+use crate::tally::Sum;
+use crate::targets::runtimes::{Downstream, Runtime, Threads, Upstream};
+use crate::targets::{Entry, Family};
+
+/// What the tasks are connected by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Over {
+    /// Pipes of the system.
+    Pipe,
+    /// Channels: tokio's for tasks, whatever runs them, and std's for threads.
+    Channel,
+}
+
+/// Options of `bucket-brigade`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct BucketBrigade {
+    /// What the tasks are connected by.
+    #[arg(long, value_enum, default_value = "pipe")]
+    pub(crate) over: Over,
+    /// Tasks in the line.
+    #[arg(long, default_value_t = 500, value_parser = whole::<1, { limits::MAX_CHILDREN }>)]
+    pub(crate) tasks: u64,
+    /// Bytes that go through all of it.
+    #[arg(long, default_value_t = 1_000, value_parser = whole::<1, { limits::MAX_SHOTS }>)]
+    pub(crate) iterations: u64,
+    /// Bytes that are on their way at a time.
+    #[arg(long, default_value_t = 1, value_parser = whole::<1, { limits::MAX_IN_FLIGHT }>)]
+    pub(crate) in_flight: u64,
+    /// Threads that run the tasks, where there is a choice.
+    #[arg(long, default_value_t = 2, value_parser = whole::<1, { limits::MAX_THREADS }>)]
+    pub(crate) threads: u64,
+}
+
+/// Bytes that go through the line before any that counts: two, so that the run comes to its end when
+/// the first one has a fault.
+const WARM_UP: u32 = 2;
+
+impl Workload for BucketBrigade {
+    const FAMILY: Family = Family::Runtime;
+
+    const METRICS: &'static [Metric] = &[
+        Metric::time("hop"),
+        Metric::time("p50"),
+        Metric::time("p90"),
+        Metric::time("p99"),
+        Metric::time("cpu-hop"),
+        Metric::switches("switches"),
+        Metric::CPU,
+    ];
+
+    fn params(&self) -> Params {
+        let over = match self.over {
+            Over::Pipe => "pipe",
+            Over::Channel => "channel",
+        };
+        vec![
+            ("over", over.into()),
+            ("tasks", self.tasks.into()),
+            ("iterations", self.iterations.into()),
+            ("in-flight", self.in_flight.into()),
+            ("threads", self.threads.into()),
+        ]
+    }
+
+    fn all_threads(&self) -> usize {
+        self.threads as usize
+    }
+
+    fn needs(&self, target: &Entry) -> Needs {
+        let files = match self.over {
+            Over::Pipe => 2 * self.hops(),
+            Over::Channel => 0,
+        };
+        Needs { files, ..Needs::of(target, self.threads, self.tasks) }
+    }
+
+    fn expected(&self) -> Sum {
+        Sum::grid(self.bytes().into(), self.hops())
+    }
+}
+
+impl RuntimeWorkload for BucketBrigade {
+    fn threads(&self) -> usize {
+        self.threads as usize
+    }
+
+    fn run<R: Runtime>(&self, runtime: &R, bench: &Bench) -> Result<Vec<f64>, Failure> {
+        let capacity = self.capacity();
+        runtime.block_on(async {
+            match self.over {
+                Over::Pipe => self.with_tasks(runtime, bench, line::pipe::<R>).await,
+                Over::Channel => self.with_tasks(runtime, bench, || Ok(R::channel(capacity))).await,
+            }
+        })
+    }
+}
+
+impl BucketBrigade {
+    /// Runs without tasks: one thread does what they would do, each after the one before it.
+    pub(crate) fn floor(&self, bench: &Bench) -> Result<Vec<f64>, Failure> {
+        let capacity = self.capacity();
+        block_on(async {
+            match self.over {
+                Over::Pipe => self.alone(bench, line::pipe::<Threads>).await,
+                // The channel of the tasks, which does not block when there is a byte in it.
+                Over::Channel => self.alone(bench, || Ok(mpsc::channel(capacity))).await,
+            }
+        })
+    }
+
+    /// Runs with a task for each place in the line.
+    async fn with_tasks<R: Runtime, U: Upstream, D: Downstream>(
+        &self,
+        runtime: &R,
+        bench: &Bench,
+        link: impl FnMut() -> io::Result<(D, U)>,
+    ) -> Result<Vec<f64>, Failure> {
+        let line = Line::new(self.tasks as u32, bench.tally, link).map_err(Failure::Refused)?;
+        let tasks = line.carriers.into_iter().map(|carrier| runtime.spawn(carrier.work()));
+        let tasks = tasks.collect::<io::Result<Vec<_>>>().map_err(Failure::Refused)?;
+        let mut passing = Passing::new(line.last, line.trail);
+        let values = self.measure(line.first, &mut passing, bench).await?;
+        // The first end is gone, which the tasks learn one from the other.
+        for task in tasks {
+            task.await;
+        }
+        passing.rest().await;
+        Ok(values)
+    }
+
+    /// Runs with nobody in the line.
+    async fn alone<U: Upstream, D: Downstream>(
+        &self,
+        bench: &Bench,
+        link: impl FnMut() -> io::Result<(D, U)>,
+    ) -> Result<Vec<f64>, Failure> {
+        let line = Line::new(self.tasks as u32, bench.tally, link).map_err(Failure::Refused)?;
+        let all = Relay { carriers: line.carriers, last: line.last };
+        let mut passing = Passing::new(all, line.trail);
+        let values = self.measure(line.first, &mut passing, bench).await?;
+        passing.rest().await;
+        Ok(values)
+    }
+
+    /// Lets all bytes through the line, whose first end this is.
+    async fn measure<U: Upstream, D: Downstream>(
+        &self,
+        mut first: D,
+        passing: &mut Passing<U>,
+        bench: &Bench,
+    ) -> Result<Vec<f64>, Failure> {
+        let broken = || {
+            let (ran, expected) = (bench.tally.count(), self.expected().tasks);
+            Failure::Miscounted { ran, expected }
+        };
+        let window = self.in_flight as u32;
+        let warm = passing.pass(0..WARM_UP, window.max(WARM_UP), bench.fault, &mut first);
+        warm.await.ok_or_else(broken)?;
+        passing.times = Vec::with_capacity(self.iterations as usize);
+        let (mut meter, lap, before) = (Meter::default(), Lap::begin(), switches());
+        let all = passing.pass(WARM_UP..self.bytes(), window, Fault::None, &mut first);
+        all.await.ok_or_else(broken)?;
+        let wall = meter.end(&lap).as_secs_f64();
+        let hops = (self.iterations * self.hops()) as f64;
+        let times = sorted(mem::take(&mut passing.times));
+        let mut values = vec![wall / hops];
+        values.extend([0.5, 0.9, 0.99].map(|share| quantile(&times, share)));
+        values.push(meter.cpus() * wall / hops);
+        values.extend([(switches() - before) as f64 / hops, meter.cpus()]);
+        Ok(values)
+    }
+
+    /// Bytes of a run.
+    fn bytes(&self) -> u32 {
+        WARM_UP + self.iterations as u32
+    }
+
+    /// Hops of a byte.
+    fn hops(&self) -> u64 {
+        self.tasks + 1
+    }
+
+    /// Bytes for which a channel has room: as many as may be in it, and one that is repeated.
+    fn capacity(&self) -> usize {
+        self.in_flight.max(WARM_UP.into()) as usize + 1
+    }
+}
+
+/// Bytes on their way, seen from the end of the line.
+struct Passing<U> {
+    /// The last end.
+    last: U,
+    /// The bytes that came out of it.
+    trail: Trail,
+    /// Seconds that each of them took.
+    times: Vec<f64>,
+}
+
+impl<U: Upstream> Passing<U> {
+    /// Nothing has come out of this end.
+    fn new(last: U, trail: Trail) -> Self {
+        Passing { last, trail, times: Vec::new() }
+    }
+
+    /// Puts bytes with these numbers into the first end, `window` at a time, and takes them out of the
+    /// last one. None if the line broke.
+    async fn pass<D: Downstream>(
+        &mut self,
+        bytes: Range<u32>,
+        window: u32,
+        fault: Fault,
+        first: &mut D,
+    ) -> Option<()> {
+        let (mut sent, mut begun) = (bytes.start, VecDeque::with_capacity(window as usize));
+        while self.trail.arrived() < bytes.end {
+            while sent < bytes.end.min(self.trail.arrived() + window) {
+                begun.push_back(Instant::now());
+                for _ in 0..fault.copies(sent) {
+                    first.pass(sent as u8).await.then_some(())?;
+                }
+                sent += 1;
+            }
+            self.trail.note(self.last.take().await?);
+            // They arrive in the order in which they left.
+            self.times.extend(begun.pop_front().map(|begun| begun.elapsed().as_secs_f64()));
+        }
+        Some(())
+    }
+
+    /// Counts what comes after the last byte, which is nothing unless something is repeated.
+    async fn rest(&mut self) {
+        while let Some(byte) = self.last.take().await {
+            self.trail.note(byte);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,101 @@
+//! What tells a lost byte from a repeated one, and what the line is made of.
+
+use super::{BucketBrigade, Over, Trail, WARM_UP};
+use crate::fault::Fault;
+use crate::supervise::Failure;
+use crate::tally::{Sum, Tally};
+use crate::targets::runtimes::{Runtime, Threads, Tokio};
+use crate::workloads::{Bench, RuntimeWorkload as _, Workload as _};
+
+/// Whether these bytes pass for the first `count` ones.
+fn passes(bytes: impl IntoIterator<Item = u8>, count: u64) -> bool {
+    let tally = Tally::leak();
+    let mut trail = Trail::new(tally, 0);
+    bytes.into_iter().for_each(|byte| trail.note(byte));
+    tally.check(Sum::grid(count, 1)).is_ok()
+}
+
+#[test]
+fn a_byte_is_the_one_that_comes_next_however_often_eight_bits_have_gone_round() {
+    assert!(passes((0..2_000).map(|number| number as u8), 2_000));
+    assert!(!passes((0..2_000).map(|number| number as u8), 2_001));
+}
+
+#[test]
+fn a_byte_that_is_lost_and_one_that_is_repeated_do_not_make_up_for_each_other() {
+    // Around the place where eight bits begin again.
+    for at in [0, 100, 255, 256, 511] {
+        let without = (0..600).filter(|&number| number != at).map(|number| number as u8);
+        let twice = (0..600).flat_map(|number| vec![number as u8; 1 + usize::from(number == at)]);
+        assert!(!passes(without, 600) && !passes(twice, 600), "{at}");
+        let both = (0..600)
+            .filter(|&number| number != at)
+            .flat_map(|number: u32| vec![number as u8; 1 + usize::from(number == (at + 7) % 600)]);
+        assert!(!passes(both, 600), "{at}");
+    }
+}
+
+/// A short line with several bytes in it.
+fn short(over: Over) -> BucketBrigade {
+    BucketBrigade { over, tasks: 3, iterations: 600, in_flight: 5, threads: 2 }
+}
+
+#[test]
+fn a_fault_does_not_keep_a_run_from_ending() {
+    fn on<R: Runtime>(over: Over) {
+        for (fault, ran) in [(Fault::Lost, -4), (Fault::None, 0), (Fault::Repeated, 4)] {
+            let (brigade, tally) = (short(over), Tally::leak());
+            let runtime = R::start(2).expect("started");
+            brigade.run(&runtime, &Bench { tally, fault }).expect("values");
+            runtime.shutdown();
+            let expected = brigade.expected();
+            assert_eq!(tally.count(), expected.tasks.saturating_add_signed(ran), "{fault:?}");
+            assert_eq!(tally.check(expected).is_ok(), fault == Fault::None, "{fault:?}");
+        }
+    }
+    for over in [Over::Pipe, Over::Channel] {
+        on::<Threads>(over);
+        on::<Tokio>(over);
+    }
+}
+
+#[test]
+fn the_floor_does_the_work_of_all_tasks() {
+    for over in [Over::Pipe, Over::Channel] {
+        let (brigade, tally) = (short(over), Tally::leak());
+        let values = brigade.floor(&Bench { tally, fault: Fault::None }).expect("values");
+        assert_eq!(values.len(), BucketBrigade::METRICS.len());
+        assert_eq!(tally.count(), (u64::from(WARM_UP) + 600) * 4);
+        assert!(tally.check(brigade.expected()).is_ok());
+    }
+}
+
+#[test]
+fn a_line_that_breaks_has_no_number() {
+    use crate::targets::runtimes::{Downstream, Upstream};
+
+    /// The last end of a line that is gone after some bytes.
+    struct Broken(u8);
+
+    impl Upstream for Broken {
+        async fn take(&mut self) -> Option<u8> {
+            self.0 += 1;
+            (self.0 <= 5).then_some(self.0 - 1)
+        }
+    }
+
+    /// A first end that takes everything.
+    struct Open;
+
+    impl Downstream for Open {
+        async fn pass(&mut self, _: u8) -> bool {
+            true
+        }
+    }
+
+    let (brigade, tally) = (short(Over::Pipe), Tally::leak());
+    let mut passing = super::Passing::new(Broken(0), Trail::new(tally, 3));
+    let bench = Bench { tally, fault: Fault::None };
+    let outcome = super::block_on(brigade.measure(Open, &mut passing, &bench));
+    assert!(matches!(outcome, Err(Failure::Miscounted { ran: 5, .. })), "{outcome:?}");
+}

@@ -1,0 +1,129 @@
+//! What it costs to make a task that does next to nothing, and to wait for its end.
+
+use std::time::Instant;
+
+use clap::{Args, ValueEnum};
+
+use super::{Bench, Metric, Params, RuntimeWorkload, Workload, quantile, sorted};
+use crate::clock::{Lap, Meter};
+use crate::fault::Fault;
+use crate::limits::{self, whole};
+use crate::needs::Needs;
+use crate::supervise::Failure;
+use crate::tally::{Sum, Tally};
+use crate::targets::runtimes::{Runtime, RuntimeKind};
+use crate::targets::{Entry, Family, Kind};
+
+/// What is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum What {
+    /// Tasks that are futures.
+    Task,
+    /// Threads.
+    Thread,
+}
+
+/// Options of `creation`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Creation {
+    /// What is made.
+    #[arg(long, value_enum, default_value = "task")]
+    pub(crate) kind: What,
+    /// Tasks that are made before the first of them is waited for.
+    #[arg(long, default_value_t = 1_000, value_parser = whole::<1, { limits::MAX_CHILDREN }>)]
+    pub(crate) tasks: u64,
+    /// Times that are taken in a run, which yields their median.
+    #[arg(long, default_value_t = 20, value_parser = whole::<1, { limits::MAX_SHOTS }>)]
+    pub(crate) repetitions: u64,
+    /// Threads that run the tasks, where there is a choice.
+    #[arg(long, default_value_t = 2, value_parser = whole::<1, { limits::MAX_THREADS }>)]
+    pub(crate) threads: u64,
+}
+
+/// Repetitions before those that count, the first of which has the fault if there is one.
+const WARM_UP: u64 = 2;
+
+impl Workload for Creation {
+    const FAMILY: Family = Family::Runtime;
+
+    const METRICS: &'static [Metric] = &[Metric::time("time"), Metric::CPU];
+
+    fn params(&self) -> Params {
+        let kind = match self.kind {
+            What::Task => "task",
+            What::Thread => "thread",
+        };
+        vec![
+            ("kind", kind.into()),
+            ("tasks", self.tasks.into()),
+            ("repetitions", self.repetitions.into()),
+            ("threads", self.threads.into()),
+        ]
+    }
+
+    fn is_for(&self, target: &Entry) -> bool {
+        match (self.kind, target.kind) {
+            (What::Task, Kind::Runtime(kind)) => kind.has_tasks(),
+            (What::Thread, kind) => kind == Kind::Runtime(RuntimeKind::Threads),
+            _ => false,
+        }
+    }
+
+    fn all_threads(&self) -> usize {
+        self.threads as usize
+    }
+
+    fn needs(&self, target: &Entry) -> Needs {
+        Needs::of(target, self.threads, self.tasks)
+    }
+
+    fn expected(&self) -> Sum {
+        Sum::grid(self.tasks, WARM_UP + self.repetitions)
+    }
+}
+
+impl RuntimeWorkload for Creation {
+    fn threads(&self) -> usize {
+        self.threads as usize
+    }
+
+    fn run<R: Runtime>(&self, runtime: &R, bench: &Bench) -> Result<Vec<f64>, Failure> {
+        for repetition in 0..WARM_UP {
+            let fault = if repetition == 0 { bench.fault } else { Fault::None };
+            self.create(runtime, repetition as u32, fault, bench.tally)?;
+        }
+        let (mut meter, lap) = (Meter::default(), Lap::begin());
+        let repetitions = WARM_UP..WARM_UP + self.repetitions;
+        let times = repetitions
+            .map(|repetition| self.create(runtime, repetition as u32, Fault::None, bench.tally));
+        let times = times.collect::<Result<Vec<_>, _>>()?;
+        meter.end(&lap);
+        Ok(vec![quantile(&sorted(times), 0.5), meter.cpus()])
+    }
+}
+
+impl Creation {
+    /// Makes all tasks and waits for them all: seconds for each.
+    fn create<R: Runtime>(
+        &self,
+        runtime: &R,
+        repetition: u32,
+        fault: Fault,
+        tally: &'static Tally,
+    ) -> Result<f64, Failure> {
+        let mut tasks = Vec::with_capacity(self.tasks as usize + 1);
+        runtime.block_on(async {
+            let begun = Instant::now();
+            for index in 0..self.tasks as u32 {
+                for _ in 0..fault.copies(index) {
+                    let task = runtime.spawn(async move { tally.ran(index, repetition) });
+                    tasks.push(task.map_err(Failure::Refused)?);
+                }
+            }
+            for task in tasks {
+                task.await;
+            }
+            Ok(begun.elapsed().as_secs_f64() / self.tasks as f64)
+        })
+    }
+}

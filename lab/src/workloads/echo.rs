@@ -1,0 +1,251 @@
+//! TCP ping-pong over loopback: clients that send a message and wait until it has come back.
+//!
+//! Both ends of each connection are tasks of the target, so that it is measured whole, and nothing
+//! else is. The connections exist before anything is timed.
+
+use std::io;
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::time::Instant;
+
+use clap::Args;
+use tokio::sync::Semaphore;
+
+use super::{Bench, Metric, Params, RuntimeWorkload, Workload, quantile, sorted};
+use crate::clock::{Lap, Meter};
+use crate::fault::Fault;
+use crate::limits::{self, whole};
+use crate::needs::Needs;
+use crate::supervise::Failure;
+use crate::tally::{Sum, Tally};
+use crate::targets::runtimes::{Runtime, RuntimeKind, Sink, Source};
+use crate::targets::{Entry, Family, Kind};
+
+/// Options of `echo`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Echo {
+    /// Connections, each with a client that has one request on its way at a time.
+    #[arg(long, default_value_t = 64, value_parser = whole::<1, { limits::MAX_CONNECTIONS }>)]
+    pub(crate) connections: u64,
+    /// Requests of all clients together, rounded down to a multiple of their number; one each at least.
+    #[arg(long, default_value_t = 20_000, value_parser = whole::<1, { limits::MAX_VALUES }>)]
+    pub(crate) requests: u64,
+    /// Threads that run the tasks, where there is a choice.
+    #[arg(long, default_value_t = 2, value_parser = whole::<1, { limits::MAX_THREADS }>)]
+    pub(crate) threads: u64,
+}
+
+/// Requests of each client before those that count: two, so that the run comes to its end when the
+/// first one has a fault.
+const WARM_UP: u32 = 2;
+
+/// Bytes of a message: its connection, its number, and as much as a small request has.
+const MESSAGE: usize = 64;
+
+/// What of the message is its connection and its number.
+const HEAD: usize = 8;
+
+impl Workload for Echo {
+    const FAMILY: Family = Family::Runtime;
+
+    const METRICS: &'static [Metric] = &[
+        Metric::requests("rate"),
+        Metric::time("p50"),
+        Metric::time("p90"),
+        Metric::time("p99"),
+        Metric::CPU,
+    ];
+
+    fn params(&self) -> Params {
+        vec![
+            ("connections", self.connections.into()),
+            ("requests", self.requests.into()),
+            ("threads", self.threads.into()),
+        ]
+    }
+
+    fn is_for(&self, target: &Entry) -> bool {
+        target.kind != Kind::Runtime(RuntimeKind::Floor)
+    }
+
+    fn all_threads(&self) -> usize {
+        self.threads as usize
+    }
+
+    fn needs(&self, target: &Entry) -> Needs {
+        // Both ends are here, and each is a task.
+        let ends = 2 * self.connections;
+        Needs { files: ends, ..Needs::of(target, self.threads, ends) }
+    }
+
+    fn expected(&self) -> Sum {
+        Sum::grid(self.connections, (WARM_UP + self.each()).into())
+    }
+}
+
+impl RuntimeWorkload for Echo {
+    fn threads(&self) -> usize {
+        self.threads as usize
+    }
+
+    fn run<R: Runtime>(&self, runtime: &R, bench: &Bench) -> Result<Vec<f64>, Failure> {
+        let connections = connect(self.connections).map_err(Failure::Refused)?;
+        runtime.block_on(async {
+            let crew = self.crew(runtime, connections, bench).map_err(Failure::Refused)?;
+            let values = self.measure::<R>(crew).await;
+            values.map_err(|error| Failure::Told(format!("a client gave up: {error}")))
+        })
+    }
+}
+
+/// So many connections, both ends of each.
+fn connect(count: u64) -> io::Result<Vec<(TcpStream, TcpStream)>> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    let address = listener.local_addr()?;
+    let connections = (0..count).map(|_| {
+        // One after the other: a queue of those that wait to be accepted has its own limit.
+        let client = TcpStream::connect(address)?;
+        let (server, _) = listener.accept()?;
+        client.set_nodelay(true)?;
+        server.set_nodelay(true)?;
+        Ok((client, server))
+    });
+    connections.collect()
+}
+
+/// The tasks of a run, all of them started.
+struct Crew<R: Runtime> {
+    /// Those that answer.
+    servers: Vec<R::Task<()>>,
+    /// Those that ask, which end with the seconds that each request took.
+    clients: Vec<R::Task<io::Result<Vec<f64>>>>,
+    /// Has a permit from each client that has warmed up.
+    warm: Arc<Semaphore>,
+    /// Has a permit for each of them when all may go on.
+    go: Arc<Semaphore>,
+}
+
+impl Echo {
+    /// Requests of each client.
+    fn each(&self) -> u32 {
+        (self.requests / self.connections).max(1) as u32
+    }
+
+    /// Starts the tasks at both ends of these connections.
+    fn crew<R: Runtime>(
+        &self,
+        runtime: &R,
+        connections: Vec<(TcpStream, TcpStream)>,
+        bench: &Bench,
+    ) -> io::Result<Crew<R>> {
+        let [warm, go] = [0, 0].map(|permits| Arc::new(Semaphore::new(permits)));
+        let (mut servers, mut clients) = (Vec::new(), Vec::new());
+        for (number, (client, server)) in connections.into_iter().enumerate() {
+            servers.push(runtime.spawn(serve(R::stream(server)?))?);
+            let fault = if number == 0 { bench.fault } else { Fault::None };
+            let stream = R::stream(client)?;
+            let client = Client { stream, number: number as u32, next: 0, tally: bench.tally };
+            let run = client.run(self.each(), fault, Arc::clone(&warm), Arc::clone(&go));
+            clients.push(runtime.spawn(run)?);
+        }
+        Ok(Crew { servers, clients, warm, go })
+    }
+
+    /// Lets all clients go on at once and waits for them.
+    async fn measure<R: Runtime>(&self, crew: Crew<R>) -> io::Result<Vec<f64>> {
+        let all = self.connections as u32;
+        // Neither of the two is ever closed.
+        let _ = crew.warm.acquire_many(all).await;
+        let (mut meter, lap) = (Meter::default(), Lap::begin());
+        crew.go.add_permits(all as usize);
+        let mut times = Vec::with_capacity(self.requests as usize);
+        for client in crew.clients {
+            times.append(&mut client.await?);
+        }
+        let wall = meter.end(&lap).as_secs_f64();
+        for server in crew.servers {
+            server.await;
+        }
+        let times = sorted(times);
+        let mut values = vec![times.len() as f64 / wall];
+        values.extend([0.5, 0.9, 0.99].map(|share| quantile(&times, share)));
+        values.push(meter.cpus());
+        Ok(values)
+    }
+}
+
+/// Sends back what comes, until the client is gone.
+async fn serve<S: Source + Sink>(mut stream: S) {
+    let mut message = [0; MESSAGE];
+    while stream.fill(&mut message).await.is_ok() && stream.put(&message).await.is_ok() {}
+}
+
+/// One end of a connection.
+struct Client<S> {
+    /// The connection.
+    stream: S,
+    /// Its number.
+    number: u32,
+    /// One more than the highest number of an answer so far.
+    next: u32,
+    /// Counts the answers.
+    tally: &'static Tally,
+}
+
+impl<S: Source + Sink> Client<S> {
+    /// Warms up, waits for the others at the gate, and then makes so many requests: seconds for each.
+    async fn run(
+        mut self,
+        requests: u32,
+        fault: Fault,
+        warm: Arc<Semaphore>,
+        go: Arc<Semaphore>,
+    ) -> io::Result<Vec<f64>> {
+        for request in 0..WARM_UP {
+            for _ in 0..fault.copies(request) {
+                self.ask(request).await?;
+            }
+        }
+        while self.next < WARM_UP {
+            self.hear().await?;
+        }
+        warm.add_permits(1);
+        let _ = go.acquire().await.map(|permit| permit.forget());
+        let mut times = Vec::with_capacity(requests as usize);
+        for request in WARM_UP..WARM_UP + requests {
+            let begun = Instant::now();
+            self.ask(request).await?;
+            while self.next <= request {
+                self.hear().await?;
+            }
+            times.push(begun.elapsed().as_secs_f64());
+        }
+        Ok(times)
+    }
+
+    /// Sends the request with this number.
+    #[inline]
+    async fn ask(&mut self, request: u32) -> io::Result<()> {
+        let mut message = [0; MESSAGE];
+        message[..4].copy_from_slice(&self.number.to_le_bytes());
+        message[4..HEAD].copy_from_slice(&request.to_le_bytes());
+        message[HEAD..].fill(request as u8);
+        self.stream.put(&message).await
+    }
+
+    /// Receives an answer and counts it as what it says that it is.
+    #[inline]
+    async fn hear(&mut self) -> io::Result<()> {
+        let mut message = [0; MESSAGE];
+        self.stream.fill(&mut message).await?;
+        let word = |at: usize| u32::from_le_bytes([0, 1, 2, 3].map(|byte| message[at + byte]));
+        let (number, request) = (word(0), word(4));
+        if number != self.number || message[HEAD..].iter().any(|&byte| byte != request as u8) {
+            // Bytes of two messages, or of another's: no count will come out right.
+            return Err(io::Error::other("an answer to nothing that was asked"));
+        }
+        self.tally.ran(number, request);
+        self.next = self.next.max(request.saturating_add(1));
+        Ok(())
+    }
+}

@@ -1,0 +1,160 @@
+//! What a task that waits takes of the memory: bytes resident for each, by regression.
+//!
+//! Tasks are made in four steps, and after each of them the process reads how much of it is resident.
+//! The slope is what a task takes; what the runtime takes without any is left out. A run has a process
+//! of its own, see [`resident`](crate::resident): in one in which tasks have ended already, new ones
+//! take what those left.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+use std::thread;
+use std::time::Duration;
+
+use clap::Args;
+use futures_lite::future::yield_now;
+
+use super::{Bench, Metric, Params, RuntimeWorkload, Workload};
+use crate::clock::{Lap, Meter};
+use crate::limits::{self, whole};
+use crate::needs::Needs;
+use crate::resident;
+use crate::stop::Stop;
+use crate::supervise::Failure;
+use crate::tally::{Sum, Tally};
+use crate::targets::runtimes::{Runtime, RuntimeKind};
+use crate::targets::{Entry, Family, Kind};
+
+/// Options of `memory`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Memory {
+    /// Tasks that wait at the end; there are a quarter of them, half, and three quarters before.
+    #[arg(
+        long, default_value_t = 8_000,
+        value_parser = whole::<{ limits::MIN_RESIDENT }, { limits::MAX_CHILDREN }>
+    )]
+    pub(crate) tasks: u64,
+    /// Threads that run the tasks, where there is a choice.
+    #[arg(long, default_value_t = 2, value_parser = whole::<1, { limits::MAX_THREADS }>)]
+    pub(crate) threads: u64,
+}
+
+/// Steps in which the tasks are made.
+const STEPS: u64 = 4;
+
+/// Pause between two looks for tasks that don't wait yet.
+const LOOK: Duration = Duration::from_micros(50);
+
+impl Workload for Memory {
+    const FAMILY: Family = Family::Runtime;
+
+    const METRICS: &'static [Metric] = &[Metric::bytes("bytes"), Metric::CPU];
+
+    fn params(&self) -> Params {
+        vec![("tasks", self.tasks.into()), ("threads", self.threads.into())]
+    }
+
+    fn check(&self) -> Result<(), Stop> {
+        if resident::POSSIBLE {
+            return Ok(());
+        }
+        Err(Stop::Refused("resident memory can be read on Linux only".to_owned()))
+    }
+
+    fn is_for(&self, target: &Entry) -> bool {
+        target.kind != Kind::Runtime(RuntimeKind::Floor)
+    }
+
+    fn all_threads(&self) -> usize {
+        self.threads as usize
+    }
+
+    fn needs(&self, target: &Entry) -> Needs {
+        Needs::of(target, self.threads, self.tasks)
+    }
+
+    fn expected(&self) -> Sum {
+        Sum::grid(self.tasks, 1)
+    }
+}
+
+impl RuntimeWorkload for Memory {
+    fn threads(&self) -> usize {
+        self.threads as usize
+    }
+
+    fn run<R: Runtime>(&self, runtime: &R, bench: &Bench) -> Result<Vec<f64>, Failure> {
+        let (mut meter, lap) = (Meter::default(), Lap::begin());
+        let (mut made, mut points) = (0, Vec::new());
+        for step in 1..=STEPS {
+            let size = self.tasks * step / STEPS;
+            for index in made..size as u32 {
+                for _ in 0..bench.fault.copies(index) {
+                    runtime.detach(Waiting::Fresh(index, bench.tally)).map_err(Failure::Refused)?;
+                }
+            }
+            made = size as u32;
+            runtime.block_on(all_wait(size, bench.tally))?;
+            let bytes = resident::bytes().map_err(|error| Failure::Told(error.to_string()))?;
+            points.push((size as f64, bytes as f64));
+        }
+        meter.end(&lap);
+        Ok(vec![slope(&points), meter.cpus()])
+    }
+}
+
+/// Ends when so many tasks wait, and lets them run until then.
+async fn all_wait(count: u64, tally: &Tally) -> Result<(), Failure> {
+    while tally.count() < count {
+        tally.go_on()?;
+        // In this order: on a runtime without threads they run while this one has yielded.
+        yield_now().await;
+        thread::sleep(LOOK);
+    }
+    Ok(())
+}
+
+/// Waits for ever, and keeps what would wake it: a task that nobody could wake may be ended.
+///
+/// It is small, three words, so that what a target adds to a task is not lost in what it is.
+enum Waiting {
+    /// Nobody has polled it: its number, and what counts those that wait.
+    Fresh(u32, &'static Tally),
+    /// What would wake it.
+    Polled { _waker: Waker },
+}
+
+impl Future for Waiting {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        // It may be polled again, when the runtime ends.
+        if let Waiting::Fresh(index, tally) = *self {
+            *self = Waiting::Polled { _waker: context.waker().clone() };
+            tally.ran(index, 0);
+        }
+        Poll::Pending
+    }
+}
+
+/// The slope of the line that is closest to these points.
+fn slope(points: &[(f64, f64)]) -> f64 {
+    let count = points.len() as f64;
+    let sum = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>();
+    let (x, y) = (sum(|point| point.0) / count, sum(|point| point.1) / count);
+    let both: f64 = points.iter().map(|point| (point.0 - x) * (point.1 - y)).sum();
+    both / points.iter().map(|point| (point.0 - x).powi(2)).sum::<f64>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::slope;
+
+    #[test]
+    fn the_slope_leaves_out_what_is_there_without_tasks() {
+        assert_eq!(slope(&[(1.0, 1_100.0), (2.0, 1_200.0), (3.0, 1_300.0)]), 100.0);
+        // Errors of the same size on both sides of the line make up for each other.
+        let points = [(1.0, 1_110.0), (2.0, 1_190.0), (3.0, 1_290.0), (4.0, 1_410.0)];
+        assert!((slope(&points) - 100.0).abs() < 1e-9);
+    }
+}
