@@ -6,8 +6,11 @@ use std::mem;
 use crate::tally::Tally;
 use crate::targets::runtimes::{Downstream, Piped, Runtime, Upstream};
 
-/// A link through the system.
-pub(super) fn pipe<R: Runtime>() -> io::Result<(Piped<R::Writer>, Piped<R::Reader>)> {
+/// A link through the system: where bytes go in, and where they come out.
+type Pipe<R> = (Piped<<R as Runtime>::Writer>, Piped<<R as Runtime>::Reader>);
+
+/// Makes a link through the system.
+pub(super) fn pipe<R: Runtime>() -> io::Result<Pipe<R>> {
     let (out, into) = rustix::pipe::pipe()?;
     Ok((Piped(R::writer(into)?), Piped(R::reader(out)?)))
 }
