@@ -85,9 +85,9 @@ pub(crate) fn quick() -> Vec<Row> {
     rows.push(Row::Queue(Queue::PushPop(PushPop::small(200))));
     rows.extend([executor(50), fill(1, 200)]);
     rows.extend(TABLE.map(|pair| burst(pair, 1_000, 20)));
-    rows.extend([brigade(Over::Pipe, 200, 100, 1), brigade(Over::Channel, 200, 500, 1)]);
+    rows.extend([brigade(Over::Pipe, 200, 100, 1), brigade(Over::Channel, 200, 200, 1)]);
     rows.extend([creation(What::Task, 1_000, 20), creation(What::Thread, 100, 5)]);
-    rows.extend(memory(4_000));
+    rows.extend(memory(2_000));
     rows.push(echo(64, 5_000));
     rows
 }

@@ -1,8 +1,10 @@
 //! What tells a lost byte from a repeated one, and what the line is made of.
 
+use std::time::Duration;
+
 use super::{BucketBrigade, Over, Trail, WARM_UP};
 use crate::fault::Fault;
-use crate::supervise::Failure;
+use crate::supervise::{Failure, supervise};
 use crate::tally::{Sum, Tally};
 use crate::targets::runtimes::{Runtime, Threads, Tokio};
 use crate::workloads::{Bench, RuntimeWorkload as _, Workload as _};
@@ -35,6 +37,14 @@ fn a_byte_that_is_lost_and_one_that_is_repeated_do_not_make_up_for_each_other() 
     }
 }
 
+/// What came of `run`, which is given up when nothing is counted any more.
+fn ends<R: Send + 'static>(
+    tally: &'static Tally,
+    run: impl FnOnce() -> Result<R, Failure> + Send + 'static,
+) -> Result<R, Failure> {
+    supervise(tally, 0, Duration::from_secs(5), run)
+}
+
 /// A short line with several bytes in it.
 fn short(over: Over) -> BucketBrigade {
     BucketBrigade { over, tasks: 3, iterations: 600, in_flight: 5, threads: 2 }
@@ -44,11 +54,14 @@ fn short(over: Over) -> BucketBrigade {
 fn a_fault_does_not_keep_a_run_from_ending() {
     fn on<R: Runtime>(over: Over) {
         for (fault, ran) in [(Fault::Lost, -4), (Fault::None, 0), (Fault::Repeated, 4)] {
-            let (brigade, tally) = (short(over), Tally::leak());
-            let runtime = R::start(2).expect("started");
-            brigade.run(&runtime, &Bench { tally, fault }).expect("values");
-            runtime.shutdown();
-            let expected = brigade.expected();
+            let (expected, tally) = (short(over).expected(), Tally::leak());
+            let outcome = ends(tally, move || {
+                let runtime = R::start(2).map_err(Failure::Refused)?;
+                let values = short(over).run(&runtime, &Bench { tally, fault })?;
+                runtime.shutdown();
+                Ok(values)
+            });
+            assert!(outcome.is_ok(), "{fault:?}: {outcome:?}");
             assert_eq!(tally.count(), expected.tasks.saturating_add_signed(ran), "{fault:?}");
             assert_eq!(tally.check(expected).is_ok(), fault == Fault::None, "{fault:?}");
         }
@@ -63,8 +76,9 @@ fn a_fault_does_not_keep_a_run_from_ending() {
 fn the_floor_does_the_work_of_all_tasks() {
     for over in [Over::Pipe, Over::Channel] {
         let (brigade, tally) = (short(over), Tally::leak());
-        let values = brigade.floor(&Bench { tally, fault: Fault::None }).expect("values");
-        assert_eq!(values.len(), BucketBrigade::METRICS.len());
+        let floor = short(over);
+        let values = ends(tally, move || floor.floor(&Bench { tally, fault: Fault::None }));
+        assert_eq!(values.expect("values").len(), BucketBrigade::METRICS.len());
         assert_eq!(tally.count(), (u64::from(WARM_UP) + 600) * 4);
         assert!(tally.check(brigade.expected()).is_ok());
     }
