@@ -2,7 +2,7 @@
 //!
 //! Tasks are made in four steps, and after each of them the process reads how much of it is resident.
 //! The slope is what a task takes; what the runtime takes without any is left out. A run has a process
-//! of its own, see [`resident`](crate::resident): in one in which tasks have ended already, new ones
+//! of its own, see [`resident`]: in one in which tasks have ended already, new ones
 //! take what those left.
 
 use std::future::Future;
