@@ -1,0 +1,286 @@
+//! The driver: waits for all sources at once and says whom to wake.
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use std::task::Waker;
+use std::time::Duration;
+
+use brigade_sync::Mutex;
+
+use crate::bell::Bell;
+use crate::error::no_driver;
+use crate::sys::{Events, Poller};
+use crate::table::Table;
+use crate::waiting::Fired;
+
+brigade_sync::scoped_thread_local!(
+    /// The driver with which what is made on this thread registers.
+    static CURRENT: Arc<Driver>
+);
+
+/// When the operating system tells of a source.
+///
+/// Programs see no difference but speed, except for [`Async::readable`](crate::Async::readable) and its like. The
+/// crate's documentation says what each costs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Trigger {
+    /// At every wait, as long as it is ready and somebody waited for it since. The default.
+    #[default]
+    Level,
+    /// Once, when something happens to it.
+    Edge,
+    /// Once, each time that it has been asked for.
+    Oneshot,
+}
+
+/// Waits for files: for one of them, or for all, in one call.
+///
+/// A driver has no thread. Whoever has nothing else to do [drives](Self::drive) it, one at a time, and wakes those whom it is
+/// told of. A pool has one driver, and its workers drive in turn.
+///
+/// ```
+/// use std::sync::Arc;
+/// use std::time::Duration;
+/// use brigade_io::{Driver, pipe};
+/// use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
+///
+/// let driver = Driver::new()?;
+/// let (mut reader, mut writer) = driver.enter(pipe)?;
+/// let thread = std::thread::spawn({
+///     let driver = Arc::clone(&driver);
+///     move || while driver.drive(None, &mut |waker| waker.wake()).unwrap() == 0 {}
+/// });
+/// let byte = future::block_on(async {
+///     let mut byte = [0];
+///     future::zip(reader.read_exact(&mut byte), writer.write_all(&[7])).await;
+///     byte[0]
+/// });
+/// assert_eq!(byte, 7);
+/// # drop((reader, writer));
+/// # driver.close(&mut |waker| waker.wake());
+/// # drop(thread);
+/// # std::io::Result::Ok(())
+/// ```
+pub struct Driver {
+    /// What each source is asked with.
+    trigger: Trigger,
+    /// Who asks the system. Sources have it too.
+    poller: Arc<Poller>,
+    /// Whether a wait has to be ended.
+    bell: Bell,
+    /// The sources, and the room for one wait.
+    inner: Mutex<Inner>,
+}
+
+/// What is under the driver's lock.
+struct Inner {
+    table: Table,
+    /// Taken by whoever drives: if it is not there, somebody does.
+    events: Option<Box<Events>>,
+}
+
+impl Driver {
+    /// Makes a driver that is [triggered by level](Trigger::Level).
+    ///
+    /// # Errors
+    /// Those of the operating system: it needs two file descriptors on Linux.
+    pub fn new() -> io::Result<Arc<Self>> {
+        Self::with_trigger(Trigger::default())
+    }
+
+    /// Makes a driver that is triggered otherwise.
+    ///
+    /// # Errors
+    /// Those of [`new`](Self::new); [`Unsupported`](io::ErrorKind::Unsupported) if the system knows no such trigger. Linux
+    /// knows all.
+    ///
+    /// ```
+    /// use brigade_io::{Driver, Trigger};
+    /// assert_eq!(Driver::with_trigger(Trigger::Oneshot)?.trigger(), Trigger::Oneshot);
+    /// # std::io::Result::Ok(())
+    /// ```
+    pub fn with_trigger(trigger: Trigger) -> io::Result<Arc<Self>> {
+        let poller = Arc::new(Poller::new(trigger)?);
+        let inner = Inner { table: Table::default(), events: Some(Box::new(Events::new())) };
+        Ok(Arc::new(Self { trigger, poller, bell: Bell::new(), inner: Mutex::new(inner) }))
+    }
+
+    /// By what it is triggered.
+    pub fn trigger(&self) -> Trigger {
+        self.trigger
+    }
+
+    /// How many sources are registered.
+    ///
+    /// ```
+    /// let driver = brigade_io::Driver::new()?;
+    /// let pipe = driver.enter(brigade_io::pipe)?;
+    /// assert_eq!(driver.sources(), 2);
+    /// drop(pipe);
+    /// assert_eq!(driver.sources(), 0);
+    /// # std::io::Result::Ok(())
+    /// ```
+    pub fn sources(&self) -> usize {
+        self.inner.lock().table.len()
+    }
+
+    /// Calls with this driver as the thread's: what is made in `call` registers with it.
+    ///
+    /// ```
+    /// use brigade_io::{Driver, UdpSocket};
+    /// let driver = Driver::new()?;
+    /// assert!(driver.enter(|| UdpSocket::bind(([127, 0, 0, 1], 0))).is_ok());
+    /// assert!(UdpSocket::bind(([127, 0, 0, 1], 0)).is_err(), "no driver here");
+    /// # std::io::Result::Ok(())
+    /// ```
+    pub fn enter<R>(self: &Arc<Self>, call: impl FnOnce() -> R) -> R {
+        CURRENT.set(self, call)
+    }
+
+    /// The driver of this thread.
+    ///
+    /// # Errors
+    /// [`NoDriver::None`](crate::NoDriver::None) outside of [`enter`](Self::enter).
+    pub fn current() -> io::Result<Arc<Self>> {
+        CURRENT.with(|driver| driver.cloned()).ok_or_else(no_driver)
+    }
+
+    /// Waits once, for at most `timeout`, and calls `wake` for each task that can go on; returns for how many.
+    ///
+    /// Ends with the first events, when [notified](Self::notify), or when the time is over: never before that, and signals
+    /// do not end it. It may also end for no reason. `None` is for ever; zero looks and does not wait.
+    ///
+    /// `wake` runs when another thread may drive already, and no lock is held. If it panics the other tasks are woken
+    /// all the same.
+    ///
+    /// # Errors
+    /// [`WouldBlock`](io::ErrorKind::WouldBlock), at once, if another thread drives.
+    ///
+    /// ```
+    /// use std::time::{Duration, Instant};
+    /// let driver = brigade_io::Driver::new()?;
+    /// let begun = Instant::now();
+    /// let woken = driver.drive(Some(Duration::from_millis(2)), &mut |waker| waker.wake())?;
+    /// assert_eq!(woken, 0);
+    /// assert!(begun.elapsed() >= Duration::from_millis(2));
+    /// # std::io::Result::Ok(())
+    /// ```
+    pub fn drive(
+        &self,
+        timeout: Option<Duration>,
+        wake: &mut impl FnMut(Waker),
+    ) -> io::Result<usize> {
+        let Some(mut events) = self.inner.lock().events.take() else {
+            return Err(io::ErrorKind::WouldBlock.into());
+        };
+        let timeout = if self.bell.listen() { timeout } else { Some(Duration::ZERO) };
+        let waited = self.poller.wait(&mut events, timeout);
+        self.bell.heard();
+        let mut wakers = Vec::new();
+        let mut unsettled = Vec::new();
+        {
+            let mut inner = self.inner.lock();
+            if waited.is_ok() {
+                for event in events.iter() {
+                    // No source: it has been dropped since the wait, or another has its place.
+                    let Some(source) = inner.table.get(event.key) else { continue };
+                    if source.fire(event, &mut wakers) == Fired::Unsettled {
+                        unsettled.push(Arc::clone(source));
+                    }
+                }
+            }
+            inner.events = Some(events);
+        }
+        for source in unsettled {
+            source.settle(&mut wakers);
+        }
+        let woken = Woken::wake_all(wakers, wake);
+        waited.map(|()| woken)
+    }
+
+    /// Ends the wait of whoever drives; if nobody does, the next one.
+    ///
+    /// Any number of them until that wait's end are one. A system call only if somebody waits.
+    ///
+    /// ```
+    /// let driver = brigade_io::Driver::new()?;
+    /// driver.notify();
+    /// assert_eq!(driver.drive(None, &mut |waker| waker.wake())?, 0);
+    /// # std::io::Result::Ok(())
+    /// ```
+    pub fn notify(&self) {
+        if self.bell.ring() {
+            // It fails for no reason that the system documents.
+            let rung = self.poller.ring();
+            debug_assert!(rung.is_ok(), "{rung:?}");
+        }
+    }
+
+    /// Ends all waiting for sources: calls `wake` for each task that waits, and whatever waits from now on fails with
+    /// [`NoDriver::Closed`](crate::NoDriver::Closed).
+    ///
+    /// For the end of a pool, when nobody will drive any more. What needs no waiting still works: the values can be read,
+    /// written and taken back.
+    ///
+    /// ```
+    /// use futures_lite::{AsyncReadExt, future};
+    /// let driver = brigade_io::Driver::new()?;
+    /// let (mut reader, _writer) = driver.enter(brigade_io::pipe)?;
+    /// driver.close(&mut |waker| waker.wake());
+    /// let error = future::block_on(reader.read(&mut [0])).unwrap_err();
+    /// assert!(error.get_ref().unwrap().is::<brigade_io::NoDriver>());
+    /// # std::io::Result::Ok(())
+    /// ```
+    pub fn close(&self, wake: &mut impl FnMut(Waker)) {
+        let sources = self.inner.lock().table.close();
+        let mut wakers = Vec::new();
+        for source in sources {
+            source.close(&mut wakers);
+        }
+        Woken::wake_all(wakers, wake);
+        self.notify();
+    }
+
+    pub(crate) fn poller(&self) -> &Arc<Poller> {
+        &self.poller
+    }
+
+    /// Calls with the sources, under the driver's lock.
+    pub(crate) fn with_table<R>(&self, call: impl FnOnce(&mut Table) -> R) -> R {
+        call(&mut self.inner.lock().table)
+    }
+}
+
+/// Who is still to be woken. They are, even if one of them, or the caller, panics.
+struct Woken(std::vec::IntoIter<Waker>);
+
+impl Woken {
+    fn wake_all(wakers: Vec<Waker>, wake: &mut impl FnMut(Waker)) -> usize {
+        let count = wakers.len();
+        let mut rest = Self(wakers.into_iter());
+        for waker in rest.0.by_ref() {
+            wake(waker);
+        }
+        count
+    }
+}
+
+impl Drop for Woken {
+    fn drop(&mut self) {
+        for waker in self.0.by_ref() {
+            // Unwinding already: a second panic would abort.
+            let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| waker.wake()));
+        }
+    }
+}
+
+impl fmt::Debug for Driver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Driver")
+            .field("trigger", &self.trigger)
+            .field("sources", &self.sources())
+            .finish_non_exhaustive()
+    }
+}

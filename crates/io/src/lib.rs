@@ -1,0 +1,33 @@
+#![doc = include_str!("../README.md")]
+#![deny(unsafe_code)]
+
+mod asynchronous;
+mod bell;
+mod driver;
+mod error;
+#[cfg(unix)]
+mod pipe;
+mod readiness;
+mod ready;
+mod stream;
+#[allow(unsafe_code, reason = "the operating system's part: see the rules of `sys::source`")]
+mod sys;
+mod table;
+mod tcp;
+mod udp;
+#[cfg(unix)]
+mod unix;
+mod waiters;
+mod waiting;
+
+pub use asynchronous::Async;
+pub use driver::{Driver, Trigger};
+pub use error::NoDriver;
+#[cfg(unix)]
+pub use pipe::{PipeReader, PipeWriter, pipe};
+pub use ready::Ready;
+pub use sys::Pollable;
+pub use tcp::{TcpIncoming, TcpListener, TcpStream};
+pub use udp::UdpSocket;
+#[cfg(unix)]
+pub use unix::{UnixIncoming, UnixListener, UnixStream};

@@ -1,0 +1,155 @@
+//! The pipe of the operating system.
+
+use std::fs::File;
+use std::io::{self, IoSlice, IoSliceMut};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use futures_io::{AsyncRead, AsyncWrite};
+
+use crate::asynchronous::Kind;
+use crate::{Async, Driver};
+
+/// Makes a pipe, whose ends register with the [current](Driver::current) driver.
+///
+/// # Errors
+/// [`NoDriver`](crate::NoDriver), or the system's, if it has no more file descriptors.
+///
+/// ```
+/// use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
+/// let driver = brigade_io::Driver::new()?;
+/// let (mut reader, mut writer) = driver.enter(brigade_io::pipe)?;
+/// let received = future::block_on(async {
+///     writer.write_all(b"bucket").await?;
+///     drop(writer);
+///     let mut received = String::new();
+///     reader.read_to_string(&mut received).await?;
+///     std::io::Result::Ok(received)
+/// })?;
+/// assert_eq!(received, "bucket");
+/// # std::io::Result::Ok(())
+/// ```
+pub fn pipe() -> io::Result<(PipeReader, PipeWriter)> {
+    let driver = Driver::current()?;
+    let (reader, writer) = closed_on_exec()?;
+    let reader = Async::register(&driver, File::from(reader), Kind::STREAM)?;
+    let writer = Async::register(&driver, File::from(writer), Kind::STREAM)?;
+    Ok((PipeReader(reader), PipeWriter(Some(writer))))
+}
+
+#[cfg(not(target_vendor = "apple"))]
+fn closed_on_exec() -> io::Result<(OwnedFd, OwnedFd)> {
+    Ok(rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?)
+}
+
+#[cfg(target_vendor = "apple")]
+fn closed_on_exec() -> io::Result<(OwnedFd, OwnedFd)> {
+    let (reader, writer) = rustix::pipe::pipe()?;
+    rustix::io::ioctl_fioclex(&reader)?;
+    rustix::io::ioctl_fioclex(&writer)?;
+    Ok((reader, writer))
+}
+
+/// The end of a [`pipe`] where the bytes come out.
+///
+/// Reads nothing, that is zero bytes, when every writer has gone and the pipe is empty.
+#[derive(Debug)]
+pub struct PipeReader(Async<File>);
+
+/// The end of a [`pipe`] where the bytes go in.
+///
+/// Writing fails with [`BrokenPipe`](io::ErrorKind::BrokenPipe) when the reader has gone. Closing it, like dropping it,
+/// lets the reader see the end.
+#[derive(Debug)]
+pub struct PipeWriter(
+    /// None when it has been closed.
+    Option<Async<File>>,
+);
+
+impl PipeReader {
+    /// Registers the reading end of a pipe with the [current](Driver::current) driver.
+    ///
+    /// # Errors
+    /// Those of [`Async::new`].
+    pub fn from_fd(reader: OwnedFd) -> io::Result<Self> {
+        Async::register(&Driver::current()?, File::from(reader), Kind::STREAM).map(Self)
+    }
+
+    /// Ends the registration and gives the file descriptor back, still non-blocking.
+    pub fn into_fd(self) -> OwnedFd {
+        self.0.into_inner().into()
+    }
+}
+
+impl PipeWriter {
+    /// Registers the writing end of a pipe with the [current](Driver::current) driver.
+    ///
+    /// # Errors
+    /// Those of [`Async::new`].
+    pub fn from_fd(writer: OwnedFd) -> io::Result<Self> {
+        let writer = Async::register(&Driver::current()?, File::from(writer), Kind::STREAM)?;
+        Ok(Self(Some(writer)))
+    }
+
+    /// Ends the registration and gives the file descriptor back, still non-blocking; `None` if it has been closed.
+    pub fn into_fd(self) -> Option<OwnedFd> {
+        self.0.map(|writer| writer.into_inner().into())
+    }
+
+    fn open(&mut self) -> io::Result<Pin<&mut Async<File>>> {
+        self.0.as_mut().map(Pin::new).ok_or_else(|| io::ErrorKind::BrokenPipe.into())
+    }
+}
+
+impl AsFd for PipeReader {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.get_ref().as_fd()
+    }
+}
+
+impl AsyncRead for PipeReader {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut [u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_read(context, buffer)
+    }
+
+    fn poll_read_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffers: &mut [IoSliceMut<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_read_vectored(context, buffers)
+    }
+}
+
+impl AsyncWrite for PipeWriter {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.open()?.poll_write(context, bytes)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffers: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.open()?.poll_write_vectored(context, buffers)
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        // What is written is in the pipe.
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_close(mut self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.0 = None;
+        Poll::Ready(Ok(()))
+    }
+}

@@ -1,0 +1,82 @@
+//! Which source is meant by a key, and that a key of a former one means nobody.
+
+use std::io;
+use std::sync::Arc;
+
+use crate::error::driver_closed;
+use crate::sys::Source;
+
+/// How many bits of a key are the index: half of it, or on 32 bits a million sources with 4096 generations.
+const INDEX_BITS: u32 = if usize::BITS >= 64 { 32 } else { 20 };
+/// The largest index is no source's: keys with it are those of bells.
+const MOST: usize = (1 << INDEX_BITS) - 1;
+
+/// The sources of a driver, by key.
+///
+/// A key is an index and the index's generation. An event lives from the wait that brought it to the end of the same
+/// `drive`; a generation comes again after 2^32 registrations in the same place.
+#[derive(Default)]
+pub(crate) struct Table {
+    places: Vec<Place>,
+    /// Indices of the places without a source.
+    free: Vec<usize>,
+    /// Nothing is added any more.
+    closed: bool,
+}
+
+struct Place {
+    generation: usize,
+    source: Option<Arc<Source>>,
+}
+
+impl Table {
+    /// Adds a source and returns its key.
+    pub(crate) fn insert(&mut self, source: Arc<Source>) -> io::Result<usize> {
+        if self.closed {
+            return Err(driver_closed());
+        }
+        let index = match self.free.pop() {
+            Some(index) => index,
+            None if self.places.len() == MOST => return Err(io::ErrorKind::OutOfMemory.into()),
+            None => {
+                self.places.push(Place { generation: 0, source: None });
+                self.places.len() - 1
+            }
+        };
+        self.places[index].source = Some(source);
+        Ok(self.places[index].generation << INDEX_BITS | index)
+    }
+
+    /// Takes a source out: from now on its key means nobody.
+    pub(crate) fn remove(&mut self, key: usize) -> Option<Arc<Source>> {
+        let source = self.place(key)?.source.take();
+        let index = key & MOST;
+        // The shift of `insert` drops what is too much.
+        self.places[index].generation = self.places[index].generation.wrapping_add(1);
+        self.free.push(index);
+        source
+    }
+
+    /// The source that a key means, if it is still there.
+    #[inline]
+    pub(crate) fn get(&mut self, key: usize) -> Option<&Arc<Source>> {
+        self.place(key)?.source.as_ref()
+    }
+
+    /// Adds nothing any more; returns every source there is.
+    pub(crate) fn close(&mut self) -> Vec<Arc<Source>> {
+        self.closed = true;
+        self.places.iter().filter_map(|place| place.source.clone()).collect()
+    }
+
+    /// How many sources there are.
+    pub(crate) fn len(&self) -> usize {
+        self.places.len() - self.free.len()
+    }
+
+    #[inline]
+    fn place(&mut self, key: usize) -> Option<&mut Place> {
+        let place = self.places.get_mut(key & MOST)?;
+        (place.generation << INDEX_BITS == key & !MOST).then_some(place)
+    }
+}

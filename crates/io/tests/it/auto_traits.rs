@@ -1,0 +1,25 @@
+//! Which types may go to, and be shared with, other threads.
+
+use brigade_io::{Async, Driver, PipeReader, PipeWriter, Ready, TcpIncoming, UnixIncoming};
+
+#[test]
+fn everything_is_sent_and_shared_if_its_value_is() {
+    fn free<T: Send + Sync + Unpin>() {}
+    free::<Driver>();
+    free::<Async<std::net::TcpStream>>();
+    free::<PipeReader>();
+    free::<PipeWriter>();
+    free::<Ready<'_>>();
+    free::<TcpIncoming<'_>>();
+    free::<UnixIncoming<'_>>();
+}
+
+#[test]
+fn futures_of_operations_are_sent() {
+    fn sent<T: Send>(_: &T) {}
+    let driver = Driver::new().unwrap();
+    let socket = driver.enter(|| brigade_io::UdpSocket::bind(([127, 0, 0, 1], 0))).unwrap();
+    sent(&socket.recv_from(&mut [0]));
+    sent(&socket.readable());
+    sent(&brigade_io::TcpStream::connect(([127, 0, 0, 1], 1)));
+}

@@ -1,0 +1,159 @@
+//! Pipes: bytes, ends, and hops.
+
+use std::io;
+
+use brigade_io::{PipeReader, PipeWriter, pipe};
+use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
+
+use super::machine::{Machine, on_each_machine, with_each_trigger};
+use super::watchdog::Watchdog;
+
+/// A megabyte that is nowhere like itself.
+fn bytes() -> Vec<u8> {
+    (0..1_u32 << 20).map(|number| (number.wrapping_mul(2_654_435_761) >> 24) as u8).collect()
+}
+
+#[test]
+fn a_megabyte_arrives_whole_and_then_the_end() {
+    let _dog = Watchdog::start(60);
+    on_each_machine(|_| async {
+        let (mut reader, mut writer) = pipe()?;
+        let sent = bytes();
+        let write = async {
+            writer.write_all(&sent).await?;
+            writer.close().await
+        };
+        let mut received = Vec::new();
+        let (written, read) = future::zip(write, reader.read_to_end(&mut received)).await;
+        written?;
+        assert_eq!(read?, sent.len());
+        assert!(received == sent);
+        assert_eq!(reader.read(&mut [0]).await?, 0, "the end stays");
+        Ok(())
+    });
+}
+
+#[test]
+fn a_writer_whose_reader_goes_while_it_waits_is_told() {
+    let _dog = Watchdog::start(60);
+    on_each_machine(|_| async {
+        let (reader, mut writer) = pipe()?;
+        let write = async { writer.write_all(&bytes()).await };
+        let leave = async {
+            // Once the pipe is full.
+            for _ in 0..3 {
+                future::yield_now().await;
+            }
+            drop(reader);
+        };
+        let (written, ()) = future::zip(write, leave).await;
+        assert_eq!(written.unwrap_err().kind(), io::ErrorKind::BrokenPipe);
+        Ok(())
+    });
+}
+
+#[test]
+fn a_reader_whose_writer_goes_while_it_waits_sees_the_end() {
+    let _dog = Watchdog::start(60);
+    on_each_machine(|_| async {
+        let (mut reader, writer) = pipe()?;
+        let leave = async {
+            future::yield_now().await;
+            drop(writer);
+        };
+        let mut nothing = [0];
+        let (read, ()) = future::zip(reader.read(&mut nothing), leave).await;
+        assert_eq!(read?, 0);
+        Ok(())
+    });
+}
+
+#[test]
+fn the_last_bytes_and_the_end_arrive_together() {
+    let _dog = Watchdog::start(60);
+    on_each_machine(|_| async {
+        let (mut reader, mut writer) = pipe()?;
+        let write = async {
+            future::yield_now().await;
+            writer.write_all(b"last").await?;
+            // Both are there before the reader looks: an edge tells of them once.
+            writer.close().await
+        };
+        let mut received: Vec<u8> = Vec::new();
+        let mut buffer = [0; 64];
+        let read = async {
+            loop {
+                match reader.read(&mut buffer).await? {
+                    0 => return io::Result::Ok(()),
+                    length => received.extend(&buffer[..length]),
+                }
+            }
+        };
+        let (read, written) = future::zip(read, write).await;
+        read.and(written)?;
+        assert_eq!(received, b"last");
+        Ok(())
+    });
+}
+
+#[test]
+fn a_closed_writer_writes_no_more() {
+    let _dog = Watchdog::start(60);
+    on_each_machine(|_| async {
+        let (_reader, mut writer) = pipe()?;
+        writer.close().await?;
+        writer.close().await?;
+        let error = writer.write(b"late").await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
+        Ok(())
+    });
+}
+
+#[test]
+fn the_ends_go_out_and_in_again() {
+    let _dog = Watchdog::start(60);
+    on_each_machine(|driver| async move {
+        let (reader, writer) = pipe()?;
+        let (reader, writer) = (reader.into_fd(), writer.into_fd().unwrap());
+        assert_eq!(driver.sources(), 0);
+        let (mut reader, mut writer) = (PipeReader::from_fd(reader)?, PipeWriter::from_fd(writer)?);
+        writer.write_all(b"again").await?;
+        let mut received = [0; 5];
+        reader.read_exact(&mut received).await?;
+        assert_eq!(&received, b"again");
+        Ok(())
+    });
+}
+
+#[test]
+fn a_byte_goes_round_a_ring_of_threads_ten_thousand_times() {
+    const STAGES: usize = 4;
+    const ROUNDS: usize = 2_500;
+    let _dog = Watchdog::start(120);
+    with_each_trigger(|trigger| {
+        let machine = Machine::start(trigger);
+        let (readers, mut writers): (Vec<_>, Vec<_>) =
+            machine.driver.enter(|| (0..STAGES).map(|_| pipe().unwrap()).unzip());
+        writers.rotate_left(1);
+        std::thread::scope(|scope| {
+            for (stage, (mut reader, mut writer)) in readers.into_iter().zip(writers).enumerate() {
+                scope.spawn(move || {
+                    future::block_on(async {
+                        for round in 0..ROUNDS {
+                            let expected = (round % 251) as u8;
+                            if stage == 0 {
+                                writer.write_all(&[expected]).await.unwrap();
+                            }
+                            let mut byte = [0; 8];
+                            assert_eq!(reader.read(&mut byte).await.unwrap(), 1);
+                            assert_eq!(byte[0], expected);
+                            if stage != 0 {
+                                writer.write_all(&byte[..1]).await.unwrap();
+                            }
+                        }
+                    });
+                });
+            }
+        });
+    });
+}

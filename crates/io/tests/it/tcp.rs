@@ -1,0 +1,156 @@
+//! Connections: echo, half-closed, refused, reset.
+
+use std::io;
+use std::net::Shutdown;
+
+use brigade_io::{TcpListener, TcpStream};
+use futures_lite::{AsyncReadExt, AsyncWriteExt, StreamExt, future};
+
+use super::machine::on_each_machine;
+use super::watchdog::Watchdog;
+
+const ANYWHERE: ([u8; 4], u16) = ([127, 0, 0, 1], 0);
+
+async fn connected() -> io::Result<(TcpStream, TcpStream)> {
+    let listener = TcpListener::bind(ANYWHERE)?;
+    let address = listener.get_ref().local_addr()?;
+    let (client, server) = future::zip(TcpStream::connect(address), listener.accept()).await;
+    Ok((client?, server?.0))
+}
+
+#[test]
+fn what_is_sent_comes_back() {
+    let _dog = Watchdog::start(60);
+    on_each_machine(|_| async {
+        let (mut client, server) = connected().await?;
+        let echo = async { futures_lite::io::copy(&server, &server).await };
+        let ask = async {
+            for round in 0..1000_u32 {
+                client.write_all(&round.to_le_bytes()).await?;
+                let mut answer = [0; 4];
+                client.read_exact(&mut answer).await?;
+                assert_eq!(u32::from_le_bytes(answer), round);
+            }
+            client.close().await?;
+            assert_eq!(
+                client.read(&mut [0]).await?,
+                0,
+                "the server hangs up when it has heard the end"
+            );
+            io::Result::Ok(())
+        };
+        let hang_up = async {
+            let copied = echo.await;
+            server.shutdown(Shutdown::Write)?;
+            copied
+        };
+        let (copied, asked) = future::zip(hang_up, ask).await;
+        asked?;
+        assert_eq!(copied?, 4000);
+        Ok(())
+    });
+}
+
+#[test]
+fn megabytes_go_both_ways_at_once() {
+    let _dog = Watchdog::start(60);
+    on_each_machine(|_| async {
+        const LENGTH: usize = 4 << 20;
+        let (one, other) = connected().await?;
+        let send = |stream: TcpStream, byte: u8| async move {
+            let mut received = vec![0; LENGTH];
+            let sent = vec![byte; LENGTH];
+            let (write, read) = future::zip(async { (&stream).write_all(&sent).await }, async {
+                (&stream).read_exact(&mut received).await
+            })
+            .await;
+            write.and(read)?;
+            io::Result::Ok(received)
+        };
+        let (one, other) = future::zip(send(one, 1), send(other, 2)).await;
+        assert!(one?.iter().all(|&byte| byte == 2));
+        assert!(other?.iter().all(|&byte| byte == 1));
+        Ok(())
+    });
+}
+
+#[test]
+fn one_half_closes_and_the_other_goes_on() {
+    let _dog = Watchdog::start(60);
+    on_each_machine(|_| async {
+        let (mut client, mut server) = connected().await?;
+        client.write_all(b"question").await?;
+        client.close().await?;
+        let mut question = String::new();
+        server.read_to_string(&mut question).await?;
+        assert_eq!(question, "question");
+        server.write_all(b"answer").await?;
+        drop(server);
+        let mut answer = String::new();
+        client.read_to_string(&mut answer).await?;
+        assert_eq!(answer, "answer");
+        let error = client.write(b"more").await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
+        Ok(())
+    });
+}
+
+#[test]
+fn a_connection_that_nobody_accepts_is_refused() {
+    let _dog = Watchdog::start(60);
+    on_each_machine(|_| async {
+        // Its port is free again, and nobody else's for now.
+        let address = TcpListener::bind(ANYWHERE)?.get_ref().local_addr()?;
+        let error = TcpStream::connect(address).await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused);
+        Ok(())
+    });
+}
+
+#[test]
+fn a_reset_ends_a_waiting_read() {
+    let _dog = Watchdog::start(60);
+    on_each_machine(|_| async {
+        let (mut client, server) = connected().await?;
+        client.write_all(b"never read").await?;
+        let reset = async {
+            server.readable().await?;
+            // Closing with something unread resets.
+            drop(server);
+            io::Result::Ok(())
+        };
+        let mut nothing = [0];
+        let (read, dropped) = future::zip(client.read(&mut nothing), reset).await;
+        dropped?;
+        assert_eq!(read.unwrap_err().kind(), io::ErrorKind::ConnectionReset);
+        Ok(())
+    });
+}
+
+#[test]
+fn connections_come_in_one_after_the_other() {
+    let _dog = Watchdog::start(60);
+    on_each_machine(|_| async {
+        const CLIENTS: u8 = 20;
+        let listener = TcpListener::bind(ANYWHERE)?;
+        let address = listener.get_ref().local_addr()?;
+        let clients = async {
+            for number in 0..CLIENTS {
+                TcpStream::connect(address).await?.write_all(&[number]).await?;
+            }
+            io::Result::Ok(())
+        };
+        let serve = async {
+            let mut incoming = listener.incoming();
+            let mut numbers = Vec::new();
+            for _ in 0..CLIENTS {
+                incoming.next().await.unwrap()?.read_to_end(&mut numbers).await?;
+            }
+            io::Result::Ok(numbers)
+        };
+        let (clients, served) = future::zip(clients, serve).await;
+        clients?;
+        assert!(served?.into_iter().eq(0..CLIENTS));
+        Ok(())
+    });
+}

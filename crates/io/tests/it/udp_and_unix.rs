@@ -1,0 +1,106 @@
+//! Datagrams, and connections inside one machine.
+
+use std::io;
+
+use brigade_io::{Async, UdpSocket, UnixListener, UnixStream};
+use futures_lite::{AsyncReadExt, AsyncWriteExt, StreamExt, future};
+
+use super::machine::on_each_machine;
+use super::watchdog::Watchdog;
+
+const ANYWHERE: ([u8; 4], u16) = ([127, 0, 0, 1], 0);
+
+#[test]
+fn datagrams_arrive_with_their_borders_and_sender() {
+    let _dog = Watchdog::start(60);
+    on_each_machine(|_| async {
+        let (one, other) = (UdpSocket::bind(ANYWHERE)?, UdpSocket::bind(ANYWHERE)?);
+        let addresses = (one.get_ref().local_addr()?, other.get_ref().local_addr()?);
+        let mut buffer = [0; 64];
+        for round in 1..100_usize {
+            let send = async {
+                future::yield_now().await;
+                one.send_to(&vec![7; round % 50], addresses.1).await
+            };
+            let (received, sent) = future::zip(other.recv_from(&mut buffer), send).await;
+            assert_eq!((sent?, received?), (round % 50, (round % 50, addresses.0)));
+        }
+        one.connect(addresses.1)?;
+        other.connect(addresses.0)?;
+        one.send(b"to whom it concerns").await?;
+        assert_eq!(other.recv(&mut buffer).await?, 19);
+        Ok(())
+    });
+}
+
+#[test]
+fn a_datagram_to_nobody_is_an_error_of_the_next_operation() {
+    let _dog = Watchdog::start(60);
+    on_each_machine(|_| async {
+        let nobody = UdpSocket::bind(ANYWHERE)?.get_ref().local_addr()?;
+        let socket = UdpSocket::bind(ANYWHERE)?;
+        socket.connect(nobody)?;
+        socket.send(b"hello?").await?;
+        let error = socket.recv(&mut [0]).await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused);
+        Ok(())
+    });
+}
+
+#[test]
+fn a_path_is_bound_connected_to_and_served() {
+    let _dog = Watchdog::start(60);
+    on_each_machine(|_| async {
+        let path = std::env::temp_dir().join(format!("brigade-io-{}", std::process::id()));
+        let _ = std::fs::remove_file(&path);
+        let error = UnixStream::connect(&path).await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+        let listener = UnixListener::bind(&path)?;
+        for way in 0..2 {
+            let accept = async {
+                if way == 0 {
+                    listener.accept().await.map(|(stream, _)| stream)
+                } else {
+                    listener.incoming().next().await.unwrap()
+                }
+            };
+            let (server, client) = future::zip(accept, UnixStream::connect(&path)).await;
+            let (mut server, mut client) = (server?, client?);
+            client.write_all(b"over here").await?;
+            client.close().await?;
+            let mut received = String::new();
+            server.read_to_string(&mut received).await?;
+            assert_eq!(received, "over here");
+        }
+        drop(listener);
+        let error = UnixStream::connect(&path).await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused);
+        std::fs::remove_file(&path)
+    });
+}
+
+#[test]
+fn datagrams_by_a_users_own_operations() {
+    let _dog = Watchdog::start(60);
+    on_each_machine(|_| async {
+        let (one, other) = std::os::unix::net::UnixDatagram::pair()?;
+        let (one, other) = (Async::new(one)?, Async::new(other)?);
+        let send = async {
+            for number in 0..2000_u32 {
+                // More than the queue takes: waits for room.
+                one.write_with(|socket| socket.send(&number.to_le_bytes())).await?;
+            }
+            io::Result::Ok(())
+        };
+        let receive = async {
+            for number in 0..2000_u32 {
+                let mut buffer = [0; 8];
+                let length = other.read_with(|socket| socket.recv(&mut buffer)).await?;
+                assert_eq!(buffer[..length], number.to_le_bytes());
+            }
+            io::Result::Ok(())
+        };
+        let (sent, received) = future::zip(send, receive).await;
+        sent.and(received)
+    });
+}

@@ -1,0 +1,290 @@
+//! Waiting for a value: several tasks, cancelled, told once, and wakers whose drop and clone do as they like.
+
+use std::future::Future;
+use std::io::{self, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Wake, Waker};
+
+use brigade_io::{Async, Driver, Trigger, pipe};
+use futures_lite::{AsyncReadExt, future};
+
+use super::machine::{Count, drive_now, on_each_machine, poll_once, with_each_trigger};
+use super::watchdog::Watchdog;
+
+fn pair(driver: &Arc<Driver>) -> (Async<UnixStream>, UnixStream) {
+    let (near, far) = UnixStream::pair().unwrap();
+    (Async::with_driver(driver, near).unwrap(), far)
+}
+
+#[test]
+fn every_task_that_waits_is_woken() {
+    let _dog = Watchdog::start(60);
+    with_each_trigger(|trigger| {
+        let driver = Driver::with_trigger(trigger).unwrap();
+        let (near, mut far) = pair(&driver);
+        drive_now(&driver);
+        let counts: Vec<_> = (0..5).map(|_| Arc::new(Count::default())).collect();
+        let mut waits: Vec<_> = counts.iter().map(|_| near.readable()).collect();
+        for (wait, count) in waits.iter_mut().zip(&counts) {
+            assert!(poll_once(wait, count).is_pending());
+        }
+        assert_eq!(drive_now(&driver), 0, "nothing to read");
+        far.write_all(b"x").unwrap();
+        assert_eq!(drive_now(&driver), 5);
+        for (wait, count) in waits.iter_mut().zip(&counts) {
+            assert_eq!(count.wakes(), 1);
+            assert!(poll_once(wait, count).is_ready());
+        }
+    });
+}
+
+#[test]
+fn readers_and_writers_wait_apart() {
+    let _dog = Watchdog::start(60);
+    with_each_trigger(|trigger| {
+        let driver = Driver::with_trigger(trigger).unwrap();
+        let (near, mut far) = pair(&driver);
+        while near.get_ref().write(&[0; 4096]).is_ok() {}
+        let (reads, writes) = (Arc::new(Count::default()), Arc::new(Count::default()));
+        let (mut readable, mut writable) = (near.readable(), near.writable());
+        drive_now(&driver);
+        assert!(poll_once(&mut readable, &reads).is_pending());
+        // An edge that came before the buffer was full may be told now; the next one isn't.
+        if poll_once(&mut writable, &writes).is_ready() {
+            writable = near.writable();
+            assert!(poll_once(&mut writable, &writes).is_pending());
+        }
+        far.write_all(b"x").unwrap();
+        drive_now(&driver);
+        assert_eq!((reads.wakes(), writes.wakes()), (1, 0));
+        while far.set_nonblocking(true).is_ok() && far.read(&mut [0; 4096]).is_ok() {}
+        drive_now(&driver);
+        assert_eq!((reads.wakes(), writes.wakes()), (1, 1));
+    });
+}
+
+#[test]
+fn a_cancelled_read_takes_nothing_and_wakes_nobody() {
+    let _dog = Watchdog::start(60);
+    with_each_trigger(|trigger| {
+        let driver = Driver::with_trigger(trigger).unwrap();
+        let (near, mut far) = pair(&driver);
+        let count = Arc::new(Count::default());
+        let mut buffer = [0; 8];
+        let mut read = Box::pin(near.read_with(|mut io| io.read(&mut buffer)));
+        assert!(poll_once(&mut read, &count).is_pending());
+        drop(read);
+        assert_eq!(Arc::strong_count(&count), 1, "its waker is gone at once");
+        far.write_all(b"kept").unwrap();
+        assert_eq!(drive_now(&driver), 0);
+        assert_eq!(count.wakes(), 0);
+        let length = future::block_on(near.read_with(|mut io| io.read(&mut buffer))).unwrap();
+        assert_eq!(&buffer[..length], b"kept");
+    });
+}
+
+#[test]
+fn what_nobody_waits_for_is_told_no_more() {
+    let _dog = Watchdog::start(60);
+    with_each_trigger(|trigger| {
+        let driver = Driver::with_trigger(trigger).unwrap();
+        let (near, mut far) = pair(&driver);
+        let count = Arc::new(Count::default());
+        let mut wait = near.readable();
+        assert!(poll_once(&mut wait, &count).is_pending());
+        drop(wait);
+        far.write_all(b"x").unwrap();
+        drop(far);
+        for _ in 0..3 {
+            drive_now(&driver);
+        }
+        // Else it would return at once, again and again, as both the byte and the end are still there.
+        let begun = std::time::Instant::now();
+        let rest = std::time::Duration::from_millis(20);
+        driver.drive(Some(rest), &mut Waker::wake).unwrap();
+        assert!(begun.elapsed() >= rest);
+        // And it is told again to who asks again.
+        assert_eq!(future::block_on(near.read_with(|mut io| io.read(&mut [0; 8]))).unwrap(), 1);
+        assert_eq!(future::block_on(near.read_with(|mut io| io.read(&mut [0; 8]))).unwrap(), 0);
+    });
+}
+
+#[test]
+fn a_future_waits_for_what_is_there_not_for_what_was() {
+    let _dog = Watchdog::start(60);
+    for trigger in [Trigger::Level, Trigger::Oneshot] {
+        let driver = Driver::with_trigger(trigger).unwrap();
+        let (near, mut far) = pair(&driver);
+        let count = Arc::new(Count::default());
+        let mut wait = near.readable();
+        assert!(poll_once(&mut wait, &count).is_pending(), "not by a guess");
+        far.write_all(b"x").unwrap();
+        drive_now(&driver);
+        assert!(poll_once(&mut wait, &count).is_ready());
+        // The user's own operation, of which the driver knows nothing.
+        near.get_ref().read_exact(&mut [0]).unwrap();
+        let mut wait = near.readable();
+        drive_now(&driver);
+        assert!(poll_once(&mut wait, &count).is_pending(), "{trigger:?}: it is empty");
+        drive_now(&driver);
+        assert_eq!(count.wakes(), 1);
+        // And one that is there and was told, but not taken, is told again.
+        far.write_all(b"yz").unwrap();
+        for byte in *b"yz" {
+            drive_now(&driver);
+            assert!(poll_once(&mut wait, &count).is_ready());
+            let mut taken = [0];
+            near.get_ref().read_exact(&mut taken).unwrap();
+            assert_eq!(taken, [byte]);
+            wait = near.readable();
+            let _ = poll_once(&mut wait, &count);
+        }
+    }
+}
+
+#[test]
+fn polled_readiness_is_told_once() {
+    let _dog = Watchdog::start(60);
+    with_each_trigger(|trigger| {
+        let driver = Driver::with_trigger(trigger).unwrap();
+        let (near, mut far) = pair(&driver);
+        let count = Arc::new(Count::default());
+        let waker = Waker::from(count.clone());
+        let mut context = Context::from_waker(&waker);
+        assert!(near.poll_readable(&mut context).is_pending());
+        far.write_all(b"x").unwrap();
+        assert_eq!(drive_now(&driver), 1);
+        assert!(near.poll_readable(&mut context).is_ready());
+        near.get_ref().read_exact(&mut [0]).unwrap();
+        let blocked = near.get_ref().read(&mut [0]).unwrap_err();
+        assert_eq!(blocked.kind(), io::ErrorKind::WouldBlock);
+        drive_now(&driver);
+        assert!(near.poll_readable(&mut context).is_pending(), "so that a loop of the two ends");
+    });
+}
+
+#[test]
+fn of_two_tasks_that_poll_the_replaced_one_is_woken() {
+    let _dog = Watchdog::start(60);
+    let driver = Driver::new().unwrap();
+    let (near, _far) = pair(&driver);
+    let counts = [(); 2].map(|()| Arc::new(Count::default()));
+    for count in &counts {
+        let waker = Waker::from(count.clone());
+        assert!(near.poll_readable(&mut Context::from_waker(&waker)).is_pending());
+    }
+    assert_eq!(counts.map(|count| count.wakes()), [1, 0]);
+}
+
+/// A waker whose last drop uses the driver and the source that it waited for.
+struct Meddler {
+    driver: Arc<Driver>,
+    source: OnceLock<Arc<Async<UnixStream>>>,
+    drops: Arc<AtomicUsize>,
+}
+
+impl Wake for Meddler {
+    fn wake(self: Arc<Self>) {}
+}
+
+impl Drop for Meddler {
+    fn drop(&mut self) {
+        // Would hang under either lock.
+        self.driver.sources();
+        if let Some(source) = self.source.get() {
+            let waker = Waker::noop();
+            let _ = Pin::new(&mut source.readable()).poll(&mut Context::from_waker(waker));
+        }
+        self.drops.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn a_waker_may_use_the_driver_when_it_is_dropped() {
+    let _dog = Watchdog::start(60);
+    with_each_trigger(|trigger| {
+        let driver = Driver::with_trigger(trigger).unwrap();
+        let drops = Arc::new(AtomicUsize::new(0));
+        let meddler = |source: Option<&Arc<Async<UnixStream>>>| {
+            let meddler =
+                Meddler { driver: driver.clone(), source: OnceLock::new(), drops: drops.clone() };
+            source.map(|source| meddler.source.set(source.clone()));
+            Waker::from(Arc::new(meddler))
+        };
+        let (near, mut far) = pair(&driver);
+        let near = Arc::new(near);
+        // Replaced by another; then taken by an event; then cancelled; then dropped with its source.
+        for _ in 0..2 {
+            let waker = meddler(Some(&near));
+            assert!(near.poll_readable(&mut Context::from_waker(&waker)).is_pending());
+        }
+        assert_eq!(drops.load(Ordering::SeqCst), 1);
+        far.write_all(b"x").unwrap();
+        assert_eq!(driver.drive(None, &mut drop).unwrap(), 1);
+        assert_eq!(drops.load(Ordering::SeqCst), 2);
+        let _ = near.get_ref().read(&mut [0]);
+        let mut wait = near.writable();
+        let waker = meddler(Some(&near));
+        let _ = Pin::new(&mut wait).poll(&mut Context::from_waker(&waker));
+        drop(waker);
+        drop(wait);
+        assert_eq!(drops.load(Ordering::SeqCst), 3);
+        let waker = meddler(None);
+        while near.poll_readable(&mut Context::from_waker(&waker)).is_ready() {}
+        drop(waker);
+        drop(near);
+        assert_eq!(drops.load(Ordering::SeqCst), 4);
+        assert_eq!(driver.sources(), 0);
+    });
+}
+
+#[test]
+fn many_tasks_share_one_value() {
+    const TASKS: usize = 8;
+    const BYTES: usize = 8_000;
+    let _dog = Watchdog::start(60);
+    with_each_trigger(|trigger| {
+        let machine = super::machine::Machine::start(trigger);
+        let (near, mut far) = pair(&machine.driver);
+        let taken = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..TASKS {
+                scope.spawn(|| {
+                    future::block_on(async {
+                        let read = |mut io: &UnixStream| io.read(&mut [0; 1]);
+                        while near.read_with(read).await.unwrap() != 0 {
+                            taken.fetch_add(1, Ordering::SeqCst);
+                        }
+                    });
+                });
+            }
+            for _ in 0..BYTES / 10 {
+                far.write_all(&[0; 10]).unwrap();
+            }
+            drop(far);
+        });
+        assert_eq!(taken.into_inner(), BYTES);
+    });
+}
+
+#[test]
+fn a_task_may_move_from_waker_to_waker() {
+    let _dog = Watchdog::start(60);
+    on_each_machine(|_| async {
+        let (mut reader, writer) = pipe()?;
+        let count = Arc::new(Count::default());
+        let mut buffer = [0; 4];
+        let mut read = reader.read(&mut buffer);
+        assert!(poll_once(&mut read, &count).is_pending());
+        assert!(future::poll_once(&mut read).await.is_none());
+        drop(writer);
+        assert!(matches!(
+            future::poll_fn(|context| Pin::new(&mut read).poll(context)).await,
+            Ok(0)
+        ));
+        Ok(())
+    });
+}
