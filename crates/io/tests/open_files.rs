@@ -1,0 +1,111 @@
+//! File descriptors: what a driver does without, what it leaves, and what another program gets. Faults 113 and 115.
+//!
+//! A process of its own: the limit and the files are the process's. One test, as its parts would see each other's files.
+
+#![cfg(all(target_os = "linux", not(brigade_loom)))]
+#![allow(clippy::disallowed_types, reason = "the tests stand outside every loom model")]
+
+use std::io;
+use std::process::Command;
+
+use brigade_io::{Driver, TcpListener, TcpStream, UdpSocket, UnixStream, pipe};
+use futures_lite::future;
+
+use self::machine::{Machine, with_each_trigger};
+use self::watchdog::Watchdog;
+
+#[allow(dead_code, reason = "each test file uses its share")]
+#[path = "it/machine.rs"]
+mod machine;
+#[path = "it/watchdog.rs"]
+mod watchdog;
+
+/// The numbers of the open files but the one that looks.
+fn open() -> Vec<String> {
+    let files = std::fs::read_dir("/proc/self/fd").unwrap();
+    let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<_> = names.collect();
+    names.sort_unstable();
+    names
+}
+
+/// Runs a body with a limit on the number of any file.
+fn limited<R>(numbers: u64, body: impl FnOnce() -> R) -> R {
+    let mut former = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `former` is there to be written.
+    assert_eq!(unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut former) }, 0);
+    let limit = libc::rlimit { rlim_cur: numbers, rlim_max: former.rlim_max };
+    // SAFETY: `limit` is there to be read.
+    assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) }, 0);
+    let result = body();
+    // SAFETY: `former` is there to be read.
+    assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &former) }, 0);
+    result
+}
+
+fn every_step_fails_cleanly_without_files() {
+    let before = open();
+    // Numbers are given from below, and there are no gaps but the one of the file that looked.
+    let taken = before.len() as u64 - 1;
+    let mut failed = 0;
+    for more in 0..8 {
+        let made = limited(taken + more, || {
+            let driver = Driver::new()?;
+            let pipe = driver.enter(pipe)?;
+            let socket = driver.enter(|| UdpSocket::bind(([127, 0, 0, 1], 0)))?;
+            let pair = driver.enter(UnixStream::pair)?;
+            io::Result::Ok((driver, pipe, socket, pair))
+        });
+        match made {
+            Ok(made) => drop(made),
+            Err(error) => {
+                assert_eq!(error.raw_os_error(), Some(libc::EMFILE), "{more}: {error}");
+                failed += 1;
+            }
+        }
+        assert_eq!(open(), before, "{more} more: nothing is left");
+    }
+    println!("{failed} of 8 failed");
+    assert!((4..8).contains(&failed), "{failed}: both ways were seen");
+}
+
+/// What another program finds open: the three that each has, its own, and what this process was left by whoever ran it.
+fn open_in_another() -> String {
+    let output = Command::new("ls").arg("/proc/self/fd").output().unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn another_program_gets_none() {
+    let before = &open_in_another();
+    with_each_trigger(|trigger| {
+        let machine = Machine::start(trigger);
+        machine.run(async {
+            let pipe = pipe().unwrap();
+            let listener = TcpListener::bind(([127, 0, 0, 1], 0)).unwrap();
+            let address = listener.get_ref().local_addr().unwrap();
+            let both = future::zip(TcpStream::connect(address), listener.accept()).await;
+            let pair = UnixStream::pair().unwrap();
+            assert_eq!(&open_in_another(), before);
+            drop((pipe, both, pair));
+        });
+    });
+}
+
+#[test]
+fn files_are_refused_cleanly_closed_all_and_given_to_no_other_program() {
+    let _dog = Watchdog::start(60);
+    every_step_fails_cleanly_without_files();
+    another_program_gets_none();
+    let before = open();
+    with_each_trigger(|trigger| {
+        let machine = Machine::start(trigger);
+        for _ in 0..10 {
+            machine.run(async {
+                let (_reader, _writer) = pipe().unwrap();
+                let nobody = UdpSocket::bind(([127, 0, 0, 1], 0)).unwrap();
+                TcpStream::connect(nobody.get_ref().local_addr().unwrap()).await.unwrap_err();
+            });
+        }
+    });
+    assert_eq!(open(), before);
+}

@@ -1,0 +1,140 @@
+//! Driving, reading and connecting under a thousand signals a second and more, whose handlers do not restart what they
+//! interrupt. Fault 108.
+//!
+//! A process of its own: the timer is the process's.
+
+#![cfg(all(unix, not(brigade_loom)))]
+#![allow(clippy::disallowed_types, reason = "the tests stand outside every loom model")]
+
+use std::mem;
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::task::Waker;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use brigade_io::{TcpListener, TcpStream, pipe};
+use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
+
+use self::machine::{Machine, with_each_trigger};
+use self::watchdog::Watchdog;
+
+#[allow(dead_code, reason = "each test file uses its share")]
+#[path = "it/machine.rs"]
+mod machine;
+#[path = "it/watchdog.rs"]
+mod watchdog;
+
+/// How many signals there were.
+static SIGNALS: AtomicU64 = AtomicU64::new(0);
+
+extern "C" fn count(_signal: libc::c_int) {
+    SIGNALS.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Has SIGALRM counted, and system calls interrupted by it.
+fn handle() {
+    // SAFETY: all zero is a `sigaction` without flags, and an empty set of signals.
+    let mut action: libc::sigaction = unsafe { mem::zeroed() };
+    // No SA_RESTART: the system call ends.
+    action.sa_sigaction = count as *const () as usize;
+    // SAFETY: the handler does nothing but add to an atomic.
+    assert_eq!(unsafe { libc::sigaction(libc::SIGALRM, &action, ptr::null_mut()) }, 0);
+}
+
+/// Runs a body on a thread that gets more than a thousand signals a second until it returns.
+fn under_fire<R: Send>(body: impl FnOnce() -> R + Send) -> R {
+    handle();
+    let done = &AtomicBool::new(false);
+    let ending = &AtomicBool::new(false);
+    let (name, named) = std::sync::mpsc::channel();
+    thread::scope(|scope| {
+        let target = scope.spawn(move || {
+            // SAFETY: takes nothing and can't fail.
+            name.send(unsafe { libc::pthread_self() }).unwrap();
+            let result = body();
+            done.store(true, Ordering::SeqCst);
+            // Alive until nobody signals to it any more.
+            while !ending.load(Ordering::SeqCst) {
+                thread::yield_now();
+            }
+            result
+        });
+        let thread = named.recv().unwrap();
+        while !done.load(Ordering::SeqCst) && !target.is_finished() {
+            // SAFETY: the thread waits for `ending`, or has panicked and is joined below, not detached.
+            unsafe { libc::pthread_kill(thread, libc::SIGALRM) };
+            thread::sleep(Duration::from_micros(300));
+        }
+        ending.store(true, Ordering::SeqCst);
+        target.join().unwrap()
+    })
+}
+
+#[test]
+fn signals_end_no_wait_early_and_are_no_errors() {
+    let _dog = Watchdog::start(60);
+    with_each_trigger(|trigger| {
+        let driver = brigade_io::Driver::with_trigger(trigger).unwrap();
+        let before = SIGNALS.load(Ordering::Relaxed);
+        under_fire(|| {
+            for timeout in [50, 2, 1, 20].map(Duration::from_millis) {
+                let begun = Instant::now();
+                assert_eq!(driver.drive(Some(timeout), &mut Waker::wake).unwrap(), 0);
+                assert!(begun.elapsed() >= timeout);
+            }
+        });
+        let signals = SIGNALS.load(Ordering::Relaxed) - before;
+        assert!(signals > 10, "{signals} signals");
+    });
+}
+
+#[test]
+fn bytes_arrive_under_signals_to_who_reads_and_to_who_drives() {
+    const ROUNDS: u32 = 2_000;
+    let _dog = Watchdog::start(60);
+    with_each_trigger(|trigger| {
+        let machine = Machine::start(trigger);
+        under_fire(|| {
+            machine.run(async {
+                let listener = TcpListener::bind(([127, 0, 0, 1], 0)).unwrap();
+                let address = listener.get_ref().local_addr().unwrap();
+                let (client, server) =
+                    future::zip(TcpStream::connect(address), listener.accept()).await;
+                let (mut client, mut server) = (client.unwrap(), server.unwrap().0);
+                let (mut reader, mut writer) = pipe().unwrap();
+                for round in 0..ROUNDS {
+                    let mut received = [0; 4];
+                    client.write_all(&round.to_le_bytes()).await.unwrap();
+                    server.read_exact(&mut received).await.unwrap();
+                    writer.write_all(&received).await.unwrap();
+                    reader.read_exact(&mut received).await.unwrap();
+                    assert_eq!(u32::from_le_bytes(received), round);
+                }
+            });
+        });
+        drop(machine);
+        let driver = brigade_io::Driver::with_trigger(trigger).unwrap();
+        let (mut reader, mut writer) = driver.enter(pipe).unwrap();
+        let writing = thread::spawn(move || {
+            for _ in 0..100 {
+                thread::sleep(Duration::from_millis(1));
+                future::block_on(writer.write_all(b"x")).unwrap();
+            }
+        });
+        under_fire(|| {
+            let count = std::sync::Arc::new(machine::Count::default());
+            let mut received = 0;
+            while received < 100 {
+                let mut buffer = [0; 8];
+                match machine::poll_once(&mut reader.read(&mut buffer), &count) {
+                    std::task::Poll::Ready(read) => received += read.unwrap(),
+                    std::task::Poll::Pending => {
+                        driver.drive(None, &mut Waker::wake).unwrap();
+                    }
+                }
+            }
+        });
+        writing.join().unwrap();
+    });
+}

@@ -1,0 +1,232 @@
+//! How many system calls a hop costs, counted by the kernel: a thread whose every call is announced to another one
+//! (seccomp(2), `SECCOMP_RET_USER_NOTIF`), which writes it down and lets it go on.
+
+#![cfg(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64"),
+    not(brigade_loom),
+    not(brigade_portable)
+))]
+#![allow(clippy::disallowed_types, reason = "the tests stand outside every loom model")]
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
+use std::thread;
+
+use brigade_io::{Driver, PipeReader, PipeWriter, Trigger, UnixStream, pipe};
+use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
+
+use self::watchdog::Watchdog;
+
+#[path = "it/watchdog.rs"]
+mod watchdog;
+
+/// As in `linux/seccomp.h`.
+#[repr(C)]
+#[derive(Default)]
+struct Announced {
+    id: u64,
+    pid: u32,
+    flags: u32,
+    number: i32,
+    arch: u32,
+    instruction: u64,
+    arguments: [u64; 6],
+}
+
+/// As in `linux/seccomp.h`.
+#[repr(C)]
+struct Answer {
+    id: u64,
+    value: i64,
+    error: i32,
+    flags: u32,
+}
+
+const RECEIVE: libc::c_ulong = 0xc050_2100;
+const SEND: libc::c_ulong = 0xc018_2101;
+const GO_ON: u32 = 1;
+
+/// Has every later system call of this thread announced at the file that is returned, or says that it can't be had.
+fn announce_all() -> Option<i32> {
+    let every_call = libc::sock_filter {
+        code: (libc::BPF_RET | libc::BPF_K) as u16,
+        jt: 0,
+        jf: 0,
+        k: libc::SECCOMP_RET_USER_NOTIF,
+    };
+    let mut rules = [every_call];
+    let program = libc::sock_fprog { len: 1, filter: rules.as_mut_ptr() };
+    // SAFETY: only numbers; the thread can't gain privileges any more, which it has no use for.
+    unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) };
+    // SAFETY: `program` and its rules outlive the call, which copies them.
+    let file = unsafe {
+        libc::syscall(
+            libc::SYS_seccomp,
+            libc::SECCOMP_SET_MODE_FILTER,
+            libc::SECCOMP_FILTER_FLAG_NEW_LISTENER,
+            &program,
+        )
+    };
+    i32::try_from(file).ok().filter(|file| *file >= 0)
+}
+
+/// Writes down what is announced, and lets it happen; ends with the thread that makes the calls.
+fn supervise(file: i32, log: &Mutex<Vec<i64>>) {
+    loop {
+        let mut call = Announced::default();
+        // SAFETY: `call` has the layout and, all zero, the content that the kernel wants.
+        if unsafe { libc::ioctl(file, RECEIVE, &mut call) } != 0 {
+            return;
+        }
+        log.lock().unwrap().push(i64::from(call.number));
+        let answer = Answer { id: call.id, value: 0, error: 0, flags: GO_ON };
+        // SAFETY: `answer` has the layout that the kernel wants.
+        unsafe { libc::ioctl(file, SEND, &answer) };
+    }
+}
+
+/// Where one section of the log ends: a call that nothing here makes otherwise.
+fn mark() {
+    // SAFETY: takes nothing and can't fail.
+    unsafe { libc::getppid() };
+}
+
+/// Runs a body on a thread of its own; returns the system calls between each two marks, first to last.
+fn counted(body: impl FnOnce() + Send + 'static) -> Option<Vec<Vec<i64>>> {
+    /// Not yet, and never.
+    const UNKNOWN: i32 = -1;
+    const NONE: i32 = -2;
+    let file = Arc::new(AtomicI32::new(UNKNOWN));
+    let announce = file.clone();
+    let caller = thread::spawn(move || {
+        let listener = announce_all();
+        announce.store(listener.unwrap_or(NONE), Ordering::SeqCst);
+        if listener.is_some() {
+            body();
+        }
+    });
+    while file.load(Ordering::SeqCst) == UNKNOWN {
+        thread::yield_now();
+    }
+    let file = file.load(Ordering::SeqCst);
+    if file == NONE {
+        println!("not counted: this system does not announce system calls");
+        caller.join().unwrap();
+        return None;
+    }
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let written = log.clone();
+    thread::spawn(move || supervise(file, &written));
+    caller.join().unwrap();
+    let log = log.lock().unwrap();
+    let sections = log.split(|call| *call == libc::SYS_getppid).skip(1);
+    Some(sections.map(<[i64]>::to_vec).collect())
+}
+
+/// Runs a future on the thread that drives: nothing else makes a call.
+fn run(driver: &Driver, future: impl Future<Output = ()>) {
+    let mut future = pin!(future);
+    let mut context = Context::from_waker(Waker::noop());
+    while future.as_mut().poll(&mut context).is_pending() {
+        driver.drive(None, &mut drop).unwrap();
+    }
+}
+
+/// Passes bytes on for ever.
+async fn stage(mut reader: PipeReader, mut writer: PipeWriter) {
+    let mut buffer = [0; 16];
+    loop {
+        let length = reader.read(&mut buffer).await.unwrap();
+        writer.write_all(&buffer[..length]).await.unwrap();
+    }
+}
+
+/// The calls of a byte that goes round a ring of two pipes so often, when it has gone round a few times before.
+fn calls_of_a_ring(trigger: Trigger, rounds: usize) -> Option<Vec<i64>> {
+    let sections = counted(move || {
+        let driver = Driver::with_trigger(trigger).unwrap();
+        let [(first, to_first), (second, to_second)] =
+            driver.enter(|| [pipe().unwrap(), pipe().unwrap()]);
+        let (mut reader, mut writer) = (first, to_second);
+        let ring = async {
+            let mut buffer = [0; 16];
+            for round in 0..rounds + 10 {
+                if round == 10 {
+                    mark();
+                }
+                writer.write_all(b"x").await.unwrap();
+                assert_eq!(reader.read(&mut buffer).await.unwrap(), 1);
+            }
+            mark();
+        };
+        run(&driver, future::or(ring, stage(second, to_first)));
+    })?;
+    Some(sections[0].clone())
+}
+
+#[test]
+fn a_hop_of_a_pipe_is_three_system_calls() {
+    const ROUNDS: usize = 100;
+    /// Two hops a round.
+    const HOPS: usize = 2 * ROUNDS;
+    let _dog = Watchdog::start(60);
+    for (trigger, most) in [(Trigger::Level, 3), (Trigger::Edge, 3), (Trigger::Oneshot, 4)] {
+        let Some(calls) = calls_of_a_ring(trigger, ROUNDS) else { return };
+        let each = |number: i64| calls.iter().filter(|&&call| call == number).count();
+        let waits = each(libc::SYS_epoll_pwait);
+        let reads = each(libc::SYS_read);
+        let writes = each(libc::SYS_write);
+        let changes = each(libc::SYS_epoll_ctl);
+        println!("{trigger:?}: {waits} waits, {reads} reads, {writes} writes, {changes} changes");
+        assert_eq!(calls.len(), waits + reads + writes + changes, "{trigger:?}: and nothing else");
+        assert_eq!((reads, writes), (HOPS, HOPS), "{trigger:?}: none in vain");
+        assert!(calls.len() <= most * HOPS, "{trigger:?}: {} in {HOPS} hops", calls.len());
+    }
+}
+
+#[test]
+fn what_is_ready_and_what_nobody_waits_for_cost_nothing_beside() {
+    let _dog = Watchdog::start(60);
+    let sections = counted(|| {
+        let driver = Driver::new().unwrap();
+        let (mut near, mut far) = driver.enter(UnixStream::pair).unwrap();
+        let mut buffer = [0; 16];
+        mark();
+        // Section 0: a notification that nobody waits for, and one that ends nothing.
+        driver.notify();
+        driver.notify();
+        mark();
+        // 1: the wait that it ends.
+        driver.drive(None, &mut drop).unwrap();
+        mark();
+        // 2: there is room, and there are bytes: no wait, no question.
+        run(&driver, async {
+            far.write_all(b"here").await.unwrap();
+            near.read(&mut buffer).await.unwrap();
+        });
+        mark();
+        // 3: a short read said that it is empty: asked once, then told.
+        let mut read = pin!(near.read(&mut buffer));
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(read.as_mut().poll(&mut context).is_pending());
+        mark();
+        // 4: the same task again: nothing is asked twice.
+        assert!(matches!(read.as_mut().poll(&mut context), Poll::Pending));
+        mark();
+    });
+    let Some(sections) = sections else { return };
+    let expected = [
+        vec![],
+        vec![libc::SYS_epoll_pwait],
+        vec![libc::SYS_sendto, libc::SYS_recvfrom],
+        vec![libc::SYS_epoll_ctl],
+        vec![],
+    ];
+    for (number, expected) in expected.into_iter().enumerate() {
+        assert_eq!(sections[number], expected, "section {number}");
+    }
+}
