@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Runs the tests of the parkers, of the burst channel and of the engine as they are where there is no futex: on a lock and a
-# condition variable.
+# Runs the tests of the parkers, of the burst channel and of the engine as they are where there is no futex, on a lock and a
+# condition variable; and those of the I/O driver as it is where there is no epoll, on the crate `polling`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/portable"
 export RUSTFLAGS='--cfg brigade_portable'
 
-cargo test --locked -p brigade-sync -p brigade-burst -p brigade-task -p brigade --lib --tests "$@"
+cargo test --locked -p brigade-sync -p brigade-burst -p brigade-io -p brigade-task -p brigade --lib --tests "$@"

@@ -21,13 +21,12 @@ use crate::{Async, Driver};
 /// let driver = brigade_io::Driver::new()?;
 /// let (mut reader, mut writer) = driver.enter(brigade_io::pipe)?;
 /// let received = future::block_on(async {
-///     writer.write_all(b"bucket").await?;
-///     drop(writer);
-///     let mut received = String::new();
-///     reader.read_to_string(&mut received).await?;
+///     writer.write_all(b"bucket").await?; // there is room, so nobody has to drive
+///     let mut received = [0; 6];
+///     reader.read_exact(&mut received).await?;
 ///     std::io::Result::Ok(received)
 /// })?;
-/// assert_eq!(received, "bucket");
+/// assert_eq!(&received, b"bucket");
 /// # std::io::Result::Ok(())
 /// ```
 pub fn pipe() -> io::Result<(PipeReader, PipeWriter)> {
