@@ -80,3 +80,33 @@ impl Table {
         (place.generation << INDEX_BITS == key & !MOST).then_some(place)
     }
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+    use crate::Trigger;
+    use crate::readiness::Readiness;
+    use crate::sys::{Owned, Poller};
+    use crate::waiting::State;
+
+    #[test]
+    fn a_former_key_means_nobody_although_its_place_is_taken() {
+        let poller = Arc::new(Poller::new(Trigger::Level).unwrap());
+        let owned = || {
+            let readiness = [Readiness::new(true), Readiness::new(true)];
+            let (stream, _) = UnixStream::pair().unwrap();
+            Owned::new(stream, Arc::clone(&poller), readiness, State::new(Trigger::Level))
+        };
+        let (former, latter) = (owned(), owned());
+        let mut table = Table::default();
+        let old = table.insert(Arc::clone(former.source())).unwrap();
+        assert!(Arc::ptr_eq(&table.remove(old).unwrap(), former.source()));
+        let new = table.insert(Arc::clone(latter.source())).unwrap();
+        assert_eq!(old & MOST, new & MOST, "the same place");
+        assert!(table.get(old).is_none() && table.remove(old).is_none());
+        assert!(Arc::ptr_eq(table.get(new).unwrap(), latter.source()));
+        assert_eq!(table.len(), 1);
+    }
+}
