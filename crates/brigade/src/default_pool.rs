@@ -85,7 +85,8 @@ where
     here().submit(job)
 }
 
+/// The pool of the worker that we are on, elsewhere the default one.
 #[inline]
-fn here() -> Handle {
+pub(crate) fn here() -> Handle {
     Handle::current().unwrap_or_else(|| default_pool().handle())
 }

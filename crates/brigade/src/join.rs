@@ -14,6 +14,7 @@ use crate::deadlock::Waiting;
 use crate::engine::{CURRENT, Worker};
 use crate::idle::Era;
 use crate::registry;
+use crate::spawn;
 
 /// A handle for the outcome of one job.
 ///
@@ -143,11 +144,32 @@ impl<T> JoinHandle<T> {
     /// go.send(()).unwrap();
     /// ```
     pub fn cancel(&mut self) -> bool {
+        if self.is_of_future() {
+            return self.cancel_future();
+        }
         let cancelled = self.cancel_uncounted();
         if cancelled {
             count_cancelled(self.key);
         }
         cancelled
+    }
+
+    /// Whether the job is a future.
+    fn is_of_future(&self) -> bool {
+        self.inner.as_ref().is_some_and(|inner| inner.number() != 0)
+    }
+
+    /// Has a future dropped where its next poll would be; whoever does so counts it.
+    fn cancel_future(&mut self) -> bool {
+        if !registry::is_here(self.key) {
+            return false;
+        }
+        let Some(inner) = self.inner.as_mut() else { return false };
+        let cancels = inner.ask_to_stop();
+        if cancels {
+            spawn::wake(self.key, inner.number());
+        }
+        cancels
     }
 
     /// The same for a job that the pool may not have accepted yet.

@@ -35,6 +35,7 @@ mod pool;
 mod registry;
 mod rejected;
 mod room;
+mod spawn;
 mod submission;
 mod task_set;
 
@@ -53,6 +54,7 @@ pub use join::JoinHandle;
 pub use metrics::{Metrics, WorkerMetrics};
 pub use pool::Pool;
 pub use rejected::{Reason, Rejected};
+pub use spawn::{YieldNow, block_on, spawn, yield_now};
 pub use task_set::TaskSet;
 
 /// The examples of the project's README.

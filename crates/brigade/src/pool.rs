@@ -401,7 +401,7 @@ impl Pool {
             return false;
         }
         self.core.close(how);
-        registry::leave(&self.core);
+        registry::forget(self.core.key);
         true
     }
 
@@ -416,7 +416,7 @@ impl Pool {
 
 /// Says why a pool that is owned did not accept a job, if it did not.
 #[track_caller]
-fn expect_accepted<R, W>(result: Result<R, Rejected<W>>) -> R {
+pub(crate) fn expect_accepted<R, W>(result: Result<R, Rejected<W>>) -> R {
     match result.map_err(|rejected| rejected.reason()) {
         Ok(receipt) => receipt,
         Err(reason) => refuse(reason),

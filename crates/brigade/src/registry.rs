@@ -98,11 +98,13 @@ pub(crate) fn enter(core: &Arc<Core>) {
     POOLS.get().lock().insert(core.key, Arc::downgrade(core));
 }
 
-/// Lets handles find it no longer.
-pub(crate) fn leave(core: &Core) {
-    let former = POOLS.get().lock().remove(&core.key);
-    drop(former);
-    forget(core.key);
+/// Forgets a pool whose memory goes: handles have found it closed until now, and wakers of its futures too.
+pub(crate) fn leave(key: u64) {
+    // A model has not entered it; and in a forked child the parent's pools are not in the list.
+    if cfg!(not(brigade_loom)) && is_here(key) {
+        let former = POOLS.get().lock().remove(&key);
+        drop(former);
+    }
 }
 
 /// Makes this thread forget a pool.

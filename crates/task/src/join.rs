@@ -179,8 +179,21 @@ impl<T> JoinHandle<T> {
     /// Asks a closure that somebody has begun to run to stop: [`is_cancelled`](crate::is_cancelled) tells it.
     ///
     /// What happened before this call happens before the closure sees it. Means nothing to a job that has ended.
-    pub fn ask_to_stop(&mut self) {
-        self.cell.ask_to_stop();
+    ///
+    /// A future is not polled again, and is cancelled; it has to be woken for that. `true` if it had not ended, and nobody
+    /// has asked before: then it is cancelled for certain.
+    pub fn ask_to_stop(&mut self) -> bool {
+        self.cell.ask_to_stop()
+    }
+
+    /// The number of a future where it is run.
+    pub fn number(&self) -> u32 {
+        self.cell.number()
+    }
+
+    /// Gives a future a number, by which its [home](crate::Home) knows it; before it is run.
+    pub fn set_number(&mut self, number: u32) {
+        self.cell.set_number(number);
     }
 
     /// Has `waker` woken when the outcome is there, in place of any that was left before; `false` if it is there

@@ -2,12 +2,14 @@
 //!
 //! - [`Job`] runs once or is dropped once; captures of up to 24 bytes lie inside it.
 //! - [`Job::with_handle`] makes a job and a [`JoinHandle`] that share one allocation.
+//! - [`Spawned::new`] makes a job of a future, polled where its [`Home`] takes it.
 //! - [`Work`] is what a job is made of: any closure, or a closure with something to be done before it.
 //!
 //! What is not here: queues and threads. A job does not know who runs it.
 // `std` is named for `catch_unwind` and wakers; atomics and cells come from `brigade_sync`.
 
 mod cell;
+mod future;
 mod job;
 mod join;
 mod work;
@@ -15,6 +17,7 @@ mod work;
 use std::panic::{self, AssertUnwindSafe};
 
 pub use cell::JobId;
+pub use future::{Home, Spawned};
 pub use job::{Job, Ran};
 pub use join::{JoinError, JoinHandle};
 pub use work::Work;

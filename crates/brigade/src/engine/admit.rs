@@ -124,6 +124,8 @@ impl Core {
         let _evicting = room.begin_eviction();
         loop {
             match self.oldest() {
+                // It has given its place back: it has been polled before.
+                Some(job) if job.is_resumption() => self.put_back(job),
                 // One that was cancelled has given its place back already; then there was room, or the next one goes.
                 Some(job) => self.drop_for_room(job),
                 // All are on their way from one place to another, or about to start.
@@ -162,6 +164,22 @@ impl Core {
         let waiting = [era.home(), era.home() ^ 1].map(|inlet| &self.inlets[inlet]);
         let oldest = waiting.into_iter().find_map(|inlet| inlet.pop(&Cursor::default()));
         oldest.or_else(|| self.peers.iter().find_map(steal))
+    }
+
+    /// Queues a job again that was taken for its place and has none.
+    fn put_back(&self, job: Job) {
+        self.tasks.count();
+        self.inlets[self.idle.era().home()].push_accepted(job);
+        if self.idle.after_publishing().wants_help() {
+            self.help();
+        }
+    }
+
+    /// Drops a future for want of room that was accepted without being queued.
+    pub(crate) fn drop_future_for_room(&self, job: Job) {
+        drop(job);
+        self.elsewhere.lock().evicted += 1;
+        self.end_wait();
     }
 
     /// Drops a job for want of room: a queued one, or one that was accepted without being queued.

@@ -93,12 +93,13 @@ impl Core {
             return;
         }
         // If it was open then, whoever closes it settles after us.
-        if word.closed() && self.idle.terminate() {
+        if word.closed() && self.ends() {
             for peer in self.peers.iter() {
                 peer.parker.unpark();
             }
             self.tell_waiters();
         }
+        self.cancel_waiting();
     }
 
     /// Waits until all workers have left, for `timeout` at most; `false` if it is over.

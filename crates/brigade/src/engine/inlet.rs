@@ -36,7 +36,7 @@ thread_local! {
 
 /// A number that this thread keeps and its neighbours in time do not have.
 #[inline(always)]
-fn producer() -> usize {
+pub(super) fn producer() -> usize {
     match PRODUCER.get() {
         0 => new_producer(),
         number => number,

@@ -15,8 +15,10 @@ mod loom_tests;
 mod park;
 mod peers;
 mod phase;
+mod resume;
 mod search;
 mod submit;
+mod tasks;
 mod worker;
 
 use std::sync::{Arc, Weak};
@@ -30,11 +32,13 @@ use brigade_task::Job;
 use crate::config::{Config, Growth};
 use crate::idle::Idle;
 use crate::metrics::{Counters, Elsewhere, Metrics, WorkerMetrics};
+use crate::registry;
 use crate::room::Room;
 pub(crate) use admit::Admission;
 pub(crate) use dispatch::dispatch;
 use inlet::Inlet;
 use peers::{Peer, Peers};
+use tasks::Tasks;
 pub(crate) use worker::Worker;
 
 brigade_sync::scoped_thread_local! {
@@ -69,6 +73,8 @@ pub(crate) struct Core {
     threads: Mutex<Vec<Thread>>,
     /// The threads that run workers, or their thread-local destructors.
     members: Mutex<Vec<ThreadId>>,
+    /// The futures that have not ended.
+    pub(crate) tasks: Tasks,
     /// For how many jobs there is room, if the pool is bounded.
     room: Option<Arc<Room>>,
     /// What became of jobs elsewhere than on a worker.
@@ -94,6 +100,12 @@ struct Waits {
     spawning: usize,
 }
 
+impl Drop for Core {
+    fn drop(&mut self) {
+        registry::leave(self.key);
+    }
+}
+
 impl Core {
     /// Puts a pool together; it has no threads yet.
     pub(crate) fn new(key: u64, config: Config) -> Arc<Self> {
@@ -109,6 +121,7 @@ impl Core {
             peers: Peers::new(),
             threads: Mutex::default(),
             members: Mutex::default(),
+            tasks: Tasks::new(),
             room: config.capacity.map(Room::new),
             elsewhere: Mutex::default(),
             waits: Mutex::default(),
@@ -233,7 +246,8 @@ impl Core {
         let accepted = self.inlets.iter().map(Inlet::pushed).sum::<u64>()
             + sum(|counters| counters.accepted.get());
         let accepted = accepted + self.elsewhere.lock().accepted;
-        let accepted = accepted.saturating_sub(sum(|counters| counters.moved.get())).max(finished);
+        let again = sum(|counters| counters.moved.get()) + self.tasks.woken();
+        let accepted = accepted.saturating_sub(again).max(finished);
         let queued = queued.min(accepted - finished);
         let word = self.idle.snapshot();
         // Once it is over the word stays as it is, and those that were parked leave.

@@ -5,8 +5,8 @@
 //! handle while `WAKER` is clear, by the finisher once it set `DONE` and found `WAKER` set.
 //! **Life rule.** A cell lives until both its job and its handle have released it.
 
-mod running;
-mod state;
+pub(crate) mod running;
+pub(crate) mod state;
 
 use core::any::TypeId;
 use core::mem;
@@ -14,6 +14,7 @@ use core::ptr::NonNull;
 use core::task::Waker;
 use std::panic::{self, AssertUnwindSafe};
 
+use brigade_sync::atomic::{AtomicU32, Ordering};
 use brigade_sync::cell::UnsafeCell;
 
 use crate::job::{Act, Action, Payload, Ran};
@@ -26,20 +27,22 @@ use state::{Finished, Slot, State};
 /// What a handle knows of a cell whose closure's type it does not know.
 #[repr(C)]
 pub(crate) struct Header {
-    state: State,
+    pub(crate) state: State,
+    /// The number that a future has where it is run; 0 for a closure.
+    number: AtomicU32,
     /// Whom to wake when the outcome is there (Slot rule).
     waker: UnsafeCell<Option<Waker>>,
     vtable: &'static VTable,
 }
 
 /// What a handle asks of a cell; each takes a pointer that `allocate` made for the same types.
-struct VTable {
+pub(crate) struct VTable {
     /// Moves the outcome, a `Result<T, JoinError>`, to `out`.
-    take: unsafe fn(NonNull<Header>, out: *mut ()),
+    pub(crate) take: unsafe fn(NonNull<Header>, out: *mut ()),
     /// Runs the closure that the caller claimed, if it is to and may, or drops it.
-    settle: unsafe fn(NonNull<Header>, run: bool) -> Ran,
+    pub(crate) settle: unsafe fn(NonNull<Header>, run: bool) -> Ran,
     /// Frees the cell.
-    free: unsafe fn(NonNull<Header>),
+    pub(crate) free: unsafe fn(NonNull<Header>),
 }
 
 /// What lies in a cell besides its header.
@@ -56,6 +59,57 @@ struct Cell<F, T> {
     stage: UnsafeCell<Stage<F, T>>,
 }
 
+impl Header {
+    fn new(state: State, vtable: &'static VTable) -> Self {
+        Self { state, number: AtomicU32::new(0), waker: UnsafeCell::new(None), vtable }
+    }
+
+    /// The header of a future, which only the one who polls it ends.
+    pub(crate) fn of_future(vtable: &'static VTable) -> Self {
+        Self::new(State::claimed(), vtable)
+    }
+
+    /// The number that a future has where it is run.
+    pub(crate) fn number(&self) -> u32 {
+        // Ordering: Relaxed: it is set before anybody else has the future.
+        self.number.load(Ordering::Relaxed)
+    }
+
+    /// Whether a future has been polled.
+    pub(crate) fn has_been_polled(&self) -> bool {
+        self.state.has_been_polled()
+    }
+
+    /// A future is about to be polled for the first time.
+    pub(crate) fn will_be_polled(&self) {
+        self.state.will_be_polled();
+    }
+
+    /// Wakes whoever waits for the outcome; called by the finisher when it found `WAKER`.
+    pub(crate) fn wake(&self) {
+        let waker = self.waker.with_mut(|slot| {
+            // SAFETY: Slot rule: `DONE` was set and `WAKER` found, by the caller.
+            unsafe { &mut *slot }.take()
+        });
+        // A waker is user code; its panic is none of the job's business.
+        crate::contain(|| waker.into_iter().for_each(Waker::wake));
+    }
+
+    /// Releases the job's side of a cell.
+    ///
+    /// # Safety
+    /// Life rule: it is released once, and not used afterwards; the pointer is to the whole cell.
+    pub(crate) unsafe fn release_job(cell: NonNull<Self>) {
+        // SAFETY: Life rule: it is there until this releases it.
+        let header = unsafe { cell.as_ref() };
+        let free = header.vtable.free;
+        if header.state.release_job() {
+            // SAFETY: Life rule: both sides have been released.
+            unsafe { free(cell) };
+        }
+    }
+}
+
 /// Allocates a cell for one job and one handle, and names the job's function.
 pub(crate) fn allocate<F, T>(closure: F) -> (Act, NonNull<Header>)
 where
@@ -65,7 +119,7 @@ where
     let vtable =
         const { &VTable { take: take::<F, T>, settle: settle::<F, T>, free: free::<F, T> } };
     let cell = Box::new(Cell::<F, T> {
-        header: Header { state: State::new(), waker: UnsafeCell::new(None), vtable },
+        header: Header::new(State::new(), vtable),
         stage: UnsafeCell::new(Stage::Closure(closure)),
     });
     (act::<F, T>, NonNull::from(Box::leak(cell)).cast())
@@ -109,12 +163,7 @@ impl<F: Work<Output = T>, T> Cell<F, T> {
                 _ => None,
             },
             Finished::Wake => {
-                let waker = self.header.waker.with_mut(|slot| {
-                    // SAFETY: Slot rule: we set `DONE` and found `WAKER`.
-                    unsafe { &mut *slot }.take()
-                });
-                // A waker is user code; its panic is none of the job's business.
-                crate::contain(|| waker.into_iter().for_each(Waker::wake));
+                self.header.wake();
                 None
             }
             Finished::Quiet => None,
@@ -136,12 +185,7 @@ where
     impl Drop for Release {
         fn drop(&mut self) {
             // SAFETY: Life rule: the job's side is released here and only here.
-            let header = unsafe { self.0.as_ref() };
-            let free = header.vtable.free;
-            if header.state.release_job() {
-                // SAFETY: Life rule: both sides have been released.
-                unsafe { free(self.0) };
-            }
+            unsafe { Header::release_job(self.0) };
         }
     }
 
@@ -284,9 +328,20 @@ impl RawHandle {
         self.header().state.claim().then(|| unsafe { settle(self.0, run) })
     }
 
-    /// Asks the closure to stop; somebody has claimed it.
-    pub(crate) fn ask_to_stop(&self) {
-        self.header().state.ask();
+    /// Asks the closure to stop; somebody has claimed it. `true` for a future's first, if that has not ended.
+    pub(crate) fn ask_to_stop(&self) -> bool {
+        self.header().state.ask()
+    }
+
+    /// The number of a future.
+    pub(crate) fn number(&self) -> u32 {
+        self.header().number()
+    }
+
+    /// Gives a future its number; nobody else has it yet.
+    pub(crate) fn set_number(&self, number: u32) {
+        // Ordering: Relaxed: the future is published after this.
+        self.header().number.store(number, Ordering::Relaxed);
     }
 
     /// Leaves a waker for when the outcome is there; `false` if it is there already.

@@ -43,7 +43,7 @@ impl JobId {
 }
 
 /// Runs a job with this state.
-pub(super) fn enter<R>(state: &State, call: impl FnOnce() -> R) -> R {
+pub(crate) fn enter<R>(state: &State, call: impl FnOnce() -> R) -> R {
     let outer = RUNNING.with(|frame| match cfg!(brigade_loom) {
         true => None,
         false => frame.map(NonNull::from),

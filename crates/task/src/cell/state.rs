@@ -7,12 +7,16 @@
 //! | `WAKER` | the waker slot is filled and belongs to whoever sets `DONE` | the handle | `DONE` was set before |
 //! | `JOB` | the job is alive | birth | – |
 //! | `HANDLE` | the handle is alive | birth | – |
-//! | `ASKED` | the closure is asked to stop | the handle | not claimed |
+//! | `ASKED` | the closure is asked to stop, or the future to be dropped | the handle | not claimed |
+//! | `ENDED` | the future has ended: who asks now asks too late | whoever polls or drops it | – |
+//! | `POLLED` | the future has been polled, or is about to be | who polls it | – |
 //!
 //! The outcome belongs to the handle once `DONE` is set while `HANDLE` is; if the handle was gone by
 //! then, to whoever set `DONE`. The cell is freed by whoever clears the last of `JOB` and `HANDLE`.
 //!
-//! `ASKED` decides nothing here: it is the closure's to look at, and after `DONE` nobody does. It adds no race to
+//! Whether a future has been cancelled is decided between `ASKED` and `ENDED`: by which of them came first.
+//!
+//! Of a closure `ASKED` decides nothing: it is the closure's to look at, and after `DONE` nobody does. It adds no race to
 //! the models: who sets it holds the handle and who reads it runs the closure, so neither needs anything to keep
 //! the cell alive, and no other memory goes by it.
 
@@ -24,13 +28,15 @@ const WAKER: u32 = 4;
 const JOB: u32 = 8;
 const HANDLE: u32 = 16;
 const ASKED: u32 = 32;
+const ENDED: u32 = 64;
+const POLLED: u32 = 128;
 
 /// The state word.
-pub(super) struct State(AtomicU32);
+pub(crate) struct State(AtomicU32);
 
 /// What whoever finished a task has to do next.
 #[must_use]
-pub(super) enum Finished {
+pub(crate) enum Finished {
     /// The handle is gone: the outcome is the finisher's to drop.
     Detached,
     /// The handle waits: take its waker out of the slot and wake it.
@@ -57,6 +63,11 @@ impl State {
         Self(AtomicU32::new(JOB | HANDLE))
     }
 
+    /// A future and a handle: nobody runs it in another's place.
+    pub(crate) fn claimed() -> Self {
+        Self(AtomicU32::new(CLAIMED | JOB | HANDLE))
+    }
+
     /// Takes the closure for the caller; `false` if somebody was first.
     #[must_use]
     pub(super) fn claim(&self) -> bool {
@@ -64,20 +75,38 @@ impl State {
         self.0.fetch_or(CLAIMED, Ordering::Relaxed) & CLAIMED == 0
     }
 
-    /// Asks a claimed closure to stop.
-    pub(super) fn ask(&self) {
+    /// Asks a claimed closure to stop, or a future to be dropped; `true` if nobody has before, nor has a future ended.
+    pub(super) fn ask(&self) -> bool {
         // Ordering: Release pairs with the Acquire in `is_asked`: who sees that it was asked sees why.
-        self.0.fetch_or(ASKED, Ordering::Release);
+        self.0.fetch_or(ASKED, Ordering::Release) & (ASKED | ENDED) == 0
+    }
+
+    /// Ends a future; `true` if somebody has asked before: then it is cancelled, whatever it came to.
+    pub(crate) fn end(&self) -> bool {
+        // Ordering: Acquire, as in `is_asked`; the outcome goes by `DONE`.
+        self.0.fetch_or(ENDED, Ordering::Acquire) & ASKED != 0
+    }
+
+    /// A future is about to be polled for the first time.
+    pub(super) fn will_be_polled(&self) {
+        // Ordering: Relaxed: who looks at it has taken the job from a queue, to which it came after this.
+        self.0.fetch_or(POLLED, Ordering::Relaxed);
+    }
+
+    /// Whether a future has been polled.
+    pub(super) fn has_been_polled(&self) -> bool {
+        // Ordering: Relaxed, as above.
+        self.0.load(Ordering::Relaxed) & POLLED != 0
     }
 
     /// Whether the closure is asked to stop.
-    pub(super) fn is_asked(&self) -> bool {
+    pub(crate) fn is_asked(&self) -> bool {
         // Ordering: Acquire pairs with the Release in `ask`.
         self.0.load(Ordering::Acquire) & ASKED != 0
     }
 
     /// Says that the outcome has been written.
-    pub(super) fn finish(&self) -> Finished {
+    pub(crate) fn finish(&self) -> Finished {
         // Ordering: Release pairs with the Acquires of `DONE` below, for the outcome; Acquire pairs with
         // the Release in `offer_waker`, for the waker.
         let before = self.0.fetch_or(DONE, Ordering::AcqRel);

@@ -107,7 +107,7 @@ impl Job {
     /// # Safety
     /// `P` fits the payload, and `act` expects a `P` there.
     #[inline(always)]
-    unsafe fn from_raw<P>(act: Act, value: P) -> Self {
+    pub(crate) unsafe fn from_raw<P>(act: Act, value: P) -> Self {
         let mut words: Payload = [MaybeUninit::uninit(); 3];
         // SAFETY: it fits, by the caller.
         unsafe { ptr::from_mut(&mut words).cast::<P>().write(value) };
@@ -141,11 +141,8 @@ impl Job {
     ///
     /// # Panics
     /// If the closure has been run by the one who waits for it.
-    pub fn into_closure<F: 'static>(mut self) -> Result<F, Self> {
-        let mut id = TypeId::of::<()>();
-        // SAFETY: Payload rule; the payload is only looked at, and `out` is a `TypeId`.
-        unsafe { (self.act)(&mut self.payload, Action::Identify, ptr::from_mut(&mut id).cast()) };
-        if id != TypeId::of::<F>() {
+    pub fn into_closure<F: 'static>(self) -> Result<F, Self> {
+        if self.identify() != TypeId::of::<F>() {
             return Err(self);
         }
         let mut closure = MaybeUninit::<F>::uninit();
@@ -153,6 +150,15 @@ impl Job {
         assert!(taken == Ran::Cancelled, "the closure has been run by the one who waits for it");
         // SAFETY: it is an `F`, and `Take` says that it moved it here.
         Ok(unsafe { closure.assume_init() })
+    }
+
+    /// Says what it is made of.
+    pub(crate) fn identify(&self) -> TypeId {
+        let mut id = TypeId::of::<()>();
+        let payload = ptr::from_ref(&self.payload).cast_mut();
+        // SAFETY: Payload rule; the payload is only looked at, and `out` is a `TypeId`.
+        unsafe { (self.act)(payload, Action::Identify, ptr::from_mut(&mut id).cast()) };
+        id
     }
 
     #[inline]

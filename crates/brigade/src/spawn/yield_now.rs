@@ -1,0 +1,47 @@
+//! Letting others go first.
+
+use core::future::Future;
+use core::pin::Pin;
+use core::task::{Context, Poll};
+
+/// Lets everything else that is queued in the pool go first.
+///
+/// A future that takes long between two waits calls this now and then; how long is too long is for those to say who wait
+/// for the thread.
+///
+/// ```
+/// use std::sync::{Arc, Mutex};
+/// let pool = brigade::Pool::new(1);
+/// let seen = Arc::new(Mutex::new(Vec::new()));
+/// let (first, other) = (seen.clone(), seen.clone());
+/// let first = pool.spawn(async move {
+///     brigade::spawn(async move { other.lock().unwrap().push("other") }).unwrap();
+///     brigade::yield_now().await;
+///     first.lock().unwrap().push("first");
+/// });
+/// first.join()?;
+/// assert_eq!(*seen.lock().unwrap(), ["other", "first"]);
+/// # Ok::<(), brigade::JoinError>(())
+/// ```
+pub fn yield_now() -> YieldNow {
+    YieldNow { has_yielded: false }
+}
+
+/// The future of [`yield_now`].
+#[derive(Debug)]
+#[must_use = "it yields when it is awaited"]
+pub struct YieldNow {
+    has_yielded: bool,
+}
+
+impl Future for YieldNow {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        if core::mem::replace(&mut self.has_yielded, true) {
+            return Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
