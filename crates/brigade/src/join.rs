@@ -130,6 +130,9 @@ impl<T> JoinHandle<T> {
     /// [`JoinError::Cancelled`]. `false` if it has started; then it is asked to stop, which it sees if it looks
     /// at [`cancelled`](crate::cancelled), and its outcome is what it makes of that.
     ///
+    /// A [future](crate::Handle::spawn) that has not ended is cancelled for certain, begun or not: `true`. It is dropped by a
+    /// thread of the pool, which lets its current poll end; whatever that comes to is dropped too.
+    ///
     /// May be called again, to no further effect. Takes the same time however many jobs are queued. A panic of the
     /// captures' drop is contained. In a forked child it does nothing to a job of the parent's, and returns `false`.
     ///

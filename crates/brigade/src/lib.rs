@@ -8,6 +8,7 @@
 //! - Every accepted job has exactly one outcome: it returns, panics, or is cancelled; its closure is dropped
 //!   once. What is not accepted comes back to the caller ([`Rejected`]).
 //! - While a job waits and a worker sleeps, one is woken.
+//! - A [future](Pool::spawn) is a job as a closure is, with the same handle; it takes up no thread while it waits.
 //! - A panic ends the job, never the worker's thread; the payload goes to the job's [`JoinHandle`], or to the
 //!   pool's [`OnPanic`] policy.
 //! - A pool that is dropped runs what it accepted, then joins its threads.

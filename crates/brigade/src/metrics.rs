@@ -22,7 +22,7 @@ pub(crate) struct Counters {
     pub(crate) wakes: Counter,
     /// Jobs accepted on its own queue.
     pub(crate) accepted: Counter,
-    /// Jobs moved from its own queue to the injector, counted before they are moved.
+    /// Jobs moved from its own queue to the injector, and futures queued here again, counted before they are.
     pub(crate) moved: Counter,
 }
 
@@ -88,13 +88,13 @@ pub struct Metrics {
     pub returned: u64,
     /// Jobs that panicked.
     pub panicked: u64,
-    /// Jobs dropped before they started.
+    /// Jobs dropped before they started, and futures dropped before they were ready.
     pub cancelled: u64,
     /// Those of them that were dropped because the queue was full.
     pub evicted: u64,
     /// Jobs that wait.
     pub queued: u64,
-    /// Jobs that have started and not ended.
+    /// Jobs that have started and not ended, futures that wait among them.
     pub running: u64,
     /// Workers that have a thread, or are about to get one.
     pub(crate) live: usize,

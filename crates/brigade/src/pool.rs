@@ -247,6 +247,7 @@ impl Pool {
     /// Waits until everything that was accepted before the call has ended, with all that those jobs and their children
     /// submit on the pool's threads, and returns `true`.
     ///
+    /// A [future](Self::spawn) that waits is not waited for, as nobody may ever wake it; join its handle for that.
     /// What other threads submit meanwhile is not waited for, nor what those jobs submit: a steady stream of them delays
     /// it by little. One thing is coarser: called while another wait of this pool is under way, or has given up on jobs
     /// that still run, it waits also for what came in until the jobs of that one had ended. A job that another thread is
@@ -410,6 +411,7 @@ impl Pool {
         let on_own_thread = self.core.is_own_thread();
         if !on_own_thread && timeout.is_none_or(|timeout| self.core.wait_left(timeout)) {
             self.core.join_all();
+            self.core.wait_for_futures();
         }
     }
 }

@@ -231,6 +231,35 @@ fn submit_and_join_cost_one_allocation() {
     }
 }
 
+#[test]
+fn a_future_costs_one_allocation_however_often_it_is_woken() {
+    let _dog = Watchdog::start(30);
+    for queueing in [Queueing::Stealing, Queueing::Shared] {
+        let metered = Metered::new(queueing);
+        let future = |n| async move {
+            for _ in 0..5 {
+                brigade::yield_now().await;
+            }
+            n
+        };
+        let outside = metered.steady(ROUNDS, |pool| {
+            (0..10).for_each(|n| assert_eq!(pool.spawn(future(n)).join().unwrap(), n));
+        });
+        let inside = metered.steady(ROUNDS, |pool| {
+            pool.execute(move || {
+                (0..10).for_each(|n| drop(brigade::spawn(future(n)).unwrap()));
+            });
+        });
+        let blocked_on = metered.steady(ROUNDS, |_| {
+            (0..10).for_each(|n| assert_eq!(brigade::block_on(future(n)), n));
+        });
+        for (what, allocations) in [("outside", outside), ("inside", inside)] {
+            assert!(allocations <= ROUNDS * 10, "{what}: {allocations}");
+        }
+        assert_eq!(blocked_on, 0);
+    }
+}
+
 /// Jobs that pile up need room, but a block of many at a time.
 #[test]
 fn a_backlog_is_kept_in_blocks() {

@@ -42,12 +42,12 @@ impl Worker {
 
     /// Counts a future that ended here, and reports a panic that no handle takes.
     pub(crate) fn ended(&self, number: u32, ran: Ran, unclaimed: Option<Box<dyn Any + Send>>) {
-        self.core.tasks.leave(number);
         match (ran, unclaimed) {
             (_, Some(payload)) => self.panicked(payload),
             (Ran::Returned, None) => self.me.counters.returned.add(1),
             (ran, None) => self.count(ran),
         }
+        self.core.tasks.leave(number);
     }
 }
 
@@ -97,11 +97,22 @@ impl Core {
 
     /// Counts a future that ended elsewhere than on a worker.
     pub(crate) fn ended(&self, number: u32, ran: Ran, unclaimed: Option<Box<dyn Any + Send>>) {
-        self.tasks.leave(number);
         if let Some(payload) = unclaimed {
             // As in `run_here`.
             let _ = self.config.on_panic.tell(payload);
         }
         self.elsewhere.lock().count(ran);
+        self.tasks.leave(number);
+        if self.idle.snapshot().terminated() {
+            self.tell_waiters();
+        }
+    }
+
+    /// Waits until no thread is about to drop a future that it has woken too late.
+    pub(crate) fn wait_for_futures(&self) {
+        let mut waits = self.waits.lock();
+        while !self.tasks.is_empty() {
+            waits = self.changed.wait(waits, None);
+        }
     }
 }

@@ -27,6 +27,8 @@ struct Shard {
     wakers: Vec<Option<Waker>>,
     /// Where there is none.
     vacant: Vec<usize>,
+    /// Futures that have been entered and not left, whether their wakers are still here or not.
+    entered: usize,
 }
 
 impl Tasks {
@@ -42,6 +44,7 @@ impl Tasks {
     pub(crate) fn enter(&self, waker: Waker) -> u32 {
         let here = producer() % SHARDS;
         let mut shard = self.shards[here].lock();
+        shard.entered += 1;
         let index = shard.vacant.pop().unwrap_or(shard.wakers.len());
         match shard.wakers.get_mut(index) {
             Some(place) => *place = Some(waker),
@@ -62,6 +65,7 @@ impl Tasks {
     pub(crate) fn leave(&self, number: u32) {
         let (shard, index) = self.place(number);
         let mut shard = shard.lock();
+        shard.entered -= 1;
         let waker = shard.wakers.get_mut(index).and_then(Option::take);
         if waker.is_some() {
             shard.vacant.push(index);
@@ -81,9 +85,17 @@ impl Tasks {
     /// Wakes them all, in a pool where that ends them.
     pub(super) fn wake_all(&self) {
         for shard in &self.shards {
-            let shard = core::mem::take(&mut *shard.lock());
-            shard.wakers.into_iter().flatten().for_each(Waker::wake);
+            let mut shard = shard.lock();
+            let wakers = core::mem::take(&mut shard.wakers);
+            shard.vacant.clear();
+            drop(shard);
+            wakers.into_iter().flatten().for_each(Waker::wake);
         }
+    }
+
+    /// Whether all have ended.
+    pub(super) fn is_empty(&self) -> bool {
+        self.shards.iter().all(|shard| shard.lock().entered == 0)
     }
 
     /// How often one was queued again from outside.

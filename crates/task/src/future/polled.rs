@@ -2,6 +2,7 @@
 
 use core::any::Any;
 use core::future::Future;
+use core::mem::{self, ManuallyDrop};
 use core::pin::Pin;
 use core::ptr::NonNull;
 use core::task::{Context, Poll};
@@ -19,8 +20,11 @@ pub(super) struct Polled<'a, F: Future, G, H: Home> {
     seat: &'a Seat<F::Output, H>,
     /// To be dropped before the first poll.
     guard: Option<G>,
-    /// `None` once it has ended (Pin rule).
-    future: Option<F>,
+    /// Dropped by hand, where it lies (Pin rule): as an option it would be overwritten, and a large one with a copy of
+    /// itself on the stack.
+    future: ManuallyDrop<F>,
+    /// Whether the future is there.
+    is_there: bool,
     /// Whether it has ended; then the seat is not ours to touch.
     ended: bool,
 }
@@ -32,14 +36,23 @@ where
 {
     /// Gives the future to who wants it back, if somebody does; `false` if nobody does.
     fn is_given_back(&mut self) -> bool {
-        let Some(out) = OUT.with(|place| place.take()) else { return false };
+        OUT.with(|place| place.take()).is_some_and(|out| self.give_back(out))
+    }
+
+    /// Not inlined: it has room for a future on its stack.
+    #[cold]
+    #[inline(never)]
+    fn give_back(&mut self, out: *mut dyn Any) -> bool {
         // SAFETY: whoever put it there does so for the length of a call that we are in, and touches it afterwards.
         let out = unsafe { &mut *out };
         // What has been polled has no guard any more, and may not be moved (Pin rule).
         let (Some(place), Some(_)) = (out.downcast_mut::<Option<F>>(), self.guard.take()) else {
             return false;
         };
-        *place = self.future.take();
+        if mem::replace(&mut self.is_there, false) {
+            // SAFETY: it was there, and has not been polled.
+            *place = Some(unsafe { ManuallyDrop::take(&mut self.future) });
+        }
         self.finish(Err(JoinError::Cancelled));
         true
     }
@@ -47,18 +60,26 @@ where
 
 impl<'a, F: Future, G, H: Home> Polled<'a, F, G, H> {
     pub(super) fn new(seat: &'a Seat<F::Output, H>, guard: G, future: F) -> Self {
-        Self { seat, guard: Some(guard), future: Some(future), ended: false }
+        Self {
+            seat,
+            guard: Some(guard),
+            future: ManuallyDrop::new(future),
+            is_there: true,
+            ended: false,
+        }
     }
 
     /// Ends the future: drops it, then tells the handle and the home.
     fn end(&mut self, outcome: Result<F::Output, JoinError>) {
-        // SAFETY: Pin rule: it is dropped where it is.
-        let mut future = unsafe { Pin::new_unchecked(&mut self.future) };
-        let guard = self.guard.take();
-        crate::contain(|| {
-            drop(guard);
-            running::enter(&self.seat.header.state, || future.set(None));
-        });
+        crate::drop_contained(self.guard.take());
+        if mem::replace(&mut self.is_there, false) {
+            let future = &mut self.future;
+            crate::contain(|| {
+                // SAFETY: Pin rule: it was there, and is dropped where it is.
+                let drop = || unsafe { ManuallyDrop::drop(future) };
+                running::enter(&self.seat.header.state, drop);
+            });
+        }
         // Whoever asked before this is told that it was cancelled, and so is the handle; whoever asks later comes too late.
         let outcome = match self.seat.header.state.end() {
             true => {
@@ -125,10 +146,9 @@ where
             this.seat.header.will_be_polled();
             crate::drop_contained(guard);
         }
+        assert!(this.is_there, "it is not polled again once it has ended");
         // SAFETY: Pin rule.
-        let Some(future) = unsafe { Pin::new_unchecked(&mut this.future) }.as_pin_mut() else {
-            unreachable!("it is not polled again once it has ended")
-        };
+        let future = unsafe { Pin::new_unchecked(&mut *this.future) };
         let call = || running::enter(&this.seat.header.state, || future.poll(context));
         let outcome = match panic::catch_unwind(AssertUnwindSafe(call)) {
             Ok(Poll::Pending) => return Poll::Pending,
