@@ -4,3 +4,5 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 cargo test --workspace --locked "$@"
+# Behind the doors that features open.
+cargo test -p brigade --features futures,hyper --locked --test it spawn_doors

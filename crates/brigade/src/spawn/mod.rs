@@ -4,6 +4,8 @@
 //! it in the engine; here it comes in.
 
 mod block_on;
+#[cfg(any(feature = "futures", feature = "hyper"))]
+mod doors;
 mod yield_now;
 
 use core::any::Any;

@@ -66,6 +66,7 @@ mod shutdown;
 mod slow_spawner;
 mod spawn_block_on;
 mod spawn_cancel;
+mod spawn_doors;
 mod spawn_ending;
 mod spawn_fairness;
 mod spawn_wakers;
