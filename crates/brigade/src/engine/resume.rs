@@ -102,6 +102,11 @@ impl Core {
             let _ = self.config.on_panic.tell(payload);
         }
         self.elsewhere.lock().count(ran);
+        self.forget_future(number);
+    }
+
+    /// Forgets a future that has ended, or was not accepted, and tells who waits for the last of them.
+    pub(crate) fn forget_future(&self, number: u32) {
         self.tasks.leave(number);
         if self.idle.snapshot().terminated() {
             self.tell_waiters();

@@ -118,7 +118,7 @@ where
     match queued {
         Ok(()) => Ok(JoinHandle::new(handle, core.key)),
         Err(job) => {
-            core.tasks.leave(handle.number());
+            core.forget_future(handle.number());
             match job.into_future() {
                 Ok(future) => Err(Rejected::new(future, core.refusal())),
                 Err(_) => unreachable!("a rejected job is what it was made of"),
