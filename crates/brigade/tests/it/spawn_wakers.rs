@@ -90,9 +90,9 @@ fn a_wake_while_it_is_polled_is_not_lost() {
 #[test]
 fn a_waker_that_outlives_everything_does_nothing_and_frees_the_memory_last() {
     let _dog = Watchdog::start(20);
-    let (latch, drops) = (Latch::default(), Drops::default());
+    let drops = Drops::default();
     for cancelled in [false, true] {
-        let pool = Pool::new(1);
+        let (pool, latch) = (Pool::new(1), Latch::default());
         let (mut waits, token) = (Box::pin(latch.wait()), drops.token());
         let job = pool.spawn(poll_fn(move |context| {
             let _token = &token;
