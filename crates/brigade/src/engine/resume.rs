@@ -90,7 +90,7 @@ impl Core {
     /// Not on a worker, where what their drops submit would be queued and never run. Those that leave come here later.
     pub(super) fn cancel_waiting(&self) {
         let on_worker = CURRENT.with(|worker| worker.is_some_and(|worker| worker.is_of(self.key)));
-        if !on_worker && self.idle.snapshot().terminated() {
+        if !on_worker && self.idle.snapshot().terminated() && !self.tasks.is_empty() {
             self.tasks.wake_all();
         }
     }
