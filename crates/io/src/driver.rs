@@ -9,15 +9,10 @@ use std::time::Duration;
 use brigade_sync::Mutex;
 
 use crate::bell::Bell;
-use crate::error::no_driver;
+use crate::supply::DriverSupply;
 use crate::sys::{Events, Poller};
 use crate::table::Table;
 use crate::waiting::Fired;
-
-brigade_sync::scoped_thread_local!(
-    /// The driver with which what is made on this thread registers.
-    static CURRENT: Arc<Driver>
-);
 
 /// When the operating system tells of a source.
 ///
@@ -136,15 +131,16 @@ impl Driver {
     /// # std::io::Result::Ok(())
     /// ```
     pub fn enter<R>(self: &Arc<Self>, call: impl FnOnce() -> R) -> R {
-        CURRENT.set(self, call)
+        DriverSupply::of(Arc::clone(self)).enter(call)
     }
 
-    /// The driver of this thread.
+    /// The driver of this thread, made for it if need be.
     ///
     /// # Errors
-    /// [`NoDriver::None`](crate::NoDriver::None) outside of [`enter`](Self::enter).
+    /// [`NoDriver::None`](crate::NoDriver::None) outside of [`enter`](Self::enter) and
+    /// [`DriverSupply::enter`]; those of a supply that can't make one.
     pub fn current() -> io::Result<Arc<Self>> {
-        CURRENT.with(|driver| driver.cloned()).ok_or_else(no_driver)
+        DriverSupply::current()
     }
 
     /// Waits once, for at most `timeout`, and calls `wake` for each task that can go on; returns for how many.

@@ -15,7 +15,8 @@ use std::io;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NoDriver {
-    /// The thread has none: the call was made outside of [`Driver::enter`](crate::Driver::enter).
+    /// The thread has none: the call was made outside of [`Driver::enter`](crate::Driver::enter) and
+    /// [`DriverSupply::enter`](crate::DriverSupply::enter).
     None,
     /// It was [closed](crate::Driver::close), so nothing can be waited for any more.
     Closed,

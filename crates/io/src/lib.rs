@@ -10,6 +10,7 @@ mod pipe;
 mod readiness;
 mod ready;
 mod stream;
+mod supply;
 #[allow(unsafe_code, reason = "the operating system's part: see the rules of `sys::source`")]
 mod sys;
 mod table;
@@ -26,6 +27,7 @@ pub use error::NoDriver;
 #[cfg(unix)]
 pub use pipe::{PipeReader, PipeWriter, pipe};
 pub use ready::Ready;
+pub use supply::DriverSupply;
 pub use sys::Pollable;
 pub use tcp::{TcpIncoming, TcpListener, TcpStream};
 pub use udp::UdpSocket;

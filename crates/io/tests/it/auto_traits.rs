@@ -1,17 +1,29 @@
 //! Which types may go to, and be shared with, other threads.
 
-use brigade_io::{Async, Driver, PipeReader, PipeWriter, Ready, TcpIncoming, UnixIncoming};
+use std::panic::{RefUnwindSafe, UnwindSafe};
+
+use brigade_io::{
+    Async, Driver, DriverSupply, PipeReader, PipeWriter, Ready, TcpIncoming, UnixIncoming,
+};
 
 #[test]
 fn everything_is_sent_and_shared_if_its_value_is() {
     fn free<T: Send + Sync + Unpin>() {}
     free::<Driver>();
+    free::<DriverSupply>();
     free::<Async<std::net::TcpStream>>();
     free::<PipeReader>();
     free::<PipeWriter>();
     free::<Ready<'_>>();
     free::<TcpIncoming<'_>>();
     free::<UnixIncoming<'_>>();
+}
+
+#[test]
+fn drivers_and_their_supply_may_be_used_after_a_panic() {
+    fn kept<T: UnwindSafe + RefUnwindSafe>() {}
+    kept::<Driver>();
+    kept::<DriverSupply>();
 }
 
 #[test]
