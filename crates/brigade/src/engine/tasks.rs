@@ -5,8 +5,8 @@
 
 use std::task::Waker;
 
-use brigade_sync::Mutex;
 use brigade_sync::atomic::{AtomicU64, Ordering};
+use brigade_sync::{CachePadded, Mutex};
 
 use super::inlet::producer;
 
@@ -15,7 +15,9 @@ const SHARDS: usize = if cfg!(brigade_loom) { 1 } else { 8 };
 
 /// The futures of one pool.
 pub(crate) struct Tasks {
-    shards: [Mutex<Shard>; SHARDS],
+    /// Boxed: who builds a pool has it on a stack that may be a small one, and in a build without optimisation several
+    /// times.
+    shards: Box<[CachePadded<Mutex<Shard>>]>,
     /// How often one of them was woken from outside and queued for that: not accepted once more.
     woken: AtomicU64,
     /// Held by who queues a job in a closed pool from outside, and by who ends one.
@@ -34,7 +36,7 @@ struct Shard {
 impl Tasks {
     pub(super) fn new() -> Self {
         Self {
-            shards: core::array::from_fn(|_| Mutex::default()),
+            shards: (0..SHARDS).map(|_| CachePadded::default()).collect(),
             woken: AtomicU64::new(0),
             gate: Mutex::default(),
         }
