@@ -39,6 +39,7 @@ mod room;
 mod spawn;
 mod submission;
 mod task_set;
+mod time;
 
 pub use blocking::blocking;
 pub use brigade_sync::thread::{NewThread, Thread};
