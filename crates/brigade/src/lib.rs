@@ -30,6 +30,8 @@ mod default_pool;
 mod engine;
 mod handle;
 mod idle;
+#[cfg(feature = "io")]
+pub mod io;
 mod join;
 mod metrics;
 mod pool;

@@ -73,6 +73,18 @@ impl DriverSupply {
         CURRENT.set(self, call)
     }
 
+    /// Whether this is called inside of [`enter`](Self::enter), that of a driver included.
+    ///
+    /// ```
+    /// use brigade_io::{Driver, DriverSupply};
+    /// assert!(!DriverSupply::is_entered());
+    /// assert!(Driver::new()?.enter(DriverSupply::is_entered));
+    /// # std::io::Result::Ok(())
+    /// ```
+    pub fn is_entered() -> bool {
+        CURRENT.with(|supply| supply.is_some())
+    }
+
     /// The driver of this thread.
     pub(crate) fn current() -> io::Result<Arc<Driver>> {
         CURRENT.with(|supply| match supply.map(|supply| &supply.0) {

@@ -25,6 +25,7 @@ impl Core {
     pub(crate) fn close(&self, how: Shutdown) {
         self.idle.shut(|| self.inlets.iter().for_each(Inlet::close));
         self.idle.close(how == Shutdown::Discard);
+        drop(self.keep.timers.close());
         // Whoever accepts a job that is not queued has done so by now, or sees that it is too late.
         drop(self.elsewhere.lock());
         if let Some(room) = &self.room {
@@ -72,7 +73,7 @@ impl Core {
         self.elsewhere.lock().cancelled += 1;
     }
 
-    fn drop_job(&self, job: Job) {
+    pub(super) fn drop_job(&self, job: Job) {
         if cancel_contained(job) {
             self.count_cancelled();
         }
@@ -95,7 +96,7 @@ impl Core {
         // If it was open then, whoever closes it settles after us.
         if word.closed() && self.ends() {
             for peer in self.peers.iter() {
-                peer.parker.unpark();
+                self.unpark(peer);
             }
             self.tell_waiters();
         }

@@ -64,7 +64,7 @@ impl Core {
         }
     }
 
-    fn bring(&self, help: Help) {
+    pub(super) fn bring(&self, help: Help) {
         if let Some(index) = help.wake {
             self.wake(index);
         }
@@ -75,12 +75,12 @@ impl Core {
     }
 
     /// Wakes a worker that was picked.
-    fn wake(&self, index: usize) {
+    pub(super) fn wake(&self, index: usize) {
         let peer = self.peers.at(index);
         if self.config.placement == Placement::Spread {
             self.place(peer);
         }
-        peer.parker.unpark();
+        self.unpark(peer);
     }
 
     /// Keeps a worker off the CPU that we are on, if another worker runs already.

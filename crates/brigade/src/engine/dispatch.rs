@@ -45,7 +45,7 @@ where
     let mut refused = Vec::new();
     // The iterator may have forked, and have come back in the child.
     if registry::is_here(core.key) {
-        let mut burst = Burst { core, claimed: Vec::with_capacity(taken.len()), watched: false };
+        let mut burst = Burst { core, claimed: Vec::with_capacity(taken.len()), on_duty: false };
         for closure in taken.by_ref() {
             if let Err(job) = burst.hand_over(Job::new(closure), worker) {
                 refused.push(closure_of(job));
@@ -62,8 +62,8 @@ where
 struct Burst<'a> {
     core: &'a Core,
     claimed: Vec<usize>,
-    /// Whether one of them watched the queues.
-    watched: bool,
+    /// Whether one of them watched the queues, or kept.
+    on_duty: bool,
 }
 
 impl Burst<'_> {
@@ -72,12 +72,12 @@ impl Burst<'_> {
         let core = self.core;
         let claim = || core.idle.claim(worker.map(Worker::tag));
         let Some(claimed) = core.accept_for(worker.is_some(), claim) else { return Err(job) };
-        let Claimed { index, late, watched } = claimed;
+        let Claimed { index, late, was_on_duty } = claimed;
         let Ok(()) = core.peers.at(index).slot.put(Handed { job, late }) else {
             unreachable!("a worker is claimed once until it parks again")
         };
         self.claimed.push(index);
-        self.watched |= watched;
+        self.on_duty |= was_on_duty;
         Ok(())
     }
 
@@ -85,14 +85,15 @@ impl Burst<'_> {
     fn wake(self) {
         for index in self.claimed {
             // Where the kernel puts it: `docs/design/placement.md` has the measurement.
-            self.core.peers.at(index).parker.unpark();
+            self.core.unpark(self.core.peers.at(index));
         }
-        if self.watched {
+        if self.on_duty {
             // Who saw somebody watch has told nobody of a lone job.
             let seen = self.core.idle.after_publishing();
             if seen.wants_help() && self.core.has_work() {
                 self.core.help();
             }
+            self.core.see_to_keeper();
         }
     }
 }

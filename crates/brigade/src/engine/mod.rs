@@ -9,6 +9,7 @@ mod close;
 mod crew;
 mod dispatch;
 mod inlet;
+mod keep;
 mod local;
 #[cfg(all(test, brigade_loom))]
 mod loom_tests;
@@ -37,6 +38,7 @@ use crate::room::Room;
 pub(crate) use admit::Admission;
 pub(crate) use dispatch::dispatch;
 use inlet::Inlet;
+use keep::{Driving, Keep};
 use peers::{Peer, Peers};
 use tasks::Tasks;
 pub(crate) use worker::Worker;
@@ -73,6 +75,8 @@ pub(crate) struct Core {
     threads: Mutex<Vec<Thread>>,
     /// The threads that run workers, or their thread-local destructors.
     members: Mutex<Vec<ThreadId>>,
+    /// What it sees to besides its queues.
+    keep: Keep,
     /// The futures that have not ended.
     pub(crate) tasks: Tasks,
     /// For how many jobs there is room, if the pool is bounded.
@@ -121,6 +125,7 @@ impl Core {
             peers: Peers::new(),
             threads: Mutex::default(),
             members: Mutex::default(),
+            keep: Keep::new(Driving::new(me)),
             tasks: Tasks::new(),
             room: config.capacity.map(Room::new),
             elsewhere: Mutex::default(),

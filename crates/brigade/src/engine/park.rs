@@ -43,9 +43,13 @@ enum Look {
     Still,
 }
 
-/// What the watcher remembers: for how many looks nothing has moved.
+/// What the watcher remembers: for how many looks nothing has moved, and who kept.
 struct Watch {
     still: u32,
+    /// How often running workers had looked at what there is to keep.
+    rounds: u64,
+    /// Whether none of them has since the last look.
+    unkept: bool,
 }
 
 /// What a look of the watcher leads to.
@@ -76,7 +80,8 @@ impl Worker {
     pub(super) fn park(&self) -> Parked {
         let core = &*self.core;
         self.me.counters.parks.add(1);
-        let announced = core.idle.announce(self.index, self.take_lateness());
+        let to_keep = core.keep.is_wanted();
+        let announced = core.idle.announce(self.index, self.take_lateness(), to_keep);
         // The last look, at every source there is.
         if core.has_work() {
             return self.withdraw();
@@ -84,11 +89,11 @@ impl Worker {
         if announced.settles {
             core.settle();
         }
-        self.sleep(announced.watches)
+        self.sleep(announced.watches, announced.keeps)
     }
 
     /// Takes our announcement back, or the token of whoever has picked or claimed us already.
-    fn withdraw(&self) -> Parked {
+    pub(super) fn withdraw(&self) -> Parked {
         let core = &*self.core;
         if core.idle.withdraw(self.index) {
             return Parked::Search;
@@ -104,7 +109,7 @@ impl Worker {
     }
 
     /// What we were woken for.
-    fn woken(&self) -> Parked {
+    pub(super) fn woken(&self) -> Parked {
         self.me.counters.wakes.add(1);
         let mut placed = self.me.placed.lock();
         if let (Some(all), Some(thread)) = (placed.restore.take(), placed.thread) {
@@ -122,33 +127,32 @@ impl Worker {
     }
 
     /// Sleeps until somebody has picked or claimed us, we have seen work ourselves, or we are no worker any more.
-    fn sleep(&self, watches: bool) -> Parked {
+    fn sleep(&self, watches: bool, mut keeps: bool) -> Parked {
         let mut lookout = self.look_out();
         let patience = self.core.config.keep_alive;
         let mut leave_at = self.leave_at(patience);
-        let mut watch = watches.then(|| {
-            self.look();
-            Watch { still: 0 }
-        });
+        let mut watch = watches.then(|| self.begin_watch());
         loop {
             if self.is_time(leave_at) {
-                if self.retire() {
+                if self.retire(keeps) {
                     return Parked::Leave;
                 }
                 leave_at = self.leave_at((patience / STAY.0).max(STAY.1));
             }
+            keeps = keeps || self.takes_keep(watch.as_ref());
             let timeouts = [
                 watch.as_ref().map(|_| WATCH_PERIOD),
                 lookout.as_ref().map(|out| out.left),
                 leave_at.map(|at| at.saturating_duration_since(Instant::now())),
             ];
             let timeout = timeouts.into_iter().flatten().min();
-            let woken = match &mut lookout {
-                Some(out) => self.spin_for(out, timeout),
-                None => self.wait(timeout),
+            let woken = match (&mut lookout, keeps) {
+                (out, true) => self.keep_for(out.as_mut(), timeout),
+                (Some(out), false) => self.spin_for(out, timeout).then(|| self.woken()),
+                (None, false) => self.wait(timeout).then(|| self.woken()),
             };
-            if woken {
-                return self.woken();
+            if let Some(parked) = woken {
+                return parked;
             }
             lookout = lookout.filter(|out| !out.left.is_zero());
             if let Some(watching) = &mut watch {
@@ -161,8 +165,37 @@ impl Worker {
         }
     }
 
+    /// Whether we are the keeper from now on: there is something to keep, and nobody does or will.
+    fn takes_keep(&self, watch: Option<&Watch>) -> bool {
+        let seen = self.core.idle.snapshot();
+        let nobody_will = match watch {
+            // Those that run look at it as well, if they have time.
+            Some(watch) => watch.unkept,
+            None => !seen.watched(),
+        };
+        nobody_will && !seen.kept() && self.core.keep.is_wanted() && self.core.idle.keep(self.index)
+    }
+
+    /// As the keeper: sleeps, or looks out for as long as the right to is ours.
+    fn keep_for(&self, out: Option<&mut Lookout<'_>>, timeout: Option<Duration>) -> Option<Parked> {
+        let Some(out) = out else {
+            return self.keep(timeout, self.core.config.idle == Policy::Spin);
+        };
+        let start = Instant::now();
+        let parked = self.keep(timeout, true);
+        out.left = out.left.saturating_sub(start.elapsed());
+        parked
+    }
+
+    fn begin_watch(&self) -> Watch {
+        self.look();
+        Watch { still: 0, rounds: self.core.keep.rounds(), unkept: false }
+    }
+
     /// Looks at the queues once more, as the watcher.
     fn watch(&self, watch: &mut Watch) -> Watched {
+        let rounds = self.core.keep.rounds();
+        watch.unkept = core::mem::replace(&mut watch.rounds, rounds) == rounds;
         match self.look() {
             Look::Stuck => return Watched::Work,
             Look::Moving => watch.still = 0,
@@ -188,13 +221,26 @@ impl Worker {
         self.core.idle.snapshot().is_over() || leave_at.is_some_and(|at| at <= Instant::now())
     }
 
-    /// Leaves for good, unless we are needed or have been picked.
-    fn retire(&self) -> bool {
-        let why = if self.core.config.core_timeout { Leave::IdleCore } else { Leave::Idle };
-        let leaves = self.core.idle.retire(self.index, why);
+    /// Leaves for good, unless we are needed or have been picked. The keeper is needed if nobody sleeps who could be it.
+    fn retire(&self, keeps: bool) -> bool {
+        let core = &*self.core;
+        let seen = core.idle.snapshot();
+        if keeps
+            && core.keep.is_wanted()
+            && seen.parked() < 2
+            && !seen.is_over()
+            && !seen.terminated()
+        {
+            return false;
+        }
+        let why = if core.config.core_timeout { Leave::IdleCore } else { Leave::Idle };
+        let leaves = core.idle.retire(self.index, why);
         // Once more: who saw us parked goes by what the crew is without us, but a look costs little here.
-        if leaves && self.core.has_work() {
-            self.core.help();
+        if leaves && core.has_work() {
+            core.help();
+        }
+        if leaves {
+            core.see_to_keeper();
         }
         leaves
     }

@@ -11,6 +11,7 @@ use brigade_sync::atomic::{AtomicUsize, Ordering};
 use brigade_sync::{CachePadded, Mutex, Parker};
 
 use super::dispatch::Handed;
+use super::keep::AtDriver;
 use super::local::{Local, Remote};
 use crate::config::Config;
 use crate::idle::PLACES;
@@ -20,6 +21,8 @@ use crate::metrics::{Counters, WorkerMetrics};
 pub(super) struct Peer {
     pub(super) remote: Remote,
     pub(super) parker: Parker,
+    /// Whether it sleeps elsewhere than on its parker.
+    pub(super) at_driver: AtDriver,
     /// A job for this worker alone, by the Hand-off rule of [`dispatch`](super::dispatch).
     pub(super) slot: Slot<Handed>,
     /// Apart: its worker writes them at every turn.
@@ -44,6 +47,7 @@ impl Peer {
         Arc::new(Self {
             remote: local.remote(),
             parker: Parker::new(),
+            at_driver: AtDriver::new(),
             slot: Slot::new(),
             counters: CachePadded::default(),
             placed: Mutex::default(),

@@ -13,6 +13,10 @@ impl Worker {
     /// Queues a future that a job here has woken, `again` behind everything else; gives it back if the pool is being
     /// discarded.
     pub(crate) fn resume(&self, job: Job, again: bool) -> Result<(), Job> {
+        // As the keeper of a pool that has ended meanwhile: nobody would run it.
+        if self.core.idle.snapshot().terminated() {
+            return Err(job);
+        }
         let moved = &self.me.counters.moved;
         moved.add(1);
         let queued = if again { self.queue_last(job) } else { self.submit(job) };
@@ -90,8 +94,11 @@ impl Core {
     /// Not on a worker, where what their drops submit would be queued and never run. Those that leave come here later.
     pub(super) fn cancel_waiting(&self) {
         let on_worker = CURRENT.with(|worker| worker.is_some_and(|worker| worker.is_of(self.key)));
-        if !on_worker && self.idle.snapshot().terminated() && !self.tasks.is_empty() {
-            self.tasks.wake_all();
+        if !on_worker && self.idle.snapshot().terminated() {
+            if !self.tasks.is_empty() {
+                self.tasks.wake_all();
+            }
+            self.end_keep();
         }
     }
 

@@ -17,6 +17,11 @@ impl Worker {
         if let Some(job) = self.next_later().or_else(|| self.refill()) {
             return Some(job);
         }
+        if self.tend() {
+            if let Some(job) = self.local.pop().or_else(|| self.refill()) {
+                return Some(job);
+            }
+        }
         self.core.idle.start_search();
         self.hunt()
     }
@@ -25,18 +30,16 @@ impl Worker {
     #[cold]
     pub(super) fn find_first(&self) -> Option<Job> {
         self.core.idle.start_search();
-        // One that left its place to us may have left jobs too.
-        match self.local.pop() {
-            Some(job) => Some(self.found(job)),
-            None => self.hunt(),
-        }
+        self.hunt()
     }
 
     /// As a searcher: looks everywhere, and sleeps while there is nothing.
     fn hunt(&self) -> Option<Job> {
         loop {
-            // Old work first, and nobody who is late takes it.
-            if let Some(job) = self.search().or_else(|| self.search_later()) {
+            // Our own first: one that left its place to us may have left jobs too, and what we kept may have made some.
+            // Then old work, and nobody who is late takes it.
+            let job = self.local.pop().or_else(|| self.search()).or_else(|| self.search_later());
+            if let Some(job) = job {
                 return Some(self.found(job));
             }
             match self.park() {
@@ -49,8 +52,12 @@ impl Worker {
 
     /// As a searcher that has found a job: searches no more, and sees to what it leaves.
     fn found(&self, job: Job) -> Job {
-        if self.core.idle.stop_search() && self.core.has_work() {
-            self.core.help();
+        if self.core.idle.stop_search() {
+            if self.core.has_work() {
+                self.core.help();
+            } else {
+                self.core.see_to_keeper();
+            }
         }
         job
     }

@@ -78,13 +78,14 @@ impl Worker {
             local,
         };
         worker.me.placed.lock().thread = Some(ThreadRef::current());
-        CURRENT.set(&worker, || {
+        let life = || {
             worker.call_hook(worker.core.config.on_start.as_ref());
             // A panic ends a call of `turns`, never the thread.
             while let Err(payload) = panic::catch_unwind(AssertUnwindSafe(|| worker.turns())) {
                 worker.panicked(payload);
             }
-        });
+        };
+        worker.core.keep.driver.enter(|| CURRENT.set(&worker, life));
         // The thread's name in the kernel may soon be another thread's.
         worker.me.placed.lock().thread = None;
         worker.call_hook(worker.core.config.on_stop.as_ref());
@@ -117,6 +118,7 @@ impl Worker {
             if self.core.has_work() {
                 self.core.help();
             }
+            self.core.see_to_keeper();
         }
         Blocked(self)
     }
@@ -146,6 +148,7 @@ impl Worker {
             }
             if self.is_turn_to_look_elsewhere() {
                 self.end_if_orphan();
+                self.tend();
                 if let Some(job) = self.waiting_longest() {
                     self.run(job);
                     self.returns_to_its_own();

@@ -36,6 +36,8 @@ pub(super) struct Crew {
     pub(super) order: Vec<usize>,
     /// The one of them that watches.
     pub(super) watcher: Option<usize>,
+    /// The one of them that sees to timers and to the driver.
+    pub(super) keeper: Option<usize>,
     /// Places that had a worker and have none now.
     pub(super) vacant: Vec<usize>,
     /// Places that ever had one.
@@ -76,6 +78,7 @@ impl Crew {
         Self {
             order: Vec::with_capacity(size.max),
             watcher: None,
+            keeper: None,
             vacant: Vec::new(),
             places: 0,
             size,
@@ -194,6 +197,16 @@ impl Crew {
         self.excess = self.excess.min(self.surplus());
         // It may have been in the place of a blocked one.
         self.replaced = self.replaced.saturating_sub(1);
+    }
+
+    /// Takes the last one parked off the list; the keeper, who has something to do there, only if it is alone.
+    pub(super) fn pop_parked(&mut self) -> Option<usize> {
+        let last = *self.order.last()?;
+        let count = self.order.len();
+        if self.keeper == Some(last) && count > 1 {
+            self.order.swap(count - 2, count - 1);
+        }
+        self.order.pop()
     }
 
     /// The flags as they should be.

@@ -20,7 +20,7 @@ pub(crate) use era::Era;
 pub(crate) use phase::{Doors, GoesLate, Wait};
 pub(crate) use roster::{Claimed, Help, Hold, Leave};
 pub(crate) use word::Snapshot;
-use word::{CLOSED, DISCARD, PARKED, SEARCHING, TERMINATED, WATCHED};
+use word::{CLOSED, DISCARD, KEPT, PARKED, SEARCHING, TERMINATED, WATCHED};
 
 /// What is known of the workers of one pool.
 pub(crate) struct Idle {
@@ -37,6 +37,8 @@ pub(crate) struct Idle {
 pub(crate) struct Announced {
     /// Whether it is the one that watches the queues.
     pub(crate) watches: bool,
+    /// Whether it is the keeper.
+    pub(crate) keeps: bool,
     /// Whether this may have been what the end of the pool, or of a phase, was waiting for.
     pub(crate) settles: bool,
 }
@@ -82,7 +84,7 @@ impl Idle {
 
     /// Takes a worker that is off the list out of `parked` and into `searching`.
     fn leave_parked(&self, crew: &mut MutexGuard<'_, Crew>, index: usize) {
-        let change = SEARCHING.wrapping_sub(PARKED).wrapping_sub(unwatched(crew, index));
+        let change = SEARCHING.wrapping_sub(PARKED).wrapping_sub(off_duty(crew, index));
         self.change(crew, change);
     }
 
@@ -104,8 +106,9 @@ impl Idle {
     /// A searching worker, which may have gone late in this era, says that it parks. It must look at every source once
     /// more before it sleeps.
     ///
-    /// It is to watch the queues if others run and nobody watches.
-    pub(crate) fn announce(&self, index: usize, late: Era) -> Announced {
+    /// It is to watch the queues if others run and nobody watches; and to keep, if there is something `to_keep`, nobody
+    /// runs who would see to it, and nobody else keeps.
+    pub(crate) fn announce(&self, index: usize, late: Era, to_keep: bool) -> Announced {
         let mut crew = self.crew.lock();
         crew.come_back(late);
         crew.order.push(index);
@@ -117,19 +120,27 @@ impl Idle {
             crew.watcher = Some(index);
             change = change.wrapping_add(WATCHED);
         }
+        let keeps = to_keep && !others_run && crew.keeper.is_none();
+        if keeps {
+            crew.keeper = Some(index);
+            change = change.wrapping_add(KEPT);
+        }
         let now = self.change(&mut crew, change);
         drop(crew);
         // Ordering: announce, fence, look: see `after_publishing`.
         fence(Ordering::SeqCst);
-        Announced { watches, settles: now.all_parked() || now.quiet_wanted() }
+        Announced { watches, keeps, settles: now.all_parked() || now.quiet_wanted() }
     }
 
     /// A parked worker that has found work takes its announcement back and searches.
     ///
-    /// `false` if somebody has picked it meanwhile: its token is on the way, and it must take that.
+    /// `false` if somebody has picked it meanwhile, or the pool has ended: its token is on the way, and it must take that.
     #[must_use]
     pub(crate) fn withdraw(&self, index: usize) -> bool {
         let mut crew = self.crew.lock();
+        if crew.terminated {
+            return false;
+        }
         // From the end: it parked a moment ago.
         let Some(place) = crew.order.iter().rposition(|&parked| parked == index) else {
             return false;
@@ -142,11 +153,35 @@ impl Idle {
     /// The watcher stops watching and stays parked. It must look at every source once more.
     pub(crate) fn unwatch(&self, index: usize) {
         let mut crew = self.crew.lock();
-        let change = unwatched(&mut crew, index).wrapping_neg();
-        self.change(&mut crew, change);
+        if crew.watcher == Some(index) {
+            crew.watcher = None;
+            self.change(&mut crew, WATCHED.wrapping_neg());
+        }
         drop(crew);
         // Ordering: as in `announce`: who saw `WATCHED` and kept silent published before this fence.
         fence(Ordering::SeqCst);
+    }
+
+    /// A parked worker keeps from now on, unless somebody does or it has been picked.
+    #[must_use]
+    pub(crate) fn keep(&self, index: usize) -> bool {
+        let mut crew = self.crew.lock();
+        let keeps = crew.keeper.is_none() && crew.order.contains(&index);
+        if keeps {
+            crew.keeper = Some(index);
+            self.change(&mut crew, KEPT);
+        }
+        keeps
+    }
+
+    /// Picks the keeper, to look again at what there is to keep. The caller must wake it.
+    #[must_use]
+    pub(crate) fn pick_keeper(&self) -> Option<usize> {
+        let mut crew = self.crew.lock();
+        let index = crew.keeper.filter(|_| !crew.terminated)?;
+        crew.order.retain(|&parked| parked != index);
+        self.leave_parked(&mut crew, index);
+        Some(index)
     }
 
     /// Says that nothing is accepted from outside, or nothing at all.
@@ -173,13 +208,16 @@ impl Idle {
     }
 }
 
-/// Takes a worker that is off the list, or stops watching, out of `watcher`; returns what that takes from the word.
-fn unwatched(crew: &mut Crew, index: usize) -> u64 {
-    match crew.watcher == Some(index) {
-        true => {
-            crew.watcher = None;
-            WATCHED
-        }
-        false => 0,
+/// Takes a worker that is off the list out of `watcher` and `keeper`; returns what that takes from the word.
+fn off_duty(crew: &mut Crew, index: usize) -> u64 {
+    let mut bits = 0;
+    if crew.watcher == Some(index) {
+        crew.watcher = None;
+        bits |= WATCHED;
     }
+    if crew.keeper == Some(index) {
+        crew.keeper = None;
+        bits |= KEPT;
+    }
+    bits
 }

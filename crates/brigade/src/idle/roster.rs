@@ -6,7 +6,7 @@ use brigade_sync::thread;
 
 use super::crew::Crew;
 use super::word::{LIVE, PARKED};
-use super::{Era, Idle, Size, unwatched};
+use super::{Era, Idle, Size, off_duty};
 
 /// Who is to come for work. The caller must wake the one and start the other.
 #[derive(Default)]
@@ -24,8 +24,8 @@ pub(crate) struct Claimed {
     pub(crate) index: usize,
     /// The era in which it is late from now on: the job is later work, and a phase is on.
     pub(crate) late: Era,
-    /// Whether it watched the queues, which nobody does now. The caller must look at every source once more.
-    pub(crate) watched: bool,
+    /// Whether it watched the queues, or kept, which nobody does now. The caller must look at every source once more.
+    pub(crate) was_on_duty: bool,
 }
 
 /// What a submitter is told that relies on there being a worker.
@@ -103,11 +103,11 @@ impl Idle {
         if crew.terminated {
             return None;
         }
-        let index = crew.order.pop()?;
-        let watched = unwatched(&mut crew, index);
+        let index = crew.pop_parked()?;
+        let duty = off_duty(&mut crew, index);
         let late = crew.count_late(from);
-        self.change(&mut crew, PARKED.wrapping_neg().wrapping_sub(watched));
-        Some(Claimed { index, late, watched: watched > 0 })
+        self.change(&mut crew, PARKED.wrapping_neg().wrapping_sub(duty));
+        Some(Claimed { index, late, was_on_duty: duty > 0 })
     }
 
     /// Picks all that are parked, each once. The caller must wake them.
@@ -118,7 +118,7 @@ impl Idle {
     }
 
     fn take_last(&self, crew: &mut MutexGuard<'_, Crew>) -> Option<usize> {
-        let index = crew.order.pop()?;
+        let index = crew.pop_parked()?;
         self.leave_parked(crew, index);
         Some(index)
     }
@@ -228,7 +228,7 @@ impl Idle {
         crew.excess = crew.excess.saturating_sub(1);
         crew.leave();
         let change =
-            PARKED.wrapping_neg().wrapping_sub(LIVE).wrapping_sub(unwatched(&mut crew, index));
+            PARKED.wrapping_neg().wrapping_sub(LIVE).wrapping_sub(off_duty(&mut crew, index));
         self.change(&mut crew, change);
         drop(crew);
         // Ordering: as in `announce`.
@@ -293,7 +293,7 @@ mod tests {
         });
         let park = |index, era| {
             idle.start_search();
-            let _ = idle.announce(index, era);
+            let _ = idle.announce(index, era, false);
             idle.end_wait(&Bare)
         };
         assert!(!park(idle_one, Era::default()));
@@ -317,7 +317,7 @@ mod tests {
             idle.arrive(place);
             idle.release();
             idle.start_search();
-            idle.announce(place, Era::default());
+            idle.announce(place, Era::default(), false);
             assert!(idle.retire(place, Leave::IdleCore));
         }
         assert!(matches!(idle.hold(), Hold::None));

@@ -16,6 +16,7 @@
 //! | 56 | `QUIET_WANTED`: a phase is on | under the crew's lock |
 //! | 57 | `SHORT`: the same, whatever the growth rule; never without `BELOW_MAX` | under the crew's lock |
 //! | 58 | `LATER_RUNS`: some worker is late; never without `QUIET_WANTED` | under the crew's lock |
+//! | 59 | `KEPT`: one parked worker sees to timers and to the driver | under the crew's lock |
 //!
 //! Live workers that are neither searching nor parked are *running*, those whose thread is just starting among them.
 
@@ -36,6 +37,7 @@ pub(super) const TERMINATED: u64 = 1 << 55;
 pub(super) const QUIET_WANTED: u64 = 1 << 56;
 pub(super) const SHORT: u64 = 1 << 57;
 pub(super) const LATER_RUNS: u64 = 1 << 58;
+pub(super) const KEPT: u64 = 1 << 59;
 
 const COUNT: u64 = 0xffff;
 
@@ -119,6 +121,12 @@ impl Snapshot {
     /// Whether a parked worker watches the queues.
     pub(crate) fn watched(self) -> bool {
         self.0 & WATCHED != 0
+    }
+
+    /// Whether a parked worker sees to timers and to the driver.
+    #[inline]
+    pub(crate) fn kept(self) -> bool {
+        self.0 & KEPT != 0
     }
 
     /// Whether the pool accepts nothing from outside any more.

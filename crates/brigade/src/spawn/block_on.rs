@@ -10,6 +10,8 @@ use std::task::Wake;
 use brigade_sync::Parker;
 
 use crate::blocking;
+#[cfg(feature = "io")]
+use crate::io::enter_default;
 
 /// A parker as a waker.
 #[derive(Default)]
@@ -70,6 +72,15 @@ impl Drop for Borrowed {
 /// # Ok::<(), brigade::JoinError>(())
 /// ```
 pub fn block_on<F: Future>(future: F) -> F::Output {
+    enter_default(|| wait_for(future))
+}
+
+#[cfg(not(feature = "io"))]
+fn enter_default<R>(call: impl FnOnce() -> R) -> R {
+    call()
+}
+
+fn wait_for<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     let (_borrowed, thread) = Borrowed::take();
     let waker = Waker::from(thread.clone());

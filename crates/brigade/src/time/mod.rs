@@ -1,1 +1,3 @@
-mod timers;
+//! Time, as a pool keeps it.
+
+pub(crate) mod timers;

@@ -44,6 +44,8 @@ mod growing;
 mod handles;
 mod headcount;
 mod hooks;
+#[cfg(feature = "io")]
+mod io;
 mod isolation;
 mod joining;
 mod late_workers;

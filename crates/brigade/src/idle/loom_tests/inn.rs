@@ -305,7 +305,7 @@ impl Hand<'_> {
     fn park(&self) -> bool {
         turn();
         let inn = self.inn;
-        let announced = inn.idle.announce(self.index, self.late.take());
+        let announced = inn.idle.announce(self.index, self.late.take(), false);
         if inn.has_work() {
             if !inn.idle.withdraw(self.index) {
                 inn.parkers[self.index].park(None);

@@ -139,7 +139,7 @@ impl<Q: Source> House<Q> {
     fn is_asleep(&self, index: usize, watches: bool) {
         self.idle.start_search();
         assert!(
-            self.idle.announce(index, Era::default()).watches,
+            self.idle.announce(index, Era::default(), false).watches,
             "another runs, and nobody watches yet"
         );
         if !watches {
@@ -193,7 +193,7 @@ impl<Q: Source> House<Q> {
     /// `Worker::park`.
     fn park(&self, index: usize) -> bool {
         turn();
-        let announced = self.idle.announce(index, Era::default());
+        let announced = self.idle.announce(index, Era::default(), false);
         if self.queue.has_work() {
             self.withdraw(index);
             return false;

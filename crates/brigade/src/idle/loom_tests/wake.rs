@@ -214,7 +214,7 @@ fn a_worker_that_withdraws_is_picked_or_not() {
     check(3, || {
         let house = House::new(1, AtomicUsize::new(0));
         house.idle.start_search();
-        let _ = house.idle.announce(0, Era::default());
+        let _ = house.idle.announce(0, Era::default(), false);
         let worker = house.spawn(|house| house.withdraw(0));
         turn();
         let picked = house.idle.pick(usize::MAX, true).wake;

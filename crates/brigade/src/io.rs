@@ -1,0 +1,82 @@
+//! Files that tasks wait for: pipes, TCP, UDP, Unix sockets, and whatever else has a file descriptor.
+//!
+//! They belong to the pool of the worker on which they are made, else to the pool that the thread has
+//! [entered](crate::Handle::enter), and inside of [`block_on`](crate::block_on) on other threads to the
+//! [default pool](crate::default_pool). The pool's workers wait for them where they would sleep anyway: there is no
+//! thread for input and output. The first one makes the pool's driver, which costs two file descriptors, and from then on
+//! an elastic pool keeps a worker.
+//!
+//! They may be used from tasks of any pool and of any other executor. When their pool has ended nobody waits for them any
+//! more: what would have to wait fails with [`NoDriver::Closed`].
+//!
+//! ```
+//! use brigade::io::{TcpListener, TcpStream};
+//! use futures_lite::{AsyncReadExt, AsyncWriteExt};
+//!
+//! let pool = brigade::Pool::new(2);
+//! let answer = pool.spawn(async {
+//!     let listener = TcpListener::bind(([127, 0, 0, 1], 0))?;
+//!     let address = listener.get_ref().local_addr()?;
+//!     let server = brigade::spawn(async move {
+//!         let (mut stream, _) = listener.accept().await?;
+//!         stream.write_all(b"42").await
+//!     });
+//!     let mut answer = String::new();
+//!     TcpStream::connect(address).await?.read_to_string(&mut answer).await?;
+//!     server.await.unwrap()?;
+//!     std::io::Result::Ok(answer)
+//! });
+//! assert_eq!(answer.join().unwrap()?, "42");
+//! # std::io::Result::Ok(())
+//! ```
+
+use std::io;
+use std::sync::OnceLock;
+
+pub use brigade_io::{
+    Async, NoDriver, Pollable, Ready, TcpIncoming, TcpListener, TcpStream, UdpSocket,
+};
+#[cfg(unix)]
+pub use brigade_io::{PipeReader, PipeWriter, UnixIncoming, UnixListener, UnixStream, pipe};
+
+use brigade_io::DriverSupply;
+
+use crate::{Handle, default_pool, registry};
+
+impl Handle {
+    /// Calls on this thread, where [files](crate::io) that are made meanwhile belong to this pool.
+    ///
+    /// On a worker they belong to the worker's pool without it. If the pool is gone they can't be made.
+    ///
+    /// ```
+    /// let pool = brigade::Pool::new(1);
+    /// let socket = pool.handle().enter(|| brigade::io::UdpSocket::bind(([127, 0, 0, 1], 0)))?;
+    /// assert!(socket.get_ref().local_addr()?.port() > 0);
+    /// # std::io::Result::Ok(())
+    /// ```
+    pub fn enter<R>(&self, call: impl FnOnce() -> R) -> R {
+        match registry::find(self.key) {
+            Some(core) => core.enter(call),
+            None => DriverSupply::new(|| Err(closed())).enter(call),
+        }
+    }
+}
+
+fn closed() -> io::Error {
+    io::Error::other(NoDriver::Closed)
+}
+
+/// Calls where files belong to the default pool, unless the thread has entered another.
+pub(crate) fn enter_default<R>(call: impl FnOnce() -> R) -> R {
+    static SUPPLY: OnceLock<DriverSupply> = OnceLock::new();
+    if DriverSupply::is_entered() {
+        return call();
+    }
+    let supply = SUPPLY.get_or_init(|| {
+        DriverSupply::new(|| match registry::find(default_pool().handle().key) {
+            Some(core) => core.driver(),
+            None => Err(closed()),
+        })
+    });
+    supply.enter(call)
+}
