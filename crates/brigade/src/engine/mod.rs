@@ -76,7 +76,7 @@ pub(crate) struct Core {
     /// The threads that run workers, or their thread-local destructors.
     members: Mutex<Vec<ThreadId>>,
     /// What it sees to besides its queues.
-    keep: Keep,
+    keep: Box<Keep>,
     /// The futures that have not ended.
     pub(crate) tasks: Tasks,
     /// For how many jobs there is room, if the pool is bounded.
@@ -125,7 +125,7 @@ impl Core {
             peers: Peers::new(),
             threads: Mutex::default(),
             members: Mutex::default(),
-            keep: Keep::new(Driving::new(me)),
+            keep: Box::new(Keep::new(Driving::new(me))),
             tasks: Tasks::new(),
             room: config.capacity.map(Room::new),
             elsewhere: Mutex::default(),
