@@ -29,7 +29,8 @@ use crate::targets::pools::{
 };
 use crate::targets::queues::{CrossbeamFifo, CrossbeamLifo, DequeKind, InjectorKind, Item, Job};
 use crate::targets::runtimes::{
-    Runtime, RuntimeKind, Smol, Threads, Tokio as TokioRuntime, TokioCurrentThread,
+    Brigade as BrigadeRuntime, BrigadeOneThread, Runtime, RuntimeKind, Smol, Threads,
+    Tokio as TokioRuntime, TokioCurrentThread,
 };
 use crate::targets::{ALL, Kind};
 use crate::workloads::{
@@ -95,6 +96,8 @@ pub(crate) fn here<W: RuntimeWorkload>(
     terms: Terms,
 ) -> Result<Vec<f64>, Failure> {
     let run = match kind {
+        Kind::Runtime(RuntimeKind::Brigade) => runtime::<W, BrigadeRuntime>,
+        Kind::Runtime(RuntimeKind::BrigadeOneThread) => runtime::<W, BrigadeOneThread>,
         Kind::Runtime(RuntimeKind::Tokio) => runtime::<W, TokioRuntime>,
         Kind::Runtime(RuntimeKind::TokioCurrentThread) => runtime::<W, TokioCurrentThread>,
         Kind::Runtime(RuntimeKind::Smol) => runtime::<W, Smol>,

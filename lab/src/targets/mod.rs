@@ -118,7 +118,12 @@ impl Entry {
                 handovers::HandoverKind::BrigadeBurst | handovers::HandoverKind::BrigadePool
             ),
             // Nobody can do with less than the floor, so it is no peer to be compared with.
-            Kind::Runtime(kind) => kind != runtimes::RuntimeKind::Floor,
+            Kind::Runtime(kind) => !matches!(
+                kind,
+                runtimes::RuntimeKind::Brigade
+                    | runtimes::RuntimeKind::BrigadeOneThread
+                    | runtimes::RuntimeKind::Floor
+            ),
         }
     }
 
@@ -235,6 +240,12 @@ pub(crate) static ALL: &[Entry] = {
             "crossbeam-channel-0",
             HandoverKind::CrossbeamZero,
             "crossbeam-channel: bounded(0), try_send",
+        ),
+        runtime("brigade", RuntimeKind::Brigade, "the default pool, with I/O"),
+        runtime(
+            "brigade-one-thread",
+            RuntimeKind::BrigadeOneThread,
+            "the default pool with one thread, with I/O",
         ),
         runtime("tokio", RuntimeKind::Tokio, "tokio: the multi-thread runtime, with I/O"),
         runtime(

@@ -80,9 +80,12 @@ const ON_RUNTIMES: &[(&[&str], &[&str], &[&str])] = &[
 const HOPS: &[&str] = &["hop", "p50", "p90", "p99", "cpu-hop", "switches", "cpu"];
 const REQUESTS: &[&str] = &["rate", "p50", "p90", "p99", "cpu"];
 
-const RUNTIMES: &[&str] = &["tokio", "tokio-current-thread", "smol", "threads", "floor"];
-const WITHOUT_FLOOR: &[&str] = &["tokio", "tokio-current-thread", "smol", "threads"];
-const WITH_TASKS: &[&str] = &["tokio", "tokio-current-thread", "smol"];
+const RUNTIMES: &[&str] =
+    &["brigade", "brigade-one-thread", "tokio", "tokio-current-thread", "smol", "threads", "floor"];
+const WITHOUT_FLOOR: &[&str] =
+    &["brigade", "brigade-one-thread", "tokio", "tokio-current-thread", "smol", "threads"];
+const WITH_TASKS: &[&str] =
+    &["brigade", "brigade-one-thread", "tokio", "tokio-current-thread", "smol"];
 
 /// Names after the heading that begins with `heading` in the output of `list`.
 fn listed(heading: &str) -> BTreeSet<String> {

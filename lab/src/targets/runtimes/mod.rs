@@ -7,6 +7,7 @@
 //! The I/O is in the idiom that the target's own documentation offers, and reads and writes no more
 //! than it is told.
 
+mod brigade;
 mod smol;
 mod threads;
 mod tokio;
@@ -16,6 +17,7 @@ use std::io;
 use std::net::TcpStream;
 use std::os::fd::OwnedFd;
 
+pub(crate) use self::brigade::{Brigade, BrigadeOneThread};
 pub(crate) use self::smol::Smol;
 pub(crate) use self::threads::Threads;
 pub(crate) use self::tokio::{Tokio, TokioCurrentThread};
@@ -112,6 +114,10 @@ impl<P: Sink> Downstream for Piped<P> {
 /// Which runtime it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RuntimeKind {
+    /// brigade's pool.
+    Brigade,
+    /// brigade's pool with one thread, whatever it is told.
+    BrigadeOneThread,
     /// tokio's runtime with worker threads.
     Tokio,
     /// tokio's runtime on the thread that blocks on it.
@@ -133,7 +139,8 @@ impl RuntimeKind {
     /// Threads that it has at most for `tasks` tasks, when it is told to have so many.
     pub(crate) fn threads(self, threads: usize, tasks: usize) -> usize {
         match self {
-            RuntimeKind::Tokio => threads,
+            RuntimeKind::Brigade | RuntimeKind::Tokio => threads,
+            RuntimeKind::BrigadeOneThread => 1,
             // A thread of async-io's own, which waits for I/O when nobody else does.
             RuntimeKind::Smol => threads + 1,
             RuntimeKind::TokioCurrentThread | RuntimeKind::Floor => 0,

@@ -13,6 +13,8 @@ use crate::tally::Tally;
 /// Runs `$body` on every target.
 macro_rules! on_every_target {
     ($body:ident) => {
+        $body::<Brigade>("brigade");
+        $body::<BrigadeOneThread>("brigade-one-thread");
         $body::<Tokio>("tokio");
         $body::<TokioCurrentThread>("tokio-current-thread");
         $body::<Smol>("smol");
