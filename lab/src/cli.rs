@@ -86,8 +86,8 @@ pub(crate) struct Options {
         value_parser = whole::<1, { limits::MAX_PATIENCE }>
     )]
     patience: u64,
-    /// A fault to make on purpose, `lost:TARGET` or `repeated:TARGET`: how the laboratory's tests
-    /// see that it detects one.
+    /// A fault to make on purpose, `lost:TARGET`, `repeated:TARGET` or `died:TARGET`: how the
+    /// laboratory's tests see that it detects one.
     #[arg(long, global = true, hide = true, value_parser = injection)]
     inject: Option<(Fault, &'static str)>,
 }
@@ -121,7 +121,8 @@ fn injection(text: &str) -> Result<(Fault, &'static str), String> {
     match text.split_once(':') {
         Some(("lost", name)) => Ok((Fault::Lost, known(name)?)),
         Some(("repeated", name)) => Ok((Fault::Repeated, known(name)?)),
-        _ => Err("must be `lost:TARGET` or `repeated:TARGET`".to_owned()),
+        Some(("died", name)) => Ok((Fault::Died, known(name)?)),
+        _ => Err("must be `lost:TARGET`, `repeated:TARGET` or `died:TARGET`".to_owned()),
     }
 }
 

@@ -9,6 +9,8 @@ pub(crate) enum Fault {
     Lost,
     /// The first task is submitted twice.
     Repeated,
+    /// The task in the middle of a line panics when half of all bytes have come by. It is for lines only.
+    Died,
 }
 
 impl Fault {

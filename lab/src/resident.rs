@@ -49,7 +49,7 @@ pub(crate) fn apart(
     child.args([COMMAND, "--tasks", &tasks, "--threads", &threads, "--patience", &patience]);
     child.args(["--target", target.name]);
     match terms.fault {
-        Fault::None => {}
+        Fault::None | Fault::Died => {}
         Fault::Lost => drop(child.args(["--inject", &format!("lost:{}", target.name)])),
         Fault::Repeated => drop(child.args(["--inject", &format!("repeated:{}", target.name)])),
     }

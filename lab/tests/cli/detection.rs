@@ -1,7 +1,9 @@
 //! The laboratory detects a lost and a repeated task, whatever the workload, and prints no number
 //! for the target it happened to.
 
-use crate::{code, errors, json, lab, run};
+use std::time::{Duration, Instant};
+
+use crate::{code, errors, json, lab, run, text};
 
 /// A run of each workload that is over at once, and two targets: a faulty one and another.
 const WORKLOADS: &[(&[&str], [&str; 2])] = &[
@@ -31,14 +33,19 @@ const WORKLOADS: &[(&[&str], [&str; 2])] = &[
     (&["burst", "--messages", "3", "--bursts", "2"], NOW_OR_NEVER),
     (&["burst", "--messages", "2", "--bursts", "2"], QUEUEING),
     (&["burst", "--messages", "5", "--bursts", "2"], QUEUEING),
+    (&["bucket-brigade", "--tasks", "5", "--iterations", "5"], ["brigade", "brigade-one-thread"]),
     (&["bucket-brigade", "--tasks", "5", "--iterations", "5"], ["threads", "smol"]),
     (&["bucket-brigade", "--tasks", "5", "--iterations", "5", "--in-flight", "3"], FLOOR),
     (&["bucket-brigade", "--over", "channel", "--iterations", "5"], ["smol", "threads"]),
     (&["bucket-brigade", "--over", "channel", "--iterations", "5"], FLOOR),
+    (&["bucket-brigade", "--over", "channel", "--iterations", "5"], ["brigade", "tokio"]),
     (&["creation", "--tasks", "5", "--repetitions", "1"], ["smol", "tokio"]),
+    (&["creation", "--tasks", "5", "--repetitions", "1"], ["brigade", "brigade-one-thread"]),
     // Its runs have processes of their own.
     (&["memory", "--tasks", "1000"], ["smol", "tokio-current-thread"]),
+    (&["memory", "--tasks", "1000"], ["brigade", "brigade-one-thread"]),
     (&["echo", "--connections", "3", "--requests", "9"], ["tokio", "threads"]),
+    (&["echo", "--connections", "3", "--requests", "9"], ["brigade-one-thread", "brigade"]),
 ];
 
 const POOLS: [&str; 2] = ["threadpool", "rayon"];
@@ -84,6 +91,34 @@ fn a_repeated_item_that_pushes_another_out_is_an_error_without_a_number() {
     for pattern in ["push-pop-large", "steal"] {
         let workload = ["queue", "--pattern", pattern, "--repetitions", "2"];
         detects(&workload, ["st3-lifo", "crossbeam-lifo"], "repeated", "ran");
+    }
+}
+
+#[test]
+fn a_line_in_which_a_stage_dies_is_over_within_a_second_and_the_stage_has_a_name() {
+    for target in
+        ["brigade", "brigade-one-thread", "tokio", "tokio-current-thread", "smol", "threads"]
+    {
+        // The byte that is lost with it is the only one on its way, or one of many.
+        for (over, in_flight) in [("pipe", "1"), ("pipe", "8"), ("channel", "1"), ("channel", "8")]
+        {
+            let line =
+                ["bucket-brigade", "--over", over, "--in-flight", in_flight, "--tasks", "40"];
+            let begun = Instant::now();
+            let output = run(lab(line).args(["--iterations", "60", "--rounds", "1"]).args([
+                "--target",
+                target,
+                "--inject",
+                &format!("died:{target}"),
+            ]));
+            let took = begun.elapsed();
+            let said = errors(&output);
+            assert_eq!(code(&output), Some(1), "{line:?} on {target}: {said}");
+            let named = format!("{target}: stage 21 of 40 died");
+            assert!(said.contains(&named), "{line:?} on {target}: {said}");
+            assert!(!text(&output).contains(" ns"), "no number: {}", text(&output));
+            assert!(took < Duration::from_secs(1), "{line:?} on {target}: {took:?}");
+        }
     }
 }
 

@@ -46,6 +46,28 @@ fn a_limit_that_is_too_low_is_named_with_the_value_that_is_needed() {
 }
 
 #[test]
+fn a_line_of_pipes_has_no_room_in_64_files_whoever_runs_it() {
+    let program = env!("CARGO_BIN_EXE_brigade-lab");
+    for target in [
+        "brigade",
+        "brigade-one-thread",
+        "tokio",
+        "tokio-current-thread",
+        "smol",
+        "threads",
+        "floor",
+    ] {
+        let row = format!("bucket-brigade --tasks 500 --rounds 1 --target {target}");
+        let limited = format!("ulimit -n 64; exec {program} {row}");
+        let output = run(Command::new("sh").args(["-c", &limited]));
+        assert_eq!(code(&output), Some(3), "{target}: {}", errors(&output));
+        let reason = "needs 1034 open files, and the limit RLIMIT_NOFILE (ulimit -n) is 64";
+        assert!(errors(&output).contains(reason), "{target}: {}", errors(&output));
+        assert_eq!(text(&output), "", "{target}: nothing ran");
+    }
+}
+
+#[test]
 fn a_limit_on_open_files_is_raised_as_far_as_it_may_be() {
     let program = env!("CARGO_BIN_EXE_brigade-lab");
     let row = "bucket-brigade --tasks 100 --iterations 1 --rounds 1 --target floor,smol";

@@ -13,7 +13,10 @@ mod threads;
 mod tokio;
 
 use std::future::Future;
-use std::io;
+use std::io::{
+    self,
+    ErrorKind::{BrokenPipe, UnexpectedEof},
+};
 use std::net::TcpStream;
 use std::os::fd::OwnedFd;
 
@@ -100,14 +103,24 @@ impl<P: Source> Upstream for Piped<P> {
     #[inline]
     async fn take(&mut self) -> Option<u8> {
         let mut byte = [0];
-        self.0.fill(&mut byte).await.ok().map(|()| byte[0])
+        unless_gone(self.0.fill(&mut byte).await).map(|()| byte[0])
     }
 }
 
 impl<P: Sink> Downstream for Piped<P> {
     #[inline]
     async fn pass(&mut self, byte: u8) -> bool {
-        self.0.put(&[byte]).await.is_ok()
+        unless_gone(self.0.put(&[byte]).await).is_some()
+    }
+}
+
+/// What came of a read or a write, if the other end is there. All else is the end of who asked for it,
+/// since a pipe that is broken is no pipe that is closed.
+fn unless_gone<T>(outcome: io::Result<T>) -> Option<T> {
+    match outcome {
+        Ok(value) => Some(value),
+        Err(error) if matches!(error.kind(), UnexpectedEof | BrokenPipe) => None,
+        Err(error) => panic!("a pipe failed: {error}"),
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::io;
 use std::mem;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::tally::Tally;
 use crate::targets::runtimes::{Downstream, Piped, Runtime, Upstream};
@@ -49,8 +51,46 @@ impl Trail {
     }
 }
 
+/// Who was the first in a line to go while there was work to do.
+#[derive(Clone, Default)]
+pub(super) struct Fallen(Arc<AtomicU32>);
+
+impl Fallen {
+    /// Notes the stage with this number, which is not 0.
+    fn note(&self, stage: u32) {
+        // Ordering: Release pairs with the Acquire in `first`. Those who go because this one did come later.
+        let _ = self.0.compare_exchange(0, stage, Ordering::Release, Ordering::Relaxed);
+    }
+
+    /// The number of the first one, if anybody has gone.
+    pub(super) fn first(&self) -> Option<u32> {
+        Some(self.0.load(Ordering::Acquire)).filter(|&stage| stage != 0)
+    }
+}
+
+/// A place in the line, from 1, held by who works there. A panic leaves it, and so does a runtime that
+/// drops a task.
+struct Post {
+    /// Its number.
+    stage: u32,
+    /// Hears of who leaves it.
+    fallen: Fallen,
+    /// Whether there is work to do.
+    open: bool,
+}
+
+impl Drop for Post {
+    fn drop(&mut self) {
+        if self.open {
+            self.fallen.note(self.stage);
+        }
+    }
+}
+
 /// Who stands in the line and passes on what comes.
 pub(super) struct Carrier<U, D> {
+    /// Where that is. First, so that it is known who has gone before others see it from their links.
+    post: Post,
     /// Where bytes come from.
     up: U,
     /// Where they go.
@@ -71,6 +111,15 @@ impl<U: Upstream, D: Downstream> Carrier<U, D> {
     /// Passes all bytes on.
     pub(super) async fn work(mut self) {
         while self.hand_on().await {}
+        self.post.open = false;
+    }
+
+    /// Passes so many bytes on and panics.
+    pub(super) async fn die_after(mut self, bytes: u32) {
+        for _ in 0..bytes {
+            self.hand_on().await;
+        }
+        panic!("stage {} dies, as it was told", self.post.stage);
     }
 }
 
@@ -84,6 +133,8 @@ pub(super) struct Line<U, D> {
     pub(super) last: U,
     /// What has come out.
     pub(super) trail: Trail,
+    /// Who went too early.
+    pub(super) fallen: Fallen,
 }
 
 impl<U: Upstream, D: Downstream> Line<U, D> {
@@ -94,14 +145,16 @@ impl<U: Upstream, D: Downstream> Line<U, D> {
         mut link: impl FnMut() -> io::Result<(D, U)>,
     ) -> io::Result<Self> {
         let (first, mut last) = link()?;
+        let fallen = Fallen::default();
         let carriers = (0..carriers).map(|hop| {
             let (down, next) = link()?;
             let up = mem::replace(&mut last, next);
-            Ok(Carrier { up, down, trail: Trail::new(tally, hop) })
+            let post = Post { stage: hop + 1, fallen: fallen.clone(), open: true };
+            Ok(Carrier { post, up, down, trail: Trail::new(tally, hop) })
         });
         let carriers = carriers.collect::<io::Result<Vec<_>>>()?;
         let trail = Trail::new(tally, carriers.len() as u32);
-        Ok(Line { first, carriers, last, trail })
+        Ok(Line { first, carriers, last, trail, fallen })
     }
 }
 

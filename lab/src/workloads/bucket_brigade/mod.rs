@@ -144,10 +144,21 @@ impl BucketBrigade {
         link: impl FnMut() -> io::Result<(D, U)>,
     ) -> Result<Vec<f64>, Failure> {
         let line = Line::new(self.tasks as u32, bench.tally, link).map_err(Failure::Refused)?;
-        let tasks = line.carriers.into_iter().map(|carrier| runtime.spawn(carrier.work()));
+        let doomed = (bench.fault == Fault::Died).then_some(self.tasks / 2);
+        let tasks = line.carriers.into_iter().zip(0..).map(|(carrier, place)| {
+            if doomed == Some(place) {
+                return runtime.spawn(carrier.die_after(self.bytes() / 2));
+            }
+            runtime.spawn(carrier.work())
+        });
         let tasks = tasks.collect::<io::Result<Vec<_>>>().map_err(Failure::Refused)?;
         let mut passing = Passing::new(line.last, line.trail);
-        let values = self.measure(line.first, &mut passing, bench).await?;
+        let values = self.measure(line.first, &mut passing, bench).await;
+        if let Some(stage) = line.fallen.first() {
+            let died = format!("stage {stage} of {} died, and the line broke", self.tasks);
+            return Err(Failure::Told(died));
+        }
+        let values = values?;
         // The first end is gone, which the tasks learn one from the other.
         for task in tasks {
             task.await;
