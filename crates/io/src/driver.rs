@@ -7,11 +7,14 @@ use std::task::Waker;
 use std::time::Duration;
 
 use brigade_sync::Mutex;
+use brigade_sync::atomic::{AtomicUsize, Ordering};
 
 use crate::bell::Bell;
+use crate::room::Room;
 use crate::supply::DriverSupply;
 use crate::sys::{Events, Poller};
 use crate::table::Table;
+use crate::turn::Place;
 use crate::waiting::Fired;
 
 /// When the operating system tells of a source.
@@ -65,15 +68,12 @@ pub struct Driver {
     poller: Arc<Poller>,
     /// Whether a wait has to be ended.
     bell: Bell,
-    /// The sources, and the room for one wait.
-    inner: Mutex<Inner>,
-}
-
-/// What is under the driver's lock.
-struct Inner {
-    table: Table,
-    /// Taken by whoever drives: if it is not there, somebody does.
-    events: Option<Box<Events>>,
+    /// Whether somebody drives.
+    place: Place,
+    /// The sources.
+    table: Mutex<Table>,
+    /// How many there are, for those who only want to know that.
+    sources: AtomicUsize,
 }
 
 impl Driver {
@@ -97,9 +97,14 @@ impl Driver {
     /// # std::io::Result::Ok(())
     /// ```
     pub fn with_trigger(trigger: Trigger) -> io::Result<Arc<Self>> {
-        let poller = Arc::new(Poller::new(trigger)?);
-        let inner = Inner { table: Table::default(), events: Some(Box::new(Events::new())) };
-        Ok(Arc::new(Self { trigger, poller, bell: Bell::new(), inner: Mutex::new(inner) }))
+        Ok(Arc::new(Self {
+            trigger,
+            poller: Arc::new(Poller::new(trigger)?),
+            bell: Bell::new(),
+            place: Place::new(),
+            table: Mutex::default(),
+            sources: AtomicUsize::new(0),
+        }))
     }
 
     /// By what it is triggered.
@@ -107,7 +112,7 @@ impl Driver {
         self.trigger
     }
 
-    /// How many sources are registered.
+    /// How many sources are registered. It takes no lock.
     ///
     /// ```
     /// let driver = brigade_io::Driver::new()?;
@@ -118,7 +123,23 @@ impl Driver {
     /// # std::io::Result::Ok(())
     /// ```
     pub fn sources(&self) -> usize {
-        self.inner.lock().table.len()
+        // Ordering: Relaxed; who has to be certain of a registration has made it, or was told of it.
+        self.sources.load(Ordering::Relaxed)
+    }
+
+    /// Whether a thread drives at this moment: has called [`drive`](Self::drive), and is about to wait, waits, or sorts out
+    /// what it was told. It takes no lock.
+    ///
+    /// ```
+    /// let driver = brigade_io::Driver::new()?;
+    /// assert!(!driver.is_driven());
+    /// driver.notify();
+    /// driver.drive(None, &mut |waker| waker.wake())?;
+    /// assert!(!driver.is_driven());
+    /// # std::io::Result::Ok(())
+    /// ```
+    pub fn is_driven(&self) -> bool {
+        self.place.is_taken()
     }
 
     /// Calls with this driver as the thread's: what is made in `call` registers with it.
@@ -146,7 +167,8 @@ impl Driver {
     /// Waits once, for at most `timeout`, and calls `wake` for each task that can go on; returns for how many.
     ///
     /// Ends with the first events, when [notified](Self::notify), or when the time is over: never before that, and signals
-    /// do not end it. It may also end for no reason. `None` is for ever; zero looks and does not wait.
+    /// do not end it. It may also end for no reason. `None` is for ever; zero looks and does not wait, and leaves a
+    /// notification to the next one that does.
     ///
     /// `wake` runs when another thread may drive already, and no lock is held. If it panics the other tasks are woken
     /// all the same.
@@ -168,32 +190,51 @@ impl Driver {
         timeout: Option<Duration>,
         wake: &mut impl FnMut(Waker),
     ) -> io::Result<usize> {
-        let Some(mut events) = self.inner.lock().events.take() else {
+        let Some(turn) = self.place.take() else {
             return Err(io::ErrorKind::WouldBlock.into());
         };
-        let timeout = if self.bell.listen() { timeout } else { Some(Duration::ZERO) };
-        let waited = self.poller.wait(&mut events, timeout);
-        self.bell.heard();
-        let mut wakers = Vec::new();
-        let mut unsettled = Vec::new();
-        {
-            let mut inner = self.inner.lock();
-            if waited.is_ok() {
-                for event in events.iter() {
-                    // No source: it has been dropped since the wait, or another has its place.
-                    let Some(source) = inner.table.get(event.key) else { continue };
-                    if source.fire(event, &mut wakers) == Fired::Unsettled {
-                        unsettled.push(Arc::clone(source));
-                    }
-                }
-            }
-            inner.events = Some(events);
+        let mut room = Room::take();
+        let waited = self.wait(&mut room.events, timeout);
+        if waited.is_ok() {
+            self.fire(&mut room);
         }
-        for source in unsettled {
-            source.settle(&mut wakers);
+        // Before it asks and wakes: the next one can wait meanwhile.
+        drop(turn);
+        let Room { wakers, unsettled, .. } = &mut *room;
+        for source in unsettled.drain(..) {
+            source.settle(wakers);
         }
-        let woken = Woken::wake_all(wakers, wake);
+        let woken = room.wake_all(wake);
+        room.keep();
         waited.map(|()| woken)
+    }
+
+    /// Waits, unless somebody rang.
+    fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<()> {
+        if timeout == Some(Duration::ZERO) {
+            // No wait that a ring could end: it is left for the next one.
+            return self.poller.wait(events, timeout);
+        }
+        let timeout = if self.bell.listen() { timeout } else { Some(Duration::ZERO) };
+        let waited = self.poller.wait(events, timeout);
+        self.bell.heard();
+        waited
+    }
+
+    /// Tells the sources of their events.
+    fn fire(&self, room: &mut Room) {
+        let mut events = room.events.iter().peekable();
+        if events.peek().is_none() {
+            return;
+        }
+        let table = self.table.lock();
+        for event in events {
+            // No source: it has been dropped since the wait, or another has its place.
+            let Some(source) = table.get(event.key) else { continue };
+            if source.fire(event, &mut room.wakers) == Fired::Unsettled {
+                room.unsettled.push(Arc::clone(source));
+            }
+        }
     }
 
     /// Ends the wait of whoever drives; if nobody does, the next one.
@@ -230,12 +271,13 @@ impl Driver {
     /// # std::io::Result::Ok(())
     /// ```
     pub fn close(&self, wake: &mut impl FnMut(Waker)) {
-        let sources = self.inner.lock().table.close();
-        let mut wakers = Vec::new();
+        let sources = self.table.lock().close();
+        let mut room = Room::take();
         for source in sources {
-            source.close(&mut wakers);
+            source.close(&mut room.wakers);
         }
-        Woken::wake_all(wakers, wake);
+        room.wake_all(wake);
+        room.keep();
         self.notify();
     }
 
@@ -245,30 +287,11 @@ impl Driver {
 
     /// Calls with the sources, under the driver's lock.
     pub(crate) fn with_table<R>(&self, call: impl FnOnce(&mut Table) -> R) -> R {
-        call(&mut self.inner.lock().table)
-    }
-}
-
-/// Who is still to be woken. They are, even if one of them, or the caller, panics.
-struct Woken(std::vec::IntoIter<Waker>);
-
-impl Woken {
-    fn wake_all(wakers: Vec<Waker>, wake: &mut impl FnMut(Waker)) -> usize {
-        let count = wakers.len();
-        let mut rest = Self(wakers.into_iter());
-        for waker in rest.0.by_ref() {
-            wake(waker);
-        }
-        count
-    }
-}
-
-impl Drop for Woken {
-    fn drop(&mut self) {
-        for waker in self.0.by_ref() {
-            // Unwinding already: a second panic would abort.
-            let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| waker.wake()));
-        }
+        let mut table = self.table.lock();
+        let result = call(&mut table);
+        // Ordering: Relaxed, as it is no more than a count; the lock orders the stores.
+        self.sources.store(table.len(), Ordering::Relaxed);
+        result
     }
 }
 

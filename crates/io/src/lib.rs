@@ -9,12 +9,14 @@ mod error;
 mod pipe;
 mod readiness;
 mod ready;
+mod room;
 mod stream;
 mod supply;
 #[allow(unsafe_code, reason = "the operating system's part: see the rules of `sys::source`")]
 mod sys;
 mod table;
 mod tcp;
+mod turn;
 mod udp;
 #[cfg(unix)]
 mod unix;

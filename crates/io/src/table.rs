@@ -49,18 +49,19 @@ impl Table {
 
     /// Takes a source out: from now on its key means nobody.
     pub(crate) fn remove(&mut self, key: usize) -> Option<Arc<Source>> {
-        let source = self.place(key)?.source.take();
+        self.get(key)?;
         let index = key & MOST;
+        let place = &mut self.places[index];
         // The shift of `insert` drops what is too much.
-        self.places[index].generation = self.places[index].generation.wrapping_add(1);
+        place.generation = place.generation.wrapping_add(1);
         self.free.push(index);
-        source
+        place.source.take()
     }
 
     /// The source that a key means, if it is still there.
     #[inline]
-    pub(crate) fn get(&mut self, key: usize) -> Option<&Arc<Source>> {
-        self.place(key)?.source.as_ref()
+    pub(crate) fn get(&self, key: usize) -> Option<&Arc<Source>> {
+        self.places.get(key & MOST)?.source_of(key)
     }
 
     /// Adds nothing any more; returns every source there is.
@@ -73,11 +74,14 @@ impl Table {
     pub(crate) fn len(&self) -> usize {
         self.places.len() - self.free.len()
     }
+}
 
+impl Place {
+    /// Its source, if the key means that one.
     #[inline]
-    fn place(&mut self, key: usize) -> Option<&mut Place> {
-        let place = self.places.get_mut(key & MOST)?;
-        (place.generation << INDEX_BITS == key & !MOST).then_some(place)
+    fn source_of(&self, key: usize) -> Option<&Arc<Source>> {
+        let source = self.source.as_ref();
+        source.filter(|_| self.generation << INDEX_BITS == key & !MOST)
     }
 }
 

@@ -75,17 +75,21 @@ impl Poller {
             Some(Duration::ZERO) | None => None,
             Some(timeout) => Instant::now().checked_add(timeout),
         };
+        let mut rest = timeout;
         loop {
-            let rest = match (timeout, deadline) {
-                (Some(Duration::ZERO), _) => Some(Duration::ZERO),
-                (_, None) => None,
-                (_, Some(deadline)) => Some(deadline.saturating_duration_since(Instant::now())),
-            };
             match self.wait_once(events, rest) {
-                Ok(()) if !events.0.is_empty() || rest == Some(Duration::ZERO) => return Ok(()),
+                Ok(()) if !events.0.is_empty() => return Ok(()),
                 // The milliseconds are over, or a signal came: wait for the rest.
                 Ok(()) | Err(Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
+            }
+            rest = match (timeout, deadline) {
+                (Some(Duration::ZERO), _) => return Ok(()),
+                (_, None) => None,
+                (_, Some(deadline)) => Some(deadline.saturating_duration_since(Instant::now())),
+            };
+            if rest == Some(Duration::ZERO) {
+                return Ok(());
             }
         }
     }
@@ -104,7 +108,10 @@ impl Poller {
                 Some(timespec(Duration::from_millis(millis)))
             }
             Some(rest) => {
-                poll(&mut [PollFd::new(&self.epoll, PollFlags::IN)], Some(&timespec(rest)))?;
+                let instance = &mut [PollFd::new(&self.epoll, PollFlags::IN)];
+                if poll(instance, Some(&timespec(rest)))? == 0 {
+                    return Ok(());
+                }
                 Some(Timespec::default())
             }
         };

@@ -45,8 +45,10 @@ fn one_drives_at_a_time_and_a_notification_ends_it() {
                 }
             }
         }
+        assert!(driver.is_driven());
         driver.notify();
         assert_eq!(driving.join().unwrap().unwrap(), 0);
+        assert!(!driver.is_driven());
     });
 }
 
@@ -62,6 +64,19 @@ fn a_notification_beforehand_ends_the_next_wait_and_no_other() {
         let begun = Instant::now();
         driver.drive(Some(Duration::from_millis(20)), &mut nobody).unwrap();
         assert!(begun.elapsed() >= Duration::from_millis(20));
+    });
+}
+
+#[test]
+fn a_look_leaves_a_notification_to_the_next_wait() {
+    let _dog = Watchdog::start(60);
+    with_each_trigger(|trigger| {
+        let driver = Driver::with_trigger(trigger).unwrap();
+        for _ in 0..3 {
+            driver.notify();
+            driver.drive(Some(Duration::ZERO), &mut nobody).unwrap();
+            driver.drive(None, &mut nobody).unwrap();
+        }
     });
 }
 

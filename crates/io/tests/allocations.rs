@@ -1,0 +1,95 @@
+//! What driving allocates: nothing, once a thread has driven and every source has been waited for.
+
+#![cfg(all(target_os = "linux", not(brigade_loom), not(brigade_portable)))]
+#![allow(clippy::disallowed_types, reason = "the tests stand outside every loom model")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Wake, Waker};
+use std::time::Duration;
+
+use brigade_io::{Driver, DriverSupply, PipeReader, PipeWriter, Trigger, pipe};
+use futures_lite::{AsyncRead, AsyncWrite};
+
+/// The system's allocator, counted.
+struct Counting;
+
+static CALLS: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: hands everything on to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        CALLS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: by the caller.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+        // SAFETY: by the caller.
+        unsafe { System.dealloc(place, layout) };
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+/// How often a body allocates.
+fn allocated(body: impl FnOnce()) -> usize {
+    let before = CALLS.load(Ordering::SeqCst);
+    body();
+    CALLS.load(Ordering::SeqCst) - before
+}
+
+/// A task, as far as a waker knows.
+struct Task(AtomicUsize);
+
+impl Wake for Task {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Every reader waits, is written to, woken by one drive, and reads.
+fn hop(driver: &Driver, pipes: &mut [(PipeReader, PipeWriter)], waker: &Waker) {
+    let context = &mut Context::from_waker(waker);
+    let mut buffer = [0; 16];
+    for (reader, writer) in pipes.iter_mut() {
+        assert!(Pin::new(reader).poll_read(context, &mut buffer).is_pending());
+        assert!(Pin::new(writer).poll_write(context, b"x").is_ready());
+    }
+    let mut woken = 0;
+    while woken < pipes.len() {
+        woken += driver.drive(Some(Duration::from_millis(1)), &mut Waker::wake).unwrap();
+    }
+    for (reader, _) in pipes.iter_mut() {
+        assert!(Pin::new(reader).poll_read(context, &mut buffer).is_ready());
+    }
+}
+
+/// Alone in this binary, one claim after the other: whatever else runs would be counted, too.
+#[test]
+fn driving_and_entering_allocate_nothing() {
+    let waker = &Waker::from(Arc::new(Task(AtomicUsize::new(0))));
+    for trigger in [Trigger::Level, Trigger::Edge, Trigger::Oneshot] {
+        let driver = &Driver::with_trigger(trigger).unwrap();
+        let mut pipes: Vec<_> = driver.enter(|| (0..64).map(|_| pipe().unwrap()).collect());
+        hop(driver, &mut pipes, waker);
+        let hops = allocated(|| (0..100).for_each(|_| hop(driver, &mut pipes, waker)));
+        assert_eq!(hops, 0, "{trigger:?}");
+        let notified = allocated(|| {
+            driver.notify();
+            driver.drive(None, &mut drop).unwrap();
+        });
+        assert_eq!(notified, 0, "{trigger:?}");
+    }
+    let driver = Driver::new().unwrap();
+    let made = driver.clone();
+    let supply = DriverSupply::new(move || Ok(made.clone()));
+    let entered = allocated(|| {
+        supply.enter(|| drop(Driver::current().unwrap()));
+        driver.enter(|| drop(Driver::current().unwrap()));
+    });
+    assert_eq!(entered, 0);
+}
