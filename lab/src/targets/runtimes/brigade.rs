@@ -5,60 +5,22 @@ use std::io;
 use std::net;
 use std::os::fd::OwnedFd;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll, Waker};
-use std::thread;
+use std::task::{Context, Poll};
 
+use brigade::io::{Async, PipeReader, PipeWriter, TcpStream};
 use brigade::{JoinHandle, Pool};
-use brigade_io::{Async, Driver, PipeReader, PipeWriter, TcpStream};
 use smol::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::mpsc;
 
 use super::{Runtime, Sink, Source};
 
 /// A pool of as many threads as it is told to have, but no more than `MOST`.
-pub(crate) struct AtMost<const MOST: usize> {
-    /// What polls the tasks.
-    pool: Pool,
-    /// Waits for pipes and streams.
-    driving: Driving,
-}
+pub(crate) struct AtMost<const MOST: usize>(Pool);
 
 /// The default pool.
 pub(crate) type Brigade = AtMost<{ usize::MAX }>;
 /// The default pool with one thread.
 pub(crate) type BrigadeOneThread = AtMost<1>;
-
-/// A driver with a thread of its own.
-struct Driving {
-    driver: Arc<Driver>,
-    over: Arc<AtomicBool>,
-    thread: Option<thread::JoinHandle<()>>,
-}
-
-impl Driving {
-    /// Starts the thread.
-    fn start() -> io::Result<Self> {
-        let (driver, over) = (Driver::new()?, Arc::new(AtomicBool::new(false)));
-        let (theirs, ended) = (Arc::clone(&driver), Arc::clone(&over));
-        let drive = move || {
-            while !ended.load(Ordering::Relaxed) {
-                let _ = theirs.drive(None, &mut Waker::wake);
-            }
-        };
-        let thread = thread::Builder::new().spawn(drive)?;
-        Ok(Driving { driver, over, thread: Some(thread) })
-    }
-}
-
-impl Drop for Driving {
-    fn drop(&mut self) {
-        self.over.store(true, Ordering::Relaxed);
-        let _ = self.driver.notify();
-        self.thread.take().into_iter().for_each(|thread| drop(thread.join()));
-    }
-}
 
 /// A task whose panic goes on in who awaits it.
 pub(crate) struct Task<T>(JoinHandle<T>);
@@ -82,13 +44,11 @@ impl<const MOST: usize> Runtime for AtMost<MOST> {
     type Sender = mpsc::Sender<u8>;
 
     fn start(threads: usize) -> io::Result<Self> {
-        let driving = Driving::start()?;
-        let pool = Pool::builder().threads(threads.min(MOST)).build()?;
-        Ok(AtMost { pool, driving })
+        Pool::builder().threads(threads.min(MOST)).build().map(AtMost)
     }
 
     fn block_on<F: Future>(&self, future: F) -> F::Output {
-        self.driving.driver.enter(|| brigade::block_on(future))
+        self.0.handle().enter(|| brigade::block_on(future))
     }
 
     #[inline]
@@ -96,14 +56,14 @@ impl<const MOST: usize> Runtime for AtMost<MOST> {
     where
         F: Future<Output: Send + 'static> + Send + 'static,
     {
-        Ok(Task(self.pool.spawn(future)))
+        Ok(Task(self.0.spawn(future)))
     }
 
     fn detach<F>(&self, future: F) -> io::Result<()>
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        drop(self.pool.spawn(future));
+        drop(self.0.spawn(future));
         Ok(())
     }
 
@@ -125,7 +85,7 @@ impl<const MOST: usize> Runtime for AtMost<MOST> {
 
     fn shutdown(self) {
         // Joins the threads, and drops what waits for ever.
-        drop(self.pool);
+        drop(self.0);
     }
 }
 
