@@ -5,6 +5,7 @@ use core::ops::RangeInclusive;
 use core::time::Duration;
 use std::io;
 use std::sync::Arc;
+use std::time::Instant;
 
 use brigade_task::Job;
 
@@ -409,9 +410,11 @@ impl Pool {
     fn wait_for_end(&self, timeout: Option<Duration>) {
         // A worker, or the destructor of a thread-local on one, can't wait for its own end.
         let on_own_thread = self.core.is_own_thread();
+        // A deadline too far to be written down is none.
+        let end = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         if !on_own_thread && timeout.is_none_or(|timeout| self.core.wait_left(timeout)) {
             self.core.join_all();
-            self.core.wait_for_futures();
+            self.core.wait_for_futures(end);
         }
     }
 }

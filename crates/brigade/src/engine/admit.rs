@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use brigade_queue::{Cursor, StealError};
 use brigade_task::{Job, Ran};
 
+use super::aside::aside;
 use super::close::cancel_contained;
 use super::{Core, Peer, Worker};
 use crate::blocking;
@@ -166,25 +167,13 @@ impl Core {
         oldest.or_else(|| self.peers.iter().find_map(steal))
     }
 
-    /// Queues a job again that was taken for its place and has none.
-    fn put_back(&self, job: Job) {
-        self.tasks.count();
-        self.inlets[self.idle.era().home()].push_accepted(job);
-        if self.idle.after_publishing().wants_help() {
-            self.help();
-        }
-    }
-
-    /// Drops a future for want of room that was accepted without being queued.
-    pub(crate) fn drop_future_for_room(&self, job: Job) {
-        drop(job);
-        self.elsewhere.lock().evicted += 1;
-        self.end_wait();
-    }
-
     /// Drops a job for want of room: a queued one, or one that was accepted without being queued.
     pub(crate) fn drop_for_room(&self, job: Job) {
-        if cancel_contained(job) {
+        if job.is_future() {
+            // Its own end counts it as cancelled.
+            self.elsewhere.lock().evicted += 1;
+            aside(self.key, || drop(job));
+        } else if cancel_contained(job) {
             let mut elsewhere = self.elsewhere.lock();
             elsewhere.cancelled += 1;
             elsewhere.evicted += 1;

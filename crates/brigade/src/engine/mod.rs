@@ -5,6 +5,7 @@
 //! [`close`], and waiting for what was accepted in [`phase`].
 
 mod admit;
+mod aside;
 mod close;
 mod crew;
 mod dispatch;
@@ -36,6 +37,7 @@ use crate::metrics::{Counters, Elsewhere, Metrics, WorkerMetrics};
 use crate::registry;
 use crate::room::Room;
 pub(crate) use admit::Admission;
+pub(crate) use aside::drop_aside;
 pub(crate) use dispatch::dispatch;
 use inlet::Inlet;
 use keep::{Driving, Keep};

@@ -4,10 +4,13 @@
 //! they see too much is counted before, beside what moves between queues.
 
 use core::any::Any;
+use std::time::Instant;
 
 use brigade_task::{Job, Ran};
 
+use super::aside;
 use super::{CURRENT, Core, Worker};
+use crate::idle::Era;
 
 impl Worker {
     /// Queues a future that a job here has woken, `again` behind everything else; gives it back if the pool is being
@@ -56,31 +59,62 @@ impl Worker {
 }
 
 impl Core {
-    /// Queues a future that somebody has woken who is no worker here; gives it back if the pool has ended.
+    /// Queues a future that somebody has woken who is no worker here; gives it back if nobody will run it any more.
     pub(crate) fn resume(&self, job: Job) -> Result<(), Job> {
         self.tasks.count();
-        let queued = self.inject(job).or_else(|job| self.inject_late(job));
-        queued.inspect_err(|_| self.tasks.uncount())
+        self.inject_woken(job).inspect_err(|_| self.tasks.uncount())
     }
 
-    /// The same in a pool that is closed: what it has accepted goes on until it has ended.
-    #[cold]
-    fn inject_late(&self, job: Job) -> Result<(), Job> {
+    fn inject_woken(&self, job: Job) -> Result<(), Job> {
         let held = if self.may_be_empty() { Some(self.hold()) } else { None };
-        if matches!(held, Some(None)) {
-            return Err(job);
+        // No thread, and none to be had now. In an open pool it waits for the next one; a closed pool may never have one.
+        let is_deserted = matches!(held, Some(None));
+        match self.push(job) {
+            Ok(()) => {}
+            Err(job) if is_deserted => return Err(job),
+            Err(job) => self.push_late(job, Era::outside)?,
         }
-        let gate = self.tasks.gate.lock();
-        let seen = self.idle.snapshot();
-        if seen.terminated() || seen.discards() {
-            return Err(job);
-        }
-        self.inlets[self.idle.era().outside()].push_accepted(job);
-        drop(gate);
-        if self.idle.after_publishing().wants_help() {
+        let seen = self.idle.after_publishing();
+        if seen.wants_help() && (!is_deserted || seen.parked() > 0) {
             self.help();
         }
         Ok(())
+    }
+
+    /// Queues a job that was accepted before, in a pool that may be closed, or gives it back if nobody will run it any more.
+    ///
+    /// `inlet` is asked under the lock under which the era changes: who reads the era and then pushes to an inlet that
+    /// refuses nothing may push to one that nobody looks into any more.
+    #[cold]
+    fn push_late(&self, job: Job, inlet: fn(Era) -> usize) -> Result<(), Job> {
+        let _gate = self.tasks.gate.lock();
+        if self.idle.snapshot().discards() {
+            return Err(job);
+        }
+        let mut job = Some(job);
+        self.idle.in_era(|era| {
+            job.take().into_iter().for_each(|job| self.inlets[inlet(era)].push_accepted(job));
+        });
+        job.map_or(Ok(()), Err)
+    }
+
+    /// Queues a future again that was taken for its place and has none, or drops it if nobody will run it any more.
+    ///
+    /// Between the two it is nowhere: a wait may end meanwhile, and a pool that drains. Who drops jobs for want of room can live
+    /// with that.
+    pub(super) fn put_back(&self, job: Job) {
+        self.tasks.count();
+        match self.push_late(job, Era::home) {
+            Ok(()) => {
+                if self.idle.after_publishing().wants_help() {
+                    self.help();
+                }
+            }
+            Err(job) => {
+                self.tasks.uncount();
+                aside::drop_aside(self.key, job);
+            }
+        }
     }
 
     /// Ends the pool if nothing is queued; `true` for the one call that did.
@@ -120,11 +154,26 @@ impl Core {
         }
     }
 
-    /// Waits until no thread is about to drop a future that it has woken too late.
-    pub(crate) fn wait_for_futures(&self) {
+    /// Waits until no thread is about to drop a future that it has woken too late, or polls one for which there was no room;
+    /// till then at most. Not on a thread that does so itself.
+    pub(crate) fn wait_for_futures(&self, end: Option<Instant>) {
+        if aside::is_aside(self.key) {
+            return;
+        }
         let mut waits = self.waits.lock();
         while !self.tasks.is_empty() {
-            waits = self.changed.wait(waits, None);
+            let left = end.map(|end| end.saturating_duration_since(Instant::now()));
+            if left.is_some_and(|left| left.is_zero()) {
+                return;
+            }
+            waits = self.changed.wait(waits, left);
         }
+    }
+
+    /// Polls a future for the first time on this thread, which is no worker of ours: it was accepted without being queued.
+    pub(crate) fn poll_here(&self, job: Job) {
+        aside::aside(self.key, || self.run_here(job));
+        // If the pool has ended meanwhile, it may have done so before it knew this one.
+        self.cancel_waiting();
     }
 }

@@ -65,6 +65,14 @@ impl Idle {
         shut();
     }
 
+    /// Calls with the era under the lock under which it changes; `None` if the pool has terminated, which it does under that
+    /// lock too.
+    #[cold]
+    pub(crate) fn in_era<R>(&self, call: impl FnOnce(Era) -> R) -> Option<R> {
+        let crew = self.crew.lock();
+        (!crew.terminated).then(|| call(crew.era))
+    }
+
     /// Whether everything accepted so far has ended.
     pub(crate) fn is_quiet(&self, doors: &impl Doors) -> bool {
         let crew = self.crew.lock();

@@ -14,7 +14,7 @@ use core::future::Future;
 use brigade_task::{Home, Job, Ran, Spawned, drop_contained};
 
 use crate::default_pool::here;
-use crate::engine::{Admission, CURRENT, Core, Worker};
+use crate::engine::{Admission, CURRENT, Core, Worker, drop_aside};
 use crate::handle::Handle;
 use crate::join::JoinHandle;
 use crate::pool::{Pool, expect_accepted};
@@ -44,7 +44,9 @@ impl Home for Host {
             },
         });
         // Drops the future, which is user code, outside of all that.
-        drop(refused);
+        if let Err(job) = refused {
+            drop_aside(self.key, job);
+        }
     }
 
     fn ended(self, number: u32, ran: Ran, unclaimed: Option<Box<dyn Any + Send>>) {
@@ -99,13 +101,13 @@ where
                         // It may have woken itself, and the job around it go on for long.
                         worker.offer_help();
                     }
-                    None => core.run_here(job),
+                    None => core.poll_here(job),
                 }
                 return Ok(JoinHandle::new(handle, core.key));
             }
             Admission::Drop => {
                 let Entered { job, handle } = enter(core, future, None);
-                core.drop_future_for_room(job);
+                core.drop_for_room(job);
                 return Ok(JoinHandle::new(handle, core.key));
             }
         },

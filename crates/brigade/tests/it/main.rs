@@ -66,6 +66,7 @@ mod running_in_caller;
 mod shrinking;
 mod shutdown;
 mod slow_spawner;
+mod spawn_aside;
 mod spawn_block_on;
 mod spawn_cancel;
 mod spawn_doors;

@@ -201,6 +201,12 @@ impl Job {
         self.identify() == TypeId::of::<Resumption>()
     }
 
+    /// Whether it polls a future.
+    pub fn is_future(&self) -> bool {
+        let id = self.identify();
+        id == TypeId::of::<First>() || id == TypeId::of::<Resumption>()
+    }
+
     /// Gives a future back that has not been polled; its handle hears that it was cancelled, and its home nothing.
     ///
     /// # Errors

@@ -45,10 +45,10 @@ where
     fn give_back(&mut self, out: *mut dyn Any) -> bool {
         // SAFETY: whoever put it there does so for the length of a call that we are in, and touches it afterwards.
         let out = unsafe { &mut *out };
+        let Some(place) = out.downcast_mut::<Option<F>>() else { return false };
         // What has been polled has no guard any more, and may not be moved (Pin rule).
-        let (Some(place), Some(_)) = (out.downcast_mut::<Option<F>>(), self.guard.take()) else {
-            return false;
-        };
+        let Some(guard) = self.guard.take() else { return false };
+        crate::drop_contained(guard);
         if mem::replace(&mut self.is_there, false) {
             // SAFETY: it was there, and has not been polled.
             *place = Some(unsafe { ManuallyDrop::take(&mut self.future) });
