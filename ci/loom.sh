@@ -16,5 +16,5 @@ export CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARG
 cargo test --release --locked -p brigade-sync --test loom_parker --test loom_parker_group -- "$@"
 cargo test --release --locked -p brigade-queue --test loom_ring --test loom_transfer --test loom_injector -- "$@"
 cargo test --release --locked -p brigade-burst --test loom_burst -- "$@"
-cargo test --release --locked -p brigade-task --test loom_task -- "$@"
+cargo test --release --locked -p brigade-task --test loom_task --test loom_future -- "$@"
 cargo test --release --locked -p brigade --lib -- loom_tests "$@"
