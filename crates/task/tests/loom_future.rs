@@ -119,6 +119,9 @@ fn in_a_thread(call: impl FnOnce() + 'static) -> thread::JoinHandle<()> {
 /// What whoever has the handle does, and what the outcome must have been then.
 fn cancel(mut handle: JoinHandle<Counted>, waker: Waker) -> bool {
     let cancels = handle.ask_to_stop();
+    // Who polls the future after this wake sees that it was asked, by the word of `async_task`; loom needs a lock for that,
+    // which is also taken right before each poll.
+    drop(QUEUE.lock());
     waker.wake();
     turn();
     drop(handle);
