@@ -20,6 +20,10 @@ impl Worker {
         if self.core.idle.snapshot().terminated() {
             return Err(job);
         }
+        if self.outside.get() && self.core.idle.snapshot().quiet_wanted() {
+            // Later work, as if another thread had woken it: what comes from outside must not delay who waits.
+            return self.core.resume(job);
+        }
         let moved = &self.me.counters.moved;
         moved.add(1);
         let queued = if again { self.queue_last(job) } else { self.submit(job) };
@@ -175,5 +179,46 @@ impl Core {
         aside::aside(self.key, || self.run_here(job));
         // If the pool has ended meanwhile, it may have done so before it knew this one.
         self.cancel_waiting();
+    }
+}
+
+#[cfg(all(test, not(brigade_loom)))]
+mod tests {
+    use core::future::poll_fn;
+    use core::task::{Poll, Waker};
+    use core::time::Duration;
+    use std::sync::{Arc, Mutex};
+
+    use crate::engine::CURRENT;
+    use crate::{Pool, Shutdown};
+
+    /// Wakes as one does who tells of an event.
+    fn wake_from_outside(waker: Waker) {
+        CURRENT.with(|worker| worker.unwrap().outside.set(true));
+        waker.wake();
+        CURRENT.with(|worker| worker.unwrap().outside.set(false));
+    }
+
+    /// Two futures that keep each other going, each by what looks like an event.
+    #[test]
+    fn futures_that_events_wake_for_ever_keep_nobody_waiting() {
+        for threads in [1, 2] {
+            let (pool, wakers) = (Pool::new(threads), Arc::<Mutex<[Option<Waker>; 2]>>::default());
+            for me in [0, 1] {
+                let wakers = wakers.clone();
+                drop(pool.spawn(poll_fn(move |context| {
+                    let mut slots = wakers.lock().unwrap();
+                    slots[me] = Some(context.waker().clone());
+                    let other = slots[1 - me].take();
+                    drop(slots);
+                    other.into_iter().for_each(wake_from_outside);
+                    Poll::<()>::Pending
+                })));
+            }
+            for _ in 0..20 {
+                assert!(pool.wait_idle_timeout(Duration::from_secs(10)));
+            }
+            pool.shutdown(Shutdown::Discard);
+        }
     }
 }

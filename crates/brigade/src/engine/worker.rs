@@ -48,6 +48,8 @@ pub(crate) struct Worker {
     blocks: Cell<u32>,
     /// Whether it runs what was accepted later than what somebody waits for.
     pub(super) lateness: Lateness,
+    /// Whether it tells of what has happened outside of the pool, as events and timers.
+    pub(super) outside: Cell<bool>,
     /// Whether it has not looked for work yet.
     pub(super) is_new: Cell<bool>,
     /// The injector that it took from last.
@@ -68,6 +70,7 @@ impl Worker {
             marks: RefCell::default(),
             blocks: Cell::new(0),
             lateness: Lateness::default(),
+            outside: Cell::new(false),
             is_new: Cell::new(true),
             cursor: Cursor::at(index),
             // Seeded alike at every start: what a pool does depends on timing alone.

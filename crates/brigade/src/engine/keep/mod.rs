@@ -130,7 +130,7 @@ impl Worker {
         let mut found = self.fire(&mut || {});
         keep.driver.drive(Some(Duration::ZERO), &mut |waker| {
             found = true;
-            contain(|| waker.wake());
+            self.tell(|| waker.wake());
         });
         found
     }
@@ -189,17 +189,30 @@ impl Worker {
         for entry in timers.take_due(now) {
             found = true;
             first();
-            entry.fire(&mut |job| self.queue_due(job));
+            self.tell(|| entry.fire(&mut |job| self.queue_due(job)));
         }
         found
     }
 
+    /// Calls those who tell somebody of what has happened outside of the pool.
+    fn tell(&self, call: impl FnOnce()) {
+        self.outside.set(true);
+        contain(call);
+        self.outside.set(false);
+    }
+
     /// Queues a job whose time has come.
     fn queue_due(&self, job: Job) {
-        // It may be our last act: the pool may have ended since we slept.
-        let ended = self.core.idle.snapshot().terminated();
-        if let Err(job) = if ended { Err(job) } else { self.submit(job) } {
-            self.core.drop_job(job);
-        }
+        let seen = self.core.idle.snapshot();
+        let queued = if seen.terminated() {
+            // It was our last act: the pool has ended since we slept.
+            Err(job)
+        } else if seen.quiet_wanted() {
+            // As later work: who waits does not wait for what was not due.
+            self.core.inject(job)
+        } else {
+            self.submit(job)
+        };
+        queued.unwrap_or_else(|job| self.core.drop_job(job));
     }
 }
