@@ -154,7 +154,7 @@ impl Worker {
             let drove = picked
                 || keep.driver.drive(timeout, &mut |waker| {
                     leave(&mut left);
-                    contain(|| waker.wake());
+                    self.tell(|| waker.wake());
                 });
             at_driver.store(false, Ordering::Relaxed);
             if picked {
