@@ -9,6 +9,7 @@
 //!   once. What is not accepted comes back to the caller ([`Rejected`]).
 //! - While a job waits and a worker sleeps, one is woken.
 //! - A [future](Pool::spawn) is a job as a closure is, with the same handle; it takes up no thread while it waits.
+//! - [Time](time) belongs to the pool: its threads run closures and wake futures when they are due, and never early.
 //! - A panic ends the job, never the worker's thread; the payload goes to the job's [`JoinHandle`], or to the
 //!   pool's [`OnPanic`] policy.
 //! - A pool that is dropped runs what it accepted, then joins its threads.
@@ -41,7 +42,7 @@ mod room;
 mod spawn;
 mod submission;
 mod task_set;
-mod time;
+pub mod time;
 
 pub use blocking::blocking;
 pub use brigade_sync::thread::{NewThread, Thread};
@@ -60,6 +61,7 @@ pub use pool::Pool;
 pub use rejected::{Reason, Rejected};
 pub use spawn::{YieldNow, block_on, spawn, yield_now};
 pub use task_set::TaskSet;
+pub use time::{Missed, Timer, execute_after, execute_at, execute_every};
 
 /// The examples of the project's README.
 #[cfg(doctest)]

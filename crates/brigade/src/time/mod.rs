@@ -1,3 +1,150 @@
-//! Time, as a pool keeps it.
+//! Waiting, and running closures, at a time.
+//!
+//! Time belongs to a pool: its own threads keep it, and those that have nothing to do sleep until the next deadline. So a
+//! pool that waits uses no CPU, and needs no thread beside its workers.
+//!
+//! - For futures: [`sleep`], [`sleep_until`], [`interval`] and [`timeout`]. Each belongs to the pool on one of whose
+//!   threads it is polled first; if that is none of any pool's, as in [`block_on`](crate::block_on) on the main
+//!   thread, to the [`default_pool`](crate::default_pool).
+//! - For closures: [`execute_after`], [`execute_at`] and [`execute_every`], here for the pool of the worker that they are called
+//!   on, and as methods of [`Pool`](crate::Pool) and [`Handle`](crate::Handle). Each gives a [`Timer`], which cancels.
+//!
+//! Nothing happens early. How late it happens depends on the pool: less than a millisecond, as a rule less than a tenth of
+//! one, if a thread is idle; if all of them are busy, when the next of them is done with its job. The clock is
+//! that of [`Instant`]: it stands still, or not, while the machine sleeps, and nobody sets it.
+//!
+//! ```
+//! use std::time::{Duration, Instant};
+//! let pool = brigade::Pool::new(1);
+//! let begun = Instant::now();
+//! let both = pool.spawn(async {
+//!     let slow = brigade::time::timeout(Duration::from_millis(2), std::future::pending::<()>());
+//!     assert!(slow.await.is_err());
+//!     brigade::time::sleep(Duration::from_millis(3)).await;
+//! });
+//! both.join()?;
+//! assert!(begun.elapsed() >= Duration::from_millis(5));
+//! # Ok::<(), brigade::JoinError>(())
+//! ```
 
+#[cfg(any(feature = "futures", feature = "hyper"))]
+mod doors;
+mod execute;
+mod interval;
+mod schedule;
+mod sleep;
+mod timeout;
+mod timer;
 pub(crate) mod timers;
+
+use core::time::Duration;
+use std::time::Instant;
+
+use crate::engine::{CURRENT, Core};
+use crate::registry;
+#[cfg(feature = "hyper")]
+pub use doors::HyperTimer;
+pub use execute::{execute_after, execute_at, execute_every};
+pub use interval::{Interval, interval};
+pub use sleep::{Sleep, sleep, sleep_until};
+pub use timeout::{Elapsed, Timeout, timeout};
+pub use timer::Timer;
+
+/// What becomes of the ticks that were due while one ran, or while nobody asked for one.
+///
+/// In any case ticks come one after the other, never two at once.
+///
+/// ```
+/// use brigade::Missed;
+/// use std::time::Duration;
+/// let pool = brigade::Pool::new(2);
+/// let (sender, receiver) = std::sync::mpsc::channel();
+/// let timer = pool.execute_every(Duration::from_millis(1), Missed::Delay, move || {
+///     _ = sender.send("a tick");
+/// });
+/// assert_eq!(receiver.iter().take(3).count(), 3);
+/// assert!(timer.cancel());
+/// assert_eq!(receiver.iter().last(), None, "the closure is gone");
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Missed {
+    /// They are left out: the next one comes a whole number of periods after the first.
+    #[default]
+    Skip,
+    /// They move: the next one comes a period after the late one has ended, and so do those after it.
+    Delay,
+    /// They are made up for, one directly after the other, until there are as many as there should be.
+    Burst,
+}
+
+impl Missed {
+    /// When the next tick comes after that of `at`, which has ended `now`.
+    fn next(self, at: Instant, period: Duration, now: Instant) -> Instant {
+        match self {
+            Self::Burst => later(at, period),
+            Self::Delay => later(now, period),
+            Self::Skip => {
+                let late = now.saturating_duration_since(at).as_nanos() % period.as_nanos();
+                // Less than the period, so it fits.
+                let late = Duration::new((late / NANOS) as u64, (late % NANOS) as u32);
+                later(now.max(at), period - late)
+            }
+        }
+    }
+}
+
+/// Nanoseconds of a second.
+const NANOS: u128 = 1_000_000_000;
+
+/// What a time that is too far to be written down is: as good as never, and every system's clock goes as far.
+const FAR: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
+
+/// The instant that comes `after` so long.
+fn later(from: Instant, after: Duration) -> Instant {
+    from.checked_add(after).unwrap_or_else(|| Instant::now() + FAR)
+}
+
+/// Why a period may not be 0.
+const NO_PERIOD: &str = "a period is longer than 0; what is to run all the time is a loop";
+
+/// Calls with the pool that the key names; `None` if it is gone, or not of this process. Code of the user's may run in there.
+fn with_core<R>(key: u64, call: impl FnOnce(&Core) -> R) -> Option<R> {
+    CURRENT.with(|worker| match worker.filter(|worker| worker.is_of(key)) {
+        Some(worker) => Some(call(worker.core())),
+        None => registry::find(key).map(|core| call(&core)),
+    })
+}
+
+#[cfg(all(test, not(brigade_loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_tick_is_where_the_policy_says() {
+        let at = Instant::now();
+        let millis = |millis| Duration::from_millis(millis);
+        let next = |missed: Missed, late| missed.next(at, millis(10), at + millis(late)) - at;
+        let table = [
+            // How late the tick has ended, and where each of the policies has the next one.
+            (0, [10, 10, 10]),
+            (3, [10, 13, 10]),
+            (10, [20, 20, 10]),
+            (27, [30, 37, 10]),
+        ];
+        for (late, expected) in table {
+            let all = [Missed::Skip, Missed::Delay, Missed::Burst].map(|missed| next(missed, late));
+            assert_eq!(all, expected.map(millis), "{late} ms late");
+        }
+    }
+
+    #[test]
+    fn a_period_may_be_as_long_as_it_can() {
+        let now = Instant::now();
+        for missed in [Missed::Skip, Missed::Delay, Missed::Burst] {
+            for period in [Duration::MAX, Duration::MAX - Duration::from_nanos(1)] {
+                assert!(missed.next(now, period, now + Duration::from_secs(1)) > now + FAR / 2);
+            }
+            assert!(missed.next(now, Duration::from_nanos(1), now) > now);
+        }
+    }
+}

@@ -7,6 +7,7 @@
 #[cfg_attr(not(feature = "io"), path = "no_driver.rs")]
 mod driver;
 
+use core::task::Waker;
 use core::time::Duration;
 use std::time::Instant;
 
@@ -77,6 +78,11 @@ impl Core {
     /// Takes a timer back that has not been due. The caller drops it, outside of every lock.
     pub(crate) fn unset_timer(&self, key: Key) -> Option<Entry> {
         self.keep.timers.remove(key)
+    }
+
+    /// Has a timer wake by another waker; `false` if it is not there any more.
+    pub(crate) fn wake_timer_by(&self, key: Key, waker: &Waker) -> bool {
+        self.keep.timers.wake_by(key, waker)
     }
 
     /// There is something to keep that the keeper does not know of. Called after that is published.

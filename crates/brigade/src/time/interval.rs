@@ -1,0 +1,94 @@
+//! Ticks for a future.
+
+use core::future::{Future, poll_fn};
+use core::pin::Pin;
+use core::task::{Context, Poll, ready};
+use core::time::Duration;
+use std::time::Instant;
+
+use super::sleep::{Sleep, sleep};
+use super::{Missed, NO_PERIOD};
+
+/// Ticks every `period`, the first time a period after this call.
+///
+/// What becomes of ticks that nobody has waited for in time is said by [`Missed`]: they are
+/// [skipped](Missed::Skip), unless [`missed`](Interval::missed) says otherwise.
+///
+/// # Panics
+/// If the period is 0.
+///
+/// ```
+/// use std::time::{Duration, Instant};
+/// let period = Duration::from_millis(2);
+/// let begun = Instant::now();
+/// brigade::block_on(async {
+///     let mut interval = brigade::time::interval(period);
+///     let first = interval.tick().await;
+///     assert!(first >= begun + period);
+///     assert!(interval.tick().await >= first + period);
+/// });
+/// ```
+pub fn interval(period: Duration) -> Interval {
+    assert!(!period.is_zero(), "{NO_PERIOD}");
+    Interval { sleep: sleep(period), period, missed: Missed::default() }
+}
+
+/// Ticks every period; see [`interval`]. Between two ticks it belongs to a pool as [`Sleep`] does.
+///
+/// With the feature `futures` it is a `Stream` that never ends.
+#[derive(Debug)]
+pub struct Interval {
+    /// Until the next tick.
+    sleep: Sleep,
+    period: Duration,
+    missed: Missed,
+}
+
+impl Interval {
+    /// Chooses what becomes of ticks that nobody has waited for in time.
+    ///
+    /// ```
+    /// use brigade::{Missed, time};
+    /// use std::time::{Duration, Instant};
+    /// let period = Duration::from_millis(1);
+    /// brigade::block_on(async {
+    ///     let mut interval = time::interval(period).missed(Missed::Burst);
+    ///     time::sleep(period * 4).await;
+    ///     let first = interval.tick().await;
+    ///     assert_eq!(interval.tick().await, first + period, "late, and at once");
+    ///     assert_eq!(interval.tick().await, first + period * 2);
+    /// });
+    /// ```
+    #[must_use]
+    pub fn missed(mut self, missed: Missed) -> Self {
+        self.missed = missed;
+        self
+    }
+
+    /// How long it is from one tick to the next.
+    pub fn period(&self) -> Duration {
+        self.period
+    }
+
+    /// Waits for the next tick; returns the time for which that was due.
+    ///
+    /// # Cancel safety
+    /// Dropped before it is ready, it has taken no tick.
+    ///
+    /// # Panics
+    /// As the poll of a [`Sleep`].
+    pub async fn tick(&mut self) -> Instant {
+        poll_fn(|context| self.poll_tick(context)).await
+    }
+
+    /// Asks for the next tick, for those who implement a future by hand; as [`tick`](Self::tick).
+    ///
+    /// # Panics
+    /// As the poll of a [`Sleep`].
+    pub fn poll_tick(&mut self, context: &mut Context<'_>) -> Poll<Instant> {
+        ready!(Pin::new(&mut self.sleep).poll(context));
+        let due = self.sleep.deadline();
+        self.sleep = Sleep::new(self.missed.next(due, self.period, Instant::now()));
+        Poll::Ready(due)
+    }
+}

@@ -1,0 +1,314 @@
+//! A closure that runs at its times.
+//!
+//! It is in one of three places: with the timers of its pool, which hold the schedule and not the closure; on a queue of the
+//! pool, likewise; or with the worker that runs it, which has taken it out. So who cancels finds it here in the first
+//! two cases and drops it at once. The next timer is set when a run has ended: runs never overlap.
+//!
+//! No code of the user's runs under the lock, and no call of the engine is made under it, as that may start a thread.
+
+use core::any::Any;
+use core::time::Duration;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
+use std::time::Instant;
+
+use brigade_sync::Mutex;
+use brigade_task::{Job, Work, drop_contained};
+
+use super::timers::{Due, Entry, Key};
+use super::{Missed, with_core};
+
+/// A closure of the user's, to be run once or many times.
+pub(super) trait Action: Send + 'static {
+    fn run(&mut self);
+}
+
+/// To be run once; gone afterwards.
+pub(super) struct Once<F>(pub(super) Option<F>);
+
+impl<F: FnOnce() + Send + 'static> Action for Once<F> {
+    fn run(&mut self) {
+        self.0.take().into_iter().for_each(|closure| closure());
+    }
+}
+
+/// To be run many times.
+pub(super) struct Every<F>(pub(super) F);
+
+impl<F: FnMut() + Send + 'static> Action for Every<F> {
+    fn run(&mut self) {
+        (self.0)();
+    }
+}
+
+/// When a closure is to be run again.
+#[derive(Clone, Copy)]
+pub(super) enum Again {
+    Never,
+    Every(Duration, Missed),
+}
+
+/// A closure, and what is known of its runs.
+pub(super) struct Schedule<A> {
+    state: Mutex<State<A>>,
+    again: Again,
+    /// The key of the pool.
+    pool: u64,
+}
+
+struct State<A> {
+    /// The closure, except while it runs and once it is dropped.
+    action: Option<A>,
+    stage: Stage,
+    /// When the next run is due, or was due that is queued or under way.
+    at: Instant,
+    /// The timer of the next run, if it is known yet.
+    timer: Option<Key>,
+    /// How often it has become due.
+    round: u64,
+    /// Whether there is to be no further run.
+    is_cancelled: bool,
+    /// Runs that have ended.
+    ticks: u64,
+    /// What the last panic said.
+    error: Option<String>,
+}
+
+/// Where the closure is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// Here, until it is due.
+    Waiting,
+    /// Here, and a job that runs it is queued.
+    Queued,
+    /// With the worker that runs it, or about to be: too late for this run.
+    Running,
+    /// With whoever drops it.
+    Ending,
+    /// Dropped.
+    Over,
+}
+
+/// What the handle of a schedule may ask, whatever its closure is.
+pub(super) trait Control: Send + Sync {
+    fn cancel(&self) -> bool;
+    fn last_error(&self) -> Option<String>;
+    fn ticks(&self) -> u64;
+    fn is_over(&self) -> bool;
+}
+
+impl<A: Action> Schedule<A> {
+    /// Schedules a closure in a pool.
+    ///
+    /// # Errors
+    /// Gives the closure back if the pool does not accept it.
+    pub(super) fn begin(pool: u64, at: Instant, again: Again, action: A) -> Result<Arc<Self>, A> {
+        let state = State {
+            action: Some(action),
+            stage: Stage::Waiting,
+            at,
+            timer: None,
+            round: 0,
+            is_cancelled: false,
+            ticks: 0,
+            error: None,
+        };
+        let schedule = Arc::new(Self { state: Mutex::new(state), again, pool });
+        let Some(refused) = schedule.set_timer(at) else { return Ok(schedule) };
+        let action = schedule.state.lock().action.take();
+        // Now: it would drop the closure.
+        drop(refused);
+        let Some(action) = action else { unreachable!("nobody else has had it") };
+        Err(action)
+    }
+
+    /// Has the pool make a job of it then; gives the entry back if the pool does not accept it.
+    fn set_timer(self: &Arc<Self>, at: Instant) -> Option<Entry> {
+        let round = self.state.lock().round;
+        let entry = Entry::run(self.clone());
+        let mut input = Some(entry);
+        let set = with_core(self.pool, |core| input.take().map(|entry| core.set_timer(at, entry)));
+        let key = match set.flatten() {
+            Some(Ok(key)) => key,
+            Some(Err(entry)) => return Some(entry),
+            None => return input,
+        };
+        let mut state = self.state.lock();
+        if state.round == round {
+            if state.stage == Stage::Waiting {
+                state.timer = Some(key);
+                return None;
+            }
+            // Cancelled since, by somebody who did not know it.
+            drop(state);
+            self.unset_timer(key);
+        }
+        None
+    }
+
+    fn unset_timer(&self, key: Key) {
+        drop(with_core(self.pool, |core| core.unset_timer(key)));
+    }
+
+    /// Sets the timer of the next run, for a closure that is here; if the pool refuses that, it is over.
+    fn go_on(self: &Arc<Self>, at: Instant) {
+        drop(self.set_timer(at));
+    }
+
+    /// Ends it where the closure is here and nobody is about to run it; `false` if that is not so.
+    fn end(&self) -> bool {
+        let mut state = self.state.lock();
+        if !matches!(state.stage, Stage::Waiting | Stage::Queued) {
+            return false;
+        }
+        state.stage = Stage::Ending;
+        let (action, timer) = (state.action.take(), state.timer.take());
+        drop(state);
+        timer.into_iter().for_each(|key| self.unset_timer(key));
+        self.end_with(action);
+        true
+    }
+
+    /// Drops the closure, and says so afterwards.
+    fn end_with(&self, action: Option<A>) {
+        drop_contained(action);
+        self.state.lock().stage = Stage::Over;
+    }
+
+    /// Runs the closure, once [`claim`](Self::claim) has said so.
+    ///
+    /// # Panics
+    /// If the closure does; everything is in order then.
+    fn run(self: Arc<Self>) {
+        let Some(mut action) = self.state.lock().action.take() else {
+            unreachable!("it has been claimed for this run")
+        };
+        let result = panic::catch_unwind(AssertUnwindSafe(|| action.run()));
+        self.ran(action, result.as_ref().err().map(|payload| text(&**payload)));
+        if let Err(payload) = result {
+            // To the worker, which does what the pool's policy says.
+            panic::resume_unwind(payload);
+        }
+    }
+
+    /// A run has ended: sees to the next one, or to the end.
+    fn ran(self: &Arc<Self>, action: A, error: Option<String>) {
+        let mut state = self.state.lock();
+        state.ticks += 1;
+        if error.is_some() {
+            state.error = error;
+        }
+        match self.again {
+            Again::Every(period, missed) if !state.is_cancelled => {
+                let at = missed.next(state.at, period, Instant::now());
+                state.at = at;
+                state.action = Some(action);
+                state.stage = Stage::Waiting;
+                drop(state);
+                self.go_on(at);
+            }
+            _ => {
+                state.stage = Stage::Ending;
+                drop(state);
+                self.end_with(Some(action));
+            }
+        }
+    }
+
+    /// The worker that takes the job of a run from the queue begins with it; `false` if it has been cancelled.
+    fn claim(&self) -> bool {
+        let mut state = self.state.lock();
+        let is_queued = state.stage == Stage::Queued;
+        if is_queued {
+            state.stage = Stage::Running;
+        }
+        is_queued
+    }
+
+    /// The job of a run has been dropped. To run again it need not have run.
+    fn skip(self: &Arc<Self>) {
+        let Again::Every(period, missed) = self.again else {
+            self.end();
+            return;
+        };
+        let mut state = self.state.lock();
+        if state.stage == Stage::Queued {
+            let at = missed.next(state.at, period, Instant::now());
+            state.at = at;
+            state.stage = Stage::Waiting;
+            drop(state);
+            self.go_on(at);
+        }
+    }
+}
+
+impl<A: Action> Due for Schedule<A> {
+    fn due(self: Arc<Self>) -> Option<Job> {
+        let mut state = self.state.lock();
+        state.round += 1;
+        state.timer = None;
+        if state.stage != Stage::Waiting {
+            return None;
+        }
+        state.stage = Stage::Queued;
+        drop(state);
+        Some(Job::new(Run(Some(self))))
+    }
+
+    fn abandon(&self) {
+        self.end();
+    }
+}
+
+impl<A: Action> Control for Schedule<A> {
+    fn cancel(&self) -> bool {
+        if self.end() {
+            return true;
+        }
+        let mut state = self.state.lock();
+        let runs_again = matches!(self.again, Again::Every(..)) && state.stage == Stage::Running;
+        runs_again && !core::mem::replace(&mut state.is_cancelled, true)
+    }
+
+    fn last_error(&self) -> Option<String> {
+        self.state.lock().error.clone()
+    }
+
+    fn ticks(&self) -> u64 {
+        self.state.lock().ticks
+    }
+
+    fn is_over(&self) -> bool {
+        self.state.lock().stage == Stage::Over
+    }
+}
+
+/// One run of a schedule, as a job.
+struct Run<A: Action>(Option<Arc<Schedule<A>>>);
+
+impl<A: Action> Work for Run<A> {
+    type Output = ();
+
+    fn may_start(&self) -> bool {
+        self.0.as_ref().is_some_and(|schedule| schedule.claim())
+    }
+
+    fn run(mut self) {
+        self.0.take().into_iter().for_each(Schedule::run);
+    }
+}
+
+impl<A: Action> Drop for Run<A> {
+    fn drop(&mut self) {
+        if let Some(schedule) = self.0.take() {
+            schedule.skip();
+        }
+    }
+}
+
+/// What a panic says.
+fn text(payload: &(dyn Any + Send)) -> String {
+    let fixed = payload.downcast_ref::<&'static str>().map(|text| (*text).to_owned());
+    let text = fixed.or_else(|| payload.downcast_ref::<String>().cloned());
+    text.unwrap_or_else(|| "a panic without a text".to_owned())
+}

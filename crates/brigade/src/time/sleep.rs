@@ -1,0 +1,130 @@
+//! A future that is ready at its time.
+
+use core::future::Future;
+use core::pin::Pin;
+use core::task::{Context, Poll, Waker};
+use core::time::Duration;
+use std::time::Instant;
+
+use super::timers::{Entry, Key};
+use super::{later, with_core};
+use crate::default_pool::default_pool;
+use crate::handle::Handle;
+
+/// Waits for so long, counted from this call. Never less; so long that nobody could write the time down is for ever.
+///
+/// Ready at the first poll if the duration is 0.
+///
+/// ```
+/// use std::time::{Duration, Instant};
+/// let begun = Instant::now();
+/// brigade::block_on(async {
+///     brigade::time::sleep(Duration::from_millis(5)).await;
+///     assert!(begun.elapsed() >= Duration::from_millis(5));
+/// });
+/// ```
+pub fn sleep(duration: Duration) -> Sleep {
+    Sleep::new(later(Instant::now(), duration))
+}
+
+/// Waits until then, and not less; ready at the first poll if it has passed.
+///
+/// ```
+/// use std::time::{Duration, Instant};
+/// let pool = brigade::Pool::new(1);
+/// let end = Instant::now() + Duration::from_millis(5);
+/// let late = pool.spawn(async move {
+///     brigade::time::sleep_until(end).await;
+///     Instant::now() >= end
+/// });
+/// assert!(late.join()?);
+/// # Ok::<(), brigade::JoinError>(())
+/// ```
+pub fn sleep_until(deadline: Instant) -> Sleep {
+    Sleep::new(deadline)
+}
+
+/// The future of [`sleep`] and [`sleep_until`]. Dropped, it has the pool forget it at once.
+///
+/// It belongs to the pool of the worker that polls it first, elsewhere to the [default
+/// pool](crate::default_pool), wherever it is polled later. If that pool ends while somebody else waits for it, it moves to
+/// another by the same rule; a future of that pool is cancelled like all that wait there.
+///
+/// # Panics
+/// Its poll does where there is no pool to keep the time: outside of a worker, if the default pool has been
+/// [closed](crate::Pool::close), or is that of a process that this one was forked from.
+#[derive(Debug)]
+#[must_use = "it waits when it is awaited"]
+pub struct Sleep {
+    at: Instant,
+    /// Where somebody keeps the time: the pool, and the name of the timer there.
+    timer: Option<(u64, Key)>,
+}
+
+impl Sleep {
+    pub(super) fn new(at: Instant) -> Self {
+        Self { at, timer: None }
+    }
+
+    /// The time at which it is ready.
+    ///
+    /// ```
+    /// let end = std::time::Instant::now();
+    /// assert_eq!(brigade::time::sleep_until(end).deadline(), end);
+    /// ```
+    pub fn deadline(&self) -> Instant {
+        self.at
+    }
+
+    /// Has a pool wake this waker in time: the one that we are on, else the default one.
+    fn arm(&mut self, waker: &Waker) {
+        let set = |pool: Handle| {
+            let set = |core: &crate::engine::Core| {
+                core.set_timer(self.at, Entry::Wake(waker.clone())).ok()
+            };
+            with_core(pool.key, set).flatten().map(|key| (pool.key, key))
+        };
+        self.timer = Handle::current().and_then(set).or_else(|| set(default_pool().handle()));
+        assert!(
+            self.timer.is_some(),
+            "there is no pool to keep the time: the default pool is closed, or that of another process; await this on a \
+             worker of a pool"
+        );
+    }
+
+    /// Has the pool forget it.
+    fn disarm(&mut self) {
+        if let Some((pool, key)) = self.timer.take() {
+            drop(with_core(pool, |core| core.unset_timer(key)));
+        }
+    }
+}
+
+impl Future for Sleep {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        loop {
+            if Instant::now() >= self.at {
+                self.disarm();
+                return Poll::Ready(());
+            }
+            let Some((pool, key)) = self.timer else {
+                self.arm(context.waker());
+                return Poll::Pending;
+            };
+            let wake_by = |core: &crate::engine::Core| core.wake_timer_by(key, context.waker());
+            if with_core(pool, wake_by) == Some(true) {
+                return Poll::Pending;
+            }
+            // It has fired since we looked at the clock, or the pool has ended.
+            self.timer = None;
+        }
+    }
+}
+
+impl Drop for Sleep {
+    fn drop(&mut self) {
+        self.disarm();
+    }
+}

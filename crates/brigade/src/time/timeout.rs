@@ -1,0 +1,69 @@
+//! A future with a limit.
+
+use core::fmt;
+use core::future::Future;
+use core::pin::Pin;
+use core::task::{Context, Poll};
+use core::time::Duration;
+
+use pin_project_lite::pin_project;
+
+use super::sleep::{Sleep, sleep};
+
+/// Limits a future to so long, counted from this call: ready when that is, or with [`Elapsed`] when the time is over.
+///
+/// The future comes first: if it is ready when it is polled, its output is what counts, late or not. One that never returns
+/// from its poll has no limit. It is dropped with the [`Timeout`].
+///
+/// ```
+/// use brigade::time::{Elapsed, timeout};
+/// use std::time::Duration;
+/// let pool = brigade::Pool::new(1);
+/// let (quick, slow) = (async { 42 }, std::future::pending::<i32>());
+/// let quick = pool.spawn(timeout(Duration::from_secs(60), quick));
+/// let slow = pool.spawn(timeout(Duration::from_millis(1), slow));
+/// assert_eq!(quick.join()?, Ok(42));
+/// assert_eq!(slow.join()?, Err(Elapsed));
+/// # Ok::<(), brigade::JoinError>(())
+/// ```
+pub fn timeout<F: Future>(duration: Duration, future: F) -> Timeout<F> {
+    Timeout { future, sleep: sleep(duration) }
+}
+
+pin_project! {
+    /// The future of [`timeout`]. It belongs to a pool as [`Sleep`] does.
+    ///
+    /// # Panics
+    /// If the future does, and as the poll of a [`Sleep`].
+    #[derive(Debug)]
+    #[must_use = "it is polled when it is awaited"]
+    pub struct Timeout<F> {
+        #[pin]
+        future: F,
+        sleep: Sleep,
+    }
+}
+
+impl<F: Future> Future for Timeout<F> {
+    type Output = Result<F::Output, Elapsed>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        if let Poll::Ready(output) = this.future.poll(context) {
+            return Poll::Ready(Ok(output));
+        }
+        Pin::new(this.sleep).poll(context).map(|()| Err(Elapsed))
+    }
+}
+
+/// The time of a [`timeout`] is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Elapsed;
+
+impl fmt::Display for Elapsed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("it took longer than it was allowed to")
+    }
+}
+
+impl std::error::Error for Elapsed {}
