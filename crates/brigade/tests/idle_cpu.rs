@@ -7,7 +7,7 @@ use std::fs;
 use std::thread;
 use std::time::Duration;
 
-use brigade::{Builder, Idle, Pool, Queueing};
+use brigade::{Builder, Idle, Missed, Pool, Queueing};
 
 /// Nanoseconds of CPU that the threads with this prefix of a name have used; all if it is empty.
 fn cpu_time(prefix: &str) -> u64 {
@@ -47,6 +47,7 @@ fn pools() -> Vec<(&'static str, Pool)> {
         of("shared", |builder| builder.queueing(Queueing::Shared)),
         of("park", |builder| builder.idle(Idle::Park)),
         of("spin", |builder| builder.idle(Idle::SpinThenPark(Duration::from_millis(1)))),
+        of("timed", |builder| builder),
         of("never-used", |builder| builder),
     ]
 }
@@ -59,6 +60,10 @@ fn pools_of_four_that_are_left_alone_use_less_than_a_thousandth_of_a_core() {
             use_for_a_while(pool);
         }
     }
+    let (_, timed) = pools.iter().find(|(name, _)| *name == "timed").unwrap();
+    let far = Duration::from_secs(3600);
+    let timer = timed.execute_every(far, Missed::Burst, || unreachable!());
+    drop(timed.spawn(brigade::time::sleep(far)));
     // Whoever still searches or spins a little may finish that first.
     thread::sleep(Duration::from_millis(100));
     let measure = || pools.iter().map(|(name, _)| cpu_time(name)).collect::<Vec<_>>();
@@ -70,5 +75,6 @@ fn pools_of_four_that_are_left_alone_use_less_than_a_thousandth_of_a_core() {
         assert!(used < Duration::from_millis(5), "{name}: {used:?} in 5 s");
     }
     let whole = Duration::from_nanos(whole_after - whole_before);
-    assert!(whole < Duration::from_millis(5 * 5), "the process with five pools: {whole:?} in 5 s");
+    assert!(whole < Duration::from_millis(5 * 5), "the process with all pools: {whole:?} in 5 s");
+    assert!(timer.cancel());
 }

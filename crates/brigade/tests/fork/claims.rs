@@ -3,14 +3,16 @@
 use std::cell::RefCell;
 use std::future::Future as _;
 use std::io;
+use std::panic;
 use std::pin::Pin;
 use std::process;
 use std::sync::{Arc, mpsc};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use brigade::{JoinError, JoinHandle, Metrics, Pool, Reason, Report, Shutdown};
+use brigade::time::{self, Sleep};
+use brigade::{JoinError, JoinHandle, Metrics, Missed, Pool, Reason, Report, Shutdown};
 
 use crate::child::{End, assert_in_child, await_end, claim, exit_now, fork, fork_here};
 use crate::pools::{is_cancelled, is_forked, occupy, ready, refuses, works, works_still};
@@ -199,6 +201,67 @@ pub(crate) fn a_grandchild_knows_both_pools_for_what_they_are() {
         await_end(grandchild) == End::Exit(0) && works(&childs)
     })]);
     assert!(works(&parents));
+}
+
+/// Whoever keeps the time is not there, and may be in the middle of something.
+pub(crate) fn what_has_a_time_has_none_in_a_child() {
+    let (pool, far, capture) = (ready(1), Duration::from_secs(3600), Arc::new(()));
+    assert!(works_still(brigade::default_pool()), "the child has no other, until it sets one");
+    let [held, kept] = [(); 2].map(|()| Arc::clone(&capture));
+    let timer = pool.execute_after(far, move || drop(held));
+    let mut dropped = Some(pool.execute_every(far, Missed::Skip, move || _ = &kept));
+    let ran = pool.execute_after(Duration::ZERO, || ());
+    while !ran.is_over() {
+        thread::yield_now();
+    }
+    let soon = Duration::from_millis(20);
+    let waker = Arc::new(Silent);
+    let polled = |mut sleep: Sleep| {
+        let waker = Arc::clone(&waker).into();
+        let job = pool.submit(move || {
+            assert!(Pin::new(&mut sleep).poll(&mut Context::from_waker(&waker)).is_pending());
+            sleep
+        });
+        Some(job.join().unwrap())
+    };
+    let (mut forgotten, mut moves) = (polled(time::sleep(far)), polled(time::sleep(soon)));
+    let handle = pool.handle();
+    assert_in_child(vec![
+        claim("execute_after says forked", || is_forked(handle.execute_after(far, || ()))),
+        claim("execute_every says forked", || {
+            is_forked(handle.execute_every(far, Missed::Skip, || ()))
+        }),
+        claim("the owner refuses", || refuses(|| drop(pool.execute_after(far, || ())))),
+        claim("a timer counts as over, and nothing is known of it", || {
+            timer.is_over() && !timer.cancel() && timer.ticks() == 0 && ran.ticks() == 0
+        }),
+        claim("no captures are dropped", || {
+            drop(dropped.take());
+            Arc::strong_count(&capture) == 3
+        }),
+        claim("a sleep can be dropped", || forgotten.take().is_some()),
+        claim("there is no pool to keep the time", || {
+            let sleep = || brigade::block_on(time::sleep(soon));
+            panic::catch_unwind(sleep).is_err()
+        }),
+        claim("a sleep of the parent's moves to a pool of the child's", || {
+            let begun = Instant::now();
+            brigade::set_default_pool(Pool::new(1)).unwrap();
+            brigade::block_on(moves.take().unwrap());
+            brigade::block_on(time::sleep(soon));
+            begun.elapsed() >= soon
+        }),
+        claim("and a timer runs there", || {
+            let timer = brigade::execute_after(Duration::ZERO, || ()).unwrap();
+            while !timer.is_over() {
+                thread::yield_now();
+            }
+            timer.ticks() == 1
+        }),
+    ]);
+    assert!(timer.cancel() && dropped.take().unwrap().cancel());
+    assert_eq!((ran.ticks(), Arc::strong_count(&capture)), (1, 1));
+    assert!(works_still(&pool));
 }
 
 /// Ends a child in which it is dropped.

@@ -50,6 +50,7 @@ fn main() {
         claims::the_owner_returns_from_everything_in_a_child,
         claims::an_unfinished_job_counts_as_cancelled_in_a_child_and_a_finished_one_has_its_outcome,
         claims::a_grandchild_knows_both_pools_for_what_they_are,
+        claims::what_has_a_time_has_none_in_a_child,
         claims::a_child_may_exit_through_the_destructors,
         jobs::a_job_that_forks_is_no_worker_in_the_child,
         jobs::a_job_that_waits_for_one_that_forked_goes_on_in_the_child,

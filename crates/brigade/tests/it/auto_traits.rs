@@ -8,9 +8,10 @@ use std::marker::PhantomPinned;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::rc::Rc;
 
+use brigade::time::{Elapsed, Interval, Sleep, Timeout};
 use brigade::{
-    Builder, Handle, Idle, JoinError, JoinHandle, Metrics, OnPanic, Order, Placement, Pool,
-    Queueing, Reason, Rejected, Report, Shutdown, TaskSet, WhenFull, WorkerMetrics,
+    Builder, Handle, Idle, JoinError, JoinHandle, Metrics, Missed, OnPanic, Order, Placement, Pool,
+    Queueing, Reason, Rejected, Report, Shutdown, TaskSet, Timer, WhenFull, WorkerMetrics,
 };
 
 const fn threads<T: Send + Sync + Unpin + 'static>() {}
@@ -41,6 +42,13 @@ const _: () = {
     plain::<Reason>();
     plain::<WhenFull>();
     equal::<WhenFull>();
+    plain::<Missed>();
+    equal::<Missed>();
+    plain::<Elapsed>();
+    error::<Elapsed>();
+    threads::<Timer>();
+    threads::<Sleep>();
+    threads::<Interval>();
     value::<Metrics>();
     value::<WorkerMetrics>();
     send::<JoinError>();
@@ -56,6 +64,9 @@ const _: () = {
     send::<JoinHandle<OnlySend>>();
     sync::<JoinHandle<u8>>();
     unpin::<JoinHandle<PhantomPinned>>();
+    send::<Timeout<OnlySend>>();
+    sync::<Timeout<u8>>();
+    unpin::<Timeout<u8>>();
     send::<TaskSet<OnlySend>>();
     sync::<TaskSet<OnlySend>>();
     unpin::<TaskSet<PhantomPinned>>();
@@ -84,6 +95,9 @@ macro_rules! assert_not {
 assert_not!(Pool: Clone);
 assert_not!(JoinHandle<u8>: Clone);
 assert_not!(JoinHandle<Rc<u8>>: Send);
+assert_not!(Timer: Clone);
+assert_not!(Sleep: Clone);
+assert_not!(Timeout<PhantomPinned>: Unpin);
 assert_not!(TaskSet<u8>: Clone);
 assert_not!(TaskSet<Rc<u8>>: Send);
 assert_not!(Rejected<Rc<u8>>: Send);
