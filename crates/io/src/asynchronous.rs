@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use crate::driver::{Driver, Trigger};
-use crate::readiness::Readiness;
+use crate::habit::Habit;
+use crate::readiness::{Readiness, Seen};
 use crate::ready::Ready;
 use crate::sys::{Owned, Pollable, Poller, Source, borrow};
 use crate::waiters::Place;
@@ -34,6 +35,10 @@ pub struct Async<T> {
     owned: Owned<T>,
     /// Whether a short read or write proves that the next one would block.
     drains: bool,
+    /// Whether the kernel tells again of what is left.
+    asks_again: bool,
+    /// What to expect after a full buffer.
+    habit: Habit,
 }
 
 /// A place in the driver's table.
@@ -57,6 +62,17 @@ pub(crate) struct Kind {
     pub(crate) stream: bool,
     /// Not usable before the first event.
     pub(crate) connecting: bool,
+}
+
+/// What a result tells of the next try.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Left {
+    /// It would block.
+    Nothing,
+    /// It may get more: the buffer was filled.
+    Perhaps,
+    /// Nothing that would be news.
+    Unknown,
 }
 
 impl Kind {
@@ -115,8 +131,9 @@ impl<T: Pollable> Async<T> {
         let registration = Registration { driver: Arc::clone(driver), key };
         owned.add(key, State::first_asked(trigger))?;
         // By level the next wait asks the system again, whatever was thought.
-        let drains = trigger != Trigger::Edge || (kind.stream && Poller::TELLS_THE_END);
-        Ok(Self { registration, owned, drains })
+        let asks_again = trigger != Trigger::Edge;
+        let drains = asks_again || (kind.stream && Poller::TELLS_THE_END);
+        Ok(Self { registration, owned, drains, asks_again, habit: Habit::new() })
     }
 }
 
@@ -253,13 +270,13 @@ impl<T> Async<T> {
         }
     }
 
-    /// The same for the task that polls. `is_short` says whether a result proves that the next one would block.
+    /// The same for the task that polls. `left` says what a result tells of the next one.
     pub(crate) fn poll_attempt<R>(
         &self,
         direction: Direction,
         context: &Context<'_>,
         mut operation: impl FnMut(&T) -> io::Result<R>,
-        is_short: impl FnOnce(&R) -> bool,
+        left: impl FnOnce(&R) -> Left,
     ) -> Poll<io::Result<R>> {
         let readiness = self.readiness(direction);
         loop {
@@ -274,16 +291,37 @@ impl<T> Async<T> {
                 }
             }
             match operation(self.get_ref()) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => readiness.blocked(seen),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    if seen.was_filled() {
+                        self.habit.learn(false);
+                    }
+                    readiness.blocked(seen);
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Ok(result) => {
-                    if self.drains && is_short(&result) {
-                        readiness.drained(seen);
-                    }
+                    self.learn_from(left(&result), readiness, seen);
                     return Poll::Ready(Ok(result));
                 }
                 Err(error) => return Poll::Ready(Err(error)),
             }
+        }
+    }
+
+    /// Notes what a result tells of the next try.
+    fn learn_from(&self, left: Left, readiness: &Readiness, seen: Seen) {
+        match left {
+            Left::Nothing if self.drains => readiness.drained(seen),
+            // Only if the kernel tells of it again: by an edge it does not.
+            Left::Perhaps if self.asks_again => {
+                if seen.was_filled() {
+                    self.habit.learn(true);
+                }
+                match self.habit.expects_more() {
+                    true => readiness.filled(seen),
+                    false => readiness.drained(seen),
+                }
+            }
+            _ => {}
         }
     }
 

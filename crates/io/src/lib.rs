@@ -5,6 +5,7 @@ mod asynchronous;
 mod bell;
 mod driver;
 mod error;
+mod habit;
 #[cfg(unix)]
 mod pipe;
 mod readiness;

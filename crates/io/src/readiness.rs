@@ -14,8 +14,10 @@ const READY: u64 = 1;
 const GUESS: u64 = 2;
 /// What there is now is the last: no event will follow it. Set only with `READY`.
 const ENDED: u64 = 4;
+/// A read has filled its buffer since: there may be no more.
+const FILLED: u64 = 8;
 /// One event. The bits above count them, so that an event between a look and a transition is not lost.
-const EVENT: u64 = 8;
+const EVENT: u64 = 16;
 
 /// Whether an operation is worth the try.
 pub(crate) struct Readiness(AtomicU64);
@@ -41,7 +43,7 @@ impl Readiness {
         let mut word = self.0.load(Relaxed);
         loop {
             let bits = READY | if ended { ENDED } else { 0 };
-            let next = (word | bits).wrapping_add(EVENT);
+            let next = ((word & !FILLED) | bits).wrapping_add(EVENT);
             match self.0.compare_exchange_weak(word, next, Relaxed, Relaxed) {
                 Ok(_) => return,
                 Err(other) => word = other,
@@ -51,13 +53,20 @@ impl Readiness {
 
     /// A try would have blocked, or whoever was to be told has been: nothing is believed any more.
     pub(crate) fn blocked(&self, seen: Seen) {
-        self.lower(seen, seen.0 & !(READY | GUESS | ENDED));
+        self.lower(seen, seen.0 & !(READY | GUESS | ENDED | FILLED));
     }
 
     /// A try took all there was. After the last event that is still to be tried: there is the end to be had.
     pub(crate) fn drained(&self, seen: Seen) {
         if seen.0 & ENDED == 0 {
-            self.lower(seen, seen.0 & !(READY | GUESS));
+            self.lower(seen, seen.0 & !(READY | GUESS | FILLED));
+        }
+    }
+
+    /// A try filled its buffer, and the next one is to show whether there is more.
+    pub(crate) fn filled(&self, seen: Seen) {
+        if !seen.was_filled() {
+            self.lower(seen, seen.0 | FILLED);
         }
     }
 
@@ -80,6 +89,11 @@ impl Seen {
     #[inline]
     pub(crate) fn worth_a_try(self) -> bool {
         self.0 & (READY | GUESS) != 0
+    }
+
+    /// Whether the last try filled its buffer, and no event came since.
+    pub(crate) fn was_filled(self) -> bool {
+        self.0 & FILLED != 0
     }
 
     /// Whether there was an event between `earlier` and this.

@@ -9,12 +9,17 @@ use rustix::io::Errno;
 use rustix::net::Shutdown;
 
 use crate::Async;
+use crate::asynchronous::Left;
 use crate::sys::{Pollable, borrow};
 use crate::waiting::Direction;
 
-/// Whether something, but less than asked, says that there is no more. Nothing at all is the end, which stays.
-fn is_short(done: usize, asked: usize) -> bool {
-    0 < done && done < asked
+/// Something, but less than asked, says that there is no more. Nothing at all is the end, which stays.
+fn left_after(done: usize, asked: usize, all: Left) -> Left {
+    match done {
+        0 => Left::Unknown,
+        done if done < asked => Left::Nothing,
+        _ => all,
+    }
 }
 
 impl<T: Pollable> AsyncRead for &Async<T>
@@ -28,7 +33,8 @@ where
     ) -> Poll<io::Result<usize>> {
         let asked = buffer.len();
         let read = |mut io: &T| io.read(buffer);
-        self.poll_attempt(Direction::Read, context, read, |&done| is_short(done, asked))
+        let left = |&done: &usize| left_after(done, asked, Left::Perhaps);
+        self.poll_attempt(Direction::Read, context, read, left)
     }
 
     fn poll_read_vectored(
@@ -38,7 +44,7 @@ where
     ) -> Poll<io::Result<usize>> {
         // Whether the type fills more than the first is its own affair: a short read proves nothing.
         let read = |mut io: &T| io.read_vectored(buffers);
-        self.poll_attempt(Direction::Read, context, read, |_| false)
+        self.poll_attempt(Direction::Read, context, read, |_| Left::Unknown)
     }
 }
 
@@ -53,7 +59,8 @@ where
     ) -> Poll<io::Result<usize>> {
         let asked = bytes.len();
         let write = |mut io: &T| io.write(bytes);
-        self.poll_attempt(Direction::Write, context, write, |&done| is_short(done, asked))
+        let left = |&done: &usize| left_after(done, asked, Left::Unknown);
+        self.poll_attempt(Direction::Write, context, write, left)
     }
 
     fn poll_write_vectored(
@@ -62,15 +69,18 @@ where
         buffers: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let write = |mut io: &T| io.write_vectored(buffers);
-        self.poll_attempt(Direction::Write, context, write, |_| false)
+        self.poll_attempt(Direction::Write, context, write, |_| Left::Unknown)
     }
 
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         // First without waiting for room: it needs none, of all types here.
         match self.get_ref().flush() {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                self.poll_attempt(Direction::Write, context, |mut io: &T| io.flush(), |()| false)
-            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.poll_attempt(
+                Direction::Write,
+                context,
+                |mut io: &T| io.flush(),
+                |()| Left::Unknown,
+            ),
             outcome => Poll::Ready(outcome),
         }
     }

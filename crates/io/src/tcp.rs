@@ -10,7 +10,7 @@ use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketType};
 
-use crate::asynchronous::Kind;
+use crate::asynchronous::{Kind, Left};
 use crate::waiting::Direction;
 use crate::{Async, Driver};
 
@@ -85,7 +85,7 @@ impl Stream for TcpIncoming<'_> {
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let listener = self.0;
         let accept = net::TcpListener::accept;
-        listener.poll_attempt(Direction::Read, context, accept, |_| false).map(|accepted| {
+        listener.poll_attempt(Direction::Read, context, accept, |_| Left::Unknown).map(|accepted| {
             Some(
                 accepted.and_then(|(stream, _)| {
                     Async::register(listener.driver(), stream, Kind::STREAM)

@@ -11,7 +11,7 @@ use futures_core::Stream;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix};
 
-use crate::asynchronous::Kind;
+use crate::asynchronous::{Kind, Left};
 use crate::tcp::socket;
 use crate::waiting::Direction;
 use crate::{Async, Driver};
@@ -75,7 +75,7 @@ impl Stream for UnixIncoming<'_> {
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let listener = self.0;
         let accept = net::UnixListener::accept;
-        listener.poll_attempt(Direction::Read, context, accept, |_| false).map(|accepted| {
+        listener.poll_attempt(Direction::Read, context, accept, |_| Left::Unknown).map(|accepted| {
             Some(
                 accepted.and_then(|(stream, _)| {
                     Async::register(listener.driver(), stream, Kind::STREAM)
