@@ -11,9 +11,14 @@ use super::worker::Worker;
 use crate::config::Idle as Policy;
 use crate::idle::Leave;
 
-/// How long the watcher sleeps between two looks. A job must be seen by two looks to count as stuck, and
-/// a Linux timer comes up to 50 µs late, so a lone job waits 100 to 150 µs for it at most.
+/// How long the watcher sleeps between two looks, at first and after a look that saw a job wait. A job must be seen by two
+/// looks to count as stuck, and a Linux timer comes up to 50 µs late, so a lone job waits 100 to 150 µs for it at most.
 const WATCH_PERIOD: Duration = Duration::from_micros(25);
+
+/// How long at most: each look that sees the queues move doubles the period up to here, and a lone job waits 500 µs at most.
+/// On a virtual machine a look costs whoever runs on the same processor up to 25 µs, a quarter of a chain's time at the
+/// short period and a tenth at this.
+const LONGEST_PERIOD: Duration = Duration::from_micros(200);
 
 /// How many looks at which nothing has moved make the watcher stop. Afterwards a lone job costs its
 /// submitter one wake, which about 2 ms of quiet have earned.
@@ -46,6 +51,8 @@ enum Look {
 /// What the watcher remembers: for how many looks nothing has moved, and who kept.
 struct Watch {
     still: u32,
+    /// How long it sleeps until the next look.
+    period: Duration,
     /// How often running workers had looked at what there is to keep.
     rounds: u64,
     /// Whether none of them has since the last look.
@@ -141,7 +148,7 @@ impl Worker {
             }
             keeps = keeps || self.takes_keep(watch.as_ref());
             let timeouts = [
-                watch.as_ref().map(|_| WATCH_PERIOD),
+                watch.as_ref().map(|watch| watch.period),
                 lookout.as_ref().map(|out| out.left),
                 leave_at.map(|at| at.saturating_duration_since(Instant::now())),
             ];
@@ -189,7 +196,7 @@ impl Worker {
 
     fn begin_watch(&self) -> Watch {
         self.look();
-        Watch { still: 0, rounds: self.core.keep.rounds(), unkept: false }
+        Watch { still: 0, period: WATCH_PERIOD, rounds: self.core.keep.rounds(), unkept: false }
     }
 
     /// Looks at the queues once more, as the watcher.
@@ -198,8 +205,14 @@ impl Worker {
         watch.unkept = core::mem::replace(&mut watch.rounds, rounds) == rounds;
         match self.look() {
             Look::Stuck => return Watched::Work,
-            Look::Moving => watch.still = 0,
-            Look::Still => watch.still += 1,
+            Look::Moving => {
+                watch.still = 0;
+                watch.period = (watch.period * 2).min(LONGEST_PERIOD);
+            }
+            Look::Still => {
+                watch.still += 1;
+                watch.period = WATCH_PERIOD;
+            }
         }
         let idle = &self.core.idle;
         if watch.still < STILL_LOOKS && idle.snapshot().running() > 0 {
