@@ -44,6 +44,8 @@ pub struct JoinHandle<T> {
     key: u64,
     /// The phase whose later work it is, if a job submitted it that was later work itself.
     tag: Era,
+    /// The place of the worker that alone may run it, if it is a [local](crate::spawn_local) future.
+    place: Option<usize>,
 }
 
 /// What the user did wrong.
@@ -53,7 +55,20 @@ impl<T> JoinHandle<T> {
     pub(crate) fn new(inner: brigade_task::JoinHandle<T>, key: u64) -> Self {
         let ours = |worker: &&Worker| worker.is_of(key);
         let tag = CURRENT.with(|worker| worker.filter(ours).map(Worker::tag)).unwrap_or_default();
-        Self { inner: Some(inner), key, tag }
+        Self { inner: Some(inner), key, tag, place: None }
+    }
+
+    /// The handle of a local future of the worker in that place.
+    pub(crate) fn of_local(inner: brigade_task::JoinHandle<T>, key: u64, place: usize) -> Self {
+        let mut handle = Self::new(inner, key);
+        handle.place = Some(place);
+        handle
+    }
+
+    /// Whether this thread alone may run the job, and would wait for itself.
+    fn is_of_this_thread(&self) -> bool {
+        let ours = |worker: &Worker| worker.is_of(self.key) && self.place == Some(worker.index());
+        self.place.is_some() && CURRENT.with(|worker| worker.is_some_and(ours))
     }
 
     /// The handle, unless nobody here will ever finish the job: then it is leaked, since whoever was busy with it at the
@@ -89,6 +104,9 @@ impl<T> JoinHandle<T> {
         self.run_here();
         let Some(mut inner) = self.inner.take() else { unreachable!("it was there just now") };
         if !inner.is_finished() {
+            if self.is_of_this_thread() {
+                return Err(JoinError::WouldDeadlock);
+            }
             let Some(waiting) = Waiting::begin(inner.id()) else {
                 return Err(JoinError::WouldDeadlock);
             };
@@ -170,7 +188,7 @@ impl<T> JoinHandle<T> {
         let Some(inner) = self.inner.as_mut() else { return false };
         let cancels = inner.ask_to_stop();
         if cancels {
-            spawn::wake(self.key, inner.number());
+            spawn::wake(self.key, self.place, inner.number());
         }
         cancels
     }

@@ -59,7 +59,7 @@ pub use join::JoinHandle;
 pub use metrics::{Metrics, WorkerMetrics};
 pub use pool::Pool;
 pub use rejected::{Reason, Rejected};
-pub use spawn::{YieldNow, block_on, spawn, yield_now};
+pub use spawn::{YieldNow, block_on, spawn, spawn_local, yield_now};
 pub use task_set::TaskSet;
 pub use time::{Missed, Timer, execute_after, execute_at, execute_every};
 

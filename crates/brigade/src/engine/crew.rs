@@ -74,6 +74,13 @@ impl Core {
         }
     }
 
+    /// Wakes one worker, if it is parked, to search.
+    pub(super) fn wake_if_parked(&self, index: usize) {
+        if self.idle.pick_this(index) {
+            self.wake(index);
+        }
+    }
+
     /// Wakes a worker that was picked.
     pub(super) fn wake(&self, index: usize) {
         let peer = self.peers.at(index);

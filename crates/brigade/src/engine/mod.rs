@@ -12,11 +12,13 @@ mod dispatch;
 mod inlet;
 mod keep;
 mod local;
+mod local_tasks;
 #[cfg(all(test, brigade_loom))]
 mod loom_tests;
 mod park;
 mod peers;
 mod phase;
+mod post;
 mod resume;
 mod search;
 mod submit;

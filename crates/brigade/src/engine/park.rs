@@ -90,7 +90,7 @@ impl Worker {
         let to_keep = core.keep.is_wanted();
         let announced = core.idle.announce(self.index, self.take_lateness(), to_keep);
         // The last look, at every source there is.
-        if core.has_work() {
+        if core.has_work() || !self.me.post.is_empty() {
             return self.withdraw();
         }
         if announced.settles {
@@ -224,6 +224,9 @@ impl Worker {
 
     /// When we are to leave for good if `patience` is what is left to us; `None` if we are to stay.
     fn leave_at(&self, patience: Duration) -> Option<Instant> {
+        if self.me.post.has_locals() {
+            return None;
+        }
         let leaves = self.core.config.core_timeout || self.core.idle.snapshot().is_beyond_core();
         // A time too far to be written down is never.
         leaves.then(|| Instant::now().checked_add(patience)).flatten()
@@ -236,6 +239,9 @@ impl Worker {
 
     /// Leaves for good, unless we are needed or have been picked. The keeper is needed if nobody sleeps who could be it.
     fn retire(&self, keeps: bool) -> bool {
+        if self.me.post.has_locals() {
+            return false;
+        }
         let core = &*self.core;
         let seen = core.idle.snapshot();
         if keeps

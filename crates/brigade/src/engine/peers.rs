@@ -13,6 +13,7 @@ use brigade_sync::{CachePadded, Mutex, Parker};
 use super::dispatch::Handed;
 use super::keep::AtDriver;
 use super::local::{Local, Remote};
+use super::post::Post;
 use crate::config::Config;
 use crate::idle::PLACES;
 use crate::metrics::{Counters, WorkerMetrics};
@@ -25,6 +26,8 @@ pub(super) struct Peer {
     pub(super) at_driver: AtDriver,
     /// A job for this worker alone, by the Hand-off rule of [`dispatch`](super::dispatch).
     pub(super) slot: Slot<Handed>,
+    /// What its worker alone may run.
+    pub(super) post: Post,
     /// Apart: its worker writes them at every turn.
     pub(super) counters: CachePadded<Counters>,
     pub(super) placed: Mutex<Placed>,
@@ -49,6 +52,7 @@ impl Peer {
             parker: Parker::new(),
             at_driver: AtDriver::new(),
             slot: Slot::new(),
+            post: Post::default(),
             counters: CachePadded::default(),
             placed: Mutex::default(),
             local: Mutex::new(Some(local)),
@@ -62,7 +66,7 @@ impl Peer {
             parks: self.counters.parks.get(),
             wakes: self.counters.wakes.get(),
             panics: self.counters.panics.get(),
-            queued: self.remote.len() as u64,
+            queued: (self.remote.len() + self.post.len()) as u64,
         }
     }
 }

@@ -36,7 +36,9 @@ impl Doors for Core {
     }
 
     fn has_old_work(&self, era: Era) -> bool {
-        !self.inlets[era.home()].is_empty() || self.peers.iter().any(|peer| peer.remote.len() > 0)
+        !self.inlets[era.home()].is_empty()
+            || self.peers.iter().any(|peer| peer.remote.len() > 0)
+            || self.has_mail()
     }
 }
 

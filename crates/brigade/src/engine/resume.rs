@@ -53,12 +53,16 @@ impl Worker {
 
     /// Counts a future that ended here, and reports a panic that no handle takes.
     pub(crate) fn ended(&self, number: u32, ran: Ran, unclaimed: Option<Box<dyn Any + Send>>) {
+        self.count_ended(ran, unclaimed);
+        self.core.tasks.leave(number);
+    }
+
+    pub(super) fn count_ended(&self, ran: Ran, unclaimed: Option<Box<dyn Any + Send>>) {
         match (ran, unclaimed) {
             (_, Some(payload)) => self.panicked(payload),
             (Ran::Returned, None) => self.me.counters.returned.add(1),
             (ran, None) => self.count(ran),
         }
-        self.core.tasks.leave(number);
     }
 }
 
@@ -124,7 +128,7 @@ impl Core {
     /// Ends the pool if nothing is queued; `true` for the one call that did.
     pub(super) fn ends(&self) -> bool {
         let _gate = self.tasks.gate.lock();
-        !self.has_work() && self.idle.terminate()
+        !self.has_work() && !self.has_mail() && self.idle.terminate()
     }
 
     /// Cancels the futures that wait, if the pool has ended: nothing polls them any more.
@@ -142,12 +146,16 @@ impl Core {
 
     /// Counts a future that ended elsewhere than on a worker.
     pub(crate) fn ended(&self, number: u32, ran: Ran, unclaimed: Option<Box<dyn Any + Send>>) {
+        self.count_ended(ran, unclaimed);
+        self.forget_future(number);
+    }
+
+    pub(super) fn count_ended(&self, ran: Ran, unclaimed: Option<Box<dyn Any + Send>>) {
         if let Some(payload) = unclaimed {
             // As in `run_here`.
             let _ = self.config.on_panic.tell(payload);
         }
         self.elsewhere.lock().count(ran);
-        self.forget_future(number);
     }
 
     /// Forgets a future that has ended, or was not accepted, and tells who waits for the last of them.

@@ -14,11 +14,13 @@ impl Worker {
     /// Our own queue is empty: looks everywhere, and sleeps while there is nothing. `None` when the worker is to leave.
     #[inline(never)]
     pub(super) fn find(&self) -> Option<Job> {
-        if let Some(job) = self.next_later().or_else(|| self.refill()) {
+        let shared = || self.next_later().or_else(|| self.refill());
+        if let Some(job) = self.take_local_in_turn().or_else(shared).or_else(|| self.take_local()) {
             return Some(job);
         }
         if self.tend() {
-            if let Some(job) = self.local.pop().or_else(|| self.refill()) {
+            let own = self.local.pop().or_else(|| self.take_local());
+            if let Some(job) = own.or_else(|| self.refill()) {
                 return Some(job);
             }
         }
@@ -37,8 +39,9 @@ impl Worker {
     fn hunt(&self) -> Option<Job> {
         loop {
             // Our own first: one that left its place to us may have left jobs too, and what we kept may have made some.
-            // Then old work, and nobody who is late takes it.
-            let job = self.local.pop().or_else(|| self.search()).or_else(|| self.search_later());
+            // What nobody else may run, then old work, and nobody who is late takes that.
+            let own = self.local.pop().or_else(|| self.take_local());
+            let job = own.or_else(|| self.search()).or_else(|| self.search_later());
             if let Some(job) = job {
                 return Some(self.found(job));
             }

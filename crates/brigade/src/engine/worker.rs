@@ -50,6 +50,8 @@ pub(crate) struct Worker {
     pub(super) lateness: Lateness,
     /// Whether it tells of what has happened outside of the pool, as events and timers.
     pub(super) outside: Cell<bool>,
+    /// Whether what it found last was a local future.
+    pub(super) has_taken_local: Cell<bool>,
     /// Whether it has not looked for work yet.
     pub(super) is_new: Cell<bool>,
     /// The injector that it took from last.
@@ -71,6 +73,7 @@ impl Worker {
             blocks: Cell::new(0),
             lateness: Lateness::default(),
             outside: Cell::new(false),
+            has_taken_local: Cell::new(false),
             is_new: Cell::new(true),
             cursor: Cursor::at(index),
             // Seeded alike at every start: what a pool does depends on timing alone.
@@ -89,6 +92,7 @@ impl Worker {
             }
         };
         worker.core.keep.driver.enter(|| CURRENT.set(&worker, life));
+        worker.core.cancel_locals(&worker.me);
         // The thread's name in the kernel may soon be another thread's.
         worker.me.placed.lock().thread = None;
         worker.call_hook(worker.core.config.on_stop.as_ref());
@@ -152,6 +156,9 @@ impl Worker {
             if self.is_turn_to_look_elsewhere() {
                 self.end_if_orphan();
                 self.tend();
+                if let Some(job) = self.take_local() {
+                    self.run(job);
+                }
                 if let Some(job) = self.waiting_longest() {
                     self.run(job);
                     self.returns_to_its_own();
@@ -176,6 +183,10 @@ impl Worker {
     #[inline(never)]
     fn leaves(&self) -> bool {
         self.end_if_orphan();
+        // Nobody else may run those.
+        if self.me.post.has_locals() {
+            return false;
+        }
         let leaves = self.core.idle.leave_if_over(self.lateness.era());
         if leaves {
             if self.core.has_work() {

@@ -94,6 +94,18 @@ impl Idle {
         self.take_last(&mut self.crew.lock())
     }
 
+    /// Picks this worker if it is parked, whoever is searching. The caller must wake it.
+    #[must_use]
+    pub(crate) fn pick_this(&self, index: usize) -> bool {
+        let mut crew = self.crew.lock();
+        // Those that are parked at the end are awake already, and the word stays as it is.
+        let parked = crew.order.iter().rposition(|&parked| parked == index && !crew.terminated);
+        let Some(place) = parked else { return false };
+        crew.order.remove(place);
+        self.leave_parked(&mut crew, index);
+        true
+    }
+
     /// Claims the last worker parked to run a job that the caller hands it: it runs from now on. The caller must wake it.
     ///
     /// `from` is the era in which the worker went late that hands it over, of no phase if it did not; `None` from outside.

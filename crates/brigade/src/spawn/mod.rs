@@ -6,6 +6,7 @@
 mod block_on;
 #[cfg(any(feature = "futures", feature = "hyper"))]
 mod doors;
+mod local;
 mod yield_now;
 
 use core::any::Any;
@@ -22,6 +23,7 @@ use crate::registry;
 use crate::rejected::Rejected;
 use crate::room::Place;
 pub use block_on::block_on;
+pub use local::spawn_local;
 pub use yield_now::{YieldNow, yield_now};
 
 /// The pool that runs a future.
@@ -219,9 +221,11 @@ where
     here().spawn(future)
 }
 
-/// Wakes the future with this number, if it is there.
-pub(crate) fn wake(key: u64, number: u32) {
-    if let Some(core) = registry::find(key) {
-        core.tasks.wake(number);
+/// Wakes the future with this number, if it is there: one of all, or of those in this place.
+pub(crate) fn wake(key: u64, place: Option<usize>, number: u32) {
+    let Some(core) = registry::find(key) else { return };
+    match place {
+        None => core.tasks.wake(number),
+        Some(index) => core.wake_local(index, number),
     }
 }

@@ -72,6 +72,7 @@ mod spawn_cancel;
 mod spawn_doors;
 mod spawn_ending;
 mod spawn_fairness;
+mod spawn_local;
 mod spawn_wakers;
 mod spawner;
 mod spawning;

@@ -12,6 +12,7 @@
 //! freed until both sides, the future and the handle, have released it; whoever is last takes it out. **Pin rule.** The
 //! user's future is not moved once it has been polled; before that it may be, as nobody has pinned it.
 
+mod local;
 mod polled;
 
 use core::any::{Any, TypeId};
@@ -26,6 +27,7 @@ use brigade_sync::cell::UnsafeCell;
 use crate::cell::{Header, VTable};
 use crate::job::{Action, Job, Payload, Ran};
 use crate::join::{JoinError, JoinHandle};
+use local::Local;
 use polled::Polled;
 
 /// Who runs a future.
@@ -131,10 +133,52 @@ impl<T: Send + 'static> Spawned<T> {
         G: Send + 'static,
         H: Home,
     {
+        // SAFETY: all of it is `Send`.
+        unsafe { Self::new_unchecked(future, guard, home) }
+    }
+}
+
+impl<T: 'static> Spawned<T> {
+    /// Makes a job of a future that need not be `Send`. Its home runs or drops the job on this thread, wherever it is woken;
+    /// elsewhere the future is not polled but panics, and is not dropped but leaked.
+    ///
+    /// ```
+    /// use brigade_task::{Home, Job, JoinError, Ran, Spawned};
+    /// use std::rc::Rc;
+    /// #[derive(Clone, Copy)]
+    /// struct Nobody;
+    /// impl Home for Nobody {
+    ///     fn wake(self, _: Job, _: bool) {}
+    ///     fn ended(self, _: u32, _: Ran, _: Option<Box<dyn std::any::Any + Send>>) {}
+    /// }
+    /// let here = Rc::new(42);
+    /// let Spawned { job, handle, .. } = Spawned::local(async { here }, Nobody);
+    /// job.run();
+    /// assert_eq!(*handle.join().unwrap(), 42);
+    /// ```
+    pub fn local<F, H>(future: F, home: H) -> Self
+    where
+        F: Future<Output = T> + 'static,
+        H: Home,
+    {
+        // SAFETY: the future is touched on this thread alone (Thread rule of `local`). So it is there that it comes to
+        // something, and its handle is as little `Send` as that.
+        unsafe { Self::new_unchecked(Local::new(future), (), home) }
+    }
+
+    /// # Safety
+    /// The future and its guard are `Send`, or see to it that they are touched on one thread alone; the same goes for what the
+    /// future comes to, which is touched where the future is polled and where the handle is.
+    unsafe fn new_unchecked<F, G, H>(future: F, guard: G, home: H) -> Self
+    where
+        F: Future<Output = T> + 'static,
+        G: 'static,
+        H: Home,
+    {
         let schedule = WithInfo(schedule::<T, H>);
         let polled = |seat| Polled::new(seat, guard, future);
-        // SAFETY: what the future borrows is its metadata, all else of it is `'static`, and it is `Send`; so is what
-        // schedules it, which is a function.
+        // SAFETY: what the future borrows is its metadata, all else of it is `'static`, and it may be sent, by the caller;
+        // so may what schedules it, which is a function.
         let (runnable, task) = unsafe {
             Builder::new().metadata(Seat::<T, H>::new(home)).spawn_unchecked(polled, schedule)
         };
@@ -152,7 +196,7 @@ impl<T: Send + 'static> Spawned<T> {
 }
 
 /// Takes a woken future to its home.
-fn schedule<T: Send + 'static, H: Home>(runnable: Runnable<Seat<T, H>>, info: ScheduleInfo) {
+fn schedule<T: 'static, H: Home>(runnable: Runnable<Seat<T, H>>, info: ScheduleInfo) {
     let home = runnable.metadata().home;
     home.wake(resume(runnable), info.woken_while_running);
 }
@@ -162,7 +206,7 @@ struct First;
 struct Resumption;
 
 /// Makes a job that polls a future once.
-fn resume<T: Send + 'static, H: Home>(runnable: Runnable<Seat<T, H>>) -> Job {
+fn resume<T: 'static, H: Home>(runnable: Runnable<Seat<T, H>>) -> Job {
     // SAFETY: a pointer is one word, and `act` is the function of that runnable.
     unsafe { Job::from_raw(act::<T, H>, runnable.into_raw()) }
 }
@@ -171,11 +215,7 @@ fn resume<T: Send + 'static, H: Home>(runnable: Runnable<Seat<T, H>>) -> Job {
 ///
 /// # Safety
 /// Payload rule of [`crate::job`]; `out` is as the action says.
-unsafe fn act<T: Send + 'static, H: Home>(
-    payload: *mut Payload,
-    action: Action,
-    out: *mut (),
-) -> Ran {
+unsafe fn act<T: 'static, H: Home>(payload: *mut Payload, action: Action, out: *mut ()) -> Ran {
     // SAFETY: Payload rule: the pointer of a runnable lies there.
     let pointer = unsafe { payload.cast::<NonNull<()>>().read() };
     // SAFETY: it came from a runnable of this type, which is consumed once: below, if the action is to.
