@@ -195,7 +195,9 @@ mod tests {
     use core::future::poll_fn;
     use core::task::{Poll, Waker};
     use core::time::Duration;
-    use std::sync::{Arc, Mutex};
+    use std::sync::Arc;
+
+    use brigade_sync::Mutex;
 
     use crate::engine::CURRENT;
     use crate::{Pool, Shutdown};
@@ -215,7 +217,7 @@ mod tests {
             for me in [0, 1] {
                 let wakers = wakers.clone();
                 drop(pool.spawn(poll_fn(move |context| {
-                    let mut slots = wakers.lock().unwrap();
+                    let mut slots = wakers.lock();
                     slots[me] = Some(context.waker().clone());
                     let other = slots[1 - me].take();
                     drop(slots);

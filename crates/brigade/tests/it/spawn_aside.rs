@@ -57,7 +57,7 @@ fn a_future_that_is_dropped_by_its_waker_may_own_its_pool() {
     let _dog = Watchdog::start(20);
     let (pool, gate) = full(Pool::builder(), 1, WhenFull::RunInCaller);
     let (handle, latch) = (pool.handle(), Latch::default());
-    let (waits, inner) = (latch.wait(), handle.clone());
+    let (waits, inner) = (latch.wait(), handle);
     let pool = Arc::new(pool);
     let owner = pool.clone();
     let caller = thread::spawn(move || {
