@@ -10,6 +10,7 @@ use std::task::Wake;
 use brigade_sync::Parker;
 
 use crate::blocking;
+use crate::engine::{CURRENT, Worker};
 #[cfg(feature = "io")]
 use crate::io::enter_default;
 
@@ -89,8 +90,19 @@ fn wait_for<F: Future>(future: F) -> F::Output {
         if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
             return output;
         }
-        if !thread.0.try_take() {
-            blocking(|| thread.0.park(None));
-        }
+        while !thread.0.try_take() && !sleep_on(&thread.0) {}
     }
+}
+
+/// Sleeps until there is a token; `false` if a timer of this worker's pool came first.
+fn sleep_on(parker: &Parker) -> bool {
+    CURRENT.with(|worker| {
+        let timeout = worker.and_then(Worker::until_next_timer);
+        let has_token = blocking(|| parker.park(timeout));
+        if !has_token {
+            // Not while we are blocked: what is due is queued here, and announced when we block again.
+            worker.into_iter().for_each(|worker| _ = worker.tend());
+        }
+        has_token
+    })
 }

@@ -373,6 +373,9 @@ fn who_waits_for_an_idle_pool_does_not_wait_for_timers() {
     let metrics = pool.metrics();
     assert_eq!((metrics.accepted, metrics.queued, metrics.running), (1, 0, 0));
     assert!(far.cancel());
+    let timer = ticked(&pool, Missed::Burst, 3, || ());
+    assert!((0..20).all(|_| pool.wait_idle()), "nor for ticks to come");
+    timer.cancel();
 }
 
 #[test]

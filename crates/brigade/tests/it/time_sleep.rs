@@ -149,6 +149,25 @@ fn a_job_that_waits_for_a_time_ends_although_its_pool_is_closed_meanwhile() {
     }
 }
 
+/// Nobody is there who could keep the time but those who wait for it.
+#[test]
+fn jobs_that_wait_for_a_time_on_every_thread_a_pool_may_have_all_end() {
+    let _dog = Watchdog::start(20);
+    for threads in [1, 3] {
+        let pool = Pool::builder().threads(threads).spare_threads(0).build().unwrap();
+        let jobs: Vec<_> = (0..threads as u32 * 2)
+            .map(|number| {
+                pool.submit(move || {
+                    for round in 0..5 {
+                        block_on(sleep(Duration::from_micros(200) * (number + round)));
+                    }
+                })
+            })
+            .collect();
+        jobs.into_iter().for_each(|job| job.join().unwrap());
+    }
+}
+
 #[test]
 fn a_future_that_waits_for_a_time_is_cancelled_when_its_pool_ends() {
     let _dog = Watchdog::start(20);

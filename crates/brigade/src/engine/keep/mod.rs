@@ -126,7 +126,7 @@ impl Core {
 
 impl Worker {
     /// As a worker that runs: looks at timers and files, unless a keeper does; `true` if something is queued for that.
-    pub(super) fn tend(&self) -> bool {
+    pub(crate) fn tend(&self) -> bool {
         let keep = &self.core.keep;
         if !keep.is_wanted() || self.core.idle.snapshot().kept() {
             return false;
@@ -139,6 +139,15 @@ impl Worker {
             self.tell(|| waker.wake());
         });
         found
+    }
+
+    /// For how long a job here may block before it has to [look](Self::tend) itself: nobody keeps, and those who wait for the
+    /// next timer may have every thread that the pool can have.
+    pub(crate) fn until_next_timer(&self) -> Option<Duration> {
+        if self.core.idle.snapshot().kept() {
+            return None;
+        }
+        self.core.keep.timers.next().map(|at| at.saturating_duration_since(Instant::now()))
     }
 
     /// As the keeper: sleeps until we are picked or there is something to do, for `timeout` at most; `None` if that is
