@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Explores the loom models: those of `sync`, `queue`, `burst` and `task` beside their sources, those of the wake rule
-# inside `brigade`, as they need what is private there.
+# Explores the loom models: those of `sync`, `queue`, `burst` and `task` beside their sources, those of the driver
+# and of the wake rule inside `io` and `brigade`, as they need what is private there.
 #
 # Each model names its own bound of preemptions; LOOM_MAX_PREEMPTIONS overrides all of them. Arguments are
 # passed on to the test binaries: `ci/loom.sh submitter` explores the models with that in their name.
@@ -17,4 +17,5 @@ cargo test --release --locked -p brigade-sync --test loom_parker --test loom_par
 cargo test --release --locked -p brigade-queue --test loom_ring --test loom_transfer --test loom_injector -- "$@"
 cargo test --release --locked -p brigade-burst --test loom_burst -- "$@"
 cargo test --release --locked -p brigade-task --test loom_task --test loom_future -- "$@"
+cargo test --release --locked -p brigade-io --lib -- loom_tests "$@"
 cargo test --release --locked -p brigade --lib -- loom_tests "$@"

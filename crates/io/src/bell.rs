@@ -13,11 +13,13 @@ const RUNG: u8 = 2;
 #[derive(Debug)]
 pub(crate) struct Bell(AtomicU8);
 
-impl Bell {
-    pub(crate) fn new() -> Self {
+impl Default for Bell {
+    fn default() -> Self {
         Self(AtomicU8::new(QUIET))
     }
+}
 
+impl Bell {
     /// Before a wait. `false`: somebody rang, so there is nothing to wait for.
     #[must_use]
     pub(crate) fn listen(&self) -> bool {
@@ -46,7 +48,7 @@ mod tests {
 
     #[test]
     fn only_a_ring_to_a_waiter_wakes_and_a_ring_before_ends_the_wait() {
-        let bell = Bell::new();
+        let bell = Bell::default();
         assert!(!bell.ring(), "nobody waits");
         assert!(!bell.listen(), "somebody rang");
         bell.heard();

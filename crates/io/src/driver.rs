@@ -100,7 +100,7 @@ impl Driver {
         Ok(Arc::new(Self {
             trigger,
             poller: Arc::new(Poller::new(trigger)?),
-            bell: Bell::new(),
+            bell: Bell::default(),
             place: Place::new(),
             table: Mutex::default(),
             sources: AtomicUsize::new(0),

@@ -18,10 +18,11 @@ impl Place {
     /// Takes the place, if it is free.
     #[inline]
     pub(crate) fn take(&self) -> Option<Turn<'_>> {
-        // Ordering: Acquire pairs with the Release of the turn before, whose listening at the bell has ended, then.
-        let taken = self.0.swap(true, Ordering::Acquire);
+        // Ordering: Acquire pairs with the Release of the turn before, whose listening at the bell has ended, then. Relaxed
+        // on failure, which leads to nothing.
+        let taken = self.0.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed);
         // Made only if it is ours: dropping it would end the turn of the other.
-        if taken { None } else { Some(Turn(self)) }
+        taken.is_ok().then(|| Turn(self))
     }
 
     /// Whether somebody has it at this moment.

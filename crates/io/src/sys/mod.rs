@@ -1,22 +1,27 @@
 //! What the operating system does for the driver. The only place of this crate with unsafe code.
 //!
 //! - `source`: a value and its registration, and that the second never outlives the first;
-//! - `epoll`: waiting on Linux; `portable`: waiting elsewhere, by the crate `polling`. Both offer the same names:
-//!   `Poller`, `Events`, `Event`.
+//! - `epoll`: waiting on Linux; `portable`: waiting elsewhere, by the crate `polling`; `model`: waiting under the
+//!   model checker. All offer the same names: `Poller`, `Events`.
 //!
 //! Why not `polling` everywhere: its wait makes five system calls on Linux (it sets a timer file, arms it, waits,
 //! reads its bell and arms that), and it asks for urgent data with all other, which a level-triggered driver then hears of
 //! for ever.
 
-#[cfg(all(target_os = "linux", not(brigade_portable)))]
+#[cfg(all(target_os = "linux", not(brigade_portable), not(brigade_loom)))]
 mod epoll;
-#[cfg(all(target_os = "linux", not(brigade_portable)))]
+#[cfg(all(target_os = "linux", not(brigade_portable), not(brigade_loom)))]
 pub(crate) use epoll::{Events, Poller};
 
-#[cfg(any(not(target_os = "linux"), brigade_portable))]
+#[cfg(all(any(not(target_os = "linux"), brigade_portable), not(brigade_loom)))]
 mod portable;
-#[cfg(any(not(target_os = "linux"), brigade_portable))]
+#[cfg(all(any(not(target_os = "linux"), brigade_portable), not(brigade_loom)))]
 pub(crate) use portable::{Events, Poller};
+
+#[cfg(brigade_loom)]
+mod model;
+#[cfg(brigade_loom)]
+pub(crate) use model::{Events, Poller};
 
 mod source;
 pub(crate) use source::{Line, Owned, Source, borrow};

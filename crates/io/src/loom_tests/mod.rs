@@ -1,0 +1,101 @@
+//! Models of the driver; `ci/loom.sh` runs them.
+//!
+//! The subject is the real [`Driver`] with real sources, on the kernel of `sys::model`. That kernel has one lock, which
+//! orders more than a real one promises, so the bell has models of its own, without it. The readiness words are Relaxed
+//! everywhere: what the models show of them is that the source's lock orders all that has to be.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
+
+use brigade_sync::atomic::{AtomicBool, Ordering};
+use brigade_sync::model::{check, turn};
+use brigade_sync::{Condvar, Mutex};
+use loom::thread;
+
+use crate::waiting::Direction;
+use crate::{Async, Driver, NoDriver, Trigger};
+
+mod bell;
+mod sources;
+
+/// Compiles only if the facade really is loom's.
+const _: fn(brigade_sync::atomic::AtomicUsize) -> loom::sync::atomic::AtomicUsize = |a| a;
+
+/// A file, of which only the number is used.
+type File = Async<BorrowedFd<'static>>;
+
+fn number() -> BorrowedFd<'static> {
+    static FILE: OnceLock<(UnixStream, UnixStream)> = OnceLock::new();
+    FILE.get_or_init(|| UnixStream::pair().unwrap()).0.as_fd()
+}
+
+fn file(driver: &Arc<Driver>) -> File {
+    Async::with_driver(driver, number()).unwrap()
+}
+
+/// Something to read arrives.
+fn arrives(driver: &Driver) {
+    driver.poller().arrives(number());
+}
+
+/// Reads once, or leaves the waker.
+fn read(file: &File, waker: &Waker) -> Poll<io::Result<usize>> {
+    turn();
+    let poller = file.driver().poller();
+    let read = |file: &BorrowedFd<'static>| poller.read(*file);
+    file.poll_attempt(Direction::Read, &Context::from_waker(waker), read, |_| true)
+}
+
+/// Drives once without waiting. Another that drives is as good.
+fn look(driver: &Driver) {
+    turn();
+    match driver.drive(Some(Duration::ZERO), &mut Waker::wake) {
+        Ok(_) => {}
+        Err(error) => assert_eq!(error.kind(), io::ErrorKind::WouldBlock),
+    }
+}
+
+/// A task that remembers whether it was woken.
+#[derive(Default)]
+struct Task {
+    woken: Mutex<bool>,
+    wakes: Condvar,
+}
+
+impl Task {
+    fn new() -> (Arc<Self>, Waker) {
+        let task = Arc::new(Self::default());
+        (Arc::clone(&task), Waker::from(task))
+    }
+
+    fn is_woken(&self) -> bool {
+        *self.woken.lock()
+    }
+
+    fn sleep(&self) {
+        let mut woken = self.woken.lock();
+        while !*woken {
+            woken = self.wakes.wait(woken, None);
+        }
+        *woken = false;
+    }
+}
+
+impl Wake for Task {
+    fn wake(self: Arc<Self>) {
+        *self.woken.lock() = true;
+        self.wakes.notify_one();
+    }
+}
+
+/// Explores a model with each trigger.
+fn check_each(preemptions: usize, model: impl Fn(Trigger) + Copy + Send + Sync + 'static) {
+    for trigger in [Trigger::Level, Trigger::Edge, Trigger::Oneshot] {
+        println!("{trigger:?}");
+        check(preemptions, move || model(trigger));
+    }
+}
