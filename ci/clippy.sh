@@ -5,5 +5,6 @@ cd "$(dirname "$0")/.."
 
 cargo clippy --workspace --all-targets --locked -- -D warnings
 cargo clippy -p brigade --all-targets --features futures,hyper --locked -- -D warnings
+cargo clippy -p brigade-io --all-targets --features hyper --locked -- -D warnings
 # As who has no `std` gets it.
 cargo clippy -p brigade-queue --no-default-features --locked -- -D warnings

@@ -6,3 +6,4 @@ cd "$(dirname "$0")/.."
 cargo test --workspace --locked "$@"
 # Behind the doors that features open.
 cargo test -p brigade --features futures,hyper --locked --test it spawn_doors
+cargo test -p brigade-io --features hyper --locked --test hyper

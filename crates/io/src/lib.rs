@@ -6,6 +6,8 @@ mod bell;
 mod driver;
 mod error;
 mod habit;
+#[cfg(feature = "hyper")]
+mod hyper;
 #[cfg(all(test, brigade_loom))]
 mod loom_tests;
 #[cfg(unix)]
