@@ -1,9 +1,10 @@
 //! The bucket brigade of context-switch: tasks in a line pass a byte from each to the next, and it
 //! takes so long to arrive at the end.
 //!
-//! The thread that measures puts a byte into the line and takes it out at its other end; there are as
-//! many hops as tasks, and one more. A task reads one byte, counts it, and writes it, and knows no
-//! other. With several bytes in flight the next one is put in when one has arrived, so that there are
+//! A task that measures puts a byte into the line and takes it out at its other end; there are as
+//! many hops as tasks in the line, and one more. A task reads one byte, counts it, and writes it, and knows no
+//! other. The one that measures is a task like those: what it costs to wake the thread that waits for all of this
+//! is none of a hop's business. With several bytes in flight the next one is put in when one has arrived, so that there are
 //! so many on their way all the time.
 
 mod line;
@@ -152,13 +153,14 @@ impl BucketBrigade {
             runtime.spawn(carrier.work())
         });
         let tasks = tasks.collect::<io::Result<Vec<_>>>().map_err(Failure::Refused)?;
-        let mut passing = Passing::new(line.last, line.trail);
-        let values = self.measure(line.first, &mut passing, bench).await;
+        let passing = Passing::new(line.last, line.trail);
+        let measured = self.clone().measure(line.first, passing, bench.fault);
+        let measured = runtime.spawn(measured).map_err(Failure::Refused)?.await;
         if let Some(stage) = line.fallen.first() {
             let died = format!("stage {stage} of {} died, and the line broke", self.tasks);
             return Err(Failure::Told(died));
         }
-        let values = values?;
+        let Some((values, mut passing)) = measured else { return Err(self.broken(bench)) };
         // The first end is gone, which the tasks learn one from the other.
         for task in tasks {
             task.await;
@@ -175,30 +177,25 @@ impl BucketBrigade {
     ) -> Result<Vec<f64>, Failure> {
         let line = Line::new(self.tasks as u32, bench.tally, link).map_err(Failure::Refused)?;
         let all = Relay { carriers: line.carriers, last: line.last };
-        let mut passing = Passing::new(all, line.trail);
-        let values = self.measure(line.first, &mut passing, bench).await?;
+        let passing = Passing::new(all, line.trail);
+        let measured = self.clone().measure(line.first, passing, bench.fault).await;
+        let Some((values, mut passing)) = measured else { return Err(self.broken(bench)) };
         passing.rest().await;
         Ok(values)
     }
 
-    /// Lets all bytes through the line, whose first end this is.
+    /// Lets all bytes through the line, whose ends these are; `None` if it broke.
     async fn measure<U: Upstream, D: Downstream>(
-        &self,
+        self,
         mut first: D,
-        passing: &mut Passing<U>,
-        bench: &Bench,
-    ) -> Result<Vec<f64>, Failure> {
-        let broken = || {
-            let (ran, expected) = (bench.tally.count(), self.expected().tasks);
-            Failure::Miscounted { ran, expected }
-        };
+        mut passing: Passing<U>,
+        fault: Fault,
+    ) -> Option<(Vec<f64>, Passing<U>)> {
         let window = self.in_flight as u32;
-        let warm = passing.pass(0..WARM_UP, window.max(WARM_UP), bench.fault, &mut first);
-        warm.await.ok_or_else(broken)?;
+        passing.pass(0..WARM_UP, window.max(WARM_UP), fault, &mut first).await?;
         passing.times = Vec::with_capacity(self.iterations as usize);
         let (mut meter, lap, before) = (Meter::default(), Lap::begin(), switches());
-        let all = passing.pass(WARM_UP..self.bytes(), window, Fault::None, &mut first);
-        all.await.ok_or_else(broken)?;
+        passing.pass(WARM_UP..self.bytes(), window, Fault::None, &mut first).await?;
         let wall = meter.end(&lap).as_secs_f64();
         let hops = (self.iterations * self.hops()) as f64;
         let times = sorted(mem::take(&mut passing.times));
@@ -206,7 +203,12 @@ impl BucketBrigade {
         values.extend([0.5, 0.9, 0.99].map(|share| quantile(&times, share)));
         values.push(meter.cpus() * wall / hops);
         values.extend([(switches() - before) as f64 / hops, meter.cpus()]);
-        Ok(values)
+        Some((values, passing))
+    }
+
+    /// Says that the line broke.
+    fn broken(&self, bench: &Bench) -> Failure {
+        Failure::Miscounted { ran: bench.tally.count(), expected: self.expected().tasks }
     }
 
     /// Bytes of a run.
