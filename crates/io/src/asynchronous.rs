@@ -27,6 +27,22 @@ use crate::waiting::{Direction, State};
 /// use. Two tasks may share it, but they wake each other then; futures (`readable`, `read_with`, `accept`) have a
 /// place each.
 ///
+/// ```compile_fail,E0505
+/// # use brigade_io::{Async, Driver};
+/// # let driver = Driver::new().unwrap();
+/// let socket = Async::with_driver(&driver, std::net::UdpSocket::bind("127.0.0.1:0").unwrap()).unwrap();
+/// let wait = socket.readable();
+/// drop(socket); // somebody waits for it
+/// drop(wait);
+/// ```
+///
+/// ```compile_fail,E0507
+/// # use brigade_io::{Async, Driver};
+/// # let driver = Driver::new().unwrap();
+/// let socket = Async::with_driver(&driver, std::net::UdpSocket::bind("127.0.0.1:0").unwrap()).unwrap();
+/// drop(*socket.get_ref()); // it is watched
+/// ```
+///
 /// `mem::forget` of one leaves its file open and registered for as long as the process lives.
 pub struct Async<T> {
     /// Dropped first: from then on the driver knows nothing of the source.

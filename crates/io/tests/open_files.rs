@@ -1,4 +1,4 @@
-//! File descriptors: what a driver does without, what it leaves, and what another program gets. Faults 113 and 115.
+//! File descriptors: what a driver does without, what it leaves, and what another program gets. Faults 106, 113 and 115.
 //!
 //! A process of its own: the limit and the files are the process's. One test, as its parts would see each other's files.
 
@@ -6,9 +6,10 @@
 #![allow(clippy::disallowed_types, reason = "the tests stand outside every loom model")]
 
 use std::io;
+use std::os::fd::BorrowedFd;
 use std::process::Command;
 
-use brigade_io::{Driver, TcpListener, TcpStream, UdpSocket, UnixStream, pipe};
+use brigade_io::{Async, Driver, TcpListener, TcpStream, UdpSocket, UnixStream, pipe};
 use futures_lite::future;
 
 use self::machine::{Machine, with_each_trigger};
@@ -69,6 +70,36 @@ fn every_step_fails_cleanly_without_files() {
     assert!((4..8).contains(&failed), "{failed}: both ways were seen");
 }
 
+/// The numbers of the epoll instances.
+fn instances() -> Vec<i32> {
+    let numbers = open().into_iter().filter(|number| {
+        // The one that looked is gone.
+        let link = std::fs::read_link(format!("/proc/self/fd/{number}"));
+        link.is_ok_and(|link| link.to_string_lossy().contains("eventpoll"))
+    });
+    numbers.map(|number| number.parse().unwrap()).collect()
+}
+
+/// What Rust's types would not let through: a number without a file, and the driver's own files.
+fn numbers_that_cannot_be_waited_for_are_refused() {
+    let (before, others) = (open(), instances());
+    let driver = Driver::new().unwrap();
+    let own = instances().into_iter().find(|number| !others.contains(number)).unwrap();
+    let closed = own + 1_000;
+    for (number, expected) in [(closed, libc::EBADF), (i32::MAX, libc::EBADF), (own, libc::EINVAL)]
+    {
+        // SAFETY: not one of these is closed by it; those that are no files are what the test is about.
+        let file = unsafe { BorrowedFd::borrow_raw(number) };
+        let error = Async::with_driver(&driver, file).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(expected), "{number}");
+        assert_eq!(driver.sources(), 0);
+    }
+    driver.notify();
+    assert_eq!(driver.drive(None, &mut drop).unwrap(), 0, "it works as before");
+    drop(driver);
+    assert_eq!(open(), before);
+}
+
 /// What another program finds open: the three that each has, its own, and what this process was left by whoever ran it.
 fn open_in_another() -> String {
     let output = Command::new("ls").arg("/proc/self/fd").output().unwrap();
@@ -95,6 +126,7 @@ fn another_program_gets_none() {
 fn files_are_refused_cleanly_closed_all_and_given_to_no_other_program() {
     let _dog = Watchdog::start(60);
     every_step_fails_cleanly_without_files();
+    numbers_that_cannot_be_waited_for_are_refused();
     another_program_gets_none();
     let before = open();
     with_each_trigger(|trigger| {

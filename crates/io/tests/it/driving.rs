@@ -125,6 +125,24 @@ fn no_timeout_is_early() {
 }
 
 #[test]
+fn timeouts_are_late_by_less_than_a_millisecond() {
+    let _dog = Watchdog::start(60);
+    with_each_trigger(|trigger| {
+        let driver = Driver::with_trigger(trigger).unwrap();
+        for micros in [25, 999, 1_000, 1_500, 3_700] {
+            let timeout = Duration::from_micros(micros);
+            // Once in fifty: others may want the processor.
+            let in_time = (0..50).any(|_| {
+                let begun = Instant::now();
+                driver.drive(Some(timeout), &mut nobody).unwrap();
+                begun.elapsed() - timeout < Duration::from_millis(1)
+            });
+            assert!(in_time, "{timeout:?}");
+        }
+    });
+}
+
+#[test]
 fn timeouts_of_any_length_wait() {
     let _dog = Watchdog::start(60);
     let day = Duration::from_secs(86_400);

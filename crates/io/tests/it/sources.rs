@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,6 +26,28 @@ fn what_cannot_be_waited_for_is_refused_and_leaves_nothing() {
             assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
             assert_eq!(driver.sources(), 0);
         }
+    });
+}
+
+#[test]
+fn a_file_that_is_watched_already_is_refused_and_stays_watched() {
+    let _dog = Watchdog::start(60);
+    with_each_trigger(|trigger| {
+        let driver = Driver::with_trigger(trigger).unwrap();
+        let (near, mut far) = UnixStream::pair().unwrap();
+        let near = Async::with_driver(&driver, near).unwrap();
+        let error = Async::with_driver(&driver, near.get_ref().as_fd()).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(driver.sources(), 1);
+        let mut wait = near.readable();
+        let count = Arc::new(Count::default());
+        assert!(poll_once(&mut wait, &count).is_pending());
+        far.write_all(b"x").unwrap();
+        assert_eq!(drive_now(&driver), 1);
+        assert!(poll_once(&mut wait, &count).is_ready());
+        // By another driver it can be watched as well.
+        let other = Driver::with_trigger(trigger).unwrap();
+        Async::with_driver(&other, near.get_ref().as_fd()).unwrap();
     });
 }
 
