@@ -11,6 +11,7 @@ mod machine;
 mod watchdog;
 
 mod auto_traits;
+mod current;
 mod driving;
 mod pipes;
 mod sources;

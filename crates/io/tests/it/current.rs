@@ -1,0 +1,79 @@
+//! With which driver a thread's files register: the current one, and one that is made when it is asked for.
+
+use std::future::Future;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Waker};
+
+use brigade_io::{Driver, DriverSupply, NoDriver, UdpSocket, pipe};
+
+use super::watchdog::Watchdog;
+
+#[test]
+fn the_current_driver_is_the_innermost_and_only_inside() {
+    let _dog = Watchdog::start(60);
+    let (one, other) = (Driver::new().unwrap(), Driver::new().unwrap());
+    let same = |driver: &Arc<Driver>| Arc::ptr_eq(&Driver::current().unwrap(), driver);
+    one.enter(|| {
+        assert!(same(&one));
+        other.enter(|| assert!(same(&other)));
+        assert!(same(&one));
+        assert!(catch_unwind(AssertUnwindSafe(|| other.enter(|| panic!("inside")))).is_err());
+        assert!(same(&one));
+    });
+    let error = Driver::current().unwrap_err();
+    assert_eq!(error.get_ref().unwrap().downcast_ref(), Some(&NoDriver::None));
+    let error = UdpSocket::bind(([127, 0, 0, 1], 0)).unwrap_err();
+    assert_eq!(error.get_ref().unwrap().downcast_ref(), Some(&NoDriver::None));
+    let connect = pin!(brigade_io::TcpStream::connect(([127, 0, 0, 1], 1)));
+    assert!(connect.poll(&mut Context::from_waker(Waker::noop())).is_ready(), "an error at once");
+}
+
+#[test]
+fn a_supply_is_asked_only_when_something_registers() {
+    let _dog = Watchdog::start(60);
+    let made = Arc::new(Mutex::new(Vec::new()));
+    let makes = made.clone();
+    let supply = DriverSupply::new(move || {
+        let driver = Driver::new()?;
+        makes.lock().unwrap().push(driver.clone());
+        Ok(driver)
+    });
+    supply.enter(|| assert_eq!(made.lock().unwrap().len(), 0, "nobody asked"));
+    let pipe = supply.enter(pipe).unwrap();
+    assert_eq!(made.lock().unwrap()[0].sources(), 2);
+    // Asked at each registration; and what it makes inside its own call stays with what was made.
+    let other = Driver::new().unwrap();
+    supply.enter(|| {
+        other.enter(|| assert!(Arc::ptr_eq(&Driver::current().unwrap(), &other)));
+        supply.enter(|| drop(Driver::current().unwrap()));
+        assert!(!Arc::ptr_eq(&Driver::current().unwrap(), &other));
+    });
+    assert_eq!(made.lock().unwrap().len(), 3);
+    other.enter(|| {
+        supply.enter(|| drop(Driver::current().unwrap()));
+        assert!(Arc::ptr_eq(&Driver::current().unwrap(), &other));
+    });
+    assert_eq!(made.lock().unwrap()[0].sources(), 2);
+    drop(pipe);
+    assert_eq!(made.lock().unwrap()[0].sources(), 0);
+}
+
+#[test]
+fn a_supply_that_fails_is_asked_again() {
+    let _dog = Watchdog::start(60);
+    let asked = AtomicUsize::new(0);
+    let supply = DriverSupply::new(move || match asked.fetch_add(1, Ordering::SeqCst) {
+        0 => Err(io::ErrorKind::OutOfMemory.into()),
+        _ => Driver::new(),
+    });
+    supply.enter(|| {
+        assert_eq!(pipe().unwrap_err().kind(), io::ErrorKind::OutOfMemory);
+        pipe().unwrap();
+    });
+    let error = Driver::current().unwrap_err();
+    assert_eq!(error.get_ref().unwrap().downcast_ref(), Some(&NoDriver::None));
+}
