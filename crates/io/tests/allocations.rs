@@ -4,6 +4,7 @@
 #![allow(clippy::disallowed_types, reason = "the tests stand outside every loom model")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,12 +17,15 @@ use futures_lite::{AsyncRead, AsyncWrite};
 /// The system's allocator, counted.
 struct Counting;
 
-static CALLS: AtomicUsize = AtomicUsize::new(0);
+std::thread_local! {
+    /// Of each thread apart: the harness has one of its own.
+    static CALLS: Cell<usize> = const { Cell::new(0) };
+}
 
 // SAFETY: hands everything on to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        CALLS.fetch_add(1, Ordering::Relaxed);
+        CALLS.set(CALLS.get() + 1);
         // SAFETY: by the caller.
         unsafe { System.alloc(layout) }
     }
@@ -35,11 +39,11 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// How often a body allocates.
+/// How often a body allocates on this thread.
 fn allocated(body: impl FnOnce()) -> usize {
-    let before = CALLS.load(Ordering::SeqCst);
+    let before = CALLS.get();
     body();
-    CALLS.load(Ordering::SeqCst) - before
+    CALLS.get() - before
 }
 
 /// A task, as far as a waker knows.
@@ -68,7 +72,6 @@ fn hop(driver: &Driver, pipes: &mut [(PipeReader, PipeWriter)], waker: &Waker) {
     }
 }
 
-/// Alone in this binary, one claim after the other: whatever else runs would be counted, too.
 #[test]
 fn driving_and_entering_allocate_nothing() {
     let waker = &Waker::from(Arc::new(Task(AtomicUsize::new(0))));
