@@ -1,11 +1,12 @@
 //! What has a time happens then: never before, and soon after on a pool that is idle.
 
+use std::io;
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use brigade::time::{sleep, sleep_until};
-use brigade::{Handle, Missed, Pool, block_on};
+use brigade::{Handle, Missed, Pool, Reason, block_on};
 
 use crate::gate::{Gate, occupy};
 use crate::policy::for_every_row;
@@ -226,6 +227,18 @@ fn a_pool_without_a_thread_starts_one_for_a_timer_and_keeps_it_until_then() {
     });
     assert_eq!(ticks.iter().take(10).count(), 10);
     timer.cancel();
+}
+
+#[test]
+fn a_pool_that_can_start_no_thread_gives_the_closure_back() {
+    let _dog = Watchdog::start(20);
+    let builder = Pool::builder().threads(0..=1);
+    let pool = builder.spawner(|_| Err(io::Error::other("no thread"))).build().unwrap();
+    let (ran, runs) = mpsc::channel();
+    let refused = pool.handle().execute_after(FAR, move || ran.send(42).unwrap()).unwrap_err();
+    assert_eq!(refused.reason(), Reason::NoThread);
+    refused.into_inner()();
+    assert_eq!(runs.recv(), Ok(42));
 }
 
 #[test]
