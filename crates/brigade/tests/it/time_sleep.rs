@@ -24,10 +24,12 @@ fn poll(sleep: &mut Sleep, bell: &Arc<Bell>) -> Poll<()> {
     pin!(sleep).poll(&mut Context::from_waker(&Waker::from(bell.clone())))
 }
 
-/// Polls a sleep once, on a worker of the pool.
-fn polled_on(pool: &Pool, mut sleep: Sleep, bell: &Arc<Bell>) -> Sleep {
+/// A sleep of so long that a worker of the pool has polled once.
+fn polled_on(pool: &Pool, duration: Duration, bell: &Arc<Bell>) -> Sleep {
     let bell = bell.clone();
     let polled = pool.submit(move || {
+        // Begun here: it may take long to start a thread.
+        let mut sleep = sleep(duration);
         assert!(poll(&mut sleep, &bell).is_pending());
         sleep
     });
@@ -49,7 +51,7 @@ fn what_is_too_far_never_comes_and_never_panics() {
     let _dog = Watchdog::start(20);
     let (pool, bell) = (Pool::new(1), Arc::default());
     let far = [Duration::MAX, Duration::from_secs(u64::MAX / 4), Duration::from_secs(2_142_720)];
-    let sleeps = far.map(|far| polled_on(&pool, sleep(far), &bell));
+    let sleeps = far.map(|far| polled_on(&pool, far, &bell));
     assert!(sleeps.iter().all(|sleep| sleep.deadline() > Instant::now() + FAR));
     let limited = pool.spawn(timeout(Duration::MAX, async { 42 }));
     assert_eq!(limited.join().unwrap(), Ok(42));
@@ -62,7 +64,7 @@ fn what_is_too_far_never_comes_and_never_panics() {
 fn a_dropped_sleep_leaves_nothing_behind() {
     let _dog = Watchdog::start(20);
     let (pool, bell) = (Pool::new(1), Arc::default());
-    let sleep = polled_on(&pool, sleep(FAR), &bell);
+    let sleep = polled_on(&pool, FAR, &bell);
     assert_eq!(Arc::strong_count(&bell), 2);
     drop(sleep);
     assert_eq!(Arc::strong_count(&bell), 1);
@@ -73,7 +75,7 @@ fn a_dropped_sleep_leaves_nothing_behind() {
 fn only_the_last_waker_is_woken() {
     let _dog = Watchdog::start(20);
     let (pool, [first, second]) = (Pool::new(1), [Arc::default(), Arc::default()]);
-    let mut sleep = polled_on(&pool, sleep(Duration::from_millis(20)), &first);
+    let mut sleep = polled_on(&pool, Duration::from_millis(20), &first);
     if poll(&mut sleep, &second).is_ready() {
         return; // So slow a machine that it is due.
     }
@@ -87,10 +89,10 @@ fn only_the_last_waker_is_woken() {
 fn a_sleep_belongs_to_the_pool_that_polls_it_first() {
     let _dog = Watchdog::start(20);
     let (pool, gate, bell) = (Pool::new(1), Gate::closed(), Arc::default());
-    let mut sleep = polled_on(&pool, sleep(Duration::from_millis(5)), &bell);
+    let mut sleep = polled_on(&pool, Duration::from_millis(50), &bell);
     crate::gate::occupy(&pool, &gate);
     // Its pool's only worker is busy, and no other pool sees to it.
-    thread::sleep(Duration::from_millis(20));
+    thread::sleep(Duration::from_millis(100));
     assert_eq!(bell.rings(), 0);
     gate.open();
     eventually("it is woken", || bell.rings() == 1);
@@ -102,7 +104,7 @@ fn a_sleep_moves_to_the_default_pool_when_its_own_ends() {
     let _dog = Watchdog::start(20);
     let (pool, bell) = (Pool::new(1), Arc::default());
     let begun = Instant::now();
-    let mut sleep = polled_on(&pool, sleep(Duration::from_millis(20)), &bell);
+    let mut sleep = polled_on(&pool, Duration::from_millis(20), &bell);
     drop(pool);
     assert_eq!(bell.rings(), 1, "it hears of the end");
     while poll(&mut sleep, &bell).is_pending() {
@@ -205,7 +207,7 @@ fn a_waker_that_panics_costs_no_thread_and_no_other_timer() {
     let before = crate::roll_call::thread_ids(&pool);
     for _ in 0..20 {
         let polled = pool.submit(|| {
-            let mut sleep = sleep(Duration::from_millis(1));
+            let mut sleep = sleep(Duration::from_millis(10));
             let waker = Waker::from(Arc::new(Bomb));
             assert!(pin!(&mut sleep).poll(&mut Context::from_waker(&waker)).is_pending());
             sleep
@@ -320,9 +322,9 @@ fn a_tick_that_is_not_waited_for_is_not_lost() {
 fn a_sleep_may_be_forgotten() {
     let _dog = Watchdog::start(20);
     let (pool, bell) = (Pool::new(1), Arc::default());
-    std::mem::forget(polled_on(&pool, sleep(Duration::from_millis(1)), &bell));
+    std::mem::forget(polled_on(&pool, Duration::from_millis(20), &bell));
     eventually("its waker is woken all the same", || bell.rings() == 1);
-    std::mem::forget(polled_on(&pool, sleep(FAR), &bell));
+    std::mem::forget(polled_on(&pool, FAR, &bell));
     drop(pool);
     assert_eq!(Arc::strong_count(&bell), 1);
 }
