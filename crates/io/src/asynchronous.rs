@@ -76,6 +76,8 @@ impl Drop for Registration {
 pub(crate) struct Kind {
     /// Bytes without borders, of which a short read or write takes all there are.
     pub(crate) stream: bool,
+    /// What many tasks on several threads wait for at a time.
+    pub(crate) socket: bool,
     /// Not usable before the first event.
     pub(crate) connecting: bool,
 }
@@ -92,12 +94,23 @@ pub(crate) enum Left {
 }
 
 impl Kind {
+    /// Asks the system.
+    fn of<T: Pollable>(io: &T) -> Self {
+        match rustix::net::sockopt::socket_type(borrow(io)) {
+            Ok(rustix::net::SocketType::STREAM) => Self::STREAM,
+            Ok(_) => Self { socket: true, ..Self::ANY },
+            Err(_) => Self::ANY,
+        }
+    }
+
     /// Whatever a user brings.
-    pub(crate) const ANY: Self = Self { stream: false, connecting: false };
-    /// A pipe or a connection.
-    pub(crate) const STREAM: Self = Self { stream: true, connecting: false };
+    pub(crate) const ANY: Self = Self { stream: false, socket: false, connecting: false };
+    /// A pipe.
+    pub(crate) const PIPE: Self = Self { stream: true, socket: false, connecting: false };
+    /// A connection.
+    pub(crate) const STREAM: Self = Self { stream: true, socket: true, connecting: false };
     /// A connection that is being made.
-    pub(crate) const CONNECTING: Self = Self { stream: true, connecting: true };
+    pub(crate) const CONNECTING: Self = Self { stream: true, socket: true, connecting: true };
 }
 
 impl<T: Pollable> Async<T> {
@@ -133,15 +146,17 @@ impl<T: Pollable> Async<T> {
     /// # Errors
     /// Those of [`new`](Self::new), but for the missing driver.
     pub fn with_driver(driver: &Arc<Driver>, io: T) -> io::Result<Self> {
-        Self::register(driver, io, Kind::ANY)
+        let kind = Kind::of(&io);
+        Self::register(driver, io, kind)
     }
 
     pub(crate) fn register(driver: &Arc<Driver>, io: T, kind: Kind) -> io::Result<Self> {
         rustix::io::ioctl_fionbio(borrow(&io), true)?;
-        let trigger = driver.trigger();
+        let state = State::new(driver.trigger(), kind.socket);
+        let (trigger, _) = state.trigger();
         let guess = !kind.connecting;
         let readiness = [Readiness::new(guess), Readiness::new(guess)];
-        let owned = Owned::new(io, Arc::clone(driver.poller()), readiness, State::new(trigger));
+        let owned = Owned::new(io, Arc::clone(driver.poller()), readiness, state);
         // Before it is watched: an edge that came in between would be lost.
         let key = driver.with_table(|table| table.insert(Arc::clone(owned.source())))?;
         let registration = Registration { driver: Arc::clone(driver), key };
@@ -194,7 +209,7 @@ impl<T> Async<T> {
     /// # Cancel safety
     /// Dropping the future ends the waiting and loses nothing.
     pub fn readable(&self) -> Ready<'_> {
-        Ready::precise(self.source(), Direction::Read, self.driver().trigger())
+        Ready::precise(self.source(), Direction::Read)
     }
 
     /// Waits until there is room to write, a connection is made, or there is an error.
@@ -204,7 +219,7 @@ impl<T> Async<T> {
     /// # Errors
     /// Those of [`readable`](Self::readable).
     pub fn writable(&self) -> Ready<'_> {
-        Ready::precise(self.source(), Direction::Write, self.driver().trigger())
+        Ready::precise(self.source(), Direction::Write)
     }
 
     /// Asks for what [`readable`](Self::readable) waits for. Call it when an operation would have blocked.

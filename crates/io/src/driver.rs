@@ -24,8 +24,12 @@ use crate::waiting::Fired;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Trigger {
-    /// At every wait, as long as it is ready and somebody waited for it since. The default.
+    /// By edge for sockets, by level for everything else. The default: a pipe is read once for each event and waits again,
+    /// which a level makes cheaper, while what many tasks on several threads wait for would be told of twice, by a thread
+    /// that looks before the task has read.
     #[default]
+    ByKind,
+    /// At every wait, as long as it is ready and somebody waited for it since.
     Level,
     /// Once, when something happens to it.
     Edge,
@@ -77,7 +81,7 @@ pub struct Driver {
 }
 
 impl Driver {
-    /// Makes a driver that is [triggered by level](Trigger::Level).
+    /// Makes a driver that is triggered as [suits each source](Trigger::ByKind).
     ///
     /// # Errors
     /// Those of the operating system: it needs two file descriptors on Linux.

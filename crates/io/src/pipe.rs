@@ -32,8 +32,8 @@ use crate::{Async, Driver};
 pub fn pipe() -> io::Result<(PipeReader, PipeWriter)> {
     let driver = Driver::current()?;
     let (reader, writer) = closed_on_exec()?;
-    let reader = Async::register(&driver, File::from(reader), Kind::STREAM)?;
-    let writer = Async::register(&driver, File::from(writer), Kind::STREAM)?;
+    let reader = Async::register(&driver, File::from(reader), Kind::PIPE)?;
+    let writer = Async::register(&driver, File::from(writer), Kind::PIPE)?;
     Ok((PipeReader(reader), PipeWriter(Some(writer))))
 }
 
@@ -72,7 +72,7 @@ impl PipeReader {
     /// # Errors
     /// Those of [`Async::new`].
     pub fn from_fd(reader: OwnedFd) -> io::Result<Self> {
-        Async::register(&Driver::current()?, File::from(reader), Kind::STREAM).map(Self)
+        Async::register(&Driver::current()?, File::from(reader), Kind::PIPE).map(Self)
     }
 
     /// Ends the registration and gives the file descriptor back, still non-blocking.
@@ -87,7 +87,7 @@ impl PipeWriter {
     /// # Errors
     /// Those of [`Async::new`].
     pub fn from_fd(writer: OwnedFd) -> io::Result<Self> {
-        let writer = Async::register(&Driver::current()?, File::from(writer), Kind::STREAM)?;
+        let writer = Async::register(&Driver::current()?, File::from(writer), Kind::PIPE)?;
         Ok(Self(Some(writer)))
     }
 

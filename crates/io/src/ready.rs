@@ -18,7 +18,7 @@ use crate::waiting::Direction;
 pub struct Ready<'a> {
     source: &'a Source,
     direction: Direction,
-    /// By what the driver is triggered, if only an event counts; `None` if a belief is enough.
+    /// What makes an event of the source, if only an event counts; `None` if a belief is enough.
     precise: Option<Trigger>,
     /// Where its waker lies, and what was seen before it lay there.
     waiting: Option<(Place, Seen)>,
@@ -26,8 +26,8 @@ pub struct Ready<'a> {
 
 impl<'a> Ready<'a> {
     /// Ready when told so by the system.
-    pub(crate) fn precise(source: &'a Source, direction: Direction, trigger: Trigger) -> Self {
-        Self { source, direction, precise: Some(trigger), waiting: None }
+    pub(crate) fn precise(source: &'a Source, direction: Direction) -> Self {
+        Self { source, direction, precise: Some(source.trigger()), waiting: None }
     }
 
     /// Ready when an operation is worth the try.
@@ -41,15 +41,17 @@ impl<'a> Ready<'a> {
         match self.precise {
             None => {}
             // Told once: what is believed is what the system said.
-            Some(Trigger::Edge) => readiness.stop_guessing(),
+            Some(Trigger::Edge) if !self.source.asks_anew => readiness.stop_guessing(),
             // The system is asked again, which says how it is now.
-            Some(Trigger::Level | Trigger::Oneshot) => readiness.blocked(readiness.now()),
+            Some(_) => readiness.blocked(readiness.now()),
         }
         let seen = readiness.now();
         (!seen.worth_a_try()).then_some(seen)
     }
 
     fn poll_event(&mut self, context: &Context<'_>) -> Poll<io::Result<()>> {
+        // By an edge that the user has not chosen the system would not say how it is now.
+        let anew = self.waiting.is_none() && self.precise.is_some() && self.source.asks_anew;
         let (place, before) = match self.waiting {
             Some(waiting) => waiting,
             None => {
@@ -66,7 +68,7 @@ impl<'a> Ready<'a> {
         if done() {
             return Poll::Ready(Ok(()));
         }
-        self.source.poll_until(self.direction, place, context, done)
+        self.source.poll_until(self.direction, place, context, anew, done)
     }
 }
 

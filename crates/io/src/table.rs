@@ -101,7 +101,7 @@ mod tests {
         let owned = || {
             let readiness = [Readiness::new(true), Readiness::new(true)];
             let (stream, _) = UnixStream::pair().unwrap();
-            Owned::new(stream, Arc::clone(&poller), readiness, State::new(Trigger::Level))
+            Owned::new(stream, Arc::clone(&poller), readiness, State::new(Trigger::Level, false))
         };
         let (former, latter) = (owned(), owned());
         let mut table = Table::default();

@@ -24,8 +24,10 @@ const BOTH: [Direction; 2] = [Direction::Read, Direction::Write];
 /// What is under a source's lock.
 #[derive(Debug)]
 pub(crate) struct State {
-    /// The driver's.
+    /// What makes an event of the source.
     trigger: Trigger,
+    /// Whether that is an edge because it is a socket.
+    by_kind: bool,
     /// Who waits, by direction.
     waiters: [Waiters; 2],
     /// What the kernel is asked, by direction.
@@ -47,9 +49,17 @@ pub(crate) enum Fired {
 }
 
 impl State {
-    pub(crate) fn new(trigger: Trigger) -> Self {
+    /// For a source of a driver with this trigger.
+    pub(crate) fn new(trigger: Trigger, is_socket: bool) -> Self {
+        let by_kind = trigger == Trigger::ByKind && is_socket;
+        let trigger = match trigger {
+            Trigger::ByKind if is_socket => Trigger::Edge,
+            Trigger::ByKind => Trigger::Level,
+            trigger => trigger,
+        };
         let asked = [Self::first_asked(trigger).read, Self::first_asked(trigger).write];
-        Self { trigger, waiters: Default::default(), asked, unheard: [false; 2], closed: false }
+        let unheard = [false; 2];
+        Self { trigger, by_kind, waiters: Default::default(), asked, unheard, closed: false }
     }
 
     /// What the kernel is asked of a new source.
@@ -57,8 +67,13 @@ impl State {
         match trigger {
             // For ever: an edge that nobody waits for costs one event.
             Trigger::Edge => Interest::ALL,
-            Trigger::Level | Trigger::Oneshot => Interest::NONE,
+            _ => Interest::NONE,
         }
+    }
+
+    /// What makes an event, and whether it is an edge that the user has not chosen.
+    pub(crate) fn trigger(&self) -> (Trigger, bool) {
+        (self.trigger, self.by_kind)
     }
 
     fn interest(&self) -> Interest {
@@ -79,15 +94,17 @@ impl Source {
         if readiness.now().worth_a_try() {
             return Poll::Ready(Ok(()));
         }
-        self.poll_until(direction, place, context, || readiness.now().worth_a_try())
+        self.poll_until(direction, place, context, false, || readiness.now().worth_a_try())
     }
 
-    /// Waits until `done`, which an event may have brought about and a look under the lock tells for certain.
+    /// Waits until `done`, which an event may have brought about and a look under the lock tells for certain. With `anew` the
+    /// kernel is asked although it was asked before, and tells how things stand, by whatever it is triggered.
     pub(crate) fn poll_until(
         &self,
         direction: Direction,
         place: Place,
         context: &Context<'_>,
+        anew: bool,
         done: impl FnOnce() -> bool,
     ) -> Poll<io::Result<()>> {
         // Clone and drop are user code: before and after the lock.
@@ -96,7 +113,7 @@ impl Source {
             if done() {
                 return (Poll::Ready(Ok(())), Some(waker));
             }
-            match state.wait(direction, place, waker, line) {
+            match state.wait(direction, place, waker, anew, line) {
                 Ok(replaced) => (Poll::Pending, replaced),
                 Err((error, waker)) => (Poll::Ready(Err(error)), waker),
             }
@@ -136,8 +153,8 @@ impl Source {
             }
             match state.trigger {
                 Trigger::Edge => Fired::Settled,
-                Trigger::Level if state.unheard == [false; 2] => Fired::Settled,
-                Trigger::Level => Fired::Unsettled,
+                Trigger::Level | Trigger::ByKind if state.unheard == [false; 2] => Fired::Settled,
+                Trigger::Level | Trigger::ByKind => Fired::Unsettled,
                 Trigger::Oneshot => {
                     // By this event the kernel has stopped asking for either.
                     state.asked = [false; 2];
@@ -158,7 +175,9 @@ impl Source {
                 let waits = !state.waiters[direction].is_empty();
                 match state.trigger {
                     Trigger::Edge => {}
-                    Trigger::Level => state.asked[direction] &= waits || !state.unheard[direction],
+                    Trigger::Level | Trigger::ByKind => {
+                        state.asked[direction] &= waits || !state.unheard[direction]
+                    }
                     Trigger::Oneshot => state.asked[direction] |= waits,
                 }
                 state.unheard[direction] = false;
@@ -201,6 +220,7 @@ impl State {
         direction: Direction,
         place: Place,
         waker: Waker,
+        anew: bool,
         line: Option<Line<'_>>,
     ) -> Result<Option<Waker>, (io::Error, Option<Waker>)> {
         let line = match line {
@@ -208,12 +228,12 @@ impl State {
             _ => return Err((driver_closed(), Some(waker))),
         };
         let direction = direction as usize;
-        if !self.asked[direction] {
+        if anew || !self.asked[direction] {
             let before = self.asked;
             self.asked[direction] = true;
             // What nobody heard of is not worth asking for, now that the kernel is asked anyway.
             for other in 0..2 {
-                if self.unheard[other] && other != direction {
+                if self.trigger != Trigger::Edge && self.unheard[other] && other != direction {
                     self.asked[other] = false;
                 }
             }

@@ -75,7 +75,7 @@ fn hop(driver: &Driver, pipes: &mut [(PipeReader, PipeWriter)], waker: &Waker) {
 #[test]
 fn driving_and_entering_allocate_nothing() {
     let waker = &Waker::from(Arc::new(Task(AtomicUsize::new(0))));
-    for trigger in [Trigger::Level, Trigger::Edge, Trigger::Oneshot] {
+    for trigger in [Trigger::ByKind, Trigger::Level, Trigger::Edge, Trigger::Oneshot] {
         let driver = &Driver::with_trigger(trigger).unwrap();
         let mut pipes: Vec<_> = driver.enter(|| (0..64).map(|_| pipe().unwrap()).collect());
         hop(driver, &mut pipes, waker);

@@ -15,8 +15,9 @@ use crate::Trigger;
 /// The key of the bell. No source has it: its index would be the largest there is.
 const BELL: u64 = u64::MAX;
 
-/// How many events one wait can give: more are left for the next.
-const EVENTS: usize = 1024;
+/// How many events one wait can give: more are left for the next. Few enough for a worker's own queue, which has 256
+/// places: what overflows would wait behind whatever comes later.
+const EVENTS: usize = 128;
 
 /// Reading: also that the other side closed its half, which an edge tells only once.
 const READ: EventFlags = EventFlags::IN.union(EventFlags::RDHUP);
@@ -36,8 +37,6 @@ pub(crate) struct Poller {
     epoll: OwnedFd,
     /// Each write to it is an edge, so nobody has to read it.
     bell: OwnedFd,
-    /// What makes an event of a source.
-    trigger: Trigger,
 }
 
 impl Poller {
@@ -45,11 +44,11 @@ impl Poller {
     /// the readiness, so that it can't be missed.
     pub(crate) const TELLS_THE_END: bool = true;
 
-    pub(crate) fn new(trigger: Trigger) -> io::Result<Self> {
+    pub(crate) fn new(_: Trigger) -> io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         epoll::add(&epoll, &bell, EventData::new_u64(BELL), EventFlags::IN | EventFlags::ET)?;
-        Ok(Self { epoll, bell, trigger })
+        Ok(Self { epoll, bell })
     }
 
     /// Ends the wait of this moment, or the next one.
@@ -120,8 +119,14 @@ impl Poller {
     }
 
     /// Has `file` watched under `key`.
-    pub(super) fn add(&self, file: BorrowedFd<'_>, key: usize, asked: Interest) -> io::Result<()> {
-        epoll::add(&self.epoll, file, EventData::new_u64(key as u64), self.flags(asked))?;
+    pub(super) fn add(
+        &self,
+        file: BorrowedFd<'_>,
+        key: usize,
+        asked: Interest,
+        trigger: Trigger,
+    ) -> io::Result<()> {
+        epoll::add(&self.epoll, file, EventData::new_u64(key as u64), flags(asked, trigger))?;
         Ok(())
     }
 
@@ -131,8 +136,9 @@ impl Poller {
         file: BorrowedFd<'_>,
         key: usize,
         asked: Interest,
+        trigger: Trigger,
     ) -> io::Result<()> {
-        epoll::modify(&self.epoll, file, EventData::new_u64(key as u64), self.flags(asked))?;
+        epoll::modify(&self.epoll, file, EventData::new_u64(key as u64), flags(asked, trigger))?;
         Ok(())
     }
 
@@ -141,19 +147,20 @@ impl Poller {
         epoll::delete(&self.epoll, file)?;
         Ok(())
     }
+}
 
-    fn flags(&self, asked: Interest) -> EventFlags {
-        let trigger = match self.trigger {
-            // The kernel adds ERR and HUP to everything asked. Asked for nothing, it has to tell those once only.
-            Trigger::Level if asked == Interest::NONE => EventFlags::ONESHOT,
-            Trigger::Level => EventFlags::empty(),
-            Trigger::Edge => EventFlags::ET,
-            Trigger::Oneshot => EventFlags::ONESHOT,
-        };
-        let read = if asked.read { READ } else { EventFlags::empty() };
-        let write = if asked.write { EventFlags::OUT } else { EventFlags::empty() };
-        trigger | read | write
-    }
+/// How the kernel is asked; `trigger` is that of one source.
+fn flags(asked: Interest, trigger: Trigger) -> EventFlags {
+    let trigger = match trigger {
+        Trigger::Edge => EventFlags::ET,
+        Trigger::Oneshot => EventFlags::ONESHOT,
+        // The kernel adds ERR and HUP to everything asked. Asked for nothing, it has to tell those once only.
+        _ if asked == Interest::NONE => EventFlags::ONESHOT,
+        _ => EventFlags::empty(),
+    };
+    let read = if asked.read { READ } else { EventFlags::empty() };
+    let write = if asked.write { EventFlags::OUT } else { EventFlags::empty() };
+    trigger | read | write
 }
 
 fn timespec(duration: Duration) -> Timespec {

@@ -67,7 +67,13 @@ impl Poller {
     }
 
     /// Has `file` watched under `key`.
-    pub(super) fn add(&self, file: BorrowedFd<'_>, key: usize, asked: Interest) -> io::Result<()> {
+    pub(super) fn add(
+        &self,
+        file: BorrowedFd<'_>,
+        key: usize,
+        asked: Interest,
+        _: Trigger,
+    ) -> io::Result<()> {
         let file = file.as_raw_fd();
         let new = Watched { file, key, asked, ready: false, news: true };
         self.kernel.lock().watched.push(new);
@@ -80,6 +86,7 @@ impl Poller {
         file: BorrowedFd<'_>,
         key: usize,
         asked: Interest,
+        _: Trigger,
     ) -> io::Result<()> {
         self.at(file.as_raw_fd(), |watched| {
             (watched.key, watched.asked, watched.news) = (key, asked, true);

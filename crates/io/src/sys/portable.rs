@@ -14,8 +14,6 @@ use crate::Trigger;
 pub(crate) struct Poller {
     /// kqueue, event ports, IOCP, or epoll in a test.
     inner: polling::Poller,
-    /// What makes an event of a source.
-    trigger: Trigger,
 }
 
 impl Poller {
@@ -27,9 +25,10 @@ impl Poller {
         let offered = match trigger {
             Trigger::Level => inner.supports_level(),
             Trigger::Edge => inner.supports_edge(),
+            Trigger::ByKind => inner.supports_level() && inner.supports_edge(),
             Trigger::Oneshot => true,
         };
-        if offered { Ok(Self { inner, trigger }) } else { Err(io::ErrorKind::Unsupported.into()) }
+        if offered { Ok(Self { inner }) } else { Err(io::ErrorKind::Unsupported.into()) }
     }
 
     /// Ends the wait of this moment, or the next one.
@@ -49,10 +48,16 @@ impl Poller {
     }
 
     /// Has `file` watched under `key`.
-    pub(super) fn add(&self, file: BorrowedFd<'_>, key: usize, asked: Interest) -> io::Result<()> {
+    pub(super) fn add(
+        &self,
+        file: BorrowedFd<'_>,
+        key: usize,
+        asked: Interest,
+        trigger: Trigger,
+    ) -> io::Result<()> {
         let event = polling::Event::new(key, asked.read, asked.write);
         // SAFETY: Delete rule of `source`, the only caller: it deletes the file before the file is closed.
-        unsafe { self.inner.add_with_mode(file.as_raw_fd(), event, self.mode(asked)) }
+        unsafe { self.inner.add_with_mode(file.as_raw_fd(), event, mode(asked, trigger)) }
     }
 
     /// Changes what `file` is watched for.
@@ -61,24 +66,26 @@ impl Poller {
         file: BorrowedFd<'_>,
         key: usize,
         asked: Interest,
+        trigger: Trigger,
     ) -> io::Result<()> {
         let event = polling::Event::new(key, asked.read, asked.write);
-        self.inner.modify_with_mode(file, event, self.mode(asked))
+        self.inner.modify_with_mode(file, event, mode(asked, trigger))
     }
 
     /// Has `file` watched no longer.
     pub(super) fn delete(&self, file: BorrowedFd<'_>) -> io::Result<()> {
         self.inner.delete(file)
     }
+}
 
-    fn mode(&self, asked: Interest) -> PollMode {
-        match self.trigger {
-            // Some systems tell of errors unasked. Asked for nothing, they have to tell those once only.
-            Trigger::Level if asked == Interest::NONE => PollMode::Oneshot,
-            Trigger::Level => PollMode::Level,
-            Trigger::Edge => PollMode::Edge,
-            Trigger::Oneshot => PollMode::Oneshot,
-        }
+/// How the system is asked; `trigger` is that of one source.
+fn mode(asked: Interest, trigger: Trigger) -> PollMode {
+    match trigger {
+        Trigger::Edge => PollMode::Edge,
+        Trigger::Oneshot => PollMode::Oneshot,
+        // Some systems tell of errors unasked. Asked for nothing, they have to tell those once only.
+        _ if asked == Interest::NONE => PollMode::Oneshot,
+        _ => PollMode::Level,
     }
 }
 

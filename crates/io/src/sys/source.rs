@@ -13,6 +13,7 @@ use brigade_sync::Mutex;
 use rustix::fd::{AsRawFd, BorrowedFd, RawFd};
 
 use super::{Interest, Pollable, Poller};
+use crate::Trigger;
 use crate::readiness::Readiness;
 use crate::waiting::State;
 
@@ -22,6 +23,10 @@ pub(crate) struct Source {
     file: RawFd,
     /// Who watches it.
     poller: Arc<Poller>,
+    /// What makes an event of it: one that says so, and not by kind.
+    trigger: Trigger,
+    /// Whether it is by edge without the user having said so: who waits for an event then has the kernel asked anew.
+    pub(crate) asks_anew: bool,
     /// What is believed of reading and of writing.
     pub(crate) readiness: [Readiness; 2],
     /// The rest, which one thread at a time looks at.
@@ -42,17 +47,22 @@ struct Held {
 pub(crate) struct Line<'a> {
     file: BorrowedFd<'a>,
     key: usize,
-    poller: &'a Poller,
+    source: &'a Source,
 }
 
 impl Line<'_> {
     /// Changes what is asked.
     pub(crate) fn ask(&self, asked: Interest) -> io::Result<()> {
-        self.poller.change(self.file, self.key, asked)
+        self.source.poller.change(self.file, self.key, asked, self.source.trigger)
     }
 }
 
 impl Source {
+    /// What makes an event of it.
+    pub(crate) fn trigger(&self) -> Trigger {
+        self.trigger
+    }
+
     /// Calls with the state, under the source's lock, and with the line if the file is watched.
     ///
     /// No user code may run in `call`.
@@ -62,7 +72,7 @@ impl Source {
         let line = held.key.filter(|_| held.open).map(|key| {
             // SAFETY: Open rule; `open` is true, and the lock is held for as long as `line` lives.
             let file = unsafe { BorrowedFd::borrow_raw(self.file) };
-            Line { file, key, poller: &self.poller }
+            Line { file, key, source: self }
         });
         call(&mut held.state, line)
     }
@@ -97,8 +107,10 @@ impl<T: Pollable> Owned<T> {
     /// Takes the value, as yet unwatched.
     pub(crate) fn new(io: T, poller: Arc<Poller>, readiness: [Readiness; 2], state: State) -> Self {
         let file = borrow(&io).as_raw_fd();
+        let (trigger, asks_anew) = state.trigger();
         let held = Mutex::new(Held { open: true, key: None, state });
-        Self { closing: Closing(Arc::new(Source { file, poller, readiness, held })), io }
+        let source = Source { file, poller, trigger, asks_anew, readiness, held };
+        Self { closing: Closing(Arc::new(source)), io }
     }
 
     /// Has it watched under `key`, once.
@@ -108,7 +120,7 @@ impl<T: Pollable> Owned<T> {
         // SAFETY: Open rule; `open` is true as long as there is an `Owned`. Not borrowed from the value again: that
         // is user code, and might lend another file than the one that is deleted in the end.
         let file = unsafe { BorrowedFd::borrow_raw(source.file) };
-        source.poller.add(file, key, asked)?;
+        source.poller.add(file, key, asked, source.trigger)?;
         held.key = Some(key);
         Ok(())
     }

@@ -11,7 +11,8 @@ use brigade_io::{Driver, Trigger};
 use futures_lite::future;
 
 /// Every trigger there is; what a program sees must not depend on it.
-pub(crate) const TRIGGERS: [Trigger; 3] = [Trigger::Level, Trigger::Edge, Trigger::Oneshot];
+pub(crate) const TRIGGERS: [Trigger; 4] =
+    [Trigger::ByKind, Trigger::Level, Trigger::Edge, Trigger::Oneshot];
 
 /// A driver and the thread that drives it, until it is dropped.
 pub(crate) struct Machine {

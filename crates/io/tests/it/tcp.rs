@@ -3,10 +3,10 @@
 use std::io;
 use std::net::Shutdown;
 
-use brigade_io::{TcpListener, TcpStream};
+use brigade_io::{TcpListener, TcpStream, Trigger};
 use futures_lite::{AsyncReadExt, AsyncWriteExt, StreamExt, future};
 
-use super::machine::on_each_machine;
+use super::machine::{Machine, TRIGGERS, on_each_machine};
 use super::watchdog::Watchdog;
 
 const ANYWHERE: ([u8; 4], u16) = ([127, 0, 0, 1], 0);
@@ -153,4 +153,25 @@ fn connections_come_in_one_after_the_other() {
         assert!(served?.into_iter().eq(0..CLIENTS));
         Ok(())
     });
+}
+
+/// By edge a driver that the user has not told so must not need to be read until it would block.
+#[test]
+fn what_was_left_unread_is_readable_again_unless_the_user_chose_the_edge() {
+    let _dog = Watchdog::start(60);
+    for trigger in TRIGGERS.into_iter().filter(|&trigger| trigger != Trigger::Edge) {
+        let machine = Machine::start(trigger);
+        let run = machine.run(async {
+            let (mut client, server) = connected().await?;
+            client.write_all(b"0123456789").await?;
+            for digit in b'0'..=b'9' {
+                server.readable().await?;
+                let mut byte = [0];
+                assert_eq!(io::Read::read(&mut server.get_ref(), &mut byte)?, 1);
+                assert_eq!(byte, [digit]);
+            }
+            io::Result::Ok(())
+        });
+        run.unwrap();
+    }
 }
