@@ -15,6 +15,8 @@ mod child;
 #[cfg(unix)]
 mod claims;
 #[cfg(unix)]
+mod futures;
+#[cfg(unix)]
 mod jobs;
 #[cfg(unix)]
 mod moments;
@@ -49,6 +51,7 @@ fn main() {
         claims::an_iterator_of_a_dispatch_that_forks_hands_nothing_over_in_the_child,
         claims::the_owner_returns_from_everything_in_a_child,
         claims::an_unfinished_job_counts_as_cancelled_in_a_child_and_a_finished_one_has_its_outcome,
+        futures::futures_of_the_parent_are_left_alone_in_a_child,
         claims::a_grandchild_knows_both_pools_for_what_they_are,
         claims::what_has_a_time_has_none_in_a_child,
         claims::a_child_may_exit_through_the_destructors,

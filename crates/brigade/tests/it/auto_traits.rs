@@ -10,8 +10,9 @@ use std::rc::Rc;
 
 use brigade::time::{Elapsed, Interval, Sleep, Timeout};
 use brigade::{
-    Builder, Handle, Idle, JoinError, JoinHandle, Metrics, Missed, OnPanic, Order, Placement, Pool,
-    Queueing, Reason, Rejected, Report, Shutdown, TaskSet, Timer, WhenFull, WorkerMetrics,
+    Builder, CancelOnDrop, Handle, Idle, JoinError, JoinHandle, Metrics, Missed, OnPanic, Order,
+    Placement, Pool, Queueing, Reason, Rejected, Report, Shutdown, TaskSet, Timer, WhenFull,
+    WorkerMetrics, YieldNow,
 };
 
 const fn threads<T: Send + Sync + Unpin + 'static>() {}
@@ -30,6 +31,7 @@ const _: () = {
     threads::<Builder>();
     threads::<OnPanic>();
     clone::<OnPanic>();
+    threads::<YieldNow>();
     plain::<Handle>();
     key::<Handle>();
     plain::<Report>();
@@ -67,6 +69,9 @@ const _: () = {
     send::<Timeout<OnlySend>>();
     sync::<Timeout<u8>>();
     unpin::<Timeout<u8>>();
+    send::<CancelOnDrop<OnlySend>>();
+    sync::<CancelOnDrop<u8>>();
+    unpin::<CancelOnDrop<PhantomPinned>>();
     send::<TaskSet<OnlySend>>();
     sync::<TaskSet<OnlySend>>();
     unpin::<TaskSet<PhantomPinned>>();
@@ -98,6 +103,8 @@ assert_not!(JoinHandle<Rc<u8>>: Send);
 assert_not!(Timer: Clone);
 assert_not!(Sleep: Clone);
 assert_not!(Timeout<PhantomPinned>: Unpin);
+assert_not!(JoinHandle<Rc<u8>>: Sync);
+assert_not!(CancelOnDrop<Rc<u8>>: Send);
 assert_not!(TaskSet<u8>: Clone);
 assert_not!(TaskSet<Rc<u8>>: Send);
 assert_not!(Rejected<Rc<u8>>: Send);

@@ -374,6 +374,55 @@ fn wait_idle_waits_for_a_local_future_that_was_woken_and_for_none_that_waits() {
     }
 }
 
+/// Its worker is busy with later work when an old job wakes it: all seem to be idle or late.
+#[test]
+fn wait_idle_waits_for_a_local_future_that_an_old_job_has_woken_on_a_late_worker() {
+    let _dog = Watchdog::start(30);
+    for _ in 0..5 {
+        let (pool, latch, drops) = (Pool::new(2), Latch::default(), Drops::default());
+        let (local, its_thread) = local_on(&pool, &latch, &drops);
+        eventually("it waits", || latch.waiting() == 1);
+        let (both, wakes, later) = (Gate::closed(), Gate::closed(), Gate::closed());
+        // Two old jobs, one on each worker: the one elsewhere goes on and wakes the local future.
+        let old = [(); 2].map(|()| {
+            let (both, gate, latch) = (both.clone(), wakes.clone(), latch.clone());
+            let (began, begins) = mpsc::channel();
+            let job = pool.submit(move || {
+                began.send(()).unwrap();
+                both.wait();
+                if thread::current().id() != its_thread {
+                    gate.wait();
+                    latch.open();
+                }
+            });
+            begins.recv().unwrap();
+            job
+        });
+        both.open();
+        thread::scope(|scope| {
+            let waited = scope.spawn(|| {
+                pool.wait_idle();
+                local.is_finished()
+            });
+            // For the wait to begin: else it waits for the later job too, and the test proves nothing.
+            thread::sleep(Duration::from_millis(5));
+            let (held, (began, begins)) = (later.clone(), mpsc::channel());
+            pool.execute(move || {
+                began.send(thread::current().id()).unwrap();
+                held.wait();
+            });
+            let later_thread = begins.recv().unwrap();
+            wakes.open();
+            thread::sleep(Duration::from_millis(20));
+            assert!(!waited.is_finished() || later_thread != its_thread, "it waits in its post");
+            later.open();
+            assert!(waited.join().unwrap());
+        });
+        old.into_iter().for_each(|job| job.join().unwrap());
+        assert_eq!(local.join().unwrap(), 42);
+    }
+}
+
 #[test]
 fn a_local_future_may_be_as_large_as_it_likes_and_never_end() {
     let _dog = Watchdog::start(20);

@@ -55,7 +55,7 @@ impl<'a> Submitter<'a> {
     /// Submits in one of the ways there are; a handle may be kept for later.
     pub(crate) fn call(&mut self) {
         let pool = self.pool;
-        match self.random.u8(0..24) {
+        match self.random.u8(0..28) {
             0..6 => {
                 let job = self.job();
                 let taken = Doing::Submitting.during(|| pool.execute(job));
@@ -80,7 +80,8 @@ impl<'a> Submitter<'a> {
             16..18 => self.in_time(),
             18..20 => self.before(),
             20..22 => self.later(),
-            _ => sets::spawn_and_wait(self),
+            22..24 => sets::spawn_and_wait(self),
+            _ => self.spawn(),
         }
     }
 
@@ -153,6 +154,28 @@ impl<'a> Submitter<'a> {
                 Some(taken) => self.count_and_wait(taken, false),
                 None => self.ledger.submitted(0, 1),
             }
+        }
+    }
+
+    /// As a future, which lets others go first a few times.
+    fn spawn(&mut self) {
+        let (pool, job, yields) = (self.pool, self.job(), self.random.u8(0..3));
+        let future = async move {
+            for _ in 0..yields {
+                brigade::yield_now().await;
+            }
+            job();
+        };
+        let taken = Doing::Submitting.during(|| pool.spawn(future));
+        let Some(mut handle) = self.count(taken, self.may_be_full()) else { return };
+        // It is not cancelled, as that may come when the job has returned; and nobody can run it in place of a worker that
+        // waits for it, so none does.
+        match self.random.u8(0..4) {
+            0 => drop(handle),
+            1 => _ = handle.try_join(),
+            2 => _ = handle.join_timeout(self.micros(100)),
+            _ if Handle::current().is_none() => _ = handle.join(),
+            _ => drop(handle),
         }
     }
 

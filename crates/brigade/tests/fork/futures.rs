@@ -1,0 +1,91 @@
+//! What a child can do with futures: its own, and those of its parent.
+
+use std::cell::RefCell;
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
+use std::task::{Poll, Waker};
+
+use brigade::{JoinHandle, Pool, block_on, spawn_local, yield_now};
+
+use crate::child::{assert_in_child, claim};
+use crate::pools::{is_cancelled, is_forked, ready, refuses, works_still};
+
+/// A future that waits, on some worker or on one of its own; its handle and its waker.
+fn waiting(
+    pool: &Pool,
+    opened: &Arc<AtomicBool>,
+    capture: &Arc<()>,
+    is_local: bool,
+) -> (JoinHandle<u32>, Waker) {
+    let (opened, capture, (send, receive)) = (opened.clone(), capture.clone(), mpsc::channel());
+    let future = poll_fn(move |context| {
+        let _capture = &capture;
+        if opened.load(Ordering::SeqCst) {
+            return Poll::Ready(42);
+        }
+        send.send(context.waker().clone()).unwrap();
+        Poll::Pending
+    });
+    let job = match is_local {
+        false => pool.spawn(future),
+        true => {
+            let spawned = pool.submit(|| {
+                let here = Rc::new(());
+                spawn_local(async move {
+                    let value = future.await;
+                    drop(here);
+                    value
+                })
+            });
+            spawned.join().unwrap()
+        }
+    };
+    (job, receive.recv().unwrap())
+}
+
+pub(crate) fn futures_of_the_parent_are_left_alone_in_a_child() {
+    let (pool, opened, capture) = (ready(2), Arc::<AtomicBool>::default(), Arc::new(()));
+    let waits = [false, true].map(|is_local| waiting(&pool, &opened, &capture, is_local));
+    pool.wait_idle();
+    let held = Arc::strong_count(&capture);
+    let waits = RefCell::new(waits);
+    let handle = pool.handle();
+    assert_in_child(vec![
+        claim("a handle gives the future back", || is_forked(handle.spawn(async { 42 }))),
+        claim("the owner refuses", || refuses(|| drop(pool.spawn(async { 42 })))),
+        claim("cancel does nothing", || {
+            waits.borrow_mut().iter_mut().all(|(job, _)| !job.cancel())
+        }),
+        claim("nor does a wake", || {
+            waits.borrow().iter().for_each(|(_, waker)| {
+                waker.wake_by_ref();
+                waker.clone().wake();
+            });
+            Arc::strong_count(&capture) == held
+        }),
+        claim("it counts as cancelled", || {
+            waits.borrow_mut().iter_mut().all(|(job, _)| is_cancelled(job.try_join().unwrap()))
+        }),
+        claim("a thread may wait for a future", || {
+            block_on(async {
+                yield_now().await;
+                42
+            }) == 42
+        }),
+        claim("and the child's own pool polls one", || {
+            let own = ready(1);
+            block_on(own.spawn(async { brigade::spawn(async { 42 }).unwrap().await.unwrap() }))
+                .unwrap()
+                == 42
+        }),
+        claim("nothing has been dropped", || Arc::strong_count(&capture) == held),
+    ]);
+    opened.store(true, Ordering::SeqCst);
+    for (job, waker) in waits.into_inner() {
+        waker.wake();
+        assert_eq!(job.join().unwrap(), 42);
+    }
+    assert!(works_still(&pool));
+}
