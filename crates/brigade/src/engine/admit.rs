@@ -120,17 +120,26 @@ impl Core {
 
     /// Drops queued jobs, the oldest first, until there is room.
     fn make_room(&self, room: &Arc<Room>, inside: bool) -> Admission {
+        // Futures that have no place, as they have been polled before. Put back one by one they would be found again and
+        // again before what lies in another injector.
+        let mut placeless = Vec::new();
+        let admission = self.evict(room, inside, &mut placeless);
+        placeless.into_iter().for_each(|job| self.put_back(job));
+        admission
+    }
+
+    fn evict(&self, room: &Arc<Room>, inside: bool, placeless: &mut Vec<Job>) -> Admission {
         let mut round = 0;
         // Else a set that waits would take what we make, and we would go on for as many jobs as it has.
         let _evicting = room.begin_eviction();
         loop {
             match self.oldest() {
-                // It has given its place back: it has been polled before.
-                Some(job) if job.is_resumption() => self.put_back(job),
+                Some(job) if job.is_resumption() => placeless.push(job),
                 // One that was cancelled has given its place back already; then there was room, or the next one goes.
                 Some(job) => self.drop_for_room(job),
                 // All are on their way from one place to another, or about to start.
                 None => {
+                    placeless.drain(..).for_each(|job| self.put_back(job));
                     brigade_sync::hint::snooze(round);
                     round += 1;
                 }

@@ -199,6 +199,32 @@ fn a_future_that_is_dropped_for_room_is_counted_once() {
     }
 }
 
+/// Caught: a woken future was taken out and put back, again and again, before the job that lies in another injector.
+#[test]
+fn woken_futures_hide_no_job_from_who_makes_room() {
+    let _dog = Watchdog::start(20);
+    let builder = Pool::builder().threads(1).capacity(1).when_full(WhenFull::DropOldest);
+    let (pool, gate) = (builder.build().unwrap(), Gate::closed());
+    let latches = [(); 8].map(|()| Latch::default());
+    let jobs = latches.each_ref().map(|latch| {
+        let job = pool.spawn(latch.wait());
+        // Before the next, which would drop it.
+        eventually("it waits", || latch.waiting() == 1);
+        job
+    });
+    crate::gate::occupy(&pool, &gate);
+    let in_a_thread =
+        |call: &(dyn Fn() + Sync)| thread::scope(|scope| _ = scope.spawn(call).join());
+    latches.iter().for_each(|latch| in_a_thread(&|| latch.open()));
+    // Each thread has an injector of its own, and drops what the one before has queued.
+    (0..16).for_each(|_| in_a_thread(&|| pool.execute(|| ())));
+    gate.open();
+    for job in jobs {
+        job.join().unwrap();
+    }
+    assert_eq!(at_rest(&pool), [25, 10, 0, 15, 15]);
+}
+
 /// Whatever phases begin and end meanwhile, in a pool that is open or closed: nobody pushes where nobody looks.
 #[test]
 fn a_future_that_is_woken_beside_waits_and_the_closing_is_polled() {
