@@ -262,6 +262,8 @@ fn a_panic_of_a_local_future_goes_to_its_handle_and_the_worker_goes_on() {
     });
     let outcome: Result<(), _> = job.join().unwrap().join();
     assert!(matches!(outcome, Err(JoinError::Panicked(_))));
+    // The outcome is there before it is counted.
+    pool.wait_idle();
     assert_eq!(pool.metrics().panicked, 1);
 }
 
