@@ -20,14 +20,14 @@
 //!     let server = brigade::spawn(async move {
 //!         let (mut stream, _) = listener.accept().await?;
 //!         stream.write_all(b"42").await
-//!     });
+//!     })?;
 //!     let mut answer = String::new();
 //!     TcpStream::connect(address).await?.read_to_string(&mut answer).await?;
 //!     server.await.unwrap()?;
-//!     std::io::Result::Ok(answer)
+//!     Ok::<_, Box<dyn std::error::Error + Send + Sync>>(answer)
 //! });
-//! assert_eq!(answer.join().unwrap()?, "42");
-//! # std::io::Result::Ok(())
+//! assert_eq!(answer.join()?.unwrap(), "42");
+//! # Ok::<(), brigade::JoinError>(())
 //! ```
 
 use std::io;
