@@ -5,5 +5,5 @@ cd "$(dirname "$0")/.."
 
 cargo test --workspace --locked "$@"
 # Behind the doors that features open.
-cargo test -p brigade --features futures,hyper,io --locked --test it -- doors time_ io
+cargo test -p brigade --features futures,hyper,io --locked --test doors
 cargo test -p brigade-io --features hyper --locked --test hyper

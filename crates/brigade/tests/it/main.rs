@@ -69,7 +69,6 @@ mod slow_spawner;
 mod spawn_aside;
 mod spawn_block_on;
 mod spawn_cancel;
-mod spawn_doors;
 mod spawn_ending;
 mod spawn_fairness;
 mod spawn_local;

@@ -349,39 +349,3 @@ fn a_destructor_of_a_thread_local_of_a_worker_may_sleep() {
     drop(pool);
     assert!(SLEPT.load(Ordering::SeqCst));
 }
-
-#[cfg(feature = "futures")]
-#[test]
-fn an_interval_is_a_stream_that_never_ends() {
-    use futures_core::Stream;
-    let _dog = Watchdog::start(20);
-    let mut ticks = pin!(interval(Duration::from_millis(1)).missed(Missed::Burst));
-    assert_eq!(ticks.size_hint().0, usize::MAX);
-    let mut last = None;
-    for _ in 0..5 {
-        let tick = block_on(poll_fn(|context| ticks.as_mut().poll_next(context))).unwrap();
-        assert!(last.is_none_or(|last| tick == last + ticks.period()));
-        last = Some(tick);
-    }
-}
-
-#[cfg(feature = "hyper")]
-#[test]
-fn hypers_timer_sleeps_and_can_be_set_again() {
-    use brigade::time::HyperTimer;
-    use hyper::rt::Timer;
-    let _dog = Watchdog::start(20);
-    let pool = Pool::new(1);
-    let begun = Instant::now();
-    let timer: &(dyn Timer + Send + Sync) = &HyperTimer;
-    pool.spawn(timer.sleep(Duration::from_millis(2))).join().unwrap();
-    assert!(begun.elapsed() >= Duration::from_millis(2));
-    let (mut sleep, bell) = (timer.sleep(FAR), Arc::<Bell>::default());
-    let waker = Waker::from(bell.clone());
-    assert!(sleep.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
-    let sooner = Instant::now() + Duration::from_millis(2);
-    timer.reset(&mut sleep, sooner);
-    assert_eq!(Arc::strong_count(&bell), 2, "the first is forgotten");
-    pool.spawn(sleep).join().unwrap();
-    assert!(Instant::now() >= sooner);
-}
