@@ -1,5 +1,7 @@
 //! What features open: spawning, time and streams by the traits of other crates.
 
+#![allow(clippy::disallowed_types, reason = "the tests stand outside every loom model")]
+
 use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
