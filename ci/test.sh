@@ -7,3 +7,6 @@ cargo test --workspace --locked "$@"
 # Behind the doors that features open.
 cargo test -p brigade --features futures,hyper,io --locked --test doors
 cargo test -p brigade-io --features hyper --locked --test hyper
+# Examples that assert what they say.
+cargo run -p brigade --example async_compat --locked
+cargo run -p brigade --features hyper,io --example hyper_server --locked

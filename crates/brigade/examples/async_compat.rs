@@ -1,0 +1,46 @@
+//! Code that was written for tokio, on the threads of a pool.
+//!
+//! tokio's sockets and sleeps need tokio's reactor, which `async-compat` keeps on one thread of its own. The futures that
+//! use them are polled by the pool, beside futures and closures of all kinds. What is to run on the pool is spawned there:
+//! `tokio::spawn` would give it to that other thread.
+
+use std::io;
+use std::time::Duration;
+
+use async_compat::Compat;
+use brigade::Pool;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+/// Answers one connection with what it sends, in capitals.
+async fn shout(listener: TcpListener) -> io::Result<()> {
+    let (mut stream, _) = listener.accept().await?;
+    let mut text = String::new();
+    stream.read_to_string(&mut text).await?;
+    // A closure beside the futures: what computes for long belongs on a queue, not into a poll.
+    let shouted = brigade::submit(move || text.to_uppercase()).expect("the pool polls this");
+    let shouted = shouted.await.expect("capitals do not panic");
+    stream.write_all(shouted.as_bytes()).await
+}
+
+/// Asks such a server.
+async fn ask() -> io::Result<String> {
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let address = listener.local_addr()?;
+    let server = brigade::spawn(Compat::new(shout(listener))).expect("the pool polls this");
+    let mut stream = TcpStream::connect(address).await?;
+    stream.write_all(b"bucket").await?;
+    stream.shutdown().await?;
+    let mut answer = String::new();
+    let read = stream.read_to_string(&mut answer);
+    tokio::time::timeout(Duration::from_secs(10), read).await??;
+    server.await.expect("it does not panic")?;
+    Ok(answer)
+}
+
+fn main() {
+    let pool = Pool::new(2);
+    let answer = pool.spawn(Compat::new(ask()));
+    assert_eq!(answer.join().unwrap().unwrap(), "BUCKET");
+    println!("tokio's sockets, brigade's threads");
+}
