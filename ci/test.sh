@@ -6,6 +6,7 @@ cd "$(dirname "$0")/.."
 cargo test --workspace --locked "$@"
 # Behind the doors that features open.
 cargo test -p brigade --features futures,hyper,io --locked --test doors
+cargo test -p brigade --features futures,hyper,io --locked --doc
 cargo test -p brigade-io --features hyper --locked --test hyper
 # Examples that assert what they say.
 cargo run -p brigade --example async_compat --locked

@@ -1,6 +1,6 @@
 //! Work that has to run on threads.
 //!
-//! A [`Pool`] runs closures on its threads, which are started when they are needed. Its behaviour is a configuration,
+//! A [`Pool`] runs closures and futures on its threads, which are started when they are needed. Its behaviour is a configuration,
 //! see [`Builder`]: a fixed number of threads or one that grows and shrinks, queues that steal or one that is shared,
 //! last-in-first-out or first-in-first-out, for any number of jobs or only so many, threads that sleep or spin. What
 //! holds for each of them:
@@ -16,10 +16,27 @@
 //!
 //! ```
 //! let pool = brigade::Pool::new(4);
-//! let answer = pool.submit(|| 6 * 7);
+//! let six = pool.submit(|| 6);
+//! let answer = pool.spawn(async { six.await.unwrap() * 7 });
 //! assert_eq!(answer.join()?, 42);
 //! # Ok::<(), brigade::JoinError>(())
 //! ```
+//!
+//! | to | closures | futures |
+//! |---|---|---|
+//! | run | [`execute`](Pool::execute), [`submit`](Pool::submit) for its outcome, [`TaskSet`] for many | [`spawn`](Pool::spawn), [`spawn_local`] on this worker, [`block_on`] on this thread |
+//! | wait for a time | [`execute_after`], [`execute_at`], [`execute_every`] | [`time::sleep`], [`time::interval`], [`time::timeout`] |
+//! | wait for a file | [`blocking`], around whatever blocks | `brigade::io` |
+//! | let others run | [`blocking`] | [`yield_now`] |
+//!
+//! # Features
+//!
+//! Each opens a door and changes nothing else; none is open by default.
+//!
+//! - `io`: the module `brigade::io`, pipes, sockets and other files that tasks wait for, on the workers themselves.
+//! - `futures`: `futures::task::Spawn` for [`Handle`], `Stream` for [`time::Interval`].
+//! - `hyper`: `hyper::rt::Executor` for [`Handle`], `brigade::time::HyperTimer`, and with `io` `hyper::rt::{Read, Write}` for
+//!   sockets.
 #![forbid(unsafe_code)]
 
 mod blocking;
@@ -63,8 +80,8 @@ pub use spawn::{YieldNow, block_on, spawn, spawn_local, yield_now};
 pub use task_set::TaskSet;
 pub use time::{Missed, Timer, execute_after, execute_at, execute_every};
 
-/// The examples of the project's README.
-#[cfg(doctest)]
+/// The examples of the project's README, some of which need a file to wait for.
+#[cfg(all(doctest, feature = "io"))]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
@@ -72,3 +89,8 @@ struct Readme;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/coming-from/rusty-pool.md")]
 struct ComingFromRustyPool;
+
+/// The examples of the chapter about threads and tasks, some of which need a file to wait for.
+#[cfg(all(doctest, feature = "io"))]
+#[doc = include_str!("../../../docs/threads-or-tasks.md")]
+struct ThreadsOrTasks;
