@@ -107,7 +107,8 @@ impl fmt::Debug for OnPanic {
 /// What a shutdown does with jobs that have been accepted and not started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shutdown {
-    /// Runs them, and what they submit in turn.
+    /// Runs them, and what they submit in turn. Futures are polled as long as anything runs or is woken; those that wait when
+    /// nothing does are dropped, and their handles hear [`JoinError::Cancelled`](crate::JoinError::Cancelled).
     Drain,
     /// Drops them; their handles hear [`JoinError::Cancelled`](crate::JoinError::Cancelled).
     Discard,
@@ -118,7 +119,7 @@ pub enum Shutdown {
 pub struct Report {
     /// Jobs that returned or panicked.
     pub ran: u64,
-    /// Jobs that were dropped before they started.
+    /// Jobs that were dropped before they started, and futures that were dropped before they were ready.
     pub discarded: u64,
     /// Jobs without an outcome yet: 0, unless a timeout cut the wait short, the pool was shut down by
     /// one of its own jobs, or somebody still [runs one that it submitted](WhenFull::RunInCaller). The workers see to the

@@ -4,7 +4,10 @@
 //! [entered](crate::Handle::enter), and inside of [`block_on`](crate::block_on) on other threads to the
 //! [default pool](crate::default_pool). The pool's workers wait for them where they would sleep anyway: there is no
 //! thread for input and output. The first one makes the pool's driver, which costs two file descriptors, and from then on
-//! an elastic pool keeps a worker.
+//! an elastic pool keeps a worker. On a thread of none of these kinds they can't be made: [`NoDriver::None`].
+//!
+//! They are read and written by the traits of `futures-io`, and with the feature `hyper` by those of hyper. [`Async`] is for
+//! any other value with a file descriptor.
 //!
 //! They may be used from tasks of any pool and of any other executor. When their pool has ended nobody waits for them any
 //! more: what would have to wait fails with [`NoDriver::Closed`].
@@ -46,7 +49,8 @@ use crate::{Handle, default_pool, registry};
 impl Handle {
     /// Calls on this thread, where [files](crate::io) that are made meanwhile belong to this pool.
     ///
-    /// On a worker they belong to the worker's pool without it. If the pool is gone they can't be made.
+    /// On a worker they belong to the worker's pool without it. What `call` hands to other threads is not in it. If the pool is
+    /// gone it is called all the same, and what it makes fails with [`NoDriver::Closed`].
     ///
     /// ```
     /// let pool = brigade::Pool::new(1);

@@ -91,7 +91,7 @@ impl<T> JoinHandle<T> {
     ///
     /// # Errors
     /// [`JoinError::Panicked`] with what the job panicked with; [`JoinError::Cancelled`] if it was dropped
-    /// before it started; [`JoinError::WouldDeadlock`] if it waits in a `join`, directly or through others and on
+    /// before it started, or is a future and was dropped before it was ready; [`JoinError::WouldDeadlock`] if it waits in a `join`, directly or through others and on
     /// whatever pools, for a job that this thread runs: then it goes on without a handle.
     ///
     /// # Panics

@@ -19,7 +19,7 @@ use crate::registry;
 use crate::rejected::{Reason, Rejected};
 use crate::submission::{self, Submission};
 
-/// A pool of threads that runs jobs; this is its one owner.
+/// A pool of threads that runs jobs, closures and futures alike; this is its one owner.
 ///
 /// Not `Clone`: as long as it is there the pool accepts work, so [`execute`](Self::execute) and
 /// [`submit`](Self::submit) can't fail (one that is bounded, was [closed](Self::close) or may have no thread at all is the

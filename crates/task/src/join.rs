@@ -23,7 +23,7 @@ use crate::job::Ran;
 pub enum JoinError {
     /// It panicked; this is what it panicked with.
     Panicked(Box<dyn Any + Send>),
-    /// It was dropped before it ran.
+    /// It was dropped before it ran; a future, before it was ready.
     Cancelled,
     /// Whoever asked would have waited for itself; the job goes on.
     WouldDeadlock,

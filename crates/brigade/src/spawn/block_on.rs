@@ -56,6 +56,10 @@ impl Drop for Borrowed {
 /// May be called anywhere, also inside itself. On a worker of a pool the thread is [blocked](crate::blocking) while it
 /// sleeps: the pool may have another in its place. The future need not be `Send`, and lies on this thread's stack.
 ///
+/// It waits for ever for what can't run meanwhile: on a worker for a [local](crate::spawn_local) future of that worker, and,
+/// once all threads that the pool may have are blocked, [spare ones](crate::Builder::spare_threads) included, for any other
+/// job of the pool.
+///
 /// # Panics
 /// If the future does.
 ///

@@ -138,7 +138,8 @@ impl Handle {
     /// A future is one job, however often it is woken: it is on a queue at most once at a time, and runs on one thread at a
     /// time. One that is woken while it is polled, as by [`yield_now`], goes behind everything else that is queued. While it
     /// waits it takes up no thread; the [counters](Pool::metrics) have it as running then, but
-    /// [`wait_idle`](Pool::wait_idle) does not wait for what may never be woken.
+    /// [`wait_idle`](Pool::wait_idle) does not wait for what may never be woken. A poll takes up its thread until it returns:
+    /// what blocks in it says so with [`blocking`](crate::blocking), what computes for long calls [`yield_now`].
     ///
     /// [`JoinHandle::cancel`] drops it where it next returns from a poll, or at once if it waits. A pool that is
     /// [drained](crate::Shutdown::Drain) polls its futures as long as anything runs or is woken; those that wait when nothing

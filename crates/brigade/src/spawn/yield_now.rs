@@ -6,8 +6,8 @@ use core::task::{Context, Poll};
 
 /// Lets everything else that is queued in the pool go first.
 ///
-/// A future that takes long between two waits calls this now and then; how long is too long is for those to say who wait
-/// for the thread.
+/// A poll is never interrupted. So a future that computes for long between two waits calls this now and then: for as long
+/// as it does not, everything else on its thread waits, if no other is idle.
 ///
 /// ```
 /// use std::sync::{Arc, Mutex};

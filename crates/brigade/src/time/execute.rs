@@ -50,6 +50,17 @@ impl Handle {
     ///
     /// # Errors
     /// As for [`execute_after`](Self::execute_after).
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    /// use std::time::{Duration, Instant};
+    /// let pool = brigade::Pool::new(1);
+    /// let (sender, receiver) = mpsc::channel();
+    /// let time = Instant::now() + Duration::from_millis(2);
+    /// pool.handle().execute_at(time, move || sender.send(Instant::now()).unwrap())?;
+    /// assert!(receiver.recv()? >= time);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn execute_at<F>(&self, deadline: Instant, job: F) -> Result<Timer, Rejected<F>>
     where
         F: FnOnce() + Send + 'static,
@@ -154,6 +165,17 @@ impl Pool {
     ///
     /// # Panics
     /// If the period is 0, and as [`execute_after`](Self::execute_after).
+    ///
+    /// ```
+    /// use brigade::{Missed, Pool};
+    /// use std::time::Duration;
+    /// let pool = Pool::new(1);
+    /// let timer = pool.execute_every(Duration::from_millis(1), Missed::Skip, || ());
+    /// while timer.ticks() < 3 {
+    ///     std::thread::yield_now();
+    /// }
+    /// assert!(timer.cancel());
+    /// ```
     #[track_caller]
     pub fn execute_every<F>(&self, period: Duration, missed: Missed, job: F) -> Timer
     where
@@ -184,7 +206,7 @@ where
     here().execute_after(delay, job)
 }
 
-/// Runs a closure once, at that time, on the pool that [`execute_after`] takes.
+/// Runs a closure once, at that time, on the pool that [`execute_after`] takes; [`Handle::execute_at`] says more.
 ///
 /// # Errors
 /// As for [`Handle::execute_after`].

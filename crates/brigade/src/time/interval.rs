@@ -66,6 +66,12 @@ impl Interval {
     }
 
     /// How long it is from one tick to the next.
+    ///
+    /// ```
+    /// use brigade::time::interval;
+    /// use std::time::Duration;
+    /// assert_eq!(interval(Duration::from_secs(1)).period(), Duration::from_secs(1));
+    /// ```
     pub fn period(&self) -> Duration {
         self.period
     }

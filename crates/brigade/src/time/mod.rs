@@ -6,12 +6,14 @@
 //! - For futures: [`sleep`], [`sleep_until`], [`interval`] and [`timeout`]. Each belongs to the pool on one of whose
 //!   threads it is polled first; if that is none of any pool's, as in [`block_on`](crate::block_on) on the main
 //!   thread, to the [`default_pool`](crate::default_pool).
-//! - For closures: [`execute_after`], [`execute_at`] and [`execute_every`], here for the pool of the worker that they are called
-//!   on, and as methods of [`Pool`](crate::Pool) and [`Handle`](crate::Handle). Each gives a [`Timer`], which cancels.
+//! - For closures: [`execute_after`], [`execute_at`] and [`execute_every`], as methods of [`Pool`](crate::Pool) and
+//!   [`Handle`](crate::Handle), and here for the pool of the worker that they are called on, elsewhere for the default pool.
+//!   Each gives a [`Timer`], which cancels.
 //!
 //! Nothing happens early. How late it happens depends on the pool: less than a millisecond, as a rule less than a tenth of
-//! one, if a thread is idle; if all of them are busy, when the next of them is done with its job. The clock is
-//! that of [`Instant`]: it stands still, or not, while the machine sleeps, and nobody sets it.
+//! one, if a thread is idle; if all of them are busy, when the next of them is done with its job. The clock is that of
+//! [`Instant`]: who sets the time of day changes nothing, and whether the time counts in which the machine is suspended is
+//! the system's choice (on Linux it does not).
 //!
 //! ```
 //! use std::time::{Duration, Instant};
@@ -52,7 +54,8 @@ pub use timer::Timer;
 
 /// What becomes of the ticks that were due while one ran, or while nobody asked for one.
 ///
-/// In any case ticks come one after the other, never two at once.
+/// In any case ticks come one after the other, never two at once. If a tick is due every 10 ms, and the one of 10 ms ends at
+/// 37 ms, the next ones come at 40, 50, 60 with `Skip`; at 47, 57, 67 with `Delay`; at once, at once, 40 with `Burst`.
 ///
 /// ```
 /// use brigade::Missed;

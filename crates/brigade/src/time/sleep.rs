@@ -11,9 +11,9 @@ use super::{later, with_core};
 use crate::default_pool::default_pool;
 use crate::handle::Handle;
 
-/// Waits for so long, counted from this call. Never less; so long that nobody could write the time down is for ever.
+/// Waits for so long, counted from this call, and never less. One that is too long for an [`Instant`] waits for ever.
 ///
-/// Ready at the first poll if the duration is 0.
+/// Ready at the first poll if the duration is 0. [`Sleep`] says which pool keeps the time.
 ///
 /// ```
 /// use std::time::{Duration, Instant};
@@ -27,7 +27,7 @@ pub fn sleep(duration: Duration) -> Sleep {
     Sleep::new(later(Instant::now(), duration))
 }
 
-/// Waits until then, and not less; ready at the first poll if it has passed.
+/// Waits until then, and not less; ready at the first poll if it has passed. [`Sleep`] says which pool keeps the time.
 ///
 /// ```
 /// use std::time::{Duration, Instant};
@@ -44,7 +44,7 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
     Sleep::new(deadline)
 }
 
-/// The future of [`sleep`] and [`sleep_until`]. Dropped, it has the pool forget it at once.
+/// The future of [`sleep`] and [`sleep_until`]. Dropped, it has the pool forget it at once, and loses nothing.
 ///
 /// It belongs to the pool of the worker that polls it first, elsewhere to the [default
 /// pool](crate::default_pool), wherever it is polled later. If that pool ends while somebody else waits for it, it moves to

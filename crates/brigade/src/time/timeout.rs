@@ -13,7 +13,7 @@ use super::sleep::{Sleep, sleep};
 /// Limits a future to so long, counted from this call: ready when that is, or with [`Elapsed`] when the time is over.
 ///
 /// The future comes first: if it is ready when it is polled, its output is what counts, late or not. One that never returns
-/// from its poll has no limit. It is dropped with the [`Timeout`].
+/// from its poll has no limit. When the time is over it is still there, and is dropped with the [`Timeout`].
 ///
 /// ```
 /// use brigade::time::{Elapsed, timeout};
@@ -56,7 +56,7 @@ impl<F: Future> Future for Timeout<F> {
     }
 }
 
-/// The time of a [`timeout`] is over.
+/// The time of a [`timeout`] is over, and its future was not ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Elapsed;
 

@@ -59,7 +59,7 @@ impl Timer {
         self.here().is_some_and(Control::cancel)
     }
 
-    /// What the last panic of the closure said, if there was one; of a payload that is no text, that it is none.
+    /// What the last panic of the closure said; `None` if it never panicked. A payload that is no text is described.
     ///
     /// ```
     /// use std::time::Duration;
@@ -75,7 +75,17 @@ impl Timer {
         self.here().and_then(Control::last_error)
     }
 
-    /// How often the closure has run, panics included.
+    /// How often the closure has run, panics included. In a forked child 0.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// let pool = brigade::Pool::new(1);
+    /// let timer = pool.execute_after(Duration::ZERO, || ());
+    /// while !timer.is_over() {
+    ///     std::thread::yield_now();
+    /// }
+    /// assert_eq!(timer.ticks(), 1);
+    /// ```
     pub fn ticks(&self) -> u64 {
         self.here().map_or(0, Control::ticks)
     }
