@@ -108,8 +108,12 @@ impl Worker {
         // Whoever claimed us has something else for us than what we have seen, about which others may have kept silent, as we
         // were searching. If somebody searches (we do, if we were picked), that one sees to it.
         let seen = core.idle.after_publishing();
-        if seen.searching() == 0 && seen.wants_help() && core.has_work() {
-            core.help();
+        if seen.searching() == 0 && seen.wants_help() {
+            if core.has_work() {
+                core.help();
+            } else {
+                core.see_to_keeper();
+            }
         }
         self.me.parker.park(None);
         self.woken()
@@ -180,7 +184,15 @@ impl Worker {
             Some(watch) => watch.unkept,
             None => !seen.watched(),
         };
-        nobody_will && !seen.kept() && self.core.keep.is_wanted() && self.core.idle.keep(self.index)
+        if !nobody_will || seen.kept() || !self.core.keep.is_wanted() {
+            return false;
+        }
+        let keeps = self.core.idle.keep(self.index);
+        if !keeps {
+            // Somebody has claimed us since we stopped watching, and does not know that others kept silent till then.
+            self.core.see_to_keeper();
+        }
+        keeps
     }
 
     /// As the keeper: sleeps, or looks out for as long as the right to is ours.

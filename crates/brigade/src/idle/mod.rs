@@ -162,7 +162,8 @@ impl Idle {
         fence(Ordering::SeqCst);
     }
 
-    /// A parked worker keeps from now on, unless somebody does or it has been picked.
+    /// A parked worker keeps from now on, unless somebody does or it has been picked. It must look at what there is to keep
+    /// after that.
     #[must_use]
     pub(crate) fn keep(&self, index: usize) -> bool {
         let mut crew = self.crew.lock();
@@ -171,6 +172,9 @@ impl Idle {
             crew.keeper = Some(index);
             self.change(&mut crew, KEPT);
         }
+        drop(crew);
+        // Ordering: as in `announce`: who saw nobody keep published before this fence, and may have picked another.
+        fence(Ordering::SeqCst);
         keeps
     }
 

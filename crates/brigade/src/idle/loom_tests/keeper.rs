@@ -1,0 +1,460 @@
+//! What is to be kept is kept: timers and files, which lie on nobody's queue.
+//!
+//! One timer stands for all of that. As with jobs, who fires it does nothing else for ever, and there are as many workers
+//! as things to do: so what nobody comes for leaves somebody asleep, and loom reports a deadlock.
+
+use super::*;
+
+/// The earliest deadline: none.
+const NONE: usize = 0;
+/// One that does not come while the model runs.
+const FAR: usize = 1;
+/// One that has come.
+const DUE: usize = 2;
+
+/// What a worker was given.
+#[derive(Debug, PartialEq)]
+enum Got {
+    Job,
+    Timer,
+    /// It has left for good.
+    Nothing,
+}
+
+/// A pool with everything left out but its keeper.
+struct Lighthouse {
+    idle: Idle,
+    jobs: AtomicUsize,
+    /// `Timers::next`; nothing orders it.
+    next: AtomicUsize,
+    parkers: Vec<Parker>,
+    /// `Peer::slot`, of whoever has been claimed; the token orders it.
+    handed: AtomicUsize,
+}
+
+impl Lighthouse {
+    fn new(idle: Idle, workers: usize, next: usize) -> Arc<Self> {
+        Arc::new(Self {
+            idle,
+            jobs: AtomicUsize::new(0),
+            next: AtomicUsize::new(next),
+            parkers: (0..workers).map(|_| Parker::new()).collect(),
+            handed: AtomicUsize::new(usize::MAX),
+        })
+    }
+
+    fn full(workers: usize, next: usize) -> Arc<Self> {
+        Self::new(House::<AtomicUsize>::all_run(workers), workers, next)
+    }
+
+    fn spawn(self: &Arc<Self>, main: impl FnOnce(&Self) -> Got + 'static) -> JoinHandle<Got> {
+        let house = self.clone();
+        thread::spawn(move || main(&house))
+    }
+
+    /// Puts a worker to sleep before the model begins, with the duties that fall to it.
+    fn is_asleep(&self, index: usize, watches: bool) {
+        self.idle.start_search();
+        let announced = self.idle.announce(index, Era::default(), false);
+        assert!(announced.watches, "another runs, and nobody watches yet");
+        if !watches {
+            self.idle.unwatch(index);
+        }
+    }
+
+    fn is_wanted(&self) -> bool {
+        self.next.load(Ordering::Relaxed) != NONE
+    }
+
+    /// `Core::set_timer`.
+    fn set(&self, next: usize) {
+        turn();
+        self.next.store(next, Ordering::Relaxed);
+        if !self.idle.after_publishing().kept() {
+            return self.see_to_keeper();
+        }
+        turn();
+        if let Some(index) = self.idle.pick_keeper() {
+            self.parkers[index].unpark();
+        }
+    }
+
+    /// `Core::see_to_keeper`.
+    fn see_to_keeper(&self) {
+        if !self.is_wanted() {
+            return;
+        }
+        let seen = self.idle.after_publishing();
+        if !seen.kept() && !seen.watched() && seen.parked() > 0 {
+            self.help();
+        }
+    }
+
+    fn help(&self) {
+        turn();
+        if let Some(index) = self.idle.pick(1, false).wake {
+            self.parkers[index].unpark();
+        }
+    }
+
+    /// `Core::inject`.
+    fn inject(&self) {
+        turn();
+        self.jobs.fetch_add(1, Ordering::Relaxed);
+        if self.idle.after_publishing().wants_help() {
+            self.help();
+        }
+    }
+
+    /// `dispatch`, and what is done with a job that comes back.
+    fn dispatch(&self) {
+        turn();
+        let Some(claimed) = self.idle.claim(None) else { return self.inject() };
+        self.handed.store(claimed.index, Ordering::Relaxed);
+        self.parkers[claimed.index].unpark();
+        if claimed.was_on_duty {
+            let seen = self.idle.after_publishing();
+            if seen.wants_help() && self.jobs.has_work() {
+                self.help();
+            }
+            self.see_to_keeper();
+        }
+    }
+
+    /// `Worker::hunt`, up to its first job.
+    fn hunt(&self, index: usize) -> Got {
+        loop {
+            if self.jobs.take() {
+                return self.found(Got::Job);
+            }
+            if let Some(got) = self.park(index) {
+                return got;
+            }
+        }
+    }
+
+    /// `Worker::found`.
+    fn found(&self, got: Got) -> Got {
+        turn();
+        if self.idle.stop_search() {
+            if self.jobs.has_work() {
+                self.help();
+            } else {
+                self.see_to_keeper();
+            }
+        }
+        got
+    }
+
+    /// `Worker::park`; `None` for who is to search.
+    fn park(&self, index: usize) -> Option<Got> {
+        turn();
+        let to_keep = self.is_wanted();
+        let announced = self.idle.announce(index, Era::default(), to_keep);
+        if self.jobs.has_work() {
+            return self.withdraw(index);
+        }
+        self.sleep(index, announced.watches, announced.keeps)
+    }
+
+    /// `Worker::sleep`. A watcher looks twice; nobody who runs looks at what there is to keep.
+    fn sleep(&self, index: usize, watches: bool, mut keeps: bool) -> Option<Got> {
+        let mut looks = if watches { 2 } else { 0 };
+        loop {
+            keeps = keeps || self.takes_keep(index, looks);
+            let slept = if keeps {
+                self.keep(index, looks > 0)
+            } else {
+                let timeout = (looks > 0).then_some(Duration::ZERO);
+                self.parkers[index].park(timeout).then(|| self.woken(index))
+            };
+            if let Some(got) = slept {
+                return got;
+            }
+            if looks > 0 {
+                looks -= 1;
+                if looks == 0 {
+                    self.idle.unwatch(index);
+                    if self.jobs.has_work() {
+                        return self.withdraw(index);
+                    }
+                }
+            }
+        }
+    }
+
+    /// `Worker::takes_keep`.
+    fn takes_keep(&self, index: usize, looks: usize) -> bool {
+        turn();
+        let seen = self.idle.snapshot();
+        let nobody_will = match looks {
+            0 => !seen.watched(),
+            looks => looks == 1,
+        };
+        if !nobody_will || seen.kept() || !self.is_wanted() {
+            return false;
+        }
+        let keeps = self.idle.keep(index);
+        if !keeps {
+            self.see_to_keeper();
+        }
+        keeps
+    }
+
+    /// `Worker::keep` of a pool without a driver; `None` if the time is over.
+    fn keep(&self, index: usize, watches: bool) -> Option<Option<Got>> {
+        turn();
+        let at_once = watches || self.next.load(Ordering::Relaxed) == DUE;
+        if self.parkers[index].park(at_once.then_some(Duration::ZERO)) {
+            return Some(self.woken(index));
+        }
+        let fired = self.next.compare_exchange(DUE, NONE, Ordering::Relaxed, Ordering::Relaxed);
+        if fired.is_err() {
+            return self.parkers[index].try_take().then(|| self.woken(index));
+        }
+        if let Some(job) = self.withdraw(index) {
+            // It was claimed: what it fires is queued here, for others to steal.
+            self.inject();
+            return Some(Some(job));
+        }
+        Some(Some(self.found(Got::Timer)))
+    }
+
+    /// `Worker::withdraw`.
+    fn withdraw(&self, index: usize) -> Option<Got> {
+        turn();
+        if self.idle.withdraw(index) {
+            return None;
+        }
+        let seen = self.idle.after_publishing();
+        if seen.searching() == 0 && seen.wants_help() {
+            if self.jobs.has_work() {
+                self.help();
+            } else {
+                self.see_to_keeper();
+            }
+        }
+        self.parkers[index].park(None);
+        self.woken(index)
+    }
+
+    fn woken(&self, index: usize) -> Option<Got> {
+        (self.handed.load(Ordering::Relaxed) == index).then_some(Got::Job)
+    }
+
+    /// `Worker::retire`, of who is not alone, and what comes then.
+    fn retire(&self, index: usize) -> Got {
+        turn();
+        if self.idle.retire(index, Leave::Idle) {
+            if self.jobs.has_work() {
+                self.help();
+            }
+            self.see_to_keeper();
+            return Got::Nothing;
+        }
+        self.parkers[index].park(None);
+        self.woken(index).unwrap_or_else(|| self.hunt(index))
+    }
+}
+
+/// The only worker parks, with nothing to keep yet or with less.
+///
+/// Caught: no fence in `after_publishing`; none in `announce`; `keep_anew` that does nothing.
+#[test]
+fn who_sets_a_timer_and_a_parking_worker_never_miss_each_other() {
+    for before in [NONE, FAR] {
+        check(3, move || {
+            let house = Lighthouse::full(1, before);
+            house.idle.start_search();
+            let worker = house.spawn(|house| house.hunt(0));
+            house.set(DUE);
+            assert_eq!(worker.join().unwrap(), Got::Timer);
+        });
+    }
+}
+
+/// Another runs for ever, and looks at no timer: the one that parks watches, keeps beside, and stops watching.
+///
+/// Caught: no fence in `unwatch`; a watcher that does not keep when it stops.
+#[test]
+fn who_sets_a_timer_and_a_watcher_never_miss_each_other() {
+    for before in [NONE, FAR] {
+        check(3, move || {
+            let house = Lighthouse::full(2, before);
+            house.idle.start_search();
+            let worker = house.spawn(|house| house.hunt(0));
+            house.set(DUE);
+            assert_eq!(worker.join().unwrap(), Got::Timer);
+        });
+    }
+}
+
+/// Who sets a timer sees nobody keep, and picks another than the one that is just about to.
+///
+/// Caught: no fence in `keep`.
+#[test]
+fn a_worker_that_begins_to_keep_knows_of_what_was_set_before() {
+    check(2, || {
+        let house = Lighthouse::full(3, FAR);
+        house.is_asleep(0, false);
+        house.is_asleep(1, false);
+        let keeper =
+            house.spawn(|house| house.sleep(0, false, false).unwrap_or_else(|| house.hunt(0)));
+        let other = house.spawn(|house| {
+            house.parkers[1].park(None);
+            house.hunt(1)
+        });
+        house.set(DUE);
+        house.inject();
+        let got = [keeper.join().unwrap(), other.join().unwrap()];
+        assert!(got.contains(&Got::Timer) && got.contains(&Got::Job), "{got:?}");
+    });
+}
+
+/// Who sets a timer sees a searcher and leaves it to that; it finds a job.
+///
+/// Caught: `found` that does not see to the keeper; no fence in `stop_search`.
+#[test]
+fn the_last_searcher_that_finds_work_leaves_the_timers_to_another() {
+    check(3, || {
+        let house = Lighthouse::full(3, NONE);
+        house.jobs.store(1, Ordering::Relaxed);
+        house.is_asleep(0, false);
+        house.idle.start_search();
+        let sleeper = house.spawn(|house| {
+            house.parkers[0].park(None);
+            house.hunt(0)
+        });
+        let searcher = house.spawn(|house| house.hunt(1));
+        house.set(DUE);
+        let got = [sleeper.join().unwrap(), searcher.join().unwrap()];
+        assert!(got.contains(&Got::Timer) && got.contains(&Got::Job), "{got:?}");
+    });
+}
+
+/// Who sets a timer sees somebody watch and leaves it to that; it is claimed for a job.
+///
+/// Caught: `dispatch` that does not see to the keeper; `claim` that leaves `WATCHED`.
+#[test]
+fn who_claims_the_watcher_leaves_the_timers_to_another() {
+    check(3, || {
+        let house = Lighthouse::full(3, NONE);
+        house.is_asleep(0, false);
+        house.is_asleep(1, true);
+        let sleeper = house.spawn(|house| {
+            house.parkers[0].park(None);
+            house.woken(0).unwrap_or_else(|| house.hunt(0))
+        });
+        let watcher =
+            house.spawn(|house| house.sleep(1, true, false).unwrap_or_else(|| house.hunt(1)));
+        house.set(DUE);
+        house.dispatch();
+        let got = [sleeper.join().unwrap(), watcher.join().unwrap()];
+        assert!(got.contains(&Got::Job) && !house.is_wanted(), "{got:?}");
+    });
+}
+
+/// Who sets a timer sees somebody keep, who leaves for good; another sleeps.
+///
+/// Caught: `retire` that does not see to the keeper; one without its fence.
+#[test]
+fn a_keeper_that_leaves_leaves_the_timers_to_another() {
+    for watches in [false, true] {
+        check(3, move || {
+            let house = Lighthouse::new(
+                Idle::new(Size { core: 1, max: 2, spare: 1 }, true),
+                3,
+                if watches { NONE } else { FAR },
+            );
+            for index in 0..2 {
+                assert_eq!(house.idle.pick_another(true).start, Some(index));
+                house.idle.arrive(index);
+            }
+            // A third, in the place of itself.
+            house.idle.block();
+            assert_eq!(house.idle.pick_another(true).start, Some(2));
+            house.idle.arrive(2);
+            house.is_asleep(1, false);
+            house.is_asleep(0, watches);
+            assert!(watches || house.idle.keep(0));
+            let keeper = house.spawn(|house| house.retire(0));
+            let other = house.spawn(|house| {
+                house.parkers[1].park(None);
+                house.hunt(1)
+            });
+            house.set(DUE);
+            let left = keeper.join().unwrap();
+            if left != Got::Nothing {
+                // Each has something to do.
+                house.inject();
+            }
+            let got = [left, other.join().unwrap()];
+            assert!(got.contains(&Got::Timer), "{got:?}");
+        });
+    }
+}
+
+/// The keeper withdraws for an event while somebody picks it: one of the two takes it off the list.
+///
+/// Caught: `pick_keeper` that takes the keeper off the list and leaves `KEPT`; `withdraw` of who is not on the list.
+#[test]
+fn a_keeper_that_withdraws_is_picked_or_not() {
+    check(3, || {
+        let house = Lighthouse::full(1, FAR);
+        house.idle.start_search();
+        assert!(house.idle.announce(0, Era::default(), true).keeps);
+        let worker = house.spawn(|house| house.withdraw(0).unwrap_or(Got::Nothing));
+        turn();
+        let picked = house.idle.pick_keeper();
+        if let Some(index) = picked {
+            house.parkers[index].unpark();
+        }
+        worker.join().unwrap();
+        let word = house.idle.snapshot();
+        assert_eq!((word.searching(), word.parked(), word.kept()), (1, 0, false));
+        assert!(!house.parkers[0].try_take(), "the token was taken by whom it was for");
+        assert!(house.idle.pick_keeper().is_none() && !house.idle.keep(0));
+    });
+}
+
+/// A worker that sleeps elsewhere than on its parker: `Driver`, with a bell for all its events.
+struct Dock {
+    parker: Parker,
+    at_driver: AtomicUsize,
+    bell: Parker,
+}
+
+/// Caught: no fence in `unpark`; none in `keep`.
+#[test]
+fn a_token_wakes_a_worker_wherever_it_sleeps() {
+    check(3, || {
+        let dock = Arc::new(Dock {
+            parker: Parker::new(),
+            at_driver: AtomicUsize::new(0),
+            bell: Parker::new(),
+        });
+        let worker = thread::spawn({
+            let dock = dock.clone();
+            // `Worker::keep`.
+            move || {
+                turn();
+                dock.at_driver.store(1, Ordering::Relaxed);
+                fence(Ordering::SeqCst);
+                let picked = dock.parker.try_take();
+                if !picked {
+                    dock.bell.park(None);
+                }
+                dock.at_driver.store(0, Ordering::Relaxed);
+                assert!(picked || dock.parker.try_take(), "the bell was rung for a token");
+            }
+        });
+        // `Core::unpark`.
+        turn();
+        dock.parker.unpark();
+        fence(Ordering::SeqCst);
+        if dock.at_driver.load(Ordering::Relaxed) == 1 {
+            dock.bell.unpark();
+        }
+        worker.join().unwrap();
+    });
+}
