@@ -14,7 +14,6 @@ use crate::deadlock::Waiting;
 use crate::engine::{CURRENT, Worker};
 use crate::idle::Era;
 use crate::registry;
-use crate::spawn;
 
 /// A handle for the outcome of one job.
 ///
@@ -177,7 +176,7 @@ impl<T> JoinHandle<T> {
 
     /// Whether the job is a future.
     fn is_of_future(&self) -> bool {
-        self.inner.as_ref().is_some_and(|inner| inner.number() != 0)
+        self.inner.as_ref().is_some_and(brigade_task::JoinHandle::is_of_future)
     }
 
     /// Has a future dropped where its next poll would be; whoever does so counts it.
@@ -185,12 +184,7 @@ impl<T> JoinHandle<T> {
         if !registry::is_here(self.key) {
             return false;
         }
-        let Some(inner) = self.inner.as_mut() else { return false };
-        let cancels = inner.ask_to_stop();
-        if cancels {
-            spawn::wake(self.key, self.place, inner.number());
-        }
-        cancels
+        self.inner.as_mut().is_some_and(brigade_task::JoinHandle::ask_to_stop)
     }
 
     /// The same for a job that the pool may not have accepted yet.

@@ -180,20 +180,15 @@ impl<T> JoinHandle<T> {
     ///
     /// What happened before this call happens before the closure sees it. Means nothing to a job that has ended.
     ///
-    /// A future is not polled again, and is cancelled; it has to be woken for that. `true` if it had not ended, and nobody
-    /// has asked before: then it is cancelled for certain.
+    /// A future is woken for that, not polled again, and cancelled. `true` if it had not ended, and nobody has asked before:
+    /// then it is cancelled for certain.
     pub fn ask_to_stop(&mut self) -> bool {
         self.cell.ask_to_stop()
     }
 
-    /// The number of a future where it is run.
-    pub fn number(&self) -> u32 {
-        self.cell.number()
-    }
-
-    /// Gives a future a number, by which its [home](crate::Home) knows it; before it is run.
-    pub fn set_number(&mut self, number: u32) {
-        self.cell.set_number(number);
+    /// Whether the job is a future.
+    pub fn is_of_future(&self) -> bool {
+        self.cell.is_of_future()
     }
 
     /// Has `waker` woken when the outcome is there, in place of any that was left before; `false` if it is there

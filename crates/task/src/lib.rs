@@ -17,7 +17,7 @@ mod work;
 use std::panic::{self, AssertUnwindSafe};
 
 pub use cell::JobId;
-pub use future::{Home, Spawned};
+pub use future::{Home, Spawned, TaskRef};
 pub use job::{Job, Ran};
 pub use join::{JoinError, JoinHandle};
 pub use work::Work;

@@ -181,7 +181,7 @@ impl Core {
         if job.is_future() {
             // Its own end counts it as cancelled.
             self.elsewhere.lock().evicted += 1;
-            aside(self.key, || drop(job));
+            self.count_aside(|| aside(self.key, || drop(job)));
         } else if cancel_contained(job) {
             let mut elsewhere = self.elsewhere.lock();
             elsewhere.cancelled += 1;

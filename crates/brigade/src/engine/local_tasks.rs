@@ -2,7 +2,7 @@
 
 use core::any::Any;
 
-use brigade_task::{Job, Ran};
+use brigade_task::{Job, Ran, TaskRef};
 
 use super::aside;
 use super::peers::Peer;
@@ -14,10 +14,15 @@ impl Worker {
         self.index
     }
 
-    /// Accepts a local future: enters it, and queues the job that polls it first.
-    pub(crate) fn enter_local(&self, waker: core::task::Waker) -> u32 {
+    /// Accepts a local future, whose first job is about to be queued.
+    pub(crate) fn accept_local(&self) {
         self.me.counters.accepted.add(1);
-        self.me.post.enter(waker)
+        self.me.post.accept();
+    }
+
+    /// Enters a local future that is about to wait; returns its number.
+    pub(crate) fn local_waits(&self, task: TaskRef) -> u32 {
+        self.me.post.enter(task)
     }
 
     /// Takes a local future that was woken. It is no later work, whoever woke it: we are late no more.
@@ -64,11 +69,6 @@ impl Core {
         }
     }
 
-    /// Wakes a local future, if it has not ended.
-    pub(crate) fn wake_local(&self, index: usize, number: u32) {
-        self.peers.at(index).post.wake(number);
-    }
-
     /// Whether a local future has been woken and not been polled since.
     pub(super) fn has_mail(&self) -> bool {
         self.peers.iter().any(|peer| !peer.post.is_empty())
@@ -79,7 +79,8 @@ impl Core {
     /// What their drops submit goes to the pool from outside; it would lie on the worker's queue for ever.
     pub(super) fn cancel_locals(&self, me: &Peer) {
         let mut round = 0;
-        while me.post.wake_all() {
+        while me.post.has_locals() {
+            me.post.wake_all();
             match me.post.take() {
                 Some(job) => {
                     let mut next = Some(job);

@@ -3,11 +3,10 @@
 //! The rule that no wake is lost here is in `idle/README.md`.
 
 use std::collections::VecDeque;
-use std::task::Waker;
 
 use brigade_sync::Mutex;
 use brigade_sync::atomic::{AtomicUsize, Ordering};
-use brigade_task::Job;
+use brigade_task::{Job, TaskRef};
 
 /// The local futures of one place.
 #[derive(Default)]
@@ -16,15 +15,18 @@ pub(super) struct Post {
     mail: Mutex<VecDeque<Job>>,
     /// How many those are.
     count: AtomicUsize,
-    /// All that have not ended.
+    /// Those that have not ended.
     locals: Mutex<Locals>,
 }
 
 #[derive(Default)]
 struct Locals {
-    wakers: Vec<Option<Waker>>,
+    /// Those that have ever waited.
+    tasks: Vec<Option<TaskRef>>,
     /// Where there is none.
-    vacant: Vec<usize>,
+    vacant: Vec<u32>,
+    /// How many there are, whether they have waited or not.
+    alive: usize,
 }
 
 impl Post {
@@ -59,13 +61,19 @@ impl Post {
         self.len() == 0
     }
 
-    /// Enters a future; returns its number, which is not 0. The worker alone does.
-    pub(super) fn enter(&self, waker: Waker) -> u32 {
+    /// Counts a future that is about to be queued for the first time. The worker alone does.
+    pub(super) fn accept(&self) {
+        self.locals.lock().alive += 1;
+    }
+
+    /// Enters a future that is about to wait; returns its number, which is not 0. The worker alone does.
+    pub(super) fn enter(&self, task: TaskRef) -> u32 {
         let mut locals = self.locals.lock();
-        let index = locals.vacant.pop().unwrap_or(locals.wakers.len());
-        match locals.wakers.get_mut(index) {
-            Some(place) => *place = Some(waker),
-            None => locals.wakers.push(Some(waker)),
+        let vacant = locals.vacant.pop().map(|index| index as usize);
+        let index = vacant.unwrap_or(locals.tasks.len());
+        match locals.tasks.get_mut(index) {
+            Some(place) => *place = Some(task),
+            None => locals.tasks.push(Some(task)),
         }
         match u32::try_from(index + 1) {
             Ok(number) => number,
@@ -73,34 +81,27 @@ impl Post {
         }
     }
 
-    /// Forgets a future that has ended.
+    /// Forgets a future that has ended; its number is 0 if it has never waited.
     pub(super) fn leave(&self, number: u32) {
-        let index = number as usize - 1;
         let mut locals = self.locals.lock();
-        let waker = locals.wakers.get_mut(index).and_then(Option::take);
-        locals.vacant.push(index);
+        locals.alive -= 1;
+        let task = number.checked_sub(1).and_then(|index| {
+            locals.vacant.push(index);
+            locals.tasks.get_mut(index as usize).and_then(Option::take)
+        });
         drop(locals);
         // It may be the last that keeps the future's memory.
-        drop(waker);
+        drop(task);
     }
 
-    /// Wakes a future, if it has not ended.
-    pub(super) fn wake(&self, number: u32) {
-        let waker = self.locals.lock().wakers.get(number as usize - 1).cloned().flatten();
-        waker.into_iter().for_each(Waker::wake);
-    }
-
-    /// Wakes all that have not ended; `false` if there is none.
-    pub(super) fn wake_all(&self) -> bool {
-        let wakers: Vec<_> = self.locals.lock().wakers.iter().flatten().cloned().collect();
-        let any = !wakers.is_empty();
-        wakers.into_iter().for_each(Waker::wake);
-        any
+    /// Wakes all that wait.
+    pub(super) fn wake_all(&self) {
+        let tasks: Vec<_> = self.locals.lock().tasks.iter().flatten().cloned().collect();
+        tasks.into_iter().for_each(TaskRef::wake);
     }
 
     /// Whether there are any that have not ended.
     pub(super) fn has_locals(&self) -> bool {
-        let locals = self.locals.lock();
-        locals.wakers.len() > locals.vacant.len()
+        self.locals.lock().alive > 0
     }
 }

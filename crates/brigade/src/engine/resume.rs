@@ -120,7 +120,7 @@ impl Core {
             }
             Err(job) => {
                 self.tasks.uncount();
-                aside::drop_aside(self.key, job);
+                self.count_aside(|| aside::drop_aside(self.key, job));
             }
         }
     }
@@ -147,7 +147,8 @@ impl Core {
     /// Counts a future that ended elsewhere than on a worker.
     pub(crate) fn ended(&self, number: u32, ran: Ran, unclaimed: Option<Box<dyn Any + Send>>) {
         self.count_ended(ran, unclaimed);
-        self.forget_future(number);
+        self.tasks.leave(number);
+        self.tell_of_future();
     }
 
     pub(super) fn count_ended(&self, ran: Ran, unclaimed: Option<Box<dyn Any + Send>>) {
@@ -158,9 +159,17 @@ impl Core {
         self.elsewhere.lock().count(ran);
     }
 
-    /// Forgets a future that has ended, or was not accepted, and tells who waits for the last of them.
-    pub(crate) fn forget_future(&self, number: u32) {
-        self.tasks.leave(number);
+    /// Calls with what polls or drops a future on this thread, which may be no worker of ours: the end of the pool waits for it.
+    pub(super) fn count_aside<R>(&self, call: impl FnOnce() -> R) -> R {
+        let counted = self.tasks.count_aside();
+        let result = call();
+        drop(counted);
+        self.tell_of_future();
+        result
+    }
+
+    /// Tells who waits for the last of the futures that one of them may have ended.
+    fn tell_of_future(&self) {
         if self.idle.snapshot().terminated() {
             self.tell_waiters();
         }
@@ -184,9 +193,11 @@ impl Core {
 
     /// Polls a future for the first time on this thread, which is no worker of ours: it was accepted without being queued.
     pub(crate) fn poll_here(&self, job: Job) {
-        aside::aside(self.key, || self.run_here(job));
-        // If the pool has ended meanwhile, it may have done so before it knew this one.
-        self.cancel_waiting();
+        self.count_aside(|| {
+            aside::aside(self.key, || self.run_here(job));
+            // If the pool has ended meanwhile, it may have done so before it knew this one.
+            self.cancel_waiting();
+        });
     }
 }
 

@@ -1,12 +1,14 @@
-//! The futures that a pool has accepted and that have not ended: those that wait, for whatever, are nowhere else.
+//! The futures of a pool that wait, for whatever, and those that have waited once: they may be nowhere else.
 //!
-//! They are here so that a pool that ends can cancel them, and a handle can wake the one that it cancels. Each has a number
-//! as long as it lives. No code of a user's is called here: the wakers are the tasks' own, and woken outside of the lock.
+//! They are here so that a pool that ends can cancel them. Each has a number from when it first waits. What ends without having
+//! waited never comes here; what is polled or dropped meanwhile on a thread that is no worker is [counted](Tasks::count_aside),
+//! so that the end of the pool waits for it too. No code of a user's is called here: the tasks are woken outside of the lock.
 
-use std::task::Waker;
+use core::cell::Cell;
 
 use brigade_sync::atomic::{AtomicU64, Ordering};
 use brigade_sync::{CachePadded, Mutex};
+use brigade_task::TaskRef;
 
 use super::inlet::producer;
 
@@ -26,11 +28,25 @@ pub(crate) struct Tasks {
 
 #[derive(Default)]
 struct Shard {
-    wakers: Vec<Option<Waker>>,
-    /// Where there is none.
-    vacant: Vec<usize>,
-    /// Futures that have been entered and not left, whether their wakers are still here or not.
-    entered: usize,
+    /// Those that have entered, until they leave or are woken for the end.
+    tasks: Vec<Option<TaskRef>>,
+    /// Places that have been left.
+    vacant: Vec<u32>,
+    /// Futures that have been entered and not left, and those that somebody has counted.
+    count: usize,
+}
+
+thread_local! {
+    /// Where this thread enters the next one.
+    static NEXT: Cell<usize> = const { Cell::new(0) };
+}
+
+/// A shard for the calling thread, another one each time: those that wait together, as they were spawned together, are left
+/// by several threads at once.
+fn next_shard() -> usize {
+    let next = NEXT.get();
+    NEXT.set(next.wrapping_add(1));
+    (producer() + next) % SHARDS
 }
 
 impl Tasks {
@@ -42,15 +58,16 @@ impl Tasks {
         }
     }
 
-    /// Enters a future; returns its number, which is not 0.
-    pub(crate) fn enter(&self, waker: Waker) -> u32 {
-        let here = producer() % SHARDS;
+    /// Enters a future that is about to wait; returns its number, which is not 0.
+    pub(crate) fn enter(&self, task: TaskRef) -> u32 {
+        let here = next_shard();
         let mut shard = self.shards[here].lock();
-        shard.entered += 1;
-        let index = shard.vacant.pop().unwrap_or(shard.wakers.len());
-        match shard.wakers.get_mut(index) {
-            Some(place) => *place = Some(waker),
-            None => shard.wakers.push(Some(waker)),
+        shard.count += 1;
+        let vacant = shard.vacant.pop().map(|index| index as usize);
+        let index = vacant.unwrap_or(shard.tasks.len());
+        match shard.tasks.get_mut(index) {
+            Some(place) => *place = Some(task),
+            None => shard.tasks.push(Some(task)),
         }
         match u32::try_from(index * SHARDS + here + 1) {
             Ok(number) => number,
@@ -58,46 +75,39 @@ impl Tasks {
         }
     }
 
-    fn place(&self, number: u32) -> (&Mutex<Shard>, usize) {
-        let number = number as usize - 1;
-        (&self.shards[number % SHARDS], number / SHARDS)
-    }
-
-    /// Forgets a future.
+    /// Forgets a future that has ended; its number is 0 if it has never been entered.
     pub(crate) fn leave(&self, number: u32) {
-        let (shard, index) = self.place(number);
-        let mut shard = shard.lock();
-        shard.entered -= 1;
-        let waker = shard.wakers.get_mut(index).and_then(Option::take);
-        if waker.is_some() {
-            shard.vacant.push(index);
-        }
+        let Some(place) = number.checked_sub(1) else { return };
+        let (here, index) = (place as usize % SHARDS, place / SHARDS as u32);
+        let mut shard = self.shards[here].lock();
+        shard.count -= 1;
+        let task = shard.tasks.get_mut(index as usize).and_then(Option::take);
+        shard.vacant.push(index);
         drop(shard);
         // It may be the last that keeps the future's memory.
-        drop(waker);
+        drop(task);
     }
 
-    /// Wakes a future, if it has not ended.
-    pub(crate) fn wake(&self, number: u32) {
-        let (shard, index) = self.place(number);
-        let waker = shard.lock().wakers.get(index).cloned().flatten();
-        waker.into_iter().for_each(Waker::wake);
+    /// Counts futures that are polled or dropped on this thread, which is no worker, until the guard is dropped.
+    #[must_use]
+    pub(super) fn count_aside(&self) -> Aside<'_> {
+        let shard = &self.shards[next_shard()];
+        shard.lock().count += 1;
+        Aside(shard)
     }
 
     /// Wakes them all, in a pool where that ends them.
     pub(super) fn wake_all(&self) {
         for shard in &self.shards {
-            let mut shard = shard.lock();
-            let wakers = core::mem::take(&mut shard.wakers);
-            shard.vacant.clear();
-            drop(shard);
-            wakers.into_iter().flatten().for_each(Waker::wake);
+            // Their places stay theirs until they leave.
+            let tasks: Vec<_> = shard.lock().tasks.iter_mut().filter_map(Option::take).collect();
+            tasks.into_iter().for_each(TaskRef::wake);
         }
     }
 
     /// Whether all have ended.
     pub(super) fn is_empty(&self) -> bool {
-        self.shards.iter().all(|shard| shard.lock().entered == 0)
+        self.shards.iter().all(|shard| shard.lock().count == 0)
     }
 
     /// How often one was queued again from outside.
@@ -116,5 +126,14 @@ impl Tasks {
     pub(super) fn uncount(&self) {
         // Ordering: as in `count`.
         self.woken.fetch_sub(1, Ordering::Release);
+    }
+}
+
+/// Somebody who is no worker polls or drops futures.
+pub(super) struct Aside<'a>(&'a Mutex<Shard>);
+
+impl Drop for Aside<'_> {
+    fn drop(&mut self) {
+        self.0.lock().count -= 1;
     }
 }

@@ -3,7 +3,7 @@
 use core::any::Any;
 use core::future::Future;
 
-use brigade_task::{Home, Job, Ran, Spawned, drop_contained};
+use brigade_task::{Home, Job, Ran, Spawned, TaskRef, drop_contained};
 
 use crate::engine::{CURRENT, Worker};
 use crate::join::JoinHandle;
@@ -30,6 +30,13 @@ impl Home for Desk {
             // In a forked child. Else the worker is there as long as the future is, and its pool with it.
             None => core::mem::forget(job),
         }
+    }
+
+    fn waits(self, task: TaskRef) -> u32 {
+        CURRENT.with(|worker| match worker.filter(|worker| self.is_here(worker)) {
+            Some(worker) => worker.local_waits(task),
+            None => unreachable!("it is polled by its worker"),
+        })
     }
 
     fn ended(self, number: u32, ran: Ran, unclaimed: Option<Box<dyn Any + Send>>) {
@@ -85,8 +92,8 @@ where
             panic!("a local future is spawned on the worker that is to run it");
         };
         let desk = Desk { key: worker.key(), place: worker.index() };
-        let Spawned { job, mut handle, waker } = Spawned::local(future, desk);
-        handle.set_number(worker.enter_local(waker));
+        let Spawned { job, handle } = Spawned::local(future, desk);
+        worker.accept_local();
         worker.core().send_local(desk.place, job);
         JoinHandle::of_local(handle, desk.key, desk.place)
     })

@@ -12,7 +12,7 @@ mod yield_now;
 use core::any::Any;
 use core::future::Future;
 
-use brigade_task::{Home, Job, Ran, Spawned, drop_contained};
+use brigade_task::{Home, Job, Ran, Spawned, TaskRef, drop_contained};
 
 use crate::default_pool::here;
 use crate::engine::{Admission, CURRENT, Core, Worker, drop_aside};
@@ -25,6 +25,9 @@ use crate::room::Place;
 pub use block_on::block_on;
 pub use local::spawn_local;
 pub use yield_now::{YieldNow, yield_now};
+
+/// The number of a future that waits where its pool is not.
+const NOWHERE: u32 = u32::MAX;
 
 /// The pool that runs a future.
 #[derive(Clone, Copy)]
@@ -51,6 +54,22 @@ impl Home for Host {
         }
     }
 
+    fn waits(self, task: TaskRef) -> u32 {
+        // In a forked child: who knows who held the lock. Nobody will wake it there, and it is not to be dropped.
+        if !registry::is_here(self.key) {
+            core::mem::forget(task);
+            return NOWHERE;
+        }
+        CURRENT.with(|worker| match worker.filter(|worker| worker.is_of(self.key)) {
+            Some(worker) => worker.core().tasks.enter(task),
+            None => match registry::find(self.key) {
+                Some(core) => core.tasks.enter(task),
+                // Then nobody has a reference, and it is cancelled.
+                None => NOWHERE,
+            },
+        })
+    }
+
     fn ended(self, number: u32, ran: Ran, unclaimed: Option<Box<dyn Any + Send>>) {
         CURRENT.with(|worker| match worker.filter(|worker| worker.is_of(self.key)) {
             Some(worker) => worker.ended(number, ran, unclaimed),
@@ -63,21 +82,13 @@ impl Home for Host {
     }
 }
 
-/// A future that a pool knows and has not been queued.
-struct Entered<T> {
-    job: Job,
-    handle: brigade_task::JoinHandle<T>,
-}
-
-/// Makes a task of a future and enters it; `place` is given back when it is polled for the first time.
-fn enter<F>(core: &Core, future: F, place: Option<Place>) -> Entered<F::Output>
+/// Makes a task of a future; `place` is given back when it is polled for the first time.
+fn task_of<F>(core: &Core, future: F, place: Option<Place>) -> Spawned<F::Output>
 where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    let Spawned { job, mut handle, waker } = Spawned::new(future, place, Host { key: core.key });
-    handle.set_number(core.tasks.enter(waker));
-    Entered { job, handle }
+    Spawned::new(future, place, Host { key: core.key })
 }
 
 /// Hands a future to a pool, from one of its workers or from elsewhere.
@@ -96,7 +107,7 @@ where
             Admission::Queue(place) => place,
             Admission::Refuse(reason) => return Err(Rejected::new(future, reason)),
             Admission::RunHere => {
-                let Entered { job, handle } = enter(core, future, None);
+                let Spawned { job, handle } = task_of(core, future, None);
                 match worker {
                     Some(worker) => {
                         worker.run_here(job);
@@ -108,26 +119,23 @@ where
                 return Ok(JoinHandle::new(handle, core.key));
             }
             Admission::Drop => {
-                let Entered { job, handle } = enter(core, future, None);
+                let Spawned { job, handle } = task_of(core, future, None);
                 core.drop_for_room(job);
                 return Ok(JoinHandle::new(handle, core.key));
             }
         },
     };
-    let Entered { job, handle } = enter(core, future, place);
+    let Spawned { job, handle } = task_of(core, future, place);
     let queued = match worker {
         Some(worker) => worker.submit(job),
         None => core.inject(job),
     };
     match queued {
         Ok(()) => Ok(JoinHandle::new(handle, core.key)),
-        Err(job) => {
-            core.forget_future(handle.number());
-            match job.into_future() {
-                Ok(future) => Err(Rejected::new(future, core.refusal())),
-                Err(_) => unreachable!("a rejected job is what it was made of"),
-            }
-        }
+        Err(job) => match job.into_future() {
+            Ok(future) => Err(Rejected::new(future, core.refusal())),
+            Err(_) => unreachable!("a rejected job is what it was made of"),
+        },
     }
 }
 
@@ -220,13 +228,4 @@ where
     F::Output: Send + 'static,
 {
     here().spawn(future)
-}
-
-/// Wakes the future with this number, if it is there: one of all, or of those in this place.
-pub(crate) fn wake(key: u64, place: Option<usize>, number: u32) {
-    let Some(core) = registry::find(key) else { return };
-    match place {
-        None => core.tasks.wake(number),
-        Some(index) => core.wake_local(index, number),
-    }
 }

@@ -7,6 +7,7 @@
 
 pub(crate) mod running;
 pub(crate) mod state;
+pub(crate) mod turn;
 
 use core::any::TypeId;
 use core::mem;
@@ -14,7 +15,6 @@ use core::ptr::NonNull;
 use core::task::Waker;
 use std::panic::{self, AssertUnwindSafe};
 
-use brigade_sync::atomic::{AtomicU32, Ordering};
 use brigade_sync::cell::UnsafeCell;
 
 use crate::job::{Act, Action, Payload, Ran};
@@ -23,19 +23,20 @@ use crate::work::Work;
 pub use running::JobId;
 pub(crate) use running::{for_each_running, is_asked_to_stop};
 use state::{Finished, Slot, State};
+use turn::Turn;
 
 /// What a handle knows of a cell whose closure's type it does not know.
 #[repr(C)]
 pub(crate) struct Header {
     pub(crate) state: State,
-    /// The number that a future has where it is run; 0 for a closure.
-    number: AtomicU32,
+    /// Whose turn it is at a future.
+    pub(crate) turn: Turn,
     /// Whom to wake when the outcome is there (Slot rule).
     waker: UnsafeCell<Option<Waker>>,
-    vtable: &'static VTable,
+    pub(crate) vtable: &'static VTable,
 }
 
-/// What a handle asks of a cell; each takes a pointer that `allocate` made for the same types.
+/// What a handle or a waker asks of a cell; each takes a pointer that `allocate` made for the same types.
 pub(crate) struct VTable {
     /// Moves the outcome, a `Result<T, JoinError>`, to `out`.
     pub(crate) take: unsafe fn(NonNull<Header>, out: *mut ()),
@@ -43,6 +44,8 @@ pub(crate) struct VTable {
     pub(crate) settle: unsafe fn(NonNull<Header>, run: bool) -> Ran,
     /// Frees the cell.
     pub(crate) free: unsafe fn(NonNull<Header>),
+    /// Makes the job of a future that was woken, and takes it to its home; no closure has it.
+    pub(crate) schedule: Option<unsafe fn(NonNull<Header>)>,
 }
 
 /// What lies in a cell besides its header.
@@ -60,29 +63,13 @@ struct Cell<F, T> {
 }
 
 impl Header {
-    fn new(state: State, vtable: &'static VTable) -> Self {
-        Self { state, number: AtomicU32::new(0), waker: UnsafeCell::new(None), vtable }
+    fn of_closure(vtable: &'static VTable) -> Self {
+        Self { state: State::new(), turn: Turn::unused(), waker: UnsafeCell::new(None), vtable }
     }
 
     /// The header of a future, which only the one who polls it ends.
     pub(crate) fn of_future(vtable: &'static VTable) -> Self {
-        Self::new(State::claimed(), vtable)
-    }
-
-    /// The number that a future has where it is run.
-    pub(crate) fn number(&self) -> u32 {
-        // Ordering: Relaxed: it is set before anybody else has the future.
-        self.number.load(Ordering::Relaxed)
-    }
-
-    /// Whether a future has been polled.
-    pub(crate) fn has_been_polled(&self) -> bool {
-        self.state.has_been_polled()
-    }
-
-    /// A future is about to be polled for the first time.
-    pub(crate) fn will_be_polled(&self) {
-        self.state.will_be_polled();
+        Self { state: State::claimed(), turn: Turn::queued(), waker: UnsafeCell::new(None), vtable }
     }
 
     /// Wakes whoever waits for the outcome; called by the finisher when it found `WAKER`.
@@ -116,10 +103,16 @@ where
     F: Work<Output = T>,
     T: Send + 'static,
 {
-    let vtable =
-        const { &VTable { take: take::<F, T>, settle: settle::<F, T>, free: free::<F, T> } };
+    let vtable = const {
+        &VTable {
+            take: take::<F, T>,
+            settle: settle::<F, T>,
+            free: free::<F, T>,
+            schedule: None,
+        }
+    };
     let cell = Box::new(Cell::<F, T> {
-        header: Header::new(State::new(), vtable),
+        header: Header::of_closure(vtable),
         stage: UnsafeCell::new(Stage::Closure(closure)),
     });
     (act::<F, T>, NonNull::from(Box::leak(cell)).cast())
@@ -328,20 +321,28 @@ impl RawHandle {
         self.header().state.claim().then(|| unsafe { settle(self.0, run) })
     }
 
-    /// Asks the closure to stop; somebody has claimed it. `true` for a future's first, if that has not ended.
+    /// Asks the closure to stop; somebody has claimed it. `true` for the first, if it has not ended. Wakes a future for that.
     pub(crate) fn ask_to_stop(&self) -> bool {
-        self.header().state.ask()
+        let asked = self.header().state.ask();
+        if asked {
+            self.schedule_future();
+        }
+        asked
     }
 
-    /// The number of a future.
-    pub(crate) fn number(&self) -> u32 {
-        self.header().number()
+    /// Wakes a future whose handle has asked it to stop, so that it sees that; it need not have a waker.
+    fn schedule_future(&self) {
+        let Some(schedule) = self.header().vtable.schedule else { return };
+        // It may have ended meanwhile: then the word says that there is nothing to do. The handle is alive, so it is there.
+        if self.header().turn.wake_by_ref() {
+            // SAFETY: Life rule: the handle is alive; Turn rule: `wake_by_ref` has said that the job is ours to make.
+            unsafe { schedule(self.0) };
+        }
     }
 
-    /// Gives a future its number; nobody else has it yet.
-    pub(crate) fn set_number(&self, number: u32) {
-        // Ordering: Relaxed: the future is published after this.
-        self.header().number.store(number, Ordering::Relaxed);
+    /// Whether it is a future's.
+    pub(crate) fn is_of_future(&self) -> bool {
+        self.header().vtable.schedule.is_some()
     }
 
     /// Leaves a waker for when the outcome is there; `false` if it is there already.

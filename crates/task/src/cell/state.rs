@@ -8,13 +8,11 @@
 //! | `JOB` | the job is alive | birth | – |
 //! | `HANDLE` | the handle is alive | birth | – |
 //! | `ASKED` | the closure is asked to stop, or the future to be dropped | the handle | not claimed |
-//! | `ENDED` | the future has ended: who asks now asks too late | whoever polls or drops it | – |
-//! | `POLLED` | the future has been polled, or is about to be | who polls it | – |
 //!
 //! The outcome belongs to the handle once `DONE` is set while `HANDLE` is; if the handle was gone by
 //! then, to whoever set `DONE`. The cell is freed by whoever clears the last of `JOB` and `HANDLE`.
 //!
-//! Whether a future has been cancelled is decided between `ASKED` and `ENDED`: by which of them came first.
+//! Whether a future has been cancelled is decided between `ASKED` and `DONE`: by which of them came first.
 //!
 //! Of a closure `ASKED` decides nothing: it is the closure's to look at, and after `DONE` nobody does. It adds no race to
 //! the models: who sets it holds the handle and who reads it runs the closure, so neither needs anything to keep
@@ -28,8 +26,6 @@ const WAKER: u32 = 4;
 const JOB: u32 = 8;
 const HANDLE: u32 = 16;
 const ASKED: u32 = 32;
-const ENDED: u32 = 64;
-const POLLED: u32 = 128;
 
 /// The state word.
 pub(crate) struct State(AtomicU32);
@@ -43,6 +39,16 @@ pub(crate) enum Finished {
     Wake,
     /// The handle will look for itself.
     Quiet,
+}
+
+impl Finished {
+    fn after(before: u32) -> Self {
+        match (before & HANDLE != 0, before & WAKER != 0) {
+            (false, _) => Self::Detached,
+            (true, true) => Self::Wake,
+            (true, false) => Self::Quiet,
+        }
+    }
 }
 
 /// What the handle may do with the waker slot.
@@ -75,28 +81,10 @@ impl State {
         self.0.fetch_or(CLAIMED, Ordering::Relaxed) & CLAIMED == 0
     }
 
-    /// Asks a claimed closure to stop, or a future to be dropped; `true` if nobody has before, nor has a future ended.
-    pub(super) fn ask(&self) -> bool {
+    /// Asks a claimed closure to stop, or a future to be dropped; `true` if nobody has before, nor has it ended.
+    pub(crate) fn ask(&self) -> bool {
         // Ordering: Release pairs with the Acquire in `is_asked`: who sees that it was asked sees why.
-        self.0.fetch_or(ASKED, Ordering::Release) & (ASKED | ENDED) == 0
-    }
-
-    /// Ends a future; `true` if somebody has asked before: then it is cancelled, whatever it came to.
-    pub(crate) fn end(&self) -> bool {
-        // Ordering: Acquire, as in `is_asked`; the outcome goes by `DONE`.
-        self.0.fetch_or(ENDED, Ordering::Acquire) & ASKED != 0
-    }
-
-    /// A future is about to be polled for the first time.
-    pub(super) fn will_be_polled(&self) {
-        // Ordering: Relaxed: who looks at it has taken the job from a queue, to which it came after this.
-        self.0.fetch_or(POLLED, Ordering::Relaxed);
-    }
-
-    /// Whether a future has been polled.
-    pub(super) fn has_been_polled(&self) -> bool {
-        // Ordering: Relaxed, as above.
-        self.0.load(Ordering::Relaxed) & POLLED != 0
+        self.0.fetch_or(ASKED, Ordering::Release) & (ASKED | DONE) == 0
     }
 
     /// Whether the closure is asked to stop.
@@ -109,12 +97,26 @@ impl State {
     pub(crate) fn finish(&self) -> Finished {
         // Ordering: Release pairs with the Acquires of `DONE` below, for the outcome; Acquire pairs with
         // the Release in `offer_waker`, for the waker.
-        let before = self.0.fetch_or(DONE, Ordering::AcqRel);
-        match (before & HANDLE != 0, before & WAKER != 0) {
-            (false, _) => Finished::Detached,
-            (true, true) => Finished::Wake,
-            (true, false) => Finished::Quiet,
+        Finished::after(self.0.fetch_or(DONE, Ordering::AcqRel))
+    }
+
+    /// The same for a future, unless somebody has asked before: then it is cancelled, whatever it came to, and `None`.
+    pub(crate) fn finish_unless_asked(&self) -> Option<Finished> {
+        // Ordering: Acquire, as in `is_asked`.
+        let mut state = self.0.load(Ordering::Acquire);
+        while state & ASKED == 0 {
+            // Ordering: AcqRel, as in `finish`; Acquire on failure, as above.
+            match self.0.compare_exchange_weak(
+                state,
+                state | DONE,
+                Ordering::AcqRel,
+                Ordering::Acquire,
+            ) {
+                Ok(before) => return Some(Finished::after(before)),
+                Err(now) => state = now,
+            }
         }
+        None
     }
 
     /// Whether the outcome has been written.

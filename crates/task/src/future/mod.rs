@@ -1,34 +1,50 @@
 //! A future as a job: polled each time somebody has woken it, with the same handle as a closure's.
 //!
-//! The allocation, its count of references and the wakers are those of [`async_task`]. What it calls a task's metadata is
-//! the [`Seat`] here: the header that a [`JoinHandle`] knows, and the outcome. So the handle of a future is that of a
-//! closure, waits on the same word and is covered by the same models.
+//! One allocation, the [`Task`](task::Task): the header that a [`JoinHandle`] knows, the home, and the future, or what it came
+//! to in the same place. So the handle of a future is that of a closure, waits on the same word and is covered by the same
+//! models. Two words say the rest: the handle's side is in [`state`](crate::cell::state), and whose turn it is at the future,
+//! and why no wake is lost, in [`turn`](crate::cell::turn).
 //!
-//! `async_task` aborts the process if a future's or a waker's drop panics. Here none reaches it: the [`Polled`] that it polls
-//! contains whatever the user's future does, and who waits for the outcome is woken by us.
+//! **Turn rule.** There is one job, or one who has begun the turn with it, or the future waits or has ended; [`turn`] says
+//! which. Who has the turn polls the future, ends it, or makes the job again; who wakes a future that waits makes its job.
+//! Once a job has been published, whoever did so touches the task no more, unless by a reference of his own.
 //!
-//! **Stage rule.** The outcome is written by the [`Polled`] before `DONE` is set, then belongs to the owner of the outcome;
-//! the state of the cell says who that is. **Keep rule.** `async_task`'s own handle lies in the seat and keeps it from being
-//! freed until both sides, the future and the handle, have released it; whoever is last takes it out. **Pin rule.** The
-//! user's future is not moved once it has been polled; before that it may be, as nobody has pinned it.
+//! **Stage rule.** The future lies there until it is dropped at the end; the stage is then that one's who has the turn. He
+//! writes the outcome over it before `DONE` is set; then it belongs to the owner of the outcome, who takes it out once: the
+//! state says who that is. **Pin rule.** A future is not moved once it has been polled, and is dropped where it lies.
+//!
+//! **Life rule.** The task lives until both sides have released it. The handle's is released by the handle. The job's is
+//! released by whoever gives up the last of the references, of the job and of the wakers: those are counted by the word of
+//! the turn, and the last one goes only from what has ended. If it would go from what waits, that is ended first. So a future
+//! that waits is dropped by its home, and never by who drops a waker.
+//!
+//! A future that is cancelled is asked first, then woken, through the handle, which needs no waker for that. The wake is
+//! a change of the word of the turn: so if the poll before did not see that it was asked, there is another.
+//!
+//! User code (polls, and drops of futures, guards, outputs and wakers) runs under no lock, and its panics are contained here.
+//!
+//! What was built on [`async-task`](https://docs.rs/async-task) before, as this is not: 144 bytes and the future where this has
+//! 48, a home that had to know each future from the start, and no models of what went on inside.
 
 mod local;
-mod polled;
+mod store;
+mod task;
+mod waker;
 
 use core::any::{Any, TypeId};
-use core::cell::Cell;
 use core::future::Future;
-use core::ptr::{self, NonNull};
-use core::task::Waker;
+use core::mem::MaybeUninit;
+use core::ptr::NonNull;
 
-use async_task::{Builder, Runnable, ScheduleInfo, Task, WithInfo};
-use brigade_sync::cell::UnsafeCell;
-
-use crate::cell::{Header, VTable};
+use crate::cell::Header;
+#[cfg(doc)]
+use crate::cell::turn;
 use crate::job::{Action, Job, Payload, Ran};
-use crate::join::{JoinError, JoinHandle};
+use crate::join::JoinHandle;
 use local::Local;
-use polled::Polled;
+use store::{Boxed, Inline, Store, is_large};
+use task::Mine;
+pub use waker::TaskRef;
 
 /// Who runs a future.
 pub trait Home: Copy + Send + Sync + 'static {
@@ -38,70 +54,31 @@ pub trait Home: Copy + Send + Sync + 'static {
     /// Called by whoever wakes it, or by the thread that has just polled it.
     fn wake(self, job: Job, again: bool);
 
-    /// Hears that the future with this number has ended, once; `unclaimed` is what it panicked with, if no handle takes that.
+    /// Hears that a future has been polled and is about to wait, for the first time, and gives it a number, which is not 0. Who
+    /// keeps the reference can wake it, to cancel it; a future to which nobody has one is cancelled.
+    ///
+    /// Called by the thread that has just polled it.
+    fn waits(self, task: TaskRef) -> u32;
+
+    /// Hears that the future with this number has ended, once; 0 if it never waited. `unclaimed` is what it panicked with, if
+    /// no handle takes that.
     fn ended(self, number: u32, ran: Ran, unclaimed: Option<Box<dyn Any + Send>>);
 }
 
-/// What the future and its handle share.
-#[repr(C)]
-struct Seat<T, H> {
-    /// First: a pointer to it is one to the seat.
-    header: Header,
-    /// Stage rule.
-    outcome: UnsafeCell<Option<Result<T, JoinError>>>,
-    /// Keep rule.
-    keep: UnsafeCell<Option<Task<(), Self>>>,
-    home: H,
-}
-
-// SAFETY: the outcome moves from the thread that polls to the one that has the handle, one at a time (Stage rule); the
-// handle that keeps it is `Send` and touched by one thread (Keep rule); the header is the state word and a waker.
-unsafe impl<T: Send, H: Sync> Sync for Seat<T, H> {}
-// SAFETY: as above; a waker and a boxed panic are `Send`.
-unsafe impl<T: Send, H: Send> Send for Seat<T, H> {}
-
-impl<T, H: Home> Seat<T, H> {
-    fn new(home: H) -> Self {
-        let vtable = const { &VTable { take: take::<T, H>, settle, free: free::<T, H> } };
-        Self {
-            header: Header::of_future(vtable),
-            outcome: UnsafeCell::new(None),
-            keep: UnsafeCell::new(None),
-            home,
-        }
-    }
-
-    /// Exchanges the outcome.
-    ///
-    /// # Safety
-    /// Stage rule: the caller ends the future and has not set `DONE`, or owns the outcome.
-    unsafe fn replace(
-        &self,
-        outcome: Option<Result<T, JoinError>>,
-    ) -> Option<Result<T, JoinError>> {
-        self.outcome.with_mut(|place| {
-            // SAFETY: Stage rule, by the caller.
-            core::mem::replace(unsafe { &mut *place }, outcome)
-        })
-    }
-}
-
-/// A future as a job, the handle for its outcome, and a waker for whoever ends the pool.
+/// A future as a job, and the handle for its outcome.
 pub struct Spawned<T> {
     /// Polls it for the first time.
     pub job: Job,
     /// For the outcome.
     pub handle: JoinHandle<T>,
-    /// Wakes it, as those do that the future is given.
-    pub waker: Waker,
 }
 
 impl<T: Send + 'static> Spawned<T> {
-    /// Makes a job of a future; `guard` is dropped before it is polled for the first time, or with it. One allocation, and
-    /// one more for a future of 2 KiB or more.
+    /// Makes a job of a future; `guard`, of two words at most, lies in the job, and is dropped before it is polled for the first
+    /// time, or with it. One allocation, and one more for a future of 2 KiB or more.
     ///
     /// ```
-    /// use brigade_task::{Home, Job, Ran, Spawned};
+    /// use brigade_task::{Home, Job, Ran, Spawned, TaskRef};
     /// use std::sync::Mutex;
     /// static WOKEN: Mutex<Vec<Job>> = Mutex::new(Vec::new());
     /// #[derive(Clone, Copy)]
@@ -109,6 +86,9 @@ impl<T: Send + 'static> Spawned<T> {
     /// impl Home for Queue {
     ///     fn wake(self, job: Job, _: bool) {
     ///         WOKEN.lock().unwrap().push(job);
+    ///     }
+    ///     fn waits(self, _: TaskRef) -> u32 {
+    ///         unreachable!("it has been woken each time")
     ///     }
     ///     fn ended(self, _: u32, ran: Ran, _: Option<Box<dyn std::any::Any + Send>>) {
     ///         assert_eq!(ran, Ran::Returned);
@@ -143,12 +123,15 @@ impl<T: 'static> Spawned<T> {
     /// elsewhere the future is not polled but panics, and is not dropped but leaked.
     ///
     /// ```
-    /// use brigade_task::{Home, Job, JoinError, Ran, Spawned};
+    /// use brigade_task::{Home, Job, Ran, Spawned, TaskRef};
     /// use std::rc::Rc;
     /// #[derive(Clone, Copy)]
     /// struct Nobody;
     /// impl Home for Nobody {
     ///     fn wake(self, _: Job, _: bool) {}
+    ///     fn waits(self, _: TaskRef) -> u32 {
+    ///         unreachable!("it is ready at once")
+    ///     }
     ///     fn ended(self, _: u32, _: Ran, _: Option<Box<dyn std::any::Any + Send>>) {}
     /// }
     /// let here = Rc::new(42);
@@ -175,62 +158,114 @@ impl<T: 'static> Spawned<T> {
         G: 'static,
         H: Home,
     {
-        let schedule = WithInfo(schedule::<T, H>);
-        let polled = |seat| Polled::new(seat, guard, future);
-        // SAFETY: what the future borrows is its metadata, all else of it is `'static`, and it may be sent, by the caller;
-        // so may what schedules it, which is a function.
-        let (runnable, task) = unsafe {
-            Builder::new().metadata(Seat::<T, H>::new(home)).spawn_unchecked(polled, schedule)
+        let (job, task) = match const { is_large::<F>() } {
+            true => queued::<Boxed<F>, G, H>(future, guard, home),
+            false => queued::<Inline<F>, G, H>(future, guard, home),
         };
-        let seat = NonNull::from(runnable.metadata());
-        // SAFETY: the runnable keeps it.
-        unsafe { seat.as_ref() }.keep.with_mut(|keep| {
-            // SAFETY: Keep rule: nobody else has the seat yet.
-            unsafe { *keep = Some(task) };
-        });
-        let waker = runnable.waker();
-        // SAFETY: the seat is one for outcomes of type `T`, and this is its one handle.
-        let handle = unsafe { JoinHandle::from_raw(seat.cast()) };
-        Self { job: resume(runnable), handle, waker }
+        // SAFETY: the task is one for outcomes of type `T`, and this is its one handle.
+        Self { job, handle: unsafe { JoinHandle::from_raw(task) } }
     }
 }
 
-/// Takes a woken future to its home.
-fn schedule<T: 'static, H: Home>(runnable: Runnable<Seat<T, H>>, info: ScheduleInfo) {
-    let home = runnable.metadata().home;
-    home.wake(resume(runnable), info.woken_while_running);
+/// What lies in the job that polls a future for the first time.
+#[repr(C)]
+struct First<G> {
+    task: NonNull<Header>,
+    guard: G,
+}
+
+/// What is asked for by who wants a future back.
+struct Wanted {
+    /// The type of the future.
+    id: TypeId,
+    /// Room for it.
+    place: *mut (),
 }
 
 /// What a job is that polls a future: for the first time, or again.
-struct First;
+struct Fresh;
 struct Resumption;
 
-/// Makes a job that polls a future once.
-fn resume<T: 'static, H: Home>(runnable: Runnable<Seat<T, H>>) -> Job {
-    // SAFETY: a pointer is one word, and `act` is the function of that runnable.
-    unsafe { Job::from_raw(act::<T, H>, runnable.into_raw()) }
+/// Allocates a future, and makes the job that polls it first.
+fn queued<S: Store, G: 'static, H: Home>(
+    future: S::Future,
+    guard: G,
+    home: H,
+) -> (Job, NonNull<Header>) {
+    const {
+        assert!(size_of::<First<G>>() <= size_of::<Payload>(), "a guard has two words at most");
+        assert!(align_of::<First<G>>() <= align_of::<Payload>(), "a guard is aligned as words are");
+    }
+    let task = task::allocate::<S, H>(future, home);
+    // SAFETY: it fits, as was looked at above, and `act_first` is the function of such a job.
+    (unsafe { Job::from_raw(act_first::<S, G, H>, First { task, guard }) }, task)
 }
 
-/// The function of a job whose payload is a runnable. However it goes, the future's own end is what counts.
+/// Makes a job that polls a future once more.
+///
+/// # Safety
+/// Turn rule: the job is the caller's to make, with a reference, which the job has then. The task has these types.
+unsafe fn again<S: Store, H: Home>(task: NonNull<Header>) -> Job {
+    // SAFETY: a pointer is one word, and `act` is the function of such a job.
+    unsafe { Job::from_raw(act::<S, H>, task) }
+}
+
+/// The function of the first job of a future. However it goes, the future's own end is what counts.
+///
+/// # Safety
+/// Payload rule of [`crate::job`]; `out` is as the action says, but for the action that takes it is a [`Wanted`].
+unsafe fn act_first<S: Store, G: 'static, H: Home>(
+    payload: *mut Payload,
+    action: Action,
+    out: *mut (),
+) -> Ran {
+    if action == Action::Identify {
+        // SAFETY: `out` is a `TypeId`, by the caller.
+        unsafe { out.cast::<TypeId>().write(TypeId::of::<Fresh>()) };
+        return Ran::Elsewhere;
+    }
+    // SAFETY: Payload rule: that lies there, and is used up.
+    let First { task, guard } = unsafe { payload.cast::<First<G>>().read() };
+    // Before the turn begins, so that the turn is all that a panic could leave undone; and contained all the same.
+    crate::drop_contained(guard);
+    // SAFETY: Turn rule: this is the job, and is used up.
+    let mine = unsafe { Mine::<S, H>::begin(task) };
+    match action {
+        Action::Run => mine.poll(),
+        Action::Take => {
+            // SAFETY: `out` is a `Wanted`, by the caller.
+            let wanted = unsafe { &*out.cast::<Wanted>() };
+            if wanted.id == TypeId::of::<S::Future>() {
+                // SAFETY: the place is room for a future of that type.
+                let place = unsafe { &mut *wanted.place.cast::<MaybeUninit<S::Future>>() };
+                // SAFETY: Pin rule: this is its first job.
+                unsafe { mine.give_back(place) };
+                return Ran::Cancelled;
+            }
+            mine.cancel();
+        }
+        _ => mine.cancel(),
+    }
+    Ran::Elsewhere
+}
+
+/// The function of a job that polls a future again.
 ///
 /// # Safety
 /// Payload rule of [`crate::job`]; `out` is as the action says.
-unsafe fn act<T: 'static, H: Home>(payload: *mut Payload, action: Action, out: *mut ()) -> Ran {
-    // SAFETY: Payload rule: the pointer of a runnable lies there.
-    let pointer = unsafe { payload.cast::<NonNull<()>>().read() };
-    // SAFETY: it came from a runnable of this type, which is consumed once: below, if the action is to.
-    let runnable = unsafe { Runnable::<Seat<T, H>>::from_raw(pointer) };
+unsafe fn act<S: Store, H: Home>(payload: *mut Payload, action: Action, out: *mut ()) -> Ran {
+    if action == Action::Identify {
+        // SAFETY: `out` is a `TypeId`, by the caller.
+        unsafe { out.cast::<TypeId>().write(TypeId::of::<Resumption>()) };
+        return Ran::Elsewhere;
+    }
+    // SAFETY: Payload rule: the pointer to a task lies there.
+    let task = unsafe { payload.cast::<NonNull<Header>>().read() };
+    // SAFETY: Turn rule: this is the job, and is used up.
+    let mine = unsafe { Mine::<S, H>::begin(task) };
     match action {
-        Action::Identify => {
-            let has_been_polled = runnable.metadata().header.has_been_polled();
-            let id =
-                if has_been_polled { TypeId::of::<Resumption>() } else { TypeId::of::<First>() };
-            core::mem::forget(runnable);
-            // SAFETY: `out` is a `TypeId`, by the caller.
-            unsafe { out.cast::<TypeId>().write(id) };
-        }
-        Action::Run => _ = runnable.run(),
-        _ => drop(runnable),
+        Action::Run => mine.poll(),
+        _ => mine.cancel(),
     }
     Ran::Elsewhere
 }
@@ -244,7 +279,7 @@ impl Job {
     /// Whether it polls a future.
     pub fn is_future(&self) -> bool {
         let id = self.identify();
-        id == TypeId::of::<First>() || id == TypeId::of::<Resumption>()
+        id == TypeId::of::<Fresh>() || id == TypeId::of::<Resumption>()
     }
 
     /// Gives a future back that has not been polled; its handle hears that it was cancelled, and its home nothing.
@@ -255,65 +290,18 @@ impl Job {
     /// # Panics
     /// If its future is not an `F`.
     pub fn into_future<F: 'static>(self) -> Result<F, Self> {
-        if self.identify() != TypeId::of::<First>() {
+        if self.identify() != TypeId::of::<Fresh>() {
             return Err(self);
         }
-        let mut out = None::<F>;
-        let former = OUT.with(|place| place.replace(Some(ptr::from_mut::<dyn Any>(&mut out))));
-        self.run();
-        OUT.with(|place| place.set(former));
-        match out {
-            Some(future) => Ok(future),
-            None => panic!("it is another future"),
-        }
+        let mut future = MaybeUninit::<F>::uninit();
+        let place = future.as_mut_ptr().cast();
+        let mut wanted = Wanted { id: TypeId::of::<F>(), place };
+        let taken = self.take_to(core::ptr::from_mut(&mut wanted).cast());
+        assert!(taken == Ran::Cancelled, "it is another future");
+        // SAFETY: it is an `F`, and `Take` says that it moved it here.
+        Ok(unsafe { future.assume_init() })
     }
 }
 
-#[cfg(not(brigade_loom))]
-std::thread_local! {
-    /// Where the future goes that this thread would poll next, if it is to be given back instead: an `Option` of it.
-    static OUT: Cell<Option<*mut dyn Any>> = const { Cell::new(None) };
-}
-#[cfg(brigade_loom)]
-brigade_sync::thread_local! {
-    /// As above; loom knows no `const` here.
-    static OUT: Cell<Option<*mut dyn Any>> = Cell::new(None);
-}
-
-/// Moves the outcome to `out`.
-///
-/// # Safety
-/// The seat has these types, `DONE` is set, the caller is the handle and has not taken it before.
-unsafe fn take<T, H: Home>(header: NonNull<Header>, out: *mut ()) {
-    // SAFETY: the types are right, by the caller; Keep rule.
-    let seat = unsafe { header.cast::<Seat<T, H>>().as_ref() };
-    // SAFETY: Stage rule: the outcome is the handle's.
-    let Some(outcome) = (unsafe { seat.replace(None) }) else {
-        unreachable!("an outcome is taken once")
-    };
-    // SAFETY: `out` is room for an outcome, by the caller.
-    unsafe { out.cast::<Result<T, JoinError>>().write(outcome) };
-}
-
-/// A future is claimed from the beginning: only the one who polls it ends it.
-///
-/// # Safety
-/// None.
-unsafe fn settle(_: NonNull<Header>, _: bool) -> Ran {
-    unreachable!("a future is claimed when it is made")
-}
-
-/// Lets the seat go.
-///
-/// # Safety
-/// The seat has these types, and both sides have been released.
-unsafe fn free<T, H: Home>(header: NonNull<Header>) {
-    // SAFETY: the types are right, by the caller; Keep rule.
-    let seat = unsafe { header.cast::<Seat<T, H>>().as_ref() };
-    let keep = seat.keep.with_mut(|keep| {
-        // SAFETY: Keep rule: both sides have been released, and we are whoever was last.
-        unsafe { &mut *keep }.take()
-    });
-    // The seat may be gone when this returns.
-    keep.into_iter().for_each(Task::detach);
-}
+#[cfg(all(test, not(brigade_loom)))]
+mod tests;

@@ -22,7 +22,7 @@ pub(crate) enum Action {
     Run,
     /// Consume the payload by dropping it; its handle hears that it was cancelled.
     Drop,
-    /// Consume the payload by moving the closure to `out`, which has its type.
+    /// Consume the payload by moving the closure to `out`, which has its type; a future says itself what `out` is.
     Take,
     /// Write the closure's [`TypeId`] to `out`.
     Identify,
@@ -150,6 +150,11 @@ impl Job {
         assert!(taken == Ran::Cancelled, "the closure has been run by the one who waits for it");
         // SAFETY: it is an `F`, and `Take` says that it moved it here.
         Ok(unsafe { closure.assume_init() })
+    }
+
+    /// Takes what it is made of to `out`.
+    pub(crate) fn take_to(self, out: *mut ()) -> Ran {
+        self.consume(Action::Take, out)
     }
 
     /// Says what it is made of.
