@@ -288,6 +288,9 @@ unsafe fn settle(_: NonNull<Header>, _: bool) -> Ran {
 /// # Safety
 /// The task has these types, both sides have been released, and the outcome has been taken.
 unsafe fn free<S: Store, H>(header: NonNull<Header>) {
+    // SAFETY: the types are right, by the caller; Life rule.
+    // Touched, so that a model sees who frees it while another may still be at it.
+    unsafe { header.cast::<Task<S, H>>().as_ref() }.stage.with_mut(|_| ());
     // SAFETY: it came from a box of this type, and nobody has it any more.
     drop(unsafe { Box::from_raw(header.cast::<Task<S, H>>().as_ptr()) });
 }
