@@ -197,7 +197,7 @@ impl Event {
 
 /// Gives the cell its alignment.
 #[repr(align(256))]
-struct Aligned<T>(T);
+struct Aligned<T>(#[allow(dead_code, reason = "dropped")] T);
 
 const _: () = assert!(align_of::<Aligned<u8>>() == ALIGN);
 
@@ -206,7 +206,7 @@ fn spawned<H: Home>(tally: &Tally, event: &Event, home: H) -> Spawned<Counted> {
     let captured = Aligned(Counted(tally.futures.clone()));
     let (tally, event) = (tally.clone(), event.clone());
     let future = poll_fn(move |_| {
-        let _captured = &captured.0;
+        let _captured = &captured; // all of it, with its alignment
         tally.polls.fetch_add(1, Ordering::Relaxed);
         match event.is_set() {
             true => Poll::Ready(Counted(tally.outputs.clone())),
@@ -312,7 +312,11 @@ fn a_wake_beside_a_poll_is_followed_by_another() {
             let runner = in_a_thread(|| _ = run_all());
             turn();
             event.set(0);
-            if by_ref { task.wake_by_ref() } else { task.clone().wake() }
+            if by_ref {
+                task.wake_by_ref()
+            } else {
+                task.clone().wake()
+            }
             runner.join().unwrap();
             run_all();
             assert_eq!(end(), Ran::Returned);
@@ -434,7 +438,7 @@ fn the_last_waker_that_goes_beside_a_cancel_or_another_leaves_one_job() {
             let slot = Arc::new(Mutex::new(Vec::new()));
             let (inner, captured) = (slot.clone(), Aligned(Counted(tally.futures.clone())));
             let future = poll_fn(move |context| {
-                let _captured = &captured.0;
+                let _captured = &captured; // all of it, with its alignment
                 let wakers = [context.waker().clone(), context.waker().clone()];
                 inner.lock().extend(wakers);
                 if event.is_set() { Poll::Ready(()) } else { Poll::Pending }

@@ -104,12 +104,7 @@ where
     T: Send + 'static,
 {
     let vtable = const {
-        &VTable {
-            take: take::<F, T>,
-            settle: settle::<F, T>,
-            free: free::<F, T>,
-            schedule: None,
-        }
+        &VTable { take: take::<F, T>, settle: settle::<F, T>, free: free::<F, T>, schedule: None }
     };
     let cell = Box::new(Cell::<F, T> {
         header: Header::of_closure(vtable),

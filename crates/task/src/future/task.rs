@@ -44,12 +44,7 @@ union Stage<S, T> {
 /// Allocates a future, which is queued: its job has the turn.
 pub(super) fn allocate<S: Store, H: Home>(future: S::Future, home: H) -> NonNull<Header> {
     let vtable = const {
-        &VTable {
-            take: take::<S, H>,
-            settle,
-            free: free::<S, H>,
-            schedule: Some(schedule::<S, H>),
-        }
+        &VTable { take: take::<S, H>, settle, free: free::<S, H>, schedule: Some(schedule::<S, H>) }
     };
     let task = Box::leak(Box::<Task<S, H>>::new_uninit());
     // Written where it lies, so that the future is not built on the stack first.
@@ -186,10 +181,7 @@ impl<S: Store, H: Home> Mine<S, H> {
 
     /// Writes the outcome where the future was, tells the handle, and gives the turn's reference up. Says how it ended in the
     /// end, and what panic nobody takes.
-    fn finish(
-        self,
-        outcome: Result<Output<S>, JoinError>,
-    ) -> (Ran, Option<Box<dyn Any + Send>>) {
+    fn finish(self, outcome: Result<Output<S>, JoinError>) -> (Ran, Option<Box<dyn Any + Send>>) {
         let task = self.task();
         let mut ran = match &outcome {
             Ok(_) => Ran::Returned,

@@ -221,7 +221,11 @@ fn a_guard_goes_before_the_first_poll_and_with_a_job_that_is_dropped() {
         let future = async move { assert_eq!(seen.strong_count(), 0) };
         let Spawned { job, handle } = Spawned::new(future, (guard, 0_usize), Keeps);
         assert_eq!(held.strong_count(), 1);
-        if is_run { _ = job.run() } else { drop(job) }
+        if is_run {
+            _ = job.run()
+        } else {
+            drop(job)
+        }
         assert_eq!(held.strong_count(), 0);
         assert_eq!(handle.join().is_ok(), is_run);
     }
@@ -291,9 +295,7 @@ fn a_local_future_on_another_thread_panics_and_is_leaked_untouched() {
         let future = async move { unreachable!("on another thread, {inner:?}") };
         let Spawned { job, mut handle } = Spawned::local(future, Nobody);
         let there = thread::spawn(move || {
-            panic::catch_unwind(AssertUnwindSafe(
-                || if is_run { _ = job.run() } else { drop(job) },
-            ))
+            panic::catch_unwind(AssertUnwindSafe(|| if is_run { _ = job.run() } else { drop(job) }))
         });
         there.join().unwrap().unwrap();
         let outcome: Result<(), _> = handle.try_join().unwrap();
