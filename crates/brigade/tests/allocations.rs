@@ -20,21 +20,25 @@ struct Counting;
 /// One count per test, so that tests beside each other do not mix.
 static COUNTS: [AtomicUsize; 16] = [const { AtomicUsize::new(0) }; 16];
 
+/// The bytes of the same.
+static BYTES: [AtomicUsize; 16] = [const { AtomicUsize::new(0) }; 16];
+
 thread_local! {
     /// Which count the thread's allocations go to.
     static METER: Cell<Option<usize>> = const { Cell::new(None) };
 }
 
-fn count() {
+fn count(size: usize) {
     if let Ok(Some(meter)) = METER.try_with(Cell::get) {
         COUNTS[meter].fetch_add(1, Ordering::Relaxed);
+        BYTES[meter].fetch_add(size, Ordering::Relaxed);
     }
 }
 
 // SAFETY: every call goes to the system's allocator with the arguments it came with.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count();
+        count(layout.size());
         // SAFETY: the caller keeps the rules of `alloc`, which are the same there.
         unsafe { System.alloc(layout) }
     }
@@ -45,7 +49,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count();
+        count(size);
         // SAFETY: the caller keeps the rules of `realloc`; `alloc` above used the same allocator.
         unsafe { System.realloc(memory, layout, size) }
     }
@@ -79,7 +83,12 @@ impl Metered {
     /// jobs than two blocks of the injector hold. The least of three times: which injectors the jobs come to
     /// depends on whether a wait finds the pool idle, and each has to come to its second block once.
     fn steady(&self, rounds: usize, round: impl Fn(&Pool)) -> usize {
-        let count = || COUNTS[self.meter].load(Ordering::Relaxed);
+        self.steady_of(&COUNTS, rounds, round)
+    }
+
+    /// The same for another count.
+    fn steady_of(&self, counts: &[AtomicUsize; 16], rounds: usize, round: impl Fn(&Pool)) -> usize {
+        let count = || counts[self.meter].load(Ordering::Relaxed);
         let measure = || {
             let before = count();
             for _ in 0..rounds {
@@ -257,6 +266,25 @@ fn a_future_costs_one_allocation_however_often_it_is_woken() {
             assert!(allocations <= ROUNDS * 10, "{what}: {allocations}");
         }
         assert_eq!(blocked_on, 0);
+    }
+}
+
+/// One byte, or 24: what it comes to, or why it does not, has as many.
+#[test]
+fn a_small_future_costs_72_bytes() {
+    const FUTURE: usize = 72;
+    let _dog = Watchdog::start(30);
+    for queueing in [Queueing::Stealing, Queueing::Shared] {
+        let metered = Metered::new(queueing);
+        let one = metered.steady_of(&BYTES, ROUNDS, |pool| {
+            (0..10).for_each(|_| pool.spawn(async {}).join().unwrap());
+        });
+        let three_words = metered.steady_of(&BYTES, ROUNDS, |pool| {
+            (0..10).for_each(|_| _ = pool.spawn(std::future::ready([0_u64; 2])).join().unwrap());
+        });
+        for (what, bytes) in [("one byte", one), ("three words", three_words)] {
+            assert!(bytes <= ROUNDS * 10 * FUTURE, "{what}: {bytes}");
+        }
     }
 }
 

@@ -35,7 +35,8 @@ pub(super) struct Task<S: Store, H> {
     stage: UnsafeCell<Stage<S, Output<S>>>,
 }
 
-/// The future, then what it came to.
+/// The future, then what it came to; both at its beginning.
+#[repr(C)]
 union Stage<S, T> {
     future: ManuallyDrop<S>,
     outcome: ManuallyDrop<Result<T, JoinError>>,
@@ -105,7 +106,7 @@ impl<S: Store, H: Home> Mine<S, H> {
         let poll = |waker: &_| {
             self.task().stage.with_mut(|stage| {
                 // SAFETY: Stage rule: it is a future that we have the turn at.
-                let future = unsafe { &mut *(*stage).future };
+                let future = unsafe { &mut *stage.cast::<S>() };
                 // SAFETY: Pin rule: from here on it is not moved.
                 unsafe { Pin::new_unchecked(future) }.pinned().poll(&mut Context::from_waker(waker))
             })
@@ -153,7 +154,7 @@ impl<S: Store, H: Home> Mine<S, H> {
     pub(super) unsafe fn give_back(self, out: &mut MaybeUninit<S::Future>) {
         self.task().stage.with_mut(|stage| {
             // SAFETY: Stage rule: it is a future that we have the turn at; what is left of it is overwritten.
-            let store = unsafe { ManuallyDrop::take(&mut (*stage).future) };
+            let store = unsafe { stage.cast::<S>().read() };
             // SAFETY: Pin rule, by the caller.
             unsafe { store.write_to(out) };
         });
@@ -166,7 +167,7 @@ impl<S: Store, H: Home> Mine<S, H> {
         let drop_future = || {
             task.stage.with_mut(|stage| {
                 // SAFETY: Stage rule: it is a future that we have the turn at. Pin rule: it is dropped where it lies.
-                unsafe { ManuallyDrop::drop(&mut (*stage).future) };
+                unsafe { stage.cast::<S>().drop_in_place() };
             });
         };
         crate::contain(|| running::enter(&task.header.state, drop_future));
@@ -229,7 +230,7 @@ impl<S: Store, H> Task<S, H> {
     unsafe fn write(&self, outcome: Result<Output<S>, JoinError>) {
         self.stage.with_mut(|stage| {
             // SAFETY: by the caller. Written over the future, without a drop.
-            unsafe { (*stage).outcome = ManuallyDrop::new(outcome) };
+            unsafe { stage.cast::<Result<Output<S>, JoinError>>().write(outcome) };
         });
     }
 
@@ -238,7 +239,7 @@ impl<S: Store, H> Task<S, H> {
     unsafe fn read(&self) -> Result<Output<S>, JoinError> {
         self.stage.with_mut(|stage| {
             // SAFETY: by the caller.
-            unsafe { ManuallyDrop::take(&mut (*stage).outcome) }
+            unsafe { stage.cast::<Result<Output<S>, JoinError>>().read() }
         })
     }
 }

@@ -128,7 +128,8 @@ fn twice() -> impl Future<Output = i32> + Send {
         true => Poll::Ready(43),
         false => {
             context.waker().wake_by_ref();
-            context.waker().clone().wake();
+            let other = context.waker().clone();
+            other.wake();
             Poll::Pending
         }
     })
@@ -155,9 +156,9 @@ fn what_waits_is_entered_once_and_queued_once_however_often_it_is_woken() {
         assert_eq!(queue.ended, [(1, Ran::Returned, false)]);
     });
     task.wake_by_ref();
-    let late = Waker::from(task);
-    late.clone().wake();
-    drop(late);
+    let late = Waker::from(task.clone());
+    late.wake();
+    task.wake();
     assert_eq!(run_all(), 0, "it has ended");
 }
 
