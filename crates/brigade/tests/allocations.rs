@@ -18,10 +18,10 @@ use watchdog::Watchdog;
 struct Counting;
 
 /// One count per test, so that tests beside each other do not mix.
-static COUNTS: [AtomicUsize; 16] = [const { AtomicUsize::new(0) }; 16];
+static COUNTS: [AtomicUsize; 32] = [const { AtomicUsize::new(0) }; 32];
 
 /// The bytes of the same.
-static BYTES: [AtomicUsize; 16] = [const { AtomicUsize::new(0) }; 16];
+static BYTES: [AtomicUsize; 32] = [const { AtomicUsize::new(0) }; 32];
 
 thread_local! {
     /// Which count the thread's allocations go to.
@@ -87,7 +87,7 @@ impl Metered {
     }
 
     /// The same for another count.
-    fn steady_of(&self, counts: &[AtomicUsize; 16], rounds: usize, round: impl Fn(&Pool)) -> usize {
+    fn steady_of(&self, counts: &[AtomicUsize; 32], rounds: usize, round: impl Fn(&Pool)) -> usize {
         let count = || counts[self.meter].load(Ordering::Relaxed);
         let measure = || {
             let before = count();

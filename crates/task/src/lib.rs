@@ -70,17 +70,19 @@ pub fn for_each_running(call: impl FnMut(JobId)) {
     cell::for_each_running(call);
 }
 
-/// Drops a value of the user's; if that panics, what the panic carries is leaked, as its drop might panic
-/// again, without end (rust-lang/rust#86027).
+/// Drops a value of the user's; if that panics, what the panic carries is leaked unless it is a message, as its drop might
+/// panic again, without end (rust-lang/rust#86027).
 ///
 /// The panic hook has told of it.
 pub fn drop_contained<T>(value: T) {
     contain(|| drop(value));
 }
 
-/// Calls what is the user's and must not unwind into us; leaks what a panic of it carries.
+/// Calls what is the user's and must not unwind into us; leaks what a panic of it carries, unless it is a message.
 pub fn contain(call: impl FnOnce()) {
     if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(call)) {
-        core::mem::forget(payload);
+        if !payload.is::<&'static str>() && !payload.is::<String>() {
+            core::mem::forget(payload);
+        }
     }
 }
