@@ -191,17 +191,20 @@ impl State {
         false
     }
 
-    /// Clears the job's bit; `true` if the cell is the caller's to free.
+    /// Gives up the job's side; `true` if the cell is the caller's to free.
     #[must_use]
     pub(super) fn release_job(&self) -> bool {
-        // Ordering: AcqRel: the other side's last use comes before the free.
-        self.0.fetch_and(!JOB, Ordering::AcqRel) & HANDLE == 0
+        // If the other side is gone nobody looks at the state any more.
+        // Ordering: Acquire, AcqRel: the other side's last use comes before the free.
+        self.0.load(Ordering::Acquire) & HANDLE == 0
+            || self.0.fetch_and(!JOB, Ordering::AcqRel) & HANDLE == 0
     }
 
-    /// Clears the handle's bit of a finished task; `true` if the cell is the caller's to free.
+    /// Gives up the handle's side of a finished task; `true` if the cell is the caller's to free.
     #[must_use]
     pub(super) fn release_handle(&self) -> bool {
-        // Ordering: AcqRel: the other side's last use comes before the free.
-        self.0.fetch_and(!HANDLE, Ordering::AcqRel) & JOB == 0
+        // Ordering: as in `release_job`.
+        self.0.load(Ordering::Acquire) & JOB == 0
+            || self.0.fetch_and(!HANDLE, Ordering::AcqRel) & JOB == 0
     }
 }
