@@ -92,7 +92,15 @@ impl Crew {
             (1..threads).for_each(|_| drop(scope.spawn(|| self.work())));
             self.work();
         });
-        Cost { wall: begun.elapsed(), cpu: cpu_time() - used }
+        let cost = Cost { wall: begun.elapsed(), cpu: cpu_time() - used };
+        // Servers whose clients have gone see the end and close their files.
+        while self.driver.sources() > 0 {
+            while let Some(runnable) = self.pop() {
+                runnable.run();
+            }
+            self.driver.drive(Some(Duration::ZERO), &mut Waker::wake).expect("nobody else drives");
+        }
+        cost
     }
 }
 

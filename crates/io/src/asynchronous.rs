@@ -153,7 +153,7 @@ impl<T: Pollable> Async<T> {
     pub(crate) fn register(driver: &Arc<Driver>, io: T, kind: Kind) -> io::Result<Self> {
         rustix::io::ioctl_fionbio(borrow(&io), true)?;
         let state = State::new(driver.trigger(), kind.socket);
-        let (trigger, _) = state.trigger();
+        let trigger = state.trigger();
         let guess = !kind.connecting;
         let readiness = [Readiness::new(guess), Readiness::new(guess)];
         let owned = Owned::new(io, Arc::clone(driver.poller()), readiness, state);
@@ -200,8 +200,7 @@ impl<T> Async<T> {
     /// Waits until there is something to read or accept, the end of it, or an error.
     ///
     /// For operations of your own on [`get_ref`](Self::get_ref); [`read_with`](Self::read_with) is simpler. It may be
-    /// early: another task may be quicker. With a driver that is triggered by [edge](Trigger::Edge) each
-    /// readiness is told once, to one task, which has to go on until an operation would block.
+    /// early: another task may be quicker.
     ///
     /// # Errors
     /// [`NoDriver::Closed`](crate::NoDriver::Closed), or the system's if it can't wait for the value.
@@ -373,7 +372,7 @@ impl<T> Async<T> {
         readiness.stop_guessing();
         let told = self.source().poll_ready(direction, Place::Polled, context)?;
         told.map(|()| {
-            readiness.blocked(readiness.now());
+            readiness.told(readiness.now());
             Ok(())
         })
     }

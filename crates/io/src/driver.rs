@@ -19,8 +19,7 @@ use crate::waiting::Fired;
 
 /// When the operating system tells of a source.
 ///
-/// Programs see no difference but speed, except for [`Async::readable`](crate::Async::readable) and its like. The
-/// crate's documentation says what each costs.
+/// Programs see no difference but speed. The crate's documentation says what each costs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Trigger {

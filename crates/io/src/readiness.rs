@@ -16,8 +16,11 @@ const GUESS: u64 = 2;
 const ENDED: u64 = 4;
 /// A read has filled its buffer since: there may be no more.
 const FILLED: u64 = 8;
+/// It was told to somebody, and is not believed any longer although nobody has tried. Whoever waits has to ask again, by
+/// edge, as the next event may never come. Set only without `READY`.
+const DOUBT: u64 = 16;
 /// One event. The bits above count them, so that an event between a look and a transition is not lost.
-const EVENT: u64 = 16;
+const EVENT: u64 = 32;
 
 /// Whether an operation is worth the try.
 pub(crate) struct Readiness(AtomicU64);
@@ -43,7 +46,7 @@ impl Readiness {
         let mut word = self.0.load(Relaxed);
         loop {
             let bits = READY | if ended { ENDED } else { 0 };
-            let next = ((word & !FILLED) | bits).wrapping_add(EVENT);
+            let next = ((word & !(FILLED | DOUBT)) | bits).wrapping_add(EVENT);
             match self.0.compare_exchange_weak(word, next, Relaxed, Relaxed) {
                 Ok(_) => return,
                 Err(other) => word = other,
@@ -51,9 +54,20 @@ impl Readiness {
         }
     }
 
-    /// A try would have blocked, or whoever was to be told has been: nothing is believed any more.
+    /// A try would have blocked: nothing is believed any more.
     pub(crate) fn blocked(&self, seen: Seen) {
-        self.lower(seen, seen.0 & !(READY | GUESS | ENDED | FILLED));
+        self.lower(seen, seen.0 & !(READY | GUESS | ENDED | FILLED | DOUBT));
+    }
+
+    /// Whoever was to be told has been, or wants to be told anew: nothing is believed any more, and nothing known.
+    pub(crate) fn told(&self, seen: Seen) {
+        self.lower(seen, seen.0 & !(READY | GUESS | ENDED | FILLED) | DOUBT);
+    }
+
+    /// Whether the kernel has to be asked again, which the caller does. It holds the source's lock.
+    #[must_use]
+    pub(crate) fn take_doubt(&self) -> bool {
+        self.0.load(Relaxed) & DOUBT != 0 && self.0.fetch_and(!DOUBT, Relaxed) & DOUBT != 0
     }
 
     /// A try took all there was. After the last event that is still to be tried: there is the end to be had.
@@ -110,6 +124,7 @@ impl fmt::Debug for Readiness {
             .field("ready", &has(READY))
             .field("guess", &has(GUESS))
             .field("ended", &has(ENDED))
+            .field("doubt", &has(DOUBT))
             .finish()
     }
 }
@@ -139,6 +154,21 @@ mod tests {
         assert!(readiness.now().worth_a_try());
         readiness.blocked(readiness.now());
         assert!(!readiness.now().worth_a_try());
+    }
+
+    #[test]
+    fn what_was_told_is_asked_again_once_unless_it_is_tried_or_happens_again() {
+        let readiness = Readiness::new(false);
+        readiness.raise(false);
+        readiness.told(readiness.now());
+        assert!(!readiness.now().worth_a_try());
+        assert!(readiness.take_doubt() && !readiness.take_doubt());
+        readiness.told(readiness.now());
+        readiness.raise(false);
+        assert!(readiness.now().worth_a_try() && !readiness.take_doubt());
+        readiness.told(readiness.now());
+        readiness.blocked(readiness.now());
+        assert!(!readiness.take_doubt());
     }
 
     #[test]

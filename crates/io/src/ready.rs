@@ -6,7 +6,6 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use crate::driver::Trigger;
 use crate::readiness::Seen;
 use crate::sys::Source;
 use crate::waiters::Place;
@@ -18,8 +17,8 @@ use crate::waiting::Direction;
 pub struct Ready<'a> {
     source: &'a Source,
     direction: Direction,
-    /// What makes an event of the source, if only an event counts; `None` if a belief is enough.
-    precise: Option<Trigger>,
+    /// Whether only an event counts, that is what the system says, and no belief.
+    precise: bool,
     /// Where its waker lies, and what was seen before it lay there.
     waiting: Option<(Place, Seen)>,
 }
@@ -27,31 +26,26 @@ pub struct Ready<'a> {
 impl<'a> Ready<'a> {
     /// Ready when told so by the system.
     pub(crate) fn precise(source: &'a Source, direction: Direction) -> Self {
-        Self { source, direction, precise: Some(source.trigger()), waiting: None }
+        Self { source, direction, precise: true, waiting: None }
     }
 
     /// Ready when an operation is worth the try.
     pub(crate) fn believed(source: &'a Source, direction: Direction) -> Self {
-        Self { source, direction, precise: None, waiting: None }
+        Self { source, direction, precise: false, waiting: None }
     }
 
     /// Looks for the first time: `None` if there is nothing to wait for, else what was seen.
     fn begin(&self) -> Option<Seen> {
         let readiness = &self.source.readiness[self.direction as usize];
-        match self.precise {
-            None => {}
-            // Told once: what is believed is what the system said.
-            Some(Trigger::Edge) if !self.source.asks_anew => readiness.stop_guessing(),
+        if self.precise {
             // The system is asked again, which says how it is now.
-            Some(_) => readiness.blocked(readiness.now()),
+            readiness.told(readiness.now());
         }
         let seen = readiness.now();
         (!seen.worth_a_try()).then_some(seen)
     }
 
     fn poll_event(&mut self, context: &Context<'_>) -> Poll<io::Result<()>> {
-        // By an edge that the user has not chosen the system would not say how it is now.
-        let anew = self.waiting.is_none() && self.precise.is_some() && self.source.asks_anew;
         let (place, before) = match self.waiting {
             Some(waiting) => waiting,
             None => {
@@ -68,7 +62,7 @@ impl<'a> Ready<'a> {
         if done() {
             return Poll::Ready(Ok(()));
         }
-        self.source.poll_until(self.direction, place, context, anew, done)
+        self.source.poll_until(self.direction, place, context, done)
     }
 }
 
@@ -77,10 +71,9 @@ impl Future for Ready<'_> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let ready = self.poll_event(context)?;
-        if ready.is_ready() && self.precise.is_some() {
-            // Told.
+        if ready.is_ready() && self.precise {
             let readiness = &self.source.readiness[self.direction as usize];
-            readiness.blocked(readiness.now());
+            readiness.told(readiness.now());
         }
         ready.map(Ok)
     }

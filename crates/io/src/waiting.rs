@@ -26,8 +26,6 @@ const BOTH: [Direction; 2] = [Direction::Read, Direction::Write];
 pub(crate) struct State {
     /// What makes an event of the source.
     trigger: Trigger,
-    /// Whether that is an edge because it is a socket.
-    by_kind: bool,
     /// Who waits, by direction.
     waiters: [Waiters; 2],
     /// What the kernel is asked, by direction.
@@ -51,7 +49,6 @@ pub(crate) enum Fired {
 impl State {
     /// For a source of a driver with this trigger.
     pub(crate) fn new(trigger: Trigger, is_socket: bool) -> Self {
-        let by_kind = trigger == Trigger::ByKind && is_socket;
         let trigger = match trigger {
             Trigger::ByKind if is_socket => Trigger::Edge,
             Trigger::ByKind => Trigger::Level,
@@ -59,7 +56,7 @@ impl State {
         };
         let asked = [Self::first_asked(trigger).read, Self::first_asked(trigger).write];
         let unheard = [false; 2];
-        Self { trigger, by_kind, waiters: Default::default(), asked, unheard, closed: false }
+        Self { trigger, waiters: Default::default(), asked, unheard, closed: false }
     }
 
     /// What the kernel is asked of a new source.
@@ -71,9 +68,9 @@ impl State {
         }
     }
 
-    /// What makes an event, and whether it is an edge that the user has not chosen.
-    pub(crate) fn trigger(&self) -> (Trigger, bool) {
-        (self.trigger, self.by_kind)
+    /// What makes an event of the source: one of those that say so, and not by kind.
+    pub(crate) fn trigger(&self) -> Trigger {
+        self.trigger
     }
 
     fn interest(&self) -> Interest {
@@ -94,17 +91,15 @@ impl Source {
         if readiness.now().worth_a_try() {
             return Poll::Ready(Ok(()));
         }
-        self.poll_until(direction, place, context, false, || readiness.now().worth_a_try())
+        self.poll_until(direction, place, context, || readiness.now().worth_a_try())
     }
 
-    /// Waits until `done`, which an event may have brought about and a look under the lock tells for certain. With `anew` the
-    /// kernel is asked although it was asked before, and tells how things stand, by whatever it is triggered.
+    /// Waits until `done`, which an event may have brought about and a look under the lock tells for certain.
     pub(crate) fn poll_until(
         &self,
         direction: Direction,
         place: Place,
         context: &Context<'_>,
-        anew: bool,
         done: impl FnOnce() -> bool,
     ) -> Poll<io::Result<()>> {
         // Clone and drop are user code: before and after the lock.
@@ -113,9 +108,16 @@ impl Source {
             if done() {
                 return (Poll::Ready(Ok(())), Some(waker));
             }
-            match state.wait(direction, place, waker, anew, line) {
+            let readiness = &self.readiness[direction as usize];
+            let again = readiness.take_doubt();
+            match state.wait(direction, place, waker, line, again) {
                 Ok(replaced) => (Poll::Pending, replaced),
-                Err((error, waker)) => (Poll::Ready(Err(error)), waker),
+                Err((error, waker)) => {
+                    if again {
+                        readiness.told(readiness.now());
+                    }
+                    (Poll::Ready(Err(error)), waker)
+                }
             }
         });
         if let Some(left) = left {
@@ -214,21 +216,23 @@ impl Source {
 }
 
 impl State {
-    /// Puts a waker into its place and has the kernel asked. Returns the waker that is to be dropped.
+    /// Puts a waker into its place and has the kernel asked, `again` if what it said before is not known any more. Returns
+    /// the waker that is to be dropped.
     fn wait(
         &mut self,
         direction: Direction,
         place: Place,
         waker: Waker,
-        anew: bool,
         line: Option<Line<'_>>,
+        again: bool,
     ) -> Result<Option<Waker>, (io::Error, Option<Waker>)> {
         let line = match line {
             Some(line) if !self.closed => line,
             _ => return Err((driver_closed(), Some(waker))),
         };
         let direction = direction as usize;
-        if anew || !self.asked[direction] {
+        // By level an event comes again by itself.
+        if !self.asked[direction] || again && self.trigger == Trigger::Edge {
             let before = self.asked;
             self.asked[direction] = true;
             // What nobody heard of is not worth asking for, now that the kernel is asked anyway.

@@ -25,8 +25,6 @@ pub(crate) struct Source {
     poller: Arc<Poller>,
     /// What makes an event of it: one that says so, and not by kind.
     trigger: Trigger,
-    /// Whether it is by edge without the user having said so: who waits for an event then has the kernel asked anew.
-    pub(crate) asks_anew: bool,
     /// What is believed of reading and of writing.
     pub(crate) readiness: [Readiness; 2],
     /// The rest, which one thread at a time looks at.
@@ -58,11 +56,6 @@ impl Line<'_> {
 }
 
 impl Source {
-    /// What makes an event of it.
-    pub(crate) fn trigger(&self) -> Trigger {
-        self.trigger
-    }
-
     /// Calls with the state, under the source's lock, and with the line if the file is watched.
     ///
     /// No user code may run in `call`.
@@ -107,9 +100,9 @@ impl<T: Pollable> Owned<T> {
     /// Takes the value, as yet unwatched.
     pub(crate) fn new(io: T, poller: Arc<Poller>, readiness: [Readiness; 2], state: State) -> Self {
         let file = borrow(&io).as_raw_fd();
-        let (trigger, asks_anew) = state.trigger();
+        let trigger = state.trigger();
         let held = Mutex::new(Held { open: true, key: None, state });
-        let source = Source { file, poller, trigger, asks_anew, readiness, held };
+        let source = Source { file, poller, trigger, readiness, held };
         Self { closing: Closing(Arc::new(source)), io }
     }
 

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Wake, Waker};
 
-use brigade_io::{Async, Driver, Trigger, pipe};
+use brigade_io::{Async, Driver, pipe};
 use futures_lite::{AsyncReadExt, future};
 
 use super::machine::{Count, drive_now, on_each_machine, poll_once, with_each_trigger};
@@ -115,7 +115,7 @@ fn what_nobody_waits_for_is_told_no_more() {
 #[test]
 fn a_future_waits_for_what_is_there_not_for_what_was() {
     let _dog = Watchdog::start(60);
-    for trigger in [Trigger::Level, Trigger::Oneshot] {
+    with_each_trigger(|trigger| {
         let driver = Driver::with_trigger(trigger).unwrap();
         let (near, mut far) = pair(&driver);
         let count = Arc::new(Count::default());
@@ -142,7 +142,43 @@ fn a_future_waits_for_what_is_there_not_for_what_was() {
             wait = near.readable();
             let _ = poll_once(&mut wait, &count);
         }
-    }
+    });
+}
+
+#[test]
+fn what_was_told_and_not_taken_is_there_for_whoever_reads_next() {
+    let _dog = Watchdog::start(60);
+    with_each_trigger(|trigger| {
+        let driver = Driver::with_trigger(trigger).unwrap();
+        for told_by_poll in [false, true] {
+            let (mut near, mut far) = pair(&driver);
+            let count = Arc::new(Count::default());
+            let mut context = Context::from_waker(Waker::noop());
+            if told_by_poll {
+                assert!(near.poll_readable(&mut context).is_pending());
+            } else {
+                assert!(poll_once(&mut near.readable(), &count).is_pending());
+            }
+            far.write_all(b"x").unwrap();
+            drive_now(&driver);
+            if told_by_poll {
+                assert!(near.poll_readable(&mut context).is_ready());
+            } else {
+                let mut wait = near.readable();
+                let _ = poll_once(&mut wait, &count);
+                drive_now(&driver);
+                assert!(poll_once(&mut wait, &count).is_ready());
+            }
+            // Told, and nothing was done about it: nothing more will happen to the file.
+            let (reads, mut buffer) = (Arc::new(Count::default()), [0; 2]);
+            let mut read = near.read(&mut buffer);
+            if poll_once(&mut read, &reads).is_pending() {
+                drive_now(&driver);
+                assert_eq!(reads.wakes(), 1, "by poll: {told_by_poll}");
+                assert!(poll_once(&mut read, &reads).is_ready());
+            }
+        }
+    });
 }
 
 #[test]
