@@ -40,6 +40,8 @@ mod parker;
 mod scoped_key;
 #[cfg(feature = "std")]
 pub mod thread;
+#[cfg(feature = "std")]
+pub mod unseen;
 
 pub use cache_padded::CachePadded;
 #[cfg(feature = "std")]

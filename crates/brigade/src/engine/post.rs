@@ -4,8 +4,8 @@
 
 use std::collections::VecDeque;
 
-use brigade_sync::Mutex;
-use brigade_sync::atomic::{AtomicUsize, Ordering};
+use brigade_sync::atomic::Ordering;
+use brigade_sync::unseen::{AtomicUsize, Mutex};
 use brigade_task::{Job, TaskRef};
 
 /// The local futures of one place.

@@ -135,7 +135,9 @@ impl Core {
     ///
     /// Not on a worker, where what their drops submit would be queued and never run. Those that leave come here later.
     pub(super) fn cancel_waiting(&self) {
-        let on_worker = CURRENT.with(|worker| worker.is_some_and(|worker| worker.is_of(self.key)));
+        // In a model all threads are one to that thread-local, and no future waits.
+        let on_worker = cfg!(not(brigade_loom))
+            && CURRENT.with(|worker| worker.is_some_and(|worker| worker.is_of(self.key)));
         if !on_worker && self.idle.snapshot().terminated() {
             if !self.tasks.is_empty() {
                 self.tasks.wake_all();

@@ -6,7 +6,8 @@
 
 use core::cell::Cell;
 
-use brigade_sync::atomic::{AtomicU64, Ordering};
+use brigade_sync::atomic::Ordering;
+use brigade_sync::unseen::{self, AtomicU64};
 use brigade_sync::{CachePadded, Mutex};
 use brigade_task::TaskRef;
 
@@ -19,7 +20,7 @@ const SHARDS: usize = if cfg!(brigade_loom) { 1 } else { 8 };
 pub(crate) struct Tasks {
     /// Boxed: who builds a pool has it on a stack that may be a small one, and in a build without optimisation several
     /// times.
-    shards: Box<[CachePadded<Mutex<Shard>>]>,
+    shards: Box<[CachePadded<unseen::Mutex<Shard>>]>,
     /// How often one of them was woken from outside and queued for that: not accepted once more.
     woken: AtomicU64,
     /// Held by who queues a job in a closed pool from outside, and by who ends one.
@@ -130,7 +131,7 @@ impl Tasks {
 }
 
 /// Somebody who is no worker polls or drops futures.
-pub(super) struct Aside<'a>(&'a Mutex<Shard>);
+pub(super) struct Aside<'a>(&'a unseen::Mutex<Shard>);
 
 impl Drop for Aside<'_> {
     fn drop(&mut self) {

@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use brigade_sync::Mutex;
-use brigade_sync::atomic::{AtomicU64, Ordering};
+use brigade_sync::atomic::Ordering;
+use brigade_sync::unseen::{AtomicU64, Mutex};
 use brigade_task::{Job, contain};
 
 /// No deadline.

@@ -3,7 +3,7 @@
 use std::io;
 use std::net::Shutdown;
 
-use brigade_io::{TcpListener, TcpStream, Trigger};
+use brigade_io::{TcpListener, TcpStream};
 use futures_lite::{AsyncReadExt, AsyncWriteExt, StreamExt, future};
 
 use super::machine::{Machine, TRIGGERS, on_each_machine};
@@ -155,11 +155,10 @@ fn connections_come_in_one_after_the_other() {
     });
 }
 
-/// By edge a driver that the user has not told so must not need to be read until it would block.
 #[test]
-fn what_was_left_unread_is_readable_again_unless_the_user_chose_the_edge() {
+fn what_was_left_unread_is_readable_again() {
     let _dog = Watchdog::start(60);
-    for trigger in TRIGGERS.into_iter().filter(|&trigger| trigger != Trigger::Edge) {
+    for trigger in TRIGGERS {
         let machine = Machine::start(trigger);
         let run = machine.run(async {
             let (mut client, server) = connected().await?;

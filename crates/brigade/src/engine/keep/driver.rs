@@ -21,6 +21,9 @@ pub(crate) struct Driving {
 }
 
 impl Driving {
+    /// Whether there can be one.
+    pub(crate) const CAN_BE_MADE: bool = true;
+
     pub(crate) fn new(core: &Weak<Core>) -> Self {
         let core = core.clone();
         let supply = DriverSupply::new(move || match core.upgrade() {

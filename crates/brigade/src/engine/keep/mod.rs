@@ -12,7 +12,8 @@ use core::time::Duration;
 use std::time::Instant;
 
 use brigade_sync::CachePadded;
-use brigade_sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
+use brigade_sync::atomic::{AtomicBool, Ordering, fence};
+use brigade_sync::unseen::AtomicU64;
 use brigade_task::{Job, contain};
 
 use super::Core;
@@ -110,6 +111,9 @@ impl Core {
     /// Puts a token down for a worker, wherever it sleeps.
     pub(super) fn unpark(&self, peer: &Peer) {
         peer.parker.unpark();
+        if !Driving::CAN_BE_MADE {
+            return;
+        }
         // Ordering: token, fence, look at where it sleeps, against its say, fence, look for a token in `keep`.
         fence(Ordering::SeqCst);
         if peer.at_driver.0.load(Ordering::Relaxed) {

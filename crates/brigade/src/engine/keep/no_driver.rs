@@ -9,6 +9,8 @@ use crate::engine::Core;
 pub(crate) struct Driving;
 
 impl Driving {
+    pub(crate) const CAN_BE_MADE: bool = false;
+
     pub(crate) fn new(_: &Weak<Core>) -> Self {
         Self
     }
