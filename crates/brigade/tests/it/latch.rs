@@ -20,9 +20,14 @@ impl Latch {
         wakers.into_iter().for_each(Waker::wake);
     }
 
-    /// Wakes all that wait, for nothing; the wakers are kept.
+    /// Wakes all that wait, for nothing; the wakers are kept, but not one more of each future for each poll: rings would
+    /// get longer as fast as it is polled meanwhile, without end.
     pub(crate) fn ring(&self) {
-        let wakers = self.0.lock().unwrap().1.clone();
+        let wakers = {
+            let mut state = self.0.lock().unwrap();
+            state.1.dedup_by(|one, other| one.will_wake(other));
+            state.1.clone()
+        };
         wakers.iter().for_each(Waker::wake_by_ref);
     }
 

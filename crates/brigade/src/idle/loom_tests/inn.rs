@@ -310,7 +310,7 @@ impl Hand<'_> {
             if !inn.idle.withdraw(self.index) {
                 inn.parkers[self.index].park(None);
             }
-            return false;
+            return inn.idle.snapshot().terminated();
         }
         if announced.settles {
             inn.settle();

@@ -197,7 +197,7 @@ impl<Q: Source> House<Q> {
         let announced = self.idle.announce(index, Era::default(), false);
         if self.queue.has_work() {
             self.withdraw(index);
-            return false;
+            return self.idle.snapshot().terminated();
         }
         if announced.settles {
             self.settle();
