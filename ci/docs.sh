@@ -4,6 +4,9 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --locked
+# With all doors open, as it is published, and with none.
+RUSTDOCFLAGS='-D warnings' cargo doc -p brigade -p brigade-io --all-features --no-deps --locked
+RUSTDOCFLAGS='-D warnings' cargo doc -p brigade --no-deps --locked
 
 # Every test that the ledger of faults names.
 missing=0
