@@ -3,7 +3,7 @@
 //! One allocation, the [`Task`](task::Task): the header that a [`JoinHandle`] knows, the home, and the future, or what it came
 //! to in the same place. So the handle of a future is that of a closure, waits on the same word and is covered by the same
 //! models. Two words say the rest: the handle's side is in [`state`](crate::cell::state), and whose turn it is at the future,
-//! and why no wake is lost, in [`turn`](crate::cell::turn).
+//! and why no wake is lost, in [`turn`].
 //!
 //! **Turn rule.** There is one job, or one who has begun the turn with it, or the future waits or has ended; [`turn`] says
 //! which. Who has the turn polls the future, ends it, or makes the job again; who wakes a future that waits makes its job.
