@@ -184,3 +184,30 @@ impl Turn {
         self.0.fetch_sub(REFERENCE, Ordering::AcqRel) < 2 * REFERENCE
     }
 }
+
+#[cfg(all(test, not(brigade_loom)))]
+mod tests {
+    use std::env;
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn a_count_of_references_that_nears_its_end_aborts_with_a_reason() {
+        const INNER: &str = "BRIGADE_TEST_TOO_MANY_WAKERS";
+        if env::var_os(INNER).is_some() {
+            let turn = Turn(AtomicU32::new(MOST - MOST % REFERENCE));
+            turn.acquire();
+            eprintln!("one more");
+            turn.acquire();
+            return;
+        }
+        let name =
+            "cell::turn::tests::a_count_of_references_that_nears_its_end_aborts_with_a_reason";
+        let mut inner = Command::new(env::current_exe().unwrap());
+        let inner = inner.args([name, "--exact", "--nocapture"]).env(INNER, "1").output().unwrap();
+        let told = String::from_utf8_lossy(&inner.stderr);
+        assert!(!inner.status.success() && told.contains("one more"), "{told}");
+        assert!(told.contains(OVERFLOW), "{told}");
+    }
+}
