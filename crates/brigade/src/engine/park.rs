@@ -15,10 +15,10 @@ use crate::idle::Leave;
 /// looks to count as stuck, and a Linux timer comes up to 50 µs late, so a lone job waits 100 to 150 µs for it at most.
 const WATCH_PERIOD: Duration = Duration::from_micros(25);
 
-/// How long at most: each look that sees the queues move doubles the period up to here, and a lone job waits 500 µs at most.
+/// How long at most: each look that sees the queues move doubles the period up to here, and a lone job waits 900 µs at most.
 /// On a virtual machine a look costs whoever runs on the same processor up to 25 µs, a quarter of a chain's time at the
-/// short period and a tenth at this.
-const LONGEST_PERIOD: Duration = Duration::from_micros(200);
+/// short period and a twentieth at this.
+const LONGEST_PERIOD: Duration = Duration::from_micros(400);
 
 /// How many looks at which nothing has moved make the watcher stop. Afterwards a lone job costs its
 /// submitter one wake, which about 2 ms of quiet have earned.

@@ -5,7 +5,7 @@
 //! | 0–15 | searching: workers that look for work elsewhere | by each of them; by who wakes one |
 //! | 16–31 | parked: workers that sleep, or are about to, and that nobody has woken yet | under the crew's lock |
 //! | 32–47 | live: workers that have a thread, or are about to get one | under the crew's lock |
-//! | 48 | `WATCHED`: one parked worker looks at the queues every few dozen to 200 µs | under the crew's lock |
+//! | 48 | `WATCHED`: one parked worker looks at the queues every 25 to 400 µs | under the crew's lock |
 //! | 49 | `BELOW_CORE`: work is to start a worker, whoever is idle | under the crew's lock |
 //! | 50 | `BELOW_MAX`: work is to start a worker if nobody is idle | under the crew's lock |
 //! | 51 | `OVER`: the pool was made smaller, and workers are to leave between two jobs | under the crew's lock |
