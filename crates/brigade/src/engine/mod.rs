@@ -42,6 +42,7 @@ pub(crate) use admit::Admission;
 pub(crate) use aside::drop_aside;
 pub(crate) use dispatch::dispatch;
 use inlet::Inlet;
+pub(crate) use keep::Seat;
 use keep::{Driving, Keep};
 use peers::{Peer, Peers};
 use tasks::Tasks;

@@ -61,6 +61,9 @@ impl Worker {
             } else {
                 self.core.see_to_keeper();
             }
+        } else if self.core.has_standby() {
+            // Nobody sleeps. We may have been the keeper on whose account somebody blocks.
+            self.core.see_to_keeper();
         }
         job
     }

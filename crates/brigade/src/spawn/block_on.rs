@@ -7,16 +7,13 @@ use core::task::{Context, Poll, Waker};
 use std::sync::Arc;
 use std::task::Wake;
 
-use brigade_sync::Parker;
-
-use crate::blocking;
-use crate::engine::{CURRENT, Worker};
+use crate::engine::{CURRENT, Seat};
 #[cfg(feature = "io")]
 use crate::io::enter_default;
 
-/// A parker as a waker.
+/// A seat as a waker.
 #[derive(Default)]
-struct ThreadWaker(Parker);
+struct ThreadWaker(Arc<Seat>);
 
 impl Wake for ThreadWaker {
     fn wake(self: Arc<Self>) {
@@ -94,19 +91,9 @@ fn wait_for<F: Future>(future: F) -> F::Output {
         if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
             return output;
         }
-        while !thread.0.try_take() && !sleep_on(&thread.0) {}
+        CURRENT.with(|worker| match worker {
+            Some(worker) => worker.stand_by(&thread.0),
+            None => thread.0.park(),
+        });
     }
-}
-
-/// Sleeps until there is a token; `false` if a timer of this worker's pool came first.
-fn sleep_on(parker: &Parker) -> bool {
-    CURRENT.with(|worker| {
-        let timeout = worker.and_then(Worker::until_next_timer);
-        let has_token = blocking(|| parker.park(timeout));
-        if !has_token {
-            // Not while we are blocked: what is due is queued here, and announced when we block again.
-            worker.into_iter().for_each(|worker| _ = worker.tend());
-        }
-        has_token
-    })
 }

@@ -75,6 +75,7 @@ mod spawn_local;
 mod spawn_wakers;
 mod spawner;
 mod spawning;
+mod standing_by;
 mod task_set;
 mod task_set_cancel;
 mod task_set_capacity;

@@ -6,6 +6,7 @@
 
 #[cfg_attr(not(feature = "io"), path = "no_driver.rs")]
 mod driver;
+mod standby;
 
 use core::task::Waker;
 use core::time::Duration;
@@ -24,11 +25,14 @@ use crate::config::Idle as Policy;
 use crate::registry;
 use crate::time::timers::{Entry, Key, Timers};
 pub(super) use driver::Driving;
+pub(crate) use standby::Seat;
+use standby::Standby;
 
 /// What there is to keep.
 pub(super) struct Keep {
     pub(super) timers: Timers,
     pub(super) driver: Driving,
+    standby: Standby,
     /// How often workers have looked at it that ran.
     rounds: CachePadded<AtomicU64>,
 }
@@ -44,7 +48,12 @@ impl AtDriver {
 
 impl Keep {
     pub(super) fn new(driver: Driving) -> Self {
-        Self { timers: Timers::new(), driver, rounds: CachePadded::default() }
+        Self {
+            timers: Timers::new(),
+            driver,
+            standby: Standby::default(),
+            rounds: CachePadded::default(),
+        }
     }
 
     /// Whether there is anything to keep.
@@ -89,7 +98,10 @@ impl Core {
     /// There is something to keep that the keeper does not know of. Called after that is published.
     fn keep_anew(&self) {
         if !self.idle.after_publishing().kept() {
-            return self.see_to_keeper();
+            if !self.keep.standby.is_manned() || !self.keep.standby.ring() {
+                self.see_to_keeper();
+            }
+            return;
         }
         if let Some(index) = self.idle.pick_keeper() {
             self.wake(index);
@@ -102,10 +114,20 @@ impl Core {
             return;
         }
         let seen = self.idle.after_publishing();
-        if !seen.kept() && !seen.watched() && (seen.parked() > 0 || seen.is_short()) {
+        if seen.kept() || seen.watched() {
+            return;
+        }
+        if seen.parked() > 0 || seen.is_short() {
             // As for one job that is queued.
             self.bring(self.idle.pick(1, false));
+        } else if self.keep.standby.is_manned() {
+            self.keep.standby.call();
         }
+    }
+
+    /// Whether somebody blocks here who may stand in for a keeper.
+    pub(super) fn has_standby(&self) -> bool {
+        self.keep.standby.is_manned()
     }
 
     /// Puts a token down for a worker, wherever it sleeps.
@@ -145,12 +167,8 @@ impl Worker {
         found
     }
 
-    /// For how long a job here may block before it has to [look](Self::tend) itself: nobody keeps, and those who wait for the
-    /// next timer may have every thread that the pool can have.
-    pub(crate) fn until_next_timer(&self) -> Option<Duration> {
-        if self.core.idle.snapshot().kept() {
-            return None;
-        }
+    /// For how long a keeper may sleep.
+    fn until_next_timer(&self) -> Option<Duration> {
         self.core.keep.timers.next().map(|at| at.saturating_duration_since(Instant::now()))
     }
 
@@ -158,7 +176,7 @@ impl Worker {
     /// over. `spins` is whether we look and do not sleep.
     pub(super) fn keep(&self, timeout: Option<Duration>, spins: bool) -> Option<Parked> {
         let keep = &self.core.keep;
-        let next = keep.timers.next().map(|at| at.saturating_duration_since(Instant::now()));
+        let next = self.until_next_timer();
         let timeout =
             if spins { Some(Duration::ZERO) } else { timeout.into_iter().chain(next).min() };
         let mut left = None;
@@ -180,7 +198,8 @@ impl Worker {
                 return Some(self.woken());
             }
             if !drove {
-                // Another worker looks at it just now, and will have done soon.
+                // Another worker looks at it just now, and will have done soon; or stands in for us, until it hears of us.
+                self.core.keep.standby.ring();
                 brigade_sync::thread::yield_now();
             }
         } else if self.me.parker.park(timeout) {
