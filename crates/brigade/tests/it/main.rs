@@ -48,6 +48,7 @@ mod hooks;
 mod io;
 mod isolation;
 mod joining;
+mod keeping;
 mod late_workers;
 mod later_work;
 mod limits;
