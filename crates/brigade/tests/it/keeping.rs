@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use brigade::time::sleep;
-use brigade::{Idle, Order, Placement, Pool, Queueing, Shutdown};
+use brigade::{Idle, Order, Placement, Pool, Queueing};
 
 use crate::seed::Seed;
 use crate::watchdog::{Watchdog, eventually};
