@@ -259,7 +259,7 @@ impl Lighthouse {
 
 /// The only worker parks, with nothing to keep yet or with less.
 ///
-/// Caught: no fence in `after_publishing`; none in `announce`; `keep_anew` that does nothing.
+/// Caught: no fence in `after_publishing`; none in `announce`.
 #[test]
 fn who_sets_a_timer_and_a_parking_worker_never_miss_each_other() {
     for before in [NONE, FAR] {
@@ -275,7 +275,6 @@ fn who_sets_a_timer_and_a_parking_worker_never_miss_each_other() {
 
 /// Another runs for ever, and looks at no timer: the one that parks watches, keeps beside, and stops watching.
 ///
-/// Caught: no fence in `unwatch`; a watcher that does not keep when it stops.
 #[test]
 fn who_sets_a_timer_and_a_watcher_never_miss_each_other() {
     for before in [NONE, FAR] {
@@ -334,7 +333,6 @@ fn the_last_searcher_that_finds_work_leaves_the_timers_to_another() {
 
 /// Who sets a timer sees somebody watch and leaves it to that; it is claimed for a job.
 ///
-/// Caught: `dispatch` that does not see to the keeper; `claim` that leaves `WATCHED`.
 #[test]
 fn who_claims_the_watcher_leaves_the_timers_to_another() {
     check(3, || {
@@ -396,7 +394,6 @@ fn a_keeper_that_leaves_leaves_the_timers_to_another() {
 
 /// The keeper withdraws for an event while somebody picks it: one of the two takes it off the list.
 ///
-/// Caught: `pick_keeper` that takes the keeper off the list and leaves `KEPT`; `withdraw` of who is not on the list.
 #[test]
 fn a_keeper_that_withdraws_is_picked_or_not() {
     check(3, || {
@@ -424,7 +421,6 @@ struct Dock {
     bell: Parker,
 }
 
-/// Caught: no fence in `unpark`; none in `keep`.
 #[test]
 fn a_token_wakes_a_worker_wherever_it_sleeps() {
     check(3, || {
