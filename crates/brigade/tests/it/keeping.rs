@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+#[cfg(feature = "io")]
+use brigade::Shutdown;
 use brigade::time::sleep;
 use brigade::{Idle, Order, Placement, Pool, Queueing};
 
