@@ -16,6 +16,7 @@ use brigade_sync::model::{check, turn};
 use brigade_sync::{Condvar, Mutex};
 use loom::thread;
 
+use crate::asynchronous::Left;
 use crate::waiting::Direction;
 use crate::{Async, Driver, NoDriver, Trigger};
 
@@ -47,7 +48,7 @@ fn read(file: &File, waker: &Waker) -> Poll<io::Result<usize>> {
     turn();
     let poller = file.driver().poller();
     let read = |file: &BorrowedFd<'static>| poller.read(*file);
-    file.poll_attempt(Direction::Read, &Context::from_waker(waker), read, |_| true)
+    file.poll_attempt(Direction::Read, &Context::from_waker(waker), read, |_| Left::Nothing)
 }
 
 /// Drives once without waiting. Another that drives is as good.
