@@ -5,7 +5,7 @@ cd "$(dirname "$0")/.."
 
 cargo clippy --workspace --all-targets --locked -- -D warnings
 # With all doors open, and with none: the laboratory opens one of them above.
-cargo clippy -p brigade --all-targets --features futures,hyper,io --locked -- -D warnings
+cargo clippy -p brigade --lib --examples --test doors --features futures,hyper,io --locked -- -D warnings
 cargo clippy -p brigade --all-targets --locked -- -D warnings
 cargo clippy -p brigade-io --all-targets --features hyper --locked -- -D warnings
 # As who has no `std` gets it.
