@@ -2,8 +2,8 @@
 # Explores the loom models: those of `sync`, `queue`, `burst` and `task` beside their sources, those of the driver
 # and of the wake rule inside `io` and `brigade`, as they need what is private there.
 #
-# Each model names its own bound of preemptions; LOOM_MAX_PREEMPTIONS overrides all of them. BRIGADE_LOOM_SHORT makes it two
-# where it is more, which takes a third of the time: so it is after every change, and whoever changes a protocol leaves it
+# Each model names its own bound of preemptions; LOOM_MAX_PREEMPTIONS overrides all of them. BRIGADE_LOOM_SHORT takes one
+# from each, which takes a fraction of the time: so it is after every change, and whoever changes a protocol leaves it
 # out. Arguments are passed on to the test binaries: `ci/loom.sh submitter` explores the models with that in their name.
 set -euo pipefail
 cd "$(dirname "$0")/.."

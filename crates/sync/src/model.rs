@@ -15,8 +15,8 @@ pub fn turn() {
     TURNS.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Explores a model with at most so many preemptions. `LOOM_MAX_PREEMPTIONS` overrides that; with `BRIGADE_LOOM_SHORT` there are
-/// two at most, which is for a look after every change.
+/// Explores a model with at most so many preemptions. `LOOM_MAX_PREEMPTIONS` overrides that; with `BRIGADE_LOOM_SHORT` there is
+/// one fewer, if that leaves any, which is for a look after every change.
 ///
 /// # Panics
 /// If the model fails, with the interleaving in which it did.
@@ -26,7 +26,11 @@ pub fn check(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
     const STEPS: usize = 10_000;
     let mut builder = loom::model::Builder::new();
     let short = std::env::var_os("BRIGADE_LOOM_SHORT").is_some();
-    builder.preemption_bound.get_or_insert(if short { preemptions.min(2) } else { preemptions });
+    builder.preemption_bound.get_or_insert(if short {
+        preemptions.saturating_sub(1).max(1)
+    } else {
+        preemptions
+    });
     builder.max_branches = STEPS;
     builder.check(move || {
         turn();
