@@ -92,8 +92,8 @@ mod seen_by_the_kernel {
 
     /// A thread that receives, and the kernel's name for it.
     struct Sleeper {
-        /// `/proc/self/task/N/status`.
-        status: String,
+        /// `/proc/self/task/N`.
+        task: String,
         received: mpsc::Receiver<u32>,
         thread: thread::JoinHandle<()>,
     }
@@ -108,18 +108,21 @@ mod seen_by_the_kernel {
                 name.send(task.file_name().unwrap().to_str().unwrap().to_owned()).unwrap();
                 receiver.iter().for_each(|value| report.send(value).unwrap());
             });
-            let status = format!("/proc/self/task/{}/status", named.recv().unwrap());
-            Self { status, received, thread }
+            let task = format!("/proc/self/task/{}", named.recv().unwrap());
+            Self { task, received, thread }
         }
 
         fn line(&self, name: &str) -> String {
-            let status = fs::read_to_string(&self.status).unwrap();
+            let status = fs::read_to_string(format!("{}/status", self.task)).unwrap();
             let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
             line.trim().to_owned()
         }
 
+        /// Whether it has left its processor to wait, and that is counted. A thread is in the state of one that sleeps for a
+        /// moment before; for a look at its system call the kernel waits until that moment is over.
         fn sleeps(&self) -> bool {
-            self.line("State:").starts_with('S')
+            let call = fs::read_to_string(format!("{}/syscall", self.task)).unwrap();
+            self.line("State:").starts_with('S') && call.trim() != "running"
         }
 
         /// How often it has given the processor away to wait for something.
