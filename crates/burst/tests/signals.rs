@@ -17,7 +17,7 @@ use brigade_burst::channel;
 use self::watchdog::Watchdog;
 
 #[allow(dead_code, reason = "each test file uses its share")]
-#[path = "it/watchdog.rs"]
+#[path = "../../sync/tests/house/watchdog.rs"]
 mod watchdog;
 
 /// How many signals there were.

@@ -23,7 +23,8 @@ use self::watchdog::Watchdog;
 #[allow(dead_code, reason = "each test file uses its share")]
 #[path = "it/machine.rs"]
 mod machine;
-#[path = "it/watchdog.rs"]
+#[allow(dead_code, reason = "each test file uses its share")]
+#[path = "../../sync/tests/house/watchdog.rs"]
 mod watchdog;
 
 /// Ends the wait of the thread that drives, which polls next.

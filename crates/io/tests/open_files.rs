@@ -18,7 +18,8 @@ use self::watchdog::Watchdog;
 #[allow(dead_code, reason = "each test file uses its share")]
 #[path = "it/machine.rs"]
 mod machine;
-#[path = "it/watchdog.rs"]
+#[allow(dead_code, reason = "each test file uses its share")]
+#[path = "../../sync/tests/house/watchdog.rs"]
 mod watchdog;
 
 /// The numbers of the open files but the one that looks.

@@ -9,6 +9,7 @@
 
 mod crew;
 mod tally;
+#[path = "../../../sync/tests/house/watchdog.rs"]
 mod watchdog;
 
 mod dropped_receivers;

@@ -8,6 +8,8 @@
 #![forbid(unsafe_code)]
 
 mod machine;
+#[allow(dead_code, reason = "each test file uses its share")]
+#[path = "../../../sync/tests/house/watchdog.rs"]
 mod watchdog;
 
 mod auto_traits;
