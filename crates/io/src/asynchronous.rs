@@ -43,6 +43,9 @@ use crate::waiting::{Direction, State};
 /// drop(*socket.get_ref()); // it is watched
 /// ```
 ///
+/// In the child of a `fork` that a pool of brigade's has noticed, what would have to wait fails with
+/// [`NoDriver::Closed`](crate::NoDriver::Closed), and dropping one takes nothing from the parent.
+///
 /// `mem::forget` of one leaves its file open and registered for as long as the process lives.
 pub struct Async<T> {
     /// Dropped first: from then on the driver knows nothing of the source.
@@ -65,6 +68,10 @@ struct Registration {
 
 impl Drop for Registration {
     fn drop(&mut self) {
+        // In a forked child: who knows who held the lock of the table.
+        if !self.driver.is_here() {
+            return;
+        }
         let source = self.driver.with_table(|table| table.remove(self.key));
         // Dropping wakers is user code, and no lock is held here.
         drop(source.map(|source| source.take_wakers()));

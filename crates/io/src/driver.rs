@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
 
-use brigade_sync::Mutex;
 use brigade_sync::atomic::{AtomicUsize, Ordering};
+use brigade_sync::{Mutex, fork};
 
 use crate::bell::Bell;
 use crate::room::Room;
@@ -67,6 +67,8 @@ pub enum Trigger {
 pub struct Driver {
     /// What each source is asked with.
     trigger: Trigger,
+    /// The process that it belongs to, by its generation.
+    process: u32,
     /// Who asks the system. Sources have it too.
     poller: Arc<Poller>,
     /// Whether a wait has to be ended.
@@ -102,6 +104,7 @@ impl Driver {
     pub fn with_trigger(trigger: Trigger) -> io::Result<Arc<Self>> {
         Ok(Arc::new(Self {
             trigger,
+            process: fork::generation(),
             poller: Arc::new(Poller::new(trigger)?),
             bell: Bell::default(),
             place: Place::new(),
@@ -282,6 +285,11 @@ impl Driver {
         room.wake_all(wake);
         room.keep();
         self.notify();
+    }
+
+    /// Whether this is the process that made it, and no child of it.
+    pub(crate) fn is_here(&self) -> bool {
+        self.process == fork::generation()
     }
 
     pub(crate) fn poller(&self) -> &Arc<Poller> {

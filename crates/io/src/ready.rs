@@ -6,6 +6,7 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use crate::error::driver_closed;
 use crate::readiness::Seen;
 use crate::sys::Source;
 use crate::waiters::Place;
@@ -50,6 +51,9 @@ impl<'a> Ready<'a> {
             Some(waiting) => waiting,
             None => {
                 let Some(before) = self.begin() else { return Poll::Ready(Ok(())) };
+                if !self.source.is_here() {
+                    return Poll::Ready(Err(driver_closed()));
+                }
                 let place = self.source.sit_down(self.direction);
                 *self.waiting.insert((place, before))
             }

@@ -102,6 +102,9 @@ impl Source {
         context: &Context<'_>,
         done: impl FnOnce() -> bool,
     ) -> Poll<io::Result<()>> {
+        if !self.is_here() {
+            return Poll::Ready(Err(driver_closed()));
+        }
         // Clone and drop are user code: before and after the lock.
         let waker = context.waker().clone();
         let (outcome, left) = self.with(|state, line| {
@@ -131,6 +134,9 @@ impl Source {
 
     /// Gives a future's place back.
     pub(crate) fn leave(&self, direction: Direction, place: Place) {
+        if !self.is_here() {
+            return;
+        }
         let waker = self.with(|state, _| state.waiters[direction as usize].stand_up(place));
         drop(waker);
     }

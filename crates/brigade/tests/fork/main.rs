@@ -14,6 +14,8 @@
 mod child;
 #[cfg(unix)]
 mod claims;
+#[cfg(all(unix, feature = "io"))]
+mod files;
 #[cfg(unix)]
 mod futures;
 #[cfg(unix)]
@@ -62,5 +64,9 @@ fn main() {
         moments::a_fork_at_any_moment_of_a_busy_pool_leaves_the_child_able,
         moments::a_fork_by_a_job_at_any_moment_of_a_busy_pool_leaves_the_child_able,
         moments::a_fork_while_threads_come_and_go_leaves_the_child_all_but_threads,
+    }
+    #[cfg(all(unix, feature = "io"))]
+    check! {
+        files::a_file_that_a_child_drops_is_still_watched_for_the_parent,
     }
 }

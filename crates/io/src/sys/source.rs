@@ -9,7 +9,7 @@
 use std::io;
 use std::sync::Arc;
 
-use brigade_sync::Mutex;
+use brigade_sync::{Mutex, fork};
 use rustix::fd::{AsRawFd, BorrowedFd, RawFd};
 
 use super::{Interest, Pollable, Poller};
@@ -23,6 +23,8 @@ pub(crate) struct Source {
     file: RawFd,
     /// Who watches it.
     poller: Arc<Poller>,
+    /// The process that has it watched, by its generation.
+    process: u32,
     /// What makes an event of it: one that says so, and not by kind.
     trigger: Trigger,
     /// What is believed of reading and of writing.
@@ -56,6 +58,12 @@ impl Line<'_> {
 }
 
 impl Source {
+    /// Whether this is the process that has it watched, and no child of it: there the kernel's part is still the parent's,
+    /// and whatever is asked or taken back is so for the parent too. Whoever had the lock at the fork is not there.
+    pub(crate) fn is_here(&self) -> bool {
+        self.process == fork::generation()
+    }
+
     /// Calls with the state, under the source's lock, and with the line if the file is watched.
     ///
     /// No user code may run in `call`.
@@ -85,6 +93,9 @@ struct Closing(Arc<Source>);
 impl Drop for Closing {
     fn drop(&mut self) {
         let source = &self.0;
+        if !source.is_here() {
+            return;
+        }
         let mut held = source.held.lock();
         if held.key.take().is_some() {
             // SAFETY: Open rule; `open` is still true.
@@ -102,7 +113,7 @@ impl<T: Pollable> Owned<T> {
         let file = borrow(&io).as_raw_fd();
         let trigger = state.trigger();
         let held = Mutex::new(Held { open: true, key: None, state });
-        let source = Source { file, poller, trigger, readiness, held };
+        let source = Source { file, poller, process: fork::generation(), trigger, readiness, held };
         Self { closing: Closing(Arc::new(source)), io }
     }
 
