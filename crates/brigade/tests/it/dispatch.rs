@@ -205,8 +205,14 @@ fn wait_idle_waits_for_what_was_dispatched_before_and_not_for_what_is_later() {
         let (before, after) = (Gate::closed(), Gate::closed());
         let inner = before.clone();
         assert_eq!(pool.dispatch([move || inner.wait()]).count(), 0);
+        let waits = Gate::closed();
         thread::scope(|scope| {
-            let waiter = scope.spawn(|| pool.wait_idle());
+            let waiter = scope.spawn(|| {
+                waits.open();
+                pool.wait_idle()
+            });
+            // A thread may take that long to start.
+            waits.wait();
             thread::sleep(Duration::from_millis(5));
             let inner = after.clone();
             let mut later = vec![move || inner.wait()];
