@@ -80,7 +80,7 @@ pub(crate) struct Core {
     threads: Mutex<Vec<Thread>>,
     /// The threads that run workers, or their thread-local destructors.
     members: Mutex<Vec<ThreadId>>,
-    /// What it sees to besides its queues.
+    /// What it sees to besides its queues. Boxed for the same reason as the futures are.
     keep: Box<Keep>,
     /// The futures that have not ended.
     pub(crate) tasks: Tasks,

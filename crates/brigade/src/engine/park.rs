@@ -11,8 +11,8 @@ use super::worker::Worker;
 use crate::config::Idle as Policy;
 use crate::idle::Leave;
 
-/// How long the watcher sleeps between two looks, at first and after a look that saw a job wait. A job must be seen by two
-/// looks to count as stuck, and a Linux timer comes up to 50 µs late, so a lone job waits 100 to 150 µs for it at most.
+/// How long the watcher sleeps between two looks, at first and while nothing moves. A job must be seen by two looks to count
+/// as stuck, and a Linux timer comes up to 50 µs late, so a lone job waits 100 to 150 µs for it at most.
 const WATCH_PERIOD: Duration = Duration::from_micros(25);
 
 /// How long at most: each look that sees the queues move doubles the period up to here, and a lone job waits 900 µs at most.
