@@ -10,8 +10,7 @@
 //! **Name rule.** A job that waits is running, and one that is waited for has its handle until the entry is gone; so no
 //! name in here is that of two jobs.
 //!
-//! **Rejected.** To say so when no more threads may be started for those that are blocked: that is no circle, as what they wait
-//! for may be running, and a job that nobody has started is run by the one who joins it.
+//! Whether any thread is left to run what is waited for is another question: `idle/joins.rs` has that one.
 
 use std::collections::BTreeMap;
 

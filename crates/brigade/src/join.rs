@@ -90,8 +90,10 @@ impl<T> JoinHandle<T> {
     ///
     /// # Errors
     /// [`JoinError::Panicked`] with what the job panicked with; [`JoinError::Cancelled`] if it was dropped
-    /// before it started, or is a future and was dropped before it was ready; [`JoinError::WouldDeadlock`] if it waits in a `join`, directly or through others and on
-    /// whatever pools, for a job that this thread runs: then it goes on without a handle.
+    /// before it started, or is a future and was dropped before it was ready; [`JoinError::WouldDeadlock`] if this would wait
+    /// for ever: then the job goes on without a handle. So it would if the job waits in a `join`, directly or through others and
+    /// on whatever pools, for one that this thread runs; or if with this one all threads that the pool may have,
+    /// [spare ones](crate::Builder::spare_threads) included, waited in a `join` for jobs of the pool.
     ///
     /// # Panics
     /// If the outcome was taken before.
@@ -109,8 +111,18 @@ impl<T> JoinHandle<T> {
             let Some(waiting) = Waiting::begin(inner.id()) else {
                 return Err(JoinError::WouldDeadlock);
             };
-            blocking(|| inner.wait());
+            let key = self.key;
+            let ends = CURRENT.with(|worker| match worker.filter(|worker| worker.is_of(key)) {
+                Some(worker) => worker.wait_for(&mut inner),
+                None => {
+                    blocking(|| inner.wait());
+                    true
+                }
+            });
             drop(waiting);
+            if !ends {
+                return Err(JoinError::WouldDeadlock);
+            }
         }
         inner.join()
     }

@@ -25,7 +25,7 @@ pub enum JoinError {
     Panicked(Box<dyn Any + Send>),
     /// It was dropped before it ran; a future, before it was ready.
     Cancelled,
-    /// Whoever asked would have waited for itself; the job goes on.
+    /// Whoever asked would have waited for ever; the job goes on.
     WouldDeadlock,
 }
 
@@ -57,8 +57,9 @@ impl fmt::Display for JoinError {
         match (self, self.message()) {
             (Self::Cancelled, _) => f.write_str("the job was cancelled before it ran"),
             (Self::WouldDeadlock, _) => f.write_str(
-                "the job waits, itself or through others, for the one that asks for its outcome; \
-                 let one of them go on without the other",
+                "nobody would end the job: it waits, itself or through others, for the one that asks for its outcome, so let \
+                 one of them go on without the other; or all threads that its pool may have wait in such joins, so give it \
+                 more spare threads or await the outcome",
             ),
             (Self::Panicked(_), Some(message)) => write!(f, "the job panicked: {message}"),
             (Self::Panicked(_), None) => f.write_str("the job panicked"),

@@ -10,6 +10,7 @@ mod close;
 mod crew;
 mod dispatch;
 mod inlet;
+mod join;
 mod keep;
 mod local;
 mod local_tasks;

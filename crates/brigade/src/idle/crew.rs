@@ -49,6 +49,8 @@ pub(super) struct Crew {
     pub(super) live: usize,
     /// Workers that are blocked for a while and do not count.
     pub(super) blocked: usize,
+    /// Those of them that wait for jobs of this pool.
+    pub(super) joining: usize,
     /// How many are to leave because the pool was made smaller.
     pub(super) excess: usize,
     /// How many of the blocked are to leave for the same reason once they count again.
@@ -85,6 +87,7 @@ impl Crew {
             grows,
             live: 0,
             blocked: 0,
+            joining: 0,
             excess: 0,
             owed: 0,
             replaced: 0,

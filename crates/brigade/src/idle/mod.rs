@@ -5,6 +5,7 @@
 
 mod crew;
 mod era;
+mod joins;
 #[cfg(all(test, brigade_loom))]
 mod loom_tests;
 mod phase;
@@ -17,6 +18,7 @@ use brigade_sync::{CachePadded, Condvar, Mutex, MutexGuard};
 use crew::Crew;
 pub(crate) use crew::{PLACES, Size};
 pub(crate) use era::Era;
+pub(crate) use joins::Join;
 pub(crate) use phase::{Doors, GoesLate, Wait};
 pub(crate) use roster::{Claimed, Help, Hold, Leave};
 pub(crate) use word::Snapshot;

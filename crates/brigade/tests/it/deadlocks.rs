@@ -1,11 +1,15 @@
 //! Joins that would wait for themselves say so.
 
 use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
-use brigade::{JoinError, JoinHandle, Pool};
+use brigade::{Handle, JoinError, JoinHandle, Pool};
 
 use crate::crowd::for_both_queueings;
-use crate::watchdog::Watchdog;
+use crate::gate::Gate;
+use crate::latch::Latch;
+use crate::watchdog::{Watchdog, eventually};
 
 /// Hands a job the handle of another, or its own.
 fn letterbox<T: Send + 'static>()
@@ -98,6 +102,100 @@ fn many_joins_at_once_that_are_no_circle_are_none() {
                 (0..40).fold(leaf, |former, _| pool.submit(move || former.join().unwrap() + 1));
             assert_eq!(last.join().unwrap(), 40);
         }
+    });
+}
+
+/// The last thread that would join hears it, and with it goes on whoever would run what the others wait for.
+#[test]
+fn of_jobs_that_join_futures_on_all_threads_one_hears_it_and_all_end() {
+    let _dog = Watchdog::start(60);
+    for spare in 0..3 {
+        for_both_queueings(|builder| {
+            let pool = builder.threads(2).spare_threads(spare).build().unwrap();
+            let (latch, (told, tells)) = (Latch::default(), mpsc::channel());
+            for _ in 0..2 + spare {
+                let (handle, latch, told) = (pool.handle(), latch.clone(), told.clone());
+                pool.execute(move || {
+                    let future = handle.spawn(async move { latch.wait().await }).unwrap();
+                    told.send(would_deadlock(future.join())).unwrap();
+                });
+            }
+            assert!(tells.recv().unwrap(), "the last one, and nobody else has an outcome yet");
+            assert!(tells.try_recv().is_err());
+            assert_eq!(pool.metrics().workers(), 2 + spare, "no sooner");
+            latch.open();
+            let others: Vec<_> = tells.iter().take(1 + spare).collect();
+            assert!(others.iter().all(|heard| !heard), "{others:?}");
+        });
+    }
+}
+
+/// The thread that will poll it has not been started, as there is nothing to poll yet.
+#[test]
+fn a_join_of_a_future_that_waits_is_none_while_the_pool_may_have_another_thread() {
+    let _dog = Watchdog::start(20);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(1).spare_threads(1).build().unwrap();
+        let latch = Latch::default();
+        let future = pool.spawn(latch.wait());
+        eventually("it waits", || latch.waiting() == 1);
+        let joins = pool.submit(move || future.join());
+        eventually("the job runs", || pool.metrics().running == 1);
+        thread::sleep(Duration::from_millis(5));
+        latch.open();
+        assert!(joins.join().unwrap().is_ok());
+    });
+}
+
+/// The one job waits for the other, which would wait for what nobody is left to run.
+#[test]
+fn a_job_that_another_waits_for_hears_that_nobody_would_run_its_future() {
+    let _dog = Watchdog::start(20);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(2).spare_threads(0).build().unwrap();
+        let (goes_on, begun) = (Gate::closed(), Gate::closed());
+        let (gate, begins, handle) = (goes_on.clone(), begun.clone(), pool.handle());
+        let inner = pool.submit(move || {
+            begins.open();
+            gate.wait();
+            would_deadlock(handle.spawn(async {}).unwrap().join())
+        });
+        begun.wait();
+        // If it comes late it is the last, and hears it.
+        let outer = pool.submit(move || match inner.join() {
+            Ok(heard) => heard,
+            outcome => would_deadlock(outcome),
+        });
+        eventually("both run", || pool.metrics().running == 2);
+        thread::sleep(Duration::from_millis(5));
+        goes_on.open();
+        assert!(outer.join().unwrap());
+    });
+}
+
+/// Who is told that its job has ended counts no longer, although it has yet to wake up.
+#[test]
+fn a_join_beside_one_that_has_just_ended_is_no_deadlock() {
+    /// A job that joins a future, which leaves another such job behind as it ends.
+    fn chain(handle: Handle, length: u32, told: mpsc::Sender<bool>) {
+        let next = handle.clone();
+        let future = handle.spawn(async move {
+            if length > 0 {
+                let handle = next.clone();
+                next.execute(move || chain(handle, length - 1, told)).unwrap();
+            }
+        });
+        assert!(future.unwrap().join().is_ok(), "one thread is free to run it");
+    }
+    let _dog = Watchdog::start(60);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(2).spare_threads(0).build().unwrap();
+        let (told, tells) = mpsc::channel();
+        let handle = pool.handle();
+        pool.execute(move || chain(handle, 2000, told));
+        assert!(tells.recv().is_err(), "all have ended");
+        pool.wait_idle();
+        assert_eq!(pool.metrics().panicked, 0);
     });
 }
 

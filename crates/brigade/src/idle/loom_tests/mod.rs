@@ -20,6 +20,7 @@ use super::{Doors, Era, Idle, Leave, Size, Wait};
 mod crew;
 mod end;
 mod inn;
+mod joins;
 mod keeper;
 mod phase;
 mod wake;

@@ -1,0 +1,84 @@
+//! Workers that wait for jobs of their own pool.
+
+use super::*;
+use crate::idle::Join;
+
+/// Two joins of a pool of two workers.
+struct Joins {
+    house: Arc<House<AtomicUsize>>,
+    joins: [Join; 2],
+    ended: [AtomicUsize; 2],
+}
+
+impl Joins {
+    fn new() -> Arc<Self> {
+        let joins = [Join::new(), Join::new()];
+        let ended = [0, 0].map(AtomicUsize::new);
+        Arc::new(Self { house: House::new(2, AtomicUsize::new(0)), joins, ended })
+    }
+
+    /// `Worker::wait_for`.
+    fn wait_for(&self, index: usize) -> bool {
+        let House { idle, parkers, .. } = &*self.house;
+        idle.block();
+        let begins = idle.begin_join(&self.joins[index]);
+        if begins {
+            while self.ended[index].load(Ordering::Acquire) == 0 {
+                parkers[index].park(None);
+            }
+            idle.end_join(&self.joins[index]);
+        }
+        idle.unblock();
+        begins
+    }
+
+    /// The end of a job, and `Joiner::wake`.
+    fn end(&self, index: usize) {
+        self.ended[index].store(1, Ordering::Release);
+        self.house.idle.end_join(&self.joins[index]);
+        self.house.parkers[index].unpark();
+    }
+}
+
+/// Who has ended the job that the other worker waits for may wait for one that the other is to run, awake or not.
+///
+/// Caught: `begin_join` that counts a join that has ended.
+#[test]
+fn a_worker_whose_job_has_ended_is_left_to_run_another() {
+    check(3, || {
+        let joins = Joins::new();
+        let other = {
+            let joins = joins.clone();
+            thread::spawn(move || {
+                assert!(joins.wait_for(1), "the other runs it");
+                joins.end(0);
+            })
+        };
+        joins.end(1);
+        assert!(joins.wait_for(0), "the other runs it");
+        other.join().unwrap();
+    });
+}
+
+/// Of two workers that wait for what neither runs one is told so.
+///
+/// Caught: `begin_join` that counts after it has let go of the lock.
+#[test]
+fn of_two_that_wait_for_ever_one_is_told() {
+    check(3, || {
+        let joins = Joins::new();
+        let waits = |index: usize| {
+            let joins = joins.clone();
+            move || {
+                let waits = joins.wait_for(index);
+                if !waits {
+                    joins.end(1 - index);
+                }
+                waits
+            }
+        };
+        let other = thread::spawn(waits(1));
+        let one = waits(0)();
+        assert!(one != other.join().unwrap());
+    });
+}
