@@ -1,17 +1,15 @@
 //! A value that is waited for.
 
 use std::fmt;
-use std::future::poll_fn;
 use std::io;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use crate::driver::{Driver, Trigger};
 use crate::habit::Habit;
-use crate::readiness::{Readiness, Seen};
+use crate::readiness::Readiness;
 use crate::ready::Ready;
 use crate::sys::{Owned, Pollable, Poller, Source, borrow};
-use crate::waiters::Place;
 use crate::waiting::{Direction, State};
 
 /// A value with a file descriptor, which tasks wait for instead of blocking their thread.
@@ -53,11 +51,11 @@ pub struct Async<T> {
     /// The value; its file is watched no longer when it gets away from here.
     owned: Owned<T>,
     /// Whether a short read or write proves that the next one would block.
-    drains: bool,
+    pub(crate) drains: bool,
     /// Whether the kernel tells again of what is left.
-    asks_again: bool,
+    pub(crate) asks_again: bool,
     /// What to expect after a full buffer.
-    habit: Habit,
+    pub(crate) habit: Habit,
 }
 
 /// A place in the driver's table.
@@ -87,17 +85,6 @@ pub(crate) struct Kind {
     pub(crate) socket: bool,
     /// Not usable before the first event.
     pub(crate) connecting: bool,
-}
-
-/// What a result tells of the next try.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Left {
-    /// It would block.
-    Nothing,
-    /// It may get more: the buffer was filled.
-    Perhaps,
-    /// Nothing that would be news.
-    Unknown,
 }
 
 impl Kind {
@@ -285,120 +272,13 @@ impl<T> Async<T> {
         self.attempt(Direction::Write, operation).await
     }
 
-    async fn attempt<R>(
-        &self,
-        direction: Direction,
-        mut operation: impl FnMut(&T) -> io::Result<R>,
-    ) -> io::Result<R> {
-        let readiness = self.readiness(direction);
-        loop {
-            let seen = readiness.now();
-            if !seen.worth_a_try() {
-                match Ready::believed(self.source(), direction).await {
-                    Ok(()) => continue,
-                    Err(unwatched) => return last_try(operation(self.get_ref()), unwatched),
-                }
-            }
-            match operation(self.get_ref()) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => readiness.blocked(seen),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                outcome => return outcome,
-            }
-        }
-    }
-
-    /// The same for the task that polls. `left` says what a result tells of the next one.
-    pub(crate) fn poll_attempt<R>(
-        &self,
-        direction: Direction,
-        context: &Context<'_>,
-        mut operation: impl FnMut(&T) -> io::Result<R>,
-        left: impl FnOnce(&R) -> Left,
-    ) -> Poll<io::Result<R>> {
-        let readiness = self.readiness(direction);
-        loop {
-            let seen = readiness.now();
-            if !seen.worth_a_try() {
-                match self.source().poll_ready(direction, Place::Polled, context) {
-                    Poll::Ready(Ok(())) => continue,
-                    Poll::Ready(Err(unwatched)) => {
-                        return Poll::Ready(last_try(operation(self.get_ref()), unwatched));
-                    }
-                    Poll::Pending => return Poll::Pending,
-                }
-            }
-            match operation(self.get_ref()) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    if seen.was_filled() {
-                        self.habit.learn(false);
-                    }
-                    readiness.blocked(seen);
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Ok(result) => {
-                    self.learn_from(left(&result), readiness, seen);
-                    return Poll::Ready(Ok(result));
-                }
-                Err(error) => return Poll::Ready(Err(error)),
-            }
-        }
-    }
-
-    /// Notes what a result tells of the next try.
-    fn learn_from(&self, left: Left, readiness: &Readiness, seen: Seen) {
-        match left {
-            Left::Nothing if self.drains => readiness.drained(seen),
-            // Only if the kernel tells of it again: by an edge it does not.
-            Left::Perhaps if self.asks_again => {
-                if seen.was_filled() {
-                    self.habit.learn(true);
-                }
-                match self.habit.expects_more() {
-                    true => readiness.filled(seen),
-                    false => readiness.drained(seen),
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// Waits for the first event after registration.
-    pub(crate) async fn first_writable(&self) -> io::Result<()> {
-        Ready::believed(self.source(), Direction::Write).await
-    }
-
-    /// Waits for the next event, as the last one was for nothing.
-    pub(crate) async fn writable_again(&self) -> io::Result<()> {
-        let readiness = self.readiness(Direction::Write);
-        readiness.blocked(readiness.now());
-        poll_fn(|context| self.source().poll_ready(Direction::Write, Place::Polled, context)).await
-    }
-
-    fn poll_told(&self, direction: Direction, context: &Context<'_>) -> Poll<io::Result<()>> {
-        let readiness = self.readiness(direction);
-        readiness.stop_guessing();
-        let told = self.source().poll_ready(direction, Place::Polled, context)?;
-        told.map(|()| {
-            readiness.told(readiness.now());
-            Ok(())
-        })
-    }
-
-    fn readiness(&self, direction: Direction) -> &Readiness {
+    pub(crate) fn readiness(&self, direction: Direction) -> &Readiness {
         &self.source().readiness[direction as usize]
     }
 
-    fn source(&self) -> &Source {
+    pub(crate) fn source(&self) -> &Source {
         self.owned.source()
     }
-}
-
-/// What an operation says that can't be waited for any more: that, if it would have to be.
-fn last_try<R>(outcome: io::Result<R>, unwatched: io::Error) -> io::Result<R> {
-    outcome.map_err(|error| match error.kind() {
-        io::ErrorKind::WouldBlock => unwatched,
-        _ => error,
-    })
 }
 
 impl<T: fmt::Debug> fmt::Debug for Async<T> {

@@ -2,6 +2,7 @@
 #![deny(unsafe_code)]
 
 mod asynchronous;
+mod attempt;
 mod bell;
 mod driver;
 mod error;

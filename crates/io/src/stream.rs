@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use rustix::net::Shutdown;
 
 use crate::Async;
-use crate::asynchronous::Left;
+use crate::attempt::Left;
 use crate::sys::{Pollable, borrow};
 use crate::waiting::Direction;
 

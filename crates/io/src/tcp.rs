@@ -10,7 +10,8 @@ use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketType};
 
-use crate::asynchronous::{Kind, Left};
+use crate::asynchronous::Kind;
+use crate::attempt::Left;
 use crate::waiting::Direction;
 use crate::{Async, Driver};
 

@@ -11,7 +11,8 @@ use futures_core::Stream;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix};
 
-use crate::asynchronous::{Kind, Left};
+use crate::asynchronous::Kind;
+use crate::attempt::Left;
 use crate::tcp::socket;
 use crate::waiting::Direction;
 use crate::{Async, Driver};

@@ -14,6 +14,7 @@ mod join;
 mod keep;
 mod local;
 mod local_tasks;
+mod lookout;
 #[cfg(all(test, brigade_loom))]
 mod loom_tests;
 mod park;
@@ -24,6 +25,7 @@ mod resume;
 mod search;
 mod submit;
 mod tasks;
+mod watch;
 mod worker;
 
 use std::sync::{Arc, Weak};

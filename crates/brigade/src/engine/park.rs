@@ -1,28 +1,16 @@
-//! How a worker goes to sleep, and how one of the sleepers watches.
+//! How a worker goes to sleep, and what wakes it.
 
 use core::time::Duration;
 use std::time::Instant;
 
-use brigade_sync::atomic::{AtomicBool, Ordering, fence};
 use brigade_task::Job;
 
 use super::dispatch::Handed;
+use super::lookout::Lookout;
+use super::watch::{Watch, Watched};
 use super::worker::Worker;
 use crate::config::Idle as Policy;
 use crate::idle::Leave;
-
-/// How long the watcher sleeps between two looks, at first and while nothing moves. A job must be seen by two looks to count
-/// as stuck, and a Linux timer comes up to 50 µs late, so a lone job waits 100 to 150 µs for it at most.
-const WATCH_PERIOD: Duration = Duration::from_micros(25);
-
-/// How long at most: each look that sees the queues move doubles the period up to here, and a lone job waits 900 µs at most.
-/// On a virtual machine a look costs whoever runs on the same processor up to 25 µs, a quarter of a chain's time at the
-/// short period and a twentieth at this.
-const LONGEST_PERIOD: Duration = Duration::from_micros(400);
-
-/// How many looks at which nothing has moved make the watcher stop. Afterwards a lone job costs its
-/// submitter one wake, which about 2 ms of quiet have earned.
-const STILL_LOOKS: u32 = 20;
 
 /// The part of its patience for which a worker sleeps on that was idle for long and is needed all the same, because
 /// others are blocked or a job is being submitted; and the least.
@@ -36,50 +24,6 @@ pub(super) enum Parked {
     Run(Job),
     /// It leaves for good: it is no worker any more, or the pool has terminated.
     Leave,
-}
-
-/// What the watcher sees.
-enum Look {
-    /// A job has been waiting since the last look. (Where several wait, their submitter has said so.)
-    Stuck,
-    /// Queues have moved since the last look.
-    Moving,
-    /// Nothing is queued and nothing has moved.
-    Still,
-}
-
-/// What the watcher remembers: for how many looks nothing has moved, and who kept.
-struct Watch {
-    still: u32,
-    /// How long it sleeps until the next look.
-    period: Duration,
-    /// How often running workers had looked at what there is to keep.
-    rounds: u64,
-    /// Whether none of them has since the last look.
-    unkept: bool,
-}
-
-/// What a look of the watcher leads to.
-enum Watched {
-    /// To go on watching.
-    Nothing,
-    /// To stop watching and sleep on.
-    Enough,
-    /// To search.
-    Work,
-}
-
-/// The right to look out, which one worker of a pool has at a time.
-struct Lookout<'a> {
-    /// For how much longer.
-    left: Duration,
-    spinner: &'a AtomicBool,
-}
-
-impl Drop for Lookout<'_> {
-    fn drop(&mut self) {
-        self.spinner.store(false, Ordering::Relaxed);
-    }
 }
 
 impl Worker {
@@ -206,34 +150,6 @@ impl Worker {
         parked
     }
 
-    fn begin_watch(&self) -> Watch {
-        self.look();
-        Watch { still: 0, period: WATCH_PERIOD, rounds: self.core.keep.rounds(), unkept: false }
-    }
-
-    /// Looks at the queues once more, as the watcher.
-    fn watch(&self, watch: &mut Watch) -> Watched {
-        let rounds = self.core.keep.rounds();
-        watch.unkept = core::mem::replace(&mut watch.rounds, rounds) == rounds;
-        match self.look() {
-            Look::Stuck => return Watched::Work,
-            Look::Moving => {
-                watch.still = 0;
-                watch.period = (watch.period * 2).min(LONGEST_PERIOD);
-            }
-            Look::Still => {
-                watch.still += 1;
-                watch.period = WATCH_PERIOD;
-            }
-        }
-        let idle = &self.core.idle;
-        if watch.still < STILL_LOOKS && idle.snapshot().running() > 0 {
-            return Watched::Nothing;
-        }
-        idle.unwatch(self.index);
-        if self.core.has_work() { Watched::Work } else { Watched::Enough }
-    }
-
     /// When we are to leave for good if `patience` is what is left to us; `None` if we are to stay.
     fn leave_at(&self, patience: Duration) -> Option<Instant> {
         if self.me.post.has_locals() {
@@ -274,74 +190,5 @@ impl Worker {
             core.see_to_keeper();
         }
         leaves
-    }
-
-    /// Waits for a token; `false` if `timeout` is over.
-    fn wait(&self, timeout: Option<Duration>) -> bool {
-        match self.core.config.idle {
-            Policy::Spin => self.spin(timeout),
-            _ => self.me.parker.park(timeout),
-        }
-    }
-
-    /// Whether we may look out for a token before we sleep: if the pool's policy says so, nobody else does, and
-    /// there is a processor to spare.
-    fn look_out(&self) -> Option<Lookout<'_>> {
-        let core = &*self.core;
-        let Policy::SpinThenPark(left) = core.config.idle else { return None };
-        if left.is_zero()
-            || core.idle.snapshot().running() >= core.cpus
-            || core.spinner.swap(true, Ordering::Relaxed)
-        {
-            return None;
-        }
-        Some(Lookout { left, spinner: &core.spinner })
-    }
-
-    /// Looks out for a token for as long as the right to is ours, or for `timeout`; `false` if that is over.
-    fn spin_for(&self, out: &mut Lookout<'_>, timeout: Option<Duration>) -> bool {
-        let slice = timeout.map_or(out.left, |timeout| timeout.min(out.left));
-        out.left -= slice;
-        self.spin(Some(slice))
-    }
-
-    /// Looks out for a token; `false` if `patience` is over.
-    fn spin(&self, patience: Option<Duration>) -> bool {
-        let parker = &self.me.parker;
-        let start = Instant::now();
-        loop {
-            for _ in 0..16 {
-                if parker.try_take() {
-                    return true;
-                }
-                brigade_sync::hint::spin_loop();
-            }
-            if patience.is_some_and(|patience| start.elapsed() >= patience) {
-                return false;
-            }
-            if self.core.config.idle == Policy::Spin {
-                // For ever is long: whoever else wants this core shall have it.
-                brigade_sync::thread::yield_now();
-            }
-        }
-    }
-
-    /// Compares every queue with what it was at the last look.
-    fn look(&self) -> Look {
-        fence(Ordering::SeqCst);
-        let mut marks = self.marks.borrow_mut();
-        marks.resize(self.core.peers.len(), 0);
-        let mut seen = if self.core.waiting() == 0 { Look::Still } else { Look::Stuck };
-        for (index, last) in marks.iter_mut().enumerate() {
-            let Some(peer) = self.core.peers.get(index) else { continue };
-            let mark = peer.remote.mark();
-            let moved = core::mem::replace(last, mark) != mark;
-            if !moved && peer.remote.len() > 0 {
-                seen = Look::Stuck;
-            } else if moved && !matches!(seen, Look::Stuck) {
-                seen = Look::Moving;
-            }
-        }
-        seen
     }
 }

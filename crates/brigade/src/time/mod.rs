@@ -31,6 +31,7 @@
 
 #[cfg(any(feature = "futures", feature = "hyper"))]
 mod doors;
+pub(crate) mod entry;
 mod execute;
 mod interval;
 mod schedule;

@@ -15,7 +15,8 @@ use std::time::Instant;
 use brigade_sync::{Mutex, MutexGuard};
 use brigade_task::{Job, Work, drop_contained};
 
-use super::timers::{Due, Entry, Key};
+use super::entry::{Due, Entry};
+use super::timers::Key;
 use super::{Missed, with_core};
 
 /// A closure of the user's, to be run once or many times.

@@ -6,7 +6,8 @@ use core::task::{Context, Poll, Waker};
 use core::time::Duration;
 use std::time::Instant;
 
-use super::timers::{Entry, Key};
+use super::entry::Entry;
+use super::timers::Key;
 use super::{later, with_core};
 use crate::default_pool::default_pool;
 use crate::handle::Handle;

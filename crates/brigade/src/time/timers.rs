@@ -10,12 +10,12 @@
 use core::task::Waker;
 use core::time::Duration;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Instant;
 
 use brigade_sync::atomic::Ordering;
 use brigade_sync::unseen::{AtomicU64, Mutex};
-use brigade_task::{Job, contain};
+
+use super::entry::Entry;
 
 /// No deadline.
 const NONE: u64 = u64::MAX;
@@ -54,63 +54,6 @@ pub(crate) struct Key {
     at: Instant,
     /// Counts what was ever set: of two with the same deadline the one that was set first comes first.
     number: u64,
-}
-
-/// What a timer does in its time.
-pub(crate) enum Entry {
-    /// Wakes a future.
-    Wake(Waker),
-    /// Queues a closure.
-    Run(Scheduled),
-}
-
-/// A closure that has a time.
-pub(crate) trait Due: Send + Sync {
-    /// Its time has come: makes a job of it, unless it was cancelled.
-    fn due(self: Arc<Self>) -> Option<Job>;
-
-    /// Its time will not come: drops it, if it is still there.
-    fn abandon(&self);
-}
-
-/// A closure among the timers. Dropped before its time has come, it drops the closure.
-pub(crate) struct Scheduled(Option<Arc<dyn Due>>);
-
-impl Drop for Scheduled {
-    fn drop(&mut self) {
-        if let Some(due) = self.0.take() {
-            due.abandon();
-        }
-    }
-}
-
-impl Entry {
-    /// For a closure.
-    pub(crate) fn run(due: Arc<dyn Due>) -> Self {
-        Self::Run(Scheduled(Some(due)))
-    }
-
-    /// Does what it is for; `queue` takes a closure that is due. A panic of a waker is contained.
-    ///
-    /// Calls code of the user's: for a worker, outside of every lock.
-    pub(crate) fn fire(self, queue: &mut impl FnMut(Job)) {
-        match self {
-            Self::Wake(waker) => contain(|| waker.wake()),
-            Self::Run(mut scheduled) => {
-                let job = scheduled.0.take().and_then(Due::due);
-                job.into_iter().for_each(queue);
-            }
-        }
-    }
-
-    /// Its time will not come, as the pool has ended: who waits is woken, to look elsewhere; a closure is dropped.
-    ///
-    /// Calls code of the user's, outside of every lock.
-    pub(crate) fn give_up(self) {
-        if let Self::Wake(waker) = self {
-            contain(|| waker.wake());
-        }
-    }
 }
 
 impl Pending {
@@ -245,7 +188,11 @@ impl Timers {
 #[cfg(all(test, not(brigade_loom)))]
 mod tests {
     use core::task::Waker;
+    use std::sync::Arc;
 
+    use brigade_task::Job;
+
+    use super::super::entry::Due;
     use super::*;
 
     fn waker() -> Entry {

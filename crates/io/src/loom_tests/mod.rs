@@ -16,7 +16,7 @@ use brigade_sync::model::{check, turn};
 use brigade_sync::{Condvar, Mutex};
 use loom::thread;
 
-use crate::asynchronous::Left;
+use crate::attempt::Left;
 use crate::waiting::Direction;
 use crate::{Async, Driver, NoDriver, Trigger};
 

@@ -22,6 +22,7 @@ mod end;
 mod inn;
 mod joins;
 mod keeper;
+mod lighthouse;
 mod phase;
 mod wake;
 
