@@ -202,8 +202,12 @@ impl Crew {
         self.replaced = self.replaced.saturating_sub(1);
     }
 
-    /// Takes the last one parked off the list; the keeper, who has something to do there, only if it is alone.
+    /// Takes the last one parked off the list; the keeper, who has something to do there, only if it is alone. Nobody once
+    /// the pool has ended: those that are parked then leave, and count as parked until the last of them has looked around.
     pub(super) fn pop_parked(&mut self) -> Option<usize> {
+        if self.terminated {
+            return None;
+        }
         let last = *self.order.last()?;
         let count = self.order.len();
         if self.keeper == Some(last) && count > 1 {

@@ -112,9 +112,6 @@ impl Idle {
     /// Whether the job is later work is settled here: the phase in which its maker was late may have ended a moment ago.
     pub(crate) fn claim(&self, from: Option<Era>) -> Option<Claimed> {
         let mut crew = self.crew.lock();
-        if crew.terminated {
-            return None;
-        }
         let index = crew.pop_parked()?;
         let duty = off_duty(&mut crew, index);
         let late = crew.count_late(from);

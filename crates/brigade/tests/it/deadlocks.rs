@@ -139,8 +139,13 @@ fn a_join_of_a_future_that_waits_is_none_while_the_pool_may_have_another_thread(
         let latch = Latch::default();
         let future = pool.spawn(latch.wait());
         eventually("it waits", || latch.waiting() == 1);
-        let joins = pool.submit(move || future.join());
-        eventually("the job runs", || pool.metrics().running == 1);
+        let begun = Gate::closed();
+        let begins = begun.clone();
+        let joins = pool.submit(move || {
+            begins.open();
+            future.join()
+        });
+        begun.wait();
         thread::sleep(Duration::from_millis(5));
         latch.open();
         assert!(joins.join().unwrap().is_ok());

@@ -93,3 +93,22 @@ fn a_waiter_is_not_told_while_a_job_that_was_accepted_before_runs() {
         worker.join().unwrap();
     });
 }
+
+/// Whoever picks a worker for something that nobody has to run, as a file that is made beside the end, comes before it or
+/// not at all: the last worker that leaves looks around only where all count as parked.
+///
+/// Caught: `pop_parked` that does not look whether the pool has ended.
+#[test]
+fn a_worker_is_picked_before_the_end_or_not_at_all() {
+    check(3, || {
+        let house = House::new(1, AtomicUsize::new(0));
+        house.idle.start_search();
+        let _ = house.idle.announce(0, Era::default(), false);
+        house.idle.close(false);
+        let picker = house.spawn(|house| house.idle.pick(1, false).wake.is_some());
+        let ends = house.idle.terminate();
+        let picked = picker.join().unwrap();
+        assert!(ends != picked, "nothing else keeps the pool from ending");
+        assert_eq!(house.idle.snapshot().all_parked(), ends);
+    });
+}

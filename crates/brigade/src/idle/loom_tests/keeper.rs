@@ -3,7 +3,7 @@
 //! One timer stands for all of that. As with jobs, who fires it does nothing else for ever, and there are as many workers
 //! as things to do: so what nobody comes for leaves somebody asleep, and loom reports a deadlock.
 
-use super::lighthouse::{DUE, FAR, Got, Lighthouse};
+use super::lighthouse::{DUE, FAR, Got, Lighthouse, NONE};
 use super::*;
 
 /// The only worker parks, with nothing to keep yet or with less.
