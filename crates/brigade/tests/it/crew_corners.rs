@@ -225,6 +225,8 @@ fn a_worker_does_not_leave_to_a_blocked_one_and_one_that_may_not_start() {
     let (freed, busy, crowd) = (Gate::closed(), Gate::closed(), Crowd::default());
     let blocked = crowd.job(&freed);
     pool.execute(move || brigade::blocking(blocked));
+    // Before there is more to do: who blocks asks for another thread for that.
+    eventually("one is blocked", || crowd.now() == 1);
     pool.execute(crowd.job(&busy));
     eventually("one is blocked and one busy", || crowd.now() == 2);
     let (handle, frees) = (pool.handle(), freed.clone());
