@@ -27,9 +27,12 @@ impl Worker {
 
     /// Takes a local future that was woken. It is no later work, whoever woke it: we are late no more.
     pub(super) fn take_local(&self) -> Option<Job> {
-        let job = self.me.post.take()?;
+        if self.me.post.is_empty() {
+            return None;
+        }
+        // Before it is taken: in the hand of who counts as late, a wait might overlook it and end.
         self.come_back();
-        Some(job)
+        self.me.post.take()
     }
 
     /// The same where other work may wait too: every other time that comes first.
