@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use brigade::{Builder, Handle, Pool, Queueing, WhenFull};
 
-#[allow(dead_code, reason = "no test here judges time")]
+#[allow(dead_code, unused_imports, reason = "no test here judges time")]
 #[path = "it/watchdog.rs"]
 mod watchdog;
 

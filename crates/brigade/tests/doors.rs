@@ -17,7 +17,7 @@ use watchdog::Watchdog;
 #[allow(dead_code, reason = "the tests beside this one need more of it")]
 #[path = "it/bell.rs"]
 mod bell;
-#[allow(dead_code, reason = "the tests beside this one need more of it")]
+#[allow(dead_code, unused_imports, reason = "the tests beside this one need more of it")]
 #[path = "it/watchdog.rs"]
 mod watchdog;
 

@@ -9,6 +9,7 @@ use brigade::{Handle, Pool, WhenFull};
 use crate::crowd::for_both_queueings;
 use crate::full::{POLICIES, at_rest, busy, fill};
 use crate::gate::{Gate, occupy};
+use crate::latch::Bomb;
 use crate::quiet;
 use crate::seed::Seed;
 use crate::watchdog::Watchdog;
@@ -148,12 +149,6 @@ fn a_job_that_whoever_waits_for_it_runs_makes_room() {
 
 #[test]
 fn a_job_that_panics_and_one_whose_captures_do_make_room() {
-    struct Bomb;
-    impl Drop for Bomb {
-        fn drop(&mut self) {
-            panic!("expected: dropped");
-        }
-    }
     let _dog = Watchdog::start(20);
     quiet::expected_panics();
     for_both_queueings(|builder| {

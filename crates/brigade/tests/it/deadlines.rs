@@ -10,6 +10,7 @@ use brigade::{Handle, JoinError, Pool, Reason, WhenFull};
 use crate::crowd::for_both_queueings;
 use crate::full::{at_rest, busy, fill, full};
 use crate::gate::{Gate, occupy};
+use crate::latch::Bomb;
 use crate::quiet;
 use crate::watchdog::Watchdog;
 
@@ -147,12 +148,6 @@ fn a_late_job_that_its_submitter_would_run_is_cancelled() {
 
 #[test]
 fn a_late_job_whose_captures_panic_costs_no_thread() {
-    struct Bomb;
-    impl Drop for Bomb {
-        fn drop(&mut self) {
-            panic!("expected: dropped");
-        }
-    }
     let _dog = Watchdog::start(20);
     quiet::expected_panics();
     let pool = Pool::new(1);

@@ -1,4 +1,4 @@
-//! Futures that wait for the test, and say where they are.
+//! Futures that wait for the test and say where they are, and captures that count or panic as they are dropped.
 
 use std::future::{Future, poll_fn};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -77,5 +77,14 @@ impl Drops {
 impl Drop for Token {
     fn drop(&mut self) {
         self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// Captures that panic when they are dropped.
+pub(crate) struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        panic!("expected: dropped");
     }
 }

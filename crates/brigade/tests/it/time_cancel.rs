@@ -11,7 +11,7 @@ use brigade::{Handle, Missed, Pool, Timer};
 use crate::crowd::for_both_queueings;
 use crate::full::at_rest;
 use crate::gate::Gate;
-use crate::latch::Drops;
+use crate::latch::{Bomb, Drops};
 use crate::quiet;
 use crate::time_schedule::{FAR, SOON, gate_job, tick_once, ticked};
 use crate::watchdog::{Watchdog, eventually, spin_for};
@@ -152,12 +152,6 @@ fn the_drop_of_captures_may_cancel_and_schedule() {
 
 #[test]
 fn a_panic_of_captures_that_are_dropped_is_contained() {
-    struct Bomb;
-    impl Drop for Bomb {
-        fn drop(&mut self) {
-            panic!("expected: dropped");
-        }
-    }
     let _dog = Watchdog::start(20);
     quiet::expected_panics();
     let pool = Pool::new(1);

@@ -1,10 +1,12 @@
 //! Ends the process when a test hangs, and gives tests that measure time the machine to themselves.
 
-use std::io::Write as _;
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use std::thread;
 use std::time::{Duration, Instant};
+
+#[path = "../../../sync/tests/house/watchdog.rs"]
+mod house;
+
+pub(crate) use house::eventually;
 
 /// Held for reading by every test, for writing by one that judges time.
 static MACHINE: RwLock<()> = RwLock::new(());
@@ -12,7 +14,7 @@ static MACHINE: RwLock<()> = RwLock::new(());
 /// While it lives the test has so many seconds; then the process aborts with the test's name.
 pub(crate) struct Watchdog {
     /// Dropping it calls the dog off.
-    _leash: Sender<()>,
+    _leash: house::Watchdog,
     /// Together with other tests.
     _shared: Option<RwLockReadGuard<'static, ()>>,
     /// With no other test of this binary running.
@@ -24,38 +26,14 @@ impl Watchdog {
     #[must_use]
     pub(crate) fn start(seconds: u64) -> Self {
         let shared = MACHINE.read().unwrap_or_else(PoisonError::into_inner);
-        Self { _leash: release(seconds), _shared: Some(shared), _alone: None }
+        Self { _leash: house::Watchdog::start(seconds), _shared: Some(shared), _alone: None }
     }
 
     /// The same for a test that judges time: no other test runs beside it.
     #[must_use]
     pub(crate) fn start_alone(seconds: u64) -> Self {
         let alone = MACHINE.write().unwrap_or_else(PoisonError::into_inner);
-        Self { _leash: release(seconds), _shared: None, _alone: Some(alone) }
-    }
-}
-
-fn release(seconds: u64) -> Sender<()> {
-    let (leash, called_off) = mpsc::channel::<()>();
-    let test = thread::current().name().unwrap_or("a test").to_owned();
-    thread::spawn(move || {
-        let waited = called_off.recv_timeout(Duration::from_secs(seconds));
-        if waited == Err(RecvTimeoutError::Timeout) {
-            // Not `eprintln!`: libtest captures that, and the capture dies with the process.
-            let _ = writeln!(std::io::stderr(), "watchdog: {test} hung for {seconds} s");
-            std::process::abort();
-        }
-    });
-    leash
-}
-
-/// Waits for a state that nobody announces; fails the test after ten seconds.
-#[track_caller]
-pub(crate) fn eventually(what: &str, reached: impl Fn() -> bool) {
-    let limit = Instant::now() + Duration::from_secs(10);
-    while !reached() {
-        assert!(Instant::now() < limit, "not within 10 s: {what}");
-        thread::sleep(Duration::from_micros(50));
+        Self { _leash: house::Watchdog::start(seconds), _shared: None, _alone: Some(alone) }
     }
 }
 
