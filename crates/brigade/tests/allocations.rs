@@ -8,11 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use brigade::{Builder, Handle, Pool, Queueing, WhenFull};
 
-#[allow(dead_code, unused_imports, reason = "no test here judges time")]
-#[path = "it/watchdog.rs"]
-mod watchdog;
-
-use watchdog::Watchdog;
+use brigade_testkit::Watchdog;
 
 /// Counts the allocations of the threads that belong to a test.
 struct Counting;

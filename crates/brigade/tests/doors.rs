@@ -11,15 +11,8 @@ use std::time::{Duration, Instant};
 use brigade::time::interval;
 use brigade::{Missed, Pool, block_on};
 
-use bell::Bell;
-use watchdog::Watchdog;
-
-#[allow(dead_code, reason = "the tests beside this one need more of it")]
-#[path = "it/bell.rs"]
-mod bell;
-#[allow(dead_code, unused_imports, reason = "the tests beside this one need more of it")]
-#[path = "it/watchdog.rs"]
-mod watchdog;
+use brigade_testkit::WakeCounter;
+use brigade_testkit::Watchdog;
 
 const FAR: Duration = Duration::from_secs(3600);
 
@@ -75,7 +68,7 @@ fn hypers_timer_sleeps_and_can_be_set_again() {
     let timer: &(dyn Timer + Send + Sync) = &HyperTimer;
     pool.spawn(timer.sleep(Duration::from_millis(2))).join().unwrap();
     assert!(begun.elapsed() >= Duration::from_millis(2));
-    let (mut sleep, bell) = (timer.sleep(FAR), Arc::<Bell>::default());
+    let (mut sleep, bell) = (timer.sleep(FAR), Arc::<WakeCounter>::default());
     let waker = Waker::from(bell.clone());
     assert!(sleep.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
     let sooner = Instant::now() + Duration::from_millis(2);

@@ -14,11 +14,7 @@ use std::time::{Duration, Instant};
 
 use brigade_burst::channel;
 
-use self::watchdog::Watchdog;
-
-#[allow(dead_code, reason = "each test file uses its share")]
-#[path = "../../sync/tests/house/watchdog.rs"]
-mod watchdog;
+use brigade_testkit::Watchdog;
 
 /// How many signals there were.
 static SIGNALS: AtomicU64 = AtomicU64::new(0);

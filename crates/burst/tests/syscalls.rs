@@ -14,14 +14,8 @@ use std::time::Duration;
 
 use brigade_burst::{Receiver, Sender, channel};
 
-use self::calls::{counted, mark};
-use self::watchdog::Watchdog;
-
-#[path = "../../sync/tests/house/calls.rs"]
-mod calls;
-#[allow(dead_code, reason = "each test file uses its share")]
-#[path = "../../sync/tests/house/watchdog.rs"]
-mod watchdog;
+use brigade_testkit::Watchdog;
+use brigade_testkit::syscalls::{counted, mark};
 
 /// A thread that receives for ever, and where the kernel says what it does.
 fn sleeper(mut receiver: Receiver<usize>) -> String {

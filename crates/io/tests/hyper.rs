@@ -18,14 +18,11 @@ use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
 
 use self::machine::with_each_trigger;
-use self::watchdog::Watchdog;
+use brigade_testkit::Watchdog;
 
 #[allow(dead_code, reason = "each test file uses its share")]
 #[path = "it/machine.rs"]
 mod machine;
-#[allow(dead_code, reason = "each test file uses its share")]
-#[path = "../../sync/tests/house/watchdog.rs"]
-mod watchdog;
 
 /// Ends the wait of the thread that drives, which polls next.
 struct Ring(Arc<Driver>);

@@ -13,14 +13,11 @@ use brigade_io::{Async, Driver, TcpListener, TcpStream, UdpSocket, UnixStream, p
 use futures_lite::future;
 
 use self::machine::{Machine, with_each_trigger};
-use self::watchdog::Watchdog;
+use brigade_testkit::Watchdog;
 
 #[allow(dead_code, reason = "each test file uses its share")]
 #[path = "it/machine.rs"]
 mod machine;
-#[allow(dead_code, reason = "each test file uses its share")]
-#[path = "../../sync/tests/house/watchdog.rs"]
-mod watchdog;
 
 /// The numbers of the open files but the one that looks.
 fn open() -> Vec<String> {

@@ -17,14 +17,11 @@ use brigade_io::{TcpListener, TcpStream, pipe};
 use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
 
 use self::machine::{Machine, with_each_trigger};
-use self::watchdog::Watchdog;
+use brigade_testkit::Watchdog;
 
 #[allow(dead_code, reason = "each test file uses its share")]
 #[path = "it/machine.rs"]
 mod machine;
-#[allow(dead_code, reason = "each test file uses its share")]
-#[path = "../../sync/tests/house/watchdog.rs"]
-mod watchdog;
 
 /// How many signals there were.
 static SIGNALS: AtomicU64 = AtomicU64::new(0);

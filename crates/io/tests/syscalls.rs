@@ -16,14 +16,8 @@ use std::time::Duration;
 use brigade_io::{Driver, PipeReader, PipeWriter, Trigger, UnixStream, pipe};
 use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
 
-use self::calls::{counted, mark};
-use self::watchdog::Watchdog;
-
-#[path = "../../sync/tests/house/calls.rs"]
-mod calls;
-#[allow(dead_code, reason = "each test file uses its share")]
-#[path = "../../sync/tests/house/watchdog.rs"]
-mod watchdog;
+use brigade_testkit::Watchdog;
+use brigade_testkit::syscalls::{counted, mark};
 
 /// Runs a future on the thread that drives: nothing else makes a call.
 fn run(driver: &Driver, future: impl Future<Output = ()>) {

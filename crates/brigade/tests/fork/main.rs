@@ -24,10 +24,6 @@ mod jobs;
 mod moments;
 #[cfg(unix)]
 mod pools;
-#[cfg(unix)]
-#[path = "../it/seed.rs"]
-#[allow(dead_code, reason = "the other tests use more of it")]
-mod seed;
 
 /// Checks each claim that is asked for.
 #[cfg(unix)]

@@ -10,7 +10,7 @@ use brigade::{Handle, JoinError, JoinHandle, Pool};
 
 use crate::child::{End, await_end, exit_now, fork, fork_here};
 use crate::pools::{is_forked, ready, works};
-use crate::seed::Seed;
+use brigade_testkit::Seed;
 
 /// How many forks.
 const FORKS: usize = 200;

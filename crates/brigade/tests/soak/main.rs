@@ -17,8 +17,6 @@ mod plan;
 mod polled;
 mod process;
 mod progress;
-#[path = "../it/quiet.rs"]
-mod quiet;
 mod sets;
 mod submitter;
 mod work;
@@ -28,6 +26,7 @@ use std::panic;
 use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
+use brigade_testkit::panics;
 use fastrand::Rng;
 
 use process::Process;
@@ -52,7 +51,7 @@ fn whatever_pools_go_through_every_job_is_accounted_for_and_nothing_is_left() {
     let seconds = given("BRIGADE_SOAK_SECONDS").unwrap_or(2);
     let seed = given("BRIGADE_SEED").unwrap_or_else(|| RandomState::new().hash_one(0));
     println!("BRIGADE_SEED={seed}");
-    quiet::expected_panics();
+    panics::silence_expected();
     progress::watch();
     let end = Instant::now() + Duration::from_secs(seconds);
     let before = Process::now();

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use brigade_burst::{Receiver, Sender};
 
-use crate::watchdog::eventually;
+use brigade_testkit::eventually;
 
 /// Threads that receive until the sender is gone.
 pub(crate) struct Crew<T> {

@@ -7,7 +7,7 @@ use brigade_burst::{Receiver, Sender, channel};
 
 use crate::crew::Crew;
 use crate::tally::{Counted, Tally};
-use crate::watchdog::Watchdog;
+use brigade_testkit::Watchdog;
 
 /// A channel whose one receiver has been handed a value.
 fn handed_over(tally: &Tally) -> (Sender<Counted>, Receiver<Counted>) {

@@ -6,7 +6,7 @@ use brigade_burst::{Disconnected, RecvTimeoutError, TryRecvError, channel};
 
 use crate::crew::Crew;
 use crate::tally::Tally;
-use crate::watchdog::Watchdog;
+use brigade_testkit::Watchdog;
 
 /// Fault 20.
 #[test]

@@ -3,7 +3,7 @@
 use brigade_burst::{Busy, TryRecvError, channel};
 
 use crate::crew::Crew;
-use crate::watchdog::Watchdog;
+use brigade_testkit::Watchdog;
 
 #[test]
 fn as_many_values_as_receivers_wait_are_handed_over_and_the_others_come_back() {

@@ -6,7 +6,7 @@ use brigade_burst::channel;
 
 use crate::crew::Crew;
 use crate::tally::Tally;
-use crate::watchdog::Watchdog;
+use brigade_testkit::Watchdog;
 
 #[test]
 fn what_an_iterator_yielded_before_it_panicked_is_received_at_once() {
@@ -20,7 +20,7 @@ fn what_an_iterator_yielded_before_it_panicked_is_received_at_once() {
     received.sort_unstable();
     assert_eq!(received, [0, 1]);
     // The other two still wait, and so will these.
-    crate::watchdog::eventually("all wait again", || sender.waiting() == 4);
+    brigade_testkit::eventually("all wait again", || sender.waiting() == 4);
     assert!(sender.burst(10..14).is_empty());
     crew.take(4);
     drop((sender, first));

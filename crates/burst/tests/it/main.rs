@@ -9,8 +9,6 @@
 
 mod crew;
 mod tally;
-#[path = "../../../sync/tests/house/watchdog.rs"]
-mod watchdog;
 
 mod dropped_receivers;
 mod ending;

@@ -3,7 +3,7 @@
 use brigade_burst::channel;
 
 use crate::crew::Crew;
-use crate::watchdog::Watchdog;
+use brigade_testkit::Watchdog;
 
 /// The seat that a receiver has, as it says itself.
 fn seat(receiver: &impl std::fmt::Debug) -> String {
@@ -40,7 +40,7 @@ fn a_hundred_receivers_are_reached_by_one_burst() {
     let (sender, first) = channel();
     let crew = Crew::waiting(&sender, 100);
     for round in 0..10 {
-        crate::watchdog::eventually("all wait", || sender.waiting() == 100);
+        brigade_testkit::eventually("all wait", || sender.waiting() == 100);
         assert_eq!(sender.burst(0..101).collect::<Vec<_>>(), [100], "round {round}");
         let mut received = crew.take(100);
         received.sort_unstable();

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use brigade_burst::{RecvTimeoutError, Sender, channel};
 
-use crate::watchdog::Watchdog;
+use brigade_testkit::Watchdog;
 
 /// Random numbers: xorshift with 64 bits.
 struct Seed(u64);

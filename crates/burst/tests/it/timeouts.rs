@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use brigade_burst::{Busy, RecvTimeoutError, channel};
 
-use crate::watchdog::Watchdog;
+use brigade_testkit::Watchdog;
 
 #[test]
 fn a_timeout_is_never_early_and_withdraws() {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use brigade_burst::channel;
 
 use crate::crew::Crew;
-use crate::watchdog::{Watchdog, eventually};
+use brigade_testkit::{Watchdog, eventually};
 
 /// Fault 19: A is handed over and its bell rung, B is handed over and its bell not.
 #[test]

@@ -10,7 +10,7 @@ use std::task::{Context, Waker};
 
 use brigade_io::{Driver, DriverSupply, NoDriver, UdpSocket, pipe};
 
-use super::watchdog::Watchdog;
+use brigade_testkit::Watchdog;
 
 #[test]
 fn the_current_driver_is_the_innermost_and_only_inside() {

@@ -11,7 +11,7 @@ use brigade_io::{Async, Driver, NoDriver, pipe};
 use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
 
 use super::machine::{Count, Machine, drive_now, poll_once, with_each_trigger};
-use super::watchdog::Watchdog;
+use brigade_testkit::Watchdog;
 
 /// Nobody is to be woken.
 fn nobody(_waker: Waker) {

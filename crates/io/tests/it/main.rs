@@ -8,9 +8,6 @@
 #![forbid(unsafe_code)]
 
 mod machine;
-#[allow(dead_code, reason = "each test file uses its share")]
-#[path = "../../../sync/tests/house/watchdog.rs"]
-mod watchdog;
 
 mod auto_traits;
 mod current;

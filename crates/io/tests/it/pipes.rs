@@ -6,7 +6,7 @@ use brigade_io::{PipeReader, PipeWriter, pipe};
 use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
 
 use super::machine::{Machine, on_each_machine, with_each_trigger};
-use super::watchdog::Watchdog;
+use brigade_testkit::Watchdog;
 
 /// A megabyte that is nowhere like itself.
 fn bytes() -> Vec<u8> {

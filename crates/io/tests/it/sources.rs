@@ -13,7 +13,7 @@ use brigade_io::{Async, Driver, pipe};
 use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
 
 use super::machine::{Count, Machine, drive_now, poll_once, with_each_trigger};
-use super::watchdog::Watchdog;
+use brigade_testkit::Watchdog;
 
 #[test]
 #[cfg_attr(not(target_os = "linux"), ignore = "elsewhere a regular file is always ready")]

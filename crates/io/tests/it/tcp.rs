@@ -7,7 +7,7 @@ use brigade_io::{TcpListener, TcpStream};
 use futures_lite::{AsyncReadExt, AsyncWriteExt, StreamExt, future};
 
 use super::machine::{Machine, TRIGGERS, on_each_machine};
-use super::watchdog::Watchdog;
+use brigade_testkit::Watchdog;
 
 const ANYWHERE: ([u8; 4], u16) = ([127, 0, 0, 1], 0);
 

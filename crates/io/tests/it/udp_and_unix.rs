@@ -6,7 +6,7 @@ use brigade_io::{Async, UdpSocket, UnixListener, UnixStream};
 use futures_lite::{AsyncReadExt, AsyncWriteExt, StreamExt, future};
 
 use super::machine::on_each_machine;
-use super::watchdog::Watchdog;
+use brigade_testkit::Watchdog;
 
 const ANYWHERE: ([u8; 4], u16) = ([127, 0, 0, 1], 0);
 

@@ -12,7 +12,7 @@ use brigade_io::{Async, Driver, pipe};
 use futures_lite::{AsyncReadExt, future};
 
 use super::machine::{Count, drive_now, on_each_machine, poll_once, with_each_trigger};
-use super::watchdog::Watchdog;
+use brigade_testkit::Watchdog;
 
 fn pair(driver: &Arc<Driver>) -> (Async<UnixStream>, UnixStream) {
     let (near, far) = UnixStream::pair().unwrap();

@@ -1,0 +1,232 @@
+//! A bounded pool queues as many jobs as it says: never more, never fewer, wherever they come from.
+
+use std::sync::Barrier;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use brigade::{Handle, Pool, WhenFull};
+
+use crate::support::busy::occupy;
+use crate::support::crowd::for_both_queueings;
+use crate::support::full::{POLICIES, at_rest, busy, fill};
+use brigade_testkit::panics;
+use brigade_testkit::{Bomb, Gate, Seed, Watchdog};
+
+#[test]
+fn as_many_jobs_are_queued_as_there_is_room_for() {
+    let _dog = Watchdog::start(20);
+    for capacity in [1, 2, 1000] {
+        for_both_queueings(|builder| {
+            let (pool, gate) = busy(builder, capacity, WhenFull::Reject);
+            assert_eq!(fill(&pool), capacity);
+            assert_eq!(pool.metrics().queued, capacity as u64);
+            gate.open();
+            let jobs = capacity as u64 + 1;
+            assert_eq!(at_rest(&pool), [jobs, jobs, 0, 0, 0]);
+        });
+    }
+}
+
+/// More than a worker's own queue holds, so that they are queued in several places.
+#[test]
+fn jobs_of_the_pools_own_jobs_count_wherever_they_are_queued() {
+    const CAPACITY: usize = 700;
+    let _dog = Watchdog::start(20);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(1).capacity(CAPACITY).build().unwrap();
+        let (gate, filled) = (Gate::closed(), Gate::closed());
+        let (inner, told) = (gate.clone(), filled.clone());
+        let accepted = pool.submit(move || {
+            let here = Handle::current().unwrap();
+            let accepted = (0..2 * CAPACITY).filter(|_| here.execute(|| ()).is_ok()).count();
+            told.open();
+            inner.wait();
+            accepted
+        });
+        filled.wait();
+        assert_eq!(fill(&pool), 0);
+        gate.open();
+        assert_eq!(accepted.join().unwrap(), CAPACITY);
+        let jobs = CAPACITY as u64 + 1;
+        assert_eq!(at_rest(&pool), [jobs, jobs, 0, 0, 0]);
+    });
+}
+
+#[test]
+fn four_threads_that_submit_at_once_fill_it_exactly() {
+    const CAPACITY: usize = 50;
+    let _dog = Watchdog::start(60);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(1).capacity(CAPACITY).build().unwrap();
+        for _ in 0..200 {
+            let (gate, start) = (Gate::closed(), Barrier::new(4));
+            occupy(&pool, &gate);
+            let accepted: usize = thread::scope(|scope| {
+                let submitters = [(); 4].map(|()| {
+                    scope.spawn(|| {
+                        start.wait();
+                        fill(&pool)
+                    })
+                });
+                submitters.into_iter().map(|submitter| submitter.join().unwrap()).sum()
+            });
+            assert_eq!(accepted, CAPACITY);
+            gate.open();
+            pool.wait_idle();
+        }
+    });
+}
+
+/// Nobody is turned away over another's submission.
+#[test]
+fn four_threads_that_submit_at_once_find_the_room_that_there_is_for_all() {
+    let _dog = Watchdog::start(60);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(1).capacity(4 * 25).build().unwrap();
+        for _ in 0..200 {
+            let (gate, start) = (Gate::closed(), Barrier::new(4));
+            occupy(&pool, &gate);
+            thread::scope(|scope| {
+                for _ in 0..4 {
+                    scope.spawn(|| {
+                        start.wait();
+                        (0..25).for_each(|_| pool.try_execute(|| ()).unwrap());
+                    });
+                }
+            });
+            assert_eq!(fill(&pool), 0);
+            gate.open();
+            pool.wait_idle();
+        }
+    });
+}
+
+#[test]
+fn a_job_has_made_room_before_it_runs() {
+    let _dog = Watchdog::start(20);
+    for_both_queueings(|builder| {
+        let (pool, gate) = busy(builder, 1, WhenFull::Reject);
+        let own = pool.handle();
+        let next = pool.try_submit(move || own.try_execute(|| ()).map_err(|full| full.reason()));
+        assert_eq!(fill(&pool), 0);
+        gate.open();
+        assert_eq!(next.unwrap().join().unwrap(), Ok(()));
+    });
+}
+
+#[test]
+fn a_job_that_is_cancelled_makes_room_at_once() {
+    let _dog = Watchdog::start(20);
+    for_both_queueings(|builder| {
+        let (pool, gate) = busy(builder, 2, WhenFull::Reject);
+        for _ in 0..5 {
+            let mut handle = pool.try_submit(|| ()).unwrap();
+            assert_eq!(fill(&pool), if pool.metrics().cancelled == 0 { 1 } else { 0 });
+            assert!(handle.cancel());
+        }
+        assert_eq!(fill(&pool), 1);
+        gate.open();
+        assert_eq!(at_rest(&pool), [8, 3, 0, 5, 0]);
+    });
+}
+
+#[test]
+fn a_job_that_whoever_waits_for_it_runs_makes_room() {
+    let _dog = Watchdog::start(20);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(1).capacity(1).build().unwrap();
+        let parent = pool.submit(|| {
+            let here = Handle::current().unwrap();
+            let child = here.submit(move || here.try_execute(|| ()).is_ok()).unwrap();
+            assert!(here.try_execute(|| ()).is_err(), "the child is queued");
+            child.join().unwrap()
+        });
+        assert!(parent.join().unwrap());
+    });
+}
+
+#[test]
+fn a_job_that_panics_and_one_whose_captures_do_make_room() {
+    let _dog = Watchdog::start(20);
+    panics::silence_expected();
+    for_both_queueings(|builder| {
+        let (pool, gate) = busy(builder, 3, WhenFull::Reject);
+        pool.execute(|| panic!("expected: body"));
+        let bomb = Bomb;
+        pool.execute_before(Instant::now(), move || drop(bomb)).unwrap();
+        let bomb = Bomb;
+        assert!(pool.submit(move || drop(bomb)).cancel());
+        assert_eq!(fill(&pool), 1);
+        gate.open();
+        assert_eq!(at_rest(&pool), [5, 2, 1, 2, 0]);
+        let gate = Gate::closed();
+        occupy(&pool, &gate);
+        assert_eq!(fill(&pool), 3);
+        gate.open();
+    });
+}
+
+#[test]
+fn as_much_fits_after_a_storm_of_everything_as_before() {
+    const CAPACITY: usize = 8;
+    let _dog = Watchdog::start(60);
+    let seed = Seed::printed();
+    for policy in POLICIES {
+        for_both_queueings(|builder| {
+            let builder = builder.threads(2).capacity(CAPACITY).when_full(policy);
+            // No third thread in place of one that joined, which would be idle at the end.
+            let pool = builder.spare_threads(0).build().unwrap();
+            thread::scope(|scope| {
+                for thread in 0..3 {
+                    let (handle, mut seed) = (pool.handle(), seed.fork(thread));
+                    scope
+                        .spawn(move || (0..500).for_each(|_| one_of_everything(handle, &mut seed)));
+                }
+            });
+            at_rest(&pool);
+            let gate = Gate::closed();
+            occupy(&pool, &gate);
+            assert_eq!(fill(&pool), CAPACITY, "{policy:?}");
+            gate.open();
+        });
+    }
+}
+
+fn one_of_everything(pool: Handle, seed: &mut Seed) {
+    let soon = Instant::now() + seed.micros(100);
+    let child = move || _ = pool.execute(|| ());
+    match seed.below(6) {
+        0 => _ = pool.execute(child),
+        1 => _ = pool.submit(child).map(|mut handle| handle.cancel()),
+        2 => _ = pool.execute_before(soon, child),
+        3 => _ = pool.execute_timeout(child, seed.micros(50)),
+        4 => _ = pool.execute(move || _ = pool.submit(child).map(brigade::JoinHandle::join)),
+        _ => _ = pool.execute_batch((0..4).map(|_| child)),
+    }
+}
+
+#[test]
+fn a_pool_without_room_for_a_job_is_refused_and_one_with_room_for_all_is_not() {
+    let _dog = Watchdog::start(20);
+    let refused = Pool::builder().threads(1).capacity(0).build().unwrap_err();
+    assert_eq!(refused.kind(), std::io::ErrorKind::InvalidInput);
+    let pool = Pool::builder().threads(1).capacity(usize::MAX).build().unwrap();
+    (0..1000).for_each(|_| pool.execute(|| ()));
+    assert_eq!(at_rest(&pool)[0], 1000);
+}
+
+#[test]
+fn a_pool_without_a_capacity_is_never_full() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::builder().threads(1).when_full(WhenFull::DropNewest).build().unwrap();
+    let gate = Gate::closed();
+    occupy(&pool, &gate);
+    for _ in 0..2000 {
+        pool.try_execute(|| ()).unwrap();
+    }
+    pool.try_submit(|| ()).unwrap();
+    pool.execute_timeout(|| (), Duration::ZERO).unwrap();
+    brigade_testkit::block_on(pool.execute_async(|| ())).unwrap();
+    gate.open();
+    assert_eq!(at_rest(&pool), [2004, 2004, 0, 0, 0]);
+}

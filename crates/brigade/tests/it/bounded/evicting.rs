@@ -1,0 +1,169 @@
+//! A job for which there is no room, and one is dropped: the oldest or the newest.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::Instant;
+
+use brigade::{Handle, JoinError, Pool, Queueing, WhenFull};
+
+use crate::support::crowd::for_both_queueings;
+use crate::support::full::{at_rest, busy, full};
+use brigade_testkit::panics;
+use brigade_testkit::{Gate, Watchdog};
+
+#[test]
+fn with_drop_oldest_the_oldest_is_cancelled_for_the_newest() {
+    let _dog = Watchdog::start(20);
+    for_both_queueings(|builder| {
+        let (pool, gate) = busy(builder, 3, WhenFull::DropOldest);
+        let (sender, ran) = mpsc::channel();
+        let handles: Vec<_> = (0..10)
+            .map(|number| {
+                let sender = sender.clone();
+                pool.submit(move || sender.send(number).unwrap())
+            })
+            .collect();
+        let evicted = |handle: &brigade::JoinHandle<()>| handle.is_finished();
+        let evicted: Vec<_> = handles.iter().map(evicted).collect();
+        assert_eq!(evicted, [[true; 7].as_slice(), &[false; 3]].concat(), "and heard so at once");
+        assert_eq!(pool.metrics().evicted, 7);
+        gate.open();
+        for (number, handle) in handles.into_iter().enumerate() {
+            assert_eq!(matches!(handle.join(), Err(JoinError::Cancelled)), number < 7);
+        }
+        assert!(ran.try_iter().eq(7..10));
+        assert_eq!(at_rest(&pool), [11, 4, 0, 7, 7]);
+    });
+}
+
+#[test]
+fn with_drop_oldest_what_came_from_outside_goes_before_what_a_worker_has() {
+    let _dog = Watchdog::start(20);
+    let builder = Pool::builder().queueing(Queueing::Stealing);
+    let builder = builder.threads(1).capacity(4).when_full(WhenFull::DropOldest);
+    let (pool, gate, submitted) = (builder.build().unwrap(), Gate::closed(), Gate::closed());
+    let (inner, told) = (gate.clone(), submitted.clone());
+    let children = pool.submit(move || {
+        let children = [0, 1].map(|number| brigade::submit(move || number).unwrap());
+        told.open();
+        inner.wait();
+        let last = brigade::submit(|| 2).unwrap();
+        (children, last)
+    });
+    submitted.wait();
+    let outside = [0, 1].map(|number| pool.submit(move || number));
+    gate.open();
+    let ([first, second], last) = children.join().unwrap();
+    let [evicted, kept] = outside;
+    assert!(matches!(evicted.join(), Err(JoinError::Cancelled)));
+    assert_eq!(kept.join().unwrap(), 1);
+    let children = [first, second, last].map(|child| child.join().unwrap());
+    assert_eq!(children, [0, 1, 2]);
+    assert_eq!(at_rest(&pool), [6, 5, 0, 1, 1]);
+}
+
+#[test]
+fn with_drop_oldest_a_worker_gives_up_the_oldest_of_its_own() {
+    let _dog = Watchdog::start(20);
+    for_both_queueings(|builder| {
+        let builder = builder.threads(1).capacity(2).when_full(WhenFull::DropOldest);
+        let pool = builder.build().unwrap();
+        let children = pool.submit(|| {
+            (0..5).map(|number| brigade::submit(move || number).unwrap()).collect::<Vec<_>>()
+        });
+        let outcomes: Vec<_> =
+            children.join().unwrap().into_iter().map(|child| child.join().ok()).collect();
+        assert_eq!(outcomes, [None, None, None, Some(3), Some(4)]);
+        assert_eq!(at_rest(&pool), [6, 3, 0, 3, 3]);
+    });
+}
+
+/// What a cancelled job leaves in the queue holds no place, so the next one has to go.
+#[test]
+fn with_drop_oldest_what_is_left_of_cancelled_jobs_does_not_count() {
+    let _dog = Watchdog::start(20);
+    for_both_queueings(|builder| {
+        let (pool, gate) = busy(builder, 2, WhenFull::DropOldest);
+        for _ in 0..20 {
+            assert!(pool.submit(|| ()).cancel());
+        }
+        let kept = [0, 1].map(|number| pool.submit(move || number));
+        let newest = pool.submit(|| 2);
+        gate.open();
+        let [evicted, kept] = kept;
+        assert!(matches!(evicted.join(), Err(JoinError::Cancelled)));
+        assert_eq!((kept.join().unwrap(), newest.join().unwrap()), (1, 2));
+        assert_eq!(at_rest(&pool), [24, 3, 0, 21, 1]);
+    });
+}
+
+#[test]
+fn the_captures_of_an_evicted_job_may_submit_and_panic() {
+    struct Last(Handle, Arc<AtomicUsize>);
+    impl Drop for Last {
+        fn drop(&mut self) {
+            let counted = self.1.clone();
+            let _ = self.0.try_execute(move || _ = counted.fetch_add(1, Ordering::Relaxed));
+            panic!("expected: dropped");
+        }
+    }
+    let _dog = Watchdog::start(20);
+    panics::silence_expected();
+    for_both_queueings(|builder| {
+        let (pool, gate) = busy(builder, 1, WhenFull::DropOldest);
+        let ran = Arc::new(AtomicUsize::new(0));
+        let last = Last(pool.handle(), ran.clone());
+        pool.execute(move || drop(last));
+        pool.execute(|| ());
+        gate.open();
+        // The job of the drop took the place, and went in its turn.
+        assert_eq!(at_rest(&pool), [4, 2, 0, 2, 2]);
+        assert_eq!(ran.load(Ordering::Relaxed), 0);
+    });
+}
+
+#[test]
+fn with_drop_newest_the_new_job_is_accepted_and_cancelled() {
+    let _dog = Watchdog::start(20);
+    for_both_queueings(|builder| {
+        let (pool, gate) = full(builder, 2, WhenFull::DropNewest);
+        let token = Arc::new(());
+        let captured = token.clone();
+        pool.execute(move || drop(captured));
+        assert_eq!(Arc::strong_count(&token), 1, "dropped at once");
+        assert!(matches!(pool.submit(|| ()).join(), Err(JoinError::Cancelled)));
+        pool.execute_batch([|| unreachable!(), || unreachable!()]);
+        assert_eq!(pool.metrics().evicted, 4);
+        gate.open();
+        assert_eq!(at_rest(&pool), [7, 3, 0, 4, 4]);
+        let inside = pool.submit(|| {
+            brigade::execute(|| ()).unwrap();
+            brigade::execute(|| ()).unwrap();
+            brigade::submit(|| ()).unwrap().join().map_err(|error| error.to_string())
+        });
+        assert!(inside.join().unwrap().unwrap_err().contains("cancelled"));
+        assert_eq!(at_rest(&pool), [11, 6, 0, 5, 5]);
+    });
+}
+
+#[test]
+fn evictions_from_many_threads_lose_nothing() {
+    let _dog = Watchdog::start(60);
+    for policy in [WhenFull::DropOldest, WhenFull::DropNewest] {
+        for_both_queueings(|builder| {
+            let builder = builder.threads(2).capacity(4).when_full(policy);
+            let pool = builder.build().unwrap();
+            let begun = Instant::now();
+            let outcomes: Vec<_> = thread::scope(|scope| {
+                let submit = || (0..2000).map(|_| pool.submit(|| ())).collect::<Vec<_>>();
+                let submitters = [(); 4].map(|()| scope.spawn(submit));
+                submitters.into_iter().flat_map(|submitter| submitter.join().unwrap()).collect()
+            });
+            let cancelled = outcomes.into_iter().filter_map(|job| job.join().err()).count() as u64;
+            let returned = 8000 - cancelled;
+            assert_eq!(at_rest(&pool), [8000, returned, 0, cancelled, cancelled]);
+            println!("{cancelled} of 8000 in {:?}", begun.elapsed());
+        });
+    }
+}

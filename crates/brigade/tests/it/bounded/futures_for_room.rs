@@ -1,0 +1,280 @@
+//! Futures that wait for room: each is woken when there is some, and the wake of one that gives up goes on.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread;
+use std::time::Duration;
+
+use brigade::{Handle, Pool, Reason, Shutdown, WhenFull};
+
+use crate::support::crowd::for_both_queueings;
+use crate::support::full::{at_rest, busy, full};
+use brigade_testkit::panics;
+use brigade_testkit::{WakeCounter, Watchdog, block_on, eventually};
+
+type Submitting = Pin<Box<dyn Future<Output = Result<(), Reason>> + Send>>;
+
+/// A submission of a job that counts itself.
+fn submitting(pool: Handle, ran: &Arc<AtomicUsize>) -> Submitting {
+    let ran = ran.clone();
+    let accepted = pool.execute_async(move || _ = ran.fetch_add(1, Ordering::Relaxed));
+    Box::pin(async { accepted.await.map_err(|rejected| rejected.reason()) })
+}
+
+fn poll(future: &mut Submitting, waker: &Waker) -> Poll<Result<(), Reason>> {
+    future.as_mut().poll(&mut Context::from_waker(waker))
+}
+
+/// Submissions that are pending, each with the bell it will ring.
+fn pending<const COUNT: usize>(pool: Handle) -> [(Submitting, Arc<WakeCounter>); COUNT] {
+    std::array::from_fn(|_| {
+        let (mut future, bell) =
+            (submitting(pool, &Arc::default()), Arc::new(WakeCounter::default()));
+        assert!(poll(&mut future, &bell.clone().into()).is_pending());
+        (future, bell)
+    })
+}
+
+/// Submits 500 jobs as a thread that waits and 500 as a future; says how many.
+fn patient(pool: Handle, ran: &Arc<AtomicUsize>) -> usize {
+    for _ in 0..500 {
+        let counted = ran.clone();
+        pool.execute(move || _ = counted.fetch_add(1, Ordering::Relaxed)).unwrap();
+        block_on(submitting(pool, ran)).unwrap();
+    }
+    1000
+}
+
+/// The same with no patience; says how many were accepted.
+fn hasty(pool: Handle, ran: &Arc<AtomicUsize>) -> usize {
+    let mut accepted = 0;
+    for _ in 0..500 {
+        let counted = ran.clone();
+        let job = move || _ = counted.fetch_add(1, Ordering::Relaxed);
+        accepted += usize::from(pool.execute_timeout(job, Duration::from_nanos(1)).is_ok());
+        let mut future = submitting(pool, ran);
+        let waker = Waker::from(Arc::new(WakeCounter::default()));
+        let mut ready = poll(&mut future, &waker).is_ready();
+        if !ready {
+            thread::yield_now();
+            ready = poll(&mut future, &waker).is_ready();
+        }
+        accepted += usize::from(ready);
+    }
+    accepted
+}
+
+#[test]
+fn those_who_give_up_at_any_moment_take_nothing_from_those_who_wait() {
+    let _dog = Watchdog::start(60);
+    for_both_queueings(|builder| {
+        let builder = builder.threads(1).capacity(1).when_full(WhenFull::Block);
+        let (pool, ran) = (builder.build().unwrap(), Arc::new(AtomicUsize::new(0)));
+        let handle = pool.handle();
+        let accepted: usize = thread::scope(|scope| {
+            let submitters: [fn(Handle, &Arc<AtomicUsize>) -> usize; 4] =
+                [patient, patient, hasty, hasty];
+            let submitters = submitters.map(|submit| {
+                scope.spawn({
+                    let ran = &ran;
+                    move || submit(handle, ran)
+                })
+            });
+            submitters.into_iter().map(|submitter| submitter.join().unwrap()).sum()
+        });
+        assert_eq!(at_rest(&pool)[1], accepted as u64);
+        assert_eq!(ran.load(Ordering::Relaxed), accepted);
+    });
+}
+
+#[test]
+fn a_future_is_pending_while_there_is_no_room_and_woken_when_there_is() {
+    let _dog = Watchdog::start(20);
+    for_both_queueings(|builder| {
+        let (pool, gate) = busy(builder, 1, WhenFull::Reject);
+        let mut queued = pool.submit(|| ());
+        let [(mut first, rings_first), (mut second, rings_second)] = pending(pool.handle());
+        assert_eq!((rings_first.wakes(), rings_second.wakes()), (0, 0));
+        assert!(queued.cancel());
+        assert_eq!((rings_first.wakes(), rings_second.wakes()), (1, 0), "one place, one wake");
+        assert_eq!(poll(&mut first, &rings_first.clone().into()), Poll::Ready(Ok(())));
+        assert!(poll(&mut second, &rings_second.clone().into()).is_pending());
+        gate.open();
+        assert_eq!(block_on(second), Ok(()));
+        assert_eq!(at_rest(&pool), [4, 3, 0, 1, 0]);
+    });
+}
+
+#[test]
+fn the_last_waker_is_woken_and_none_that_was_replaced() {
+    let _dog = Watchdog::start(20);
+    let (pool, gate) = full(Pool::builder(), 1, WhenFull::Reject);
+    let [(mut future, former)] = pending(pool.handle());
+    let last = Arc::new(WakeCounter::default());
+    assert!(poll(&mut future, &last.clone().into()).is_pending());
+    assert_eq!(Arc::strong_count(&former), 1, "not kept");
+    gate.open();
+    eventually("the last waker is woken", || last.wakes() == 1);
+    assert_eq!(former.wakes(), 0);
+}
+
+#[test]
+fn a_future_that_is_dropped_passes_its_wake_on_and_submits_nothing() {
+    let _dog = Watchdog::start(20);
+    for woken in [false, true] {
+        let (pool, gate) = busy(Pool::builder(), 1, WhenFull::Reject);
+        let mut queued = pool.submit(|| ());
+        let [(first, _), (mut second, rings)] = pending(pool.handle());
+        if woken {
+            assert!(queued.cancel());
+            assert_eq!(rings.wakes(), 0);
+            drop(first);
+        } else {
+            drop(first);
+            assert!(queued.cancel());
+        }
+        assert_eq!(rings.wakes(), 1);
+        assert_eq!(poll(&mut second, &rings.into()), Poll::Ready(Ok(())));
+        gate.open();
+        assert_eq!(at_rest(&pool), [3, 2, 0, 1, 0]);
+    }
+}
+
+#[test]
+fn futures_hear_that_the_pool_is_closed_and_give_the_job_back() {
+    let _dog = Watchdog::start(20);
+    let (pool, gate) = full(Pool::builder(), 1, WhenFull::Reject);
+    let (token, waiting) = (Arc::new(()), pending::<3>(pool.handle()));
+    let captured = token.clone();
+    let mut last = Box::pin(pool.submit_async(move || captured));
+    let bell = Arc::new(WakeCounter::default());
+    let waker = Waker::from(bell.clone());
+    assert!(last.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+    let closing = thread::spawn(move || pool.shutdown(Shutdown::Drain));
+    eventually("all are woken", || {
+        bell.wakes() == 1 && waiting.iter().all(|(_, bell)| bell.wakes() == 1)
+    });
+    for (future, _) in waiting {
+        assert_eq!(block_on(future), Err(Reason::Closed));
+    }
+    let rejected = block_on(last).unwrap_err();
+    assert!(Arc::ptr_eq(&rejected.into_inner()(), &token));
+    gate.open();
+    assert_eq!(closing.join().unwrap().ran, 2);
+}
+
+#[test]
+fn a_future_may_be_polled_first_when_its_pool_is_gone() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::builder().threads(1).capacity(1).build().unwrap();
+    let (before, ran) = (pool.submit_async(|| 42), Arc::default());
+    let gone = submitting(pool.handle(), &ran);
+    assert_eq!(block_on(Box::pin(before)).unwrap().join().unwrap(), 42);
+    drop(pool);
+    assert_eq!(block_on(gone), Err(Reason::Closed));
+    assert_eq!(Arc::strong_count(&ran), 1);
+}
+
+#[test]
+fn a_future_keeps_no_pool_open() {
+    let _dog = Watchdog::start(20);
+    let (pool, gate) = full(Pool::builder(), 1, WhenFull::Reject);
+    let waiting = pending::<1>(pool.handle());
+    gate.open();
+    assert_eq!(pool.shutdown(Shutdown::Drain).ran, 2);
+    drop(waiting);
+}
+
+#[test]
+fn a_future_that_was_pending_outside_runs_its_job_on_a_worker_that_polls_it() {
+    let _dog = Watchdog::start(20);
+    let (pool, gate) = full(Pool::builder(), 1, WhenFull::Reject);
+    let [(future, _), (other, _)] = pending(pool.handle());
+    gate.open();
+    pool.wait_idle();
+    let polled = pool.submit(move || {
+        let here = Handle::current().unwrap();
+        assert_eq!(fill_from(here), 1);
+        block_on(future)
+    });
+    assert_eq!(polled.join().unwrap(), Ok(()));
+    // Who ran its job needs no place, and is in nobody's way.
+    assert_eq!(block_on(other), Ok(()));
+}
+
+#[test]
+fn a_future_whose_job_runs_where_it_is_polled_keeps_nobody_waiting_meanwhile() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::builder().threads(1).capacity(1).build().unwrap();
+    let parent = pool.submit(|| {
+        let here = Handle::current().unwrap();
+        let queued = Arc::new(Mutex::new(here.submit(|| ()).unwrap()));
+        let bell = Arc::new(WakeCounter::default());
+        let (makes_room, rung) = (queued.clone(), bell.clone());
+        let mut first = Box::pin(here.submit_async(move || {
+            assert!(makes_room.lock().unwrap().cancel());
+            rung.wakes()
+        }));
+        // Both have to stand in line, which no worker of the pool does.
+        let outside = thread::spawn(move || {
+            assert!(first.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+            let mut second = submitting(here, &Arc::default());
+            assert!(poll(&mut second, &bell.into()).is_pending());
+            (first, second)
+        });
+        let (first, second) = outside.join().unwrap();
+        let rings = block_on(first).unwrap().join().unwrap();
+        drop(second);
+        rings
+    });
+    assert_eq!(parent.join().unwrap(), 1, "woken while the job of the first ran");
+}
+
+/// Queues what there is room for from a job of the pool.
+fn fill_from(here: Handle) -> usize {
+    (0..).take_while(|_| here.try_execute(|| ()).is_ok()).count()
+}
+
+/// A waker may do anything, such as poll what it wakes right there, drop others that wait, or panic.
+struct Hostile {
+    pool: Handle,
+    others: Mutex<Vec<Submitting>>,
+}
+
+impl Wake for Hostile {
+    fn wake(self: Arc<Self>) {
+        let others = std::mem::take(&mut *self.others.lock().unwrap());
+        let ran = Arc::default();
+        for mut other in others {
+            let waker = Waker::from(Arc::new(WakeCounter::default()));
+            let _ = poll(&mut other, &waker);
+        }
+        let _ = poll(&mut submitting(self.pool, &ran), Waker::noop());
+        panic!("expected: a waker");
+    }
+}
+
+#[test]
+fn a_waker_that_comes_back_in_and_panics_costs_nobody_a_job() {
+    let _dog = Watchdog::start(20);
+    panics::silence_expected();
+    for_both_queueings(|builder| {
+        let (pool, gate) = full(builder, 1, WhenFull::Reject);
+        let hostile = Arc::new(Hostile { pool: pool.handle(), others: Mutex::default() });
+        let waker = Waker::from(hostile.clone());
+        let mut first = submitting(pool.handle(), &Arc::default());
+        assert!(poll(&mut first, &waker).is_pending());
+        let others = pending::<3>(pool.handle()).map(|(future, _)| future);
+        hostile.others.lock().unwrap().extend(others);
+        let [(last, _)] = pending(pool.handle());
+        gate.open();
+        eventually("it is woken", || hostile.others.lock().unwrap().is_empty());
+        drop(first);
+        assert_eq!(block_on(last), Ok(()));
+        let [accepted, returned, panicked, ..] = at_rest(&pool);
+        assert_eq!((accepted, panicked), (returned, 0));
+    });
+}

@@ -1,0 +1,138 @@
+//! A job that finds no room comes back as it was, and may be submitted again.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::support::crowd::for_both_queueings;
+use crate::support::full::{POLICIES, at_rest, busy, full};
+use brigade::{Handle, Reason, Rejected, Shutdown, WhenFull};
+use brigade_testkit::{Watchdog, eventually};
+
+/// Submits in every way that may give the job back, and says for what reasons and with what.
+fn ways_back(pool: Handle, token: &Arc<()>) -> Vec<(Reason, Arc<()>)> {
+    fn open<F: FnOnce() -> Arc<()>>(rejected: Rejected<F>) -> (Reason, Arc<()>) {
+        (rejected.reason(), rejected.into_inner()())
+    }
+    let held = || {
+        let token = token.clone();
+        move || token
+    };
+    let far = Instant::now() + Duration::from_secs(3600);
+    let nap = Duration::from_millis(1);
+    vec![
+        open(pool.submit(held()).unwrap_err()),
+        open(pool.try_submit(held()).unwrap_err()),
+        open(pool.submit_timeout(held(), nap).unwrap_err()),
+        open(pool.submit_timeout(held(), Duration::ZERO).unwrap_err()),
+        open(pool.submit_before(far, held()).unwrap_err()),
+    ]
+}
+
+#[test]
+fn a_job_that_finds_no_room_comes_back_as_it_was() {
+    let _dog = Watchdog::start(20);
+    for_both_queueings(|builder| {
+        let (pool, gate) = full(builder, 2, WhenFull::Reject);
+        let token = Arc::new(());
+        for (reason, back) in ways_back(pool.handle(), &token) {
+            assert_eq!(reason, Reason::Full);
+            assert!(Arc::ptr_eq(&back, &token));
+        }
+        assert_eq!(Arc::strong_count(&token), 1, "nothing was kept");
+        gate.open();
+        assert_eq!(at_rest(&pool), [3, 3, 0, 0, 0]);
+    });
+}
+
+#[test]
+fn a_closed_pool_says_so_whether_it_is_full_or_not() {
+    let _dog = Watchdog::start(20);
+    for (policy, jobs) in POLICIES.into_iter().flat_map(|policy| [(policy, 0), (policy, 2)]) {
+        for_both_queueings(|builder| {
+            let (pool, gate) = busy(builder, 2, policy);
+            (0..jobs).for_each(|_| pool.execute(|| ()));
+            let (handle, token) = (pool.handle(), Arc::new(()));
+            let closing = thread::spawn(move || pool.shutdown(Shutdown::Drain));
+            eventually("the pool closes", || handle.is_closed());
+            for (reason, back) in ways_back(handle, &token) {
+                assert_eq!(reason, Reason::Closed, "{policy:?} with {jobs} jobs");
+                assert!(Arc::ptr_eq(&back, &token));
+            }
+            gate.open();
+            assert_eq!(closing.join().unwrap().ran, jobs + 1);
+        });
+    }
+}
+
+#[test]
+fn what_a_pool_without_a_thread_gave_back_takes_no_room() {
+    let _dog = Watchdog::start(20);
+    for_both_queueings(|builder| {
+        let builder = builder.threads(0..=1).capacity(1).when_full(WhenFull::Block);
+        let pool = builder.spawner(|_| Err(std::io::Error::other("none left"))).build().unwrap();
+        for _ in 0..3 {
+            assert_eq!(pool.try_execute(|| ()).unwrap_err().reason(), Reason::NoThread);
+        }
+    });
+}
+
+#[test]
+fn one_closure_rejected_1000_times_and_accepted_then_runs_once() {
+    let _dog = Watchdog::start(20);
+    for_both_queueings(|builder| {
+        let (pool, gate) = full(builder, 1, WhenFull::Reject);
+        let runs = Arc::new(AtomicUsize::new(0));
+        let counted = runs.clone();
+        let mut job: Box<dyn FnOnce() + Send> =
+            Box::new(move || _ = counted.fetch_add(1, Ordering::Relaxed));
+        for _ in 0..1000 {
+            job = pool.try_execute(job).unwrap_err().into_inner();
+        }
+        gate.open();
+        pool.wait_idle();
+        pool.try_execute(job).unwrap();
+        pool.wait_idle();
+        assert_eq!(runs.load(Ordering::Relaxed), 1);
+    });
+}
+
+#[test]
+fn each_of_1000_jobs_submitted_again_until_there_is_room_runs_once() {
+    let _dog = Watchdog::start(20);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(2).capacity(1).build().unwrap();
+        let runs: Arc<[AtomicUsize]> = (0..1000).map(|_| AtomicUsize::new(0)).collect();
+        for number in 0..1000 {
+            let counted = runs.clone();
+            let mut job = move || _ = counted[number].fetch_add(1, Ordering::Relaxed);
+            while let Err(rejected) = pool.try_execute(job) {
+                job = rejected.into_inner();
+                thread::yield_now();
+            }
+        }
+        pool.wait_idle();
+        assert!(runs.iter().all(|runs| runs.load(Ordering::Relaxed) == 1));
+    });
+}
+
+#[test]
+fn a_batch_is_accepted_as_far_as_there_is_room_and_the_rest_comes_back_in_order() {
+    let _dog = Watchdog::start(20);
+    for_both_queueings(|builder| {
+        let (pool, gate) = busy(builder, 3, WhenFull::Reject);
+        let (sender, ran) = mpsc::channel();
+        let jobs = (0..10).map(|number| {
+            let sender = sender.clone();
+            move || sender.send(number).unwrap()
+        });
+        let rejected = pool.handle().execute_batch(jobs).unwrap_err();
+        assert_eq!(rejected.reason(), Reason::Full);
+        gate.open();
+        pool.wait_idle();
+        assert!(ran.try_iter().eq(0..3));
+        rejected.into_inner().into_iter().for_each(|job| job());
+        assert!(ran.try_iter().eq(3..10));
+    });
+}

@@ -1,0 +1,9 @@
+//! Pools with a capacity.
+
+mod capacity;
+mod evicting;
+mod futures_for_room;
+mod given_back;
+mod running_in_caller;
+mod waiting_for_room;
+mod when_full;

@@ -1,0 +1,195 @@
+//! A job for which there is no room and that whoever submits it runs: by policy, or as a worker must not wait.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::Duration;
+
+use brigade::{Handle, OnPanic, Pool, Reason, Shutdown, WhenFull};
+
+use crate::support::busy::occupy;
+use crate::support::crowd::for_both_queueings;
+use crate::support::full::{POLICIES, at_rest, fill, full};
+use brigade_testkit::panics;
+use brigade_testkit::{Gate, Watchdog, eventually};
+
+/// The policies by which a worker runs the job itself.
+const RUN_INSIDE: [WhenFull; 3] =
+    [WhenFull::Block, WhenFull::BlockFor(Duration::MAX), WhenFull::RunInCaller];
+
+#[test]
+fn a_job_that_would_wait_for_its_own_pool_runs_the_new_one_itself() {
+    let _dog = Watchdog::start(20);
+    for policy in RUN_INSIDE {
+        for_both_queueings(|builder| {
+            let builder = builder.threads(1).capacity(1).when_full(policy);
+            let pool = builder.build().unwrap();
+            let parent = pool.submit(|| {
+                let (here, ran) = (Handle::current().unwrap(), Arc::new(AtomicUsize::new(0)));
+                here.execute(|| ()).unwrap();
+                for _ in 0..10 {
+                    let ran = ran.clone();
+                    here.execute(move || _ = ran.fetch_add(1, Ordering::Relaxed)).unwrap();
+                }
+                assert_eq!(ran.load(Ordering::Relaxed), 10, "each right where it was submitted");
+                let place = || (thread::current().id(), Handle::current());
+                let child = here.submit(place).unwrap();
+                assert!(child.is_finished());
+                assert_eq!(child.join().unwrap(), place());
+            });
+            parent.join().unwrap();
+            assert_eq!(at_rest(&pool), [13, 13, 0, 0, 0], "{policy:?}");
+        });
+    }
+}
+
+#[test]
+fn what_waits_for_a_while_or_without_a_thread_runs_inside_too_whatever_the_policy() {
+    let _dog = Watchdog::start(20);
+    for policy in POLICIES {
+        let builder = Pool::builder().threads(1).capacity(1).when_full(policy);
+        let pool = builder.build().unwrap();
+        let parent = pool.submit(|| {
+            let here = Handle::current().unwrap();
+            here.try_execute(|| ()).unwrap();
+            let nap = Duration::from_nanos(1);
+            let ran = Arc::new(AtomicUsize::new(0));
+            let job = || {
+                let ran = ran.clone();
+                move || _ = ran.fetch_add(1, Ordering::Relaxed)
+            };
+            here.execute_timeout(job(), nap).unwrap();
+            assert!(here.submit_timeout(job(), Duration::MAX).unwrap().is_finished());
+            brigade_testkit::block_on(here.execute_async(job())).unwrap();
+            let later = Box::pin(here.submit_async(job()));
+            assert!(brigade_testkit::block_on(later).unwrap().is_finished());
+            assert_eq!(ran.load(Ordering::Relaxed), 4);
+            let now_or_never = here.execute_timeout(job(), Duration::ZERO).unwrap_err();
+            now_or_never.reason()
+        });
+        assert_eq!(parent.join().unwrap(), Reason::Full, "{policy:?}");
+        assert_eq!(at_rest(&pool), [6, 6, 0, 0, 0]);
+    }
+}
+
+#[test]
+fn with_run_in_caller_a_full_pool_makes_the_submitter_work() {
+    let _dog = Watchdog::start(20);
+    for_both_queueings(|builder| {
+        let (pool, gate) = full(builder, 2, WhenFull::RunInCaller);
+        let here = (thread::current().id(), None);
+        let place = || (thread::current().id(), Handle::current());
+        let handle = pool.submit(place);
+        assert!(handle.is_finished());
+        assert_eq!(handle.join().unwrap(), here);
+        assert_eq!(pool.handle().submit(place).unwrap().join().unwrap(), here);
+        let (sender, ran) = mpsc::channel();
+        pool.execute_batch((0..5).map(|number| {
+            let sender = sender.clone();
+            move || sender.send(number).unwrap()
+        }));
+        assert!(ran.try_iter().eq(0..5));
+        let other = Pool::new(1);
+        let (inner, reached) = (other.handle(), Arc::new(AtomicUsize::new(0)));
+        let reaches = reached.clone();
+        // The job that runs here may submit elsewhere, and here again.
+        let again = pool.handle();
+        pool.execute(move || {
+            again.execute(move || _ = reaches.fetch_add(1, Ordering::Relaxed)).unwrap();
+            inner.execute(|| ()).unwrap();
+        });
+        assert_eq!(reached.load(Ordering::Relaxed), 1);
+        gate.open();
+        assert_eq!(at_rest(&pool), [12, 12, 0, 0, 0]);
+        assert_eq!(at_rest(&other)[1], 1);
+    });
+}
+
+#[test]
+fn a_job_that_the_submitter_runs_counts_as_running_meanwhile() {
+    let _dog = Watchdog::start(20);
+    let (pool, gate) = full(Pool::builder(), 1, WhenFull::RunInCaller);
+    let pool = Arc::new(pool);
+    let inside = pool.clone();
+    let seen = pool.submit(move || inside.metrics());
+    let seen = seen.join().unwrap();
+    assert_eq!((seen.accepted, seen.running, seen.queued, seen.returned), (3, 2, 1, 0));
+    gate.open();
+    assert_eq!(at_rest(&pool), [3, 3, 0, 0, 0]);
+}
+
+#[test]
+fn a_job_that_a_worker_runs_for_want_of_room_counts_at_once() {
+    let _dog = Watchdog::start(20);
+    for policy in RUN_INSIDE {
+        let builder = Pool::builder().threads(1).capacity(1).when_full(policy);
+        let pool = Arc::new(builder.build().unwrap());
+        let inside = pool.clone();
+        let seen = pool.submit(move || {
+            (0..11).for_each(|_| inside.execute(|| ()));
+            let again = inside.clone();
+            inside.submit(move || again.metrics()).join().unwrap()
+        });
+        let seen = seen.join().unwrap();
+        assert_eq!((seen.accepted, seen.running, seen.queued, seen.returned), (13, 2, 1, 10));
+        assert_eq!(at_rest(&pool), [13, 13, 0, 0, 0], "{policy:?}");
+    }
+}
+
+#[test]
+fn a_panic_of_a_job_that_its_submitter_runs_is_the_jobs() {
+    let _dog = Watchdog::start(20);
+    panics::silence_expected();
+    for policy in RUN_INSIDE {
+        let heard = Arc::new(AtomicUsize::new(0));
+        let hears = heard.clone();
+        let callback = OnPanic::Call(Arc::new(move |_| {
+            hears.fetch_add(1, Ordering::Relaxed);
+            panic!("expected: the callback's own");
+        }));
+        let builder = Pool::builder().threads(1).capacity(1).when_full(policy).on_panic(callback);
+        let pool = builder.build().unwrap();
+        let panics = |here: Handle| {
+            here.execute(|| panic!("expected: detached")).unwrap();
+            let joined = here.submit(|| panic!("expected: joined")).unwrap();
+            let joined: Result<(), _> = joined.join();
+            assert_eq!(joined.unwrap_err().message(), Some("expected: joined"));
+        };
+        let parent = pool.submit(move || {
+            let here = Handle::current().unwrap();
+            here.execute(|| ()).unwrap();
+            panics(here);
+        });
+        parent.join().unwrap();
+        pool.wait_idle();
+        let mut expected = 1;
+        if policy == WhenFull::RunInCaller {
+            let gate = Gate::closed();
+            occupy(&pool, &gate);
+            assert_eq!(fill(&pool), 1);
+            panics(pool.handle());
+            gate.open();
+            expected = 2;
+            assert_eq!(at_rest(&pool), [8, 4, 4, 0, 0]);
+        } else {
+            assert_eq!(at_rest(&pool), [4, 2, 2, 0, 0]);
+        }
+        assert_eq!(heard.load(Ordering::Relaxed), expected, "{policy:?}");
+    }
+}
+
+#[test]
+fn with_run_in_caller_nothing_runs_in_the_caller_once_the_pool_is_closed() {
+    let _dog = Watchdog::start(20);
+    for_both_queueings(|builder| {
+        let (pool, gate) = full(builder, 1, WhenFull::RunInCaller);
+        let handle = pool.handle();
+        let closing = thread::spawn(move || pool.shutdown(Shutdown::Drain));
+        eventually("the pool closes", || handle.is_closed());
+        for _ in 0..100 {
+            assert_eq!(handle.execute(|| unreachable!()).unwrap_err().reason(), Reason::Closed);
+        }
+        gate.open();
+        assert_eq!(closing.join().unwrap().ran, 2);
+    });
+}

@@ -1,0 +1,136 @@
+//! Threads that wait for room: each hears of what it waits for, in time.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::support::crowd::for_both_queueings;
+use crate::support::full::{at_rest, busy, full};
+use brigade::{JoinHandle, Pool, Reason, Shutdown, WhenFull};
+use brigade_testkit::Watchdog;
+
+#[test]
+fn a_thread_that_waits_hears_of_a_job_that_starts_and_of_one_that_is_cancelled() {
+    let _dog = Watchdog::start(20);
+    for_both_queueings(|builder| {
+        let (pool, gate) = busy(builder, 1, WhenFull::Block);
+        let mut queued = pool.submit(|| ());
+        thread::scope(|scope| {
+            let waits = scope.spawn(|| pool.execute(|| ()));
+            thread::sleep(Duration::from_millis(2));
+            assert!(!waits.is_finished());
+            assert!(queued.cancel());
+            waits.join().unwrap();
+            let waits = scope.spawn(|| pool.execute(|| ()));
+            thread::sleep(Duration::from_millis(2));
+            assert!(!waits.is_finished());
+            gate.open();
+        });
+        assert_eq!(at_rest(&pool), [4, 3, 0, 1, 0]);
+    });
+}
+
+#[test]
+fn a_thread_that_waits_hears_that_the_pool_is_closed() {
+    let _dog = Watchdog::start(20);
+    for how in [Shutdown::Drain, Shutdown::Discard] {
+        for_both_queueings(|builder| {
+            let (pool, gate) = full(builder, 2, WhenFull::Block);
+            let (handle, token) = (pool.handle(), Arc::new(()));
+            let waits = [(); 3].map(|()| {
+                let token = token.clone();
+                thread::spawn(move || {
+                    let rejected = handle.submit(move || token).map(|_| ()).unwrap_err();
+                    (rejected.reason(), rejected.into_inner()())
+                })
+            });
+            thread::sleep(Duration::from_millis(2));
+            let closing = thread::spawn(move || pool.shutdown(how));
+            for wait in waits {
+                // The only worker is still busy: it was not a place that woke them.
+                let (reason, back) = wait.join().unwrap();
+                assert_eq!(reason, Reason::Closed);
+                assert!(Arc::ptr_eq(&back, &token));
+            }
+            gate.open();
+            let report = closing.join().unwrap();
+            assert_eq!(report.ran + report.discarded, 3);
+        });
+    }
+}
+
+#[test]
+fn all_of_many_threads_that_wait_get_in() {
+    let _dog = Watchdog::start(60);
+    for_both_queueings(|builder| {
+        let builder = builder.threads(2).capacity(1).when_full(WhenFull::Block);
+        let (pool, ran) = (builder.build().unwrap(), AtomicUsize::new(0));
+        let ran = Arc::new(ran);
+        thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..500 {
+                        let ran = ran.clone();
+                        pool.execute(move || _ = ran.fetch_add(1, Ordering::Relaxed));
+                    }
+                });
+            }
+        });
+        assert_eq!(at_rest(&pool), [4000, 4000, 0, 0, 0]);
+        assert_eq!(ran.load(Ordering::Relaxed), 4000);
+    });
+}
+
+#[test]
+fn a_wait_for_a_while_ends_no_earlier() {
+    let _dog = Watchdog::start(20);
+    let while_ = Duration::from_millis(5);
+    let (pool, gate) = full(Pool::builder(), 1, WhenFull::BlockFor(while_));
+    let handle = pool.handle();
+    let waits: [(Duration, &dyn Fn() -> Reason); 4] = [
+        (while_, &|| handle.execute(|| unreachable!()).unwrap_err().reason()),
+        (while_, &|| handle.execute_timeout(|| unreachable!(), while_).unwrap_err().reason()),
+        (3 * while_, &|| pool.submit_timeout(|| (), 3 * while_).unwrap_err().reason()),
+        (Duration::ZERO, &|| handle.submit_timeout(|| (), Duration::ZERO).unwrap_err().reason()),
+    ];
+    for (at_least, wait) in waits {
+        let begun = Instant::now();
+        assert_eq!(wait(), Reason::Full);
+        assert!(begun.elapsed() >= at_least);
+    }
+    gate.open();
+    assert_eq!(at_rest(&pool), [2, 2, 0, 0, 0]);
+}
+
+#[test]
+fn a_wait_for_a_while_ends_as_soon_as_there_is_room() {
+    let _dog = Watchdog::start(20);
+    for timeout in [Duration::from_secs(3600), Duration::MAX] {
+        let (pool, gate) = full(Pool::builder(), 1, WhenFull::Reject);
+        thread::scope(|scope| {
+            let waits =
+                scope.spawn(|| pool.submit_timeout(|| 42, timeout).unwrap().join().unwrap());
+            thread::sleep(Duration::from_millis(2));
+            gate.open();
+            assert_eq!(waits.join().unwrap(), 42);
+        });
+    }
+}
+
+#[test]
+fn a_job_of_another_pool_that_waits_leaves_its_thread_to_others() {
+    let _dog = Watchdog::start(20);
+    let (pool, gate) = full(Pool::builder(), 1, WhenFull::Block);
+    let (other, handle) = (Pool::new(1), pool.handle());
+    let (sender, begun) = mpsc::channel();
+    let waits = other.submit(move || {
+        sender.send(()).unwrap();
+        handle.submit(|| 42).unwrap()
+    });
+    begun.recv().unwrap();
+    // Behind it on the only thread of that pool.
+    other.execute(move || gate.open());
+    let accepted: JoinHandle<_> = waits.join().unwrap();
+    assert_eq!(accepted.join().unwrap(), 42);
+}

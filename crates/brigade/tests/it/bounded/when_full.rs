@@ -1,0 +1,161 @@
+//! What becomes of a job for which there is no room: what all policies share, rejecting, and waiting.
+
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::Duration;
+
+use brigade::{Handle, Pool, Reason, Shutdown, WhenFull};
+
+use crate::support::busy::open_once_closed;
+use crate::support::crowd::for_both_queueings;
+use crate::support::full::{POLICIES, at_rest, busy, full};
+use brigade_testkit::panics;
+use brigade_testkit::{Gate, Watchdog};
+
+#[test]
+fn the_owner_panics_where_a_handle_gives_the_job_back() {
+    let _dog = Watchdog::start(20);
+    panics::silence_expected();
+    for_both_queueings(|builder| {
+        let (pool, gate) = full(builder, 1, WhenFull::Reject);
+        let token = Arc::new(());
+        let attempts: [&dyn Fn(Arc<()>); 3] = [
+            &|token| pool.execute(move || drop(token)),
+            &|token| _ = pool.submit(move || drop(token)),
+            &|token| pool.execute_batch([move || drop(token)]),
+        ];
+        for attempt in attempts {
+            let said = panic::catch_unwind(AssertUnwindSafe(|| attempt(token.clone())));
+            let said = said.unwrap_err();
+            assert!(panics::text(&*said).unwrap().contains("try_execute"));
+            assert_eq!(Arc::strong_count(&token), 1);
+        }
+        gate.open();
+        assert_eq!(at_rest(&pool), [2, 2, 0, 0, 0]);
+    });
+}
+
+#[test]
+fn with_reject_a_job_of_the_pool_has_its_job_back_too() {
+    let _dog = Watchdog::start(20);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(1).capacity(1).build().unwrap();
+        let parent = pool.submit(|| {
+            let here = Handle::current().unwrap();
+            here.execute(|| ()).unwrap();
+            let batch = here.execute_batch([|| (), || ()]).unwrap_err();
+            assert_eq!((batch.reason(), batch.into_inner().len()), (Reason::Full, 2));
+            here.execute(|| unreachable!()).unwrap_err().reason()
+        });
+        assert_eq!(parent.join().unwrap(), Reason::Full);
+        assert_eq!(at_rest(&pool), [2, 2, 0, 0, 0]);
+    });
+}
+
+#[test]
+fn with_block_a_submission_from_outside_waits_until_there_is_room() {
+    let _dog = Watchdog::start(20);
+    for policy in [WhenFull::Block, WhenFull::BlockFor(Duration::MAX)] {
+        for_both_queueings(|builder| {
+            let (pool, gate) = full(builder, 1, policy);
+            let accepted = AtomicUsize::new(0);
+            thread::scope(|scope| {
+                let submitter = scope.spawn(|| {
+                    for _ in 0..100 {
+                        pool.execute(|| ());
+                        accepted.fetch_add(1, Ordering::SeqCst);
+                    }
+                    pool.execute_batch([|| (); 10]);
+                    pool.submit(|| 42).join().unwrap()
+                });
+                thread::sleep(Duration::from_millis(2));
+                assert_eq!(accepted.load(Ordering::SeqCst), 0);
+                gate.open();
+                assert_eq!(submitter.join().unwrap(), 42);
+            });
+            assert_eq!(at_rest(&pool), [113, 113, 0, 0, 0]);
+        });
+    }
+}
+
+#[test]
+fn a_try_waits_runs_and_drops_nothing_whatever_the_policy() {
+    let _dog = Watchdog::start(20);
+    for policy in POLICIES {
+        for_both_queueings(|builder| {
+            let (pool, gate) = busy(builder, 2, policy);
+            let queued = [0, 1].map(|number| pool.try_submit(move || number).unwrap());
+            let (own, told) = (pool.handle(), mpsc::channel());
+            for _ in 0..3 {
+                let full = pool.try_execute(|| unreachable!()).unwrap_err();
+                assert_eq!(full.reason(), Reason::Full);
+                let full = pool.try_submit(|| unreachable!()).unwrap_err();
+                assert_eq!(full.reason(), Reason::Full);
+            }
+            gate.open();
+            let [first, second] = queued.map(|handle| handle.join().unwrap());
+            assert_eq!((first, second), (0, 1), "{policy:?}");
+            pool.execute(move || {
+                own.try_execute(|| ()).unwrap();
+                own.try_execute(|| ()).unwrap();
+                told.0.send(own.try_execute(|| unreachable!()).is_err()).unwrap();
+            });
+            assert!(told.1.recv().unwrap());
+            assert_eq!(at_rest(&pool), [6, 6, 0, 0, 0], "{policy:?}");
+        });
+    }
+}
+
+#[test]
+fn a_draining_pool_treats_what_its_jobs_submit_as_ever() {
+    let _dog = Watchdog::start(20);
+    for (policy, ran, cancelled) in [
+        (WhenFull::Reject, 2, 0),
+        (WhenFull::RunInCaller, 4, 0),
+        (WhenFull::Block, 4, 0),
+        (WhenFull::DropOldest, 2, 2),
+        (WhenFull::DropNewest, 2, 2),
+    ] {
+        for_both_queueings(|builder| {
+            let builder = builder.threads(1).capacity(1).when_full(policy);
+            let (pool, gate) = (builder.build().unwrap(), Gate::closed());
+            let (inner, (sender, begun)) = (gate.clone(), mpsc::channel());
+            pool.execute(move || {
+                sender.send(()).unwrap();
+                inner.wait();
+                for number in 0..3 {
+                    let accepted = brigade::execute(|| ());
+                    assert_eq!(accepted.is_err(), policy == WhenFull::Reject && number > 0);
+                }
+            });
+            begun.recv().unwrap();
+            open_once_closed(&gate, pool.handle());
+            let report = pool.shutdown(Shutdown::Drain);
+            assert_eq!((report.ran, report.discarded), (ran, cancelled), "{policy:?}");
+        });
+    }
+}
+
+#[test]
+fn a_discarded_pool_refuses_what_its_jobs_submit_whether_it_is_full_or_not() {
+    let _dog = Watchdog::start(20);
+    for policy in POLICIES {
+        let (pool, gate) =
+            (Pool::builder().threads(1).capacity(1).when_full(policy), Gate::closed());
+        let pool = pool.build().unwrap();
+        let (inner, (sender, begun)) = (gate.clone(), mpsc::channel());
+        let refused = pool.submit(move || {
+            sender.send(()).unwrap();
+            inner.wait();
+            brigade::execute(|| unreachable!()).unwrap_err().reason()
+        });
+        begun.recv().unwrap();
+        pool.try_execute(|| unreachable!()).unwrap();
+        open_once_closed(&gate, pool.handle());
+        let report = pool.shutdown(Shutdown::Discard);
+        assert_eq!((report.ran, report.discarded), (1, 1), "{policy:?}");
+        assert_eq!(refused.join().unwrap(), Reason::Closed);
+    }
+}

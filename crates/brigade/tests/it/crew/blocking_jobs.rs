@@ -1,0 +1,267 @@
+//! `brigade::blocking`: who blocks is replaced, up to a limit, and counts again afterwards.
+
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use brigade::Shutdown;
+
+use crate::support::crowd::{Crowd, await_idle_workers, for_both_queueings, workers};
+use brigade_testkit::panics;
+use brigade_testkit::{Gate, Meeting, Watchdog, eventually};
+
+const SHORT: Duration = Duration::from_millis(20);
+
+#[test]
+fn off_the_pool_the_code_just_runs() {
+    assert_eq!(brigade::blocking(|| 42), 42);
+    panics::silence_expected();
+    let panicked = panic::catch_unwind(|| brigade::blocking(|| panic!("expected")));
+    assert!(panicked.is_err());
+}
+
+#[test]
+fn jobs_that_wait_for_as_many_more_than_there_are_threads_all_finish() {
+    let _dog = Watchdog::start(60);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(3).build().unwrap();
+        for _ in 0..20 {
+            let meeting = Meeting::of(6);
+            let jobs = [(); 6].map(|()| {
+                let attend = meeting.job();
+                pool.submit(move || brigade::blocking(attend))
+            });
+            assert_eq!(jobs.map(|job| job.join().unwrap()), [true; 6]);
+        }
+    });
+}
+
+/// The ones that wait are submitted first, and the ones that they wait for do not block.
+#[test]
+fn a_blocked_thread_lets_jobs_that_were_queued_before_it_blocked_run() {
+    let _dog = Watchdog::start(60);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(2).build().unwrap();
+        for _ in 0..50 {
+            let (gate, crowd, meeting) = (Gate::closed(), Crowd::default(), Meeting::of(4));
+            let waiting = [(); 2].map(|()| {
+                let (wait, attend) = (crowd.job(&gate), meeting.job());
+                pool.submit(move || {
+                    wait();
+                    brigade::blocking(attend)
+                })
+            });
+            eventually("both have started", || crowd.now() == 2);
+            let others = [(); 2].map(|()| pool.submit(meeting.job()));
+            gate.open();
+            assert_eq!(waiting.map(|job| job.join().unwrap()), [true; 2]);
+            assert_eq!(others.map(|job| job.join().unwrap()), [true; 2]);
+        }
+    });
+}
+
+#[test]
+fn no_more_blocked_threads_are_replaced_than_the_pool_has_spare() {
+    let _dog = Watchdog::start(30);
+    for spare in [0, 1, 3] {
+        for_both_queueings(|builder| {
+            let pool = builder.threads(2).spare_threads(spare).build().unwrap();
+            let (gate, crowd) = (Gate::closed(), Crowd::default());
+            for _ in 0..8 {
+                let job = crowd.job(&gate);
+                pool.execute(move || brigade::blocking(job));
+            }
+            eventually("as many as may be are blocked", || crowd.now() == 2 + spare);
+            thread::sleep(Duration::from_millis(20));
+            assert_eq!((crowd.now(), workers(&pool)), (2 + spare, 2 + spare));
+            gate.open();
+            pool.wait_idle();
+            assert_eq!((crowd.most(), pool.metrics().returned), (2 + spare, 8));
+        });
+    }
+}
+
+#[test]
+fn after_the_block_the_threads_that_are_too_many_end() {
+    let _dog = Watchdog::start(30);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(2).keep_alive(SHORT).build().unwrap();
+        for _ in 0..5 {
+            let meeting = Meeting::of(4);
+            let jobs = [(); 4].map(|()| {
+                let attend = meeting.job();
+                pool.submit(move || brigade::blocking(attend))
+            });
+            assert_eq!(jobs.map(|job| job.join().unwrap()), [true; 4]);
+            await_idle_workers(&pool, 2);
+        }
+    });
+}
+
+/// The one that was blocked goes on with a long job, and its replacement has nothing to do.
+#[test]
+fn a_replacement_ends_although_the_thread_it_replaced_stays_busy() {
+    let _dog = Watchdog::start(60);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(1).keep_alive(SHORT).build().unwrap();
+        let (blocked, gate) = (Gate::closed(), Gate::closed());
+        let (until, busy) = (blocked.clone(), gate.clone());
+        pool.execute(move || {
+            brigade::blocking(|| until.wait());
+            busy.wait();
+        });
+        pool.submit(|| ()).join().unwrap();
+        eventually("the replacement sleeps", || pool.metrics().idle_workers() == 1);
+        // For good, as far as it knows: there is no other that counts.
+        thread::sleep(Duration::from_millis(50));
+        blocked.open();
+        eventually("the replacement ends", || workers(&pool) == 1);
+        gate.open();
+    });
+}
+
+#[test]
+fn a_panic_passes_through_and_the_thread_counts_again() {
+    let _dog = Watchdog::start(60);
+    panics::silence_expected();
+    for_both_queueings(|builder| {
+        let pool = builder.threads(2).spare_threads(1).keep_alive(SHORT).build().unwrap();
+        for n in 0..50 {
+            let job = move || {
+                brigade::blocking(|| {
+                    if n < 100 {
+                        panic!("expected: {n}")
+                    }
+                })
+            };
+            match n % 2 {
+                0 => assert!(pool.submit(job).join().is_err()),
+                _ => pool.execute(job),
+            }
+        }
+        pool.submit(|| {
+            let caught = panic::catch_unwind(AssertUnwindSafe(|| {
+                brigade::blocking(|| panic!("expected: contained by the job"));
+            }));
+            assert!(caught.is_err());
+        });
+        pool.wait_idle();
+        await_idle_workers(&pool, 2);
+        // Three at most, as before: were one still taken for blocked, there would be four.
+        let (gate, crowd) = (Gate::closed(), Crowd::default());
+        for _ in 0..6 {
+            let job = crowd.job(&gate);
+            pool.execute(move || brigade::blocking(job));
+        }
+        eventually("three are blocked", || crowd.now() == 3);
+        thread::sleep(Duration::from_millis(20));
+        assert_eq!((crowd.now(), workers(&pool)), (3, 3));
+        gate.open();
+    });
+}
+
+#[test]
+fn nested_blocks_count_as_one() {
+    let _dog = Watchdog::start(60);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(1).keep_alive(SHORT).build().unwrap();
+        let meeting = Meeting::of(2);
+        let attend = meeting.job();
+        let nested = pool.submit(move || {
+            brigade::blocking(|| {
+                brigade::blocking(|| brigade::blocking(|| 42)) + i32::from(attend())
+            })
+        });
+        assert!(pool.submit(meeting.job()).join().unwrap());
+        assert_eq!(nested.join().unwrap(), 43);
+        await_idle_workers(&pool, 1);
+    });
+}
+
+/// A join in a block may run the joined job right there: always, if there is no other thread to take it.
+#[test]
+fn a_block_around_a_join_may_run_a_job_that_blocks() {
+    let _dog = Watchdog::start(60);
+    for spare in [1, 0] {
+        for_both_queueings(|builder| {
+            let builder = builder.threads(1).spare_threads(spare).keep_alive(SHORT);
+            let pool = builder.build().unwrap();
+            for _ in 0..20 {
+                let (answered, answers) = mpsc::channel();
+                pool.execute(move || {
+                    let child = brigade::submit(|| brigade::blocking(|| 42)).unwrap();
+                    let answer = brigade::blocking(|| child.join());
+                    answered.send(answer.unwrap()).unwrap();
+                });
+                assert_eq!(answers.recv_timeout(Duration::from_secs(10)), Ok(42));
+            }
+            await_idle_workers(&pool, 1);
+        });
+    }
+}
+
+/// What is submitted by the blocked thread itself lies on its own queue.
+#[test]
+fn a_child_submitted_in_a_block_runs_while_its_parent_waits_for_it() {
+    let _dog = Watchdog::start(60);
+    for_both_queueings(|builder| {
+        let (queueings, limit) = (builder, Duration::from_secs(10));
+        let pool = queueings.threads(1).build().unwrap();
+        for _ in 0..20 {
+            let (sender, receiver) = mpsc::channel();
+            let parent = pool.submit(move || {
+                brigade::blocking(|| {
+                    brigade::execute(move || _ = sender.send(42)).unwrap();
+                    receiver.recv_timeout(limit)
+                })
+            });
+            assert_eq!(parent.join().unwrap(), Ok(42));
+        }
+    });
+}
+
+#[test]
+fn a_child_submitted_before_a_block_runs_while_its_parent_waits_for_it() {
+    let _dog = Watchdog::start(60);
+    for_both_queueings(|builder| {
+        let (pool, limit) = (builder.threads(1).build().unwrap(), Duration::from_secs(10));
+        for _ in 0..20 {
+            let (sender, receiver) = mpsc::channel();
+            let parent = pool.submit(move || {
+                brigade::execute(move || _ = sender.send(42)).unwrap();
+                brigade::blocking(|| receiver.recv_timeout(limit))
+            });
+            assert_eq!(parent.join().unwrap(), Ok(42));
+        }
+    });
+}
+
+#[test]
+fn wait_idle_and_shutdown_wait_for_jobs_that_are_blocked() {
+    let _dog = Watchdog::start(30);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(1).build().unwrap();
+        for _ in 0..4 {
+            pool.execute(|| brigade::blocking(|| thread::sleep(Duration::from_millis(5))));
+        }
+        pool.wait_idle();
+        assert_eq!(pool.metrics().returned, 4);
+        for _ in 0..4 {
+            pool.execute(|| brigade::blocking(|| thread::sleep(Duration::from_millis(5))));
+        }
+        let report = pool.shutdown(Shutdown::Drain);
+        assert_eq!((report.ran, report.discarded, report.still_running), (8, 0, 0));
+    });
+}
+
+#[test]
+fn a_start_hook_may_block() {
+    let _dog = Watchdog::start(30);
+    for_both_queueings(|builder| {
+        let nap = |_| brigade::blocking(|| thread::sleep(Duration::from_millis(5)));
+        let pool = builder.threads(2).on_start(nap).on_stop(nap).build().unwrap();
+        let jobs: Vec<_> = (0..10).map(|n| pool.submit(move || n)).collect();
+        assert!(jobs.into_iter().enumerate().all(|(n, job)| job.join().unwrap() == n));
+    });
+}

@@ -1,0 +1,299 @@
+//! When a pool gets threads: up to its core size with each submission, beyond it as its growth says.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use crate::support::crowd::{Crowd, await_idle_workers, for_both_queueings, workers};
+use brigade::{Growth, Pool};
+use brigade_testkit::{Gate, Meeting, Watchdog, eventually};
+
+const SHORT: Duration = Duration::from_millis(20);
+
+#[test]
+fn build_starts_one_thread_of_a_core_size_and_none_of_zero() {
+    let _dog = Watchdog::start(20);
+    for (threads, first) in [(3..=3, 1), (2..=5, 1), (1..=1, 1), (0..=2, 0)] {
+        let started = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&started);
+        let builder = Pool::builder().threads(threads.clone()).spawner(move |thread| {
+            counted.fetch_add(1, Ordering::SeqCst);
+            thread.start()
+        });
+        let pool = builder.build().unwrap();
+        assert_eq!((workers(&pool), started.load(Ordering::SeqCst)), (first, first), "{threads:?}");
+        drop(pool);
+        assert_eq!(started.load(Ordering::SeqCst), first, "{threads:?}: an end starts nobody");
+    }
+}
+
+#[test]
+fn prestart_starts_the_core_size_and_no_more() {
+    let _dog = Watchdog::start(20);
+    for (threads, first) in [(3..=3, 3), (2..=5, 2), (0..=2, 0)] {
+        let pool = Pool::builder().threads(threads.clone()).prestart().build().unwrap();
+        assert_eq!(workers(&pool), first, "{threads:?}");
+        await_idle_workers(&pool, first);
+    }
+}
+
+#[test]
+fn a_number_of_threads_is_core_and_largest_size() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::builder().threads(3).build().unwrap();
+    assert_eq!((pool.size(), pool.threads()), (3..=3, 3));
+    let pool = Pool::builder().threads(1..=4).build().unwrap();
+    assert_eq!((pool.size(), pool.threads()), (1..=4, 4));
+}
+
+#[test]
+fn each_submission_up_to_the_core_size_starts_a_thread_although_others_are_idle() {
+    let _dog = Watchdog::start(30);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(4..=6).build().unwrap();
+        for after in [2, 3, 4, 4, 4] {
+            pool.submit(|| ()).join().unwrap();
+            assert_eq!(workers(&pool), after);
+            await_idle_workers(&pool, after);
+        }
+    });
+}
+
+/// What a worker submits counts as much as what comes from outside.
+#[test]
+fn a_submission_from_a_job_starts_a_thread_of_the_core_size_too() {
+    let _dog = Watchdog::start(30);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(3).build().unwrap();
+        await_idle_workers(&pool, 1);
+        // One for the job from outside, one for its child.
+        pool.submit(|| brigade::submit(|| ()).unwrap().join().unwrap()).join().unwrap();
+        assert_eq!(workers(&pool), 3);
+    });
+}
+
+#[test]
+fn beyond_the_core_size_a_thread_is_started_only_if_nobody_is_idle() {
+    let _dog = Watchdog::start(30);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(1..=3).build().unwrap();
+        for _ in 0..20 {
+            await_idle_workers(&pool, 1);
+            pool.submit(|| ()).join().unwrap();
+        }
+        await_idle_workers(&pool, 1);
+        let (gate, crowd) = (Gate::closed(), Crowd::default());
+        for busy in 1..=3 {
+            pool.execute(crowd.job(&gate));
+            eventually("the job has started", || crowd.now() == busy);
+            assert_eq!(workers(&pool), busy);
+        }
+        pool.execute(crowd.job(&gate));
+        assert_eq!(workers(&pool), 3);
+        gate.open();
+    });
+}
+
+#[test]
+fn a_pool_of_core_size_zero_runs_jobs() {
+    let _dog = Watchdog::start(30);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(0..=2).build().unwrap();
+        let jobs: Vec<_> = (0..100).map(|n| pool.submit(move || n * 2)).collect();
+        for (n, job) in jobs.into_iter().enumerate() {
+            assert_eq!(job.join().unwrap(), n * 2);
+        }
+        assert!((1..=2).contains(&workers(&pool)));
+        pool.execute_batch((0..10).map(|_| || ()));
+        pool.wait_idle();
+        assert_eq!(pool.metrics().returned, 110);
+    });
+}
+
+#[test]
+fn the_first_job_of_a_pool_without_a_thread_starts_one() {
+    let _dog = Watchdog::start(30);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(0..=4).build().unwrap();
+        pool.submit(|| ()).join().unwrap();
+        assert_eq!(workers(&pool), 1);
+    });
+}
+
+#[test]
+fn a_burst_of_more_blocking_jobs_than_threads_has_all_threads_and_leaves_the_core() {
+    let _dog = Watchdog::start(60);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(1..=4).keep_alive(SHORT).build().unwrap();
+        for burst in 1..=5 {
+            let (gate, crowd) = (Gate::closed(), Crowd::default());
+            // One by one: each finds nobody idle.
+            for busy in 1..=4 {
+                pool.execute(crowd.job(&gate));
+                eventually("the job has started", || crowd.now() == busy);
+            }
+            (0..5).for_each(|_| pool.execute(crowd.job(&gate)));
+            let metrics = pool.metrics();
+            assert_eq!((metrics.workers(), metrics.idle_workers()), (4, 0));
+            assert_eq!((metrics.queued(), metrics.running), (5, 4));
+            gate.open();
+            pool.wait_idle();
+            assert_eq!((crowd.most(), pool.metrics().returned), (4, burst * 9));
+            await_idle_workers(&pool, 1);
+        }
+    });
+}
+
+/// All at once: whoever is about to look for work must not make the others believe that it takes all of it.
+#[test]
+fn as_many_jobs_as_threads_run_at_once_however_fast_they_are_submitted() {
+    let _dog = Watchdog::start(60);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(1..=3).keep_alive(Duration::ZERO).build().unwrap();
+        for round in 0..200 {
+            await_idle_workers(&pool, 1);
+            let meeting = Meeting::of(3);
+            let jobs = [(); 3].map(|()| pool.submit(meeting.job()));
+            let met = jobs.map(|job| job.join().unwrap());
+            assert_eq!(met, [true; 3], "round {round}: a job waits although the pool may grow");
+        }
+    });
+}
+
+#[test]
+fn a_batch_of_as_many_jobs_as_threads_runs_at_once() {
+    let _dog = Watchdog::start(60);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(1..=3).keep_alive(Duration::ZERO).build().unwrap();
+        for round in 0..200 {
+            await_idle_workers(&pool, 1);
+            let (meeting, met) = (Meeting::of(3), Arc::new(Mutex::new(Vec::new())));
+            pool.execute_batch((0..3).map(|_| {
+                let (attend, met) = (meeting.job(), Arc::clone(&met));
+                move || {
+                    let all = attend();
+                    met.lock().unwrap().push(all);
+                }
+            }));
+            pool.wait_idle();
+            assert_eq!(*met.lock().unwrap(), [true; 3], "round {round}");
+        }
+    });
+}
+
+/// A job submits them, so they begin on its worker's own queue.
+#[test]
+fn children_of_one_job_run_at_once_on_as_many_threads_as_there_may_be() {
+    let _dog = Watchdog::start(60);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(1..=3).keep_alive(Duration::ZERO).build().unwrap();
+        for round in 0..200 {
+            await_idle_workers(&pool, 1);
+            let meeting = Meeting::of(3);
+            let met = pool.submit(move || {
+                let children = [(); 2].map(|()| brigade::submit(meeting.job()).unwrap());
+                (meeting.attend(), children)
+            });
+            let (parent, children) = met.join().unwrap();
+            let children = children.map(|child| child.join().unwrap());
+            assert_eq!((parent, children), (true, [true; 2]), "round {round}");
+        }
+    });
+}
+
+#[test]
+fn never_more_jobs_run_at_once_than_there_may_be_threads() {
+    let _dog = Watchdog::start(60);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(1..=3).keep_alive(Duration::ZERO).build().unwrap();
+        let crowd = Crowd::default();
+        for _ in 0..300 {
+            for _ in 0..10 {
+                let crowd = crowd.clone();
+                pool.execute(move || drop(crowd.enter()));
+            }
+            assert!(workers(&pool) <= 3);
+        }
+        pool.wait_idle();
+        assert!(crowd.most() <= 3, "{} at once", crowd.most());
+        assert_eq!(pool.metrics().returned, 3000);
+    });
+}
+
+#[test]
+fn with_growth_when_queued_so_many_jobs_must_wait_before_a_thread_starts() {
+    let _dog = Watchdog::start(30);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(1..=2).growth(Growth::WhenQueued(5)).build().unwrap();
+        let (gate, crowd) = (Gate::closed(), Crowd::default());
+        pool.execute(crowd.job(&gate));
+        eventually("the first has started", || crowd.now() == 1);
+        for queued in 1..5 {
+            pool.execute(crowd.job(&gate));
+            let metrics = pool.metrics();
+            assert_eq!((metrics.workers(), metrics.queued()), (1, queued));
+        }
+        pool.execute(crowd.job(&gate));
+        assert_eq!(workers(&pool), 2, "the fifth that waits");
+        eventually("the second thread works", || crowd.now() == 2);
+        gate.open();
+        pool.wait_idle();
+        assert_eq!((crowd.most(), pool.metrics().returned), (2, 6));
+    });
+}
+
+#[test]
+fn with_growth_when_blocked_only_a_blocked_thread_is_replaced() {
+    let _dog = Watchdog::start(30);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(1..=4).growth(Growth::WhenBlocked).build().unwrap();
+        let (gate, crowd) = (Gate::closed(), Crowd::default());
+        for _ in 0..50 {
+            pool.execute(crowd.job(&gate));
+        }
+        eventually("the first has started", || crowd.now() == 1);
+        assert_eq!(workers(&pool), 1);
+        gate.open();
+        pool.wait_idle();
+        assert_eq!((crowd.most(), workers(&pool)), (1, 1));
+        let meeting = Meeting::of(2);
+        let attend = meeting.job();
+        let blocked = pool.submit(move || brigade::blocking(attend));
+        assert!(pool.submit(meeting.job()).join().unwrap());
+        assert!(blocked.join().unwrap());
+        assert_eq!(workers(&pool), 2);
+    });
+}
+
+/// Places and their indices are used again: bursts don't make the numbers grow.
+#[test]
+fn the_indices_of_ended_threads_are_used_again() {
+    let _dog = Watchdog::start(30);
+    for_both_queueings(|builder| {
+        let (running, indices) = (Crowd::default(), Arc::new(Mutex::new(Vec::new())));
+        let (started, seen) = (running.clone(), Arc::clone(&indices));
+        let inside = Arc::new(Mutex::new(Vec::new()));
+        let left = Arc::clone(&inside);
+        let builder = builder.threads(1..=3).keep_alive(Duration::ZERO);
+        let builder = builder.on_start(move |index| {
+            seen.lock().unwrap().push(index);
+            inside.lock().unwrap().push(started.enter());
+        });
+        let pool = builder.on_stop(move |_| drop(left.lock().unwrap().pop())).build().unwrap();
+        await_idle_workers(&pool, 1);
+        for round in 1..=30 {
+            let (gate, crowd) = (Gate::closed(), Crowd::default());
+            for busy in 1..=3 {
+                pool.execute(crowd.job(&gate));
+                eventually("the job has started", || crowd.now() == busy);
+            }
+            gate.open();
+            await_idle_workers(&pool, 1);
+            eventually("their threads have stopped", || running.now() == 1);
+            assert_eq!(indices.lock().unwrap().len(), 1 + round * 2);
+        }
+        // A place is free a moment after its hook: now and then one more is opened.
+        let largest = indices.lock().unwrap().iter().copied().max();
+        assert!(largest.is_some_and(|largest| largest < 6), "{largest:?}");
+    });
+}

@@ -1,0 +1,182 @@
+//! Hooks, counters and reports of pools whose threads come and go: everything is counted once.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, ThreadId};
+use std::time::Duration;
+
+use brigade::{Builder, Metrics, Pool, Report, Shutdown};
+
+use crate::support::busy::open_once_closed;
+use crate::support::crowd::{Crowd, await_idle_workers, for_both_queueings, workers};
+use brigade_testkit::panics;
+use brigade_testkit::{Gate, Watchdog, eventually};
+
+/// What the hooks were called with, and where.
+#[derive(Default)]
+struct Calls {
+    /// The workers that have started and not stopped, by index.
+    there: HashMap<usize, ThreadId>,
+    starts: usize,
+    stops: usize,
+    /// The first thing that was wrong.
+    wrong: Option<String>,
+}
+
+impl Calls {
+    fn start(&mut self, index: usize) {
+        self.starts += 1;
+        let thread = thread::current().id();
+        if self.there.values().any(|other| *other == thread) {
+            self.wrong.get_or_insert(format!("{thread:?} starts twice"));
+        }
+        if self.there.insert(index, thread).is_some() {
+            self.wrong.get_or_insert(format!("two workers with index {index}"));
+        }
+    }
+
+    fn stop(&mut self, index: usize) {
+        self.stops += 1;
+        if self.there.remove(&index) != Some(thread::current().id()) {
+            self.wrong.get_or_insert(format!("{index} stops where it did not start"));
+        }
+    }
+}
+
+fn with_hooks(builder: Builder) -> (Pool, Arc<Mutex<Calls>>) {
+    let calls: Arc<Mutex<Calls>> = Arc::default();
+    let (starts, stops) = (Arc::clone(&calls), Arc::clone(&calls));
+    let builder = builder.on_start(move |index| starts.lock().unwrap().start(index));
+    let builder = builder.on_stop(move |index| stops.lock().unwrap().stop(index));
+    (builder.build().unwrap(), calls)
+}
+
+#[test]
+fn hooks_run_once_for_each_thread_that_comes_and_goes() {
+    let _dog = Watchdog::start(60);
+    for_both_queueings(|builder| {
+        let started = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&started);
+        let builder = builder.threads(1..=4).keep_alive(Duration::ZERO).spawner(move |thread| {
+            counted.fetch_add(1, Ordering::SeqCst);
+            thread.start()
+        });
+        let (pool, calls) = with_hooks(builder);
+        await_idle_workers(&pool, 1);
+        for _ in 0..20 {
+            let (gate, crowd) = (Gate::closed(), Crowd::default());
+            for busy in 1..=4 {
+                pool.execute(crowd.job(&gate));
+                eventually("the job has started", || crowd.now() == busy);
+            }
+            gate.open();
+            await_idle_workers(&pool, 1);
+        }
+        pool.resize(1..=2).unwrap();
+        drop(pool);
+        let calls = calls.lock().unwrap();
+        assert_eq!(calls.wrong, None);
+        let started = started.load(Ordering::SeqCst);
+        assert_eq!((calls.starts, calls.stops, started), (61, 61, 61));
+        assert!(calls.there.is_empty());
+    });
+}
+
+/// The hook of a worker that leaves comes when it leaves, not when the pool ends.
+#[test]
+fn the_stop_hook_of_a_thread_that_leaves_runs_while_the_pool_is_open() {
+    let _dog = Watchdog::start(30);
+    let keep_alive = Duration::from_millis(100);
+    let (pool, calls) = with_hooks(Pool::builder().threads(0..=1).keep_alive(keep_alive));
+    assert_eq!(pool.submit(|| 42).join().unwrap(), 42);
+    eventually("its hook runs", || calls.lock().unwrap().stops > 0);
+    assert!(!pool.handle().is_closed());
+    assert_eq!(pool.submit(|| 42).join().unwrap(), 42);
+}
+
+#[track_caller]
+fn assert_adds_up(sums: &Metrics) {
+    let finished = sums.returned + sums.panicked + sums.cancelled;
+    assert_eq!(sums.accepted, finished + sums.queued + sums.running, "{sums:?}");
+}
+
+#[test]
+fn counts_add_up_at_every_moment_while_threads_come_and_go() {
+    let _dog = Watchdog::start(60);
+    panics::silence_expected();
+    for_both_queueings(|builder| {
+        let pool = builder.threads(1..=3).keep_alive(Duration::from_micros(50)).build().unwrap();
+        let stop = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                for n in 0..3000 {
+                    pool.execute(move || {
+                        brigade::execute(move || {
+                            brigade::blocking(|| assert!(n % 10 != 0, "expected"));
+                        })
+                        .unwrap();
+                    });
+                    if n % 300 == 0 {
+                        pool.resize(1..=2 + n / 300 % 2).unwrap();
+                        thread::sleep(Duration::from_micros(200));
+                    }
+                }
+                pool.wait_idle();
+                stop.store(true, Ordering::SeqCst);
+            });
+            let mut before = 0;
+            while !stop.load(Ordering::SeqCst) {
+                let sums = pool.metrics();
+                assert_adds_up(&sums);
+                assert!(sums.returned >= before, "went back from {before}: {sums:?}");
+                assert!(sums.idle_workers() <= sums.workers(), "{sums:?}");
+                assert!((1..=6).contains(&sums.workers()), "{sums:?}");
+                before = sums.returned;
+                thread::yield_now();
+            }
+        });
+        let sums = pool.metrics();
+        assert_eq!((sums.accepted, sums.returned, sums.panicked), (6000, 5700, 300));
+        // What those ran that are there no longer is not forgotten.
+        assert_eq!(sums.workers.iter().map(|worker| worker.run).sum::<u64>(), 6000);
+        let report = pool.shutdown(Shutdown::Drain);
+        assert_eq!(report, Report { ran: 6000, discarded: 0, still_running: 0 });
+    });
+}
+
+#[test]
+fn the_report_of_a_discarded_pool_that_grew_counts_every_job() {
+    let _dog = Watchdog::start(30);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(0..=3).build().unwrap();
+        let (gate, crowd) = (Gate::closed(), Crowd::default());
+        for busy in 1..=3 {
+            pool.execute(crowd.job(&gate));
+            eventually("the job has started", || crowd.now() == busy);
+        }
+        (0..100).for_each(|_| pool.execute(|| unreachable!("it is discarded")));
+        assert_eq!((workers(&pool), pool.metrics().queued()), (3, 100));
+        open_once_closed(&gate, pool.handle());
+        let report = pool.shutdown(Shutdown::Discard);
+        assert_eq!(report, Report { ran: 3, discarded: 100, still_running: 0 });
+    });
+}
+
+#[test]
+fn a_shutdown_with_a_timeout_counts_what_blocked_threads_still_run() {
+    let _dog = Watchdog::start(30);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(1).build().unwrap();
+        let (gate, crowd) = (Gate::closed(), Crowd::default());
+        for _ in 0..2 {
+            let job = crowd.job(&gate);
+            pool.execute(move || brigade::blocking(job));
+        }
+        eventually("both are blocked", || crowd.now() == 2);
+        let report = pool.shutdown_timeout(Shutdown::Drain, Duration::from_millis(20));
+        assert_eq!(report, Report { ran: 0, discarded: 0, still_running: 2 });
+        gate.open();
+        eventually("they end by themselves", || crowd.now() == 0);
+    });
+}

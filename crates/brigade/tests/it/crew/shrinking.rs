@@ -1,0 +1,290 @@
+//! How a pool loses threads again, down to none, and that no job is lost with them.
+
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread;
+use std::time::Duration;
+
+use crate::support::crowd::{Crowd, await_idle_workers, for_both_queueings, workers};
+use brigade::{Idle, Pool, Report, Shutdown};
+use brigade_testkit::{Gate, Watchdog, eventually};
+
+const SHORT: Duration = Duration::from_millis(50);
+
+/// Has all threads of `pool` work at once.
+fn fill(pool: &Pool) {
+    let (gate, crowd) = (Gate::closed(), Crowd::default());
+    for busy in 1..=pool.threads() {
+        pool.execute(crowd.job(&gate));
+        eventually("the job has started", || crowd.now() == busy);
+    }
+    gate.open();
+    pool.wait_idle();
+}
+
+/// A worker's patience ends while a job is submitted, again and again.
+fn no_job_is_stranded(core: usize, keep_alive: Duration) {
+    let _dog = Watchdog::start(120);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(core..=2).keep_alive(keep_alive).build().unwrap();
+        thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    for n in 0..1000 {
+                        assert_eq!(pool.submit(move || n + 1).join().unwrap(), n + 1);
+                        assert!(workers(&pool) <= 2);
+                    }
+                });
+            }
+        });
+        for n in 1..=300 {
+            pool.execute_batch([|| (), || ()]);
+            pool.wait_idle();
+            assert_eq!(pool.metrics().returned, 2000 + 2 * n);
+        }
+        await_idle_workers(&pool, core);
+        let ran = 2600;
+        assert_eq!(pool.shutdown(Shutdown::Drain), Report { ran, discarded: 0, still_running: 0 });
+    });
+}
+
+#[test]
+fn no_job_is_stranded_with_one_thread_kept_and_a_keep_alive_of_zero() {
+    no_job_is_stranded(1, Duration::ZERO);
+}
+
+#[test]
+fn no_job_is_stranded_with_one_thread_kept_and_a_keep_alive_of_a_microsecond() {
+    no_job_is_stranded(1, Duration::from_micros(1));
+}
+
+#[test]
+fn no_job_is_stranded_with_no_thread_kept_and_a_keep_alive_of_zero() {
+    no_job_is_stranded(0, Duration::ZERO);
+}
+
+#[test]
+fn no_job_is_stranded_with_no_thread_kept_and_a_keep_alive_of_a_microsecond() {
+    no_job_is_stranded(0, Duration::from_micros(1));
+}
+
+/// About as long as the next job takes to come.
+#[test]
+fn no_job_is_stranded_with_no_thread_kept_and_a_keep_alive_of_a_job() {
+    no_job_is_stranded(0, Duration::from_micros(80));
+}
+
+/// Workers that leave while a job of theirs has children: those are found by who is left, or by who comes.
+#[test]
+fn chains_run_to_their_end_while_workers_come_and_go() {
+    fn step(left: u32, ran: Arc<AtomicUsize>) {
+        ran.fetch_add(1, Ordering::Relaxed);
+        if left > 0 {
+            brigade::execute(move || step(left - 1, ran)).unwrap();
+        }
+    }
+    let _dog = Watchdog::start(60);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(1..=3).keep_alive(Duration::ZERO).build().unwrap();
+        let ran = Arc::new(AtomicUsize::new(0));
+        for _ in 0..200 {
+            for _ in 0..2 {
+                let ran = Arc::clone(&ran);
+                pool.execute(move || step(9, ran));
+            }
+            pool.wait_idle();
+        }
+        assert_eq!(ran.load(Ordering::Relaxed), 200 * 2 * 10);
+    });
+}
+
+#[test]
+fn a_thread_that_is_idle_for_less_than_keep_alive_stays() {
+    let _dog = Watchdog::start(30);
+    for keep_alive in [Duration::from_secs(600), Duration::MAX] {
+        let pool = Pool::builder().threads(0..=3).keep_alive(keep_alive).build().unwrap();
+        fill(&pool);
+        thread::sleep(Duration::from_millis(50));
+        await_idle_workers(&pool, 3);
+    }
+}
+
+/// Whatever a worker does while it waits, it ends in time.
+#[test]
+fn a_thread_ends_after_keep_alive_however_it_waits() {
+    let _dog = Watchdog::start(60);
+    let spin_then_park = Idle::SpinThenPark(Duration::from_micros(100));
+    for idle in [Idle::Park, spin_then_park, Idle::Spin] {
+        for_both_queueings(|builder| {
+            let builder = builder.threads(0..=2).keep_alive(SHORT).idle(idle);
+            let pool = builder.build().unwrap();
+            fill(&pool);
+            await_idle_workers(&pool, 0);
+            fill(&pool);
+            await_idle_workers(&pool, 0);
+        });
+    }
+}
+
+#[test]
+fn a_thread_with_no_keep_alive_ends_at_once_however_it_waits() {
+    let _dog = Watchdog::start(60);
+    let spin_then_park = Idle::SpinThenPark(Duration::from_micros(100));
+    for idle in [Idle::Park, Idle::Spin, spin_then_park] {
+        println!("{idle:?}");
+        let builder = Pool::builder().threads(1..=2).keep_alive(Duration::ZERO).idle(idle);
+        let pool = builder.build().unwrap();
+        fill(&pool);
+        await_idle_workers(&pool, 1);
+    }
+}
+
+/// The time that a worker looks out before it sleeps is part of the time for which it is idle.
+#[test]
+fn a_thread_ends_after_keep_alive_although_it_may_look_out_for_longer() {
+    let _dog = Watchdog::start(60);
+    let idle = Idle::SpinThenPark(Duration::from_secs(60));
+    let pool = Pool::builder().threads(0..=1).keep_alive(SHORT).idle(idle).build().unwrap();
+    pool.submit(|| ()).join().unwrap();
+    await_idle_workers(&pool, 0);
+}
+
+#[test]
+fn a_core_that_may_time_out_goes_down_to_no_thread_and_the_next_job_runs() {
+    let _dog = Watchdog::start(60);
+    for_both_queueings(|builder| {
+        let builder = builder.threads(2..=3).keep_alive(SHORT).allow_core_timeout(true);
+        let pool = builder.build().unwrap();
+        for _ in 0..3 {
+            await_idle_workers(&pool, 0);
+            assert!(pool.wait_idle(), "nobody there, nothing to wait for");
+            assert_eq!(pool.submit(|| 42).join().unwrap(), 42);
+            fill(&pool);
+        }
+        await_idle_workers(&pool, 0);
+        let report = pool.shutdown(Shutdown::Drain);
+        assert_eq!(report, Report { ran: 12, discarded: 0, still_running: 0 });
+    });
+}
+
+#[test]
+fn a_core_that_may_not_time_out_stays() {
+    let _dog = Watchdog::start(30);
+    let pool = Pool::builder().threads(2..=4).keep_alive(Duration::ZERO).build().unwrap();
+    fill(&pool);
+    await_idle_workers(&pool, 2);
+    thread::sleep(Duration::from_millis(20));
+    await_idle_workers(&pool, 2);
+}
+
+#[test]
+fn a_pool_without_a_thread_ends_whichever_way() {
+    let _dog = Watchdog::start(60);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(0..=2).keep_alive(Duration::ZERO).build().unwrap();
+        drop(pool);
+    });
+    for how in [Shutdown::Drain, Shutdown::Discard] {
+        for_both_queueings(|builder| {
+            let pool = builder.threads(0..=2).keep_alive(SHORT).build().unwrap();
+            pool.submit(|| ()).join().unwrap();
+            await_idle_workers(&pool, 0);
+            let report = pool.shutdown_timeout(how, Duration::from_secs(10));
+            assert_eq!(report, Report { ran: 1, discarded: 0, still_running: 0 });
+        });
+    }
+}
+
+struct Counted(Arc<AtomicUsize>);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        thread::sleep(Duration::from_millis(5));
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+thread_local! {
+    static LAST: RefCell<Option<Counted>> = const { RefCell::new(None) };
+}
+
+/// Sets a thread-local on each of the threads that a pool of one to three gets.
+fn with_destructors(keep_alive: Duration, name: &'static str) -> (Pool, Arc<AtomicUsize>) {
+    let dropped = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&dropped);
+    let start = move |_| LAST.set(Some(Counted(Arc::clone(&counted))));
+    let builder = Pool::builder().threads(1..=3).keep_alive(keep_alive).on_start(start);
+    let pool = builder.name(move |index| format!("{name}{index}")).build().unwrap();
+    // Who has not slept yet counts as busy.
+    await_idle_workers(&pool, 1);
+    (pool, dropped)
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_thread_that_left_has_really_ended() {
+    use crate::support::crowd::threads_named;
+    let _dog = Watchdog::start(30);
+    let (pool, dropped) = with_destructors(Duration::from_millis(100), "retired-");
+    fill(&pool);
+    assert_eq!(threads_named("retired-"), 3);
+    await_idle_workers(&pool, 1);
+    eventually("their threads end while the pool lives", || threads_named("retired-") == 1);
+    assert_eq!(dropped.load(Ordering::SeqCst), 2);
+    fill(&pool);
+    drop(pool);
+    assert_eq!((threads_named("retired-"), dropped.load(Ordering::SeqCst)), (0, 5));
+}
+
+#[test]
+fn thread_local_destructors_of_those_that_left_have_run_when_the_pool_has_ended() {
+    let _dog = Watchdog::start(60);
+    for round in 0..20 {
+        let (pool, dropped) = with_destructors(Duration::from_micros(round * 20), "leaving-");
+        fill(&pool);
+        await_idle_workers(&pool, 1);
+        drop(pool);
+        assert_eq!(dropped.load(Ordering::SeqCst), 3, "round {round}");
+    }
+}
+
+thread_local! {
+    static AT_EXIT: RefCell<Option<AtExit>> = const { RefCell::new(None) };
+}
+
+struct AtExit(Box<dyn FnMut()>);
+
+impl Drop for AtExit {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
+/// Another worker that leaves joins the thread of the first, which is still in its destructors.
+#[test]
+fn a_destructor_on_a_thread_that_left_may_drop_the_pool() {
+    let _dog = Watchdog::start(30);
+    let pool = Pool::builder().threads(0..=2).keep_alive(SHORT).build().unwrap();
+    let owner = Arc::new(Mutex::new(None));
+    let (gate, (told, tells)) = (Gate::closed(), mpsc::channel());
+    let (owned, until) = (Arc::clone(&owner), gate.clone());
+    pool.execute(move || {
+        let last = move || {
+            until.wait();
+            let pool: Option<Pool> = owned.lock().unwrap().take();
+            drop(pool);
+            told.send(()).unwrap();
+        };
+        AT_EXIT.set(Some(AtExit(Box::new(last))));
+    });
+    pool.wait_idle();
+    await_idle_workers(&pool, 0);
+    assert_eq!(pool.submit(|| 42).join().unwrap(), 42);
+    await_idle_workers(&pool, 0);
+    // The second may be about to join the first.
+    thread::sleep(Duration::from_millis(20));
+    *owner.lock().unwrap() = Some(pool);
+    gate.open();
+    tells.recv_timeout(Duration::from_secs(10)).expect("the destructor has dropped the pool");
+}

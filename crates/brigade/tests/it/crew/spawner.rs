@@ -1,0 +1,345 @@
+//! What starts the threads is the user's: it may fail, panic and be slow, and the pool makes do.
+
+use std::io;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use brigade::{NewThread, Pool, Reason, Shutdown, Thread};
+
+use crate::support::crowd::{Crowd, await_idle_workers, for_both_queueings, workers};
+use brigade_testkit::panics;
+use brigade_testkit::{Gate, Watchdog, eventually, spin_for};
+
+/// How starts fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Failure {
+    Error,
+    Panic,
+}
+
+/// Starts threads, except when it is told not to.
+#[derive(Clone, Default)]
+struct Starter {
+    fails: Arc<AtomicBool>,
+    asked: Arc<AtomicUsize>,
+}
+
+impl Starter {
+    fn fail(&self, fails: bool) {
+        self.fails.store(fails, Ordering::SeqCst);
+    }
+
+    fn asked(&self) -> usize {
+        self.asked.load(Ordering::SeqCst)
+    }
+
+    fn spawner(&self, how: Failure) -> impl Fn(NewThread) -> io::Result<Thread> + 'static {
+        let starter = self.clone();
+        move |thread| {
+            starter.asked.fetch_add(1, Ordering::SeqCst);
+            match (starter.fails.load(Ordering::SeqCst), how) {
+                (false, _) => thread.start(),
+                (true, Failure::Error) => Err(io::Error::other("expected: no thread today")),
+                (true, Failure::Panic) => panic!("expected: the spawner panics"),
+            }
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn build_fails_if_any_prestarted_thread_can_not_start_and_leaves_none() {
+    use crate::support::crowd::threads_named;
+    let _dog = Watchdog::start(30);
+    panics::silence_expected();
+    for (panics, failing) in [(false, 0), (false, 1), (false, 2), (false, 3), (true, 0), (true, 3)]
+    {
+        let asked = AtomicUsize::new(0);
+        let spawner = move |thread: NewThread| match asked.fetch_add(1, Ordering::SeqCst) == failing
+        {
+            false => thread.start(),
+            true if panics => panic!("expected"),
+            true => Err(io::Error::new(io::ErrorKind::WouldBlock, "the system has had enough")),
+        };
+        let name = |index| format!("nth-start-{index}");
+        let error = Pool::builder().threads(4).prestart().name(name).spawner(spawner).build();
+        let error = error.expect_err("one thread could not be started");
+        if !panics {
+            assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+            assert_eq!(error.to_string(), "the system has had enough");
+        }
+        assert!(!error.to_string().is_empty());
+        // A joined thread is listed for a moment longer.
+        eventually("none is left", || threads_named("nth-start-") == 0);
+        let retry = Pool::builder().threads(4).prestart().name(name).build().unwrap();
+        await_idle_workers(&retry, 4);
+    }
+}
+
+#[test]
+fn threads_come_with_the_name_they_will_have() {
+    let _dog = Watchdog::start(20);
+    let names = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&names);
+    let builder = Pool::builder().threads(2).prestart().name(|index| format!("named-{index}"));
+    let pool = builder.spawner(move |thread| {
+        seen.lock().unwrap().push(thread.name().to_owned());
+        thread.start()
+    });
+    drop(pool.build().unwrap());
+    assert_eq!(*names.lock().unwrap(), ["named-0", "named-1"]);
+}
+
+#[test]
+fn a_thread_that_can_not_start_is_done_without_while_there_is_another() {
+    let _dog = Watchdog::start(60);
+    panics::silence_expected();
+    for how in [Failure::Error, Failure::Panic] {
+        for threads in [1..=3, 3..=3] {
+            for_both_queueings(|builder| {
+                let starter = Starter::default();
+                let builder = builder.threads(threads.clone()).spawner(starter.spawner(how));
+                let pool = builder.build().unwrap();
+                starter.fail(true);
+                let (gate, crowd) = (Gate::closed(), Crowd::default());
+                pool.execute(crowd.job(&gate));
+                eventually("the first has started", || crowd.now() == 1);
+                for _ in 0..19 {
+                    pool.execute(crowd.job(&gate));
+                    // The worker may be about to fail to start one, too.
+                    eventually("nobody is about to start", || workers(&pool) == 1);
+                }
+                pool.execute(|| ());
+                assert!(starter.asked() > 2, "it was not asked");
+                gate.open();
+                pool.wait_idle();
+                assert_eq!((crowd.most(), pool.metrics().returned), (1, 21));
+                // The places are as good as new.
+                starter.fail(false);
+                let (gate, crowd) = (Gate::closed(), Crowd::default());
+                for busy in 1..=3 {
+                    pool.execute(crowd.job(&gate));
+                    eventually("the job has started", || crowd.now() == busy);
+                }
+                pool.execute(|| ());
+                assert_eq!(workers(&pool), 3, "{how:?}, {threads:?}");
+                assert_eq!(pool.metrics().workers.len(), 3, "{how:?}, {threads:?}");
+                gate.open();
+                pool.wait_idle();
+                assert_eq!(pool.metrics().returned, 25);
+            });
+        }
+    }
+}
+
+#[test]
+fn a_blocked_thread_whose_replacement_can_not_start_does_the_work_afterwards() {
+    let _dog = Watchdog::start(30);
+    for_both_queueings(|builder| {
+        let starter = Starter::default();
+        let builder = builder.threads(1).spawner(starter.spawner(Failure::Error));
+        let pool = builder.build().unwrap();
+        starter.fail(true);
+        let (gate, crowd) = (Gate::closed(), Crowd::default());
+        let job = crowd.job(&gate);
+        pool.execute(move || brigade::blocking(job));
+        eventually("it is blocked", || crowd.now() == 1);
+        let jobs: Vec<_> = (0..5).map(|n| pool.submit(move || n)).collect();
+        assert_eq!((workers(&pool), pool.metrics().queued()), (1, 5));
+        gate.open();
+        for (n, job) in jobs.into_iter().enumerate() {
+            assert_eq!(job.join().unwrap(), n);
+        }
+        assert_eq!(workers(&pool), 1);
+    });
+}
+
+/// Every second start fails, from several producers at once, and threads leave all the time.
+#[test]
+fn a_spawner_that_fails_now_and_then_costs_no_job_and_no_count() {
+    let _dog = Watchdog::start(60);
+    for_both_queueings(|builder| {
+        let asked = AtomicUsize::new(0);
+        let spawner = move |thread: NewThread| match asked.fetch_add(1, Ordering::SeqCst) % 2 {
+            0 => thread.start(),
+            _ => Err(io::Error::other("expected")),
+        };
+        let builder = builder.threads(1..=4).keep_alive(Duration::ZERO).spawner(spawner);
+        let pool = builder.build().unwrap();
+        thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    for n in 0..500 {
+                        assert_eq!(pool.submit(move || n).join().unwrap(), n);
+                        assert!((1..=4).contains(&workers(&pool)));
+                    }
+                });
+            }
+        });
+        pool.wait_idle();
+        await_idle_workers(&pool, 1);
+        assert_eq!((pool.metrics().returned, pool.metrics().queued()), (1500, 0));
+        assert!(pool.metrics().workers.len() <= 8, "{}", pool.metrics().workers.len());
+    });
+}
+
+/// A pool of core size 0 whose spawner fails for now.
+fn threadless(builder: brigade::Builder, how: Failure) -> (Pool, Starter) {
+    let starter = Starter::default();
+    starter.fail(true);
+    (builder.threads(0..=2).spawner(starter.spawner(how)).build().unwrap(), starter)
+}
+
+#[test]
+fn a_pool_that_can_not_have_a_thread_gives_jobs_back() {
+    let _dog = Watchdog::start(30);
+    panics::silence_expected();
+    for how in [Failure::Error, Failure::Panic] {
+        for_both_queueings(|builder| {
+            let (pool, starter) = threadless(builder, how);
+            let handle = pool.handle();
+            let kept = Arc::new(());
+            for round in 1..=50 {
+                let keeper = Arc::clone(&kept);
+                let back = handle.execute(move || drop(keeper)).unwrap_err();
+                assert_eq!(Arc::strong_count(&kept), 2, "it has the closure");
+                back.into_inner()();
+                let back = handle.submit(move || round).expect_err("no thread");
+                assert_eq!(back.into_inner()(), round);
+                let back = handle.execute_batch([|| (), || ()]).unwrap_err();
+                assert_eq!(back.into_inner().len(), 2);
+                let metrics = pool.metrics();
+                assert_eq!((metrics.workers(), metrics.accepted, metrics.queued()), (0, 0, 0));
+            }
+            assert_eq!(Arc::strong_count(&kept), 1);
+            assert!(!handle.is_closed());
+            assert!(pool.wait_idle());
+            starter.fail(false);
+            assert_eq!(handle.submit(|| 42).unwrap().join().unwrap(), 42);
+            pool.wait_idle();
+            assert_eq!(pool.metrics().accepted, 1);
+            assert!(workers(&pool) <= 2);
+        });
+    }
+}
+
+#[test]
+fn a_job_given_back_for_want_of_a_thread_says_so() {
+    let _dog = Watchdog::start(30);
+    for_both_queueings(|builder| {
+        let (pool, starter) = threadless(builder, Failure::Error);
+        let handle = pool.handle();
+        assert_eq!(handle.execute(|| ()).unwrap_err().reason(), Reason::NoThread);
+        assert_eq!(handle.submit(|| ()).err().unwrap().reason(), Reason::NoThread);
+        assert_eq!(handle.execute_batch([|| ()]).unwrap_err().reason(), Reason::NoThread);
+        starter.fail(false);
+        drop(pool);
+        assert_eq!(handle.execute(|| ()).unwrap_err().reason(), Reason::Closed);
+    });
+}
+
+#[test]
+fn the_owner_of_a_pool_that_can_not_have_a_thread_is_told_by_a_panic() {
+    let _dog = Watchdog::start(30);
+    for_both_queueings(|builder| {
+        let (pool, starter) = threadless(builder, Failure::Error);
+        let told = panic::catch_unwind(AssertUnwindSafe(|| pool.execute(|| ()))).unwrap_err();
+        assert!(panics::text(&*told).is_some_and(|text| text.contains("no thread")));
+        starter.fail(false);
+        assert_eq!(pool.submit(|| 42).join().unwrap(), 42, "it goes on as if nothing had been");
+        pool.wait_idle();
+        assert_eq!(pool.shutdown(Shutdown::Drain).ran, 1);
+    });
+}
+
+#[test]
+fn a_pool_that_never_had_a_thread_ends() {
+    let _dog = Watchdog::start(30);
+    for how in [Shutdown::Drain, Shutdown::Discard] {
+        let (pool, _) = threadless(Pool::builder(), Failure::Error);
+        assert!(pool.handle().execute(|| ()).is_err());
+        let report = pool.shutdown(how);
+        assert_eq!((report.ran, report.discarded, report.still_running), (0, 0, 0));
+    }
+}
+
+/// The same as for a pool that is built with a core size of zero.
+#[test]
+fn a_pool_resized_to_no_core_gives_jobs_back_too() {
+    let _dog = Watchdog::start(30);
+    for_both_queueings(|builder| {
+        let starter = Starter::default();
+        let builder = builder.threads(1).keep_alive(Duration::from_millis(5));
+        let pool = builder.spawner(starter.spawner(Failure::Error)).build().unwrap();
+        pool.resize(0..=2).unwrap();
+        // Work makes those that sleep look at the new size.
+        pool.execute(|| ());
+        await_idle_workers(&pool, 0);
+        starter.fail(true);
+        let accepted = pool.handle().execute(|| ()).is_ok();
+        assert!(!accepted, "accepted with nobody to run it: {:?}", pool.metrics());
+    });
+}
+
+/// One relies on a thread that another is starting, and then it does not start.
+#[test]
+fn a_job_accepted_while_the_only_thread_fails_to_start_is_not_left_alone() {
+    let _dog = Watchdog::start(60);
+    let (asked, gate) = (Arc::new(AtomicUsize::new(0)), Gate::closed());
+    let (counted, until) = (Arc::clone(&asked), gate.clone());
+    let builder = Pool::builder().threads(0..=1).spawner(move |thread| {
+        match counted.fetch_add(1, Ordering::SeqCst) {
+            0 => {
+                until.wait();
+                Err(io::Error::other("expected"))
+            }
+            _ => thread.start(),
+        }
+    });
+    let pool = builder.build().unwrap();
+    let handle = pool.handle();
+    thread::scope(|scope| {
+        let submit = || handle.submit(|| ());
+        let first = scope.spawn(submit);
+        eventually("its thread is being started", || asked.load(Ordering::SeqCst) == 1);
+        let second = scope.spawn(submit);
+        thread::sleep(Duration::from_millis(20));
+        gate.open();
+        for submitted in [first, second] {
+            if let Ok(mut job) = submitted.join().unwrap() {
+                let outcome = job.join_timeout(Duration::from_secs(10));
+                assert!(outcome.is_some(), "accepted and left alone: {:?}", pool.metrics());
+            }
+        }
+    });
+}
+
+/// The thread that a submission relies on leaves before the job is there, and the next one does not start.
+#[test]
+fn a_job_accepted_while_the_last_thread_leaves_is_not_left_alone_although_the_next_may_not_start() {
+    let _dog = Watchdog::start(120);
+    for_both_queueings(|builder| {
+        let asked = AtomicUsize::new(0);
+        // Half of them fail, in no rhythm that the submissions could have too.
+        let spawner = move |thread: NewThread| {
+            let number = asked.fetch_add(1, Ordering::SeqCst) as u32;
+            match number.wrapping_mul(0x9e37_79b9) >> 31 {
+                0 => Err(io::Error::other("expected")),
+                _ => thread.start(),
+            }
+        };
+        let builder = builder.threads(0..=3).keep_alive(Duration::from_micros(8));
+        let pool = builder.spawner(spawner).build().unwrap();
+        let handle = pool.handle();
+        for n in 0..10_000 {
+            if let Ok(mut job) = handle.submit(move || n) {
+                let outcome = job.join_timeout(Duration::from_secs(10));
+                assert!(outcome.is_some(), "job {n} is left alone: {:?}", pool.metrics());
+            }
+            spin_for(Duration::from_micros(n % 40));
+        }
+    });
+}

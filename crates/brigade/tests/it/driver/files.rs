@@ -1,0 +1,185 @@
+//! Files that tasks wait for, on the workers themselves.
+
+use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
+
+use brigade::io::{PipeReader, PipeWriter, TcpListener, TcpStream, pipe};
+use brigade::{JoinError, Pool, Shutdown};
+use brigade_testkit::Watchdog;
+use futures_lite::{AsyncReadExt, AsyncWriteExt};
+
+/// Passes bytes on until there are none any more.
+async fn pass(mut from: PipeReader, mut to: PipeWriter) -> io::Result<u64> {
+    let mut passed = 0;
+    let mut byte = [0];
+    while from.read(&mut byte).await? == 1 {
+        to.write_all(&byte).await?;
+        passed += 1;
+    }
+    Ok(passed)
+}
+
+#[test]
+fn a_byte_passes_through_a_hundred_tasks_many_times() {
+    let _limit = Watchdog::start(30);
+    for threads in [1, 2, 4] {
+        let pool = Pool::new(threads);
+        let (mut last, mut first) = pool.handle().enter(pipe).unwrap();
+        let stages: Vec<_> = (0..100)
+            .map(|_| {
+                let (reader, writer) = pool.handle().enter(pipe).unwrap();
+                let from = std::mem::replace(&mut last, reader);
+                pool.spawn(pass(from, writer))
+            })
+            .collect();
+        let sum = pool.spawn(async move {
+            let mut sum = 0_u64;
+            for byte in 0..200 {
+                first.write_all(&[byte]).await?;
+                let mut got = [0];
+                last.read_exact(&mut got).await?;
+                assert_eq!(got, [byte]);
+                sum += u64::from(byte);
+            }
+            io::Result::Ok(sum)
+        });
+        assert_eq!(sum.join().unwrap().unwrap(), 199 * 200 / 2);
+        for stage in stages {
+            assert_eq!(stage.join().unwrap().unwrap(), 200);
+        }
+    }
+}
+
+async fn serve(listener: TcpListener) -> io::Result<()> {
+    loop {
+        let (mut stream, _) = listener.accept().await?;
+        let _ = brigade::spawn(async move {
+            let mut buffer = [0; 64];
+            while let Ok(count @ 1..) = stream.read(&mut buffer).await {
+                stream.write_all(&buffer[..count]).await?;
+            }
+            io::Result::Ok(())
+        });
+    }
+}
+
+#[test]
+fn a_server_answers_clients_of_its_own_pool_of_another_and_of_none() {
+    let _limit = Watchdog::start(30);
+    let (pool, other) = (Pool::new(2), Pool::new(1));
+    let listener = pool.handle().enter(|| TcpListener::bind(([127, 0, 0, 1], 0))).unwrap();
+    let address = listener.get_ref().local_addr().unwrap();
+    let server = pool.spawn(serve(listener));
+    let client = move |number: u8| async move {
+        let mut stream = TcpStream::connect(address).await?;
+        for round in 0..50 {
+            stream.write_all(&[number, round]).await?;
+            let mut got = [0; 2];
+            stream.read_exact(&mut got).await?;
+            assert_eq!(got, [number, round]);
+        }
+        io::Result::Ok(())
+    };
+    let clients: Vec<_> = (0..40)
+        .map(|number| if number % 2 == 0 { &pool } else { &other }.spawn(client(number)))
+        .collect();
+    brigade::block_on(client(99)).unwrap();
+    clients.into_iter().for_each(|client| client.join().unwrap().unwrap());
+    assert!(!server.is_finished());
+    pool.shutdown(Shutdown::Drain);
+    assert!(matches!(server.join(), Err(JoinError::Cancelled)));
+}
+
+/// Fault: whoever waits for files is in a long job, while another sleeps.
+#[test]
+fn what_arrives_is_read_while_all_workers_but_one_are_in_long_jobs() {
+    let _limit = Watchdog::start(30);
+    let pool = Pool::new(3);
+    let (mut reader, writer) = pool.handle().enter(pipe).unwrap();
+    let (say, hear) = mpsc::channel();
+    let echo = pool.spawn(async move {
+        let mut byte = [0];
+        while reader.read(&mut byte).await.unwrap() == 1 {
+            say.send(Instant::now()).unwrap();
+            // Whoever has read it is in a long job from now on, up to the last but one.
+            if byte[0] < 2 {
+                let _ = brigade::spawn(async { std::thread::sleep(Duration::from_millis(300)) });
+            }
+        }
+    });
+    let mut writer = writer;
+    for byte in 0..4 {
+        let sent = Instant::now();
+        brigade::block_on(writer.write_all(&[byte])).unwrap();
+        let read = hear.recv().unwrap();
+        assert!(read - sent < Duration::from_millis(200), "{:?}", read - sent);
+    }
+    drop(writer);
+    echo.join().unwrap();
+}
+
+#[test]
+fn a_pool_that_ends_cancels_tasks_that_wait_for_files_and_frees_these() {
+    let _limit = Watchdog::start(30);
+    for how in [Shutdown::Drain, Shutdown::Discard] {
+        let dropped = Arc::new(AtomicUsize::new(0));
+        struct Counts(Arc<AtomicUsize>);
+        impl Drop for Counts {
+            fn drop(&mut self) {
+                self.0.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        let pool = Pool::new(2);
+        let tasks: Vec<_> = (0..20)
+            .map(|_| {
+                let (mut reader, writer) = pool.handle().enter(pipe).unwrap();
+                let counts = Counts(dropped.clone());
+                pool.spawn(async move {
+                    let _kept = (writer, counts);
+                    reader.read(&mut [0]).await
+                })
+            })
+            .collect();
+        pool.shutdown(how);
+        assert_eq!(dropped.load(Ordering::Relaxed), 20);
+        for task in tasks {
+            assert!(matches!(task.join(), Err(JoinError::Cancelled)));
+        }
+    }
+}
+
+#[test]
+fn a_file_of_a_pool_that_has_ended_fails_where_it_would_wait() {
+    let _limit = Watchdog::start(30);
+    let pool = Pool::new(1);
+    let handle = pool.handle();
+    let (mut reader, mut writer) = handle.enter(pipe).unwrap();
+    pool.shutdown(Shutdown::Drain);
+    let error = brigade::block_on(reader.read(&mut [0])).unwrap_err();
+    assert!(error.get_ref().unwrap().is::<brigade::io::NoDriver>(), "{error}");
+    brigade::block_on(writer.write_all(&[1])).unwrap();
+    assert!(brigade::block_on(reader.read(&mut [0])).is_ok());
+    assert!(handle.enter(pipe).is_err());
+}
+
+#[test]
+fn a_pool_of_no_thread_starts_one_for_its_files_and_keeps_it() {
+    let _limit = Watchdog::start(30);
+    let pool = Pool::builder()
+        .threads(0..=2)
+        .keep_alive(Duration::from_millis(1))
+        .allow_core_timeout(true)
+        .build()
+        .unwrap();
+    let (mut reader, mut writer) = pool.handle().enter(pipe).unwrap();
+    let task = pool.spawn(async move {
+        let mut byte = [0];
+        reader.read_exact(&mut byte).await.map(|()| byte[0])
+    });
+    std::thread::sleep(Duration::from_millis(50));
+    assert!(!task.is_finished());
+    brigade::block_on(writer.write_all(&[7])).unwrap();
+    assert_eq!(task.join().unwrap().unwrap(), 7);
+}

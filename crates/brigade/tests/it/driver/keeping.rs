@@ -1,0 +1,190 @@
+//! Timers and files of pools of every kind: who looks at them comes and goes, and is never missed.
+
+use std::time::{Duration, Instant};
+
+#[cfg(feature = "io")]
+use brigade::Shutdown;
+use brigade::time::sleep;
+use brigade::{Idle, Order, Placement, Pool, Queueing};
+use brigade_testkit::{Seed, Watchdog, eventually};
+
+/// Pools that differ in how their workers wait, and in how many there are.
+fn for_every_kind(mut test: impl FnMut(&Pool)) {
+    let idles = [
+        Idle::Park,
+        Idle::Spin,
+        Idle::SpinThenPark(Duration::from_micros(50)),
+        Idle::SpinThenPark(Duration::from_millis(3)),
+    ];
+    for idle in idles {
+        for threads in [1..=1, 2..=2, 1..=3, 0..=2] {
+            for kind in 0..3 {
+                let builder = Pool::builder()
+                    .threads(threads.clone())
+                    .idle(idle)
+                    .keep_alive(Duration::from_micros(700))
+                    .allow_core_timeout(kind == 1);
+                let builder = match kind {
+                    0 => builder.queueing(Queueing::Shared),
+                    1 => builder.order(Order::Lifo),
+                    _ => builder.placement(Placement::Spread),
+                };
+                test(&builder.build().unwrap());
+            }
+        }
+    }
+}
+
+/// Nobody does anything but wait, and then one job comes between.
+#[test]
+fn no_timer_is_lost_whoever_is_called_away() {
+    let _dog = Watchdog::start(100);
+    for_every_kind(|pool| {
+        for round in 0..20_u64 {
+            let tasks = [1, 5, 2].map(|part| {
+                let delay = Duration::from_micros(part * 150 + round * 31);
+                pool.spawn(async move {
+                    let start = Instant::now();
+                    sleep(delay).await;
+                    start.elapsed() >= delay
+                })
+            });
+            pool.execute(|| ());
+            drop(pool.dispatch([|| ()]));
+            assert!(tasks.into_iter().all(|task| task.join().unwrap()));
+        }
+    });
+}
+
+#[test]
+fn no_timer_is_lost_while_the_pool_changes_its_size() {
+    let _dog = Watchdog::start(60);
+    let mut seed = Seed::printed();
+    let pool = Pool::builder()
+        .threads(0..=3)
+        .keep_alive(Duration::from_micros(300))
+        .allow_core_timeout(true)
+        .build()
+        .unwrap();
+    for round in 0..300_u64 {
+        let tasks = [1, 3, 2].map(|part| pool.spawn(sleep(Duration::from_micros(part * 200))));
+        let most = 1 + (round % 3) as usize;
+        pool.resize(if round % 2 == 0 { 0..=most } else { most..=most }).unwrap();
+        brigade_testkit::spin_for(seed.micros(600));
+        pool.execute(|| ());
+        tasks.into_iter().for_each(|task| task.join().unwrap());
+    }
+}
+
+/// Waiting for what was accepted before does not wait for a time that is far, and ends while there are events.
+#[test]
+fn a_wait_ends_beside_timers() {
+    let _dog = Watchdog::start(60);
+    for_every_kind(|pool| {
+        let far = pool.spawn(sleep(Duration::from_secs(3600)));
+        let ticks = pool.execute_every(Duration::from_micros(200), brigade::Missed::Burst, || ());
+        for _ in 0..10 {
+            pool.execute(|| ());
+            assert!(pool.wait_idle_timeout(Duration::from_secs(20)));
+        }
+        ticks.cancel();
+        pool.close();
+        eventually("it ends with a keeper", || pool.handle().is_closed());
+        drop(far);
+    });
+}
+
+#[cfg(feature = "io")]
+mod files {
+    use brigade::io::pipe;
+    use futures_lite::{AsyncReadExt, AsyncWriteExt};
+
+    use super::*;
+
+    #[test]
+    fn no_event_is_lost_whoever_is_called_away() {
+        let _dog = Watchdog::start(100);
+        for_every_kind(|pool| {
+            let (mut reader, mut writer) = pool.handle().enter(pipe).unwrap();
+            let (say, hear) = std::sync::mpsc::channel();
+            let echo = pool.spawn(async move {
+                let mut byte = [0];
+                while reader.read(&mut byte).await.unwrap() == 1 {
+                    say.send(byte[0]).unwrap();
+                }
+            });
+            for byte in 0..40 {
+                if byte % 3 == 0 {
+                    pool.execute(|| ());
+                    drop(pool.dispatch([|| ()]));
+                }
+                if byte % 7 == 0 {
+                    drop(pool.spawn(sleep(Duration::from_micros(100))));
+                }
+                brigade::block_on(writer.write_all(&[byte])).unwrap();
+                assert_eq!(hear.recv().unwrap(), byte);
+            }
+            drop(writer);
+            echo.join().unwrap();
+        });
+    }
+
+    /// Its last worker sleeps in the driver, or is about to.
+    #[test]
+    fn a_pool_ends_whatever_its_keeper_does() {
+        let _dog = Watchdog::start(100);
+        let mut seed = Seed::printed();
+        for round in 0..20 {
+            for_every_kind(|pool| {
+                let (mut reader, mut writer) = pool.handle().enter(pipe).unwrap();
+                let task = pool.spawn(async move { reader.read_exact(&mut [0; 2]).await });
+                brigade::block_on(writer.write_all(&[1])).unwrap();
+                brigade_testkit::spin_for(seed.micros(200));
+                if round % 2 == 0 {
+                    pool.close();
+                }
+                // In vain if the task has been cancelled.
+                let _ = brigade::block_on(writer.write_all(&[2]));
+                drop(task);
+            });
+        }
+    }
+
+    /// The driver is made beside the end.
+    #[test]
+    fn a_file_made_beside_the_end_fails_or_is_waited_for_no_more() {
+        let _dog = Watchdog::start(60);
+        let mut seed = Seed::printed();
+        for round in 0..200 {
+            let pool = Pool::new(1 + round % 2);
+            let handle = pool.handle();
+            let maker = std::thread::spawn(move || {
+                let Ok((mut reader, _writer)) = handle.enter(pipe) else { return };
+                assert!(brigade::block_on(reader.read(&mut [0])).is_err());
+            });
+            brigade_testkit::spin_for(seed.micros(100));
+            pool.shutdown(Shutdown::Drain);
+            maker.join().unwrap();
+        }
+    }
+
+    #[test]
+    fn a_task_may_drop_its_own_pool_and_its_files() {
+        let _dog = Watchdog::start(30);
+        for threads in [1, 2] {
+            let (give, take) = std::sync::mpsc::channel::<Pool>();
+            let pool = Pool::new(threads);
+            let (mut reader, mut writer) = pool.handle().enter(pipe).unwrap();
+            let (say, hear) = std::sync::mpsc::channel();
+            drop(pool.spawn(async move {
+                reader.read_exact(&mut [0]).await.unwrap();
+                drop(take.recv());
+                say.send(()).unwrap();
+                reader.read(&mut [0]).await
+            }));
+            give.send(pool).unwrap();
+            brigade::block_on(writer.write_all(&[1])).unwrap();
+            hear.recv().unwrap();
+        }
+    }
+}

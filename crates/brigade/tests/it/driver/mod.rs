@@ -1,0 +1,6 @@
+//! The I/O driver and the timers, on whichever thread polls them.
+
+#[cfg(feature = "io")]
+mod files;
+mod keeping;
+mod standing_by;

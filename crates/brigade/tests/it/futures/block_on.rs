@@ -1,0 +1,130 @@
+//! Waiting for a future on a thread, which may be a worker.
+
+use std::cell::Cell;
+use std::future::{Future, pending, poll_fn};
+use std::panic::{self, AssertUnwindSafe};
+use std::pin::pin;
+use std::rc::Rc;
+use std::task::Poll;
+use std::thread;
+
+use brigade::{Pool, block_on, yield_now};
+
+use crate::support::policy::queue_kinds;
+use brigade_testkit::panics;
+use brigade_testkit::{Latch, Watchdog, eventually};
+
+#[test]
+fn a_future_that_is_not_send_may_be_blocked_on() {
+    let _dog = Watchdog::start(20);
+    let (pool, count) = (Pool::new(1), Rc::new(Cell::new(0)));
+    let inner = count.clone();
+    block_on(async {
+        for n in 0..100 {
+            inner.set(inner.get() + pool.spawn(async move { n }).await.unwrap());
+            yield_now().await;
+        }
+    });
+    assert_eq!(count.get(), 4950);
+}
+
+/// Row 66: what wakes the outer one does not end the inner one's wait, and the other way round.
+#[test]
+fn block_on_nests() {
+    let _dog = Watchdog::start(20);
+    for _ in 0..200 {
+        let (outer, inner) = (Latch::default(), Latch::default());
+        let (opens_outer, opens_inner) = (outer.clone(), inner.clone());
+        let opener = thread::spawn(move || {
+            eventually("the outer one waits", || opens_outer.waiting() > 0);
+            opens_outer.open();
+            eventually("the inner one waits", || opens_inner.waiting() > 0);
+            opens_inner.open();
+        });
+        let mut waits = pin!(outer.wait());
+        let mut first = true;
+        let sum = block_on(poll_fn(|context| {
+            let polled = waits.as_mut().poll(context);
+            if std::mem::replace(&mut first, false) {
+                // Inside a poll whose waker is woken meanwhile.
+                block_on(inner.wait());
+            }
+            polled.map(|()| 42)
+        }));
+        assert_eq!(sum, 42);
+        opener.join().unwrap();
+    }
+}
+
+#[test]
+fn on_a_worker_the_pool_has_another_meanwhile() {
+    let _dog = Watchdog::start(20);
+    for (_, pool) in queue_kinds(1) {
+        let handle = pool.handle();
+        let outer = pool.submit(move || {
+            block_on(async {
+                let inner = handle.spawn(async {
+                    yield_now().await;
+                    20
+                });
+                let other = handle.submit(|| 22).unwrap();
+                inner.unwrap().await.unwrap() + other.await.unwrap()
+            })
+        });
+        assert_eq!(outer.join().unwrap(), 42);
+    }
+}
+
+#[test]
+fn a_future_on_the_only_worker_may_block_on_another() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::new(1);
+    let nested = pool.spawn(async {
+        block_on(async { brigade::spawn(async { block_on(async { 42 }) }).unwrap().await.unwrap() })
+    });
+    assert_eq!(nested.join().unwrap(), 42);
+}
+
+#[test]
+fn a_panic_goes_through_and_the_next_call_works() {
+    let _dog = Watchdog::start(20);
+    panics::silence_expected();
+    let panics = async {
+        yield_now().await;
+        panic!("expected: in block_on")
+    };
+    assert!(panic::catch_unwind(AssertUnwindSafe(|| block_on::<_>(panics))).is_err());
+    block_on(yield_now());
+}
+
+/// A token that somebody left by a late wake makes a poll more, and no wrong outcome.
+#[test]
+fn late_wakes_of_an_earlier_call_do_no_harm() {
+    let _dog = Watchdog::start(20);
+    let mut late = Vec::new();
+    for _ in 0..50 {
+        block_on(poll_fn(|context| {
+            late.push(context.waker().clone());
+            Poll::Ready(())
+        }));
+        late.iter().for_each(|waker| waker.wake_by_ref());
+        let latch = Latch::default();
+        let opens = latch.clone();
+        let opener = thread::spawn(move || {
+            eventually("it waits", || opens.waiting() > 0);
+            opens.open();
+        });
+        block_on(latch.wait());
+        opener.join().unwrap();
+    }
+}
+
+#[test]
+fn a_thread_that_blocks_for_ever_holds_up_no_shutdown_of_another_pool() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::new(2);
+    // A thread that is none of anybody's.
+    drop(thread::Builder::new().spawn(|| block_on(pending::<()>())));
+    assert_eq!(pool.spawn(async { 42 }).join().unwrap(), 42);
+    drop(pool);
+}

@@ -1,0 +1,230 @@
+//! What becomes of futures when their pool ends.
+
+use std::future::pending;
+use std::sync::mpsc;
+use std::sync::{Arc, Mutex};
+use std::task::Waker;
+use std::thread;
+
+use crate::support::busy::{occupy, open_once_closed};
+use crate::support::policy::for_every_row;
+use brigade::{Handle, JoinError, JoinHandle, Pool, Report, Shutdown, block_on, yield_now};
+use brigade_testkit::{Drops, Gate, Latch, Seed, Token, Watchdog, eventually};
+
+/// Never ready, and counted when it is dropped.
+async fn never(token: Token) {
+    pending::<()>().await;
+    drop(token);
+}
+
+/// Row 69: it has given its waker to nobody, and still is cancelled.
+#[test]
+fn a_future_that_never_completes_is_dropped_with_its_pool_and_cancelled() {
+    let _dog = Watchdog::start(60);
+    for_every_row(|pool| {
+        let drops = Drops::default();
+        let job = pool.spawn(never(drops.token()));
+        drop(pool.spawn(never(drops.token())));
+        let report = pool.shutdown(Shutdown::Drain);
+        assert_eq!(drops.count(), 2);
+        assert!(matches!(job.join(), Err(JoinError::Cancelled)));
+        assert_eq!(report, Report { ran: 0, discarded: 2, still_running: 0 });
+    });
+}
+
+#[test]
+fn a_drained_pool_polls_its_futures_until_they_wait_for_something_outside() {
+    let _dog = Watchdog::start(20);
+    let (pool, gate, drops) = (Pool::new(2), Gate::closed(), Drops::default());
+    occupy(&pool, &gate);
+    let handle = pool.handle();
+    let job = pool.spawn(async move {
+        let child = handle.spawn(async {
+            yield_now().await;
+            40
+        });
+        // The pool drains: what runs in it may still spawn, and be woken.
+        let sum = child.unwrap().await.unwrap() + 2;
+        yield_now().await;
+        sum
+    });
+    let never = pool.spawn(never(drops.token()));
+    open_once_closed(&gate, pool.handle());
+    let report = pool.shutdown(Shutdown::Drain);
+    assert_eq!(job.join().unwrap(), 42);
+    assert!(matches!(never.join(), Err(JoinError::Cancelled)));
+    assert_eq!(report, Report { ran: 4, discarded: 1, still_running: 0 });
+}
+
+/// As long as a job runs, the pool has not ended, and a wake from any thread counts.
+#[test]
+fn a_pool_that_drains_can_be_woken_from_outside() {
+    let _dog = Watchdog::start(30);
+    for _ in 0..200 {
+        let (pool, gate, latch) = (Pool::new(2), Gate::closed(), Latch::default());
+        let inner = gate.clone();
+        pool.execute(move || inner.wait());
+        let job = pool.spawn(latch.wait());
+        eventually("it waits", || latch.waiting() == 1);
+        let handle = pool.handle();
+        let waker = thread::spawn(move || {
+            eventually("the pool closes", || handle.is_closed());
+            latch.open();
+            let woken = block_on(job);
+            gate.open();
+            woken
+        });
+        let report = pool.shutdown(Shutdown::Drain);
+        waker.join().unwrap().unwrap();
+        assert_eq!(report, Report { ran: 2, discarded: 0, still_running: 0 });
+    }
+}
+
+#[test]
+fn a_discarded_pool_cancels_the_queued_and_those_that_wait() {
+    let _dog = Watchdog::start(20);
+    let (pool, gate, latch, drops) =
+        (Pool::new(1), Gate::closed(), Latch::default(), Drops::default());
+    let (waits, token) = (latch.wait(), drops.token());
+    let waiting = pool.spawn(async move {
+        waits.await;
+        drop(token);
+    });
+    eventually("it waits", || latch.waiting() == 1);
+    occupy(&pool, &gate);
+    let queued = pool.spawn(never(drops.token()));
+    open_once_closed(&gate, pool.handle());
+    let report = pool.shutdown(Shutdown::Discard);
+    assert_eq!(drops.count(), 2);
+    assert!(matches!(waiting.join(), Err(JoinError::Cancelled)));
+    assert!(matches!(queued.join(), Err(JoinError::Cancelled)));
+    assert_eq!(report, Report { ran: 1, discarded: 2, still_running: 0 });
+}
+
+#[test]
+fn a_detached_pool_cancels_what_waits_when_nothing_runs() {
+    let _dog = Watchdog::start(20);
+    let (pool, drops) = (Pool::new(2), Drops::default());
+    let job = pool.spawn(never(drops.token()));
+    pool.detach();
+    assert!(matches!(job.join(), Err(JoinError::Cancelled)));
+    assert_eq!(drops.count(), 1);
+}
+
+#[test]
+fn a_pool_whose_threads_have_all_gone_cancels_what_waits() {
+    let _dog = Watchdog::start(20);
+    let builder = Pool::builder().threads(0..=2).keep_alive(std::time::Duration::from_micros(1));
+    let (pool, drops) = (builder.build().unwrap(), Drops::default());
+    let job = pool.spawn(never(drops.token()));
+    eventually("its threads go", || pool.metrics().workers() == 0);
+    drop(pool);
+    assert_eq!(drops.count(), 1);
+    assert!(matches!(job.join(), Err(JoinError::Cancelled)));
+}
+
+/// Row 63: a circle of handles, inside the futures that wait for them.
+#[test]
+fn two_futures_that_wait_for_each_other_are_gone_with_their_pool() {
+    let _dog = Watchdog::start(20);
+    let (pool, drops) = (Pool::new(2), Drops::default());
+    let slots = [(); 2].map(|()| Arc::new(Mutex::new(None::<JoinHandle<()>>)));
+    let future = |other: &Arc<Mutex<Option<JoinHandle<()>>>>, token: Token| {
+        let other = other.clone();
+        async move {
+            let _token = token;
+            let handle = loop {
+                if let Some(handle) = other.lock().unwrap().take() {
+                    break handle;
+                }
+                yield_now().await;
+            };
+            drop(handle.await);
+        }
+    };
+    let first = pool.spawn(future(&slots[1], drops.token()));
+    let second = pool.spawn(future(&slots[0], drops.token()));
+    *slots[0].lock().unwrap() = Some(first);
+    *slots[1].lock().unwrap() = Some(second);
+    pool.wait_idle();
+    assert_eq!(drops.count(), 0);
+    drop(pool);
+    assert_eq!(drops.count(), 2);
+}
+
+#[test]
+fn a_future_may_drop_its_own_pool() {
+    let _dog = Watchdog::start(20);
+    let (pool, (done, ends)) = (Pool::new(1), mpsc::channel());
+    let handle = pool.handle();
+    let job = handle.spawn(async move {
+        yield_now().await;
+        drop(pool);
+        done.send(Handle::current().is_some()).unwrap();
+    });
+    assert_eq!(ends.recv(), Ok(true));
+    job.unwrap().join().unwrap();
+    eventually("it has ended", || handle.is_closed());
+}
+
+/// Row 59: whoever wakes goes on after the pool has run the future and ended.
+#[test]
+fn wakes_beside_the_end_of_the_pool_lose_no_future_and_touch_nothing_that_is_gone() {
+    let _dog = Watchdog::start(60);
+    let mut seed = Seed::printed();
+    for round in 0..1000 {
+        let (pool, latch, drops) = (Pool::new(1 + round % 2), Latch::default(), Drops::default());
+        let jobs: Vec<_> = (0..3)
+            .map(|_| {
+                let (waits, token) = (latch.wait(), drops.token());
+                pool.spawn(async move {
+                    waits.await;
+                    drop(token);
+                })
+            })
+            .collect();
+        let delay = seed.micros(60);
+        let wakers = thread::spawn(move || {
+            brigade_testkit::spin_for(delay);
+            latch.wake_all();
+            latch.open();
+            latch.take_wakers().into_iter().for_each(Waker::wake);
+        });
+        brigade_testkit::spin_for(seed.micros(60));
+        let report = match round % 3 {
+            0 => pool.shutdown(Shutdown::Discard),
+            _ => pool.shutdown(Shutdown::Drain),
+        };
+        assert_eq!((report.ran + report.discarded, report.still_running), (3, 0));
+        assert_eq!(drops.count(), 3);
+        let cancelled = jobs.into_iter().filter(|job| job.is_finished()).map(JoinHandle::join);
+        let cancelled = cancelled.filter(|outcome| matches!(outcome, Err(JoinError::Cancelled)));
+        assert_eq!(cancelled.count() as u64, report.discarded);
+        wakers.join().unwrap();
+    }
+}
+
+/// Row 83, for futures: accepted and then polled or cancelled, or given back.
+#[test]
+fn a_spawn_beside_the_end_of_the_pool_is_accepted_or_given_back() {
+    let _dog = Watchdog::start(60);
+    for round in 0..500 {
+        let (pool, drops) = (Pool::new(1), Drops::default());
+        let (handle, tokens) = (pool.handle(), drops.clone());
+        let spawner = thread::spawn(move || {
+            let jobs = (0..50).map(|_| handle.spawn(never(tokens.token())));
+            let (accepted, refused): (Vec<_>, Vec<_>) = jobs.partition(Result::is_ok);
+            (accepted, refused.len())
+        });
+        if round % 2 == 0 {
+            brigade_testkit::spin_for(std::time::Duration::from_micros(round));
+        }
+        let report = pool.shutdown(Shutdown::Drain);
+        let (accepted, refused) = spawner.join().unwrap();
+        assert_eq!(report.discarded, accepted.len() as u64);
+        for job in accepted {
+            assert!(matches!(job.unwrap().join(), Err(JoinError::Cancelled)));
+        }
+        assert_eq!((drops.count(), refused), (50, 50 - report.discarded as usize));
+    }
+}

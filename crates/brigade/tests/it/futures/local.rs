@@ -1,0 +1,272 @@
+//! Futures that are not `Send`: on one worker's thread from the first poll to the drop.
+
+use std::cell::{Cell, RefCell};
+use std::panic::{self, AssertUnwindSafe};
+use std::rc::Rc;
+use std::thread::{self, ThreadId};
+
+use brigade::{
+    Handle, JoinError, JoinHandle, Pool, Reason, Report, Shutdown, block_on, spawn_local, yield_now,
+};
+
+use crate::support::crowd::await_idle_workers;
+use crate::support::policy::for_every_row;
+use brigade_testkit::panics;
+use brigade_testkit::{Drops, Latch, Token, Watchdog, eventually};
+
+/// Knows its thread: is not `Send`, and panics if it is dropped elsewhere.
+pub(crate) struct Here {
+    thread: ThreadId,
+    alone: Rc<()>,
+    _token: Token,
+}
+
+impl Here {
+    pub(crate) fn new(drops: &Drops) -> Self {
+        Self { thread: thread::current().id(), alone: Rc::new(()), _token: drops.token() }
+    }
+
+    pub(crate) fn check(&self) {
+        assert_eq!(thread::current().id(), self.thread);
+        assert_eq!(Rc::strong_count(&self.alone), 1);
+    }
+}
+
+impl Drop for Here {
+    fn drop(&mut self) {
+        if thread::current().id() != self.thread {
+            // A panic in here would be contained.
+            eprintln!("a local future was dropped on another thread");
+            std::process::abort();
+        }
+    }
+}
+
+/// A local future on some worker that waits for the latch; its handle, and the worker's thread.
+pub(crate) fn local_on(pool: &Pool, latch: &Latch, drops: &Drops) -> (JoinHandle<u32>, ThreadId) {
+    let (latch, drops) = (latch.clone(), drops.clone());
+    let spawned = pool.submit(move || {
+        let here = Here::new(&drops);
+        let waits = latch.wait();
+        let job = spawn_local(async move {
+            here.check();
+            waits.await;
+            here.check();
+            yield_now().await;
+            here.check();
+            42
+        });
+        (job, thread::current().id())
+    });
+    spawned.join().unwrap()
+}
+
+#[test]
+fn a_local_future_is_polled_and_dropped_on_its_worker_whoever_wakes_it() {
+    let _dog = Watchdog::start(60);
+    for_every_row(|pool| {
+        let drops = Drops::default();
+        for round in 1..20 {
+            let latch = Latch::default();
+            let (job, _) = local_on(&pool, &latch, &drops);
+            match round % 3 {
+                // From outside, at some time or other; from a worker, perhaps this one.
+                0 => latch.open(),
+                1 => {
+                    eventually("it waits", || latch.waiting() == 1);
+                    latch.open();
+                }
+                _ => pool.execute(move || latch.open()),
+            }
+            assert_eq!(job.join().unwrap(), 42);
+            assert_eq!(drops.count(), round);
+        }
+        let report = pool.shutdown(Shutdown::Drain);
+        assert_eq!(report.still_running, 0);
+    });
+}
+
+#[test]
+fn a_sleeping_worker_wakes_up_for_its_local_future_and_no_other_does() {
+    let _dog = Watchdog::start(30);
+    let pool = Pool::builder().threads(3).prestart().build().unwrap();
+    let drops = Drops::default();
+    for _ in 0..300 {
+        let latch = Latch::default();
+        let (job, _) = local_on(&pool, &latch, &drops);
+        await_idle_workers(&pool, 3);
+        latch.open();
+        assert_eq!(job.join().unwrap(), 42);
+    }
+}
+
+/// All at once: the worker about to sleep, busy, or being woken for something else.
+#[test]
+fn no_wake_of_a_local_future_is_lost() {
+    let _dog = Watchdog::start(60);
+    let pool = Pool::new(2);
+    for round in 0..3000 {
+        let (latches, drops) = ([(); 2].map(|()| Latch::default()), Drops::default());
+        let jobs = [0, 1].map(|n| local_on(&pool, &latches[n], &drops).0);
+        if round % 2 == 0 {
+            pool.execute(|| ());
+        }
+        latches.iter().for_each(Latch::wake_all);
+        latches.iter().for_each(Latch::open);
+        for job in jobs {
+            assert_eq!(job.join().unwrap(), 42);
+        }
+    }
+    pool.wait_idle();
+    let metrics = pool.metrics();
+    assert_eq!((metrics.queued, metrics.running), (0, 0));
+    assert_eq!(metrics.accepted, metrics.returned);
+}
+
+#[test]
+fn local_futures_that_wait_are_cancelled_on_their_thread_when_the_pool_ends() {
+    let _dog = Watchdog::start(60);
+    for how in [Shutdown::Drain, Shutdown::Discard] {
+        for_every_row(|pool| {
+            let (latch, drops) = (Latch::default(), Drops::default());
+            let jobs = [(); 5].map(|()| local_on(&pool, &latch, &drops).0);
+            eventually("all wait", || latch.waiting() == 5);
+            let report = pool.shutdown(how);
+            assert_eq!(report, Report { ran: 5, discarded: 5, still_running: 0 });
+            assert_eq!(drops.count(), 5);
+            for job in jobs {
+                assert!(matches!(job.join(), Err(JoinError::Cancelled)));
+            }
+            // Too late, and on a thread that is none of theirs.
+            latch.open();
+        });
+    }
+}
+
+#[test]
+fn wakes_of_local_futures_beside_the_end_of_the_pool_touch_nothing_that_is_gone() {
+    let _dog = Watchdog::start(60);
+    for _ in 0..500 {
+        let (pool, latch, drops) = (Pool::new(2), Latch::default(), Drops::default());
+        let jobs = [(); 3].map(|()| local_on(&pool, &latch, &drops).0);
+        let waker = thread::spawn(move || {
+            latch.wake_all();
+            latch.open();
+        });
+        let report = pool.shutdown(Shutdown::Drain);
+        assert_eq!((report.ran + report.discarded, report.still_running), (6, 0));
+        assert_eq!(drops.count(), 3);
+        drop(jobs);
+        waker.join().unwrap();
+    }
+}
+
+/// Its drop goes on to submit, wake and spawn when its worker is none any more.
+#[test]
+fn the_drop_of_a_local_future_at_the_end_may_call_anything() {
+    struct Calls(Latch, Drops, Handle);
+    impl Drop for Calls {
+        fn drop(&mut self) {
+            self.0.wake_all();
+            assert!(Handle::current().is_none(), "it is a worker no longer");
+            assert_eq!(self.2.spawn(async {}).unwrap_err().reason(), Reason::Closed);
+            drop(self.1.token());
+        }
+    }
+    let _dog = Watchdog::start(20);
+    let (pool, latch, drops) = (Pool::new(2), Latch::default(), Drops::default());
+    for _ in 0..10 {
+        let (latch, drops, handle) = (latch.clone(), drops.clone(), pool.handle());
+        pool.execute(move || {
+            let (waits, calls) = (latch.wait(), Calls(latch, drops, handle));
+            drop(spawn_local(async move {
+                waits.await;
+                drop(calls);
+            }));
+        });
+    }
+    eventually("all wait", || latch.waiting() == 10);
+    assert_eq!(pool.shutdown(Shutdown::Drain).discarded, 10);
+    assert_eq!(drops.count(), 10);
+}
+
+#[test]
+fn a_local_future_is_cancelled_from_anywhere_and_dropped_at_home() {
+    let _dog = Watchdog::start(30);
+    let (pool, latch, drops) = (Pool::new(2), Latch::default(), Drops::default());
+    for round in 1..200 {
+        let (mut job, _) = local_on(&pool, &latch, &drops);
+        assert!(job.cancel());
+        assert!(!job.cancel());
+        assert!(matches!(job.join(), Err(JoinError::Cancelled)));
+        assert_eq!(drops.count(), round);
+    }
+}
+
+#[test]
+fn a_worker_that_joins_its_own_local_future_is_told_so() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::new(1);
+    let told = pool.submit(|| {
+        let count = Rc::new(Cell::new(0));
+        let counts = count.clone();
+        let first = spawn_local(async move { counts.set(1) });
+        let told = matches!(first.join(), Err(JoinError::WouldDeadlock));
+        // It went on without a handle, and others may wait for it here.
+        let second = spawn_local(async move { count.get() });
+        (told, spawn_local(async move { second.await.unwrap() }))
+    });
+    let (told, second) = told.join().unwrap();
+    assert!(told);
+    assert_eq!(block_on(second).unwrap(), 1);
+}
+
+#[test]
+fn what_a_local_future_comes_to_need_not_be_send() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::new(1);
+    let sum = pool.submit(|| {
+        let parts = [1, 2, 3].map(|n| spawn_local(async move { Rc::new(n) }));
+        // Dropped with its outcome, on this thread.
+        drop(spawn_local(async { Rc::new(RefCell::new(4)) }));
+        spawn_local(async move {
+            let mut sum = 0;
+            for part in parts {
+                sum += *part.await.unwrap();
+            }
+            sum
+        })
+    });
+    assert_eq!(block_on(sum.join().unwrap()).unwrap(), 6);
+}
+
+#[test]
+fn a_panic_of_a_local_future_goes_to_its_handle_and_the_worker_goes_on() {
+    let _dog = Watchdog::start(20);
+    panics::silence_expected();
+    let pool = Pool::new(1);
+    let job = pool.submit(|| {
+        let rc = Rc::new(());
+        spawn_local(async move {
+            yield_now().await;
+            drop(rc);
+            panic!("expected: a local future")
+        })
+    });
+    let outcome: Result<(), _> = job.join().unwrap().join();
+    assert!(matches!(outcome, Err(JoinError::Panicked(_))));
+    // The outcome is there before it is counted.
+    pool.wait_idle();
+    assert_eq!(pool.metrics().panicked, 1);
+}
+
+#[test]
+fn elsewhere_than_on_a_worker_none_is_spawned() {
+    let _dog = Watchdog::start(20);
+    panics::silence_expected();
+    let drops = Drops::default();
+    let here = Here::new(&drops);
+    let spawns = AssertUnwindSafe(|| drop(spawn_local(async move { drop(here) })));
+    assert!(panic::catch_unwind(spawns).is_err());
+    assert_eq!(drops.count(), 1);
+}

@@ -1,0 +1,183 @@
+//! What a pool with local futures does: who stays, who has its turn, who waits.
+
+use std::future::{pending, poll_fn};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use std::task::Poll;
+use std::thread;
+use std::time::Duration;
+
+use brigade::{Pool, Shutdown, spawn_local, yield_now};
+
+use crate::futures::local::Here;
+use crate::futures::local::local_on;
+use brigade_testkit::{Drops, Gate, Latch, Watchdog, eventually};
+
+/// A worker with such a future stays, and leaves when that has ended.
+#[test]
+fn an_idle_worker_with_a_local_future_does_not_leave() {
+    let _dog = Watchdog::start(30);
+    let builder = Pool::builder().threads(0..=2).keep_alive(Duration::from_millis(1));
+    let (pool, latch, drops) = (builder.build().unwrap(), Latch::default(), Drops::default());
+    let (job, _) = local_on(&pool, &latch, &drops);
+    eventually("it waits", || latch.waiting() == 1);
+    // Another one comes and goes.
+    pool.submit(|| thread::sleep(Duration::from_millis(5))).join().unwrap();
+    eventually("one is left", || pool.metrics().workers() == 1);
+    thread::sleep(Duration::from_millis(20));
+    assert_eq!(pool.metrics().workers(), 1);
+    latch.open();
+    assert_eq!(job.join().unwrap(), 42);
+    eventually("it leaves", || pool.metrics().workers() == 0);
+}
+
+#[test]
+fn a_pool_that_is_made_smaller_keeps_the_worker_with_a_local_future() {
+    let _dog = Watchdog::start(30);
+    let (pool, latch, drops) = (Pool::new(3), Latch::default(), Drops::default());
+    let jobs = [(); 20].map(|()| local_on(&pool, &latch, &drops).0);
+    eventually("all wait", || latch.waiting() == 20);
+    pool.resize(1).unwrap();
+    pool.wait_idle();
+    latch.open();
+    for job in jobs {
+        assert_eq!(job.join().unwrap(), 42);
+    }
+    eventually("the others leave", || {
+        pool.execute(|| ());
+        pool.metrics().workers() == 1
+    });
+}
+
+/// Neither starves the other: a local future that yields for ever, and jobs from outside and inside.
+#[test]
+fn a_local_future_that_yields_for_ever_and_other_work_take_turns() {
+    let _dog = Watchdog::start(30);
+    let (pool, stop) = (Pool::new(1), Arc::new(AtomicBool::new(false)));
+    let (polls, stops) = (Arc::<AtomicUsize>::default(), stop.clone());
+    let counts = polls.clone();
+    let job = pool.submit(move || {
+        let rc = Rc::new(());
+        spawn_local(async move {
+            while !stops.load(Ordering::SeqCst) {
+                counts.fetch_add(1, Ordering::SeqCst);
+                yield_now().await;
+            }
+            drop(rc);
+        })
+    });
+    let job = job.join().unwrap();
+    for _ in 0..1000 {
+        pool.submit(|| ()).join().unwrap();
+    }
+    // And the other way round: jobs that submit each other on the same worker.
+    fn again(stop: Arc<AtomicBool>) {
+        if !stop.load(Ordering::SeqCst) {
+            drop(brigade::execute(move || again(stop)));
+        }
+    }
+    let inner = stop.clone();
+    pool.execute(move || again(inner));
+    let before = polls.load(Ordering::SeqCst);
+    eventually("it goes on", || polls.load(Ordering::SeqCst) > before + 100);
+    stop.store(true, Ordering::SeqCst);
+    job.join().unwrap();
+}
+
+#[test]
+fn wait_idle_waits_for_a_local_future_that_was_woken_and_for_none_that_waits() {
+    let _dog = Watchdog::start(30);
+    let (pool, drops) = (Pool::new(2), Drops::default());
+    for round in 1..200 {
+        let (latch, gate) = (Latch::default(), Gate::closed());
+        let (inner, (begun, begins)) = (gate.clone(), mpsc::channel());
+        let (waits, token) = (latch.wait(), drops.clone());
+        let job = pool.submit(move || {
+            let here = Here::new(&token);
+            begun.send(()).unwrap();
+            inner.wait();
+            spawn_local(async move {
+                drop(here);
+                waits.await;
+            })
+        });
+        begins.recv().unwrap();
+        let opener = thread::spawn(move || gate.open());
+        pool.wait_idle();
+        assert_eq!(drops.count(), round, "the child was polled");
+        latch.open();
+        job.join().unwrap().join().unwrap();
+        opener.join().unwrap();
+    }
+}
+
+/// Its worker is busy with later work when an old job wakes it: all seem to be idle or late.
+#[test]
+fn wait_idle_waits_for_a_local_future_that_an_old_job_has_woken_on_a_late_worker() {
+    let _dog = Watchdog::start(30);
+    for _ in 0..5 {
+        let (pool, latch, drops) = (Pool::new(2), Latch::default(), Drops::default());
+        let (local, its_thread) = local_on(&pool, &latch, &drops);
+        eventually("it waits", || latch.waiting() == 1);
+        let (both, wakes, later) = (Gate::closed(), Gate::closed(), Gate::closed());
+        // Two old jobs, one on each worker: the one elsewhere goes on and wakes the local future.
+        let old = [(); 2].map(|()| {
+            let (both, gate, latch) = (both.clone(), wakes.clone(), latch.clone());
+            let (began, begins) = mpsc::channel();
+            let job = pool.submit(move || {
+                began.send(()).unwrap();
+                both.wait();
+                if thread::current().id() != its_thread {
+                    gate.wait();
+                    latch.open();
+                }
+            });
+            begins.recv().unwrap();
+            job
+        });
+        both.open();
+        thread::scope(|scope| {
+            let waited = scope.spawn(|| {
+                pool.wait_idle();
+                local.is_finished()
+            });
+            // For the wait to begin: else it waits for the later job too, and the test proves nothing.
+            thread::sleep(Duration::from_millis(5));
+            let (held, (began, begins)) = (later.clone(), mpsc::channel());
+            pool.execute(move || {
+                began.send(thread::current().id()).unwrap();
+                held.wait();
+            });
+            let later_thread = begins.recv().unwrap();
+            wakes.open();
+            thread::sleep(Duration::from_millis(20));
+            assert!(!waited.is_finished() || later_thread != its_thread, "it waits in its post");
+            later.open();
+            assert!(waited.join().unwrap());
+        });
+        old.into_iter().for_each(|job| job.join().unwrap());
+        assert_eq!(local.join().unwrap(), 42);
+    }
+}
+
+#[test]
+fn a_local_future_may_be_as_large_as_it_likes_and_never_end() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::new(1);
+    let (polled, polls) = mpsc::channel();
+    pool.execute(move || {
+        let (large, rc) = ([1_u8; 10_000], Rc::new(()));
+        drop(spawn_local(async move {
+            polled.send(large.iter().map(|&n| u32::from(n)).sum::<u32>()).unwrap();
+            pending::<()>().await;
+            drop((rc, large));
+        }));
+        drop(spawn_local(poll_fn(|context| {
+            context.waker().wake_by_ref();
+            Poll::<()>::Pending
+        })));
+    });
+    assert_eq!(polls.recv(), Ok(10_000));
+    assert_eq!(pool.shutdown(Shutdown::Discard).discarded, 2);
+}

@@ -1,0 +1,12 @@
+//! Futures on a pool.
+
+mod block_on;
+mod cancel;
+mod ending;
+mod fairness;
+mod join_handles;
+mod local;
+mod local_and_pool;
+mod off_pool;
+mod spawning;
+mod wakers;

@@ -1,0 +1,389 @@
+//! Futures on a pool: what their handles say, and what the counters do.
+
+use std::future::{Future, poll_fn};
+use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use crate::support::busy::occupy;
+use crate::support::policy::queue_kinds;
+use crate::support::roll_call::thread_ids;
+use brigade::{Handle, JoinError, OnPanic, Pool, Reason, Shutdown, WhenFull, block_on, yield_now};
+use brigade_testkit::{
+    Drops, Gate, Latch, Watchdog, eventually,
+    panics::{self, text},
+};
+
+#[test]
+fn a_future_is_polled_to_its_end_and_its_handle_tells_what_it_came_to() {
+    let _dog = Watchdog::start(20);
+    for (_, pool) in queue_kinds(2) {
+        for n in 0..500 {
+            let (latch, other) = (Latch::default(), Latch::default());
+            let future = {
+                let (latch, other) = (latch.clone(), other.clone());
+                async move {
+                    latch.wait().await;
+                    other.open();
+                    n
+                }
+            };
+            let job = pool.spawn(future);
+            latch.open();
+            if n % 2 == 0 {
+                assert_eq!(job.join().unwrap(), n);
+            } else {
+                assert_eq!(block_on(job).unwrap(), n);
+            }
+        }
+        pool.wait_idle();
+        let metrics = pool.metrics();
+        assert_eq!((metrics.accepted, metrics.returned), (500, 500));
+        assert_eq!((metrics.queued, metrics.running), (0, 0));
+    }
+}
+
+#[test]
+fn a_panic_of_a_poll_goes_to_the_handle_and_the_thread_goes_on() {
+    let _dog = Watchdog::start(20);
+    panics::silence_expected();
+    let pool = Pool::new(1);
+    let before = thread_ids(&pool);
+    for _ in 0..100 {
+        let job = pool.spawn(async {
+            yield_now().await;
+            panic!("expected: in a poll")
+        });
+        let Err::<(), _>(JoinError::Panicked(payload)) = job.join() else { panic!("it panicked") };
+        assert_eq!(text(&*payload), Some("expected: in a poll"));
+    }
+    assert_eq!(thread_ids(&pool), before);
+    pool.wait_idle();
+    assert_eq!(pool.metrics().panicked, 100);
+}
+
+#[test]
+fn a_panic_that_no_handle_takes_goes_to_the_pools_policy() {
+    let _dog = Watchdog::start(20);
+    panics::silence_expected();
+    let seen = Arc::<Mutex<Vec<String>>>::default();
+    let told = seen.clone();
+    let policy = OnPanic::Call(Arc::new(move |payload| {
+        told.lock().unwrap().push(text(&*payload).unwrap_or_default().to_owned());
+    }));
+    let (pool, gate) =
+        (Pool::builder().threads(1).on_panic(policy).build().unwrap(), Gate::closed());
+    occupy(&pool, &gate);
+    drop(pool.spawn(async { panic!("expected: nobody waits") }));
+    gate.open();
+    pool.wait_idle();
+    assert_eq!(*seen.lock().unwrap(), ["expected: nobody waits"]);
+    assert_eq!(pool.metrics().panicked, 1);
+}
+
+/// A panic in the drop of a future or an output ends neither the process nor the thread.
+#[test]
+fn a_panic_of_a_drop_is_contained_wherever_the_future_ends() {
+    struct Panics;
+    impl Drop for Panics {
+        fn drop(&mut self) {
+            if !std::thread::panicking() {
+                panic!("expected: a drop panics");
+            }
+        }
+    }
+    let _dog = Watchdog::start(20);
+    panics::silence_expected();
+    let (pool, latch) = (Pool::new(1), Latch::default());
+    let before = thread_ids(&pool);
+    let captured = Panics;
+    // Dropped with the future, after its last poll.
+    let job = pool.spawn(poll_fn(move |_| {
+        let _captured = &captured;
+        Poll::Ready(42)
+    }));
+    assert_eq!(job.join().unwrap(), 42, "what it came to stands");
+    drop(pool.spawn(async { Panics }));
+    let (waits, captured) = (latch.wait(), Panics);
+    let mut cancelled = pool.spawn(async move {
+        waits.await;
+        drop(captured);
+    });
+    eventually("it waits", || latch.waiting() == 1);
+    assert!(cancelled.cancel());
+    assert!(matches!(cancelled.join(), Err(JoinError::Cancelled)));
+    let (waits, captured) = (latch.wait(), Panics);
+    let left = pool.spawn(async move {
+        waits.await;
+        drop(captured);
+    });
+    assert_eq!(thread_ids(&pool), before);
+    let report = pool.shutdown(Shutdown::Drain);
+    assert!(matches!(left.join(), Err(JoinError::Cancelled)));
+    assert_eq!((report.discarded, report.still_running), (2, 0));
+}
+
+#[test]
+fn captures_are_dropped_before_the_handle_resolves() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::new(2);
+    for n in 0..2000 {
+        let drops = Drops::default();
+        let token = drops.token();
+        let job = pool.spawn(async move {
+            if n % 3 == 0 {
+                yield_now().await;
+            }
+            let _token = &token;
+        });
+        if n % 2 == 0 { job.join() } else { block_on(job) }.unwrap();
+        assert_eq!(drops.count(), 1);
+    }
+}
+
+#[test]
+fn a_future_that_waits_counts_as_running_and_keeps_nobody_from_being_idle() {
+    let _dog = Watchdog::start(20);
+    let (pool, latch) = (Pool::new(2), Latch::default());
+    let job = pool.spawn(latch.wait());
+    eventually("it waits", || latch.waiting() == 1);
+    assert!(pool.wait_idle());
+    let metrics = pool.metrics();
+    assert_eq!((metrics.accepted, metrics.queued, metrics.running), (1, 0, 1));
+    latch.open();
+    job.join().unwrap();
+    pool.wait_idle();
+    let metrics = pool.metrics();
+    assert_eq!((metrics.accepted, metrics.returned, metrics.running), (1, 1, 0));
+}
+
+/// A thousand wakes, from outside and from inside: one job accepted, and never more than that to be seen.
+#[test]
+fn however_often_it_is_woken_a_future_is_one_job() {
+    let _dog = Watchdog::start(30);
+    for (kind, pool) in queue_kinds(2) {
+        let latch = Latch::default();
+        let woken_from_outside = pool.spawn(latch.wait());
+        let woken_from_inside = pool.spawn(async {
+            for _ in 0..1000 {
+                yield_now().await;
+            }
+        });
+        for _ in 0..1000 {
+            (0..10).for_each(|_| latch.wake_all());
+            let metrics = pool.metrics();
+            assert!(metrics.accepted <= 2, "{} accepted, {kind}", metrics.accepted);
+            assert!(metrics.queued <= 2, "{} queued, {kind}", metrics.queued);
+        }
+        woken_from_inside.join().unwrap();
+        latch.open();
+        woken_from_outside.join().unwrap();
+        pool.wait_idle();
+        let metrics = pool.metrics();
+        assert_eq!((metrics.accepted, metrics.returned, metrics.running), (2, 2, 0), "{kind}");
+    }
+}
+
+#[test]
+fn a_future_that_is_not_accepted_comes_back_unpolled() {
+    let _dog = Watchdog::start(20);
+    let (pool, drops, polls) = (Pool::new(1), Drops::default(), Arc::<AtomicUsize>::default());
+    let handle = pool.handle();
+    let future = |token| {
+        let polls = polls.clone();
+        async move {
+            let _token = token;
+            polls.fetch_add(1, Ordering::SeqCst)
+        }
+    };
+    pool.close();
+    let rejected = handle.spawn(future(drops.token())).unwrap_err();
+    assert_eq!(rejected.reason(), Reason::Closed);
+    assert_eq!((drops.count(), polls.load(Ordering::SeqCst)), (0, 0));
+    block_on(rejected.into_inner());
+    assert_eq!((drops.count(), polls.load(Ordering::SeqCst)), (1, 1));
+    assert_eq!(pool.metrics().accepted, 0);
+    drop(pool);
+    let rejected = handle.spawn(future(drops.token())).unwrap_err();
+    assert_eq!(rejected.reason(), Reason::Closed);
+    drop(rejected);
+    assert_eq!((drops.count(), polls.load(Ordering::SeqCst)), (2, 1));
+}
+
+#[test]
+fn a_pool_without_a_thread_gives_the_future_back() {
+    let _dog = Watchdog::start(20);
+    let refuse = |_| Err(std::io::Error::other("no threads today"));
+    let builder = Pool::builder().threads(0..=1).spawner(refuse);
+    let (pool, drops) = (builder.build().unwrap(), Drops::default());
+    let token = drops.token();
+    let rejected = pool.handle().spawn(async move { drop(token) }).unwrap_err();
+    assert_eq!((rejected.reason(), drops.count()), (Reason::NoThread, 0));
+    assert_eq!(pool.metrics().accepted, 0);
+}
+
+#[test]
+fn in_a_full_pool_a_future_comes_back_and_one_that_has_begun_needs_no_room() {
+    let _dog = Watchdog::start(20);
+    let builder = Pool::builder().threads(1).capacity(1).when_full(WhenFull::Reject);
+    let (pool, latch, gate) = (builder.build().unwrap(), Latch::default(), Gate::closed());
+    let waits = pool.spawn(latch.wait());
+    eventually("it waits", || latch.waiting() == 1);
+    occupy(&pool, &gate);
+    let queued = pool.spawn(async { 1 });
+    assert_eq!(pool.handle().spawn(async { 2 }).unwrap_err().reason(), Reason::Full);
+    latch.open();
+    gate.open();
+    waits.join().unwrap();
+    assert_eq!(queued.join().unwrap(), 1);
+    pool.wait_idle();
+    assert_eq!(pool.metrics().accepted, 3);
+}
+
+#[test]
+fn a_future_that_was_polled_is_not_dropped_for_room() {
+    let _dog = Watchdog::start(20);
+    let builder = Pool::builder().threads(1).capacity(1).when_full(WhenFull::DropOldest);
+    let (pool, latch, gate) = (builder.build().unwrap(), Latch::default(), Gate::closed());
+    let begun = pool.spawn(latch.wait());
+    eventually("it waits", || latch.waiting() == 1);
+    occupy(&pool, &gate);
+    latch.open();
+    let oldest = pool.spawn(async { 1 });
+    let newest = pool.spawn(async { 2 });
+    gate.open();
+    begun.join().unwrap();
+    assert!(matches!(oldest.join(), Err(JoinError::Cancelled)));
+    assert_eq!(newest.join().unwrap(), 2);
+    pool.wait_idle();
+    let metrics = pool.metrics();
+    assert_eq!((metrics.accepted, metrics.returned, metrics.cancelled), (4, 3, 1));
+}
+
+#[test]
+fn a_full_pool_whose_submitters_help_polls_the_future_here_at_first() {
+    let _dog = Watchdog::start(20);
+    let builder = Pool::builder().threads(1).capacity(1).when_full(WhenFull::RunInCaller);
+    let (pool, gate) = (builder.build().unwrap(), Gate::closed());
+    occupy(&pool, &gate);
+    pool.execute(|| ());
+    let (polled, polls) = mpsc::channel();
+    let job = pool.spawn(async move {
+        polled.send(std::thread::current().id()).unwrap();
+        yield_now().await;
+        polled.send(std::thread::current().id()).unwrap();
+    });
+    assert_eq!(polls.try_recv(), Ok(std::thread::current().id()));
+    gate.open();
+    job.join().unwrap();
+    assert_ne!(polls.recv(), Ok(std::thread::current().id()));
+}
+
+/// On one worker, which cannot poll the future while it waits for it: the pool has another in its place.
+#[test]
+fn a_job_may_join_a_future_on_the_only_worker() {
+    let _dog = Watchdog::start(20);
+    for (_, pool) in queue_kinds(1) {
+        let handle = pool.handle();
+        let outer = pool.submit(move || {
+            let future = async {
+                yield_now().await;
+                42
+            };
+            handle.spawn(future).unwrap().join().unwrap()
+        });
+        assert_eq!(outer.join().unwrap(), 42);
+    }
+}
+
+#[test]
+fn a_future_that_joins_itself_is_told_so() {
+    let _dog = Watchdog::start(20);
+    let (pool, (send, receive)) = (Pool::new(1), mpsc::channel());
+    let itself = Arc::new(Mutex::new(receive));
+    let (told, tells) = mpsc::channel();
+    let job = pool.spawn(async move {
+        let job: brigade::JoinHandle<()> = itself.lock().unwrap().recv().unwrap();
+        told.send(matches!(job.join(), Err(JoinError::WouldDeadlock))).unwrap();
+    });
+    send.send(job).unwrap();
+    assert_eq!(tells.recv(), Ok(true));
+}
+
+/// Row 67: what the iterator had given by then runs.
+#[test]
+fn futures_spawned_before_an_iterator_panics_run() {
+    let _dog = Watchdog::start(20);
+    panics::silence_expected();
+    let (pool, drops) = (Pool::new(2), Drops::default());
+    let tokens = (0..10).map(|n| {
+        assert!(n < 7, "expected: the iterator panics");
+        drops.token()
+    });
+    let spawn_all = || tokens.for_each(|token| drop(pool.spawn(async move { drop(token) })));
+    assert!(std::panic::catch_unwind(AssertUnwindSafe(spawn_all)).is_err());
+    pool.wait_idle();
+    assert_eq!((drops.count(), pool.metrics().returned), (7, 7));
+    assert_eq!(pool.spawn(async { 42 }).join().unwrap(), 42);
+}
+
+/// Row 70: whoever polls on after the end harms itself only.
+#[test]
+fn a_future_that_polls_another_after_its_end_fails_alone() {
+    struct Twice<F>(Pin<Box<F>>);
+    impl<F: Future> Future for Twice<F> {
+        type Output = F::Output;
+        fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+            let _ = self.0.as_mut().poll(context);
+            self.0.as_mut().poll(context)
+        }
+    }
+    let _dog = Watchdog::start(20);
+    panics::silence_expected();
+    let pool = Pool::new(1);
+    let after = Twice(Box::pin(async { 42 }));
+    // The compiler words that panic.
+    let quietly = async { std::panic::catch_unwind(AssertUnwindSafe(|| block_on(after))).is_err() };
+    assert!(pool.spawn(quietly).join().unwrap());
+    assert_eq!(pool.spawn(async { 43 }).join().unwrap(), 43);
+}
+
+#[test]
+fn a_large_future_is_spawned_and_moved_nowhere() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::builder().threads(1).stack_size(256 * 1024).build().unwrap();
+    let thread = std::thread::Builder::new().stack_size(128 << 20).spawn(move || {
+        let large = [1_u8; 1 << 20];
+        let job = pool.spawn(async move {
+            yield_now().await;
+            let sum = large.iter().map(|&byte| u32::from(byte)).sum::<u32>();
+            yield_now().await;
+            sum + u32::from(large[7])
+        });
+        assert_eq!(job.join().unwrap(), (1 << 20) + 1);
+    });
+    thread.unwrap().join().unwrap();
+}
+
+#[test]
+fn a_handle_of_a_future_is_polled_looked_at_and_waited_for_like_any_other() {
+    let _dog = Watchdog::start(20);
+    let (pool, latch) = (Pool::new(1), Latch::default());
+    let waits = latch.wait();
+    let mut job = pool.spawn(async move {
+        waits.await;
+        Handle::current().is_some()
+    });
+    assert!(!job.is_finished());
+    assert!(job.try_join().is_none());
+    assert!(job.join_timeout(Duration::from_millis(2)).is_none());
+    assert!(Pin::new(&mut job).poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    latch.open();
+    assert!(job.join_timeout(Duration::MAX).unwrap().unwrap());
+    assert!(job.is_finished());
+    assert!(job.try_join().is_none(), "taken");
+}

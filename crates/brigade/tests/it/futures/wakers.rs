@@ -1,0 +1,226 @@
+//! Wakers of futures: whoever calls them, whenever, and whatever wakers a future is waited for with.
+
+use std::cell::RefCell;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread;
+
+use brigade::{Handle, JoinError, JoinHandle, Pool, Shutdown};
+
+use crate::support::policy::queue_kinds;
+use crate::support::roll_call::thread_ids;
+use brigade_testkit::panics;
+use brigade_testkit::{Drops, Latch, Watchdog, eventually};
+
+/// Runs a closure when it is woken.
+struct OnWake<F>(F);
+
+impl<F: Fn() + Send + Sync + 'static> Wake for OnWake<F> {
+    fn wake(self: Arc<Self>) {
+        (self.0)();
+    }
+}
+
+fn poll<T>(job: &mut JoinHandle<T>, waker: &Waker) -> Poll<Result<T, JoinError>> {
+    Pin::new(job).poll(&mut Context::from_waker(waker))
+}
+
+/// Row 58: from several threads, a worker among them, many thousand times; it is polled by one thread at a time and is on a
+/// queue at most once.
+#[test]
+fn a_future_woken_by_everybody_at_once_is_queued_once_and_polled_by_one_thread() {
+    let _dog = Watchdog::start(60);
+    for (kind, pool) in queue_kinds(2) {
+        let (latch, polls, inside) =
+            (Latch::default(), Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
+        let (mut waits, counted) = (Box::pin(latch.wait()), polls.clone());
+        let job = pool.spawn(poll_fn(move |context| {
+            assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0, "two threads poll it");
+            counted.fetch_add(1, Ordering::SeqCst);
+            let polled = waits.as_mut().poll(context);
+            inside.fetch_sub(1, Ordering::SeqCst);
+            polled
+        }));
+        eventually("it waits", || latch.waiting() == 1);
+        let waker = latch.take_wakers().pop().unwrap();
+        thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| (0..50_000).for_each(|_| waker.wake_by_ref()));
+            }
+            let inner = waker.clone();
+            pool.execute(move || (0..50_000).for_each(|_| inner.wake_by_ref()));
+            for _ in 0..1000 {
+                let queued = pool.metrics().queued;
+                assert!(queued <= 2, "{queued} queued, {kind}");
+            }
+        });
+        pool.wait_idle();
+        assert!(polls.load(Ordering::SeqCst) <= 150_001);
+        latch.open();
+        drop(waker);
+        job.join().unwrap();
+        pool.wait_idle();
+        assert_eq!((pool.metrics().accepted, pool.metrics().running), (2, 0), "{kind}");
+    }
+}
+
+#[test]
+fn a_wake_while_it_is_polled_is_not_lost() {
+    let _dog = Watchdog::start(30);
+    let pool = Pool::new(2);
+    for _ in 0..2000 {
+        let mut first = true;
+        let job = pool.spawn(poll_fn(move |context| {
+            if !std::mem::replace(&mut first, false) {
+                return Poll::Ready(());
+            }
+            let waker = context.waker().clone();
+            drop(thread::Builder::new().spawn(move || waker.wake()).ok());
+            Poll::Pending
+        }));
+        job.join().unwrap();
+    }
+}
+
+/// Row 64: after the end of the future, of its handle and of its pool.
+#[test]
+fn a_waker_that_outlives_everything_does_nothing_and_frees_the_memory_last() {
+    let _dog = Watchdog::start(20);
+    let drops = Drops::default();
+    for cancelled in [false, true] {
+        let (pool, latch) = (Pool::new(1), Latch::default());
+        let (mut waits, token) = (Box::pin(latch.wait()), drops.token());
+        let job = pool.spawn(poll_fn(move |context| {
+            let _token = &token;
+            waits.as_mut().poll(context)
+        }));
+        eventually("it waits", || latch.waiting() == 1);
+        let waker = latch.take_wakers().pop().unwrap();
+        if !cancelled {
+            latch.open();
+            waker.wake_by_ref();
+            job.join().unwrap();
+        }
+        let before = drops.count();
+        drop(pool);
+        assert_eq!(drops.count(), before + usize::from(cancelled));
+        let others = vec![waker.clone(); 1000];
+        (0..1000).for_each(|_| waker.wake_by_ref());
+        others.into_iter().for_each(Waker::wake);
+        assert_eq!(drops.count(), before + usize::from(cancelled));
+    }
+}
+
+#[test]
+fn a_waker_may_be_called_by_the_destructor_of_a_thread_local() {
+    struct Wakes(RefCell<Vec<Waker>>);
+    impl Drop for Wakes {
+        fn drop(&mut self) {
+            self.0.take().into_iter().for_each(Waker::wake);
+        }
+    }
+    thread_local! {
+        static WAKES: Wakes = const { Wakes(RefCell::new(Vec::new())) };
+    }
+    let _dog = Watchdog::start(20);
+    let (pool, other) = (Pool::new(1), Pool::new(1));
+    for by_a_worker in [false, true] {
+        let latch = Latch::default();
+        let job = pool.spawn(latch.wait());
+        eventually("it waits", || latch.waiting() == 1);
+        let inner = latch.clone();
+        let leave_it = move || {
+            let mut wakers = inner.take_wakers();
+            inner.open();
+            WAKES.with(|wakes| wakes.0.borrow_mut().append(&mut wakers));
+        };
+        if by_a_worker {
+            let ends = Pool::new(1);
+            ends.execute(leave_it);
+            drop(ends);
+        } else {
+            thread::spawn(leave_it).join().unwrap();
+        }
+        job.join().unwrap();
+    }
+    drop(other);
+}
+
+/// Row 57: who waits for a future may wait with anything.
+#[test]
+fn a_waker_that_panics_when_the_future_ends_is_contained() {
+    let _dog = Watchdog::start(20);
+    panics::silence_expected();
+    let pool = Pool::new(1);
+    let before = thread_ids(&pool);
+    for _ in 0..100 {
+        let latch = Latch::default();
+        let mut job = pool.spawn(latch.wait());
+        let waker = Waker::from(Arc::new(OnWake(|| panic!("expected: a waker panics"))));
+        assert!(poll(&mut job, &waker).is_pending());
+        latch.open();
+        pool.wait_idle();
+        assert!(matches!(job.try_join(), Some(Ok(()))));
+    }
+    assert_eq!(thread_ids(&pool), before);
+}
+
+#[test]
+fn a_waker_may_call_the_pool_and_drop_the_last_handle() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::new(1);
+    for _ in 0..200 {
+        let (latch, ran) = (Latch::default(), Arc::<AtomicUsize>::default());
+        let mut job = pool.spawn(latch.wait());
+        let kept = Arc::new(Mutex::new(None::<JoinHandle<()>>));
+        let (takes, handle, runs) = (kept.clone(), pool.handle(), ran.clone());
+        let waker = Waker::from(Arc::new(OnWake(move || {
+            drop(takes.lock().unwrap().take());
+            let runs = runs.clone();
+            handle.spawn(async move { runs.fetch_add(1, Ordering::SeqCst) }).unwrap();
+        })));
+        assert!(poll(&mut job, &waker).is_pending());
+        *kept.lock().unwrap() = Some(job);
+        latch.open();
+        eventually("the child runs", || ran.load(Ordering::SeqCst) == 1);
+        eventually("the handle is gone", || kept.lock().unwrap().is_none());
+    }
+}
+
+/// The drop of a future wakes, cancels, spawns and joins: nothing of that is inside anybody's lock.
+#[test]
+fn the_drop_of_a_future_may_call_anything() {
+    struct Busy(Handle, Latch, Drops);
+    impl Drop for Busy {
+        fn drop(&mut self) {
+            self.1.wake_all();
+            if let Ok(job) = self.0.spawn(async { 42 }) {
+                assert_eq!(job.join().unwrap(), 42);
+            }
+            drop(self.2.token());
+        }
+    }
+    let _dog = Watchdog::start(20);
+    for how in [Shutdown::Drain, Shutdown::Discard] {
+        let (pool, latch, drops) = (Pool::new(1), Latch::default(), Drops::default());
+        let future = || {
+            let (waits, busy) = (latch.wait(), Busy(pool.handle(), latch.clone(), drops.clone()));
+            async move {
+                waits.await;
+                drop(busy);
+            }
+        };
+        let mut first = pool.spawn(future());
+        let second = pool.spawn(future());
+        eventually("both wait", || latch.waiting() == 2);
+        assert!(first.cancel());
+        eventually("it is dropped", || drops.count() == 1);
+        pool.wait_idle();
+        pool.shutdown(how);
+        assert_eq!(drops.count(), 2);
+        assert!(matches!(second.join(), Err(JoinError::Cancelled)));
+    }
+}

@@ -1,0 +1,139 @@
+//! What ends the process on purpose, tried in a process of its own.
+
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use brigade::{OnPanic, Pool};
+use brigade_testkit::Watchdog;
+
+/// One ignored test of this binary, for another process.
+fn apart(test: &str) -> Command {
+    let mut this = Command::new(std::env::current_exe().unwrap());
+    this.args(["--ignored", "--exact", &format!("jobs::aborting::{test}"), "--nocapture"]);
+    this
+}
+
+fn run_apart(test: &str) -> Output {
+    apart(test).output().unwrap()
+}
+
+#[test]
+#[ignore = "ends the process; run by the test below"]
+fn body_with_a_panic_under_the_abort_policy() {
+    let _dog = Watchdog::start(10);
+    let pool = Pool::builder().threads(1).on_panic(OnPanic::Abort).build().unwrap();
+    pool.execute(|| panic!("the reason to abort"));
+    pool.wait_idle();
+    println!("still here");
+}
+
+#[test]
+fn a_panic_under_the_abort_policy_ends_the_process_with_its_message() {
+    let _dog = Watchdog::start(20);
+    let output = run_apart("body_with_a_panic_under_the_abort_policy");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success());
+    assert!(said.contains("the reason to abort"), "{said}");
+    assert!(!said.contains("hung"), "{said}");
+    assert!(!String::from_utf8_lossy(&output.stdout).contains("still here"));
+    #[cfg(unix)]
+    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&output.status), Some(6), "SIGABRT");
+}
+
+#[test]
+fn the_abort_policy_aborts_even_if_nobody_reads_stderr() {
+    let _dog = Watchdog::start(20);
+    let mut apart = apart("body_with_a_panic_under_the_abort_policy");
+    let mut process = apart.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(process.stderr.take());
+    let begun = Instant::now();
+    assert!(!process.wait().unwrap().success());
+    assert!(begun.elapsed() < Duration::from_secs(8), "the body's watchdog had to end it");
+}
+
+/// Panics when it is dropped, whatever is going on.
+struct Volatile;
+
+impl Drop for Volatile {
+    fn drop(&mut self) {
+        panic!("the second panic");
+    }
+}
+
+#[test]
+#[ignore = "ends the process; run by the test below"]
+fn body_with_a_panic_in_a_drop_that_unwinds() {
+    let _dog = Watchdog::start(10);
+    let pool = Pool::new(1);
+    let volatile = Volatile;
+    pool.execute(move || {
+        let _volatile = &volatile;
+        panic!("the first panic");
+    });
+    pool.wait_idle();
+    println!("still here");
+}
+
+/// Fault 37: the language ends the process, and no pool can do anything about it.
+#[test]
+fn a_panic_while_a_job_unwinds_ends_the_process_with_both_messages() {
+    let _dog = Watchdog::start(20);
+    let output = run_apart("body_with_a_panic_in_a_drop_that_unwinds");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("the first panic") && said.contains("the second panic"), "{said}");
+    assert!(!said.contains("hung"), "{said}");
+    assert!(!String::from_utf8_lossy(&output.stdout).contains("still here"));
+    #[cfg(unix)]
+    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&output.status), Some(6), "SIGABRT");
+}
+
+/// Uses so many KiB of stack, at the least.
+#[cfg(unix)]
+fn deep(kibibytes: usize) -> usize {
+    let frame = [1_u8; 1 << 10];
+    let below = if kibibytes > 1 { deep(kibibytes - 1) } else { 0 };
+    below + usize::from(std::hint::black_box(&frame)[kibibytes % frame.len()])
+}
+
+#[cfg(unix)]
+#[test]
+#[ignore = "ends the process; run by the test below"]
+fn body_with_a_job_that_needs_more_stack_than_there_is() {
+    let _dog = Watchdog::start(10);
+    let builder = Pool::builder().threads(1).stack_size(2 << 20);
+    let pool = builder.name(|_| "shallow".into()).build().unwrap();
+    println!("used {} KiB", pool.submit(|| deep(512)).join().unwrap());
+    println!("used {} KiB", pool.submit(|| deep(3 << 10)).join().unwrap());
+}
+
+/// Fault 39: the guard page catches it, and the message names the worker.
+#[cfg(unix)]
+#[test]
+fn a_job_that_needs_more_stack_than_there_is_ends_the_process_with_a_message() {
+    let _dog = Watchdog::start(20);
+    let output = run_apart("body_with_a_job_that_needs_more_stack_than_there_is");
+    let said = String::from_utf8_lossy(&output.stderr);
+    let shown = String::from_utf8_lossy(&output.stdout);
+    assert!(shown.contains("used 512 KiB") && !shown.contains("used 3072 KiB"), "{shown}");
+    let by_std = said.contains("shallow") && said.contains("overflowed its stack");
+    // A sanitizer has its own words.
+    assert!(by_std || said.contains("stack-overflow"), "{said}");
+    assert!(!output.status.success());
+}
+
+#[test]
+#[ignore = "ends the process; run by the test below"]
+fn body_that_returns_from_main_with_a_busy_default_pool() {
+    let _dog = Watchdog::start(10);
+    for _ in 0..100 {
+        brigade::execute(|| std::thread::sleep(std::time::Duration::from_millis(1))).unwrap();
+    }
+}
+
+/// Fault 80: the default pool lives in a `static`, and nobody drops it.
+#[test]
+fn a_process_with_a_busy_default_pool_ends_when_main_does() {
+    let _dog = Watchdog::start(20);
+    let output = run_apart("body_that_returns_from_main_with_a_busy_default_pool");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}

@@ -1,0 +1,205 @@
+//! What a running job sees of being cancelled: its own flag, and the end of its pool.
+
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
+use std::sync::mpsc;
+use std::thread;
+
+use brigade::{JoinError, JoinHandle, Pool, Shutdown, cancelled};
+
+use crate::support::busy::open_once_closed;
+use crate::support::policy::queue_kinds;
+use brigade_testkit::panics;
+use brigade_testkit::{Gate, Watchdog};
+
+/// A job that runs until it is cancelled and then does `and_then`; it has started.
+fn until_cancelled<T: Send + 'static>(
+    pool: &Pool,
+    and_then: impl FnOnce() -> T + Send + 'static,
+) -> JoinHandle<T> {
+    let (begun, begins) = mpsc::channel();
+    let job = pool.submit(move || {
+        begun.send(cancelled()).unwrap();
+        wait_until_cancelled();
+        and_then()
+    });
+    assert!(!begins.recv().unwrap(), "nobody has cancelled it yet");
+    job
+}
+
+fn wait_until_cancelled() {
+    while !cancelled() {
+        thread::yield_now();
+    }
+}
+
+#[test]
+fn a_running_job_sees_that_it_was_cancelled_and_has_its_own_outcome() {
+    let _dog = Watchdog::start(20);
+    for threads in [1, 2] {
+        for (kind, pool) in queue_kinds(threads) {
+            let mut job = until_cancelled(&pool, || 42);
+            assert!(!job.cancel(), "{kind}: it has started");
+            assert!(!job.cancel(), "{kind}: as before");
+            assert_eq!(job.join().unwrap(), 42, "{kind}");
+            pool.wait_idle();
+            assert_eq!((pool.metrics().returned, pool.metrics().cancelled), (1, 0), "{kind}");
+        }
+    }
+}
+
+#[test]
+fn a_handle_that_cancels_on_drop_asks_a_running_job_to_stop() {
+    let _dog = Watchdog::start(20);
+    let (pool, (stopped, stops)) = (Pool::new(1), mpsc::channel());
+    drop(until_cancelled(&pool, move || stopped.send(()).unwrap()).cancel_on_drop());
+    stops.recv().unwrap();
+}
+
+#[test]
+fn the_next_job_on_the_same_thread_is_not_cancelled() {
+    let _dog = Watchdog::start(20);
+    panics::silence_expected();
+    let (pool, (sender, receiver)) = (Pool::new(1), mpsc::channel());
+    for panics in [false, true] {
+        let mut job = until_cancelled(&pool, move || assert!(!panics, "expected: cancelled"));
+        job.cancel();
+        assert_eq!(job.join().is_err(), panics);
+        assert!(!pool.submit(cancelled).join().unwrap());
+        let sender = sender.clone();
+        pool.execute(move || sender.send(cancelled()).unwrap());
+        assert!(!receiver.recv().unwrap(), "nor one without a handle");
+    }
+}
+
+#[test]
+fn a_job_that_is_not_cancelled_never_sees_the_flag_of_one_that_ends() {
+    let _dog = Watchdog::start(60);
+    let pool = Pool::new(2);
+    for _ in 0..10_000 {
+        let mut one = pool.submit(cancelled);
+        let other = pool.submit(cancelled);
+        one.cancel();
+        assert!(!other.join().unwrap());
+    }
+}
+
+#[test]
+fn a_panic_after_the_cancelling_is_the_outcome() {
+    let _dog = Watchdog::start(20);
+    panics::silence_expected();
+    let pool = Pool::new(1);
+    let mut job = until_cancelled(&pool, || panic!("expected: rather than stop"));
+    job.cancel();
+    match job.join() {
+        Err(JoinError::Panicked(payload)) => {
+            assert_eq!(panics::text(&*payload), Some("expected: rather than stop"));
+        }
+        other => panic!("it panicked: {other:?}"),
+    }
+}
+
+#[test]
+fn a_job_run_inside_another_has_a_flag_of_its_own() {
+    let _dog = Watchdog::start(20);
+    panics::silence_expected();
+    let pool = Pool::new(1);
+    let mut outer = until_cancelled(&pool, || {
+        let here = thread::current().id();
+        let inner = brigade::submit(move || (cancelled(), thread::current().id() == here));
+        let returned = inner.unwrap().join().unwrap();
+        let after_return = cancelled();
+        let inner = brigade::submit(|| panic!("expected: inside {}", cancelled())).unwrap();
+        let panicked = inner.join().unwrap_err().message().unwrap().to_owned();
+        (returned, after_return, panicked, cancelled())
+    });
+    outer.cancel();
+    let (returned, after_return, panicked, after_panic) = outer.join().unwrap();
+    assert_eq!(returned, (false, true), "it is another job, on the same thread");
+    assert!(after_return, "the outer one is cancelled still");
+    assert_eq!(panicked, "expected: inside false");
+    assert!(after_panic, "and after a panic");
+}
+
+#[test]
+fn a_job_sees_its_flag_inside_blocking() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::new(1);
+    let mut job = until_cancelled(&pool, || brigade::blocking(cancelled));
+    job.cancel();
+    assert!(job.join().unwrap());
+}
+
+#[test]
+fn a_job_sees_its_flag_while_it_unwinds() {
+    struct Look(mpsc::Sender<bool>);
+    impl Drop for Look {
+        fn drop(&mut self) {
+            self.0.send(cancelled()).unwrap();
+        }
+    }
+    let _dog = Watchdog::start(20);
+    panics::silence_expected();
+    let (pool, (sender, receiver)) = (Pool::new(1), mpsc::channel());
+    let capture = Look(sender);
+    let mut job = until_cancelled(&pool, move || {
+        let _capture = capture;
+        let caught = panic::catch_unwind(AssertUnwindSafe(|| panic!("expected: caught")));
+        assert!(caught.is_err() && !cancelled(), "expected: it is cancelled");
+    });
+    job.cancel();
+    assert!(job.join().is_err());
+    assert!(receiver.recv().unwrap());
+}
+
+#[test]
+fn jobs_without_a_handle_see_that_their_pool_is_discarded() {
+    let _dog = Watchdog::start(20);
+    for (kind, pool) in queue_kinds(2) {
+        let (begun, begins) = mpsc::channel();
+        let ended = Arc::new(());
+        for _ in 0..2 {
+            let (begun, ended) = (begun.clone(), ended.clone());
+            pool.execute(move || {
+                begun.send(cancelled()).unwrap();
+                wait_until_cancelled();
+                drop(ended);
+            });
+        }
+        let begun: Vec<bool> = begins.iter().take(2).collect();
+        assert_eq!(begun, [false, false], "{kind}");
+        assert_eq!(pool.shutdown(Shutdown::Discard).ran, 2, "{kind}");
+        assert_eq!(Arc::strong_count(&ended), 1, "{kind}");
+    }
+}
+
+#[test]
+fn a_pool_that_drains_cancels_nothing() {
+    let _dog = Watchdog::start(20);
+    let (pool, gate) = (Pool::new(1), Gate::closed());
+    let inner = gate.clone();
+    let job = pool.submit(move || {
+        inner.wait();
+        cancelled()
+    });
+    open_once_closed(&gate, pool.handle());
+    drop(pool);
+    assert!(!job.join().unwrap());
+}
+
+#[test]
+fn nothing_is_cancelled_outside_of_the_job_that_is() {
+    let _dog = Watchdog::start(20);
+    assert!(!cancelled());
+    let pool = Pool::new(1);
+    let mut job = until_cancelled(&pool, || {
+        let elsewhere = thread::spawn(cancelled).join().unwrap();
+        let pool = Pool::new(1);
+        let (sender, receiver) = mpsc::channel();
+        pool.execute(move || sender.send(cancelled()).unwrap());
+        elsewhere || receiver.recv().unwrap()
+    });
+    job.cancel();
+    assert!(!job.join().unwrap());
+    assert!(!cancelled());
+}

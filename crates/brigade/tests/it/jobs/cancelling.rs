@@ -1,0 +1,106 @@
+//! A job that has not started can be cancelled; one that has goes on.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, mpsc};
+
+use brigade::{JoinError, Pool, Shutdown};
+use brigade_testkit::Watchdog;
+
+/// A pool of one whose only thread is busy until something is sent.
+fn busy() -> (Pool, mpsc::Sender<()>) {
+    let (pool, (go, wait)) = (Pool::new(1), mpsc::channel());
+    let (begun, begins) = mpsc::channel();
+    pool.execute(move || {
+        begun.send(()).unwrap();
+        wait.recv().unwrap();
+    });
+    begins.recv().unwrap();
+    (pool, go)
+}
+
+#[test]
+fn a_queued_job_is_cancelled_and_its_captures_are_dropped_at_once() {
+    let _dog = Watchdog::start(20);
+    let (pool, go) = busy();
+    let captured = Arc::new(());
+    let other = captured.clone();
+    let mut handle = pool.submit(move || drop(other));
+    assert!(handle.cancel());
+    assert_eq!(Arc::strong_count(&captured), 1, "though the job is still queued");
+    assert!(!handle.cancel(), "once is enough");
+    assert!(matches!(handle.join(), Err(JoinError::Cancelled)));
+    go.send(()).unwrap();
+    let report = pool.shutdown(Shutdown::Drain);
+    assert_eq!((report.ran, report.discarded, report.still_running), (1, 1, 0));
+}
+
+#[test]
+fn a_job_that_has_started_is_not_cancelled() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::new(1);
+    let (begun, begins) = mpsc::channel();
+    let (go, wait) = mpsc::channel();
+    let mut handle = pool.submit(move || {
+        begun.send(()).unwrap();
+        wait.recv().unwrap();
+        42
+    });
+    begins.recv().unwrap();
+    assert!(!handle.cancel());
+    go.send(()).unwrap();
+    assert_eq!(handle.join().unwrap(), 42);
+}
+
+#[test]
+fn a_job_is_cancelled_from_a_job_of_its_pool_and_counted_there() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::new(1);
+    let own = pool.handle();
+    let cancelled = pool.submit(move || own.submit(|| unreachable!()).unwrap().cancel());
+    assert!(cancelled.join().unwrap());
+    assert_eq!(pool.shutdown(Shutdown::Drain).discarded, 1);
+}
+
+#[test]
+fn a_handle_that_cancels_on_drop_gives_the_outcome_if_it_is_waited_for() {
+    let _dog = Watchdog::start(20);
+    let (pool, go) = busy();
+    let dropped = pool.submit(|| unreachable!()).cancel_on_drop();
+    let waited_for = pool.submit(|| 42).cancel_on_drop();
+    let detached = pool.submit(|| ()).cancel_on_drop().into_inner();
+    drop(dropped);
+    drop(detached);
+    go.send(()).unwrap();
+    assert_eq!(waited_for.join().unwrap(), 42);
+    let report = pool.shutdown(Shutdown::Drain);
+    assert_eq!((report.ran, report.discarded), (3, 1));
+}
+
+#[test]
+fn a_cancel_that_races_the_start_leaves_one_outcome() {
+    let _dog = Watchdog::start(60);
+    let pool = Pool::new(2);
+    let ran = Arc::new(AtomicU64::new(0));
+    let mut cancelled = 0;
+    for _ in 0..20_000 {
+        let counter = ran.clone();
+        let mut handle = pool.submit(move || _ = counter.fetch_add(1, Ordering::Relaxed));
+        let was_cancelled = handle.cancel();
+        cancelled += u64::from(was_cancelled);
+        assert_eq!(handle.join().is_err(), was_cancelled);
+    }
+    let report = pool.shutdown(Shutdown::Drain);
+    assert_eq!((report.ran, report.discarded), (ran.load(Ordering::Relaxed), cancelled));
+    assert_eq!(report.ran + report.discarded, 20_000);
+}
+
+#[test]
+fn a_job_whose_pool_is_gone_has_its_outcome_already() {
+    let _dog = Watchdog::start(20);
+    let (pool, go) = busy();
+    let mut handle = pool.submit(|| 42);
+    go.send(()).unwrap();
+    drop(pool);
+    assert!(!handle.cancel());
+    assert_eq!(handle.join().unwrap(), 42);
+}

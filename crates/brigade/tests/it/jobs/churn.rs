@@ -1,0 +1,89 @@
+//! Threads that come, sleep and go all the time: nobody counts on one that can't take a job.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use crate::support::crowd::{await_idle_workers, for_both_queueings, workers};
+use brigade::{Pool, Queueing};
+use brigade_testkit::{Gate, Meeting, Watchdog, eventually};
+
+/// Fault 27: the first thread is held up before it can begin with any job, and nobody takes it for an idle one.
+#[test]
+fn a_job_does_not_wait_for_a_thread_that_has_not_begun() {
+    let _dog = Watchdog::start(60);
+    for_both_queueings(|builder| {
+        let (gate, held) = (Gate::closed(), Arc::new(AtomicBool::new(false)));
+        let (until, first) = (gate.clone(), Arc::clone(&held));
+        let builder = builder.threads(1..=3).on_start(move |_| {
+            if !first.swap(true, Ordering::SeqCst) {
+                until.wait();
+            }
+        });
+        let pool = builder.build().unwrap();
+        // Opened before the pool is waited for, if this fails.
+        let gate = gate;
+        eventually("the first thread is held up", || held.load(Ordering::SeqCst));
+        for n in 0..50 {
+            let mut job = pool.submit(move || n);
+            let outcome = job.join_timeout(Duration::from_secs(10));
+            let outcome = outcome.unwrap_or_else(|| panic!("job {n} waits: {:?}", pool.metrics()));
+            assert_eq!(outcome.unwrap(), n);
+        }
+        assert!(workers(&pool) > 1);
+        gate.open();
+    });
+}
+
+/// Fault 28, the shape of tokio#8056: a job that is left alone keeps all of its pool from ending.
+#[test]
+fn jobs_that_need_every_thread_meet_on_each_of_512_pools_whose_threads_come_and_go() {
+    let _dog = Watchdog::start(120);
+    let pools = |first: u64| {
+        for number in (first..512).step_by(4) {
+            let queueing = if number % 2 == 0 { Queueing::Stealing } else { Queueing::Shared };
+            let keep_alive = Duration::from_micros(number % 100);
+            let builder = Pool::builder().threads(1..=3).keep_alive(keep_alive);
+            let pool = builder.queueing(queueing).build().unwrap();
+            for _ in 0..20 {
+                pool.execute(|| _ = brigade::execute(thread::yield_now));
+            }
+            // One by one: each is long-lived, and finds the others busy or about to leave.
+            let meeting = Meeting::of(3);
+            let jobs = [(); 3].map(|()| {
+                let attend = meeting.job();
+                let (begun, begins) = std::sync::mpsc::channel();
+                let job = pool.submit(move || {
+                    begun.send(()).unwrap();
+                    attend()
+                });
+                let waited = begins.recv_timeout(Duration::from_secs(10));
+                assert!(waited.is_ok(), "left alone on pool {number}: {:?}", pool.metrics());
+                job
+            });
+            assert_eq!(jobs.map(|job| job.join().unwrap()), [true; 3], "pool {number}");
+        }
+    };
+    thread::scope(|scope| (0..4).for_each(|first| _ = scope.spawn(move || pools(first))));
+}
+
+/// Fault 29: a count that slips by one a cycle has to show after as many cycles as its field has values.
+#[test]
+fn after_seventy_thousand_sleeps_the_counts_are_what_they_were() {
+    let _dog = Watchdog::start(120);
+    let pool = Pool::builder().threads(4).prestart().build().unwrap();
+    await_idle_workers(&pool, 4);
+    let parks = || pool.metrics().workers.iter().map(|worker| worker.parks).sum::<u64>();
+    while parks() < 70_000 {
+        for _ in 0..1000 {
+            pool.execute_batch([|| (); 4]);
+            pool.wait_idle();
+        }
+    }
+    await_idle_workers(&pool, 4);
+    let meeting = Meeting::of(4);
+    let met = [(); 4].map(|()| pool.submit(meeting.job()));
+    assert_eq!(met.map(|job| job.join().unwrap()), [true; 4]);
+    await_idle_workers(&pool, 4);
+}

@@ -1,0 +1,231 @@
+//! What every configuration of the pool promises alike: the body of the policy table.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::thread;
+
+use brigade::{Handle, JoinError, Pool, Shutdown};
+
+use crate::support::busy::{occupy, open_once_closed};
+use crate::support::policy::for_every_row;
+use brigade_testkit::panics;
+use brigade_testkit::{Gate, Watchdog};
+
+/// One counter per job: all of them must end at one.
+#[derive(Clone)]
+struct Tally(Arc<Vec<AtomicU32>>);
+
+impl Tally {
+    fn of(jobs: usize) -> Self {
+        Self(Arc::new((0..jobs).map(|_| AtomicU32::new(0)).collect()))
+    }
+
+    fn count(&self, job: usize) {
+        self.0[job].fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn job(&self, job: usize) -> impl FnOnce() + Send + 'static {
+        let tally = self.clone();
+        move || tally.count(job)
+    }
+
+    #[track_caller]
+    fn assert_once_each(&self) {
+        for (job, runs) in self.0.iter().enumerate() {
+            assert_eq!(runs.load(Ordering::Relaxed), 1, "runs of job {job}");
+        }
+    }
+}
+
+/// The pool the calling job runs on.
+fn here() -> Handle {
+    Handle::current().expect("a job runs on a worker")
+}
+
+#[test]
+fn jobs_from_outside_run_exactly_once_in_every_row() {
+    let _dog = Watchdog::start(30);
+    for_every_row(|pool| {
+        let tally = Tally::of(600);
+        let handle = pool.handle();
+        thread::scope(|scope| {
+            scope.spawn(|| (0..300).for_each(|job| handle.execute(tally.job(job)).unwrap()));
+            scope.spawn(|| (300..600).for_each(|job| pool.execute(tally.job(job))));
+        });
+        pool.wait_idle();
+        tally.assert_once_each();
+    });
+}
+
+#[test]
+fn chains_run_to_their_end_in_every_row() {
+    fn step(left: usize, tally: Tally) {
+        tally.count(left);
+        if left % 100 != 0 {
+            here().execute(move || step(left - 1, tally)).unwrap();
+        }
+    }
+    let _dog = Watchdog::start(30);
+    for_every_row(|pool| {
+        let tally = Tally::of(400);
+        for chain in 0..4 {
+            let tally = tally.clone();
+            pool.execute(move || step(chain * 100 + 99, tally));
+        }
+        pool.wait_idle();
+        tally.assert_once_each();
+    });
+}
+
+#[test]
+fn a_fan_out_of_a_thousand_children_runs_each_once_in_every_row() {
+    let _dog = Watchdog::start(30);
+    for_every_row(|pool| {
+        let tally = Tally::of(1000);
+        let children = tally.clone();
+        pool.execute(move || {
+            let pool = here();
+            (0..1000).for_each(|job| pool.execute(children.job(job)).unwrap());
+        });
+        pool.wait_idle();
+        tally.assert_once_each();
+    });
+}
+
+#[test]
+fn batches_from_outside_and_inside_run_each_once_in_every_row() {
+    let _dog = Watchdog::start(30);
+    for_every_row(|pool| {
+        let tally = Tally::of(1200);
+        pool.execute_batch((0..400).map(|job| tally.job(job)));
+        pool.handle().execute_batch((400..800).map(|job| tally.job(job))).unwrap();
+        pool.execute_batch(std::iter::empty::<fn()>());
+        let inner = tally.clone();
+        pool.execute(move || {
+            here().execute_batch((800..1200).map(|job| inner.job(job))).unwrap();
+            here().execute_batch(std::iter::empty::<fn()>()).unwrap();
+        });
+        pool.wait_idle();
+        tally.assert_once_each();
+    });
+}
+
+#[test]
+fn submitted_jobs_hand_their_values_over_in_every_row() {
+    let _dog = Watchdog::start(30);
+    for_every_row(|pool| {
+        let outside: Vec<_> = (0..100).map(|n| pool.submit(move || n * 2)).collect();
+        let inside = pool.submit(|| {
+            let children: Vec<_> =
+                (0..100).map(|n| brigade::submit(move || n * 3).unwrap()).collect();
+            children.into_iter().map(|child| child.join().unwrap()).collect::<Vec<usize>>()
+        });
+        for (n, job) in outside.into_iter().enumerate() {
+            assert_eq!(job.join().unwrap(), n * 2);
+        }
+        let inside = inside.join().unwrap();
+        assert!(inside.into_iter().enumerate().all(|(n, value)| value == n * 3));
+    });
+}
+
+#[test]
+fn panics_lose_no_other_job_in_every_row() {
+    let _dog = Watchdog::start(30);
+    panics::silence_expected();
+    for_every_row(|pool| {
+        let tally = Tally::of(300);
+        let jobs: Vec<_> = (0..300)
+            .map(|job| {
+                let tally = tally.clone();
+                pool.submit(move || {
+                    tally.count(job);
+                    assert!(job % 3 != 0, "expected: every third");
+                })
+            })
+            .collect();
+        for (n, job) in jobs.into_iter().enumerate() {
+            let panicked = matches!(job.join(), Err(JoinError::Panicked(_)));
+            assert_eq!(panicked, n % 3 == 0, "job {n}");
+        }
+        pool.wait_idle();
+        tally.assert_once_each();
+        assert_eq!((pool.metrics().panicked, pool.metrics().returned), (100, 200));
+    });
+}
+
+#[test]
+fn drain_runs_all_that_was_accepted_and_what_that_spawns_in_every_row() {
+    let _dog = Watchdog::start(30);
+    for_every_row(|pool| {
+        let tally = Tally::of(400);
+        for job in 0..200 {
+            let (tally, child) = (tally.clone(), tally.job(job + 200));
+            pool.execute(move || {
+                tally.count(job);
+                assert!(brigade::execute(child).is_ok(), "a draining job may spawn");
+            });
+        }
+        let report = pool.shutdown(Shutdown::Drain);
+        assert_eq!((report.ran, report.discarded, report.still_running), (400, 0, 0));
+        tally.assert_once_each();
+    });
+}
+
+#[test]
+fn discard_accounts_for_every_job_in_every_row() {
+    let _dog = Watchdog::start(30);
+    for_every_row(|pool| {
+        let (gate, ran) = (Gate::closed(), Arc::new(AtomicUsize::new(0)));
+        occupy(&pool, &gate);
+        let busy = pool.threads() as u64;
+        let jobs: Vec<_> = (0..200)
+            .map(|_| {
+                let ran = Arc::clone(&ran);
+                pool.submit(move || ran.fetch_add(1, Ordering::Relaxed))
+            })
+            .collect();
+        open_once_closed(&gate, pool.handle());
+        let report = pool.shutdown(Shutdown::Discard);
+        assert_eq!((report.ran, report.discarded, report.still_running), (busy, 200, 0));
+        assert!(jobs.into_iter().all(|job| matches!(job.join(), Err(JoinError::Cancelled))));
+        assert_eq!(ran.load(Ordering::Relaxed), 0);
+    });
+}
+
+#[test]
+fn metrics_add_up_in_every_row() {
+    let _dog = Watchdog::start(30);
+    panics::silence_expected();
+    for_every_row(|pool| {
+        for n in 0..100 {
+            pool.execute(move || {
+                brigade::execute(|| ()).unwrap();
+                assert!(n % 10 != 0, "expected: every tenth");
+            });
+        }
+        pool.wait_idle();
+        let sums = pool.metrics();
+        assert_eq!((sums.accepted, sums.returned, sums.panicked), (200, 190, 10));
+        assert_eq!((sums.cancelled, sums.queued, sums.running), (0, 0, 0));
+        assert_eq!(sums.workers.len(), pool.threads());
+        assert_eq!(sums.workers.iter().map(|worker| worker.run).sum::<u64>(), 200);
+        assert_eq!(sums.workers.iter().map(|worker| worker.panics).sum::<u64>(), 10);
+        assert_eq!(sums.workers.iter().map(|worker| worker.queued).sum::<u64>(), 0);
+        drop(pool);
+    });
+}
+
+#[test]
+fn a_job_waits_for_its_own_children_twenty_deep_in_every_row() {
+    fn nest(depth: u32) -> u32 {
+        if depth == 0 {
+            0
+        } else {
+            1 + here().submit(move || nest(depth - 1)).unwrap().join().unwrap()
+        }
+    }
+    let _dog = Watchdog::start(30);
+    for_every_row(|pool: Pool| {
+        assert_eq!(pool.submit(|| nest(20)).join().unwrap(), 20);
+    });
+}

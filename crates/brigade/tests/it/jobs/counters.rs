@@ -1,0 +1,167 @@
+//! Metrics: they add up at every moment, and are exact when nothing moves.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use brigade::{Metrics, Pool, Shutdown};
+
+use crate::support::busy::occupy;
+use crate::support::crowd::for_both_queueings;
+use crate::support::full::{POLICIES, at_rest};
+use crate::support::policy::queue_kinds;
+use crate::support::roll_call::on_every_worker;
+use brigade_testkit::panics;
+use brigade_testkit::{Gate, Watchdog, eventually};
+
+fn finished(sums: &Metrics) -> [u64; 3] {
+    [sums.returned, sums.panicked, sums.cancelled]
+}
+
+#[track_caller]
+fn assert_adds_up(sums: &Metrics) {
+    let parts = finished(sums).iter().sum::<u64>() + sums.queued + sums.running;
+    assert_eq!(sums.accepted, parts, "{sums:?}");
+}
+
+#[test]
+fn a_snapshot_adds_up_and_never_overstates_while_jobs_run() {
+    let _dog = Watchdog::start(30);
+    panics::silence_expected();
+    for (kind, pool) in queue_kinds(2) {
+        let (submitted, stop) = (AtomicU64::new(0), AtomicBool::new(false));
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                for n in 0..10_000 {
+                    submitted.fetch_add(1, Ordering::SeqCst);
+                    pool.execute(move || assert!(n % 100 != 0, "expected"));
+                }
+                pool.wait_idle();
+                stop.store(true, Ordering::SeqCst);
+            });
+            let mut before = (0, [0; 3]);
+            while !stop.load(Ordering::SeqCst) {
+                let sums = pool.metrics();
+                assert_adds_up(&sums);
+                assert!(sums.accepted <= submitted.load(Ordering::SeqCst), "{kind}: {sums:?}");
+                let now = (sums.accepted, finished(&sums));
+                assert!(now.0 >= before.0, "accepted went back, {kind}: {before:?} {sums:?}");
+                let kept = now.1.iter().zip(before.1).all(|(now, before)| *now >= before);
+                assert!(kept, "a finished count went back, {kind}: {before:?} {sums:?}");
+                assert!(now.1[0] <= 9_900 && now.1[1] <= 100, "over the truth, {kind}: {sums:?}");
+                before = now;
+            }
+        });
+        assert_eq!(finished(&pool.metrics()), [9_900, 100, 0], "{kind}");
+    }
+}
+
+#[test]
+fn a_snapshot_adds_up_and_never_overstates_whatever_is_done_when_a_pool_is_full() {
+    let _dog = Watchdog::start(60);
+    for policy in POLICIES {
+        for_both_queueings(|builder| {
+            let pool = builder.threads(2).capacity(3).when_full(policy).build().unwrap();
+            let (submitted, stop) = (AtomicU64::new(0), AtomicBool::new(false));
+            thread::scope(|scope| {
+                let (handle, stop, submitted) = (pool.handle(), &stop, &submitted);
+                scope.spawn(move || {
+                    for _ in 0..3000 {
+                        submitted.fetch_add(2, Ordering::SeqCst);
+                        let _ = handle.execute(move || _ = handle.execute(|| ()));
+                    }
+                    stop.store(true, Ordering::SeqCst);
+                });
+                let mut before = pool.metrics();
+                while !stop.load(Ordering::SeqCst) {
+                    let sums = pool.metrics();
+                    assert_adds_up(&sums);
+                    assert!(sums.evicted <= sums.cancelled, "{sums:?}");
+                    assert!(sums.accepted <= submitted.load(Ordering::SeqCst), "{sums:?}");
+                    assert!(sums.accepted >= before.accepted, "{policy:?}: {before:?} {sums:?}");
+                    let kept = finished(&sums).into_iter().zip(finished(&before));
+                    assert!(kept.into_iter().all(|(now, before)| now >= before), "{sums:?}");
+                    before = sums;
+                }
+            });
+            at_rest(&pool);
+        });
+    }
+}
+
+#[test]
+fn queued_and_running_are_exact_while_nothing_moves() {
+    let _dog = Watchdog::start(20);
+    for (kind, pool) in queue_kinds(2) {
+        let gate = Gate::closed();
+        occupy(&pool, &gate);
+        (0..10).for_each(|_| pool.execute(|| ()));
+        let sums = pool.metrics();
+        assert_adds_up(&sums);
+        assert_eq!((sums.accepted, sums.queued, sums.running), (12, 10, 2), "{kind}: {sums:?}");
+        gate.open();
+        pool.wait_idle();
+        let sums = pool.metrics();
+        assert_eq!((sums.returned, sums.queued, sums.running), (12, 0, 0), "{kind}: {sums:?}");
+    }
+}
+
+#[test]
+fn jobs_queued_by_a_worker_that_is_still_busy_count_as_queued() {
+    let _dog = Watchdog::start(20);
+    for (kind, pool) in queue_kinds(1) {
+        let (gate, spawned) = (Gate::closed(), Gate::closed());
+        let (inner, told) = (gate.clone(), spawned.clone());
+        pool.execute(move || {
+            (0..10).for_each(|_| brigade::execute(|| ()).unwrap());
+            told.open();
+            inner.wait();
+        });
+        spawned.wait();
+        let sums = pool.metrics();
+        assert_adds_up(&sums);
+        assert_eq!((sums.queued, sums.running), (10, 1), "{kind}: {sums:?}");
+        assert!(sums.workers[0].queued <= 10, "{kind}: {sums:?}");
+        gate.open();
+        pool.wait_idle();
+        assert_eq!(pool.metrics().returned, 11, "{kind}");
+    }
+}
+
+#[test]
+fn the_counters_of_the_workers_show_who_ran_stole_and_slept() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::new(4);
+    on_every_worker(&pool, || ());
+    // A handle resolves a moment before its job is counted.
+    pool.wait_idle();
+    let sums = pool.metrics();
+    assert!(sums.workers.iter().all(|worker| worker.run == 1), "{sums:?}");
+    eventually("all four park", || pool.metrics().workers.iter().all(|worker| worker.parks > 0));
+    let wakes = |pool: &Pool| pool.metrics().workers.iter().map(|worker| worker.wakes).sum::<u64>();
+    let before = wakes(&pool);
+    on_every_worker(&pool, || ());
+    assert!(wakes(&pool) > before, "nobody was woken: {:?}", pool.metrics());
+    // Spawned on one worker and run on all: the others stole.
+    let children = pool.submit(|| {
+        let nap = || thread::sleep(Duration::from_millis(20));
+        (0..8).map(|_| brigade::submit(nap).unwrap()).collect::<Vec<_>>()
+    });
+    children.join().unwrap().into_iter().for_each(|child| child.join().unwrap());
+    pool.wait_idle();
+    let sums = pool.metrics();
+    assert!(sums.workers.iter().map(|worker| worker.stolen).sum::<u64>() > 0, "{sums:?}");
+    assert_eq!(sums.workers.iter().map(|worker| worker.run).sum::<u64>(), sums.returned);
+}
+
+#[test]
+fn the_report_agrees_with_the_metrics_before_it() {
+    let _dog = Watchdog::start(20);
+    panics::silence_expected();
+    let pool = Pool::new(2);
+    (0..100).for_each(|n| pool.execute(move || assert!(n % 4 != 0, "expected")));
+    pool.wait_idle();
+    let sums = pool.metrics();
+    assert_eq!((sums.returned, sums.panicked), (75, 25));
+    assert_eq!(pool.shutdown(Shutdown::Drain).ran, 100, "a job that panicked ran");
+}

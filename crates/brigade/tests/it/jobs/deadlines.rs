@@ -1,0 +1,160 @@
+//! A job with a deadline is run if it starts before, and cancelled else.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use brigade::{Handle, JoinError, Pool, Reason, WhenFull};
+
+use crate::support::busy::occupy;
+use crate::support::crowd::for_both_queueings;
+use crate::support::full::{at_rest, busy, fill, full};
+use brigade_testkit::panics;
+use brigade_testkit::{Bomb, Gate, Watchdog};
+
+fn far() -> Instant {
+    Instant::now() + Duration::from_secs(1 << 30)
+}
+
+fn past(deadline: Instant) {
+    while Instant::now() < deadline {
+        thread::sleep(Duration::from_micros(100));
+    }
+}
+
+#[test]
+fn a_job_runs_before_its_deadline_and_not_after() {
+    let _dog = Watchdog::start(20);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(1).build().unwrap();
+        assert_eq!(pool.submit_before(far(), || 42).unwrap().join().unwrap(), 42);
+        let gone = pool.submit_before(Instant::now(), || unreachable!()).unwrap();
+        assert!(matches!(gone.join(), Err(JoinError::Cancelled)));
+        pool.execute_before(Instant::now(), || unreachable!()).unwrap();
+        pool.handle().execute_before(far(), || ()).unwrap();
+        assert_eq!(at_rest(&pool), [4, 2, 0, 2, 0]);
+    });
+}
+
+#[test]
+fn a_job_whose_deadline_comes_while_it_is_queued_is_cancelled() {
+    let _dog = Watchdog::start(20);
+    for_both_queueings(|builder| {
+        let (pool, gate) = (builder.threads(1).build().unwrap(), Gate::closed());
+        occupy(&pool, &gate);
+        let soon = Instant::now() + Duration::from_millis(5);
+        let (token, later) = (Arc::new(()), pool.submit_before(far(), || 42).unwrap());
+        let captured = token.clone();
+        let handle = pool.submit_before(soon, move || drop(captured)).unwrap();
+        past(soon);
+        assert!(!handle.is_finished(), "its turn has not come");
+        gate.open();
+        assert!(matches!(handle.join(), Err(JoinError::Cancelled)));
+        assert_eq!(Arc::strong_count(&token), 1);
+        assert_eq!(later.join().unwrap(), 42);
+        assert_eq!(at_rest(&pool), [3, 2, 0, 1, 0]);
+    });
+}
+
+#[test]
+fn a_job_that_has_started_goes_on_after_its_deadline() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::new(1);
+    let soon = Instant::now() + Duration::from_millis(500);
+    let outlives = pool.submit_before(soon, move || past(soon));
+    outlives.unwrap().join().unwrap();
+    assert!(Instant::now() >= soon);
+}
+
+#[test]
+fn who_waits_for_a_late_job_does_not_run_it_either() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::new(1);
+    let parent = pool.submit(|| {
+        let here = Handle::current().unwrap();
+        let late = here.submit_before(Instant::now(), || unreachable!()).unwrap();
+        let in_time = here.submit_before(far(), || 42).unwrap();
+        (late.join().is_err(), in_time.join().unwrap())
+    });
+    assert_eq!(parent.join().unwrap(), (true, 42));
+    assert_eq!(at_rest(&pool), [3, 2, 0, 1, 0]);
+}
+
+#[test]
+fn a_late_job_counts_as_queued_until_its_turn() {
+    let _dog = Watchdog::start(20);
+    for_both_queueings(|builder| {
+        let (pool, gate) = busy(builder, 2, WhenFull::Reject);
+        pool.execute_before(Instant::now(), || unreachable!()).unwrap();
+        assert_eq!(fill(&pool), 1);
+        let full = pool.execute_before(far(), || unreachable!()).unwrap_err();
+        assert_eq!(full.reason(), Reason::Full);
+        gate.open();
+        assert_eq!(at_rest(&pool), [3, 2, 0, 1, 0]);
+    });
+}
+
+#[test]
+fn a_late_job_makes_room_in_its_turn_before_its_captures_are_dropped() {
+    struct Successor(Handle, Arc<AtomicUsize>);
+    impl Drop for Successor {
+        fn drop(&mut self) {
+            let ran = self.1.clone();
+            self.0.try_execute(move || _ = ran.fetch_add(1, Ordering::Relaxed)).unwrap();
+        }
+    }
+    let _dog = Watchdog::start(20);
+    for_both_queueings(|builder| {
+        let (pool, gate) = busy(builder, 1, WhenFull::Reject);
+        let ran = Arc::new(AtomicUsize::new(0));
+        let successor = Successor(pool.handle(), ran.clone());
+        pool.execute_before(Instant::now(), move || drop(successor)).unwrap();
+        gate.open();
+        assert_eq!(at_rest(&pool), [3, 2, 0, 1, 0]);
+        assert_eq!(ran.load(Ordering::Relaxed), 1);
+    });
+}
+
+#[test]
+fn a_submission_waits_for_room_until_the_deadline_at_most() {
+    let _dog = Watchdog::start(20);
+    for policy in [WhenFull::Block, WhenFull::BlockFor(Duration::MAX)] {
+        for_both_queueings(|builder| {
+            let (pool, gate) = full(builder, 1, policy);
+            let soon = Instant::now() + Duration::from_millis(5);
+            let waited = pool.execute_before(soon, || unreachable!()).unwrap_err();
+            assert_eq!(waited.reason(), Reason::Full);
+            assert!(Instant::now() >= soon);
+            gate.open();
+            assert_eq!(at_rest(&pool), [2, 2, 0, 0, 0]);
+        });
+    }
+}
+
+#[test]
+fn a_late_job_that_its_submitter_would_run_is_cancelled() {
+    let _dog = Watchdog::start(20);
+    for_both_queueings(|builder| {
+        let (pool, gate) = full(builder, 1, WhenFull::RunInCaller);
+        let late = pool.submit_before(Instant::now(), || unreachable!()).unwrap();
+        assert!(matches!(late.join(), Err(JoinError::Cancelled)));
+        assert_eq!(pool.submit_before(far(), || 42).unwrap().join().unwrap(), 42);
+        gate.open();
+        assert_eq!(at_rest(&pool), [4, 3, 0, 1, 0], "and not evicted");
+    });
+}
+
+#[test]
+fn a_late_job_whose_captures_panic_costs_no_thread() {
+    let _dog = Watchdog::start(20);
+    panics::silence_expected();
+    let pool = Pool::new(1);
+    let bombs = [Bomb, Bomb];
+    let [first, second] = bombs;
+    pool.execute_before(Instant::now(), move || drop(first)).unwrap();
+    let late = pool.submit_before(Instant::now(), move || drop(second)).unwrap();
+    assert!(matches!(late.join(), Err(JoinError::Cancelled)));
+    assert_eq!(pool.submit(|| 42).join().unwrap(), 42);
+    assert_eq!(at_rest(&pool), [3, 1, 0, 2, 0]);
+}

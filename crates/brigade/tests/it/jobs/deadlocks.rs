@@ -1,0 +1,206 @@
+//! Joins that would wait for themselves say so.
+
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use crate::support::crowd::for_both_queueings;
+use brigade::{JoinError, JoinHandle, Pool};
+use brigade_testkit::{Gate, Latch, Watchdog, eventually};
+
+/// Hands a job the handle of another, or its own.
+fn letterbox<T: Send + 'static>()
+-> (mpsc::Sender<JoinHandle<T>>, impl FnOnce() -> JoinHandle<T> + Send + 'static) {
+    let (sender, receiver) = mpsc::channel();
+    (sender, move || receiver.recv().unwrap())
+}
+
+fn would_deadlock<T>(outcome: Result<T, JoinError>) -> bool {
+    matches!(outcome, Err(JoinError::WouldDeadlock))
+}
+
+#[test]
+fn a_job_that_joins_itself_hears_that_this_would_never_end() {
+    let _dog = Watchdog::start(20);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(1).build().unwrap();
+        let ((own, take_own), (told, tells)) = (letterbox::<()>(), mpsc::channel());
+        let job = pool.submit(move || told.send(would_deadlock(take_own().join())).unwrap());
+        own.send(job).unwrap();
+        assert!(tells.recv().unwrap());
+        pool.wait_idle();
+        assert_eq!(pool.metrics().returned, 1, "and goes on");
+    });
+}
+
+/// The last to join hears it, and the others have outcomes.
+#[test]
+fn of_a_circle_of_jobs_one_hears_it_and_all_end() {
+    let _dog = Watchdog::start(60);
+    for length in [2, 3, 8] {
+        let pools: Vec<_> = (0..length).map(|_| Pool::new(1)).collect();
+        check_circle(&pools.iter().collect::<Vec<_>>());
+        for_both_queueings(|builder| {
+            let pool = builder.threads(length).build().unwrap();
+            check_circle(&vec![&pool; length]);
+        });
+    }
+}
+
+/// A job on each of these pools, all of them running at once, joins the next one's.
+fn check_circle(pools: &[&Pool]) {
+    let (told, tells) = mpsc::channel();
+    let boxes: Vec<_> = pools.iter().map(|_| letterbox::<bool>()).collect();
+    let (senders, takers): (Vec<_>, Vec<_>) = boxes.into_iter().unzip();
+    let jobs: Vec<_> = pools
+        .iter()
+        .zip(takers)
+        .map(|(pool, take)| {
+            let told = told.clone();
+            pool.submit(move || {
+                told.send(would_deadlock(take().join())).unwrap();
+                true
+            })
+        })
+        .collect();
+    // Each goes to the job before it.
+    for (number, job) in jobs.into_iter().enumerate() {
+        senders[(number + pools.len() - 1) % pools.len()].send(job).unwrap();
+    }
+    let heard: Vec<_> = tells.iter().take(pools.len()).collect();
+    assert_eq!(heard.iter().filter(|heard| **heard).count(), 1, "{heard:?}");
+}
+
+/// The inner job is run by the outer one that joins it, and joins that one in turn.
+#[test]
+fn a_job_that_is_run_inside_another_hears_that_it_would_wait_for_that_one() {
+    let _dog = Watchdog::start(20);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(1).build().unwrap();
+        let (outer_box, take_outer) = letterbox::<bool>();
+        let outer = pool.submit(move || {
+            let inner = brigade::submit(move || would_deadlock(take_outer().join())).unwrap();
+            inner.join().unwrap()
+        });
+        outer_box.send(outer).unwrap();
+        pool.wait_idle();
+        assert_eq!(pool.metrics().returned, 2);
+    });
+}
+
+#[test]
+fn many_joins_at_once_that_are_no_circle_are_none() {
+    let _dog = Watchdog::start(60);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(2).build().unwrap();
+        for _ in 0..50 {
+            let leaf = pool.submit(|| 0_u64);
+            let last =
+                (0..40).fold(leaf, |former, _| pool.submit(move || former.join().unwrap() + 1));
+            assert_eq!(last.join().unwrap(), 40);
+        }
+    });
+}
+
+/// The last thread that would join hears it, and with it goes on whoever would run what the others wait for.
+#[test]
+fn of_jobs_that_join_futures_on_all_threads_one_hears_it_and_all_end() {
+    let _dog = Watchdog::start(60);
+    for spare in 0..3 {
+        for_both_queueings(|builder| {
+            let pool = builder.threads(2).spare_threads(spare).build().unwrap();
+            let (latch, (told, tells)) = (Latch::default(), mpsc::channel());
+            for _ in 0..2 + spare {
+                let (handle, latch, told) = (pool.handle(), latch.clone(), told.clone());
+                pool.execute(move || {
+                    let future = handle.spawn(async move { latch.wait().await }).unwrap();
+                    told.send(would_deadlock(future.join())).unwrap();
+                });
+            }
+            assert!(tells.recv().unwrap(), "the last one, and nobody else has an outcome yet");
+            assert!(tells.try_recv().is_err());
+            assert_eq!(pool.metrics().workers(), 2 + spare, "no sooner");
+            latch.open();
+            let others: Vec<_> = tells.iter().take(1 + spare).collect();
+            assert!(others.iter().all(|heard| !heard), "{others:?}");
+        });
+    }
+}
+
+/// The thread that will poll it has not been started, as there is nothing to poll yet.
+#[test]
+fn a_join_of_a_future_that_waits_is_none_while_the_pool_may_have_another_thread() {
+    let _dog = Watchdog::start(20);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(1).spare_threads(1).build().unwrap();
+        let latch = Latch::default();
+        let future = pool.spawn(latch.wait());
+        eventually("it waits", || latch.waiting() == 1);
+        let begun = Gate::closed();
+        let begins = begun.clone();
+        let joins = pool.submit(move || {
+            begins.open();
+            future.join()
+        });
+        begun.wait();
+        thread::sleep(Duration::from_millis(5));
+        latch.open();
+        assert!(joins.join().unwrap().is_ok());
+    });
+}
+
+/// The one job waits for the other, which would wait for what nobody is left to run.
+#[test]
+fn a_job_that_another_waits_for_hears_that_nobody_would_run_its_future() {
+    let _dog = Watchdog::start(20);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(2).spare_threads(0).build().unwrap();
+        let (goes_on, begun) = (Gate::closed(), Gate::closed());
+        let (gate, begins, handle) = (goes_on.clone(), begun.clone(), pool.handle());
+        let inner = pool.submit(move || {
+            begins.open();
+            gate.wait();
+            would_deadlock(handle.spawn(async {}).unwrap().join())
+        });
+        begun.wait();
+        // If it comes late it is the last, and hears it.
+        let outer = pool.submit(move || match inner.join() {
+            Ok(heard) => heard,
+            outcome => would_deadlock(outcome),
+        });
+        eventually("both run", || pool.metrics().running == 2);
+        thread::sleep(Duration::from_millis(5));
+        goes_on.open();
+        assert!(outer.join().unwrap());
+    });
+}
+
+/// Who is told that its job has ended counts no longer, although it has yet to wake up.
+#[test]
+fn a_join_beside_one_that_has_just_ended_is_no_deadlock() {
+    /// A job that joins a future, which leaves another such job behind as it ends.
+    fn chain(length: u32) {
+        let future = brigade::spawn(async move {
+            if length > 1 {
+                brigade::execute(move || chain(length - 1)).unwrap();
+            }
+        });
+        assert!(future.unwrap().join().is_ok(), "one thread is free to run it");
+    }
+    let _dog = Watchdog::start(60);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(2).spare_threads(0).build().unwrap();
+        pool.execute(|| chain(2000));
+        pool.wait_idle();
+        let metrics = pool.metrics();
+        assert_eq!((metrics.returned, metrics.panicked), (4000, 0));
+    });
+}
+
+#[test]
+fn the_message_says_what_to_do() {
+    let error = JoinError::WouldDeadlock;
+    assert!(error.to_string().contains("let one of them go on"), "{error}");
+    assert_eq!(error.message(), None);
+    assert_eq!(format!("{error:?}"), "WouldDeadlock");
+}

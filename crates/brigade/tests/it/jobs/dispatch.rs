@@ -1,0 +1,289 @@
+//! `dispatch`: a job for each thread that is idle, at once, and the rest back.
+
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier, mpsc};
+use std::thread;
+use std::time::Duration;
+
+use brigade::{Pool, Shutdown};
+
+use crate::support::busy::occupy;
+use crate::support::crowd::for_both_queueings;
+use brigade_testkit::panics;
+use brigade_testkit::{Gate, Watchdog, eventually};
+
+/// Waits until all threads have come up and found nothing to do.
+fn all_idle(pool: &Pool) {
+    eventually("all are idle", || pool.metrics().idle_workers() == pool.threads());
+}
+
+#[test]
+fn as_many_jobs_start_as_threads_are_idle_and_the_rest_comes_back() {
+    let _dog = Watchdog::start(60);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(3).prestart().build().unwrap();
+        for _ in 0..200 {
+            all_idle(&pool);
+            let (together, (told, tells)) = (Arc::new(Barrier::new(4)), mpsc::channel());
+            let jobs = (0..5).map(|number| {
+                let (together, told) = (together.clone(), told.clone());
+                move || {
+                    together.wait();
+                    told.send(number).unwrap();
+                }
+            });
+            let back = pool.dispatch(jobs);
+            assert_eq!(pool.metrics().queued, 0, "they wait in no queue");
+            assert_eq!(back.count(), 2);
+            together.wait();
+            drop((together, told));
+            let mut ran: Vec<i32> = tells.iter().collect();
+            ran.sort_unstable();
+            assert_eq!(ran, [0, 1, 2], "the first ones");
+        }
+        pool.wait_idle();
+        assert_eq!((pool.metrics().accepted, pool.metrics().returned), (600, 600));
+    });
+}
+
+#[test]
+fn a_busy_pool_gives_everything_back_in_order() {
+    let _dog = Watchdog::start(20);
+    for_both_queueings(|builder| {
+        let (pool, gate) = (builder.threads(2).build().unwrap(), Gate::closed());
+        occupy(&pool, &gate);
+        let (told, tells) = mpsc::channel();
+        let jobs = (0..3).map(|number| {
+            let told = told.clone();
+            move || told.send(number).unwrap()
+        });
+        pool.dispatch(jobs).for_each(|job| job());
+        assert!(tells.try_iter().eq(0..3));
+        gate.open();
+        pool.wait_idle();
+        assert_eq!(pool.metrics().accepted, 2, "what came back was not accepted");
+    });
+}
+
+#[test]
+fn the_capacity_of_a_bounded_pool_is_no_matter() {
+    let _dog = Watchdog::start(20);
+    let (pool, gate) =
+        (Pool::builder().threads(3).prestart().capacity(1).build().unwrap(), Gate::closed());
+    all_idle(&pool);
+    let held = [(); 3].map(|()| gate.clone()).map(|gate| move || gate.wait());
+    assert_eq!(pool.dispatch(held).count(), 0);
+    pool.try_execute(|| ()).expect("none of them has the only place");
+    gate.open();
+}
+
+#[test]
+fn threads_that_are_not_up_are_not_idle_and_none_is_started() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::builder().threads(0..=2).build().unwrap();
+    assert_eq!(pool.dispatch([|| ()]).count(), 1);
+    assert_eq!(pool.metrics().workers(), 0);
+}
+
+#[test]
+fn a_closed_pool_gives_everything_back() {
+    let _dog = Watchdog::start(20);
+    for how in [Shutdown::Drain, Shutdown::Discard] {
+        let pool = Pool::builder().threads(2).prestart().build().unwrap();
+        all_idle(&pool);
+        let handle = pool.handle();
+        let report = pool.shutdown(how);
+        assert_eq!(handle.dispatch([|| (), || ()]).count(), 2);
+        assert_eq!(report.ran, 0);
+    }
+}
+
+#[test]
+fn a_job_hands_work_to_the_idle_threads_of_its_own_pool() {
+    let _dog = Watchdog::start(20);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(3).prestart().build().unwrap();
+        all_idle(&pool);
+        let handle = pool.handle();
+        let met = pool.submit(move || {
+            let together = Arc::new(Barrier::new(3));
+            let mut left: Vec<_> = (0..2)
+                .map(|_| {
+                    let together = together.clone();
+                    move || _ = together.wait()
+                })
+                .collect();
+            // The other threads may be just coming up.
+            while !left.is_empty() {
+                left = handle.dispatch(left).collect();
+            }
+            together.wait();
+            true
+        });
+        assert!(met.join().unwrap());
+    });
+}
+
+#[test]
+fn an_iterator_that_panics_hands_nothing_over() {
+    let _dog = Watchdog::start(20);
+    panics::silence_expected();
+    for_both_queueings(|builder| {
+        let pool = builder.threads(2).prestart().build().unwrap();
+        all_idle(&pool);
+        let jobs = (0..2).map(|number| {
+            assert!(number == 0, "expected: no more");
+            || unreachable!("handed over")
+        });
+        assert!(panic::catch_unwind(AssertUnwindSafe(|| pool.dispatch(jobs).count())).is_err());
+        assert_eq!(pool.metrics().accepted, 0);
+        assert_eq!(pool.dispatch([|| (), || ()]).count(), 0, "all are there again");
+    });
+}
+
+#[test]
+fn an_iterator_may_submit_to_the_pool_and_dispatch_in_turn() {
+    let _dog = Watchdog::start(20);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(2).prestart().build().unwrap();
+        all_idle(&pool);
+        let ran = Arc::new(AtomicUsize::new(0));
+        let count = || {
+            let ran = ran.clone();
+            move || _ = ran.fetch_add(1, Ordering::SeqCst)
+        };
+        let jobs = (0..2).map(|_| {
+            pool.execute(count());
+            pool.dispatch([count()]).for_each(|job| job());
+            count()
+        });
+        pool.dispatch(jobs).for_each(|job| job());
+        eventually("all have run", || ran.load(Ordering::SeqCst) == 6);
+    });
+}
+
+#[test]
+fn an_iterator_may_wait_for_the_pool_and_is_not_asked_for_more_than_are_idle() {
+    let _dog = Watchdog::start(20);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(2).prestart().build().unwrap();
+        all_idle(&pool);
+        let mut asked = 0;
+        let jobs = std::iter::repeat_with(|| {
+            asked += 1;
+            pool.submit(|| ()).join().unwrap();
+            || ()
+        });
+        // It has no end.
+        drop(pool.dispatch(jobs));
+        assert_eq!(asked, 2);
+    });
+}
+
+#[test]
+fn a_dispatched_job_that_panics_is_counted_and_its_thread_goes_on() {
+    let _dog = Watchdog::start(20);
+    panics::silence_expected();
+    for_both_queueings(|builder| {
+        let pool = builder.threads(1).prestart().build().unwrap();
+        for _ in 0..3 {
+            all_idle(&pool);
+            assert_eq!(pool.dispatch([|| panic!("expected: dispatched")]).count(), 0);
+        }
+        all_idle(&pool);
+        assert_eq!((pool.metrics().accepted, pool.metrics().panicked), (3, 3));
+    });
+}
+
+#[test]
+fn wait_idle_waits_for_what_was_dispatched_before_and_not_for_what_is_later() {
+    let _dog = Watchdog::start(20);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(2).prestart().build().unwrap();
+        all_idle(&pool);
+        let (before, after) = (Gate::closed(), Gate::closed());
+        let inner = before.clone();
+        assert_eq!(pool.dispatch([move || inner.wait()]).count(), 0);
+        let waits = Gate::closed();
+        thread::scope(|scope| {
+            let waiter = scope.spawn(|| {
+                waits.open();
+                pool.wait_idle()
+            });
+            // A thread may take that long to start.
+            waits.wait();
+            thread::sleep(Duration::from_millis(5));
+            let inner = after.clone();
+            let mut later = vec![move || inner.wait()];
+            while !later.is_empty() {
+                later = pool.dispatch(later).collect();
+            }
+            assert!(!waiter.is_finished());
+            before.open();
+            waiter.join().unwrap();
+        });
+        after.open();
+    });
+}
+
+/// A lone child of a job that keeps its worker: one of the sleepers watches for it, until that one is handed a job.
+#[test]
+fn a_lone_child_is_not_forgotten_when_who_watches_is_handed_a_job() {
+    let _dog = Watchdog::start(60);
+    let pool = Pool::builder().threads(3).prestart().build().unwrap();
+    for _ in 0..300 {
+        all_idle(&pool);
+        let (done, gate) = (Gate::closed(), Gate::closed());
+        let (child, hold) = (done.clone(), gate.clone());
+        pool.execute(move || {
+            brigade::execute(move || child.open()).unwrap();
+            hold.wait();
+        });
+        let hold = gate.clone();
+        pool.dispatch([move || hold.wait()]).for_each(drop);
+        done.wait();
+        gate.open();
+    }
+}
+
+/// Everything at once: each closure runs or comes back, once.
+#[test]
+fn in_a_storm_every_job_runs_or_comes_back() {
+    let _dog = Watchdog::start(60);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(2).build().unwrap();
+        let (ran, back) = (Arc::new(AtomicUsize::new(0)), AtomicUsize::new(0));
+        let count = || {
+            let ran = ran.clone();
+            move || _ = ran.fetch_add(1, Ordering::SeqCst)
+        };
+        thread::scope(|scope| {
+            for size in [1, 3] {
+                let (pool, count, back) = (&pool, &count, &back);
+                scope.spawn(move || {
+                    for round in 0..3000 {
+                        let refused = pool.dispatch((0..size).map(|_| count())).count();
+                        back.fetch_add(refused, Ordering::SeqCst);
+                        if round % 16 == 0 {
+                            pool.wait_idle_timeout(Duration::from_micros(50));
+                        }
+                    }
+                });
+            }
+            scope.spawn(|| (0..3000).for_each(|_| pool.execute(count())));
+            scope.spawn(|| {
+                for round in 0..300 {
+                    pool.resize(1..=1 + round % 3).unwrap();
+                    thread::sleep(Duration::from_micros(100));
+                }
+            });
+        });
+        let given = 3000 * (1 + 3) + 3000;
+        pool.wait_idle();
+        let metrics = pool.metrics();
+        assert_eq!(ran.load(Ordering::SeqCst) + back.load(Ordering::SeqCst), given);
+        assert_eq!(metrics.accepted as usize, ran.load(Ordering::SeqCst));
+        assert_eq!(metrics.returned, metrics.accepted);
+    });
+}

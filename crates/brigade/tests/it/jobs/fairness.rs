@@ -1,0 +1,151 @@
+//! Jobs that spawn each other for ever do not keep a bystander from running.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use crate::support::attempts::in_one_of_three_attempts;
+use crate::support::policy::queue_kinds;
+use brigade::{Handle, Pool};
+use brigade_testkit::Watchdog;
+
+/// Two jobs that spawn each other until told to stop.
+#[derive(Clone)]
+struct PingPong(Arc<AtomicBool>);
+
+impl PingPong {
+    fn ping(self) {
+        if !self.0.load(Ordering::Relaxed) {
+            let _ = here().execute(move || self.pong());
+        }
+    }
+
+    fn pong(self) {
+        if !self.0.load(Ordering::Relaxed) {
+            let _ = here().execute(move || self.ping());
+        }
+    }
+}
+
+fn here() -> Handle {
+    Handle::current().unwrap()
+}
+
+const LIMIT: Duration = Duration::from_millis(100);
+
+/// Starts `chains` pairs on one worker and measures how long a bystander waits beside them.
+fn bystander_waits(pool: &Pool, chains: usize, from_inside: bool) -> Option<Duration> {
+    let (pair, (ran, runs)) = (PingPong(Arc::default()), mpsc::channel());
+    let stop = Arc::clone(&pair.0);
+    let begun = Instant::now();
+    if from_inside {
+        // First the bystander, so that a newest-first queue holds it under the pair.
+        pool.execute(move || {
+            here().execute(move || ran.send(begun.elapsed()).unwrap()).unwrap();
+            (0..chains).for_each(|_| pair.clone().ping());
+        });
+    } else {
+        for _ in 0..chains {
+            let pair = pair.clone();
+            pool.execute(move || pair.ping());
+        }
+        std::thread::sleep(Duration::from_millis(5));
+        let begun = Instant::now();
+        pool.execute(move || ran.send(begun.elapsed()).unwrap());
+    }
+    let waited = runs.recv_timeout(Duration::from_secs(2)).ok();
+    stop.store(true, Ordering::Relaxed);
+    pool.wait_idle();
+    waited
+}
+
+#[test]
+fn a_bystander_from_outside_runs_within_100_ms_beside_a_ping_pong_pair() {
+    let _dog = Watchdog::start_alone(30);
+    for (kind, pool) in queue_kinds(1) {
+        for chains in [1, 2] {
+            in_one_of_three_attempts(|| {
+                let waited = bystander_waits(&pool, chains, false);
+                let in_time = waited.is_some_and(|time| time < LIMIT);
+                in_time.then_some(()).ok_or(format!("{waited:?} beside {chains} pairs, {kind}"))
+            });
+        }
+    }
+}
+
+#[test]
+fn a_bystander_from_the_same_worker_runs_within_100_ms_beside_a_ping_pong_pair() {
+    let _dog = Watchdog::start_alone(30);
+    for (kind, pool) in queue_kinds(1) {
+        for chains in [1, 2] {
+            in_one_of_three_attempts(|| {
+                let waited = bystander_waits(&pool, chains, true);
+                let in_time = waited.is_some_and(|time| time < LIMIT);
+                in_time.then_some(()).ok_or(format!("{waited:?} beside {chains} pairs, {kind}"))
+            });
+        }
+    }
+}
+
+/// Every worker is kept busy by a pair of its own, and nobody is left to search.
+#[test]
+fn bystanders_run_although_every_worker_has_a_pair_of_its_own() {
+    let _dog = Watchdog::start_alone(30);
+    for (kind, pool) in queue_kinds(4) {
+        in_one_of_three_attempts(|| {
+            let waited = bystander_waits(&pool, 8, false);
+            // Four spinning workers on perhaps two cores: a time slice each comes on top.
+            let in_time = waited.is_some_and(|time| time < 2 * LIMIT);
+            in_time.then_some(()).ok_or(format!("{waited:?}, {kind}"))
+        });
+    }
+}
+
+/// A chain that counts its jobs, until both together have had so many.
+fn counted_chain(counts: Arc<[AtomicU64; 2]>, own: usize, until: u64) {
+    counts[own].fetch_add(1, Ordering::Relaxed);
+    if counts.iter().map(|count| count.load(Ordering::Relaxed)).sum::<u64>() < until {
+        let _ = here().execute(move || counted_chain(counts, own, until));
+    }
+}
+
+/// Fault 33: neither order lets one of two chains have the worker to itself.
+#[test]
+fn of_two_chains_on_one_worker_neither_gets_twice_as_much_as_the_other() {
+    let _dog = Watchdog::start(30);
+    for (kind, pool) in queue_kinds(1) {
+        let counts = Arc::<[AtomicU64; 2]>::default();
+        let both = Arc::clone(&counts);
+        pool.execute(move || {
+            for own in 0..2 {
+                let counts = Arc::clone(&both);
+                here().execute(move || counted_chain(counts, own, 20_000)).unwrap();
+            }
+        });
+        pool.wait_idle();
+        let [one, other] = [0, 1].map(|own| counts[own].load(Ordering::Relaxed));
+        assert!(one <= 2 * other && other <= 2 * one, "{one} and {other}, {kind}");
+    }
+}
+
+#[test]
+fn an_injector_interval_of_one_and_a_huge_one_lose_nothing() {
+    let _dog = Watchdog::start(30);
+    for interval in [1, 2, 61, u32::MAX] {
+        let pool = Pool::builder().threads(1).injector_interval(interval).build().unwrap();
+        let (ran, runs) = mpsc::channel();
+        for n in 0..500 {
+            let ran = ran.clone();
+            pool.execute(move || {
+                let child = ran.clone();
+                brigade::execute(move || child.send(500 + n).unwrap()).unwrap();
+                ran.send(n).unwrap();
+            });
+        }
+        drop((ran, pool));
+        let mut ran: Vec<_> = runs.iter().collect();
+        ran.sort_unstable();
+        assert!(ran.into_iter().eq(0..1000), "interval {interval}");
+    }
+}

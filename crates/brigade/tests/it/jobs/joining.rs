@@ -1,0 +1,228 @@
+//! `JoinHandle`: waiting for a job from outside and from a worker of its own pool.
+
+use std::sync::Arc;
+use std::sync::Barrier;
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::support::policy::queue_kinds;
+use brigade::{JoinHandle, Pool};
+use brigade_testkit::{Gate, Watchdog, eventually};
+
+/// A job that returns `value` once the gate opens.
+fn gated(pool: &Pool, value: u32) -> (JoinHandle<u32>, Gate) {
+    let gate = Gate::closed();
+    let inner = gate.clone();
+    let job = pool.submit(move || {
+        inner.wait();
+        value
+    });
+    (job, gate)
+}
+
+#[test]
+fn join_timeout_returns_nothing_before_its_time_and_the_value_later() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::new(1);
+    for asked in [0, 1, 20, 100].map(Duration::from_millis) {
+        let (mut job, gate) = gated(&pool, 42);
+        let begun = Instant::now();
+        assert!(job.join_timeout(asked).is_none());
+        assert!(begun.elapsed() >= asked, "{:?} of {asked:?}", begun.elapsed());
+        gate.open();
+        assert_eq!(job.join_timeout(Duration::MAX).unwrap().unwrap(), 42);
+        assert!(job.join_timeout(Duration::ZERO).is_none(), "it was taken");
+    }
+}
+
+#[test]
+fn join_timeout_returns_as_soon_as_the_job_has() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::new(1);
+    let (mut job, gate) = gated(&pool, 42);
+    thread::spawn(move || {
+        thread::sleep(Duration::from_millis(20));
+        gate.open();
+    });
+    let begun = Instant::now();
+    assert_eq!(job.join_timeout(Duration::from_secs(10)).unwrap().unwrap(), 42);
+    assert!(begun.elapsed() < Duration::from_secs(5));
+}
+
+#[test]
+fn try_join_gives_the_value_once() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::new(1);
+    let (mut job, gate) = gated(&pool, 42);
+    assert!(job.try_join().is_none());
+    assert!(!job.is_finished());
+    gate.open();
+    eventually("the job finishes", || job.is_finished());
+    assert_eq!(job.try_join().unwrap().unwrap(), 42);
+    assert!(job.try_join().is_none());
+    assert!(job.is_finished(), "taken is finished");
+}
+
+/// Between "not finished" and "taken" there is no third answer.
+#[test]
+fn a_job_that_is_finished_has_a_value_to_take() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::new(2);
+    for n in 0..5000 {
+        let mut job = pool.submit(move || Box::new(n));
+        while !job.is_finished() {
+            std::hint::spin_loop();
+        }
+        assert_eq!(*job.try_join().expect("finished").unwrap(), n);
+    }
+}
+
+#[test]
+fn a_dropped_handle_detaches_its_job() {
+    let _dog = Watchdog::start(20);
+    let (pool, (ran, runs)) = (Pool::new(2), mpsc::channel());
+    for n in 0..1000 {
+        let ran = ran.clone();
+        drop(pool.submit(move || ran.send(n).unwrap()));
+    }
+    drop(ran);
+    assert_eq!(runs.iter().count(), 1000);
+}
+
+#[test]
+fn a_result_that_nobody_takes_is_dropped_once() {
+    let _dog = Watchdog::start(20);
+    let (pool, witness) = (Pool::new(2), Arc::new(()));
+    for round in 0..1000 {
+        let result = Arc::clone(&witness);
+        let job = pool.submit(move || result);
+        match round % 3 {
+            0 => drop(job),
+            1 => eventually("the job finishes", || job.is_finished()),
+            _ => drop(job.join().unwrap()),
+        }
+    }
+    pool.wait_idle();
+    assert_eq!(Arc::strong_count(&witness), 1);
+}
+
+#[test]
+fn a_job_joined_on_the_only_worker_is_run_by_the_joiner() {
+    let _dog = Watchdog::start(20);
+    for (kind, pool) in queue_kinds(1) {
+        for _ in 0..200 {
+            let parent = pool.submit(|| {
+                let child = brigade::submit(|| thread::current().id()).unwrap();
+                (child.join().unwrap(), thread::current().id())
+            });
+            let (child, parent) = parent.join().unwrap();
+            assert_eq!(child, parent, "{kind}");
+        }
+        pool.wait_idle();
+        let sums = pool.metrics();
+        assert_eq!((sums.accepted, sums.returned, sums.workers[0].run), (400, 400, 400), "{kind}");
+    }
+}
+
+/// Oldest, newest and middle: wherever the joined job is in the queue.
+#[test]
+fn children_may_be_joined_in_any_order_on_the_only_worker() {
+    let _dog = Watchdog::start(20);
+    for (kind, pool) in queue_kinds(1) {
+        for step in [1, 3, 7, 399] {
+            let parent = pool.submit(move || {
+                let submit = |n| Some(brigade::submit(move || n).unwrap());
+                let mut children: Vec<Option<JoinHandle<usize>>> = (0..400).map(submit).collect();
+                // Each step has no factor in common with 400, so that this visits all.
+                let order = (0..400).map(|n| n * step % 400);
+                order.map(|n| (n, children[n].take().unwrap().join().unwrap())).collect()
+            });
+            let pairs: Vec<(usize, usize)> = parent.join().unwrap();
+            assert!(pairs.into_iter().all(|(child, value)| child == value), "{kind}");
+        }
+        pool.wait_idle();
+        assert_eq!(pool.metrics().returned, 4 * 401, "{kind}");
+    }
+}
+
+/// Each of N running jobs waits for one more: without help all workers would sleep.
+#[test]
+fn as_many_waiting_jobs_as_workers_finish() {
+    let _dog = Watchdog::start(20);
+    for threads in [1, 2, 4] {
+        for (kind, pool) in queue_kinds(threads) {
+            for _ in 0..50 {
+                let all_there = Arc::new(Barrier::new(threads));
+                let parents: Vec<_> = (0..threads)
+                    .map(|_| {
+                        let all_there = Arc::clone(&all_there);
+                        pool.submit(move || {
+                            all_there.wait();
+                            brigade::submit(|| 21).unwrap().join().unwrap() * 2
+                        })
+                    })
+                    .collect();
+                let answers = parents.into_iter().map(|parent| parent.join().unwrap());
+                assert!(answers.eq(std::iter::repeat_n(42, threads)), "{kind}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_worker_that_waits_for_a_running_job_is_woken_by_it() {
+    let _dog = Watchdog::start(20);
+    for (kind, pool) in queue_kinds(2) {
+        for _ in 0..200 {
+            let (started, starts) = mpsc::channel();
+            let slow = pool.submit(move || {
+                started.send(()).unwrap();
+                thread::sleep(Duration::from_micros(50));
+                42
+            });
+            starts.recv().unwrap();
+            assert_eq!(pool.submit(move || slow.join().unwrap()).join().unwrap(), 42, "{kind}");
+        }
+    }
+}
+
+/// While one worker waits inside `join`, its queue is still the other's to take from.
+#[test]
+fn what_a_waiting_worker_has_queued_runs_elsewhere() {
+    let _dog = Watchdog::start(20);
+    for (kind, pool) in queue_kinds(2) {
+        for _ in 0..100 {
+            let ((opens, opened), (begun, begins)) = (mpsc::channel(), mpsc::channel());
+            // Ends when the other worker's child has run, and that worker waits for this job.
+            let running = pool.submit(move || {
+                begun.send(()).unwrap();
+                brigade::submit(|| ()).unwrap().join().unwrap();
+                opened
+            });
+            begins.recv().unwrap();
+            let parent = pool.submit(move || {
+                brigade::execute(move || opens.send(42).unwrap()).unwrap();
+                running.join().unwrap()
+            });
+            assert_eq!(parent.join().unwrap().recv().unwrap(), 42, "{kind}");
+        }
+    }
+}
+
+#[test]
+fn fibonacci_by_nested_joins_is_right() {
+    fn fibonacci(n: u32) -> u64 {
+        if n < 2 {
+            return u64::from(n);
+        }
+        let left = brigade::submit(move || fibonacci(n - 1)).unwrap();
+        fibonacci(n - 2) + left.join().unwrap()
+    }
+    let _dog = Watchdog::start(30);
+    for threads in [1, 2, 4] {
+        for (kind, pool) in queue_kinds(threads) {
+            assert_eq!(pool.submit(|| fibonacci(15)).join().unwrap(), 610, "{kind}");
+        }
+    }
+}

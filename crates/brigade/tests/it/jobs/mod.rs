@@ -1,0 +1,20 @@
+//! What jobs get: exactly one outcome, an order, a fair turn, and no harm from each other.
+
+mod aborting;
+mod cancelled_flag;
+mod cancelling;
+mod churn;
+mod conformance;
+mod counters;
+mod deadlines;
+mod deadlocks;
+mod dispatch;
+mod fairness;
+mod joining;
+mod lookout;
+mod on_panic;
+mod order;
+mod panics;
+mod park_tokens;
+mod placement;
+mod work_conservation;

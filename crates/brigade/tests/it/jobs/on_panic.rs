@@ -1,0 +1,122 @@
+//! What happens to a panic that no handle takes.
+
+use std::any::Any;
+use std::panic::{self, PanicHookInfo};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Receiver};
+use std::time::Duration;
+
+use crate::support::busy::occupy;
+use crate::support::roll_call::thread_ids;
+use brigade::{JoinError, OnPanic, Pool};
+use brigade_testkit::{
+    Gate, Watchdog,
+    panics::{self, text},
+};
+
+/// A pool that sends what its panics say.
+fn telling_pool() -> (Pool, Receiver<String>) {
+    let (tell, told) = mpsc::channel();
+    let call = move |payload: Box<dyn Any + Send>| {
+        tell.send(text(&*payload).expect("a text").to_owned()).unwrap();
+    };
+    let pool = Pool::builder().threads(2).on_panic(OnPanic::Call(Arc::new(call)));
+    (pool.build().unwrap(), told)
+}
+
+const LONG: Duration = Duration::from_secs(10);
+
+#[test]
+fn the_callback_gets_the_payload_of_a_job_without_a_handle() {
+    let _dog = Watchdog::start(20);
+    panics::silence_expected();
+    let (pool, told) = telling_pool();
+    for n in 0..100 {
+        pool.execute(move || panic!("expected: {n}"));
+        assert_eq!(told.recv_timeout(LONG).unwrap(), format!("expected: {n}"));
+    }
+}
+
+#[test]
+fn the_callback_gets_the_payload_of_a_submitted_job_whose_handle_is_gone() {
+    let _dog = Watchdog::start(20);
+    panics::silence_expected();
+    let ((pool, told), gate) = (telling_pool(), Gate::closed());
+    occupy(&pool, &gate);
+    drop(pool.submit(|| panic!("expected: detached")));
+    gate.open();
+    assert_eq!(told.recv_timeout(LONG).unwrap(), "expected: detached");
+}
+
+#[test]
+fn the_callback_is_not_called_for_a_panic_that_a_handle_takes() {
+    let _dog = Watchdog::start(20);
+    panics::silence_expected();
+    let (pool, told) = telling_pool();
+    for _ in 0..100 {
+        let outcome = pool.submit(|| panic!("expected: taken")).join();
+        assert!(matches!(outcome, Err(JoinError::Panicked(_))));
+    }
+    drop(pool);
+    assert_eq!(told.recv().ok(), None);
+}
+
+#[test]
+fn a_callback_that_panics_is_contained() {
+    let _dog = Watchdog::start(20);
+    panics::silence_expected();
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&calls);
+    let call = move |_| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        panic!("expected: the callback panics too");
+    };
+    let pool = Pool::builder().threads(2).on_panic(OnPanic::Call(Arc::new(call)));
+    let pool = pool.build().unwrap();
+    let before = thread_ids(&pool);
+    (0..100).for_each(|_| pool.execute(|| panic!("expected")));
+    pool.wait_idle();
+    assert_eq!(calls.load(Ordering::Relaxed), 100);
+    assert_eq!(thread_ids(&pool), before);
+    assert_eq!(pool.metrics().panicked, 100);
+}
+
+/// It runs on a worker, and everything works there that works in a job.
+#[test]
+fn a_callback_may_submit_to_the_pool() {
+    let _dog = Watchdog::start(20);
+    panics::silence_expected();
+    let (tell, told) = mpsc::channel();
+    let call = move |_| {
+        let tell = tell.clone();
+        assert!(brigade::execute(move || tell.send(()).unwrap()).is_ok());
+    };
+    let pool = Pool::builder().threads(1).on_panic(OnPanic::Call(Arc::new(call)));
+    let pool = pool.build().unwrap();
+    for _ in 0..50 {
+        pool.execute(|| panic!("expected"));
+        told.recv_timeout(LONG).unwrap();
+    }
+}
+
+/// The only test of this binary that replaces the hook, after [`quiet`] installed its own.
+#[test]
+fn the_default_policy_reports_through_the_panic_hook_once_per_panic() {
+    let _dog = Watchdog::start_alone(20);
+    panics::silence_expected();
+    let reports = Arc::new(AtomicUsize::new(0));
+    let (counted, before) = (Arc::clone(&reports), panic::take_hook());
+    panic::set_hook(Box::new(move |info: &PanicHookInfo<'_>| {
+        if text(info.payload()) == Some("expected: to be reported") {
+            counted.fetch_add(1, Ordering::Relaxed);
+        } else {
+            before(info);
+        }
+    }));
+    let pool = Pool::builder().threads(2).on_panic(OnPanic::Report).build().unwrap();
+    (0..20).for_each(|_| pool.execute(|| panic!("expected: to be reported")));
+    pool.wait_idle();
+    assert_eq!(reports.load(Ordering::Relaxed), 20);
+    assert_eq!(pool.metrics().panicked, 20);
+}

@@ -1,0 +1,59 @@
+//! In which order one worker runs what it has, by configuration.
+
+use std::sync::mpsc;
+
+use brigade::{Builder, Order, Pool, Queueing};
+use brigade_testkit::{Gate, Watchdog};
+
+fn one_worker(set: fn(Builder) -> Builder) -> Pool {
+    set(Pool::builder().threads(1)).build().unwrap()
+}
+
+/// The order in which the children of one job ran.
+fn order_of_children(pool: &Pool) -> Vec<u32> {
+    let (ran, order) = mpsc::channel();
+    pool.execute(move || {
+        for child in 0..10 {
+            let ran = ran.clone();
+            brigade::execute(move || ran.send(child).unwrap()).unwrap();
+        }
+    });
+    order.iter().collect()
+}
+
+#[test]
+fn a_fifo_worker_runs_its_oldest_job_first() {
+    let _dog = Watchdog::start(10);
+    let pool = one_worker(|builder| builder.order(Order::Fifo));
+    assert_eq!(order_of_children(&pool), (0..10).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_lifo_worker_runs_its_newest_job_first() {
+    let _dog = Watchdog::start(10);
+    let pool = one_worker(|builder| builder.order(Order::Lifo));
+    assert_eq!(order_of_children(&pool), (0..10).rev().collect::<Vec<_>>());
+}
+
+#[test]
+fn a_shared_queue_runs_jobs_in_the_order_they_were_accepted_in_whoever_submits() {
+    let _dog = Watchdog::start(10);
+    let pool = one_worker(|builder| builder.queueing(Queueing::Shared));
+    let ((ran, order), gate) = (mpsc::channel(), Gate::closed());
+    let opened = gate.clone();
+    pool.execute(move || opened.wait());
+    // Fifty each from two threads, one after the other: one queue has one order for all producers.
+    for half in [0..50, 50..100] {
+        let (handle, ran) = (pool.handle(), ran.clone());
+        let submitter = std::thread::spawn(move || {
+            for job in half {
+                let ran = ran.clone();
+                handle.execute(move || ran.send(job).unwrap()).unwrap();
+            }
+        });
+        submitter.join().unwrap();
+    }
+    gate.open();
+    drop(ran);
+    assert!(order.iter().eq(0..100));
+}

@@ -1,0 +1,81 @@
+//! Jobs and strangers may use the workers' `thread::park` tokens: brigade does not rely on them.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::thread::{self, Thread};
+use std::time::Duration;
+
+use crate::support::roll_call::on_every_worker;
+use brigade::Pool;
+use brigade_testkit::Watchdog;
+
+#[track_caller]
+fn assert_nothing_is_stranded(pool: &Pool) {
+    for round in 0..300 {
+        let mut job = pool.submit(|| brigade::submit(|| ()).unwrap());
+        let child = job.join_timeout(Duration::from_secs(5));
+        let mut child = child.unwrap_or_else(|| panic!("round {round} is stranded")).unwrap();
+        let outcome = child.join_timeout(Duration::from_secs(5));
+        outcome.unwrap_or_else(|| panic!("the child of round {round} is stranded")).unwrap();
+    }
+}
+
+#[test]
+fn jobs_that_park_and_unpark_their_thread_strand_nothing() {
+    let _dog = Watchdog::start(30);
+    let pool = Pool::new(2);
+    for round in 0..200_u64 {
+        pool.execute(move || {
+            thread::current().unpark();
+            thread::park_timeout(Duration::from_micros(round % 50));
+            thread::park_timeout(Duration::from_micros(round % 50));
+            if round % 3 == 0 {
+                thread::current().unpark();
+            }
+        });
+    }
+    pool.wait_idle();
+    assert_nothing_is_stranded(&pool);
+}
+
+/// `Once` and the output lock park their waiters with the same tokens.
+#[test]
+fn jobs_that_wait_inside_std_strand_nothing() {
+    let _dog = Watchdog::start(30);
+    let pool = Pool::new(4);
+    for _ in 0..100 {
+        let cell = Arc::new(OnceLock::new());
+        pool.execute_batch((0..8).map(|n| {
+            let cell = Arc::clone(&cell);
+            move || {
+                let slow = || {
+                    thread::sleep(Duration::from_micros(50));
+                    n
+                };
+                assert!(*cell.get_or_init(slow) < 8);
+                println!("job {n}");
+            }
+        }));
+        pool.wait_idle();
+    }
+    assert_nothing_is_stranded(&pool);
+}
+
+#[test]
+fn a_foreign_thread_that_unparks_the_workers_all_the_time_strands_nothing() {
+    let _dog = Watchdog::start(30);
+    let (pool, stop) = (Pool::new(2), AtomicBool::new(false));
+    let workers: Vec<Thread> = on_every_worker(&pool, thread::current);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                workers.iter().for_each(Thread::unpark);
+                thread::sleep(Duration::from_micros(100));
+            }
+        });
+        assert_nothing_is_stranded(&pool);
+        pool.wait_idle();
+        stop.store(true, Ordering::Relaxed);
+    });
+    drop(pool);
+}

@@ -1,0 +1,62 @@
+//! `Placement`: where a worker is woken is no lasting restriction of where it may run.
+
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::thread;
+use std::time::Duration;
+
+use crate::support::roll_call::on_every_worker;
+use brigade::{Placement, Pool};
+use brigade_testkit::Watchdog;
+
+/// The CPUs the calling thread may run on, as the kernel says them.
+fn allowed() -> String {
+    let status = fs::read_to_string("/proc/thread-self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("Cpus_allowed_list:"));
+    line.expect("the kernel says it").to_owned()
+}
+
+#[test]
+fn spread_leaves_the_affinity_of_every_worker_as_it_was() {
+    let _dog = Watchdog::start(20);
+    let mine = allowed();
+    for placement in [Placement::Spread, Placement::Kernel] {
+        let pool = Pool::builder().threads(4).placement(placement).build().unwrap();
+        for round in 0..200 {
+            if round % 10 == 0 {
+                // Long enough for all to park: the next round wakes each.
+                thread::sleep(Duration::from_millis(1));
+            }
+            pool.submit(|| ()).join().unwrap();
+            assert_eq!(on_every_worker(&pool, allowed), [&*mine; 4], "round {round}");
+        }
+    }
+}
+
+/// The first job after a wake is the one a hint for that wake could still be in force for.
+#[test]
+fn a_job_that_was_woken_for_may_run_anywhere() {
+    let _dog = Watchdog::start(20);
+    let mine = allowed();
+    let pool = Pool::builder().threads(2).placement(Placement::Spread).build().unwrap();
+    for round in 0..200 {
+        thread::sleep(Duration::from_micros(500));
+        assert_eq!(pool.submit(allowed).join().unwrap(), mine, "round {round}");
+        let child = pool.submit(|| brigade::submit(allowed).unwrap()).join().unwrap();
+        assert_eq!(child.join().unwrap(), mine, "the child in round {round}");
+    }
+    assert_eq!(allowed(), mine, "nor is the submitter moved");
+}
+
+/// Threads started by a job inherit the worker's affinity: nothing may leak through that either.
+#[test]
+fn threads_started_by_jobs_may_run_anywhere() {
+    let _dog = Watchdog::start(20);
+    let mine = allowed();
+    let pool = Pool::builder().threads(4).placement(Placement::Spread).build().unwrap();
+    for _ in 0..20 {
+        let inherited = on_every_worker(&pool, || thread::spawn(allowed).join().unwrap());
+        assert_eq!(inherited, [&*mine; 4]);
+    }
+}

@@ -1,0 +1,134 @@
+//! What the builder takes, what it refuses, and that a refusal leaves nothing behind.
+
+use std::hint::black_box;
+use std::io::ErrorKind;
+use std::panic::{self, AssertUnwindSafe};
+use std::thread;
+
+use brigade::{Builder, Pool};
+
+use crate::support::roll_call::on_every_worker;
+use brigade_testkit::panics;
+use brigade_testkit::{Watchdog, eventually};
+
+/// How many threads of this process have a name that starts so.
+#[cfg(target_os = "linux")]
+fn threads_named(prefix: &str) -> usize {
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+    let names =
+        tasks.filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("comm")).ok());
+    names.filter(|name| name.starts_with(prefix)).count()
+}
+
+#[track_caller]
+fn assert_refused(builder: Builder) {
+    let Err(refusal) = builder.build() else { panic!("accepted") };
+    assert_eq!(refusal.kind(), ErrorKind::InvalidInput, "{refusal}");
+    assert!(!refusal.to_string().is_empty());
+}
+
+#[test]
+fn no_threads_and_too_many_are_refused() {
+    let _dog = Watchdog::start(20);
+    panics::silence_expected();
+    for threads in [0, 4097, usize::MAX] {
+        assert_refused(Pool::builder().threads(threads));
+    }
+}
+
+#[test]
+#[should_panic]
+fn new_with_no_threads_panics() {
+    drop(Pool::new(0));
+}
+
+#[test]
+#[should_panic(expected = "4096")]
+fn new_with_too_many_threads_panics_and_names_the_limit() {
+    drop(Pool::new(4097));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_thread_name_with_a_nul_is_refused_and_leaves_no_thread() {
+    let _dog = Watchdog::start(20);
+    for bad in 0..4 {
+        let name = move |index| format!("nul-name-{index}{}", if index == bad { "\0" } else { "" });
+        assert_refused(Pool::builder().threads(4).name(name));
+        eventually("the threads are gone", || threads_named("nul-name-") == 0);
+        let retry = Pool::builder().threads(4).name(|index| format!("nul-name-{index}"));
+        assert_eq!(on_every_worker(&retry.build().unwrap(), || 1), [1; 4], "the retry works");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_name_function_that_panics_leaves_no_thread() {
+    let _dog = Watchdog::start(20);
+    panics::silence_expected();
+    let name = |index| {
+        assert!(index != 2, "expected: the name function panics");
+        format!("bad-name-{index}")
+    };
+    let builder = Pool::builder().threads(4).name(name);
+    // A panic here, an error, or a pool with another name: each is bearable, a leak is not.
+    drop(panic::catch_unwind(AssertUnwindSafe(|| builder.build())));
+    eventually("the threads are gone", || threads_named("bad-name-") == 0);
+}
+
+#[test]
+fn workers_have_the_names_asked_for() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::builder().threads(4).name(|index| format!("worker number {index}"));
+    let pool = pool.build().unwrap();
+    let mut names = on_every_worker(&pool, || thread::current().name().map(str::to_owned).unwrap());
+    names.sort();
+    let asked: Vec<_> = (0..4).map(|index| format!("worker number {index}")).collect();
+    assert_eq!(names, asked);
+}
+
+#[test]
+fn odd_names_are_taken_or_refused() {
+    let _dog = Watchdog::start(20);
+    for name in [String::new(), "🚒🪣".repeat(9), "x".repeat(1 << 20), "a/b%s\n".to_owned()] {
+        let asked = name.clone();
+        match Pool::builder().threads(1).name(move |_| asked.clone()).build() {
+            Ok(pool) => assert_eq!(pool.submit(|| 42).join().unwrap(), 42),
+            Err(refusal) => assert_eq!(refusal.kind(), ErrorKind::InvalidInput, "{name:.20}"),
+        }
+    }
+}
+
+/// Uses 64 KiB of stack per level.
+fn deep(levels: usize) -> usize {
+    let frame = [1_u8; 64 << 10];
+    let below = if levels > 1 { deep(levels - 1) } else { 0 };
+    below + usize::from(black_box(&frame)[levels])
+}
+
+#[test]
+fn a_job_may_use_four_of_the_sixteen_mebibytes_asked_for() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::builder().threads(2).stack_size(16 << 20).build().unwrap();
+    assert_eq!(on_every_worker(&pool, || deep(64)), [64; 2]);
+}
+
+#[test]
+fn absurd_stack_sizes_are_refused_or_made_to_fit() {
+    let _dog = Watchdog::start(20);
+    for bytes in [0, 1, 4095, usize::MAX, usize::MAX / 2 + 1, isize::MAX as usize] {
+        if let Ok(pool) = Pool::builder().threads(1).stack_size(bytes).build() {
+            assert_eq!(pool.submit(|| 42).join().unwrap(), 42, "{bytes}");
+        }
+    }
+}
+
+#[test]
+fn the_default_pool_size_is_what_the_machine_offers() {
+    let _dog = Watchdog::start(20);
+    let offered = thread::available_parallelism().map_or(1, usize::from);
+    assert_eq!(Pool::builder().build().unwrap().threads(), offered);
+    for threads in [1, 2, 3, 64] {
+        assert_eq!(Pool::new(threads).threads(), threads);
+    }
+}

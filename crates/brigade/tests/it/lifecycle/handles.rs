@@ -1,0 +1,179 @@
+//! `Handle`: a word that submits to its own pool or to none.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread;
+
+use brigade::{Handle, Pool, Reason, Rejected, Shutdown};
+
+use crate::support::busy::occupy;
+use brigade_testkit::panics;
+use brigade_testkit::{Gate, Watchdog};
+
+/// A handle whose pool is gone.
+fn stale() -> Handle {
+    Pool::new(1).handle()
+}
+
+#[test]
+fn a_handle_submits_from_any_thread() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::new(2);
+    let handle = pool.handle();
+    let threads: Vec<_> = (0..4)
+        .map(|n| thread::spawn(move || handle.submit(move || n * n).unwrap().join().unwrap()))
+        .collect();
+    let squares: Vec<_> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
+    assert_eq!(squares, [0, 1, 4, 9]);
+    assert!(!handle.is_closed());
+    drop(pool);
+    assert!(handle.is_closed());
+}
+
+#[test]
+fn the_handles_of_one_pool_are_equal_and_those_of_two_are_not() {
+    let _dog = Watchdog::start(20);
+    let (a, b) = (Pool::new(1), Pool::new(1));
+    assert_eq!(a.handle(), a.handle());
+    assert_ne!(a.handle(), b.handle());
+    let old = a.handle();
+    drop(a);
+    let next = Pool::new(1);
+    assert_ne!(old, next.handle());
+}
+
+#[test]
+fn a_handle_of_a_dead_pool_gives_the_very_closure_back() {
+    let _dog = Watchdog::start(20);
+    let handle = stale();
+    let identity = Arc::new(42);
+    let (first, second) = (Arc::clone(&identity), Arc::clone(&identity));
+    let rejected = handle.execute(move || assert_eq!(*first, 42)).unwrap_err();
+    assert!(matches!(rejected.reason(), Reason::Closed));
+    assert_eq!(Arc::strong_count(&identity), 3, "held, not cloned and not dropped");
+    rejected.into_inner()();
+    let rejected = handle.submit(move || second).map(drop).unwrap_err();
+    assert!(matches!(rejected.reason(), Reason::Closed));
+    assert!(Arc::ptr_eq(&rejected.into_inner()(), &identity));
+    assert_eq!(Arc::strong_count(&identity), 1);
+}
+
+#[test]
+fn a_closure_that_came_back_can_be_submitted_again() {
+    let _dog = Watchdog::start(20);
+    let (dead, pool) = (stale(), Pool::new(1));
+    let runs = Arc::new(AtomicUsize::new(0));
+    for _ in 0..1000 {
+        let counted = Arc::clone(&runs);
+        let job = move || _ = counted.fetch_add(1, Ordering::Relaxed);
+        let job = dead.execute(job).map_err(Rejected::into_inner).unwrap_err();
+        pool.execute(job);
+    }
+    pool.wait_idle();
+    assert_eq!(runs.load(Ordering::Relaxed), 1000);
+}
+
+#[test]
+fn a_rejected_batch_comes_back_whole_and_in_order() {
+    let _dog = Watchdog::start(20);
+    let (sender, order) = mpsc::channel();
+    let jobs = (0..100).map(|n| {
+        let sender = sender.clone();
+        move || sender.send(n).unwrap()
+    });
+    let rejected = stale().execute_batch(jobs).unwrap_err();
+    assert!(matches!(rejected.reason(), Reason::Closed));
+    let given_back = rejected.into_inner();
+    assert_eq!(given_back.len(), 100);
+    given_back.into_iter().for_each(|job| job());
+    drop(sender);
+    assert!(order.iter().eq(0..100));
+}
+
+#[test]
+fn a_handle_never_reaches_a_pool_that_was_made_after_its_own_was_gone() {
+    let _dog = Watchdog::start(30);
+    let mut dead = vec![stale()];
+    for round in 0..1000 {
+        let pool = Pool::new(1);
+        for old in dead.iter().rev().take(20).chain(dead.first()) {
+            let rejected = old.execute(|| panic!("ran on another pool"));
+            assert!(rejected.is_err(), "accepted in round {round}");
+            assert!(old.is_closed());
+            assert_ne!(*old, pool.handle());
+        }
+        dead.push(pool.handle());
+        assert_eq!(pool.shutdown(Shutdown::Drain).ran, 0, "round {round}");
+    }
+    assert!(dead.iter().all(|old| old.submit(|| ()).is_err()));
+}
+
+/// The slot of a dead pool may serve another while a late caller still holds the old handle.
+#[test]
+fn late_callers_and_new_pools_do_not_meet() {
+    let _dog = Watchdog::start(30);
+    let (handles, late) = mpsc::channel::<Handle>();
+    let foreign = thread::spawn(move || {
+        let mut accepted = 0;
+        for handle in late {
+            for _ in 0..20 {
+                let job = move || assert_eq!(Handle::current(), Some(handle));
+                accepted += u64::from(handle.execute(job).is_ok());
+            }
+        }
+        accepted
+    });
+    let (mut ran, mut panicked) = (0, 0);
+    for _ in 0..500 {
+        let pool = Pool::new(1);
+        handles.send(pool.handle()).unwrap();
+        pool.submit(|| ()).join().unwrap();
+        pool.wait_idle();
+        panicked += pool.metrics().panicked;
+        ran += pool.shutdown(Shutdown::Drain).ran - 1;
+    }
+    drop(handles);
+    assert_eq!(foreign.join().unwrap(), ran);
+    assert_eq!(panicked, 0, "a job ran on another pool");
+}
+
+#[test]
+fn a_handle_keeps_no_pool_alive() {
+    let _dog = Watchdog::start(20);
+    let witness = Arc::new(());
+    let held = Arc::clone(&witness);
+    let pool = Pool::builder().threads(2).on_start(move |_| _ = &held).build().unwrap();
+    let handles = [pool.handle(); 10];
+    drop(pool);
+    assert!(handles.iter().all(Handle::is_closed));
+    assert_eq!(Arc::strong_count(&witness), 1, "the pool's hooks are gone with it");
+}
+
+#[test]
+fn a_handle_is_closed_from_the_moment_a_shutdown_begins() {
+    let _dog = Watchdog::start(20);
+    panics::silence_expected();
+    let (pool, gate) = (Pool::new(1), Gate::closed());
+    let handle = pool.handle();
+    occupy(&pool, &gate);
+    let closing = thread::spawn(move || drop(pool));
+    brigade_testkit::eventually("the pool closes", || handle.is_closed());
+    assert!(handle.submit(|| ()).is_err());
+    assert!(!closing.is_finished(), "a job is still running");
+    gate.open();
+    closing.join().unwrap();
+    assert!(handle.is_closed());
+}
+
+#[test]
+fn errors_say_what_they_are() {
+    let _dog = Watchdog::start(20);
+    panics::silence_expected();
+    let rejected = stale().execute(|| ()).unwrap_err();
+    assert!(!rejected.to_string().is_empty());
+    assert!(format!("{rejected:?}").contains("Closed"), "{rejected:?}");
+    let pool = Pool::new(1);
+    let panicked = pool.submit(|| panic!("expected: told")).join().map(|()| 0).unwrap_err();
+    assert!(!panicked.to_string().is_empty() && !format!("{panicked:?}").is_empty());
+}

@@ -1,0 +1,86 @@
+//! Pools do not reach into each other.
+
+use std::sync::mpsc;
+use std::thread;
+
+use crate::support::roll_call::thread_ids;
+use brigade::{Handle, Pool};
+use brigade_testkit::{Gate, Watchdog};
+
+#[test]
+fn a_job_of_b_submitted_by_a_worker_of_a_outlives_a() {
+    let _dog = Watchdog::start(20);
+    for _ in 0..50 {
+        let (a, b, gate) = (Pool::new(1), Pool::new(1), Gate::closed());
+        let (to_b, inner) = (b.handle(), gate.clone());
+        let job = a.submit(move || {
+            to_b.submit(move || {
+                inner.wait();
+                thread::current().id()
+            })
+        });
+        let job = job.join().unwrap().unwrap();
+        drop(a);
+        assert!(!job.is_finished());
+        gate.open();
+        assert!(thread_ids(&b).contains(&job.join().unwrap()));
+    }
+}
+
+#[test]
+fn the_current_pool_is_the_one_of_the_worker() {
+    let _dog = Watchdog::start(20);
+    assert_eq!(Handle::current(), None);
+    let (a, b) = (Pool::new(1), Pool::new(1));
+    assert_ne!(a.handle(), b.handle());
+    assert_eq!(a.submit(Handle::current).join().unwrap(), Some(a.handle()));
+    let to_b = b.handle();
+    let through_a = a.submit(move || to_b.submit(Handle::current).unwrap().join().unwrap());
+    assert_eq!(through_a.join().unwrap(), Some(b.handle()));
+    let ids = (thread_ids(&a), thread_ids(&b));
+    assert!(ids.0.is_disjoint(&ids.1));
+}
+
+#[test]
+fn the_free_functions_stay_on_the_pool_of_the_worker() {
+    let _dog = Watchdog::start(20);
+    let (a, b) = (Pool::new(2), Pool::new(2));
+    for pool in [&a, &b] {
+        let (ran, runs) = mpsc::channel();
+        pool.execute(move || {
+            for _ in 0..20 {
+                let ran = ran.clone();
+                let job = move || ran.send(Handle::current()).unwrap();
+                assert!(brigade::execute(job).is_ok());
+            }
+        });
+        assert_eq!(runs.iter().collect::<Vec<_>>(), [Some(pool.handle()); 20]);
+    }
+}
+
+#[test]
+fn a_pool_made_and_dropped_inside_a_job_leaves_the_job_where_it_was() {
+    let _dog = Watchdog::start(20);
+    let outer = Pool::new(1);
+    let job = outer.submit(|| {
+        let inner = Pool::new(1);
+        let ran_on = inner.submit(Handle::current).join().unwrap();
+        assert_eq!(ran_on, Some(inner.handle()));
+        drop(inner);
+        brigade::submit(Handle::current).unwrap().join().unwrap()
+    });
+    assert_eq!(job.join().unwrap(), Some(outer.handle()));
+}
+
+/// Both workers wait, and each runs what the other one waits for: no cycle, no hang.
+#[test]
+fn two_pools_of_one_worker_may_wait_for_each_other_in_turn() {
+    let _dog = Watchdog::start(20);
+    let (a, b) = (Pool::new(1), Pool::new(1));
+    let (to_a, to_b) = (a.handle(), b.handle());
+    for _ in 0..200 {
+        let there = a.submit(move || to_b.submit(|| 1).unwrap().join().unwrap());
+        let back = b.submit(move || to_a.submit(|| 2).unwrap());
+        assert_eq!(there.join().unwrap() + back.join().unwrap().join().unwrap(), 3);
+    }
+}

@@ -1,0 +1,146 @@
+//! What is visible to whom: submitting, starting, finishing and waiting order memory.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use brigade::{JoinError, Pool, Shutdown};
+
+use crate::support::busy::{occupy, open_once_closed};
+use crate::support::policy::queue_kinds;
+use brigade_testkit::panics;
+use brigade_testkit::{Gate, Watchdog, spin_for};
+
+/// Takes its time to be dropped, and then says so.
+struct SlowDrop(Arc<AtomicBool>);
+
+impl Drop for SlowDrop {
+    fn drop(&mut self) {
+        spin_for(Duration::from_micros(20));
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+fn slow_drop() -> (SlowDrop, Arc<AtomicBool>) {
+    let dropped = Arc::new(AtomicBool::new(false));
+    (SlowDrop(Arc::clone(&dropped)), dropped)
+}
+
+#[test]
+fn captures_are_dropped_before_the_handle_resolves() {
+    let _dog = Watchdog::start(30);
+    panics::silence_expected();
+    for (kind, pool) in queue_kinds(2) {
+        for round in 0..1000 {
+            let (capture, dropped) = slow_drop();
+            let mut job = pool.submit(move || {
+                let _capture = &capture;
+                assert!(round % 10 != 0, "expected");
+            });
+            // By every way to learn of it.
+            match round % 3 {
+                0 => drop(job.join()),
+                1 => while job.try_join().is_none() {},
+                _ => while !job.is_finished() {},
+            }
+            assert!(dropped.load(Ordering::Relaxed), "round {round}, {kind}");
+        }
+    }
+}
+
+#[test]
+fn captures_of_a_cancelled_job_are_dropped_before_its_handle_resolves() {
+    let _dog = Watchdog::start(30);
+    for (kind, pool) in queue_kinds(2) {
+        let gate = Gate::closed();
+        occupy(&pool, &gate);
+        let waits: Vec<_> = (0..8)
+            .map(|_| {
+                let (capture, dropped) = slow_drop();
+                let job = pool.submit(move || drop(capture));
+                thread::spawn(move || {
+                    let cancelled = matches!(job.join(), Err(JoinError::Cancelled));
+                    cancelled && dropped.load(Ordering::Relaxed)
+                })
+            })
+            .collect();
+        open_once_closed(&gate, pool.handle());
+        assert_eq!(pool.shutdown(Shutdown::Discard).discarded, 8, "{kind}");
+        assert!(waits.into_iter().all(|waits| waits.join().unwrap()), "{kind}");
+    }
+}
+
+/// Plain stores on both sides: only the pool orders them. (Miri and ThreadSanitizer look too.)
+#[test]
+fn what_was_written_before_submitting_is_read_by_the_job_and_back() {
+    let _dog = Watchdog::start(30);
+    for (kind, pool) in queue_kinds(2) {
+        for round in 0..2000 {
+            let (there, back) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+            there.store(round, Ordering::Relaxed);
+            let (read, write) = (Arc::clone(&there), Arc::clone(&back));
+            let job = pool
+                .submit(move || write.store(read.load(Ordering::Relaxed) + 1, Ordering::Relaxed));
+            if round % 2 == 0 {
+                job.join().unwrap();
+            } else {
+                pool.wait_idle();
+            }
+            assert_eq!(back.load(Ordering::Relaxed), round + 1, "{kind}");
+        }
+    }
+}
+
+#[test]
+fn what_the_jobs_wrote_is_visible_after_shutdown() {
+    let _dog = Watchdog::start(30);
+    for round in 0..300 {
+        let cells: Arc<Vec<_>> = Arc::new((0..16).map(|_| AtomicUsize::new(0)).collect());
+        let pool = Pool::new(2);
+        for cell in 0..16 {
+            let cells = Arc::clone(&cells);
+            pool.execute(move || cells[cell].store(round + 1, Ordering::Relaxed));
+        }
+        drop(pool);
+        assert!(cells.iter().all(|cell| cell.load(Ordering::Relaxed) == round + 1));
+        assert_eq!(Arc::strong_count(&cells), 1, "every closure was dropped");
+    }
+}
+
+/// Inline or boxed, aligned or not, with and without content: each is moved in whole.
+#[test]
+fn captures_of_every_size_arrive_whole_and_are_dropped_once() {
+    #[repr(align(128))]
+    struct Aligned([u8; 128]);
+    fn check<const N: usize>(pool: &Pool) {
+        let (bytes, witness) = ([N as u8 ^ 0x5A; N], Arc::new(()));
+        let held = Arc::clone(&witness);
+        let there_and_back = pool.submit(move || {
+            drop(held);
+            bytes
+        });
+        assert!(there_and_back.join().unwrap() == bytes, "{N} bytes");
+        assert_eq!(Arc::strong_count(&witness), 1, "{N} bytes");
+        pool.execute(move || assert!(bytes == [N as u8 ^ 0x5A; N]));
+    }
+    let _dog = Watchdog::start(20);
+    for (kind, pool) in queue_kinds(2) {
+        check::<0>(&pool);
+        check::<1>(&pool);
+        check::<8>(&pool);
+        check::<15>(&pool);
+        check::<16>(&pool);
+        check::<17>(&pool);
+        check::<24>(&pool);
+        check::<25>(&pool);
+        check::<32>(&pool);
+        check::<4096>(&pool);
+        let aligned = Aligned([7; 128]);
+        let job =
+            pool.submit(move || (&raw const aligned).addr() % 128 + usize::from(aligned.0[3]));
+        assert_eq!(job.join().unwrap(), 7, "{kind}");
+        pool.wait_idle();
+        assert_eq!(pool.metrics().panicked, 0, "{kind}");
+    }
+}

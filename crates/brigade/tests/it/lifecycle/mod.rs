@@ -1,0 +1,17 @@
+//! How pools are built, closed, shut down and dropped, and what holds for their threads.
+
+mod auto_traits;
+mod building;
+mod closing;
+mod detaching;
+mod dropping;
+mod handles;
+mod hooks;
+mod isolation;
+mod limits;
+mod memory;
+mod racing_close;
+mod replaced_crates;
+mod shutdown;
+mod thread_locals;
+mod user_drops;

@@ -1,0 +1,126 @@
+//! The pool called from thread-local destructors: late, but never fatal.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread;
+
+use brigade::{Handle, Pool};
+use brigade_testkit::Watchdog;
+
+/// Runs a closure when its thread ends.
+struct AtExit(Box<dyn FnMut()>);
+
+impl Drop for AtExit {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
+thread_local! {
+    static AT_EXIT: RefCell<Vec<AtExit>> = const { RefCell::new(Vec::new()) };
+}
+
+fn at_exit(last: impl FnMut() + 'static) {
+    AT_EXIT.with_borrow_mut(|exits| exits.push(AtExit(Box::new(last))));
+}
+
+/// Every call a destructor may make; an accepted job must have been run or cancelled by it.
+fn call_everything(pool: Handle, ran: &Arc<AtomicUsize>) {
+    let job = || {
+        let ran = Arc::clone(ran);
+        move || _ = ran.fetch_add(1, Ordering::Relaxed)
+    };
+    let _ = Handle::current();
+    let _ = pool.is_closed();
+    let _ = pool.execute(job());
+    let _ = pool.execute_batch([job(), job()]);
+    if let Ok(submitted) = pool.submit(job()) {
+        let _ = submitted.join();
+    }
+    let _ = brigade::execute(job());
+}
+
+#[test]
+fn a_destructor_on_a_foreign_thread_may_submit_and_join() {
+    let _dog = Watchdog::start(20);
+    for pool_first in [false, true] {
+        for _ in 0..50 {
+            let (pool, ran) = (Pool::new(2), Arc::new(AtomicUsize::new(0)));
+            let (handle, counted) = (pool.handle(), Arc::clone(&ran));
+            let foreign = thread::spawn(move || {
+                // Thread-locals die in the order of their birth, or the other way round.
+                if pool_first {
+                    handle.submit(|| ()).unwrap().join().unwrap();
+                }
+                at_exit(move || call_everything(handle, &counted));
+                handle.submit(|| ()).unwrap().join().unwrap();
+            });
+            foreign.join().unwrap();
+            drop(pool);
+            // Four for this pool; the fifth went to the default pool.
+            assert!(ran.load(Ordering::Relaxed) >= 4);
+        }
+    }
+}
+
+#[test]
+fn a_destructor_on_a_worker_may_submit_and_join() {
+    let _dog = Watchdog::start(20);
+    for _ in 0..50 {
+        let (pool, ran) = (Pool::new(2), Arc::new(AtomicUsize::new(0)));
+        for _ in 0..2 {
+            let counted = Arc::clone(&ran);
+            pool.execute(move || {
+                let pool = Handle::current().unwrap();
+                at_exit(move || call_everything(pool, &counted));
+            });
+        }
+        drop(pool);
+        // Accepted or given back: whichever it was, no closure is left anywhere but in the
+        // default pool, where the free function put its own.
+        brigade::default_pool().wait_idle();
+        assert_eq!(Arc::strong_count(&ran), 1);
+    }
+}
+
+#[test]
+fn a_destructor_on_a_worker_may_use_another_pool() {
+    let _dog = Watchdog::start(20);
+    let other = Pool::new(1);
+    for _ in 0..50 {
+        let (pool, (told, tells)) = (Pool::new(1), mpsc::channel());
+        let to_other = other.handle();
+        pool.execute(move || {
+            at_exit(move || {
+                let answer = to_other.submit(|| 42).unwrap().join().unwrap();
+                told.send(answer).unwrap();
+            });
+        });
+        drop(pool);
+        assert_eq!(tells.try_recv(), Ok(42), "the destructors have run when drop returns");
+    }
+}
+
+/// A hook sets the thread-local up before the pool's own are all there.
+#[test]
+fn a_destructor_registered_by_a_start_hook_may_call_the_pool() {
+    let _dog = Watchdog::start(20);
+    for _ in 0..50 {
+        let exits = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&exits);
+        let hook = move |_| {
+            let (counted, pool) = (Arc::clone(&counted), Handle::current());
+            at_exit(move || {
+                let ran = Arc::default();
+                pool.into_iter().for_each(|pool| call_everything(pool, &ran));
+                counted.fetch_add(1, Ordering::Relaxed);
+            });
+        };
+        let pool = Pool::builder().threads(2).on_start(hook).build().unwrap();
+        assert_eq!(pool.submit(|| 42).join().unwrap(), 42);
+        drop(pool);
+        assert_eq!(exits.load(Ordering::Relaxed), 2, "destructors have run when drop returns");
+    }
+}

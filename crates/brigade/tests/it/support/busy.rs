@@ -1,0 +1,31 @@
+//! Pools whose workers are all busy until the test says so.
+
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+
+use brigade::{Handle, Pool};
+use brigade_testkit::{Gate, eventually};
+
+/// Keeps every worker of `pool` busy until the gate opens; returns once all of them are.
+pub(crate) fn occupy(pool: &Pool, gate: &Gate) {
+    let (started, starts): (_, Receiver<()>) = mpsc::channel();
+    for _ in 0..pool.threads() {
+        let (gate, started) = (gate.clone(), started.clone());
+        pool.execute(move || {
+            started.send(()).unwrap();
+            gate.wait();
+        });
+    }
+    for _ in 0..pool.threads() {
+        starts.recv().unwrap();
+    }
+}
+
+/// Opens the gate as soon as `pool` accepts nothing more: in the middle of its shutdown.
+pub(crate) fn open_once_closed(gate: &Gate, pool: Handle) {
+    let gate = gate.clone();
+    thread::spawn(move || {
+        eventually("the pool closes", || pool.is_closed());
+        gate.open();
+    });
+}

@@ -1,0 +1,9 @@
+//! What several of these tests share and what knows a pool; the rest is in `brigade-testkit`.
+
+pub(crate) mod attempts;
+pub(crate) mod busy;
+pub(crate) mod crowd;
+pub(crate) mod full;
+pub(crate) mod policy;
+pub(crate) mod roll_call;
+pub(crate) mod trees;

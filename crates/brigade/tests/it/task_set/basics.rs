@@ -1,0 +1,237 @@
+//! `TaskSet`: outcomes in the order of their ends, and the ways to wait for them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use brigade::{JoinError, Pool, TaskSet};
+
+use crate::support::policy::queue_kinds;
+use crate::support::roll_call::thread_ids;
+use brigade_testkit::panics;
+use brigade_testkit::{Gate, Watchdog, eventually};
+
+/// Spawns a job that returns `value` once the gate opens.
+fn spawn_gated(set: &mut TaskSet<u32>, value: u32) -> Gate {
+    let gate = Gate::closed();
+    let inner = gate.clone();
+    set.spawn(move || {
+        inner.wait();
+        value
+    })
+    .unwrap();
+    gate
+}
+
+#[test]
+fn outcomes_come_in_the_order_in_which_jobs_end() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::new(3);
+    let mut set = TaskSet::new(pool.handle());
+    let gates: Vec<Gate> = (0..3).map(|value| spawn_gated(&mut set, value)).collect();
+    for (left, value) in [(3, 1), (2, 2), (1, 0)] {
+        assert_eq!(set.len(), left);
+        gates[value as usize].open();
+        assert_eq!(set.join_next().unwrap().unwrap(), value);
+    }
+    assert!(set.is_empty());
+    assert!(set.join_next().is_none());
+}
+
+#[test]
+fn outcomes_that_were_not_taken_at_once_keep_their_order() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::new(3);
+    let mut set = TaskSet::new(pool.handle());
+    let gates: Vec<Gate> = (0..3).map(|value| spawn_gated(&mut set, value)).collect();
+    for (ended, value) in [2, 0, 1].into_iter().enumerate() {
+        gates[value].open();
+        eventually("the job ends", || pool.metrics().returned == ended as u64 + 1);
+    }
+    set.wait_all();
+    assert_eq!(set.outcomes().map(Result::unwrap).collect::<Vec<_>>(), [2, 0, 1]);
+}
+
+#[test]
+fn a_panic_is_one_outcome_and_no_others() {
+    let _dog = Watchdog::start(20);
+    panics::silence_expected();
+    for (kind, pool) in queue_kinds(2) {
+        let mut set = TaskSet::new(pool.handle()).limit(2);
+        for number in 0..100 {
+            let job = move || assert!(number % 10 != 3, "expected: {number}");
+            set.spawn(job).unwrap();
+        }
+        let (mut returned, mut panicked) = (0, 0);
+        for outcome in set.outcomes() {
+            match outcome {
+                Ok(()) => returned += 1,
+                Err(JoinError::Panicked(_)) => panicked += 1,
+                Err(other) => panic!("{other}"),
+            }
+        }
+        assert_eq!((returned, panicked), (90, 10), "{kind}");
+        pool.wait_idle();
+        assert_eq!((pool.metrics().returned, pool.metrics().panicked), (90, 10), "{kind}");
+    }
+}
+
+#[test]
+fn trying_takes_what_has_ended_and_waits_for_nothing() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::new(1);
+    let mut set = TaskSet::new(pool.handle());
+    assert!(set.try_join_next().is_none(), "empty");
+    let gate = spawn_gated(&mut set, 42);
+    assert!(set.try_join_next().is_none(), "running");
+    assert_eq!(set.len(), 1);
+    gate.open();
+    set.wait_all();
+    assert_eq!(set.try_join_next().unwrap().unwrap(), 42);
+    assert!(set.try_join_next().is_none());
+}
+
+#[test]
+fn a_wait_with_a_timeout_takes_no_less_and_ends_with_the_job() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::new(1);
+    let mut set = TaskSet::new(pool.handle());
+    assert!(set.join_next_timeout(Duration::MAX).is_none(), "empty");
+    for asked in [0, 1, 20].map(Duration::from_millis) {
+        let gate = spawn_gated(&mut set, 42);
+        let begun = Instant::now();
+        assert!(set.join_next_timeout(asked).is_none());
+        assert!(begun.elapsed() >= asked, "{:?} of {asked:?}", begun.elapsed());
+        gate.open();
+        assert_eq!(set.join_next_timeout(Duration::MAX).unwrap().unwrap(), 42);
+    }
+}
+
+#[test]
+fn waiting_for_all_leaves_the_outcomes_to_be_taken() {
+    let _dog = Watchdog::start(20);
+    for (kind, pool) in queue_kinds(2) {
+        let mut set = TaskSet::new(pool.handle());
+        set.wait_all();
+        (0..100).for_each(|number| set.spawn(move || number).unwrap());
+        set.wait_all();
+        assert_eq!(set.len(), 100, "{kind}");
+        let mut sum = 0;
+        while let Some(outcome) = set.try_join_next() {
+            sum += outcome.unwrap();
+        }
+        assert_eq!((sum, set.len()), (4950, 0), "{kind}");
+    }
+}
+
+#[test]
+fn an_iterator_that_is_dropped_leaves_the_rest() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::new(2);
+    let mut set = TaskSet::new(pool.handle());
+    (0..10).for_each(|_| set.spawn(|| ()).unwrap());
+    assert_eq!(set.outcomes().take(4).count(), 4);
+    assert_eq!(set.len(), 6);
+    assert_eq!(set.outcomes().count(), 6);
+}
+
+/// Unparks the thread that made it.
+struct Unpark(thread::Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+#[test]
+fn a_task_that_awaits_is_woken_by_each_end() {
+    let _dog = Watchdog::start(60);
+    let pool = Pool::new(2);
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut context = Context::from_waker(&waker);
+    let mut set = TaskSet::new(pool.handle()).limit(2);
+    assert!(matches!(set.poll_join_next(&mut context), Poll::Ready(None)), "empty");
+    (0..2000).for_each(|number| set.spawn(move || number).unwrap());
+    let mut sum = 0;
+    while !set.is_empty() {
+        let mut next = Box::pin(set.join_next_async());
+        match next.as_mut().poll(&mut context) {
+            Poll::Ready(outcome) => sum += outcome.unwrap().unwrap(),
+            Poll::Pending => thread::park(),
+        }
+    }
+    assert_eq!(sum, 2000 * 1999 / 2);
+}
+
+#[test]
+fn a_waker_that_panics_costs_nobody_anything() {
+    struct Broken(AtomicUsize);
+    impl Wake for Broken {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            panic!("expected: from a waker");
+        }
+    }
+    let _dog = Watchdog::start(20);
+    panics::silence_expected();
+    let pool = Pool::new(1);
+    let mut set = TaskSet::new(pool.handle()).limit(1);
+    let gate = spawn_gated(&mut set, 1);
+    set.spawn(|| 2).unwrap();
+    let broken = Arc::new(Broken(AtomicUsize::new(0)));
+    let waker = Waker::from(broken.clone());
+    assert!(set.poll_join_next(&mut Context::from_waker(&waker)).is_pending());
+    gate.open();
+    assert_eq!(set.outcomes().map(Result::unwrap).collect::<Vec<_>>(), [1, 2]);
+    assert_eq!(broken.0.load(Ordering::Relaxed), 1);
+}
+
+#[test]
+fn a_set_may_be_owned_by_another_thread_and_another_pool() {
+    let _dog = Watchdog::start(20);
+    let (pool, other) = (Pool::new(1), Pool::new(1));
+    let mut set = TaskSet::new(pool.handle());
+    set.spawn(|| thread::current().id()).unwrap();
+    let ids = thread_ids(&pool);
+    let moved = other.submit(move || {
+        set.spawn(|| thread::current().id()).unwrap();
+        set.outcomes().map(Result::unwrap).collect::<Vec<_>>()
+    });
+    assert!(moved.join().unwrap().iter().all(|thread| ids.contains(thread)));
+}
+
+#[test]
+fn outcomes_of_jobs_that_were_let_go_are_dropped_as_they_end() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::new(1);
+    let witness = Arc::new(());
+    let gate = Gate::closed();
+    let mut set = TaskSet::new(pool.handle()).limit(1);
+    let ran = Arc::new(AtomicUsize::new(0));
+    let spawn = |set: &mut TaskSet<Arc<()>>, gate: Option<Gate>| {
+        let (witness, ran) = (witness.clone(), ran.clone());
+        set.spawn(move || {
+            gate.into_iter().for_each(|gate| gate.wait());
+            ran.fetch_add(1, Ordering::Relaxed);
+            witness
+        })
+        .unwrap();
+    };
+    (0..2).for_each(|_| spawn(&mut set, None));
+    set.wait_all();
+    spawn(&mut set, Some(gate.clone()));
+    (0..8).for_each(|_| spawn(&mut set, None));
+    set.detach_all();
+    assert!(set.is_empty() && set.try_join_next().is_none());
+    assert_eq!(Arc::strong_count(&witness), 10, "the outcomes that were there have been dropped");
+    set.cancel_all();
+    spawn(&mut set, None);
+    gate.open();
+    assert!(set.join_next().unwrap().is_ok());
+    drop(set);
+    pool.wait_idle();
+    assert_eq!((ran.load(Ordering::Relaxed), Arc::strong_count(&witness)), (12, 1));
+}

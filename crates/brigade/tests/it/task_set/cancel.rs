@@ -1,0 +1,292 @@
+//! `TaskSet::cancel_all` and the drop of a set.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::Duration;
+
+use brigade::{JoinError, NewThread, Pool, Shutdown, TaskSet, cancelled};
+
+use crate::support::busy::{occupy, open_once_closed};
+use crate::support::policy::queue_kinds;
+use brigade_testkit::panics;
+use brigade_testkit::{Gate, Seed, Watchdog, eventually, spin_for};
+
+fn is_cancelled<T>(outcome: Result<T, JoinError>) -> bool {
+    matches!(outcome, Err(JoinError::Cancelled))
+}
+
+#[test]
+fn what_has_not_started_is_cancelled_at_once_and_its_captures_are_dropped() {
+    let _dog = Watchdog::start(20);
+    for limit in [1, 3, 1000] {
+        for (kind, pool) in queue_kinds(2) {
+            let (gate, witness) = (Gate::closed(), Arc::new(()));
+            occupy(&pool, &gate);
+            let mut set = TaskSet::new(pool.handle()).limit(limit);
+            for _ in 0..10 {
+                let witness = witness.clone();
+                set.spawn(move || drop(witness)).unwrap();
+            }
+            set.cancel_all();
+            assert_eq!(Arc::strong_count(&witness), 1, "{kind}");
+            set.cancel_all();
+            let mut taken = 0;
+            while let Some(outcome) = set.try_join_next() {
+                assert!(is_cancelled(outcome), "{kind}");
+                taken += 1;
+            }
+            assert_eq!((taken, set.len()), (10, 0), "{kind}");
+            gate.open();
+            let report = pool.shutdown(Shutdown::Drain);
+            assert_eq!((report.ran, report.discarded), (2, limit.min(10) as u64), "{kind}");
+        }
+    }
+}
+
+#[test]
+fn running_jobs_see_it_and_their_outcomes_are_their_own() {
+    let _dog = Watchdog::start(20);
+    panics::silence_expected();
+    let (pool, (begun, begins)) = (Pool::new(2), mpsc::channel());
+    let mut set = TaskSet::new(pool.handle());
+    for panics in [false, true] {
+        let begun = begun.clone();
+        set.spawn(move || {
+            begun.send(()).unwrap();
+            while !cancelled() {
+                thread::yield_now();
+            }
+            assert!(!panics, "expected: cancelled");
+            42
+        })
+        .unwrap();
+    }
+    begins.iter().take(2).for_each(drop);
+    set.cancel_all();
+    set.wait_all();
+    set.cancel_all();
+    let (returned, panicked): (Vec<_>, Vec<_>) = set.outcomes().partition(Result::is_ok);
+    assert_eq!(returned.into_iter().map(Result::unwrap).collect::<Vec<_>>(), [42]);
+    assert!(matches!(panicked[..], [Err(JoinError::Panicked(_))]));
+    // The set goes on, and what comes now is not cancelled.
+    set.spawn(|| if cancelled() { 0 } else { 43 }).unwrap();
+    assert_eq!(set.join_next().unwrap().unwrap(), 43);
+}
+
+#[test]
+fn a_set_that_is_dropped_cancels_what_is_queued_and_asks_what_runs_to_stop() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::new(1);
+    for limit in [1, 2, 1000] {
+        let ((begun, begins), (stopped, stops)) = (mpsc::channel(), mpsc::channel());
+        let (gate, witness) = (Gate::closed(), Arc::new(()));
+        let mut set = TaskSet::new(pool.handle()).limit(limit);
+        let (inner, result) = (gate.clone(), witness.clone());
+        set.spawn(move || {
+            begun.send(()).unwrap();
+            while !cancelled() {
+                thread::yield_now();
+            }
+            stopped.send(()).unwrap();
+            inner.wait();
+            result
+        })
+        .unwrap();
+        begins.recv().unwrap();
+        for _ in 0..5 {
+            let witness = witness.clone();
+            set.spawn(move || witness).unwrap();
+        }
+        drop(set);
+        stops.recv().unwrap();
+        assert_eq!(Arc::strong_count(&witness), 2, "all but that of the running job");
+        gate.open();
+        pool.wait_idle();
+        assert_eq!(Arc::strong_count(&witness), 1, "its outcome was dropped");
+    }
+}
+
+#[test]
+fn a_set_dropped_with_outcomes_in_it_drops_them() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::new(2);
+    let witness = Arc::new(());
+    let mut set = TaskSet::new(pool.handle());
+    for _ in 0..10 {
+        let witness = witness.clone();
+        set.spawn(move || witness).unwrap();
+    }
+    set.wait_all();
+    drop(set.join_next());
+    assert_eq!(Arc::strong_count(&witness), 10);
+    drop(set);
+    assert_eq!(Arc::strong_count(&witness), 1);
+}
+
+/// Whoever starts and whoever cancels agree on each job, the pool's count included.
+#[test]
+fn a_cancel_that_races_starts_and_ends_leaves_one_outcome_each() {
+    let _dog = Watchdog::start(120);
+    let mut seed = Seed::printed();
+    for threads in [1, 2, 4] {
+        for (kind, pool) in queue_kinds(threads) {
+            let ran = Arc::new(AtomicU64::new(0));
+            let (mut returned, mut dropped) = (0, 0);
+            for _ in 0..300 {
+                let mut set = TaskSet::new(pool.handle()).limit(1 + seed.below(4) as usize);
+                for _ in 0..=seed.below(11) {
+                    let ran = ran.clone();
+                    set.spawn(move || _ = ran.fetch_add(1, Ordering::Relaxed)).unwrap();
+                }
+                spin_for(seed.micros(20));
+                set.cancel_all();
+                for outcome in set.outcomes() {
+                    if is_cancelled(outcome) { dropped += 1 } else { returned += 1 }
+                }
+            }
+            assert_eq!(returned, ran.load(Ordering::Relaxed), "{kind}");
+            pool.wait_idle();
+            let sums = pool.metrics();
+            assert_eq!((sums.queued, sums.running), (0, 0), "{kind}: {sums:?}");
+            assert_eq!(sums.returned, returned, "{kind}");
+            assert!(sums.cancelled <= dropped, "{kind}: some never left the set");
+        }
+    }
+}
+
+/// The pool has seen as many as the limit allows, and counts those, whoever drops them.
+#[test]
+fn a_cancel_that_races_the_end_of_the_pool_is_counted_once() {
+    /// Gives the other side time to come upon the same job.
+    struct Slow;
+    impl Drop for Slow {
+        fn drop(&mut self) {
+            spin_for(Duration::from_micros(2));
+        }
+    }
+    let _dog = Watchdog::start(60);
+    let mut seed = Seed::printed();
+    for round in 0..500 {
+        let limit = 1 + round % 4;
+        let (pool, gate) = (Pool::new(1), Gate::closed());
+        occupy(&pool, &gate);
+        let handle = pool.handle();
+        let mut set = TaskSet::new(handle).limit(limit);
+        for _ in 0..10 {
+            let slow = Slow;
+            set.spawn(move || drop(slow)).unwrap();
+        }
+        let closer = thread::spawn(move || pool.shutdown(Shutdown::Discard));
+        while !handle.is_closed() {
+            std::hint::spin_loop();
+        }
+        spin_for(seed.micros(5));
+        set.cancel_all();
+        gate.open();
+        assert_eq!(set.outcomes().filter(Result::is_err).count(), 10);
+        let report = closer.join().unwrap();
+        assert_eq!((report.ran, report.discarded, report.still_running), (1, limit as u64, 0));
+    }
+}
+
+#[test]
+fn captures_that_panic_in_their_drop_stop_nothing() {
+    struct Bomb(Arc<AtomicUsize>);
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            panic!("expected: in a drop");
+        }
+    }
+    let _dog = Watchdog::start(20);
+    panics::silence_expected();
+    for discard in [false, true] {
+        let (pool, gate) = (Pool::new(1), Gate::closed());
+        occupy(&pool, &gate);
+        let dropped = Arc::new(AtomicUsize::new(0));
+        let mut set = TaskSet::new(pool.handle()).limit(3);
+        for _ in 0..10 {
+            let bomb = Bomb(dropped.clone());
+            set.spawn(move || drop(bomb)).unwrap();
+        }
+        if discard {
+            open_once_closed(&gate, pool.handle());
+            pool.shutdown(Shutdown::Discard);
+        } else {
+            set.cancel_all();
+            gate.open();
+        }
+        assert_eq!(dropped.load(Ordering::Relaxed), 10);
+        assert!(set.outcomes().all(is_cancelled));
+    }
+}
+
+/// The set is cancelled, spawned on and waited for by the drop of one of its own captures.
+#[test]
+fn what_a_capture_does_in_its_drop_meets_no_lock() {
+    struct Meddler(brigade::Handle);
+    impl Drop for Meddler {
+        fn drop(&mut self) {
+            let mut set = TaskSet::new(self.0).limit(1);
+            (0..3).for_each(|_| set.spawn(|| ()).unwrap());
+            set.cancel_all();
+            assert_eq!(set.outcomes().count(), 3);
+        }
+    }
+    let _dog = Watchdog::start(20);
+    let (pool, gate) = (Pool::new(1), Gate::closed());
+    occupy(&pool, &gate);
+    let mut set = TaskSet::new(pool.handle()).limit(2);
+    for _ in 0..5 {
+        let meddler = Meddler(pool.handle());
+        set.spawn(move || drop(meddler)).unwrap();
+    }
+    set.cancel_all();
+    assert!(set.outcomes().all(is_cancelled));
+    gate.open();
+}
+
+#[test]
+fn a_set_is_cancelled_on_a_worker_of_its_pool() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::new(1);
+    let cancelled = pool.submit(|| {
+        let mut set = TaskSet::new(brigade::Handle::current().unwrap()).limit(2);
+        (0..5).for_each(|_| set.spawn(|| ()).unwrap());
+        set.cancel_all();
+        set.outcomes().filter(|outcome| outcome.is_err()).count()
+    });
+    assert_eq!(cancelled.join().unwrap(), 5);
+    assert_eq!(pool.shutdown(Shutdown::Drain).discarded, 2);
+}
+
+/// The pool starts a thread for the second job, and the set is cancelled by the time that thread is there.
+#[test]
+fn a_job_cancelled_on_its_way_to_the_pool_never_starts_and_is_counted_once() {
+    let _dog = Watchdog::start(20);
+    let (gate, (asked, asks)) = (Gate::closed(), mpsc::channel());
+    let (inner, started) = (gate.clone(), AtomicUsize::new(0));
+    let spawner = move |thread: NewThread| {
+        if started.fetch_add(1, Ordering::SeqCst) > 0 {
+            asked.send(()).unwrap();
+            inner.wait();
+        }
+        thread.start()
+    };
+    let pool = Pool::builder().threads(1..=2).spawner(spawner).build().unwrap();
+    eventually("the first thread is idle", || pool.metrics().idle_workers() == 1);
+    let (begin, begins) = mpsc::channel();
+    let mut set = TaskSet::new(pool.handle()).limit(1);
+    set.spawn(move || begins.recv().unwrap()).unwrap();
+    eventually("it runs", || pool.metrics().running == 1);
+    set.spawn(|| unreachable!("cancelled before it started")).unwrap();
+    begin.send(()).unwrap();
+    asks.recv().unwrap();
+    set.cancel_all();
+    assert!(set.join_next().unwrap().is_ok());
+    assert!(is_cancelled(set.join_next().unwrap()));
+    gate.open();
+    let report = pool.shutdown(Shutdown::Drain);
+    assert_eq!((report.ran, report.discarded, report.still_running), (1, 1, 0));
+}

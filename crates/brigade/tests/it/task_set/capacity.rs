@@ -1,0 +1,226 @@
+//! A `TaskSet` on a bounded pool: its jobs count like all others, and wait in the set until there is room.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::Duration;
+
+use crate::support::busy::{occupy, open_once_closed};
+use crate::support::crowd::for_both_queueings;
+use crate::support::full::{POLICIES, at_rest, busy, fill, full};
+use brigade::{JoinError, Pool, Reason, Shutdown, TaskSet, WhenFull};
+use brigade_testkit::{Gate, Watchdog, eventually};
+
+#[test]
+fn no_more_jobs_of_a_set_are_queued_than_there_is_room_for_and_all_run() {
+    let _dog = Watchdog::start(20);
+    for policy in POLICIES {
+        for_both_queueings(|builder| {
+            let (pool, gate) = busy(builder, 3, policy);
+            let mut set = TaskSet::new(pool.handle());
+            (0..10).for_each(|number| set.spawn(move || number).unwrap());
+            assert_eq!((set.len(), pool.metrics().queued), (10, 3));
+            gate.open();
+            let mut outcomes: Vec<_> = set.outcomes().map(Result::unwrap).collect();
+            outcomes.sort_unstable();
+            assert!(outcomes.into_iter().eq(0..10));
+            assert_eq!(at_rest(&pool), [11, 11, 0, 0, 0]);
+            let again = Gate::closed();
+            occupy(&pool, &again);
+            assert_eq!(fill(&pool), 3, "they have given their places back");
+            again.open();
+        });
+    }
+}
+
+#[test]
+fn jobs_of_a_set_leave_no_room_to_others_nor_these_to_them() {
+    let _dog = Watchdog::start(20);
+    for_both_queueings(|builder| {
+        let (pool, gate) = busy(builder, 2, WhenFull::Reject);
+        let mut set = TaskSet::new(pool.handle());
+        set.spawn(|| "of the set").unwrap();
+        pool.try_execute(|| ()).unwrap();
+        assert_eq!(pool.try_execute(|| ()).unwrap_err().reason(), Reason::Full);
+        set.spawn(|| "later").unwrap();
+        assert_eq!(pool.metrics().queued, 2, "the last waits in the set");
+        gate.open();
+        assert!(set.outcomes().map(Result::unwrap).eq(["of the set", "later"]));
+    });
+}
+
+#[test]
+fn a_job_of_a_set_that_is_cancelled_makes_room_for_the_next() {
+    let _dog = Watchdog::start(20);
+    for_both_queueings(|builder| {
+        let (pool, gate) = busy(builder, 2, WhenFull::Reject);
+        let (mut first, mut second) = (TaskSet::new(pool.handle()), TaskSet::new(pool.handle()));
+        (0..3).for_each(|_| first.spawn(|| "first").unwrap());
+        (0..2).for_each(|_| second.spawn(|| "second").unwrap());
+        first.cancel_all();
+        assert_eq!(second.len(), 2);
+        assert_eq!(pool.try_execute(|| ()).unwrap_err().reason(), Reason::Full, "both are queued");
+        gate.open();
+        assert_eq!(second.outcomes().map(Result::unwrap).count(), 2);
+        assert!(first.outcomes().all(|outcome| matches!(outcome, Err(JoinError::Cancelled))));
+    });
+}
+
+#[test]
+fn a_set_that_is_dropped_while_it_waits_for_room_holds_nobody_up() {
+    let _dog = Watchdog::start(20);
+    for_both_queueings(|builder| {
+        let (pool, gate) = full(builder, 1, WhenFull::Block);
+        let mut set = TaskSet::new(pool.handle());
+        set.spawn(|| ()).unwrap();
+        thread::scope(|scope| {
+            let submitter = scope.spawn(|| pool.execute(|| ()));
+            thread::sleep(Duration::from_millis(5));
+            drop(set);
+            gate.open();
+            submitter.join().unwrap();
+        });
+        assert_eq!(at_rest(&pool), [3, 3, 0, 0, 0]);
+    });
+}
+
+#[test]
+fn a_set_that_was_let_go_gets_its_room() {
+    let _dog = Watchdog::start(20);
+    for_both_queueings(|builder| {
+        let (pool, gate) = full(builder, 1, WhenFull::Reject);
+        let (ran, runs) = mpsc::channel();
+        let mut set = TaskSet::new(pool.handle());
+        for number in 0..3 {
+            let ran = ran.clone();
+            set.spawn(move || ran.send(number).unwrap()).unwrap();
+        }
+        set.detach_all();
+        drop(set);
+        gate.open();
+        assert!(runs.iter().take(3).eq(0..3));
+    });
+}
+
+#[test]
+fn a_full_pool_that_is_drained_runs_what_waits_in_the_set_and_a_discarded_one_cancels_it() {
+    let _dog = Watchdog::start(60);
+    for how in [Shutdown::Drain, Shutdown::Discard] {
+        for_both_queueings(|builder| {
+            let (pool, gate) = full(builder, 2, WhenFull::Reject);
+            let mut set = TaskSet::new(pool.handle());
+            (0..20).for_each(|_| set.spawn(|| ()).unwrap());
+            open_once_closed(&gate, pool.handle());
+            pool.shutdown(how);
+            let ran = set.outcomes().filter(Result::is_ok).count();
+            assert_eq!(ran, if how == Shutdown::Drain { 20 } else { 0 });
+        });
+    }
+}
+
+#[test]
+fn one_eviction_costs_a_set_one_job() {
+    let _dog = Watchdog::start(20);
+    for_both_queueings(|builder| {
+        let (pool, gate) = busy(builder, 2, WhenFull::DropOldest);
+        let mut set = TaskSet::new(pool.handle());
+        (0..10).for_each(|_| set.spawn(|| ()).unwrap());
+        pool.execute(|| ());
+        assert_eq!(pool.metrics().evicted, 1);
+        gate.open();
+        assert_eq!(set.outcomes().filter(Result::is_ok).count(), 9);
+    });
+}
+
+/// Nobody else is there to make room.
+#[test]
+fn a_worker_that_waits_for_a_set_on_its_own_full_pool_runs_the_jobs_itself() {
+    let _dog = Watchdog::start(20);
+    for_both_queueings(|builder| {
+        let builder = builder.threads(1).capacity(1).when_full(WhenFull::Reject);
+        let pool = builder.spare_threads(0).build().unwrap();
+        let handle = pool.handle();
+        let sum = pool.submit(move || {
+            handle.try_execute(|| ()).unwrap();
+            let mut set = TaskSet::new(handle);
+            (1..=10).for_each(|number| set.spawn(move || number).unwrap());
+            set.outcomes().map(Result::unwrap).sum::<u32>()
+        });
+        assert_eq!(sum.join().unwrap(), 55);
+        assert_eq!(at_rest(&pool), [12, 12, 0, 0, 0]);
+    });
+}
+
+#[test]
+fn a_limit_and_a_capacity_both_hold() {
+    let _dog = Watchdog::start(20);
+    for_both_queueings(|builder| {
+        let (pool, gate) = busy(builder, 4, WhenFull::Reject);
+        let mut set = TaskSet::new(pool.handle()).limit(2);
+        (0..10).for_each(|_| set.spawn(|| ()).unwrap());
+        assert_eq!(pool.metrics().queued, 2);
+        set = set.limit(6);
+        assert_eq!(pool.metrics().queued, 4);
+        gate.open();
+        assert_eq!(set.outcomes().map(Result::unwrap).count(), 10);
+    });
+}
+
+#[test]
+fn several_sets_and_submitters_share_a_small_room_and_none_is_forgotten() {
+    let _dog = Watchdog::start(60);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(2).capacity(3).when_full(WhenFull::Block).build().unwrap();
+        let ran = Arc::new(AtomicUsize::new(0));
+        let counted = || {
+            let ran = ran.clone();
+            move || _ = ran.fetch_add(1, Ordering::SeqCst)
+        };
+        thread::scope(|scope| {
+            for limit in [1, 2, 100] {
+                let (pool, counted) = (&pool, &counted);
+                scope.spawn(move || {
+                    for _ in 0..100 {
+                        let mut set = TaskSet::new(pool.handle()).limit(limit);
+                        (0..20).for_each(|_| set.spawn(counted()).unwrap());
+                        set.wait_all();
+                    }
+                });
+            }
+            (0..2000).for_each(|_| pool.execute(counted()));
+        });
+        eventually("all have run", || ran.load(Ordering::SeqCst) == 8000);
+        assert_eq!(at_rest(&pool), [8000, 8000, 0, 0, 0]);
+        assert_eq!(pool.metrics().queued, 0);
+    });
+}
+
+#[test]
+fn a_set_that_waits_for_its_limit_takes_no_room_from_others() {
+    let _dog = Watchdog::start(60);
+    for policy in [WhenFull::Reject, WhenFull::DropOldest] {
+        let pool = Pool::builder().threads(1).capacity(2).when_full(policy).build().unwrap();
+        let gate = Gate::closed();
+        let mut set = TaskSet::new(pool.handle()).limit(1);
+        let hold = gate.clone();
+        set.spawn(move || hold.wait()).unwrap();
+        eventually("it runs", || pool.metrics().queued == 0);
+        let ended = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                (0..20_000).for_each(|_| set.spawn(|| ()).unwrap());
+                ended.store(true, Ordering::SeqCst);
+            });
+            while !ended.load(Ordering::SeqCst) {
+                let jobs = [(); 2].map(|()| pool.handle().submit(|| ()));
+                for job in jobs {
+                    let mut job = job.expect("there is room for two");
+                    assert!(!job.is_finished(), "dropped although there is room");
+                    assert!(job.cancel());
+                }
+            }
+        });
+        gate.open();
+        set.wait_all();
+    }
+}

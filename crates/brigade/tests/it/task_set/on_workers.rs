@@ -1,0 +1,94 @@
+//! A worker that waits for a `TaskSet` of its own pool runs the set's jobs.
+
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use crate::support::policy::queue_kinds;
+use brigade::{Pool, TaskSet};
+use brigade_testkit::{Gate, Watchdog};
+
+/// A pool of one thread and no other in its place while that one blocks.
+fn lone() -> Pool {
+    Pool::builder().threads(1).spare_threads(0).build().unwrap()
+}
+
+#[test]
+fn on_the_only_worker_the_waiting_job_runs_those_of_its_set_and_no_others() {
+    let _dog = Watchdog::start(20);
+    let pool = lone();
+    for limit in [1, 2, 1000] {
+        let (sender, receiver) = mpsc::channel();
+        let parent = pool.submit(move || {
+            let mut set = TaskSet::new(brigade::Handle::current().unwrap()).limit(limit);
+            brigade::execute(move || sender.send(()).unwrap()).unwrap();
+            (0..100).for_each(|_| set.spawn(|| thread::current().id()).unwrap());
+            let first = set.join_next().unwrap().unwrap();
+            set.wait_all();
+            let mut threads: Vec<_> = set.outcomes().map(Result::unwrap).collect();
+            threads.push(first);
+            assert!(receiver.try_recv().is_err(), "the other job has to wait");
+            assert!(threads.iter().all(|thread| *thread == thread::current().id()));
+            (threads.len(), receiver)
+        });
+        let (ran, receiver) = parent.join().unwrap();
+        assert_eq!(ran, 100);
+        receiver.recv().unwrap();
+    }
+    pool.wait_idle();
+    let sums = pool.metrics();
+    assert_eq!((sums.accepted, sums.returned, sums.queued, sums.running), (306, 306, 0, 0));
+}
+
+#[test]
+fn sets_that_depend_on_each_other_finish_on_one_thread_and_on_more() {
+    /// The leaves of a tree with three branches at each fork.
+    fn leaves(depth: u32, limit: usize) -> u32 {
+        if depth == 0 {
+            return 1;
+        }
+        let mut set = TaskSet::new(brigade::Handle::current().unwrap()).limit(limit);
+        (0..3).for_each(|_| set.spawn(move || leaves(depth - 1, limit)).unwrap());
+        set.outcomes().map(Result::unwrap).sum()
+    }
+    let _dog = Watchdog::start(60);
+    for limit in [1, 2, 3] {
+        assert_eq!(lone().submit(move || leaves(5, limit)).join().unwrap(), 243);
+        for threads in [1, 2, 4] {
+            for (kind, pool) in queue_kinds(threads) {
+                let counted = pool.submit(move || leaves(5, limit)).join().unwrap();
+                assert_eq!(counted, 243, "{kind}");
+            }
+        }
+    }
+}
+
+/// The second job comes to lie behind one that waits for the set, on the other worker: the owner has to run it.
+#[test]
+fn a_waiting_worker_runs_what_is_submitted_while_it_sleeps() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::builder().threads(2).spare_threads(0).build().unwrap();
+    let (gate, (begun, begins)) = (Gate::closed(), mpsc::channel());
+    let inner = gate.clone();
+    let owner = pool.submit(move || {
+        let mut set = TaskSet::new(brigade::Handle::current().unwrap()).limit(1);
+        let (done, is_done) = mpsc::channel();
+        set.spawn(move || {
+            begun.send(()).unwrap();
+            inner.wait();
+            brigade::execute(move || is_done.recv().unwrap()).unwrap();
+            thread::current().id()
+        })
+        .unwrap();
+        set.spawn(|| thread::current().id()).unwrap();
+        begins.recv().unwrap(); // On the other worker.
+        set.wait_all();
+        done.send(()).unwrap();
+        let threads: Vec<_> = set.outcomes().map(Result::unwrap).collect();
+        (threads[0] == thread::current().id(), threads[1] == thread::current().id())
+    });
+    // Time to fall asleep; if it has not, it is the easier for the owner.
+    thread::sleep(Duration::from_millis(20));
+    gate.open();
+    assert_eq!(owner.join().unwrap(), (false, true));
+}

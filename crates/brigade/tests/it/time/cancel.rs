@@ -1,0 +1,203 @@
+//! Cancelling closures that have a time, and what becomes of their captures.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::sync::{Arc, Mutex, OnceLock};
+use std::thread;
+use std::time::Instant;
+
+use brigade::{Handle, Missed, Pool, Timer};
+
+use crate::support::crowd::for_both_queueings;
+use crate::support::full::at_rest;
+use crate::time::schedule::FAR;
+use crate::time::schedule::SOON;
+use crate::time::schedule::gate_job;
+use crate::time::schedule::tick_once;
+use crate::time::schedule::ticked;
+use brigade_testkit::panics;
+use brigade_testkit::{Bomb, Drops, Gate, Watchdog, eventually, spin_for};
+
+#[test]
+fn a_cancelled_closure_never_runs_and_its_captures_are_dropped_at_once() {
+    let _dog = Watchdog::start(20);
+    for_both_queueings(|builder| {
+        let (pool, drops) = (builder.threads(2).build().unwrap(), Drops::default());
+        let (token, also) = (drops.token(), drops.token());
+        let once = pool.execute_after(SOON * 20, move || unreachable!("{}", size_of_val(&token)));
+        let every = pool.execute_every(FAR, Missed::Skip, move || _ = &also);
+        assert!(once.cancel());
+        assert_eq!((drops.count(), once.is_over(), every.is_over()), (1, true, false));
+        assert!(every.cancel());
+        assert_eq!((drops.count(), every.is_over()), (2, true));
+        assert!(!once.cancel() && !every.cancel(), "there is nothing left to cancel");
+        thread::sleep(SOON * 30);
+        assert_eq!((once.ticks(), every.ticks()), (0, 0));
+        assert_eq!(at_rest(&pool), [0; 5], "what is not due is no job");
+    });
+}
+
+/// Due, and behind others: still in time.
+#[test]
+fn a_closure_that_is_queued_already_can_be_cancelled() {
+    let _dog = Watchdog::start(20);
+    for_both_queueings(|builder| {
+        let (pool, gate) = (builder.threads(2).build().unwrap(), Gate::closed());
+        let drops = Drops::default();
+        pool.execute(gate_job(&gate));
+        let spun = Arc::new(AtomicUsize::new(0));
+        // The other worker queues what is due, and is then busy with the first of it.
+        let (held, counted) = (gate.clone(), spun.clone());
+        let due = Instant::now() + SOON * 5;
+        let blocks = pool.execute_at(due, move || {
+            counted.fetch_add(1, Ordering::SeqCst);
+            held.wait();
+        });
+        let token = drops.token();
+        let queued = pool.execute_at(due, move || unreachable!("{}", size_of_val(&token)));
+        eventually("the first runs", || spun.load(Ordering::SeqCst) == 1);
+        assert!(!blocks.cancel(), "it runs for the only time");
+        assert!(queued.cancel());
+        assert_eq!(drops.count(), 1);
+        gate.open();
+        eventually("the first has run", || blocks.is_over());
+        let [accepted, returned, panicked, cancelled, _] = at_rest(&pool);
+        assert_eq!((accepted - cancelled, returned, panicked), (2, 2, 0));
+        assert!(cancelled <= 1, "if it was queued at all");
+    });
+}
+
+#[test]
+fn a_closure_that_is_dropped_without_being_cancelled_runs_in_its_time() {
+    let _dog = Watchdog::start(20);
+    let (pool, (ran, runs)) = (Pool::new(1), mpsc::channel());
+    drop(pool.execute_after(SOON, tick_once(&ran)));
+    std::mem::forget(pool.execute_after(SOON, tick_once(&ran)));
+    assert_eq!(runs.iter().take(2).count(), 2);
+}
+
+#[test]
+fn a_tick_may_cancel_its_own_schedule() {
+    let _dog = Watchdog::start(20);
+    let (pool, drops) = (Pool::new(2), Drops::default());
+    let (place, token) = (Arc::new(OnceLock::<Timer>::new()), drops.token());
+    let own = place.clone();
+    let (told, tells) = mpsc::channel();
+    let timer = pool.execute_every(SOON, Missed::Burst, move || {
+        let _ = &token;
+        eventually("the handle is there", || own.get().is_some());
+        let timer = own.get().unwrap();
+        told.send((timer.cancel(), timer.cancel(), timer.is_over())).unwrap();
+    });
+    place.set(timer).unwrap();
+    assert!(tells.iter().eq([(true, false, false)]), "once, and then it is dropped");
+    eventually("it is over", || place.get().unwrap().is_over());
+    assert_eq!((drops.count(), place.get().unwrap().ticks()), (1, 1));
+}
+
+#[test]
+fn who_cancels_a_tick_that_runs_has_its_captures_dropped_directly_after_it() {
+    let _dog = Watchdog::start(20);
+    let (pool, gate, drops) = (Pool::new(1), Gate::closed(), Drops::default());
+    let ((begun, begins), token, held) = (mpsc::channel(), drops.token(), gate.clone());
+    let timer = pool.execute_every(SOON, Missed::Burst, move || {
+        let _ = &token;
+        begun.send(()).unwrap();
+        held.wait();
+    });
+    begins.recv().unwrap();
+    assert!(timer.cancel() && !timer.cancel());
+    assert_eq!((drops.count(), timer.is_over()), (0, false));
+    gate.open();
+    eventually("it is over", || timer.is_over());
+    assert_eq!((drops.count(), timer.ticks()), (1, 1));
+    assert!(begins.recv().is_err());
+}
+
+/// Calls everything there is, and drops a schedule of its own.
+struct Meddler(Handle, Arc<OnceLock<Timer>>, Arc<Mutex<u32>>);
+
+impl Drop for Meddler {
+    fn drop(&mut self) {
+        if let Some(timer) = self.1.get() {
+            assert!(!timer.cancel() && timer.last_error().is_none() && !timer.is_over());
+        }
+        if let Ok(another) = self.0.execute_after(FAR, || ()) {
+            assert!(another.cancel());
+        }
+        *self.2.lock().unwrap() += 1;
+    }
+}
+
+#[test]
+fn the_drop_of_captures_may_cancel_and_schedule() {
+    let _dog = Watchdog::start(20);
+    let (pool, dropped) = (Pool::new(2), Arc::<Mutex<u32>>::default());
+    let meddler = |pool: &Pool| {
+        let place = Arc::new(OnceLock::new());
+        (Meddler(pool.handle(), place.clone(), dropped.clone()), place)
+    };
+    let (cancelled, place) = meddler(&pool);
+    let _ = place.set(pool.execute_after(FAR, move || drop(cancelled)));
+    assert!(place.get().unwrap().cancel());
+    let (every, place) = meddler(&pool);
+    let _ = place.set(pool.execute_every(FAR, Missed::Skip, move || _ = &every));
+    assert!(place.get().unwrap().cancel());
+    assert_eq!(*dropped.lock().unwrap(), 2);
+    // And where the pool is closed, and drops them.
+    let (left, place) = meddler(&pool);
+    let _ = place.set(pool.execute_after(FAR, move || drop(left)));
+    pool.close();
+    assert_eq!(*dropped.lock().unwrap(), 3);
+    assert!(place.get().unwrap().is_over());
+}
+
+#[test]
+fn a_panic_of_captures_that_are_dropped_is_contained() {
+    let _dog = Watchdog::start(20);
+    panics::silence_expected();
+    let pool = Pool::new(1);
+    let [first, second, third] = [Bomb, Bomb, Bomb];
+    let cancelled = pool.execute_after(FAR, move || drop(first));
+    assert!(cancelled.cancel() && cancelled.is_over());
+    let timer = ticked(&pool, Missed::Skip, 1, move || _ = &second);
+    timer.cancel();
+    eventually("it is over", || timer.is_over());
+    let left = pool.execute_after(FAR, move || drop(third));
+    pool.close();
+    assert!(left.is_over());
+}
+
+/// Fifty at once, each cancelled at some moment of its life by another thread.
+#[test]
+fn a_cancel_beside_a_tick_has_one_of_two_outcomes() {
+    let _dog = Watchdog::start(60);
+    let (pool, drops) = (Pool::new(2), Drops::default());
+    let mut seed = brigade_testkit::Seed::printed();
+    for round in 0..500 {
+        let (token, delay) = (drops.token(), seed.micros(100));
+        let timer = pool.execute_after(delay, move || drop(token));
+        spin_for(seed.micros(200));
+        let cancelled = timer.cancel();
+        eventually("it is over", || timer.is_over());
+        assert_eq!(timer.ticks(), u64::from(!cancelled));
+        assert_eq!(drops.count(), round + 1);
+    }
+    let sums = at_rest(&pool);
+    assert_eq!((sums[1] + sums[3], sums[2]), (sums[0], 0));
+}
+
+#[test]
+fn a_cancel_beside_ticks_always_ends_them() {
+    let _dog = Watchdog::start(60);
+    let (pool, drops) = (Pool::new(2), Drops::default());
+    let mut seed = brigade_testkit::Seed::printed();
+    for round in 0..5000 {
+        let (token, period) = (drops.token(), seed.micros(20) + SOON / 1000);
+        let timer = pool.execute_every(period, Missed::Burst, move || _ = &token);
+        spin_for(seed.micros(200));
+        assert!(timer.cancel() && !timer.cancel(), "round {round}");
+        eventually("it is over", || timer.is_over());
+        assert_eq!(drops.count(), round + 1);
+    }
+}

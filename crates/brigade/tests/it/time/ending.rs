@@ -1,0 +1,199 @@
+//! What becomes of closures that have a time when their pool ends before it.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::support::busy::{occupy, open_once_closed};
+use crate::support::policy::for_every_row;
+use brigade::{Handle, Missed, Pool, Reason, Report, Shutdown, Timer};
+use brigade_testkit::{Drops, Gate, Seed, Watchdog, eventually, spin_for};
+
+const FAR: Duration = Duration::from_secs(3600);
+const SOON: Duration = Duration::from_millis(1);
+
+/// Two closures far in the future, and what counts their captures.
+fn two_far(pool: &Pool) -> (Drops, [Timer; 2]) {
+    let drops = Drops::default();
+    let (first, second) = (drops.token(), drops.token());
+    let once = pool.execute_after(FAR, move || unreachable!("{}", size_of_val(&first)));
+    let every = pool.execute_every(FAR, Missed::Skip, move || _ = &second);
+    (drops, [once, every])
+}
+
+#[test]
+fn a_pool_that_is_closed_drops_what_is_not_due_at_once() {
+    let _dog = Watchdog::start(20);
+    let (pool, gate) = (Pool::new(1), Gate::closed());
+    occupy(&pool, &gate);
+    let (drops, timers) = two_far(&pool);
+    pool.close();
+    assert_eq!(drops.count(), 2, "although a job runs");
+    assert!(timers.iter().all(|timer| timer.is_over() && timer.ticks() == 0 && !timer.cancel()));
+    gate.open();
+}
+
+#[test]
+fn no_end_of_a_pool_waits_for_a_time() {
+    let _dog = Watchdog::start(120);
+    let nothing = Report { ran: 0, discarded: 0, still_running: 0 };
+    for_every_row(|pool| {
+        let (drops, timers) = two_far(&pool);
+        let how = if pool.threads() == 1 { Shutdown::Drain } else { Shutdown::Discard };
+        assert_eq!(pool.shutdown(how), nothing);
+        assert_eq!(drops.count(), 2);
+        assert!(timers.iter().all(Timer::is_over));
+    });
+    let pool = Pool::new(2);
+    let (drops, _timers) = two_far(&pool);
+    drop(pool);
+    assert_eq!(drops.count(), 2);
+    let pool = Pool::builder().threads(0..=1).keep_alive(Duration::ZERO).build().unwrap();
+    let (drops, _timers) = two_far(&pool);
+    pool.detach();
+    assert_eq!(drops.count(), 2);
+}
+
+#[test]
+fn a_closed_pool_gives_closures_back_to_its_own_jobs_too() {
+    let _dog = Watchdog::start(20);
+    let (pool, gate) = (Pool::new(1), Gate::closed());
+    let (here, held) = (pool.handle(), gate.clone());
+    let job = pool.submit(move || {
+        held.wait();
+        refusals(here)
+    });
+    open_once_closed(&gate, pool.handle());
+    let handle = pool.handle();
+    pool.shutdown(Shutdown::Drain);
+    assert_eq!(job.join().unwrap(), [Reason::Closed; 3]);
+    assert_eq!(refusals(handle), [Reason::Closed; 3]);
+}
+
+/// Why each of the ways in gives the closure back, which it does whole.
+fn refusals(pool: Handle) -> [Reason; 3] {
+    let (ran, runs) = mpsc::channel();
+    let [first, second, third] = [(); 3].map(|()| ran.clone());
+    let after = pool.execute_after(FAR, move || first.send(1).unwrap()).unwrap_err();
+    let at = pool.execute_at(Instant::now(), move || second.send(2).unwrap()).unwrap_err();
+    let every = move || third.send(3).unwrap();
+    let every = pool.execute_every(SOON, Missed::Skip, every).unwrap_err();
+    let reasons = [after.reason(), at.reason(), every.reason()];
+    after.into_inner()();
+    at.into_inner()();
+    every.into_inner()();
+    assert!(runs.try_iter().eq([1, 2, 3]));
+    reasons
+}
+
+#[test]
+fn the_owner_of_a_closed_pool_panics() {
+    let _dog = Watchdog::start(20);
+    brigade_testkit::panics::silence_expected();
+    let pool = Pool::new(1);
+    pool.close();
+    let call = || drop(pool.execute_after(SOON, || ()));
+    let payload = std::panic::catch_unwind(std::panic::AssertUnwindSafe(call)).unwrap_err();
+    assert!(
+        brigade_testkit::panics::text(&*payload).unwrap().starts_with("the job was not accepted")
+    );
+}
+
+/// It was accepted when it became due.
+#[test]
+fn a_tick_that_is_queued_runs_in_a_drain_and_is_dropped_by_a_discard() {
+    let _dog = Watchdog::start(20);
+    for (how, expected) in [(Shutdown::Drain, 1), (Shutdown::Discard, 0)] {
+        let (pool, gate) = (Pool::new(2), Gate::closed());
+        let (ran, drops) = (Arc::new(AtomicUsize::new(0)), Drops::default());
+        let (begun, begins) = mpsc::channel();
+        let held = gate.clone();
+        pool.execute(move || held.wait());
+        let due = Instant::now() + SOON * 5;
+        let held = gate.clone();
+        let first = pool.execute_at(due, move || {
+            begun.send(()).unwrap();
+            held.wait();
+        });
+        let (token, counted) = (drops.token(), ran.clone());
+        let count = move || {
+            let _ = &token;
+            counted.fetch_add(1, Ordering::SeqCst);
+        };
+        let queued = pool.execute_at(due, count);
+        begins.recv().unwrap();
+        eventually("it is queued", || pool.metrics().queued == 1);
+        open_once_closed(&gate, pool.handle());
+        pool.shutdown(how);
+        assert_eq!(ran.load(Ordering::SeqCst), expected, "{how:?}");
+        assert_eq!((drops.count(), queued.is_over(), first.is_over()), (1, true, true));
+    }
+}
+
+#[test]
+fn a_schedule_whose_tick_runs_as_the_pool_is_closed_does_not_go_on() {
+    let _dog = Watchdog::start(20);
+    for missed in [Missed::Skip, Missed::Delay, Missed::Burst] {
+        let (pool, gate, drops) = (Pool::new(2), Gate::closed(), Drops::default());
+        let ((begun, begins), token, held) = (mpsc::channel(), drops.token(), gate.clone());
+        let timer = pool.execute_every(SOON, missed, move || {
+            let _ = &token;
+            begun.send(()).unwrap();
+            held.wait();
+        });
+        begins.recv().unwrap();
+        pool.close();
+        assert_eq!((drops.count(), timer.is_over()), (0, false));
+        gate.open();
+        assert_eq!(pool.shutdown(Shutdown::Drain).ran, 1);
+        assert_eq!((drops.count(), timer.is_over(), timer.ticks()), (1, true, 1));
+    }
+}
+
+/// A thread schedules while another ends the pool: each closure runs, is dropped, or comes back.
+#[test]
+fn no_closure_is_lost_that_is_scheduled_beside_the_end() {
+    let _dog = Watchdog::start(60);
+    let mut seed = Seed::printed();
+    for round in 0..200 {
+        let (pool, drops) = (Pool::new(1 + round % 2), Drops::default());
+        let (handle, counter) = (pool.handle(), drops.clone());
+        let mut delays = seed.fork(round as u64);
+        let scheduler = thread::spawn(move || {
+            let mut scheduled = 0;
+            loop {
+                let token = counter.token();
+                let delay = delays.micros(50);
+                let timer = handle.execute_every(delay + SOON / 100, Missed::Burst, move || {
+                    let _ = &token;
+                });
+                scheduled += 1;
+                if timer.is_err() {
+                    return scheduled;
+                }
+            }
+        });
+        spin_for(seed.micros(300));
+        drop(pool);
+        let scheduled = scheduler.join().unwrap();
+        assert_eq!(drops.count(), scheduled, "round {round}");
+    }
+}
+
+#[test]
+fn a_tick_may_drop_its_own_pool() {
+    let _dog = Watchdog::start(20);
+    let (pool, drops) = (Pool::new(2), Drops::default());
+    let (handle, token) = (pool.handle(), drops.token());
+    let (place, own) = mpsc::channel();
+    let timer = handle.execute_every(SOON, Missed::Burst, move || {
+        let _ = &token;
+        drop(own.recv());
+    });
+    let timer = timer.unwrap();
+    place.send(pool).unwrap();
+    eventually("it is over", || timer.is_over());
+    assert!(handle.is_closed());
+    assert_eq!((drops.count(), timer.ticks()), (1, 1));
+}

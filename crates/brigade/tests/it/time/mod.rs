@@ -1,0 +1,7 @@
+//! Timers.
+
+mod cancel;
+mod ending;
+mod precision;
+mod schedule;
+mod sleep;

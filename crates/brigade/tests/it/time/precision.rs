@@ -1,0 +1,261 @@
+//! What has a time happens then: never before, and soon after on a pool that is idle.
+
+use std::io;
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::support::attempts::in_one_of_three_attempts;
+use crate::support::busy::occupy;
+use crate::support::full::at_rest;
+use crate::support::policy::for_every_row;
+use brigade::time::{sleep, sleep_until};
+use brigade::{Handle, Missed, Pool, Reason, block_on};
+use brigade_testkit::{Gate, Seed, Watchdog};
+
+/// Far longer than anything here may take, and no test's limit.
+const FAR: Duration = Duration::from_secs(3600);
+
+/// How long something that was rung for may take; what nobody rings for takes [`FAR`].
+const LONG: Duration = Duration::from_secs(10);
+
+/// When a closure of the pool ran that was due then.
+fn ran_at(pool: Handle, deadline: Instant) -> Receiver<Instant> {
+    let (ran, runs) = mpsc::channel();
+    let _detached = pool.execute_at(deadline, move || _ = ran.send(Instant::now())).unwrap();
+    runs
+}
+
+#[test]
+fn none_of_a_thousand_sleeps_and_closures_comes_early() {
+    let _dog = Watchdog::start(60);
+    let mut seed = Seed::printed();
+    for threads in [1, 2] {
+        let pool = Pool::new(threads);
+        let mut sleeps = Vec::new();
+        let (ran, runs) = mpsc::channel();
+        for _ in 0..1000 {
+            let (asked, duration) = (Instant::now(), seed.micros(5000));
+            sleeps.push(pool.spawn(async move {
+                sleep(duration).await;
+                Instant::now() - asked >= duration
+            }));
+            let ran = ran.clone();
+            let _detached = pool.execute_after(duration, move || {
+                ran.send(Instant::now() - asked >= duration).unwrap();
+            });
+        }
+        for (number, sleep) in sleeps.into_iter().enumerate() {
+            assert!(sleep.join().unwrap(), "sleep {number} of {threads} threads");
+        }
+        assert!(runs.iter().take(1000).all(|in_time| in_time), "{threads} threads");
+    }
+}
+
+#[test]
+fn no_sleep_of_a_thread_outside_comes_early() {
+    let _dog = Watchdog::start(60);
+    let mut seed = Seed::printed();
+    for _ in 0..200 {
+        let end = Instant::now() + seed.micros(2000);
+        block_on(sleep_until(end));
+        assert!(Instant::now() >= end);
+    }
+}
+
+#[test]
+fn what_is_due_on_an_idle_pool_is_less_than_a_millisecond_late() {
+    let _dog = Watchdog::start_alone(60);
+    let limit = Duration::from_millis(1);
+    for threads in [1, 2] {
+        let pool = Pool::new(threads);
+        in_one_of_three_attempts(|| {
+            let mut late = Vec::new();
+            for _ in 0..50 {
+                let end = Instant::now() + Duration::from_millis(2);
+                late.push(ran_at(pool.handle(), end).recv().unwrap() - end);
+                let end = Instant::now() + Duration::from_millis(2);
+                let woken = pool.spawn(async move {
+                    sleep_until(end).await;
+                    Instant::now() - end
+                });
+                late.push(woken.join().unwrap());
+            }
+            late.sort();
+            // Two of three: somebody else may have the machine now and then.
+            if late[66] < limit { Ok(()) } else { Err(format!("{threads} threads: {late:?}")) }
+        });
+    }
+}
+
+#[test]
+fn a_timer_that_comes_before_the_one_a_worker_sleeps_for_is_not_missed() {
+    let _dog = Watchdog::start(60);
+    for threads in [1, 2, 4] {
+        let pool = Pool::new(threads);
+        let _far = pool.execute_after(FAR, || unreachable!());
+        for round in 0..50 {
+            // Somebody sleeps for the first one by now, or is about to.
+            thread::sleep(Duration::from_micros(round * 10));
+            let end = Instant::now() + Duration::from_millis(1);
+            let ran = ran_at(pool.handle(), end).recv_timeout(LONG);
+            assert!(ran.is_ok(), "{threads} threads, round {round}");
+        }
+    }
+}
+
+#[test]
+fn a_sleep_that_comes_before_the_one_a_worker_sleeps_for_is_not_missed() {
+    let _dog = Watchdog::start(60);
+    for threads in [1, 2] {
+        let pool = Pool::new(threads);
+        drop(pool.spawn(sleep(FAR)));
+        for round in 0..50 {
+            let mut woken = pool.spawn(sleep(Duration::from_micros(500)));
+            assert!(woken.join_timeout(LONG).is_some(), "{threads} threads, round {round}");
+        }
+    }
+}
+
+#[test]
+fn timers_of_any_order_and_any_configuration_all_fire() {
+    let _dog = Watchdog::start(120);
+    let seed = Seed::printed();
+    for_every_row(|pool| {
+        let mut seed = seed.fork(pool.threads() as u64);
+        let (fired, fires) = mpsc::channel();
+        for _ in 0..20 {
+            let (fired, duration) = (fired.clone(), seed.micros(1000));
+            let _detached = pool.execute_after(duration, move || fired.send(()).unwrap());
+            let job = pool.spawn(sleep(seed.micros(1000)));
+            drop(job);
+        }
+        drop(fired);
+        assert_eq!(fires.iter().count(), 20);
+    });
+}
+
+/// The one that is free keeps the time, and is not kept from its work by that.
+#[test]
+fn timers_fire_while_all_workers_but_one_are_busy() {
+    let _dog = Watchdog::start(60);
+    for threads in [2, 4] {
+        let (pool, gate) = (Pool::new(threads), Gate::closed());
+        let (started, starts) = mpsc::channel();
+        for _ in 1..threads {
+            let (gate, started) = (gate.clone(), started.clone());
+            pool.execute(move || {
+                started.send(()).unwrap();
+                gate.wait();
+            });
+        }
+        starts.iter().take(threads - 1).for_each(drop);
+        for _ in 0..50 {
+            let end = Instant::now() + Duration::from_micros(300);
+            assert!(ran_at(pool.handle(), end).recv_timeout(LONG).is_ok());
+            let mut woken = pool.spawn(sleep(Duration::from_micros(300)));
+            assert!(woken.join_timeout(LONG).is_some());
+            assert_eq!(pool.submit(|| 42).join().unwrap(), 42);
+        }
+        gate.open();
+    }
+}
+
+/// Whoever set it goes on for long: another has to see to it.
+#[test]
+fn a_timer_that_a_job_sets_fires_although_the_job_goes_on() {
+    let _dog = Watchdog::start(60);
+    for threads in [2, 4] {
+        let pool = Pool::new(threads);
+        for _ in 0..50 {
+            let here = pool.handle();
+            let job = pool.submit(move || {
+                let runs = ran_at(here, Instant::now() + Duration::from_micros(200));
+                runs.recv_timeout(LONG).is_ok()
+            });
+            assert!(job.join().unwrap(), "{threads} threads");
+        }
+    }
+}
+
+#[test]
+fn a_timer_that_is_due_while_all_workers_are_busy_fires_when_one_is_not() {
+    let _dog = Watchdog::start(60);
+    for threads in [1, 2] {
+        let (pool, gate) = (Pool::new(threads), Gate::closed());
+        occupy(&pool, &gate);
+        let end = Instant::now() + Duration::from_millis(2);
+        let runs = ran_at(pool.handle(), end);
+        assert!(runs.recv_timeout(Duration::from_millis(10)).is_err(), "there is nobody");
+        gate.open();
+        assert!(runs.recv_timeout(LONG).is_ok());
+    }
+}
+
+/// Jobs that never end must not keep the time from passing.
+#[test]
+fn timers_fire_on_a_worker_that_always_has_work() {
+    fn again(until: Instant) {
+        if Instant::now() < until {
+            brigade::execute(move || again(until)).unwrap();
+        }
+    }
+    let _dog = Watchdog::start(60);
+    let pool = Pool::new(1);
+    let begun = Instant::now();
+    pool.execute(move || again(begun + LONG / 5));
+    let ran = ran_at(pool.handle(), begun + Duration::from_millis(5)).recv().unwrap();
+    assert!(ran < begun + LONG / 10, "after {:?}", ran - begun);
+}
+
+#[test]
+fn a_pool_without_a_thread_starts_one_for_a_timer_and_keeps_it_until_then() {
+    let _dog = Watchdog::start(60);
+    let builder = Pool::builder().threads(0..=2).keep_alive(Duration::from_millis(1));
+    let pool = builder.build().unwrap();
+    for millis in [0, 1, 20] {
+        let end = Instant::now() + Duration::from_millis(millis);
+        assert!(ran_at(pool.handle(), end).recv_timeout(LONG).unwrap() >= end);
+        let mut woken = pool.spawn(sleep(Duration::from_millis(millis)));
+        assert!(woken.join_timeout(LONG).is_some());
+    }
+    let timing_out = Pool::builder().threads(2).keep_alive(Duration::ZERO);
+    let pool = timing_out.allow_core_timeout(true).build().unwrap();
+    let (tick, ticks) = mpsc::channel();
+    let timer = pool.execute_every(Duration::from_millis(3), Missed::Skip, move || {
+        tick.send(()).unwrap();
+    });
+    assert_eq!(ticks.iter().take(10).count(), 10);
+    timer.cancel();
+}
+
+#[test]
+fn a_pool_that_can_start_no_thread_gives_the_closure_back() {
+    let _dog = Watchdog::start(20);
+    let builder = Pool::builder().threads(0..=1);
+    let pool = builder.spawner(|_| Err(io::Error::other("no thread"))).build().unwrap();
+    let (ran, runs) = mpsc::channel();
+    let refused = pool.handle().execute_after(FAR, move || ran.send(42).unwrap()).unwrap_err();
+    assert_eq!(refused.reason(), Reason::NoThread);
+    refused.into_inner()();
+    assert_eq!(runs.recv(), Ok(42));
+}
+
+#[test]
+fn a_hundred_thousand_sleeps_at_once_all_end() {
+    let _dog = Watchdog::start(120);
+    const SLEEPS: u64 = 100_000;
+    let (pool, mut seed) = (Pool::new(2), Seed::printed());
+    let begun = Instant::now();
+    let sleeps: Vec<_> = (0..SLEEPS)
+        .map(|_| {
+            let end = begun + seed.micros(50_000);
+            pool.spawn(async move {
+                sleep_until(end).await;
+                assert!(Instant::now() >= end);
+            })
+        })
+        .collect();
+    sleeps.into_iter().for_each(|sleep| sleep.join().unwrap());
+    assert_eq!(at_rest(&pool), [SLEEPS, SLEEPS, 0, 0, 0]);
+}

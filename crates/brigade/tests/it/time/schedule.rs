@@ -1,0 +1,318 @@
+//! Closures that run at a time, or every so often.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::support::attempts::in_one_of_three_attempts;
+use crate::support::busy::occupy;
+use crate::support::crowd::for_both_queueings;
+use crate::support::full::{at_rest, full};
+use brigade::{Handle, Missed, OnPanic, Pool, Queueing, Timer, WhenFull};
+use brigade_testkit::{
+    Drops, Gate, Watchdog, eventually,
+    panics::{self, text},
+    spin_for,
+};
+
+pub(crate) const FAR: Duration = Duration::from_secs(3600);
+pub(crate) const SOON: Duration = Duration::from_millis(1);
+pub(crate) const ALL: [Missed; 3] = [Missed::Skip, Missed::Delay, Missed::Burst];
+
+/// The same tick for as long as the other end listens.
+pub(crate) fn tick<T: Clone + Send + 'static>(
+    to: &Sender<T>,
+    what: T,
+) -> impl FnMut() + Send + use<T> {
+    let to = to.clone();
+    move || _ = to.send(what.clone())
+}
+
+/// Runs it as a tick of a pool until it has run so often.
+pub(crate) fn ticked(
+    pool: &Pool,
+    missed: Missed,
+    times: u64,
+    tick: impl FnMut() + Send + 'static,
+) -> Timer {
+    let timer = pool.execute_every(SOON, missed, tick);
+    eventually("it has ticked", || timer.ticks() >= times);
+    timer
+}
+
+pub(crate) fn gate_job(gate: &Gate) -> impl FnOnce() + Send + use<> {
+    let gate = gate.clone();
+    move || gate.wait()
+}
+
+pub(crate) fn tick_once(ran: &Sender<()>) -> impl FnOnce() + Send + use<> {
+    let ran = ran.clone();
+    move || ran.send(()).unwrap()
+}
+
+#[test]
+fn a_panicking_tick_is_reported_and_the_schedule_goes_on() {
+    let _dog = Watchdog::start(20);
+    panics::silence_expected();
+    for missed in ALL {
+        let (tell, told) = mpsc::channel();
+        let call = move |payload: Box<dyn std::any::Any + Send>| {
+            tell.send(text(&*payload).unwrap_or("no text").to_owned()).unwrap();
+        };
+        let pool = Pool::builder().threads(1).on_panic(OnPanic::Call(Arc::new(call)));
+        let (pool, mut count) = (pool.build().unwrap(), 0);
+        let timer = ticked(&pool, missed, 6, move || {
+            count += 1;
+            match count {
+                1 => panic!("expected: first"),
+                2 => {}
+                3 => std::panic::panic_any(3),
+                4 => panic!("expected: {count}"),
+                _ => {}
+            }
+        });
+        timer.cancel();
+        assert_eq!(timer.last_error().as_deref(), Some("expected: 4"));
+        eventually("it is over", || timer.is_over());
+        let sums = at_rest(&pool);
+        assert_eq!((sums[2], sums[1] + sums[2] + sums[3]), (3, sums[0]));
+        assert_eq!(timer.ticks(), sums[1] + sums[2]);
+        drop(pool);
+        let told: Vec<String> = told.iter().collect();
+        assert_eq!(told, ["expected: first", "no text", "expected: 4"]);
+    }
+}
+
+#[test]
+fn a_closure_that_panics_the_only_time_is_over_and_its_text_is_kept() {
+    let _dog = Watchdog::start(20);
+    panics::silence_expected();
+    let (pool, drops) = (Pool::new(1), Drops::default());
+    let token = drops.token();
+    let timer = pool.execute_after(SOON, move || panic!("expected: {}", size_of_val(&token)));
+    assert_eq!(timer.last_error(), None);
+    eventually("it is over", || timer.is_over());
+    assert_eq!(drops.count(), 1);
+    assert_eq!((timer.ticks(), timer.last_error().as_deref()), (1, Some("expected: 8")));
+    assert_eq!(at_rest(&pool), [1, 0, 1, 0, 0]);
+}
+
+/// Each takes longer than the period, on a pool that has threads for several at once.
+#[test]
+fn ticks_never_overlap() {
+    let _dog = Watchdog::start(60);
+    for missed in ALL {
+        let (pool, inside) = (Pool::new(4), AtomicUsize::new(0));
+        let timer = ticked(&pool, missed, 20, move || {
+            assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0);
+            spin_for(SOON * 2);
+            inside.fetch_sub(1, Ordering::SeqCst);
+        });
+        assert_eq!(timer.last_error(), None, "{missed:?}");
+        timer.cancel();
+    }
+}
+
+/// When the ticks of a schedule began whose first one takes three and a half periods.
+fn begins(missed: Missed, period: Duration) -> Vec<Duration> {
+    let (pool, (ticked, ticks)) = (Pool::new(2), mpsc::channel());
+    let (begun, mut is_first) = (Instant::now(), true);
+    let timer = pool.execute_every(period, missed, move || {
+        ticked.send(begun.elapsed()).unwrap();
+        if std::mem::take(&mut is_first) {
+            thread::sleep(period * 7 / 2);
+            ticked.send(begun.elapsed()).unwrap();
+        }
+    });
+    let ticks = ticks.iter().take(7).collect();
+    timer.cancel();
+    ticks
+}
+
+#[test]
+fn ticks_that_were_missed_are_skipped_or_delayed_or_made_up_for() {
+    let _dog = Watchdog::start(60);
+    let period = Duration::from_millis(20);
+    // Never early, whatever the machine does.
+    for missed in ALL {
+        let ticks = begins(missed, period);
+        let (first, ended) = (ticks[0], ticks[1]);
+        assert!(first >= period);
+        let earliest = |number: u32| match missed {
+            Missed::Burst => period * (number + 1),
+            Missed::Delay => ended + period * number,
+            Missed::Skip => ended + period * (number - 1),
+        };
+        for (tick, number) in ticks[2..].iter().zip(1..) {
+            assert!(*tick >= earliest(number), "{missed:?} {ticks:?}");
+        }
+    }
+    // How many come at once tells the one that makes up for them from the others.
+    in_one_of_three_attempts(|| {
+        for (missed, expected) in [(Missed::Burst, 3), (Missed::Skip, 0), (Missed::Delay, 0)] {
+            let ticks = begins(missed, period);
+            let at_once = ticks[2..].iter().filter(|&&at| at < ticks[1] + period / 4).count();
+            let near = if missed == Missed::Skip { at_once <= 1 } else { at_once == expected };
+            if !near {
+                return Err(format!("{missed:?}: {at_once} at once of {ticks:?}"));
+            }
+        }
+        Ok(())
+    });
+}
+
+/// However late each is: what the first ones lose the later ones do not lose too.
+#[test]
+fn ticks_do_not_drift() {
+    let _dog = Watchdog::start_alone(60);
+    in_one_of_three_attempts(|| {
+        let (pool, (ticked, ticks)) = (Pool::new(1), mpsc::channel());
+        let (begun, period) = (Instant::now(), Duration::from_millis(2));
+        let send = move || _ = ticked.send(begun.elapsed());
+        let timer = pool.execute_every(period, Missed::Burst, send);
+        let late: Vec<_> =
+            ticks.iter().take(50).zip(1..).map(|(tick, number)| tick - period * number).collect();
+        timer.cancel();
+        let least = late[40..].iter().min().unwrap();
+        if *least < Duration::from_millis(1) { Ok(()) } else { Err(format!("{late:?}")) }
+    });
+}
+
+#[test]
+fn what_is_due_is_accepted_by_a_pool_that_is_full() {
+    let _dog = Watchdog::start(20);
+    for policy in crate::support::full::POLICIES {
+        for_both_queueings(|builder| {
+            let (pool, gate) = full(builder, 2, policy);
+            let (ran, runs) = mpsc::channel();
+            let timers: Vec<_> =
+                (0..10).map(|_| pool.execute_after(SOON, tick_once(&ran))).collect();
+            thread::sleep(SOON * 3);
+            gate.open();
+            assert_eq!(runs.iter().take(10).count(), 10, "{policy:?}");
+            eventually("they are over", || timers.iter().all(Timer::is_over));
+            assert_eq!(at_rest(&pool), [13, 13, 0, 0, 0], "{policy:?}");
+        });
+    }
+}
+
+#[test]
+fn a_tick_that_is_dropped_for_room_is_skipped_and_the_schedule_goes_on() {
+    let _dog = Watchdog::start(20);
+    let builder = Pool::builder().threads(2).queueing(Queueing::Shared).capacity(1);
+    let pool = builder.when_full(WhenFull::DropOldest).build().unwrap();
+    let (gate, first, drops) = (Gate::closed(), Gate::closed(), Drops::default());
+    for gate in [&gate, &first] {
+        pool.execute(gate_job(gate));
+        eventually("it runs", || pool.metrics().queued == 0);
+    }
+    let (due, token) = (Instant::now(), drops.token());
+    let every = pool.execute_every(SOON, Missed::Skip, move || _ = &token);
+    let blocks = pool.execute_at(due, gate_job(&gate));
+    let once = pool.execute_at(due, || unreachable!());
+    thread::sleep(SOON * 2);
+    // Its worker queues what is due, and is then busy with the first of it.
+    first.open();
+    eventually("both are queued", || pool.metrics().queued == 2);
+    pool.execute(|| unreachable!());
+    pool.execute(|| ());
+    assert!(once.is_over() && !every.is_over());
+    assert_eq!((pool.metrics().evicted, every.ticks(), drops.count()), (3, 0, 0));
+    gate.open();
+    eventually("it ticks", || every.ticks() >= 3 && blocks.is_over());
+    every.cancel();
+}
+
+#[test]
+fn who_waits_for_an_idle_pool_does_not_wait_for_timers() {
+    let _dog = Watchdog::start(20);
+    let (pool, (ran, _runs)) = (Pool::new(2), mpsc::channel());
+    let far = pool.execute_after(FAR, tick_once(&ran));
+    pool.submit(|| ()).join().unwrap();
+    assert!(pool.wait_idle());
+    let metrics = pool.metrics();
+    assert_eq!((metrics.accepted, metrics.queued, metrics.running), (1, 0, 0));
+    assert!(far.cancel());
+    let timer = ticked(&pool, Missed::Burst, 3, || ());
+    assert!((0..20).all(|_| pool.wait_idle()), "nor for ticks to come");
+    timer.cancel();
+}
+
+#[test]
+fn a_period_of_0_is_refused() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::new(1);
+    let schedule = || pool.execute_every(Duration::ZERO, Missed::Skip, || ());
+    let payload = std::panic::catch_unwind(std::panic::AssertUnwindSafe(schedule)).unwrap_err();
+    let said = "a period is longer than 0; what is to run all the time is a loop";
+    assert_eq!(text(&*payload), Some(said));
+}
+
+#[test]
+fn delays_and_periods_as_long_as_they_can_be_never_come() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::new(1);
+    for far in [Duration::MAX, Duration::from_secs(u64::MAX / 3), Duration::from_secs(1 << 32)] {
+        let once = pool.execute_after(far, || unreachable!());
+        let every = pool.execute_every(far, Missed::Burst, || unreachable!());
+        pool.submit(|| ()).join().unwrap();
+        assert!(!once.is_over() && !every.is_over());
+        assert!(once.cancel() && every.cancel());
+    }
+}
+
+#[test]
+fn what_is_due_already_runs_on_a_worker_at_once() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::builder().threads(1).name(|_| "timely".into()).build().unwrap();
+    let (ran, runs): (_, Receiver<Option<String>>) = mpsc::channel();
+    let name = || thread::current().name().map(str::to_owned);
+    let past = Instant::now();
+    let [first, second] = [ran.clone(), ran];
+    let _detached = pool.execute_after(Duration::ZERO, move || first.send(name()).unwrap());
+    let _detached = pool.execute_at(past, move || second.send(name()).unwrap());
+    assert!(runs.iter().eq([Some("timely".to_owned()), Some("timely".to_owned())]));
+}
+
+#[test]
+fn a_job_schedules_on_its_own_pool_and_others_on_the_default_pool() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::new(1);
+    let inner = pool.submit(|| {
+        let (ran, runs) = mpsc::channel();
+        let send = move || ran.send(Handle::current().unwrap()).unwrap();
+        let timer = brigade::execute_at(Instant::now(), send).unwrap();
+        drop(timer);
+        runs
+    });
+    let runs = inner.join().unwrap();
+    assert_eq!(runs.recv().unwrap(), pool.handle());
+    let (ran, runs) = mpsc::channel();
+    let every = tick(&ran, ());
+    let timer = brigade::execute_every(SOON, Missed::Delay, every).unwrap();
+    runs.recv().unwrap();
+    timer.cancel();
+    let on = Arc::new(Mutex::new(None));
+    let seen = on.clone();
+    let see = move || *seen.lock().unwrap() = Handle::current();
+    let timer = brigade::execute_after(SOON, see).unwrap();
+    eventually("it is over", || timer.is_over());
+    assert_eq!(*on.lock().unwrap(), Some(brigade::default_pool().handle()));
+}
+
+#[test]
+fn many_schedules_of_one_pool_all_go_on() {
+    let _dog = Watchdog::start(60);
+    let (pool, gate) = (Pool::new(2), Gate::closed());
+    occupy(&pool, &gate);
+    let timers: Vec<_> = (0..200)
+        .map(|number| {
+            pool.execute_every(SOON + SOON * (number % 7), ALL[number as usize % 3], || ())
+        })
+        .collect();
+    gate.open();
+    eventually("each has ticked", || timers.iter().all(|timer| timer.ticks() >= 5));
+    assert!(timers.iter().all(Timer::cancel));
+}

@@ -1,0 +1,348 @@
+//! Futures that wait for a time: whose they are, and what becomes of them.
+
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use brigade::time::{Elapsed, Sleep, interval, sleep, sleep_until, timeout};
+use brigade::{JoinError, Missed, Pool, Shutdown, block_on, default_pool};
+
+use brigade_testkit::panics;
+use brigade_testkit::{Drops, Gate, Latch, WakeCounter, Watchdog, eventually};
+
+const FAR: Duration = Duration::from_secs(3600);
+const LONG: Duration = Duration::from_secs(10);
+
+fn poll(sleep: &mut Sleep, bell: &Arc<WakeCounter>) -> Poll<()> {
+    pin!(sleep).poll(&mut Context::from_waker(&Waker::from(bell.clone())))
+}
+
+/// A sleep of so long that a worker of the pool has polled once.
+fn polled_on(pool: &Pool, duration: Duration, bell: &Arc<WakeCounter>) -> Sleep {
+    let bell = bell.clone();
+    let polled = pool.submit(move || {
+        // Begun here: it may take long to start a thread.
+        let mut sleep = sleep(duration);
+        assert!(poll(&mut sleep, &bell).is_pending());
+        sleep
+    });
+    polled.join().unwrap()
+}
+
+#[test]
+fn what_is_due_is_ready_at_the_first_poll() {
+    let bell = Arc::default();
+    assert!(poll(&mut sleep(Duration::ZERO), &bell).is_ready());
+    assert!(poll(&mut sleep_until(Instant::now()), &bell).is_ready());
+    let mut again = sleep(Duration::ZERO);
+    assert!(poll(&mut again, &bell).is_ready() && poll(&mut again, &bell).is_ready());
+    assert_eq!(bell.wakes(), 0);
+}
+
+#[test]
+fn what_is_too_far_never_comes_and_never_panics() {
+    let _dog = Watchdog::start(20);
+    let (pool, bell) = (Pool::new(1), Arc::default());
+    let far = [Duration::MAX, Duration::from_secs(u64::MAX / 4), Duration::from_secs(2_142_720)];
+    let sleeps = far.map(|far| polled_on(&pool, far, &bell));
+    assert!(sleeps.iter().all(|sleep| sleep.deadline() > Instant::now() + FAR));
+    let limited = pool.spawn(timeout(Duration::MAX, async { 42 }));
+    assert_eq!(limited.join().unwrap(), Ok(42));
+    drop(pool.spawn(async { interval(Duration::MAX).tick().await }));
+    assert_eq!(bell.wakes(), 0);
+}
+
+/// Its waker, and with it the task, must not outlive it.
+#[test]
+fn a_dropped_sleep_leaves_nothing_behind() {
+    let _dog = Watchdog::start(20);
+    let (pool, bell) = (Pool::new(1), Arc::default());
+    let sleep = polled_on(&pool, FAR, &bell);
+    assert_eq!(Arc::strong_count(&bell), 2);
+    drop(sleep);
+    assert_eq!(Arc::strong_count(&bell), 1);
+    assert_eq!(bell.wakes(), 0);
+}
+
+#[test]
+fn only_the_last_waker_is_woken() {
+    let _dog = Watchdog::start(20);
+    let (pool, [first, second]) = (Pool::new(1), [Arc::default(), Arc::default()]);
+    let mut sleep = polled_on(&pool, Duration::from_millis(20), &first);
+    if poll(&mut sleep, &second).is_ready() {
+        return; // So slow a machine that it is due.
+    }
+    assert_eq!(Arc::strong_count(&first), 1, "a waker that was replaced is let go");
+    eventually("the second is woken", || second.wakes() == 1);
+    assert_eq!(first.wakes(), 0);
+    assert!(poll(&mut sleep, &second).is_ready());
+}
+
+#[test]
+fn a_sleep_belongs_to_the_pool_that_polls_it_first() {
+    let _dog = Watchdog::start(20);
+    let (pool, gate, bell) = (Pool::new(1), Gate::closed(), Arc::default());
+    let mut sleep = polled_on(&pool, Duration::from_millis(50), &bell);
+    crate::support::busy::occupy(&pool, &gate);
+    // Its pool's only worker is busy, and no other pool sees to it.
+    thread::sleep(Duration::from_millis(100));
+    assert_eq!(bell.wakes(), 0);
+    gate.open();
+    eventually("it is woken", || bell.wakes() == 1);
+    assert!(poll(&mut sleep, &bell).is_ready());
+}
+
+#[test]
+fn a_sleep_moves_to_the_default_pool_when_its_own_ends() {
+    let _dog = Watchdog::start(20);
+    let (pool, bell) = (Pool::new(1), Arc::default());
+    let begun = Instant::now();
+    let mut sleep = polled_on(&pool, Duration::from_millis(20), &bell);
+    drop(pool);
+    assert_eq!(bell.wakes(), 1, "it hears of the end");
+    while poll(&mut sleep, &bell).is_pending() {
+        let heard = bell.wakes();
+        eventually("it is woken", || bell.wakes() > heard);
+    }
+    assert!(begun.elapsed() >= Duration::from_millis(20));
+}
+
+#[test]
+fn a_thread_that_is_no_worker_waits_with_the_default_pool() {
+    let _dog = Watchdog::start(20);
+    let begun = Instant::now();
+    block_on(sleep(Duration::from_millis(3)));
+    assert!(begun.elapsed() >= Duration::from_millis(3));
+    assert!(!default_pool().handle().is_closed());
+}
+
+/// A pool that is drained waits for its jobs, and they for the time.
+#[test]
+fn a_job_that_waits_for_a_time_ends_although_its_pool_is_closed_meanwhile() {
+    let _dog = Watchdog::start(20);
+    for threads in [1, 2] {
+        for how in [Shutdown::Drain, Shutdown::Discard] {
+            let (pool, (begun, begins)) = (Pool::new(threads), mpsc::channel());
+            let job = pool.submit(move || {
+                block_on(async {
+                    let mut rest = pin!(sleep(Duration::from_millis(10)));
+                    poll_fn(|context| {
+                        let polled = rest.as_mut().poll(context);
+                        _ = begun.send(());
+                        polled
+                    })
+                    .await;
+                    // And this one begins when it has been closed.
+                    sleep(Duration::from_millis(5)).await;
+                });
+                42
+            });
+            begins.recv().unwrap();
+            pool.shutdown(how);
+            assert_eq!(job.join().unwrap(), 42, "{threads} threads, {how:?}");
+        }
+    }
+}
+
+/// Nobody is there who could keep the time but those who wait for it.
+#[test]
+fn jobs_that_wait_for_a_time_on_every_thread_a_pool_may_have_all_end() {
+    let _dog = Watchdog::start(20);
+    for threads in [1, 3] {
+        let pool = Pool::builder().threads(threads).spare_threads(0).build().unwrap();
+        let jobs: Vec<_> = (0..threads as u32 * 2)
+            .map(|number| {
+                pool.submit(move || {
+                    for round in 0..5 {
+                        block_on(sleep(Duration::from_micros(200) * (number + round)));
+                    }
+                })
+            })
+            .collect();
+        jobs.into_iter().for_each(|job| job.join().unwrap());
+    }
+}
+
+#[test]
+fn a_future_that_waits_for_a_time_is_cancelled_when_its_pool_ends() {
+    let _dog = Watchdog::start(20);
+    for how in [Shutdown::Drain, Shutdown::Discard] {
+        let (pool, drops) = (Pool::new(2), Drops::default());
+        let sleepers: Vec<_> = (0..100)
+            .map(|_| {
+                let token = drops.token();
+                pool.spawn(async move {
+                    sleep(FAR).await;
+                    drop(token);
+                })
+            })
+            .collect();
+        let begun = Instant::now();
+        pool.shutdown(how);
+        assert!(begun.elapsed() < LONG);
+        assert_eq!(drops.count(), 100, "{how:?}");
+        let cancelled = |outcome| matches!(outcome, Err(JoinError::Cancelled));
+        assert!(sleepers.into_iter().all(|sleeper| cancelled(sleeper.join())));
+    }
+}
+
+#[test]
+fn a_waker_that_panics_costs_no_thread_and_no_other_timer() {
+    struct Bomb;
+    impl Wake for Bomb {
+        fn wake(self: Arc<Self>) {
+            panic!("expected: a waker");
+        }
+    }
+    let _dog = Watchdog::start(20);
+    panics::silence_expected();
+    let pool = Pool::new(1);
+    let before = crate::support::roll_call::thread_ids(&pool);
+    for _ in 0..20 {
+        let polled = pool.submit(|| {
+            let mut sleep = sleep(Duration::from_millis(10));
+            let waker = Waker::from(Arc::new(Bomb));
+            assert!(pin!(&mut sleep).poll(&mut Context::from_waker(&waker)).is_pending());
+            sleep
+        });
+        let bomb = polled.join().unwrap();
+        pool.spawn(sleep_until(bomb.deadline())).join().unwrap();
+    }
+    assert_eq!(crate::support::roll_call::thread_ids(&pool), before);
+}
+
+#[test]
+fn cancelling_a_future_ends_its_sleep() {
+    let _dog = Watchdog::start(20);
+    let (pool, drops, latch) = (Pool::new(1), Drops::default(), Latch::default());
+    let (token, begun) = (drops.token(), latch.clone());
+    let mut job = pool.spawn(async move {
+        begun.open();
+        sleep(FAR).await;
+        drop(token);
+    });
+    block_on(latch.wait());
+    assert!(job.cancel());
+    assert!(matches!(job.join(), Err(JoinError::Cancelled)));
+    assert_eq!(drops.count(), 1);
+}
+
+#[test]
+fn a_timeout_is_over_at_its_time_and_not_before() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::new(1);
+    for millis in [0, 1, 5] {
+        let limit = Duration::from_millis(millis);
+        let limited = pool.spawn(async move {
+            let begun = Instant::now();
+            let outcome = timeout(limit, std::future::pending::<()>()).await;
+            (outcome, begun.elapsed())
+        });
+        let (outcome, took) = limited.join().unwrap();
+        assert_eq!(outcome, Err(Elapsed));
+        assert!(took >= limit);
+    }
+    assert_eq!(block_on(timeout(Duration::ZERO, async { 42 })), Ok(42), "the future comes first");
+    let slow = async {
+        sleep(Duration::from_millis(2)).await;
+        42
+    };
+    assert_eq!(block_on(timeout(FAR, slow)), Ok(42));
+    assert!(!Elapsed.to_string().is_empty());
+}
+
+/// Late by three and a half periods; then what each policy says about those that were missed.
+#[test]
+fn an_interval_does_with_missed_ticks_what_it_was_told() {
+    let _dog = Watchdog::start(60);
+    let pool = Pool::new(1);
+    let period = Duration::from_millis(10);
+    for missed in [Missed::Skip, Missed::Delay, Missed::Burst] {
+        let ticks = pool.spawn(async move {
+            let mut interval = interval(period).missed(missed);
+            let first = interval.tick().await;
+            let late = first + period * 7 / 2;
+            sleep_until(late).await;
+            let begun = Instant::now();
+            let second = interval.tick().await;
+            let asked = Instant::now();
+            let third = interval.tick().await;
+            (begun, [first, second, third], asked, Instant::now())
+        });
+        let (begun, [first, second, third], asked, ended) = ticks.join().unwrap();
+        assert!(second <= begun && ended >= third, "late, and not early: {missed:?}");
+        let since = third - first;
+        match missed {
+            Missed::Burst => assert_eq!((second, since), (first + period, period * 2)),
+            Missed::Delay => {
+                assert!(second >= first + period);
+                assert!(third >= begun + period && third <= asked + period);
+            }
+            Missed::Skip => {
+                assert_eq!(second, first + period);
+                assert!(since >= period * 4, "{since:?}");
+                assert_eq!(since.as_nanos() % period.as_nanos(), 0, "{since:?}");
+            }
+        }
+    }
+}
+
+#[test]
+#[should_panic(expected = "a period is longer than 0")]
+fn an_interval_of_no_length_is_refused() {
+    let _ = interval(Duration::ZERO);
+}
+
+/// One of the two goes on in a `select` while the other is dropped again and again.
+#[test]
+fn a_tick_that_is_not_waited_for_is_not_lost() {
+    let _dog = Watchdog::start(20);
+    let period = Duration::from_millis(2);
+    block_on(async {
+        let begun = Instant::now();
+        let mut interval = interval(period).missed(Missed::Burst);
+        let mut ticks = 0;
+        while ticks < 5 {
+            if timeout(Duration::from_micros(300), interval.tick()).await.is_ok() {
+                ticks += 1;
+            }
+        }
+        assert!(begun.elapsed() >= period * 5);
+    });
+}
+
+#[test]
+fn a_sleep_may_be_forgotten() {
+    let _dog = Watchdog::start(20);
+    let (pool, bell) = (Pool::new(1), Arc::default());
+    std::mem::forget(polled_on(&pool, Duration::from_millis(20), &bell));
+    eventually("its waker is woken all the same", || bell.wakes() == 1);
+    std::mem::forget(polled_on(&pool, FAR, &bell));
+    drop(pool);
+    assert_eq!(Arc::strong_count(&bell), 1);
+}
+
+/// Its thread-locals go when the worker is none any more.
+#[test]
+fn a_destructor_of_a_thread_local_of_a_worker_may_sleep() {
+    struct Sleeper;
+    static SLEPT: AtomicBool = AtomicBool::new(false);
+    impl Drop for Sleeper {
+        fn drop(&mut self) {
+            block_on(sleep(Duration::from_millis(1)));
+            SLEPT.store(true, Ordering::SeqCst);
+        }
+    }
+    thread_local! {
+        static LAST: Sleeper = const { Sleeper };
+    }
+    let _dog = Watchdog::start(20);
+    let pool = Pool::new(1);
+    pool.submit(|| LAST.with(|_| ())).join().unwrap();
+    drop(pool);
+    assert!(SLEPT.load(Ordering::SeqCst));
+}

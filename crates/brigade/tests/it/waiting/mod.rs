@@ -1,0 +1,6 @@
+//! Waiting until a pool is idle.
+
+mod late_workers;
+mod later_work;
+mod wait_idle;
+mod waves;

@@ -1,0 +1,31 @@
+//! What the tests of several brigade crates share.
+//!
+//! - [`Watchdog`] and [`eventually`]: a test that hangs fails with its name, and a test waits for a state, never for a time;
+//! - [`Gate`], [`Latch`], [`Meeting`]: the test decides when a thread or a future goes on;
+//! - [`Drops`], [`Bomb`]: captures that are counted or that panic when they are dropped;
+//! - [`Seed`]: random numbers whose seed is printed;
+//! - [`WakeCounter`] and [`block_on`]: a waker to look at, and a future on the test's own thread;
+//! - [`panics`]: expected panics stay out of the output;
+//! - `syscalls`, on Linux: the system calls of one thread, counted by the kernel.
+//!
+//! It knows no pool and no queue: every crate of the workspace may use it in its tests.
+#![allow(clippy::disallowed_types, reason = "the tests stand outside every loom model")]
+
+mod captures;
+mod gate;
+mod latch;
+mod meeting;
+pub mod panics;
+mod seed;
+#[cfg(target_os = "linux")]
+pub mod syscalls;
+mod waker;
+mod watchdog;
+
+pub use captures::{Bomb, Drops, Token};
+pub use gate::Gate;
+pub use latch::Latch;
+pub use meeting::Meeting;
+pub use seed::Seed;
+pub use waker::{WakeCounter, block_on};
+pub use watchdog::{Watchdog, eventually, spin_for};

@@ -1,0 +1,46 @@
+//! A waker to look at.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Condvar, Mutex};
+use std::task::{Context, Poll, Wake, Waker};
+
+/// A waker that counts, and that a thread can wait for.
+#[derive(Debug, Default)]
+pub struct WakeCounter {
+    wakes: Mutex<usize>,
+    woken: Condvar,
+}
+
+impl WakeCounter {
+    /// Counts the wakes so far.
+    pub fn wakes(&self) -> usize {
+        *self.wakes.lock().unwrap()
+    }
+
+    /// Blocks until there have been more than `seen` wakes, and counts them.
+    pub fn wait(&self, seen: usize) -> usize {
+        let wakes = self.wakes.lock().unwrap();
+        *self.woken.wait_while(wakes, |wakes| *wakes <= seen).unwrap()
+    }
+}
+
+impl Wake for WakeCounter {
+    fn wake(self: Arc<Self>) {
+        *self.wakes.lock().unwrap() += 1;
+        self.woken.notify_all();
+    }
+}
+
+/// Polls a future to its end on this thread.
+pub fn block_on<F: Future + Unpin>(mut future: F) -> F::Output {
+    let counter = Arc::new(WakeCounter::default());
+    let waker = Waker::from(Arc::clone(&counter));
+    let mut seen = 0;
+    loop {
+        match Pin::new(&mut future).poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => seen = counter.wait(seen),
+        }
+    }
+}
