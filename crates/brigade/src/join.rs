@@ -12,7 +12,6 @@ use crate::blocking;
 use crate::cancel::CancelOnDrop;
 use crate::deadlock::Waiting;
 use crate::engine::{CURRENT, Worker};
-use crate::idle::Era;
 use crate::registry;
 
 /// A handle for the outcome of one job.
@@ -41,8 +40,6 @@ pub struct JoinHandle<T> {
     inner: Option<brigade_task::JoinHandle<T>>,
     /// The pool that runs it.
     key: u64,
-    /// The phase whose later work it is, if a job submitted it that was later work itself.
-    tag: Era,
     /// The place of the worker that alone may run it, if it is a [local](crate::spawn_local) future.
     place: Option<usize>,
 }
@@ -52,9 +49,7 @@ const TAKEN: &str = "the outcome has been taken already";
 
 impl<T> JoinHandle<T> {
     pub(crate) fn new(inner: brigade_task::JoinHandle<T>, key: u64) -> Self {
-        let ours = |worker: &&Worker| worker.is_of(key);
-        let tag = CURRENT.with(|worker| worker.filter(ours).map(Worker::tag)).unwrap_or_default();
-        Self { inner: Some(inner), key, tag, place: None }
+        Self { inner: Some(inner), key, place: None }
     }
 
     /// The handle of a local future of the worker in that place.
@@ -205,12 +200,7 @@ impl<T> JoinHandle<T> {
             return false;
         }
         let Some(inner) = self.inner.as_mut() else { return false };
-        let settle = |inner: &mut brigade_task::JoinHandle<T>| inner.settle_if_unclaimed(false);
-        let cancelled = CURRENT.with(|worker| match worker {
-            Some(worker) if worker.is_of(self.key) => worker.inside(self.tag, || settle(inner)),
-            _ => settle(inner),
-        });
-        let cancelled = cancelled.is_some();
+        let cancelled = inner.settle_if_unclaimed(false).is_some();
         if !cancelled {
             inner.ask_to_stop();
         }
@@ -233,10 +223,8 @@ impl<T> JoinHandle<T> {
             let Some(worker) = worker.filter(|worker| worker.is_of(self.key)) else { return false };
             let unfinished = self.inner.as_mut().filter(|inner| !inner.is_finished());
             let Some(inner) = unfinished else { return false };
-            worker.inside(self.tag, || {
-                let ran = inner.settle_if_unclaimed(!worker.discards());
-                ran.inspect(|&ran| worker.count(ran)).is_some()
-            })
+            let ran = inner.settle_if_unclaimed(!worker.discards());
+            ran.inspect(|&ran| worker.count(ran)).is_some()
         })
     }
 

@@ -245,18 +245,18 @@ impl Pool {
         refuse(registry::reason(self.core.key))
     }
 
-    /// Waits until everything that was accepted before the call has ended, with all that those jobs and their children
-    /// submit on the pool's threads, and returns `true`.
+    /// Waits until, at one moment after the call, no job is queued and none runs; returns `true`.
     ///
-    /// A [future](Self::spawn) that waits is not waited for, as nobody may ever wake it; join its handle for that.
-    /// What other threads submit meanwhile is not waited for, nor what those jobs submit: a steady stream of them delays
-    /// it by little. One thing is coarser: called while another wait of this pool is under way, or has given up on jobs
-    /// that still run, it waits also for what came in until the jobs of that one had ended. A job that another thread is
-    /// just [cancelling](JoinHandle::cancel) or [dropping for room](crate::WhenFull::DropOldest) is not waited for: nobody
-    /// will run it, but what it captured may not be dropped yet. Jobs that submit each other
-    /// for ever make it wait for ever. On a worker of this pool, which can't
-    /// wait for itself, it returns `false` at once; so it does in the pool's [spawner](Builder::spawner), and in a forked
-    /// child.
+    /// Everything accepted before the call has ended by then, with all that it submitted. Work that others submit meanwhile is
+    /// waited for as well: a pool that is never idle keeps the caller waiting for ever. To wait for some jobs only, use a
+    /// [`TaskSet`](crate::TaskSet) or their handles.
+    ///
+    /// A [future](Self::spawn) that waits to be woken does not count, as it may never be woken; join its handle for that.
+    /// A job that another thread is [cancelling](JoinHandle::cancel) does not count either, although its captures may not
+    /// have been dropped yet.
+    ///
+    /// Returns `false` at once where it would wait for itself: on a worker of this pool and in the pool's
+    /// [spawner](Builder::spawner); also in a forked child.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicU32, Ordering};
@@ -275,10 +275,7 @@ impl Pool {
 
     /// Like [`wait_idle`](Self::wait_idle), but for `timeout` at most, and no less; `false` if it is over.
     ///
-    /// A timeout of 0 asks whether everything accepted so far has ended, later jobs included.
-    ///
-    /// Until the jobs that it waited for have ended the pool goes on to prefer them, also when it has given up: later ones
-    /// are then run one at a time and not in batches.
+    /// A timeout of 0 asks whether the pool is idle now.
     ///
     /// ```
     /// use std::time::Duration;

@@ -77,10 +77,13 @@ impl Core {
 
     /// Why the pool refused what it had room for.
     pub(crate) fn refusal(&self) -> Reason {
-        // An open pool refuses only what it has no thread for. One that is being closed may not say so yet, but its doors,
-        // which are shut first, do.
-        let is_open = self.idle.era_of_open_doors().is_some();
-        if self.may_be_empty() && is_open { Reason::NoThread } else { Reason::Closed }
+        // An open pool refuses only what it has no thread for. One that is being closed may not say so yet, but its
+        // injectors, which are closed first, do.
+        if self.may_be_empty() && !self.inlet.is_closing() {
+            Reason::NoThread
+        } else {
+            Reason::Closed
+        }
     }
 
     /// Accepts a job that will not be queued, if the pool is still open.
@@ -153,8 +156,7 @@ impl Core {
         }
     }
 
-    /// Takes the oldest job of an injector, else of a worker's queue. What somebody waits for is older than what came in
-    /// since.
+    /// Takes the oldest job of an injector, else of a worker's queue.
     fn oldest(&self) -> Option<Job> {
         let steal = |peer: &Arc<Peer>| {
             let mut round = 0;
@@ -169,11 +171,7 @@ impl Core {
                 }
             }
         };
-        let era = self.idle.era();
-        // Both, whatever the era has come to be: if nothing is left here there is room, or will be.
-        let waiting = [era.home(), era.home() ^ 1].map(|inlet| &self.inlets[inlet]);
-        let oldest = waiting.into_iter().find_map(|inlet| inlet.pop(&Cursor::default()));
-        oldest.or_else(|| self.peers.iter().find_map(steal))
+        self.inlet.pop(&Cursor::default()).or_else(|| self.peers.iter().find_map(steal))
     }
 
     /// Drops a job for want of room: a queued one, or one that was accepted without being queued.
@@ -188,7 +186,7 @@ impl Core {
             elsewhere.evicted += 1;
         }
         // It may have been the last that somebody waits for, and no worker knows.
-        self.end_wait();
+        self.look_for_quiet();
     }
 
     /// Runs a job that was accepted without being queued, on this thread, which is no worker of ours.
@@ -231,7 +229,7 @@ mod tests {
         let core = Core::new(registry::new_key(false).unwrap(), config);
         assert_eq!(core.refusal(), Reason::NoThread);
         // The first step of `close`, after which jobs are refused.
-        core.idle.shut(|| ());
+        core.inlet.close();
         assert_eq!(core.refusal(), Reason::Closed);
     }
 }

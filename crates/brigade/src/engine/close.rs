@@ -17,13 +17,12 @@ use brigade_sync::atomic::{Ordering, fence};
 use brigade_task::{Job, Ran, drop_contained};
 
 use super::Core;
-use super::inlet::Inlet;
 use crate::config::Shutdown;
 
 impl Core {
     /// Accepts nothing from outside from now on; `Discard` accepts nothing at all and drops what is queued.
     pub(crate) fn close(&self, how: Shutdown) {
-        self.idle.shut(|| self.inlets.iter().for_each(Inlet::close));
+        self.inlet.close();
         self.idle.close(how == Shutdown::Discard);
         drop(self.keep.timers.close());
         // Whoever accepts a job that is not queued has done so by now, or sees that it is too late.
@@ -49,10 +48,8 @@ impl Core {
     fn drop_queued(&self) {
         let mut round = 0;
         let cursor = Cursor::default();
-        for inlet in &self.inlets {
-            while let Some(job) = inlet.pop(&cursor) {
-                self.drop_job(job);
-            }
+        while let Some(job) = self.inlet.pop(&cursor) {
+            self.drop_job(job);
         }
         for peer in self.peers.iter() {
             loop {
@@ -79,12 +76,11 @@ impl Core {
         }
     }
 
-    /// If all workers are parked and nothing is queued: ends the pool if it is closed. If what a phase waits for has
-    /// ended: ends that.
+    /// If all workers are parked and nothing is queued: tells those who wait for that, and ends the pool if it is closed.
     ///
     /// Called after each change that may have made that true: a worker's announcement, its leaving, the closing.
     pub(super) fn settle(&self) {
-        self.end_wait();
+        self.look_for_quiet();
         let word = self.idle.snapshot();
         // Ordering: the queues are looked at after the word: `terminate` below relies on nothing having been
         // queued *since it was closed*, and a word from before that says nothing about it.

@@ -22,15 +22,8 @@ use brigade_task::Job;
 
 use super::{Core, Worker};
 use crate::handle::closure_of;
-use crate::idle::{Claimed, Era};
+use crate::idle::Claimed;
 use crate::registry;
-
-/// A job on its way to a worker that was claimed for it.
-pub(super) struct Handed {
-    pub(super) job: Job,
-    /// The phase in which it is later work, if one is on and it is.
-    pub(super) late: Era,
-}
 
 /// What was handed to nobody: what had been taken from the iterator, and the rest of it.
 pub(crate) type NotNow<I> = Chain<vec::IntoIter<<I as Iterator>::Item>, I>;
@@ -70,10 +63,11 @@ impl Burst<'_> {
     /// Hands a job to a parked worker, or gives it back.
     fn hand_over(&mut self, job: Job, worker: Option<&Worker>) -> Result<(), Job> {
         let core = self.core;
-        let claim = || core.idle.claim(worker.map(Worker::tag));
-        let Some(claimed) = core.accept_for(worker.is_some(), claim) else { return Err(job) };
-        let Claimed { index, late, was_on_duty } = claimed;
-        let Ok(()) = core.peers.at(index).slot.put(Handed { job, late }) else {
+        let Some(claimed) = core.accept_for(worker.is_some(), || core.idle.claim()) else {
+            return Err(job);
+        };
+        let Claimed { index, was_on_duty } = claimed;
+        let Ok(()) = core.peers.at(index).slot.put(job) else {
             unreachable!("a worker is claimed once until it parks again")
         };
         self.claimed.push(index);

@@ -1,8 +1,5 @@
 //! Where work comes in from outside: injectors, each with its own producers.
 //!
-//! A pool has two of these. One of them is open; the other is empty, except while somebody waits for what was accepted
-//! before: `idle/README.md` says how they change places.
-//!
 //! Each producing thread keeps to one of a few injectors ([`ShardedInjector`] says why), and workers take from each
 //! in turn. The order of one producer's jobs is kept; there is none between producers except where there is one
 //! injector, which is what [`Queueing::Shared`] has.
@@ -12,7 +9,6 @@
 use core::cell::Cell;
 
 use brigade_queue::{Cursor, Injector, ShardedInjector};
-use brigade_sync::atomic::{AtomicU64, Ordering};
 use brigade_task::Job;
 
 use super::local::Local;
@@ -22,12 +18,8 @@ use crate::config::{Config, Queueing};
 /// what they save producers; producers that run at once are as many as processors at most.
 const MAX_SHARDS: usize = if cfg!(brigade_loom) { 2 } else { 16 };
 
-/// One of a pool's two inlets: some injectors.
-pub(super) struct Inlet {
-    injectors: ShardedInjector<Job>,
-    /// How much each of them had accepted when it was last sealed.
-    sealed: Box<[AtomicU64]>,
-}
+/// Where work comes in: some injectors.
+pub(super) struct Inlet(ShardedInjector<Job>);
 
 thread_local! {
     /// The number of this thread among those that ever submitted from outside, plus one; 0 before it did.
@@ -46,7 +38,7 @@ pub(super) fn producer() -> usize {
 #[cfg(not(brigade_loom))]
 #[cold]
 fn new_producer() -> usize {
-    use brigade_sync::atomic::AtomicUsize;
+    use brigade_sync::atomic::{AtomicUsize, Ordering};
     static NEXT: AtomicUsize = AtomicUsize::new(1);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     PRODUCER.set(number);
@@ -67,15 +59,13 @@ impl Inlet {
             Queueing::Shared => 1,
             Queueing::Stealing => (2 * cpus).min(MAX_SHARDS),
         };
-        let injectors = ShardedInjector::new(shards);
-        let sealed = injectors.shards().iter().map(|_| AtomicU64::new(0)).collect();
-        Self { injectors, sealed }
+        Self(ShardedInjector::new(shards))
     }
 
     /// The injector of the calling thread.
     #[inline(always)]
     fn mine(&self) -> &Injector<Job> {
-        self.injectors.shard(producer())
+        self.0.shard(producer())
     }
 
     /// Accepts a job, or gives it back if the pool is closed.
@@ -112,7 +102,7 @@ impl Inlet {
         cursor: &Cursor,
         share: impl Fn(usize) -> usize,
     ) -> Option<Job> {
-        self.injectors.take_turns(cursor, |shard| {
+        self.0.take_turns(cursor, |shard| {
             let waiting = shard.len();
             if waiting == 0 { None } else { local.refill(shard, share(waiting)) }
         })
@@ -120,44 +110,31 @@ impl Inlet {
 
     /// Takes the oldest job of the first injector that has one, from the one after `cursor` on.
     pub(super) fn pop(&self, cursor: &Cursor) -> Option<Job> {
-        self.injectors.pop(cursor)
+        self.0.pop(cursor)
     }
 
     /// Whether nothing is queued.
     pub(super) fn is_empty(&self) -> bool {
-        self.injectors.is_empty()
+        self.0.is_empty()
     }
 
     /// Counts what is queued.
     pub(super) fn len(&self) -> usize {
-        self.injectors.len()
+        self.0.len()
     }
 
     /// Counts what was ever queued.
     pub(super) fn pushed(&self) -> u64 {
-        self.injectors.pushed()
+        self.0.pushed()
     }
 
-    /// Accepts nothing from outside, for good or until it is reopened.
+    /// Accepts nothing from outside any more.
     pub(super) fn close(&self) {
-        self.injectors.close();
-        for (sealed, injector) in self.sealed.iter().zip(self.injectors.shards()) {
-            // Ordering: Relaxed: who looks at it has learnt of the phase, which begins afterwards.
-            sealed.store(injector.pushed(), Ordering::Relaxed);
-        }
+        self.0.close();
     }
 
-    /// Accepts work from outside again.
-    pub(super) fn reopen(&self) {
-        self.injectors.reopen();
-    }
-
-    /// Whether somebody has taken all that was there when it was closed last.
-    pub(super) fn has_given_out_what_was_sealed(&self) -> bool {
-        let given_out = |(sealed, injector): (&AtomicU64, &Injector<Job>)| {
-            // Ordering: Relaxed, as in `close`.
-            injector.popped() >= sealed.load(Ordering::Relaxed)
-        };
-        self.sealed.iter().zip(self.injectors.shards()).all(given_out)
+    /// Whether some injector accepts nothing any more: the pool is closed, or is just being so.
+    pub(super) fn is_closing(&self) -> bool {
+        self.0.shards().iter().any(Injector::is_closed)
     }
 }

@@ -25,13 +25,8 @@ impl Worker {
         self.me.post.enter(task)
     }
 
-    /// Takes a local future that was woken. It is no later work, whoever woke it: we are late no more.
+    /// Takes a local future that was woken.
     pub(super) fn take_local(&self) -> Option<Job> {
-        if self.me.post.is_empty() {
-            return None;
-        }
-        // Before it is taken: in the hand of who counts as late, a wait might overlook it and end.
-        self.come_back();
         self.me.post.take()
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Work comes in through [`Core::inject`] from outside, into an [`inlet`], and through [`submit`] from inside.
 //! A worker's turn is in [`worker`], its way to more work in [`search`], to sleep in [`park`]; the end is in
-//! [`close`], and waiting for what was accepted in [`phase`].
+//! [`close`], and waiting for it to come to rest in [`quiet`].
 
 mod admit;
 mod aside;
@@ -19,8 +19,8 @@ mod lookout;
 mod loom_tests;
 mod park;
 mod peers;
-mod phase;
 mod post;
+mod quiet;
 mod resume;
 mod search;
 mod submit;
@@ -73,9 +73,8 @@ pub(crate) struct Core {
     pub(crate) config: Config,
     /// For the threads that are started later.
     me: Weak<Self>,
-    /// Work from outside, and what did not fit a worker's own queue. One of them is open, the other empty unless
-    /// somebody [waits](Core::wait_idle).
-    inlets: [Inlet; 2],
+    /// Work from outside, and what did not fit a worker's own queue.
+    inlet: Inlet,
     idle: Idle,
     /// What others may know of each worker, by its place.
     peers: Peers,
@@ -93,7 +92,7 @@ pub(crate) struct Core {
     elsewhere: Mutex<Elsewhere>,
     /// Who waits for the workers, and how many of those are there.
     waits: Mutex<Waits>,
-    /// Told when `waits` has changed, or a phase has ended.
+    /// Told when `waits` has changed, or the pool has been quiet.
     changed: Condvar,
     /// Whether a worker looks out before it sleeps; one at a time does.
     spinner: AtomicBool,
@@ -123,12 +122,11 @@ impl Core {
     pub(crate) fn new(key: u64, config: Config) -> Arc<Self> {
         let cpus = brigade_sync::thread::parallelism();
         let grows = config.growth != Growth::WhenBlocked;
-        let inlets = [(); 2].map(|()| Inlet::new(&config, cpus));
-        inlets[1].close();
+        let inlet = Inlet::new(&config, cpus);
         Arc::new_cyclic(|me| Self {
             key,
             me: me.clone(),
-            inlets,
+            inlet,
             idle: Idle::new(config.size, grows),
             peers: Peers::new(),
             threads: Mutex::default(),
@@ -152,44 +150,11 @@ impl Core {
         if self.may_be_empty() {
             return self.inject_held(job);
         }
-        self.push(job)?;
+        self.inlet.push(job)?;
         if self.idle.after_publishing().wants_help() {
             self.help();
         }
         Ok(())
-    }
-
-    /// Takes a job in, or gives it back if the pool is closed.
-    #[inline(always)]
-    fn push(&self, job: Job) -> Result<(), Job> {
-        match self.inlets[self.idle.era().outside()].push(job) {
-            Ok(()) => Ok(()),
-            Err(job) => self.push_again(job),
-        }
-    }
-
-    /// Takes a job in by the other door, since a phase has begun meanwhile, or gives it back.
-    #[cold]
-    #[inline(never)]
-    fn push_again(&self, mut job: Job) -> Result<(), Job> {
-        while let Some(era) = self.idle.era_of_open_doors() {
-            match self.inlets[era.outside()].push(job) {
-                Ok(()) => return Ok(()),
-                // Another phase has begun since.
-                Err(back) => job = back,
-            }
-        }
-        Err(job)
-    }
-
-    /// Takes several jobs in, or gives back those that came too late.
-    fn push_batch(&self, jobs: Vec<Job>) -> Result<(), Vec<Job>> {
-        let mut refused = self.inlets[self.idle.era().outside()].push_batch(jobs);
-        while let Err(jobs) = refused {
-            let Some(era) = self.idle.era_of_open_doors() else { return Err(jobs) };
-            refused = self.inlets[era.outside()].push_batch(jobs);
-        }
-        refused
     }
 
     /// The same for a pool that may have no worker.
@@ -200,7 +165,7 @@ impl Core {
             return Err(job);
         }
         let Some(_held) = self.hold() else { return Err(job) };
-        self.push(job)?;
+        self.inlet.push(job)?;
         if self.idle.after_publishing().wants_help() {
             self.help();
         }
@@ -214,7 +179,7 @@ impl Core {
             return Err(jobs);
         }
         let count = jobs.len();
-        let result = self.push_batch(jobs);
+        let result = self.inlet.push_batch(jobs);
         let accepted = count - result.as_ref().map_or_else(Vec::len, |()| 0);
         self.help_with(accepted, self.idle.after_publishing());
         result
@@ -229,13 +194,12 @@ impl Core {
 
     /// Whether anything is queued anywhere.
     fn has_work(&self) -> bool {
-        self.inlets.iter().any(|inlet| !inlet.is_empty())
-            || self.peers.iter().any(|peer| peer.remote.len() > 0)
+        !self.inlet.is_empty() || self.peers.iter().any(|peer| peer.remote.len() > 0)
     }
 
     /// How many jobs are queued elsewhere than on a worker.
     fn waiting(&self) -> usize {
-        self.inlets.iter().map(Inlet::len).sum()
+        self.inlet.len()
     }
 
     /// How many jobs are queued.
@@ -256,8 +220,7 @@ impl Core {
         let metrics = |index| self.peers.get(index).map(|peer| peer.metrics()).unwrap_or_default();
         let workers: Vec<WorkerMetrics> = (0..self.peers.len()).map(metrics).collect();
         let queued = self.waiting() as u64 + workers.iter().map(|one| one.queued).sum::<u64>();
-        let accepted = self.inlets.iter().map(Inlet::pushed).sum::<u64>()
-            + sum(|counters| counters.accepted.get());
+        let accepted = self.inlet.pushed() + sum(|counters| counters.accepted.get());
         let accepted = accepted + self.elsewhere.lock().accepted;
         let again = sum(|counters| counters.moved.get()) + self.tasks.woken();
         let accepted = accepted.saturating_sub(again).max(finished);

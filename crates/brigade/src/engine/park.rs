@@ -5,7 +5,6 @@ use std::time::Instant;
 
 use brigade_task::Job;
 
-use super::dispatch::Handed;
 use super::lookout::Lookout;
 use super::watch::{Watch, Watched};
 use super::worker::Worker;
@@ -32,7 +31,7 @@ impl Worker {
         let core = &*self.core;
         self.me.counters.parks.add(1);
         let to_keep = core.keep.is_wanted();
-        let announced = core.idle.announce(self.index, self.take_lateness(), to_keep);
+        let announced = core.idle.announce(self.index, to_keep);
         // The last look, at every source there is.
         if core.has_work() || !self.me.post.is_empty() {
             return self.withdraw();
@@ -72,10 +71,7 @@ impl Worker {
         }
         drop(placed);
         match self.me.slot.take() {
-            Some(Handed { job, late }) => {
-                self.set_lateness(late);
-                Parked::Run(job)
-            }
+            Some(job) => Parked::Run(job),
             None if self.core.idle.snapshot().terminated() => Parked::Leave,
             None => Parked::Search,
         }

@@ -9,8 +9,8 @@ use brigade_burst::Slot;
 use brigade_sync::affinity::{CpuSet, ThreadRef};
 use brigade_sync::atomic::{AtomicUsize, Ordering};
 use brigade_sync::{CachePadded, Mutex, Parker};
+use brigade_task::Job;
 
-use super::dispatch::Handed;
 use super::keep::AtDriver;
 use super::local::{Local, Remote};
 use super::post::Post;
@@ -25,7 +25,7 @@ pub(super) struct Peer {
     /// Whether it sleeps elsewhere than on its parker.
     pub(super) at_driver: AtDriver,
     /// A job for this worker alone, by the Hand-off rule of [`dispatch`](super::dispatch).
-    pub(super) slot: Slot<Handed>,
+    pub(super) slot: Slot<Job>,
     /// What its worker alone may run.
     pub(super) post: Post,
     /// Apart: its worker writes them at every turn.

@@ -10,7 +10,6 @@ use brigade_task::{Job, Ran};
 
 use super::aside;
 use super::{CURRENT, Core, Worker};
-use crate::idle::Era;
 
 impl Worker {
     /// Queues a future that a job here has woken, `again` behind everything else; gives it back if the pool is being
@@ -19,10 +18,6 @@ impl Worker {
         // As the keeper of a pool that has ended meanwhile: nobody would run it.
         if self.core.idle.snapshot().terminated() {
             return Err(job);
-        }
-        if self.outside.get() && self.core.idle.snapshot().quiet_wanted() {
-            // Later work, as if another thread had woken it: what comes from outside must not delay who waits.
-            return self.core.resume(job);
         }
         let moved = &self.me.counters.moved;
         moved.add(1);
@@ -36,7 +31,7 @@ impl Worker {
         if idle.snapshot().discards() {
             return Err(job);
         }
-        self.later_inlet().unwrap_or_else(|| self.home()).push_accepted(job);
+        self.core.inlet.push_accepted(job);
         // If there is nothing else here, we are the next to come for it ourselves.
         if self.local.len() > 0 {
             self.offer_help();
@@ -77,10 +72,10 @@ impl Core {
         let held = if self.may_be_empty() { Some(self.hold()) } else { None };
         // No thread, and none to be had now. In an open pool it waits for the next one; a closed pool may never have one.
         let is_deserted = matches!(held, Some(None));
-        match self.push(job) {
+        match self.inlet.push(job) {
             Ok(()) => {}
             Err(job) if is_deserted => return Err(job),
-            Err(job) => self.push_late(job, Era::outside)?,
+            Err(job) => self.push_late(job)?,
         }
         let seen = self.idle.after_publishing();
         if seen.wants_help() && (!is_deserted || seen.parked() > 0) {
@@ -90,20 +85,16 @@ impl Core {
     }
 
     /// Queues a job that was accepted before, in a pool that may be closed, or gives it back if nobody will run it any more.
-    ///
-    /// `inlet` is asked under the lock under which the era changes: who reads the era and then pushes to an inlet that
-    /// refuses nothing may push to one that nobody looks into any more.
     #[cold]
-    fn push_late(&self, job: Job, inlet: fn(Era) -> usize) -> Result<(), Job> {
+    fn push_late(&self, job: Job) -> Result<(), Job> {
+        // Under the gate, as is the end of the pool: what is pushed here is seen there.
         let _gate = self.tasks.gate.lock();
-        if self.idle.snapshot().discards() {
+        let seen = self.idle.snapshot();
+        if seen.discards() || seen.terminated() {
             return Err(job);
         }
-        let mut job = Some(job);
-        self.idle.in_era(|era| {
-            job.take().into_iter().for_each(|job| self.inlets[inlet(era)].push_accepted(job));
-        });
-        job.map_or(Ok(()), Err)
+        self.inlet.push_accepted(job);
+        Ok(())
     }
 
     /// Queues a future again that was taken for its place and has none, or drops it if nobody will run it any more.
@@ -112,7 +103,7 @@ impl Core {
     /// with that.
     pub(super) fn put_back(&self, job: Job) {
         self.tasks.count();
-        match self.push_late(job, Era::home) {
+        match self.push_late(job) {
             Ok(()) => {
                 if self.idle.after_publishing().wants_help() {
                     self.help();
@@ -200,48 +191,5 @@ impl Core {
             // If the pool has ended meanwhile, it may have done so before it knew this one.
             self.cancel_waiting();
         });
-    }
-}
-
-#[cfg(all(test, not(brigade_loom)))]
-mod tests {
-    use core::future::poll_fn;
-    use core::task::{Poll, Waker};
-    use core::time::Duration;
-    use std::sync::Arc;
-
-    use brigade_sync::Mutex;
-
-    use crate::engine::CURRENT;
-    use crate::{Pool, Shutdown};
-
-    /// Wakes as one does who tells of an event.
-    fn wake_from_outside(waker: Waker) {
-        CURRENT.with(|worker| worker.unwrap().outside.set(true));
-        waker.wake();
-        CURRENT.with(|worker| worker.unwrap().outside.set(false));
-    }
-
-    /// Two futures that keep each other going, each by what looks like an event.
-    #[test]
-    fn futures_that_events_wake_for_ever_keep_nobody_waiting() {
-        for threads in [1, 2] {
-            let (pool, wakers) = (Pool::new(threads), Arc::<Mutex<[Option<Waker>; 2]>>::default());
-            for me in [0, 1] {
-                let wakers = wakers.clone();
-                drop(pool.spawn(poll_fn(move |context| {
-                    let mut slots = wakers.lock();
-                    slots[me] = Some(context.waker().clone());
-                    let other = slots[1 - me].take();
-                    drop(slots);
-                    other.into_iter().for_each(wake_from_outside);
-                    Poll::<()>::Pending
-                })));
-            }
-            let ends = (0..20).all(|_| pool.wait_idle_timeout(Duration::from_secs(10)));
-            // First, as a pool that drains would wait for them for ever.
-            pool.shutdown(Shutdown::Discard);
-            assert!(ends);
-        }
     }
 }

@@ -14,8 +14,8 @@ impl Worker {
     /// Our own queue is empty: looks everywhere, and sleeps while there is nothing. `None` when the worker is to leave.
     #[inline(never)]
     pub(super) fn find(&self) -> Option<Job> {
-        let shared = || self.next_later().or_else(|| self.refill());
-        if let Some(job) = self.take_local_in_turn().or_else(shared).or_else(|| self.take_local()) {
+        let job = self.take_local_in_turn().or_else(|| self.refill()).or_else(|| self.take_local());
+        if let Some(job) = job {
             return Some(job);
         }
         if self.tend() {
@@ -31,6 +31,7 @@ impl Worker {
     /// As a new worker: a searcher at once, since others may have kept silent about what it leaves.
     #[cold]
     pub(super) fn find_first(&self) -> Option<Job> {
+        self.core.idle.begin(self.index);
         self.core.idle.start_search();
         self.hunt()
     }
@@ -39,9 +40,8 @@ impl Worker {
     fn hunt(&self) -> Option<Job> {
         loop {
             // Our own first: one that left its place to us may have left jobs too, and what we kept may have made some.
-            // What nobody else may run, then old work, and nobody who is late takes that.
             let own = self.local.pop().or_else(|| self.take_local());
-            let job = own.or_else(|| self.search()).or_else(|| self.search_later());
+            let job = own.or_else(|| self.search());
             if let Some(job) = job {
                 return Some(self.found(job));
             }
@@ -82,7 +82,7 @@ impl Worker {
     fn refill_quietly(&self) -> Option<Job> {
         let threads = self.core.idle.snapshot().live().max(1);
         let share = |waiting: usize| (waiting / threads + 1).min(BATCH);
-        self.home().refill(&self.local, &self.cursor, share)
+        self.core.inlet.refill(&self.local, &self.cursor, share)
     }
 
     /// As a searcher: looks at the injector and at every other worker once, and again if one was busy.

@@ -13,12 +13,8 @@ impl Worker {
     #[inline(always)]
     pub(crate) fn execute<F: FnOnce() + Send + 'static>(&self, closure: F) -> Result<(), F> {
         let seen = self.core.idle.snapshot();
-        if seen.diverts() {
-            if seen.discards() {
-                return Err(closure);
-            }
-            self.submit_in_phase(Job::new(closure));
-            return Ok(());
+        if seen.discards() {
+            return Err(closure);
         }
         match self.local.push(Job::new(closure)) {
             Ok(queued) => self.accepted(queued),
@@ -30,33 +26,14 @@ impl Worker {
     /// Accepts a job from a job that runs here, or gives it back if the pool is being discarded.
     pub(crate) fn submit(&self, job: Job) -> Result<(), Job> {
         let seen = self.core.idle.snapshot();
-        if seen.diverts() {
-            if seen.discards() {
-                return Err(job);
-            }
-            self.submit_in_phase(job);
-            return Ok(());
+        if seen.discards() {
+            return Err(job);
         }
-        self.submit_here(job);
-        Ok(())
-    }
-
-    fn submit_here(&self, job: Job) {
         match self.local.push(job) {
             Ok(queued) => self.accepted(queued),
             Err(job) => self.submit_elsewhere(job),
         }
-    }
-
-    /// The same while later jobs run beside old ones: what a later job submits is later work.
-    #[cold]
-    #[inline(never)]
-    fn submit_in_phase(&self, job: Job) {
-        let Some(inlet) = self.later_inlet() else { return self.submit_here(job) };
-        inlet.push_accepted(job);
-        if self.core.idle.after_publishing().wants_help() {
-            self.core.help();
-        }
+        Ok(())
     }
 
     /// Counts a job that has just been queued here, and tells a sleeping peer.
@@ -97,7 +74,7 @@ impl Worker {
             Some(job)
         };
         if let Some(job) = job {
-            self.home().push_accepted(job);
+            self.core.inlet.push_accepted(job);
         }
         if core.idle.after_publishing().wants_help() {
             core.help();
@@ -113,7 +90,7 @@ impl Worker {
         // Counted before it is done, so that no reader sees a job twice; then what thieves took is put back.
         let most = self.local.len().div_ceil(2);
         moved.add(most as u64);
-        let done = self.home().take_overflow(&self.local);
+        let done = self.core.inlet.take_overflow(&self.local);
         moved.take_back((most - done) as u64);
         done > 0
     }
@@ -125,17 +102,12 @@ impl Worker {
             return Err(jobs);
         }
         let count = jobs.len();
-        if let Some(inlet) = seen.diverts().then(|| self.later_inlet()).flatten() {
-            inlet.push_batch_accepted(jobs);
-            self.core.help_with(count, self.core.idle.after_publishing());
-            return Ok(());
-        }
         let mut rest = jobs.into_iter();
         let mut kept = 0;
         while let Some(job) = rest.next() {
             if let Err(job) = self.local.push(job) {
                 let rest = core::iter::once(job).chain(rest).collect();
-                self.home().push_batch_accepted(rest);
+                self.core.inlet.push_batch_accepted(rest);
                 break;
             }
             kept += 1;

@@ -10,7 +10,6 @@ use brigade_sync::affinity::ThreadRef;
 use brigade_task::{Job, Ran, drop_contained};
 
 use super::local::Local;
-use super::phase::Lateness;
 use super::{CURRENT, Core, Peer};
 use crate::config::Hook;
 use crate::registry;
@@ -46,10 +45,6 @@ pub(crate) struct Worker {
     pub(super) marks: RefCell<Vec<u64>>,
     /// Blocking regions that it is in, one inside the other.
     blocks: Cell<u32>,
-    /// Whether it runs what was accepted later than what somebody waits for.
-    pub(super) lateness: Lateness,
-    /// Whether it tells of what has happened outside of the pool, as events and timers.
-    pub(super) outside: Cell<bool>,
     /// Whether what it found last was a local future.
     pub(super) has_taken_local: Cell<bool>,
     /// Whether it has not looked for work yet.
@@ -71,8 +66,6 @@ impl Worker {
             turns: Cell::new(core.config.injector_interval),
             marks: RefCell::default(),
             blocks: Cell::new(0),
-            lateness: Lateness::default(),
-            outside: Cell::new(false),
             has_taken_local: Cell::new(false),
             is_new: Cell::new(true),
             cursor: Cursor::at(index),
@@ -137,14 +130,9 @@ impl Worker {
 
     /// Runs one job after another until the worker is to leave, or one panics.
     fn turns(&self) {
-        // A panic may have come before it did.
-        self.returns_to_its_own();
         if self.is_new.take() {
             match self.find_first() {
-                Some(job) => {
-                    self.run(job);
-                    self.returns_to_its_own();
-                }
+                Some(job) => self.run(job),
                 None => return,
             }
         }
@@ -161,16 +149,12 @@ impl Worker {
                 }
                 if let Some(job) = self.waiting_longest() {
                     self.run(job);
-                    self.returns_to_its_own();
                 }
             }
             match self.local.pop() {
                 Some(job) => self.run(job),
                 None => match self.find() {
-                    Some(job) => {
-                        self.run(job);
-                        self.returns_to_its_own();
-                    }
+                    Some(job) => self.run(job),
                     None => return,
                 },
             }
@@ -187,13 +171,13 @@ impl Worker {
         if self.me.post.has_locals() {
             return false;
         }
-        let leaves = self.core.idle.leave_if_over(self.lateness.era());
+        let leaves = self.core.idle.leave_if_over();
         if leaves {
             if self.core.has_work() {
                 self.core.help();
             }
             // Now, and not once the hook at the end has returned.
-            self.core.end_wait();
+            self.core.look_for_quiet();
         }
         leaves
     }
@@ -253,6 +237,12 @@ impl Worker {
         let turns = self.turns.get() - 1;
         self.turns.set(if turns == 0 { self.core.config.injector_interval } else { turns });
         turns == 0
+    }
+
+    /// The job that has waited longest.
+    #[cold]
+    fn waiting_longest(&self) -> Option<Job> {
+        self.core.inlet.pop(&self.cursor).or_else(|| self.me.remote.steal().ok())
     }
 
     fn call_hook(&self, hook: Option<&Hook>) {

@@ -2,9 +2,8 @@
 
 use brigade_sync::thread::ThreadId;
 
-use super::Era;
 use super::roster::Leave;
-use super::word::{BELOW_CORE, BELOW_MAX, BEYOND_CORE, LATER_RUNS, OVER, QUIET_WANTED, SHORT};
+use super::word::{BELOW_CORE, BELOW_MAX, BEYOND_CORE, OVER, QUIET_WANTED, SHORT};
 
 /// The most places a pool has: for as many workers as it may have, blocked ones and their replacements included.
 /// Who has left counts until its last hook has returned.
@@ -21,13 +20,13 @@ pub(crate) struct Size {
     pub(crate) spare: usize,
 }
 
-/// A worker whose thread has not shown up yet.
+/// A worker that has not looked for work yet.
 struct Starting {
     index: usize,
-    /// Who starts its thread, until it is known that there is one.
+    /// The thread that starts its thread, until it is known that there is one.
     starter: Option<ThreadId>,
-    /// The era in which that began.
-    since: Era,
+    /// Whether its thread runs: it may be in the user's start hook.
+    has_thread: bool,
 }
 
 /// The workers of one pool.
@@ -57,18 +56,14 @@ pub(super) struct Crew {
     pub(super) owed: usize,
     /// How many of the blocked have another in their place.
     replaced: usize,
-    /// Workers whose thread has not shown up yet.
+    /// Workers that have not looked for work yet.
     starting: Vec<Starting>,
     /// Submitters that rely on there being a worker.
     pub(super) held: usize,
-    /// The era, as it is published.
-    pub(super) era: Era,
-    /// Workers that run later work, or look for it: of those that are not parked, during a phase.
-    pub(super) late: usize,
-    /// Whether another phase is to follow the one that is on.
-    pub(super) again: bool,
-    /// Whether nothing comes in from outside any more.
-    pub(super) shut: bool,
+    /// Those who wait until nothing is queued and nothing runs.
+    pub(super) waiting: usize,
+    /// How often that was so while somebody waited.
+    pub(super) quiets: u64,
     /// Whether nobody is enlisted any more.
     pub(super) terminated: bool,
     /// Those of the flags below that are in the word.
@@ -93,10 +88,8 @@ impl Crew {
             replaced: 0,
             starting: Vec::new(),
             held: 0,
-            era: Era::default(),
-            late: 0,
-            again: false,
-            shut: false,
+            waiting: 0,
+            quiets: 0,
             terminated: false,
             flags: 0,
         }
@@ -132,15 +125,14 @@ impl Crew {
         self.live - self.starting.iter().filter(|one| one.starter.is_some()).count()
     }
 
-    /// Workers whose thread has not shown up yet: they have yet to look for work.
+    /// Workers whose thread does not run yet, and which look for work once it does.
     pub(super) fn coming(&self) -> usize {
-        self.starting.len()
+        self.starting.iter().filter(|one| !one.has_thread).count()
     }
 
-    /// Those of them that were sent for during the phase that is on.
-    pub(super) fn coming_late(&self) -> usize {
-        let is_late = |one: &&Starting| one.since.is_on() && one.since == self.era;
-        self.starting.iter().filter(is_late).count()
+    /// Workers that have not looked for work yet.
+    pub(super) fn starting(&self) -> usize {
+        self.starting.len()
     }
 
     /// Whether this thread is about to start one of ours: it is in the user's spawner.
@@ -224,8 +216,7 @@ impl Crew {
             | flag(self.is_below_max(false), SHORT)
             | flag(self.excess > 0, OVER)
             | flag(self.live > self.size.core, BEYOND_CORE)
-            | flag(self.era.is_on(), QUIET_WANTED)
-            | flag(self.late > 0, LATER_RUNS)
+            | flag(self.waiting > 0, QUIET_WANTED)
     }
 
     /// One more, whose thread the calling one is about to start; returns its place.
@@ -233,7 +224,7 @@ impl Crew {
         self.live += 1;
         self.replaced = self.blocked.min(self.replaced + 1);
         let index = self.take_place();
-        self.starting.push(Starting { index, starter: Some(starter), since: self.era });
+        self.starting.push(Starting { index, starter: Some(starter), has_thread: false });
         index
     }
 
@@ -246,8 +237,16 @@ impl Crew {
         }
     }
 
-    /// The thread of this place has shown up, or never will.
-    pub(super) fn has_come(&mut self, index: usize) {
+    /// The thread of this place runs.
+    pub(super) fn arrives(&mut self, index: usize) {
+        if let Some(one) = self.starting.iter_mut().find(|one| one.index == index) {
+            one.starter = None;
+            one.has_thread = true;
+        }
+    }
+
+    /// The worker in this place is about to look for work, or never will.
+    pub(super) fn is_up(&mut self, index: usize) {
         self.starting.retain(|one| one.index != index);
     }
 

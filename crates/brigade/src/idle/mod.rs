@@ -4,11 +4,10 @@
 //! caller does it, outside the lock.
 
 mod crew;
-mod era;
 mod joins;
 #[cfg(all(test, brigade_loom))]
 mod loom_tests;
-mod phase;
+mod quiet;
 mod roster;
 mod word;
 
@@ -17,9 +16,8 @@ use brigade_sync::{CachePadded, Condvar, Mutex, MutexGuard};
 
 use crew::Crew;
 pub(crate) use crew::{PLACES, Size};
-pub(crate) use era::Era;
 pub(crate) use joins::Join;
-pub(crate) use phase::{Doors, GoesLate, Wait};
+pub(crate) use quiet::Wait;
 pub(crate) use roster::{Claimed, Help, Hold, Leave};
 pub(crate) use word::Snapshot;
 use word::{CLOSED, DISCARD, KEPT, PARKED, SEARCHING, TERMINATED, WATCHED};
@@ -27,8 +25,6 @@ use word::{CLOSED, DISCARD, KEPT, PARKED, SEARCHING, TERMINATED, WATCHED};
 /// What is known of the workers of one pool.
 pub(crate) struct Idle {
     word: CachePadded<AtomicU64>,
-    /// Written with each phase, and so apart from what is written all the time: every submitter reads it.
-    era: CachePadded<AtomicU64>,
     /// Every change of `parked`, `live` and what follows from them is made under it.
     crew: CachePadded<Mutex<Crew>>,
     /// Told when a thread that was being started has shown up, or has not.
@@ -41,7 +37,7 @@ pub(crate) struct Announced {
     pub(crate) watches: bool,
     /// Whether it is the keeper.
     pub(crate) keeps: bool,
-    /// Whether this may have been what the end of the pool, or of a phase, was waiting for.
+    /// Whether this may have been what the end of the pool, or a `wait_idle`, was waiting for.
     pub(crate) settles: bool,
 }
 
@@ -50,7 +46,6 @@ impl Idle {
     pub(crate) fn new(size: Size, grows: bool) -> Self {
         let idle = Self {
             word: CachePadded::new(AtomicU64::new(0)),
-            era: CachePadded::new(AtomicU64::new(0)),
             crew: CachePadded::new(Mutex::new(Crew::new(size, grows))),
             arrivals: Condvar::new(),
         };
@@ -105,14 +100,12 @@ impl Idle {
         before.searching() == 1 && before.has_reserves()
     }
 
-    /// A searching worker, which may have gone late in this era, says that it parks. It must look at every source once
-    /// more before it sleeps.
+    /// A searching worker says that it parks. It must look at every source once more before it sleeps.
     ///
     /// It is to watch the queues if others run and nobody watches; and to keep, if there is something `to_keep`, nobody
     /// runs who would see to it, and nobody else keeps.
-    pub(crate) fn announce(&self, index: usize, late: Era, to_keep: bool) -> Announced {
+    pub(crate) fn announce(&self, index: usize, to_keep: bool) -> Announced {
         let mut crew = self.crew.lock();
-        crew.come_back(late);
         crew.order.push(index);
         let mut change = PARKED.wrapping_sub(SEARCHING);
         // One that stops running between this look and the addition only makes us watch in vain.

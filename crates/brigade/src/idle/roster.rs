@@ -6,7 +6,7 @@ use brigade_sync::thread;
 
 use super::crew::Crew;
 use super::word::{LIVE, PARKED};
-use super::{Era, Idle, Size, off_duty};
+use super::{Idle, Size, off_duty};
 
 /// Who is to come for work. The caller must wake the one and start the other.
 #[derive(Default)]
@@ -22,8 +22,6 @@ pub(crate) struct Help {
 #[must_use]
 pub(crate) struct Claimed {
     pub(crate) index: usize,
-    /// The era in which it is late from now on: the job is later work, and a phase is on.
-    pub(crate) late: Era,
     /// Whether it watched the queues, or kept, which nobody does now. The caller must look at every source once more.
     pub(crate) was_on_duty: bool,
 }
@@ -107,16 +105,12 @@ impl Idle {
     }
 
     /// Claims the last worker parked to run a job that the caller hands it: it runs from now on. The caller must wake it.
-    ///
-    /// `from` is the era in which the worker went late that hands it over, of no phase if it did not; `None` from outside.
-    /// Whether the job is later work is settled here: the phase in which its maker was late may have ended a moment ago.
-    pub(crate) fn claim(&self, from: Option<Era>) -> Option<Claimed> {
+    pub(crate) fn claim(&self) -> Option<Claimed> {
         let mut crew = self.crew.lock();
         let index = crew.pop_parked()?;
         let duty = off_duty(&mut crew, index);
-        let late = crew.count_late(from);
         self.change(&mut crew, PARKED.wrapping_neg().wrapping_sub(duty));
-        Some(Claimed { index, late, was_on_duty: duty > 0 })
+        Some(Claimed { index, was_on_duty: duty > 0 })
     }
 
     /// Picks all that are parked, each once. The caller must wake them.
@@ -139,10 +133,15 @@ impl Idle {
         index
     }
 
-    /// A worker's thread has shown up.
+    /// A worker's thread runs.
     pub(crate) fn arrive(&self, index: usize) {
-        self.crew.lock().has_come(index);
+        self.crew.lock().arrives(index);
         self.arrivals.notify_all();
+    }
+
+    /// A new worker is about to look for work: a wait until the pool is quiet waits for it from now on.
+    pub(crate) fn begin(&self, index: usize) {
+        self.crew.lock().is_up(index);
     }
 
     /// The thread that the caller was to start for a worker exists.
@@ -187,7 +186,7 @@ impl Idle {
     /// The caller must look at every source once more: others may have relied on it to look before it sleeps.
     pub(crate) fn fail(&self, index: usize) {
         let mut crew = self.crew.lock();
-        crew.has_come(index);
+        crew.is_up(index);
         crew.vacant.push(index);
         crew.leave();
         self.change(&mut crew, LIVE.wrapping_neg());
@@ -204,16 +203,15 @@ impl Idle {
         self.change(&mut crew, 0);
     }
 
-    /// A running worker, which may have gone late in this era, leaves if the pool was made smaller and it is one too many;
-    /// the caller must look as after [`fail`](Self::fail).
+    /// A running worker leaves if the pool was made smaller and it is one too many; the caller must look as after
+    /// [`fail`](Self::fail).
     #[must_use]
-    pub(crate) fn leave_if_over(&self, late: Era) -> bool {
+    pub(crate) fn leave_if_over(&self) -> bool {
         let mut crew = self.crew.lock();
         if !crew.has_excess() {
             return false;
         }
         crew.excess -= 1;
-        crew.come_back(late);
         crew.leave();
         self.change(&mut crew, LIVE.wrapping_neg());
         drop(crew);
@@ -278,44 +276,7 @@ impl Idle {
 #[cfg(all(test, not(brigade_loom)))]
 mod tests {
     use super::*;
-    use crate::idle::{Doors, GoesLate, PLACES, Wait};
-
-    /// Nothing lies anywhere.
-    struct Bare;
-
-    impl Doors for Bare {
-        fn swap(&self, _: Era) {}
-
-        fn has_old_work(&self, _: Era) -> bool {
-            false
-        }
-    }
-
-    /// Caught: a job taken for later work since its maker was late a moment ago.
-    #[test]
-    fn what_a_late_worker_hands_over_is_old_work_to_the_next_phase() {
-        let idle = Idle::new(Size { core: 3, max: 3, spare: 0 }, true);
-        let [old, late, idle_one] = [(); 3].map(|()| {
-            let Some(index) = idle.pick_core() else { unreachable!("it has three") };
-            idle.arrive(index);
-            index
-        });
-        let park = |index, era| {
-            idle.start_search();
-            let _ = idle.announce(index, era, false);
-            idle.end_wait(&Bare)
-        };
-        assert!(!park(idle_one, Era::default()));
-        let Wait::Until(first) = idle.begin_wait(&Bare) else { panic!("one runs") };
-        let GoesLate::Late(era) = idle.go_late(&Bare) else { panic!("a phase is on") };
-        let Wait::Until(second) = idle.begin_wait(&Bare) else { panic!("one runs") };
-        assert!(park(old, Era::default()) && idle.has_come(first));
-        // The next phase waits for the worker that was late, and so for what that makes.
-        let claimed = idle.claim(Some(era)).expect("two are parked");
-        assert!(!claimed.late.is_on());
-        assert!(!park(late, era) && !idle.has_come(second));
-        assert!(park(claimed.index, claimed.late) && idle.has_come(second));
-    }
+    use crate::idle::PLACES;
 
     /// Each time the one worker leaves and does not give its place back, as if it were stuck in its last hook.
     #[test]
@@ -326,7 +287,7 @@ mod tests {
             idle.arrive(place);
             idle.release();
             idle.start_search();
-            idle.announce(place, Era::default(), false);
+            let _ = idle.announce(place, false);
             assert!(idle.retire(place, Leave::IdleCore));
         }
         assert!(matches!(idle.hold(), Hold::None));

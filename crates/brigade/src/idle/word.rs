@@ -13,9 +13,8 @@
 //! | 53 | `CLOSED`: nothing is accepted from outside | once |
 //! | 54 | `DISCARD`: nothing is accepted, and what is queued is cancelled; never without `CLOSED` | once |
 //! | 55 | `TERMINATED`: workers leave; never while one runs or work is queued | once |
-//! | 56 | `QUIET_WANTED`: a phase is on | under the crew's lock |
+//! | 56 | `QUIET_WANTED`: somebody waits until nothing is queued and nothing runs | under the crew's lock |
 //! | 57 | `SHORT`: the same, whatever the growth rule; never without `BELOW_MAX` | under the crew's lock |
-//! | 58 | `LATER_RUNS`: some worker is late; never without `QUIET_WANTED` | under the crew's lock |
 //! | 59 | `KEPT`: one parked worker sees to timers and to the driver | under the crew's lock |
 //!
 //! Live workers that are neither searching nor parked are *running*, those whose thread is just starting among them.
@@ -36,7 +35,6 @@ pub(super) const DISCARD: u64 = 1 << 54;
 pub(super) const TERMINATED: u64 = 1 << 55;
 pub(super) const QUIET_WANTED: u64 = 1 << 56;
 pub(super) const SHORT: u64 = 1 << 57;
-pub(super) const LATER_RUNS: u64 = 1 << 58;
 pub(super) const KEPT: u64 = 1 << 59;
 
 const COUNT: u64 = 0xffff;
@@ -145,13 +143,8 @@ impl Snapshot {
         self.0 & TERMINATED != 0
     }
 
-    /// Whether a job may not simply be queued here that a job submits: none is accepted, or it may be a later one.
+    /// Whether somebody waits until nothing is queued and nothing runs.
     #[inline]
-    pub(crate) fn diverts(self) -> bool {
-        self.0 & (DISCARD | LATER_RUNS) != 0
-    }
-
-    /// Whether a phase is on.
     pub(crate) fn quiet_wanted(self) -> bool {
         self.0 & QUIET_WANTED != 0
     }

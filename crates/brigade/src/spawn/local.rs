@@ -55,8 +55,7 @@ impl Home for Desk {
 /// It may be woken and [cancelled](JoinHandle::cancel) from anywhere. Whatever blocks this thread holds it up: nobody else can
 /// run it. A worker with such a future stays, also where the pool was made [smaller](crate::Pool::resize) or lets go of
 /// threads that are idle. When the pool ends those that still wait are cancelled, on this thread. No capacity of the pool counts
-/// them, and while somebody [waits](crate::Pool::wait_idle) for what was accepted before, whatever wakes one of them makes it
-/// part of that.
+/// them.
 ///
 /// The handle may go elsewhere if what the future comes to may. On this very thread [`join`](JoinHandle::join) is
 /// [`WouldDeadlock`](crate::JoinError::WouldDeadlock) as long as the future has not ended; `.await` it.

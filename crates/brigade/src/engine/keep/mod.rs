@@ -163,7 +163,7 @@ impl Worker {
         let mut found = self.fire(&mut || {});
         keep.driver.drive(Some(Duration::ZERO), &mut |waker| {
             found = true;
-            self.tell(|| waker.wake());
+            contain(|| waker.wake());
         });
         found
     }
@@ -192,7 +192,7 @@ impl Worker {
             let drove = picked
                 || keep.driver.drive(timeout, &mut |waker| {
                     leave(&mut left);
-                    self.tell(|| waker.wake());
+                    contain(|| waker.wake());
                 });
             at_driver.store(false, Ordering::Relaxed);
             if picked {
@@ -228,16 +228,9 @@ impl Worker {
         for entry in timers.take_due(now) {
             found = true;
             first();
-            self.tell(|| entry.fire(&mut |job| self.queue_due(job)));
+            contain(|| entry.fire(&mut |job| self.queue_due(job)));
         }
         found
-    }
-
-    /// Calls those who tell somebody of what has happened outside of the pool.
-    fn tell(&self, call: impl FnOnce()) {
-        self.outside.set(true);
-        contain(call);
-        self.outside.set(false);
     }
 
     /// Queues a job whose time has come.
@@ -246,9 +239,6 @@ impl Worker {
         let queued = if seen.terminated() {
             // It was our last act: the pool has ended since we slept.
             Err(job)
-        } else if seen.quiet_wanted() {
-            // As later work: who waits does not wait for what was not due.
-            self.core.inject(job)
         } else {
             self.submit(job)
         };

@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use brigade_sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 use brigade_sync::{Mutex, Parker};
+use brigade_task::contain;
 
 use super::Worker;
 use crate::registry;
@@ -178,7 +179,7 @@ impl Worker {
         let drove = has_token
             || keep.driver.drive(timeout, &mut |waker| {
                 drop(blocked.take());
-                self.tell(|| waker.wake());
+                contain(|| waker.wake());
             });
         seat.at_driver.store(0, Ordering::Relaxed);
         if !drove {

@@ -65,7 +65,7 @@ fn a_job_beside_a_worker_that_leaves_is_not_stranded() {
         house.idle.start_search();
         let worker = house.spawn(|house| {
             turn();
-            house.idle.announce(0, Era::default(), false);
+            house.idle.announce(0, false);
             if house.queue.has_work() {
                 house.withdraw(0);
                 return (true, None);
@@ -118,7 +118,7 @@ fn a_job_behind_a_blocked_worker_is_not_stranded() {
         house.idle.start_search();
         let parking = house.spawn(|house| {
             turn();
-            house.idle.announce(1, Era::default(), false);
+            house.idle.announce(1, false);
             if !house.queue.has_work() {
                 return house.parkers[1].park(None);
             }
@@ -170,7 +170,7 @@ fn a_job_is_published_to_a_pool_that_has_a_worker() {
         house.has_started(0);
         house.idle.start_search();
         let worker = house.spawn(|house| {
-            house.idle.announce(0, Era::default(), false);
+            house.idle.announce(0, false);
             if house.queue.has_work() {
                 house.withdraw(0);
                 return true;

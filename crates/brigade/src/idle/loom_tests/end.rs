@@ -52,48 +52,6 @@ fn a_job_accepted_beside_a_close_is_run() {
     });
 }
 
-/// Who waits for a quiet pool is told, and not before the work is done.
-///
-/// Caught: no fence in `announce`.
-#[test]
-fn a_waiter_is_told_when_the_pool_is_quiet() {
-    check(3, || {
-        let house = House::new(1, Injector::new());
-        let worker = house.spawn(|house| house.live(0));
-        assert!(house.inject());
-        house.wait_idle();
-        assert!(house.queue.is_empty());
-        house.close();
-        assert_eq!(worker.join().unwrap(), 1);
-    });
-}
-
-/// Nor while a worker that was about to park has gone back for a job.
-///
-/// Caught: `wait_idle` that does not look at the word again after it has looked at the queues.
-#[test]
-fn a_waiter_is_not_told_while_a_job_that_was_accepted_before_runs() {
-    check(4, || {
-        let house = House::new(1, Injector::new());
-        let done = Arc::new(AtomicUsize::new(0));
-        // A searcher that has found nothing so far.
-        house.idle.start_search();
-        let counter = done.clone();
-        let worker = house.spawn(move |house| {
-            while !house.park(0) && house.find(0) {
-                turn();
-                counter.store(1, Ordering::Relaxed);
-                house.idle.start_search();
-            }
-        });
-        assert!(house.inject());
-        house.wait_idle();
-        assert_eq!(done.load(Ordering::Relaxed), 1);
-        house.close();
-        worker.join().unwrap();
-    });
-}
-
 /// Whoever picks a worker for something that nobody has to run, as a file that is made beside the end, comes before it or
 /// not at all: the last worker that leaves looks around only where all count as parked.
 ///
@@ -103,7 +61,7 @@ fn a_worker_is_picked_before_the_end_or_not_at_all() {
     check(3, || {
         let house = House::new(1, AtomicUsize::new(0));
         house.idle.start_search();
-        let _ = house.idle.announce(0, Era::default(), false);
+        let _ = house.idle.announce(0, false);
         house.idle.close(false);
         let picker = house.spawn(|house| house.idle.pick(1, false).wake.is_some());
         let ends = house.idle.terminate();

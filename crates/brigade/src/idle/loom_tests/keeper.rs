@@ -148,7 +148,7 @@ fn a_keeper_that_withdraws_is_picked_or_not() {
     check(3, || {
         let house = Lighthouse::full(1, FAR);
         house.idle.start_search();
-        assert!(house.idle.announce(0, Era::default(), true).keeps);
+        assert!(house.idle.announce(0, true).keeps);
         let worker = house.spawn(|house| house.withdraw(0).unwrap_or(Got::Nothing));
         turn();
         let picked = house.idle.pick_keeper();

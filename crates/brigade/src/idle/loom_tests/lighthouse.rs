@@ -55,7 +55,7 @@ impl Lighthouse {
     /// Puts a worker to sleep before the model begins, with the duties that fall to it.
     pub(super) fn is_asleep(&self, index: usize, watches: bool) {
         self.idle.start_search();
-        let announced = self.idle.announce(index, Era::default(), false);
+        let announced = self.idle.announce(index, false);
         assert!(announced.watches, "another runs, and nobody watches yet");
         if !watches {
             self.idle.unwatch(index);
@@ -109,7 +109,7 @@ impl Lighthouse {
     /// `dispatch`, and what is done with a job that comes back.
     pub(super) fn dispatch(&self) {
         turn();
-        let Some(claimed) = self.idle.claim(None) else { return self.inject() };
+        let Some(claimed) = self.idle.claim() else { return self.inject() };
         self.handed.store(claimed.index, Ordering::Relaxed);
         self.parkers[claimed.index].unpark();
         if claimed.was_on_duty {
@@ -150,7 +150,7 @@ impl Lighthouse {
     pub(super) fn park(&self, index: usize) -> Option<Got> {
         turn();
         let to_keep = self.is_wanted();
-        let announced = self.idle.announce(index, Era::default(), to_keep);
+        let announced = self.idle.announce(index, to_keep);
         if self.jobs.has_work() {
             return self.withdraw(index);
         }

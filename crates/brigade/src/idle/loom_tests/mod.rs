@@ -15,15 +15,14 @@ use brigade_sync::model::{check, turn};
 use brigade_sync::{Condvar, Mutex, Parker};
 use loom::thread::{self, JoinHandle};
 
-use super::{Doors, Era, Idle, Leave, Size, Wait};
+use super::{Idle, Leave, Size, Wait};
 
 mod crew;
 mod end;
-mod inn;
 mod joins;
 mod keeper;
 mod lighthouse;
-mod phase;
+mod quiet;
 mod wake;
 
 /// Compiles only if the facade really is loom's.
@@ -126,6 +125,7 @@ impl<Q: Source> House<Q> {
         for index in 0..workers {
             assert_eq!(idle.pick_core(), Some(index));
             idle.arrive(index);
+            idle.begin(index);
         }
         idle
     }
@@ -141,10 +141,7 @@ impl<Q: Source> House<Q> {
     /// Puts a worker to sleep before the model begins; whether it watches is as asked.
     fn is_asleep(&self, index: usize, watches: bool) {
         self.idle.start_search();
-        assert!(
-            self.idle.announce(index, Era::default(), false).watches,
-            "another runs, and nobody watches yet"
-        );
+        assert!(self.idle.announce(index, false).watches, "another runs, and nobody watches yet");
         if !watches {
             self.idle.unwatch(index);
         }
@@ -196,7 +193,7 @@ impl<Q: Source> House<Q> {
     /// `Worker::park`.
     fn park(&self, index: usize) -> bool {
         turn();
-        let announced = self.idle.announce(index, Era::default(), false);
+        let announced = self.idle.announce(index, false);
         if self.queue.has_work() {
             self.withdraw(index);
             return self.idle.snapshot().terminated();
@@ -249,10 +246,10 @@ impl<Q: Source> House<Q> {
     /// `Core::settle`.
     fn settle(&self) {
         turn();
-        let word = self.idle.snapshot();
-        if word.quiet_wanted() && self.idle.end_wait(self) {
+        if self.idle.find_quiet(|| !self.queue.has_work()) {
             self.tell_waiters();
         }
+        let word = self.idle.snapshot();
         fence(Ordering::SeqCst);
         if !word.all_parked() || self.queue.has_work() {
             return;
@@ -274,20 +271,13 @@ impl<Q: Source> House<Q> {
     /// `Core::wait_idle`.
     fn wait_idle(&self) {
         turn();
-        let Wait::Until(era) = self.idle.begin_wait(self) else { return };
+        let Wait::Since(quiets) = self.idle.begin_wait(|| !self.queue.has_work()) else { return };
         let mut waits = self.waits.lock();
-        while !self.idle.has_come(era) {
+        while !self.idle.was_quiet(quiets) {
             waits = self.changed.wait(waits, None);
         }
-    }
-}
-
-/// One door: who waits here waits for all work. Later work has the models of [`phase`].
-impl<Q: Source> Doors for House<Q> {
-    fn swap(&self, _: Era) {}
-
-    fn has_old_work(&self, _: Era) -> bool {
-        self.queue.has_work()
+        drop(waits);
+        self.idle.end_wait();
     }
 }
 

@@ -214,7 +214,7 @@ fn a_worker_that_withdraws_is_picked_or_not() {
     check(3, || {
         let house = House::new(1, AtomicUsize::new(0));
         house.idle.start_search();
-        let _ = house.idle.announce(0, Era::default(), false);
+        let _ = house.idle.announce(0, false);
         let worker = house.spawn(|house| house.withdraw(0));
         turn();
         let picked = house.idle.pick(usize::MAX, true).wake;
@@ -285,7 +285,7 @@ fn work_in_sight_of_a_worker_that_is_claimed_is_not_forgotten() {
         house.published();
         // `dispatch`, and what is done with a job that comes back.
         turn();
-        match house.idle.claim(None) {
+        match house.idle.claim() {
             Some(claimed) => {
                 handed.store(claimed.index, Ordering::Relaxed);
                 house.parkers[claimed.index].unpark();

@@ -112,51 +112,37 @@ fn wait_idle_waits_for_a_local_future_that_was_woken_and_for_none_that_waits() {
     }
 }
 
-/// Its worker is busy with later work when an old job wakes it: all seem to be idle or late.
 #[test]
-fn wait_idle_waits_for_a_local_future_that_an_old_job_has_woken_on_a_late_worker() {
+fn wait_idle_waits_for_a_local_future_that_was_woken_while_its_worker_was_busy() {
     let _dog = Watchdog::start(30);
     for _ in 0..5 {
         let (pool, latch, drops) = (Pool::new(2), Latch::default(), Drops::default());
         let (local, its_thread) = local_on(&pool, &latch, &drops);
         eventually("it waits", || latch.waiting() == 1);
-        let (both, wakes, later) = (Gate::closed(), Gate::closed(), Gate::closed());
-        // Two old jobs, one on each worker: the one elsewhere goes on and wakes the local future.
-        let old = [(); 2].map(|()| {
-            let (both, gate, latch) = (both.clone(), wakes.clone(), latch.clone());
+        let (held, gate) = (Gate::closed(), Gate::closed());
+        // One job on each worker.
+        let jobs = [(); 2].map(|()| {
+            let (both, gate) = (held.clone(), gate.clone());
             let (began, begins) = mpsc::channel();
             let job = pool.submit(move || {
                 began.send(()).unwrap();
                 both.wait();
-                if thread::current().id() != its_thread {
+                if thread::current().id() == its_thread {
                     gate.wait();
-                    latch.open();
                 }
             });
             begins.recv().unwrap();
             job
         });
-        both.open();
+        held.open();
         thread::scope(|scope| {
-            let waited = scope.spawn(|| {
-                pool.wait_idle();
-                local.is_finished()
-            });
-            // For the wait to begin: else it waits for the later job too, and the test proves nothing.
-            thread::sleep(Duration::from_millis(5));
-            let (held, (began, begins)) = (later.clone(), mpsc::channel());
-            pool.execute(move || {
-                began.send(thread::current().id()).unwrap();
-                held.wait();
-            });
-            let later_thread = begins.recv().unwrap();
-            wakes.open();
-            thread::sleep(Duration::from_millis(20));
-            assert!(!waited.is_finished() || later_thread != its_thread, "it waits in its post");
-            later.open();
-            assert!(waited.join().unwrap());
+            let waiter = scope.spawn(|| pool.wait_idle() && local.is_finished());
+            latch.open();
+            assert!(!pool.wait_idle_timeout(Duration::from_millis(1)));
+            gate.open();
+            assert!(waiter.join().unwrap());
         });
-        old.into_iter().for_each(|job| job.join().unwrap());
+        jobs.into_iter().for_each(|job| job.join().unwrap());
         assert_eq!(local.join().unwrap(), 42);
     }
 }

@@ -197,33 +197,24 @@ fn a_dispatched_job_that_panics_is_counted_and_its_thread_goes_on() {
 }
 
 #[test]
-fn wait_idle_waits_for_what_was_dispatched_before_and_not_for_what_is_later() {
+fn wait_idle_waits_for_what_was_dispatched() {
     let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let pool = builder.threads(2).prestart().build().unwrap();
         all_idle(&pool);
-        let (before, after) = (Gate::closed(), Gate::closed());
-        let inner = before.clone();
-        assert_eq!(pool.dispatch([move || inner.wait()]).count(), 0);
-        let waits = Gate::closed();
+        let (gate, ended) = (Gate::closed(), Arc::new(AtomicUsize::new(0)));
+        let (held, counter) = (gate.clone(), Arc::clone(&ended));
+        let job = move || {
+            held.wait();
+            counter.fetch_add(1, Ordering::SeqCst);
+        };
+        assert_eq!(pool.dispatch([job]).count(), 0);
         thread::scope(|scope| {
-            let waiter = scope.spawn(|| {
-                waits.open();
-                pool.wait_idle()
-            });
-            // A thread may take that long to start.
-            waits.wait();
-            thread::sleep(Duration::from_millis(5));
-            let inner = after.clone();
-            let mut later = vec![move || inner.wait()];
-            while !later.is_empty() {
-                later = pool.dispatch(later).collect();
-            }
-            assert!(!waiter.is_finished());
-            before.open();
-            waiter.join().unwrap();
+            let waiter = scope.spawn(|| pool.wait_idle() && ended.load(Ordering::SeqCst) == 1);
+            assert!(!pool.wait_idle_timeout(Duration::from_millis(1)));
+            gate.open();
+            assert!(waiter.join().unwrap());
         });
-        after.open();
     });
 }
 

@@ -1,6 +1,5 @@
 //! Waiting until a pool is idle.
 
-mod late_workers;
-mod later_work;
+mod threads_that_change;
 mod wait_idle;
-mod waves;
+mod while_others_submit;

@@ -1,0 +1,109 @@
+//! A wait ends when nothing is queued and nothing runs, and not before.
+
+use super::*;
+
+/// Who waits for a quiet pool is told, and not before the work is done.
+///
+/// Caught: no fence in `announce`.
+#[test]
+fn a_waiter_is_told_when_the_pool_is_quiet() {
+    check(3, || {
+        let house = House::new(1, Injector::new());
+        let worker = house.spawn(|house| house.live(0));
+        assert!(house.inject());
+        house.wait_idle();
+        assert!(house.queue.is_empty());
+        house.close();
+        assert_eq!(worker.join().unwrap(), 1);
+    });
+}
+
+/// Nor while a worker that was about to park has gone back for a job.
+///
+/// Caught: `wait_idle` that does not look at the word again after it has looked at the queues.
+#[test]
+fn a_waiter_is_not_told_while_a_job_that_was_accepted_before_runs() {
+    check(4, || {
+        let house = House::new(1, Injector::new());
+        let done = Arc::new(AtomicUsize::new(0));
+        // A searcher that has found nothing so far.
+        house.idle.start_search();
+        let counter = done.clone();
+        let worker = house.spawn(move |house| {
+            while !house.park(0) && house.find(0) {
+                turn();
+                counter.store(1, Ordering::Relaxed);
+                house.idle.start_search();
+            }
+        });
+        assert!(house.inject());
+        house.wait_idle();
+        assert_eq!(done.load(Ordering::Relaxed), 1);
+        house.close();
+        worker.join().unwrap();
+    });
+}
+
+/// Nor while the last job that runs has made another, on another queue.
+///
+/// Caught: `is_still` that is content with one worker that is parked.
+#[test]
+fn a_waiter_is_not_told_while_a_job_moves_on_from_one_queue_to_the_next() {
+    check(3, || {
+        let queues = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let house = House::new(2, queues);
+        let done = Arc::new(AtomicUsize::new(0));
+        // The other worker is asleep: it may be woken for the child.
+        house.idle.start_search();
+        let _ = house.idle.announce(1, false);
+        // One job is queued, and its worker runs.
+        house.queue.0.store(1, Ordering::Relaxed);
+        let counter = done.clone();
+        let parent = house.spawn(move |house| {
+            house.idle.start_search();
+            while house.find(0) {
+                if counter.fetch_add(1, Ordering::Relaxed) == 0 {
+                    turn();
+                    house.queue.1.fetch_add(1, Ordering::Relaxed);
+                    house.published();
+                }
+                house.idle.start_search();
+            }
+        });
+        let counter = done.clone();
+        let child = house.spawn(move |house| {
+            house.sleep(1, false);
+            while !house.idle.snapshot().terminated() && house.find(1) {
+                counter.fetch_add(1, Ordering::Relaxed);
+                house.idle.start_search();
+            }
+        });
+        house.wait_idle();
+        assert_eq!(done.load(Ordering::Relaxed), 2);
+        house.idle.close(false);
+        house.settle();
+        parent.join().unwrap();
+        child.join().unwrap();
+    });
+}
+
+/// A worker whose thread has not looked for work yet delays no wait.
+///
+/// Caught: `is_still` that counts such a worker as running: nobody would tell the waiter.
+#[test]
+fn a_worker_that_is_being_started_is_not_waited_for() {
+    check(3, || {
+        let house = House::new(1, AtomicUsize::new(0));
+        house.idle.resize(Size { core: 2, max: 2, spare: 0 });
+        assert_eq!(house.idle.pick_core(), Some(1));
+        let worker = house.spawn(|house| {
+            house.idle.start_search();
+            house.park(0)
+        });
+        house.wait_idle();
+        house.idle.fail(1);
+        house.idle.close(false);
+        house.settle();
+        assert!(worker.join().unwrap());
+    });
+}

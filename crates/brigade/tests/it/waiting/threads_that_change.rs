@@ -1,0 +1,224 @@
+//! `wait_idle` while threads block, leave, are started or fail to start, and while a full pool drops jobs.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use brigade::{NewThread, Pool, TaskSet, Thread, WhenFull};
+use brigade_testkit::{Gate, Watchdog, eventually};
+
+use crate::support::crowd::{await_idle_workers, for_both_queueings, workers};
+use crate::support::trees::Trees;
+
+/// Where a job waits, and whether it has come there.
+#[derive(Clone, Default)]
+struct Stop {
+    began: Gate,
+    gate: Gate,
+}
+
+impl Stop {
+    fn here(&self) {
+        self.began.open();
+        self.gate.wait();
+    }
+
+    /// A job that waits there, on the pool by the time this returns.
+    fn hold_a_thread(&self, pool: &Pool) {
+        let stop = self.clone();
+        pool.execute(move || stop.here());
+        self.began.wait();
+    }
+}
+
+#[test]
+fn waits_end_neither_early_nor_never_while_the_size_of_the_pool_goes_up_and_down() {
+    let _dog = Watchdog::start(60);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(1..=4).build().unwrap();
+        let (trees, ended) = (Trees::default(), AtomicBool::new(false));
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                for threads in [1, 4, 2, 3].into_iter().cycle() {
+                    pool.resize(1..=threads).unwrap();
+                    thread::sleep(Duration::from_micros(200));
+                    if ended.load(Ordering::Relaxed) {
+                        break;
+                    }
+                }
+            });
+            for _ in 0..300 {
+                pool.execute(trees.job(3));
+                assert!(pool.wait_idle());
+                assert_eq!(trees.unfinished(), 0);
+            }
+            ended.store(true, Ordering::Relaxed);
+        });
+    });
+}
+
+#[test]
+fn a_wait_goes_on_while_a_job_is_blocked_and_another_thread_runs_jobs_in_its_place() {
+    let _dog = Watchdog::start(60);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(1).spare_threads(1).build().unwrap();
+        let (held, ended) = (Stop::default(), Arc::new(AtomicBool::new(false)));
+        let (stop, flag) = (held.clone(), Arc::clone(&ended));
+        pool.execute(move || {
+            brigade::blocking(|| stop.here());
+            flag.store(true, Ordering::SeqCst);
+        });
+        held.began.wait();
+        thread::scope(|scope| {
+            let waiter = scope.spawn(|| pool.wait_idle() && ended.load(Ordering::SeqCst));
+            (0..3).for_each(|_| pool.submit(|| ()).join().unwrap());
+            assert!(!pool.wait_idle_timeout(Duration::from_millis(1)));
+            held.gate.open();
+            assert!(waiter.join().unwrap());
+        });
+    });
+}
+
+#[test]
+fn a_wait_ends_although_a_worker_leaves_after_the_last_job_and_its_stop_hook_takes_long() {
+    let _dog = Watchdog::start(60);
+    for_both_queueings(|builder| {
+        let (held, stopping) = (Stop::default(), Stop::default());
+        let stop = stopping.clone();
+        let pool = builder.threads(2).on_stop(move |_| stop.here()).build().unwrap();
+        held.hold_a_thread(&pool);
+        let other = Stop::default();
+        other.hold_a_thread(&pool);
+        pool.resize(1).unwrap();
+        other.gate.open();
+        stopping.began.wait();
+        held.gate.open();
+        assert!(pool.wait_idle());
+        stopping.gate.open();
+    });
+}
+
+/// Review finding: a wait took as long as the start hook of a thread that was started for a job another one ran.
+#[test]
+fn a_wait_does_not_wait_for_a_start_hook() {
+    let _dog = Watchdog::start(60);
+    for_both_queueings(|builder| {
+        let (held, hook) = (Stop::default(), Stop::default());
+        let stop = hook.clone();
+        let on_start = move |index| {
+            if index == 1 {
+                stop.here();
+            }
+        };
+        let pool = builder.threads(1..=2).on_start(on_start).build().unwrap();
+        held.hold_a_thread(&pool);
+        pool.execute(|| ());
+        hook.began.wait();
+        held.gate.open();
+        assert!(pool.wait_idle());
+        hook.gate.open();
+    });
+}
+
+/// A spawner that starts one thread, and each other when the gate has opened.
+fn slow_after_the_first(stop: &Stop) -> impl Fn(NewThread) -> io::Result<Thread> + 'static {
+    let (stop, asked) = (stop.clone(), AtomicUsize::new(0));
+    move |thread: NewThread| {
+        if asked.fetch_add(1, Ordering::SeqCst) > 0 {
+            stop.here();
+        }
+        thread.start()
+    }
+}
+
+#[test]
+fn a_wait_does_not_wait_for_a_thread_that_is_being_started() {
+    let _dog = Watchdog::start(60);
+    for_both_queueings(|builder| {
+        let (held, starting) = (Stop::default(), Stop::default());
+        let spawner = slow_after_the_first(&starting);
+        let pool = builder.threads(1..=2).spawner(spawner).build().unwrap();
+        await_idle_workers(&pool, 1);
+        held.hold_a_thread(&pool);
+        let handle = pool.handle();
+        thread::scope(|scope| {
+            scope.spawn(move || handle.execute(|| ()).unwrap());
+            starting.began.wait();
+            held.gate.open();
+            assert!(pool.wait_idle());
+            starting.gate.open();
+        });
+        assert!(pool.wait_idle());
+    });
+}
+
+#[test]
+fn a_wait_ends_when_all_that_is_left_is_evicted_or_run() {
+    let _dog = Watchdog::start(60);
+    for_both_queueings(|builder| {
+        let builder = builder.threads(2).capacity(1).when_full(WhenFull::DropOldest);
+        let pool = builder.build().unwrap();
+        for _ in 0..200 {
+            for _ in 0..5 {
+                pool.execute(|| ());
+            }
+            assert!(pool.wait_idle());
+            let sums = pool.metrics();
+            assert_eq!((sums.queued, sums.running), (0, 0), "{sums:?}");
+        }
+    });
+}
+
+#[test]
+fn a_wait_waits_for_what_a_set_has_held_back() {
+    let _dog = Watchdog::start(60);
+    for_both_queueings(|builder| {
+        let (pool, trees) = (builder.threads(2).build().unwrap(), Trees::default());
+        for _ in 0..100 {
+            let mut set = TaskSet::new(pool.handle()).limit(1);
+            (0..5).for_each(|_| set.spawn(trees.job(1)).unwrap());
+            assert!(pool.wait_idle());
+            assert_eq!(trees.unfinished(), 0);
+        }
+    });
+}
+
+#[test]
+fn a_pool_without_a_thread_is_idle_and_stays_without_one() {
+    let _dog = Watchdog::start(20);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(0..=2).keep_alive(Duration::ZERO).build().unwrap();
+        for _ in 0..10 {
+            assert!(pool.wait_idle() && pool.wait_idle_timeout(Duration::ZERO));
+            assert_eq!(workers(&pool), 0);
+            pool.execute(|| ());
+            assert!(pool.wait_idle());
+            eventually("its thread leaves", || workers(&pool) == 0);
+        }
+    });
+}
+
+#[test]
+fn waits_that_give_up_do_not_spoil_those_that_stay() {
+    let _dog = Watchdog::start(60);
+    for_both_queueings(|builder| {
+        let (pool, held) = (builder.threads(1).build().unwrap(), Stop::default());
+        held.hold_a_thread(&pool);
+        let ran = Arc::new(AtomicUsize::new(0));
+        thread::scope(|scope| {
+            let gives_up = || pool.wait_idle_timeout(Duration::from_millis(20));
+            let waits = [(); 3].map(|()| scope.spawn(gives_up));
+            let stays = [(); 3].map(|()| {
+                let counted = Arc::clone(&ran);
+                pool.execute(move || _ = counted.fetch_add(1, Ordering::Relaxed));
+                scope.spawn(|| pool.wait_idle())
+            });
+            assert!(waits.into_iter().all(|wait| !wait.join().unwrap()));
+            held.gate.open();
+            assert!(stays.into_iter().all(|wait| wait.join().unwrap()));
+            assert_eq!(ran.load(Ordering::Relaxed), 3);
+        });
+    });
+}
