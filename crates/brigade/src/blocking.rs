@@ -1,6 +1,6 @@
 //! Code that blocks, on the threads of a pool.
 
-use crate::engine::CURRENT;
+use crate::engine;
 
 /// Runs code that blocks for a while: what waits for the network, a file, a lock or another job.
 ///
@@ -20,8 +20,5 @@ use crate::engine::CURRENT;
 /// assert_eq!(waiting.join().unwrap(), 42);
 /// ```
 pub fn blocking<R>(code: impl FnOnce() -> R) -> R {
-    CURRENT.with(|worker| {
-        let _blocked = worker.map(|worker| worker.block());
-        code()
-    })
+    engine::blocking(code)
 }

@@ -9,9 +9,29 @@ use brigade_sync::thread::{NewThread, Thread};
 use crate::config::{
     Config, Growth, Hook, Idle, OnPanic, Order, Placement, Queueing, Shutdown, Threads, WhenFull,
 };
-use crate::engine::Core;
+use crate::engine::{Child, Core, Worker};
+use crate::key::Key;
 use crate::pool::Pool;
-use crate::registry;
+
+impl Pool {
+    /// Makes a pool of `threads` threads with the default configuration. The first is started now, the others as jobs
+    /// come; [`prestart`](crate::Builder::prestart) starts them all.
+    ///
+    /// # Panics
+    /// If `threads` is not 1 to 4096 or a thread can't be started; [`builder`](Self::builder) returns an error
+    /// instead.
+    pub fn new(threads: usize) -> Self {
+        match Self::builder().threads(threads).build() {
+            Ok(pool) => pool,
+            Err(error) => panic!("cannot start a pool: {error}"),
+        }
+    }
+
+    /// Begins a pool of another configuration.
+    pub fn builder() -> Builder {
+        Builder::new()
+    }
+}
 
 /// Makes a [`Pool`] that differs from the default in what is said here.
 ///
@@ -228,13 +248,13 @@ impl Builder {
     pub fn build(mut self) -> io::Result<Pool> {
         self.check()?;
         let prestart = if self.config.prestart { usize::MAX } else { 1 };
-        let core = Core::new(registry::new_key(self.config.capacity.is_some())?, self.config);
+        let key = Key::new::<Child>(self.config.capacity.is_some())?;
+        let core = Core::new(key, self.config, Worker::live);
         if let Err(error) = core.start_core(prestart) {
             core.close(Shutdown::Discard);
-            core.join_all();
+            core.wait_for_end(None);
             return Err(error);
         }
-        registry::enter(&core);
         Ok(Pool::from_core(core))
     }
 

@@ -49,11 +49,14 @@ pub fn cancelled() -> bool {
 #[must_use = "dropping it cancels the job"]
 pub struct CancelOnDrop<T>(Option<JoinHandle<T>>);
 
-impl<T> CancelOnDrop<T> {
-    pub(crate) fn new(handle: JoinHandle<T>) -> Self {
-        Self(Some(handle))
+impl<T> JoinHandle<T> {
+    /// Cancels the job when the handle is dropped; if it has started by then, asks it to stop.
+    pub fn cancel_on_drop(self) -> CancelOnDrop<T> {
+        CancelOnDrop(Some(self))
     }
+}
 
+impl<T> CancelOnDrop<T> {
     /// Takes the handle out: dropping that one detaches.
     pub fn into_inner(mut self) -> JoinHandle<T> {
         match self.0.take() {

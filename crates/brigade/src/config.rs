@@ -11,8 +11,6 @@ use std::sync::Arc;
 use brigade_sync::thread::{NewThread, Thread};
 use brigade_task::drop_contained;
 
-use crate::idle::Size;
-
 /// Where jobs wait that a worker of the pool submits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Queueing {
@@ -50,7 +48,8 @@ pub enum Idle {
 pub enum Placement {
     /// Where the kernel puts it.
     Kernel,
-    /// Not on the CPU of the thread that wakes it, when another worker runs already. Linux only; elsewhere
+    /// Not on the CPU of a job that wakes it by submitting to its own worker's queue, as that job goes on there. All other wakes,
+    /// and those of a pool with as many running workers as there are processors, are left to the kernel. Linux only; elsewhere
     /// it is `Kernel`. The affinity that the worker's thread had is restored as it wakes.
     Spread,
 }
@@ -164,6 +163,17 @@ impl Threads {
         }
         Ok(self)
     }
+}
+
+/// How many workers a pool has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Size {
+    /// So many are kept.
+    pub(crate) core: usize,
+    /// So many there are at most, blocked ones not counted.
+    pub(crate) max: usize,
+    /// So many blocked ones are replaced at most.
+    pub(crate) spare: usize,
 }
 
 /// When a pool gets more threads than its core size, up to its largest. Up to the core size each submission starts one.

@@ -1,11 +1,11 @@
-//! Joins that would wait for themselves.
+//! Waits that would never end, as they wait for each other.
 //!
-//! A job waits if a thread that runs it is blocked in a join; one thread may run several, one inside the other, and then
-//! all of these wait. A job that waits can't end before the one it waits for, so a circle of them never ends. Each
-//! join says here what waits for what, before it blocks and in one step with its look for a circle: so the one that would
-//! close it sees the rest, whatever pools their threads are of.
+//! A job waits if a thread that runs it is blocked until other jobs have ended; a thread may run several, one inside the other, and
+//! then all of these wait. A job that waits can't end before the wait does, so a circle of such waits never ends. Each wait
+//! is listed here before its thread blocks, in one step with its look for a circle: so the one that would close it sees the
+//! rest, whatever pools their threads are of.
 //!
-//! Joins with a timeout are not in here, as they end. Nor is what a job waits for without a handle.
+//! Waits with a timeout are not listed, as they end. Nor is what a job waits for without a handle.
 //!
 //! **Name rule.** A job that waits is running, and one that is waited for has its handle until the entry is gone; so no
 //! name in here is that of two jobs.
@@ -18,32 +18,79 @@ use brigade_sync::Mutex;
 use brigade_sync::fork::PerProcess;
 use brigade_task::{JobId, for_each_running};
 
-/// For each job that waits in this process, the one that it waits for.
-static WAITS: PerProcess<Mutex<BTreeMap<JobId, JobId>>> = PerProcess::new();
+/// For each job that waits in this process, what it waits for.
+static WAITS: PerProcess<Mutex<BTreeMap<JobId, Awaited>>> = PerProcess::new();
 
-/// The jobs of this thread while it is blocked in a join.
+/// What ends a wait.
+#[derive(Clone)]
+pub(crate) enum Awaited {
+    /// The end of this job.
+    One(JobId),
+    /// The end of each of these jobs.
+    All(Vec<JobId>),
+    /// The end of one of them.
+    Any(Vec<JobId>),
+}
+
+/// The most jobs that a wait is listed with. A longer list would be looked through, under a lock, at each wait of another job.
+const MOST: usize = 64;
+
+/// The jobs of this thread while it is blocked.
 pub(crate) struct Waiting {
     jobs: Vec<JobId>,
 }
 
+impl Awaited {
+    fn jobs(&self) -> &[JobId] {
+        match self {
+            Self::One(job) => core::slice::from_ref(job),
+            Self::All(jobs) | Self::Any(jobs) => jobs,
+        }
+    }
+}
+
 impl Waiting {
-    /// Says that the jobs of this thread wait for that one; `None` if it waits for one of them.
+    /// Lists that the jobs of this thread wait for that; `None` if it never comes, as it waits for one of them.
     ///
-    /// That job's handle must outlive the value (Name rule).
-    pub(crate) fn begin(awaited: JobId) -> Option<Self> {
+    /// The handles of the awaited jobs must outlive the value (Name rule).
+    pub(crate) fn begin(awaited: Awaited) -> Option<Self> {
         let mut jobs = Vec::new();
         for_each_running(|job| jobs.push(job));
-        if jobs.is_empty() {
-            // Nobody can wait for us.
-            return Some(Self { jobs });
+        if jobs.is_empty() || awaited.jobs().len() > MOST {
+            // No job can wait for us, or we look for none that does.
+            return Some(Self { jobs: Vec::new() });
         }
         let mut waits = WAITS.get().lock();
-        let mut chain = core::iter::successors(Some(awaited), |job| waits.get(job).copied());
-        if chain.any(|job| jobs.contains(&job)) {
+        // Whether it never ends, if the jobs of this thread do not.
+        let mut never = jobs.iter().map(|&job| (job, true)).collect();
+        if never_ends(&awaited, &waits, &mut never) {
             return None;
         }
-        waits.extend(jobs.iter().map(|job| (*job, awaited)));
+        waits.extend(jobs.iter().map(|&job| (job, awaited.clone())));
         Some(Self { jobs })
+    }
+}
+
+/// Whether a wait never ends; `never` says so of the jobs that have been looked at.
+fn never_ends(
+    awaited: &Awaited,
+    waits: &BTreeMap<JobId, Awaited>,
+    never: &mut BTreeMap<JobId, bool>,
+) -> bool {
+    let mut is_stuck = |job: &JobId| {
+        if let Some(&known) = never.get(job) {
+            return known;
+        }
+        // A circle that this thread is no part of would have been found by the wait that closed it.
+        never.insert(*job, false);
+        let is_stuck = waits.get(job).is_some_and(|wait| never_ends(wait, waits, never));
+        never.insert(*job, is_stuck);
+        is_stuck
+    };
+    match awaited {
+        Awaited::One(job) => is_stuck(job),
+        Awaited::All(jobs) => jobs.iter().any(is_stuck),
+        Awaited::Any(jobs) => !jobs.is_empty() && jobs.iter().all(&mut is_stuck),
     }
 }
 

@@ -33,7 +33,6 @@
 //! # Ok::<(), brigade::JoinError>(())
 //! ```
 
-use std::io;
 use std::sync::OnceLock;
 
 pub use brigade_io::{
@@ -43,8 +42,12 @@ pub use brigade_io::{
 pub use brigade_io::{PipeReader, PipeWriter, UnixIncoming, UnixListener, UnixStream, pipe};
 
 use brigade_io::DriverSupply;
+use brigade_sync::fork::PerProcess;
 
-use crate::{Handle, default_pool, registry};
+use crate::default_pool::default_pool;
+use crate::engine::{closed, enter_pool};
+use crate::handle::Handle;
+use crate::registry::reach;
 
 impl Handle {
     /// Calls on this thread, where [files](crate::io) that are made meanwhile belong to this pool.
@@ -59,27 +62,26 @@ impl Handle {
     /// # std::io::Result::Ok(())
     /// ```
     pub fn enter<R>(&self, call: impl FnOnce() -> R) -> R {
-        match registry::find(self.key) {
-            Some(core) => core.enter(call),
+        reach(self.key, |at| match at.core() {
+            Some(core) => enter_pool(core, call),
             None => DriverSupply::new(|| Err(closed())).enter(call),
-        }
+        })
     }
-}
-
-fn closed() -> io::Error {
-    io::Error::other(NoDriver::Closed)
 }
 
 /// Calls where files belong to the default pool, unless the thread has entered another.
 pub(crate) fn enter_default<R>(call: impl FnOnce() -> R) -> R {
-    static SUPPLY: OnceLock<DriverSupply> = OnceLock::new();
+    /// Not one for all processes: a child that was forked while another thread made it would wait for that for ever.
+    static SUPPLY: PerProcess<OnceLock<DriverSupply>> = PerProcess::new();
     if DriverSupply::is_entered() {
         return call();
     }
-    let supply = SUPPLY.get_or_init(|| {
-        DriverSupply::new(|| match registry::find(default_pool().handle().key) {
-            Some(core) => core.driver(),
-            None => Err(closed()),
+    let supply = SUPPLY.get().get_or_init(|| {
+        DriverSupply::new(|| {
+            reach(default_pool().handle().key, |at| match at.core() {
+                Some(core) => core.driver(),
+                None => Err(closed()),
+            })
         })
     });
     supply.enter(call)

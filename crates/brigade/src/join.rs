@@ -6,13 +6,13 @@ use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
 use core::time::Duration;
 
-use brigade_task::{JoinError, Ran};
+use brigade_task::{JobId, JoinError};
 
-use crate::blocking;
-use crate::cancel::CancelOnDrop;
-use crate::deadlock::Waiting;
-use crate::engine::{CURRENT, Worker};
-use crate::registry;
+use crate::awaited;
+use crate::deadlock::{Awaited, Waiting};
+use crate::engine::{BlockedThread, CURRENT, Worker, blocking};
+use crate::key::Key;
+use crate::registry::reach;
 
 /// A handle for the outcome of one job.
 ///
@@ -39,36 +39,34 @@ pub struct JoinHandle<T> {
     /// `None` once it has been leaked, or moved out by `join`.
     inner: Option<brigade_task::JoinHandle<T>>,
     /// The pool that runs it.
-    key: u64,
-    /// The place of the worker that alone may run it, if it is a [local](crate::spawn_local) future.
-    place: Option<usize>,
+    key: Key,
+    /// The index of the worker that alone may run it, if it is a [local](crate::spawn_local) future.
+    index: Option<usize>,
 }
 
 /// What the user did wrong.
 const TAKEN: &str = "the outcome has been taken already";
 
 impl<T> JoinHandle<T> {
-    pub(crate) fn new(inner: brigade_task::JoinHandle<T>, key: u64) -> Self {
-        Self { inner: Some(inner), key, place: None }
+    pub(crate) fn new(inner: brigade_task::JoinHandle<T>, key: Key) -> Self {
+        Self { inner: Some(inner), key, index: None }
     }
 
-    /// The handle of a local future of the worker in that place.
-    pub(crate) fn of_local(inner: brigade_task::JoinHandle<T>, key: u64, place: usize) -> Self {
-        let mut handle = Self::new(inner, key);
-        handle.place = Some(place);
-        handle
+    /// The handle of a local future of the worker with that index.
+    pub(crate) fn of_local(inner: brigade_task::JoinHandle<T>, key: Key, index: usize) -> Self {
+        Self { inner: Some(inner), key, index: Some(index) }
     }
 
     /// Whether this thread alone may run the job, and would wait for itself.
     fn is_of_this_thread(&self) -> bool {
-        let ours = |worker: &Worker| worker.is_of(self.key) && self.place == Some(worker.index());
-        self.place.is_some() && CURRENT.with(|worker| worker.is_some_and(ours))
+        let ours = |worker: &Worker| worker.is_of(self.key) && self.index == Some(worker.index());
+        self.index.is_some() && CURRENT.with(|worker| worker.is_some_and(ours))
     }
 
     /// The handle, unless nobody here will ever finish the job: then it is leaked, since whoever was busy with it at the
     /// fork left it in whatever state, and it is `None` for good.
     fn alive(&mut self) -> Option<&mut brigade_task::JoinHandle<T>> {
-        if !registry::is_here(self.key) && !self.is_finished() {
+        if !self.key.is_here() && !self.is_finished() {
             core::mem::forget(self.inner.take());
         }
         self.inner.as_mut()
@@ -103,19 +101,7 @@ impl<T> JoinHandle<T> {
             if self.is_of_this_thread() {
                 return Err(JoinError::WouldDeadlock);
             }
-            let Some(waiting) = Waiting::begin(inner.id()) else {
-                return Err(JoinError::WouldDeadlock);
-            };
-            let key = self.key;
-            let ends = CURRENT.with(|worker| match worker.filter(|worker| worker.is_of(key)) {
-                Some(worker) => worker.wait_for(&mut inner),
-                None => {
-                    blocking(|| inner.wait());
-                    true
-                }
-            });
-            drop(waiting);
-            if !ends {
+            if !wait_for(&mut inner, self.key) {
                 return Err(JoinError::WouldDeadlock);
             }
         }
@@ -171,45 +157,32 @@ impl<T> JoinHandle<T> {
     /// go.send(()).unwrap();
     /// ```
     pub fn cancel(&mut self) -> bool {
-        if self.is_of_future() {
-            return self.cancel_future();
-        }
-        let cancelled = self.cancel_uncounted();
-        if cancelled {
-            count_cancelled(self.key);
-        }
-        cancelled
+        self.cancel_if(|| true)
     }
 
-    /// Whether the job is a future.
-    fn is_of_future(&self) -> bool {
-        self.inner.as_ref().is_some_and(brigade_task::JoinHandle::is_of_future)
-    }
-
-    /// Has a future dropped where its next poll would be; whoever does so counts it.
-    fn cancel_future(&mut self) -> bool {
-        if !registry::is_here(self.key) {
+    /// The same for a job that the pool may not have accepted yet: then `is_accepted` says that it must not be counted.
+    pub(crate) fn cancel_if(&mut self, is_accepted: impl FnOnce() -> bool) -> bool {
+        if !self.key.is_here() {
             return false;
         }
-        self.inner.as_mut().is_some_and(brigade_task::JoinHandle::ask_to_stop)
-    }
-
-    /// The same for a job that the pool may not have accepted yet.
-    pub(crate) fn cancel_uncounted(&mut self) -> bool {
-        if !registry::is_here(self.key) {
-            return false;
+        let Some(inner) = &mut self.inner else { return false };
+        if inner.is_of_future() {
+            // Dropped, and counted, where its next poll would be.
+            return inner.ask_to_stop();
         }
-        let Some(inner) = self.inner.as_mut() else { return false };
-        let cancelled = inner.settle_if_unclaimed(false).is_some();
+        let cancelled = reach(self.key, |at| {
+            at.off_pool(|| {
+                let cancelled = inner.settle_if_unclaimed(false).is_some();
+                if cancelled && is_accepted() {
+                    at.count_cancelled();
+                }
+                cancelled
+            })
+        });
         if !cancelled {
             inner.ask_to_stop();
         }
         cancelled
-    }
-
-    /// Cancels the job when the handle is dropped; if it has started by then, asks it to stop.
-    pub fn cancel_on_drop(self) -> CancelOnDrop<T> {
-        CancelOnDrop::new(self)
     }
 
     /// Whether the job has ended.
@@ -217,15 +190,20 @@ impl<T> JoinHandle<T> {
         self.inner.as_ref().is_none_or(brigade_task::JoinHandle::is_finished)
     }
 
-    /// On a worker of its pool: runs the job here if nobody has begun to; `false` if it did not.
+    /// On a worker of its pool: runs the job here if no thread has begun to; `false` if it did not.
     pub(crate) fn run_here(&mut self) -> bool {
         CURRENT.with(|worker| {
             let Some(worker) = worker.filter(|worker| worker.is_of(self.key)) else { return false };
             let unfinished = self.inner.as_mut().filter(|inner| !inner.is_finished());
             let Some(inner) = unfinished else { return false };
-            let ran = inner.settle_if_unclaimed(!worker.discards());
-            ran.inspect(|&ran| worker.count(ran)).is_some()
+            let outcome = inner.settle_if_unclaimed(!worker.discards());
+            outcome.inspect(|&outcome| worker.count_in_place(outcome)).is_some()
         })
+    }
+
+    /// Names the job; `None` once the handle has been leaked.
+    pub(crate) fn id(&self) -> Option<JobId> {
+        self.inner.as_ref().map(brigade_task::JoinHandle::id)
     }
 
     /// Has `waker` woken when the job has ended; `false` if it has already, and then nobody wakes it.
@@ -234,13 +212,19 @@ impl<T> JoinHandle<T> {
     }
 }
 
-/// Counts a job of that pool as cancelled.
-pub(crate) fn count_cancelled(key: u64) {
-    CURRENT.with(|worker| match worker {
-        Some(worker) if worker.is_of(key) => worker.count(Ran::Cancelled),
-        // If the pool is gone there is nobody to tell.
-        _ => _ = registry::with(key, (), |core, ()| core.count_cancelled()),
-    });
+/// Waits until a job of that pool has ended; `false` if it never would.
+fn wait_for<T>(inner: &mut brigade_task::JoinHandle<T>, key: Key) -> bool {
+    let Some(_listed) = Waiting::begin(Awaited::One(inner.id())) else { return false };
+    CURRENT.with(|worker| {
+        let Some(worker) = worker.filter(|worker| worker.is_of(key)) else {
+            blocking(|| inner.wait());
+            return true;
+        };
+        let thread = BlockedThread::of_this_thread();
+        let wait = worker.begin_wait(&thread);
+        // Before it is counted: else it could not be taken out.
+        !inner.wake_when_finished(&wait.waker()) || wait.until(|| inner.is_finished())
+    })
 }
 
 impl<T> Future for JoinHandle<T> {
@@ -250,10 +234,16 @@ impl<T> Future for JoinHandle<T> {
     /// If the outcome was taken before.
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         assert!(self.inner.is_some(), "{TAKEN}");
-        match self.alive() {
-            Some(inner) => Pin::new(inner).poll(context),
-            None => Poll::Ready(Err(JoinError::Cancelled)),
+        let key = self.key;
+        let Some(inner) = self.alive() else { return Poll::Ready(Err(JoinError::Cancelled)) };
+        if let Poll::Ready(outcome) = Pin::new(&mut *inner).poll(context) {
+            return Poll::Ready(outcome);
         }
+        if awaited::note(context.waker(), inner.id(), key) {
+            self.inner = None;
+            return Poll::Ready(Err(JoinError::WouldDeadlock));
+        }
+        Poll::Pending
     }
 }
 

@@ -39,6 +39,23 @@
 //!   sockets.
 #![forbid(unsafe_code)]
 
+// Each module imports only from those in the lines below it (`ci/imports.sh` checks that):
+//
+//     task_set   time
+//     spawn
+//     io
+//     default_pool
+//     builder
+//     pool
+//     submission
+//     handle   cancel
+//     join
+//     awaited   deadlock   blocking   registry
+//     engine
+//     idle   semaphore   timers
+//     metrics   config   rejected   key
+
+mod awaited;
 mod blocking;
 mod builder;
 mod cancel;
@@ -51,15 +68,17 @@ mod idle;
 #[cfg(feature = "io")]
 pub mod io;
 mod join;
+mod key;
 mod metrics;
 mod pool;
 mod registry;
 mod rejected;
-mod room;
+mod semaphore;
 mod spawn;
 mod submission;
 mod task_set;
 pub mod time;
+mod timers;
 
 pub use blocking::blocking;
 pub use brigade_sync::thread::{NewThread, Thread};

@@ -1,7 +1,7 @@
 //! Counters, always on, each written by one thread.
 
 use brigade_sync::atomic::{AtomicU64, Ordering};
-use brigade_task::Ran;
+use brigade_task::Outcome;
 
 /// The counters of one worker. Only the worker writes them.
 #[derive(Default)]
@@ -51,9 +51,9 @@ impl Counter {
     }
 }
 
-/// What became of jobs elsewhere than on a worker: run by who submitted them, or dropped by somebody.
+/// What became of jobs elsewhere than on a worker: run in their caller, or dropped.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Elsewhere {
+pub(crate) struct Totals {
     /// Jobs that were accepted without being queued. The others are counted where they were queued.
     pub(crate) accepted: u64,
     pub(crate) returned: u64,
@@ -63,14 +63,14 @@ pub(crate) struct Elsewhere {
     pub(crate) evicted: u64,
 }
 
-impl Elsewhere {
+impl Totals {
     /// Counts a job that ended.
-    pub(crate) fn count(&mut self, ran: Ran) {
+    pub(crate) fn count(&mut self, ran: Outcome) {
         match ran {
-            Ran::Returned => self.returned += 1,
-            Ran::Panicked => self.panicked += 1,
-            Ran::Cancelled => self.cancelled += 1,
-            Ran::Elsewhere => {}
+            Outcome::Returned => self.returned += 1,
+            Outcome::Panicked => self.panicked += 1,
+            Outcome::Cancelled => self.cancelled += 1,
+            Outcome::Stale | Outcome::Polled => {}
         }
     }
 }

@@ -1,173 +1,162 @@
-//! Which pool a handle's key names.
+//! The one way from a key to its pool.
 //!
-//! A key is given out once, so a handle can't come to name another pool, and closing is checked in the same
-//! step as the push because it is that pool's own queue that is pushed to. Each thread remembers the pool
-//! that it submitted to last: then a submission touches no shared count and no lock. What it remembers
-//! keeps that pool's memory, not its threads, until the thread submits elsewhere or ends.
-//!
-//! A key also says which process the pool belongs to: in a forked child the threads of its parent's pools are not there,
-//! and whatever those were doing at the fork stays half done. There, nothing but its key is read of such a pool.
+//! Closing is checked in the same step as the push because it is that pool's own queue that is pushed to. Each thread remembers
+//! the pool that it submitted to last: then a submission touches no shared count and no lock. What it remembers keeps that
+//! pool's memory, not its threads nor its files, until the thread submits elsewhere or ends.
 
 use core::cell::RefCell;
-use std::collections::BTreeMap;
-use std::io;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
-use brigade_sync::Mutex;
-use brigade_sync::fork::{self, PerProcess};
+use brigade_task::Outcome;
 
-use crate::engine::{Child, Core};
+use crate::engine::{CURRENT, Core, Worker};
+use crate::key::Key;
 use crate::rejected::Reason;
-
-/// The pools of this process that have not been dropped, by key.
-static POOLS: PerProcess<Mutex<BTreeMap<u64, Weak<Core>>>> = PerProcess::new();
 
 thread_local! {
     /// The pool that this thread submitted to last.
-    static LAST: RefCell<Option<Kept>> = const { RefCell::new(None) };
+    static LAST: RefCell<Option<Last>> = const { RefCell::new(None) };
 }
 
 /// Keeps a pool's memory; in a forked child, for ever.
-struct Kept(Option<Arc<Core>>);
+struct Last(Option<Arc<Core>>);
 
-impl Kept {
-    fn core(&self, key: u64) -> Option<&Arc<Core>> {
+impl Last {
+    fn core(&self, key: Key) -> Option<&Arc<Core>> {
         self.0.as_ref().filter(|core| core.key == key)
     }
 }
 
-impl Drop for Kept {
+impl Drop for Last {
     fn drop(&mut self) {
-        // Its threads can't be let go of where they are not.
-        if let Some(core) = self.0.take().filter(|core| !is_here(core.key)) {
+        // Of its threads' memory nothing can be dropped where they are not.
+        if let Some(core) = self.0.take().filter(|core| !core.key.is_here()) {
             core::mem::forget(core);
         }
     }
 }
 
-/// Where a key's generation begins. Below it is the number of the pool: enough for a million a second for four years.
-/// 16 bits of the generation are kept, so a process may take a pool for its own that is 65,536 forks of forks away.
-const GENERATION: u32 = 48;
-
-/// The bit of a key that says that its pool is bounded: whoever submits need not look at the pool for that.
-const BOUNDED: u64 = 1;
-
-/// A key that no pool has had before.
-///
-/// # Errors
-/// If forks can't be watched.
-#[cfg(not(brigade_loom))]
-pub(crate) fn new_key(bounded: bool) -> io::Result<u64> {
-    use brigade_sync::atomic::{AtomicU64, Ordering};
-    static NEXT: AtomicU64 = AtomicU64::new(2 * BOUNDED);
-    fork::watch::<Child>()?;
-    let number = NEXT.fetch_add(2 * BOUNDED, Ordering::Relaxed) | u64::from(bounded);
-    Ok((u64::from(fork::generation()) << GENERATION) | number)
+/// Where the calling thread is, as seen from a pool.
+#[derive(Clone, Copy)]
+pub(crate) enum At<'a> {
+    /// On this worker of it.
+    Worker(&'a Worker),
+    /// On another thread.
+    Outside(&'a Arc<Core>),
+    /// Nowhere: the pool is gone, or not in this process.
+    Gone(Reason),
 }
 
-/// A model has no static atomics, and one pool.
-#[cfg(brigade_loom)]
-pub(crate) fn new_key(bounded: bool) -> io::Result<u64> {
-    fork::watch::<Child>()?;
-    Ok(u64::from(bounded))
+impl<'a> At<'a> {
+    /// The pool, unless it is gone.
+    pub(crate) fn core(self) -> Option<&'a Arc<Core>> {
+        match self {
+            At::Worker(worker) => Some(worker.core()),
+            At::Outside(core) => Some(core),
+            At::Gone(_) => None,
+        }
+    }
+
+    /// The worker that the thread is.
+    pub(crate) fn worker(self) -> Option<&'a Worker> {
+        match self {
+            At::Worker(worker) => Some(worker),
+            _ => None,
+        }
+    }
+
+    /// Calls what drops a job; off the pool, its end waits for that.
+    pub(crate) fn off_pool<R>(self, drop_job: impl FnOnce() -> R) -> R {
+        match self {
+            At::Outside(core) => core.off_pool(drop_job),
+            _ => drop_job(),
+        }
+    }
+
+    /// Counts a job that is queued and has been cancelled by its handle.
+    pub(crate) fn count_cancelled(self) {
+        match self {
+            At::Worker(worker) => worker.count_in_place(Outcome::Cancelled),
+            At::Outside(core) => core.count_cancelled(),
+            // There is no pool to tell.
+            At::Gone(_) => {}
+        }
+    }
+
+    /// A job that is queued has been cancelled: its entry is left in a queue.
+    pub(crate) fn leaves_entry(self) {
+        match self {
+            At::Worker(worker) => worker.leaves_entry(),
+            At::Outside(core) => core.leaves_entry(),
+            At::Gone(_) => {}
+        }
+    }
+
+    /// Why the pool has not accepted what it had room for.
+    #[cold]
+    pub(crate) fn refusal(self) -> Reason {
+        match self {
+            At::Worker(worker) => worker.core().refusal(),
+            At::Outside(core) => core.refusal(),
+            At::Gone(reason) => reason,
+        }
+    }
 }
 
-/// Whether the pool with this key is bounded.
+/// Calls with where this thread is as seen from the pool that the key names. Code of the user's may run in there.
 #[inline(always)]
-pub(crate) fn is_bounded(key: u64) -> bool {
-    key & BOUNDED != 0
+pub(crate) fn reach<R>(key: Key, call: impl FnOnce(At<'_>) -> R) -> R {
+    CURRENT.with(|worker| match worker {
+        Some(worker) if worker.is_of(key) => call(At::Worker(worker)),
+        _ => reach_from_outside(key, call),
+    })
 }
 
-/// Whether a key's pool was made by this process, not by one that it was forked from.
+/// The same for the owner of a pool, which need not look for it.
 #[inline(always)]
-pub(crate) fn is_here(key: u64) -> bool {
-    (key >> GENERATION) as u16 == fork::generation() as u16
+pub(crate) fn reach_owned<R>(core: &Arc<Core>, call: impl FnOnce(At<'_>) -> R) -> R {
+    CURRENT.with(|worker| {
+        // One call, so that its code is here once.
+        call(match worker {
+            Some(worker) if worker.is_of(core.key) => At::Worker(worker),
+            _ if core.key.is_here() => At::Outside(core),
+            _ => At::Gone(Reason::Forked),
+        })
+    })
 }
 
-/// Why a pool has not accepted what it had room for.
-#[cold]
-pub(crate) fn reason(key: u64) -> Reason {
-    if !is_here(key) {
-        return Reason::Forked;
+#[inline(never)]
+fn reach_from_outside<R>(key: Key, call: impl FnOnce(At<'_>) -> R) -> R {
+    if !key.is_here() {
+        return call(At::Gone(Reason::Forked));
     }
-    with(key, (), |core, ()| core.refusal()).unwrap_or(Reason::Closed)
-}
-
-/// Lets handles find a pool.
-pub(crate) fn enter(core: &Arc<Core>) {
-    POOLS.get().lock().insert(core.key, Arc::downgrade(core));
-}
-
-/// Forgets a pool whose memory goes: handles have found it closed until now, and wakers of its futures too.
-pub(crate) fn leave(key: u64) {
-    // A model has not entered it; and in a forked child the parent's pools are not in the list.
-    if cfg!(not(brigade_loom)) && is_here(key) {
-        let former = POOLS.get().lock().remove(&key);
-        drop(former);
-    }
-}
-
-/// Makes this thread forget a pool.
-pub(crate) fn forget(key: u64) {
-    let _ = LAST.try_with(|last| {
-        let former = last
-            .try_borrow_mut()
-            .ok()
-            .and_then(|mut last| last.take_if(|kept| kept.core(key).is_some()));
-        // Dropped after the borrow ends: it may hold the last reference to user code.
-        drop(former);
-    });
-}
-
-/// Calls with the pool that the key names; gives `input` back if it is gone, or not of this process.
-#[inline]
-pub(crate) fn with<I, R>(key: u64, input: I, call: impl FnOnce(&Core, I) -> R) -> Result<R, I> {
-    if !is_here(key) {
-        return Err(input);
-    }
-    let mut input = Some(input);
     let mut call = Some(call);
-    let hit = LAST.try_with(|last| {
+    let known = LAST.try_with(|last| {
         let last = last.borrow();
         let core = last.as_ref()?.core(key)?;
-        Some(call.take()?(core, input.take()?))
+        Some(call.take()?(At::Outside(core)))
     });
-    if let Ok(Some(result)) = hit {
-        return Ok(result);
+    if let Ok(Some(result)) = known {
+        return result;
     }
-    let Some(input) = input else { unreachable!("it is taken for a call only") };
-    let Some(call) = call else { unreachable!("it is taken with its input") };
-    let Some(core) = look_up(key) else { return Err(input) };
-    let result = call(&core, input);
+    let Some(call) = call else { unreachable!("it is taken to be called") };
+    let Some(core) = Core::find(key) else { return call(At::Gone(Reason::Closed)) };
+    let result = call(At::Outside(&core));
     remember(core);
-    Ok(result)
-}
-
-/// Finds the pool that the key names, for calls in which code of the user's may run; `None` if it is gone, or not of this
-/// process.
-pub(crate) fn find(key: u64) -> Option<Arc<Core>> {
-    if !is_here(key) {
-        return None;
-    }
-    let last =
-        LAST.try_with(|last| last.borrow().as_ref().and_then(|kept| kept.core(key)).cloned());
-    if let Ok(Some(core)) = last {
-        return Some(core);
-    }
-    let core = look_up(key)?;
-    remember(core.clone());
-    Some(core)
+    result
 }
 
 /// Makes a pool the one that this thread submitted to last.
 fn remember(core: Arc<Core>) {
-    // A thread whose thread-locals are gone already looks each time, and so does user code that is called while this
-    // thread submits elsewhere: what starts a thread.
-    let former = LAST.try_with(|last| last.try_borrow_mut().ok()?.replace(Kept(Some(core))));
+    // Not on a thread whose thread-locals are gone already, nor in code of the user's that is called from here: what starts
+    // a thread. The former one is dropped after the borrow: it may hold the last reference to user code.
+    let former = LAST.try_with(|last| last.try_borrow_mut().ok()?.replace(Last(Some(core))));
     drop(former);
 }
 
-#[cold]
-fn look_up(key: u64) -> Option<Arc<Core>> {
-    POOLS.get().lock().get(&key).and_then(Weak::upgrade)
+/// Makes this thread forget a pool.
+pub(crate) fn forget(key: Key) {
+    let former =
+        LAST.try_with(|last| last.try_borrow_mut().ok()?.take_if(|last| last.core(key).is_some()));
+    drop(former);
 }

@@ -2,6 +2,8 @@
 
 use core::fmt;
 
+use brigade_task::Job;
+
 /// Why a job was not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -54,6 +56,11 @@ impl<F> Rejected<F> {
         Self { job, reason }
     }
 
+    /// The same with another form of the job.
+    pub(crate) fn map<G>(self, change: impl FnOnce(F) -> G) -> Rejected<G> {
+        Rejected { job: change(self.job), reason: self.reason }
+    }
+
     /// Gives the closure back.
     pub fn into_inner(self) -> F {
         self.job
@@ -78,3 +85,11 @@ impl<F> fmt::Display for Rejected<F> {
 }
 
 impl<F> std::error::Error for Rejected<F> {}
+
+/// The closure that a rejected job was made of.
+pub(crate) fn closure_of<F: 'static>(job: Job) -> F {
+    match job.into_closure() {
+        Ok(closure) => closure,
+        Err(_) => unreachable!("a rejected job is what it was made of, and no thread has run it"),
+    }
+}

@@ -1,7 +1,7 @@
-//! Shows the latency that the channel is for: bursts of one value for each receiver, 10 ms of quiet before each.
+//! Measures the latency of bursts of one value for each receiver, with a pause of 10 ms before each.
 //!
-//! `cargo run --release -p brigade-burst --example burst -- 3` prints, for 3 receivers (the default), the time from
-//! handing over to receiving.
+//! `cargo run --release -p brigade-burst --example burst -- 3` prints the time from handing over to receiving, for 3
+//! receivers (the default).
 
 #![cfg(not(brigade_loom))]
 
@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 const BURSTS: usize = 200;
-const QUIET: Duration = Duration::from_millis(10);
+const PAUSE: Duration = Duration::from_millis(10);
 
 fn main() {
     let receivers = std::env::args().nth(1).map_or(Ok(3), |count| count.parse());
@@ -26,18 +26,18 @@ fn main() {
         .chain([first])
         .map(|receiver| {
             let report = report.clone();
-            // Each value is the moment at which it was handed over.
+            // Each value is the time at which it was handed over.
             thread::spawn(move || {
                 receiver.into_iter().for_each(|sent: Instant| report.send(sent.elapsed()).unwrap());
             })
         })
         .collect();
 
-    let (mut received, mut back) = (Vec::new(), 0);
+    let (mut received, mut returned) = (Vec::new(), 0);
     for _ in 0..BURSTS {
-        thread::sleep(QUIET);
+        thread::sleep(PAUSE);
         let handed_over = count - sender.burst((0..count).map(|_| Instant::now())).count();
-        back += count - handed_over;
+        returned += count - handed_over;
         received.extend(latencies.iter().take(handed_over));
     }
     drop(sender);
@@ -45,6 +45,6 @@ fn main() {
 
     received.sort_unstable();
     let at = |percent: usize| received[(received.len() - 1) * percent / 100];
-    println!("{BURSTS} bursts to {count} receivers, {back} values came back");
+    println!("{BURSTS} bursts to {count} receivers, {returned} values were returned");
     println!("received after: median {:?}, 10 % {:?}, 90 % {:?}", at(50), at(10), at(90));
 }

@@ -1,9 +1,9 @@
-//! What must not compile: values that may not go to another thread, a second sender, a receiver that two threads use.
+//! Code that must not compile: sending values that are not `Send`, a second sender, a receiver that two threads use.
 //!
-//! Only examples, run as tests of the documentation. Each one that fails stands beside one that differs from it in
-//! a word and compiles, so that it fails for the reason it is meant to.
+//! Only examples, run as documentation tests. Each failing one is next to one that differs from it in a word and compiles,
+//! so that it fails for the intended reason.
 
-/// Sender and receiver go to another thread if the values may; the sender is shared likewise.
+/// Sender and receiver are `Send` if the values are, and so is the sender `Sync`.
 ///
 /// ```
 /// use brigade_burst::*;
@@ -42,7 +42,7 @@
 /// ```
 struct ThreadBound;
 
-/// There is one sender, and each receiver is its own.
+/// Neither the sender nor a receiver is `Clone`.
 ///
 /// ```
 /// fn is_clone<E: Clone>() {}
@@ -73,7 +73,7 @@ struct SecondEnd;
 /// ```
 struct ReceiverOfTwo;
 
-/// A panic beside them leaves all of it usable.
+/// All types are unwind safe.
 ///
 /// ```
 /// use std::panic::{RefUnwindSafe, UnwindSafe};

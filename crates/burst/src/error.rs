@@ -1,9 +1,9 @@
-//! Why a value was not handed over, or none received.
+//! The reasons why a value was not handed over or not received.
 
 use core::error::Error;
 use core::fmt;
 
-/// No receiver waits: the value comes back.
+/// No receiver waits; contains the value.
 ///
 /// ```
 /// let (sender, receiver) = brigade_burst::channel();
@@ -15,7 +15,7 @@ use core::fmt;
 pub struct Busy<T>(pub T);
 
 impl<T> Busy<T> {
-    /// The value.
+    /// Returns the value.
     pub fn into_inner(self) -> T {
         self.0
     }
@@ -35,7 +35,7 @@ impl<T> fmt::Display for Busy<T> {
 
 impl<T> Error for Busy<T> {}
 
-/// The sender is gone, and nothing of what it handed over is left.
+/// The sender has been dropped, and no value is left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Disconnected;
 
@@ -47,12 +47,12 @@ impl fmt::Display for Disconnected {
 
 impl Error for Disconnected {}
 
-/// Why [`try_recv`](crate::Receiver::try_recv) has no value.
+/// The reason why [`try_recv`](crate::Receiver::try_recv) returned no value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TryRecvError {
-    /// Nothing has been handed over.
+    /// No value has been handed over.
     Empty,
-    /// The sender is gone, and nothing of what it handed over is left.
+    /// The sender has been dropped, and no value is left.
     Disconnected,
 }
 
@@ -67,12 +67,12 @@ impl fmt::Display for TryRecvError {
 
 impl Error for TryRecvError {}
 
-/// Why [`recv_timeout`](crate::Receiver::recv_timeout) has no value.
+/// The reason why [`recv_timeout`](crate::Receiver::recv_timeout) returned no value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecvTimeoutError {
-    /// Nothing was handed over in that time.
+    /// No value was handed over in that time.
     Timeout,
-    /// The sender is gone, and nothing of what it handed over is left.
+    /// The sender has been dropped, and no value is left.
     Disconnected,
 }
 

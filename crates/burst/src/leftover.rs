@@ -1,12 +1,12 @@
-//! What could not be handed over.
+//! The values that could not be handed over.
 
 use core::fmt;
 use core::iter::FusedIterator;
 
-/// Yields what [`dispatch_all`](crate::Sender::dispatch_all) and [`burst`](crate::Sender::burst) could not hand over:
-/// the value that was refused, then the rest of the iterator.
+/// Yields the values that [`dispatch_all`](crate::Sender::dispatch_all) and [`burst`](crate::Sender::burst) could not hand
+/// over: the rejected value, then the rest of the iterator.
 ///
-/// The rest has not been looked at: it is computed, if it is, by whoever asks for it here.
+/// The rest is lazy: the iterator is advanced only by this one.
 ///
 /// ```
 /// let (sender, mut receiver) = brigade_burst::channel();
@@ -16,25 +16,25 @@ use core::iter::FusedIterator;
 /// assert_eq!(leftover.next(), Some(2));
 /// assert_eq!(leftover.next(), Some(3), "from an iterator without an end");
 /// ```
-#[must_use = "these values were handed to nobody"]
+#[must_use = "these values have no receiver"]
 pub struct Leftover<I: Iterator> {
-    /// The value that found nobody.
-    refused: Option<I::Item>,
-    /// What comes behind it; `None` once it has come to its end.
+    /// The value that found no receiver.
+    rejected: Option<I::Item>,
+    /// The iterator behind it; `None` once it has ended.
     rest: Option<I>,
 }
 
 impl<I: Iterator> Leftover<I> {
-    /// A value that was refused and what the iterator has behind it, where there is any of these.
-    pub(crate) fn new(refused: Option<I::Item>, rest: Option<I>) -> Self {
-        Self { refused, rest }
+    /// Creates a leftover of a rejected value and the rest of an iterator, if there are any.
+    pub(crate) fn new(rejected: Option<I::Item>, rest: Option<I>) -> Self {
+        Self { rejected, rest }
     }
 
-    /// Whether all was handed over, or has been taken from here.
+    /// Returns whether there is no value left.
     ///
-    /// The rest of an iterator is taken for something until it has said that it is nothing.
+    /// The rest of an iterator counts as not empty until it has returned `None`.
     pub fn is_empty(&self) -> bool {
-        self.refused.is_none() && self.rest.is_none()
+        self.rejected.is_none() && self.rest.is_none()
     }
 }
 
@@ -42,8 +42,8 @@ impl<I: Iterator> Iterator for Leftover<I> {
     type Item = I::Item;
 
     fn next(&mut self) -> Option<I::Item> {
-        if let Some(refused) = self.refused.take() {
-            return Some(refused);
+        if let Some(rejected) = self.rejected.take() {
+            return Some(rejected);
         }
         let next = self.rest.as_mut()?.next();
         if next.is_none() {
@@ -53,9 +53,9 @@ impl<I: Iterator> Iterator for Leftover<I> {
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let refused = usize::from(self.refused.is_some());
+        let rejected = usize::from(self.rejected.is_some());
         let (low, high) = self.rest.as_ref().map_or((0, Some(0)), Iterator::size_hint);
-        (low.saturating_add(refused), high.and_then(|high| high.checked_add(refused)))
+        (low.saturating_add(rejected), high.and_then(|high| high.checked_add(rejected)))
     }
 }
 

@@ -1,9 +1,8 @@
-//! Hands values to threads that wait for them, now or not at all, and wakes all of these threads by one call.
+//! Hands values to waiting threads, or returns them, and wakes all of these threads with one system call.
 //!
-//! For programs in which it is quiet most of the time, then there are several things to do at once, and it matters how
-//! soon they begin. A [`Sender`] puts a value into the hands of a [`Receiver`] that waits, or gives it back: nothing
-//! is ever queued. [`Sender::wake`] then wakes whoever has been given something, by one system call for 32 receivers,
-//! and nobody else.
+//! For programs that are idle most of the time and then have several things to do at once, with low latency. A [`Sender`]
+//! hands a value to a waiting [`Receiver`], or returns it: values are never queued. [`Sender::wake`] then wakes the receivers
+//! that have been handed a value, with one system call for 32 of them, and no others.
 //!
 //! ```
 //! let (sender, mut first) = brigade_burst::channel();
@@ -15,31 +14,41 @@
 //!         std::thread::yield_now();
 //!     }
 //!     let leftover = sender.burst([1, 2, 3]);
-//!     assert!(leftover.eq([3]), "there was nobody for it");
+//!     assert!(leftover.eq([3]), "no receiver waited for it");
 //!     threads.map(|thread| thread.join().unwrap()).iter().sum::<u32>()
 //! });
 //! assert_eq!(total, 3);
 //! ```
 //!
-//! What this is not: a queue. When all receivers are busy, values come back at once. It starts no thread either.
+//! It is not a queue: when all receivers are busy, values are returned at once. It starts no threads.
 //!
-//! - *Exactly once.* A value goes to one receiver, or comes back to the sender.
-//! - *At its own wake.* A value handed over before [`wake`](Sender::wake) is received after it, whoever else wakes.
-//! - *No errors that are none.* Signals and early returns of the system are reasons to look again.
-//! - *Nothing is lost at the end.* What was handed over is delivered before a receiver hears [`Disconnected`]. What a
-//!   dropped receiver leaves goes to another that waits, or back to the sender ([`Sender::take_back`]).
+//! - *Exactly once.* A value goes to one receiver, or is returned to the sender.
+//! - *Its own wake is enough.* A value handed over before [`wake`](Sender::wake) is received after it, whichever other
+//!   threads wake.
+//! - *Spurious wake-ups are not errors.* After a signal or an early return of the system call a receiver looks again.
+//! - *No value is lost at the end.* Values that were handed over are delivered before a receiver returns [`Disconnected`].
+//!   The value of a dropped receiver goes to another waiting one, or back to the sender ([`Sender::take_back`]).
 //!
-//! A thread that calls `mem::forget` on a receiver costs the channel a seat, and what lies on it.
+//! `mem::forget` of a receiver leaks its seat and the value there.
 //!
-//! In the child of a `fork` only the thread that forked is there, so a channel has no receivers that could run: make
-//! another.
+//! In the child of a `fork` only the forking thread exists, so the receivers of other threads never run: create a new
+//! channel there.
 //!
-//! The [README](https://docs.rs/crate/brigade-burst) has the protocol, and when not to use this.
+//! The [README](https://docs.rs/crate/brigade-burst) has the protocol, and says when not to use this.
+//!
+//! Each module imports only from those below it:
+//!
+//! ```text
+//! sender
+//! receiver
+//! shared
+//! group
+//! state   slot   leftover   error
+//! ```
 #![deny(unsafe_code)]
 
 #[cfg(doctest)]
 mod auto_traits;
-mod board;
 mod error;
 mod group;
 mod leftover;
@@ -47,6 +56,7 @@ mod receiver;
 mod sender;
 mod shared;
 mod slot;
+mod state;
 
 pub use error::{Busy, Disconnected, RecvTimeoutError, TryRecvError};
 pub use leftover::Leftover;
@@ -54,11 +64,11 @@ pub use receiver::{IntoIter, Iter, Receiver};
 pub use sender::Sender;
 pub use slot::Slot;
 
-/// Makes a channel with one receiver; [`Sender::new_receiver`] makes more.
+/// Creates a channel with one receiver; [`Sender::new_receiver`] creates more.
 ///
 /// ```
 /// let (sender, mut receiver) = brigade_burst::channel();
-/// assert!(receiver.try_recv().is_err(), "nothing yet; but from now on it can be handed something");
+/// assert!(receiver.try_recv().is_err(), "no value yet, but it waits for one from now on");
 /// sender.dispatch("work")?;
 /// assert_eq!(receiver.try_recv(), Ok("work"));
 /// # Ok::<(), brigade_burst::Busy<&str>>(())
@@ -69,12 +79,12 @@ pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
     (sender, receiver)
 }
 
-/// Tests what the README shows.
+/// Tests the examples of the README.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-/// Tests what the chapter for those who come from burst-pool shows.
+/// Tests the examples of the guide for users of burst-pool.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/coming-from/burst-pool.md")]
 struct ComingFromBurstPool;

@@ -1,4 +1,4 @@
-//! The end that waits for values.
+//! The receiving end.
 
 use core::fmt;
 use core::time::Duration;
@@ -14,35 +14,33 @@ use crate::shared::Shared;
 /// Waits for values that a [`Sender`](crate::Sender) hands over.
 ///
 /// It can be handed one value at a time, and only while it waits: inside [`recv`](Self::recv) or
-/// [`recv_timeout`](Self::recv_timeout), or from a [`try_recv`](Self::try_recv) that found nothing until it has
-/// something.
+/// [`recv_timeout`](Self::recv_timeout), or after a [`try_recv`](Self::try_recv) that found nothing, until it has a value.
 ///
-/// One that is dropped with a value that it has not received hands it to another receiver that waits, and wakes that
-/// one. If there is none the sender can [take it back](crate::Sender::take_back).
+/// A receiver that is dropped with an unreceived value hands it to another waiting receiver, and wakes that one. If there
+/// is none, the sender can [take it back](crate::Sender::take_back).
 pub struct Receiver<T> {
-    /// Where it sits. Given up before the channel, whose drop takes the chain apart.
+    /// Its group. Dropped before the channel, whose drop frees the chain.
     group: Arc<Group<T>>,
     /// The channel.
     shared: Arc<Shared<T>>,
     /// Its seat in the group.
     seat: u32,
-    /// Whether the seat has been offered, and nothing received or withdrawn since.
+    /// Whether the seat has been offered, and no value received or withdrawn since.
     offered: bool,
-    /// How long `recv` looks for a value before it sleeps.
+    /// How long `recv` spins before it sleeps.
     spin: Duration,
 }
 
 impl<T> Receiver<T> {
     pub(crate) fn new(shared: Arc<Shared<T>>) -> Self {
-        let (group, seat) = shared.sit();
+        let (group, seat) = shared.take_seat();
         Self { group, shared, seat, offered: false, spin: Duration::ZERO }
     }
 
-    /// Looks out for so long in each [`recv`](Self::recv) before it sleeps. Zero, so not at all, if it is never said.
+    /// Sets how long each [`recv`](Self::recv) spins before it sleeps; by default it does not spin.
     ///
-    /// A receiver that looks out has its value about as soon as it is handed over, without a wake and without a system
-    /// call, and keeps a processor busy meanwhile. A thread that keeps a processor from the sender only makes things
-    /// worse.
+    /// A spinning receiver has its value almost as soon as it is handed over, without a wake and without a system call, and
+    /// occupies a processor meanwhile. If that is the sender's processor, spinning only makes things worse.
     ///
     /// ```
     /// use std::time::Duration;
@@ -59,7 +57,7 @@ impl<T> Receiver<T> {
     /// Waits for a value.
     ///
     /// # Errors
-    /// [`Disconnected`], if the sender is gone and nothing of what it handed over is left for us.
+    /// [`Disconnected`], if the sender has been dropped and no value is left for this receiver.
     ///
     /// ```
     /// let (sender, mut receiver) = brigade_burst::channel::<u32>();
@@ -69,16 +67,16 @@ impl<T> Receiver<T> {
     pub fn recv(&mut self) -> Result<T, Disconnected> {
         match self.wait(None) {
             Ok(value) => Ok(value),
-            // Without an end to it there is no timeout.
+            // Without a deadline there is no timeout.
             Err(_) => Err(Disconnected),
         }
     }
 
-    /// Waits for a value, for so long at most, and no less.
+    /// Waits for a value for at most `timeout`; never gives up earlier.
     ///
     /// # Errors
-    /// [`Timeout`](RecvTimeoutError::Timeout), if nothing was handed over. The receiver does not wait any more then.
-    /// [`Disconnected`](RecvTimeoutError::Disconnected), if the sender is gone and nothing is left for us.
+    /// [`Timeout`](RecvTimeoutError::Timeout), if no value was handed over; the receiver does not wait any more then.
+    /// [`Disconnected`](RecvTimeoutError::Disconnected), if the sender has been dropped and no value is left.
     ///
     /// ```
     /// use std::time::Duration;
@@ -88,18 +86,18 @@ impl<T> Receiver<T> {
     /// assert!(sender.dispatch(1).is_err(), "it does not wait any more");
     /// ```
     pub fn recv_timeout(&mut self, timeout: Duration) -> Result<T, RecvTimeoutError> {
-        // A deadline too far to be written down is none.
+        // A time that `Instant` can't represent counts as no deadline.
         self.wait(Instant::now().checked_add(timeout))
     }
 
-    /// Looks for a value, and leaves word that one is wanted.
+    /// Returns a value if there is one; otherwise begins to wait for one, without blocking.
     ///
-    /// From now on one may be handed over: the next call of any kind has it. Who does not come back for a while should
-    /// [`withdraw`](Self::withdraw), or a value lies here meanwhile.
+    /// From then on a value may be handed over, and the next call of any kind returns it. A thread that does not call again
+    /// for a while should [`withdraw`](Self::withdraw), or a value is held up meanwhile.
     ///
     /// # Errors
-    /// [`Empty`](TryRecvError::Empty), if nothing has been handed over.
-    /// [`Disconnected`](TryRecvError::Disconnected), if the sender is gone and nothing is left for us.
+    /// [`Empty`](TryRecvError::Empty), if no value has been handed over.
+    /// [`Disconnected`](TryRecvError::Disconnected), if the sender has been dropped and no value is left.
     ///
     /// ```
     /// use brigade_burst::TryRecvError;
@@ -111,18 +109,18 @@ impl<T> Receiver<T> {
     /// ```
     pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
         self.offer();
-        if let Some(value) = self.pick_up() {
+        if let Some(value) = self.receive() {
             return Ok(value);
         }
         if self.shared.is_closed() {
-            return self.last().ok_or(TryRecvError::Disconnected);
+            return self.last_value().ok_or(TryRecvError::Disconnected);
         }
         Err(TryRecvError::Empty)
     }
 
-    /// Wants nothing any more; returns a value that was handed over before.
+    /// Stops waiting; returns a value that was handed over before.
     ///
-    /// Only of use after a [`try_recv`](Self::try_recv) that found nothing.
+    /// Only useful after a [`try_recv`](Self::try_recv) that found nothing.
     ///
     /// ```
     /// let (sender, mut receiver) = brigade_burst::channel();
@@ -130,7 +128,7 @@ impl<T> Receiver<T> {
     /// assert_eq!(receiver.withdraw(), None);
     /// assert!(sender.dispatch(1).is_err());
     /// ```
-    #[must_use = "a value that was handed over is nowhere else"]
+    #[must_use = "a value that was handed over is dropped otherwise"]
     pub fn withdraw(&mut self) -> Option<T> {
         if !std::mem::take(&mut self.offered) {
             return None;
@@ -138,61 +136,62 @@ impl<T> Receiver<T> {
         self.group.withdraw(self.seat)
     }
 
-    /// Iterates over the values until the sender is gone; waits for each.
+    /// Iterates over the values until the sender is dropped; waits for each.
     pub fn iter(&mut self) -> Iter<'_, T> {
         Iter(self)
     }
 
-    /// Waits until there is a value, the sender is gone, or it is `end`.
-    fn wait(&mut self, end: Option<Instant>) -> Result<T, RecvTimeoutError> {
+    /// Waits until there is a value, the sender has been dropped, or the deadline has passed.
+    fn wait(&mut self, deadline: Option<Instant>) -> Result<T, RecvTimeoutError> {
         self.offer();
-        self.look_out(end);
+        self.spin_for_value(deadline);
         loop {
-            if let Some(value) = self.pick_up_if_claimed() {
+            if let Some(value) = self.receive_if_claimed() {
                 return Ok(value);
             }
             if self.shared.is_closed() {
-                return self.last().ok_or(RecvTimeoutError::Disconnected);
+                return self.last_value().ok_or(RecvTimeoutError::Disconnected);
             }
-            let left = end.map(|end| end.saturating_duration_since(Instant::now()));
+            let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
             if !self.group.parkers().park(self.seat, left) {
                 return self.withdraw().ok_or(RecvTimeoutError::Timeout);
             }
         }
     }
 
-    /// May be handed a value from now on.
+    /// Begins to wait: the seat may be handed a value from now on.
     fn offer(&mut self) {
         if !std::mem::replace(&mut self.offered, true) {
             self.group.offer(self.seat);
         }
     }
 
-    /// Takes the value that lies here.
-    fn pick_up(&mut self) -> Option<T> {
-        let value = self.group.pick_up(self.seat)?;
+    /// Takes the value in the slot.
+    fn receive(&mut self) -> Option<T> {
+        let value = self.group.receive(self.seat)?;
         self.offered = false;
         Some(value)
     }
 
-    /// Takes the value that lies here or is just being put here.
-    fn pick_up_if_claimed(&mut self) -> Option<T> {
-        let value = self.group.pick_up_if_claimed(self.seat)?;
+    /// Takes the value that is in the slot or about to be.
+    fn receive_if_claimed(&mut self) -> Option<T> {
+        let value = self.group.receive_if_claimed(self.seat)?;
         self.offered = false;
         Some(value)
     }
 
-    /// Looks for a value, as long as it is set to.
-    fn look_out(&self, end: Option<Instant>) {
-        /// Looks between two at the clock, which costs as much as several of them.
-        const LOOKS: u32 = 32;
+    /// Spins until there is a value, for as long as set.
+    fn spin_for_value(&self, deadline: Option<Instant>) {
+        /// Checks between two reads of the clock, which costs as much as several checks.
+        const CHECKS: u32 = 32;
         if self.spin.is_zero() || cfg!(brigade_loom) {
             return;
         }
         let begun = Instant::now();
-        let spin = end.map_or(self.spin, |end| self.spin.min(end.saturating_duration_since(begun)));
+        let spin =
+            deadline.map_or(self.spin, |at| self.spin.min(at.saturating_duration_since(begun)));
         while begun.elapsed() < spin {
-            for _ in 0..LOOKS {
+            for _ in 0..CHECKS {
                 if self.group.has_value(self.seat) {
                     return;
                 }
@@ -204,18 +203,18 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// What is left for us now that the sender is gone: ours if somebody has just given it to us, or what others left.
-    fn last(&mut self) -> Option<T> {
-        self.withdraw().or_else(|| self.shared.inherit())
+    /// Returns a value after the sender was dropped: one that was just handed over, or an undelivered one.
+    fn last_value(&mut self) -> Option<T> {
+        self.withdraw().or_else(|| self.shared.pop_undelivered())
     }
 }
 
 impl<T> Drop for Receiver<T> {
     fn drop(&mut self) {
         let value = self.withdraw();
-        self.group.stand_up(self.seat);
+        self.group.release_seat(self.seat);
         if let Some(value) = value {
-            self.shared.hand_on(value);
+            self.shared.redispatch(value);
         }
     }
 }
@@ -226,7 +225,7 @@ impl<T> fmt::Debug for Receiver<T> {
     }
 }
 
-/// Yields values until the sender is gone, and waits for each; see [`Receiver::iter`].
+/// Yields values until the sender is dropped, and waits for each; see [`Receiver::iter`].
 #[derive(Debug)]
 pub struct Iter<'a, T>(&'a mut Receiver<T>);
 
@@ -247,7 +246,7 @@ impl<'a, T> IntoIterator for &'a mut Receiver<T> {
     }
 }
 
-/// Yields values until the sender is gone, and waits for each; has the receiver in it.
+/// Yields values until the sender is dropped, and waits for each; owns the receiver.
 #[derive(Debug)]
 pub struct IntoIter<T>(Receiver<T>);
 

@@ -1,4 +1,4 @@
-//! The end that hands values over.
+//! The sending end.
 
 use core::fmt;
 use std::sync::Arc;
@@ -8,14 +8,13 @@ use crate::leftover::Leftover;
 use crate::receiver::Receiver;
 use crate::shared::Shared;
 
-/// Hands values to receivers that wait, or gives them back.
+/// Hands values to waiting receivers, or returns them.
 ///
-/// There is one; several threads may share it by reference. Dropping it delivers what was handed over, then disconnects
-/// the receivers.
+/// A channel has one sender; several threads may share it by reference. Dropping it delivers the values that were handed
+/// over, then disconnects the receivers.
 ///
-/// Values that were handed over lie with their receivers until [`wake`](Self::wake), although a receiver that happens
-/// to be awake may take its own before. If threads share a sender, a wake of one rings for what others have handed
-/// over, too.
+/// A value that was handed over stays in its receiver's slot until [`wake`](Self::wake); a receiver that is awake may take
+/// it before. If threads share a sender, a wake by one also wakes the receivers of values that other threads handed over.
 pub struct Sender<T> {
     shared: Arc<Shared<T>>,
 }
@@ -25,7 +24,7 @@ impl<T> Sender<T> {
         Self { shared: Arc::new(Shared::new()) }
     }
 
-    /// Makes another receiver. It has the seat of one that was dropped, if there is any.
+    /// Creates another receiver, which reuses the seat of a dropped one if there is any.
     ///
     /// ```
     /// let (sender, first) = brigade_burst::channel::<u32>();
@@ -37,17 +36,17 @@ impl<T> Sender<T> {
         Receiver::new(self.shared.clone())
     }
 
-    /// Hands a value to a receiver that waits; wakes nobody.
+    /// Hands a value to a waiting receiver, without waking it.
     ///
-    /// Rather to one that is awake, as it has asked a moment ago or is [spinning](Receiver::spin), than to one that
-    /// sleeps. Never blocks and makes no system call.
+    /// Prefers a receiver that is awake, as it has just begun to wait or is [spinning](Receiver::spin), to a sleeping one.
+    /// Never blocks and makes no system call.
     ///
     /// # Errors
     /// [`Busy`] with the value, if no receiver waits.
     ///
     /// ```
     /// let (sender, mut receiver) = brigade_burst::channel();
-    /// assert!(sender.dispatch(1).is_err(), "nobody waits");
+    /// assert!(sender.dispatch(1).is_err(), "no receiver waits");
     /// let _nothing_yet = receiver.try_recv();
     /// assert!(sender.dispatch(2).is_ok());
     /// assert_eq!(sender.dispatch(3).unwrap_err().into_inner(), 3);
@@ -55,16 +54,16 @@ impl<T> Sender<T> {
     /// ```
     #[inline]
     pub fn dispatch(&self, value: T) -> Result<(), Busy<T>> {
-        match self.shared.hand_over(&mut self.shared.first(), value) {
+        match self.shared.dispatch(&mut self.shared.first(), value) {
             Ok(_) => Ok(()),
             Err(value) => Err(Busy(value)),
         }
     }
 
-    /// Hands the values of an iterator to as many receivers as wait; wakes nobody.
+    /// Hands the values of an iterator to as many receivers as wait, without waking them.
     ///
-    /// Returns what could not be handed over: the value that was refused and the rest of the iterator, which is not
-    /// touched. No seat is held while the iterator runs: it may panic, be slow, or use this sender itself.
+    /// Returns what could not be handed over: the rejected value and the rest of the iterator, which is not advanced. No seat
+    /// is claimed while the iterator runs: it may panic, be slow, or use this sender itself.
     ///
     /// ```
     /// let (sender, mut receiver) = brigade_burst::channel();
@@ -78,34 +77,34 @@ impl<T> Sender<T> {
         let mut values = values.into_iter();
         let mut group = self.shared.first();
         while let Some(value) = values.next() {
-            if let Err(refused) = self.shared.hand_over(&mut group, value) {
-                return Leftover::new(Some(refused), Some(values));
+            if let Err(rejected) = self.shared.dispatch(&mut group, value) {
+                return Leftover::new(Some(rejected), Some(values));
             }
         }
         Leftover::new(None, None)
     }
 
-    /// Wakes the receivers that have been handed something; returns how many of them slept.
+    /// Wakes the receivers that have been handed a value; returns how many of them were asleep.
     ///
-    /// One system call for each 32 receivers of whom somebody sleeps, however many; none if nobody does. Nobody else is
-    /// woken.
+    /// Makes one system call for each group of 32 receivers in which such a receiver is asleep, and none for the others.
+    /// Other receivers are not woken.
     ///
     /// ```
     /// let (sender, mut receiver) = brigade_burst::channel();
     /// let _nothing_yet = receiver.try_recv();
     /// sender.dispatch(1)?;
-    /// assert_eq!(sender.wake(), 0, "it does not sleep");
+    /// assert_eq!(sender.wake(), 0, "it is not asleep");
     /// # Ok::<(), brigade_burst::Busy<u32>>(())
     /// ```
     #[inline]
     pub fn wake(&self) -> usize {
-        self.shared.groups().map(|group| group.ring() as usize).sum()
+        self.shared.groups().map(|group| group.wake() as usize).sum()
     }
 
-    /// Hands over as much as there is somebody for, and wakes those.
+    /// Hands the values of an iterator to as many receivers as wait, and wakes those.
     ///
-    /// [`dispatch_all`](Self::dispatch_all) and [`wake`](Self::wake). If the iterator panics, what it had yielded by
-    /// then is handed over, and those who have it are woken.
+    /// The same as [`dispatch_all`](Self::dispatch_all) and [`wake`](Self::wake). If the iterator panics, the values that it
+    /// yielded before have been handed over, and their receivers are woken.
     ///
     /// ```
     /// let (sender, mut receiver) = brigade_burst::channel();
@@ -119,19 +118,18 @@ impl<T> Sender<T> {
     /// ```
     #[inline]
     pub fn burst<I: IntoIterator<Item = T>>(&self, values: I) -> Leftover<I::IntoIter> {
-        let _wake = WakeAtTheEnd(self);
+        let _wake = WakeOnDrop(self);
         self.dispatch_all(values)
     }
 
-    /// How many receivers could be handed something. Old when it is there, if others are at it.
+    /// Returns how many receivers wait. May be out of date on return if other threads use the channel.
     pub fn waiting(&self) -> usize {
         self.shared.groups().map(|group| group.waiting()).sum()
     }
 
-    /// Takes back what receivers left that were dropped, or whose threads panicked, with a value they had not
-    /// received, while no other waited for it.
+    /// Takes back the unreceived values of receivers that were dropped, also by a panic, while no other receiver waited.
     ///
-    /// What is still there when the sender is dropped goes to the receivers before they hear of that.
+    /// Values that are not taken back when the sender is dropped go to the receivers before these are disconnected.
     ///
     /// ```
     /// let (sender, mut receiver) = brigade_burst::channel();
@@ -141,9 +139,9 @@ impl<T> Sender<T> {
     /// assert_eq!(sender.take_back(), ["precious"]);
     /// # Ok::<(), brigade_burst::Busy<&str>>(())
     /// ```
-    #[must_use = "these values are nowhere else"]
+    #[must_use = "these values are dropped otherwise"]
     pub fn take_back(&self) -> Vec<T> {
-        self.shared.take_back()
+        self.shared.take_undelivered()
     }
 }
 
@@ -160,9 +158,9 @@ impl<T> fmt::Debug for Sender<T> {
 }
 
 /// Wakes when it is dropped, also by a panic.
-struct WakeAtTheEnd<'a, T>(&'a Sender<T>);
+struct WakeOnDrop<'a, T>(&'a Sender<T>);
 
-impl<T> Drop for WakeAtTheEnd<'_, T> {
+impl<T> Drop for WakeOnDrop<'_, T> {
     #[inline]
     fn drop(&mut self) {
         self.0.wake();

@@ -1,4 +1,4 @@
-//! What sender and receivers share: the chain of groups, and what dropped receivers left.
+//! What sender and receivers share: the chain of groups, and the values that dropped receivers left.
 
 use std::iter;
 use std::sync::Arc;
@@ -10,12 +10,12 @@ use crate::group::Group;
 
 /// One channel.
 pub(crate) struct Shared<T> {
-    /// The chain of groups.
+    /// The first group of the chain.
     first: Arc<Group<T>>,
-    /// Whether the sender is gone.
+    /// Whether the sender has been dropped.
     closed: AtomicBool,
-    /// Values whose receivers were dropped while nobody else waited. Only moved under the lock, never dropped.
-    left_behind: Mutex<Vec<T>>,
+    /// Values whose receivers were dropped while no other one waited. Only moved under the lock, never dropped.
+    undelivered: Mutex<Vec<T>>,
 }
 
 impl<T> Shared<T> {
@@ -23,81 +23,81 @@ impl<T> Shared<T> {
         Self {
             first: Arc::new(Group::new()),
             closed: AtomicBool::new(false),
-            left_behind: Mutex::new(Vec::new()),
+            undelivered: Mutex::new(Vec::new()),
         }
     }
 
-    /// The groups, oldest first.
+    /// Iterates over the groups, the oldest first.
     #[inline]
     pub(crate) fn groups(&self) -> impl Iterator<Item = &Arc<Group<T>>> {
         iter::successors(Some(&self.first), |group| group.next.get())
     }
 
-    /// Finds a seat that nobody has, in a new group if need be.
-    pub(crate) fn sit(&self) -> (Arc<Group<T>>, u32) {
+    /// Takes a free seat, in a new group if necessary.
+    pub(crate) fn take_seat(&self) -> (Arc<Group<T>>, u32) {
         let mut group = &self.first;
         loop {
-            if let Some(seat) = group.sit() {
+            if let Some(seat) = group.take_seat() {
                 return (group.clone(), seat);
             }
             group = group.next.get_or_init(|| Arc::new(Group::new()));
         }
     }
 
-    /// The group from which a search begins.
+    /// Returns the group from which a search begins.
     #[inline]
     pub(crate) fn first(&self) -> &Group<T> {
         &self.first
     }
 
-    /// Hands a value to anybody who waits, and returns its seat in `from`, which becomes its group. Rings no bell.
+    /// Hands a value to a waiting receiver, whose wake is then pending; returns its seat, and its group in `from`.
     ///
-    /// Looks from there on, then everywhere: with hundreds of receivers a burst need not begin at the front for each
-    /// value.
+    /// Searches from that group on, then all groups: with hundreds of receivers a burst need not begin at the first group
+    /// for each value.
     #[inline]
-    pub(crate) fn hand_over<'a>(&'a self, from: &mut &'a Group<T>, mut value: T) -> Result<u32, T> {
+    pub(crate) fn dispatch<'a>(&'a self, from: &mut &'a Group<T>, mut value: T) -> Result<u32, T> {
         let behind = iter::successors(Some(*from), |group| group.next.get().map(|next| &**next));
         for group in behind.chain(self.groups().map(|group| &**group)) {
-            match group.hand_over(value) {
+            match group.dispatch(value) {
                 Ok(seat) => {
                     *from = group;
                     return Ok(seat);
                 }
-                Err(refused) => value = refused,
+                Err(rejected) => value = rejected,
             }
         }
         Err(value)
     }
 
-    /// Finds another place for a value whose receiver is gone: with somebody who waits, or on the list.
-    pub(crate) fn hand_on(&self, value: T) {
+    /// Passes on the value of a dropped receiver: to a waiting receiver, which is woken, or to the undelivered values.
+    pub(crate) fn redispatch(&self, value: T) {
         let mut group = self.first();
-        match self.hand_over(&mut group, value) {
-            Ok(seat) => group.ring_for(seat),
-            Err(value) => self.left_behind.lock().push(value),
+        match self.dispatch(&mut group, value) {
+            Ok(seat) => group.wake_seat(seat),
+            Err(value) => self.undelivered.lock().push(value),
         }
     }
 
-    /// Takes all that dropped receivers left.
-    pub(crate) fn take_back(&self) -> Vec<T> {
-        std::mem::take(&mut *self.left_behind.lock())
+    /// Takes all undelivered values.
+    pub(crate) fn take_undelivered(&self) -> Vec<T> {
+        std::mem::take(&mut *self.undelivered.lock())
     }
 
-    /// Takes the oldest of what dropped receivers left.
-    pub(crate) fn inherit(&self) -> Option<T> {
-        let mut values = self.left_behind.lock();
+    /// Takes the oldest undelivered value.
+    pub(crate) fn pop_undelivered(&self) -> Option<T> {
+        let mut values = self.undelivered.lock();
         (!values.is_empty()).then(|| values.remove(0))
     }
 
-    /// The sender goes.
+    /// Disconnects the receivers when the sender is dropped.
     pub(crate) fn close(&self) {
-        // Ordering: Release pairs with the Acquire in `is_closed`: all that was handed over is in its slot.
+        // Ordering: Release pairs with the Acquire in `is_closed`: all values handed over are in their slots.
         self.closed.store(true, Ordering::Release);
-        // Their tokens publish it to those who sleep.
-        self.groups().for_each(|group| group.ring_for_all());
+        // The tokens publish it to sleeping receivers.
+        self.groups().for_each(|group| group.wake_all());
     }
 
-    /// Whether the sender is gone.
+    /// Returns whether the sender has been dropped.
     pub(crate) fn is_closed(&self) -> bool {
         // Ordering: Acquire pairs with the Release in `close`.
         self.closed.load(Ordering::Acquire)
@@ -106,7 +106,7 @@ impl<T> Shared<T> {
 
 impl<T> Drop for Shared<T> {
     fn drop(&mut self) {
-        // One after the other: a long chain must not take a long stack. Receivers give their group up before this.
+        // One after the other: a long chain must not need a large stack. Receivers drop their group before this.
         let first = Arc::get_mut(&mut self.first);
         let mut next = first.and_then(|first| first.next.take());
         while let Some(group) = next {

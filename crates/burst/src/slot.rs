@@ -1,20 +1,23 @@
-//! A place for one value that goes from one thread to another.
+//! A slot for one value that goes from one thread to another.
 //!
-//! States, and who may change them:
+//! The states, and their transitions:
 //!
 //! ```text
-//! EMPTY -> FILLING    whoever puts; the exchange makes it the only one
-//! FILLING -> FULL     the same, when the value is written
-//! FULL -> TAKING      whoever takes; the exchange makes it the only one
-//! TAKING -> EMPTY     the same, when the value is read
+//! EMPTY -> FILLING    by an exchange, so by one putting thread
+//! FILLING -> FULL     by the same thread, when the value is written
+//! FULL -> TAKING      by an exchange, so by one taking thread
+//! TAKING -> EMPTY     by the same thread, when the value is read
 //! ```
 //!
 //! **Claim rule.** From `EMPTY -> FILLING` to `FILLING -> FULL`, and from `FULL -> TAKING` to `TAKING -> EMPTY`, the
 //! cell belongs to the thread that made the first of the two steps. In `FULL` it holds a value, in `EMPTY` none.
 //!
-//! No user code runs between the two steps: the value is moved, bit by bit. So each claim is a few instructions long,
-//! and nothing can unwind out of it.
-#![allow(unsafe_code, reason = "the cell whose content moves; the rest of the crate has none")]
+//! No user code runs between the two steps: the value is copied bitwise. So each claim is a few instructions long, and can't
+//! unwind.
+#![allow(
+    unsafe_code,
+    reason = "the cell from which values are moved; the rest of the crate has none"
+)]
 
 use core::fmt;
 use core::mem::MaybeUninit;
@@ -30,12 +33,12 @@ const TAKING: u8 = 3;
 
 /// Holds a value on its way from one thread to another, or none.
 ///
-/// Never blocks. What it holds when it is dropped is dropped with it.
+/// Never blocks. A value that it holds is dropped with it.
 ///
 /// ```
 /// let slot = brigade_burst::Slot::new();
 /// assert_eq!(slot.put("job"), Ok(()));
-/// assert_eq!(slot.put("another"), Err("another"), "there is room for one");
+/// assert_eq!(slot.put("another"), Err("another"), "a slot holds one value");
 /// assert!(slot.is_full());
 /// assert_eq!(slot.take(), Some("job"));
 /// assert_eq!(slot.take(), None);
@@ -43,15 +46,14 @@ const TAKING: u8 = 3;
 pub struct Slot<T> {
     /// One of the four states.
     state: AtomicU8,
-    /// The value, by the claim rule.
+    /// The value (Claim rule).
     value: UnsafeCell<MaybeUninit<T>>,
 }
 
-// SAFETY: Claim rule; a shared slot moves values between threads and never shows one to two of them, so `T: Send` is
-// all that is needed.
+// SAFETY: Claim rule; a shared slot moves values between threads and never shares one, so `T: Send` is enough.
 unsafe impl<T: Send> Sync for Slot<T> {}
 
-// No user code runs in a claim, so no panic can be seen in between.
+// No user code runs inside a claim, so a panic finds the slot consistent.
 impl<T> UnwindSafe for Slot<T> {}
 impl<T> RefUnwindSafe for Slot<T> {}
 
@@ -62,17 +64,17 @@ impl<T> Default for Slot<T> {
 }
 
 impl<T> Slot<T> {
-    /// Makes an empty one.
+    /// Creates an empty slot.
     pub fn new() -> Self {
         Self { state: AtomicU8::new(EMPTY), value: UnsafeCell::new(MaybeUninit::uninit()) }
     }
 
     /// Puts a value in.
     ///
-    /// What happened before is seen by whoever takes it.
+    /// What happened before this call happens before the value is taken.
     ///
     /// # Errors
-    /// The value, if the slot is not empty, or another thread is at it.
+    /// The value, if the slot is not empty or another thread is using it.
     #[inline]
     pub fn put(&self, value: T) -> Result<(), T> {
         // Ordering: Acquire pairs with the Release at the end of `take`: the former value has been read.
@@ -84,7 +86,7 @@ impl<T> Slot<T> {
             return Err(value);
         }
         self.value.with_mut(|cell| {
-            // SAFETY: Claim rule; the exchange above made it ours.
+            // SAFETY: Claim rule; the exchange above claimed the cell.
             let cell = unsafe { &mut *cell };
             cell.write(value);
         });
@@ -93,10 +95,10 @@ impl<T> Slot<T> {
         Ok(())
     }
 
-    /// Takes the value out; `None` if there is none, or another thread is at it.
+    /// Takes the value; `None` if the slot is empty or another thread is using it.
     #[inline]
     pub fn take(&self) -> Option<T> {
-        // A look before the write keeps the line shared while we spin.
+        // The load before the exchange keeps the cache line shared while a thread spins.
         if !self.is_full()
             // Ordering: Acquire pairs with the Release in `put`.
             || self.state.compare_exchange(FULL, TAKING, Ordering::Acquire, Ordering::Relaxed).is_err()
@@ -104,7 +106,7 @@ impl<T> Slot<T> {
             return None;
         }
         let value = self.value.with(|cell| {
-            // SAFETY: Claim rule; the exchange above made it ours, and it is read once.
+            // SAFETY: Claim rule; the exchange above claimed the cell, and it is read once.
             unsafe { cell.read() }
         });
         // SAFETY: Claim rule; in `FULL` the cell holds a value.
@@ -114,9 +116,10 @@ impl<T> Slot<T> {
         Some(value)
     }
 
-    /// Whether a value lies here. A hint: it may be gone when you take it.
+    /// Returns whether the slot holds a value. A hint: another thread may take it before this one does.
     #[inline]
     pub fn is_full(&self) -> bool {
+        // Ordering: Relaxed: a hint.
         self.state.load(Ordering::Relaxed) == FULL
     }
 }
@@ -139,7 +142,7 @@ mod tests {
     use std::sync::Arc;
 
     #[test]
-    fn what_it_holds_is_dropped_with_it_once() {
+    fn a_held_value_is_dropped_once_with_the_slot() {
         let value = Arc::new(());
         let slot = Slot::new();
         slot.put(value.clone()).unwrap();
@@ -149,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_was_taken_is_not_dropped_with_the_slot() {
+    fn a_taken_value_is_not_dropped_with_the_slot() {
         let value = Arc::new(());
         let slot = Slot::new();
         slot.put(value.clone()).unwrap();
@@ -172,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_that_put_and_take_each_value_has_one_taker() {
+    fn each_value_of_two_putters_is_taken_once_by_two_takers() {
         const EACH: usize = 20_000;
         let slot = Slot::new();
         let taken: usize = std::thread::scope(|scope| {

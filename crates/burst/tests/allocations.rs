@@ -1,4 +1,4 @@
-//! What a channel allocates: nothing for a value, a wake or a receiver that has the seat of another. Fault 22.
+//! A channel allocates nothing for a value, a wake or a receiver that reuses a seat. Fault 22.
 
 #![cfg(not(brigade_loom))]
 #![allow(clippy::disallowed_types, reason = "the tests stand outside every loom model")]
@@ -14,18 +14,18 @@ struct Counting;
 static CALLS: AtomicUsize = AtomicUsize::new(0);
 static BYTES: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: hands everything on to the system's allocator.
+// SAFETY: passes every call on to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         CALLS.fetch_add(1, Ordering::Relaxed);
         BYTES.fetch_add(layout.size(), Ordering::Relaxed);
-        // SAFETY: by the caller.
+        // SAFETY: guaranteed by the caller.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
         BYTES.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: by the caller.
+        // SAFETY: guaranteed by the caller.
         unsafe { System.dealloc(place, layout) };
     }
 }
@@ -33,21 +33,21 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// How often a body allocates, and how much more there is afterwards.
+/// Returns how often a closure allocates, and by how many bytes the allocated memory grows.
 fn allocated(body: impl FnOnce()) -> (usize, usize) {
     let before = (CALLS.load(Ordering::SeqCst), BYTES.load(Ordering::SeqCst));
     body();
     (CALLS.load(Ordering::SeqCst) - before.0, BYTES.load(Ordering::SeqCst).wrapping_sub(before.1))
 }
 
-/// Alone in this binary, one claim after the other: whatever else runs would be counted, too.
+/// The only test of this binary: others would be counted, too.
 #[test]
 fn memory_is_flat_over_a_thousand_receivers_and_a_thousand_values() {
     let open_files = || std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
     let files = open_files();
     let (sender, mut receiver) = channel();
     let one_by_one = allocated(|| (0..1_000).for_each(|_| drop(sender.new_receiver())));
-    assert_eq!(one_by_one, (0, 0), "each has the seat of the one before");
+    assert_eq!(one_by_one, (0, 0), "each reuses the seat of the one before");
 
     let mut together: Vec<_> = Vec::with_capacity(1_000);
     together.extend((0..1_000).map(|_| sender.new_receiver()));

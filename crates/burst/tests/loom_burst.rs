@@ -1,7 +1,7 @@
-//! Models of the channel; `ci/loom.sh` runs them. What receivers sleep on has models of its own, in `sync`.
+//! Models of the channel; `ci/loom.sh` runs them. The parkers of the receivers have models of their own, in `sync`.
 //!
-//! Not caught, as loom's exchanges always see the latest value: the pairs of Release and Acquire by which an empty slot
-//! comes back to whoever puts into it next.
+//! Not caught, as loom's exchanges always see the latest value: the pairs of Release and Acquire by which an empty slot is
+//! passed on to the next put.
 
 #![cfg(brigade_loom)]
 #![forbid(unsafe_code)]
@@ -13,18 +13,18 @@ use brigade_burst::{Disconnected, Receiver, RecvTimeoutError, Sender, channel};
 use brigade_sync::model::{check, turn};
 use loom::thread;
 
-/// Compiles only if the facade really is loom's.
+/// Compiles only if the atomics are loom's.
 const _: fn(brigade_sync::atomic::AtomicUsize) -> loom::sync::atomic::AtomicUsize = |a| a;
 
-/// What is handed over: on the heap, so that a value read twice or never is noticed.
+/// A value on the heap, so that a value that is read twice or never is noticed.
 type Value = Box<u32>;
 
-/// Lets a receiver be handed something from now on.
+/// Begins to wait without blocking.
 fn offer(receiver: &mut Receiver<Value>) {
     assert!(receiver.try_recv().is_err());
 }
 
-/// Hands a value over and wakes; says whether somebody waited.
+/// Hands a value over and wakes; returns whether a receiver waited.
 fn send(sender: &Sender<Value>, value: u32) -> bool {
     turn();
     let sent = sender.dispatch(Box::new(value)).is_ok();
@@ -40,9 +40,9 @@ fn receive(mut receiver: Receiver<Value>) -> thread::JoinHandle<Result<u32, Disc
     })
 }
 
-/// Caught: a claim that leaves no bell (deadlock).
+/// Caught: a claim that leaves no pending wake (deadlock).
 #[test]
-fn what_is_handed_to_a_receiver_that_is_going_to_sleep_is_received() {
+fn a_value_handed_to_a_receiver_that_is_going_to_sleep_is_received() {
     check(3, || {
         let (sender, mut receiver) = channel();
         offer(&mut receiver);
@@ -50,11 +50,11 @@ fn what_is_handed_to_a_receiver_that_is_going_to_sleep_is_received() {
         assert!(send(&sender, 7));
         assert_eq!(receiver.join().unwrap(), Ok(7));
         assert_eq!(sender.waiting(), 0);
-        assert_eq!(sender.wake(), 0, "no bell is left");
+        assert_eq!(sender.wake(), 0, "no wake is pending");
     });
 }
 
-/// Caught: `close` ringing for nobody (deadlock); a receiver that hears of the end and does not withdraw (the value lost).
+/// Caught: `close` without wakes (deadlock); a receiver that sees the end and does not withdraw (the value lost).
 #[test]
 fn a_receiver_that_begins_to_wait_is_handed_the_value_or_the_sender_has_it() {
     check(3, || {
@@ -66,7 +66,7 @@ fn a_receiver_that_begins_to_wait_is_handed_the_value_or_the_sender_has_it() {
     });
 }
 
-/// Caught: a claim that looks and then writes (one seat for two).
+/// Caught: a claim by a load and a store (one seat for two values).
 #[test]
 fn a_timeout_beside_a_dispatch_has_the_value_or_leaves_it_with_the_sender() {
     check(2, || {
@@ -82,7 +82,7 @@ fn a_timeout_beside_a_dispatch_has_the_value_or_leaves_it_with_the_sender() {
         let expected = if sent { Ok(Box::new(7)) } else { Err(RecvTimeoutError::Timeout) };
         assert_eq!(received, expected);
         assert_eq!((sender.waiting(), sender.wake()), (0, 0));
-        // And the seat is as good as new.
+        // The seat can be used again.
         offer(&mut receiver);
         let receiver = receive(receiver);
         assert!(send(&sender, 8));
@@ -108,7 +108,7 @@ fn what_a_sender_handed_over_before_it_was_dropped_is_received_and_then_its_end(
 }
 
 #[test]
-fn every_receiver_hears_of_the_senders_end() {
+fn every_receiver_is_disconnected_by_the_drop_of_the_sender() {
     check(2, || {
         let (sender, first) = channel();
         let second = sender.new_receiver();
@@ -119,7 +119,7 @@ fn every_receiver_hears_of_the_senders_end() {
     });
 }
 
-/// Caught: a value handed on without a bell (deadlock); a withdrawal that does not wait (deadlock).
+/// Caught: a value redispatched without a wake (deadlock); a withdrawal that does not wait (deadlock).
 #[test]
 fn the_value_of_a_receiver_that_is_being_dropped_reaches_one_that_sleeps() {
     check(2, || {
@@ -179,7 +179,7 @@ fn of_two_senders_and_two_receivers_each_value_has_one_receiver() {
     });
 }
 
-/// Caught: a claim that looks and then writes (one seat for two).
+/// Caught: a claim by a load and a store (one seat for two values).
 #[test]
 fn of_two_senders_at_one_receiver_one_is_refused() {
     check(2, || {
@@ -197,7 +197,7 @@ fn of_two_senders_at_one_receiver_one_is_refused() {
     });
 }
 
-/// The bell is rung by somebody else, who may come before the value.
+/// Another thread takes the pending wake, possibly before the value is in the slot.
 ///
 /// Caught: a receiver that then goes back to sleep (deadlock).
 #[test]
@@ -218,7 +218,7 @@ fn a_wake_between_the_claim_and_the_value_loses_nothing() {
     });
 }
 
-/// Fault 19: A is handed over and its bell rung, B is handed over and its bell not.
+/// Fault 19: A is handed over and woken for, B is handed over and its wake is pending.
 #[test]
 fn a_value_is_received_at_its_own_wake_whoever_else_has_one() {
     check(1, || {
@@ -230,7 +230,11 @@ fn a_value_is_received_at_its_own_wake_whoever_else_has_one() {
         offer(&mut second);
         let second = receive(second);
         sender.dispatch(Box::new(2)).unwrap();
-        assert_eq!(first.join().unwrap(), Ok(1), "the other one has no bell to take from it");
+        assert_eq!(
+            first.join().unwrap(),
+            Ok(1),
+            "the wake of one value is not used up by the other"
+        );
         sender.wake();
         assert_eq!(second.join().unwrap(), Ok(2));
     });

@@ -1,7 +1,6 @@
-//! Receivers and the sender under a thousand signals a second, whose handlers do not restart what they interrupt.
-//! Fault 23.
+//! Receivers and the sender under a thousand signals a second, whose handlers do not restart system calls. Fault 23.
 //!
-//! A process of its own: the timer is the process's.
+//! A test binary of its own, as the timer belongs to the process.
 
 #![cfg(all(unix, not(brigade_loom)))]
 #![allow(clippy::disallowed_types, reason = "the tests stand outside every loom model")]
@@ -16,18 +15,18 @@ use brigade_burst::channel;
 
 use brigade_testkit::Watchdog;
 
-/// How many signals there were.
+/// Counts the signals.
 static SIGNALS: AtomicU64 = AtomicU64::new(0);
 
 extern "C" fn count(_signal: libc::c_int) {
     SIGNALS.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Has every thread of a few interrupted a thousand times a second while a body runs.
+/// Interrupts threads a thousand times a second while `body` runs.
 fn under_fire(body: impl FnOnce()) {
     // SAFETY: all zero is a `sigaction` without flags, and an empty set of signals.
     let mut action: libc::sigaction = unsafe { mem::zeroed() };
-    // No SA_RESTART: the system call ends.
+    // No SA_RESTART: the system call returns.
     action.sa_sigaction = count as *const () as usize;
     // SAFETY: the handler does nothing but add to an atomic.
     assert_eq!(unsafe { libc::sigaction(libc::SIGALRM, &action, ptr::null_mut()) }, 0);
@@ -42,11 +41,11 @@ fn under_fire(body: impl FnOnce()) {
     timer(0);
 }
 
-/// Sends the signal to these threads, too: the timer's goes to whoever the kernel likes.
+/// Sends the signal to these threads, too: the kernel chooses the thread that gets the timer's.
 fn pester(threads: &[libc::pthread_t], done: &AtomicBool) {
     while !done.load(Ordering::Relaxed) {
         for thread in threads {
-            // SAFETY: the threads end after this one, which is told to by `done`.
+            // SAFETY: the threads end after this one, which `done` ends.
             unsafe { libc::pthread_kill(*thread, libc::SIGALRM) };
         }
         thread::sleep(Duration::from_millis(1));
@@ -75,7 +74,7 @@ fn signals_are_no_errors_and_lose_nothing() {
                         name.send(unsafe { libc::pthread_self() }).unwrap();
                         let mut received = Vec::new();
                         loop {
-                            // Half of them with a timeout that never comes.
+                            // Half of them with a timeout that does not pass.
                             let long = Duration::from_secs(3600);
                             match number % 2 {
                                 0 => match receiver.recv() {
@@ -89,7 +88,7 @@ fn signals_are_no_errors_and_lose_nothing() {
                                 },
                             }
                         }
-                        // Alive until nobody signals to it any more.
+                        // Alive until no signals are sent any more.
                         while !ending.load(Ordering::Relaxed) {
                             thread::yield_now();
                         }

@@ -1,4 +1,4 @@
-//! How many system calls a burst costs, counted by the kernel.
+//! The number of system calls of a burst, counted by the kernel.
 
 #![cfg(all(
     target_os = "linux",
@@ -17,7 +17,7 @@ use brigade_burst::{Receiver, Sender, channel};
 use brigade_testkit::Watchdog;
 use brigade_testkit::syscalls::{counted, mark};
 
-/// A thread that receives for ever, and where the kernel says what it does.
+/// Starts a thread that receives for ever; returns the file in which the kernel reports its state.
 fn sleeper(mut receiver: Receiver<usize>) -> String {
     let (name, named) = std::sync::mpsc::channel();
     thread::spawn(move || {
@@ -43,7 +43,7 @@ fn a_burst_is_one_system_call_for_each_group_that_sleeps_and_none_for_others() {
     let sections = counted(move || {
         until_asleep(&sender, &sleepers);
         mark();
-        // Section 0: values alone, to three of the first group.
+        // Section 0: values without a wake, to three of the first group.
         let leftover = sender.dispatch_all(0..3);
         mark();
         // 1: their wake.
@@ -56,12 +56,12 @@ fn a_burst_is_one_system_call_for_each_group_that_sleeps_and_none_for_others() {
         mark();
         until_asleep(&sender, &sleepers);
         mark();
-        // 5: a wake of nobody.
+        // 5: a wake without values.
         sender.wake();
         mark();
         let _nothing_yet = polling.try_recv();
         mark();
-        // 7: one that is awake, and everything it does.
+        // 7: a receiver that is awake, and all its calls.
         let awake = sender.burst([7]).is_empty();
         let received = polling.try_recv();
         mark();
@@ -69,7 +69,7 @@ fn a_burst_is_one_system_call_for_each_group_that_sleeps_and_none_for_others() {
         assert_eq!(received, Ok(7));
         let (other, _busy) = channel();
         mark();
-        // 9: nobody waits.
+        // 9: no receiver waits.
         let busy = other.burst(0..40).size_hint();
         mark();
         assert_eq!(busy, (40, Some(40)));
@@ -81,12 +81,12 @@ fn a_burst_is_one_system_call_for_each_group_that_sleeps_and_none_for_others() {
 }
 
 #[test]
-fn a_receiver_that_sleeps_makes_one_system_call_and_one_that_need_not_none() {
+fn a_receiver_makes_one_system_call_if_it_sleeps_and_none_otherwise() {
     let _dog = Watchdog::start(60);
     let (sender, mut receiver) = channel();
     let stat = Arc::new(OnceLock::new());
     let other = stat.clone();
-    // Not from within the counted thread: what that one starts is counted, too.
+    // Not started by the counted thread: its children are counted, too.
     let sending = thread::spawn(move || {
         let stat: String = loop {
             match other.get() {
@@ -99,7 +99,7 @@ fn a_receiver_that_sleeps_makes_one_system_call_and_one_that_need_not_none() {
         while sender.dispatch(2).is_err() {
             thread::yield_now();
         }
-        // Kept until nobody waits.
+        // Kept alive until the receiver is done.
         sender
     });
     let sections = counted(move || {

@@ -1,5 +1,6 @@
 //! What the driver adds to the system calls of a hop: a byte through one pipe, for which one thread waits, reads and
-//! writes, once with the driver and once by the calls themselves. And a look, `drive` for zero, with nothing to see.
+//! writes, once with the driver and once by the calls themselves. A look, `drive` for zero, with nothing to see. And reads
+//! that fill their buffer, by its size: those after which nothing is left, and those after which something is.
 //!
 //! `cargo run --release -p brigade-io --example hop -- 9 100000`: 9 rounds of so many, the median of each.
 
@@ -10,7 +11,7 @@ mod linux {
     use std::task::{Context, Poll, Waker};
     use std::time::{Duration, Instant};
 
-    use brigade_io::{Driver, Trigger, pipe};
+    use brigade_io::{Driver, UnixStream, pipe};
     use futures_lite::{AsyncRead, AsyncWrite};
     use rustix::buffer::spare_capacity;
     use rustix::event::Timespec;
@@ -34,9 +35,13 @@ mod linux {
         }))
     }
 
-    fn hop(trigger: Trigger) -> io::Result<Body> {
-        let driver = Driver::with_trigger(trigger)?;
-        let (mut reader, mut writer) = driver.enter(pipe)?;
+    fn hop<R, W>(ends: impl FnOnce() -> io::Result<(R, W)>) -> io::Result<Body>
+    where
+        R: AsyncRead + Unpin + 'static,
+        W: AsyncWrite + Unpin + 'static,
+    {
+        let driver = Driver::new()?;
+        let (mut reader, mut writer) = driver.enter(ends)?;
         Ok(Box::new(move || {
             let context = &mut Context::from_waker(Waker::noop());
             let mut buffer = [0; 16];
@@ -45,6 +50,41 @@ mod linux {
             assert!(matches!(Pin::new(&mut writer).poll_write(context, b"x"), Poll::Ready(Ok(1))));
             while driver.drive(None, &mut Waker::wake)? == 0 {}
             assert!(Pin::new(&mut reader).poll_read(context, &mut buffer).is_ready());
+            Ok(())
+        }))
+    }
+
+    /// A message that fills its buffer, and that nothing follows.
+    fn message(size: usize) -> io::Result<Body> {
+        let driver = Driver::new()?;
+        let (mut reader, mut writer) = driver.enter(pipe)?;
+        let mut buffer = vec![0; size];
+        Ok(Box::new(move || {
+            let context = &mut Context::from_waker(Waker::noop());
+            assert!(Pin::new(&mut reader).poll_read(context, &mut buffer).is_pending());
+            assert!(Pin::new(&mut writer).poll_write(context, &buffer).is_ready());
+            while driver.drive(None, &mut Waker::wake)? == 0 {}
+            assert!(Pin::new(&mut reader).poll_read(context, &mut buffer).is_ready());
+            Ok(())
+        }))
+    }
+
+    /// A read of a stream, which fills its buffer and leaves something for the next.
+    fn read(size: usize) -> io::Result<Body> {
+        const THERE: usize = 32 * 1024;
+        let driver = Driver::new()?;
+        let (mut reader, mut writer) = driver.enter(pipe)?;
+        let (mut buffer, mut left) = (vec![0; size], 0);
+        Ok(Box::new(move || {
+            let context = &mut Context::from_waker(Waker::noop());
+            if left == 0 {
+                assert!(Pin::new(&mut writer).poll_write(context, &[0; THERE]).is_ready());
+                left = THERE;
+            }
+            while Pin::new(&mut reader).poll_read(context, &mut buffer).is_pending() {
+                driver.drive(None, &mut Waker::wake)?;
+            }
+            left -= size;
             Ok(())
         }))
     }
@@ -68,14 +108,17 @@ mod linux {
         let mut numbers = std::env::args().skip(1).filter_map(|number| number.parse().ok());
         let rounds = numbers.next().unwrap_or(9);
         let times = numbers.next().unwrap_or(100_000);
-        let mut bodies = [
-            ("a hop, bare", bare_hop()?, Vec::new()),
-            ("a hop, Level", hop(Trigger::Level)?, Vec::new()),
-            ("a hop, Edge", hop(Trigger::Edge)?, Vec::new()),
-            ("a hop, Oneshot", hop(Trigger::Oneshot)?, Vec::new()),
-            ("a look, bare", bare_look()?, Vec::new()),
-            ("a look", look()?, Vec::new()),
+        let mut bodies: Vec<(String, Body, Vec<f64>)> = vec![
+            ("a hop, bare".into(), bare_hop()?, Vec::new()),
+            ("a hop".into(), hop(pipe)?, Vec::new()),
+            ("a hop of a socket".into(), hop(UnixStream::pair)?, Vec::new()),
+            ("a look, bare".into(), bare_look()?, Vec::new()),
+            ("a look".into(), look()?, Vec::new()),
         ];
+        for size in [1, 64, 256, 512, 1024, 4096, 16_384] {
+            bodies.push((format!("a message of {size}"), message(size)?, Vec::new()));
+            bodies.push((format!("a read of {size} from a stream"), read(size)?, Vec::new()));
+        }
         for _ in 0..rounds {
             for (_, body, measured) in &mut bodies {
                 let begun = Instant::now();

@@ -1,16 +1,18 @@
-//! A byte goes round a ring of pipes, on one thread that drives and runs the tasks: the time of a hop, by trigger.
+//! A byte goes round a ring, on one thread that drives and runs the tasks: the time of a hop, through pipes, which are reported
+//! by level, and through sockets, which are reported by edge.
 //!
-//! `cargo run --release -p brigade-io --example ring -- 500 200`: 500 pipes, 200 rounds.
+//! `cargo run --release -p brigade-io --example ring -- 500 200`: 500 of either, 200 rounds.
 
 use std::future::Future;
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::task::{Context, Wake, Waker};
 use std::time::Instant;
 
-use brigade_io::{Driver, Trigger, pipe};
-use futures_lite::{AsyncReadExt, AsyncWriteExt};
+use brigade_io::{Driver, UnixStream, pipe};
+use futures_lite::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 /// Which task to run next.
 struct Number(usize, Sender<usize>);
@@ -36,45 +38,49 @@ fn run(driver: &Driver, mut tasks: Vec<Task>, queue: (Sender<usize>, Receiver<us
                 return;
             }
         }
-        driver.drive(None, &mut Waker::wake).expect("nobody else drives");
+        driver.drive(None, &mut Waker::wake).expect("one thread drives");
     }
 }
 
-fn hop(trigger: Trigger, pipes: usize, rounds: usize) -> std::io::Result<f64> {
-    let driver = Driver::with_trigger(trigger)?;
-    let made: std::io::Result<Vec<_>> = driver.enter(|| (0..pipes).map(|_| pipe()).collect());
+/// Microseconds.
+fn hop<R, W>(ends: impl Fn() -> io::Result<(R, W)>, stages: usize, rounds: usize) -> io::Result<f64>
+where
+    R: AsyncRead + Unpin + 'static,
+    W: AsyncWrite + Unpin + 'static,
+{
+    let driver = Driver::new()?;
+    let made: io::Result<Vec<_>> = driver.enter(|| (0..stages).map(|_| ends()).collect());
     let (readers, mut writers): (Vec<_>, Vec<_>) = made?.into_iter().unzip();
     writers.rotate_left(1);
-    let stages = readers.into_iter().zip(writers).enumerate();
-    let tasks = stages.map(|(stage, (mut reader, mut writer))| {
-        Box::pin(async move {
-            let mut buffer = [0; 16];
-            for _ in 0..rounds {
-                if stage == 0 {
-                    writer.write_all(b"x").await.expect("its reader is there");
+    let tasks =
+        readers.into_iter().zip(writers).enumerate().map(|(stage, (mut reader, mut writer))| {
+            Box::pin(async move {
+                let mut buffer = [0; 16];
+                for _ in 0..rounds {
+                    if stage == 0 {
+                        writer.write_all(b"x").await.expect("its reader is there");
+                    }
+                    let length = reader.read(&mut buffer).await.expect("its writer is there");
+                    if stage != 0 {
+                        writer.write_all(&buffer[..length]).await.expect("its reader is there");
+                    }
                 }
-                let length = reader.read(&mut buffer).await.expect("its writer is there");
-                if stage != 0 {
-                    writer.write_all(&buffer[..length]).await.expect("its reader is there");
-                }
-            }
-        }) as Task
-    });
+            }) as Task
+        });
     let tasks = tasks.collect();
     let begun = Instant::now();
     run(&driver, tasks, mpsc::channel());
-    Ok(begun.elapsed().as_secs_f64() / (pipes * rounds) as f64)
+    Ok(begun.elapsed().as_secs_f64() * 1e6 / (stages * rounds) as f64)
 }
 
-fn main() -> std::io::Result<()> {
+fn main() -> io::Result<()> {
     let mut numbers = std::env::args().skip(1).filter_map(|number| number.parse().ok());
-    let pipes = numbers.next().unwrap_or(500);
+    let stages = numbers.next().unwrap_or(500);
     let rounds = numbers.next().unwrap_or(200);
     for round in 0..3 {
-        for trigger in [Trigger::Level, Trigger::Edge, Trigger::Oneshot] {
-            let hop = hop(trigger, pipes, rounds)?;
-            println!("{round} {trigger:?}: {:.2} µs a hop", hop * 1e6);
-        }
+        let pipes = hop(pipe, stages, rounds)?;
+        let sockets = hop(UnixStream::pair, stages, rounds)?;
+        println!("{round}: {pipes:.2} µs a hop of pipes, {sockets:.2} µs of sockets");
     }
     Ok(())
 }

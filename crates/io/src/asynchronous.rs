@@ -1,36 +1,35 @@
-//! A value that is waited for.
+//! A registered value, which tasks wait for.
 
 use std::fmt;
 use std::io;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use crate::driver::{Driver, Trigger};
-use crate::habit::Habit;
-use crate::readiness::Readiness;
+use crate::attempt::Next;
+use crate::driver::{Driver, Registration};
+use crate::event::Direction;
+use crate::kind::Kind;
 use crate::ready::Ready;
-use crate::sys::{Owned, Pollable, Poller, Source, borrow};
-use crate::waiting::{Direction, State};
+use crate::sys::{Owned, Pollable, Source, borrow};
 
 /// A value with a file descriptor, which tasks wait for instead of blocking their thread.
 ///
-/// The value is inside and lent by `&` only: it can't be closed or exchanged while the driver watches it. That's why there
-/// is no `get_mut`; [`into_inner`](Self::into_inner) ends the registration first.
+/// The value is inside and lent by `&` only, so it can't be closed or replaced while the driver watches it. There is no
+/// `get_mut` for that reason; [`into_inner`](Self::into_inner) ends the registration first.
 ///
-/// `AsyncRead` and `AsyncWrite` are there if `&T` is [`Read`](io::Read) or [`Write`](io::Write). A value that reads only by
-/// `&mut`, as a child's standard output, goes into a [`File`](std::fs::File) first, by its
+/// `AsyncRead` and `AsyncWrite` are implemented if `&T` is [`Read`](io::Read) or [`Write`](io::Write). A value that reads
+/// by `&mut` only, such as a child's standard output, must be turned into a [`File`](std::fs::File) first, by its
 /// [`OwnedFd`](std::os::fd::OwnedFd).
 ///
-/// Each direction has one place for the task that calls a `poll_` method, which is also what `AsyncRead` and `AsyncWrite`
-/// use. Two tasks may share it, but they wake each other then; futures (`readable`, `read_with`, `accept`) have a
-/// place each.
+/// Each direction has one slot for the waker of the `poll_` methods, which `AsyncRead` and `AsyncWrite` use as well. Two tasks
+/// may share it, but then they wake each other. Futures (`readable`, `read_with`, `accept`) have a slot each.
 ///
 /// ```compile_fail,E0505
 /// # use brigade_io::{Async, Driver};
 /// # let driver = Driver::new().unwrap();
 /// let socket = Async::with_driver(&driver, std::net::UdpSocket::bind("127.0.0.1:0").unwrap()).unwrap();
 /// let wait = socket.readable();
-/// drop(socket); // somebody waits for it
+/// drop(socket); // a future waits for it
 /// drop(wait);
 /// ```
 ///
@@ -41,78 +40,35 @@ use crate::waiting::{Direction, State};
 /// drop(*socket.get_ref()); // it is watched
 /// ```
 ///
-/// In the child of a `fork` that a pool of brigade's has noticed, what would have to wait fails with
-/// [`NoDriver::Closed`](crate::NoDriver::Closed), and dropping one takes nothing from the parent.
+/// A borrowed value can't be registered: if its registration were forgotten, it could be closed while it is watched, and
+/// another file could get its number. An [`Arc`] shares a value.
 ///
-/// `mem::forget` of one leaves its file open and registered for as long as the process lives.
+/// ```compile_fail,E0597
+/// # use brigade_io::{Async, Driver};
+/// # let driver = Driver::new().unwrap();
+/// let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+/// std::mem::forget(Async::with_driver(&driver, &socket).unwrap()); // `socket` is borrowed for `'static`
+/// drop(socket);
+/// ```
+///
+/// After `mem::forget` the file stays open and registered for as long as the process lives.
+///
+/// In the child of a fork, registering and every operation that would wait fail with
+/// [`NoDriver::Closed`](crate::NoDriver::Closed), and a drop takes nothing from the parent. [`Driver`] says when a fork is
+/// detected.
 pub struct Async<T> {
-    /// Dropped first: from then on the driver knows nothing of the source.
+    /// Dropped first: from then on the driver does not find the source.
     registration: Registration,
-    /// The value; its file is watched no longer when it gets away from here.
+    /// The value, which is watched until it leaves this field.
     owned: Owned<T>,
-    /// Whether a short read or write proves that the next one would block.
-    pub(crate) drains: bool,
-    /// Whether the kernel tells again of what is left.
-    pub(crate) asks_again: bool,
-    /// What to expect after a full buffer.
-    pub(crate) habit: Habit,
 }
 
-/// A place in the driver's table.
-struct Registration {
-    driver: Arc<Driver>,
-    key: usize,
-}
-
-impl Drop for Registration {
-    fn drop(&mut self) {
-        // In a forked child: who knows who held the lock of the table.
-        if !self.driver.is_here() {
-            return;
-        }
-        let source = self.driver.with_table(|table| table.remove(self.key));
-        // Dropping wakers is user code, and no lock is held here.
-        drop(source.map(|source| source.take_wakers()));
-    }
-}
-
-/// What a value is like.
-#[derive(Clone, Copy)]
-pub(crate) struct Kind {
-    /// Bytes without borders, of which a short read or write takes all there are.
-    pub(crate) stream: bool,
-    /// What many tasks on several threads wait for at a time.
-    pub(crate) socket: bool,
-    /// Not usable before the first event.
-    pub(crate) connecting: bool,
-}
-
-impl Kind {
-    /// Asks the system.
-    fn of<T: Pollable>(io: &T) -> Self {
-        match rustix::net::sockopt::socket_type(borrow(io)) {
-            Ok(rustix::net::SocketType::STREAM) => Self::STREAM,
-            Ok(_) => Self { socket: true, ..Self::ANY },
-            Err(_) => Self::ANY,
-        }
-    }
-
-    /// Whatever a user brings.
-    pub(crate) const ANY: Self = Self { stream: false, socket: false, connecting: false };
-    /// A pipe.
-    pub(crate) const PIPE: Self = Self { stream: true, socket: false, connecting: false };
-    /// A connection.
-    pub(crate) const STREAM: Self = Self { stream: true, socket: true, connecting: false };
-    /// A connection that is being made.
-    pub(crate) const CONNECTING: Self = Self { stream: true, socket: true, connecting: true };
-}
-
-impl<T: Pollable> Async<T> {
+impl<T: Pollable + 'static> Async<T> {
     /// Registers a value with the [current](Driver::current) driver, and sets it to non-blocking.
     ///
     /// # Errors
-    /// [`NoDriver`](crate::NoDriver) if there is no driver; the system's if the value can't be waited for, like a regular
-    /// file. The value is dropped then.
+    /// [`NoDriver`](crate::NoDriver) if there is no driver, if it has been closed, or if it is that of the parent process;
+    /// the system's if the value can't be waited for, like a regular file. The value is dropped then.
     ///
     /// ```
     /// use brigade_io::{Async, Driver};
@@ -123,7 +79,7 @@ impl<T: Pollable> Async<T> {
     /// let (near, far) = UnixStream::pair()?;
     /// let (mut near, mut far) = driver.enter(|| std::io::Result::Ok((Async::new(near)?, Async::new(far)?)))?;
     /// let received = future::block_on(async {
-    ///     far.write_all(b"here").await?; // there is room, so nobody has to drive
+    ///     far.write_all(b"here").await?; // there is room, so the driver need not run
     ///     let mut received = [0; 4];
     ///     near.read_exact(&mut received).await?;
     ///     std::io::Result::Ok(received)
@@ -145,30 +101,24 @@ impl<T: Pollable> Async<T> {
     }
 
     pub(crate) fn register(driver: &Arc<Driver>, io: T, kind: Kind) -> io::Result<Self> {
+        // Before it is set to non-blocking: the file may be shared with the parent process.
+        driver.check_process()?;
         rustix::io::ioctl_fionbio(borrow(&io), true)?;
-        let state = State::new(driver.trigger(), kind.socket);
-        let trigger = state.trigger();
-        let guess = !kind.connecting;
-        let readiness = [Readiness::new(guess), Readiness::new(guess)];
-        let owned = Owned::new(io, Arc::clone(driver.poller()), readiness, state);
-        // Before it is watched: an edge that came in between would be lost.
-        let key = driver.with_table(|table| table.insert(Arc::clone(owned.source())))?;
-        let registration = Registration { driver: Arc::clone(driver), key };
-        owned.add(key, State::first_asked(trigger))?;
-        // By level the next wait asks the system again, whatever was thought.
-        let asks_again = trigger != Trigger::Edge;
-        let drains = asks_again || (kind.stream && Poller::TELLS_THE_END);
-        Ok(Self { registration, owned, drains, asks_again, habit: Habit::new() })
+        let owned = Owned::new(io, Arc::clone(driver.poller()), kind.mode(driver.poller()));
+        // Before it is added: an edge in between would be lost.
+        let registration = driver.register(owned.source())?;
+        owned.add(registration.key())?;
+        Ok(Self { registration, owned })
     }
 }
 
 impl<T> Async<T> {
-    /// The value.
+    /// Returns the value.
     pub fn get_ref(&self) -> &T {
         self.owned.get()
     }
 
-    /// Ends the registration and gives the value back, still non-blocking.
+    /// Ends the registration and returns the value, still non-blocking.
     ///
     /// ```
     /// use std::net::UdpSocket;
@@ -181,57 +131,57 @@ impl<T> Async<T> {
     /// # std::io::Result::Ok(())
     /// ```
     pub fn into_inner(self) -> T {
-        let Self { registration, owned, .. } = self;
+        let Self { registration, owned } = self;
         drop(registration);
         owned.into_inner()
     }
 
-    /// The driver it is registered with.
+    /// Returns the driver that the value is registered with.
     pub fn driver(&self) -> &Arc<Driver> {
-        &self.registration.driver
+        self.registration.driver()
     }
 
-    /// Waits until there is something to read or accept, the end of it, or an error.
+    /// Waits until there is something to read or to accept, the end of it, or an error.
     ///
-    /// For operations of your own on [`get_ref`](Self::get_ref); [`read_with`](Self::read_with) is simpler. It may be
-    /// early: another task may be quicker.
+    /// For operations of your own on [`get_ref`](Self::get_ref); [`read_with`](Self::read_with) is simpler. The operation
+    /// may still block, as another task may be faster.
     ///
     /// # Errors
     /// [`NoDriver::Closed`](crate::NoDriver::Closed), or the system's if it can't wait for the value.
     ///
     /// # Cancel safety
-    /// Dropping the future ends the waiting and loses nothing.
+    /// Dropping the future ends the wait and loses nothing.
     pub fn readable(&self) -> Ready<'_> {
-        Ready::precise(self.source(), Direction::Read)
+        Ready::reported(self.source(), Direction::Read)
     }
 
     /// Waits until there is room to write, a connection is made, or there is an error.
     ///
-    /// The rest is as with [`readable`](Self::readable).
+    /// Otherwise as [`readable`](Self::readable).
     ///
     /// # Errors
     /// Those of [`readable`](Self::readable).
     pub fn writable(&self) -> Ready<'_> {
-        Ready::precise(self.source(), Direction::Write)
+        Ready::reported(self.source(), Direction::Write)
     }
 
-    /// Asks for what [`readable`](Self::readable) waits for. Call it when an operation would have blocked.
+    /// Polls for what [`readable`](Self::readable) waits for. To be called when an operation would have blocked.
     ///
-    /// Readiness is told once: the next call waits for the next event. Of two tasks that call it the one before is
+    /// An event is returned once: the next call waits for the next event. Of two tasks that call this the earlier one is
     /// woken.
     ///
     /// # Errors
     /// Those of [`readable`](Self::readable).
     pub fn poll_readable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.poll_told(Direction::Read, context)
+        self.source().poll_reported(Direction::Read, context)
     }
 
-    /// Asks for what [`writable`](Self::writable) waits for, as [`poll_readable`](Self::poll_readable) does.
+    /// Polls for what [`writable`](Self::writable) waits for, as [`poll_readable`](Self::poll_readable) does.
     ///
     /// # Errors
     /// Those of [`readable`](Self::readable).
     pub fn poll_writable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.poll_told(Direction::Write, context)
+        self.source().poll_reported(Direction::Write, context)
     }
 
     /// Tries a non-blocking operation until it doesn't fail with [`WouldBlock`](io::ErrorKind::WouldBlock), and waits
@@ -242,7 +192,7 @@ impl<T> Async<T> {
     /// [`readable`](Self::readable).
     ///
     /// # Cancel safety
-    /// If the future is dropped `operation` has not succeeded.
+    /// If the future is dropped, `operation` has not succeeded.
     ///
     /// ```
     /// use brigade_io::{Async, Driver};
@@ -258,7 +208,7 @@ impl<T> Async<T> {
     /// # std::io::Result::Ok(())
     /// ```
     pub async fn read_with<R>(&self, operation: impl FnMut(&T) -> io::Result<R>) -> io::Result<R> {
-        self.attempt(Direction::Read, operation).await
+        self.source().attempt(Direction::Read, self.get_ref(), operation).await
     }
 
     /// Does what [`read_with`](Self::read_with) does, and waits to be [writable](Self::writable).
@@ -267,13 +217,20 @@ impl<T> Async<T> {
     /// Those of [`read_with`](Self::read_with).
     ///
     /// # Cancel safety
-    /// If the future is dropped `operation` has not succeeded.
+    /// If the future is dropped, `operation` has not succeeded.
     pub async fn write_with<R>(&self, operation: impl FnMut(&T) -> io::Result<R>) -> io::Result<R> {
-        self.attempt(Direction::Write, operation).await
+        self.source().attempt(Direction::Write, self.get_ref(), operation).await
     }
 
-    pub(crate) fn readiness(&self, direction: Direction) -> &Readiness {
-        &self.source().readiness[direction as usize]
+    /// The same for the task that polls. `next` says what a result says about the next try.
+    pub(crate) fn poll_with<R>(
+        &self,
+        direction: Direction,
+        context: &Context<'_>,
+        operation: impl FnMut(&T) -> io::Result<R>,
+        next: impl FnOnce(&R) -> Next,
+    ) -> Poll<io::Result<R>> {
+        self.source().poll_attempt(direction, context, self.get_ref(), operation, next)
     }
 
     pub(crate) fn source(&self) -> &Source {
@@ -287,5 +244,103 @@ impl<T: fmt::Debug> fmt::Debug for Async<T> {
             .field("io", self.get_ref())
             .field("readiness", &self.source().readiness)
             .finish_non_exhaustive()
+    }
+}
+
+/// Both directions of one file, with each trigger: `tests/it` has no file that is reported by level and both read and
+/// written.
+#[cfg(all(test, unix, not(brigade_loom)))]
+mod tests {
+    use std::future::Future;
+    use std::io::{Read, Write};
+    use std::os::unix::net::UnixStream;
+    use std::pin::Pin;
+    use std::task::Waker;
+    use std::time::{Duration, Instant};
+
+    use brigade_testkit::{WakeCounter, Watchdog};
+
+    use super::*;
+
+    const BY_LEVEL: Kind = Kind::PIPE;
+    const BY_EDGE: Kind = Kind::STREAM;
+
+    fn poll<F: Future + Unpin>(future: &mut F, counter: &Arc<WakeCounter>) -> Poll<F::Output> {
+        let waker = Waker::from(Arc::clone(counter));
+        Pin::new(future).poll(&mut Context::from_waker(&waker))
+    }
+
+    fn drive(driver: &Driver, timeout: Duration) -> usize {
+        driver.drive(Some(timeout), &mut Waker::wake).unwrap()
+    }
+
+    /// A socket with a full buffer, reported by level or by edge, and its other end.
+    fn full(driver: &Arc<Driver>, kind: Kind) -> (Async<UnixStream>, UnixStream) {
+        let (near, far) = UnixStream::pair().unwrap();
+        let near = Async::register(driver, near, kind).unwrap();
+        while near.get_ref().write(&[0; 4096]).is_ok() {}
+        far.set_nonblocking(true).unwrap();
+        (near, far)
+    }
+
+    /// Waits for room. An edge from before the buffer was full may be reported now, but no other.
+    fn wait_for_room<'a>(near: &'a Async<UnixStream>, writes: &Arc<WakeCounter>) -> Ready<'a> {
+        let mut writable = near.writable();
+        if poll(&mut writable, writes).is_ready() {
+            writable = near.writable();
+            assert!(poll(&mut writable, writes).is_pending());
+        }
+        writable
+    }
+
+    #[test]
+    fn readers_and_writers_wait_apart() {
+        let _dog = Watchdog::start(60);
+        for kind in [BY_LEVEL, BY_EDGE] {
+            let driver = Driver::new().unwrap();
+            let (near, mut far) = full(&driver, kind);
+            let (reads, writes) = <(Arc<WakeCounter>, Arc<WakeCounter>)>::default();
+            let mut readable = near.readable();
+            drive(&driver, Duration::ZERO);
+            assert!(poll(&mut readable, &reads).is_pending());
+            let _writable = wait_for_room(&near, &writes);
+            far.write_all(b"x").unwrap();
+            assert_eq!(drive(&driver, Duration::ZERO), 1);
+            assert_eq!((reads.wakes(), writes.wakes()), (1, 0));
+            while far.read(&mut [0; 4096]).is_ok() {}
+            assert_eq!(drive(&driver, Duration::ZERO), 1);
+            assert_eq!((reads.wakes(), writes.wakes()), (1, 1));
+        }
+    }
+
+    #[test]
+    fn an_event_of_one_direction_for_nobody_leaves_the_other_watched() {
+        let _dog = Watchdog::start(60);
+        let timeout = Duration::from_millis(5);
+        for kind in [BY_LEVEL, BY_EDGE] {
+            let driver = Driver::new().unwrap();
+            let (near, mut far) = full(&driver, kind);
+            let (reads, writes) = <(Arc<WakeCounter>, Arc<WakeCounter>)>::default();
+            let mut readable = near.readable();
+            drive(&driver, Duration::ZERO);
+            assert!(poll(&mut readable, &reads).is_pending());
+            drop(readable);
+            let _writable = wait_for_room(&near, &writes);
+            far.write_all(b"x").unwrap();
+            assert_eq!(drive(&driver, Duration::ZERO), 0, "no task waits for it");
+            // And it is not reported again.
+            let begun = Instant::now();
+            assert_eq!(drive(&driver, timeout), 0);
+            assert!(begun.elapsed() >= timeout);
+            // Until a reader waits again, beside the writer.
+            let mut readable = near.readable();
+            if poll(&mut readable, &reads).is_pending() {
+                assert_eq!(drive(&driver, Duration::ZERO), 1);
+                assert_eq!((reads.wakes(), writes.wakes()), (1, 0));
+            }
+            while far.read(&mut [0; 4096]).is_ok() {}
+            assert_eq!(drive(&driver, Duration::ZERO), 1);
+            assert_eq!(writes.wakes(), 1);
+        }
     }
 }

@@ -1,79 +1,75 @@
-//! Trying an operation until it doesn't have to wait, and what its result tells of the next.
+//! Trying an operation until it need not wait, and what its result says about the next one.
 
 use std::future::poll_fn;
 use std::io;
 use std::task::{Context, Poll};
 
-use crate::asynchronous::Async;
-use crate::readiness::{Readiness, Seen};
+use crate::event::{Direction, Trigger};
+use crate::readiness::Snapshot;
 use crate::ready::Ready;
-use crate::waiters::Place;
-use crate::waiting::Direction;
+use crate::sys::Source;
+use crate::waiters::SlotId;
 
-/// What a result tells of the next try.
+/// What a result says about the next try.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Left {
+pub(crate) enum Next {
     /// It would block.
-    Nothing,
-    /// It may get more: the buffer was filled.
-    Perhaps,
-    /// Nothing that would be news.
+    Blocks,
+    /// It would probably block.
+    ProbablyBlocks,
+    /// Nothing is known.
     Unknown,
 }
 
-impl<T> Async<T> {
-    pub(crate) async fn attempt<R>(
+impl Source {
+    /// Tries `operation` on `io` until it need not wait.
+    pub(crate) async fn attempt<T, R>(
         &self,
         direction: Direction,
+        io: &T,
         mut operation: impl FnMut(&T) -> io::Result<R>,
     ) -> io::Result<R> {
-        let readiness = self.readiness(direction);
+        let readiness = &self.readiness[direction];
         loop {
-            let seen = readiness.now();
-            if !seen.worth_a_try() {
-                match Ready::believed(self.source(), direction).await {
+            let seen = readiness.load();
+            if !seen.may_succeed() {
+                match Ready::to_try(self, direction).await {
                     Ok(()) => continue,
-                    Err(unwatched) => return last_try(operation(self.get_ref()), unwatched),
+                    Err(error) => return last_try(operation(io), error),
                 }
             }
-            match operation(self.get_ref()) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => readiness.blocked(seen),
+            match operation(io) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => readiness.clear(seen),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 outcome => return outcome,
             }
         }
     }
 
-    /// The same for the task that polls. `left` says what a result tells of the next one.
-    pub(crate) fn poll_attempt<R>(
+    /// The same for the task that polls. `next` says what a result says about the next try.
+    pub(crate) fn poll_attempt<T, R>(
         &self,
         direction: Direction,
         context: &Context<'_>,
+        io: &T,
         mut operation: impl FnMut(&T) -> io::Result<R>,
-        left: impl FnOnce(&R) -> Left,
+        next: impl FnOnce(&R) -> Next,
     ) -> Poll<io::Result<R>> {
-        let readiness = self.readiness(direction);
+        let readiness = &self.readiness[direction];
         loop {
-            let seen = readiness.now();
-            if !seen.worth_a_try() {
-                match self.source().poll_ready(direction, Place::Polled, context) {
+            let seen = readiness.load();
+            if !seen.may_succeed() {
+                match self.poll_ready(direction, SlotId::Polled, context) {
                     Poll::Ready(Ok(())) => continue,
-                    Poll::Ready(Err(unwatched)) => {
-                        return Poll::Ready(last_try(operation(self.get_ref()), unwatched));
-                    }
+                    Poll::Ready(Err(error)) => return Poll::Ready(last_try(operation(io), error)),
                     Poll::Pending => return Poll::Pending,
                 }
             }
-            match operation(self.get_ref()) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    if seen.was_filled() {
-                        self.habit.learn(false);
-                    }
-                    readiness.blocked(seen);
-                }
+            match operation(io) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => readiness.clear(seen),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Ok(result) => {
-                    self.learn_from(left(&result), readiness, seen);
+                    self.note(next(&result), direction, seen);
                     return Poll::Ready(Ok(result));
                 }
                 Err(error) => return Poll::Ready(Err(error)),
@@ -81,55 +77,51 @@ impl<T> Async<T> {
         }
     }
 
-    /// Notes what a result tells of the next try.
-    fn learn_from(&self, left: Left, readiness: &Readiness, seen: Seen) {
-        match left {
-            Left::Nothing if self.drains => readiness.drained(seen),
-            // Only if the kernel tells of it again: by an edge it does not.
-            Left::Perhaps if self.asks_again => {
-                if seen.was_filled() {
-                    self.habit.learn(true);
-                }
-                match self.habit.expects_more() {
-                    true => readiness.filled(seen),
-                    false => readiness.drained(seen),
-                }
-            }
-            _ => {}
+    /// Takes note of what a result says about the next try.
+    fn note(&self, next: Next, direction: Direction, seen: Snapshot) {
+        let blocks = match next {
+            Next::Blocks => self.mode.short_is_last,
+            // Only if the kernel reports it again: by edge it does not.
+            Next::ProbablyBlocks => self.mode.trigger == Trigger::Level,
+            Next::Unknown => false,
+        };
+        if blocks {
+            self.readiness[direction].drain(seen);
         }
     }
 
     /// Waits for the first event after registration.
     pub(crate) async fn first_writable(&self) -> io::Result<()> {
-        Ready::believed(self.source(), Direction::Write).await
+        Ready::to_try(self, Direction::Write).await
     }
 
-    /// Waits for the next event, as the last one was for nothing.
+    /// Waits for another event, as the last one changed nothing.
     pub(crate) async fn writable_again(&self) -> io::Result<()> {
-        let readiness = self.readiness(Direction::Write);
-        readiness.blocked(readiness.now());
-        poll_fn(|context| self.source().poll_ready(Direction::Write, Place::Polled, context)).await
+        let readiness = &self.readiness.write;
+        readiness.clear(readiness.load());
+        poll_fn(|context| self.poll_ready(Direction::Write, SlotId::Polled, context)).await
     }
 
-    pub(crate) fn poll_told(
+    /// Waits for a report in the slot of the task that polls.
+    pub(crate) fn poll_reported(
         &self,
         direction: Direction,
         context: &Context<'_>,
     ) -> Poll<io::Result<()>> {
-        let readiness = self.readiness(direction);
-        readiness.stop_guessing();
-        let told = self.source().poll_ready(direction, Place::Polled, context)?;
-        told.map(|()| {
-            readiness.told(readiness.now());
+        let readiness = &self.readiness[direction];
+        readiness.require_event();
+        let ready = self.poll_ready(direction, SlotId::Polled, context)?;
+        ready.map(|()| {
+            readiness.report(readiness.load());
             Ok(())
         })
     }
 }
 
-/// What an operation says that can't be waited for any more: that, if it would have to be.
-fn last_try<R>(outcome: io::Result<R>, unwatched: io::Error) -> io::Result<R> {
+/// What an operation returns that can't be waited for any more: `cannot_wait` if it would have to be.
+fn last_try<R>(outcome: io::Result<R>, cannot_wait: io::Error) -> io::Result<R> {
     outcome.map_err(|error| match error.kind() {
-        io::ErrorKind::WouldBlock => unwatched,
+        io::ErrorKind::WouldBlock => cannot_wait,
         _ => error,
     })
 }

@@ -1,4 +1,4 @@
-//! The driver: waits for all sources at once and says whom to wake.
+//! The driver: waits for all sources at once and wakes the tasks that wait for them.
 
 use std::fmt;
 use std::io;
@@ -9,38 +9,26 @@ use std::time::Duration;
 use brigade_sync::atomic::{AtomicUsize, Ordering};
 use brigade_sync::{Mutex, fork};
 
-use crate::bell::Bell;
-use crate::room::Room;
-use crate::supply::DriverSupply;
-use crate::sys::{Events, Poller};
+use crate::error::driver_closed;
+use crate::poll_lock::PollLock;
+use crate::scratch::Scratch;
+use crate::state::FollowUp;
+use crate::sys::{Backend, EventBuffer, Events, Poller, Source};
 use crate::table::Table;
-use crate::turn::Place;
-use crate::waiting::Fired;
+use crate::wake_flag::WakeFlag;
 
-/// When the operating system tells of a source.
+/// Waits for all registered files in one call, and wakes the tasks that wait for them.
 ///
-/// Programs see no difference but speed. The crate's documentation says what each costs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Trigger {
-    /// By edge for sockets, by level for everything else. The default: a pipe is read once for each event and waits again,
-    /// which a level makes cheaper, while what many tasks on several threads wait for would be told of twice, by a thread
-    /// that looks before the task has read.
-    #[default]
-    ByKind,
-    /// At every wait, as long as it is ready and somebody waited for it since.
-    Level,
-    /// Once, when something happens to it.
-    Edge,
-    /// Once, each time that it has been asked for.
-    Oneshot,
-}
-
-/// Waits for files: for one of them, or for all, in one call.
+/// A driver has no thread of its own. A thread that has nothing else to do [drives](Self::drive) it, one thread at a time. A
+/// pool has one driver, and its workers drive in turn.
 ///
-/// A driver has no thread. Whoever has nothing else to do [drives](Self::drive) it, one at a time, and wakes those whom it is
-/// told of. A pool has one driver, and its workers drive in turn.
+/// # In a forked child
+/// The driver of the parent process is closed there: registering, driving and waiting fail with
+/// [`NoDriver::Closed`](crate::NoDriver::Closed), while [`notify`](Self::notify) and [`close`](Self::close) do nothing. No
+/// call reaches the kernel objects that the child shares with its parent. The child may make a driver of its own. A fork is
+/// detected if a pool of brigade's was made before it.
 ///
+/// # Examples
 /// ```
 /// use std::sync::Arc;
 /// use std::time::Duration;
@@ -65,60 +53,39 @@ pub enum Trigger {
 /// # std::io::Result::Ok(())
 /// ```
 pub struct Driver {
-    /// What each source is asked with.
-    trigger: Trigger,
-    /// The process that it belongs to, by its generation.
+    /// The process that made it, by its generation.
     process: u32,
-    /// Who asks the system. Sources have it too.
+    /// Waits, and reports. Sources have it too.
     poller: Arc<Poller>,
     /// Whether a wait has to be ended.
-    bell: Bell,
-    /// Whether somebody drives.
-    place: Place,
+    wake_flag: WakeFlag,
+    /// Held by the thread that polls.
+    poll_lock: PollLock,
     /// The sources.
     table: Mutex<Table>,
-    /// How many there are, for those who only want to know that.
+    /// How many sources there are, to be read without the lock.
     sources: AtomicUsize,
 }
 
 impl Driver {
-    /// Makes a driver that is triggered as [suits each source](Trigger::ByKind).
+    /// Makes a driver.
     ///
     /// # Errors
-    /// Those of the operating system: it needs two file descriptors on Linux.
+    /// Those of the operating system: on Linux it needs two file descriptors.
+    /// [`Unsupported`](io::ErrorKind::Unsupported) on a system with event ports, which report a file only once each time
+    /// they are asked.
     pub fn new() -> io::Result<Arc<Self>> {
-        Self::with_trigger(Trigger::default())
-    }
-
-    /// Makes a driver that is triggered otherwise.
-    ///
-    /// # Errors
-    /// Those of [`new`](Self::new); [`Unsupported`](io::ErrorKind::Unsupported) if the system knows no such trigger. Linux
-    /// knows all.
-    ///
-    /// ```
-    /// use brigade_io::{Driver, Trigger};
-    /// assert_eq!(Driver::with_trigger(Trigger::Oneshot)?.trigger(), Trigger::Oneshot);
-    /// # std::io::Result::Ok(())
-    /// ```
-    pub fn with_trigger(trigger: Trigger) -> io::Result<Arc<Self>> {
         Ok(Arc::new(Self {
-            trigger,
             process: fork::generation(),
-            poller: Arc::new(Poller::new(trigger)?),
-            bell: Bell::default(),
-            place: Place::new(),
+            poller: Arc::new(Poller::new()?),
+            wake_flag: WakeFlag::default(),
+            poll_lock: PollLock::new(),
             table: Mutex::default(),
             sources: AtomicUsize::new(0),
         }))
     }
 
-    /// By what it is triggered.
-    pub fn trigger(&self) -> Trigger {
-        self.trigger
-    }
-
-    /// How many sources are registered. It takes no lock.
+    /// Returns the number of registered sources. Takes no lock.
     ///
     /// ```
     /// let driver = brigade_io::Driver::new()?;
@@ -129,12 +96,11 @@ impl Driver {
     /// # std::io::Result::Ok(())
     /// ```
     pub fn sources(&self) -> usize {
-        // Ordering: Relaxed; who has to be certain of a registration has made it, or was told of it.
+        // Ordering: Relaxed; a thread that must see a registration has made it, or has synchronized with the one that did.
         self.sources.load(Ordering::Relaxed)
     }
 
-    /// Whether a thread drives at this moment: has called [`drive`](Self::drive), and is about to wait, waits, or sorts out
-    /// what it was told. It takes no lock.
+    /// Returns whether a thread is in [`drive`](Self::drive) and about to wait, waiting, or delivering events. Takes no lock.
     ///
     /// ```
     /// let driver = brigade_io::Driver::new()?;
@@ -145,42 +111,21 @@ impl Driver {
     /// # std::io::Result::Ok(())
     /// ```
     pub fn is_driven(&self) -> bool {
-        self.place.is_taken()
+        self.poll_lock.is_locked()
     }
 
-    /// Calls with this driver as the thread's: what is made in `call` registers with it.
+    /// Waits once, for at most `timeout`, and calls `wake` for each task that can continue; returns how many there were.
     ///
-    /// ```
-    /// use brigade_io::{Driver, UdpSocket};
-    /// let driver = Driver::new()?;
-    /// assert!(driver.enter(|| UdpSocket::bind(([127, 0, 0, 1], 0))).is_ok());
-    /// assert!(UdpSocket::bind(([127, 0, 0, 1], 0)).is_err(), "no driver here");
-    /// # std::io::Result::Ok(())
-    /// ```
-    pub fn enter<R>(self: &Arc<Self>, call: impl FnOnce() -> R) -> R {
-        DriverSupply::of(Arc::clone(self)).enter(call)
-    }
-
-    /// The driver of this thread, made for it if need be.
+    /// Returns after the first events, after a [notification](Self::notify), or when the timeout has elapsed: never before
+    /// that, and signals do not end it. It may also return for no reason. `None` is no limit. A timeout of zero polls
+    /// without waiting, and leaves a notification to the next call that waits.
+    ///
+    /// `wake` is called without a lock, and another thread may drive already. If it panics, the other tasks are woken all
+    /// the same.
     ///
     /// # Errors
-    /// [`NoDriver::None`](crate::NoDriver::None) outside of [`enter`](Self::enter) and
-    /// [`DriverSupply::enter`]; those of a supply that can't make one.
-    pub fn current() -> io::Result<Arc<Self>> {
-        DriverSupply::current()
-    }
-
-    /// Waits once, for at most `timeout`, and calls `wake` for each task that can go on; returns for how many.
-    ///
-    /// Ends with the first events, when [notified](Self::notify), or when the time is over: never before that, and signals
-    /// do not end it. It may also end for no reason. `None` is for ever; zero looks and does not wait, and leaves a
-    /// notification to the next one that does.
-    ///
-    /// `wake` runs when another thread may drive already, and no lock is held. If it panics the other tasks are woken
-    /// all the same.
-    ///
-    /// # Errors
-    /// [`WouldBlock`](io::ErrorKind::WouldBlock), at once, if another thread drives.
+    /// [`WouldBlock`](io::ErrorKind::WouldBlock), at once, if another thread drives;
+    /// [`NoDriver::Closed`](crate::NoDriver::Closed) in the child of a fork.
     ///
     /// ```
     /// use std::time::{Duration, Instant};
@@ -196,56 +141,57 @@ impl Driver {
         timeout: Option<Duration>,
         wake: &mut impl FnMut(Waker),
     ) -> io::Result<usize> {
-        let Some(turn) = self.place.take() else {
+        self.check_process()?;
+        let Some(guard) = self.poll_lock.try_lock() else {
             return Err(io::ErrorKind::WouldBlock.into());
         };
-        let mut room = Room::take();
-        let waited = self.wait(&mut room.events, timeout);
+        let mut scratch = Scratch::take();
+        let waited = self.wait(&mut scratch.events, timeout);
         if waited.is_ok() {
-            self.fire(&mut room);
+            self.deliver(&mut scratch);
         }
-        // Before it asks and wakes: the next one can wait meanwhile.
-        drop(turn);
-        let Room { wakers, unsettled, .. } = &mut *room;
-        for source in unsettled.drain(..) {
-            source.settle(wakers);
+        // Another thread may wait while this one makes system calls and wakes.
+        drop(guard);
+        let Scratch { wakers, stale, .. } = &mut *scratch;
+        for source in stale.drain(..) {
+            source.drop_stale(wakers);
         }
-        let woken = room.wake_all(wake);
-        room.keep();
+        let woken = scratch.wake_all(wake);
+        scratch.keep();
         waited.map(|()| woken)
     }
 
-    /// Waits, unless somebody rang.
+    /// Waits, unless there was a notification.
     fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<()> {
         if timeout == Some(Duration::ZERO) {
-            // No wait that a ring could end: it is left for the next one.
+            // A notification would not shorten it, and is left to a wait.
             return self.poller.wait(events, timeout);
         }
-        let timeout = if self.bell.listen() { timeout } else { Some(Duration::ZERO) };
+        let timeout = if self.wake_flag.begin_wait() { timeout } else { Some(Duration::ZERO) };
         let waited = self.poller.wait(events, timeout);
-        self.bell.heard();
+        self.wake_flag.end_wait();
         waited
     }
 
-    /// Tells the sources of their events.
-    fn fire(&self, room: &mut Room) {
-        let mut events = room.events.iter().peekable();
+    /// Hands the events to their sources.
+    fn deliver(&self, scratch: &mut Scratch) {
+        let mut events = scratch.events.iter().peekable();
         if events.peek().is_none() {
             return;
         }
         let table = self.table.lock();
         for event in events {
-            // No source: it has been dropped since the wait, or another has its place.
+            // No source: it has been dropped since the wait, or another one has its entry.
             let Some(source) = table.get(event.key) else { continue };
-            if source.fire(event, &mut room.wakers) == Fired::Unsettled {
-                room.unsettled.push(Arc::clone(source));
+            if source.deliver(event, &mut scratch.wakers) == FollowUp::DropStale {
+                scratch.stale.push(Arc::clone(source));
             }
         }
     }
 
-    /// Ends the wait of whoever drives; if nobody does, the next one.
+    /// Ends the wait of the thread that drives, or else the next wait.
     ///
-    /// Any number of them until that wait's end are one. A system call only if somebody waits.
+    /// All notifications until that wait ends count as one. Makes a system call only while a thread waits.
     ///
     /// ```
     /// let driver = brigade_io::Driver::new()?;
@@ -254,18 +200,18 @@ impl Driver {
     /// # std::io::Result::Ok(())
     /// ```
     pub fn notify(&self) {
-        if self.bell.ring() {
+        if self.is_here() && self.wake_flag.notify() {
             // It fails for no reason that the system documents.
-            let rung = self.poller.ring();
-            debug_assert!(rung.is_ok(), "{rung:?}");
+            let notified = self.poller.notify();
+            debug_assert!(notified.is_ok(), "{notified:?}");
         }
     }
 
-    /// Ends all waiting for sources: calls `wake` for each task that waits, and whatever waits from now on fails with
-    /// [`NoDriver::Closed`](crate::NoDriver::Closed).
+    /// Ends all waiting for sources: calls `wake` for each task that waits, and from now on every operation that would
+    /// wait fails with [`NoDriver::Closed`](crate::NoDriver::Closed).
     ///
-    /// For the end of a pool, when nobody will drive any more. What needs no waiting still works: the values can be read,
-    /// written and taken back.
+    /// For the end of a pool, when no thread will drive any more. Operations that need not wait still work: the values can
+    /// be read, written and taken back.
     ///
     /// ```
     /// use futures_lite::{AsyncReadExt, future};
@@ -277,40 +223,79 @@ impl Driver {
     /// # std::io::Result::Ok(())
     /// ```
     pub fn close(&self, wake: &mut impl FnMut(Waker)) {
-        let sources = self.table.lock().close();
-        let mut room = Room::take();
-        for source in sources {
-            source.close(&mut room.wakers);
+        // In a forked child a thread of the parent may have held the lock.
+        if !self.is_here() {
+            return;
         }
-        room.wake_all(wake);
-        room.keep();
+        let sources = self.table.lock().close();
+        let mut scratch = Scratch::take();
+        for source in sources {
+            source.close(&mut scratch.wakers);
+        }
+        scratch.wake_all(wake);
+        scratch.keep();
         self.notify();
     }
 
-    /// Whether this is the process that made it, and no child of it.
-    pub(crate) fn is_here(&self) -> bool {
+    /// Adds a source to the table.
+    pub(crate) fn register(self: &Arc<Self>, source: &Arc<Source>) -> io::Result<Registration> {
+        let key = self.with_table(|table| table.insert(Arc::clone(source)))?;
+        Ok(Registration { driver: Arc::clone(self), key })
+    }
+
+    /// Whether this process made it, and not the parent process, before a fork.
+    fn is_here(&self) -> bool {
         self.process == fork::generation()
+    }
+
+    /// Fails in the child of a fork: the kernel's part is the parent's, and its threads may have held locks.
+    pub(crate) fn check_process(&self) -> io::Result<()> {
+        if self.is_here() { Ok(()) } else { Err(driver_closed()) }
     }
 
     pub(crate) fn poller(&self) -> &Arc<Poller> {
         &self.poller
     }
 
-    /// Calls with the sources, under the driver's lock.
-    pub(crate) fn with_table<R>(&self, call: impl FnOnce(&mut Table) -> R) -> R {
+    fn with_table<R>(&self, call: impl FnOnce(&mut Table) -> R) -> R {
         let mut table = self.table.lock();
         let result = call(&mut table);
-        // Ordering: Relaxed, as it is no more than a count; the lock orders the stores.
+        // Ordering: Relaxed, as it is a statistic; the lock orders the stores.
         self.sources.store(table.len(), Ordering::Relaxed);
         result
     }
 }
 
+/// A source's entry in the table of its driver, which ends when this is dropped.
+pub(crate) struct Registration {
+    driver: Arc<Driver>,
+    key: usize,
+}
+
+impl Registration {
+    pub(crate) fn driver(&self) -> &Arc<Driver> {
+        &self.driver
+    }
+
+    pub(crate) fn key(&self) -> usize {
+        self.key
+    }
+}
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        // In a forked child a thread of the parent may have held the lock.
+        if !self.driver.is_here() {
+            return;
+        }
+        let source = self.driver.with_table(|table| table.remove(self.key));
+        // Dropping wakers is user code, and no lock is held here.
+        drop(source.map(|source| source.take_wakers()));
+    }
+}
+
 impl fmt::Debug for Driver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Driver")
-            .field("trigger", &self.trigger)
-            .field("sources", &self.sources())
-            .finish_non_exhaustive()
+        f.debug_struct("Driver").field("sources", &self.sources()).finish_non_exhaustive()
     }
 }

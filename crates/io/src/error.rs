@@ -1,10 +1,10 @@
-//! What goes wrong beside what the operating system says.
+//! The crate's own errors, beside those of the operating system.
 
 use std::error::Error;
 use std::fmt;
 use std::io;
 
-/// Why there was no driver to register with; [`io::Error::get_ref`] has it.
+/// Why there was no driver to register or to wait with; [`io::Error::get_ref`] has it.
 ///
 /// ```
 /// use brigade_io::{NoDriver, UdpSocket};
@@ -18,7 +18,8 @@ pub enum NoDriver {
     /// The thread has none: the call was made outside of [`Driver::enter`](crate::Driver::enter) and
     /// [`DriverSupply::enter`](crate::DriverSupply::enter).
     None,
-    /// It was [closed](crate::Driver::close), so nothing can be waited for any more.
+    /// It was [closed](crate::Driver::close); or it belongs to the parent process, in the child of a fork. Nothing can be
+    /// waited for any more.
     Closed,
 }
 
@@ -28,7 +29,7 @@ impl fmt::Display for NoDriver {
             Self::None => {
                 "no I/O driver on this thread: call inside `Driver::enter`, or name the driver"
             }
-            Self::Closed => "the I/O driver has been closed",
+            Self::Closed => "the I/O driver has been closed, or belongs to the parent process",
         })
     }
 }

@@ -1,7 +1,7 @@
-//! A door for hyper, which reads and writes by traits of its own.
+//! The traits of hyper for reading and writing.
 //!
-//! hyper lends room that may not be written to yet, into which nothing here may read without unsafe code. So what is read
-//! is copied, from room that the thread keeps.
+//! hyper lends memory that may be uninitialized, into which nothing can be read here without unsafe code. So what is read
+//! is copied, from a buffer that the thread keeps.
 
 use std::cell::Cell;
 use std::io::{self, IoSlice};
@@ -11,24 +11,24 @@ use std::task::{Context, Poll};
 use futures_io::{AsyncRead, AsyncWrite};
 use hyper::rt::ReadBufCursor;
 
-use crate::Async;
+use crate::asynchronous::Async;
 use crate::sys::Pollable;
 
-/// The most that one read takes. hyper offers 8 KiB at first, and more to a connection that fills them.
-const MOST: usize = 16 * 1024;
+/// The most bytes of one read. hyper offers 8 KiB at first, and more to a connection that fills them.
+const MAX: usize = 16 * 1024;
 
 std::thread_local! {
-    /// Where the last read of this thread was to, to be read into again.
-    static KEPT: Cell<Option<Box<[u8; MOST]>>> = const { Cell::new(None) };
+    /// The buffer of this thread's last read.
+    static KEPT: Cell<Option<Box<[u8; MAX]>>> = const { Cell::new(None) };
 }
 
-/// Calls with the thread's room; with another if that is in use, or if the thread ends.
-fn with_room<R>(call: impl FnOnce(&mut [u8; MOST]) -> R) -> R {
+/// Calls with the thread's buffer; with another one if that is in use, or if the thread ends.
+fn with_buffer<R>(call: impl FnOnce(&mut [u8; MAX]) -> R) -> R {
     let kept = KEPT.try_with(Cell::take).ok().flatten();
-    let mut room = kept.unwrap_or_else(|| Box::new([0; MOST]));
-    let result = call(&mut room);
-    // The thread ends: nobody will ask for it.
-    let _ = KEPT.try_with(|kept| kept.set(Some(room)));
+    let mut buffer = kept.unwrap_or_else(|| Box::new([0; MAX]));
+    let result = call(&mut buffer);
+    // It fails if the thread ends, which has no use for it.
+    let _ = KEPT.try_with(|kept| kept.set(Some(buffer)));
     result
 }
 
@@ -40,17 +40,17 @@ where
     fn poll_read(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
-        mut buffer: ReadBufCursor<'_>,
+        mut cursor: ReadBufCursor<'_>,
     ) -> Poll<io::Result<()>> {
-        let asked = buffer.remaining().min(MOST);
-        with_room(|room| {
-            AsyncRead::poll_read(self, context, &mut room[..asked])
-                .map_ok(|done| buffer.put_slice(&room[..done]))
+        let asked = cursor.remaining().min(MAX);
+        with_buffer(|buffer| {
+            AsyncRead::poll_read(self, context, &mut buffer[..asked])
+                .map_ok(|done| cursor.put_slice(&buffer[..done]))
         })
     }
 }
 
-/// With the feature `hyper`. What hyper has in several pieces goes out in one call, if the type does so.
+/// With the feature `hyper`. Several pieces are written in one call, if the type does so.
 impl<T: Pollable> hyper::rt::Write for Async<T>
 where
     for<'a> &'a T: io::Write,

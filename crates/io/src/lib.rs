@@ -1,36 +1,55 @@
 #![doc = include_str!("../README.md")]
 #![deny(unsafe_code)]
 
-mod asynchronous;
-mod attempt;
-mod bell;
-mod driver;
+// From the ground up: a module imports from the groups above its own, and from nothing else in the crate.
+
+// What is known of a file and of the tasks that wait for it.
 mod error;
-mod habit;
-#[cfg(feature = "hyper")]
-mod hyper;
-#[cfg(all(test, brigade_loom))]
-mod loom_tests;
-#[cfg(unix)]
-mod pipe;
+mod event;
+mod poll_lock;
 mod readiness;
-mod ready;
-mod room;
-mod stream;
-mod supply;
+mod waiters;
+mod wake_flag;
+
+mod state;
+
 #[allow(unsafe_code, reason = "the operating system's part: see the rules of `sys::source`")]
 mod sys;
+
+// How a task waits for a source, and how an event reaches it.
+mod scratch;
 mod table;
+mod waiting;
+
+mod ready;
+
+// The driver, and an operation that waits for it.
+mod attempt;
+mod driver;
+
+mod kind;
+mod supply;
+
+// What a user registers.
+mod asynchronous;
+
+#[cfg(feature = "hyper")]
+mod hyper;
+#[cfg(unix)]
+mod pipe;
+mod socket;
+mod stream;
+
 mod tcp;
-mod turn;
 mod udp;
 #[cfg(unix)]
 mod unix;
-mod waiters;
-mod waiting;
+
+#[cfg(all(test, brigade_loom))]
+mod loom_tests;
 
 pub use asynchronous::Async;
-pub use driver::{Driver, Trigger};
+pub use driver::Driver;
 pub use error::NoDriver;
 #[cfg(unix)]
 pub use pipe::{PipeReader, PipeWriter, pipe};

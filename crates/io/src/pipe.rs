@@ -7,10 +7,11 @@ use std::task::{Context, Poll};
 
 use futures_io::{AsyncRead, AsyncWrite};
 
-use crate::asynchronous::Kind;
-use crate::{Async, Driver};
+use crate::asynchronous::Async;
+use crate::driver::Driver;
+use crate::kind::Kind;
 
-/// Makes a pipe, whose ends register with the [current](Driver::current) driver.
+/// Makes a pipe and registers its ends with the [current](Driver::current) driver.
 ///
 /// # Errors
 /// [`NoDriver`](crate::NoDriver), or the system's, if it has no more file descriptors.
@@ -20,7 +21,7 @@ use crate::{Async, Driver};
 /// let driver = brigade_io::Driver::new()?;
 /// let (mut reader, mut writer) = driver.enter(brigade_io::pipe)?;
 /// let received = future::block_on(async {
-///     writer.write_all(b"bucket").await?; // there is room, so nobody has to drive
+///     writer.write_all(b"bucket").await?; // there is room, so the driver need not run
 ///     let mut received = [0; 6];
 ///     reader.read_exact(&mut received).await?;
 ///     std::io::Result::Ok(received)
@@ -49,8 +50,8 @@ fn closed_on_exec() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok((reader, writer))
 }
 
-/// An end of a pipe. Not a file of `std`, whose reads and writes are places where a thread may be cancelled, by the C
-/// library; coming and going there costs a tenth of a read.
+/// An end of a pipe. Not a file of `std`: its reads and writes are cancellation points of the C library, which cost a tenth
+/// of a read.
 #[derive(Debug)]
 struct End(OwnedFd);
 
@@ -84,16 +85,16 @@ impl Write for &End {
     }
 }
 
-/// The end of a [`pipe`] where the bytes come out.
+/// The reading end of a [`pipe`].
 ///
-/// Reads nothing, that is zero bytes, when every writer has gone and the pipe is empty.
+/// Reads zero bytes when every writer is gone and the pipe is empty.
 #[derive(Debug)]
 pub struct PipeReader(Async<End>);
 
-/// The end of a [`pipe`] where the bytes go in.
+/// The writing end of a [`pipe`].
 ///
-/// Writing fails with [`BrokenPipe`](io::ErrorKind::BrokenPipe) when the reader has gone. Closing it, like dropping it,
-/// lets the reader see the end.
+/// Writing fails with [`BrokenPipe`](io::ErrorKind::BrokenPipe) when the reader is gone. Closing it ends the pipe for the
+/// reader, as dropping it does.
 #[derive(Debug)]
 pub struct PipeWriter(
     /// None when it has been closed.
@@ -109,7 +110,7 @@ impl PipeReader {
         Async::register(&Driver::current()?, End(reader), Kind::PIPE).map(Self)
     }
 
-    /// Ends the registration and gives the file descriptor back, still non-blocking.
+    /// Ends the registration and returns the file descriptor, still non-blocking.
     pub fn into_fd(self) -> OwnedFd {
         self.0.into_inner().0
     }
@@ -125,7 +126,7 @@ impl PipeWriter {
         Ok(Self(Some(writer)))
     }
 
-    /// Ends the registration and gives the file descriptor back, still non-blocking; `None` if it has been closed.
+    /// Ends the registration and returns the file descriptor, still non-blocking; `None` if it has been closed.
     pub fn into_fd(self) -> Option<OwnedFd> {
         self.0.map(|writer| writer.into_inner().0)
     }
@@ -177,7 +178,7 @@ impl AsyncWrite for PipeWriter {
     }
 
     fn poll_flush(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // What is written is in the pipe.
+        // Nothing is buffered here.
         Poll::Ready(Ok(()))
     }
 

@@ -1,52 +1,49 @@
-//! What is believed of one direction of a source: one word, changed only through the transitions here.
+//! What is known of one direction of a source: one word, changed only through the transitions here.
 //!
-//! Every operation is Relaxed: the word says only whether a system call is worth the try, and the bytes come from the
-//! kernel. What must not be missed (a waiter that looks a last time, an event that finds it) happens under the source's
-//! lock, which orders it.
+//! Every operation is Relaxed: the word says only whether a system call is worth a try, and the bytes come from the kernel.
+//! The one step that must not be missed (a task that looks a last time before it waits, and an event) happens under the
+//! source's lock, which orders it.
 
 use core::fmt;
 
 use brigade_sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// The driver was told so, and nothing was found to the contrary since.
+/// An event reported it, and no operation has found the opposite since.
 const READY: u64 = 1;
-/// Nobody has tried yet. Never set again.
-const GUESS: u64 = 2;
-/// What there is now is the last: no event will follow it. Set only with `READY`.
+/// No operation has been tried and no event has come: the first operation is tried without waiting. Never set again.
+const UNTRIED: u64 = 2;
+/// What is ready now is the last: no event will follow. Set only with `READY`.
 const ENDED: u64 = 4;
-/// A read has filled its buffer since: there may be no more.
-const FILLED: u64 = 8;
-/// It was told to somebody, and is not believed any longer although nobody has tried. Whoever waits has to ask again, by
-/// edge, as the next event may never come. Set only without `READY`.
-const DOUBT: u64 = 16;
-/// One event. The bits above count them, so that an event between a look and a transition is not lost.
-const EVENT: u64 = 32;
+/// It was reported to a task, which may not have used it, and is not `READY` any more. By edge the kernel must be asked again
+/// before a task waits, as it may never report it otherwise. Set only without `READY`.
+const REPORTED: u64 = 8;
+/// One event. The bits above count events, so that one between a snapshot and a transition is not lost.
+const EVENT: u64 = 16;
 
-/// Whether an operation is worth the try.
+/// Whether an operation may succeed.
 pub(crate) struct Readiness(AtomicU64);
 
-/// What was seen before a try.
+/// What a task saw before it tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Seen(u64);
+pub(crate) struct Snapshot(u64);
 
 impl Readiness {
-    /// Starts with a guess that it is, or without one.
-    pub(crate) fn new(guess: bool) -> Self {
-        Self(AtomicU64::new(if guess { GUESS } else { 0 }))
+    /// `untried`: whether the first operation is tried without waiting.
+    pub(crate) fn new(untried: bool) -> Self {
+        Self(AtomicU64::new(if untried { UNTRIED } else { 0 }))
     }
 
-    /// What there is to see, ready or not.
     #[inline]
-    pub(crate) fn now(&self) -> Seen {
-        Seen(self.0.load(Relaxed))
+    pub(crate) fn load(&self) -> Snapshot {
+        Snapshot(self.0.load(Relaxed))
     }
 
-    /// An event says that it is ready, and perhaps that it is the last. The caller holds the source's lock.
-    pub(crate) fn raise(&self, ended: bool) {
+    /// An event reports that it is ready, and perhaps that it is the last one. The caller must hold the source's lock.
+    pub(crate) fn set(&self, ended: bool) {
         let mut word = self.0.load(Relaxed);
         loop {
             let bits = READY | if ended { ENDED } else { 0 };
-            let next = ((word & !(FILLED | DOUBT)) | bits).wrapping_add(EVENT);
+            let next = ((word & !REPORTED) | bits).wrapping_add(EVENT);
             match self.0.compare_exchange_weak(word, next, Relaxed, Relaxed) {
                 Ok(_) => return,
                 Err(other) => word = other,
@@ -54,64 +51,52 @@ impl Readiness {
         }
     }
 
-    /// A try would have blocked: nothing is believed any more.
-    pub(crate) fn blocked(&self, seen: Seen) {
-        self.lower(seen, seen.0 & !(READY | GUESS | ENDED | FILLED | DOUBT));
+    /// An operation would have blocked.
+    pub(crate) fn clear(&self, seen: Snapshot) {
+        self.change(seen, seen.0 & !(READY | UNTRIED | ENDED | REPORTED));
     }
 
-    /// Whoever was to be told has been, or wants to be told anew: nothing is believed any more, and nothing known.
-    pub(crate) fn told(&self, seen: Seen) {
-        self.lower(seen, seen.0 & !(READY | GUESS | ENDED | FILLED) | DOUBT);
-    }
-
-    /// Whether the kernel has to be asked again, which the caller does. It holds the source's lock.
-    #[must_use]
-    pub(crate) fn take_doubt(&self) -> bool {
-        self.0.load(Relaxed) & DOUBT != 0 && self.0.fetch_and(!DOUBT, Relaxed) & DOUBT != 0
-    }
-
-    /// A try took all there was. After the last event that is still to be tried: there is the end to be had.
-    pub(crate) fn drained(&self, seen: Seen) {
+    /// An operation took all there was. What is ready after the last event stays so: the end is still to be read.
+    pub(crate) fn drain(&self, seen: Snapshot) {
         if seen.0 & ENDED == 0 {
-            self.lower(seen, seen.0 & !(READY | GUESS | FILLED));
+            self.change(seen, seen.0 & !(READY | UNTRIED));
         }
     }
 
-    /// A try filled its buffer, and the next one is to show whether there is more.
-    pub(crate) fn filled(&self, seen: Seen) {
-        if !seen.was_filled() {
-            self.lower(seen, seen.0 | FILLED);
+    /// It has been reported to a task, or a task wants a new report: what is known is outdated.
+    pub(crate) fn report(&self, seen: Snapshot) {
+        self.change(seen, seen.0 & !(READY | UNTRIED | ENDED) | REPORTED);
+    }
+
+    /// Whether the kernel must be asked again, which the caller then does. It must hold the source's lock.
+    #[must_use]
+    pub(crate) fn take_reported(&self) -> bool {
+        self.0.load(Relaxed) & REPORTED != 0 && self.0.fetch_and(!REPORTED, Relaxed) & REPORTED != 0
+    }
+
+    /// From now on only events count.
+    pub(crate) fn require_event(&self) {
+        let seen = self.load();
+        if seen.0 & UNTRIED != 0 {
+            self.change(seen, seen.0 & !UNTRIED);
         }
     }
 
-    /// Only what was told counts from now on.
-    pub(crate) fn stop_guessing(&self) {
-        let seen = self.now();
-        if seen.0 & GUESS != 0 {
-            self.lower(seen, seen.0 & !GUESS);
-        }
-    }
-
-    /// Changes nothing if there was an event since, or if another try has had its say.
-    fn lower(&self, seen: Seen, next: u64) {
+    /// Does nothing if there was an event or another transition since the snapshot.
+    fn change(&self, seen: Snapshot, next: u64) {
         let _ = self.0.compare_exchange(seen.0, next, Relaxed, Relaxed);
     }
 }
 
-impl Seen {
-    /// Whether an operation is worth the try.
+impl Snapshot {
+    /// Whether an operation is worth a try.
     #[inline]
-    pub(crate) fn worth_a_try(self) -> bool {
-        self.0 & (READY | GUESS) != 0
-    }
-
-    /// Whether the last try filled its buffer, and no event came since.
-    pub(crate) fn was_filled(self) -> bool {
-        self.0 & FILLED != 0
+    pub(crate) fn may_succeed(self) -> bool {
+        self.0 & (READY | UNTRIED) != 0
     }
 
     /// Whether there was an event between `earlier` and this.
-    pub(crate) fn is_news_since(self, earlier: Self) -> bool {
+    pub(crate) fn has_event_since(self, earlier: Self) -> bool {
         self.0 / EVENT != earlier.0 / EVENT
     }
 }
@@ -122,9 +107,9 @@ impl fmt::Debug for Readiness {
         let has = |bit| word & bit != 0;
         f.debug_struct("Readiness")
             .field("ready", &has(READY))
-            .field("guess", &has(GUESS))
+            .field("untried", &has(UNTRIED))
             .field("ended", &has(ENDED))
-            .field("doubt", &has(DOUBT))
+            .field("reported", &has(REPORTED))
             .finish()
     }
 }
@@ -134,51 +119,51 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_event_between_the_look_and_the_transition_stays() {
+    fn an_event_between_the_snapshot_and_the_transition_stays() {
         let readiness = Readiness::new(true);
-        let seen = readiness.now();
-        readiness.raise(false);
-        readiness.blocked(seen);
-        assert!(readiness.now().worth_a_try());
-        assert!(readiness.now().is_news_since(seen));
-        readiness.blocked(readiness.now());
-        assert!(!readiness.now().worth_a_try());
+        let seen = readiness.load();
+        readiness.set(false);
+        readiness.clear(seen);
+        assert!(readiness.load().may_succeed());
+        assert!(readiness.load().has_event_since(seen));
+        readiness.clear(readiness.load());
+        assert!(!readiness.load().may_succeed());
     }
 
     #[test]
     fn a_short_read_is_not_the_end_but_one_that_would_block_is() {
         let readiness = Readiness::new(false);
-        assert!(!readiness.now().worth_a_try());
-        readiness.raise(true);
-        readiness.drained(readiness.now());
-        assert!(readiness.now().worth_a_try());
-        readiness.blocked(readiness.now());
-        assert!(!readiness.now().worth_a_try());
+        assert!(!readiness.load().may_succeed());
+        readiness.set(true);
+        readiness.drain(readiness.load());
+        assert!(readiness.load().may_succeed());
+        readiness.clear(readiness.load());
+        assert!(!readiness.load().may_succeed());
     }
 
     #[test]
-    fn what_was_told_is_asked_again_once_unless_it_is_tried_or_happens_again() {
+    fn what_was_reported_is_asked_for_once_unless_it_is_tried_or_happens_again() {
         let readiness = Readiness::new(false);
-        readiness.raise(false);
-        readiness.told(readiness.now());
-        assert!(!readiness.now().worth_a_try());
-        assert!(readiness.take_doubt() && !readiness.take_doubt());
-        readiness.told(readiness.now());
-        readiness.raise(false);
-        assert!(readiness.now().worth_a_try() && !readiness.take_doubt());
-        readiness.told(readiness.now());
-        readiness.blocked(readiness.now());
-        assert!(!readiness.take_doubt());
+        readiness.set(false);
+        readiness.report(readiness.load());
+        assert!(!readiness.load().may_succeed());
+        assert!(readiness.take_reported() && !readiness.take_reported());
+        readiness.report(readiness.load());
+        readiness.set(false);
+        assert!(readiness.load().may_succeed() && !readiness.take_reported());
+        readiness.report(readiness.load());
+        readiness.clear(readiness.load());
+        assert!(!readiness.take_reported());
     }
 
     #[test]
-    fn a_guess_is_worth_a_try_until_told_to_stop() {
+    fn what_is_untried_may_succeed_until_an_event_is_required() {
         let readiness = Readiness::new(true);
-        assert!(readiness.now().worth_a_try());
-        readiness.stop_guessing();
-        assert!(!readiness.now().worth_a_try());
-        readiness.raise(false);
-        readiness.stop_guessing();
-        assert!(readiness.now().worth_a_try());
+        assert!(readiness.load().may_succeed());
+        readiness.require_event();
+        assert!(!readiness.load().may_succeed());
+        readiness.set(false);
+        readiness.require_event();
+        assert!(readiness.load().may_succeed());
     }
 }

@@ -1,4 +1,4 @@
-//! Waiting for one event, with a place of one's own.
+//! A future that waits for one event.
 
 use std::fmt;
 use std::future::Future;
@@ -7,66 +7,69 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use crate::error::driver_closed;
-use crate::readiness::Seen;
+use crate::event::Direction;
+use crate::readiness::{Readiness, Snapshot};
 use crate::sys::Source;
-use crate::waiters::Place;
-use crate::waiting::Direction;
+use crate::waiters::SlotId;
 
-/// Waits until a value is ready; [`Async::readable`](crate::Async::readable) and
-/// [`writable`](crate::Async::writable) make it.
+/// Waits until a value is ready; made by [`Async::readable`](crate::Async::readable) and
+/// [`writable`](crate::Async::writable).
 #[must_use = "a future does nothing unless it is awaited"]
 pub struct Ready<'a> {
     source: &'a Source,
     direction: Direction,
-    /// Whether only an event counts, that is what the system says, and no belief.
-    precise: bool,
-    /// Where its waker lies, and what was seen before it lay there.
-    waiting: Option<(Place, Seen)>,
+    /// Whether it must be the operating system that says so, and not what the driver knows from before.
+    reported: bool,
+    /// The slot of its waker, and what it saw before it had one.
+    waiting: Option<(SlotId, Snapshot)>,
 }
 
 impl<'a> Ready<'a> {
-    /// Ready when told so by the system.
-    pub(crate) fn precise(source: &'a Source, direction: Direction) -> Self {
-        Self { source, direction, precise: true, waiting: None }
+    /// Ready when the operating system reports it.
+    pub(crate) fn reported(source: &'a Source, direction: Direction) -> Self {
+        Self { source, direction, reported: true, waiting: None }
     }
 
-    /// Ready when an operation is worth the try.
-    pub(crate) fn believed(source: &'a Source, direction: Direction) -> Self {
-        Self { source, direction, precise: false, waiting: None }
+    /// Ready when an operation may succeed.
+    pub(crate) fn to_try(source: &'a Source, direction: Direction) -> Self {
+        Self { source, direction, reported: false, waiting: None }
     }
 
-    /// Looks for the first time: `None` if there is nothing to wait for, else what was seen.
-    fn begin(&self) -> Option<Seen> {
-        let readiness = &self.source.readiness[self.direction as usize];
-        if self.precise {
-            // The system is asked again, which says how it is now.
-            readiness.told(readiness.now());
+    fn readiness(&self) -> &'a Readiness {
+        &self.source.readiness[self.direction]
+    }
+
+    /// Its slot; takes one at the first poll. `None` if there is nothing to wait for.
+    fn slot(&mut self) -> io::Result<Option<(SlotId, Snapshot)>> {
+        if self.waiting.is_some() {
+            return Ok(self.waiting);
         }
-        let seen = readiness.now();
-        (!seen.worth_a_try()).then_some(seen)
+        if self.reported {
+            self.readiness().report(self.readiness().load());
+        }
+        let before = self.readiness().load();
+        if before.may_succeed() {
+            return Ok(None);
+        }
+        if !self.source.is_here() {
+            return Err(driver_closed());
+        }
+        let slot = self.source.reserve(self.direction);
+        self.waiting = Some((slot, before));
+        Ok(self.waiting)
     }
 
     fn poll_event(&mut self, context: &Context<'_>) -> Poll<io::Result<()>> {
-        let (place, before) = match self.waiting {
-            Some(waiting) => waiting,
-            None => {
-                let Some(before) = self.begin() else { return Poll::Ready(Ok(())) };
-                if !self.source.is_here() {
-                    return Poll::Ready(Err(driver_closed()));
-                }
-                let place = self.source.sit_down(self.direction);
-                *self.waiting.insert((place, before))
-            }
-        };
-        let readiness = &self.source.readiness[self.direction as usize];
+        let Some((slot, before)) = self.slot()? else { return Poll::Ready(Ok(())) };
+        let readiness = self.readiness();
         let done = || {
-            let now = readiness.now();
-            now.worth_a_try() || now.is_news_since(before)
+            let now = readiness.load();
+            now.may_succeed() || now.has_event_since(before)
         };
         if done() {
             return Poll::Ready(Ok(()));
         }
-        self.source.poll_until(self.direction, place, context, done)
+        self.source.poll_until(self.direction, slot, context, done)
     }
 }
 
@@ -75,9 +78,8 @@ impl Future for Ready<'_> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let ready = self.poll_event(context)?;
-        if ready.is_ready() && self.precise {
-            let readiness = &self.source.readiness[self.direction as usize];
-            readiness.told(readiness.now());
+        if ready.is_ready() && self.reported {
+            self.readiness().report(self.readiness().load());
         }
         ready.map(Ok)
     }
@@ -85,8 +87,8 @@ impl Future for Ready<'_> {
 
 impl Drop for Ready<'_> {
     fn drop(&mut self) {
-        if let Some((place, _)) = self.waiting {
-            self.source.leave(self.direction, place);
+        if let Some((slot, _)) = self.waiting {
+            self.source.release(self.direction, slot);
         }
     }
 }

@@ -1,21 +1,53 @@
-//! Where what is made on a thread gets its driver from.
+//! The driver of a thread: what is made on the thread registers with it.
 
 use std::fmt;
 use std::io;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 
-use crate::Driver;
+use crate::driver::Driver;
 use crate::error::no_driver;
 
 brigade_sync::scoped_thread_local!(
-    /// Who gives this thread its driver.
+    /// What gives this thread its driver.
     static CURRENT: DriverSupply
 );
 
-/// Gives a thread its driver when something asks for one, and not before.
+impl Driver {
+    /// Calls `call` with this driver as the thread's: what is made in it registers with this driver.
+    ///
+    /// ```
+    /// use brigade_io::{Driver, UdpSocket};
+    /// let driver = Driver::new()?;
+    /// assert!(driver.enter(|| UdpSocket::bind(([127, 0, 0, 1], 0))).is_ok());
+    /// assert!(UdpSocket::bind(([127, 0, 0, 1], 0)).is_err(), "no driver here");
+    /// # std::io::Result::Ok(())
+    /// ```
+    pub fn enter<R>(self: &Arc<Self>, call: impl FnOnce() -> R) -> R {
+        DriverSupply(Supply::Driver(Arc::clone(self))).enter(call)
+    }
+
+    /// Returns the driver of this thread; a [`DriverSupply`] may make it now.
+    ///
+    /// # Errors
+    /// [`NoDriver::None`](crate::NoDriver::None) outside of [`enter`](Self::enter) and
+    /// [`DriverSupply::enter`]; [`NoDriver::Closed`](crate::NoDriver::Closed) if it is that of the parent process; the error
+    /// of a supply that can't make one.
+    pub fn current() -> io::Result<Arc<Self>> {
+        let driver = CURRENT.with(|supply| match supply.map(|supply| &supply.0) {
+            None => Err(no_driver()),
+            Some(Supply::Driver(driver)) => Ok(Arc::clone(driver)),
+            Some(Supply::Maker(make)) => make(),
+        })?;
+        driver.check_process()?;
+        Ok(driver)
+    }
+}
+
+/// Gives a thread its driver when one is needed, and not before.
 ///
-/// A pool enters its workers into one, and has no driver, with its files, until the first of its tasks makes a socket.
+/// The workers of a pool run inside one: the pool has no driver, with its file descriptors, until the first of its tasks
+/// makes a socket.
 ///
 /// ```
 /// use std::sync::OnceLock;
@@ -27,7 +59,7 @@ brigade_sync::scoped_thread_local!(
 ///     Ok(MADE.get_or_init(|| driver).clone())
 /// });
 /// supply.enter(|| {
-///     assert!(MADE.get().is_none(), "nobody has asked");
+///     assert!(MADE.get().is_none(), "not needed yet");
 ///     let _pipe = pipe()?;
 ///     assert_eq!(MADE.get().unwrap().sources(), 2);
 ///     std::io::Result::Ok(())
@@ -37,30 +69,25 @@ brigade_sync::scoped_thread_local!(
 pub struct DriverSupply(Supply);
 
 enum Supply {
-    /// The one that there is.
-    Made(Arc<Driver>),
-    /// Whatever this returns.
+    /// Always this driver.
+    Driver(Arc<Driver>),
+    /// The driver that this returns.
     Maker(Box<dyn Fn() -> io::Result<Arc<Driver>> + Send + Sync>),
 }
 
 impl DriverSupply {
-    /// Has `make` called whenever a driver is asked for.
+    /// Makes a supply that calls `make` at each registration.
     ///
-    /// It is called at every registration, by any thread that has [entered](Self::enter), several at a time; what it
-    /// made before it should return again. It runs under no lock. It may not ask for the current driver itself.
+    /// It is called by any thread that has [entered](Self::enter), possibly by several at a time, without a lock. It should
+    /// return the driver that it made before. It must not ask for the current driver itself.
     pub fn new(make: impl Fn() -> io::Result<Arc<Driver>> + Send + Sync + 'static) -> Self {
         Self(Supply::Maker(Box::new(make)))
     }
 
-    /// Always gives the same driver.
-    pub(crate) fn of(driver: Arc<Driver>) -> Self {
-        Self(Supply::Made(driver))
-    }
-
-    /// Calls with this as the thread's supply: what is made in `call` registers with the driver that it gives.
+    /// Calls `call` with this as the thread's supply: what is made in it registers with the driver of this supply.
     ///
-    /// Costs two writes to a thread-local, allocates nothing, and asks for nothing. Of several, one inside the other, the
-    /// innermost counts, and [`Driver::enter`] is one of them.
+    /// Costs two writes to a thread-local, allocates nothing and makes no driver. Of nested calls the innermost counts;
+    /// [`Driver::enter`] is one of them.
     ///
     /// ```
     /// use std::io;
@@ -73,7 +100,7 @@ impl DriverSupply {
         CURRENT.set(self, call)
     }
 
-    /// Whether this is called inside of [`enter`](Self::enter), that of a driver included.
+    /// Returns whether the thread is inside [`enter`](Self::enter), of a supply or of a driver.
     ///
     /// ```
     /// use brigade_io::{Driver, DriverSupply};
@@ -84,25 +111,16 @@ impl DriverSupply {
     pub fn is_entered() -> bool {
         CURRENT.with(|supply| supply.is_some())
     }
-
-    /// The driver of this thread.
-    pub(crate) fn current() -> io::Result<Arc<Driver>> {
-        CURRENT.with(|supply| match supply.map(|supply| &supply.0) {
-            None => Err(no_driver()),
-            Some(Supply::Made(driver)) => Ok(Arc::clone(driver)),
-            Some(Supply::Maker(make)) => make(),
-        })
-    }
 }
 
-// A maker that panics has made nothing, and nothing here changes when it is called.
+// A maker that panics has made nothing, and a call of it changes nothing here.
 impl UnwindSafe for DriverSupply {}
 impl RefUnwindSafe for DriverSupply {}
 
 impl fmt::Debug for DriverSupply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = match &self.0 {
-            Supply::Made(_) => "Made",
+            Supply::Driver(_) => "Driver",
             Supply::Maker(_) => "Maker",
         };
         f.debug_tuple("DriverSupply").field(&name).finish()

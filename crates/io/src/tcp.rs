@@ -1,4 +1,4 @@
-//! Connections by TCP.
+//! TCP connections.
 
 use std::io;
 use std::net::{self, Shutdown, SocketAddr};
@@ -6,19 +6,18 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use futures_core::Stream;
-use rustix::fd::OwnedFd;
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, SocketType};
+use rustix::net::AddressFamily;
 
-use crate::asynchronous::Kind;
-use crate::attempt::Left;
-use crate::waiting::Direction;
-use crate::{Async, Driver};
+use crate::asynchronous::Async;
+use crate::driver::Driver;
+use crate::kind::Kind;
+use crate::socket::{self, socket};
 
-/// A connection.
+/// A TCP connection.
 pub type TcpStream = Async<net::TcpStream>;
 
-/// Where connections arrive.
+/// A socket that accepts TCP connections.
 ///
 /// ```
 /// use brigade_io::{Driver, TcpListener, TcpStream};
@@ -48,10 +47,10 @@ pub type TcpStream = Async<net::TcpStream>;
 pub type TcpListener = Async<net::TcpListener>;
 
 impl Async<net::TcpListener> {
-    /// Listens at an address; port 0 lets the system choose one.
+    /// Listens at an address; with port 0 the system chooses the port.
     ///
     /// # Errors
-    /// [`NoDriver`](crate::NoDriver), or the system's, if the address is taken for example.
+    /// [`NoDriver`](crate::NoDriver), or the system's, for example if the address is in use.
     pub fn bind(address: impl Into<SocketAddr>) -> io::Result<Self> {
         let driver = Driver::current()?;
         Self::with_driver(&driver, net::TcpListener::bind(address.into())?)
@@ -60,23 +59,22 @@ impl Async<net::TcpListener> {
     /// Waits for a connection and registers it with the listener's driver.
     ///
     /// # Errors
-    /// The system's: that it has no more file descriptors, or that the other side has gone already. The next call may
-    /// succeed.
+    /// The system's: for example that it has no more file descriptors, or that the other side is gone already. The next
+    /// call may succeed.
     ///
     /// # Cancel safety
-    /// No connection is lost if the future is dropped.
+    /// If the future is dropped, no connection is lost.
     pub async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
-        let (stream, from) = self.read_with(net::TcpListener::accept).await?;
-        Ok((Async::register(self.driver(), stream, Kind::STREAM)?, from))
+        socket::accept(self, net::TcpListener::accept).await
     }
 
-    /// The connections, one after the other, without end.
+    /// Returns a stream of connections, which does not end.
     pub fn incoming(&self) -> TcpIncoming<'_> {
         TcpIncoming(self)
     }
 }
 
-/// The connections that arrive at a [`TcpListener`].
+/// The connections of a [`TcpListener`], made by its method `incoming`.
 #[derive(Debug)]
 pub struct TcpIncoming<'a>(&'a TcpListener);
 
@@ -84,15 +82,7 @@ impl Stream for TcpIncoming<'_> {
     type Item = io::Result<TcpStream>;
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let listener = self.0;
-        let accept = net::TcpListener::accept;
-        listener.poll_attempt(Direction::Read, context, accept, |_| Left::Unknown).map(|accepted| {
-            Some(
-                accepted.and_then(|(stream, _)| {
-                    Async::register(listener.driver(), stream, Kind::STREAM)
-                }),
-            )
-        })
+        socket::poll_accept(self.0, context, net::TcpListener::accept).map(Some)
     }
 }
 
@@ -104,7 +94,7 @@ impl Async<net::TcpStream> {
     /// [`ConnectionRefused`](io::ErrorKind::ConnectionRefused).
     ///
     /// # Cancel safety
-    /// Dropping the future gives the connection up.
+    /// Dropping the future closes the socket.
     pub async fn connect(address: impl Into<SocketAddr>) -> io::Result<Self> {
         let driver = Driver::current()?;
         let address = address.into();
@@ -112,7 +102,7 @@ impl Async<net::TcpStream> {
         let socket = socket(family)?;
         begin(rustix::net::connect(&socket, &address))?;
         let stream = Self::register(&driver, net::TcpStream::from(socket), Kind::CONNECTING)?;
-        stream.first_writable().await?;
+        stream.source().first_writable().await?;
         loop {
             if let Some(error) = stream.get_ref().take_error()? {
                 return Err(error);
@@ -122,41 +112,20 @@ impl Async<net::TcpStream> {
                 Err(error) if error.kind() == io::ErrorKind::NotConnected => {}
                 Err(error) => return Err(error),
             }
-            stream.writable_again().await?;
+            stream.source().writable_again().await?;
         }
     }
 
-    /// Ends one direction of the connection, or both.
+    /// Shuts down one direction of the connection, or both.
     ///
     /// # Errors
-    /// The system's, if there is no connection any more for example.
+    /// The system's, for example if there is no connection any more.
     pub fn shutdown(&self, which: Shutdown) -> io::Result<()> {
         self.get_ref().shutdown(which)
     }
 }
 
-/// Makes a non-blocking socket that no other program inherits.
-#[cfg(not(any(windows, target_vendor = "apple")))]
-pub(crate) fn socket(family: AddressFamily) -> io::Result<OwnedFd> {
-    use rustix::net::SocketFlags;
-    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    Ok(rustix::net::socket_with(family, SocketType::STREAM, flags, None)?)
-}
-
-/// Makes a non-blocking socket that no other program inherits.
-#[cfg(any(windows, target_vendor = "apple"))]
-pub(crate) fn socket(family: AddressFamily) -> io::Result<OwnedFd> {
-    let socket = rustix::net::socket(family, SocketType::STREAM, None)?;
-    rustix::io::ioctl_fionbio(&socket, true)?;
-    #[cfg(target_vendor = "apple")]
-    {
-        rustix::io::ioctl_fioclex(&socket)?;
-        rustix::net::sockopt::set_socket_nosigpipe(&socket, true)?;
-    }
-    Ok(socket)
-}
-
-/// Whether a connection is made, or being made. A signal does not end the attempt.
+/// Whether a connection is made or being made. A signal does not end the attempt.
 fn begin(outcome: Result<(), Errno>) -> io::Result<()> {
     match outcome {
         Ok(()) | Err(Errno::INPROGRESS | Errno::WOULDBLOCK | Errno::INTR) => Ok(()),

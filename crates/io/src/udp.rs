@@ -1,11 +1,12 @@
-//! Datagrams by UDP.
+//! UDP datagrams.
 
 use std::io;
 use std::net::{self, SocketAddr};
 
-use crate::{Async, Driver};
+use crate::asynchronous::Async;
+use crate::driver::Driver;
 
-/// A socket for datagrams.
+/// A UDP socket.
 ///
 /// ```
 /// use brigade_io::{Driver, UdpSocket};
@@ -24,16 +25,16 @@ use crate::{Async, Driver};
 pub type UdpSocket = Async<net::UdpSocket>;
 
 impl Async<net::UdpSocket> {
-    /// Makes a socket at an address; port 0 lets the system choose one.
+    /// Binds a socket to an address; with port 0 the system chooses the port.
     ///
     /// # Errors
-    /// [`NoDriver`](crate::NoDriver), or the system's, if the address is taken for example.
+    /// [`NoDriver`](crate::NoDriver), or the system's, for example if the address is in use.
     pub fn bind(address: impl Into<SocketAddr>) -> io::Result<Self> {
         let driver = Driver::current()?;
         Self::with_driver(&driver, net::UdpSocket::bind(address.into())?)
     }
 
-    /// Names the one with whom [`send`](Self::send) and [`recv`](Self::recv) deal.
+    /// Sets the peer of [`send`](Self::send) and [`recv`](Self::recv).
     ///
     /// # Errors
     /// The system's.
@@ -44,36 +45,37 @@ impl Async<net::UdpSocket> {
     /// Sends a datagram; returns its length.
     ///
     /// # Errors
-    /// The system's: that the datagram is too long for example.
+    /// The system's: for example that the datagram is too long.
     ///
     /// # Cancel safety
-    /// Nothing has been sent if the future is dropped.
+    /// If the future is dropped, nothing has been sent.
     pub async fn send_to(&self, bytes: &[u8], to: impl Into<SocketAddr>) -> io::Result<usize> {
         let to = to.into();
         self.write_with(|socket| socket.send_to(bytes, to)).await
     }
 
-    /// Waits for a datagram; returns its length and sender. What does not fit is lost.
+    /// Waits for a datagram; returns its length and sender. What does not fit into the buffer is lost.
     ///
     /// # Errors
     /// The system's.
     ///
     /// # Cancel safety
-    /// No datagram is lost if the future is dropped.
+    /// If the future is dropped, no datagram is lost.
     pub async fn recv_from(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
         self.read_with(|socket| socket.recv_from(buffer)).await
     }
 
-    /// Sends a datagram to whom [`connect`](Self::connect) named; returns its length.
+    /// Sends a datagram to the peer that [`connect`](Self::connect) set; returns its length.
     ///
     /// # Errors
-    /// The system's: that nobody was named, or that an earlier datagram was
+    /// The system's: for example that there is no peer, or that an earlier datagram was
     /// [refused](io::ErrorKind::ConnectionRefused).
     pub async fn send(&self, bytes: &[u8]) -> io::Result<usize> {
         self.write_with(|socket| socket.send(bytes)).await
     }
 
-    /// Waits for a datagram from whom [`connect`](Self::connect) named; returns its length. What does not fit is lost.
+    /// Waits for a datagram of the peer that [`connect`](Self::connect) set; returns its length. What does not fit into the
+    /// buffer is lost.
     ///
     /// # Errors
     /// Those of [`send`](Self::send).

@@ -1,4 +1,4 @@
-//! Connections inside one machine.
+//! Unix-domain sockets.
 
 use std::io;
 use std::net::Shutdown;
@@ -11,13 +11,12 @@ use futures_core::Stream;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix};
 
-use crate::asynchronous::Kind;
-use crate::attempt::Left;
-use crate::tcp::socket;
-use crate::waiting::Direction;
-use crate::{Async, Driver};
+use crate::asynchronous::Async;
+use crate::driver::Driver;
+use crate::kind::Kind;
+use crate::socket::{self, socket};
 
-/// A connection inside this machine.
+/// A connection of Unix-domain sockets.
 ///
 /// ```
 /// use brigade_io::{Driver, UnixStream};
@@ -25,7 +24,7 @@ use crate::{Async, Driver};
 /// let driver = Driver::new()?;
 /// let (mut near, mut far) = driver.enter(UnixStream::pair)?;
 /// let received = future::block_on(async {
-///     near.write_all(b"hello").await?; // there is room, so nobody has to drive
+///     near.write_all(b"hello").await?; // there is room, so the driver need not run
 ///     let mut received = [0; 5];
 ///     far.read_exact(&mut received).await?;
 ///     std::io::Result::Ok(received)
@@ -35,14 +34,14 @@ use crate::{Async, Driver};
 /// ```
 pub type UnixStream = Async<net::UnixStream>;
 
-/// Where connections from this machine arrive.
+/// A Unix-domain socket that accepts connections.
 pub type UnixListener = Async<net::UnixListener>;
 
 impl Async<net::UnixListener> {
-    /// Listens at a path, which must not be there yet and is not removed in the end.
+    /// Listens at a path, which must not exist and is not removed in the end.
     ///
     /// # Errors
-    /// [`NoDriver`](crate::NoDriver), or the system's, if the path is taken for example.
+    /// [`NoDriver`](crate::NoDriver), or the system's, for example if the path exists.
     pub fn bind(path: impl AsRef<Path>) -> io::Result<Self> {
         let driver = Driver::current()?;
         Self::with_driver(&driver, net::UnixListener::bind(path)?)
@@ -51,22 +50,21 @@ impl Async<net::UnixListener> {
     /// Waits for a connection and registers it with the listener's driver.
     ///
     /// # Errors
-    /// The system's: that it has no more file descriptors, for example. The next call may succeed.
+    /// The system's: for example that it has no more file descriptors. The next call may succeed.
     ///
     /// # Cancel safety
-    /// No connection is lost if the future is dropped.
+    /// If the future is dropped, no connection is lost.
     pub async fn accept(&self) -> io::Result<(UnixStream, SocketAddr)> {
-        let (stream, from) = self.read_with(net::UnixListener::accept).await?;
-        Ok((Async::register(self.driver(), stream, Kind::STREAM)?, from))
+        socket::accept(self, net::UnixListener::accept).await
     }
 
-    /// The connections, one after the other, without end.
+    /// Returns a stream of connections, which does not end.
     pub fn incoming(&self) -> UnixIncoming<'_> {
         UnixIncoming(self)
     }
 }
 
-/// The connections that arrive at a [`UnixListener`].
+/// The connections of a [`UnixListener`], made by its method `incoming`.
 #[derive(Debug)]
 pub struct UnixIncoming<'a>(&'a UnixListener);
 
@@ -74,15 +72,7 @@ impl Stream for UnixIncoming<'_> {
     type Item = io::Result<UnixStream>;
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let listener = self.0;
-        let accept = net::UnixListener::accept;
-        listener.poll_attempt(Direction::Read, context, accept, |_| Left::Unknown).map(|accepted| {
-            Some(
-                accepted.and_then(|(stream, _)| {
-                    Async::register(listener.driver(), stream, Kind::STREAM)
-                }),
-            )
-        })
+        socket::poll_accept(self.0, context, net::UnixListener::accept).map(Some)
     }
 }
 
@@ -92,8 +82,8 @@ impl Async<net::UnixStream> {
     /// # Errors
     /// [`NoDriver`](crate::NoDriver), or the system's: [`NotFound`](io::ErrorKind::NotFound),
     /// [`ConnectionRefused`](io::ErrorKind::ConnectionRefused). On Linux it is
-    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if as many wait already as the listener lets wait: the kernel has
-    /// nothing to wait for then.
+    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if the listener's queue is full: the kernel reports no event when that
+    /// changes.
     pub async fn connect(path: impl AsRef<Path>) -> io::Result<Self> {
         let driver = Driver::current()?;
         let address = SocketAddrUnix::new(path.as_ref())?;
@@ -103,14 +93,14 @@ impl Async<net::UnixStream> {
             Err(Errno::INPROGRESS | Errno::INTR) => {
                 let socket = net::UnixStream::from(socket);
                 let stream = Self::register(&driver, socket, Kind::CONNECTING)?;
-                stream.first_writable().await?;
+                stream.source().first_writable().await?;
                 stream.get_ref().take_error()?.map_or(Ok(stream), Err)
             }
             Err(error) => Err(error.into()),
         }
     }
 
-    /// Makes two that are connected with each other.
+    /// Makes two sockets that are connected to each other.
     ///
     /// # Errors
     /// [`NoDriver`](crate::NoDriver), or the system's, if it has no more file descriptors.
@@ -121,10 +111,10 @@ impl Async<net::UnixStream> {
         Ok((one, Self::register(&driver, other, Kind::STREAM)?))
     }
 
-    /// Ends one direction of the connection, or both.
+    /// Shuts down one direction of the connection, or both.
     ///
     /// # Errors
-    /// The system's, if there is no connection any more for example.
+    /// The system's, for example if there is no connection any more.
     pub fn shutdown(&self, which: Shutdown) -> io::Result<()> {
         self.get_ref().shutdown(which)
     }

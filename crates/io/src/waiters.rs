@@ -1,89 +1,88 @@
-//! Who waits for one direction of a source.
+//! The tasks that wait for one direction of a source.
 
 use core::mem;
 use core::task::Waker;
 
-/// Where a waiter's waker lies.
+/// Which slot holds a task's waker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
-    /// The place of the `poll_` methods, of which there is one.
+pub(crate) enum SlotId {
+    /// The one slot of the `poll_` methods.
     Polled,
-    /// That of a future, which it has until it is dropped.
-    Seat(usize),
+    /// The slot of a future, by its index; the future has it until it is dropped.
+    Future(usize),
 }
 
-/// A future's place.
+/// A future's slot.
 #[derive(Debug)]
-enum Seat {
-    /// Nobody's.
+enum Slot {
+    /// Belongs to no future.
     Free,
-    /// Of a future that has been woken.
-    Woken,
-    /// Of a future that waits.
+    /// Its future has been woken, or does not wait yet.
+    Idle,
+    /// Its future waits.
     Waiting(Waker),
 }
 
-/// The wakers of one direction. None of its methods runs user code: they give back what is to be dropped.
+/// The wakers of one direction. No method runs user code: each returns the wakers that the caller must drop.
 #[derive(Debug, Default)]
 pub(crate) struct Waiters {
-    /// Who called a `poll_` method last.
+    /// The waker of the last call of a `poll_` method.
     polled: Option<Waker>,
-    /// The futures.
-    seats: Vec<Seat>,
+    /// The slots of futures.
+    slots: Vec<Slot>,
 }
 
 impl Waiters {
-    /// Finds a free place for a future.
-    pub(crate) fn sit_down(&mut self) -> Place {
-        let free = self.seats.iter().position(|seat| matches!(seat, Seat::Free));
-        let number = free.unwrap_or_else(|| {
-            self.seats.push(Seat::Free);
-            self.seats.len() - 1
+    /// Gives a slot to a future.
+    pub(crate) fn reserve(&mut self) -> SlotId {
+        let free = self.slots.iter().position(|slot| matches!(slot, Slot::Free));
+        let index = free.unwrap_or_else(|| {
+            self.slots.push(Slot::Free);
+            self.slots.len() - 1
         });
-        self.seats[number] = Seat::Woken;
-        Place::Seat(number)
+        self.slots[index] = Slot::Idle;
+        SlotId::Future(index)
     }
 
-    /// Gives a future's place back, with the waker that lay there.
+    /// Frees a slot; returns the waker that it held.
     #[must_use = "dropping it is user code"]
-    pub(crate) fn stand_up(&mut self, place: Place) -> Option<Waker> {
-        match place {
-            Place::Polled => self.polled.take(),
-            Place::Seat(number) => match mem::replace(&mut self.seats[number], Seat::Free) {
-                Seat::Waiting(waker) => Some(waker),
-                Seat::Free | Seat::Woken => None,
-            },
+    pub(crate) fn release(&mut self, id: SlotId) -> Option<Waker> {
+        match id {
+            SlotId::Polled => self.polled.take(),
+            SlotId::Future(index) => self.slots[index].replace(Slot::Free),
         }
     }
 
-    /// Puts a waker into its place; returns the one that lay there.
+    /// Puts a waker into a slot; returns the waker that it held.
     #[must_use = "dropping it is user code"]
-    pub(crate) fn wait(&mut self, place: Place, waker: Waker) -> Option<Waker> {
-        match place {
-            Place::Polled => self.polled.replace(waker),
-            Place::Seat(number) => {
-                match mem::replace(&mut self.seats[number], Seat::Waiting(waker)) {
-                    Seat::Waiting(former) => Some(former),
-                    Seat::Free | Seat::Woken => None,
-                }
-            }
+    pub(crate) fn insert(&mut self, id: SlotId, waker: Waker) -> Option<Waker> {
+        match id {
+            SlotId::Polled => self.polled.replace(waker),
+            SlotId::Future(index) => self.slots[index].replace(Slot::Waiting(waker)),
         }
     }
 
-    /// Whether there is anybody.
+    /// Whether no task waits.
     pub(crate) fn is_empty(&self) -> bool {
-        self.polled.is_none() && !self.seats.iter().any(|seat| matches!(seat, Seat::Waiting(_)))
+        self.polled.is_none() && !self.slots.iter().any(|slot| matches!(slot, Slot::Waiting(_)))
     }
 
-    /// Takes all wakers.
+    /// Moves all wakers to `wakers`.
     pub(crate) fn take(&mut self, wakers: &mut Vec<Waker>) {
         wakers.extend(self.polled.take());
-        for seat in &mut self.seats {
-            if matches!(seat, Seat::Waiting(_)) {
-                if let Seat::Waiting(waker) = mem::replace(seat, Seat::Woken) {
-                    wakers.push(waker);
-                }
+        for slot in &mut self.slots {
+            if matches!(slot, Slot::Waiting(_)) {
+                wakers.extend(slot.replace(Slot::Idle));
             }
+        }
+    }
+}
+
+impl Slot {
+    fn replace(&mut self, new: Self) -> Option<Waker> {
+        match mem::replace(self, new) {
+            Self::Waiting(waker) => Some(waker),
+            Self::Free | Self::Idle => None,
         }
     }
 }

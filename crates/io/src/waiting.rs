@@ -1,104 +1,36 @@
-//! Waiting for a source, being told of it, and what the kernel is asked meanwhile.
+//! How a task waits for a source, and how an event reaches it.
 //!
 //! The rules are in the crate's documentation, under [The protocol](crate#the-protocol).
 
 use core::task::{Context, Poll, Waker};
 use std::io;
 
-use crate::Trigger;
 use crate::error::driver_closed;
-use crate::sys::{Event, Interest, Line, Source};
-use crate::waiters::{Place, Waiters};
-
-/// One of the two things a source can be ready for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Direction {
-    /// Reading, or accepting.
-    Read = 0,
-    /// Writing, or having connected.
-    Write = 1,
-}
-
-const BOTH: [Direction; 2] = [Direction::Read, Direction::Write];
-
-/// What is under a source's lock.
-#[derive(Debug)]
-pub(crate) struct State {
-    /// What makes an event of the source.
-    trigger: Trigger,
-    /// Who waits, by direction.
-    waiters: [Waiters; 2],
-    /// What the kernel is asked, by direction.
-    asked: [bool; 2],
-    /// What the kernel said when nobody waited: not to be asked any longer, unless somebody waits by then.
-    unheard: [bool; 2],
-    /// There will be no more events.
-    closed: bool,
-}
-
-/// What an event leaves to be done when no other lock is held.
-#[must_use]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fired {
-    /// Nothing.
-    Settled,
-    /// [`Source::settle`]: the kernel has to be asked something else.
-    Unsettled,
-}
-
-impl State {
-    /// For a source of a driver with this trigger.
-    pub(crate) fn new(trigger: Trigger, is_socket: bool) -> Self {
-        let trigger = match trigger {
-            Trigger::ByKind if is_socket => Trigger::Edge,
-            Trigger::ByKind => Trigger::Level,
-            trigger => trigger,
-        };
-        let asked = [Self::first_asked(trigger).read, Self::first_asked(trigger).write];
-        let unheard = [false; 2];
-        Self { trigger, waiters: Default::default(), asked, unheard, closed: false }
-    }
-
-    /// What the kernel is asked of a new source.
-    pub(crate) fn first_asked(trigger: Trigger) -> Interest {
-        match trigger {
-            // For ever: an edge that nobody waits for costs one event.
-            Trigger::Edge => Interest::ALL,
-            _ => Interest::NONE,
-        }
-    }
-
-    /// What makes an event of the source: one of those that say so, and not by kind.
-    pub(crate) fn trigger(&self) -> Trigger {
-        self.trigger
-    }
-
-    fn interest(&self) -> Interest {
-        let [read, write] = self.asked;
-        Interest { read, write }
-    }
-}
+use crate::event::{Direction, Event, Interest};
+use crate::state::{FollowUp, State};
+use crate::sys::{Registered, Source};
+use crate::waiters::SlotId;
 
 impl Source {
-    /// Waits until an operation in `direction` is worth the try, or says so at once.
+    /// Waits until an operation may succeed.
     pub(crate) fn poll_ready(
         &self,
         direction: Direction,
-        place: Place,
+        slot: SlotId,
         context: &Context<'_>,
     ) -> Poll<io::Result<()>> {
-        let readiness = &self.readiness[direction as usize];
-        if readiness.now().worth_a_try() {
+        let readiness = &self.readiness[direction];
+        if readiness.load().may_succeed() {
             return Poll::Ready(Ok(()));
         }
-        self.poll_until(direction, place, context, || readiness.now().worth_a_try())
+        self.poll_until(direction, slot, context, || readiness.load().may_succeed())
     }
 
-    /// Waits until `done`, which an event may have brought about and a look under the lock tells for certain.
+    /// Waits until `done`, which an event may bring about: it is called under the lock.
     pub(crate) fn poll_until(
         &self,
         direction: Direction,
-        place: Place,
+        slot: SlotId,
         context: &Context<'_>,
         done: impl FnOnce() -> bool,
     ) -> Poll<io::Result<()>> {
@@ -107,24 +39,17 @@ impl Source {
         }
         // Clone and drop are user code: before and after the lock.
         let waker = context.waker().clone();
-        let (outcome, left) = self.with(|state, line| {
+        let (outcome, left) = self.with(|state, registered| {
             if done() {
                 return (Poll::Ready(Ok(())), Some(waker));
             }
-            let readiness = &self.readiness[direction as usize];
-            let again = readiness.take_doubt();
-            match state.wait(direction, place, waker, line, again) {
-                Ok(replaced) => (Poll::Pending, replaced),
-                Err((error, waker)) => {
-                    if again {
-                        readiness.told(readiness.now());
-                    }
-                    (Poll::Ready(Err(error)), waker)
-                }
+            match self.prepare_wait(state, registered, direction) {
+                Ok(()) => (Poll::Pending, state.wait(direction, slot, waker)),
+                Err(error) => (Poll::Ready(Err(error)), Some(waker)),
             }
         });
         if let Some(left) = left {
-            // Two tasks poll in one direction: whoever is replaced looks again, as nobody else would wake it.
+            // Two tasks poll in one direction: the one that is replaced must look again, as no event will wake it.
             if outcome.is_pending() && !left.will_wake(context.waker()) {
                 left.wake();
             }
@@ -132,127 +57,93 @@ impl Source {
         outcome
     }
 
-    /// Gives a future's place back.
-    pub(crate) fn leave(&self, direction: Direction, place: Place) {
+    /// Has the kernel report what a task is about to wait for.
+    fn prepare_wait(
+        &self,
+        state: &mut State,
+        registered: Option<Registered<'_>>,
+        direction: Direction,
+    ) -> io::Result<()> {
+        let registered = match registered {
+            Some(registered) if !state.is_closed() => registered,
+            _ => return Err(driver_closed()),
+        };
+        let readiness = &self.readiness[direction];
+        let again = readiness.take_reported();
+        if let Some(interest) = state.interest_to_wait(direction, again) {
+            if let Err(error) = registered.modify(interest) {
+                if again {
+                    readiness.report(readiness.load());
+                }
+                return Err(error);
+            }
+            state.set_interest(interest);
+        }
+        Ok(())
+    }
+
+    /// Gives a slot to a future.
+    pub(crate) fn reserve(&self, direction: Direction) -> SlotId {
+        self.with(|state, _| state.reserve(direction))
+    }
+
+    /// Frees the slot of a future.
+    pub(crate) fn release(&self, direction: Direction, slot: SlotId) {
         if !self.is_here() {
             return;
         }
-        let waker = self.with(|state, _| state.waiters[direction as usize].stand_up(place));
+        let waker = self.with(|state, _| state.release(direction, slot));
         drop(waker);
     }
 
-    /// Finds a place for a future.
-    pub(crate) fn sit_down(&self, direction: Direction) -> Place {
-        self.with(|state, _| state.waiters[direction as usize].sit_down())
-    }
-
-    /// Takes what an event says; the wakers of who waited for it go to `wakers`.
-    pub(crate) fn fire(&self, event: Event, wakers: &mut Vec<Waker>) -> Fired {
+    /// Takes note of an event; the wakers of the tasks that waited for it go to `wakers`.
+    pub(crate) fn deliver(&self, event: Event, wakers: &mut Vec<Waker>) -> FollowUp {
         self.with(|state, _| {
-            let told = [event.read, event.write];
-            let ended = [event.read_ended, event.write_ended];
-            for direction in BOTH.map(|direction| direction as usize).into_iter() {
-                if told[direction] {
-                    self.readiness[direction].raise(ended[direction]);
-                    let waiters = &mut state.waiters[direction];
-                    state.unheard[direction] = state.asked[direction] && waiters.is_empty();
-                    waiters.take(wakers);
+            for direction in Direction::BOTH {
+                if event.ready[direction] {
+                    self.readiness[direction].set(event.ended[direction]);
                 }
             }
-            match state.trigger {
-                Trigger::Edge => Fired::Settled,
-                Trigger::Level | Trigger::ByKind if state.unheard == [false; 2] => Fired::Settled,
-                Trigger::Level | Trigger::ByKind => Fired::Unsettled,
-                Trigger::Oneshot => {
-                    // By this event the kernel has stopped asking for either.
-                    state.asked = [false; 2];
-                    state.unheard = [false; 2];
-                    let nobody = state.waiters.iter().all(Waiters::is_empty);
-                    if nobody { Fired::Settled } else { Fired::Unsettled }
-                }
-            }
+            state.deliver(event, wakers)
         })
     }
 
-    /// Asks the kernel what has to be asked after an event; who can't wait any longer goes to `wakers`.
-    pub(crate) fn settle(&self, wakers: &mut Vec<Waker>) {
-        self.with(|state, line| {
-            let Some(line) = line else { return };
-            let before = state.asked;
-            for direction in BOTH.map(|direction| direction as usize) {
-                let waits = !state.waiters[direction].is_empty();
-                match state.trigger {
-                    Trigger::Edge => {}
-                    Trigger::Level | Trigger::ByKind => {
-                        state.asked[direction] &= waits || !state.unheard[direction]
-                    }
-                    Trigger::Oneshot => state.asked[direction] |= waits,
+    /// Ends the reports that no task waits for. If that fails, the wakers of all tasks go to `wakers`.
+    pub(crate) fn drop_stale(&self, wakers: &mut Vec<Waker>) {
+        self.with(|state, registered| {
+            let Some(registered) = registered else { return };
+            let Some(interest) = state.interest_without_stale() else { return };
+            match registered.modify(interest) {
+                Ok(()) => state.set_interest(interest),
+                Err(_) => {
+                    // The kernel has no memory left, perhaps. The tasks try again, and get the error.
+                    state.set_interest(Interest::NONE);
+                    self.wake_all(state, wakers);
                 }
-                state.unheard[direction] = false;
-            }
-            if state.asked != before && line.ask(state.interest()).is_err() {
-                // The kernel has no memory left, perhaps. Whoever waits tries again, and is told.
-                state.asked = [false; 2];
-                self.give_up(state, wakers);
             }
         });
     }
 
-    /// There will be no more events; whoever waits goes to `wakers`.
+    /// Ends all waiting; the wakers go to `wakers`.
     pub(crate) fn close(&self, wakers: &mut Vec<Waker>) {
         self.with(|state, _| {
-            state.closed = true;
-            self.give_up(state, wakers);
+            state.close();
+            self.wake_all(state, wakers);
         });
     }
 
-    /// Takes the wakers, who are leaving for good.
+    /// Takes the wakers, which will not be woken any more.
     pub(crate) fn take_wakers(&self) -> Vec<Waker> {
         let mut wakers = Vec::new();
-        self.with(|state, _| state.waiters.iter_mut().for_each(|side| side.take(&mut wakers)));
+        self.with(|state, _| state.take_wakers(&mut wakers));
         wakers
     }
 
-    fn give_up(&self, state: &mut State, wakers: &mut Vec<Waker>) {
-        for direction in BOTH.map(|direction| direction as usize) {
-            self.readiness[direction].raise(false);
-            state.waiters[direction].take(wakers);
+    /// Has every task try its operation.
+    fn wake_all(&self, state: &mut State, wakers: &mut Vec<Waker>) {
+        for direction in Direction::BOTH {
+            self.readiness[direction].set(false);
         }
-    }
-}
-
-impl State {
-    /// Puts a waker into its place and has the kernel asked, `again` if what it said before is not known any more. Returns
-    /// the waker that is to be dropped.
-    fn wait(
-        &mut self,
-        direction: Direction,
-        place: Place,
-        waker: Waker,
-        line: Option<Line<'_>>,
-        again: bool,
-    ) -> Result<Option<Waker>, (io::Error, Option<Waker>)> {
-        let line = match line {
-            Some(line) if !self.closed => line,
-            _ => return Err((driver_closed(), Some(waker))),
-        };
-        let direction = direction as usize;
-        // By level an event comes again by itself.
-        if !self.asked[direction] || again && self.trigger == Trigger::Edge {
-            let before = self.asked;
-            self.asked[direction] = true;
-            // What nobody heard of is not worth asking for, now that the kernel is asked anyway.
-            for other in 0..2 {
-                if self.trigger != Trigger::Edge && self.unheard[other] && other != direction {
-                    self.asked[other] = false;
-                }
-            }
-            if let Err(error) = line.ask(self.interest()) {
-                self.asked = before;
-                return Err((error, Some(waker)));
-            }
-        }
-        self.unheard[direction] = false;
-        Ok(self.waiters[direction].wait(place, waker))
+        state.take_wakers(wakers);
     }
 }

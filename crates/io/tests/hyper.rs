@@ -17,12 +17,7 @@ use hyper::rt::{Read, ReadBuf, Write};
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
 
-use self::machine::with_each_trigger;
 use brigade_testkit::Watchdog;
-
-#[allow(dead_code, reason = "each test file uses its share")]
-#[path = "it/machine.rs"]
-mod machine;
 
 /// Ends the wait of the thread that drives, which polls next.
 struct Ring(Arc<Driver>);
@@ -87,49 +82,43 @@ async fn exchange<T: Read + Write + Unpin>(near: T, far: T) {
 #[test]
 fn requests_are_answered_over_a_socket_pair_on_one_thread() {
     let _dog = Watchdog::start(60);
-    with_each_trigger(|trigger| {
-        let driver = Driver::with_trigger(trigger).unwrap();
-        run(&driver, async {
-            let (near, far) = UnixStream::pair().unwrap();
-            exchange(near, far).await;
-        });
-        assert_eq!(driver.sources(), 0);
+    let driver = Driver::new().unwrap();
+    run(&driver, async {
+        let (near, far) = UnixStream::pair().unwrap();
+        exchange(near, far).await;
     });
+    assert_eq!(driver.sources(), 0);
 }
 
 #[test]
 fn requests_are_answered_over_tcp_on_one_thread() {
     let _dog = Watchdog::start(60);
-    with_each_trigger(|trigger| {
-        let driver = Driver::with_trigger(trigger).unwrap();
-        run(&driver, async {
-            let listener = TcpListener::bind(([127, 0, 0, 1], 0)).unwrap();
-            let address = listener.get_ref().local_addr().unwrap();
-            let both = future::zip(TcpStream::connect(address), listener.accept());
-            let (near, far) = both.await;
-            exchange(near.unwrap(), far.unwrap().0).await;
-        });
-        assert_eq!(driver.sources(), 0);
+    let driver = Driver::new().unwrap();
+    run(&driver, async {
+        let listener = TcpListener::bind(([127, 0, 0, 1], 0)).unwrap();
+        let address = listener.get_ref().local_addr().unwrap();
+        let both = future::zip(TcpStream::connect(address), listener.accept());
+        let (near, far) = both.await;
+        exchange(near.unwrap(), far.unwrap().0).await;
     });
+    assert_eq!(driver.sources(), 0);
 }
 
 #[test]
 fn a_read_fills_what_is_offered_and_the_end_fills_nothing() {
     let _dog = Watchdog::start(60);
-    with_each_trigger(|trigger| {
-        let driver = Driver::with_trigger(trigger).unwrap();
-        let (near, mut far) = std::os::unix::net::UnixStream::pair().unwrap();
-        let mut near = Async::with_driver(&driver, near).unwrap();
-        std::io::Write::write_all(&mut far, b"bucket").unwrap();
-        drop(far);
-        for expected in ["buck", "et", ""] {
-            let mut room = [0; 4];
-            let mut buffer = ReadBuf::new(&mut room);
-            let read = poll_fn(|context| Pin::new(&mut near).poll_read(context, buffer.unfilled()));
-            run(&driver, read).unwrap();
-            assert_eq!(buffer.filled(), expected.as_bytes());
-        }
-    });
+    let driver = Driver::new().unwrap();
+    let (near, mut far) = std::os::unix::net::UnixStream::pair().unwrap();
+    let mut near = Async::with_driver(&driver, near).unwrap();
+    std::io::Write::write_all(&mut far, b"bucket").unwrap();
+    drop(far);
+    for expected in ["buck", "et", ""] {
+        let mut room = [0; 4];
+        let mut buffer = ReadBuf::new(&mut room);
+        let read = poll_fn(|context| Pin::new(&mut near).poll_read(context, buffer.unfilled()));
+        run(&driver, read).unwrap();
+        assert_eq!(buffer.filled(), expected.as_bytes());
+    }
 }
 
 #[test]

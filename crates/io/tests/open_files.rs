@@ -12,11 +12,9 @@ use std::process::Command;
 use brigade_io::{Async, Driver, TcpListener, TcpStream, UdpSocket, UnixStream, pipe};
 use futures_lite::future;
 
-use self::machine::{Machine, with_each_trigger};
+use self::machine::Machine;
 use brigade_testkit::Watchdog;
 
-#[allow(dead_code, reason = "each test file uses its share")]
-#[path = "it/machine.rs"]
 mod machine;
 
 /// The numbers of the open files but the one that looks.
@@ -98,7 +96,7 @@ fn numbers_that_cannot_be_waited_for_are_refused() {
     assert_eq!(open(), before);
 }
 
-/// What another program finds open: the three that each has, its own, and what this process was left by whoever ran it.
+/// What another program finds open: the three that each has, its own, and what this process was started with.
 fn open_in_another() -> String {
     let output = Command::new("ls").arg("/proc/self/fd").output().unwrap();
     String::from_utf8(output.stdout).unwrap()
@@ -106,17 +104,15 @@ fn open_in_another() -> String {
 
 fn another_program_gets_none() {
     let before = &open_in_another();
-    with_each_trigger(|trigger| {
-        let machine = Machine::start(trigger);
-        machine.run(async {
-            let pipe = pipe().unwrap();
-            let listener = TcpListener::bind(([127, 0, 0, 1], 0)).unwrap();
-            let address = listener.get_ref().local_addr().unwrap();
-            let both = future::zip(TcpStream::connect(address), listener.accept()).await;
-            let pair = UnixStream::pair().unwrap();
-            assert_eq!(&open_in_another(), before);
-            drop((pipe, both, pair));
-        });
+    let machine = Machine::start();
+    machine.run(async {
+        let pipe = pipe().unwrap();
+        let listener = TcpListener::bind(([127, 0, 0, 1], 0)).unwrap();
+        let address = listener.get_ref().local_addr().unwrap();
+        let both = future::zip(TcpStream::connect(address), listener.accept()).await;
+        let pair = UnixStream::pair().unwrap();
+        assert_eq!(&open_in_another(), before);
+        drop((pipe, both, pair));
     });
 }
 
@@ -127,15 +123,14 @@ fn files_are_refused_cleanly_closed_all_and_given_to_no_other_program() {
     numbers_that_cannot_be_waited_for_are_refused();
     another_program_gets_none();
     let before = open();
-    with_each_trigger(|trigger| {
-        let machine = Machine::start(trigger);
-        for _ in 0..10 {
-            machine.run(async {
-                let (_reader, _writer) = pipe().unwrap();
-                let nobody = UdpSocket::bind(([127, 0, 0, 1], 0)).unwrap();
-                TcpStream::connect(nobody.get_ref().local_addr().unwrap()).await.unwrap_err();
-            });
-        }
-    });
+    let machine = Machine::start();
+    for _ in 0..10 {
+        machine.run(async {
+            let (_reader, _writer) = pipe().unwrap();
+            let no_listener = UdpSocket::bind(([127, 0, 0, 1], 0)).unwrap();
+            TcpStream::connect(no_listener.get_ref().local_addr().unwrap()).await.unwrap_err();
+        });
+    }
+    drop(machine);
     assert_eq!(open(), before);
 }

@@ -1,9 +1,9 @@
-//! What must not compile: a handle that goes to another thread with items that may not, or an owner that is shared.
+//! Code that must not compile: sending a handle whose items are not `Send`, or sharing an owner.
 //!
-//! Only examples, run as tests of the documentation. Each one that fails stands beside one that differs from it in
-//! a word and compiles, so that it fails for the reason it is meant to.
+//! Only examples, run as documentation tests. Each failing one is next to one that differs from it in a word and compiles,
+//! so that it fails for the intended reason.
 
-/// A worker is sent, not shared.
+/// A worker is `Send` but not `Sync`.
 ///
 /// ```
 /// fn is_send<Q: Send>() {}
@@ -28,14 +28,14 @@
 /// let worker = brigade_queue::fifo::Worker::new(4);
 /// std::thread::scope(|scope| scope.spawn(|| worker.push(1)).join().unwrap()).unwrap();
 /// ```
-/// An injector is.
+/// An injector is `Sync`.
 /// ```
 /// let injector = brigade_queue::Injector::new();
 /// std::thread::scope(|scope| scope.spawn(|| injector.push(1)).join().unwrap()).unwrap();
 /// ```
 struct SharedOwner;
 
-/// A ring has one owner; there are as many thieves as are wanted.
+/// A ring has one owner and any number of thieves.
 ///
 /// ```
 /// fn is_clone<Q: Clone>() {}
@@ -50,14 +50,14 @@ struct SharedOwner;
 /// fn is_clone<Q: Clone>() {}
 /// is_clone::<brigade_queue::fifo::Worker<u32>>();
 /// ```
-/// A drain would yield everything twice.
+/// A cloned drain would yield every item twice.
 /// ```compile_fail,E0277
 /// fn is_clone<Q: Clone>() {}
 /// is_clone::<brigade_queue::fifo::Drain<'static, u32>>();
 /// ```
 struct SecondOwner;
 
-/// A worker stays where its items have to stay.
+/// A worker is not `Send` if its items are not.
 ///
 /// ```
 /// use brigade_queue::*;
@@ -87,7 +87,7 @@ struct SecondOwner;
 /// ```
 struct WorkerOfThreadBound;
 
-/// A stealer stays where the items have to stay.
+/// A stealer is not `Send` if the items are not.
 ///
 /// ```
 /// use brigade_queue::*;
@@ -117,7 +117,7 @@ struct WorkerOfThreadBound;
 /// ```
 struct StealerOfThreadBound;
 
-/// Whoever shares a stealer takes items.
+/// A shared stealer takes items, so it is not `Sync` if the items are not `Send`.
 ///
 /// ```
 /// use brigade_queue::*;
@@ -137,7 +137,7 @@ struct StealerOfThreadBound;
 /// ```
 struct SharedStealerOfThreadBound;
 
-/// A drain stays where its items have to stay.
+/// A drain is not `Send` if its items are not.
 ///
 /// ```
 /// use brigade_queue::*;
@@ -167,7 +167,7 @@ struct SharedStealerOfThreadBound;
 /// ```
 struct DrainOfThreadBound;
 
-/// Nor is it shared.
+/// A drain is not `Sync` either if its items are not `Send`.
 ///
 /// ```
 /// use brigade_queue::*;
@@ -187,7 +187,7 @@ struct DrainOfThreadBound;
 /// ```
 struct SharedDrainOfThreadBound;
 
-/// An injector stays where its items have to stay.
+/// An injector is not `Send` if its items are not.
 ///
 /// ```
 /// use brigade_queue::*;
@@ -217,7 +217,7 @@ struct SharedDrainOfThreadBound;
 /// ```
 struct InjectorOfThreadBound;
 
-/// Whoever shares an injector takes items.
+/// A shared injector takes items, so it is not `Sync` if the items are not `Send`.
 ///
 /// ```
 /// use brigade_queue::*;
@@ -247,7 +247,7 @@ struct InjectorOfThreadBound;
 /// ```
 struct SharedInjectorOfThreadBound;
 
-/// What is left stays where it has to stay.
+/// A consuming iterator is not `Send` if its items are not.
 ///
 /// ```
 /// use brigade_queue::*;
@@ -273,7 +273,7 @@ struct SharedInjectorOfThreadBound;
 /// ```
 struct RestOfThreadBound;
 
-/// Items that may be sent but not shared may be in every queue: each has one owner at a time.
+/// Items need only be `Send`: each has one owner at a time.
 ///
 /// ```
 /// use brigade_queue::*;
@@ -286,7 +286,7 @@ struct RestOfThreadBound;
 /// ```
 struct Unshared;
 
-/// Each consumer has a cursor of its own.
+/// A cursor is not `Sync`: each consumer has its own.
 ///
 /// ```
 /// fn holds<Q: Send>() {}

@@ -1,30 +1,45 @@
-//! Queues for a scheduler: bounded stealing rings and an unbounded injector.
+//! Queues for a scheduler: bounded work-stealing rings and an unbounded injector.
 //!
-//! - [`lifo`] and [`fifo`]: a ring of fixed size that one thread pushes to and pops from and that any
-//!   other may steal from. The two differ in which end the owner pops.
-//! - [`Injector`]: an unbounded queue that any thread pushes to and pops from, in order;
-//!   [`ShardedInjector`]: several of them, for many producers.
+//! - [`lifo`] and [`fifo`]: a ring of fixed capacity that one thread pushes to and pops from, and that any other thread
+//!   may steal from. The two differ in which end the owner pops.
+//! - [`Injector`]: an unbounded queue that any thread pushes to and pops from, in order. [`ShardedInjector`]: several of
+//!   them, for many producers.
 //!
-//! Nothing here starts a thread, and rings don't allocate after construction (the injector allocates a block now and
-//! then when none is there to be used again). Rings never wait; who pops from an injector may wait for a pusher that
-//! lost the processor in the middle, and gives its own away. Works without `std`: with `default-features = false`
-//! waiting is only pausing.
+//! Nothing here starts a thread. Rings don't allocate after construction; the injector allocates a block when no used one
+//! is left. Rings never wait. A pop from an injector may wait for a pusher that was preempted in the middle, and yields the
+//! processor meanwhile. Works without `std`: with `default-features = false` waiting is only pausing.
 //!
-//! No user code ever runs between reading and publishing a position: limits are values, items are
-//! only moved, and what is dropped is dropped outside.
+//! No user code runs between reading and publishing a position: limits are values, items are only moved, and items are
+//! dropped outside.
+//!
+//! Each module imports only from those below it:
+//!
+//! ```text
+//! into_iter   overflow
+//! injector    sharded, pop, push   list   block
+//! ring        transfer   owner   thief   drain   shared   positions   order   state, limit, error
+//! ```
 #![cfg_attr(not(test), no_std)]
 
 extern crate alloc;
 
 #[cfg(doctest)]
+// Each module imports only from those in the lines below it (`ci/imports.sh` checks that):
+//
+//     auto_traits   into_iter   overflow
+//     injector
+//     ring
 mod auto_traits;
 mod injector;
+mod into_iter;
+mod overflow;
 mod ring;
 
 pub use injector::{Cursor, Injector, ShardedInjector};
-pub use ring::{Drain, IntoIter, Limit, NewError, Order, StealError, Stealer, Worker};
+pub use into_iter::IntoIter;
+pub use ring::{Drain, Limit, NewError, Order, StealError, Stealer, Worker};
 
-/// Rings whose owner pops what it pushed last; thieves take the oldest.
+/// Rings whose owner pops the newest item; thieves take the oldest.
 pub mod lifo {
     /// The order of these rings.
     pub type Lifo = crate::ring::Lifo;
@@ -32,11 +47,11 @@ pub mod lifo {
     pub type Worker<T> = crate::Worker<T, Lifo>;
     /// A thief's end.
     pub type Stealer<T> = crate::Stealer<T, Lifo>;
-    /// What an owner drains.
+    /// The iterator of a drain.
     pub type Drain<'a, T> = crate::Drain<'a, T, Lifo>;
 }
 
-/// Rings whose owner pops the oldest, as thieves do.
+/// Rings whose owner pops the oldest item, as thieves do.
 pub mod fifo {
     /// The order of these rings.
     pub type Fifo = crate::ring::Fifo;
@@ -44,11 +59,11 @@ pub mod fifo {
     pub type Worker<T> = crate::Worker<T, Fifo>;
     /// A thief's end.
     pub type Stealer<T> = crate::Stealer<T, Fifo>;
-    /// What an owner drains.
+    /// The iterator of a drain.
     pub type Drain<'a, T> = crate::Drain<'a, T, Fifo>;
 }
 
-/// Tests what the README shows.
+/// Tests the examples of the README.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -1,6 +1,5 @@
-//! What allocates and what does not; this file brings an allocator that counts, and fails when told to.
-// Tests run on std's own threads and atomics.
-#![allow(clippy::disallowed_types)]
+//! Which operations allocate, by an allocator that counts and can be limited. So a test binary of its own.
+#![allow(clippy::disallowed_types, reason = "the tests stand outside every loom model")]
 #![cfg(not(brigade_loom))]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -14,28 +13,28 @@ use brigade_queue::{
 };
 
 thread_local! {
-    /// Allocations of this thread.
+    /// The number of allocations of this thread.
     static COUNT: Cell<usize> = const { Cell::new(0) };
     /// The largest allocation that succeeds on this thread.
     static MOST: Cell<usize> = const { Cell::new(usize::MAX) };
 }
 
-/// The system's allocator, by thread counted and limited.
+/// The system's allocator, counted and limited by thread.
 struct Counting;
 
-// SAFETY: hands everything on to the system's allocator, or says that there is no memory.
+// SAFETY: passes every call on to the system's allocator, or returns null for lack of memory.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         COUNT.set(COUNT.get() + 1);
         if layout.size() > MOST.get() {
             return ptr::null_mut();
         }
-        // SAFETY: as the caller has it.
+        // SAFETY: guaranteed by the caller.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        // SAFETY: as the caller has it; it came from `alloc` above, which is the system's.
+        // SAFETY: guaranteed by the caller; it came from `alloc` above, which is the system's.
         unsafe { System.dealloc(at, layout) }
     }
 }
@@ -43,7 +42,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// How often something allocates.
+/// Counts the allocations of a closure.
 fn allocations(run: impl FnOnce()) -> usize {
     let before = COUNT.get();
     run();
@@ -57,14 +56,19 @@ fn allocations_are_counted() {
     assert!(allocations(|| drop(black_box(Worker::<u32, fifo::Fifo>::new(4)))) >= 1);
 }
 
-/// Everything that an owner and a thief do.
+/// Calls every operation of an owner and a thief.
 fn use_it_all<O: Order>(worker: &Worker<u64, O>, other: &Worker<u64, O>) {
     let stealer = worker.stealer();
     for item in 0..40 {
         worker.push(item).unwrap_or_else(|_| _ = worker.pop());
         _ = worker.push_counted(item);
         worker.extend(item..item + 3);
-        _ = black_box((worker.len(), worker.is_empty(), worker.spare_capacity(), stealer.mark()));
+        _ = black_box((
+            worker.len(),
+            worker.is_empty(),
+            worker.spare_capacity(),
+            stealer.version(),
+        ));
         _ = black_box(stealer.steal_one());
         _ = black_box(stealer.steal(other, |count| count / 2));
         _ = black_box(worker.stealer_ref().steal_and_pop(other, |count| count / 2));
@@ -124,7 +128,7 @@ fn a_ring_for_which_there_is_no_memory_is_an_error() {
     body::<fifo::Fifo>();
 }
 
-/// Passes `items` items through an injector in every way there is.
+/// Passes items through an injector in every way.
 fn flow<O: Order>(injector: &Injector<usize>, worker: &Worker<usize, O>, items: usize) {
     for item in 0..items {
         injector.push(item).unwrap();
@@ -141,7 +145,7 @@ fn flow<O: Order>(injector: &Injector<usize>, worker: &Worker<usize, O>, items: 
 fn a_steady_flow_through_an_injector_allocates_nothing_once_it_is_warm() {
     fn body<O: Order>() {
         let (injector, worker) = (Injector::new(), Worker::<usize, O>::new(4));
-        // Over the end of the first block, and so of its second.
+        // Past the end of the first block, so that a second one is allocated.
         flow(&injector, &worker, 1_000);
         assert_eq!(allocations(|| flow(&injector, &worker, 5_000)), 0);
     }
@@ -155,7 +159,7 @@ fn an_injector_allocates_a_block_for_511_items() {
     let fill =
         |items: usize| allocations(|| (0..items).for_each(|item| injector.push(item).unwrap()));
     assert_eq!(fill(510), 0, "the first block came with the injector");
-    assert_eq!(fill(1), 1, "whoever takes the last place of a block brings the next");
+    assert_eq!(fill(1), 1, "the push to the last slot of a block allocates the next");
     assert_eq!(fill(510), 0);
     assert_eq!(fill(1), 1);
     assert_eq!(allocations(|| while injector.pop().is_some() {}), 0);
@@ -163,7 +167,7 @@ fn an_injector_allocates_a_block_for_511_items() {
 }
 
 #[test]
-fn a_refused_push_keeps_no_block() {
+fn a_rejected_push_keeps_no_block() {
     let injector = Injector::new();
     (0..510).for_each(|item| injector.push(item).unwrap());
     injector.close();

@@ -1,33 +1,31 @@
-//! Eight threads, each with a ring that the others steal from, and an injector for what does not fit.
+//! Eight threads, each with a ring that the others steal from, and an injector for the overflow.
 //!
 //! `ci/stress.sh` runs it with more items, and pinned to one processor.
 // Tests run on std's own threads and atomics.
 #![allow(clippy::disallowed_types)]
 #![cfg(not(brigade_loom))]
 
-mod watch;
-
 use std::array;
 use std::iter;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::thread;
-use std::time::Duration;
 
 use brigade_queue::{Injector, Limit, Order, StealError, Stealer, Worker, fifo, lifo};
+use brigade_testkit::{Seed, Watchdog};
 use fastrand::Rng;
 
 const THREADS: usize = 8;
-/// What each thread keeps back until everybody has stolen something: one item for each of the others.
+/// The items that each thread keeps back until every thread has stolen one: one for each of the others.
 const RESERVE: usize = THREADS - 1;
 const CAPACITIES: [usize; 6] = [1, 2, 4, 16, 64, 256];
 
-/// What became of the items.
+/// Counts what became of the items.
 struct Fates {
     dropped: Vec<AtomicU8>,
     left: AtomicUsize,
     torn: AtomicUsize,
-    /// How many threads have not stolen anything yet.
-    empty_handed: AtomicUsize,
+    /// The number of threads that have not stolen an item yet.
+    without_loot: AtomicUsize,
 }
 
 impl Fates {
@@ -36,7 +34,7 @@ impl Fates {
             dropped: (0..items).map(|_| AtomicU8::new(0)).collect(),
             left: AtomicUsize::new(items),
             torn: AtomicUsize::new(0),
-            empty_handed: AtomicUsize::new(THREADS),
+            without_loot: AtomicUsize::new(THREADS),
         }
     }
 
@@ -44,11 +42,11 @@ impl Fates {
         for (number, count) in self.dropped.iter().enumerate() {
             assert_eq!(count.load(Ordering::Relaxed), 1, "item {number}");
         }
-        assert_eq!(self.torn.load(Ordering::Relaxed), 0, "items that are half another");
+        assert_eq!(self.torn.load(Ordering::Relaxed), 0, "torn items");
     }
 }
 
-/// An item that notes its own drop, so many words wide; some have a part on the heap, for the sanitizers.
+/// An item of `WORDS` words that counts its drop; some have a part on the heap, for the sanitizers.
 struct Item<'a, const WORDS: usize> {
     words: [usize; WORDS],
     heap: Option<Box<usize>>,
@@ -86,15 +84,15 @@ struct Thief<'a, 'i, O: Order, const WORDS: usize> {
 }
 
 impl<O: Order, const WORDS: usize> Thief<'_, '_, O, WORDS> {
-    /// Puts its items in and takes items out, at random, then keeps to the end what the others may want.
+    /// Pushes its items and takes items, at random; keeps a reserve for the other threads until all have stolen.
     fn work(&mut self, mut numbers: impl ExactSizeIterator<Item = usize>) {
         while numbers.len() > RESERVE {
             if self.rng.u8(..) == 0 {
-                // Threads that share a processor would else do little but work through what is their own.
+                // Without this, threads that share a processor mostly process their own items.
                 thread::yield_now();
             }
             match self.rng.u8(..8) {
-                // What nobody takes out in time would fill the memory.
+                // Limited, as items that are not taken in time would fill the memory.
                 0..=3 if self.injector.len() < 2_000 => self.produce(&mut numbers),
                 0..=4 => self.consume(),
                 _ => {
@@ -105,9 +103,9 @@ impl<O: Order, const WORDS: usize> Thief<'_, '_, O, WORDS> {
                 }
             }
         }
-        while self.fates.empty_handed.load(Ordering::Relaxed) > 0 {
+        while self.fates.without_loot.load(Ordering::Relaxed) > 0 {
             if self.stolen == 0 {
-                // Room, without which some ways of stealing find nothing.
+                // Frees a slot, without which some ways of stealing find the destination full.
                 drop(self.own.pop());
                 self.steal();
             } else if self.own.is_empty() {
@@ -135,10 +133,10 @@ impl<O: Order, const WORDS: usize> Thief<'_, '_, O, WORDS> {
         match self.rng.u8(..4) {
             0 => {
                 self.own.extend(items.by_ref());
-                self.injector.push_batch(items.collect()).ok().expect("nobody closes it");
+                self.injector.push_batch(items.collect()).ok().expect("it is never closed");
             }
             1 => {
-                // A claim that is open while the owner goes on, as if a thief had been stopped.
+                // A claim that is open while the owner goes on, as if a thief had been preempted.
                 let claim = self.own.drain(|_| count).map(|mut drain| {
                     drop(drain.next());
                     drain
@@ -146,7 +144,7 @@ impl<O: Order, const WORDS: usize> Thief<'_, '_, O, WORDS> {
                 drop(self.own.pop());
                 items.for_each(|item| {
                     if let Err(item) = self.own.push(item) {
-                        self.injector.push(item).ok().expect("nobody closes it");
+                        self.injector.push(item).ok().expect("it is never closed");
                     }
                 });
                 drop(claim);
@@ -158,7 +156,7 @@ impl<O: Order, const WORDS: usize> Thief<'_, '_, O, WORDS> {
     fn consume(&mut self) {
         let count = self.rng.usize(..8);
         match self.rng.u8(..8) {
-            // Not all that is claimed is taken out.
+            // Not all claimed items are read.
             0 => {
                 self.own.drain(|there| there).into_iter().for_each(|drain| drop(drain.take(count)))
             }
@@ -183,7 +181,7 @@ impl<O: Order, const WORDS: usize> Thief<'_, '_, O, WORDS> {
         }
     }
 
-    /// Steals from one of the others; returns whether there was something.
+    /// Steals from one of the others; returns whether it had an item or was busy.
     fn steal(&mut self) -> bool {
         let (limit, retries) = (self.limit(), self.rng.u32(..12));
         let (victim, way) = (self.rng.usize(..self.others.len()), self.rng.u8(..5));
@@ -198,9 +196,9 @@ impl<O: Order, const WORDS: usize> Thief<'_, '_, O, WORDS> {
         };
         match result {
             Ok(count) => {
-                assert!(count > 0, "way {way} moves nothing and says that it did");
+                assert!(count > 0, "way {way} reports success without an item");
                 if self.stolen == 0 {
-                    self.fates.empty_handed.fetch_sub(1, Ordering::Relaxed);
+                    self.fates.without_loot.fetch_sub(1, Ordering::Relaxed);
                 }
                 self.stolen += count;
                 true
@@ -212,40 +210,37 @@ impl<O: Order, const WORDS: usize> Thief<'_, '_, O, WORDS> {
 }
 
 fn eight_threads<O: Order, const WORDS: usize>(items: usize) {
-    // Enough for a slow machine under a sanitizer; what hangs, hangs longer.
-    let patience = Duration::from_secs(30) + Duration::from_micros(20) * items as u32;
-    watch::run(patience, move |seed| {
-        let fates = Fates::new(items);
-        let injector = Injector::new();
-        let mut rng = Rng::with_seed(seed);
-        let workers: Vec<_> =
-            (0..THREADS).map(|_| Worker::<_, O>::new(CAPACITIES[rng.usize(..6)])).collect();
-        let stealers: Vec<_> = workers.iter().map(Worker::stealer).collect();
-        let stolen: Vec<_> = thread::scope(|scope| {
-            let threads: Vec<_> = iter::zip(workers, 0..)
-                .map(|(own, index)| {
-                    let others = stealers.iter().filter(|other| *other != own.stealer_ref());
-                    let others = others.cloned().collect();
-                    let (injector, fates, rng) = (&injector, &fates, rng.fork());
-                    let mut thief =
-                        Thief::<O, WORDS> { own, others, injector, fates, rng, stolen: 0 };
-                    let share = index * items / THREADS..(index + 1) * items / THREADS;
-                    scope.spawn(move || {
-                        thief.work(share);
-                        thief.stolen
-                    })
+    let _dog = Watchdog::start(10 + items as u64 / 100_000);
+    let seed = Seed::printed().below(u64::MAX);
+    let fates = Fates::new(items);
+    let injector = Injector::new();
+    let mut rng = Rng::with_seed(seed);
+    let workers: Vec<_> =
+        (0..THREADS).map(|_| Worker::<_, O>::new(CAPACITIES[rng.usize(..6)])).collect();
+    let stealers: Vec<_> = workers.iter().map(Worker::stealer).collect();
+    let stolen: Vec<_> = thread::scope(|scope| {
+        let threads: Vec<_> = iter::zip(workers, 0..)
+            .map(|(own, index)| {
+                let others = stealers.iter().filter(|other| *other != own.stealer_ref());
+                let others = others.cloned().collect();
+                let (injector, fates, rng) = (&injector, &fates, rng.fork());
+                let mut thief = Thief::<O, WORDS> { own, others, injector, fates, rng, stolen: 0 };
+                let share = index * items / THREADS..(index + 1) * items / THREADS;
+                scope.spawn(move || {
+                    thief.work(share);
+                    thief.stolen
                 })
-                .collect();
-            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
-        });
-        println!("stolen: {stolen:?}");
-        fates.assert_each_dropped_once();
-        assert!(injector.is_empty());
-        assert!(stolen.iter().all(|&count| count > 0), "somebody stole nothing: {stolen:?}");
+            })
+            .collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
+    println!("stolen: {stolen:?}");
+    fates.assert_each_dropped_once();
+    assert!(injector.is_empty());
+    assert!(stolen.iter().all(|&count| count > 0), "a thread stole nothing: {stolen:?}");
 }
 
-/// How many items: `BRIGADE_STRESS_ITEMS`, or few enough for every day.
+/// Returns the number of items: `BRIGADE_STRESS_ITEMS`, or few enough for every test run.
 fn items() -> usize {
     match std::env::var("BRIGADE_STRESS_ITEMS") {
         Ok(items) => items.parse().expect("BRIGADE_STRESS_ITEMS is a number"),
@@ -263,7 +258,7 @@ fn fifo_rings_pass_each_item_on_once_among_eight_threads() {
     eight_threads::<fifo::Fifo, 1>(items());
 }
 
-// An item that takes long to move stays half moved for long.
+// A wide item takes long to move, so it is seen half moved if at all.
 
 #[test]
 fn lifo_rings_pass_wide_items_on_whole() {

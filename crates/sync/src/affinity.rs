@@ -1,4 +1,4 @@
-//! On which CPUs a thread may run, where the system lets one say so.
+//! The CPUs that a thread may run on, where the system has such a setting.
 
 #[cfg(target_os = "linux")]
 pub use linux::{CpuSet, ThreadRef, current_cpu};
@@ -9,7 +9,7 @@ pub use none::{CpuSet, ThreadRef, current_cpu};
 mod linux {
     use core::mem::{self, MaybeUninit};
 
-    /// A set of CPUs, as the kernel keeps it for each thread (the first 1,024 CPUs).
+    /// A set of CPUs in the kernel's layout (the first 1,024 CPUs).
     #[derive(Clone, Copy)]
     pub struct CpuSet(libc::cpu_set_t);
 
@@ -21,24 +21,24 @@ mod linux {
     }
 
     impl CpuSet {
-        /// Whether a CPU is in the set.
+        /// Returns whether a CPU is in the set.
         pub fn contains(&self, cpu: usize) -> bool {
-            // SAFETY: the number is within the set; glibc checks it once more.
+            // SAFETY: the number is within the set; glibc checks it again.
             cpu < libc::CPU_SETSIZE as usize && unsafe { libc::CPU_ISSET(cpu, &self.0) }
         }
 
-        /// Counts the CPUs.
+        /// Returns the number of CPUs in the set.
         pub fn len(&self) -> usize {
-            // SAFETY: reads the set, which is whole.
+            // SAFETY: reads the set, which is initialised.
             usize::try_from(unsafe { libc::CPU_COUNT(&self.0) }).unwrap_or(0)
         }
 
-        /// Whether no CPU is in the set.
+        /// Returns whether the set is empty.
         pub fn is_empty(&self) -> bool {
             self.len() == 0
         }
 
-        /// The set without one CPU.
+        /// Returns the set without one CPU.
         #[must_use]
         pub fn without(mut self, cpu: usize) -> Self {
             if self.contains(cpu) {
@@ -49,95 +49,95 @@ mod linux {
         }
     }
 
-    /// Names a thread to the kernel.
+    /// Identifies a thread to the kernel.
     ///
-    /// A name outlives its thread and may then be another's: use it only while the thread is known to run.
+    /// The kernel reuses the id once the thread has ended: use it only while the thread is known to run.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct ThreadRef(libc::pid_t);
 
     impl ThreadRef {
-        /// Names the calling thread.
+        /// Returns the calling thread's id.
         pub fn current() -> Self {
             // SAFETY: takes nothing and cannot fail.
             Self(unsafe { libc::gettid() })
         }
 
-        /// On which CPUs the thread may run; `None` if the system will not say.
+        /// Returns the CPUs that the thread may run on; `None` if the system does not tell.
         pub fn affinity(self) -> Option<CpuSet> {
             let mut set = MaybeUninit::<libc::cpu_set_t>::zeroed();
             let size = mem::size_of::<libc::cpu_set_t>();
-            // SAFETY: the set is writable and of the size that is said.
+            // SAFETY: the set is writable and of the size passed.
             let result = unsafe { libc::sched_getaffinity(self.0, size, set.as_mut_ptr()) };
-            // SAFETY: all bytes are zero or the kernel's; both are sets.
+            // SAFETY: all bytes are zero or written by the kernel; both are valid sets.
             (result == 0).then(|| CpuSet(unsafe { set.assume_init() }))
         }
 
-        /// Says on which CPUs the thread may run from now on; returns whether the system agreed.
+        /// Sets the CPUs that the thread may run on; returns whether the system accepted them.
         pub fn set_affinity(self, set: &CpuSet) -> bool {
             let size = mem::size_of::<libc::cpu_set_t>();
-            // SAFETY: the set is readable and of the size that is said.
+            // SAFETY: the set is readable and of the size passed.
             unsafe { libc::sched_setaffinity(self.0, size, &set.0) == 0 }
         }
     }
 
-    /// The CPU that the calling thread runs on at this moment.
+    /// Returns the CPU that the calling thread runs on at this moment.
     pub fn current_cpu() -> Option<usize> {
-        // SAFETY: takes nothing; -1 says that it is not known.
+        // SAFETY: takes no argument; -1 means that it is unknown.
         usize::try_from(unsafe { libc::sched_getcpu() }).ok()
     }
 }
 
 #[cfg(not(target_os = "linux"))]
 mod none {
-    /// A set of CPUs; on this system none is ever made.
+    /// A set of CPUs; on this system no value exists.
     #[derive(Clone, Copy, Debug)]
     pub enum CpuSet {}
 
     impl CpuSet {
-        /// Whether a CPU is in the set.
+        /// Returns whether a CPU is in the set.
         pub fn contains(&self, _cpu: usize) -> bool {
             match *self {}
         }
 
-        /// Counts the CPUs.
+        /// Returns the number of CPUs in the set.
         pub fn len(&self) -> usize {
             match *self {}
         }
 
-        /// Whether no CPU is in the set.
+        /// Returns whether the set is empty.
         pub fn is_empty(&self) -> bool {
             match *self {}
         }
 
-        /// The set without one CPU.
+        /// Returns the set without one CPU.
         #[must_use]
         pub fn without(self, _cpu: usize) -> Self {
             match self {}
         }
     }
 
-    /// Names a thread to the kernel; on this system it leads nowhere.
+    /// Identifies a thread; on this system it carries nothing.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct ThreadRef;
 
     impl ThreadRef {
-        /// Names the calling thread.
+        /// Returns the calling thread's id.
         pub fn current() -> Self {
             Self
         }
 
-        /// On which CPUs the thread may run; this system does not say.
+        /// Returns `None`: this system does not tell the CPUs of a thread.
         pub fn affinity(self) -> Option<CpuSet> {
             None
         }
 
-        /// Says on which CPUs the thread may run; this system is not asked.
+        /// Can't be called: there is no set on this system.
         pub fn set_affinity(self, set: &CpuSet) -> bool {
             match *set {}
         }
     }
 
-    /// The CPU that the calling thread runs on; this system does not say.
+    /// Returns `None`: this system does not tell the CPU of a thread.
     pub fn current_cpu() -> Option<usize> {
         None
     }
@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_narrowed_thread_is_widened_again() {
+    fn a_restricted_affinity_is_restored() {
         let me = ThreadRef::current();
         let all = me.affinity().unwrap();
         let here = current_cpu().unwrap();

@@ -1,16 +1,35 @@
 //! The atomic types, their orderings and [`fence`].
 //!
-//! Under `--cfg brigade_loom` they are loom's own. Otherwise each is a type around that of `core`, with
-//! the same methods: a type of its own, so that a lint can tell who reached past this crate.
+//! Under `--cfg brigade_loom` they are loom's own. Otherwise each wraps the type of `core` and has the same methods: a
+//! type of its own, so that a lint can reject `core`'s elsewhere.
 
 #[cfg(not(brigade_loom))]
-pub use core::sync::atomic::{Ordering, fence};
+pub use core::sync::atomic::Ordering;
 #[cfg(brigade_loom)]
 pub use loom::sync::atomic::{
     AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
 };
 
-/// Defines a type around one of `core`, with the methods that every atomic type has.
+#[cfg(not(brigade_loom))]
+use crate::delays::delay;
+
+/// Orders the operations before it against those after it; see [`core::sync::atomic::fence`].
+#[cfg(not(brigade_loom))]
+#[inline(always)]
+pub fn fence(order: Ordering) {
+    core::sync::atomic::fence(order);
+    delay();
+}
+
+/// Calls `delay` after an operation; empty without `--cfg brigade_delays`.
+#[cfg(not(brigade_loom))]
+#[inline(always)]
+fn then_delay<R>(result: R) -> R {
+    delay();
+    result
+}
+
+/// Defines a wrapper of one of `core`'s types, with the methods that every atomic type has.
 #[cfg(not(brigade_loom))]
 macro_rules! atomic {
     ($(#[$doc:meta])* $name:ident $(<$parameter:ident>)?, $value:ty) => {
@@ -20,31 +39,32 @@ macro_rules! atomic {
         pub struct $name $(<$parameter>)? (core::sync::atomic::$name $(<$parameter>)?);
 
         impl $(<$parameter>)? $name $(<$parameter>)? {
-            /// Makes one with this value.
+            /// Creates an atomic with this value.
             #[inline(always)]
             pub const fn new(value: $value) -> Self {
                 Self(core::sync::atomic::$name::new(value))
             }
 
-            /// Reads the value.
+            /// Loads the value.
             #[inline(always)]
             pub fn load(&self, order: Ordering) -> $value {
-                self.0.load(order)
+                then_delay(self.0.load(order))
             }
 
-            /// Writes the value.
+            /// Stores a value.
             #[inline(always)]
             pub fn store(&self, value: $value, order: Ordering) {
                 self.0.store(value, order);
+                delay();
             }
 
-            /// Writes the value and returns the one before.
+            /// Stores a value and returns the previous one.
             #[inline(always)]
             pub fn swap(&self, value: $value, order: Ordering) -> $value {
-                self.0.swap(value, order)
+                then_delay(self.0.swap(value, order))
             }
 
-            /// Writes `new` if the value is `current`; returns what the value was, `Err` if it was another.
+            /// Stores `new` if the value is `current`; returns the previous value.
             ///
             /// # Errors
             /// The value, if it was not `current`.
@@ -56,13 +76,13 @@ macro_rules! atomic {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$value, $value> {
-                self.0.compare_exchange(current, new, success, failure)
+                then_delay(self.0.compare_exchange(current, new, success, failure))
             }
 
-            /// Like [`compare_exchange`](Self::compare_exchange), and may fail for no reason.
+            /// Like [`compare_exchange`](Self::compare_exchange), but may fail spuriously.
             ///
             /// # Errors
-            /// The value, if it was not written.
+            /// The value, if `new` was not stored.
             #[inline(always)]
             pub fn compare_exchange_weak(
                 &self,
@@ -71,10 +91,10 @@ macro_rules! atomic {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$value, $value> {
-                self.0.compare_exchange_weak(current, new, success, failure)
+                then_delay(self.0.compare_exchange_weak(current, new, success, failure))
             }
 
-            /// Where the value lies.
+            /// Returns a pointer to the value.
             #[inline(always)]
             pub const fn as_ptr(&self) -> *mut $value {
                 self.0.as_ptr()
@@ -83,45 +103,45 @@ macro_rules! atomic {
     };
 }
 
-/// Adds the arithmetic of an integer type.
+/// Defines an integer type, with its arithmetic.
 #[cfg(not(brigade_loom))]
 macro_rules! integer {
     ($name:ident, $value:ty) => {
         atomic!(
-            /// An integer that threads may share.
+            /// An integer that threads can share.
             $name,
             $value
         );
 
         impl $name {
-            /// Adds, wrapping around; returns the value before.
+            /// Adds, wrapping around; returns the previous value.
             #[inline(always)]
             pub fn fetch_add(&self, more: $value, order: Ordering) -> $value {
-                self.0.fetch_add(more, order)
+                then_delay(self.0.fetch_add(more, order))
             }
 
-            /// Subtracts, wrapping around; returns the value before.
+            /// Subtracts, wrapping around; returns the previous value.
             #[inline(always)]
             pub fn fetch_sub(&self, less: $value, order: Ordering) -> $value {
-                self.0.fetch_sub(less, order)
+                then_delay(self.0.fetch_sub(less, order))
             }
 
-            /// Writes the larger of the value and this; returns the value before.
+            /// Stores the larger of the value and `other`; returns the previous value.
             #[inline(always)]
             pub fn fetch_max(&self, other: $value, order: Ordering) -> $value {
-                self.0.fetch_max(other, order)
+                then_delay(self.0.fetch_max(other, order))
             }
 
-            /// Sets bits; returns the value before.
+            /// Sets bits; returns the previous value.
             #[inline(always)]
             pub fn fetch_or(&self, bits: $value, order: Ordering) -> $value {
-                self.0.fetch_or(bits, order)
+                then_delay(self.0.fetch_or(bits, order))
             }
 
-            /// Keeps bits; returns the value before.
+            /// Clears all bits but these; returns the previous value.
             #[inline(always)]
             pub fn fetch_and(&self, bits: $value, order: Ordering) -> $value {
-                self.0.fetch_and(bits, order)
+                then_delay(self.0.fetch_and(bits, order))
             }
         }
 
@@ -135,19 +155,19 @@ macro_rules! integer {
 
 #[cfg(not(brigade_loom))]
 mod types {
-    use super::Ordering;
+    use super::{Ordering, delay, then_delay};
 
     integer!(AtomicU8, u8);
     integer!(AtomicU32, u32);
     integer!(AtomicU64, u64);
     integer!(AtomicUsize, usize);
     atomic!(
-        /// A flag that threads may share.
+        /// A flag that threads can share.
         AtomicBool,
         bool
     );
     atomic!(
-        /// A pointer that threads may share; what it points to is another matter.
+        /// A pointer that threads can share; its target is not shared by that.
         AtomicPtr<T>,
         *mut T
     );

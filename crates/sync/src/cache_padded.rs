@@ -2,7 +2,7 @@
 
 use core::ops::{Deref, DerefMut};
 
-/// Puts a value alone on its cache lines, so that a write to its neighbour does not slow it down.
+/// Aligns a value to its own cache lines, so that writes to its neighbours do not slow it down.
 ///
 /// 128 bytes: x86-64 fetches lines in pairs, and big ARM cores have lines of that size
 /// (crossbeam-utils, `CachePadded`, has the survey).
@@ -18,7 +18,7 @@ use core::ops::{Deref, DerefMut};
 pub struct CachePadded<T>(T);
 
 impl<T> CachePadded<T> {
-    /// Pads a value.
+    /// Creates a padded value.
     pub const fn new(value: T) -> Self {
         Self(value)
     }

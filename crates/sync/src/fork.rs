@@ -1,42 +1,44 @@
-//! How a process learns that it is the child of a fork.
+//! Detects that the process is a forked child.
 //!
-//! A forked child has one thread, a copy of the one that forked, and copies of whatever the others had in hand: locks that
-//! nobody opens any more, values half written. What a parent's thread may have been busy with is told by its
-//! [`generation`] and left alone; [`PerProcess`] holds what a child must have anew.
+//! A forked child has one thread, a copy of the forking one. Its memory is as the other threads left it: with locks that
+//! are never released and values half written. [`generation`] identifies what a thread of the
+//! parent may have been changing, so that the child leaves it alone. [`PerProcess`] holds what a child must create anew.
 //!
-//! Noticed is the `fork` of the C library, which calls what `pthread_atfork` registers. A child that came about otherwise
-//! (`vfork`, the bare system call) is not noticed; all that such a child may do is call `exec` or `_exit`. Where there is
-//! no fork, the generation is always 0.
+//! Only the C library's `fork` is detected: it calls the handlers that `pthread_atfork` registers. A child created
+//! otherwise (`vfork`, the bare system call) is not detected; all it may do is call `exec` or `_exit`. Where there is no
+//! fork, the generation is always 0.
 //!
-//! Not here: handlers that lock everything before a fork, so that the child finds it whole. They would have to take every
-//! lock of every pool, in one order with the locks of user code, and whoever forks would wait for them.
+//! Rejected: handlers that take every lock before a fork, so that the child finds all data consistent. They would have to
+//! take every lock of every pool, in one order with the locks of user code, and every fork would wait for them.
 
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::io;
 
-/// Of the standard library, also in a model: it is no part of one, and a model has no statics.
+/// `core`'s atomic also under the model checker: it is not part of a model, and models have no statics.
 static GENERATION: AtomicU32 = AtomicU32::new(0);
 
-/// Tells a process from the one that it was forked from: a number that the child does not share with any ancestor.
+/// Returns a number that differs from that of every process this one descends from.
 ///
-/// 0 until the first fork that is [watched](watch). Wraps around, after 2^32 generations.
+/// It is 0 until the first fork that is [watched](watch), and wraps around after 2^32 generations.
 #[inline(always)]
 pub fn generation() -> u32 {
-    // Ordering: Relaxed: it changes while there is one thread only.
+    // Ordering: Relaxed: it only changes while the process has one thread.
     GENERATION.load(Ordering::Relaxed)
 }
 
-/// What the one thread of a forked child does before `fork` returns there.
+/// An action of a forked child's only thread, before `fork` returns in the child.
 pub trait OnChild {
-    /// Called in the child, by the thread that forked. It may write thread-locals that need no destructor, and atomics; it
-    /// must not allocate, take a lock, or panic, which ends the child. Doing it twice must be as good as once.
+    /// Runs in the child, on the thread that forked.
+    ///
+    /// It may write atomics, and thread-locals without a destructor. It must not allocate, take a lock or panic, which
+    /// would end the child. Two calls must have the effect of one.
     fn on_child();
 }
 
-/// Has forks of this process noticed from now on, in its children and theirs, and `C` called in them.
+/// Detects forks of this process and its descendants from now on, and calls `C` in each child.
 ///
-/// Once is enough; more calls cost a load each. One type per program: of a second one nothing is called.
+/// Further calls cost a load each and change nothing. A program uses one type: a second one is never called.
 ///
 /// ```
 /// use brigade_sync::fork::{self, OnChild};
@@ -45,22 +47,27 @@ pub trait OnChild {
 ///     fn on_child() {}
 /// }
 /// fork::watch::<Nothing>()?;
-/// assert_eq!(fork::generation(), 0, "nobody has forked");
+/// assert_eq!(fork::generation(), 0, "no fork yet");
 /// # Ok::<(), std::io::Error>(())
 /// ```
 ///
 /// # Errors
-/// [`io::ErrorKind::OutOfMemory`] if the system has no memory to note it.
+/// [`io::ErrorKind::OutOfMemory`] if the system has no memory for the registration.
 pub fn watch<C: OnChild>() -> io::Result<()> {
     imp::watch::<C>()
 }
 
 /// Writes a line to stderr and aborts the process.
 ///
-/// Takes no lock that another thread may have held at a fork, as those of [`std::io::stderr`] and of a panic.
+/// Takes no lock that another thread may have held at a fork, unlike [`std::io::stderr`] and a panic.
 pub fn abort(reason: &str) -> ! {
-    imp::tell(reason);
+    write_stderr(reason);
     std::process::abort()
+}
+
+/// Writes a line to stderr; takes no lock, as [`abort`].
+pub(crate) fn write_stderr(line: &str) {
+    imp::write_stderr(line);
 }
 
 #[cfg(all(unix, not(miri)))]
@@ -76,7 +83,7 @@ mod imp {
 
     type Handler = unsafe extern "C" fn();
 
-    // Each C library of a Unix has it; the crate libc names it for some of them only.
+    // Every Unix C library has it; the crate libc declares it only for some.
     unsafe extern "C" {
         fn pthread_atfork(
             prepare: Option<Handler>,
@@ -85,7 +92,7 @@ mod imp {
         ) -> c_int;
     }
 
-    /// The first thing in a child.
+    /// Runs in each child before `fork` returns.
     extern "C" fn child<C: OnChild>() {
         // Ordering: Relaxed, as in `generation`.
         GENERATION.fetch_add(1, Ordering::Relaxed);
@@ -93,14 +100,14 @@ mod imp {
     }
 
     pub(super) fn watch<C: OnChild>() -> io::Result<()> {
-        /// Whether it has been registered. No `Once`: a child that was forked inside one would find it locked for ever.
+        /// Whether `child` has been registered. Not a `Once`: a child forked inside one would find it locked for ever.
         static WATCHES: AtomicBool = AtomicBool::new(false);
-        // Ordering: Acquire and Release: whoever sees it set may fork.
+        // Ordering: Acquire pairs with the Release below: a thread that sees it set may fork.
         if WATCHES.load(Ordering::Acquire) {
             return Ok(());
         }
-        // Threads that come here at once each register it; then a fork counts for as many generations.
-        // SAFETY: it may be called at any time with functions that stay, and in a child `child` does what may be done there.
+        // Concurrent calls each register it; then a fork advances the generation by more than one.
+        // SAFETY: it may be called at any time with functions that stay loaded; `child` does only what a child may do.
         match unsafe { pthread_atfork(None, None, Some(child::<C>)) } {
             0 => {
                 WATCHES.store(true, Ordering::Release);
@@ -110,10 +117,10 @@ mod imp {
         }
     }
 
-    pub(super) fn tell(reason: &str) {
-        // SAFETY: it is not closed here; if it is no file, or not stderr any more, what is written goes astray.
+    pub(super) fn write_stderr(line: &str) {
+        // SAFETY: `ManuallyDrop` keeps it open. If the descriptor is not stderr any more, the line goes elsewhere.
         let stderr = unsafe { File::from_raw_fd(2) };
-        let _ = writeln!(&*ManuallyDrop::new(stderr), "{reason}");
+        let _ = writeln!(&*ManuallyDrop::new(stderr), "{line}");
     }
 }
 
@@ -123,21 +130,21 @@ mod imp {
 
     use super::OnChild;
 
-    /// Nobody forks.
+    /// Does nothing: there is no fork.
     pub(super) fn watch<C: OnChild>() -> io::Result<()> {
         Ok(())
     }
 
-    pub(super) fn tell(reason: &str) {
-        eprintln!("{reason}");
+    pub(super) fn write_stderr(line: &str) {
+        eprintln!("{line}");
     }
 }
 
-/// A value of which each process has its own: a child does not get to see what its parent's threads were doing with theirs.
+/// A value of which each process has its own: a forked child does not see its parent's.
 ///
-/// For statics. No lock is taken to make one, so a fork at any moment leaves the child able to.
+/// For statics. Creating the value takes no lock, so a fork at any moment leaves the child able to create its own.
 ///
-/// **Chain rule.** What `newest` points to, and what follows it, came from a `Box` that is never freed or changed.
+/// **Chain rule.** The newest node, and each node after it, came from a `Box` that is never freed or changed.
 ///
 /// ```
 /// use brigade_sync::fork::PerProcess;
@@ -148,81 +155,82 @@ mod imp {
 /// ```
 #[derive(Debug)]
 pub struct PerProcess<T: 'static> {
-    /// That of the youngest process that made one; null before anybody did.
+    /// The value of the youngest process that created one; null before the first.
     newest: AtomicPtr<Node<T>>,
 }
 
 #[derive(Debug)]
 struct Node<T: 'static> {
-    /// Whose it is.
+    /// The generation of its process.
     generation: u32,
     value: T,
-    /// Those of the ancestors.
+    /// The values of the ancestors.
     former: Option<&'static Self>,
 }
 
-// SAFETY: it hands out shared references to values that any thread may have made.
+// SAFETY: it hands out shared references to values that any thread may have created, hence `Send + Sync`.
 unsafe impl<T: Send + Sync> Sync for PerProcess<T> {}
 
 impl<T> PerProcess<T> {
-    /// Makes one of which no process has a value yet.
+    /// Creates one without a value in any process.
     pub const fn new() -> Self {
         Self { newest: AtomicPtr::new(ptr::null_mut()) }
     }
 
     fn newest(&self) -> Option<&'static Node<T>> {
-        // Ordering: Acquire pairs with the Release in `make`.
+        // Ordering: Acquire pairs with the Release in `create`.
         let newest = self.newest.load(Ordering::Acquire);
         // SAFETY: Chain rule.
         unsafe { newest.as_ref() }
     }
 
-    /// This process's value, if it has one.
+    /// Returns this process's value, if it has one.
     #[inline]
     pub fn existing(&self) -> Option<&'static T> {
         let newest = self.newest()?;
         (newest.generation == generation()).then_some(&newest.value)
     }
 
-    /// This process's value, made now if there is none.
+    /// Returns this process's value, created now if there is none.
     #[inline]
     pub fn get(&self) -> &'static T
     where
         T: Default,
     {
-        self.existing().unwrap_or_else(|| self.make())
+        self.existing().unwrap_or_else(|| self.create())
     }
 
     #[cold]
-    fn make(&self) -> &'static T
+    fn create(&self) -> &'static T
     where
         T: Default,
     {
         let former = self.newest();
         if let Some(own) = former.filter(|node| node.generation == generation()) {
-            // Another thread was faster.
+            // Another thread created it first.
             return &own.value;
         }
         let node = Node { generation: generation(), value: T::default(), former };
         let node = Box::into_raw(Box::new(node));
         let expected = former.map_or(ptr::null_mut(), |former| ptr::from_ref(former).cast_mut());
-        // Ordering: Release publishes the node; Acquire on failure, for that of who was first.
-        let made =
+        // Ordering: Release publishes the node; Acquire on failure, for the node of the thread that was first.
+        let created =
             self.newest.compare_exchange(expected, node, Ordering::Release, Ordering::Acquire);
-        let newest = match made {
+        let newest = match created {
             Ok(_) => node,
             Err(first) => {
-                // SAFETY: it came from the box above, and nobody else has seen it.
+                // SAFETY: it came from the box above, and no other thread has seen it.
                 drop(unsafe { Box::from_raw(node) });
                 first
             }
         };
-        // SAFETY: Chain rule. Whoever was first is of this process: no other writes here.
+        // SAFETY: Chain rule. The thread that was first is of this process: no other process writes this memory.
         unsafe { &(*newest).value }
     }
 
-    /// The values of the processes that this one descends from, the closest first: as they were at the fork, so only what
-    /// can be read without a lock is of use.
+    /// Iterates over the values of the processes that this one descends from, the closest first.
+    ///
+    /// They are as they were at the fork, so only what can be read without a lock is usable.
     pub fn inherited(&self) -> impl Iterator<Item = &'static T> + use<T> {
         let own = generation();
         let all = core::iter::successors(self.newest(), |node| node.former);
@@ -242,8 +250,8 @@ mod tests {
     use std::sync::Barrier;
 
     #[test]
-    fn threads_that_ask_at_once_get_the_same_value() {
-        // Static, as they are made to be: their values stay.
+    fn concurrent_first_calls_get_the_same_value() {
+        // Static, as intended: their values are never freed.
         static VALUES: [PerProcess<u8>; 50] = [const { PerProcess::new() }; 50];
         for value in &VALUES {
             let together = Barrier::new(4);

@@ -1,4 +1,4 @@
-//! Locks without poison: no user code runs under a lock of brigade, so none can panic there.
+//! Locks without poison: no user code runs under a lock of brigade, so a panic never leaves data half-changed.
 
 use core::time::Duration;
 
@@ -7,10 +7,12 @@ use loom::sync as imp;
 #[cfg(not(brigade_loom))]
 use std::sync as imp;
 
+use crate::delays::delay;
+
 /// The guard of a [`Mutex`].
 pub type MutexGuard<'a, T> = imp::MutexGuard<'a, T>;
 
-/// A lock whose guard is always there to be had.
+/// A lock without poison: [`lock`](Self::lock) can't fail.
 ///
 /// ```
 /// let count = brigade_sync::Mutex::new(1);
@@ -27,7 +29,7 @@ impl<T: Default> Default for Mutex<T> {
 }
 
 impl<T> Mutex<T> {
-    /// Puts a value behind a lock.
+    /// Creates a lock around a value.
     pub fn new(value: T) -> Self {
         Self(imp::Mutex::new(value))
     }
@@ -35,6 +37,7 @@ impl<T> Mutex<T> {
     /// Waits for the lock and takes it.
     #[inline]
     pub fn lock(&self) -> MutexGuard<'_, T> {
+        delay();
         match self.0.lock() {
             Ok(guard) => guard,
             Err(poisoned) => poisoned.into_inner(),
@@ -42,7 +45,7 @@ impl<T> Mutex<T> {
     }
 }
 
-/// What a thread waits on under a [`Mutex`].
+/// A condition variable for a [`Mutex`].
 #[derive(Debug)]
 pub struct Condvar(imp::Condvar);
 
@@ -53,20 +56,21 @@ impl Default for Condvar {
 }
 
 impl Condvar {
-    /// Makes one that nobody waits on.
+    /// Creates a condition variable without waiters.
     pub fn new() -> Self {
         Self(imp::Condvar::new())
     }
 
-    /// Gives the lock away until notified, or until `timeout` has passed if there is one.
+    /// Releases the lock until notified, or until `timeout` has passed if there is one.
     ///
-    /// Like any condition variable it may return early: test the condition again. The model
-    /// checker has no clock; there a wait with a timeout does not wait.
+    /// As with any condition variable, wake-ups may be spurious: test the condition again. The model checker has no
+    /// clock; there a wait with a timeout returns at once.
     pub fn wait<'a, T>(
         &self,
         guard: MutexGuard<'a, T>,
         timeout: Option<Duration>,
     ) -> MutexGuard<'a, T> {
+        delay();
         match timeout {
             None => match self.0.wait(guard) {
                 Ok(guard) => guard,
@@ -82,12 +86,12 @@ impl Condvar {
         }
     }
 
-    /// Wakes one thread that waits.
+    /// Wakes one waiting thread.
     pub fn notify_one(&self) {
         self.0.notify_one();
     }
 
-    /// Wakes every thread that waits.
+    /// Wakes every waiting thread.
     pub fn notify_all(&self) {
         self.0.notify_all();
     }

@@ -1,4 +1,4 @@
-//! What the loom models of the house share; there under `--cfg brigade_loom` alone.
+//! What the loom models of all crates share; only under `--cfg brigade_loom`.
 
 use crate::atomic::{AtomicUsize, Ordering};
 
@@ -6,23 +6,25 @@ loom::lazy_static! {
     static ref TURNS: AtomicUsize = AtomicUsize::new(0);
 }
 
-/// Takes a step that collides with the same step of every other thread, and orders nothing.
+/// Makes a step that conflicts with the same step of every other thread, and orders nothing.
 ///
-/// Loom tries two steps in the other order only if they collide, and of each word it remembers the last
-/// access alone: a thread that loads a word before it writes it hides the loads of the others, and it is
-/// never tried first. So whoever begins an operation takes a turn, and loom tries those in all orders.
+/// Loom explores both orders of two steps only if they conflict, and it remembers only the last access to each atomic.
+/// A thread that loads an atomic before it writes it hides the loads of the other threads, and loom never explores the
+/// order in which it comes first. So each operation of a model begins with a turn, and loom explores those in all orders.
 pub fn turn() {
     TURNS.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Explores a model with at most so many preemptions. `LOOM_MAX_PREEMPTIONS` overrides that; with `BRIGADE_LOOM_SHORT` there is
-/// one fewer, if that leaves any, which is for a look after every change.
+/// Explores a model with at most `preemptions` preemptions.
+///
+/// `LOOM_MAX_PREEMPTIONS` overrides the number. With `BRIGADE_LOOM_SHORT` it is one lower, but at least one, which is
+/// for a check after every change.
 ///
 /// # Panics
-/// If the model fails, with the interleaving in which it did.
+/// If the model fails, with the failing interleaving.
 pub fn check(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
-    /// Steps that one interleaving may have. Two workers that look at several injectors take more than
-    /// loom's own thousand.
+    /// The most steps of one interleaving. Two workers that search several injectors make more than loom's default of
+    /// 1,000.
     const STEPS: usize = 10_000;
     let mut builder = loom::model::Builder::new();
     let short = std::env::var_os("BRIGADE_LOOM_SHORT").is_some();

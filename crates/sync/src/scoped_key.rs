@@ -1,13 +1,13 @@
-//! A thread-local reference that is there for the length of a call.
+//! A thread-local reference that is valid for the length of a call.
 
 use core::cell::Cell;
 use core::ptr;
 use std::thread::LocalKey;
 
-/// Where a [`ScopedKey`] keeps its pointer, one for each thread.
+/// The storage of a [`ScopedKey`], one for each thread.
 ///
-/// **Scope rule.** The pointer is non-null only while [`ScopedKey::set`] is on the stack of this
-/// thread with the `&T` it was made from; a guard puts it back before `set` returns or unwinds.
+/// **Scope rule.** The pointer is non-null only while [`ScopedKey::set`] is on the stack of this thread with the `&T`
+/// that the pointer was made from. A guard restores the former pointer before `set` returns or unwinds.
 pub struct ScopedSlot<T>(Cell<*const T>);
 
 impl<T> Default for ScopedSlot<T> {
@@ -17,13 +17,13 @@ impl<T> Default for ScopedSlot<T> {
 }
 
 impl<T> ScopedSlot<T> {
-    /// Makes one that holds no reference.
+    /// Creates a slot without a reference.
     pub const fn new() -> Self {
         Self(Cell::new(ptr::null()))
     }
 }
 
-/// Names a thread-local reference to a `T`; [`scoped_thread_local!`](crate::scoped_thread_local) makes one.
+/// The key of a thread-local reference to a `T`, declared by [`scoped_thread_local!`](crate::scoped_thread_local).
 #[derive(Clone, Copy)]
 pub struct ScopedKey<T: 'static>(&'static LocalKey<ScopedSlot<T>>);
 
@@ -44,7 +44,7 @@ macro_rules! scoped_thread_local {
         $(#[$attribute])*
         $visibility const $name: $crate::ScopedKey<$type> = {
             ::std::thread_local! {
-                // No destructor: it can be asked for until the thread's very end.
+                // No destructor: it is accessible until the thread has ended.
                 static SLOT: $crate::ScopedSlot<$type> = const { $crate::ScopedSlot::new() };
             }
             $crate::ScopedKey::new(&SLOT)
@@ -53,14 +53,14 @@ macro_rules! scoped_thread_local {
 }
 
 impl<T: 'static> ScopedKey<T> {
-    /// Names a slot.
+    /// Creates the key of a slot.
     pub const fn new(slot: &'static LocalKey<ScopedSlot<T>>) -> Self {
         Self(slot)
     }
 
-    /// Makes `value` this thread's reference while `call` runs, then what it was before again.
+    /// Sets this thread's reference to `value` while `call` runs, and restores the former one afterwards.
     pub fn set<R>(self, value: &T, call: impl FnOnce() -> R) -> R {
-        /// Puts the former pointer back, by return or by unwinding.
+        /// Restores the former pointer, on return and on unwinding.
         struct Restore<T: 'static>(&'static LocalKey<ScopedSlot<T>>, *const T);
         impl<T> Drop for Restore<T> {
             fn drop(&mut self) {
@@ -72,18 +72,18 @@ impl<T: 'static> ScopedKey<T> {
         call()
     }
 
-    /// Takes this thread's reference away, whoever set it, until the next `set` or the end of a `set` inside another.
+    /// Removes this thread's reference, until the next `set` or the end of a nested one.
     ///
-    /// It only writes a thread-local: the child of a fork may do that.
+    /// Only writes a thread-local, which the child of a fork may do.
     pub fn clear(self) {
         self.0.with(|slot| slot.0.set(ptr::null()));
     }
 
-    /// Calls with this thread's reference, if there is one.
+    /// Calls `call` with this thread's reference, if there is one.
     #[inline(always)]
     pub fn with<R>(self, call: impl FnOnce(Option<&T>) -> R) -> R {
         let pointer = self.0.with(|slot| slot.0.get());
-        // SAFETY: Scope rule; `set` is below us on this stack, so its `&T` outlives `call`.
+        // SAFETY: Scope rule; `set` is on this stack below, so its `&T` outlives `call`.
         call(unsafe { pointer.as_ref() })
     }
 }

@@ -1,11 +1,11 @@
-//! Threads, as far as a pool needs them.
+//! What a pool needs of threads.
 
 use core::fmt;
 use std::io;
 
 pub use std::thread::ThreadId;
 
-/// A thread that is not started yet.
+/// A thread that has not been started.
 ///
 /// ```
 /// use brigade_sync::thread::NewThread;
@@ -26,8 +26,8 @@ pub struct NewThread {
 }
 
 impl NewThread {
-    /// Describes a thread. `stack_size` is in bytes; `None` leaves it to the standard library. What follows a NUL in
-    /// the name is left out.
+    /// Describes a thread. `stack_size` is in bytes; `None` means the standard library's default. The name is cut at its
+    /// first NUL.
     pub fn new(
         mut name: String,
         stack_size: Option<usize>,
@@ -37,15 +37,15 @@ impl NewThread {
         Self { name, stack_size, main: Box::new(main) }
     }
 
-    /// The name it will have.
+    /// Returns the name that the thread will have.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Starts it.
+    /// Starts the thread.
     ///
     /// # Errors
-    /// What the system says if it can't start one.
+    /// The system's error if it can't start one.
     pub fn start(self) -> io::Result<Thread> {
         let mut builder = std::thread::Builder::new().name(self.name);
         if let Some(bytes) = self.stack_size {
@@ -64,38 +64,38 @@ impl fmt::Debug for NewThread {
     }
 }
 
-/// A started thread that is to be joined.
+/// A started thread, to be joined.
 #[derive(Debug)]
 pub struct Thread(std::thread::JoinHandle<()>);
 
 impl Thread {
-    /// Whether its main function has ended; destructors of thread-locals may still run.
+    /// Returns whether its main function has ended; destructors of thread-locals may still run.
     pub fn is_finished(&self) -> bool {
         self.0.is_finished()
     }
 
-    /// Names it; see [`current_id`].
+    /// Returns its id; see [`current_id`].
     pub fn id(&self) -> ThreadId {
         self.0.thread().id()
     }
 
-    /// Waits for its end, thread-local destructors included. What it panicked with, if it did, is dropped.
+    /// Waits for its end, thread-local destructors included. If it panicked, the payload is dropped.
     pub fn join(self) {
         drop(self.0.join());
     }
 }
 
-/// Names the calling thread; no two threads of a process ever have the same.
+/// Returns the calling thread's id; no two threads of a process ever have the same one.
 pub fn current_id() -> ThreadId {
     std::thread::current().id()
 }
 
-/// How many threads the process may run at once by affinity and quota; 1 if that is not known.
+/// Returns how many threads the process may run at once by affinity and quota; 1 if that is unknown.
 pub fn parallelism() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Gives the processor to whoever waits for it.
+/// Yields the processor to another thread that is ready to run.
 pub fn yield_now() {
     std::thread::yield_now();
 }

@@ -1,5 +1,7 @@
-//! Models of the parker; `ci/loom.sh` runs them. They sleep on a lock and a condition variable, as the
-//! model checker has no futex; the word's protocol is the same for both.
+//! Models of the parker; `ci/loom.sh` runs them.
+//!
+//! Threads block on a lock and a condition variable, as the model checker has no futex; the protocol of the state is the
+//! same for both.
 
 #![cfg(brigade_loom)]
 #![allow(clippy::disallowed_types, reason = "threads and counters of a model are loom's own")]
@@ -16,14 +18,14 @@ use loom::thread;
 /// Compiles only if the facade really is loom's.
 const _: fn(brigade_sync::atomic::AtomicUsize) -> loom::sync::atomic::AtomicUsize = |a| a;
 
-/// A parker and something that a token hands over.
+/// A parker and data that a token publishes.
 #[derive(Default)]
-struct Post {
+struct Mailbox {
     parker: Parker,
     letter: AtomicUsize,
 }
 
-impl Post {
+impl Mailbox {
     fn deliver(&self, letter: usize) -> bool {
         turn();
         self.letter.store(letter, Ordering::Relaxed);
@@ -35,19 +37,19 @@ impl Post {
     }
 }
 
-/// Caught: `unpark` swapping with Relaxed (the letter unread); `Sleeper::wake` without the lock (a wake
-/// between look and sleep: deadlock); `park` writing `ASLEEP` by a swap (the token overwritten: deadlock).
+/// Caught: `unpark` swapping with Relaxed (the letter not seen); `Sleeper::wake` without the lock (a wake
+/// between the look and the wait: deadlock); `park` writing `ASLEEP` by a swap (the token overwritten: deadlock).
 #[test]
-fn a_token_put_down_while_parking_is_never_lost() {
+fn a_token_stored_while_parking_is_never_lost() {
     check(3, || {
-        let post = Arc::new(Post::default());
-        let other = post.clone();
+        let mailbox = Arc::new(Mailbox::default());
+        let other = mailbox.clone();
         let sender = thread::spawn(move || other.deliver(7));
         turn();
-        assert!(post.parker.park(None));
-        assert_eq!(post.read(), 7);
+        assert!(mailbox.parker.park(None));
+        assert_eq!(mailbox.read(), 7);
         sender.join().unwrap();
-        assert!(!post.parker.try_take(), "there was one token");
+        assert!(!mailbox.parker.try_take(), "there was one token");
     });
 }
 
@@ -55,33 +57,33 @@ fn a_token_put_down_while_parking_is_never_lost() {
 #[test]
 fn a_token_that_meets_the_timeout_is_taken_or_stays() {
     check(3, || {
-        let post = Arc::new(Post::default());
-        let other = post.clone();
+        let mailbox = Arc::new(Mailbox::default());
+        let other = mailbox.clone();
         let sender = thread::spawn(move || other.deliver(7));
         turn();
-        if !post.parker.park(Some(Duration::from_micros(25))) {
+        if !mailbox.parker.park(Some(Duration::from_micros(25))) {
             turn();
-            assert!(post.parker.park(None));
+            assert!(mailbox.parker.park(None));
         }
-        assert_eq!(post.read(), 7);
+        assert_eq!(mailbox.read(), 7);
         sender.join().unwrap();
-        assert!(!post.parker.try_take(), "there was one token");
+        assert!(!mailbox.parker.try_take(), "there was one token");
     });
 }
 
-/// Caught: `try_take` exchanging with Relaxed (the letter unread).
+/// Caught: `try_take` exchanging with Relaxed (the letter not seen).
 #[test]
 fn a_token_taken_without_parking_hands_over_what_came_before() {
     check(3, || {
-        let post = Arc::new(Post::default());
-        let other = post.clone();
+        let mailbox = Arc::new(Mailbox::default());
+        let other = mailbox.clone();
         let sender = thread::spawn(move || other.deliver(7));
         turn();
-        if post.parker.try_take() {
-            assert_eq!(post.read(), 7);
+        if mailbox.parker.try_take() {
+            assert_eq!(mailbox.read(), 7);
         } else {
             turn();
-            assert!(post.parker.park(None));
+            assert!(mailbox.parker.park(None));
         }
         sender.join().unwrap();
     });
@@ -91,41 +93,41 @@ fn a_token_taken_without_parking_hands_over_what_came_before() {
 #[test]
 fn two_unparks_are_one_token() {
     check(3, || {
-        let post = Arc::new(Post::default());
+        let mailbox = Arc::new(Mailbox::default());
         let senders = [(); 2].map(|()| {
-            let other = post.clone();
+            let other = mailbox.clone();
             thread::spawn(move || {
                 turn();
                 other.parker.unpark()
             })
         });
         for sender in senders {
-            assert!(!sender.join().unwrap(), "nobody sleeps");
+            assert!(!sender.join().unwrap(), "no thread is asleep");
         }
         turn();
-        assert!(post.parker.park(None));
-        assert!(!post.parker.try_take());
+        assert!(mailbox.parker.park(None));
+        assert!(!mailbox.parker.try_take());
     });
 }
 
-/// Caught: `unpark` answering `true` whenever it finds no token.
+/// Caught: `unpark` returning `true` whenever it finds no token.
 #[test]
 fn of_two_unparks_one_at_most_wakes_the_sleeper() {
     check(3, || {
-        let post = Arc::new(Post::default());
+        let mailbox = Arc::new(Mailbox::default());
         let senders = [(); 2].map(|()| {
-            let other = post.clone();
+            let other = mailbox.clone();
             thread::spawn(move || {
                 turn();
                 other.parker.unpark()
             })
         });
         turn();
-        assert!(post.parker.park(None));
+        assert!(mailbox.parker.park(None));
         let woken = senders.map(|sender| sender.join().unwrap());
         assert!(woken != [true, true], "each sleep is ended once");
-        // The later token stays for the next park, or both were one.
-        post.parker.try_take();
-        assert!(!post.parker.try_take());
+        // The later token is left for the next park, or both were one token.
+        mailbox.parker.try_take();
+        assert!(!mailbox.parker.try_take());
     });
 }

@@ -1,5 +1,7 @@
-//! Models of the parker of a group; `ci/loom.sh` runs them. They sleep on locks and condition variables, as the model
-//! checker has no futex; the protocol of the two words is the same for both.
+//! Models of the parker of a group; `ci/loom.sh` runs them.
+//!
+//! Threads block on locks and condition variables, as the model checker has no futex; the protocol of the two words is
+//! the same for both.
 
 #![cfg(brigade_loom)]
 #![allow(clippy::disallowed_types, reason = "threads and counters of a model are loom's own")]
@@ -16,14 +18,14 @@ use loom::thread;
 /// Compiles only if the facade really is loom's.
 const _: fn(brigade_sync::atomic::AtomicUsize) -> loom::sync::atomic::AtomicUsize = |a| a;
 
-/// A group and something that tokens hand over.
+/// A group and data that tokens publish.
 #[derive(Default)]
-struct Office {
+struct Mailbox {
     group: ParkerGroup,
     letter: AtomicUsize,
 }
 
-impl Office {
+impl Mailbox {
     fn deliver(&self, seats: u32) -> u32 {
         turn();
         self.letter.store(7, Ordering::Relaxed);
@@ -37,18 +39,18 @@ impl Office {
     }
 }
 
-/// Caught: without either fence (deadlock); `unpark` looking at `asleep` before it puts the token down (deadlock);
-/// `unpark` or `take` exchanging with Relaxed (the letter unread).
+/// Caught: without either fence (deadlock); `unpark` looking at `asleep` before it stores the token (deadlock);
+/// `unpark` or `take` exchanging with Relaxed (the letter not seen).
 #[test]
-fn a_token_put_down_while_parking_is_never_lost() {
+fn a_token_stored_while_parking_is_never_lost() {
     check(3, || {
-        let office = Arc::new(Office::default());
-        let other = office.clone();
+        let mailbox = Arc::new(Mailbox::default());
+        let other = mailbox.clone();
         let sender = thread::spawn(move || other.deliver(0b10));
-        office.receive(1);
+        mailbox.receive(1);
         sender.join().unwrap();
-        assert_eq!(office.group.asleep(), 0);
-        assert!(!office.group.try_take(1), "there was one token");
+        assert_eq!(mailbox.group.asleep(), 0);
+        assert!(!mailbox.group.try_take(1), "there was one token");
     });
 }
 
@@ -56,15 +58,15 @@ fn a_token_put_down_while_parking_is_never_lost() {
 #[test]
 fn one_unpark_reaches_two_that_are_just_parking() {
     check(3, || {
-        let office = Arc::new(Office::default());
-        let other = office.clone();
+        let mailbox = Arc::new(Mailbox::default());
+        let other = mailbox.clone();
         let second = thread::spawn(move || other.receive(1));
-        let other = office.clone();
+        let other = mailbox.clone();
         let sender = thread::spawn(move || other.deliver(0b11));
-        office.receive(0);
+        mailbox.receive(0);
         second.join().unwrap();
         sender.join().unwrap();
-        assert_eq!(office.group.asleep(), 0);
+        assert_eq!(mailbox.group.asleep(), 0);
     });
 }
 
@@ -72,55 +74,55 @@ fn one_unpark_reaches_two_that_are_just_parking() {
 #[test]
 fn a_token_that_meets_the_timeout_is_taken_or_stays() {
     check(3, || {
-        let office = Arc::new(Office::default());
-        let other = office.clone();
+        let mailbox = Arc::new(Mailbox::default());
+        let other = mailbox.clone();
         let sender = thread::spawn(move || other.deliver(0b1));
         turn();
-        if !office.group.park(0, Some(Duration::from_micros(25))) {
-            office.receive(0);
+        if !mailbox.group.park(0, Some(Duration::from_micros(25))) {
+            mailbox.receive(0);
         }
         sender.join().unwrap();
-        assert!(!office.group.try_take(0), "there was one token");
+        assert!(!mailbox.group.try_take(0), "there was one token");
     });
 }
 
-/// A waker that is held up between its token and its call meets a thread that has gone to sleep again.
+/// A waker is preempted between its token and its kernel call, and the thread has gone to sleep again meanwhile.
 ///
 /// Caught: `unpark` clearing the bits in `asleep` that it is about to call (deadlock).
 #[test]
 fn a_thread_that_sleeps_again_is_woken_again() {
     check(3, || {
-        let office = Arc::new(Office::default());
-        let other = office.clone();
+        let mailbox = Arc::new(Mailbox::default());
+        let other = mailbox.clone();
         let sleeper = thread::spawn(move || {
             other.receive(0);
             other.group.unpark(0b10);
             other.receive(0);
         });
-        let other = office.clone();
+        let other = mailbox.clone();
         let first = thread::spawn(move || other.deliver(0b1));
-        // The token of the first has been taken, whether or not that one has made its call.
-        assert!(office.group.park(1, None));
-        office.deliver(0b1);
+        // The first token has been taken, whether or not its waker has made the kernel call.
+        assert!(mailbox.group.park(1, None));
+        mailbox.deliver(0b1);
         first.join().unwrap();
         sleeper.join().unwrap();
     });
 }
 
-/// Caught: `unpark` calling for those that have a token already; `park` taking the token before it clears its bit in
+/// Caught: `unpark` making a call for seats that have a token already; `park` taking the token before it clears its bit in
 /// `asleep` (two calls each).
 #[test]
 fn each_sleep_is_ended_by_one_call() {
     check(3, || {
-        let office = Arc::new(Office::default());
+        let mailbox = Arc::new(Mailbox::default());
         let senders = [(); 2].map(|()| {
-            let other = office.clone();
+            let other = mailbox.clone();
             thread::spawn(move || other.deliver(0b1))
         });
-        office.receive(0);
+        mailbox.receive(0);
         let calls = senders.map(|sender| sender.join().unwrap());
         assert!(calls != [0b1, 0b1], "there was one sleep");
-        office.group.try_take(0);
-        assert!(!office.group.try_take(0), "two tokens are one");
+        mailbox.group.try_take(0);
+        assert!(!mailbox.group.try_take(0), "two tokens are one");
     });
 }

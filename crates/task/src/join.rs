@@ -1,6 +1,5 @@
-//! The handle for a job's outcome.
+//! The handle for a job's result.
 
-use core::any::Any;
 use core::cell::Cell;
 use core::fmt;
 use core::future::Future;
@@ -16,73 +15,26 @@ use std::time::Instant;
 
 use brigade_sync::Parker;
 
+use crate::act::Outcome;
 use crate::cell::{Header, JobId, RawHandle};
-use crate::job::Ran;
+use crate::contain::drop_contained;
+use crate::error::JoinError;
 
-/// Why a job has no value.
-pub enum JoinError {
-    /// It panicked; this is what it panicked with.
-    Panicked(Box<dyn Any + Send>),
-    /// It was dropped before it ran; a future, before it was ready.
-    Cancelled,
-    /// Whoever asked would have waited for ever; the job goes on.
-    WouldDeadlock,
-}
-
-impl JoinError {
-    /// The message of a panic, if it was made with a string.
-    pub fn message(&self) -> Option<&str> {
-        match self {
-            Self::Panicked(payload) => payload
-                .downcast_ref::<&str>()
-                .copied()
-                .or_else(|| payload.downcast_ref::<String>().map(String::as_str)),
-            Self::Cancelled | Self::WouldDeadlock => None,
-        }
-    }
-}
-
-impl fmt::Debug for JoinError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Panicked(_) => f.debug_tuple("Panicked").field(&self.message()).finish(),
-            Self::Cancelled => f.write_str("Cancelled"),
-            Self::WouldDeadlock => f.write_str("WouldDeadlock"),
-        }
-    }
-}
-
-impl fmt::Display for JoinError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self, self.message()) {
-            (Self::Cancelled, _) => f.write_str("the job was cancelled before it ran"),
-            (Self::WouldDeadlock, _) => f.write_str(
-                "nobody would end the job: it waits, itself or through others, for the one that asks for its outcome, so let \
-                 one of them go on without the other; or all threads that its pool may have wait in such joins, so give it \
-                 more spare threads or await the outcome",
-            ),
-            (Self::Panicked(_), Some(message)) => write!(f, "the job panicked: {message}"),
-            (Self::Panicked(_), None) => f.write_str("the job panicked"),
-        }
-    }
-}
-
-impl std::error::Error for JoinError {}
-
-/// A handle for the outcome of one job.
+/// A handle for the result of one job.
 ///
-/// Wait for it with [`join`](Self::join), or `.await` it. Dropping it detaches: the job runs all the same.
+/// [`join`](Self::join) waits for the result, and so does `.await`. Dropping the handle detaches the job, which still
+/// runs.
 pub struct JoinHandle<T> {
     cell: RawHandle,
-    /// Whether the outcome has been taken.
+    /// Whether the result has been taken.
     taken: bool,
-    outcome: PhantomData<fn() -> T>,
+    result: PhantomData<fn() -> T>,
 }
 
-// SAFETY: the handle moves a `T` out of the cell to the thread that it is on, and drops it there. All
-// else in the cell is the state word, a waker (`Send`) and a closure that was `Send`.
+// SAFETY: the handle moves a `T` out of the cell to its own thread and drops it there. All else in the cell is the
+// state, a waker (`Send`) and a closure that was `Send`.
 unsafe impl<T: Send> Send for JoinHandle<T> {}
-// SAFETY: a shared handle can only look at the state word.
+// SAFETY: a shared handle can only look at the state.
 unsafe impl<T: Send> Sync for JoinHandle<T> {}
 
 /// A parker as a waker.
@@ -91,13 +43,13 @@ struct ThreadWaker(Parker);
 
 #[cfg(not(brigade_loom))]
 std::thread_local! {
-    /// This thread's waker, kept from one wait to the next: a wait allocates nothing.
-    static KEPT: Cell<Option<Arc<ThreadWaker>>> = const { Cell::new(None) };
+    /// The waker of this thread, reused by every wait, so that a wait allocates nothing.
+    static THREAD_WAKER: Cell<Option<Arc<ThreadWaker>>> = const { Cell::new(None) };
 }
 #[cfg(brigade_loom)]
 brigade_sync::thread_local! {
-    /// As above; loom knows no `const` here.
-    static KEPT: Cell<Option<Arc<ThreadWaker>>> = Cell::new(None);
+    /// As above; loom has no `const` thread-locals.
+    static THREAD_WAKER: Cell<Option<Arc<ThreadWaker>>> = Cell::new(None);
 }
 
 impl Wake for ThreadWaker {
@@ -107,95 +59,95 @@ impl Wake for ThreadWaker {
 }
 
 impl<T> JoinHandle<T> {
-    /// Makes the handle of a cell.
+    /// Creates the handle of a cell.
     ///
     /// # Safety
-    /// The cell was allocated for outcomes of type `T`, and this is its one handle.
+    /// The cell must have been allocated for results of type `T`, and have no other handle.
     pub(crate) unsafe fn from_raw(header: NonNull<Header>) -> Self {
-        Self { cell: RawHandle::new(header), taken: false, outcome: PhantomData }
+        Self { cell: RawHandle::new(header), taken: false, result: PhantomData }
     }
 
-    /// Waits until the job is done and takes the outcome.
+    /// Waits until the job has ended and takes its result.
     ///
     /// Everything the job did happens before this returns, and its captures have been dropped.
     ///
     /// # Errors
-    /// [`JoinError::Panicked`] with the payload, or [`JoinError::Cancelled`]. Never [`JoinError::WouldDeadlock`]: who waits for
-    /// itself here does so for ever.
+    /// [`JoinError::Panicked`] with the payload, or [`JoinError::Cancelled`]. Never [`JoinError::WouldDeadlock`]: a job
+    /// that joins itself here waits for ever.
     ///
     /// # Panics
-    /// If the outcome was taken before.
+    /// If the result was taken before.
     pub fn join(mut self) -> Result<T, JoinError> {
         self.wait();
         match self.try_join() {
-            Some(outcome) => outcome,
-            None => panic!("the outcome has been taken already"),
+            Some(result) => result,
+            None => panic!("the result has been taken already"),
         }
     }
 
-    /// Takes the outcome if it is there; never blocks. `None` too once it has been taken.
+    /// Takes the result if the job has ended; never blocks. `None` also once it has been taken.
     pub fn try_join(&mut self) -> Option<Result<T, JoinError>> {
         if self.taken || !self.cell.is_done() {
             return None;
         }
-        let mut outcome = MaybeUninit::<Result<T, JoinError>>::uninit();
+        let mut result = MaybeUninit::<Result<T, JoinError>>::uninit();
         self.taken = true;
-        // SAFETY: it is done, it had not been taken, and the cell is one of `T` (`from_raw`).
-        unsafe { self.cell.take(outcome.as_mut_ptr().cast()) };
+        // SAFETY: the result has been written, had not been taken, and is one of `T` (`from_raw`).
+        unsafe { self.cell.take(result.as_mut_ptr().cast()) };
         // SAFETY: `take` wrote it.
-        Some(unsafe { outcome.assume_init() })
+        Some(unsafe { result.assume_init() })
     }
 
-    /// Waits for the outcome for `timeout` at most and takes it.
+    /// Waits for the result for at most `timeout` and takes it.
     ///
-    /// `None` if it is not there by then, no earlier than asked, or has been taken before.
+    /// Returns `None` if the job has not ended by then, never earlier than asked, or if the result was taken before.
     pub fn join_timeout(&mut self, timeout: Duration) -> Option<Result<T, JoinError>> {
         self.wait_for(Some(timeout));
         self.try_join()
     }
 
-    /// Waits until the outcome is there, and leaves it there.
+    /// Waits until the job has ended, without taking its result.
     pub fn wait(&mut self) {
         self.wait_for(None);
     }
 
-    /// Names the job among those that are running or have a handle.
+    /// Returns the id of the job.
     pub fn id(&self) -> JobId {
         self.cell.id()
     }
 
-    /// Whether the outcome is there, taken or not.
+    /// Returns whether the job has ended, also once its result has been taken.
     pub fn is_finished(&self) -> bool {
         self.cell.is_done()
     }
 
-    /// Runs the closure on this thread, or cancels it with `run` false or if it [may not start](crate::Work::may_start),
-    /// if nobody has begun to run it, and says how it ended; `None` if somebody has.
+    /// Completes a closure that no thread has begun to run, on this thread; returns how it ended.
     ///
-    /// The job in the queue then has nothing left to do.
-    pub fn settle_if_unclaimed(&mut self, run: bool) -> Option<Ran> {
+    /// With `run` set the closure runs if it [may start](crate::Work::may_start); otherwise it is cancelled. Returns
+    /// `None` if another thread has begun to run or drop it. The job in the queue becomes [stale](Outcome::Stale).
+    pub fn settle_if_unclaimed(&mut self, run: bool) -> Option<Outcome> {
         self.cell.settle_if_unclaimed(run)
     }
 
-    /// Asks a closure that somebody has begun to run to stop: [`is_cancelled`](crate::is_cancelled) tells it.
+    /// Asks a running closure to stop, which sees that by [`is_cancelled`](crate::is_cancelled).
     ///
-    /// What happened before this call happens before the closure sees it. Means nothing to a job that has ended.
+    /// What happened before this call happens before the closure sees it. It has no effect on a job that has ended.
     ///
-    /// A future is woken for that, not polled again, and cancelled. `true` if it had not ended, and nobody has asked before:
-    /// then it is cancelled for certain.
+    /// A future is woken, not polled again, and cancelled. Returns `true` for the first request, unless the job has ended:
+    /// then a future is certain to be cancelled.
     pub fn ask_to_stop(&mut self) -> bool {
-        self.cell.ask_to_stop()
+        self.cell.request_stop()
     }
 
-    /// Whether the job is a future.
+    /// Returns whether the job is a future.
     pub fn is_of_future(&self) -> bool {
         self.cell.is_of_future()
     }
 
-    /// Has `waker` woken when the outcome is there, in place of any that was left before; `false` if it is there
-    /// already, and then nobody wakes it.
+    /// Wakes `waker` when the job has ended, in place of any waker stored before; `false` if it has ended already, and
+    /// then `waker` is not woken.
     ///
-    /// The waker is dropped, not woken, if the handle is dropped first.
+    /// If the handle is dropped first, the waker is dropped and not woken.
     #[must_use]
     pub fn wake_when_finished(&mut self, waker: &Waker) -> bool {
         !self.cell.is_done() && self.cell.wait_with(waker)
@@ -205,11 +157,11 @@ impl<T> JoinHandle<T> {
         if self.taken || self.cell.is_done() {
             return;
         }
-        // Taken, so that a wait inside this one, in a destructor say, makes its own.
-        let thread = KEPT.try_with(Cell::take).ok().flatten().unwrap_or_default();
+        // Taken, so that a nested wait, in a destructor say, creates its own.
+        let thread = THREAD_WAKER.try_with(Cell::take).ok().flatten().unwrap_or_default();
         let waker = Waker::from(thread.clone());
         if self.cell.wait_with(&waker) {
-            // A deadline too far to be written down is none.
+            // A time that `Instant` can't represent counts as no deadline.
             let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
             while !self.cell.is_done() {
                 let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
@@ -218,8 +170,8 @@ impl<T> JoinHandle<T> {
                 }
             }
         }
-        // A token that comes too late wakes the next wait for nothing, and it looks again.
-        let _ = KEPT.try_with(|kept| kept.set(Some(thread)));
+        // A token that comes too late ends the next park early, and that wait looks again.
+        let _ = THREAD_WAKER.try_with(|waker| waker.set(Some(thread)));
     }
 }
 
@@ -227,15 +179,15 @@ impl<T> Future for JoinHandle<T> {
     type Output = Result<T, JoinError>;
 
     /// # Panics
-    /// If the outcome was taken before.
+    /// If the result was taken before.
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        assert!(!self.taken, "the outcome has been taken already");
+        assert!(!self.taken, "the result has been taken already");
         if !self.cell.is_done() && self.cell.wait_with(context.waker()) {
             return Poll::Pending;
         }
         match self.try_join() {
-            Some(outcome) => Poll::Ready(outcome),
-            None => unreachable!("an untaken outcome of a finished job is there"),
+            Some(result) => Poll::Ready(result),
+            None => unreachable!("the job has ended and its result has not been taken"),
         }
     }
 }
@@ -245,10 +197,10 @@ impl<T> Drop for JoinHandle<T> {
         if !self.taken && self.cell.abandon() {
             return;
         }
-        let outcome = self.try_join();
+        let result = self.try_join();
         self.cell.release();
-        // User code last; its panic is none of whoever drops the handle.
-        crate::drop_contained(outcome);
+        // User code last; its panic must not unwind out of this drop.
+        drop_contained(result);
     }
 }
 

@@ -1,31 +1,53 @@
-//! Work as a value: a closure in four words, and a handle for its outcome.
+//! Work as a value: a closure in four words, and a handle for its result.
 //!
-//! - [`Job`] runs once or is dropped once; captures of up to 24 bytes lie inside it.
+//! - [`Job`] runs once or is dropped once; captures of up to 24 bytes are stored inside it.
 //! - [`Job::with_handle`] makes a job and a [`JoinHandle`] that share one allocation.
-//! - [`Spawned::new`] makes a job of a future, polled where its [`Home`] takes it.
-//! - [`Work`] is what a job is made of: any closure, or a closure with something to be done before it.
+//! - [`Spawned::new`] makes a job of a future, which its [`Schedule`] queues again whenever it is woken.
+//! - [`Work`] is what a job is made of: any closure, or a type with a condition to check before it runs.
 //!
-//! What is not here: queues and threads. A job does not know who runs it.
+//! This crate has no queues and no threads: a job does not know what runs it.
+//!
+//! Each module imports only from those below it:
+//!
+//! ```text
+//! future   poll   schedule, task   waker, store, local
+//! job
+//! join
+//! cell     closure, handle   header, frames   state, lifecycle
+//! act   error   work   contain
+//! ```
 // `std` is named for `catch_unwind` and wakers; atomics and cells come from `brigade_sync`.
 
+// Each module imports only from those in the lines below it (`ci/imports.sh` checks that):
+//
+//     future
+//     job
+//     join
+//     cell
+//     act   contain   error   work
+
+mod act;
 mod cell;
+mod contain;
+mod error;
 mod future;
 mod job;
 mod join;
 mod work;
 
-use std::panic::{self, AssertUnwindSafe};
-
+pub use act::Outcome;
 pub use cell::JobId;
-pub use future::{Home, Spawned, TaskRef};
-pub use job::{Job, Ran};
-pub use join::{JoinError, JoinHandle};
+pub use contain::{contain, drop_contained};
+pub use error::JoinError;
+pub use future::{Schedule, Spawned, TaskRef};
+pub use job::Job;
+pub use join::JoinHandle;
 pub use work::Work;
 
-/// Whether the handle of the job that this thread runs has [asked it to stop](JoinHandle::ask_to_stop); `false`
-/// if there is no such job.
+/// Returns whether the job that this thread runs has been [asked to stop](JoinHandle::ask_to_stop) by its handle;
+/// `false` if there is no such job.
 ///
-/// Inside a job that runs another, that is the inner one's handle until it ends.
+/// Inside a job that runs another one, this is about the inner job until it ends.
 ///
 /// ```
 /// use brigade_task::{Job, is_cancelled};
@@ -45,11 +67,11 @@ pub use work::Work;
 /// # worker.join().unwrap();
 /// ```
 pub fn is_cancelled() -> bool {
-    cell::is_asked_to_stop()
+    cell::is_stop_requested()
 }
 
-/// Calls with each job with a handle that this thread runs: the innermost first, then the one in which that is
-/// run, and so on.
+/// Calls `call` with each job with a handle that this thread runs: the innermost first, then the job that runs it, and
+/// so on.
 ///
 /// ```
 /// use brigade_task::{Job, for_each_running};
@@ -68,21 +90,4 @@ pub fn is_cancelled() -> bool {
 /// ```
 pub fn for_each_running(call: impl FnMut(JobId)) {
     cell::for_each_running(call);
-}
-
-/// Drops a value of the user's; if that panics, what the panic carries is leaked unless it is a message, as its drop might
-/// panic again, without end (rust-lang/rust#86027).
-///
-/// The panic hook has told of it.
-pub fn drop_contained<T>(value: T) {
-    contain(|| drop(value));
-}
-
-/// Calls what is the user's and must not unwind into us; leaks what a panic of it carries, unless it is a message.
-pub fn contain(call: impl FnOnce()) {
-    if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(call)) {
-        if !payload.is::<&'static str>() && !payload.is::<String>() {
-            core::mem::forget(payload);
-        }
-    }
 }

@@ -1,12 +1,12 @@
 //! What a job is made of.
 
-/// Something to run once, on whatever thread: a closure, or one with a condition and things to be done first.
+/// Something to run once, on any thread: a closure, or a type with a condition to check before it runs.
 ///
-/// Every closure without arguments is one. A type of your own may be one too, and is asked at the last moment whether
-/// it wants to run at all.
+/// Every closure without arguments implements it. A type of your own may implement it too; just before it would run it is
+/// asked whether it still may start.
 ///
 /// ```
-/// use brigade_task::{Job, JoinError, Ran, Work};
+/// use brigade_task::{Job, JoinError, Outcome, Work};
 /// struct Odd(u32);
 /// impl Work for Odd {
 ///     type Output = u32;
@@ -18,21 +18,32 @@
 ///     }
 /// }
 /// let (job, handle) = Job::with_handle(Odd(3));
-/// assert_eq!(job.run(), Ran::Returned);
+/// assert_eq!(job.run(), Outcome::Returned);
 /// assert_eq!(handle.join().unwrap(), 3);
 /// let (job, handle) = Job::with_handle(Odd(4));
-/// assert_eq!(job.run(), Ran::Cancelled);
+/// assert_eq!(job.run(), Outcome::Cancelled);
 /// assert!(matches!(handle.join(), Err(JoinError::Cancelled)));
 /// ```
 pub trait Work: Send + 'static {
-    /// What it makes.
+    /// The type of its result.
     type Output;
 
-    /// Whether it still wants to run; asked once, by the thread that would run it, just before. If not it is dropped,
+    /// Returns whether it may still run.
+    ///
+    /// Called once, just before it would run, by the thread that would run it. If it returns `false`, the work is dropped
     /// and counts as cancelled. A panic here is a panic of the job.
     #[inline(always)]
     fn may_start(&self) -> bool {
         true
+    }
+
+    /// Returns whether running it would have no effect, so that its queue entry may be removed.
+    ///
+    /// Asked by [`Job::is_stale`](crate::Job::is_stale) for work without a handle, at any time, while it is queued. The answer
+    /// `true` must be final. It must not panic.
+    #[inline(always)]
+    fn is_stale(&self) -> bool {
+        false
     }
 
     /// Runs it.

@@ -1,8 +1,8 @@
-//! Models of a future's cell: who polls it, who wakes it, who cancels it and who has its handle; `ci/loom.sh` runs them.
+//! Models of a future's cell: polls, wakes, cancellations and uses of the handle, beside each other; `ci/loom.sh` runs them.
 //!
-//! What a future waits for is a flag that orders nothing: a poll that need not see why it was woken waits on, in some
-//! interleaving, and nobody wakes it again. Cells are counted by the allocator, and overwritten when they are freed, so that
-//! loom stumbles over whoever looks at one then.
+//! A future waits for a flag that orders nothing. If a poll need not see why it was woken, it stays pending in some
+//! interleaving, and is never woken again. The allocator counts cells and overwrites them when they are freed, so that loom
+//! fails on a later access.
 
 #![cfg(brigade_loom)]
 #![allow(clippy::disallowed_types, reason = "counters outside the model")]
@@ -17,36 +17,36 @@ use std::task::{Poll, Waker};
 use brigade_sync::Mutex;
 use brigade_sync::atomic::AtomicBool;
 use brigade_sync::model::{check, turn};
-use brigade_task::{Home, Job, JoinError, JoinHandle, Ran, Spawned, TaskRef};
+use brigade_task::{Job, JoinError, JoinHandle, Outcome, Schedule, Spawned, TaskRef};
 use loom::thread;
 
-/// Compiles only if the facade really is loom's.
+/// Compiles only if the atomics are loom's.
 const _: fn(brigade_sync::atomic::AtomicUsize) -> loom::sync::atomic::AtomicUsize = |a| a;
 
-/// What runs futures here.
+/// The queue of the models' schedulers.
 #[derive(Default)]
 struct Queue {
     jobs: Vec<Job>,
-    /// What waits.
+    /// References to the waiting futures.
     waiting: Vec<TaskRef>,
-    /// Whether nobody will run any more.
+    /// Whether jobs are dropped instead of queued.
     is_over: bool,
     /// How the futures ended.
-    ended: Vec<Ran>,
+    ended: Vec<Outcome>,
 }
 
 loom::lazy_static! {
     static ref QUEUE: Mutex<Queue> = Mutex::new(Queue::default());
 }
 
-/// Keeps what waits, as a pool does.
+/// Keeps references to the waiting futures, as a pool does.
 #[derive(Clone, Copy)]
-struct Host;
+struct Binding;
 
-impl Home for Host {
-    fn wake(self, job: Job, _: bool) {
+impl Schedule for Binding {
+    fn schedule(self, job: Job, _: bool) {
         let mut queue = QUEUE.lock();
-        let refused = match queue.is_over {
+        let rejected = match queue.is_over {
             true => Some(job),
             false => {
                 queue.jobs.push(job);
@@ -54,44 +54,44 @@ impl Home for Host {
             }
         };
         drop(queue);
-        drop(refused);
+        drop(rejected);
     }
 
-    fn waits(self, task: TaskRef) -> u32 {
+    fn bind(self, task: TaskRef) -> u32 {
         let mut queue = QUEUE.lock();
         queue.waiting.push(task);
         1
     }
 
-    fn ended(self, _: u32, ran: Ran, _: Option<Box<dyn Any + Send>>) {
+    fn release(self, _: u32, outcome: Outcome, _: Option<Box<dyn Any + Send>>) {
         let mut queue = QUEUE.lock();
-        queue.ended.push(ran);
+        queue.ended.push(outcome);
         let waited = std::mem::take(&mut queue.waiting);
         drop(queue);
         drop(waited);
     }
 }
 
-/// Keeps nothing: what waits is kept by its wakers.
+/// Keeps no references: waiting futures are kept by their wakers.
 #[derive(Clone, Copy)]
-struct Forgetful;
+struct Unbinding;
 
-impl Home for Forgetful {
-    fn wake(self, job: Job, again: bool) {
-        Host.wake(job, again);
+impl Schedule for Unbinding {
+    fn schedule(self, job: Job, yielded: bool) {
+        Binding.schedule(job, yielded);
     }
 
-    fn waits(self, task: TaskRef) -> u32 {
+    fn bind(self, task: TaskRef) -> u32 {
         drop(task);
         1
     }
 
-    fn ended(self, number: u32, ran: Ran, unclaimed: Option<Box<dyn Any + Send>>) {
-        Host.ended(number, ran, unclaimed);
+    fn release(self, key: u32, outcome: Outcome, unclaimed: Option<Box<dyn Any + Send>>) {
+        Binding.release(key, outcome, unclaimed);
     }
 }
 
-/// Runs what is queued, as long as anything is; `true` if anything was.
+/// Runs jobs until none is queued; returns whether any ran.
 fn run_all() -> bool {
     let mut any = false;
     while let Some(job) = { QUEUE.lock().jobs.pop() } {
@@ -102,39 +102,39 @@ fn run_all() -> bool {
     any
 }
 
-/// How the one future ended.
-fn end() -> Ran {
+/// Returns how the one future ended.
+fn end() -> Outcome {
     let ended = &QUEUE.lock().ended;
     assert_eq!(ended.len(), 1, "it ends once");
     ended[0]
 }
 
-/// The alignment of the futures here, and so of their cells, and of nothing else.
+/// The alignment of these futures, and so of their cells; nothing else is aligned so.
 const ALIGN: usize = 256;
 
 /// Counts cells.
 struct Cells;
 
-/// Cells that have been allocated and not freed. One model runs at a time, see [`explore`].
+/// The number of cells that have been allocated and not freed. One model runs at a time, see [`explore`].
 static CELLS: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: every call goes to the system's allocator with the arguments it came with.
+// SAFETY: every call is passed on to the system's allocator with its arguments.
 unsafe impl GlobalAlloc for Cells {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if layout.align() == ALIGN {
             CELLS.fetch_add(1, Ordering::Relaxed);
         }
-        // SAFETY: the caller keeps the rules of `alloc`, which are the same there.
+        // SAFETY: the caller keeps the contract of `alloc`, which is the same there.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
         if layout.align() == ALIGN {
             CELLS.fetch_sub(1, Ordering::Relaxed);
-            // SAFETY: it is as large as its layout says, and the caller's last use of it was before.
+            // SAFETY: it is as large as its layout says, and the caller does not use it any more.
             unsafe { memory.write_bytes(0xdd, layout.size()) };
         }
-        // SAFETY: the caller keeps the rules of `dealloc`; `alloc` above used the same allocator.
+        // SAFETY: the caller keeps the contract of `dealloc`; `alloc` above used the same allocator.
         unsafe { System.dealloc(memory, layout) }
     }
 }
@@ -142,7 +142,7 @@ unsafe impl GlobalAlloc for Cells {
 #[global_allocator]
 static ALLOCATOR: Cells = Cells;
 
-/// Explores a model, one at a time; it has to free all its cells.
+/// Explores a model, one at a time, which must free all its cells.
 fn explore(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
     static ONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
     let _one = ONE.lock();
@@ -162,7 +162,7 @@ impl Drop for Counted {
     }
 }
 
-/// What was dropped of one future.
+/// Counts the drops and polls of one future.
 #[derive(Clone, Default)]
 struct Tally {
     futures: Arc<AtomicUsize>,
@@ -176,12 +176,12 @@ impl Tally {
     }
 }
 
-/// What a future waits for: both, by flags that order nothing.
+/// What a future waits for: two flags that order nothing.
 #[derive(Clone)]
 struct Event(Arc<[AtomicBool; 2]>);
 
 impl Event {
-    /// Either has happened by now, or not.
+    /// Creates an event of which each half has happened or not.
     fn new(now: [bool; 2]) -> Self {
         Self(Arc::new(now.map(AtomicBool::new)))
     }
@@ -195,14 +195,14 @@ impl Event {
     }
 }
 
-/// Gives the cell its alignment.
+/// Aligns the cell.
 #[repr(align(256))]
 struct Aligned<T>(#[allow(dead_code, reason = "dropped")] T);
 
 const _: () = assert!(align_of::<Aligned<u8>>() == ALIGN);
 
-/// A future that is ready once both have happened.
-fn spawned<H: Home>(tally: &Tally, event: &Event, home: H) -> Spawned<Counted> {
+/// Makes a future that is ready once both halves have happened.
+fn spawned<H: Schedule>(tally: &Tally, event: &Event, home: H) -> Spawned<Counted> {
     let captured = Aligned(Counted(tally.futures.clone()));
     let (tally, event) = (tally.clone(), event.clone());
     let future = poll_fn(move |_| {
@@ -216,9 +216,9 @@ fn spawned<H: Home>(tally: &Tally, event: &Event, home: H) -> Spawned<Counted> {
     Spawned::new(future, (), home)
 }
 
-/// One that has been polled once and waits, and what wakes it.
+/// Makes a future that has been polled once and waits; returns a reference that wakes it.
 fn waiting(tally: &Tally, event: &Event) -> (JoinHandle<Counted>, TaskRef) {
-    let Spawned { job, handle } = spawned(tally, event, Host);
+    let Spawned { job, handle } = spawned(tally, event, Binding);
     job.run();
     let task = QUEUE.lock().waiting[0].clone();
     (handle, task)
@@ -231,21 +231,21 @@ fn in_a_thread(call: impl FnOnce() + 'static) -> thread::JoinHandle<()> {
     })
 }
 
-/// Caught: `finish_unless_asked` that looks before it changes the state; `abandon` whether or not the outcome is there;
-/// `release_job` that frees whether or not the handle is there.
+/// Caught: `finish_unless_stopped` that looks before it changes the state; `abandon` whether or not the result has been
+/// written; `release_job` that frees whether or not the handle is alive.
 #[test]
 fn a_cancel_beside_the_end_and_the_drop_of_the_handle_has_one_winner() {
     for is_kept in [false, true] {
         explore(3, move || {
             let tally = Tally::default();
-            let Spawned { job, mut handle } = spawned(&tally, &Event::new([true; 2]), Host);
+            let Spawned { job, mut handle } = spawned(&tally, &Event::new([true; 2]), Binding);
             let runner = in_a_thread(move || _ = job.run());
             turn();
             let cancels = handle.ask_to_stop();
             let kept = is_kept.then_some(handle);
             runner.join().unwrap();
             assert!(!run_all());
-            assert_eq!(end(), if cancels { Ran::Cancelled } else { Ran::Returned });
+            assert_eq!(end(), if cancels { Outcome::Cancelled } else { Outcome::Returned });
             let outcome = kept.map(JoinHandle::join);
             assert!(outcome.is_none_or(|outcome| outcome.is_ok() != cancels));
             assert_eq!(tally.seen(), (1, tally.polls.load(Ordering::Relaxed)));
@@ -253,12 +253,13 @@ fn a_cancel_beside_the_end_and_the_drop_of_the_handle_has_one_winner() {
     }
 }
 
-/// Caught: no look at what was asked before a poll; an `ask_to_stop` that wakes nobody; `begin` or `wake_by_ref` with Relaxed.
+/// Caught: a poll without a look at the stop request; a stop request without a wake; `begin_poll` or `wake_by_ref` with
+/// Relaxed.
 #[test]
 fn a_cancel_beside_the_first_poll_is_heard() {
     explore(3, || {
         let tally = Tally::default();
-        let Spawned { job, mut handle } = spawned(&tally, &Event::new([false; 2]), Host);
+        let Spawned { job, mut handle } = spawned(&tally, &Event::new([false; 2]), Binding);
         let runner = in_a_thread(move || {
             job.run();
             run_all();
@@ -267,12 +268,12 @@ fn a_cancel_beside_the_first_poll_is_heard() {
         assert!(handle.ask_to_stop());
         runner.join().unwrap();
         run_all();
-        assert_eq!((end(), tally.seen()), (Ran::Cancelled, (1, 0)));
+        assert_eq!((end(), tally.seen()), (Outcome::Cancelled, (1, 0)));
         assert!(matches!(handle.join(), Err(JoinError::Cancelled)));
     });
 }
 
-/// Caught: `finish_unless_asked` that looks before it changes the state.
+/// Caught: `finish_unless_stopped` that looks before it changes the state.
 #[test]
 fn a_cancel_beside_a_wake_has_one_winner() {
     for ready_then in [false, true] {
@@ -292,16 +293,16 @@ fn a_cancel_beside_a_wake_has_one_winner() {
             runner.join().unwrap();
             run_all();
             assert!(cancels || ready_then);
-            assert_eq!(end(), if cancels { Ran::Cancelled } else { Ran::Returned });
+            assert_eq!(end(), if cancels { Outcome::Cancelled } else { Outcome::Returned });
             let (futures, outputs) = tally.seen();
             assert_eq!(futures, 1);
-            assert!(cancels || outputs == 1, "what it came to is dropped too");
+            assert!(cancels || outputs == 1, "its output is dropped too");
         });
     }
 }
 
-/// Caught: `begin` or `wake` with Relaxed; a `wake` that changes nothing where `SCHEDULED` is set; a `pause` that forgets
-/// that it was woken.
+/// Caught: `begin_poll` or `wake` with Relaxed; a `wake` that changes nothing where `SCHEDULED` is set; an `end_poll` that
+/// ignores `SCHEDULED`.
 #[test]
 fn a_wake_beside_a_poll_is_followed_by_another() {
     for by_ref in [false, true] {
@@ -319,7 +320,7 @@ fn a_wake_beside_a_poll_is_followed_by_another() {
             }
             runner.join().unwrap();
             run_all();
-            assert_eq!(end(), Ran::Returned);
+            assert_eq!(end(), Outcome::Returned);
             assert!(handle.join().is_ok());
             assert_eq!(tally.seen(), (1, 1));
             assert!(tally.polls.load(Ordering::Relaxed) <= 3);
@@ -328,7 +329,7 @@ fn a_wake_beside_a_poll_is_followed_by_another() {
     }
 }
 
-/// Caught: as above; and a `wake` that makes a job whoever else has.
+/// Caught: as above; and a `wake` that makes a job although there is one.
 #[test]
 fn two_wakes_at_once_are_one_job_and_lose_nothing() {
     explore(3, || {
@@ -346,7 +347,7 @@ fn two_wakes_at_once_are_one_job_and_lose_nothing() {
         run_all();
         wakes.join().unwrap();
         run_all();
-        assert_eq!(end(), Ran::Returned);
+        assert_eq!(end(), Outcome::Returned);
         assert!(tally.polls.load(Ordering::Relaxed) <= 3);
         assert!(handle.join().is_ok());
         assert_eq!(tally.seen(), (1, 1));
@@ -354,12 +355,12 @@ fn two_wakes_at_once_are_one_job_and_lose_nothing() {
     });
 }
 
-/// Caught: `finish` without Release; `is_done` with Relaxed.
+/// Caught: `State::finish` without Release; `is_done` with Relaxed.
 #[test]
 fn who_waits_for_a_future_sees_a_whole_outcome_and_the_future_gone() {
     explore(3, || {
         let tally = Tally::default();
-        let Spawned { job, mut handle } = spawned(&tally, &Event::new([true; 2]), Host);
+        let Spawned { job, mut handle } = spawned(&tally, &Event::new([true; 2]), Binding);
         let runner = in_a_thread(move || _ = job.run());
         turn();
         handle.wait();
@@ -367,12 +368,12 @@ fn who_waits_for_a_future_sees_a_whole_outcome_and_the_future_gone() {
         assert!(matches!(handle.try_join(), Some(Ok(_))));
         drop(handle);
         runner.join().unwrap();
-        assert_eq!((end(), tally.seen()), (Ran::Returned, (1, 1)));
+        assert_eq!((end(), tally.seen()), (Outcome::Returned, (1, 1)));
     });
 }
 
-/// Caught: an `end` that is the last whatever the count, or never; a `wake` that is never the last; a `wake` of what has ended
-/// that makes a job; a `release` or an `end` with Relaxed.
+/// Caught: a `Lifecycle::finish` that is the last whatever the count, or never; a `wake` that is never the last; a `wake` of
+/// a future that has ended that makes a job; a `drop_reference` or a `Lifecycle::finish` with Relaxed.
 #[test]
 fn late_wakers_beside_the_end_free_the_cell_once_and_last() {
     for (is_kept, is_woken) in [(true, true), (false, true), (false, false)] {
@@ -400,12 +401,12 @@ fn late_wakers_beside_the_end_free_the_cell_once_and_last() {
             runner.join().unwrap();
             late.join().unwrap();
             assert!(!run_all());
-            assert_eq!((end(), tally.seen()), (Ran::Returned, (1, 1)));
+            assert_eq!((end(), tally.seen()), (Outcome::Returned, (1, 1)));
         });
     }
 }
 
-/// Caught: a job that is dropped without an end.
+/// Caught: a dropped job that does not end its future.
 #[test]
 fn a_job_that_is_dropped_beside_a_wake_drops_the_future_once() {
     explore(3, || {
@@ -422,14 +423,15 @@ fn a_job_that_is_dropped_beside_a_wake_drops_the_future_once() {
         drop(queued);
         task.wake_by_ref();
         wakes.join().unwrap();
-        assert_eq!((end(), tally.seen()), (Ran::Cancelled, (1, 0)));
+        assert_eq!((end(), tally.seen()), (Outcome::Cancelled, (1, 0)));
         assert!(matches!(handle.try_join(), Some(Err(JoinError::Cancelled))));
         drop(handle);
         task.wake();
     });
 }
 
-/// Caught: a `release` that lets the last reference go from what waits; one in two steps, a subtraction and then a look.
+/// Caught: a `drop_reference` that drops the last reference of an idle future; one in two steps, a subtraction and then a
+/// look.
 #[test]
 fn the_last_waker_that_goes_beside_a_cancel_or_another_leaves_one_job() {
     for cancels in [false, true] {
@@ -443,7 +445,7 @@ fn the_last_waker_that_goes_beside_a_cancel_or_another_leaves_one_job() {
                 inner.lock().extend(wakers);
                 if event.is_set() { Poll::Ready(()) } else { Poll::Pending }
             });
-            let Spawned { job, mut handle } = Spawned::new(future, (), Forgetful);
+            let Spawned { job, mut handle } = Spawned::new(future, (), Unbinding);
             job.run();
             let mut wakers = std::mem::take(&mut *slot.lock());
             let waker = wakers.pop().unwrap();
@@ -468,7 +470,7 @@ fn the_last_waker_that_goes_beside_a_cancel_or_another_leaves_one_job() {
                 run_all();
                 assert!(matches!(handle.join(), Err(JoinError::Cancelled)));
             }
-            assert_eq!((end(), tally.seen()), (Ran::Cancelled, (1, 0)));
+            assert_eq!((end(), tally.seen()), (Outcome::Cancelled, (1, 0)));
         });
     }
 }

@@ -1,7 +1,7 @@
 //! Models of the task cell; `ci/loom.sh` runs them.
 //!
-//! Nothing is asserted inside a job: a panic there would be the job's outcome. What is counted is counted
-//! outside the model, so that the counting orders nothing.
+//! Jobs assert nothing: a panic there would be the job's result. Counters are outside of the model, so that counting orders
+//! nothing.
 
 #![cfg(brigade_loom)]
 #![allow(clippy::disallowed_types, reason = "counters outside the model")]
@@ -15,27 +15,27 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use brigade_sync::Parker;
 use brigade_sync::model::{check, turn};
-use brigade_task::{Job, JoinError, JoinHandle, Ran};
+use brigade_task::{Job, JoinError, JoinHandle, Outcome};
 use loom::thread;
 
-/// Compiles only if the facade really is loom's.
+/// Compiles only if the atomics are loom's.
 const _: fn(brigade_sync::atomic::AtomicUsize) -> loom::sync::atomic::AtomicUsize = |a| a;
 
-/// What happened to one job.
+/// Counts what happened to one job.
 #[derive(Default)]
 struct Tally {
     /// Captures dropped.
     captures: AtomicUsize,
     /// Runs of the closure.
     runs: AtomicUsize,
-    /// Outcomes dropped.
-    outcomes: AtomicUsize,
+    /// Results dropped.
+    results: AtomicUsize,
 }
 
 impl Tally {
     fn seen(&self) -> (usize, usize, usize) {
         let get = |count: &AtomicUsize| count.load(Ordering::Relaxed);
-        (get(&self.captures), get(&self.runs), get(&self.outcomes))
+        (get(&self.captures), get(&self.runs), get(&self.results))
     }
 }
 
@@ -48,20 +48,20 @@ impl Drop for Counted {
     }
 }
 
-/// A job whose captures, runs and outcomes are counted.
+/// Makes a job whose captures, runs and results are counted.
 fn counted_job() -> (Arc<Tally>, Job, JoinHandle<Counted>) {
     let tally = Arc::new(Tally::default());
     let capture = Counted(tally.clone(), |tally| &tally.captures);
     let (job, handle) = Job::with_handle(move || {
         let capture = &capture; // all of it, so that it is dropped with the closure
         capture.0.runs.fetch_add(1, Ordering::Relaxed);
-        Counted(capture.0.clone(), |tally| &tally.outcomes)
+        Counted(capture.0.clone(), |tally| &tally.results)
     });
     (tally, job, handle)
 }
 
 /// Runs a job on a thread of its own.
-fn run(job: Job) -> thread::JoinHandle<Ran> {
+fn run(job: Job) -> thread::JoinHandle<Outcome> {
     thread::spawn(move || {
         turn();
         job.run()
@@ -70,25 +70,25 @@ fn run(job: Job) -> thread::JoinHandle<Ran> {
 
 /// A waker with a parker, and a count of its wakes.
 #[derive(Default)]
-struct Bell {
+struct ParkingWaker {
     parker: Parker,
-    rings: AtomicUsize,
+    wakes: AtomicUsize,
 }
 
-impl Wake for Bell {
+impl Wake for ParkingWaker {
     fn wake(self: Arc<Self>) {
-        self.rings.fetch_add(1, Ordering::Relaxed);
+        self.wakes.fetch_add(1, Ordering::Relaxed);
         self.parker.unpark();
     }
 }
 
-fn poll<T>(handle: &mut JoinHandle<T>, bell: &Arc<Bell>) -> Poll<Result<T, JoinError>> {
+fn poll<T>(handle: &mut JoinHandle<T>, waker: &Arc<ParkingWaker>) -> Poll<Result<T, JoinError>> {
     turn();
-    let waker = Waker::from(bell.clone());
+    let waker = Waker::from(waker.clone());
     Pin::new(handle).poll(&mut Context::from_waker(&waker))
 }
 
-/// Caught: `abandon` clearing the bit whether or not the outcome is there; `finish` without Release.
+/// Caught: `abandon` clearing the bit whether or not the result has been written; `finish` without Release.
 #[test]
 fn a_job_beside_the_drop_of_its_handle_drops_everything_once() {
     check(3, || {
@@ -96,7 +96,7 @@ fn a_job_beside_the_drop_of_its_handle_drops_everything_once() {
         let runner = run(job);
         turn();
         drop(handle);
-        assert_eq!(runner.join().unwrap(), Ran::Returned);
+        assert_eq!(runner.join().unwrap(), Outcome::Returned);
         assert_eq!(tally.seen(), (1, 1, 1));
     });
 }
@@ -110,11 +110,11 @@ fn an_outcome_that_is_seen_is_whole() {
         turn();
         let early = handle.try_join();
         if early.is_some() {
-            assert_eq!(tally.seen(), (1, 1, 0), "the captures are gone, the outcome is here");
+            assert_eq!(tally.seen(), (1, 1, 0), "the captures are gone, the result is here");
         }
-        assert_eq!(runner.join().unwrap(), Ran::Returned);
+        assert_eq!(runner.join().unwrap(), Outcome::Returned);
         let late = handle.try_join();
-        assert_ne!(early.is_some(), late.is_some(), "there is one outcome");
+        assert_ne!(early.is_some(), late.is_some(), "there is one result");
         drop((early, late, handle));
         assert_eq!(tally.seen(), (1, 1, 1));
     });
@@ -130,7 +130,7 @@ fn a_join_wakes_up_with_the_outcome() {
         let outcome = handle.join();
         assert!(outcome.is_ok());
         assert_eq!(tally.seen(), (1, 1, 0));
-        assert_eq!(runner.join().unwrap(), Ran::Returned);
+        assert_eq!(runner.join().unwrap(), Outcome::Returned);
         drop(outcome);
         assert_eq!(tally.seen(), (1, 1, 1));
     });
@@ -141,20 +141,20 @@ fn a_join_wakes_up_with_the_outcome() {
 fn a_pending_poll_is_woken() {
     check(3, || {
         let (tally, job, mut handle) = counted_job();
-        let bell = Arc::new(Bell::default());
+        let waker = Arc::new(ParkingWaker::default());
         let runner = run(job);
-        let outcome = match poll(&mut handle, &bell) {
+        let outcome = match poll(&mut handle, &waker) {
             Poll::Ready(outcome) => outcome,
             Poll::Pending => {
-                bell.parker.park(None);
-                let Poll::Ready(outcome) = poll(&mut handle, &bell) else { panic!("woken early") };
+                waker.parker.park(None);
+                let Poll::Ready(outcome) = poll(&mut handle, &waker) else { panic!("woken early") };
                 outcome
             }
         };
         assert!(outcome.is_ok());
-        assert_eq!(runner.join().unwrap(), Ran::Returned);
+        assert_eq!(runner.join().unwrap(), Outcome::Returned);
         drop((outcome, handle));
-        assert_eq!(Arc::strong_count(&bell), 1, "no waker is left");
+        assert_eq!(Arc::strong_count(&waker), 1, "no waker is left");
         assert_eq!(tally.seen(), (1, 1, 1));
     });
 }
@@ -164,11 +164,12 @@ fn a_pending_poll_is_woken() {
 fn the_waker_of_the_last_poll_is_woken() {
     check(3, || {
         let (_, job, mut handle) = counted_job();
-        let (first, second) = (Arc::new(Bell::default()), Arc::new(Bell::default()));
+        let (first, second) =
+            (Arc::new(ParkingWaker::default()), Arc::new(ParkingWaker::default()));
         let runner = run(job);
         if poll(&mut handle, &first).is_pending() && poll(&mut handle, &second).is_pending() {
             second.parker.park(None);
-            assert_eq!(first.rings.load(Ordering::Relaxed), 0, "it was replaced");
+            assert_eq!(first.wakes.load(Ordering::Relaxed), 0, "it was replaced");
             assert!(poll(&mut handle, &second).is_ready());
         }
         runner.join().unwrap();
@@ -183,22 +184,22 @@ fn the_waker_of_the_last_poll_is_woken() {
 fn a_handle_dropped_with_a_waker_in_place_leaves_nothing_behind() {
     check(3, || {
         let (tally, job, mut handle) = counted_job();
-        let bell = Arc::new(Bell::default());
-        // Before the race: that of the poll is another model's.
-        assert!(poll(&mut handle, &bell).is_pending());
+        let waker = Arc::new(ParkingWaker::default());
+        // Before the race: another model has that of the poll.
+        assert!(poll(&mut handle, &waker).is_pending());
         let runner = run(job);
         turn();
         drop(handle);
-        assert_eq!(runner.join().unwrap(), Ran::Returned);
-        assert!(bell.rings.load(Ordering::Relaxed) <= 1);
-        assert_eq!(Arc::strong_count(&bell), 1, "no waker is left");
+        assert_eq!(runner.join().unwrap(), Outcome::Returned);
+        assert!(waker.wakes.load(Ordering::Relaxed) <= 1);
+        assert_eq!(Arc::strong_count(&waker), 1, "no waker is left");
         assert_eq!(tally.seen(), (1, 1, 1));
     });
 }
 
-/// Caught: `offer_waker` without Release; `finish` that does not tell the waiter.
+/// Caught: `offer_waker` without Release; `finish` that does not wake.
 #[test]
-fn a_join_hears_of_the_cancellation() {
+fn a_join_returns_cancelled_when_the_job_is_dropped() {
     check(3, || {
         let (tally, job, handle) = counted_job();
         let canceller = thread::spawn(move || {
@@ -206,15 +207,15 @@ fn a_join_hears_of_the_cancellation() {
             job.cancel()
         });
         turn();
-        let Err(JoinError::Cancelled) = handle.join() else { panic!("nobody ran it") };
+        let Err(JoinError::Cancelled) = handle.join() else { panic!("it did not run") };
         assert_eq!(tally.seen(), (1, 0, 0), "the captures were dropped first");
-        assert_eq!(canceller.join().unwrap(), Ran::Cancelled);
+        assert_eq!(canceller.join().unwrap(), Outcome::Cancelled);
     });
 }
 
 /// Caught: `claim` by a load and an addition in two steps; `is_done` with Relaxed.
 #[test]
-fn a_job_runs_on_its_worker_or_on_the_thread_that_waits() {
+fn a_job_runs_on_its_worker_or_on_the_joining_thread() {
     check(3, || {
         let (tally, job, mut handle) = counted_job();
         let runner = run(job);
@@ -225,8 +226,8 @@ fn a_job_runs_on_its_worker_or_on_the_thread_that_waits() {
         assert!(outcome.is_ok());
         let there = runner.join().unwrap();
         match here {
-            Some(ran) => assert_eq!((ran, there), (Ran::Returned, Ran::Elsewhere)),
-            None => assert_eq!(there, Ran::Returned),
+            Some(outcome) => assert_eq!((outcome, there), (Outcome::Returned, Outcome::Stale)),
+            None => assert_eq!(there, Outcome::Returned),
         }
         drop(outcome);
         assert_eq!(tally.seen(), (1, 1, 1));
@@ -235,7 +236,7 @@ fn a_job_runs_on_its_worker_or_on_the_thread_that_waits() {
 
 /// Caught: `claim` by a load and an addition in two steps; `is_done` with Relaxed.
 #[test]
-fn a_job_is_cancelled_or_runs_on_the_thread_that_waits() {
+fn a_job_is_cancelled_or_runs_on_the_joining_thread() {
     check(3, || {
         let (tally, job, mut handle) = counted_job();
         let canceller = thread::spawn(move || {
@@ -256,7 +257,7 @@ fn a_job_is_cancelled_or_runs_on_the_thread_that_waits() {
 
 /// Caught: `claim` by a load and an addition in two steps.
 #[test]
-fn a_job_runs_on_its_worker_or_is_cancelled_by_the_thread_that_waits() {
+fn a_job_runs_on_its_worker_or_is_cancelled_by_the_joining_thread() {
     check(3, || {
         let (tally, job, mut handle) = counted_job();
         let runner = run(job);
@@ -266,8 +267,8 @@ fn a_job_runs_on_its_worker_or_is_cancelled_by_the_thread_that_waits() {
         let outcome = handle.join();
         let there = runner.join().unwrap();
         match here {
-            Some(ran) => assert_eq!((ran, there), (Ran::Cancelled, Ran::Elsewhere)),
-            None => assert_eq!(there, Ran::Returned),
+            Some(outcome) => assert_eq!((outcome, there), (Outcome::Cancelled, Outcome::Stale)),
+            None => assert_eq!(there, Outcome::Returned),
         }
         assert_eq!(outcome.is_ok(), here.is_none());
         let runs = usize::from(outcome.is_ok());

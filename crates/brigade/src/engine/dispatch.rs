@@ -1,29 +1,29 @@
 //! Handing jobs to workers that are parked, now or never.
 //!
 //! **Hand-off rule.** Under the crew's lock a parked worker is claimed: off the list, and running from then on. Then the job is
-//! put into its slot, and its token last. So who finds a token looks into the slot first: with a job there it was
+//! put into its slot, and its token last. So a worker that finds a token looks into the slot first: with a job there it was
 //! claimed and runs that, without one it was picked to search. A worker is claimed once until it parks again, so its slot
 //! is empty when it is.
 //!
-//! A job that is handed over never lies in a queue. Whoever parks later need not see it, and the end of the pool waits for
+//! A job that is handed over never lies in a queue. A worker that parks later need not see it, and the end of the pool waits for
 //! the worker that has it, as that one is not parked.
 //!
-//! A claimed worker does not go on to search, as a picked one would. So if it watched the queues, whoever claimed it
-//! looks at them in its stead and has another woken. One that has announced itself and then sees work, and is claimed
-//! before it can take the announcement back, has another woken by itself.
+//! A claimed worker does not go on to search, as a picked one would. So if it had a duty, the thread that claimed it looks at the
+//! queues in its stead and has another woken. A worker that has announced itself and then sees work, and is claimed before it can
+//! take the announcement back, has another woken by itself.
 //!
-//! The user's iterator is asked before anybody is claimed, and nothing of the user's runs from then on until all who have been
-//! claimed are awake: they are idle no more, and nobody may be kept from other work by an iterator that takes its time.
+//! The user's iterator is called before any worker is claimed, and no code of the user's runs from then on until all that have
+//! been claimed are awake: they are not idle any more, and must not be kept from other work by an iterator that takes its time.
 
 use core::iter::Chain;
 use std::vec;
 
 use brigade_task::Job;
 
-use super::{Core, Worker};
-use crate::handle::closure_of;
+use super::core::Core;
+use super::worker::Worker;
 use crate::idle::Claimed;
-use crate::registry;
+use crate::rejected::closure_of;
 
 /// What was handed to nobody: what had been taken from the iterator, and the rest of it.
 pub(crate) type NotNow<I> = Chain<vec::IntoIter<<I as Iterator>::Item>, I>;
@@ -37,7 +37,7 @@ where
     let mut taken = jobs.by_ref().take(idle).collect::<Vec<_>>().into_iter();
     let mut refused = Vec::new();
     // The iterator may have forked, and have come back in the child.
-    if registry::is_here(core.key) {
+    if core.key.is_here() {
         let mut burst = Burst { core, claimed: Vec::with_capacity(taken.len()), on_duty: false };
         for closure in taken.by_ref() {
             if let Err(job) = burst.hand_over(Job::new(closure), worker) {
@@ -55,7 +55,7 @@ where
 struct Burst<'a> {
     core: &'a Core,
     claimed: Vec<usize>,
-    /// Whether one of them watched the queues, or kept.
+    /// Whether one of them had a duty.
     on_duty: bool,
 }
 
@@ -67,7 +67,7 @@ impl Burst<'_> {
             return Err(job);
         };
         let Claimed { index, was_on_duty } = claimed;
-        let Ok(()) = core.peers.at(index).slot.put(job) else {
+        let Ok(()) = core.queues.peers.at(index).sleeper.slot.put(job) else {
             unreachable!("a worker is claimed once until it parks again")
         };
         self.claimed.push(index);
@@ -77,17 +77,17 @@ impl Burst<'_> {
 
     /// Wakes all that were claimed.
     fn wake(self) {
+        let core = self.core;
         for index in self.claimed {
             // Where the kernel puts it: `docs/design/placement.md` has the measurement.
-            self.core.unpark(self.core.peers.at(index));
+            core.queues.peers.at(index).sleeper.unpark(&core.events.driver);
         }
         if self.on_duty {
-            // Who saw somebody watch has told nobody of a lone job.
-            let seen = self.core.idle.after_publishing();
-            if seen.wants_help() && self.core.has_work() {
-                self.core.help();
+            // A submitter that saw one of them monitor the queues has woken no worker for a lone job.
+            if core.queues.has_work() {
+                core.offer_help();
             }
-            self.core.see_to_keeper();
+            core.see_to_driver();
         }
     }
 }

@@ -73,6 +73,16 @@ impl Local {
         matches!(self, Self::Shared)
     }
 
+    /// Whether the newest job is run first.
+    pub(crate) fn is_lifo(&self) -> bool {
+        matches!(self, Self::Lifo(_))
+    }
+
+    /// Takes the newest job, if that is the one that [`pop`](Self::pop) takes.
+    pub(crate) fn pop_newest(&self) -> Option<Job> {
+        if self.is_lifo() { self.pop() } else { None }
+    }
+
     /// Moves the older half to the injector; returns how many jobs.
     pub(crate) fn overflow_to(&self, injector: &Injector<Job>) -> usize {
         with_ring!(self, ring => injector.take_overflow(ring), else 0)
@@ -109,7 +119,7 @@ impl Remote {
 
     /// A number that changes when anything on the queue moves.
     pub(crate) fn mark(&self) -> u64 {
-        with_ring!(self, ring => ring.mark(), else 0)
+        with_ring!(self, ring => ring.version(), else 0)
     }
 
     /// Takes the oldest job.

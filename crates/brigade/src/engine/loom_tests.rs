@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use brigade_sync::atomic::{AtomicUsize, Ordering};
 use brigade_sync::model::{check, turn};
-use brigade_task::{Job, JoinError, Ran};
+use brigade_task::{Job, JoinError, Outcome};
 use loom::thread;
 
-use super::{Core, Worker};
-use crate::config::{Config, OnPanic, Placement, Queueing, Shutdown};
-use crate::idle::Size;
+use super::{Child, Core, Worker};
+use crate::config::{Config, OnPanic, Placement, Queueing, Shutdown, Size};
+use crate::key::Key;
 
 /// Compiles only if the facade really is loom's.
 const _: fn(brigade_sync::atomic::AtomicUsize) -> loom::sync::atomic::AtomicUsize = |a| a;
@@ -29,7 +29,7 @@ fn pool<const THREADS: usize>(
         on_panic: OnPanic::Abort,
         ..Config::default()
     };
-    let core = Core::new(0, config);
+    let core = Core::new(Key::new::<Child>(false).unwrap(), config, Worker::live);
     let workers = core::array::from_fn(|_| {
         let index = core.enlist_for_a_model();
         let core = core.clone();
@@ -104,7 +104,7 @@ fn a_worker_leaves_behind_a_job_that_was_run_by_who_waits() {
         assert!(core.inject(job).is_ok());
         turn();
         let here = handle.settle_if_unclaimed(true);
-        assert!(matches!(here, None | Some(Ran::Returned)));
+        assert!(matches!(here, None | Some(Outcome::Returned)));
         assert!(matches!(handle.join(), Ok(42)));
         core.close(Shutdown::Drain);
         worker.join().unwrap();

@@ -1,19 +1,16 @@
-//! What others may know of each worker, by the place it has in the pool.
+//! What others may know of each worker, by the index it has in the pool.
 //!
-//! Places are made in runs, each as long as all before it, and stay: so a pool can be made larger while everybody
-//! reads. A worker that leaves gives its place back, queue and counters with it.
+//! Places are made in runs, each as long as all before it, and stay: so a pool can be made larger while every thread reads. A
+//! worker that leaves gives its place back, queue and counters with it.
 
 use std::sync::{Arc, OnceLock};
 
-use brigade_burst::Slot;
-use brigade_sync::affinity::{CpuSet, ThreadRef};
 use brigade_sync::atomic::{AtomicUsize, Ordering};
-use brigade_sync::{CachePadded, Mutex, Parker};
-use brigade_task::Job;
+use brigade_sync::{CachePadded, Mutex};
 
-use super::keep::AtDriver;
 use super::local::{Local, Remote};
-use super::post::Post;
+use super::mailbox::Mailbox;
+use super::sleeper::Sleeper;
 use crate::config::Config;
 use crate::idle::PLACES;
 use crate::metrics::{Counters, WorkerMetrics};
@@ -21,27 +18,13 @@ use crate::metrics::{Counters, WorkerMetrics};
 /// What others may know of a worker.
 pub(super) struct Peer {
     pub(super) remote: Remote,
-    pub(super) parker: Parker,
-    /// Whether it sleeps elsewhere than on its parker.
-    pub(super) at_driver: AtDriver,
-    /// A job for this worker alone, by the Hand-off rule of [`dispatch`](super::dispatch).
-    pub(super) slot: Slot<Job>,
-    /// What its worker alone may run.
-    pub(super) post: Post,
+    pub(super) sleeper: Sleeper,
+    /// What only this worker may run.
+    pub(super) mailbox: Mailbox,
     /// Apart: its worker writes them at every turn.
     pub(super) counters: CachePadded<Counters>,
-    pub(super) placed: Mutex<Placed>,
     /// The queue's own end, while no worker has it.
     pub(super) local: Mutex<Option<Local>>,
-}
-
-/// How a worker's thread is kept off a CPU for one wake.
-#[derive(Default)]
-pub(super) struct Placed {
-    /// The thread, while it runs the worker.
-    pub(super) thread: Option<ThreadRef>,
-    /// The affinity that it is to have again.
-    pub(super) restore: Option<CpuSet>,
 }
 
 impl Peer {
@@ -49,12 +32,9 @@ impl Peer {
         let local = Local::new(config);
         Arc::new(Self {
             remote: local.remote(),
-            parker: Parker::new(),
-            at_driver: AtDriver::new(),
-            slot: Slot::new(),
-            post: Post::default(),
+            sleeper: Sleeper::new(),
+            mailbox: Mailbox::default(),
             counters: CachePadded::default(),
-            placed: Mutex::default(),
             local: Mutex::new(Some(local)),
         })
     }
@@ -66,7 +46,7 @@ impl Peer {
             parks: self.counters.parks.get(),
             wakes: self.counters.wakes.get(),
             panics: self.counters.panics.get(),
-            queued: (self.remote.len() + self.post.len()) as u64,
+            queued: (self.remote.len() + self.mailbox.len()) as u64,
         }
     }
 }
@@ -94,16 +74,15 @@ impl Peers {
         Self { runs: [const { OnceLock::new() }; RUNS], used: AtomicUsize::new(0) }
     }
 
-    /// The place with this index, which may be a new one.
-    pub(super) fn open(&self, index: usize, config: &Config) -> &Arc<Peer> {
-        let (run, offset) = locate(index);
-        let places = self.runs[run].get_or_init(|| {
+    /// Makes the place with this index, if it is new.
+    pub(super) fn open(&self, index: usize, config: &Config) {
+        let (run, _) = locate(index);
+        self.runs[run].get_or_init(|| {
             let length = if run == 0 { 1 } else { 1 << (run - 1) };
             (0..length).map(|_| Peer::new(config)).collect()
         });
-        // Before its worker starts, so before anything can lie on its queue: who sees the one sees the other.
+        // Before its worker starts, so before anything can lie on its queue: a thread that sees the one sees the other.
         self.used.fetch_max(index + 1, Ordering::Release);
-        &places[offset]
     }
 
     /// The place with this index; `None` if it has never had a worker. Places are not opened in their order.
@@ -137,7 +116,11 @@ mod tests {
     #[test]
     fn places_of_any_number_are_apart_and_stay() {
         let (peers, config) = (Peers::new(), Config::default());
-        let opened: Vec<_> = (0..70).map(|index| Arc::as_ptr(peers.open(index, &config))).collect();
+        let place = |index| {
+            peers.open(index, &config);
+            Arc::as_ptr(peers.at(index))
+        };
+        let opened: Vec<_> = (0..70).map(place).collect();
         assert_eq!(peers.len(), 70);
         assert!(peers.iter().map(Arc::as_ptr).eq(opened.iter().copied()));
         let mut apart = opened;

@@ -1,57 +1,64 @@
-//! Workers that join jobs of their own pool, and whether anybody is left to run those.
+//! Workers that wait for jobs of their own pool, and whether any other is left to run these.
 //!
-//! Such a worker is *counted* until the job has ended. Whoever ends the job takes it out, by its waker and before anything
-//! else; and if that came first it is never counted. Both are done under the crew's lock, as is the look whether all workers
-//! that there may be would be counted with one more. So at that look each of them waits for a job that has not ended, and
-//! nobody is left to go on with one: that last one is told so, and is not counted.
+//! Such a worker is *counted* until what it waits for has ended. The thread that ends the job takes it out, by its waker and
+//! before anything else; if that came first it is never counted. Both happen under the crew's lock, as does the look whether
+//! all workers that there may be would be counted with one more. So at that look each of them waits for a job that has not
+//! ended, and none is left to go on with one: the last one is told, and is not counted.
 //!
-//! A job may also be ended by who is no worker and cancels it, which takes as long as its captures take to be dropped. Who
-//! would be the last at that very moment is told the same.
+//! A job may also be ended by a thread that is no worker and cancels it, which takes as long as its captures take to be
+//! dropped. A worker that would be the last at that very moment is told the same.
 
 use brigade_sync::atomic::{AtomicU32, Ordering};
 
 use super::Idle;
 
-/// Nothing has come of it yet.
+/// Not begun.
 const NEW: u32 = 0;
 /// Its worker is counted.
 const COUNTED: u32 = 1;
-/// Its job has ended.
+/// What it waits for has ended.
 const ENDED: u32 = 2;
 
-/// One join. It changes under the crew's lock alone.
+/// One such wait. It changes under the crew's lock alone, except that its own thread begins it anew.
+#[derive(Debug)]
 pub(crate) struct Join(AtomicU32);
 
 impl Join {
     pub(crate) fn new() -> Self {
         Self(AtomicU32::new(NEW))
     }
+
+    /// As its thread, which is not counted: begins anew, and looks after that whether what it waits for has ended.
+    pub(crate) fn reset(&self) {
+        // Ordering: Acquire pairs with the Release in `end_join`: if that came first, the look sees what has ended.
+        self.0.swap(NEW, Ordering::Acquire);
+    }
 }
 
 impl Idle {
-    /// A blocked worker is about to sleep until a job of the pool has ended, which whoever ends it [says](Self::end_join);
-    /// `false` if nobody would be left to run it.
+    /// A blocked worker is about to sleep until a job of the pool [has ended](Self::end_join); `false` if no worker would be
+    /// left to run it.
     #[must_use]
     pub(crate) fn begin_join(&self, join: &Join) -> bool {
         let mut crew = self.crew.lock();
-        // Ordering: Relaxed, here and below: by the lock.
+        // Ordering: Relaxed: by the lock, except where `reset` is named.
         if join.0.load(Ordering::Relaxed) == ENDED {
             return true;
         }
-        if crew.joining + 1 == crew.live && !crew.has_room() {
-            return false;
+        let may_be_more = crew.has_room();
+        let begins = crew.count.join(may_be_more);
+        if begins {
+            join.0.store(COUNTED, Ordering::Relaxed);
         }
-        crew.joining += 1;
-        join.0.store(COUNTED, Ordering::Relaxed);
-        true
+        begins
     }
 
-    /// The job that is joined has ended. May be called again.
+    /// What the worker waits for has ended, or it waits no more. May be called again.
     pub(crate) fn end_join(&self, join: &Join) {
         let mut crew = self.crew.lock();
-        if join.0.load(Ordering::Relaxed) == COUNTED {
-            crew.joining -= 1;
+        // Ordering: Release, as in `reset`.
+        if join.0.swap(ENDED, Ordering::Release) == COUNTED {
+            crew.count.end_join();
         }
-        join.0.store(ENDED, Ordering::Relaxed);
     }
 }

@@ -1,29 +1,30 @@
-//! Waiting until nothing is queued and nothing runs.
+//! Waiting until a pool is idle.
 //!
-//! A pool is *quiet* at a moment if every worker is parked, or has a thread that has not looked for work yet, and nothing is
-//! queued. Workers change all of that under the crew's lock, so under it a look at one queue after the other sees what was
-//! true at once: nothing is taken from a queue meanwhile, and what is pushed meanwhile came after.
+//! A pool is *quiet* at a moment if every worker is parked, or has not looked for work since its thread was started, and
+//! nothing is queued. Workers change all of that under the crew's lock. So under it a look at one queue after the other sees
+//! what was true at once: nothing is taken from a queue meanwhile, and what is pushed meanwhile came after.
 //!
-//! Each moment that is found while somebody waits has a number. A waiter notes the number before, and returns when it has
-//! changed: whatever comes later is not its business, and later work that keeps the pool busy keeps it waiting.
+//! Each such moment that is found while a thread waits has a number. A waiter notes the number before, and returns when it
+//! has changed: what comes later does not matter to it.
 
 use brigade_sync::atomic::Ordering;
 
 use super::crew::Crew;
 use super::{Idle, Snapshot};
 
-/// What a caller of `wait_idle` is told.
+/// What a thread that begins to wait has to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum Wait {
-    /// The pool is quiet, or has terminated.
+    /// Nothing: the pool is quiet, or has terminated.
     Over,
-    /// It is not: until the number of quiet moments is another than this.
+    /// Wait until the number of quiet moments is no longer this.
     Since(u64),
 }
 
 impl Idle {
-    /// Begins to wait, unless the pool is quiet; `is_empty` looks at the queues. Each wait is [ended](Self::end_wait) once.
+    /// Begins to wait, unless the pool is quiet; `is_empty` looks at the queues. Each wait must be
+    /// [ended](Self::end_wait).
     pub(crate) fn begin_wait(&self, is_empty: impl FnOnce() -> bool) -> Wait {
         let mut crew = self.crew.lock();
         if crew.terminated || (crew.is_still() && is_empty()) {
@@ -34,7 +35,7 @@ impl Idle {
         Wait::Since(crew.quiets)
     }
 
-    /// One who waited does so no more.
+    /// A thread that waited does so no more.
     pub(crate) fn end_wait(&self) {
         let mut crew = self.crew.lock();
         crew.waiting -= 1;
@@ -47,19 +48,20 @@ impl Idle {
         crew.terminated || crew.quiets != since
     }
 
-    /// Whether the pool is quiet now.
+    /// Whether the pool is quiet now, or has terminated.
     pub(crate) fn is_quiet(&self, is_empty: impl FnOnce() -> bool) -> bool {
         let crew = self.crew.lock();
         crew.terminated || (crew.is_still() && is_empty())
     }
 
-    /// Notes a quiet moment if there is one; `true` if so, and the caller tells those who wait.
+    /// Notes a quiet moment if there is one; `true` if so, and the caller must tell those that wait.
     ///
-    /// Called after everything that may have made it so: a worker that parks or leaves, a start that fails.
+    /// Called after everything that may have made it so: a worker that parks or leaves, a start that fails, work that ends
+    /// elsewhere than on a worker.
     #[must_use]
     pub(crate) fn find_quiet(&self, is_empty: impl FnOnce() -> bool) -> bool {
-        // Ordering: as `Snapshot` everywhere: who has just parked sees a wait that began before, or the wait sees it parked.
-        if !Snapshot(self.word.load(Ordering::SeqCst)).quiet_wanted() {
+        // Ordering: SeqCst, as every change of the state: a wait that began before the caller's change is seen.
+        if !Snapshot(self.state.load(Ordering::SeqCst)).quiet_awaited() {
             return false;
         }
         let mut crew = self.crew.lock();
@@ -70,9 +72,9 @@ impl Idle {
 }
 
 impl Crew {
-    /// Whether nobody runs or looks for work. Whose thread is just being started has none in hand, and comes to the lock
+    /// Whether no worker runs or looks for work. One whose thread is being started has none in hand, and takes the lock
     /// before it looks for any.
     fn is_still(&self) -> bool {
-        self.order.len() + self.starting() == self.live
+        self.sleepers.len() + self.starts.len() == self.count.live()
     }
 }

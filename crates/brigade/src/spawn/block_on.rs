@@ -1,61 +1,27 @@
 //! Waiting for a future on a thread.
 
-use core::cell::Cell;
 use core::future::Future;
-use core::pin::pin;
+use core::pin::{Pin, pin};
 use core::task::{Context, Poll, Waker};
-use std::sync::Arc;
-use std::task::Wake;
 
-use crate::engine::{CURRENT, Seat};
+use brigade_task::JobId;
+
+use crate::awaited::Polled;
+use crate::deadlock::{Awaited, Waiting};
+use crate::engine::{BlockedThread, CURRENT, PoolWait, ThisThread, Worker};
 #[cfg(feature = "io")]
 use crate::io::enter_default;
-
-/// A seat as a waker.
-#[derive(Default)]
-struct ThreadWaker(Arc<Seat>);
-
-impl Wake for ThreadWaker {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
-    }
-
-    fn wake_by_ref(self: &Arc<Self>) {
-        self.0.unpark();
-    }
-}
-
-thread_local! {
-    /// This thread's waker, kept from one call to the next: a call allocates nothing.
-    static KEPT: Cell<Option<Arc<ThreadWaker>>> = const { Cell::new(None) };
-}
-
-/// The thread's waker for one call; its drop puts it back.
-struct Borrowed(Option<Arc<ThreadWaker>>);
-
-impl Borrowed {
-    /// Taken, so that a call inside this one makes its own.
-    fn take() -> (Self, Arc<ThreadWaker>) {
-        let thread = KEPT.try_with(Cell::take).ok().flatten().unwrap_or_default();
-        (Self(Some(thread.clone())), thread)
-    }
-}
-
-impl Drop for Borrowed {
-    fn drop(&mut self) {
-        // A token that comes too late wakes the next call for nothing, and it polls once more.
-        let _ = KEPT.try_with(|kept| kept.set(self.0.take()));
-    }
-}
+use crate::key::Key;
 
 /// Polls a future on this thread until it is ready, and sleeps while it waits.
 ///
 /// May be called anywhere, also inside itself. On a worker of a pool the thread is [blocked](crate::blocking) while it
 /// sleeps: the pool may have another in its place. The future need not be `Send`, and lies on this thread's stack.
 ///
-/// It waits for ever for what can't run meanwhile: on a worker for a [local](crate::spawn_local) future of that worker, and,
-/// once all threads that the pool may have are blocked, [spare ones](crate::Builder::spare_threads) included, for any other
-/// job of the pool.
+/// On a worker, if all that the future waits for are handles of jobs of the pool, and none of these could ever end, one of the
+/// handles is ready with [`WouldDeadlock`](crate::JoinError::WouldDeadlock), as from [`join`](crate::JoinHandle::join). A future that
+/// waits for anything else too may wait for ever: for a [local](crate::spawn_local) future of that worker, and, once all threads
+/// that the pool may have are blocked, [spare ones](crate::Builder::spare_threads) included, for any other job of the pool.
 ///
 /// # Panics
 /// If the future does.
@@ -83,17 +49,73 @@ fn enter_default<R>(call: impl FnOnce() -> R) -> R {
 }
 
 fn wait_for<F: Future>(future: F) -> F::Output {
-    let mut future = pin!(future);
-    let (_borrowed, thread) = Borrowed::take();
-    let waker = Waker::from(thread.clone());
+    let future = pin!(future);
+    let thread = BlockedThread::of_this_thread();
+    CURRENT.with(|worker| match worker {
+        Some(worker) => wait_on_worker(future, &thread, worker),
+        None => wait_outside(future, &thread),
+    })
+}
+
+fn wait_outside<F: Future>(mut future: Pin<&mut F>, thread: &ThisThread) -> F::Output {
+    let waker = Waker::from((*thread).clone());
     let mut context = Context::from_waker(&waker);
     loop {
         if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
             return output;
         }
-        CURRENT.with(|worker| match worker {
-            Some(worker) => worker.stand_by(&thread.0),
-            None => thread.0.park(),
-        });
+        thread.park(None);
     }
+}
+
+fn wait_on_worker<F: Future>(
+    mut future: Pin<&mut F>,
+    thread: &ThisThread,
+    worker: &Worker,
+) -> F::Output {
+    let polled = Polled::new(Waker::from((*thread).clone()));
+    let mut poll = |polled: &Polled| {
+        polled.poll(|waker| future.as_mut().poll(&mut Context::from_waker(waker)))
+    };
+    loop {
+        let jobs = match poll(&polled) {
+            (Poll::Ready(output), _) => return output,
+            (Poll::Pending, jobs) => jobs,
+        };
+        if jobs.is_empty() {
+            worker.wait_in_job(thread);
+            continue;
+        }
+        // Once more, with a waker that has no clones yet.
+        let wait = worker.begin_wait(thread);
+        let once = Polled::new(wait.waker());
+        let jobs = match poll(&once) {
+            (Poll::Ready(output), _) => return output,
+            (Poll::Pending, jobs) => jobs,
+        };
+        // The one in `once`, and one for each handle.
+        if wait.wakers() > 1 + jobs.len() {
+            worker.wait_in_job(thread);
+        } else if !wait_for_jobs(&jobs, &wait, worker, thread) {
+            polled.refuse(jobs[0].0);
+        }
+    }
+}
+
+/// Sleeps until one of these jobs has ended, or may have; `false` if none ever would.
+fn wait_for_jobs(
+    jobs: &[(JobId, Key)],
+    wait: &PoolWait<'_>,
+    worker: &Worker,
+    thread: &ThisThread,
+) -> bool {
+    let Some(_listed) = Waiting::begin(Awaited::Any(jobs.iter().map(|&(job, _)| job).collect()))
+    else {
+        return false;
+    };
+    if jobs.iter().all(|&(_, pool)| worker.is_of(pool)) {
+        return wait.sleep();
+    }
+    worker.wait_in_job(thread);
+    true
 }

@@ -3,49 +3,51 @@
 use core::any::Any;
 use core::future::Future;
 
-use brigade_task::{Home, Job, Ran, Spawned, TaskRef, drop_contained};
+use brigade_task::{Job, Outcome, Schedule, Spawned, TaskRef, drop_contained};
 
 use crate::engine::{CURRENT, Worker};
 use crate::join::JoinHandle;
-use crate::registry;
+use crate::key::Key;
+use crate::registry::{At, reach};
 
-/// The worker that runs a local future.
+/// The scheduler of a local future: its worker.
 #[derive(Clone, Copy)]
-struct Desk {
-    key: u64,
-    /// Its place in the pool. It has no other worker until all local futures of this one have ended.
-    place: usize,
+struct OnWorker {
+    key: Key,
+    /// No other worker has it until all local futures of this one have ended.
+    index: usize,
+    /// What the worker was doing when the future was spawned.
+    turn: u64,
 }
 
-impl Desk {
-    fn is_here(self, worker: &Worker) -> bool {
-        worker.is_of(self.key) && worker.index() == self.place
+impl OnWorker {
+    /// The worker, if the calling thread is that.
+    fn worker(self, at: At<'_>) -> Option<&Worker> {
+        at.worker().filter(|worker| worker.index() == self.index)
     }
 }
 
-impl Home for Desk {
-    fn wake(self, job: Job, _: bool) {
-        match registry::find(self.key) {
-            Some(core) => core.send_local(self.place, job),
+impl Schedule for OnWorker {
+    fn schedule(self, job: Job, _: bool) {
+        reach(self.key, |at| match at.core() {
+            Some(core) => core.send_local(self.index, self.turn, job),
             // In a forked child. Else the worker is there as long as the future is, and its pool with it.
             None => core::mem::forget(job),
-        }
+        });
     }
 
-    fn waits(self, task: TaskRef) -> u32 {
-        CURRENT.with(|worker| match worker.filter(|worker| self.is_here(worker)) {
-            Some(worker) => worker.local_waits(task),
+    fn bind(self, task: TaskRef) -> u32 {
+        reach(self.key, |at| match self.worker(at) {
+            Some(worker) => worker.bind_local(task),
             None => unreachable!("it is polled by its worker"),
         })
     }
 
-    fn ended(self, number: u32, ran: Ran, unclaimed: Option<Box<dyn Any + Send>>) {
-        CURRENT.with(|worker| match worker.filter(|worker| self.is_here(worker)) {
-            Some(worker) => worker.local_ended(number, ran, unclaimed),
-            None => match registry::find(self.key) {
-                Some(core) => core.local_ended(self.place, number, ran, unclaimed),
-                None => drop_contained(unclaimed),
-            },
+    fn release(self, number: u32, outcome: Outcome, unclaimed: Option<Box<dyn Any + Send>>) {
+        reach(self.key, |at| match (self.worker(at), at.core()) {
+            (Some(worker), _) => worker.release_local(number, outcome, unclaimed),
+            (None, Some(core)) => core.release_local(self.index, number, outcome, unclaimed),
+            (None, None) => drop_contained(unclaimed),
         });
     }
 }
@@ -90,10 +92,11 @@ where
         let Some(worker) = worker else {
             panic!("a local future is spawned on the worker that is to run it");
         };
-        let desk = Desk { key: worker.key(), place: worker.index() };
-        let Spawned { job, handle } = Spawned::local(future, desk);
+        let (key, index) = (worker.key(), worker.index());
+        let scheduler = OnWorker { key, index, turn: worker.turn() };
+        let Spawned { job, handle } = Spawned::local(future, scheduler);
         worker.accept_local();
-        worker.core().send_local(desk.place, job);
-        JoinHandle::of_local(handle, desk.key, desk.place)
+        worker.core().send_local(index, scheduler.turn, job);
+        JoinHandle::of_local(handle, key, index)
     })
 }

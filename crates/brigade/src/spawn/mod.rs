@@ -5,23 +5,23 @@
 
 mod block_on;
 #[cfg(any(feature = "futures", feature = "hyper"))]
-mod doors;
+mod integrations;
 mod local;
 mod yield_now;
 
 use core::any::Any;
 use core::future::Future;
 
-use brigade_task::{Home, Job, Ran, Spawned, TaskRef, drop_contained};
+use brigade_task::{Job, Outcome, Schedule, Spawned, TaskRef, drop_contained};
 
 use crate::default_pool::here;
-use crate::engine::{Admission, CURRENT, Core, Worker, drop_aside};
+use crate::engine::{Admission, drop_off_pool};
 use crate::handle::Handle;
 use crate::join::JoinHandle;
+use crate::key::Key;
 use crate::pool::{Pool, expect_accepted};
-use crate::registry;
+use crate::registry::{At, reach};
 use crate::rejected::Rejected;
-use crate::room::Place;
 pub use block_on::block_on;
 pub use local::spawn_local;
 pub use yield_now::{YieldNow, yield_now};
@@ -29,114 +29,77 @@ pub use yield_now::{YieldNow, yield_now};
 /// The number of a future that waits where its pool is not.
 const NOWHERE: u32 = u32::MAX;
 
-/// The pool that runs a future.
+/// The scheduler of a future: its pool.
 #[derive(Clone, Copy)]
-struct Host {
-    key: u64,
-}
+struct OnPool(Key);
 
-impl Home for Host {
-    fn wake(self, job: Job, again: bool) {
-        if !registry::is_here(self.key) {
+impl Schedule for OnPool {
+    fn schedule(self, job: Job, yielded: bool) {
+        let Self(key) = self;
+        if !key.is_here() {
             // In a forked child: who knows in what state it was.
             return core::mem::forget(job);
         }
-        let refused = CURRENT.with(|worker| match worker {
-            Some(worker) if worker.is_of(self.key) => worker.resume(job, again),
-            _ => match registry::with(self.key, job, Core::resume) {
-                Ok(result) => result,
-                Err(job) => Err(job),
-            },
+        let refused = reach(key, |at| match at {
+            At::Worker(worker) => worker.resume(job, yielded),
+            At::Outside(core) => core.resume(job),
+            At::Gone(_) => Err(job),
         });
         // Drops the future, which is user code, outside of all that.
         if let Err(job) = refused {
-            drop_aside(self.key, job);
+            drop_off_pool(key, job);
         }
     }
 
-    fn waits(self, task: TaskRef) -> u32 {
-        // In a forked child: who knows who held the lock. Nobody will wake it there, and it is not to be dropped.
-        if !registry::is_here(self.key) {
-            core::mem::forget(task);
-            return NOWHERE;
-        }
-        CURRENT.with(|worker| match worker.filter(|worker| worker.is_of(self.key)) {
-            Some(worker) => worker.core().tasks.enter(task),
-            None => match registry::find(self.key) {
-                Some(core) => core.tasks.enter(task),
-                // Then nobody has a reference, and it is cancelled.
-                None => NOWHERE,
-            },
+    fn bind(self, task: TaskRef) -> u32 {
+        reach(self.0, |at| match at.core() {
+            Some(core) => core.bind(task),
+            None => {
+                // In a forked child nobody will wake it, and it must not be dropped. Elsewhere nobody has a reference, and it
+                // is cancelled.
+                if !self.0.is_here() {
+                    core::mem::forget(task);
+                }
+                NOWHERE
+            }
         })
     }
 
-    fn ended(self, number: u32, ran: Ran, unclaimed: Option<Box<dyn Any + Send>>) {
-        CURRENT.with(|worker| match worker.filter(|worker| worker.is_of(self.key)) {
-            Some(worker) => worker.ended(number, ran, unclaimed),
-            // If the pool is gone there is nobody to tell.
-            None => match registry::find(self.key) {
-                Some(core) => core.ended(number, ran, unclaimed),
-                None => drop_contained(unclaimed),
-            },
+    fn release(self, number: u32, outcome: Outcome, unclaimed: Option<Box<dyn Any + Send>>) {
+        reach(self.0, |at| match at {
+            At::Worker(worker) => worker.release(number, outcome, unclaimed),
+            At::Outside(core) => core.release(number, outcome, unclaimed),
+            // There is no pool to tell.
+            At::Gone(_) => drop_contained(unclaimed),
         });
     }
 }
 
-/// Makes a task of a future; `place` is given back when it is polled for the first time.
-fn task_of<F>(core: &Core, future: F, place: Option<Place>) -> Spawned<F::Output>
+/// Hands a future to a pool.
+fn spawn_at<F>(at: At<'_>, future: F) -> Result<JoinHandle<F::Output>, Rejected<F>>
 where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    Spawned::new(future, place, Host { key: core.key })
-}
-
-/// Hands a future to a pool, from one of its workers or from elsewhere.
-fn hand_to<F>(
-    core: &Core,
-    worker: Option<&Worker>,
-    future: F,
-) -> Result<JoinHandle<F::Output>, Rejected<F>>
-where
-    F: Future + Send + 'static,
-    F::Output: Send + 'static,
-{
-    let place = match core.room() {
-        None => None,
-        Some(_) => match core.admit(core.config.when_full, None, worker.is_some()) {
-            Admission::Queue(place) => place,
-            Admission::Refuse(reason) => return Err(Rejected::new(future, reason)),
-            Admission::RunHere => {
-                let Spawned { job, handle } = task_of(core, future, None);
-                match worker {
-                    Some(worker) => {
-                        worker.run_here(job);
-                        // It may have woken itself, and the job around it go on for long.
-                        worker.offer_help();
-                    }
-                    None => core.poll_here(job),
-                }
-                return Ok(JoinHandle::new(handle, core.key));
-            }
-            Admission::Drop => {
-                let Spawned { job, handle } = task_of(core, future, None);
-                core.drop_for_room(job);
-                return Ok(JoinHandle::new(handle, core.key));
-            }
-        },
+    let Some(core) = at.core() else { return Err(at.rejected(future)) };
+    let (permit, unqueued) = match at.admit(core, core.config.when_full, None) {
+        Admission::Queue(permit) => (permit, None),
+        Admission::Unqueued(how) => (None, Some(how)),
+        Admission::Refuse(reason) => return Err(Rejected::new(future, reason)),
     };
-    let Spawned { job, handle } = task_of(core, future, place);
-    let queued = match worker {
-        Some(worker) => worker.submit(job),
-        None => core.inject(job),
-    };
-    match queued {
-        Ok(()) => Ok(JoinHandle::new(handle, core.key)),
-        Err(job) => match job.into_future() {
-            Ok(future) => Err(Rejected::new(future, core.refusal())),
+    // The permit is given back when it is polled for the first time.
+    let Spawned { job, handle } = Spawned::new(future, permit, OnPool(core.key));
+    if let Some(how) = unqueued {
+        at.settle(core, how, job);
+        // It may have woken itself, and a job around it go on for long.
+        core.offer_help();
+    } else if let Err(job) = at.accept(job) {
+        return match job.into_future() {
+            Ok(future) => Err(at.rejected(future)),
             Err(_) => unreachable!("a rejected job is what it was made of"),
-        },
+        };
     }
+    Ok(JoinHandle::new(handle, core.key))
 }
 
 impl Handle {
@@ -173,14 +136,7 @@ impl Handle {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        CURRENT.with(|worker| match worker.filter(|worker| worker.is_of(self.key)) {
-            Some(worker) => hand_to(worker.core(), Some(worker), future),
-            // By a count of our own: code of the user's may run in there, and spawn elsewhere.
-            None => match registry::find(self.key) {
-                Some(core) => hand_to(&core, None, future),
-                None => Err(self.rejected(future)),
-            },
-        })
+        reach(self.key, |at| spawn_at(at, future))
     }
 }
 

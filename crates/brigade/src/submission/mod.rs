@@ -1,42 +1,40 @@
-//! Submitting to a pool that may be full, or with a deadline: the way in for every submission that is not simply
-//! accepted.
+//! Submitting to a pool: the ways in of a [`Handle`](crate::Handle), and what a bounded pool or a deadline adds.
 //!
-//! What an unbounded pool accepts without a deadline does not come here: that path is hot, and knows by the pool's key
-//! that it may be taken.
+//! What an unbounded pool accepts without a deadline is a plain job. All else is a [`Submission`]: that path is not hot, and the
+//! hot one knows by the pool's key that it need not look.
 
-mod handle;
-mod pool;
+mod accept;
 mod queued;
+mod verbs;
 
 use core::future::{Future, poll_fn};
 use core::task::{Context, Poll};
 use std::time::Instant;
 
-use brigade_task::Job;
+use brigade_task::{Job, Work};
 
 use crate::config::WhenFull;
-use crate::engine::{Admission, CURRENT, Core, Worker};
-use crate::handle::closure_of;
-use crate::registry;
-use crate::rejected::{Reason, Rejected};
-use crate::room::{Place, Spot};
-use queued::Deadline;
-pub(crate) use queued::Queued;
+use crate::engine::Admission;
+use crate::key::Key;
+use crate::registry::{At, reach};
+use crate::rejected::{Reason, Rejected, closure_of};
+use crate::semaphore::{Permit, Waiter};
+use queued::{Deadline, Queued};
 
-/// What whoever submits gets for an accepted job: nothing, or a handle for its outcome.
+/// What a submission returns for an accepted job: nothing, or a handle for its outcome.
 pub(crate) trait Receipt<T>: Sized {
     /// Makes a job.
-    fn make(work: impl brigade_task::Work<Output = T>) -> (Job, Self);
+    fn make(work: impl Work<Output = T>) -> (Job, Self);
 }
 
 impl Receipt<()> for () {
-    fn make(work: impl brigade_task::Work<Output = ()>) -> (Job, Self) {
+    fn make(work: impl Work<Output = ()>) -> (Job, Self) {
         (Job::new(work), ())
     }
 }
 
 impl<T: Send + 'static> Receipt<T> for brigade_task::JoinHandle<T> {
-    fn make(work: impl brigade_task::Work<Output = T>) -> (Job, Self) {
+    fn make(work: impl Work<Output = T>) -> (Job, Self) {
         Job::with_handle(work)
     }
 }
@@ -44,7 +42,7 @@ impl<T: Send + 'static> Receipt<T> for brigade_task::JoinHandle<T> {
 /// A closure on its way to a pool.
 pub(crate) struct Submission<F, D = ()> {
     work: F,
-    /// What to do if there is no room; `None` for what the pool is configured to.
+    /// What to do if the pool is full; `None` for what it is configured to.
     when_full: Option<WhenFull>,
     deadline: D,
 }
@@ -56,7 +54,7 @@ impl<F> Submission<F> {
         Self { work, when_full: None, deadline: () }
     }
 
-    /// With something else to do if there is no room.
+    /// With something else to do if the pool is full.
     fn when_full(self, when_full: WhenFull) -> Self {
         Self { when_full: Some(when_full), ..self }
     }
@@ -68,73 +66,78 @@ impl<F> Submission<F> {
 }
 
 impl<F, D: Deadline> Submission<F, D> {
-    /// Hands it to the pool with this key, from wherever we are.
+    /// Submits it to the pool with this key.
     #[cold]
     #[inline(never)]
-    pub(crate) fn hand_in<T, R>(self, key: u64) -> Result<R, Rejected<F>>
+    pub(crate) fn submit<T, R>(self, key: Key) -> Result<R, Rejected<F>>
     where
         F: FnOnce() -> T + Send + 'static,
         R: Receipt<T>,
     {
-        CURRENT.with(|worker| match worker.filter(|worker| worker.is_of(key)) {
-            Some(worker) => self.hand_to(worker.core(), Some(worker)),
-            // By a count of our own: code of the user's may run in there, and submit elsewhere.
-            None => match registry::find(key) {
-                Some(core) => self.hand_to(&core, None),
-                None => Err(Rejected::new(self.work, Reason::Closed)),
-            },
-        })
+        reach(key, |at| self.submit_at(at))
     }
 
-    fn hand_to<T, R>(self, core: &Core, worker: Option<&Worker>) -> Result<R, Rejected<F>>
+    fn submit_at<T, R>(self, at: At<'_>) -> Result<R, Rejected<F>>
     where
         F: FnOnce() -> T + Send + 'static,
         R: Receipt<T>,
     {
         let Self { work, when_full, deadline } = self;
+        let Some(core) = at.core() else { return Err(at.rejected(work)) };
         let when_full = when_full.unwrap_or(core.config.when_full);
-        let place = match core.admit(when_full, deadline.at(), worker.is_some()) {
-            Admission::Queue(place) => place,
-            Admission::Refuse(reason) => return Err(Rejected::new(work, reason)),
-            Admission::RunHere => {
-                let (job, receipt) = R::make(Queued { place: None::<Place>, deadline, work });
-                match worker {
-                    Some(worker) => worker.run_here(job),
-                    None => core.run_here(job),
-                }
-                return Ok(receipt);
+        match at.admit(core, when_full, deadline.at()) {
+            Admission::Queue(permit) => submit_with(at, permit, deadline, work),
+            Admission::Unqueued(how) => {
+                let (job, receipt) = R::make(Queued { permit: None, deadline, work });
+                at.settle(core, how, job);
+                Ok(receipt)
             }
-            Admission::Drop => {
-                let (job, receipt) = R::make(Queued { place: None::<Place>, deadline, work });
-                core.drop_for_room(job);
-                return Ok(receipt);
-            }
-        };
-        let (job, receipt) = R::make(Queued { place, deadline, work });
-        let accepted = match worker {
-            Some(worker) => worker.submit(job),
-            None => core.inject(job),
-        };
-        accepted.map(|()| receipt).map_err(|job| {
-            let queued: Queued<F, D> = closure_of(job);
-            Rejected::new(queued.work, core.refusal())
-        })
+            Admission::Refuse(reason) => Err(Rejected::new(work, reason)),
+        }
     }
 }
 
+/// Makes a job of a closure that has a permit, or needs none.
+pub(crate) fn make_with_permit<F, T, R>(permit: Option<Permit>, work: F) -> (Job, R)
+where
+    F: FnOnce() -> T + Send + 'static,
+    R: Receipt<T>,
+{
+    R::make(Queued { permit, deadline: (), work })
+}
+
+/// Submits a closure that has a permit, or needs none.
+pub(crate) fn submit_with<F, D, T, R>(
+    at: At<'_>,
+    permit: Option<Permit>,
+    deadline: D,
+    work: F,
+) -> Result<R, Rejected<F>>
+where
+    F: FnOnce() -> T + Send + 'static,
+    D: Deadline,
+    R: Receipt<T>,
+{
+    let (job, receipt) = R::make(Queued { permit, deadline, work });
+    at.accept(job).map(|()| receipt).map_err(|job| {
+        let Queued { work, .. } = closure_of::<Queued<F, D>>(job);
+        at.rejected(work)
+    })
+}
+
 impl<F> Submission<F> {
-    /// Hands it to the pool with this key as soon as there is room, without a thread that waits.
+    /// Submits it to the pool with this key as soon as there is room; no thread waits for that.
     ///
-    /// The future stands in line only while it is pending, and is in no pool before it is ready.
-    fn hand_in_later<T, R>(self, key: u64) -> impl Future<Output = Result<R, Rejected<F>>> + Send
+    /// The future is among the waiters only while it is pending, and in no pool before it is ready.
+    fn submit_later<T, R>(self, key: Key) -> impl Future<Output = Result<R, Rejected<F>>> + Send
     where
         F: FnOnce() -> T + Send + 'static,
         R: Receipt<T>,
     {
         let mut waiting = Some((self.work, None));
         poll_fn(move |context| {
-            let Some((work, spot)) = waiting.take() else { panic!("polled after it was ready") };
-            match try_or_stand_in_line(work, spot, key, context) {
+            let Some((work, waiter)) = waiting.take() else { panic!("polled after it was ready") };
+            match submit_or_wait(work, waiter, key, context) {
                 Ok(done) => Poll::Ready(done),
                 Err(still) => {
                     waiting = Some(still);
@@ -145,58 +148,56 @@ impl<F> Submission<F> {
     }
 }
 
-/// Tries to hand a closure in; if the pool is full, gives it back with a spot in line, and the caller will be woken.
-fn try_or_stand_in_line<F, T, R>(
+/// Tries to submit a closure; if the pool is full, gives it back with a waiter, and the caller will be woken.
+fn submit_or_wait<F, T, R>(
     mut work: F,
-    mut spot: Option<Spot>,
-    key: u64,
+    mut waiter: Option<Waiter>,
+    key: Key,
     context: &Context<'_>,
-) -> Result<Result<R, Rejected<F>>, (F, Option<Spot>)>
+) -> Result<Result<R, Rejected<F>>, (F, Option<Waiter>)>
 where
     F: FnOnce() -> T + Send + 'static,
     R: Receipt<T>,
 {
     // A worker does not wait for itself, and a future on it must not either.
-    let on_own_worker = CURRENT.with(|worker| worker.is_some_and(|worker| worker.is_of(key)));
+    let on_own_worker = reach(key, |at| at.worker().is_some());
     let when_full = if on_own_worker { WhenFull::RunInCaller } else { WhenFull::Reject };
     if on_own_worker {
-        // It needs no place, so it must not hold up whoever is next in line while its job runs.
-        spot = None;
+        // It needs no permit, so it must not hold up the next waiter while its job runs.
+        waiter = None;
     }
-    let mut stands = false;
+    let mut is_registered = false;
     loop {
-        match Submission::new(work).when_full(when_full).hand_in(key) {
+        match Submission::new(work).when_full(when_full).submit(key) {
             Err(rejected) if rejected.reason() == Reason::Full => work = rejected.into_inner(),
             done => return Ok(done),
         }
-        if stands {
-            return Err((work, spot));
+        if is_registered {
+            return Err((work, waiter));
         }
-        if spot.is_none() {
-            spot = registry::find(key).and_then(|core| core.room().cloned().map(Spot::new));
+        if waiter.is_none() {
+            let permits = reach(key, |at| at.core().and_then(|core| core.permits().cloned()));
+            waiter = permits.map(Waiter::new);
         }
-        match &mut spot {
-            Some(spot) => spot.stand(context.waker()),
-            // It is gone, and says so at the next try.
+        match &mut waiter {
+            Some(waiter) => waiter.register(context.waker()),
+            // The pool is gone, which the next try says.
             None => continue,
         }
-        stands = true;
+        is_registered = true;
     }
 }
 
-/// Hands in several closures, one after the other; gives back those from the first one on that was not accepted.
+/// Submits several closures, one after the other; gives back those from the first one on that was not accepted.
 #[cold]
-pub(crate) fn hand_in_all<F>(
-    key: u64,
-    jobs: impl Iterator<Item = F>,
-) -> Result<(), Rejected<Vec<F>>>
+pub(crate) fn submit_all<F>(key: Key, jobs: impl Iterator<Item = F>) -> Result<(), Rejected<Vec<F>>>
 where
     F: FnOnce() + Send + 'static,
 {
     // To its end first: the iterator is the user's, and may panic.
     let mut jobs = jobs.collect::<Vec<_>>().into_iter();
     while let Some(job) = jobs.next() {
-        if let Err(rejected) = Submission::new(job).hand_in::<(), ()>(key) {
+        if let Err(rejected) = Submission::new(job).submit::<(), ()>(key) {
             let reason = rejected.reason();
             let rest = core::iter::once(rejected.into_inner()).chain(jobs).collect();
             return Err(Rejected::new(rest, reason));

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use brigade_task::Work;
 
-use crate::room::Place;
+use crate::semaphore::Permit;
 
 /// When a queued job is not to be started any more: never, or at an instant.
 pub(crate) trait Deadline: Copy + Send + 'static {
@@ -27,20 +27,17 @@ impl Deadline for Instant {
 }
 
 /// A closure that is queued in a bounded pool or with a deadline.
-///
-/// `P` is its place, or where one will be put.
-pub(crate) struct Queued<F, D, P = Option<Place>> {
+pub(super) struct Queued<F, D> {
     /// First, so that it is free again before anything of the user's runs, the drop of the closure too.
-    pub(crate) place: P,
-    pub(crate) deadline: D,
-    pub(crate) work: F,
+    pub(super) permit: Option<Permit>,
+    pub(super) deadline: D,
+    pub(super) work: F,
 }
 
-impl<F, T, D, P> Work for Queued<F, D, P>
+impl<F, T, D> Work for Queued<F, D>
 where
     F: FnOnce() -> T + Send + 'static,
     D: Deadline,
-    P: Send + 'static,
 {
     type Output = T;
 
@@ -51,8 +48,8 @@ where
 
     #[inline]
     fn run(self) -> T {
-        let Self { place, work, .. } = self;
-        drop(place);
+        let Self { permit, work, .. } = self;
+        drop(permit);
         work()
     }
 }

@@ -1,30 +1,34 @@
 //! Jobs of one kind, waited for together.
 //!
-//! The owner keeps a handle for each job, and its closure and outcome lie in that handle's cell. The
-//! [`board`], which the jobs share, says only which of them have ended; its design is written there.
+//! The owner keeps a handle for each job, and its closure and outcome are in that handle's cell. The [`board`], which the jobs share,
+//! says which of them have ended, and keeps those that can't be submitted yet; its design is written there.
 
 mod board;
-mod places;
+mod permits;
 
 use core::fmt;
 use core::future::{Future, poll_fn};
 use core::mem;
-use core::task::{Context, Poll};
+use core::task::{Context, Poll, Waker};
 use core::time::Duration;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use brigade_task::{Job, JoinError};
+use brigade_task::JoinError;
 
-use crate::blocking;
-use crate::engine::CURRENT;
-use crate::handle::{Handle, closure_of};
-use crate::join::{JoinHandle, count_cancelled};
+use crate::deadlock::{Awaited, Waiting};
+use crate::engine::{BlockedThread, Worker, blocking};
+use crate::handle::Handle;
+use crate::join::JoinHandle;
+use crate::registry::{At, reach};
 use crate::rejected::Rejected;
-use crate::room::Seat;
-use crate::submission::Queued;
-use board::{Board, Sleep};
+use crate::submission::{make_with_permit, submit_with};
+use board::{Board, Target};
+use permits::Leave;
+
+/// The end of one job.
+const FIRST: Target = Target { ended: 1, passed: None };
 
 /// Jobs on one pool whose outcomes are of one type and come out in the order in which they end.
 ///
@@ -54,8 +58,8 @@ use board::{Board, Sleep};
 pub struct TaskSet<T> {
     board: Arc<Board<T>>,
     pool: Handle,
-    /// The jobs whose outcomes have not been taken, by their number in the set.
-    jobs: BTreeMap<u64, JoinHandle<T>>,
+    /// The jobs whose outcomes have not been taken, by their number in the set; without a handle while they wait in the set.
+    jobs: BTreeMap<u64, Option<JoinHandle<T>>>,
     /// The number of the next job.
     next: u64,
     /// All jobs before this number have been started, or were tried.
@@ -94,44 +98,38 @@ impl<T> TaskSet<T> {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        if self.board.is_full() && self.is_refused() {
-            return Err(self.pool.rejected(job));
+        let pool = self.pool.key;
+        if !pool.is_here() {
+            return reach(pool, |at| Err(at.rejected(job)));
         }
         let key = self.next;
-        let (job, handle) = if self.board.is_bounded() {
-            let (place, usher) = Seat::new();
-            let (job, handle) = Job::with_handle(Queued { place, deadline: (), work: job });
-            (self.board.enter(key, job, Some(usher)), handle)
-        } else {
-            let (job, handle) = Job::with_handle(job);
-            (self.board.enter(key, job, None), handle)
+        let handle = match self.board.admit() {
+            Some(leave) => match reach(pool, |at| submit_with_leave(at, leave, job)) {
+                Ok(handle) => {
+                    let mut handle = JoinHandle::new(handle, pool);
+                    self.board.hear_of(key, &mut handle);
+                    Some(handle)
+                }
+                Err(rejected) => {
+                    self.board.withdraw();
+                    return Err(rejected);
+                }
+            },
+            None if reach(pool, refuses) => return reach(pool, |at| Err(at.rejected(job))),
+            None => {
+                let make = move |leave, board: &Arc<Board<T>>| {
+                    let (job, handle) = make_with_permit(leave, job);
+                    let mut handle = JoinHandle::new(handle, pool);
+                    board.hear_of(key, &mut handle);
+                    (job, handle)
+                };
+                self.board.wait_in_line(key, Box::new(make));
+                None
+            }
         };
-        if let Some(Err(job)) = job.map(|job| self.pool.accept(job)) {
-            self.board.withdraw();
-            return Err(self.pool.rejected(self.closure_of(job)));
-        }
         self.next += 1;
-        let mut handle = JoinHandle::new(handle, self.pool.key);
-        self.board.watch(key, &mut handle);
         self.jobs.insert(key, handle);
         Ok(())
-    }
-
-    /// The closure that a job was made of.
-    fn closure_of<F: 'static>(&self, job: Job) -> F {
-        if self.board.is_bounded() {
-            closure_of::<Queued<F, (), Seat>>(job).work
-        } else {
-            closure_of(job)
-        }
-    }
-
-    /// Whether the pool would refuse a job that waited in the set until now.
-    fn is_refused(&self) -> bool {
-        CURRENT.with(|worker| match worker {
-            Some(worker) if worker.is_of(self.pool.key) => worker.discards(),
-            _ => self.pool.is_closed(),
-        })
     }
 
     /// How many jobs have been spawned whose outcomes have not been taken.
@@ -148,10 +146,11 @@ impl<T> TaskSet<T> {
     ///
     /// On a worker of the same pool, jobs of this set that nobody has started yet are run right here until one outcome is
     /// there, never those of others; see [`JoinHandle::join`] for what that means to locks and stacks. Otherwise
-    /// it waits as in [`blocking`]. A job that waits for the set it is in waits for itself.
+    /// it waits as in [`blocking`](crate::blocking).
     ///
     /// # Errors
-    /// The inner result is as in [`JoinHandle::join`].
+    /// The inner result is as in [`JoinHandle::join`]. [`JoinError::WouldDeadlock`] if this would wait for ever, as all that
+    /// could end waits for this job, or no thread of the pool would be left: then one job goes on and is in the set no more.
     ///
     /// ```
     /// use brigade::{Pool, TaskSet};
@@ -164,8 +163,8 @@ impl<T> TaskSet<T> {
     /// assert!(set.join_next().is_none());
     /// ```
     pub fn join_next(&mut self) -> Option<Result<T, JoinError>> {
-        if !self.is_empty() {
-            self.wait_for(1);
+        if !self.is_empty() && !self.wait_for(1) {
+            return self.let_go_of_first();
         }
         self.try_join_next()
     }
@@ -173,10 +172,16 @@ impl<T> TaskSet<T> {
     /// Takes the outcome of the job that ended first, if one has ended; never blocks.
     ///
     /// # Errors
-    /// The inner result is as in [`JoinHandle::join`].
+    /// The inner result is as in [`JoinHandle::join`], and never [`JoinError::WouldDeadlock`].
     pub fn try_join_next(&mut self) -> Option<Result<T, JoinError>> {
-        let mut handle = self.jobs.remove(&self.board.take_ended()?)?;
-        let outcome = handle.try_join();
+        if !self.is_here() {
+            // No lock of the parent's may be taken. A handle says what it knows.
+            let (_, handle) = self.jobs.pop_first()?;
+            return handle.map_or(Some(Err(JoinError::Cancelled)), |mut handle| handle.try_join());
+        }
+        let key = self.board.take_ended()?;
+        self.take_handles();
+        let outcome = self.jobs.remove(&key)??.try_join();
         debug_assert!(outcome.is_some(), "it has ended");
         outcome
     }
@@ -187,10 +192,9 @@ impl<T> TaskSet<T> {
     /// # Errors
     /// The inner result is as in [`JoinHandle::join`].
     pub fn join_next_timeout(&mut self, timeout: Duration) -> Option<Result<T, JoinError>> {
-        if !self.is_empty() && !self.board.have_ended(1) {
-            // A deadline too far to be written down is none.
-            let deadline = Instant::now().checked_add(timeout);
-            blocking(|| self.board.sleep(Sleep { ended: 1, submitted: None }, deadline));
+        if !self.is_empty() && self.is_here() {
+            // A deadline too far to be represented is none.
+            self.sleep(FIRST, Instant::now().checked_add(timeout));
         }
         self.try_join_next()
     }
@@ -209,7 +213,8 @@ impl<T> TaskSet<T> {
         &mut self,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<T, JoinError>>> {
-        if !self.is_empty() && self.board.leave_waker(context.waker()) {
+        let waits = !self.is_empty() && self.is_here();
+        if waits && self.board.leave_waker(FIRST, context.waker().clone()) {
             return Poll::Pending;
         }
         Poll::Ready(self.try_join_next())
@@ -222,38 +227,94 @@ impl<T> TaskSet<T> {
         core::iter::from_fn(|| self.join_next())
     }
 
-    /// Waits until all jobs have ended, as [`join_next`](Self::join_next) does. Their outcomes are there to be taken.
+    /// Waits until all jobs have ended, as [`join_next`](Self::join_next) does; returns `true`. Their outcomes are there to be
+    /// taken. `false` if one of them never would, as it waits for this job, or as no thread of the pool would be left.
     ///
     /// ```
     /// use brigade::{Pool, TaskSet};
     /// let pool = Pool::new(2);
     /// let mut set = TaskSet::new(pool.handle());
     /// set.spawn(|| 42).unwrap();
-    /// set.wait_all();
+    /// assert!(set.wait_all());
     /// assert_eq!(set.len(), 1);
     /// assert_eq!(set.try_join_next().unwrap().unwrap(), 42);
     /// ```
-    pub fn wait_all(&mut self) {
-        self.wait_for(self.len());
+    pub fn wait_all(&mut self) -> bool {
+        self.wait_for(self.len())
     }
 
-    /// Waits until so many jobs have ended; on a worker of the pool, runs those that have not started.
-    fn wait_for(&mut self, ended: usize) {
-        let helps = Handle::current() == Some(self.pool);
-        while !self.board.have_ended(ended) {
-            // Read before the jobs are looked at: one that is submitted after this ends the sleep.
-            let submitted = helps.then(|| self.board.submitted());
-            if helps && (self.run_one() || self.run_first_in_line()) {
+    /// Waits until so many jobs have ended; on a worker of the pool, runs those that have not started. `false` if they never
+    /// would.
+    fn wait_for(&mut self, ended: usize) -> bool {
+        // In a forked child there is nothing to wait for.
+        !self.is_here()
+            || reach(self.pool.key, |at| match at.worker() {
+                Some(worker) => self.wait_on(worker, ended),
+                None => {
+                    self.sleep(Target { ended, passed: None }, None);
+                    true
+                }
+            })
+    }
+
+    fn wait_on(&mut self, worker: &Worker, ended: usize) -> bool {
+        let thread = BlockedThread::of_this_thread();
+        loop {
+            // Read before the jobs are looked at: one that is submitted after this ends the wait.
+            let target = Target { ended, passed: Some(self.board.passed()) };
+            if self.board.is_reached(Target { ended, passed: None }) {
+                return true;
+            }
+            if self.run_one() || self.board.run_first_in_line(worker) {
                 continue;
             }
-            blocking(|| self.board.sleep(Sleep { ended, submitted }, None));
+            let wait = worker.begin_wait(&thread);
+            if !self.board.leave_waker(target, wait.waker()) {
+                continue;
+            }
+            let listed = Waiting::begin(self.awaited(ended));
+            let goes_on = listed.is_some() && wait.until(|| self.board.is_reached(target));
+            self.board.take_waker();
+            if !goes_on {
+                return false;
+            }
         }
+    }
+
+    /// The jobs that are on the pool, of which so many must end.
+    fn awaited(&self, ended: usize) -> Awaited {
+        let jobs = self.jobs.values().flatten().filter_map(JoinHandle::id);
+        match ended {
+            1 if self.board.may_pass() => Awaited::Any(Vec::new()),
+            1 => Awaited::Any(jobs.collect()),
+            _ => Awaited::All(jobs.collect()),
+        }
+    }
+
+    /// Waits until then, on a thread that is no worker of the pool or must not be kept for longer.
+    fn sleep(&self, target: Target, deadline: Option<Instant>) {
+        let thread = BlockedThread::of_this_thread();
+        let waker = Waker::from((*thread).clone());
+        if !self.board.leave_waker(target, waker) {
+            return;
+        }
+        blocking(|| {
+            while !self.board.is_reached(target) {
+                let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
+                if left.is_some_and(|left| left.is_zero()) {
+                    break;
+                }
+                thread.park(left);
+            }
+        });
+        self.board.take_waker();
     }
 
     /// Runs a job here that has been submitted and not been started; `false` if there is none.
     fn run_one(&mut self) -> bool {
-        while let Some((&key, handle)) = self.jobs.range_mut(self.tried..).next() {
-            if !self.board.is_submitted(key) {
+        self.take_handles();
+        while let Some((&key, Some(handle))) = self.jobs.range_mut(self.tried..).next() {
+            if self.board.is_passing(key) {
                 return false;
             }
             self.tried = key + 1;
@@ -264,9 +325,23 @@ impl<T> TaskSet<T> {
         false
     }
 
-    /// Runs a job here that waits in the set for a place in the pool; `false` if there is none.
-    fn run_first_in_line(&self) -> bool {
-        CURRENT.with(|worker| worker.is_some_and(|worker| self.board.run_first_in_line(worker)))
+    /// Takes the handles of jobs that waited in the set and have been submitted since.
+    fn take_handles(&mut self) {
+        let handles = self.board.take_handles().into_iter();
+        self.jobs.extend(handles.map(|(key, handle)| (key, Some(handle))));
+    }
+
+    /// Lets the first job go: this thread can't wait for it.
+    fn let_go_of_first(&mut self) -> Option<Result<T, JoinError>> {
+        self.take_handles();
+        let (key, handle) = self.jobs.pop_first()?;
+        self.board.detach_one(key, handle);
+        Some(Err(JoinError::WouldDeadlock))
+    }
+
+    /// Whether the pool is this process's.
+    fn is_here(&self) -> bool {
+        self.pool.key.is_here()
     }
 
     /// Cancels every job that has not started, dropping its captures here and now, and asks the others to
@@ -296,11 +371,14 @@ impl<T> TaskSet<T> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn cancel_all(&mut self) {
+        if !self.is_here() {
+            return;
+        }
         self.board.cancel_line();
+        self.take_handles();
         for (&key, handle) in &mut self.jobs {
-            if handle.cancel_uncounted() && self.board.has_accepted_cancelled(key) {
-                count_cancelled(self.pool.key);
-            }
+            let Some(handle) = handle else { continue };
+            handle.cancel_if(|| self.board.has_accepted_cancelled(key));
         }
     }
 
@@ -322,13 +400,45 @@ impl<T> TaskSet<T> {
     /// assert_eq!(runs.iter().take(3).collect::<Vec<_>>(), [0, 1, 2]);
     /// ```
     pub fn detach_all(&mut self) {
-        self.board.detach(mem::take(&mut self.jobs));
+        let jobs = mem::take(&mut self.jobs);
+        if self.is_here() {
+            self.board.detach(jobs);
+        }
+    }
+}
+
+/// Submits a job that has leave to be.
+fn submit_with_leave<F, T>(
+    at: At<'_>,
+    leave: Leave,
+    job: F,
+) -> Result<brigade_task::JoinHandle<T>, Rejected<F>>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    match leave {
+        None => at.submit(job),
+        permit => submit_with(at, permit, (), job),
+    }
+}
+
+/// Whether the pool would refuse a job that waited in the set until now.
+fn refuses(at: At<'_>) -> bool {
+    match at {
+        At::Worker(worker) => worker.discards(),
+        At::Outside(core) => core.is_closed(),
+        At::Gone(_) => true,
     }
 }
 
 impl<T> Drop for TaskSet<T> {
     fn drop(&mut self) {
         self.cancel_all();
+        if !self.is_here() {
+            // What the parent's threads had in hand must not be dropped here.
+            mem::forget(self.board.clone());
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use super::{Missed, NO_PERIOD, later};
 use crate::default_pool::here;
 use crate::handle::Handle;
 use crate::pool::{Pool, expect_accepted};
+use crate::registry::reach;
 use crate::rejected::Rejected;
 
 impl Handle {
@@ -66,7 +67,7 @@ impl Handle {
         F: FnOnce() + Send + 'static,
     {
         self.schedule(deadline, Again::Never, Once(Some(job))).map_err(|Once(job)| match job {
-            Some(job) => self.rejected(job),
+            Some(job) => reach(self.key, |at| at.rejected(job)),
             None => unreachable!("it has not run"),
         })
     }
@@ -115,7 +116,7 @@ impl Handle {
         assert!(!period.is_zero(), "{NO_PERIOD}");
         let first = later(Instant::now(), period);
         self.schedule(first, Again::Every(period, missed), Every(job))
-            .map_err(|Every(job)| self.rejected(job))
+            .map_err(|Every(job)| reach(self.key, |at| at.rejected(job)))
     }
 
     fn schedule<A: Action>(self, at: Instant, again: Again, action: A) -> Result<Timer, A> {

@@ -29,25 +29,21 @@
 //! # Ok::<(), brigade::JoinError>(())
 //! ```
 
-#[cfg(any(feature = "futures", feature = "hyper"))]
-mod doors;
-pub(crate) mod entry;
 mod execute;
+#[cfg(any(feature = "futures", feature = "hyper"))]
+mod integrations;
 mod interval;
 mod schedule;
 mod sleep;
 mod timeout;
 mod timer;
-pub(crate) mod timers;
 
 use core::time::Duration;
 use std::time::Instant;
 
-use crate::engine::{CURRENT, Core};
-use crate::registry;
-#[cfg(feature = "hyper")]
-pub use doors::HyperTimer;
 pub use execute::{execute_after, execute_at, execute_every};
+#[cfg(feature = "hyper")]
+pub use integrations::HyperTimer;
 pub use interval::{Interval, interval};
 pub use sleep::{Sleep, sleep, sleep_until};
 pub use timeout::{Elapsed, Timeout, timeout};
@@ -110,14 +106,6 @@ fn later(from: Instant, after: Duration) -> Instant {
 
 /// Why a period may not be 0.
 const NO_PERIOD: &str = "a period is longer than 0; what is to run all the time is a loop";
-
-/// Calls with the pool that the key names; `None` if it is gone, or not of this process. Code of the user's may run in there.
-fn with_core<R>(key: u64, call: impl FnOnce(&Core) -> R) -> Option<R> {
-    CURRENT.with(|worker| match worker.filter(|worker| worker.is_of(key)) {
-        Some(worker) => Some(call(worker.core())),
-        None => registry::find(key).map(|core| call(&core)),
-    })
-}
 
 #[cfg(all(test, not(brigade_loom)))]
 mod tests {

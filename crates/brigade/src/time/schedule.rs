@@ -15,9 +15,10 @@ use std::time::Instant;
 use brigade_sync::{Mutex, MutexGuard};
 use brigade_task::{Job, Work, drop_contained};
 
-use super::entry::{Due, Entry};
-use super::timers::Key;
-use super::{Missed, with_core};
+use super::Missed;
+use crate::key::Key;
+use crate::registry::reach;
+use crate::timers::{Due, Entry, TimerKey};
 
 /// A closure of the user's, to be run once or many times.
 pub(super) trait Action: Send + 'static {
@@ -53,8 +54,7 @@ pub(super) enum Again {
 pub(super) struct Schedule<A> {
     state: Mutex<State<A>>,
     again: Again,
-    /// The key of the pool.
-    pool: u64,
+    pool: Key,
 }
 
 struct State<A> {
@@ -64,7 +64,7 @@ struct State<A> {
     /// When the next run is due, or was due that is queued or under way.
     at: Instant,
     /// The timer of the next run, if it is known yet.
-    timer: Option<Key>,
+    timer: Option<TimerKey>,
     /// How often it has become due.
     round: u64,
     /// Whether there is to be no further run.
@@ -103,7 +103,7 @@ impl<A: Action> Schedule<A> {
     ///
     /// # Errors
     /// Gives the closure back if the pool does not accept it.
-    pub(super) fn begin(pool: u64, at: Instant, again: Again, action: A) -> Result<Arc<Self>, A> {
+    pub(super) fn begin(pool: Key, at: Instant, again: Again, action: A) -> Result<Arc<Self>, A> {
         let state = State {
             action: Some(action),
             stage: Stage::Waiting,
@@ -127,28 +127,29 @@ impl<A: Action> Schedule<A> {
     fn set_timer(self: &Arc<Self>, at: Instant) -> Option<Entry> {
         let round = self.state.lock().round;
         let entry = Entry::run(self.clone());
-        let mut input = Some(entry);
-        let set = with_core(self.pool, |core| input.take().map(|entry| core.set_timer(at, entry)));
-        let key = match set.flatten() {
-            Some(Ok(key)) => key,
-            Some(Err(entry)) => return Some(entry),
-            None => return input,
+        let set = reach(self.pool, |pool| match pool.core() {
+            Some(core) => core.set_timer(at, entry),
+            None => Err(entry),
+        });
+        let timer = match set {
+            Ok(timer) => timer,
+            Err(entry) => return Some(entry),
         };
         let mut state = self.state.lock();
         if state.round == round {
             if state.stage == Stage::Waiting {
-                state.timer = Some(key);
+                state.timer = Some(timer);
                 return None;
             }
-            // Cancelled since, by somebody who did not know it.
+            // Cancelled since, by a thread that did not know it.
             drop(state);
-            self.unset_timer(key);
+            self.unset_timer(timer);
         }
         None
     }
 
-    fn unset_timer(&self, key: Key) {
-        drop(with_core(self.pool, |core| core.unset_timer(key)));
+    fn unset_timer(&self, timer: TimerKey) {
+        drop(reach(self.pool, |pool| pool.core()?.timers().remove(timer)));
     }
 
     /// Sets the timer of the next run, for a closure that is here; if the pool refuses that, it is over.
@@ -161,11 +162,15 @@ impl<A: Action> Schedule<A> {
         if !matches!(state.stage, Stage::Waiting | Stage::Queued) {
             return Err(state);
         }
+        let is_queued = state.stage == Stage::Queued;
         state.stage = Stage::Ending;
         let (action, timer) = (state.action.take(), state.timer.take());
         drop(state);
-        timer.into_iter().for_each(|key| self.unset_timer(key));
+        timer.into_iter().for_each(|timer| self.unset_timer(timer));
         self.end_with(action);
+        if is_queued {
+            reach(self.pool, |pool| pool.leaves_entry());
+        }
         Ok(())
     }
 
@@ -285,6 +290,11 @@ impl<A: Action> Work for Run<A> {
 
     fn may_start(&self) -> bool {
         self.0.as_ref().is_some_and(|schedule| schedule.claim())
+    }
+
+    fn is_stale(&self) -> bool {
+        // No run is claimed any more while its job is queued, unless by this job.
+        self.0.as_ref().is_none_or(|schedule| schedule.state.lock().stage != Stage::Queued)
     }
 
     fn run(mut self) {

@@ -6,11 +6,12 @@ use core::task::{Context, Poll, Waker};
 use core::time::Duration;
 use std::time::Instant;
 
-use super::entry::Entry;
-use super::timers::Key;
-use super::{later, with_core};
+use super::later;
 use crate::default_pool::default_pool;
 use crate::handle::Handle;
+use crate::key::Key;
+use crate::registry::reach;
+use crate::timers::{Entry, TimerKey};
 
 /// Waits for so long, counted from this call, and never less. One that is too long for an [`Instant`] waits for ever.
 ///
@@ -59,7 +60,7 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 pub struct Sleep {
     at: Instant,
     /// Where somebody keeps the time: the pool, and the name of the timer there.
-    timer: Option<(u64, Key)>,
+    timer: Option<(Key, TimerKey)>,
 }
 
 impl Sleep {
@@ -80,10 +81,9 @@ impl Sleep {
     /// Has a pool wake this waker in time: the one that we are on, else the default one.
     fn arm(&mut self, waker: &Waker) {
         let set = |pool: Handle| {
-            let set = |core: &crate::engine::Core| {
-                core.set_timer(self.at, Entry::Wake(waker.clone())).ok()
-            };
-            with_core(pool.key, set).flatten().map(|key| (pool.key, key))
+            let entry = Entry::Wake(waker.clone());
+            let timer = reach(pool.key, |at| at.core()?.set_timer(self.at, entry).ok());
+            timer.map(|timer| (pool.key, timer))
         };
         self.timer = Handle::current().and_then(set).or_else(|| set(default_pool().handle()));
         assert!(
@@ -95,8 +95,8 @@ impl Sleep {
 
     /// Has the pool forget it.
     fn disarm(&mut self) {
-        if let Some((pool, key)) = self.timer.take() {
-            drop(with_core(pool, |core| core.unset_timer(key)));
+        if let Some((pool, timer)) = self.timer.take() {
+            drop(reach(pool, |at| at.core()?.timers().remove(timer)));
         }
     }
 }
@@ -110,12 +110,12 @@ impl Future for Sleep {
                 self.disarm();
                 return Poll::Ready(());
             }
-            let Some((pool, key)) = self.timer else {
+            let Some((pool, timer)) = self.timer else {
                 self.arm(context.waker());
                 return Poll::Pending;
             };
-            let wake_by = |core: &crate::engine::Core| core.wake_timer_by(key, context.waker());
-            if with_core(pool, wake_by) == Some(true) {
+            let waker = context.waker();
+            if reach(pool, |at| at.core().is_some_and(|core| core.timers().wake_by(timer, waker))) {
                 return Poll::Pending;
             }
             // It has fired since we looked at the clock, or the pool has ended.

@@ -4,7 +4,7 @@ use core::fmt;
 use std::sync::Arc;
 
 use super::schedule::Control;
-use crate::registry;
+use crate::key::Key;
 
 /// A closure that is to run at a time, or every so often; from [`execute_after`](crate::execute_after) and its
 /// like.
@@ -23,18 +23,17 @@ use crate::registry;
 pub struct Timer {
     /// There until the handle is dropped.
     schedule: Option<Arc<dyn Control>>,
-    /// The key of the pool.
-    pool: u64,
+    pool: Key,
 }
 
 impl Timer {
-    pub(super) fn new(schedule: Arc<dyn Control>, pool: u64) -> Self {
+    pub(super) fn new(schedule: Arc<dyn Control>, pool: Key) -> Self {
         Self { schedule: Some(schedule), pool }
     }
 
     /// What is known, if it is this process that knows it.
     fn here(&self) -> Option<&dyn Control> {
-        self.schedule.as_deref().filter(|_| registry::is_here(self.pool))
+        self.schedule.as_deref().filter(|_| self.pool.is_here())
     }
 
     /// Sees to it that the closure does not run, or not again; `false` if there was nothing left to cancel: it has been
@@ -98,7 +97,7 @@ impl Timer {
 
 impl Drop for Timer {
     fn drop(&mut self) {
-        if !registry::is_here(self.pool) {
+        if !self.pool.is_here() {
             // Who knows in what state it was.
             core::mem::forget(self.schedule.take());
         }

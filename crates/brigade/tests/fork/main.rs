@@ -24,6 +24,8 @@ mod jobs;
 mod moments;
 #[cfg(unix)]
 mod pools;
+#[cfg(unix)]
+mod refusals;
 
 /// Checks each claim that is asked for.
 #[cfg(unix)]
@@ -53,6 +55,9 @@ fn main() {
         claims::a_grandchild_knows_both_pools_for_what_they_are,
         claims::what_has_a_time_has_none_in_a_child,
         claims::a_child_may_exit_through_the_destructors,
+        refusals::every_way_to_submit_says_forked_in_a_child,
+        refusals::every_way_to_submit_to_a_bounded_pool_says_forked_in_a_child_full_or_not,
+        refusals::a_wait_for_a_set_of_the_parents_ends_in_a_child,
         jobs::a_job_that_forks_is_no_worker_in_the_child,
         jobs::a_job_that_waits_for_one_that_forked_goes_on_in_the_child,
         jobs::a_job_that_returns_in_a_child_it_forked_ends_the_child_with_a_reason,

@@ -42,9 +42,13 @@ fn wait(submitter: &mut Submitter<'_>, set: &mut TaskSet<()>) {
         }
         3 => set.cancel_all(),
         4 => {
-            set.wait_all();
+            let have_ended = set.wait_all();
             let taken = (0..left).map_while(|_| set.try_join_next()).count();
-            assert_eq!(taken, left, "all have been waited for");
+            // On a worker the wait may have been one that would never end.
+            assert!(
+                taken == left || !have_ended && Handle::current().is_some(),
+                "{taken} of {left}"
+            );
         }
         5 => _ = set.join_next_timeout(submitter.micros(100)),
         6 => _ = ready_soon(set.join_next_async(), Some(3)),

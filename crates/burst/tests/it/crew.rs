@@ -10,7 +10,7 @@ use brigade_testkit::eventually;
 
 /// Threads that receive until the sender is gone.
 pub(crate) struct Crew<T> {
-    /// What they have received, each with the number of its thread.
+    /// The received values, each with the number of its thread.
     received: mpsc::Receiver<(usize, T)>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -31,7 +31,7 @@ impl<T: Send + 'static> Crew<T> {
         Self { received, threads }
     }
 
-    /// Starts so many threads, and waits until all of them wait.
+    /// Starts `count` threads, and returns when all of them wait.
     pub(crate) fn waiting(sender: &Sender<T>, count: usize) -> Self {
         let before = sender.waiting();
         let crew = Self::of((0..count).map(|_| sender.new_receiver()));
@@ -39,19 +39,19 @@ impl<T: Send + 'static> Crew<T> {
         crew
     }
 
-    /// What is received next, and by whom.
+    /// Returns the next received value, and the number of its thread.
     #[track_caller]
     pub(crate) fn next(&self) -> (usize, T) {
         self.received.recv_timeout(Duration::from_secs(10)).expect("nothing is received")
     }
 
-    /// The next so many values.
+    /// Returns the next `count` values.
     #[track_caller]
     pub(crate) fn take(&self, count: usize) -> Vec<T> {
         (0..count).map(|_| self.next().1).collect()
     }
 
-    /// Waits for the threads, whose sender is gone; returns what they received and nobody has asked for.
+    /// Joins the threads, whose sender has been dropped; returns the values that the test has not taken.
     pub(crate) fn join(self) -> Vec<T> {
         for thread in self.threads {
             thread.join().expect("receivers don't panic");

@@ -1,4 +1,4 @@
-//! What a receiver leaves that is dropped, or whose thread panics, with a value it has not received. Fault 20.
+//! The unreceived value of a receiver that is dropped, also by a panic. Fault 20.
 
 use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -9,7 +9,7 @@ use crate::crew::Crew;
 use crate::tally::{Counted, Tally};
 use brigade_testkit::Watchdog;
 
-/// A channel whose one receiver has been handed a value.
+/// Returns a channel whose one receiver has been handed a value.
 fn handed_over(tally: &Tally) -> (Sender<Counted>, Receiver<Counted>) {
     let (sender, mut receiver) = channel();
     assert!(receiver.try_recv().is_err());
@@ -25,7 +25,7 @@ fn the_value_goes_to_another_that_sleeps_and_that_one_is_woken() {
     let crew = Crew::waiting(&sender, 1);
     drop(receiver);
     assert_eq!(crew.next().1.0, 7);
-    assert_eq!(sender.wake(), 0, "that has been done");
+    assert_eq!(sender.wake(), 0, "it has been woken already");
     assert!(sender.take_back().is_empty());
     drop(sender);
     crew.join();
@@ -51,7 +51,7 @@ fn the_value_of_one_whose_thread_panics_is_not_lost() {
     let (sender, receiver) = handed_over(&tally);
     let unwound = catch_unwind(AssertUnwindSafe(move || {
         let _receiver = receiver;
-        resume_unwind(Box::new("as told"));
+        resume_unwind(Box::new("expected"));
     }));
     assert!(unwound.is_err());
     assert_eq!(sender.take_back().len(), 1);
@@ -59,7 +59,7 @@ fn the_value_of_one_whose_thread_panics_is_not_lost() {
 }
 
 #[test]
-fn what_the_sender_did_not_take_back_goes_to_a_receiver_before_it_hears_of_the_end() {
+fn a_value_that_the_sender_did_not_take_back_goes_to_a_receiver_before_the_end() {
     let tally = Tally::default();
     let (sender, receiver) = handed_over(&tally);
     let mut other = sender.new_receiver();
@@ -92,12 +92,12 @@ fn a_value_whose_drop_uses_the_channel_may_be_dropped_with_it() {
 }
 
 #[test]
-fn a_forgotten_receiver_costs_no_more_than_its_seat() {
+fn a_forgotten_receiver_leaks_no_more_than_its_seat() {
     let (sender, mut receiver) = channel();
     assert!(receiver.try_recv().is_err());
-    // Remembered at the end, so that the sanitizer finds no leak.
+    // Dropped at the end, so that the sanitizer finds no leak.
     let forgotten = ManuallyDrop::new(receiver);
-    assert!(sender.dispatch(1).is_ok(), "it still stands there as waiting");
+    assert!(sender.dispatch(1).is_ok(), "it still counts as waiting");
     let mut other = sender.new_receiver();
     assert!(other.try_recv().is_err());
     assert!(sender.dispatch(2).is_ok());

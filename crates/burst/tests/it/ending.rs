@@ -1,4 +1,4 @@
-//! What becomes of values and receivers when the sender goes.
+//! Values and receivers when the sender is dropped.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ fn what_was_handed_over_is_received_although_the_sender_went_without_a_wake() {
 }
 
 #[test]
-fn every_call_says_that_the_sender_is_gone_as_often_as_it_is_made() {
+fn every_call_after_the_end_returns_disconnected() {
     let (sender, mut receiver) = channel::<u32>();
     drop(sender);
     for _ in 0..3 {
@@ -35,7 +35,7 @@ fn every_call_says_that_the_sender_is_gone_as_often_as_it_is_made() {
 }
 
 #[test]
-fn receivers_of_every_group_hear_of_the_end() {
+fn receivers_of_every_group_are_disconnected() {
     let _dog = Watchdog::start(30);
     let (sender, first) = channel::<u32>();
     let crew = Crew::waiting(&sender, 70);
@@ -44,7 +44,7 @@ fn receivers_of_every_group_hear_of_the_end() {
 }
 
 #[test]
-fn a_receiver_that_was_busy_when_the_sender_went_has_its_value_first() {
+fn a_receiver_with_a_value_returns_it_before_the_end() {
     let (sender, mut receiver) = channel();
     assert!(receiver.try_recv().is_err());
     sender.dispatch(1).unwrap();

@@ -1,4 +1,4 @@
-//! Who gets a value, and when it comes back.
+//! Which values are handed over, and which are returned.
 
 use brigade_burst::{Busy, TryRecvError, channel};
 
@@ -6,7 +6,7 @@ use crate::crew::Crew;
 use brigade_testkit::Watchdog;
 
 #[test]
-fn as_many_values_as_receivers_wait_are_handed_over_and_the_others_come_back() {
+fn as_many_values_as_receivers_wait_are_handed_over_and_the_others_are_returned() {
     let _dog = Watchdog::start(30);
     let (sender, first) = channel();
     let crew = Crew::waiting(&sender, 5);
@@ -26,9 +26,9 @@ fn busy_receivers_have_nothing_handed_over() {
     assert_eq!(sender.dispatch(1), Err(Busy(1)), "it does not wait");
     assert_eq!(receiver.try_recv(), Err(TryRecvError::Empty));
     assert_eq!(sender.dispatch(2), Ok(()));
-    assert_eq!(sender.dispatch(3), Err(Busy(3)), "it has something");
+    assert_eq!(sender.dispatch(3), Err(Busy(3)), "it has a value");
     assert_eq!(receiver.try_recv(), Ok(2));
-    assert_eq!(sender.dispatch(4), Err(Busy(4)), "it works on what it had");
+    assert_eq!(sender.dispatch(4), Err(Busy(4)), "it is busy");
     assert_eq!(sender.waiting(), 0);
 }
 
@@ -43,7 +43,7 @@ fn without_receivers_values_come_back() {
 }
 
 #[test]
-fn one_who_polls_has_its_value_without_a_wake() {
+fn a_polling_receiver_needs_no_wake() {
     let (sender, mut receiver) = channel();
     assert!(receiver.try_recv().is_err());
     sender.dispatch(1).unwrap();
@@ -52,9 +52,9 @@ fn one_who_polls_has_its_value_without_a_wake() {
 }
 
 #[test]
-fn one_who_withdraws_has_what_was_handed_over_before_and_nothing_later() {
+fn a_receiver_that_withdraws_gets_an_earlier_value_and_no_later_one() {
     let (sender, mut receiver) = channel();
-    assert_eq!(receiver.withdraw(), None, "it had not asked");
+    assert_eq!(receiver.withdraw(), None, "it did not wait");
     assert!(receiver.try_recv().is_err());
     sender.dispatch(1).unwrap();
     assert_eq!(receiver.withdraw(), Some(1));
@@ -65,7 +65,7 @@ fn one_who_withdraws_has_what_was_handed_over_before_and_nothing_later() {
 }
 
 #[test]
-fn one_who_spins_has_its_value_without_a_wake() {
+fn a_spinning_receiver_needs_no_wake() {
     let _dog = Watchdog::start(30);
     let (sender, receiver) = channel();
     let long = std::time::Duration::from_secs(60);

@@ -1,4 +1,4 @@
-//! Iterators that panic, that use the sender themselves, and that lie.
+//! Iterators that panic, that use the sender themselves, and that go on after their end.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -9,17 +9,17 @@ use crate::tally::Tally;
 use brigade_testkit::Watchdog;
 
 #[test]
-fn what_an_iterator_yielded_before_it_panicked_is_received_at_once() {
+fn values_yielded_before_an_iterator_panics_are_received_at_once() {
     let _dog = Watchdog::start(30);
     let (sender, first) = channel();
     let crew = Crew::waiting(&sender, 4);
-    let values = (0..4).map(|n| if n < 2 { n } else { resume_unwind(Box::new("as told")) });
+    let values = (0..4).map(|n| if n < 2 { n } else { resume_unwind(Box::new("expected")) });
     let burst = catch_unwind(AssertUnwindSafe(|| sender.burst(values).is_empty()));
     assert!(burst.is_err());
     let mut received = crew.take(2);
     received.sort_unstable();
     assert_eq!(received, [0, 1]);
-    // The other two still wait, and so will these.
+    // The other two still wait, and these will wait again.
     brigade_testkit::eventually("all wait again", || sender.waiting() == 4);
     assert!(sender.burst(10..14).is_empty());
     crew.take(4);
@@ -28,16 +28,16 @@ fn what_an_iterator_yielded_before_it_panicked_is_received_at_once() {
 }
 
 #[test]
-fn an_iterator_that_panics_at_any_call_leaves_every_value_with_one() {
+fn an_iterator_that_panics_at_any_call_loses_no_value() {
     for panics_at in 0..6 {
         let tally = Tally::default();
         let (sender, mut receiver) = channel();
         assert!(receiver.try_recv().is_err());
         let values = (0..5).map(|n| {
             let value = tally.value(n);
-            if n == panics_at { resume_unwind(Box::new("as told")) } else { value }
+            if n == panics_at { resume_unwind(Box::new("expected")) } else { value }
         });
-        // The first is handed over, the second refused, and the others are asked for here.
+        // The first is handed over, the second rejected, and the others are taken here.
         let all = catch_unwind(AssertUnwindSafe(|| sender.burst(values).count()));
         assert_eq!(all.is_ok(), panics_at == 5);
         assert_eq!(receiver.try_recv().is_ok(), panics_at > 0);
@@ -54,7 +54,7 @@ fn an_iterator_may_use_the_sender_it_is_given_to() {
     assert!(first.try_recv().is_err());
     others.iter_mut().for_each(|other| assert!(other.try_recv().is_err()));
     let values = (0..2).inspect(|n| {
-        assert!(sender.burst([10 + n]).is_empty(), "no seat is held meanwhile");
+        assert!(sender.burst([10 + n]).is_empty(), "no seat is claimed meanwhile");
         assert_eq!(sender.wake(), 0);
     });
     assert!(sender.burst(values).is_empty());
@@ -65,7 +65,7 @@ fn an_iterator_may_use_the_sender_it_is_given_to() {
 }
 
 #[test]
-fn an_iterator_that_makes_and_drops_receivers_is_served() {
+fn an_iterator_may_create_and_drop_receivers() {
     let (sender, mut first) = channel();
     assert!(first.try_recv().is_err());
     let values = (0..40).inspect(|_| {
@@ -85,7 +85,7 @@ fn the_rest_of_an_iterator_is_not_touched() {
     assert_eq!(leftover.size_hint(), (99, Some(99)));
     assert_eq!(leftover.next(), Some(1));
     drop(leftover);
-    assert_eq!(asked, 2, "one handed over and one refused");
+    assert_eq!(asked, 2, "one handed over and one rejected");
 }
 
 #[test]

@@ -1,7 +1,6 @@
-//! Behaviour of the channel: one file per group of claims, and a test's name is its claim.
+//! Behaviour of the channel: one file per topic, and a test's name is its claim.
 //!
-//! Not here: what needs the whole process for itself (allocations, signals, system calls). Those are test binaries of
-//! their own beside this folder.
+//! Not here: tests that need a process of their own (allocations, signals, system calls).
 
 #![cfg(not(brigade_loom))]
 #![allow(clippy::disallowed_types, reason = "the tests stand outside every loom model")]

@@ -1,11 +1,11 @@
-//! Receivers come and go, in any number. Fault 22.
+//! Receivers are created and dropped, in any number. Fault 22.
 
 use brigade_burst::channel;
 
 use crate::crew::Crew;
 use brigade_testkit::Watchdog;
 
-/// The seat that a receiver has, as it says itself.
+/// Returns the seat of a receiver, by its `Debug` output.
 fn seat(receiver: &impl std::fmt::Debug) -> String {
     format!("{receiver:?}")
 }
@@ -51,7 +51,7 @@ fn a_hundred_receivers_are_reached_by_one_burst() {
 }
 
 #[test]
-fn one_who_waits_is_found_behind_hundreds_who_do_not() {
+fn a_waiting_receiver_is_found_behind_hundreds_of_busy_ones() {
     let (sender, first) = channel();
     let busy: Vec<_> = (0..200).map(|_| sender.new_receiver()).collect();
     let mut last = sender.new_receiver();
@@ -62,12 +62,12 @@ fn one_who_waits_is_found_behind_hundreds_who_do_not() {
 }
 
 #[test]
-fn one_who_begins_to_wait_behind_a_burst_is_found_by_it() {
+fn a_burst_finds_a_receiver_that_begins_to_wait_behind_it() {
     let (sender, mut first) = channel();
     let busy: Vec<_> = (0..40).map(|_| sender.new_receiver()).collect();
     let mut last = sender.new_receiver();
     assert!(last.try_recv().is_err());
-    // By the second value the burst has gone past the first receiver, which waits only now.
+    // At the second value the search is past the first receiver, which begins to wait only now.
     let values = (0..2).inspect(|n| {
         if *n == 1 {
             assert!(first.try_recv().is_err());

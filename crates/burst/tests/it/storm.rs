@@ -1,41 +1,14 @@
-//! Everything at once, by a seed that is printed.
+//! All operations at once, by a seed that is printed.
 
-use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
 use brigade_burst::{RecvTimeoutError, Sender, channel};
 
-use brigade_testkit::Watchdog;
+use brigade_testkit::{Seed, Watchdog};
 
-/// Random numbers: xorshift with 64 bits.
-struct Seed(u64);
-
-impl Seed {
-    /// A new one, or the one in `BRIGADE_SEED`; shown when the test fails.
-    fn printed() -> Self {
-        let given = std::env::var("BRIGADE_SEED").ok().and_then(|text| text.parse().ok());
-        let seed = given.unwrap_or_else(|| RandomState::new().hash_one(0)) | 1;
-        println!("BRIGADE_SEED={seed}");
-        Self(seed)
-    }
-
-    /// Another for a thread of its own, from the same start.
-    fn fork(&self, number: u64) -> Self {
-        Self(self.0.wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15)) | 1)
-    }
-
-    /// A number below `bound`.
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % bound
-    }
-}
-
-/// Receives in all ways, and drops its receivers now and then for new ones, whatever they have.
+/// Receives in all ways; now and then drops its receiver, with or without a value, and creates a new one.
 fn receive(sender: &Sender<usize>, mut seed: Seed, done: &Mutex<bool>) -> Vec<usize> {
     let mut received = Vec::new();
     let mut receiver = sender.new_receiver();
@@ -59,12 +32,12 @@ fn receive(sender: &Sender<usize>, mut seed: Seed, done: &Mutex<bool>) -> Vec<us
 }
 
 #[test]
-fn in_a_storm_of_everything_each_value_is_received_once_or_comes_back() {
+fn in_a_storm_of_all_operations_each_value_is_received_once_or_returned() {
     const SENDERS: usize = 2;
     const EACH: usize = 20_000;
     let _dog = Watchdog::start(120);
     let seed = Seed::printed();
-    // All receivers are dropped by the threads, so the channel keeps none of its own.
+    // Only the threads have receivers, which they drop.
     let (sender, first) = channel();
     drop(first);
     let done = Mutex::new(false);

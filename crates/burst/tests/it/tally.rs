@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Counts the values it makes, and their drops.
+/// Counts its values, and their drops.
 #[derive(Clone, Default)]
 pub(crate) struct Tally(Arc<AtomicUsize>);
 
@@ -16,12 +16,12 @@ impl Tally {
         Counted(number, self.0.clone())
     }
 
-    /// How many have been dropped.
+    /// Returns how many have been dropped.
     pub(crate) fn dropped(&self) -> usize {
         self.0.load(Ordering::SeqCst)
     }
 
-    /// How many exist.
+    /// Returns how many exist.
     pub(crate) fn alive(&self) -> usize {
         Arc::strong_count(&self.0) - 1
     }

@@ -1,4 +1,4 @@
-//! Receivers that wait for a while.
+//! Receivers with timeouts.
 
 use std::time::{Duration, Instant};
 
@@ -25,7 +25,7 @@ fn a_timeout_is_never_early_and_withdraws() {
 }
 
 #[test]
-fn a_value_that_lies_there_is_received_without_a_wait() {
+fn a_value_that_was_handed_over_is_received_without_a_wait() {
     let (sender, mut receiver) = channel();
     assert!(receiver.try_recv().is_err());
     sender.dispatch(1).unwrap();
@@ -33,7 +33,7 @@ fn a_value_that_lies_there_is_received_without_a_wait() {
 }
 
 #[test]
-fn values_that_meet_timeouts_are_received_or_come_back() {
+fn values_beside_timeouts_are_received_or_returned() {
     const VALUES: u32 = 20_000;
     let _dog = Watchdog::start(60);
     let (sender, mut receiver) = channel();
@@ -48,11 +48,11 @@ fn values_that_meet_timeouts_are_received_or_come_back() {
         }
     });
     for value in 0..VALUES {
-        // Each comes back until it is handed over.
+        // It is returned until a receiver waits.
         while sender.dispatch(value).is_err() {
             std::hint::spin_loop();
         }
-        // Some are left to a timeout or to the wake of a later one.
+        // Some are left to a timeout or to the wake for a later value.
         if value % 3 > 0 {
             sender.wake();
         }

@@ -1,4 +1,4 @@
-//! Who is woken, and who is not.
+//! Which receivers are woken, and which are not.
 
 use std::thread;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use brigade_burst::channel;
 use crate::crew::Crew;
 use brigade_testkit::{Watchdog, eventually};
 
-/// Fault 19: A is handed over and its bell rung, B is handed over and its bell not.
+/// Fault 19: A is handed over and woken for, B is handed over and its wake is pending.
 #[test]
 fn a_value_is_received_at_its_own_wake_although_another_lies_beside_it() {
     let _dog = Watchdog::start(60);
@@ -19,10 +19,10 @@ fn a_value_is_received_at_its_own_wake_although_another_lies_beside_it() {
         sender.dispatch(2 * round).unwrap();
         sender.wake();
         sender.dispatch(2 * round + 1).unwrap();
-        // The second may have come first, if its receiver was awake.
+        // The second value may be received first, if its receiver was awake.
         let early = crew.next().1;
         if early != 2 * round {
-            assert_eq!(crew.next().1, 2 * round, "it is not held up by the one beside it");
+            assert_eq!(crew.next().1, 2 * round, "it is not delayed by the other value");
         }
         sender.wake();
         if early == 2 * round {
@@ -33,7 +33,7 @@ fn a_value_is_received_at_its_own_wake_although_another_lies_beside_it() {
     assert!(crew.join().is_empty());
 }
 
-/// Fault 18: a receiver returns from its sleep while something is on its way to another.
+/// Fault 18: a receiver wakes while a value is on its way to another one.
 #[test]
 fn a_receiver_that_wakes_for_nothing_takes_nothing_that_is_anothers() {
     let _dog = Watchdog::start(60);
@@ -41,7 +41,7 @@ fn a_receiver_that_wakes_for_nothing_takes_nothing_that_is_anothers() {
     let crew = Crew::waiting(&sender, 2);
     for round in 0..2_000 {
         eventually("both wait", || sender.waiting() == 2);
-        // What `polling` is handed and takes before its bell leaves a token on its seat, so that its sleep ends early.
+        // If `polling` takes its value while its wake is under way, a token is left on its seat and ends its next sleep.
         assert!(polling.try_recv().is_err());
         assert!(sender.dispatch_all([round; 3]).is_empty());
         thread::scope(|scope| {
@@ -56,7 +56,7 @@ fn a_receiver_that_wakes_for_nothing_takes_nothing_that_is_anothers() {
 }
 
 #[test]
-fn a_second_wake_finds_nobody() {
+fn a_second_wake_wakes_no_receiver() {
     let _dog = Watchdog::start(30);
     let (sender, first) = channel();
     let crew = Crew::waiting(&sender, 3);
@@ -69,7 +69,7 @@ fn a_second_wake_finds_nobody() {
 }
 
 #[test]
-fn a_wake_of_another_thread_rings_for_what_we_have_handed_over() {
+fn a_wake_by_another_thread_covers_the_values_of_this_one() {
     let _dog = Watchdog::start(30);
     let (sender, first) = channel();
     let crew = Crew::waiting(&sender, 1);
@@ -80,7 +80,7 @@ fn a_wake_of_another_thread_rings_for_what_we_have_handed_over() {
     crew.join();
 }
 
-/// What Linux says of the threads: who sleeps, and how often each has gone to sleep.
+/// Linux's view of the threads: which ones sleep, and how often each has gone to sleep.
 #[cfg(target_os = "linux")]
 mod seen_by_the_kernel {
     use std::fs;
@@ -90,7 +90,7 @@ mod seen_by_the_kernel {
 
     use super::*;
 
-    /// A thread that receives, and the kernel's name for it.
+    /// A receiving thread, and its directory in `/proc`.
     struct Sleeper {
         /// `/proc/self/task/N`.
         task: String,
@@ -118,14 +118,15 @@ mod seen_by_the_kernel {
             line.trim().to_owned()
         }
 
-        /// Whether it has left its processor to wait, and that is counted. A thread is in the state of one that sleeps for a
-        /// moment before; for a look at its system call the kernel waits until that moment is over.
+        /// Returns whether it has left its processor to wait, and that has been counted.
+        ///
+        /// The state changes to sleeping a moment before. Reading the system call waits until that moment is over.
         fn sleeps(&self) -> bool {
             let call = fs::read_to_string(format!("{}/syscall", self.task)).unwrap();
             self.line("State:").starts_with('S') && call.trim() != "running"
         }
 
-        /// How often it has given the processor away to wait for something.
+        /// Returns how often it has left its processor to wait.
         fn naps(&self) -> u64 {
             self.line("voluntary_ctxt_switches:").parse().unwrap()
         }
@@ -138,7 +139,7 @@ mod seen_by_the_kernel {
     }
 
     #[test]
-    fn a_wake_wakes_those_who_have_something_and_nobody_else() {
+    fn a_wake_wakes_exactly_the_receivers_with_a_value() {
         let _dog = Watchdog::start(60);
         let (sender, first) = channel();
         let sleepers: Vec<_> = (0..40).map(|_| Sleeper::start(&sender)).collect();
@@ -163,7 +164,7 @@ mod seen_by_the_kernel {
     }
 
     #[test]
-    fn one_who_polls_is_preferred_to_those_who_sleep() {
+    fn a_polling_receiver_is_preferred_to_sleeping_ones() {
         let _dog = Watchdog::start(60);
         let (sender, first) = channel();
         let sleepers: Vec<_> = (0..3).map(|_| Sleeper::start(&sender)).collect();
@@ -178,7 +179,7 @@ mod seen_by_the_kernel {
     }
 
     #[test]
-    fn nobody_is_woken_by_values_alone_nor_by_a_wake_without_values() {
+    fn no_receiver_is_woken_by_values_alone_nor_by_a_wake_without_values() {
         let _dog = Watchdog::start(60);
         let (sender, first) = channel();
         let sleepers: Vec<_> = (0..3).map(|_| Sleeper::start(&sender)).collect();

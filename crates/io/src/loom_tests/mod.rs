@@ -1,7 +1,7 @@
 //! Models of the driver; `ci/loom.sh` runs them.
 //!
 //! The subject is the real [`Driver`] with real sources, on the kernel of `sys::model`. That kernel has one lock, which
-//! orders more than a real one promises, so the bell has models of its own, without it. The readiness words are Relaxed
+//! orders more than a real one promises, so the wake flag has models of its own, without it. The readiness words are Relaxed
 //! everywhere: what the models show of them is that the source's lock orders all that has to be.
 
 use std::io;
@@ -16,12 +16,13 @@ use brigade_sync::model::{check, turn};
 use brigade_sync::{Condvar, Mutex};
 use loom::thread;
 
-use crate::attempt::Left;
-use crate::waiting::Direction;
-use crate::{Async, Driver, NoDriver, Trigger};
+use crate::attempt::Next;
+use crate::event::{Direction, Trigger};
+use crate::kind::Kind;
+use crate::{Async, Driver, NoDriver};
 
-mod bell;
 mod sources;
+mod wake_flag;
 
 /// Compiles only if the facade really is loom's.
 const _: fn(brigade_sync::atomic::AtomicUsize) -> loom::sync::atomic::AtomicUsize = |a| a;
@@ -34,13 +35,17 @@ fn number() -> BorrowedFd<'static> {
     FILE.get_or_init(|| UnixStream::pair().unwrap()).0.as_fd()
 }
 
-fn file(driver: &Arc<Driver>) -> File {
-    Async::with_driver(driver, number()).unwrap()
+fn file(driver: &Arc<Driver>, trigger: Trigger) -> File {
+    let kind = match trigger {
+        Trigger::Level => Kind::PIPE,
+        Trigger::Edge => Kind::STREAM,
+    };
+    Async::register(driver, number(), kind).unwrap()
 }
 
 /// Something to read arrives.
 fn arrives(driver: &Driver) {
-    driver.poller().arrives(number());
+    driver.poller().arrive(number());
 }
 
 /// Reads once, or leaves the waker.
@@ -48,10 +53,10 @@ fn read(file: &File, waker: &Waker) -> Poll<io::Result<usize>> {
     turn();
     let poller = file.driver().poller();
     let read = |file: &BorrowedFd<'static>| poller.read(*file);
-    file.poll_attempt(Direction::Read, &Context::from_waker(waker), read, |_| Left::Nothing)
+    file.poll_with(Direction::Read, &Context::from_waker(waker), read, |_| Next::Blocks)
 }
 
-/// Drives once without waiting. Another that drives is as good.
+/// Drives once without waiting, unless another thread drives.
 fn look(driver: &Driver) {
     turn();
     match driver.drive(Some(Duration::ZERO), &mut Waker::wake) {
@@ -95,7 +100,7 @@ impl Wake for Task {
 
 /// Explores a model with each trigger.
 fn check_each(preemptions: usize, model: impl Fn(Trigger) + Copy + Send + Sync + 'static) {
-    for trigger in [Trigger::Level, Trigger::Edge, Trigger::Oneshot] {
+    for trigger in [Trigger::Level, Trigger::Edge] {
         println!("{trigger:?}");
         check(preemptions, move || model(trigger));
     }

@@ -9,8 +9,8 @@ use super::*;
 #[test]
 fn a_task_that_begins_to_wait_beside_an_event_is_woken() {
     check_each(3, |trigger| {
-        let driver = Driver::with_trigger(trigger).unwrap();
-        let file = file(&driver);
+        let driver = Driver::new().unwrap();
+        let file = file(&driver, trigger);
         let done = Arc::new(AtomicBool::new(false));
         let reading = thread::spawn({
             let (driver, done) = (Arc::clone(&driver), Arc::clone(&done));
@@ -30,7 +30,7 @@ fn a_task_that_begins_to_wait_beside_an_event_is_woken() {
                 arrives(&driver);
             }
         });
-        // If an event or the notification is lost everybody sleeps.
+        // If an event or the notification is lost, all threads sleep.
         while !done.load(Ordering::Relaxed) {
             driver.drive(None, &mut Waker::wake).unwrap();
         }
@@ -39,14 +39,13 @@ fn a_task_that_begins_to_wait_beside_an_event_is_woken() {
     });
 }
 
-/// Caught: the look under the lock left out (deadlock); `settle` taking the question back although somebody waits by then; a
-/// question that counts as asked after a oneshot's event.
+/// Caught: the look under the lock left out (deadlock); `drop_stale` ending an interest although a task waits by then.
 #[test]
 fn a_task_that_begins_to_wait_beside_an_event_for_nobody_is_woken() {
     check_each(5, |trigger| {
-        let driver = Driver::with_trigger(trigger).unwrap();
-        let file = file(&driver);
-        // Somebody waited, so the kernel is asked, and left before it said anything.
+        let driver = Driver::new().unwrap();
+        let file = file(&driver, trigger);
+        // A future waited, so the kernel is asked to report it, and was dropped before it did.
         let mut wait = pin!(file.readable());
         assert!(wait.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
         wait.set(file.readable());
@@ -81,8 +80,8 @@ fn a_task_that_begins_to_wait_beside_an_event_for_nobody_is_woken() {
 #[test]
 fn a_dropped_source_leaves_no_waker_and_no_event_for_the_next() {
     check_each(5, |trigger| {
-        let driver = Driver::with_trigger(trigger).unwrap();
-        let former = file(&driver);
+        let driver = Driver::new().unwrap();
+        let former = file(&driver, trigger);
         let (task, waker) = Task::new();
         assert!(read(&former, &waker).is_pending());
         drop(waker);
@@ -94,7 +93,7 @@ fn a_dropped_source_leaves_no_waker_and_no_event_for_the_next() {
         turn();
         drop(former);
         // The same place in the table, and the same number.
-        let latter = file(&driver);
+        let latter = file(&driver, trigger);
         let (other, waker) = Task::new();
         assert!(read(&latter, &waker).is_pending());
         driving.join().unwrap();
@@ -109,8 +108,8 @@ fn a_dropped_source_leaves_no_waker_and_no_event_for_the_next() {
 #[test]
 fn two_who_drive_in_turn_wake_whoever_waits() {
     check_each(4, |trigger| {
-        let driver = Driver::with_trigger(trigger).unwrap();
-        let file = file(&driver);
+        let driver = Driver::new().unwrap();
+        let file = file(&driver, trigger);
         let driving = [(), ()].map(|()| {
             let driver = Arc::clone(&driver);
             thread::spawn(move || look(&driver))
@@ -131,12 +130,12 @@ fn two_who_drive_in_turn_wake_whoever_waits() {
     });
 }
 
-/// Caught: sources that don't remember the end; an end that wakes nobody.
+/// Caught: sources that don't remember the end; an end that wakes no task.
 #[test]
 fn whoever_waits_beside_the_end_is_told() {
     check_each(5, |trigger| {
-        let driver = Driver::with_trigger(trigger).unwrap();
-        let file = file(&driver);
+        let driver = Driver::new().unwrap();
+        let file = file(&driver, trigger);
         let closing = thread::spawn({
             let driver = Arc::clone(&driver);
             move || {

@@ -9,65 +9,64 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::fd::{BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 
-use super::{Event, Interest};
-use crate::Trigger;
+use super::{Backend, EventBuffer};
+use crate::event::{Directions, Event, Interest, Trigger, Watch};
 
-/// The key of the bell. No source has it: its index would be the largest there is.
-const BELL: u64 = u64::MAX;
+/// The key of the notifier. No source has it: its index would be the largest there is.
+const NOTIFIER: u64 = u64::MAX;
 
-/// How many events one wait can give: more are left for the next. Few enough for a worker's own queue, which has 256
-/// places: what overflows would wait behind whatever comes later.
+/// How many events one wait can return; more are left for the next. Few enough for a worker's own queue, which has 256
+/// slots: what overflows would be queued behind everything that comes later.
 const EVENTS: usize = 128;
 
-/// Reading: also that the other side closed its half, which an edge tells only once.
+/// Reading: also that the other side closed its half, which an edge reports only once.
 const READ: EventFlags = EventFlags::IN.union(EventFlags::RDHUP);
-/// What there is to tell a reader.
+/// What concerns a reader.
 const READABLE: EventFlags = READ.union(EventFlags::HUP).union(EventFlags::ERR);
-/// What there is to tell a writer.
+/// What concerns a writer.
 const WRITABLE: EventFlags = EventFlags::OUT.union(EventFlags::HUP).union(EventFlags::ERR);
-/// After these a writer waits for nothing.
+/// After these nothing changes for a writer.
 const ENDED: EventFlags = EventFlags::HUP.union(EventFlags::ERR);
-/// After these a reader waits for nothing.
+/// After these nothing changes for a reader.
 const READ_ENDED: EventFlags = ENDED.union(EventFlags::RDHUP);
 
-/// An epoll instance and the bell that ends its wait.
+/// An epoll instance and the eventfd that ends its wait.
 #[derive(Debug)]
 pub(crate) struct Poller {
     /// The instance.
     epoll: OwnedFd,
-    /// Each write to it is an edge, so nobody has to read it.
-    bell: OwnedFd,
+    /// Each write to it is an edge, so it need not be read.
+    notifier: OwnedFd,
 }
 
-impl Poller {
-    /// Whether a short read or write of a stream proves that there is no more: the end of a stream is told beside
-    /// the readiness, so that it can't be missed.
-    pub(crate) const TELLS_THE_END: bool = true;
+impl Backend for Poller {
+    type Events = Events;
 
-    pub(crate) fn new(_: Trigger) -> io::Result<Self> {
+    const REPORTS_THE_END: bool = true;
+
+    fn new() -> io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        epoll::add(&epoll, &bell, EventData::new_u64(BELL), EventFlags::IN | EventFlags::ET)?;
-        Ok(Self { epoll, bell })
+        let notifier = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        let flags = EventFlags::IN | EventFlags::ET;
+        epoll::add(&epoll, &notifier, EventData::new_u64(NOTIFIER), flags)?;
+        Ok(Self { epoll, notifier })
     }
 
-    /// Ends the wait of this moment, or the next one.
-    pub(crate) fn ring(&self) -> io::Result<()> {
+    fn notify(&self) -> io::Result<()> {
         loop {
-            match rustix::io::write(&self.bell, &1_u64.to_ne_bytes()) {
+            match rustix::io::write(&self.notifier, &1_u64.to_ne_bytes()) {
                 Ok(_) => return Ok(()),
                 Err(Errno::INTR) => {}
-                // Full: nobody reads it, as an edge needs no reader.
+                // Its counter is full, as it is not read otherwise.
                 Err(Errno::AGAIN) => {
-                    let _ = rustix::io::read(&self.bell, &mut [0; 8]);
+                    let _ = rustix::io::read(&self.notifier, &mut [0; 8]);
                 }
                 Err(error) => return Err(error.into()),
             }
         }
     }
 
-    /// Waits for at least one event, the bell or the end of `timeout`.
-    pub(crate) fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<()> {
+    fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<()> {
         events.0.clear();
         // A deadline beyond the clock's range is none.
         let deadline = match timeout {
@@ -93,6 +92,20 @@ impl Poller {
         }
     }
 
+    fn add(&self, file: BorrowedFd<'_>, watch: Watch) -> io::Result<()> {
+        Ok(epoll::add(&self.epoll, file, data(watch), flags(watch))?)
+    }
+
+    fn modify(&self, file: BorrowedFd<'_>, watch: Watch) -> io::Result<()> {
+        Ok(epoll::modify(&self.epoll, file, data(watch), flags(watch))?)
+    }
+
+    fn delete(&self, file: BorrowedFd<'_>) -> io::Result<()> {
+        Ok(epoll::delete(&self.epoll, file)?)
+    }
+}
+
+impl Poller {
     /// May return early, with no event.
     fn wait_once(&self, events: &mut Events, rest: Option<Duration>) -> Result<(), Errno> {
         /// What `epoll_wait` counts in.
@@ -117,49 +130,22 @@ impl Poller {
         epoll::wait(&self.epoll, spare_capacity(&mut events.0), timeout.as_ref())?;
         Ok(())
     }
-
-    /// Has `file` watched under `key`.
-    pub(super) fn add(
-        &self,
-        file: BorrowedFd<'_>,
-        key: usize,
-        asked: Interest,
-        trigger: Trigger,
-    ) -> io::Result<()> {
-        epoll::add(&self.epoll, file, EventData::new_u64(key as u64), flags(asked, trigger))?;
-        Ok(())
-    }
-
-    /// Changes what `file` is watched for.
-    pub(super) fn change(
-        &self,
-        file: BorrowedFd<'_>,
-        key: usize,
-        asked: Interest,
-        trigger: Trigger,
-    ) -> io::Result<()> {
-        epoll::modify(&self.epoll, file, EventData::new_u64(key as u64), flags(asked, trigger))?;
-        Ok(())
-    }
-
-    /// Has `file` watched no longer.
-    pub(super) fn delete(&self, file: BorrowedFd<'_>) -> io::Result<()> {
-        epoll::delete(&self.epoll, file)?;
-        Ok(())
-    }
 }
 
-/// How the kernel is asked; `trigger` is that of one source.
-fn flags(asked: Interest, trigger: Trigger) -> EventFlags {
+fn data(watch: Watch) -> EventData {
+    EventData::new_u64(watch.key as u64)
+}
+
+fn flags(watch: Watch) -> EventFlags {
+    let Watch { interest, trigger, .. } = watch;
     let trigger = match trigger {
         Trigger::Edge => EventFlags::ET,
-        Trigger::Oneshot => EventFlags::ONESHOT,
-        // The kernel adds ERR and HUP to everything asked. Asked for nothing, it has to tell those once only.
-        _ if asked == Interest::NONE => EventFlags::ONESHOT,
-        _ => EventFlags::empty(),
+        // The kernel adds ERR and HUP to every interest. If there is none, it must report those once only.
+        Trigger::Level if interest == Interest::NONE => EventFlags::ONESHOT,
+        Trigger::Level => EventFlags::empty(),
     };
-    let read = if asked.read { READ } else { EventFlags::empty() };
-    let write = if asked.write { EventFlags::OUT } else { EventFlags::empty() };
+    let read = if interest.read { READ } else { EventFlags::empty() };
+    let write = if interest.write { EventFlags::OUT } else { EventFlags::empty() };
     trigger | read | write
 }
 
@@ -168,28 +154,26 @@ fn timespec(duration: Duration) -> Timespec {
     Timespec { tv_sec: duration.as_secs() as _, tv_nsec: duration.subsec_nanos().into() }
 }
 
-/// Room for the events of one wait.
+/// As the kernel writes them.
 pub(crate) struct Events(Vec<epoll::Event>);
 
 // SAFETY: an event could hold a pointer; every one in here is written by the kernel, from the numbers that `Poller` has
 // given it.
 unsafe impl Send for Events {}
 
-impl Events {
-    pub(crate) fn new() -> Self {
+impl EventBuffer for Events {
+    fn new() -> Self {
         Self(Vec::with_capacity(EVENTS))
     }
 
-    /// What was heard of sources.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = Event> + '_ {
-        self.0.iter().filter(|event| event.data.u64() != BELL).map(|event| {
+    fn iter(&self) -> impl Iterator<Item = Event> + '_ {
+        self.0.iter().filter(|event| event.data.u64() != NOTIFIER).map(|event| {
             let flags = event.flags;
+            let has = |wanted| flags.intersects(wanted);
             Event {
                 key: event.data.u64() as usize,
-                read: flags.intersects(READABLE),
-                write: flags.intersects(WRITABLE),
-                read_ended: flags.intersects(READ_ENDED),
-                write_ended: flags.intersects(ENDED),
+                ready: Directions { read: has(READABLE), write: has(WRITABLE) },
+                ended: Directions { read: has(READ_ENDED), write: has(ENDED) },
             }
         })
     }
@@ -200,17 +184,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_bell_rings_without_blocking() {
-        let poller = Poller::new(Trigger::Level).unwrap();
+    fn a_full_notifier_notifies_without_blocking() {
+        let poller = Poller::new().unwrap();
         let mut events = Events::new();
-        rustix::io::write(&poller.bell, &(u64::MAX - 1).to_ne_bytes()).unwrap();
+        rustix::io::write(&poller.notifier, &(u64::MAX - 1).to_ne_bytes()).unwrap();
         poller.wait(&mut events, None).unwrap();
         for _ in 0..1000 {
-            poller.ring().unwrap();
+            poller.notify().unwrap();
         }
         poller.wait(&mut events, None).unwrap();
-        assert_eq!(events.0.len(), 1, "the bell, once");
+        assert_eq!(events.0.len(), 1, "the notifier, once");
         poller.wait(&mut events, Some(Duration::ZERO)).unwrap();
-        assert!(events.0.is_empty(), "a thousand rings are one");
+        assert!(events.0.is_empty(), "a thousand notifications are one");
     }
 }

@@ -1,5 +1,5 @@
-//! Waiting in the models: a kernel that knows one thing about each file, whether it is ready, and tells of it by the rules
-//! of each trigger. Files are numbers here, and nobody reads or writes them.
+//! Waiting in the models: a kernel that knows of each file whether it is ready to be read, and reports it by the rules of
+//! its trigger. Files are numbers here, and are not read or written.
 
 use std::io;
 use std::time::Duration;
@@ -7,151 +7,127 @@ use std::time::Duration;
 use brigade_sync::{Condvar, Mutex};
 use rustix::fd::{AsRawFd, BorrowedFd, RawFd};
 
-use super::{Event, Interest};
-use crate::Trigger;
+use super::{Backend, EventBuffer};
+use crate::event::{Directions, Event, Trigger, Watch};
 
 /// The kernel of one driver.
 #[derive(Debug)]
 pub(crate) struct Poller {
-    trigger: Trigger,
     kernel: Mutex<Kernel>,
-    /// Something has become ready, or the bell rang.
+    /// Something has become ready, or there was a notification.
     changed: Condvar,
 }
 
 #[derive(Debug, Default)]
 struct Kernel {
-    /// The bell was rung and no wait has ended since.
-    rung: bool,
-    watched: Vec<Watched>,
+    /// There was a notification, and no wait has ended since.
+    notified: bool,
+    files: Vec<File>,
 }
 
 #[derive(Debug)]
-struct Watched {
-    file: RawFd,
-    key: usize,
-    asked: Interest,
+struct File {
+    number: RawFd,
+    watch: Watch,
     /// There is something to read.
     ready: bool,
-    /// It has not been told since it was asked; by edge, or since something arrived.
-    news: bool,
+    /// By edge: it has not been reported since something arrived or the interest was set.
+    unreported: bool,
 }
 
-impl Poller {
-    /// As on Linux.
-    pub(crate) const TELLS_THE_END: bool = true;
+impl Backend for Poller {
+    type Events = Events;
 
-    pub(crate) fn new(trigger: Trigger) -> io::Result<Self> {
-        Ok(Self { trigger, kernel: Mutex::default(), changed: Condvar::new() })
+    /// As on Linux.
+    const REPORTS_THE_END: bool = true;
+
+    fn new() -> io::Result<Self> {
+        Ok(Self { kernel: Mutex::default(), changed: Condvar::new() })
     }
 
-    /// Ends the wait of this moment, or the next one.
-    pub(crate) fn ring(&self) -> io::Result<()> {
-        self.kernel.lock().rung = true;
+    fn notify(&self) -> io::Result<()> {
+        self.kernel.lock().notified = true;
         self.changed.notify_all();
         Ok(())
     }
 
-    /// Waits for at least one event or the bell; there is no clock, so a timeout may be over at once.
-    pub(crate) fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<()> {
+    /// There is no clock, so a timeout may be over at once.
+    fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<()> {
         events.0.clear();
         let mut kernel = self.kernel.lock();
         loop {
-            let rung = std::mem::take(&mut kernel.rung);
-            events.0.extend(kernel.watched.iter_mut().filter_map(|one| one.tell(self.trigger)));
-            if rung || !events.0.is_empty() || timeout.is_some() {
+            let notified = std::mem::take(&mut kernel.notified);
+            events.0.extend(kernel.files.iter_mut().filter_map(File::report));
+            if notified || !events.0.is_empty() || timeout.is_some() {
                 return Ok(());
             }
             kernel = self.changed.wait(kernel, None);
         }
     }
 
-    /// Has `file` watched under `key`.
-    pub(super) fn add(
-        &self,
-        file: BorrowedFd<'_>,
-        key: usize,
-        asked: Interest,
-        _: Trigger,
-    ) -> io::Result<()> {
-        let file = file.as_raw_fd();
-        let new = Watched { file, key, asked, ready: false, news: true };
-        self.kernel.lock().watched.push(new);
+    fn add(&self, file: BorrowedFd<'_>, watch: Watch) -> io::Result<()> {
+        let number = file.as_raw_fd();
+        let file = File { number, watch, ready: false, unreported: true };
+        self.kernel.lock().files.push(file);
         Ok(())
     }
 
-    /// Changes what `file` is watched for.
-    pub(super) fn change(
-        &self,
-        file: BorrowedFd<'_>,
-        key: usize,
-        asked: Interest,
-        _: Trigger,
-    ) -> io::Result<()> {
-        self.at(file.as_raw_fd(), |watched| {
-            (watched.key, watched.asked, watched.news) = (key, asked, true);
-        });
+    fn modify(&self, file: BorrowedFd<'_>, watch: Watch) -> io::Result<()> {
+        self.at(file, |file| (file.watch, file.unreported) = (watch, true));
         Ok(())
     }
 
-    /// Has `file` watched no longer.
-    pub(super) fn delete(&self, file: BorrowedFd<'_>) -> io::Result<()> {
-        self.kernel.lock().watched.retain(|watched| watched.file != file.as_raw_fd());
+    fn delete(&self, file: BorrowedFd<'_>) -> io::Result<()> {
+        self.kernel.lock().files.retain(|other| other.number != file.as_raw_fd());
         Ok(())
     }
+}
 
+impl Poller {
     /// Something to read arrives.
-    pub(crate) fn arrives(&self, file: BorrowedFd<'_>) {
-        self.at(file.as_raw_fd(), |watched| {
-            watched.ready = true;
-            watched.news |= self.trigger == Trigger::Edge;
-        });
+    pub(crate) fn arrive(&self, file: BorrowedFd<'_>) {
+        self.at(file, |file| (file.ready, file.unreported) = (true, true));
     }
 
     /// Reads all there is.
     pub(crate) fn read(&self, file: BorrowedFd<'_>) -> io::Result<usize> {
         let mut found = false;
-        self.at(file.as_raw_fd(), |watched| found = std::mem::take(&mut watched.ready));
+        self.at(file, |file| found = std::mem::take(&mut file.ready));
         if found { Ok(1) } else { Err(io::ErrorKind::WouldBlock.into()) }
     }
 
-    fn at(&self, file: RawFd, change: impl FnOnce(&mut Watched)) {
+    fn at(&self, file: BorrowedFd<'_>, change: impl FnOnce(&mut File)) {
         let mut kernel = self.kernel.lock();
-        if let Some(watched) = kernel.watched.iter_mut().find(|watched| watched.file == file) {
-            change(watched);
+        let number = file.as_raw_fd();
+        if let Some(file) = kernel.files.iter_mut().find(|file| file.number == number) {
+            change(file);
         }
         self.changed.notify_all();
     }
 }
 
-impl Watched {
+impl File {
     /// What a wait says of it.
-    fn tell(&mut self, trigger: Trigger) -> Option<Event> {
-        let tells = self.asked.read && self.ready && (trigger == Trigger::Level || self.news);
-        if !tells {
+    fn report(&mut self) -> Option<Event> {
+        let due = self.watch.trigger == Trigger::Level || self.unreported;
+        if !(self.watch.interest.read && self.ready && due) {
             return None;
         }
-        self.news = false;
-        Some(Event {
-            key: self.key,
-            read: true,
-            write: false,
-            read_ended: false,
-            write_ended: false,
-        })
+        self.unreported = false;
+        let ready = Directions { read: true, write: false };
+        Some(Event { key: self.watch.key, ready, ended: Directions::default() })
     }
 }
 
-/// Room for the events of one wait.
+/// As they are.
 pub(crate) struct Events(Vec<Event>);
 
-impl Events {
-    pub(crate) fn new() -> Self {
+impl EventBuffer for Events {
+    fn new() -> Self {
         Self(Vec::new())
     }
 
-    /// What was heard of sources.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = Event> + '_ {
+    fn iter(&self) -> impl Iterator<Item = Event> + '_ {
         self.0.iter().copied()
     }
 }

@@ -6,38 +6,44 @@ use std::time::{Duration, Instant};
 use polling::PollMode;
 use rustix::fd::{AsRawFd, BorrowedFd};
 
-use super::{Event, Interest};
-use crate::Trigger;
+use super::{Backend, EventBuffer};
+use crate::event::{Directions, Event, Interest, Trigger, Watch};
 
 /// What `polling` found on this system.
 #[derive(Debug)]
 pub(crate) struct Poller {
-    /// kqueue, event ports, IOCP, or epoll in a test.
+    /// kqueue, IOCP, `poll`, or epoll in a test.
     inner: polling::Poller,
+    /// The only trigger that is offered, if there are not both.
+    only: Option<Trigger>,
 }
 
-impl Poller {
-    /// Not told by every system: in edge-triggered mode a short read proves nothing.
-    pub(crate) const TELLS_THE_END: bool = false;
+impl Backend for Poller {
+    type Events = Events;
 
-    pub(crate) fn new(trigger: Trigger) -> io::Result<Self> {
+    /// Not by every system.
+    const REPORTS_THE_END: bool = false;
+
+    fn new() -> io::Result<Self> {
         let inner = polling::Poller::new()?;
-        let offered = match trigger {
-            Trigger::Level => inner.supports_level(),
-            Trigger::Edge => inner.supports_edge(),
-            Trigger::ByKind => inner.supports_level() && inner.supports_edge(),
-            Trigger::Oneshot => true,
+        let only = match (inner.supports_level(), inner.supports_edge()) {
+            (true, true) => None,
+            (true, false) => Some(Trigger::Level),
+            (false, true) => Some(Trigger::Edge),
+            (false, false) => return Err(io::ErrorKind::Unsupported.into()),
         };
-        if offered { Ok(Self { inner }) } else { Err(io::ErrorKind::Unsupported.into()) }
+        Ok(Self { inner, only })
     }
 
-    /// Ends the wait of this moment, or the next one.
-    pub(crate) fn ring(&self) -> io::Result<()> {
+    fn trigger(&self, is_socket: bool) -> Trigger {
+        self.only.unwrap_or(Trigger::by_kind(is_socket))
+    }
+
+    fn notify(&self) -> io::Result<()> {
         self.inner.notify()
     }
 
-    /// Waits for at least one event, the bell or the end of `timeout`.
-    pub(crate) fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<()> {
+    fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<()> {
         events.0.clear();
         // A deadline beyond the clock's range is none.
         match timeout.and_then(|timeout| Instant::now().checked_add(timeout)) {
@@ -47,64 +53,46 @@ impl Poller {
         Ok(())
     }
 
-    /// Has `file` watched under `key`.
-    pub(super) fn add(
-        &self,
-        file: BorrowedFd<'_>,
-        key: usize,
-        asked: Interest,
-        trigger: Trigger,
-    ) -> io::Result<()> {
-        let event = polling::Event::new(key, asked.read, asked.write);
+    fn add(&self, file: BorrowedFd<'_>, watch: Watch) -> io::Result<()> {
         // SAFETY: Delete rule of `source`, the only caller: it deletes the file before the file is closed.
-        unsafe { self.inner.add_with_mode(file.as_raw_fd(), event, mode(asked, trigger)) }
+        unsafe { self.inner.add_with_mode(file.as_raw_fd(), event(watch), mode(watch)) }
     }
 
-    /// Changes what `file` is watched for.
-    pub(super) fn change(
-        &self,
-        file: BorrowedFd<'_>,
-        key: usize,
-        asked: Interest,
-        trigger: Trigger,
-    ) -> io::Result<()> {
-        let event = polling::Event::new(key, asked.read, asked.write);
-        self.inner.modify_with_mode(file, event, mode(asked, trigger))
+    fn modify(&self, file: BorrowedFd<'_>, watch: Watch) -> io::Result<()> {
+        self.inner.modify_with_mode(file, event(watch), mode(watch))
     }
 
-    /// Has `file` watched no longer.
-    pub(super) fn delete(&self, file: BorrowedFd<'_>) -> io::Result<()> {
+    fn delete(&self, file: BorrowedFd<'_>) -> io::Result<()> {
         self.inner.delete(file)
     }
 }
 
-/// How the system is asked; `trigger` is that of one source.
-fn mode(asked: Interest, trigger: Trigger) -> PollMode {
-    match trigger {
+fn event(watch: Watch) -> polling::Event {
+    polling::Event::new(watch.key, watch.interest.read, watch.interest.write)
+}
+
+fn mode(watch: Watch) -> PollMode {
+    match watch.trigger {
         Trigger::Edge => PollMode::Edge,
-        Trigger::Oneshot => PollMode::Oneshot,
-        // Some systems tell of errors unasked. Asked for nothing, they have to tell those once only.
-        _ if asked == Interest::NONE => PollMode::Oneshot,
-        _ => PollMode::Level,
+        // Some systems report errors unasked. If there is no interest, they must report those once only.
+        Trigger::Level if watch.interest == Interest::NONE => PollMode::Oneshot,
+        Trigger::Level => PollMode::Level,
     }
 }
 
-/// Room for the events of one wait.
+/// As `polling` has them.
 pub(crate) struct Events(polling::Events);
 
-impl Events {
-    pub(crate) fn new() -> Self {
+impl EventBuffer for Events {
+    fn new() -> Self {
         Self(polling::Events::new())
     }
 
-    /// What was heard of sources.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = Event> + '_ {
+    fn iter(&self) -> impl Iterator<Item = Event> + '_ {
         self.0.iter().map(|event| Event {
             key: event.key,
-            read: event.readable,
-            write: event.writable,
-            read_ended: false,
-            write_ended: false,
+            ready: Directions { read: event.readable, write: event.writable },
+            ended: Directions::default(),
         })
     }
 }

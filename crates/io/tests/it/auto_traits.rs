@@ -34,4 +34,6 @@ fn futures_of_operations_are_sent() {
     sent(&socket.recv_from(&mut [0]));
     sent(&socket.readable());
     sent(&brigade_io::TcpStream::connect(([127, 0, 0, 1], 1)));
+    let listener = driver.enter(|| brigade_io::TcpListener::bind(([127, 0, 0, 1], 0))).unwrap();
+    sent(&listener.accept());
 }

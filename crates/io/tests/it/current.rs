@@ -42,7 +42,7 @@ fn a_supply_is_asked_only_when_something_registers() {
         makes.lock().unwrap().push(driver.clone());
         Ok(driver)
     });
-    supply.enter(|| assert_eq!(made.lock().unwrap().len(), 0, "nobody asked"));
+    supply.enter(|| assert_eq!(made.lock().unwrap().len(), 0, "not needed yet"));
     let pipe = supply.enter(pipe).unwrap();
     assert_eq!(made.lock().unwrap()[0].sources(), 2);
     // Asked at each registration; and what it makes inside its own call stays with what was made.

@@ -2,8 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, AsRawFd};
-use std::os::unix::net::UnixStream;
+use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Waker;
@@ -12,31 +11,30 @@ use std::thread;
 use brigade_io::{Async, Driver, pipe};
 use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
 
-use super::machine::{Count, Machine, drive_now, poll_once, with_each_trigger};
+use crate::machine::{Count, Machine, drive_now, poll_once, with_each_kind};
 use brigade_testkit::Watchdog;
 
 #[test]
 #[cfg_attr(not(target_os = "linux"), ignore = "elsewhere a regular file is always ready")]
 fn what_cannot_be_waited_for_is_refused_and_leaves_nothing() {
     let _dog = Watchdog::start(60);
-    with_each_trigger(|trigger| {
-        let driver = Driver::with_trigger(trigger).unwrap();
-        for path in [std::env::current_exe().unwrap(), std::env::temp_dir()] {
-            let error = Async::with_driver(&driver, File::open(path).unwrap()).unwrap_err();
-            assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
-            assert_eq!(driver.sources(), 0);
-        }
-    });
+    let driver = Driver::new().unwrap();
+    for path in [std::env::current_exe().unwrap(), std::env::temp_dir()] {
+        let error = Async::with_driver(&driver, File::open(path).unwrap()).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
+        assert_eq!(driver.sources(), 0);
+    }
 }
 
 #[test]
 fn a_file_that_is_watched_already_is_refused_and_stays_watched() {
     let _dog = Watchdog::start(60);
-    with_each_trigger(|trigger| {
-        let driver = Driver::with_trigger(trigger).unwrap();
-        let (near, mut far) = UnixStream::pair().unwrap();
-        let near = Async::with_driver(&driver, near).unwrap();
-        let error = Async::with_driver(&driver, near.get_ref().as_fd()).unwrap_err();
+    with_each_kind(|kind| {
+        let driver = Driver::new().unwrap();
+        let [near, mut far] = kind.files();
+        let file = Arc::new(near);
+        let near = Async::with_driver(&driver, file.clone()).unwrap();
+        let error = Async::with_driver(&driver, file.clone()).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
         assert_eq!(driver.sources(), 1);
         let mut wait = near.readable();
@@ -46,18 +44,18 @@ fn a_file_that_is_watched_already_is_refused_and_stays_watched() {
         assert_eq!(drive_now(&driver), 1);
         assert!(poll_once(&mut wait, &count).is_ready());
         // By another driver it can be watched as well.
-        let other = Driver::with_trigger(trigger).unwrap();
-        Async::with_driver(&other, near.get_ref().as_fd()).unwrap();
+        let other = Driver::new().unwrap();
+        Async::with_driver(&other, file).unwrap();
     });
 }
 
 #[test]
 fn an_event_of_a_former_file_of_this_number_wakes_nobody() {
     let _dog = Watchdog::start(60);
-    with_each_trigger(|trigger| {
-        let driver = Driver::with_trigger(trigger).unwrap();
+    with_each_kind(|kind| {
+        let driver = Driver::new().unwrap();
         let (former, latter) = (Arc::new(Count::default()), Arc::new(Count::default()));
-        let (near, mut far) = UnixStream::pair().unwrap();
+        let [near, mut far] = kind.files();
         let number = near.as_raw_fd();
         let near = Async::with_driver(&driver, near).unwrap();
         let mut wait = near.readable();
@@ -66,7 +64,7 @@ fn an_event_of_a_former_file_of_this_number_wakes_nobody() {
         drop(wait);
         drop(near);
         // The first free number: the one that has just been closed, unless another test was quicker.
-        let (next, _other) = UnixStream::pair().unwrap();
+        let [next, _other] = kind.files();
         println!("{number} and then {}", next.as_raw_fd());
         let next = Async::with_driver(&driver, next).unwrap();
         let mut wait = next.readable();
@@ -79,9 +77,9 @@ fn an_event_of_a_former_file_of_this_number_wakes_nobody() {
 #[test]
 fn a_registration_ends_with_its_value_although_a_duplicate_lives() {
     let _dog = Watchdog::start(60);
-    with_each_trigger(|trigger| {
-        let driver = Driver::with_trigger(trigger).unwrap();
-        let (near, mut far) = UnixStream::pair().unwrap();
+    with_each_kind(|kind| {
+        let driver = Driver::new().unwrap();
+        let [near, mut far] = kind.files();
         let duplicate = near.try_clone().unwrap();
         let near = Async::with_driver(&driver, near).unwrap();
         let count = Arc::new(Count::default());
@@ -111,9 +109,9 @@ fn a_registration_ends_with_its_value_although_a_duplicate_lives() {
 #[test]
 fn a_value_comes_back_and_registers_again() {
     let _dog = Watchdog::start(60);
-    with_each_trigger(|trigger| {
-        let driver = Driver::with_trigger(trigger).unwrap();
-        let (mut near, mut far) = UnixStream::pair().unwrap();
+    with_each_kind(|kind| {
+        let driver = Driver::new().unwrap();
+        let [mut near, mut far] = kind.files();
         for round in 0..100_u8 {
             let source = Async::with_driver(&driver, near).unwrap();
             let mut wait = source.readable();
@@ -136,13 +134,13 @@ fn sources_come_and_go_while_another_thread_drives() {
     const THREADS: usize = 3;
     const ROUNDS: usize = 1_000;
     let _dog = Watchdog::start(120);
-    with_each_trigger(|trigger| {
-        let machine = Machine::start(trigger);
+    with_each_kind(|kind| {
+        let machine = Machine::start();
         thread::scope(|scope| {
             for _ in 0..THREADS {
                 scope.spawn(|| {
                     for round in 0..ROUNDS {
-                        let (mut reader, mut writer) = machine.driver.enter(pipe).unwrap();
+                        let (mut reader, mut writer) = kind.ends(&machine.driver);
                         let mut byte = [0];
                         // A third is dropped while it waits, with an event perhaps on its way.
                         if round % 3 == 0 {
@@ -171,21 +169,20 @@ fn sources_come_and_go_while_another_thread_drives() {
 #[test]
 fn a_dropped_source_is_closed_at_once() {
     let _dog = Watchdog::start(60);
-    with_each_trigger(|trigger| {
-        let machine = Machine::start(trigger);
+    with_each_kind(|kind| {
+        let machine = Machine::start();
         let stop = AtomicBool::new(false);
         thread::scope(|scope| {
             // Keeps the driver busy with wakes.
             scope.spawn(|| {
-                let (mut reader, mut writer) = machine.driver.enter(pipe).unwrap();
+                let (mut reader, mut writer) = kind.ends(&machine.driver);
                 while !stop.load(Ordering::SeqCst) {
                     future::block_on(writer.write_all(b"x")).unwrap();
                     future::block_on(reader.read_exact(&mut [0])).unwrap();
                 }
             });
             for _ in 0..500 {
-                let (near, mut far) = UnixStream::pair().unwrap();
-                let near = Async::with_driver(&machine.driver, near).unwrap();
+                let (near, mut far) = kind.reader(&machine.driver);
                 let mut wait = near.readable();
                 assert!(poll_once(&mut wait, &Arc::new(Count::default())).is_pending());
                 far.write_all(b"x").unwrap();
@@ -240,7 +237,7 @@ fn ten_thousand_sources_each_get_their_own_event() {
     let mut woken = 0;
     while woken < SOURCES / 4 {
         woken += driver.drive(None, &mut Waker::wake).unwrap();
-        // Taken as it comes: by level it would be told again.
+        // Taken as it comes: by level it would be reported again.
         for (read, count) in reads.iter_mut().zip(&counts).filter(|(_, count)| count.wakes() == 1) {
             if Arc::strong_count(count) == 1 {
                 let _ = poll_once(read, count);

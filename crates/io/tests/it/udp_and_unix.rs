@@ -5,7 +5,7 @@ use std::io;
 use brigade_io::{Async, UdpSocket, UnixListener, UnixStream};
 use futures_lite::{AsyncReadExt, AsyncWriteExt, StreamExt, future};
 
-use super::machine::on_each_machine;
+use crate::machine::on_a_machine;
 use brigade_testkit::Watchdog;
 
 const ANYWHERE: ([u8; 4], u16) = ([127, 0, 0, 1], 0);
@@ -13,7 +13,7 @@ const ANYWHERE: ([u8; 4], u16) = ([127, 0, 0, 1], 0);
 #[test]
 fn datagrams_arrive_with_their_borders_and_sender() {
     let _dog = Watchdog::start(60);
-    on_each_machine(|_| async {
+    on_a_machine(|| async {
         let (one, other) = (UdpSocket::bind(ANYWHERE)?, UdpSocket::bind(ANYWHERE)?);
         let addresses = (one.get_ref().local_addr()?, other.get_ref().local_addr()?);
         let mut buffer = [0; 64];
@@ -27,7 +27,7 @@ fn datagrams_arrive_with_their_borders_and_sender() {
         }
         one.connect(addresses.1)?;
         other.connect(addresses.0)?;
-        one.send(b"to whom it concerns").await?;
+        one.send(b"nineteen characters").await?;
         assert_eq!(other.recv(&mut buffer).await?, 19);
         Ok(())
     });
@@ -36,10 +36,10 @@ fn datagrams_arrive_with_their_borders_and_sender() {
 #[test]
 fn a_datagram_to_nobody_is_an_error_of_the_next_operation() {
     let _dog = Watchdog::start(60);
-    on_each_machine(|_| async {
-        let nobody = UdpSocket::bind(ANYWHERE)?.get_ref().local_addr()?;
+    on_a_machine(|| async {
+        let closed = UdpSocket::bind(ANYWHERE)?.get_ref().local_addr()?;
         let socket = UdpSocket::bind(ANYWHERE)?;
-        socket.connect(nobody)?;
+        socket.connect(closed)?;
         socket.send(b"hello?").await?;
         let error = socket.recv(&mut [0]).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused);
@@ -50,7 +50,7 @@ fn a_datagram_to_nobody_is_an_error_of_the_next_operation() {
 #[test]
 fn a_path_is_bound_connected_to_and_served() {
     let _dog = Watchdog::start(60);
-    on_each_machine(|_| async {
+    on_a_machine(|| async {
         let path = std::env::temp_dir().join(format!("brigade-io-{}", std::process::id()));
         let _ = std::fs::remove_file(&path);
         let error = UnixStream::connect(&path).await.unwrap_err();
@@ -82,7 +82,7 @@ fn a_path_is_bound_connected_to_and_served() {
 #[test]
 fn datagrams_by_a_users_own_operations() {
     let _dog = Watchdog::start(60);
-    on_each_machine(|_| async {
+    on_a_machine(|| async {
         let (one, other) = std::os::unix::net::UnixDatagram::pair()?;
         let (one, other) = (Async::new(one)?, Async::new(other)?);
         let send = async {

@@ -1,30 +1,25 @@
-//! Waiting for a value: several tasks, cancelled, told once, and wakers whose drop and clone do as they like.
+//! Waiting for a value: several tasks, cancelled, reported once, and wakers with a drop that uses the driver.
 
+use std::fs::File;
 use std::future::Future;
 use std::io::{self, Read, Write};
-use std::os::unix::net::UnixStream;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Wake, Waker};
 
-use brigade_io::{Async, Driver, pipe};
-use futures_lite::{AsyncReadExt, future};
+use brigade_io::{Async, Driver};
+use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
 
-use super::machine::{Count, drive_now, on_each_machine, poll_once, with_each_trigger};
+use crate::machine::{Count, Machine, drive_now, on_each_machine, poll_once, with_each_kind};
 use brigade_testkit::Watchdog;
-
-fn pair(driver: &Arc<Driver>) -> (Async<UnixStream>, UnixStream) {
-    let (near, far) = UnixStream::pair().unwrap();
-    (Async::with_driver(driver, near).unwrap(), far)
-}
 
 #[test]
 fn every_task_that_waits_is_woken() {
     let _dog = Watchdog::start(60);
-    with_each_trigger(|trigger| {
-        let driver = Driver::with_trigger(trigger).unwrap();
-        let (near, mut far) = pair(&driver);
+    with_each_kind(|kind| {
+        let driver = Driver::new().unwrap();
+        let (near, mut far) = kind.reader(&driver);
         drive_now(&driver);
         let counts: Vec<_> = (0..5).map(|_| Arc::new(Count::default())).collect();
         let mut waits: Vec<_> = counts.iter().map(|_| near.readable()).collect();
@@ -42,36 +37,11 @@ fn every_task_that_waits_is_woken() {
 }
 
 #[test]
-fn readers_and_writers_wait_apart() {
-    let _dog = Watchdog::start(60);
-    with_each_trigger(|trigger| {
-        let driver = Driver::with_trigger(trigger).unwrap();
-        let (near, mut far) = pair(&driver);
-        while near.get_ref().write(&[0; 4096]).is_ok() {}
-        let (reads, writes) = (Arc::new(Count::default()), Arc::new(Count::default()));
-        let (mut readable, mut writable) = (near.readable(), near.writable());
-        drive_now(&driver);
-        assert!(poll_once(&mut readable, &reads).is_pending());
-        // An edge that came before the buffer was full may be told now; the next one isn't.
-        if poll_once(&mut writable, &writes).is_ready() {
-            writable = near.writable();
-            assert!(poll_once(&mut writable, &writes).is_pending());
-        }
-        far.write_all(b"x").unwrap();
-        drive_now(&driver);
-        assert_eq!((reads.wakes(), writes.wakes()), (1, 0));
-        while far.set_nonblocking(true).is_ok() && far.read(&mut [0; 4096]).is_ok() {}
-        drive_now(&driver);
-        assert_eq!((reads.wakes(), writes.wakes()), (1, 1));
-    });
-}
-
-#[test]
 fn a_cancelled_read_takes_nothing_and_wakes_nobody() {
     let _dog = Watchdog::start(60);
-    with_each_trigger(|trigger| {
-        let driver = Driver::with_trigger(trigger).unwrap();
-        let (near, mut far) = pair(&driver);
+    with_each_kind(|kind| {
+        let driver = Driver::new().unwrap();
+        let (near, mut far) = kind.reader(&driver);
         let count = Arc::new(Count::default());
         let mut buffer = [0; 8];
         let mut read = Box::pin(near.read_with(|mut io| io.read(&mut buffer)));
@@ -89,9 +59,9 @@ fn a_cancelled_read_takes_nothing_and_wakes_nobody() {
 #[test]
 fn what_nobody_waits_for_is_told_no_more() {
     let _dog = Watchdog::start(60);
-    with_each_trigger(|trigger| {
-        let driver = Driver::with_trigger(trigger).unwrap();
-        let (near, mut far) = pair(&driver);
+    with_each_kind(|kind| {
+        let driver = Driver::new().unwrap();
+        let (near, mut far) = kind.reader(&driver);
         let count = Arc::new(Count::default());
         let mut wait = near.readable();
         assert!(poll_once(&mut wait, &count).is_pending());
@@ -106,7 +76,7 @@ fn what_nobody_waits_for_is_told_no_more() {
         let rest = std::time::Duration::from_millis(20);
         driver.drive(Some(rest), &mut Waker::wake).unwrap();
         assert!(begun.elapsed() >= rest);
-        // And it is told again to who asks again.
+        // And it is reported again to a task that waits again.
         assert_eq!(future::block_on(near.read_with(|mut io| io.read(&mut [0; 8]))).unwrap(), 1);
         assert_eq!(future::block_on(near.read_with(|mut io| io.read(&mut [0; 8]))).unwrap(), 0);
     });
@@ -115,9 +85,9 @@ fn what_nobody_waits_for_is_told_no_more() {
 #[test]
 fn a_future_waits_for_what_is_there_not_for_what_was() {
     let _dog = Watchdog::start(60);
-    with_each_trigger(|trigger| {
-        let driver = Driver::with_trigger(trigger).unwrap();
-        let (near, mut far) = pair(&driver);
+    with_each_kind(|kind| {
+        let driver = Driver::new().unwrap();
+        let (near, mut far) = kind.reader(&driver);
         let count = Arc::new(Count::default());
         let mut wait = near.readable();
         assert!(poll_once(&mut wait, &count).is_pending(), "not by a guess");
@@ -128,10 +98,10 @@ fn a_future_waits_for_what_is_there_not_for_what_was() {
         near.get_ref().read_exact(&mut [0]).unwrap();
         let mut wait = near.readable();
         drive_now(&driver);
-        assert!(poll_once(&mut wait, &count).is_pending(), "{trigger:?}: it is empty");
+        assert!(poll_once(&mut wait, &count).is_pending(), "{kind:?}: it is empty");
         drive_now(&driver);
         assert_eq!(count.wakes(), 1);
-        // And one that is there and was told, but not taken, is told again.
+        // And one that was reported, but not read, is reported again.
         far.write_all(b"yz").unwrap();
         for byte in *b"yz" {
             drive_now(&driver);
@@ -148,10 +118,10 @@ fn a_future_waits_for_what_is_there_not_for_what_was() {
 #[test]
 fn what_was_told_and_not_taken_is_there_for_whoever_reads_next() {
     let _dog = Watchdog::start(60);
-    with_each_trigger(|trigger| {
-        let driver = Driver::with_trigger(trigger).unwrap();
+    with_each_kind(|kind| {
+        let driver = Driver::new().unwrap();
         for told_by_poll in [false, true] {
-            let (mut near, mut far) = pair(&driver);
+            let (mut near, mut far) = kind.reader(&driver);
             let count = Arc::new(Count::default());
             let mut context = Context::from_waker(Waker::noop());
             if told_by_poll {
@@ -169,7 +139,7 @@ fn what_was_told_and_not_taken_is_there_for_whoever_reads_next() {
                 drive_now(&driver);
                 assert!(poll_once(&mut wait, &count).is_ready());
             }
-            // Told, and nothing was done about it: nothing more will happen to the file.
+            // Reported and not read: no other event will follow.
             let (reads, mut buffer) = (Arc::new(Count::default()), [0; 2]);
             let mut read = near.read(&mut buffer);
             if poll_once(&mut read, &reads).is_pending() {
@@ -184,9 +154,9 @@ fn what_was_told_and_not_taken_is_there_for_whoever_reads_next() {
 #[test]
 fn polled_readiness_is_told_once() {
     let _dog = Watchdog::start(60);
-    with_each_trigger(|trigger| {
-        let driver = Driver::with_trigger(trigger).unwrap();
-        let (near, mut far) = pair(&driver);
+    with_each_kind(|kind| {
+        let driver = Driver::new().unwrap();
+        let (near, mut far) = kind.reader(&driver);
         let count = Arc::new(Count::default());
         let waker = Waker::from(count.clone());
         let mut context = Context::from_waker(&waker);
@@ -205,20 +175,22 @@ fn polled_readiness_is_told_once() {
 #[test]
 fn of_two_tasks_that_poll_the_replaced_one_is_woken() {
     let _dog = Watchdog::start(60);
-    let driver = Driver::new().unwrap();
-    let (near, _far) = pair(&driver);
-    let counts = [(); 2].map(|()| Arc::new(Count::default()));
-    for count in &counts {
-        let waker = Waker::from(count.clone());
-        assert!(near.poll_readable(&mut Context::from_waker(&waker)).is_pending());
-    }
-    assert_eq!(counts.map(|count| count.wakes()), [1, 0]);
+    with_each_kind(|kind| {
+        let driver = Driver::new().unwrap();
+        let (near, _far) = kind.reader(&driver);
+        let counts = [(); 2].map(|()| Arc::new(Count::default()));
+        for count in &counts {
+            let waker = Waker::from(count.clone());
+            assert!(near.poll_readable(&mut Context::from_waker(&waker)).is_pending());
+        }
+        assert_eq!(counts.map(|count| count.wakes()), [1, 0]);
+    });
 }
 
-/// A waker whose last drop uses the driver and the source that it waited for.
+/// A waker that uses the driver and its source when it is dropped for the last time.
 struct Meddler {
     driver: Arc<Driver>,
-    source: OnceLock<Arc<Async<UnixStream>>>,
+    source: OnceLock<Arc<Async<File>>>,
     drops: Arc<AtomicUsize>,
 }
 
@@ -241,16 +213,16 @@ impl Drop for Meddler {
 #[test]
 fn a_waker_may_use_the_driver_when_it_is_dropped() {
     let _dog = Watchdog::start(60);
-    with_each_trigger(|trigger| {
-        let driver = Driver::with_trigger(trigger).unwrap();
+    with_each_kind(|kind| {
+        let driver = Driver::new().unwrap();
         let drops = Arc::new(AtomicUsize::new(0));
-        let meddler = |source: Option<&Arc<Async<UnixStream>>>| {
+        let meddler = |source: Option<&Arc<Async<File>>>| {
             let meddler =
                 Meddler { driver: driver.clone(), source: OnceLock::new(), drops: drops.clone() };
             source.map(|source| meddler.source.set(source.clone()));
             Waker::from(Arc::new(meddler))
         };
-        let (near, mut far) = pair(&driver);
+        let (near, mut far) = kind.reader(&driver);
         let near = Arc::new(near);
         // Replaced by another; then taken by an event; then cancelled; then dropped with its source.
         for _ in 0..2 {
@@ -282,15 +254,15 @@ fn many_tasks_share_one_value() {
     const TASKS: usize = 8;
     const BYTES: usize = 8_000;
     let _dog = Watchdog::start(60);
-    with_each_trigger(|trigger| {
-        let machine = super::machine::Machine::start(trigger);
-        let (near, mut far) = pair(&machine.driver);
+    with_each_kind(|kind| {
+        let machine = Machine::start();
+        let (near, mut far) = kind.reader(&machine.driver);
         let taken = AtomicUsize::new(0);
         std::thread::scope(|scope| {
             for _ in 0..TASKS {
                 scope.spawn(|| {
                     future::block_on(async {
-                        let read = |mut io: &UnixStream| io.read(&mut [0; 1]);
+                        let read = |mut io: &File| io.read(&mut [0; 1]);
                         while near.read_with(read).await.unwrap() != 0 {
                             taken.fetch_add(1, Ordering::SeqCst);
                         }
@@ -309,8 +281,7 @@ fn many_tasks_share_one_value() {
 #[test]
 fn a_task_may_move_from_waker_to_waker() {
     let _dog = Watchdog::start(60);
-    on_each_machine(|_| async {
-        let (mut reader, writer) = pipe()?;
+    on_each_machine(|mut reader, writer| async move {
         let count = Arc::new(Count::default());
         let mut buffer = [0; 4];
         let mut read = reader.read(&mut buffer);
@@ -321,6 +292,21 @@ fn a_task_may_move_from_waker_to_waker() {
             future::poll_fn(|context| Pin::new(&mut read).poll(context)).await,
             Ok(0)
         ));
+        Ok(())
+    });
+}
+
+#[test]
+fn what_was_left_unread_is_readable_again() {
+    let _dog = Watchdog::start(60);
+    on_each_machine(|reader, mut writer| async move {
+        writer.write_all(b"0123456789").await?;
+        for digit in b'0'..=b'9' {
+            reader.readable().await?;
+            let mut byte = [0];
+            assert_eq!(io::Read::read(&mut reader.get_ref(), &mut byte)?, 1);
+            assert_eq!(byte, [digit]);
+        }
         Ok(())
     });
 }

@@ -5,9 +5,9 @@ use alloc::boxed::Box;
 use brigade_sync::atomic::Ordering;
 use brigade_sync::hint;
 
-use super::block::{Block, LAP, SLOTS};
-use super::{Claim, Injector, STEP};
-use crate::ring::{IntoIter, Limit, Order, Worker};
+use super::block::{BLOCK_CAP, Block, LAP};
+use super::list::{ClaimedSlots, Injector, STEP};
+use crate::ring::{Limit, Order, Worker};
 
 impl<T> Injector<T> {
     /// Takes the oldest item.
@@ -17,9 +17,9 @@ impl<T> Injector<T> {
         taken
     }
 
-    /// Takes several items of one block: returns the first and queues the others, in order, on `worker`.
+    /// Takes several items of one block: returns the first and moves the others, in order, to `worker`.
     ///
-    /// The limit counts the one returned and goes by what is queued now; no more are taken than fit.
+    /// The limit includes the returned item and applies to the present number of items; no more are taken than fit.
     ///
     /// ```
     /// use brigade_queue::{Injector, Limit, fifo};
@@ -42,12 +42,12 @@ impl<T> Injector<T> {
             // SAFETY: Slot rule as above; `fill` calls at most `count - 1` times.
             unsafe { self.read(&claim, offset) }
         });
-        debug_assert_eq!(filled, claim.count - 1, "only the owner, which we are, takes room away");
-        self.finish(&claim);
+        debug_assert_eq!(filled, claim.count - 1, "only the owner, which we are, uses slots");
+        self.finish_reading(&claim);
         Some(first)
     }
 
-    /// Gives at most `most` of the oldest items to `take`, in order; returns how many.
+    /// Passes at most `most` of the oldest items to `take`, in order; returns how many.
     ///
     /// `take` must not be user code: it runs inside a claim.
     fn pop_run(&self, most: usize, mut take: impl FnMut(T)) -> usize {
@@ -58,36 +58,36 @@ impl<T> Injector<T> {
             // SAFETY: Slot rule; the claim is ours and each slot is read once.
             take(unsafe { self.read(&claim, offset) });
         }
-        self.finish(&claim);
+        self.finish_reading(&claim);
         claim.count
     }
 
     /// Claims at most `most` slots of one block for reading; `None` if the queue is empty.
     #[inline]
-    fn claim_head(&self, most: usize) -> Option<Claim<T>> {
+    fn claim_head(&self, most: usize) -> Option<ClaimedSlots<T>> {
         if most == 0 {
             return None;
         }
         let mut round = 0;
-        // Ordering: Acquire pairs with the Release of whoever moved the index: the block below is as new.
+        // Ordering: Acquire pairs with the Release of the change of the index: the block below is at least as new.
         let mut index = self.head.index.load(Ordering::Acquire);
         loop {
-            // Ordering: Acquire pairs with the Release in `step`: the block is whole.
+            // Ordering: Acquire pairs with the Release in `step`: the block is initialised.
             let block = self.head.block.load(Ordering::Acquire);
             let position = index / STEP;
             let offset = position % LAP;
-            // Ordering: Acquire: a claim that we see hands over the block that it is in.
+            // Ordering: Acquire: a push whose claim we see has published the block that it is in.
             let tail = self.tail.index.load(Ordering::Acquire) / STEP;
-            if offset == SLOTS {
+            if offset == BLOCK_CAP {
                 hint::snooze(round);
                 round += 1;
                 index = self.head.index.load(Ordering::Acquire);
                 continue;
             }
             let there = if tail / LAP == position / LAP {
-                tail.saturating_sub(position).min(SLOTS - offset)
+                tail.saturating_sub(position).min(BLOCK_CAP - offset)
             } else if tail > position {
-                SLOTS - offset
+                BLOCK_CAP - offset
             } else {
                 0
             };
@@ -95,8 +95,8 @@ impl<T> Injector<T> {
                 return None;
             }
             let run = there.min(most as u64);
-            // Ordering: SeqCst, so that the moves of both ends have one order for `is_empty`. Acquire on
-            // failure as above.
+            // Ordering: SeqCst, so that the changes of both ends have one order for `is_empty`. Acquire on failure, as
+            // above.
             match self.head.index.compare_exchange_weak(
                 index,
                 index + STEP * run,
@@ -104,58 +104,70 @@ impl<T> Injector<T> {
                 Ordering::Acquire,
             ) {
                 Ok(_) => {
-                    if offset + run == SLOTS {
+                    if offset + run == BLOCK_CAP {
                         self.step(block);
                     }
-                    return Some(Claim { block, start: offset as usize, count: run as usize });
+                    return Some(ClaimedSlots {
+                        block,
+                        start: offset as usize,
+                        count: run as usize,
+                    });
                 }
                 Err(now) => index = now,
             }
         }
     }
 
-    /// Moves the head to the block after `block`, whose last slot the caller has just claimed.
+    /// Advances the head to the block after `block`, whose last slot the caller has just claimed.
     #[cold]
     fn step(&self, block: *mut Block<T>) {
-        // SAFETY: the block is alive until all of its slots are read, and ours is not.
+        // SAFETY: the block lives until all of its slots have been read, and ours has not.
         let next = unsafe { &*block }.wait_next();
         // Ordering: Release pairs with the Acquire of `head.block` in `claim_head`.
         self.head.block.store(next, Ordering::Release);
-        // Ordering: Release: who sees the index past the gap sees the block above.
+        // Ordering: Release: a thread that sees the index past the gap sees the block above.
         self.head.index.fetch_add(STEP, Ordering::Release);
     }
 
-    /// Moves one item of a claim of `claim_head` out.
+    /// Moves one item out of the slots that `claim_head` claimed.
     ///
     /// # Safety
-    /// The claim is the caller's, `offset` lies in it, and each item is read once.
+    /// The claim must be the caller's, `offset` must lie in it, and each item must be read once.
     #[inline]
-    unsafe fn read(&self, claim: &Claim<T>, offset: usize) -> T {
-        // SAFETY: the block is alive until all of its slots are read, and this one is not.
+    unsafe fn read(&self, claim: &ClaimedSlots<T>, offset: usize) -> T {
+        // SAFETY: the block lives until all of its slots have been read, and this one has not.
         let block = unsafe { &*claim.block };
-        // SAFETY: Slot rule, by the caller.
+        // SAFETY: Slot rule, guaranteed by the caller.
         unsafe { block.read(claim.start + offset) }
     }
 
-    /// Gives a claim of `claim_head` back once all of it has been read.
+    /// Gives back the slots that `claim_head` claimed, once all of them have been read.
     #[inline]
-    fn finish(&self, claim: &Claim<T>) {
-        // SAFETY: the block is alive until all of its slots are counted as read, which we do now.
+    fn finish_reading(&self, claim: &ClaimedSlots<T>) {
+        // SAFETY: the block lives until all of its slots are counted as read, which happens now.
         let block = unsafe { &*claim.block };
-        if block.finish(claim.count as u32) {
-            // SAFETY: it came from a box; every slot has been read, both ends have moved on (the last
-            // slot's claimers moved them before they wrote and read it), so nobody else has it.
-            self.spares.keep(unsafe { Box::from_raw(claim.block) });
+        if block.finish_reading(claim.count as u32) {
+            // SAFETY: it came from a box. Every slot has been read, and both ends have left the block: the claimers of the
+            // last slot advanced them before they wrote and read it. So no other thread has a pointer to it.
+            self.spares.recycle(unsafe { Box::from_raw(claim.block) });
         }
     }
 }
 
-impl<T> IntoIterator for Injector<T> {
-    type Item = T;
-    type IntoIter = IntoIter<Self>;
-
-    /// Pops what is queued, the oldest first.
-    fn into_iter(self) -> IntoIter<Self> {
-        IntoIter(self)
+impl<T> Drop for Injector<T> {
+    fn drop(&mut self) {
+        /// Frees the last block, also if the drop of an item panics.
+        struct Rest<'a, T>(&'a Injector<T>);
+        impl<T> Drop for Rest<'_, T> {
+            fn drop(&mut self) {
+                while self.0.pop().is_some() {}
+                // Ordering: Relaxed: `&mut` in `drop`, so no other thread has access.
+                let block = self.0.head.block.load(Ordering::Relaxed);
+                // SAFETY: head and tail are in this block, which came from a box; `&mut` in `drop`.
+                drop(unsafe { Box::from_raw(block) });
+            }
+        }
+        let rest = Rest(self);
+        while rest.0.pop().is_some() {}
     }
 }

@@ -7,35 +7,35 @@ use core::mem::ManuallyDrop;
 use brigade_sync::atomic::Ordering;
 use brigade_sync::hint;
 
-use super::block::{Block, LAP, SLOTS};
-use super::{CLOSED, Claim, Injector, STEP};
-use crate::ring::{Order, Worker};
+use super::block::{BLOCK_CAP, Block, LAP};
+use super::list::{CLOSED, ClaimedSlots, Injector, STEP};
+use crate::ring::{Drain, Order};
 
 impl<T> Injector<T> {
     /// Queues an item.
     ///
     /// # Errors
-    /// Gives it back if the queue is closed.
+    /// The item, if the queue is closed.
     #[inline(always)]
     pub fn push(&self, item: T) -> Result<(), T> {
         self.push_unless(item, CLOSED)
     }
 
-    /// Queues an item, closed or not: for work that was accepted elsewhere before the queue was closed.
+    /// Queues an item, closed or not: for items that were accepted elsewhere before the queue was closed.
     pub fn push_accepted(&self, item: T) {
-        let Ok(()) = self.push_unless(item, 0) else { unreachable!("nothing forbids it") };
+        let Ok(()) = self.push_unless(item, 0) else { unreachable!("no bit is forbidden") };
     }
 
-    /// Queues an item, or gives it back if a `forbidden` bit is set.
+    /// Queues an item, or returns it if a `forbidden` bit is set.
     ///
     /// Inlined, so that an item goes from the caller's registers to its slot; the claim is not.
     #[inline(always)]
     fn push_unless(&self, item: T, forbidden: u64) -> Result<(), T> {
-        // Not dropped if the claim unwinds, for which there is no reason: a drop there would keep it in memory.
+        // Not dropped if the claim unwinds, which it does not: a drop there would keep the item in memory.
         let item = ManuallyDrop::new(item);
         let (block, slot) = self.claim_slot(forbidden);
-        // SAFETY: the block lives until all of its slots are read, and this one is not yet written; null
-        // says that there is none.
+        // SAFETY: the block lives until all of its slots have been read, and this one is not yet written; null means
+        // that there is none.
         let Some(block) = (unsafe { block.as_ref() }) else {
             return Err(ManuallyDrop::into_inner(item));
         };
@@ -44,7 +44,7 @@ impl<T> Injector<T> {
         Ok(())
     }
 
-    /// Claims one slot for writing: its block and its place there. A null block if a `forbidden` bit is set.
+    /// Claims one slot for writing; returns its block and its index there, a null block if a `forbidden` bit is set.
     #[inline(never)]
     fn claim_slot(&self, forbidden: u64) -> (*mut Block<T>, usize) {
         match self.claim_tail(1, forbidden) {
@@ -56,14 +56,14 @@ impl<T> Injector<T> {
     /// Queues several items in order; no other producer's item comes between those of one block.
     ///
     /// # Errors
-    /// Gives back those that were not queued, in order, if the queue is closed.
+    /// The items that were not queued, in order, if the queue is closed.
     pub fn push_batch(&self, items: Vec<T>) -> Result<(), Vec<T>> {
         self.push_run(items.into_iter(), CLOSED).map_err(Iterator::collect)
     }
 
     /// Queues several items, closed or not, see [`push_accepted`](Self::push_accepted).
     pub fn push_batch_accepted(&self, items: Vec<T>) {
-        // Nothing forbids it, so nothing comes back.
+        // No bit is forbidden, so no item comes back.
         let _ = self.push_run(items.into_iter(), 0);
     }
 
@@ -76,7 +76,7 @@ impl<T> Injector<T> {
             let Some(claim) = self.claim_tail(items.len(), forbidden) else {
                 return Err(items);
             };
-            // SAFETY: Slot rule; we claimed them just now. A vector's iterator is no user code.
+            // SAFETY: Slot rule; we claimed them just now. A vector's iterator is not user code.
             unsafe { self.write(&claim, items.by_ref()) };
         }
         Ok(())
@@ -84,35 +84,35 @@ impl<T> Injector<T> {
 
     /// Claims at most `most` slots of one block for writing; `None` if a `forbidden` bit is set.
     #[inline(always)]
-    fn claim_tail(&self, most: usize, forbidden: u64) -> Option<Claim<T>> {
+    fn claim_tail(&self, most: usize, forbidden: u64) -> Option<ClaimedSlots<T>> {
         let mut next: Option<Box<Block<T>>> = None;
         let (mut round, mut lost) = (0, 0);
-        // Ordering: Acquire pairs with the Release of whoever moved the index: the block below is as new.
+        // Ordering: Acquire pairs with the Release of the change of the index: the block below is at least as new.
         let mut index = self.tail.index.load(Ordering::Acquire);
         loop {
-            // Ordering: Acquire pairs with the Release in `install`: the block is whole.
+            // Ordering: Acquire pairs with the Release in `install`: the block is initialised.
             let block = self.tail.block.load(Ordering::Acquire);
             let offset = index / STEP % LAP;
             if index & forbidden != 0 {
                 if let Some(block) = next {
-                    self.spares.keep(block);
+                    self.spares.recycle(block);
                 }
                 return None;
             }
-            if offset == SLOTS {
+            if offset == BLOCK_CAP {
                 hint::snooze(round);
                 round += 1;
                 index = self.tail.index.load(Ordering::Acquire);
                 continue;
             }
-            let run = (most as u64).min(SLOTS - offset);
-            let last = offset + run == SLOTS;
+            let run = (most as u64).min(BLOCK_CAP - offset);
+            let last = offset + run == BLOCK_CAP;
             if last && next.is_none() {
-                // Before the claim: the others wait between claim and installation.
+                // Before the claim: other threads wait between claim and installation.
                 next = Some(self.spares.take());
             }
-            // Ordering: SeqCst: with the fence of whoever looks last for work before it sleeps, either
-            // they see this move or we see that they sleep. Relaxed on failure: the index is loaded again.
+            // Ordering: SeqCst: with the fence of a worker that looks for work a last time before it sleeps, either the
+            // worker sees this change or we see that it sleeps. Relaxed on failure: the index is loaded again.
             match self.tail.index.compare_exchange_weak(
                 index,
                 index + STEP * run,
@@ -122,14 +122,18 @@ impl<T> Injector<T> {
                 Ok(_) => {
                     match next {
                         Some(next) if last => self.install(block, next),
-                        Some(unused) => self.spares.keep(unused),
+                        Some(unused) => self.spares.recycle(unused),
                         None => {}
                     }
-                    return Some(Claim { block, start: offset as usize, count: run as usize });
+                    return Some(ClaimedSlots {
+                        block,
+                        start: offset as usize,
+                        count: run as usize,
+                    });
                 }
                 Err(_) => {
-                    // Another producer is at it. Whoever comes back at once takes the line with the index away
-                    // from it, for one push; whoever waits lets it push many times, and then does so itself.
+                    // Another producer is pushing. A retry at once would take the cache line with the index from it,
+                    // for one push each time; with a pause each producer pushes many items in a row.
                     hint::back_off(lost);
                     lost += 1;
                     index = self.tail.index.load(Ordering::Acquire);
@@ -138,50 +142,46 @@ impl<T> Injector<T> {
         }
     }
 
-    /// Puts the next block behind `block`, whose last slot the caller has just claimed.
+    /// Appends the next block to `block`, whose last slot the caller has just claimed.
     #[cold]
     fn install(&self, block: *mut Block<T>, next: Box<Block<T>>) {
         let next = Box::into_raw(next);
         // Ordering: Release pairs with the Acquire of `tail.block` in `claim_tail`.
         self.tail.block.store(next, Ordering::Release);
-        // Ordering: Release: who sees the index past the gap sees the block above. An addition, since
-        // `close` may set its bit meanwhile.
+        // Ordering: Release: a thread that sees the index past the gap sees the block above. An addition, since `close`
+        // may set its bit meanwhile.
         self.tail.index.fetch_add(STEP, Ordering::Release);
-        // SAFETY: the block is alive until all of its slots are read, and ours is not yet written.
+        // SAFETY: the block lives until all of its slots have been read, and ours is not yet written.
         let block = unsafe { &*block };
         // Ordering: Release pairs with the Acquire in `wait_next`.
         block.next.store(next, Ordering::Release);
     }
 
-    /// Fills a claim of `claim_tail`.
+    /// Fills the slots that `claim_tail` claimed.
     ///
     /// # Safety
-    /// The claim is the caller's; `items` yields at least as many items, is no user code and does not panic.
+    /// The claim must be the caller's. `items` must yield at least as many items, not be user code and not panic.
     #[inline]
-    unsafe fn write(&self, claim: &Claim<T>, mut items: impl Iterator<Item = T>) {
+    unsafe fn write(&self, claim: &ClaimedSlots<T>, mut items: impl Iterator<Item = T>) {
         for slot in claim.start..claim.start + claim.count {
-            let Some(item) = items.next() else { unreachable!("the claim was cut to the items") };
-            // SAFETY: the block lives until all of its slots are read, and this one is not yet written.
+            let Some(item) = items.next() else {
+                unreachable!("the claim was limited to the items")
+            };
+            // SAFETY: the block lives until all of its slots have been read, and this one is not yet written.
             let block = unsafe { &*claim.block };
-            // SAFETY: Slot rule, by the caller.
+            // SAFETY: Slot rule, guaranteed by the caller.
             unsafe { block.write(slot, item) };
         }
     }
 
-    /// Makes room on a full worker: moves the older half of it here, closed or not; returns how many.
-    ///
-    /// 0 if another thief is at it; push to the injector instead.
-    pub fn take_overflow<O: Order>(&self, worker: &Worker<T, O>) -> usize {
-        worker.move_half(|items| {
-            let mut left = items.len();
-            while left > 0 {
-                let Some(claim) = self.claim_tail(left, 0) else {
-                    unreachable!("nothing forbids it")
-                };
-                left -= claim.count;
-                // SAFETY: Slot rule; we claimed them just now, and `items` reads the ring's slots.
-                unsafe { self.write(&claim, &mut *items) };
-            }
-        })
+    /// Queues the items that a drain has left, closed or not.
+    pub(crate) fn push_drained<O: Order>(&self, items: &mut Drain<'_, T, O>) {
+        while items.len() > 0 {
+            let Some(claim) = self.claim_tail(items.len(), 0) else {
+                unreachable!("no bit is forbidden")
+            };
+            // SAFETY: Slot rule; we claimed them just now. A drain reads the ring's slots and is not user code.
+            unsafe { self.write(&claim, items.by_ref()) };
+        }
     }
 }

@@ -1,19 +1,22 @@
-//! A claim that its owner reads at leisure.
+//! A claim that its holder reads item by item.
 
 use core::fmt;
 use core::iter::FusedIterator;
+use core::mem;
 
-use super::{Claim, Order, Ring};
+use super::order::Order;
+use super::shared::Ring;
+use super::state::{Claim, Claims};
 
-/// An iterator over items claimed by [`Worker::drain`](super::Worker::drain), the oldest first.
+/// An iterator over items claimed by [`Worker::drain`](crate::Worker::drain), the oldest first.
 ///
-/// The claim is released with the last item, or when this is dropped, which drops the items not yielded, all of
-/// them even if the drop of one panics.
+/// The claim is released with the last item, or when the iterator is dropped. The drop also drops the items that were not
+/// yielded, all of them even if the drop of one panics.
 pub struct Drain<'a, T, O: Order> {
     ring: &'a Ring<T, O>,
     /// The whole claim.
     claim: Claim,
-    /// How many of it have been read.
+    /// The number of items that have been read.
     read: u32,
 }
 
@@ -31,11 +34,11 @@ impl<T, O: Order> Iterator for Drain<'_, T, O> {
         if self.read == self.claim.count {
             return None;
         }
-        // SAFETY: Claim rule; the claim is ours until the release below, and `read` moves on.
+        // SAFETY: Claim rule; the claim is released below, after the last read, and `read` advances.
         let item = unsafe { self.ring.read(O::plus(self.claim.start, self.read)) };
         self.read += 1;
         if self.read == self.claim.count {
-            O::release(&self.ring.positions, &self.claim);
+            self.ring.positions.release(&self.claim);
         }
         Some(item)
     }
@@ -52,6 +55,7 @@ impl<T, O: Order> FusedIterator for Drain<'_, T, O> {}
 
 impl<T, O: Order> Drop for Drain<'_, T, O> {
     fn drop(&mut self) {
+        /// Drops the rest if the drop of an item panics.
         struct Rest<'a, 'b, T, O: Order>(&'a mut Drain<'b, T, O>);
         impl<T, O: Order> Drop for Rest<'_, '_, T, O> {
             fn drop(&mut self) {
@@ -66,5 +70,17 @@ impl<T, O: Order> Drop for Drain<'_, T, O> {
 impl<T, O: Order> fmt::Debug for Drain<'_, T, O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Drain").field("len", &self.len()).finish()
+    }
+}
+
+impl<T, O: Order> Drop for Ring<T, O> {
+    /// Drops the queued items. Items that a forgotten `Drain` had claimed leak.
+    fn drop(&mut self) {
+        if mem::needs_drop::<T>() {
+            let start = Claims::unpack(self.positions.claims()).head;
+            // No handle is left, so all queued items can be claimed.
+            let claim = Claim { start, count: self.positions.len() };
+            drop(Drain::new(self, claim));
+        }
     }
 }

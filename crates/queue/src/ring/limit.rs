@@ -1,6 +1,6 @@
-//! How much a thief takes.
+//! How many items a steal takes.
 
-/// How much of a queue to take.
+/// How many items of a queue to take.
 ///
 /// ```
 /// use brigade_queue::Limit;
@@ -12,18 +12,18 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Limit {
-    /// Half of what is there, rounded up.
+    /// Half of the items, rounded up.
     Half,
-    /// Half of what is there, rounded up, but no more than this.
+    /// Half of the items, rounded up, but no more than this.
     HalfAtMost(usize),
     /// This many items, or all if there are fewer; none if it is 0.
     AtMost(usize),
-    /// Everything.
+    /// All items.
     All,
 }
 
 impl Limit {
-    /// How many of `count` items that is.
+    /// Returns how many of `count` items the limit allows.
     #[inline]
     pub fn of(self, count: usize) -> usize {
         match self {
@@ -34,7 +34,7 @@ impl Limit {
         }
     }
 
-    /// The same for the counts of a ring: whether to halve them, and the most that is then left of them.
+    /// Returns whether to halve a count, and the most that is then left of it.
     #[inline(always)]
     pub(super) fn parts(self) -> (bool, u32) {
         let cut = |most| u32::try_from(most).unwrap_or(u32::MAX);
@@ -47,7 +47,7 @@ impl Limit {
     }
 }
 
-/// What [`Limit::parts`] say of a count.
+/// Applies [`Limit::parts`] to a count.
 #[inline(always)]
 pub(super) fn part_of(count: u32, halves: bool, most: u32) -> u32 {
     let share = if halves { count - count / 2 } else { count };

@@ -1,4 +1,4 @@
-//! Positions of a ring, and the claims of thieves on them; `README.md` of the crate has the whole protocol.
+//! The positions of a ring, and the claims on them; the crate's `README.md` has the whole protocol.
 //!
 //! A position is a number that wraps; a slot's index is its position modulo the capacity. From the oldest to the
 //! newest:
@@ -8,181 +8,140 @@
 //!  a thief reads  queued   free to push
 //! ```
 //!
-//! **Claim rule.** Between a claim and its release the positions claimed belong to the claimer alone: no push
-//! writes them and nobody else reads them. The owner's pop needs no release, because only the owner pushes. One
-//! thief at a time holds a claim; a second one is told `Busy`.
+//! **Claim rule.** Between a claim and its release the claimed positions belong to the claimer alone: no push writes them,
+//! and no other thread reads them. The owner's pop needs no release, because only the owner pushes. One thief at a time
+//! holds a claim; another one gets `Busy`.
 //!
-//! The word that owner and thieves contend for holds two positions in 64 bits, so that one compare-exchange
-//! moves a claim and fails if anybody else moved first.
+//! The word that owner and thieves contend for holds two positions in 64 bits. So one compare-exchange moves a claim, and
+//! it fails if either side moved first.
 
-use core::fmt;
+use core::marker::PhantomData;
 
 use brigade_sync::CachePadded;
 use brigade_sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+use super::error::StealError;
 use super::order::sealed::Rules;
-
-/// Why nothing was stolen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StealError {
-    /// There was nothing to take, or no room to take it to.
-    Empty,
-    /// Another thief holds a claim, or the owner was faster four times in a row: try again, or elsewhere.
-    Busy,
-}
-
-impl fmt::Display for StealError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Empty => "nothing to steal, or no room for it; try another queue",
-            Self::Busy => "another thief is stealing from this queue; try again, or another queue",
-        })
-    }
-}
-
-impl core::error::Error for StealError {}
-
-/// The two positions in the word of claims.
-pub(super) struct Words {
-    /// What the order keeps beside the head.
-    pub(super) high: u32,
-    /// The oldest position that nobody has claimed.
-    pub(super) head: u32,
-}
-
-impl Words {
-    #[inline(always)]
-    #[allow(clippy::cast_possible_truncation)]
-    pub(super) const fn of(claims: u64) -> Self {
-        Self { high: (claims >> 32) as u32, head: claims as u32 }
-    }
-
-    #[inline(always)]
-    pub(super) const fn join(self) -> u64 {
-        ((self.high as u64) << 32) | self.head as u64
-    }
-}
-
-/// A run of positions that belongs to whoever claimed it.
-#[derive(Debug)]
-pub struct Claim {
-    /// The oldest position of the run.
-    pub(super) start: u32,
-    /// How many there are, at least one.
-    pub(super) count: u32,
-}
+use super::state::{Claim, Claims, State};
 
 /// What a thief saw before it claims.
-pub(super) struct Seen {
+pub(super) struct Snapshot {
     claims: u64,
-    /// How many items it may claim, at least one and at most the capacity.
+    /// The number of items that it may claim, at least one and at most the capacity.
     pub(super) count: u32,
 }
 
-/// The words that owner and thieves share.
-#[derive(Debug)]
-pub struct Positions {
-    /// The owner's: [`Rules::end`] of the tail.
-    end: CachePadded<AtomicU32>,
-    /// Moved by everybody, by compare-exchange only.
-    pub(super) claims: CachePadded<AtomicU64>,
-    /// Of a lifo ring, the oldest position that a thief may still be reading. Written by the thief that holds the
-    /// claim.
-    pub(super) released: CachePadded<AtomicU32>,
+/// The positions of a ring of one order.
+pub(super) struct Positions<O> {
+    state: State,
+    order: PhantomData<O>,
 }
 
-impl Positions {
-    /// Of an empty ring whose first push goes to `start`, after as many pops.
-    pub(super) fn new<R: Rules>(start: u32) -> Self {
-        let claims = Words { high: start, head: start }.join();
-        Self {
-            end: CachePadded::new(AtomicU32::new(R::end(start, claims))),
+impl<O: Rules> Positions<O> {
+    /// Creates the positions of an empty ring whose first push goes to `start`, as after `start` pops.
+    pub(super) fn new(start: u32) -> Self {
+        let claims = Claims { high: start, head: start }.pack();
+        let state = State {
+            end: CachePadded::new(AtomicU32::new(O::end(start, claims))),
             claims: CachePadded::new(AtomicU64::new(claims)),
             released: CachePadded::new(AtomicU32::new(start)),
-        }
+        };
+        Self { state, order: PhantomData }
     }
 
-    /// The owner: makes what is written up to `tail` visible to thieves.
+    /// Owner: makes the slots written up to `tail` visible to thieves.
     #[inline(always)]
-    pub(super) fn publish<R: Rules>(&self, tail: u32, claims: u64) {
-        // Ordering: Release pairs with the Acquire of `end` in `observe`; it publishes the slots.
-        self.end.store(R::end(tail, claims), Ordering::Release);
+    pub(super) fn publish(&self, tail: u32, claims: u64) {
+        // Ordering: Release pairs with the Acquire of `end` in `count`; it publishes the slots.
+        self.state.end.store(O::end(tail, claims), Ordering::Release);
     }
 
-    /// The owner: the claims, to see in them, or after them, what has been released.
+    /// Owner: returns the claims, to find out what has been released.
     #[inline(always)]
     pub(super) fn acquire_claims(&self) -> u64 {
         // Ordering: Acquire pairs with the Release in `Fifo::release`: the thief's reads are over before the
         // owner writes. For lifo, `released` has its own.
-        self.claims.load(Ordering::Acquire)
+        self.state.claims.load(Ordering::Acquire)
     }
 
-    /// The owner: replaces claims by what a pop makes of them.
+    /// Owner: replaces the claims by those after a pop.
     ///
     /// # Errors
-    /// The claims as they are, if they are not those expected.
+    /// The present claims, if they are not the expected ones.
     #[inline(always)]
-    pub(super) fn claim_pop<R: Rules>(&self, expected: u64, next: u64) -> Result<u64, u64> {
-        // Ordering: said at `POP` of each order. Relaxed on failure: the retry decides.
-        self.claims.compare_exchange(expected, next, R::POP, Ordering::Relaxed)
+    pub(super) fn claim_pop(&self, expected: u64, next: u64) -> Result<u64, u64> {
+        // Ordering: see `POP` of each order. Relaxed on failure: the retry decides.
+        self.state.claims.compare_exchange(expected, next, O::POP, Ordering::Relaxed)
     }
 
-    /// The owner: the claims as they are.
+    /// Owner: returns the present claims.
     #[inline(always)]
     pub(super) fn claims(&self) -> u64 {
-        // Ordering: Relaxed: the owner derives nothing from it but what its next exchange expects and a count.
-        self.claims.load(Ordering::Relaxed)
+        // Ordering: Relaxed: the owner uses it only for a count and for what its next exchange expects.
+        self.state.claims.load(Ordering::Relaxed)
     }
 
-    /// A thief: what there is to claim.
+    /// Thief: returns how many items can be claimed.
     #[inline(always)]
-    pub(super) fn observe<R: Rules>(&self, capacity: u32) -> Result<Seen, super::StealError> {
+    pub(super) fn observe(&self, capacity: u32) -> Result<Snapshot, StealError> {
         // Ordering: Acquire pairs with the Release of the owner's pop and of `claim`: the end below is no older
         // than these claims, so the tail is not behind the head.
-        let claims = self.claims.load(Ordering::Acquire);
-        let head = Words::of(claims).head;
-        if R::released(self, claims) != head {
+        let claims = self.state.claims.load(Ordering::Acquire);
+        let head = Claims::unpack(claims).head;
+        if O::released(&self.state, claims) != head {
             return Err(StealError::Busy);
         }
-        // The words were read one after the other. A push meanwhile only adds; a pop meanwhile makes the count
-        // anything, but it has moved the claims, so that `claim` fails. The count is cut all the same.
-        let count = self.count::<R>(claims).min(capacity);
-        if count == 0 { Err(StealError::Empty) } else { Ok(Seen { claims, count }) }
+        // The words were read one after the other. A push meanwhile only adds. A pop meanwhile can make the count
+        // arbitrary, but it has changed the claims, so that `claim` fails. The count is limited all the same.
+        let count = self.count(claims).min(capacity);
+        if count == 0 { Err(StealError::Empty) } else { Ok(Snapshot { claims, count }) }
     }
 
-    /// A thief: claims the oldest `count` of what it saw, which are at most as many; `None` if anybody has moved
-    /// the claims since.
+    /// Thief: claims the oldest `count` items, at most those of the snapshot; `None` if the claims have changed since.
     #[inline(always)]
-    pub(super) fn claim<R: Rules>(&self, seen: &Seen, count: u32) -> Option<Claim> {
-        let Words { high, head } = Words::of(seen.claims);
-        let next = Words { high, head: R::plus(head, count) }.join();
-        // Ordering: Release pairs with the Acquires in `observe` and `len`: who sees this claim sees the pushes of what
-        // it claims. Acquire keeps the reads of the slots behind it, which `end` has made safe already.
-        self.claims
-            .compare_exchange(seen.claims, next, Ordering::AcqRel, Ordering::Relaxed)
+    pub(super) fn claim(&self, snapshot: &Snapshot, count: u32) -> Option<Claim> {
+        let Claims { high, head } = Claims::unpack(snapshot.claims);
+        let next = Claims { high, head: O::plus(head, count) }.pack();
+        // Ordering: Release pairs with the Acquires in `observe` and `len`: a thread that sees this claim sees the pushes
+        // of what it claims. Acquire keeps the reads of the slots behind it, which `end` has made safe already.
+        self.state
+            .claims
+            .compare_exchange(snapshot.claims, next, Ordering::AcqRel, Ordering::Relaxed)
             .ok()
             .map(|_| Claim { start: head, count })
     }
 
-    /// How many items there are beyond these claims, as far as the end is known here.
+    /// Counts the items beyond these claims, as far as this thread knows the end.
     #[inline(always)]
-    fn count<R: Rules>(&self, claims: u64) -> u32 {
+    fn count(&self, claims: u64) -> u32 {
         // Ordering: Acquire pairs with the Release in `publish`: the slots are written.
-        let tail = R::tail(self.end.load(Ordering::Acquire), claims);
-        let count = R::between(Words::of(claims).head, tail);
-        if count > R::MOST { 0 } else { count }
+        let tail = O::tail(self.state.end.load(Ordering::Acquire), claims);
+        let count = O::between(Claims::unpack(claims).head, tail);
+        if count > O::MAX_CAPACITY { 0 } else { count }
     }
 
-    /// How many items are queued, as seen from any thread: a recent number.
-    pub(super) fn len<R: Rules>(&self) -> u32 {
+    /// Counts the queued items, from any thread: a recent number.
+    pub(super) fn len(&self) -> u32 {
         // Ordering: Acquire as in `observe`.
-        self.count::<R>(self.claims.load(Ordering::Acquire))
+        self.count(self.state.claims.load(Ordering::Acquire))
     }
 
-    /// A number that changes with each push and each claim: equal numbers, nothing moved.
-    pub(super) fn mark(&self) -> u64 {
+    /// Returns the oldest position that a thief may still be reading, by claims that were loaded with Acquire.
+    #[inline(always)]
+    pub(super) fn released(&self, claims: u64) -> u32 {
+        O::released(&self.state, claims)
+    }
+
+    /// Thief: releases a claim after its slots have been read.
+    #[inline(always)]
+    pub(super) fn release(&self, claim: &Claim) {
+        O::release(&self.state, claim);
+    }
+
+    /// Returns a number that changes with each push and each claim.
+    pub(super) fn version(&self) -> u64 {
         // Ordering: Relaxed: a statistic.
-        let end = self.end.load(Ordering::Relaxed);
-        self.claims.load(Ordering::Relaxed).wrapping_mul(31).wrapping_add(end.into())
+        let end = self.state.end.load(Ordering::Relaxed);
+        self.state.claims.load(Ordering::Relaxed).wrapping_mul(31).wrapping_add(end.into())
     }
 }

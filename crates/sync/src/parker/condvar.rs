@@ -1,17 +1,15 @@
-//! Sleeping on a lock and a condition variable, where there is no futex.
+//! Blocks threads on a lock and a condition variable, where there is no futex.
 
 use core::time::Duration;
 
+use super::seat::SEATS;
 use crate::atomic::{AtomicU32, Ordering};
-use crate::{Condvar, Mutex, ParkerGroup};
+use crate::lock::{Condvar, Mutex};
 
-/// How many sleepers a group has.
-const SEATS: usize = ParkerGroup::SEATS as usize;
-
-/// A lock that the sleeper holds between its look at the word and its sleep.
+/// A lock that is held between the look at the state and the wait.
 #[derive(Debug)]
 pub(super) struct Sleeper {
-    /// Held to look and to wake, so that no wake falls between look and sleep.
+    /// Held to look and to wake, so that no wake falls between the look and the wait.
     lock: Mutex<()>,
     /// What the thread waits on.
     condvar: Condvar,
@@ -22,42 +20,48 @@ impl Sleeper {
         Self { lock: Mutex::new(()), condvar: Condvar::new() }
     }
 
-    /// Sleeps while `word` holds `value`, for `timeout` at most; may return early.
-    pub(super) fn wait(&self, word: &AtomicU32, value: u32, timeout: Option<Duration>) {
+    /// Blocks while `state` holds `value`, for `timeout` at most; may return early.
+    pub(super) fn wait(&self, state: &AtomicU32, value: u32, timeout: Option<Duration>) {
         let guard = self.lock.lock();
-        // The lock orders this look before or after the waker's empty critical section.
-        if word.load(Ordering::Relaxed) == value {
+        // Ordering: Relaxed: the lock orders this look before or after the waker's empty critical section.
+        if state.load(Ordering::Relaxed) == value {
             drop(self.condvar.wait(guard, timeout));
         }
     }
 
-    /// Wakes the thread that sleeps on the word.
-    pub(super) fn wake(&self, _word: &AtomicU32) {
+    /// Wakes the thread that is blocked on the state.
+    pub(super) fn wake(&self, _state: &AtomicU32) {
         drop(self.lock.lock());
         self.condvar.notify_one();
     }
 }
 
-/// A [`Sleeper`] for each seat of a group.
+/// One [`Sleeper`] for each seat of a group.
 #[derive(Debug)]
-pub(super) struct Bench {
-    /// By seat.
-    sleepers: [Sleeper; SEATS],
+pub(super) struct Sleepers {
+    /// Indexed by seat.
+    sleepers: [Sleeper; SEATS as usize],
 }
 
-impl Bench {
+impl Sleepers {
     pub(super) fn new() -> Self {
         Self { sleepers: core::array::from_fn(|_| Sleeper::new()) }
     }
 
-    /// Sleeps on a seat while `word` holds `value`, for `timeout` at most; may return early.
-    pub(super) fn wait(&self, seat: u32, word: &AtomicU32, value: u32, timeout: Option<Duration>) {
-        self.sleepers[seat as usize].wait(word, value, timeout);
+    /// Blocks the thread of a seat while `tokens` holds `value`, for `timeout` at most; may return early.
+    pub(super) fn wait(
+        &self,
+        seat: u32,
+        tokens: &AtomicU32,
+        value: u32,
+        timeout: Option<Duration>,
+    ) {
+        self.sleepers[seat as usize].wait(tokens, value, timeout);
     }
 
-    /// Wakes the threads that sleep on these seats of `word`, one after the other.
-    pub(super) fn wake(&self, word: &AtomicU32, seats: u32) {
-        let named = |seat: &usize| seats & (1 << seat) != 0;
-        (0..SEATS).filter(named).for_each(|seat| self.sleepers[seat].wake(word));
+    /// Wakes the threads of these seats that are blocked on `tokens`, one after the other.
+    pub(super) fn wake(&self, tokens: &AtomicU32, seats: u32) {
+        let is_named = |seat: &u32| seats & (1 << seat) != 0;
+        (0..SEATS).filter(is_named).for_each(|seat| self.sleepers[seat as usize].wake(tokens));
     }
 }

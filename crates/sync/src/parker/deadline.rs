@@ -1,21 +1,21 @@
-//! When a sleep with a timeout ends.
+//! The end of a wait with a timeout.
 
 use core::time::Duration;
 use std::time::Instant;
 
-/// The end of a sleep, if it has one.
+/// The end of a wait, if it has one.
 pub(super) struct Deadline(Option<Instant>);
 
 impl Deadline {
-    /// Counts from now on. An end too far to be written down is none.
+    /// Returns the deadline `timeout` from now. A time that `Instant` can't represent counts as no deadline.
     pub(super) fn after(timeout: Option<Duration>) -> Self {
         Self(timeout.and_then(|timeout| Instant::now().checked_add(timeout)))
     }
 
-    /// How long there still is to sleep; `None` is for ever, zero is the end.
+    /// Returns the time left: `None` without a deadline, zero once it has passed.
     ///
-    /// The model checker has no clock; there every timeout is over at once.
-    pub(super) fn left(&self) -> Option<Duration> {
+    /// The model checker has no clock; there every deadline has passed.
+    pub(super) fn remaining(&self) -> Option<Duration> {
         let deadline = self.0?;
         if cfg!(brigade_loom) {
             return Some(Duration::ZERO);

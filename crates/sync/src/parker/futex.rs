@@ -1,11 +1,11 @@
-//! Sleeping on a Linux futex.
+//! Blocks threads on a Linux futex.
 
 use core::ptr;
 use core::time::Duration;
 
 use crate::atomic::AtomicU32;
 
-/// Waits on the parker's own word: nothing else is needed.
+/// Blocks one thread on the parker's own state; it needs no memory.
 #[derive(Debug)]
 pub(super) struct Sleeper;
 
@@ -14,67 +14,75 @@ impl Sleeper {
         Self
     }
 
-    /// Sleeps while `word` holds `value`, for `timeout` at most; may return early.
-    pub(super) fn wait(&self, word: &AtomicU32, value: u32, timeout: Option<Duration>) {
+    /// Blocks while `state` holds `value`, for `timeout` at most; may return early.
+    pub(super) fn wait(&self, state: &AtomicU32, value: u32, timeout: Option<Duration>) {
         let timeout = timeout.map(timespec);
         let timeout = timeout.as_ref().map_or(ptr::null(), ptr::from_ref);
         let op = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
-        // SAFETY: `word` and `timeout` outlive the call and have the layouts that futex(2) names.
-        // Every outcome (woken, changed, interrupted, timed out) is a reason to look again.
-        unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), op, value, timeout) };
+        // SAFETY: `state` and `timeout` outlive the call and have the layouts that futex(2) names.
+        // Every result (woken, changed, interrupted, timed out) makes the caller look again.
+        unsafe { libc::syscall(libc::SYS_futex, state.as_ptr(), op, value, timeout) };
     }
 
-    /// Wakes the thread that sleeps on `word`.
-    pub(super) fn wake(&self, word: &AtomicU32) {
+    /// Wakes the thread that is blocked on `state`.
+    pub(super) fn wake(&self, state: &AtomicU32) {
         let op = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
-        // SAFETY: the kernel takes the address as a name and does not follow it.
-        unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), op, 1) };
+        // SAFETY: the kernel uses the address as a key and does not dereference it.
+        unsafe { libc::syscall(libc::SYS_futex, state.as_ptr(), op, 1) };
     }
 }
 
-/// Waits on a word of several threads, each with a bit of its own.
+/// Blocks the threads of a group on one word, each with a bit of its own; it needs no memory.
 #[derive(Debug)]
-pub(super) struct Bench;
+pub(super) struct Sleepers;
 
-impl Bench {
+impl Sleepers {
     pub(super) fn new() -> Self {
         Self
     }
 
-    /// Sleeps on a seat while `word` holds `value`, for `timeout` at most; may return early.
-    pub(super) fn wait(&self, seat: u32, word: &AtomicU32, value: u32, timeout: Option<Duration>) {
-        // With a bit set the kernel wants the hour, not the time until then.
-        let hour = timeout.map(|timeout| timespec(now().saturating_add(timeout)));
-        let hour = hour.as_ref().map_or(ptr::null(), ptr::from_ref);
+    /// Blocks the thread of a seat while `tokens` holds `value`, for `timeout` at most; may return early.
+    pub(super) fn wait(
+        &self,
+        seat: u32,
+        tokens: &AtomicU32,
+        value: u32,
+        timeout: Option<Duration>,
+    ) {
+        // `FUTEX_WAIT_BITSET` takes an absolute timeout.
+        let deadline = timeout.map(|timeout| timespec(now().saturating_add(timeout)));
+        let deadline = deadline.as_ref().map_or(ptr::null(), ptr::from_ref);
         let op = libc::FUTEX_WAIT_BITSET | libc::FUTEX_PRIVATE_FLAG;
         let unused = ptr::null::<u32>();
         let bits = 1_u32 << seat;
-        // SAFETY: `word` and `hour` outlive the call and have the layouts that futex(2) names. Every outcome is
-        // a reason to look again, as above.
-        unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), op, value, hour, unused, bits) };
+        // SAFETY: `tokens` and `deadline` outlive the call and have the layouts that futex(2) names. Every result
+        // makes the caller look again, as above.
+        unsafe {
+            libc::syscall(libc::SYS_futex, tokens.as_ptr(), op, value, deadline, unused, bits)
+        };
     }
 
-    /// Wakes the threads that sleep on these seats of `word`, all by one call.
-    pub(super) fn wake(&self, word: &AtomicU32, seats: u32) {
+    /// Wakes the threads of these seats that are blocked on `tokens`, with one system call.
+    pub(super) fn wake(&self, tokens: &AtomicU32, seats: u32) {
         let op = libc::FUTEX_WAKE_BITSET | libc::FUTEX_PRIVATE_FLAG;
         let unused = ptr::null::<u32>();
-        // SAFETY: the kernel takes the address as a name and does not follow it.
+        // SAFETY: the kernel uses the address as a key and does not dereference it.
         unsafe {
-            libc::syscall(libc::SYS_futex, word.as_ptr(), op, i32::MAX, unused, unused, seats)
+            libc::syscall(libc::SYS_futex, tokens.as_ptr(), op, i32::MAX, unused, unused, seats)
         };
     }
 }
 
-/// The hour on the clock that futex(2) goes by if it is not told another.
+/// Returns the time of the clock that futex(2) measures absolute timeouts by.
 fn now() -> Duration {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `now` is a `timespec` of ours. The clock is always there, so the call can't fail.
+    // SAFETY: `now` is a writable `timespec`. The clock always exists, so the call can't fail.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
-    // Neither is negative: this clock counts from the start of the system.
+    // Neither field is negative: this clock counts from the start of the system.
     Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
 }
 
-/// As the kernel wants it; what is too long is the longest there is.
+/// Converts to the kernel's type; a time that is too long becomes the longest possible one.
 fn timespec(time: Duration) -> libc::timespec {
     libc::timespec {
         tv_sec: libc::time_t::try_from(time.as_secs()).unwrap_or(libc::time_t::MAX),

@@ -1,54 +1,56 @@
-//! What up to [`SEATS`](ParkerGroup::SEATS) threads sleep on, so that one system call wakes any choice of them.
+//! The parker of up to [`SEATS`](ParkerGroup::SEATS) threads, of which one system call wakes any choice.
 //!
-//! Protocol. Two words with a bit for each seat. `tokens`: a token lies here; this is the word the kernel compares.
-//! `asleep`: the seat's thread is, or is about to be, in the kernel.
+//! Protocol. Two words with a bit for each seat. `tokens`: there is a token for this seat; this is the word that the
+//! kernel compares. `asleep`: the thread of this seat is in the kernel, or about to be.
 //!
-//! - *Sleeper*: sets its bit in `asleep`; fence; reads `tokens`. Its own bit is there: it clears its bit in `asleep`,
-//!   then takes the token. It is not: the kernel puts the thread to sleep if `tokens` still is what was read, to be
-//!   woken by its own bit. After whatever outcome it reads again. A timeout clears both bits; a token that was
-//!   among them has been taken.
-//! - *Waker*: sets bits in `tokens`; fence; reads `asleep`; one kernel call for the seats that are asleep and had no
-//!   token before. Whoever put down a token that still lies there has called, or is about to.
+//! - *Sleeper*: sets its bit in `asleep`; fence; reads `tokens`. If its own bit is set, it clears its bit in `asleep`,
+//!   then takes the token. Otherwise the kernel blocks the thread if `tokens` still holds the value read, to be woken
+//!   by its own bit. After every return from the kernel it reads `tokens` again. A timeout clears both bits; a token
+//!   that was among them counts as taken.
+//! - *Waker*: sets bits in `tokens`; fence; reads `asleep`; makes one kernel call for the seats that are asleep and
+//!   had no token before. For a token that is still there, its waker has made the call or is about to.
 //!
-//! **No token is slept through.** Of the two fences one is first. If the sleeper's is, the waker sees `asleep`, and
-//! calls after its token is there: the sleeper is in the kernel and is woken, or gets there later, and the comparison
-//! fails. If the waker's is, the sleeper sees the token.
+//! **No token is slept through.** One of the two fences is first. If it is the sleeper's, the waker sees `asleep`, and
+//! its call comes after the token was stored. Then the sleeper is in the kernel and is woken, or arrives later and the
+//! comparison fails. If it is the waker's, the sleeper sees the token.
 //!
-//! **No needless call.** Only a seat's own thread clears its bit in `asleep`, and before it takes the token, so the
-//! waker that puts down the next token sees that it is awake. A waker may not clear it: one that was held up between
-//! that and its call would leave a thread asleep, by then for the second time, whom no later waker takes for a
-//! sleeper.
+//! **No needless call.** Only the thread of a seat clears its bit in `asleep`, and it does so before it takes the
+//! token. So the waker that stores the next token sees that the thread is awake. A waker must not clear the bit. If it
+//! were preempted between that and its call, the thread could go to sleep a second time without a later waker seeing it
+//! asleep.
 //!
-//! **Nobody else is woken** by the kernel. But any token put down or taken changes the word: a thread that was just
-//! going to sleep is then refused by the kernel, and tries again.
+//! **The kernel wakes no other thread.** But every token stored or taken changes the word. A thread that was about to
+//! block then returns from the kernel at once and tries again.
 
 use core::time::Duration;
 
 use super::deadline::Deadline;
-use super::sleeper::Bench;
+use super::seat::{SEATS, bit};
+use super::sleeper::Sleepers;
 use crate::atomic::{AtomicU32, Ordering, fence};
+use crate::delays::delay;
 
-/// Blocks up to [`SEATS`](Self::SEATS) threads, each until another puts down a token for its seat.
+/// Blocks up to [`SEATS`](Self::SEATS) threads, each until another thread stores a token for its seat.
 ///
-/// For each seat it is what [`Parker`](crate::Parker) is for one thread. On Linux one system call wakes any number of
-/// them. A set of seats is a mask: bit `i` is seat `i`.
+/// A seat is a number below `SEATS` that one thread uses. For each seat this is what [`Parker`](crate::Parker) is for
+/// one thread. On Linux one system call wakes any number of them. A set of seats is a mask: bit `i` is seat `i`.
 ///
 /// ```
 /// use std::time::Duration;
 /// let group = brigade_sync::ParkerGroup::new();
-/// assert_eq!(group.unpark(0b101), 0, "nobody is asleep");
+/// assert_eq!(group.unpark(0b101), 0, "no thread is asleep");
 /// assert!(group.park(0, None));
 /// assert!(!group.park(1, Some(Duration::from_millis(1))), "no token for this seat");
 /// assert!(group.try_take(2));
 /// ```
 #[derive(Debug)]
 pub struct ParkerGroup {
-    /// A bit for each token that lies here.
+    /// A bit for each token.
     tokens: AtomicU32,
-    /// A bit for each thread that is, or is about to be, asleep.
+    /// A bit for each thread that is asleep or about to be.
     asleep: AtomicU32,
-    /// How the operating system is asked to wait for `tokens`.
-    bench: Bench,
+    /// What blocks the threads.
+    sleepers: Sleepers,
 }
 
 impl Default for ParkerGroup {
@@ -58,17 +60,18 @@ impl Default for ParkerGroup {
 }
 
 impl ParkerGroup {
-    /// How many seats there are; fewer under the model checker.
-    pub const SEATS: u32 = if cfg!(brigade_loom) { 3 } else { 32 };
+    /// The number of seats; smaller under the model checker.
+    pub const SEATS: u32 = SEATS;
 
-    /// Makes one without tokens.
+    /// Creates a group without tokens.
     pub fn new() -> Self {
-        Self { tokens: AtomicU32::new(0), asleep: AtomicU32::new(0), bench: Bench::new() }
+        Self { tokens: AtomicU32::new(0), asleep: AtomicU32::new(0), sleepers: Sleepers::new() }
     }
 
-    /// The seats whose threads are asleep or about to be. A hint: it is old when it is there.
+    /// Returns the seats whose threads are asleep or about to be. A hint: it may be out of date on return.
     #[inline]
     pub fn asleep(&self) -> u32 {
+        // Ordering: Relaxed: a hint.
         self.asleep.load(Ordering::Relaxed)
     }
 
@@ -78,17 +81,20 @@ impl ParkerGroup {
     /// If there is no such seat.
     #[inline]
     pub fn try_take(&self, seat: u32) -> bool {
-        // A look before the write keeps the line shared while we spin.
+        delay();
+        // Ordering: Relaxed: `take` decides. The load keeps the cache line shared while a thread spins.
         self.tokens.load(Ordering::Relaxed) & bit(seat) != 0 && self.take(bit(seat))
     }
 
-    /// Blocks the calling thread until it has taken the seat's token (`true`) or `timeout` is over (`false`).
+    /// Blocks the calling thread until it has taken the seat's token (`true`) or `timeout` has passed (`false`).
     ///
-    /// Never returns early. One thread at a time may park on a seat; a second one would steal the token.
+    /// Never returns early. Only one thread at a time may park on a seat; a second one would take the first one's
+    /// token.
     ///
     /// # Panics
     /// If there is no such seat.
     pub fn park(&self, seat: u32, timeout: Option<Duration>) -> bool {
+        delay();
         if self.try_take(seat) {
             return true;
         }
@@ -97,48 +103,42 @@ impl ParkerGroup {
         self.asleep.fetch_or(bit(seat), Ordering::Relaxed);
         fence(Ordering::SeqCst);
         loop {
-            // Ordering: whether the token is there decides; taking it acquires.
+            // Ordering: Relaxed: only whether the token is there matters; taking it acquires.
             let tokens = self.tokens.load(Ordering::Relaxed);
-            let left = deadline.left();
-            if tokens & bit(seat) != 0 || left == Some(Duration::ZERO) {
-                // Ordering: the exchange of `tokens` behind this publishes it.
+            let remaining = deadline.remaining();
+            if tokens & bit(seat) != 0 || remaining == Some(Duration::ZERO) {
+                // Ordering: the exchange of `tokens` after this publishes it.
                 self.asleep.fetch_and(!bit(seat), Ordering::Relaxed);
                 // A token may have come after the look above: then it has not been slept through.
                 return self.take(bit(seat));
             }
-            self.bench.wait(seat, &self.tokens, tokens, left);
+            self.sleepers.wait(seat, &self.tokens, tokens, remaining);
         }
     }
 
-    /// Puts down a token for each seat of the mask, and wakes those of their threads that sleep.
+    /// Stores a token for each seat of the mask, and wakes those of their threads that are asleep.
     ///
-    /// Returns the seats that were asleep and had no token yet. One system call if there are any, none otherwise.
+    /// Returns the seats that were asleep and had no token yet. Makes one system call if there are any, none otherwise.
     #[inline]
     pub fn unpark(&self, seats: u32) -> u32 {
-        // Ordering: Release hands over what the caller wrote to those who take the tokens; Acquire pairs with the
-        // Release in `take`: whoever took the last one had said before that it is awake.
+        delay();
+        // Ordering: Release publishes the caller's writes to the threads that take the tokens. Acquire pairs with the
+        // Release in `take`: the thread that took the last token had cleared its bit in `asleep` before.
         let before = self.tokens.fetch_or(seats, Ordering::AcqRel);
         // Ordering: pairs with the fence in `park`.
         fence(Ordering::SeqCst);
         let asleep = self.asleep.load(Ordering::Relaxed) & seats & !before;
         if asleep != 0 {
-            self.bench.wake(&self.tokens, asleep);
+            self.sleepers.wake(&self.tokens, asleep);
         }
         asleep
     }
 
-    /// Takes a token; says whether it was there.
+    /// Takes a token; returns whether it was there.
     fn take(&self, bit: u32) -> bool {
         // Ordering: Acquire pairs with the Release in `unpark`, and Release with the Acquire there.
         self.tokens.fetch_and(!bit, Ordering::AcqRel) & bit != 0
     }
-}
-
-/// The mask of one seat.
-#[inline]
-fn bit(seat: u32) -> u32 {
-    assert!(seat < ParkerGroup::SEATS, "no such seat");
-    1 << seat
 }
 
 #[cfg(all(test, not(brigade_loom)))]
@@ -158,11 +158,11 @@ mod tests {
     }
 
     fn sleepers(group: &Arc<ParkerGroup>, seats: u32) -> Vec<thread::JoinHandle<bool>> {
-        let sit = |seat| {
+        let park = |seat| {
             let group = group.clone();
             thread::spawn(move || group.park(seat, None))
         };
-        (0..seats).map(sit).collect()
+        (0..seats).map(park).collect()
     }
 
     #[test]
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn one_unpark_wakes_those_it_names_and_leaves_the_others_asleep() {
+    fn one_unpark_wakes_the_seats_it_names_and_leaves_the_others_asleep() {
         let group = Arc::new(ParkerGroup::new());
         let threads = sleepers(&group, 32);
         until_asleep(&group, u32::MAX);
@@ -230,13 +230,13 @@ mod tests {
         for thread in threads {
             thread.join().unwrap();
         }
-        assert!(group.try_take(0), "it went all the way round");
+        assert!(group.try_take(0), "it passed every seat");
         assert!(!group.try_take(1));
     }
 
     #[test]
     #[should_panic(expected = "no such seat")]
-    fn a_seat_too_many_is_refused() {
+    fn a_seat_beyond_the_last_is_rejected() {
         ParkerGroup::new().park(ParkerGroup::SEATS, None);
     }
 }

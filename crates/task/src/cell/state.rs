@@ -1,22 +1,22 @@
-//! The state word of a task cell, and the only ways it changes.
+//! The state of a task cell, and the transitions that change it.
 //!
-//! | bit | says | set by | never set when |
+//! | bit | meaning | set by | never set when |
 //! |---|---|---|---|
-//! | `CLAIMED` | somebody took the closure, to run or to drop it | the job, or its joiner | – |
-//! | `DONE` | the outcome has been written | whoever claimed | not claimed |
-//! | `WAKER` | the waker slot is filled and belongs to whoever sets `DONE` | the handle | `DONE` was set before |
-//! | `JOB` | the job is alive | birth | – |
-//! | `HANDLE` | the handle is alive | birth | – |
-//! | `ASKED` | the closure is asked to stop, or the future to be dropped | the handle | not claimed |
+//! | `CLAIMED` | the closure has been taken, to run or to drop it | the job, or its handle | – |
+//! | `DONE` | the result has been written | the thread that claimed | not claimed |
+//! | `WAKER` | the waker slot is filled and belongs to the thread that sets `DONE` | the handle | `DONE` was set before |
+//! | `JOB` | the job is alive | initially | – |
+//! | `HANDLE` | the handle is alive | initially | – |
+//! | `STOP_REQUESTED` | the closure is asked to stop, or the future to be dropped | the handle | not claimed |
 //!
-//! The outcome belongs to the handle once `DONE` is set while `HANDLE` is; if the handle was gone by
-//! then, to whoever set `DONE`. The cell is freed by whoever clears the last of `JOB` and `HANDLE`.
+//! The result belongs to the handle if `HANDLE` is set when `DONE` is set; otherwise to the thread that set `DONE`. The
+//! cell is freed by the side that clears the last of `JOB` and `HANDLE`.
 //!
-//! Whether a future has been cancelled is decided between `ASKED` and `DONE`: by which of them came first.
+//! A future is cancelled if `STOP_REQUESTED` is set before `DONE`.
 //!
-//! Of a closure `ASKED` decides nothing: it is the closure's to look at, and after `DONE` nobody does. It adds no race to
-//! the models: who sets it holds the handle and who reads it runs the closure, so neither needs anything to keep
-//! the cell alive, and no other memory goes by it.
+//! For a closure `STOP_REQUESTED` decides nothing: only the closure looks at it, and not after `DONE`. It adds no race to
+//! the models. It is set by the handle and read by the thread that runs the closure, both of which keep the cell alive,
+//! and it publishes no other memory.
 
 use brigade_sync::atomic::{AtomicU32, Ordering};
 
@@ -25,20 +25,20 @@ const DONE: u32 = 2;
 const WAKER: u32 = 4;
 const JOB: u32 = 8;
 const HANDLE: u32 = 16;
-const ASKED: u32 = 32;
+const STOP_REQUESTED: u32 = 32;
 
-/// The state word.
+/// The state of a cell.
 pub(crate) struct State(AtomicU32);
 
-/// What whoever finished a task has to do next.
+/// What the thread that finished a task must do next.
 #[must_use]
 pub(crate) enum Finished {
-    /// The handle is gone: the outcome is the finisher's to drop.
+    /// The handle is gone: the finisher owns the result and must drop it.
     Detached,
-    /// The handle waits: take its waker out of the slot and wake it.
+    /// The handle waits: the finisher must take its waker out of the slot and wake it.
     Wake,
-    /// The handle will look for itself.
-    Quiet,
+    /// Nothing: the handle left no waker.
+    NoWaker,
 }
 
 impl Finished {
@@ -46,65 +46,73 @@ impl Finished {
         match (before & HANDLE != 0, before & WAKER != 0) {
             (false, _) => Self::Detached,
             (true, true) => Self::Wake,
-            (true, false) => Self::Quiet,
+            (true, false) => Self::NoWaker,
         }
     }
 }
 
 /// What the handle may do with the waker slot.
 #[must_use]
-pub(super) enum Slot {
-    /// It is the handle's, and empty or not according to the flag.
-    Ours {
-        /// Whether a waker lies in it.
+pub(super) enum WakerSlot {
+    /// It belongs to the handle.
+    Owned {
+        /// Whether it holds a waker.
         filled: bool,
     },
-    /// The outcome has been written.
+    /// The result has been written.
     Done,
 }
 
 impl State {
-    /// A job and a handle, nothing done.
+    /// Returns the state of a new closure with a job and a handle.
     pub(super) fn new() -> Self {
         Self(AtomicU32::new(JOB | HANDLE))
     }
 
-    /// A future and a handle: nobody runs it in another's place.
+    /// Returns the state of a new future, which its handle never runs.
     pub(crate) fn claimed() -> Self {
         Self(AtomicU32::new(CLAIMED | JOB | HANDLE))
     }
 
-    /// Takes the closure for the caller; `false` if somebody was first.
+    /// Claims the closure; `false` if it was claimed before.
     #[must_use]
     pub(super) fn claim(&self) -> bool {
-        // Ordering: Relaxed: the closure came with the pointer, and the outcome goes by `DONE`.
+        // Ordering: Relaxed: the closure came with the pointer, and the result is published by `DONE`.
         self.0.fetch_or(CLAIMED, Ordering::Relaxed) & CLAIMED == 0
     }
 
-    /// Asks a claimed closure to stop, or a future to be dropped; `true` if nobody has before, nor has it ended.
-    pub(crate) fn ask(&self) -> bool {
-        // Ordering: Release pairs with the Acquire in `is_asked`: who sees that it was asked sees why.
-        self.0.fetch_or(ASKED, Ordering::Release) & (ASKED | DONE) == 0
+    /// Returns whether the closure has been claimed; a job that has not run or dropped it sees a claim of its handle.
+    pub(super) fn is_claimed(&self) -> bool {
+        // Ordering: Relaxed: a hint; `claim` decides.
+        self.0.load(Ordering::Relaxed) & CLAIMED != 0
     }
 
-    /// Whether the closure is asked to stop.
-    pub(crate) fn is_asked(&self) -> bool {
-        // Ordering: Acquire pairs with the Release in `ask`.
-        self.0.load(Ordering::Acquire) & ASKED != 0
+    /// Asks a claimed closure to stop, or a future to be dropped.
+    ///
+    /// Returns `true` for the first request, unless the task has ended.
+    pub(crate) fn request_stop(&self) -> bool {
+        // Ordering: Release pairs with the Acquire in `is_stop_requested`: what came before the request is seen with it.
+        self.0.fetch_or(STOP_REQUESTED, Ordering::Release) & (STOP_REQUESTED | DONE) == 0
     }
 
-    /// Says that the outcome has been written.
+    /// Returns whether the task is asked to stop.
+    pub(crate) fn is_stop_requested(&self) -> bool {
+        // Ordering: Acquire pairs with the Release in `request_stop`.
+        self.0.load(Ordering::Acquire) & STOP_REQUESTED != 0
+    }
+
+    /// Marks the result as written.
     pub(crate) fn finish(&self) -> Finished {
-        // Ordering: Release pairs with the Acquires of `DONE` below, for the outcome; Acquire pairs with
-        // the Release in `offer_waker`, for the waker.
+        // Ordering: Release pairs with the Acquires of `DONE` below, for the result; Acquire pairs with the Release in
+        // `offer_waker`, for the waker.
         Finished::after(self.0.fetch_or(DONE, Ordering::AcqRel))
     }
 
-    /// The same for a future, unless somebody has asked before: then it is cancelled, whatever it came to, and `None`.
-    pub(crate) fn finish_unless_asked(&self) -> Option<Finished> {
-        // Ordering: Acquire, as in `is_asked`.
+    /// Marks the result of a future as written, unless it was asked to stop before: then it is cancelled, and `None`.
+    pub(crate) fn finish_unless_stopped(&self) -> Option<Finished> {
+        // Ordering: Acquire, as in `is_stop_requested`.
         let mut state = self.0.load(Ordering::Acquire);
-        while state & ASKED == 0 {
+        while state & STOP_REQUESTED == 0 {
             // Ordering: AcqRel, as in `finish`; Acquire on failure, as above.
             match self.0.compare_exchange_weak(
                 state,
@@ -119,45 +127,46 @@ impl State {
         None
     }
 
-    /// Whether the outcome has been written.
+    /// Returns whether the result has been written.
     pub(super) fn is_done(&self) -> bool {
         // Ordering: Acquire pairs with the Release in `finish`.
         self.0.load(Ordering::Acquire) & DONE != 0
     }
 
     /// Takes the waker slot back from the finisher.
-    pub(super) fn reclaim_slot(&self) -> Slot {
+    pub(super) fn reclaim_slot(&self) -> WakerSlot {
+        // Ordering: Acquire, as in `is_done`.
         let mut state = self.0.load(Ordering::Acquire);
         loop {
             if state & DONE != 0 {
-                return Slot::Done;
+                return WakerSlot::Done;
             }
             if state & WAKER == 0 {
-                return Slot::Ours { filled: false };
+                return WakerSlot::Owned { filled: false };
             }
-            // Ordering: Acquire on failure, for the outcome; a success reads only what we wrote.
+            // Ordering: Acquire on failure, for the result; a success reads only what the handle wrote.
             match self.0.compare_exchange_weak(
                 state,
                 state & !WAKER,
                 Ordering::Acquire,
                 Ordering::Acquire,
             ) {
-                Ok(_) => return Slot::Ours { filled: true },
+                Ok(_) => return WakerSlot::Owned { filled: true },
                 Err(now) => state = now,
             }
         }
     }
 
-    /// Gives the filled waker slot to the finisher; `false` if it finished meanwhile and will not look.
+    /// Gives the filled waker slot to the finisher; `false` if the task is finished, and nothing will wake it.
     #[must_use]
     pub(super) fn offer_waker(&self) -> bool {
+        // Ordering: Acquire, as in `is_done`.
         let mut state = self.0.load(Ordering::Acquire);
         loop {
             if state & DONE != 0 {
                 return false;
             }
-            // Ordering: Release pairs with the Acquire in `finish`, for the waker; Acquire on failure,
-            // for the outcome.
+            // Ordering: Release pairs with the Acquire in `finish`, for the waker; Acquire on failure, for the result.
             match self.0.compare_exchange_weak(
                 state,
                 state | WAKER,
@@ -170,14 +179,16 @@ impl State {
         }
     }
 
-    /// Clears the handle's bit if the task is unfinished; `false` if the outcome is there.
+    /// Clears the handle's bit if the task is unfinished; `false` if the result has been written.
     ///
-    /// After `true` the cell is the job's alone.
+    /// After `true` the cell belongs to the job alone.
     #[must_use]
     pub(super) fn abandon(&self) -> bool {
+        // Ordering: Acquire, as in `is_done`.
         let mut state = self.0.load(Ordering::Acquire);
         while state & DONE == 0 {
-            // Ordering: Release: our last use comes before the job's free. Acquire on failure, for the outcome.
+            // Ordering: Release: the handle's last use comes before the job frees the cell. Acquire on failure, for the
+            // result.
             match self.0.compare_exchange_weak(
                 state,
                 state & !HANDLE,
@@ -191,16 +202,16 @@ impl State {
         false
     }
 
-    /// Gives up the job's side; `true` if the cell is the caller's to free.
+    /// Releases the job's side; `true` if the caller must free the cell.
     #[must_use]
     pub(super) fn release_job(&self) -> bool {
-        // If the other side is gone nobody looks at the state any more.
+        // If the other side has released the cell, no other thread looks at the state any more.
         // Ordering: Acquire, AcqRel: the other side's last use comes before the free.
         self.0.load(Ordering::Acquire) & HANDLE == 0
             || self.0.fetch_and(!JOB, Ordering::AcqRel) & HANDLE == 0
     }
 
-    /// Gives up the handle's side of a finished task; `true` if the cell is the caller's to free.
+    /// Releases the handle's side of a finished task; `true` if the caller must free the cell.
     #[must_use]
     pub(super) fn release_handle(&self) -> bool {
         // Ordering: as in `release_job`.

@@ -1,4 +1,4 @@
-//! A future that stays on the thread that made it.
+//! A future that stays on the thread that created it.
 
 use core::future::Future;
 use core::mem::ManuallyDrop;
@@ -7,10 +7,11 @@ use core::task::{Context, Poll};
 
 use brigade_sync::thread::{ThreadId, current_id};
 
-/// A future that is polled and dropped on one thread. Elsewhere a poll panics, and a drop leaks the future and panics: whoever
-/// runs it has made a mistake then, but nothing is touched.
+/// A future that is polled and dropped on one thread.
 ///
-/// **Thread rule.** Nothing but `poll` and `drop` touches the future once it has been made, and both look at the thread first.
+/// On another thread a poll panics, and a drop leaks the future and panics: a bug of its scheduler, but sound.
+///
+/// **Thread rule.** After its creation only `poll` and `drop` touch the future, and both check the thread first.
 pub(super) struct Local<F> {
     thread: ThreadId,
     future: ManuallyDrop<F>,
@@ -32,7 +33,7 @@ impl<F: Future> Future for Local<F> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
         self.check();
-        // SAFETY: the future is pinned with what it lies in, and nothing moves it out.
+        // SAFETY: the future is pinned with the whole, and is never moved out.
         let future = unsafe { self.map_unchecked_mut(|this| &mut *this.future) };
         future.poll(context)
     }
@@ -41,7 +42,7 @@ impl<F: Future> Future for Local<F> {
 impl<F> Drop for Local<F> {
     fn drop(&mut self) {
         self.check();
-        // SAFETY: it is dropped here and only here.
+        // SAFETY: it is dropped only here.
         unsafe { ManuallyDrop::drop(&mut self.future) };
     }
 }

@@ -1,37 +1,37 @@
-//! Where a future lies: in its cell, or, if it is large, in a box that goes when it ends.
+//! The storage of a future: its cell, or, if it is large, a box that is freed when it ends.
 
 use core::future::Future;
 use core::mem::{ManuallyDrop, MaybeUninit};
 use core::pin::Pin;
 
-/// From this size on a future lies in a box: a cell is kept as long as its handle and its wakers are.
+/// Futures of this size or more are boxed, as a cell lives as long as its handle and its wakers.
 const LARGE: usize = 2048;
 
-/// Where a future of one type lies.
+/// The storage of a future.
 pub(super) trait Store: 'static {
-    /// Its type.
+    /// The future's type.
     type Future: Future + 'static;
 
-    /// Puts it there.
+    /// Stores a future.
     fn new(future: Self::Future) -> Self;
 
-    /// Takes it back.
+    /// Moves the future to `out`.
     ///
     /// # Safety
-    /// Pin rule: it has not been pinned.
+    /// Pin rule: it must not have been pinned.
     unsafe fn write_to(self, out: &mut MaybeUninit<Self::Future>);
 
-    /// Pins it.
+    /// Pins the future.
     fn pinned(self: Pin<&mut Self>) -> Pin<&mut Self::Future>;
 }
 
-/// In the cell.
+/// Stores a future in its cell.
 pub(super) struct Inline<F>(F);
 
-/// In a box.
+/// Stores a future in a box.
 pub(super) struct Boxed<F>(Pin<Box<F>>);
 
-/// Whether a future is a large one.
+/// Returns whether futures of this type are boxed.
 pub(super) const fn is_large<F>() -> bool {
     size_of::<F>() >= LARGE
 }
@@ -48,7 +48,7 @@ impl<F: Future + 'static> Store for Inline<F> {
     }
 
     fn pinned(self: Pin<&mut Self>) -> Pin<&mut F> {
-        // SAFETY: it is pinned with what it lies in, which has no drop of its own, and moves only before it is pinned.
+        // SAFETY: the field is pinned with the whole, which has no drop of its own and is only moved before it is pinned.
         unsafe { self.map_unchecked_mut(|this| &mut this.0) }
     }
 }
@@ -61,10 +61,10 @@ impl<F: Future + 'static> Store for Boxed<F> {
     }
 
     unsafe fn write_to(self, out: &mut MaybeUninit<F>) {
-        // SAFETY: Pin rule, by the caller.
+        // SAFETY: Pin rule, guaranteed by the caller.
         let future = Box::into_raw(unsafe { Pin::into_inner_unchecked(self.0) });
-        // From heap to `out`, with no copy on the stack, which may be too small for it.
-        // SAFETY: both are there, and are not the same.
+        // From the heap to `out`, without a copy on the stack, which may be too small for it.
+        // SAFETY: both are valid for this type and do not overlap.
         unsafe { out.as_mut_ptr().copy_from_nonoverlapping(future, 1) };
         // SAFETY: it came from a box, and its content has been moved out.
         drop(unsafe { Box::from_raw(future.cast::<ManuallyDrop<F>>()) });

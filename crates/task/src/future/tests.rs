@@ -1,3 +1,4 @@
+//! A future is polled, woken, cancelled and ended as its scheduler is told.
 #![allow(clippy::disallowed_types, reason = "the tests stand outside every loom model")]
 
 use core::any::Any;
@@ -9,82 +10,82 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::thread;
 
-use crate::{Home, Job, JoinError, Ran, Spawned, TaskRef};
+use crate::{Job, JoinError, Outcome, Schedule, Spawned, TaskRef};
 
 thread_local! {
     static QUEUE: RefCell<Queue> = RefCell::default();
 }
 
-/// What a test runs futures with.
+/// The queue of a test's schedulers.
 #[derive(Default)]
 struct Queue {
     jobs: Vec<Job>,
     waiting: Vec<TaskRef>,
-    ended: Vec<(u32, Ran, bool)>,
+    ended: Vec<(u32, Outcome, bool)>,
 }
 
 fn with<R>(call: impl FnOnce(&mut Queue) -> R) -> R {
     QUEUE.with_borrow_mut(call)
 }
 
-/// Runs what is queued until nothing is; returns how many jobs that were.
+/// Runs jobs until none is queued; returns how many ran.
 fn run_all() -> usize {
     core::iter::from_fn(|| with(|queue| queue.jobs.pop()).map(Job::run)).count()
 }
 
-/// Queues what is woken and keeps what waits.
+/// Queues woken futures and keeps references to the waiting ones.
 #[derive(Clone, Copy)]
-struct Keeps;
+struct Binding;
 
-impl Home for Keeps {
-    fn wake(self, job: Job, _: bool) {
+impl Schedule for Binding {
+    fn schedule(self, job: Job, _: bool) {
         with(|queue| queue.jobs.push(job));
     }
 
-    fn waits(self, task: TaskRef) -> u32 {
+    fn bind(self, task: TaskRef) -> u32 {
         with(|queue| {
             queue.waiting.push(task);
             queue.waiting.len() as u32
         })
     }
 
-    fn ended(self, number: u32, ran: Ran, unclaimed: Option<Box<dyn Any + Send>>) {
-        with(|queue| queue.ended.push((number, ran, unclaimed.is_some())));
+    fn release(self, key: u32, outcome: Outcome, unclaimed: Option<Box<dyn Any + Send>>) {
+        with(|queue| queue.ended.push((key, outcome, unclaimed.is_some())));
     }
 }
 
-/// The same, but lets go of what waits.
+/// The same, but drops the references to waiting futures.
 #[derive(Clone, Copy)]
-struct Forgets;
+struct Unbinding;
 
-impl Home for Forgets {
-    fn wake(self, job: Job, again: bool) {
-        Keeps.wake(job, again);
+impl Schedule for Unbinding {
+    fn schedule(self, job: Job, yielded: bool) {
+        Binding.schedule(job, yielded);
     }
 
-    fn waits(self, _: TaskRef) -> u32 {
+    fn bind(self, _: TaskRef) -> u32 {
         7
     }
 
-    fn ended(self, number: u32, ran: Ran, unclaimed: Option<Box<dyn Any + Send>>) {
-        Keeps.ended(number, ran, unclaimed);
+    fn release(self, key: u32, outcome: Outcome, unclaimed: Option<Box<dyn Any + Send>>) {
+        Binding.release(key, outcome, unclaimed);
     }
 }
 
-/// Nobody: drops what is woken.
+/// Drops the jobs of woken futures, as a pool that has ended.
 #[derive(Clone, Copy)]
-struct Nobody;
+struct Ended;
 
-impl Home for Nobody {
-    fn wake(self, job: Job, _: bool) {
+impl Schedule for Ended {
+    fn schedule(self, job: Job, _: bool) {
         drop(job);
     }
 
-    fn waits(self, task: TaskRef) -> u32 {
-        Keeps.waits(task)
+    fn bind(self, task: TaskRef) -> u32 {
+        Binding.bind(task)
     }
 
-    fn ended(self, _: u32, _: Ran, _: Option<Box<dyn Any + Send>>) {}
+    fn release(self, _: u32, _: Outcome, _: Option<Box<dyn Any + Send>>) {}
 }
 
 #[test]
@@ -101,27 +102,27 @@ fn a_future_of_24_bytes_takes_72_and_a_reference_takes_8() {
         assert_eq!(size(&async move { _ = small }), 72);
         assert_eq!(size(&ready([0_usize; 2])), 72);
         assert_eq!(size(&ready([0_usize; 9])), 48 + size_of_val(&ready([0_usize; 9])));
-        assert!(size_of::<Task<Boxed<Large>, u64>>() > 1 << 20, "its outcome lies there");
+        assert!(size_of::<Task<Boxed<Large>, u64>>() > 1 << 20, "it has room for the result");
         assert_eq!(size_of::<Option<TaskRef>>(), 8);
     }
 }
 
 #[test]
-fn what_never_waits_is_never_entered() {
-    let Spawned { job, handle } = Spawned::new(ready(42), (), Keeps);
+fn a_future_that_never_waits_is_never_bound() {
+    let Spawned { job, handle } = Spawned::new(ready(42), (), Binding);
     job.run();
-    let Spawned { job, handle: mut yields } = Spawned::new(twice(), (), Keeps);
+    let Spawned { job, handle: mut yields } = Spawned::new(twice(), (), Binding);
     job.run();
     assert!(yields.try_join().is_none());
     assert_eq!(run_all(), 1);
     assert_eq!((handle.join().unwrap(), yields.join().unwrap()), (42, 43));
     with(|queue| {
         assert!(queue.waiting.is_empty());
-        assert_eq!(queue.ended, [(0, Ran::Returned, false); 2]);
+        assert_eq!(queue.ended, [(0, Outcome::Returned, false); 2]);
     });
 }
 
-/// Wakes itself once.
+/// Returns a future that wakes itself once.
 fn twice() -> impl Future<Output = i32> + Send {
     let mut is_woken = false;
     poll_fn(move |context| match core::mem::replace(&mut is_woken, true) {
@@ -136,13 +137,13 @@ fn twice() -> impl Future<Output = i32> + Send {
 }
 
 #[test]
-fn what_waits_is_entered_once_and_queued_once_however_often_it_is_woken() {
+fn a_waiting_future_is_bound_once_and_queued_once_per_poll() {
     let mut polls = 0;
     let future = poll_fn(move |_| {
         polls += 1;
         if polls == 3 { Poll::Ready(polls) } else { Poll::Pending }
     });
-    let Spawned { job, handle } = Spawned::new(future, (), Keeps);
+    let Spawned { job, handle } = Spawned::new(future, (), Binding);
     job.run();
     let task = with(|queue| queue.waiting[0].clone());
     for _ in 0..2 {
@@ -153,7 +154,7 @@ fn what_waits_is_entered_once_and_queued_once_however_often_it_is_woken() {
     assert_eq!(handle.join().unwrap(), 3);
     with(|queue| {
         assert_eq!(queue.waiting.len(), 1);
-        assert_eq!(queue.ended, [(1, Ran::Returned, false)]);
+        assert_eq!(queue.ended, [(1, Outcome::Returned, false)]);
     });
     task.wake_by_ref();
     let late = Waker::from(task.clone());
@@ -163,14 +164,14 @@ fn what_waits_is_entered_once_and_queued_once_however_often_it_is_woken() {
 }
 
 #[test]
-fn a_cancel_needs_no_waker_and_comes_in_every_state() {
+fn a_cancel_needs_no_waker_and_works_in_every_state() {
     let count = Arc::new(());
     let inner = [count.clone(), count.clone()];
     let never = |inner: Arc<()>| async move {
         let _inner = inner;
         pending::<()>().await;
     };
-    let [first, second] = inner.map(|inner| Spawned::new(never(inner), (), Keeps));
+    let [first, second] = inner.map(|inner| Spawned::new(never(inner), (), Binding));
     let (mut queued, mut waits) = (first.handle, second.handle);
     second.job.run();
     assert!(queued.ask_to_stop());
@@ -182,7 +183,7 @@ fn a_cancel_needs_no_waker_and_comes_in_every_state() {
     assert!(matches!(waits.join(), Err(JoinError::Cancelled)));
     assert_eq!(Arc::strong_count(&count), 1);
     with(|queue| {
-        assert_eq!(queue.ended, [(0, Ran::Cancelled, false), (1, Ran::Cancelled, false)]);
+        assert_eq!(queue.ended, [(0, Outcome::Cancelled, false), (1, Outcome::Cancelled, false)]);
         queue.waiting.clear();
     });
 }
@@ -194,33 +195,46 @@ fn what_nobody_can_wake_any_more_is_cancelled_and_never_by_who_drops_a_waker() {
     let (sender, receiver) = std::sync::mpsc::channel();
     let future = poll_fn(move |context| {
         let _inner = &inner;
-        // Whoever gets none sends no waker.
+        // The receiver may be gone by then.
         _ = sender.send(context.waker().clone());
         Poll::<()>::Pending
     });
-    let Spawned { job, handle } = Spawned::new(future, (), Forgets);
+    let Spawned { job, handle } = Spawned::new(future, (), Unbinding);
     job.run();
     let waker = receiver.recv().unwrap();
     drop(waker);
-    assert_eq!(Arc::strong_count(&count), 2, "it is queued for that");
+    assert_eq!(Arc::strong_count(&count), 2, "its job is queued");
     assert_eq!(run_all(), 1);
     assert_eq!(Arc::strong_count(&count), 1);
     assert!(matches!(handle.join(), Err(JoinError::Cancelled)));
-    // At once, if it has given its waker to nobody.
-    let Spawned { job, handle } = Spawned::new(pending::<()>(), (), Forgets);
+    // At once, if it has not cloned its waker.
+    let Spawned { job, handle } = Spawned::new(pending::<()>(), (), Unbinding);
     job.run();
     assert!(matches!(handle.join(), Err(JoinError::Cancelled)));
-    with(|queue| assert_eq!(queue.ended, [(7, Ran::Cancelled, false); 2]));
+    with(|queue| assert_eq!(queue.ended, [(7, Outcome::Cancelled, false); 2]));
 }
 
 #[test]
-fn a_guard_goes_before_the_first_poll_and_with_a_job_that_is_dropped() {
+fn a_job_of_a_future_is_never_stale() {
+    let Spawned { job, mut handle } = Spawned::new(pending::<()>(), (), Binding);
+    assert!(!job.is_stale());
+    job.run();
+    assert!(handle.ask_to_stop());
+    let resumption = with(|queue| queue.jobs.pop()).unwrap();
+    assert!(!resumption.is_stale(), "it drops the future");
+    resumption.run();
+    assert!(matches!(handle.join(), Err(JoinError::Cancelled)));
+    with(|queue| queue.waiting.clear());
+}
+
+#[test]
+fn a_guard_is_dropped_before_the_first_poll_or_with_the_job() {
     for is_run in [true, false] {
         let guard = Arc::new(());
         let held = Arc::downgrade(&guard);
         let seen = held.clone();
         let future = async move { assert_eq!(seen.strong_count(), 0) };
-        let Spawned { job, handle } = Spawned::new(future, (guard, 0_usize), Keeps);
+        let Spawned { job, handle } = Spawned::new(future, (guard, 0_usize), Binding);
         assert_eq!(held.strong_count(), 1);
         if is_run {
             _ = job.run()
@@ -233,20 +247,20 @@ fn a_guard_goes_before_the_first_poll_and_with_a_job_that_is_dropped() {
 }
 
 #[test]
-fn a_fresh_future_is_given_back_small_or_large_and_no_other() {
-    let Spawned { job, handle } = Spawned::new(ready([1_u8; 4096]), (), Keeps);
+fn a_future_is_returned_only_before_its_first_poll() {
+    let Spawned { job, handle } = Spawned::new(ready([1_u8; 4096]), (), Binding);
     let future = job.into_future::<core::future::Ready<[u8; 4096]>>().unwrap();
     assert_eq!(future.into_inner(), [1; 4096]);
     assert!(matches!(handle.join(), Err(JoinError::Cancelled)));
-    let Spawned { job, .. } = Spawned::new(ready(42), (), Keeps);
+    let Spawned { job, .. } = Spawned::new(ready(42), (), Binding);
     assert_eq!(job.into_future::<core::future::Ready<i32>>().unwrap().into_inner(), 42);
     let count = Arc::new(());
-    let Spawned { job, handle } = Spawned::new(ready(count.clone()), (), Keeps);
+    let Spawned { job, handle } = Spawned::new(ready(count.clone()), (), Binding);
     let other = || job.into_future::<core::future::Ready<i32>>();
     assert!(panic::catch_unwind(AssertUnwindSafe(other)).is_err());
     assert!(matches!(handle.join(), Err(JoinError::Cancelled)));
     assert_eq!(Arc::strong_count(&count), 1);
-    let Spawned { job, handle } = Spawned::new(pending::<()>(), (), Keeps);
+    let Spawned { job, handle } = Spawned::new(pending::<()>(), (), Binding);
     job.run();
     with(|queue| queue.waiting.pop()).unwrap().wake();
     let job = with(|queue| queue.jobs.pop()).unwrap();
@@ -264,12 +278,12 @@ fn a_panic_in_every_place_is_the_futures_own_end() {
             panic!("expected: a bomb");
         }
     }
-    // In a poll, with a handle and without; in the drop of the future, of the output, of the guard.
-    let Spawned { job, handle } = Spawned::new(async { panic!("expected: a poll") }, (), Keeps);
+    // In a poll, with a handle and without one; in the drops of the future, the output and the guard.
+    let Spawned { job, handle } = Spawned::new(async { panic!("expected: a poll") }, (), Binding);
     job.run();
     let outcome: Result<(), _> = handle.join();
     assert!(matches!(outcome, Err(JoinError::Panicked(_))));
-    let Spawned { job, handle } = Spawned::new(async { panic!("expected: a poll") }, (), Keeps);
+    let Spawned { job, handle } = Spawned::new(async { panic!("expected: a poll") }, (), Binding);
     drop::<crate::JoinHandle<()>>(handle);
     job.run();
     let bomb = Bomb;
@@ -277,14 +291,14 @@ fn a_panic_in_every_place_is_the_futures_own_end() {
         let _bomb = &bomb;
         Poll::Ready(42)
     });
-    let Spawned { job, handle } = Spawned::new(future, (), Keeps);
+    let Spawned { job, handle } = Spawned::new(future, (), Binding);
     job.run();
     assert_eq!(handle.join().unwrap(), 42);
-    let Spawned { job, handle } = Spawned::new(async { Bomb }, Bomb, Keeps);
+    let Spawned { job, handle } = Spawned::new(async { Bomb }, Bomb, Binding);
     drop(handle);
     job.run();
-    let ends = [(0, Ran::Panicked, false), (0, Ran::Panicked, true)];
-    let ends = [ends, [(0, Ran::Returned, false); 2]].concat();
+    let ends = [(0, Outcome::Panicked, false), (0, Outcome::Panicked, true)];
+    let ends = [ends, [(0, Outcome::Returned, false); 2]].concat();
     with(|queue| assert_eq!(queue.ended, ends));
 }
 
@@ -292,7 +306,7 @@ fn a_panic_in_every_place_is_the_futures_own_end() {
 fn a_local_future_on_another_thread_panics_and_is_leaked_untouched() {
     use std::sync::atomic::{AtomicUsize, Ordering};
     static DROPS: AtomicUsize = AtomicUsize::new(0);
-    /// On no heap, as leaks are looked for.
+    /// Not on the heap, as the leak checker must not see it.
     struct Leaked;
     impl Drop for Leaked {
         fn drop(&mut self) {
@@ -305,7 +319,7 @@ fn a_local_future_on_another_thread_panics_and_is_leaked_untouched() {
             let _inner = inner;
             unreachable!("on another thread");
         };
-        let Spawned { job, mut handle } = Spawned::local(future, Nobody);
+        let Spawned { job, mut handle } = Spawned::local(future, Ended);
         let run_or_drop = move || if is_run { _ = job.run() } else { drop(job) };
         thread::spawn(run_or_drop).join().unwrap();
         let outcome: Result<(), _> = handle.try_join().unwrap();
@@ -321,7 +335,7 @@ fn a_local_future_on_another_thread_panics_and_is_leaked_untouched() {
 }
 
 #[test]
-fn what_outlives_a_local_future_may_go_on_any_thread() {
+fn the_handle_and_the_references_of_a_local_future_may_outlive_it_on_any_thread() {
     let count = Rc::new(());
     let inner = count.clone();
     let mut is_woken = false;
@@ -329,7 +343,7 @@ fn what_outlives_a_local_future_may_go_on_any_thread() {
         let _inner = &inner;
         if core::mem::replace(&mut is_woken, true) { Poll::Ready(()) } else { Poll::Pending }
     });
-    let Spawned { job, handle } = Spawned::local(future, Keeps);
+    let Spawned { job, handle } = Spawned::local(future, Binding);
     job.run();
     let task = with(|queue| queue.waiting.pop()).unwrap();
     task.wake_by_ref();
@@ -339,14 +353,14 @@ fn what_outlives_a_local_future_may_go_on_any_thread() {
 }
 
 #[test]
-fn another_thread_ends_what_is_woken_and_dropped_there_with_its_pool() {
+fn a_future_woken_after_the_end_of_its_pool_is_dropped_by_the_waking_thread() {
     let count = Arc::new(());
     let inner = count.clone();
     let future = poll_fn(move |_| {
         let _inner = &inner;
         Poll::<()>::Pending
     });
-    let Spawned { job, handle } = Spawned::new(future, (), Nobody);
+    let Spawned { job, handle } = Spawned::new(future, (), Ended);
     job.run();
     let task = with(|queue| queue.waiting.pop()).unwrap();
     let waker = Waker::from(task.clone());

@@ -1,32 +1,32 @@
-//! What refers to a future, and wakes it.
+//! References to a future, which wake it.
 
 use core::mem::{self, ManuallyDrop};
 use core::ptr::NonNull;
 use core::task::{RawWaker, RawWakerVTable, Waker};
 
 use crate::cell::Header;
-use crate::cell::turn::{Release, Wake};
+use crate::cell::lifecycle::{Dropped, Wake};
 
-/// Refers to a future that has been spawned, in one word, and wakes it as its wakers do.
+/// A reference to a spawned future, in one word, which wakes it as its wakers do.
 ///
-/// **Reference rule.** It is one of the references that the word of the turn counts, so the future's memory is there as long
-/// as it is; the word says who has the last.
+/// **Reference rule.** It is one of the references that the lifecycle counts, so the future's memory lives as long as it
+/// does. The lifecycle tells which reference is the last.
 pub struct TaskRef(NonNull<Header>);
 
-// SAFETY: what it does it does by the word of the turn, except that it makes the future's job, which is `Send`, and frees
-// memory in which nothing is left.
+// SAFETY: it changes the lifecycle, which is atomic. Beyond that it makes the future's job, which is `Send`, and frees
+// memory whose content has been dropped.
 unsafe impl Send for TaskRef {}
 // SAFETY: as above.
 unsafe impl Sync for TaskRef {}
 
 impl TaskRef {
-    /// Takes a reference for one who has the turn.
+    /// Creates a reference for a holder of the access.
     ///
     /// # Safety
-    /// Turn rule: the caller has the turn at this future.
+    /// Access rule: the caller must have the access to this future.
     pub(super) unsafe fn new(header: NonNull<Header>) -> Self {
-        // SAFETY: by the caller, who has a reference.
-        unsafe { header.as_ref() }.turn.acquire();
+        // SAFETY: the caller has a reference.
+        unsafe { header.as_ref() }.lifecycle.add_reference();
         Self(header)
     }
 
@@ -35,22 +35,22 @@ impl TaskRef {
         unsafe { self.0.as_ref() }
     }
 
-    /// Wakes the future: it is polled soon, if it has not ended.
+    /// Wakes the future, which is polled soon unless it has ended; consumes the reference.
     pub fn wake(self) {
         let this = ManuallyDrop::new(self);
-        match this.header().turn.wake() {
-            // SAFETY: Turn rule: the job is ours to make.
+        match this.header().lifecycle.wake() {
+            // SAFETY: Access rule: `wake` told the caller to make the job.
             Wake::Schedule => unsafe { schedule(this.0) },
-            Wake::Known => {}
-            // SAFETY: Reference rule: this was the last one, and is used no more.
-            Wake::Last => unsafe { Header::release_job(this.0) },
+            Wake::AlreadyScheduled => {}
+            // SAFETY: Reference rule: this was the last reference, and is not used again.
+            Wake::LastReference => unsafe { Header::release_job(this.0) },
         }
     }
 
-    /// The same, and keeps the reference.
+    /// Wakes the future, which is polled soon unless it has ended.
     pub fn wake_by_ref(&self) {
-        if self.header().turn.wake_by_ref() {
-            // SAFETY: Turn rule: the job is ours to make.
+        if self.header().lifecycle.wake_by_ref() {
+            // SAFETY: Access rule: `wake_by_ref` told the caller to make the job.
             unsafe { schedule(self.0) };
         }
     }
@@ -59,34 +59,34 @@ impl TaskRef {
         RawWaker::new(ManuallyDrop::new(self).0.as_ptr().cast_const().cast(), &VTABLE)
     }
 
-    /// Takes the reference of a waker, or looks at it.
+    /// Converts the data of a waker back to its reference.
     ///
     /// # Safety
-    /// The pointer is that of a waker made here, whose reference nobody else uses at the same time or, if this one is
-    /// dropped, afterwards.
+    /// The pointer must be that of a waker created here. Its reference must not be used elsewhere meanwhile nor, if the
+    /// returned value is dropped, afterwards.
     unsafe fn from_raw(pointer: *const ()) -> Self {
-        // SAFETY: by the caller: it was no null pointer.
+        // SAFETY: guaranteed by the caller: it was no null pointer.
         Self(unsafe { NonNull::new_unchecked(pointer.cast_mut().cast()) })
     }
 }
 
 impl Clone for TaskRef {
     fn clone(&self) -> Self {
-        self.header().turn.acquire();
+        self.header().lifecycle.add_reference();
         Self(self.0)
     }
 }
 
 impl Drop for TaskRef {
     fn drop(&mut self) {
-        match self.header().turn.release() {
-            Release::Kept => {}
-            // SAFETY: Reference rule: this was the last one.
-            Release::Last => unsafe { Header::release_job(self.0) },
-            Release::Forsaken => {
-                // Nobody else could wake it: as if its handle had asked.
-                _ = self.header().state.ask();
-                // SAFETY: Turn rule: the job is ours to make.
+        match self.header().lifecycle.drop_reference() {
+            Dropped::Referenced => {}
+            // SAFETY: Reference rule: this was the last reference.
+            Dropped::LastReference => unsafe { Header::release_job(self.0) },
+            Dropped::Orphaned => {
+                // Nothing else could wake it, so it is cancelled, as if its handle had asked.
+                _ = self.header().state.request_stop();
+                // SAFETY: Access rule: `drop_reference` told the caller to make the job.
                 unsafe { schedule(self.0) };
             }
         }
@@ -95,7 +95,7 @@ impl Drop for TaskRef {
 
 impl From<TaskRef> for Waker {
     fn from(task: TaskRef) -> Self {
-        // SAFETY: the functions do what wakers have to, on any thread, with the reference that the pointer stands for.
+        // SAFETY: the functions keep the contract of wakers, on any thread, with the reference behind the pointer.
         unsafe { Self::from_raw(task.into_raw()) }
     }
 }
@@ -106,23 +106,23 @@ impl core::fmt::Debug for TaskRef {
     }
 }
 
-/// Makes the job of a future, and takes it to its home.
+/// Makes the job of a future and passes it to its scheduler.
 ///
 /// # Safety
-/// Turn rule: the job is the caller's to make.
+/// Access rule: the caller must make the job.
 unsafe fn schedule(header: NonNull<Header>) {
-    // SAFETY: the job that is to be made keeps it.
+    // SAFETY: the reference that the job will have keeps the memory alive.
     let Some(schedule) = (unsafe { header.as_ref() }).vtable.schedule else {
         unreachable!("it is a future")
     };
-    // SAFETY: by the caller.
+    // SAFETY: guaranteed by the caller.
     unsafe { schedule(header) };
 }
 
-/// Calls with a waker of a future for the length of a poll; it counts none.
+/// Calls `call` with a waker of a future, which counts no reference.
 ///
 /// # Safety
-/// Turn rule: the caller has the turn at this future, for the length of the call.
+/// Access rule: the caller must have the access to this future for the length of the call.
 pub(super) unsafe fn with_waker<R>(header: NonNull<Header>, call: impl FnOnce(&Waker) -> R) -> R {
     let raw = RawWaker::new(header.as_ptr().cast_const().cast(), &VTABLE);
     // SAFETY: as in `From`; it is never dropped, so it needs no reference but the caller's.
@@ -132,10 +132,10 @@ pub(super) unsafe fn with_waker<R>(header: NonNull<Header>, call: impl FnOnce(&W
 static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, drop_reference);
 
 /// # Safety
-/// For this and the next ones, by the contract of wakers: the pointer is that of a waker made here; `wake` and
-/// `drop_reference` are the last that is done with it.
+/// For this and the next functions, by the contract of wakers: the pointer must be that of a waker created here. After
+/// `wake` and `drop_reference` the waker must not be used again.
 unsafe fn clone(pointer: *const ()) -> RawWaker {
-    // SAFETY: by the caller; it is not dropped.
+    // SAFETY: guaranteed by the caller; it is not dropped.
     let task = ManuallyDrop::new(unsafe { TaskRef::from_raw(pointer) });
     TaskRef::clone(&task).into_raw()
 }
@@ -143,20 +143,20 @@ unsafe fn clone(pointer: *const ()) -> RawWaker {
 /// # Safety
 /// As for `clone`.
 unsafe fn wake(pointer: *const ()) {
-    // SAFETY: by the caller.
+    // SAFETY: guaranteed by the caller.
     unsafe { TaskRef::from_raw(pointer) }.wake();
 }
 
 /// # Safety
 /// As for `clone`.
 unsafe fn wake_by_ref(pointer: *const ()) {
-    // SAFETY: by the caller; it is not dropped.
+    // SAFETY: guaranteed by the caller; it is not dropped.
     ManuallyDrop::new(unsafe { TaskRef::from_raw(pointer) }).wake_by_ref();
 }
 
 /// # Safety
 /// As for `clone`.
 unsafe fn drop_reference(pointer: *const ()) {
-    // SAFETY: by the caller.
+    // SAFETY: guaranteed by the caller.
     mem::drop(unsafe { TaskRef::from_raw(pointer) });
 }

@@ -1,76 +1,53 @@
 //! A closure in four words.
 //!
-//! **Payload rule.** A job's three payload words hold what its `act` function expects there. `act` is
-//! called with an action that consumes them (run, drop, take) at most once.
+//! **Payload rule.** A job's three payload words hold what its function expects there. The function is called at most once
+//! with an action that consumes them (run, drop, take). Other actions only read them.
 
 use core::any::TypeId;
+use core::cell::Cell;
 use core::fmt;
+use core::marker::PhantomData;
 use core::mem::{ManuallyDrop, MaybeUninit, align_of, size_of};
 use core::ptr;
 
+use crate::act::{Act, Action, Outcome, Payload};
 use crate::cell;
+use crate::contain::drop_contained;
 use crate::join::JoinHandle;
 use crate::work::Work;
 
-/// Three words: a closure of up to 24 bytes, or a pointer to a larger one.
-pub(crate) type Payload = [MaybeUninit<usize>; 3];
-
-/// What a job's function is asked to do.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Action {
-    /// Consume the payload by running it.
-    Run,
-    /// Consume the payload by dropping it; its handle hears that it was cancelled.
-    Drop,
-    /// Consume the payload by moving the closure to `out`, which has its type; a future says itself what `out` is.
-    Take,
-    /// Write the closure's [`TypeId`] to `out`.
-    Identify,
-}
-
-/// What became of a job that was run or dropped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ran {
-    /// The closure returned.
-    Returned,
-    /// The closure panicked, and its handle has the payload.
-    Panicked,
-    /// The closure was dropped without being run, or [would not start](Work::may_start).
-    Cancelled,
-    /// There was nothing to do: whoever waits for the outcome had run the closure already.
-    Elsewhere,
-}
-
-pub(crate) type Act = unsafe fn(*mut Payload, Action, *mut ()) -> Ran;
-
 /// A closure to run once, or to drop.
 ///
-/// Four words. A closure of up to 24 bytes (and the alignment of a word) lies inside; a larger one is boxed.
+/// Four words. A closure of up to 24 bytes (and the alignment of a word) is stored inside; a larger one is boxed.
 /// Dropping a job drops its closure.
 ///
 /// ```
-/// use brigade_task::{Job, Ran};
+/// use brigade_task::{Job, Outcome};
 /// use std::sync::mpsc;
 /// let (sender, receiver) = mpsc::channel();
 /// let job = Job::new(move || sender.send(42).unwrap());
 /// assert_eq!(std::mem::size_of_val(&job), 4 * std::mem::size_of::<usize>());
-/// assert_eq!(job.run(), Ran::Returned);
+/// assert_eq!(job.run(), Outcome::Returned);
 /// assert_eq!(receiver.recv(), Ok(42));
 /// ```
 #[repr(C)]
 pub struct Job {
-    /// The closure, or where it is. First, so that a copy in halves of 16 bytes cuts no word of it off:
-    /// a load that spans two stores waits until both have left the store buffer.
+    /// The closure, or a pointer to it.
+    ///
+    /// First, so that a copy in halves of 16 bytes splits no word off: a load that spans two stores waits until both have
+    /// left the store buffer.
     payload: Payload,
-    /// Knows what the payload is.
+    /// The function that knows the payload's type.
     act: Act,
+    /// Not `Sync`: `is_stale` borrows the work, which need not be.
+    not_sync: PhantomData<Cell<()>>,
 }
 
-// SAFETY: `new` and `with_handle` demand `Send` of what lies in the payload.
+// SAFETY: `new` and `with_handle` require the payload to be `Send`.
 unsafe impl Send for Job {}
 
 impl Job {
-    /// Wraps a closure, or other work; allocates only if it is larger than three words.
+    /// Creates a job of a closure or other work; allocates only if it is larger than three words.
     #[inline(always)]
     pub fn new<W: Work<Output = ()>>(work: W) -> Self {
         if size_of::<W>() <= size_of::<Payload>() && align_of::<W>() <= align_of::<Payload>() {
@@ -82,7 +59,7 @@ impl Job {
         }
     }
 
-    /// Wraps a closure, or other work, together with a handle for its outcome; both share one allocation.
+    /// Creates a job of a closure or other work, and a handle for its result; both share one allocation.
     ///
     /// ```
     /// let (job, mut handle) = brigade_task::Job::with_handle(|| 6 * 7);
@@ -98,79 +75,113 @@ impl Job {
         let (act, pointer) = cell::allocate(work);
         // SAFETY: a pointer is one word, and `act` is the function of that cell.
         let job = unsafe { Self::from_raw(act, pointer) };
-        // SAFETY: the cell was made for one job and one handle of type `T`.
+        // SAFETY: the cell was allocated for one job and one handle of type `T`.
         (job, unsafe { JoinHandle::from_raw(pointer) })
     }
 
-    /// Puts a function and its payload together.
+    /// Creates a job of a function and its payload.
     ///
     /// # Safety
-    /// `P` fits the payload, and `act` expects a `P` there.
+    /// `P` must fit the payload, and `act` must expect a `P` there.
     #[inline(always)]
     pub(crate) unsafe fn from_raw<P>(act: Act, value: P) -> Self {
         let mut words: Payload = [MaybeUninit::uninit(); 3];
-        // SAFETY: it fits, by the caller.
+        // SAFETY: it fits, guaranteed by the caller.
         unsafe { ptr::from_mut(&mut words).cast::<P>().write(value) };
-        // Word by word, so that the optimiser keeps the words in registers until they are written to a
-        // queue's slot. As one copy it would go through memory, where its wide loads wait for the narrow
-        // stores that made the closure.
-        Self { payload: [words[0], words[1], words[2]], act }
+        // Word by word, so that the optimiser keeps the words in registers until they are written to a queue's slot. One
+        // copy of all would go through memory, where its wide loads wait for the narrow stores that made the closure.
+        Self { payload: [words[0], words[1], words[2]], act, not_sync: PhantomData }
     }
 
-    /// Runs the closure, if it [may start](Work::may_start); else drops it, and contains a panic of that.
+    /// Runs the closure if it [may start](Work::may_start); else drops it, and contains a panic of the drop.
     ///
     /// # Panics
-    /// If the closure does and no handle is there to take the payload.
+    /// If the closure panics and has no handle to take the payload.
     #[inline]
-    pub fn run(self) -> Ran {
+    pub fn run(self) -> Outcome {
         self.consume(Action::Run, ptr::null_mut())
     }
 
-    /// Drops the closure; its handle, if there is one, hears `Cancelled`.
+    /// Drops the closure; its handle, if it has one, gets [`JoinError::Cancelled`](crate::JoinError::Cancelled).
     ///
     /// # Panics
-    /// If the drop of a capture does; the handle has heard by then.
-    pub fn cancel(self) -> Ran {
+    /// If the drop of a capture panics; the handle has its result by then.
+    pub fn cancel(self) -> Outcome {
         self.consume(Action::Drop, ptr::null_mut())
     }
 
-    /// Gives the closure back.
+    /// Returns the closure.
     ///
     /// # Errors
-    /// Gives the job back if its closure is not an `F`.
+    /// The job, if its closure is not an `F`.
     ///
     /// # Panics
-    /// If the closure has been run by the one who waits for it.
+    /// If the job is [stale](Outcome::Stale).
     pub fn into_closure<F: 'static>(self) -> Result<F, Self> {
         if self.identify() != TypeId::of::<F>() {
             return Err(self);
         }
         let mut closure = MaybeUninit::<F>::uninit();
         let taken = self.consume(Action::Take, closure.as_mut_ptr().cast());
-        assert!(taken == Ran::Cancelled, "the closure has been run by the one who waits for it");
-        // SAFETY: it is an `F`, and `Take` says that it moved it here.
+        assert!(
+            taken == Outcome::Cancelled,
+            "the closure has been run or dropped through its handle"
+        );
+        // SAFETY: it is an `F`, and `Cancelled` means that `Take` moved it here.
         Ok(unsafe { closure.assume_init() })
     }
 
-    /// Takes what it is made of to `out`.
-    pub(crate) fn take_to(self, out: *mut ()) -> Ran {
+    /// Returns whether this is a leftover: its closure has been claimed through its handle, to run or to cancel it there.
+    ///
+    /// A stale job never becomes useful again: running it does nothing, and dropping it frees its memory. So a queue may
+    /// drop it early. For a closure without a handle the answer is that of [`Work::is_stale`], so `false` for plain closures.
+    /// It is `false` for futures too.
+    ///
+    /// A `false` may be out of date on return: the handle may claim the closure at any time.
+    ///
+    /// ```
+    /// use brigade_task::{Job, Outcome};
+    /// let (job, mut handle) = Job::with_handle(|| 6 * 7);
+    /// assert!(!job.is_stale());
+    /// assert_eq!(handle.settle_if_unclaimed(true), Some(Outcome::Returned));
+    /// assert!(job.is_stale());
+    /// assert_eq!(job.run(), Outcome::Stale);
+    /// ```
+    pub fn is_stale(&self) -> bool {
+        let mut is_stale = false;
+        // SAFETY: the action does not consume the payload, and `out` is a `bool`.
+        unsafe { self.inspect(Action::IsStale, ptr::from_mut(&mut is_stale).cast()) };
+        is_stale
+    }
+
+    /// Consumes the job with the action `Take`.
+    pub(crate) fn take_to(self, out: *mut ()) -> Outcome {
         self.consume(Action::Take, out)
     }
 
-    /// Says what it is made of.
+    /// Returns the type of the closure.
     pub(crate) fn identify(&self) -> TypeId {
         let mut id = TypeId::of::<()>();
-        let payload = ptr::from_ref(&self.payload).cast_mut();
-        // SAFETY: Payload rule; the payload is only looked at, and `out` is a `TypeId`.
-        unsafe { (self.act)(payload, Action::Identify, ptr::from_mut(&mut id).cast()) };
+        // SAFETY: the action does not consume the payload, and `out` is a `TypeId`.
+        unsafe { self.inspect(Action::Identify, ptr::from_mut(&mut id).cast()) };
         id
     }
 
+    /// Calls the function with an action that only reads the payload.
+    ///
+    /// # Safety
+    /// The action must not consume the payload, and `out` must be as it says.
+    unsafe fn inspect(&self, action: Action, out: *mut ()) {
+        let payload = ptr::from_ref(&self.payload).cast_mut();
+        // SAFETY: Payload rule; the rest is guaranteed by the caller.
+        unsafe { (self.act)(payload, action, out) };
+    }
+
     #[inline]
-    fn consume(self, action: Action, out: *mut ()) -> Ran {
+    fn consume(self, action: Action, out: *mut ()) -> Outcome {
         let mut this = ManuallyDrop::new(self);
         let act = this.act;
-        // SAFETY: Payload rule; `self` is gone, so this is the one action that consumes it.
+        // SAFETY: Payload rule; `self` is not dropped, so this is the one action that consumes it.
         unsafe { act(&mut this.payload, action, out) }
     }
 }
@@ -191,27 +202,27 @@ impl fmt::Debug for Job {
 /// The function of a job whose payload is an `F`.
 ///
 /// # Safety
-/// Payload rule; `out` is as the action says.
+/// Payload rule; `out` must be as the action says.
 unsafe fn act_inline<F: Work<Output = ()>>(
     payload: *mut Payload,
     action: Action,
     out: *mut (),
-) -> Ran {
+) -> Outcome {
     let closure = payload.cast::<F>();
-    // SAFETY: Payload rule: an `F` lies there, and this action may be the one that consumes it.
+    // SAFETY: Payload rule: the payload is an `F`, and this action may consume it.
     unsafe { act_on(closure, action, out) }
 }
 
 /// The function of a job whose payload is a `Box<F>`.
 ///
 /// # Safety
-/// Payload rule; `out` is as the action says.
+/// Payload rule; `out` must be as the action says.
 unsafe fn act_boxed<F: Work<Output = ()>>(
     payload: *mut Payload,
     action: Action,
     out: *mut (),
-) -> Ran {
-    /// Frees the box and leaves its content alone.
+) -> Outcome {
+    /// Frees the box without dropping its content.
     struct Free<F>(*mut F);
     impl<F> Drop for Free<F> {
         fn drop(&mut self) {
@@ -219,44 +230,52 @@ unsafe fn act_boxed<F: Work<Output = ()>>(
             drop(unsafe { Box::from_raw(self.0.cast::<ManuallyDrop<F>>()) });
         }
     }
-    // SAFETY: Payload rule: a `Box<F>` lies there, which is a pointer to an `F`.
+    // SAFETY: Payload rule: the payload is a `Box<F>`, which is a pointer to an `F`.
     let closure = unsafe { payload.cast::<*mut F>().read() };
-    let _free = (action != Action::Identify).then(|| Free(closure));
+    let consumes = !matches!(action, Action::Identify | Action::IsStale);
+    let _free = consumes.then(|| Free(closure));
     // SAFETY: Payload rule, as above.
     unsafe { act_on(closure, action, out) }
 }
 
-/// Does what `action` says with a closure.
+/// Performs `action` on a closure.
 ///
 /// # Safety
-/// `closure` points to an `F` that nobody uses after an action that consumes it; `out` is as the action says.
+/// `closure` must point to an `F` that is not used after an action that consumes it; `out` must be as the action says.
 #[inline]
-unsafe fn act_on<F: Work<Output = ()>>(closure: *mut F, action: Action, out: *mut ()) -> Ran {
+unsafe fn act_on<F: Work<Output = ()>>(closure: *mut F, action: Action, out: *mut ()) -> Outcome {
     match action {
         Action::Run => {
-            // SAFETY: by the caller; read once.
+            // SAFETY: guaranteed by the caller; read once.
             let closure = unsafe { closure.read() };
             if !closure.may_start() {
-                crate::drop_contained(closure);
-                return Ran::Cancelled;
+                drop_contained(closure);
+                return Outcome::Cancelled;
             }
             closure.run();
-            Ran::Returned
+            Outcome::Returned
         }
         Action::Drop => {
-            // SAFETY: by the caller; dropped once.
+            // SAFETY: guaranteed by the caller; dropped once.
             unsafe { closure.drop_in_place() };
-            Ran::Cancelled
+            Outcome::Cancelled
         }
         Action::Take => {
-            // SAFETY: by the caller: `out` is room for an `F`.
+            // SAFETY: `out` has room for an `F`, guaranteed by the caller.
             unsafe { out.cast::<F>().copy_from_nonoverlapping(closure, 1) };
-            Ran::Cancelled
+            Outcome::Cancelled
         }
         Action::Identify => {
-            // SAFETY: by the caller: `out` is a `TypeId`.
+            // SAFETY: `out` is a `TypeId`, guaranteed by the caller.
             unsafe { out.cast::<TypeId>().write(TypeId::of::<F>()) };
-            Ran::Elsewhere
+            Outcome::Stale
+        }
+        Action::IsStale => {
+            // SAFETY: guaranteed by the caller; borrowed for the call.
+            let is_stale = unsafe { &*closure }.is_stale();
+            // SAFETY: `out` is a `bool`, guaranteed by the caller.
+            unsafe { out.cast::<bool>().write(is_stale) };
+            Outcome::Stale
         }
     }
 }

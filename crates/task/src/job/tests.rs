@@ -1,4 +1,4 @@
-//! A job runs once or is dropped once, wherever its closure lies.
+//! A job runs once or is dropped once, wherever its closure is stored.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::sync::mpsc;
 use super::*;
 use crate::JoinError;
 
-/// Does `test` with a closure that lies inside the job and with one that does not.
+/// Runs `test` with a closure that is stored inside the job and with one that is boxed.
 fn inline_and_boxed(test: impl Fn(&Arc<()>, Job)) {
     let count = Arc::new(());
     let (small, large) = (count.clone(), (count.clone(), [7_u64; 4]));
@@ -21,8 +21,8 @@ fn a_job_drops_its_captures_once_when_run_cancelled_or_dropped() {
         inline_and_boxed(|count, job| {
             let before = Arc::strong_count(count);
             match how {
-                0 => assert_eq!(job.run(), Ran::Returned),
-                1 => assert_eq!(job.cancel(), Ran::Cancelled),
+                0 => assert_eq!(job.run(), Outcome::Returned),
+                1 => assert_eq!(job.cancel(), Outcome::Cancelled),
                 _ => drop(job),
             }
             assert_eq!(Arc::strong_count(count), before - 1);
@@ -30,7 +30,7 @@ fn a_job_drops_its_captures_once_when_run_cancelled_or_dropped() {
     }
 }
 
-/// Makes a closure into a job and back.
+/// Turns a closure into a job and back.
 fn round_trip<F: FnOnce() + Send + 'static>(closure: F, handle: bool) -> F {
     let job = if handle { Job::with_handle(closure).0 } else { Job::new(closure) };
     let job = job.into_closure::<fn()>().expect_err("not a function pointer");
@@ -64,13 +64,13 @@ fn closures_of_any_alignment_run() {
 }
 
 #[test]
-fn every_outcome_reaches_the_handle() {
+fn every_result_reaches_the_handle() {
     let (job, handle) = Job::with_handle(|| 5);
-    assert_eq!(job.run(), Ran::Returned);
+    assert_eq!(job.run(), Outcome::Returned);
     assert_eq!(handle.join().unwrap(), 5);
 
     let (job, handle) = Job::with_handle(|| -> u8 { std::panic::panic_any("as told") });
-    assert_eq!(job.run(), Ran::Panicked);
+    assert_eq!(job.run(), Outcome::Panicked);
     assert_eq!(handle.join().unwrap_err().message(), Some("as told"));
 
     let (job, handle) = Job::with_handle(|| 5);
@@ -79,29 +79,112 @@ fn every_outcome_reaches_the_handle() {
 }
 
 #[test]
-fn a_joiner_runs_what_nobody_began() {
+fn a_joiner_runs_an_unclaimed_closure() {
     let (job, mut handle) = Job::with_handle(|| 5);
-    assert_eq!(handle.settle_if_unclaimed(true), Some(Ran::Returned));
+    assert_eq!(handle.settle_if_unclaimed(true), Some(Outcome::Returned));
     assert_eq!(handle.settle_if_unclaimed(true), None, "once");
     assert_eq!(handle.join().unwrap(), 5);
-    assert_eq!(job.run(), Ran::Elsewhere);
+    assert_eq!(job.run(), Outcome::Stale);
 }
 
 #[test]
-fn a_joiner_cancels_what_nobody_began() {
+fn a_joiner_cancels_an_unclaimed_closure() {
     let count = Arc::new(());
     let captured = count.clone();
     let (job, mut handle) = Job::with_handle(move || drop(captured));
-    assert_eq!(handle.settle_if_unclaimed(false), Some(Ran::Cancelled));
+    assert_eq!(handle.settle_if_unclaimed(false), Some(Outcome::Cancelled));
     assert_eq!(Arc::strong_count(&count), 1);
     assert!(matches!(handle.join(), Err(JoinError::Cancelled)));
-    assert_eq!(job.run(), Ran::Elsewhere);
+    assert_eq!(job.run(), Outcome::Stale);
 }
 
 #[test]
-#[should_panic = "has been run by the one who waits"]
+fn a_job_is_stale_once_its_handle_has_claimed_the_closure() {
+    for run in [true, false] {
+        let (job, mut handle) = Job::with_handle(|| 5);
+        assert!(!job.is_stale());
+        assert!(handle.settle_if_unclaimed(run).is_some());
+        assert!(job.is_stale());
+        assert_eq!(handle.join().is_ok(), run);
+        assert!(job.is_stale(), "also without the handle");
+        assert_eq!(job.run(), Outcome::Stale);
+    }
+}
+
+#[test]
+fn a_job_is_stale_while_its_joiner_runs_the_closure() {
+    let (report, reports) = mpsc::channel();
+    let (go_on, gone_on) = mpsc::channel::<()>();
+    let (job, mut handle) = Job::with_handle(move || {
+        report.send(()).unwrap();
+        gone_on.recv().unwrap();
+    });
+    let joiner = std::thread::spawn(move || handle.settle_if_unclaimed(true));
+    reports.recv().unwrap();
+    assert!(job.is_stale());
+    go_on.send(()).unwrap();
+    assert_eq!(joiner.join().unwrap(), Some(Outcome::Returned));
+}
+
+#[test]
+fn a_job_whose_handle_is_dropped_is_not_stale() {
+    let (job, handle) = Job::with_handle(|| 5);
+    drop(handle);
+    assert!(!job.is_stale());
+    assert_eq!(job.run(), Outcome::Returned);
+}
+
+#[test]
+fn plain_closures_are_never_stale() {
+    inline_and_boxed(|_, job| {
+        assert!(!job.is_stale());
+        assert_eq!(job.run(), Outcome::Returned);
+    });
+}
+
+/// Work that is stale once a flag is set, stored inside the job or boxed.
+struct Flagged<const WORDS: usize>(Arc<std::sync::OnceLock<()>>, [u64; WORDS]);
+
+impl<const WORDS: usize> Work for Flagged<WORDS> {
+    type Output = ();
+
+    fn is_stale(&self) -> bool {
+        self.0.get().is_some()
+    }
+
+    fn run(self) {}
+}
+
+#[test]
+fn work_without_a_handle_says_itself_whether_it_is_stale() {
+    fn body<const WORDS: usize>() {
+        let flag = Arc::default();
+        let job = Job::new(Flagged::<WORDS>(Arc::clone(&flag), [0; WORDS]));
+        assert!(!job.is_stale());
+        flag.set(()).unwrap();
+        assert!(job.is_stale());
+        assert!(job.is_stale(), "the work is still there");
+        drop(job);
+        assert_eq!(Arc::strong_count(&flag), 1);
+    }
+    body::<0>();
+    body::<4>();
+}
+
+#[test]
+fn work_with_a_handle_is_stale_by_its_claim_alone() {
+    let flag = Arc::default();
+    let (job, mut handle) = Job::with_handle(Flagged::<0>(Arc::clone(&flag), []));
+    flag.set(()).unwrap();
+    assert!(!job.is_stale(), "the handle may be about to take the work");
+    assert_eq!(handle.settle_if_unclaimed(false), Some(Outcome::Cancelled));
+    assert!(job.is_stale());
+}
+
+#[test]
+#[should_panic = "has been run or dropped through its handle"]
 fn a_closure_that_its_joiner_ran_does_not_come_back() {
-    /// Names the closure's type.
+    /// Has a parameter that names the closure's type.
     fn back<F: FnOnce() -> u8 + Send + 'static>(closure: F) -> F {
         let (job, mut handle) = Job::with_handle(closure);
         handle.settle_if_unclaimed(true);
@@ -111,7 +194,7 @@ fn a_closure_that_its_joiner_ran_does_not_come_back() {
 }
 
 #[test]
-fn an_outcome_is_dropped_once_wherever_the_handle_goes() {
+fn a_result_is_dropped_once_whether_or_not_it_was_taken() {
     let count = Arc::new(());
     for (run_first, taken) in [(false, false), (true, false), (true, true)] {
         let value = count.clone();
@@ -132,14 +215,14 @@ fn an_outcome_is_dropped_once_wherever_the_handle_goes() {
 }
 
 #[test]
-fn a_panic_that_nobody_waits_for_goes_up() {
+fn a_panic_without_a_handle_unwinds_out_of_run() {
     let (job, handle) = Job::with_handle(|| -> u8 { std::panic::panic_any(7_u8) });
     drop(handle);
     let payload = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| job.run())).unwrap_err();
     assert_eq!(payload.downcast_ref(), Some(&7_u8));
 }
 
-/// Work that runs if it is told that it may, and panics when it is dropped if it is told so.
+/// Work that starts only if `may_start` is set, and panics when it is dropped if `on_drop` is.
 struct Willing {
     may_start: bool,
     on_drop: Option<&'static str>,
@@ -160,7 +243,7 @@ impl Work for Willing {
     }
 
     fn run(self) {
-        assert!(self.may_start, "though it was not to");
+        assert!(self.may_start, "run although it may not start");
     }
 }
 
@@ -168,32 +251,32 @@ impl Drop for Willing {
     fn drop(&mut self) {
         if let Some(message) = self.on_drop {
             println!("{message}");
-            // Nothing that is allocated: what a contained panic carries is leaked on purpose.
+            // Not allocated: the payload of a contained panic is leaked on purpose.
             std::panic::panic_any(());
         }
     }
 }
 
 #[test]
-fn work_that_may_not_start_is_cancelled_whoever_would_run_it() {
-    for (may_start, ran) in [(true, Ran::Returned), (false, Ran::Cancelled)] {
-        assert_eq!(Job::new(Willing::new(may_start, None)).run(), ran);
+fn work_that_may_not_start_is_cancelled_by_the_worker_and_by_the_joiner() {
+    for (may_start, outcome) in [(true, Outcome::Returned), (false, Outcome::Cancelled)] {
+        assert_eq!(Job::new(Willing::new(may_start, None)).run(), outcome);
         let (job, handle) = Job::with_handle(Willing::new(may_start, None));
-        assert_eq!(job.run(), ran);
+        assert_eq!(job.run(), outcome);
         assert_eq!(handle.join().is_ok(), may_start);
         let (job, mut handle) = Job::with_handle(Willing::new(may_start, None));
-        assert_eq!(handle.settle_if_unclaimed(true), Some(ran));
+        assert_eq!(handle.settle_if_unclaimed(true), Some(outcome));
         assert_eq!(handle.join().is_ok(), may_start);
-        assert_eq!(job.run(), Ran::Elsewhere);
+        assert_eq!(job.run(), Outcome::Stale);
     }
 }
 
 #[test]
 fn work_that_may_not_start_and_panics_as_it_is_dropped_is_cancelled_all_the_same() {
     let unwilling = || Willing::new(false, Some("expected: dropped"));
-    assert_eq!(Job::new(unwilling()).run(), Ran::Cancelled);
+    assert_eq!(Job::new(unwilling()).run(), Outcome::Cancelled);
     let (job, handle) = Job::with_handle(unwilling());
-    assert_eq!(job.run(), Ran::Cancelled);
+    assert_eq!(job.run(), Outcome::Cancelled);
     assert!(matches!(handle.join(), Err(JoinError::Cancelled)));
 }
 
@@ -207,7 +290,7 @@ fn work_comes_back_as_what_it_was() {
 }
 
 #[test]
-fn jobs_and_handles_are_send_but_need_send_outcomes() {
+fn jobs_and_handles_are_send_but_need_send_results() {
     const fn send<T: Send>() {}
     const fn sync<T: Sync>() {}
     const {
@@ -215,7 +298,7 @@ fn jobs_and_handles_are_send_but_need_send_outcomes() {
         send::<JoinHandle<Vec<u8>>>();
         sync::<JoinHandle<Vec<u8>>>();
     }
-    /// Has two `check`s, and no type to choose by, if `T` is `Send`.
+    /// Does not compile if `T` is `Send`: then there are two `check`s and no type to choose by.
     trait NotSend<A> {
         fn check() {}
     }
@@ -225,7 +308,18 @@ fn jobs_and_handles_are_send_but_need_send_outcomes() {
 }
 
 #[test]
-fn a_closure_sees_its_own_handle_ask_and_no_other() {
+fn a_job_is_not_sync_as_its_work_need_not_be() {
+    /// Does not compile if `T` is `Sync`: then there are two `check`s and no type to choose by.
+    trait NotSync<A> {
+        fn check() {}
+    }
+    impl<T> NotSync<()> for T {}
+    impl<T: Sync> NotSync<u8> for T {}
+    <Job as NotSync<_>>::check();
+}
+
+#[test]
+fn a_closure_sees_the_stop_request_of_its_own_handle_only() {
     for panics in [false, true] {
         let (inside, mut inner) = Job::with_handle(move || {
             assert!(!panics, "expected");
@@ -242,7 +336,7 @@ fn a_closure_sees_its_own_handle_ask_and_no_other() {
         outer.ask_to_stop();
         outer.ask_to_stop();
         ask.send(()).unwrap();
-        assert_eq!(runner.join().unwrap(), (Ran::Returned, false));
+        assert_eq!(runner.join().unwrap(), (Outcome::Returned, false));
         assert_eq!(outer.try_join().unwrap().unwrap(), [true, true]);
         assert_eq!(inner.try_join().unwrap().ok(), (!panics).then_some(false));
     }
@@ -250,7 +344,7 @@ fn a_closure_sees_its_own_handle_ask_and_no_other() {
 }
 
 #[test]
-fn a_waker_that_was_left_hears_of_the_end_once() {
+fn a_stored_waker_is_woken_once_at_the_end() {
     struct Count(brigade_sync::Mutex<u32>);
     impl std::task::Wake for Count {
         fn wake(self: Arc<Self>) {
@@ -262,7 +356,7 @@ fn a_waker_that_was_left_hears_of_the_end_once() {
         let waker = std::task::Waker::from(count.clone());
         let (job, mut handle) = Job::with_handle(|| 5);
         assert!(handle.wake_when_finished(&waker));
-        assert!(handle.wake_when_finished(&waker), "in its place");
+        assert!(handle.wake_when_finished(&waker), "replaces the first");
         if run {
             job.run()
         } else {
@@ -270,7 +364,7 @@ fn a_waker_that_was_left_hears_of_the_end_once() {
         };
         assert_eq!(*count.0.lock(), 1);
         assert!(!handle.wake_when_finished(&waker));
-        assert_eq!(handle.try_join().unwrap().is_ok(), run, "the outcome has not been taken");
+        assert_eq!(handle.try_join().unwrap().is_ok(), run, "the result has not been taken");
         drop((handle, waker));
         assert_eq!(Arc::strong_count(&count), 1);
     }

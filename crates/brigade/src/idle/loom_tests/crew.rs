@@ -3,17 +3,17 @@
 use super::*;
 use crate::idle::Hold;
 
-impl<Q: Source> House<Q> {
+impl<Q: Source> ModelPool<Q> {
     /// A crew that may have this many workers and has none.
     fn elastic(core: usize, max: usize, queue: Q) -> Arc<Self> {
-        let idle = Idle::new(Size { core, max, spare: 1 }, true);
+        let idle = super::idle(core, max, 1);
         let parkers = (0..max + 1).map(|_| Parker::new()).collect();
         Arc::new(Self {
             idle,
             queue,
             parkers,
             terminations: Mutex::new(0),
-            waits: Mutex::new(()),
+            rest: Mutex::new(()),
             changed: Condvar::new(),
         })
     }
@@ -45,7 +45,7 @@ impl<Q: Source> House<Q> {
     /// whether it left, and whom it asked for help then.
     fn retire(&self, index: usize) -> Option<Option<usize>> {
         turn();
-        if !self.idle.retire(index, Leave::IdleCore) {
+        if !self.idle.retire(index, Leave::IdleCore, false) {
             self.parkers[index].park(None);
             return None;
         }
@@ -60,29 +60,29 @@ impl<Q: Source> House<Q> {
 #[test]
 fn a_job_beside_a_worker_that_leaves_is_not_stranded() {
     check(3, || {
-        let house = House::elastic(0, 1, AtomicUsize::new(0));
-        house.has_started(0);
-        house.idle.start_search();
-        let worker = house.spawn(|house| {
+        let pool = ModelPool::elastic(0, 1, AtomicUsize::new(0));
+        pool.has_started(0);
+        pool.idle.start_search();
+        let worker = pool.spawn(|pool| {
             turn();
-            house.idle.announce(0, false);
-            if house.queue.has_work() {
-                house.withdraw(0);
+            pool.idle.announce(0, false);
+            if pool.queue.has_work() {
+                pool.withdraw(0);
                 return (true, None);
             }
-            match house.retire(0) {
+            match pool.retire(0) {
                 None => (true, None),
                 Some(start) => (false, start),
             }
         });
         turn();
-        house.queue.fetch_add(1, Ordering::Relaxed);
-        let started = house.published_elastic();
+        pool.queue.fetch_add(1, Ordering::Relaxed);
+        let started = pool.published_elastic();
         let (stays, asked) = worker.join().unwrap();
         let comes =
             usize::from(stays) + usize::from(started.is_some()) + usize::from(asked.is_some());
         assert!(comes >= 1, "nobody comes for the job");
-        assert!(house.idle.snapshot().live() <= 1);
+        assert!(pool.idle.snapshot().live() <= 1);
     });
 }
 
@@ -92,17 +92,17 @@ fn a_job_beside_a_worker_that_leaves_is_not_stranded() {
 #[test]
 fn of_two_submitters_one_starts_the_only_worker() {
     check(3, || {
-        let house = House::elastic(0, 1, AtomicUsize::new(0));
-        let submit = |house: &House<AtomicUsize>| {
+        let pool = ModelPool::elastic(0, 1, AtomicUsize::new(0));
+        let submit = |pool: &ModelPool<AtomicUsize>| {
             turn();
-            house.queue.fetch_add(1, Ordering::Relaxed);
-            house.published_elastic()
+            pool.queue.fetch_add(1, Ordering::Relaxed);
+            pool.published_elastic()
         };
-        let other = house.spawn(submit);
-        let here = submit(&house);
+        let other = pool.spawn(submit);
+        let here = submit(&pool);
         let there = other.join().unwrap();
         assert_eq!(usize::from(here.is_some()) + usize::from(there.is_some()), 1);
-        assert_eq!(house.idle.snapshot().live(), 1);
+        assert_eq!(pool.idle.snapshot().live(), 1);
     });
 }
 
@@ -112,31 +112,31 @@ fn of_two_submitters_one_starts_the_only_worker() {
 #[test]
 fn a_job_behind_a_blocked_worker_is_not_stranded() {
     check(3, || {
-        let house = House::elastic(2, 2, AtomicUsize::new(0));
-        house.has_started(0);
-        house.has_started(1);
-        house.idle.start_search();
-        let parking = house.spawn(|house| {
+        let pool = ModelPool::elastic(2, 2, AtomicUsize::new(0));
+        pool.has_started(0);
+        pool.has_started(1);
+        pool.idle.start_search();
+        let parking = pool.spawn(|pool| {
             turn();
-            house.idle.announce(1, false);
-            if !house.queue.has_work() {
-                return house.parkers[1].park(None);
+            pool.idle.announce(1, false);
+            if !pool.queue.has_work() {
+                return pool.parkers[1].park(None);
             }
-            house.withdraw(1);
+            pool.withdraw(1);
             true
         });
         turn();
-        house.queue.fetch_add(1, Ordering::Relaxed);
+        pool.queue.fetch_add(1, Ordering::Relaxed);
         // `Worker::block`.
-        house.idle.block();
-        let started = if house.queue.has_work() { house.help() } else { None };
+        pool.idle.block();
+        let started = if pool.queue.has_work() { pool.help() } else { None };
         if let Some(index) = started {
             // In the place of the blocked one; it finds the job, and the other sleeps on.
-            assert_eq!((index, house.idle.snapshot().live()), (2, 3));
-            house.parkers[1].unpark();
+            assert_eq!((index, pool.idle.snapshot().live()), (2, 3));
+            pool.parkers[1].unpark();
         }
         assert!(parking.join().unwrap());
-        house.idle.unblock();
+        pool.idle.unblock();
     });
 }
 
@@ -146,14 +146,14 @@ fn a_job_behind_a_blocked_worker_is_not_stranded() {
 #[test]
 fn nobody_is_started_after_the_end() {
     check(3, || {
-        let house = House::elastic(0, 1, AtomicUsize::new(0));
-        let other = house.spawn(|house| {
+        let pool = ModelPool::elastic(0, 1, AtomicUsize::new(0));
+        let other = pool.spawn(|pool| {
             turn();
-            house.published_elastic()
+            pool.published_elastic()
         });
         turn();
-        house.idle.close(false);
-        let ended = house.idle.terminate();
+        pool.idle.close(false);
+        let ended = pool.idle.terminate();
         let started = other.join().unwrap();
         assert_ne!(ended, started.is_some(), "ended over a worker, or neither");
     });
@@ -166,33 +166,33 @@ fn nobody_is_started_after_the_end() {
 #[test]
 fn a_job_is_published_to_a_pool_that_has_a_worker() {
     check(3, || {
-        let house = House::elastic(0, 1, AtomicUsize::new(0));
-        house.has_started(0);
-        house.idle.start_search();
-        let worker = house.spawn(|house| {
-            house.idle.announce(0, false);
-            if house.queue.has_work() {
-                house.withdraw(0);
+        let pool = ModelPool::elastic(0, 1, AtomicUsize::new(0));
+        pool.has_started(0);
+        pool.idle.start_search();
+        let worker = pool.spawn(|pool| {
+            pool.idle.announce(0, false);
+            if pool.queue.has_work() {
+                pool.withdraw(0);
                 return true;
             }
             turn();
-            house.idle.retire(0, Leave::IdleCore)
+            pool.idle.retire(0, Leave::IdleCore, false)
         });
         turn();
-        let started = match house.idle.hold() {
+        let started = match pool.idle.hold() {
             Hold::Held => false,
             Hold::Start(index) => {
-                house.idle.arrive(index);
+                pool.idle.arrive(index);
                 true
             }
             Hold::None => panic!("nobody is being started"),
         };
         turn();
-        assert_eq!(house.idle.snapshot().live(), 1, "started: {started}");
-        house.queue.fetch_add(1, Ordering::Relaxed);
-        let more = house.published_elastic();
+        assert_eq!(pool.idle.snapshot().live(), 1, "started: {started}");
+        pool.queue.fetch_add(1, Ordering::Relaxed);
+        let more = pool.published_elastic();
         assert_eq!(more, None, "there is one, and no room for another");
-        house.idle.release();
+        pool.idle.release();
         worker.join().unwrap();
     });
 }
@@ -204,18 +204,18 @@ fn a_job_is_published_to_a_pool_that_has_a_worker() {
 #[test]
 fn the_last_searcher_that_finds_work_has_another_worker_started() {
     check(3, || {
-        let house = House::elastic(1, 2, AtomicUsize::new(1));
-        house.has_started(0);
-        house.idle.start_search();
-        let searcher = house.spawn(|house| {
+        let pool = ModelPool::elastic(1, 2, AtomicUsize::new(1));
+        pool.has_started(0);
+        pool.idle.start_search();
+        let searcher = pool.spawn(|pool| {
             turn();
-            assert!(house.queue.take(), "the first job has been there from the beginning");
+            assert!(pool.queue.take(), "the first job has been there from the beginning");
             turn();
-            if house.idle.stop_search() && house.queue.has_work() { house.help() } else { None }
+            if pool.idle.stop_search() && pool.queue.has_work() { pool.help() } else { None }
         });
         turn();
-        house.queue.fetch_add(1, Ordering::Relaxed);
-        let here = house.published_elastic();
+        pool.queue.fetch_add(1, Ordering::Relaxed);
+        let here = pool.published_elastic();
         let there = searcher.join().unwrap();
         assert_eq!(usize::from(here.is_some()) + usize::from(there.is_some()), 1);
     });
@@ -227,26 +227,26 @@ fn the_last_searcher_that_finds_work_has_another_worker_started() {
 #[test]
 fn whoever_blocks_or_whoever_submits_sees_the_other() {
     check(3, || {
-        let idle = Idle::new(Size { core: 1, max: 1, spare: 1 }, true);
+        let idle = super::idle(1, 1, 1);
         assert_eq!(idle.pick_core(), Some(0));
         idle.arrive(0);
-        let house = Arc::new(House {
+        let pool = Arc::new(ModelPool {
             idle,
             queue: AtomicUsize::new(0),
             parkers: vec![Parker::new()],
             terminations: Mutex::new(0),
-            waits: Mutex::new(()),
+            rest: Mutex::new(()),
             changed: Condvar::new(),
         });
         // `Worker::block`.
-        let blocker = house.spawn(|house| {
+        let blocker = pool.spawn(|pool| {
             turn();
-            house.idle.block();
-            house.queue.has_work()
+            pool.idle.block();
+            pool.queue.has_work()
         });
         turn();
-        house.queue.fetch_add(1, Ordering::Relaxed);
-        let submitter_helps = house.idle.after_publishing().wants_help();
+        pool.queue.fetch_add(1, Ordering::Relaxed);
+        let submitter_helps = pool.idle.after_publishing().wants_help();
         assert!(blocker.join().unwrap() || submitter_helps, "nobody helps");
     });
 }

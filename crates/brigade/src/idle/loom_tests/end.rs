@@ -8,14 +8,14 @@ use super::*;
 #[test]
 fn a_closed_pool_runs_what_it_accepted_and_ends_once() {
     check(3, || {
-        let house = House::new(1, Injector::new());
-        let worker = house.spawn(|house| house.live(0));
-        assert!(house.inject());
-        house.close();
-        assert!(!house.inject());
+        let pool = ModelPool::new(1, Injector::new());
+        let worker = pool.spawn(|pool| pool.live(0));
+        assert!(pool.inject());
+        pool.close();
+        assert!(!pool.inject());
         assert_eq!(worker.join().unwrap(), 1);
-        assert_eq!(*house.terminations.lock(), 1);
-        assert!(house.queue.is_empty());
+        assert_eq!(*pool.terminations.lock(), 1);
+        assert!(pool.queue.is_empty());
     });
 }
 
@@ -25,13 +25,13 @@ fn a_closed_pool_runs_what_it_accepted_and_ends_once() {
 #[test]
 fn a_closed_pool_of_two_ends_once() {
     check(2, || {
-        let house = House::new(2, Injector::new());
-        let workers = [0, 1].map(|index| house.spawn(move |house| house.live(index)));
-        assert!(house.inject());
-        house.close();
+        let pool = ModelPool::new(2, Injector::new());
+        let workers = [0, 1].map(|index| pool.spawn(move |pool| pool.live(index)));
+        assert!(pool.inject());
+        pool.close();
         assert_eq!(workers.map(|worker| worker.join().unwrap()).iter().sum::<usize>(), 1);
-        assert_eq!(*house.terminations.lock(), 1);
-        assert!(house.queue.is_empty());
+        assert_eq!(*pool.terminations.lock(), 1);
+        assert!(pool.queue.is_empty());
     });
 }
 
@@ -42,13 +42,13 @@ fn a_closed_pool_of_two_ends_once() {
 #[test]
 fn a_job_accepted_beside_a_close_is_run() {
     check(3, || {
-        let house = House::new(1, Injector::new());
-        let worker = house.spawn(|house| house.live(0));
-        let submitter = house.spawn(House::inject);
-        house.close();
+        let pool = ModelPool::new(1, Injector::new());
+        let worker = pool.spawn(|pool| pool.live(0));
+        let submitter = pool.spawn(ModelPool::inject);
+        pool.close();
         let accepted = submitter.join().unwrap();
         assert_eq!(worker.join().unwrap(), usize::from(accepted));
-        assert_eq!(*house.terminations.lock(), 1);
+        assert_eq!(*pool.terminations.lock(), 1);
     });
 }
 
@@ -59,14 +59,14 @@ fn a_job_accepted_beside_a_close_is_run() {
 #[test]
 fn a_worker_is_picked_before_the_end_or_not_at_all() {
     check(3, || {
-        let house = House::new(1, AtomicUsize::new(0));
-        house.idle.start_search();
-        let _ = house.idle.announce(0, false);
-        house.idle.close(false);
-        let picker = house.spawn(|house| house.idle.pick(1, false).wake.is_some());
-        let ends = house.idle.terminate();
+        let pool = ModelPool::new(1, AtomicUsize::new(0));
+        pool.idle.start_search();
+        let _ = pool.idle.announce(0, false);
+        pool.idle.close(false);
+        let picker = pool.spawn(|pool| pool.idle.pick(1, false).wake.is_some());
+        let ends = pool.idle.terminate();
         let picked = picker.join().unwrap();
         assert!(ends != picked, "nothing else keeps the pool from ending");
-        assert_eq!(house.idle.snapshot().all_parked(), ends);
+        assert_eq!(pool.idle.snapshot().all_parked(), ends);
     });
 }

@@ -5,7 +5,7 @@ use crate::idle::Join;
 
 /// Two joins of a pool of two workers.
 struct Joins {
-    house: Arc<House<AtomicUsize>>,
+    pool: Arc<ModelPool<AtomicUsize>>,
     joins: [Join; 2],
     ended: [AtomicUsize; 2],
 }
@@ -14,33 +14,45 @@ impl Joins {
     fn new() -> Arc<Self> {
         let joins = [Join::new(), Join::new()];
         let ended = [0, 0].map(AtomicUsize::new);
-        Arc::new(Self { house: House::new(2, AtomicUsize::new(0)), joins, ended })
+        Arc::new(Self { pool: ModelPool::new(2, AtomicUsize::new(0)), joins, ended })
     }
 
-    /// `Worker::wait_for`.
+    /// `PoolWait::until`.
     fn wait_for(&self, index: usize) -> bool {
-        let House { idle, parkers, .. } = &*self.house;
+        let (join, ended) = (&self.joins[index], &self.ended[index]);
+        loop {
+            join.reset();
+            if ended.load(Ordering::Acquire) == 1 {
+                return true;
+            }
+            if !self.sleep(index) {
+                return false;
+            }
+        }
+    }
+
+    /// `PoolWait::sleep_counted`.
+    fn sleep(&self, index: usize) -> bool {
+        let ModelPool { idle, parkers, .. } = &*self.pool;
         idle.block();
         let begins = idle.begin_join(&self.joins[index]);
         if begins {
-            while self.ended[index].load(Ordering::Acquire) == 0 {
-                parkers[index].park(None);
-            }
+            parkers[index].park(None);
             idle.end_join(&self.joins[index]);
         }
         idle.unblock();
         begins
     }
 
-    /// The end of a job, and `Joiner::wake`.
+    /// The end of a job, and `Waiting::wake`.
     fn end(&self, index: usize) {
         self.ended[index].store(1, Ordering::Release);
-        self.house.idle.end_join(&self.joins[index]);
-        self.house.parkers[index].unpark();
+        self.pool.idle.end_join(&self.joins[index]);
+        self.pool.parkers[index].unpark();
     }
 }
 
-/// Who has ended the job that the other worker waits for may wait for one that the other is to run, awake or not.
+/// A worker that has ended the job that the other waits for may wait for one that the other is to run, awake or not.
 ///
 /// Caught: `begin_join` that counts a join that has ended.
 #[test]

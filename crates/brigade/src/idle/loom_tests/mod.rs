@@ -1,10 +1,9 @@
 //! Models of the wake rule, one for each half of it; `ci/loom.sh` runs them.
 //!
-//! The subject is the real [`Idle`], with the real queues and parkers. What a worker and a submitter do
-//! with them is written down once more in [`House`], as short as it can be, and names what it mirrors: the
-//! engine itself takes far more steps than a model checker can follow. A job is a number of nothing, and
-//! who has one keeps it for ever: it never looks for another, so a job that nobody is told of is stranded,
-//! a worker that should have it sleeps for ever, and loom reports a deadlock.
+//! The subject is the real [`Idle`], with the real queues and parkers. What a worker and a submitter do with them is written
+//! down once more in [`ModelPool`], as short as it can be, and each method names what it mirrors: the engine itself takes far more
+//! steps than a model checker can follow. A job is a unit, and a worker that has one keeps it for ever: it never looks for
+//! another. So if no worker is told of a job, a worker that should have it sleeps for ever, and loom reports a deadlock.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,24 +14,25 @@ use brigade_sync::model::{check, turn};
 use brigade_sync::{Condvar, Mutex, Parker};
 use loom::thread::{self, JoinHandle};
 
-use super::{Idle, Leave, Size, Wait};
+use super::{Duty, Idle, Leave, Wait};
+use crate::config::{Config, Size};
 
 mod crew;
+mod driver;
+mod driver_pool;
 mod end;
 mod joins;
-mod keeper;
-mod lighthouse;
 mod quiet;
 mod wake;
 
 /// Compiles only if the facade really is loom's.
 const _: fn(brigade_sync::atomic::AtomicUsize) -> loom::sync::atomic::AtomicUsize = |a| a;
 
-/// Where work lies.
+/// Where work is queued.
 trait Source: Send + Sync + 'static {
     /// Takes a job if there is one.
     fn take(&self) -> bool;
-    /// The look of [`Core::has_work`](crate::engine::Core).
+    /// Whether there is one, as `Queues::has_work`.
     fn has_work(&self) -> bool;
 }
 
@@ -96,32 +96,38 @@ impl<A: Source, B: Source> Source for (A, B) {
     }
 }
 
-/// A pool with everything but the wake rule left out.
-struct House<Q> {
+/// Nobody is started but where a model says so.
+fn idle(core: usize, max: usize, spare: usize) -> Idle {
+    Idle::new(&Config { size: Size { core, max, spare }, ..Config::default() }, 2)
+}
+
+/// A pool reduced to the wake rule.
+struct ModelPool<Q> {
     idle: Idle,
     queue: Q,
     parkers: Vec<Parker>,
     /// How often the pool was terminated. Under a lock of its own: it orders nothing that matters.
     terminations: Mutex<usize>,
-    waits: Mutex<()>,
+    /// `Core::rest`.
+    rest: Mutex<()>,
     changed: Condvar,
 }
 
-impl<Q: Source> House<Q> {
+impl<Q: Source> ModelPool<Q> {
     fn new(workers: usize, queue: Q) -> Arc<Self> {
         Arc::new(Self {
             idle: Self::all_run(workers),
             queue,
             parkers: (0..workers).map(|_| Parker::new()).collect(),
             terminations: Mutex::new(0),
-            waits: Mutex::new(()),
+            rest: Mutex::new(()),
             changed: Condvar::new(),
         })
     }
 
-    /// A crew that is complete, so that nobody is ever started.
+    /// A crew that is complete, so that no worker is ever started.
     fn all_run(workers: usize) -> Idle {
-        let idle = Idle::new(Size { core: workers, max: workers, spare: 0 }, true);
+        let idle = idle(workers, workers, 0);
         for index in 0..workers {
             assert_eq!(idle.pick_core(), Some(index));
             idle.arrive(index);
@@ -134,16 +140,17 @@ impl<Q: Source> House<Q> {
         self: &Arc<Self>,
         main: impl FnOnce(&Self) -> R + 'static,
     ) -> JoinHandle<R> {
-        let house = self.clone();
-        thread::spawn(move || main(&house))
+        let pool = self.clone();
+        thread::spawn(move || main(&pool))
     }
 
-    /// Puts a worker to sleep before the model begins; whether it watches is as asked.
-    fn is_asleep(&self, index: usize, watches: bool) {
+    /// Puts a worker to sleep before the model begins; it monitors the queues if that is asked for.
+    fn is_asleep(&self, index: usize, monitors: bool) {
         self.idle.start_search();
-        assert!(self.idle.announce(index, false).watches, "another runs, and nobody watches yet");
-        if !watches {
-            self.idle.unwatch(index);
+        let duty = self.idle.announce(index, false).duty;
+        assert_eq!(duty, Some(Duty::Monitor), "another runs, and none monitors yet");
+        if !monitors {
+            self.idle.give_up_duty(index);
         }
     }
 
@@ -154,10 +161,10 @@ impl<Q: Source> House<Q> {
         }
     }
 
-    /// `Worker::accepted`, after the push to the worker's own queue, which holds `queued`.
+    /// `Worker::announce`, after the push to the worker's own queue, which holds `queued`.
     fn accepted(&self, queued: impl FnOnce() -> usize) {
         let seen = self.idle.after_publishing();
-        if seen.wants_help() && (!seen.watched() || queued() > 1) {
+        if seen.wants_help() && (!seen.monitored() || queued() > 1) {
             self.wake_one();
         }
     }
@@ -171,7 +178,7 @@ impl<Q: Source> House<Q> {
         }
     }
 
-    /// `Worker::find` of a searcher; `false` if the pool has terminated.
+    /// `Worker::hunt` up to the first job; `false` if the pool has terminated.
     fn find(&self, index: usize) -> bool {
         while !self.queue.take() {
             if self.park(index) {
@@ -182,7 +189,7 @@ impl<Q: Source> House<Q> {
         true
     }
 
-    /// What a searcher does that has found work.
+    /// `Worker::found`.
     fn found(&self) {
         turn();
         if self.idle.stop_search() && self.queue.has_work() {
@@ -201,17 +208,17 @@ impl<Q: Source> House<Q> {
         if announced.settles {
             self.settle();
         }
-        self.sleep(index, announced.watches);
+        self.sleep(index, announced.duty == Some(Duty::Monitor));
         self.idle.snapshot().terminated()
     }
 
-    /// `Worker::sleep`. Looks of a watcher before its last can only find more, so there is but one.
-    fn sleep(&self, index: usize, watches: bool) {
-        if watches {
+    /// `Worker::sleep`. Looks of a monitor before its last can only find more, so there is but one.
+    fn sleep(&self, index: usize, monitors: bool) {
+        if monitors {
             if self.parkers[index].park(Some(Duration::ZERO)) {
                 return;
             }
-            self.idle.unwatch(index);
+            self.idle.give_up_duty(index);
             if self.queue.has_work() {
                 return self.withdraw(index);
             }
@@ -247,14 +254,14 @@ impl<Q: Source> House<Q> {
     fn settle(&self) {
         turn();
         if self.idle.find_quiet(|| !self.queue.has_work()) {
-            self.tell_waiters();
+            self.notify_rest();
         }
-        let word = self.idle.snapshot();
+        let state = self.idle.snapshot();
         fence(Ordering::SeqCst);
-        if !word.all_parked() || self.queue.has_work() {
+        if !state.all_parked() || self.queue.has_work() {
             return;
         }
-        if word.closed() && self.idle.terminate() {
+        if state.closed() && self.idle.terminate() {
             *self.terminations.lock() += 1;
             for parker in &self.parkers {
                 parker.unpark();
@@ -262,9 +269,9 @@ impl<Q: Source> House<Q> {
         }
     }
 
-    /// `Core::tell_waiters`.
-    fn tell_waiters(&self) {
-        drop(self.waits.lock());
+    /// `Signal::notify`.
+    fn notify_rest(&self) {
+        drop(self.rest.lock());
         self.changed.notify_all();
     }
 
@@ -272,16 +279,16 @@ impl<Q: Source> House<Q> {
     fn wait_idle(&self) {
         turn();
         let Wait::Since(quiets) = self.idle.begin_wait(|| !self.queue.has_work()) else { return };
-        let mut waits = self.waits.lock();
+        let mut rest = self.rest.lock();
         while !self.idle.was_quiet(quiets) {
-            waits = self.changed.wait(waits, None);
+            rest = self.changed.wait(rest, None);
         }
-        drop(waits);
+        drop(rest);
         self.idle.end_wait();
     }
 }
 
-impl House<Injector<()>> {
+impl ModelPool<Injector<()>> {
     /// `Core::inject`.
     fn inject(&self) -> bool {
         turn();

@@ -8,12 +8,12 @@ use super::*;
 #[test]
 fn a_waiter_is_told_when_the_pool_is_quiet() {
     check(3, || {
-        let house = House::new(1, Injector::new());
-        let worker = house.spawn(|house| house.live(0));
-        assert!(house.inject());
-        house.wait_idle();
-        assert!(house.queue.is_empty());
-        house.close();
+        let pool = ModelPool::new(1, Injector::new());
+        let worker = pool.spawn(|pool| pool.live(0));
+        assert!(pool.inject());
+        pool.wait_idle();
+        assert!(pool.queue.is_empty());
+        pool.close();
         assert_eq!(worker.join().unwrap(), 1);
     });
 }
@@ -24,22 +24,22 @@ fn a_waiter_is_told_when_the_pool_is_quiet() {
 #[test]
 fn a_waiter_is_not_told_while_a_job_that_was_accepted_before_runs() {
     check(4, || {
-        let house = House::new(1, Injector::new());
+        let pool = ModelPool::new(1, Injector::new());
         let done = Arc::new(AtomicUsize::new(0));
         // A searcher that has found nothing so far.
-        house.idle.start_search();
+        pool.idle.start_search();
         let counter = done.clone();
-        let worker = house.spawn(move |house| {
-            while !house.park(0) && house.find(0) {
+        let worker = pool.spawn(move |pool| {
+            while !pool.park(0) && pool.find(0) {
                 turn();
                 counter.store(1, Ordering::Relaxed);
-                house.idle.start_search();
+                pool.idle.start_search();
             }
         });
-        assert!(house.inject());
-        house.wait_idle();
+        assert!(pool.inject());
+        pool.wait_idle();
         assert_eq!(done.load(Ordering::Relaxed), 1);
-        house.close();
+        pool.close();
         worker.join().unwrap();
     });
 }
@@ -51,37 +51,37 @@ fn a_waiter_is_not_told_while_a_job_that_was_accepted_before_runs() {
 fn a_waiter_is_not_told_while_a_job_moves_on_from_one_queue_to_the_next() {
     check(3, || {
         let queues = (AtomicUsize::new(0), AtomicUsize::new(0));
-        let house = House::new(2, queues);
+        let pool = ModelPool::new(2, queues);
         let done = Arc::new(AtomicUsize::new(0));
         // The other worker is asleep: it may be woken for the child.
-        house.idle.start_search();
-        let _ = house.idle.announce(1, false);
+        pool.idle.start_search();
+        let _ = pool.idle.announce(1, false);
         // One job is queued, and its worker runs.
-        house.queue.0.store(1, Ordering::Relaxed);
+        pool.queue.0.store(1, Ordering::Relaxed);
         let counter = done.clone();
-        let parent = house.spawn(move |house| {
-            house.idle.start_search();
-            while house.find(0) {
+        let parent = pool.spawn(move |pool| {
+            pool.idle.start_search();
+            while pool.find(0) {
                 if counter.fetch_add(1, Ordering::Relaxed) == 0 {
                     turn();
-                    house.queue.1.fetch_add(1, Ordering::Relaxed);
-                    house.published();
+                    pool.queue.1.fetch_add(1, Ordering::Relaxed);
+                    pool.published();
                 }
-                house.idle.start_search();
+                pool.idle.start_search();
             }
         });
         let counter = done.clone();
-        let child = house.spawn(move |house| {
-            house.sleep(1, false);
-            while !house.idle.snapshot().terminated() && house.find(1) {
+        let child = pool.spawn(move |pool| {
+            pool.sleep(1, false);
+            while !pool.idle.snapshot().terminated() && pool.find(1) {
                 counter.fetch_add(1, Ordering::Relaxed);
-                house.idle.start_search();
+                pool.idle.start_search();
             }
         });
-        house.wait_idle();
+        pool.wait_idle();
         assert_eq!(done.load(Ordering::Relaxed), 2);
-        house.idle.close(false);
-        house.settle();
+        pool.idle.close(false);
+        pool.settle();
         parent.join().unwrap();
         child.join().unwrap();
     });
@@ -93,17 +93,17 @@ fn a_waiter_is_not_told_while_a_job_moves_on_from_one_queue_to_the_next() {
 #[test]
 fn a_worker_that_is_being_started_is_not_waited_for() {
     check(3, || {
-        let house = House::new(1, AtomicUsize::new(0));
-        house.idle.resize(Size { core: 2, max: 2, spare: 0 });
-        assert_eq!(house.idle.pick_core(), Some(1));
-        let worker = house.spawn(|house| {
-            house.idle.start_search();
-            house.park(0)
+        let pool = ModelPool::new(1, AtomicUsize::new(0));
+        pool.idle.resize(Size { core: 2, max: 2, spare: 0 });
+        assert_eq!(pool.idle.pick_core(), Some(1));
+        let worker = pool.spawn(|pool| {
+            pool.idle.start_search();
+            pool.park(0)
         });
-        house.wait_idle();
-        house.idle.fail(1);
-        house.idle.close(false);
-        house.settle();
+        pool.wait_idle();
+        pool.idle.fail(1);
+        pool.idle.close(false);
+        pool.settle();
         assert!(worker.join().unwrap());
     });
 }

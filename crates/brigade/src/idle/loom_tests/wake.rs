@@ -8,12 +8,12 @@ use super::*;
 #[test]
 fn a_submitter_and_a_parking_worker_never_miss_each_other() {
     check(3, || {
-        let house = House::new(1, AtomicUsize::new(0));
-        house.idle.start_search();
-        let worker = house.spawn(|house| house.find(0));
+        let pool = ModelPool::new(1, AtomicUsize::new(0));
+        pool.idle.start_search();
+        let worker = pool.spawn(|pool| pool.find(0));
         turn();
-        house.queue.fetch_add(1, Ordering::Relaxed);
-        house.published();
+        pool.queue.fetch_add(1, Ordering::Relaxed);
+        pool.published();
         assert!(worker.join().unwrap());
     });
 }
@@ -24,10 +24,10 @@ fn a_submitter_and_a_parking_worker_never_miss_each_other() {
 #[test]
 fn a_push_to_the_injector_and_a_parking_worker_never_miss_each_other() {
     check(3, || {
-        let house = House::new(1, Injector::new());
-        house.idle.start_search();
-        let worker = house.spawn(|house| house.find(0));
-        assert!(house.inject());
+        let pool = ModelPool::new(1, Injector::new());
+        pool.idle.start_search();
+        let worker = pool.spawn(|pool| pool.find(0));
+        assert!(pool.inject());
         assert!(worker.join().unwrap());
     });
 }
@@ -38,21 +38,21 @@ fn a_push_to_the_injector_and_a_parking_worker_never_miss_each_other() {
 #[test]
 fn of_two_submitters_one_wakes_the_sleeper() {
     check(3, || {
-        let house = House::new(1, AtomicUsize::new(0));
-        house.idle.start_search();
-        let other = house.spawn(|house| {
+        let pool = ModelPool::new(1, AtomicUsize::new(0));
+        pool.idle.start_search();
+        let other = pool.spawn(|pool| {
             turn();
-            house.queue.fetch_add(1, Ordering::Relaxed);
-            house.published();
+            pool.queue.fetch_add(1, Ordering::Relaxed);
+            pool.published();
         });
-        let worker = house.spawn(|house| {
-            assert!(house.find(0));
-            house.idle.start_search();
-            assert!(house.find(0));
+        let worker = pool.spawn(|pool| {
+            assert!(pool.find(0));
+            pool.idle.start_search();
+            assert!(pool.find(0));
         });
         turn();
-        house.queue.fetch_add(1, Ordering::Relaxed);
-        house.published();
+        pool.queue.fetch_add(1, Ordering::Relaxed);
+        pool.published();
         other.join().unwrap();
         worker.join().unwrap();
     });
@@ -64,101 +64,101 @@ fn of_two_submitters_one_wakes_the_sleeper() {
 #[test]
 fn the_last_searcher_that_finds_work_wakes_another() {
     check(3, || {
-        let house = House::new(2, AtomicUsize::new(1));
-        house.is_asleep(0, false);
-        house.idle.start_search();
-        let sleeper = house.spawn(|house| {
-            house.parkers[0].park(None);
-            house.find(0)
+        let pool = ModelPool::new(2, AtomicUsize::new(1));
+        pool.is_asleep(0, false);
+        pool.idle.start_search();
+        let sleeper = pool.spawn(|pool| {
+            pool.parkers[0].park(None);
+            pool.find(0)
         });
-        let searcher = house.spawn(|house| house.find(1));
+        let searcher = pool.spawn(|pool| pool.find(1));
         turn();
-        house.queue.fetch_add(1, Ordering::Relaxed);
-        house.published();
+        pool.queue.fetch_add(1, Ordering::Relaxed);
+        pool.published();
         assert!(searcher.join().unwrap());
         assert!(sleeper.join().unwrap());
     });
 }
 
-/// A worker is silent about its lone child because a sleeper watches; the watcher stops watching.
-fn lone_child_and_a_watcher_that_stops<O: Order + 'static>() {
+/// A worker is silent about its lone child because a sleeper monitors the queues; it stops.
+fn lone_child_and_a_monitor_that_stops<O: Order + 'static>() {
     check(3, || {
         let local = brigade_queue::Worker::<(), O>::new(4);
-        let house = House::new(2, local.stealer());
-        house.is_asleep(0, true);
-        let watcher = house.spawn(|house| {
-            house.sleep(0, true);
-            house.find(0)
+        let pool = ModelPool::new(2, local.stealer());
+        pool.is_asleep(0, true);
+        let monitor = pool.spawn(|pool| {
+            pool.sleep(0, true);
+            pool.find(0)
         });
         turn();
         local.push(()).unwrap();
-        house.accepted(|| local.len());
-        assert!(watcher.join().unwrap());
+        pool.accepted(|| local.len());
+        assert!(monitor.join().unwrap());
     });
 }
 
-/// Caught: no fence in `after_publishing`; none in `unwatch`.
+/// Caught: no fence in `after_publishing`; none in `give_up_duty`.
 #[test]
-fn a_lone_child_and_a_watcher_that_stops_never_miss_each_other_lifo() {
-    lone_child_and_a_watcher_that_stops::<lifo::Lifo>();
+fn a_lone_child_and_a_monitor_that_stops_never_miss_each_other_lifo() {
+    lone_child_and_a_monitor_that_stops::<lifo::Lifo>();
 }
 
-/// Caught: no fence in `after_publishing`; none in `unwatch`.
+/// Caught: no fence in `after_publishing`; none in `give_up_duty`.
 #[test]
-fn a_lone_child_and_a_watcher_that_stops_never_miss_each_other_fifo() {
-    lone_child_and_a_watcher_that_stops::<fifo::Fifo>();
+fn a_lone_child_and_a_monitor_that_stops_never_miss_each_other_fifo() {
+    lone_child_and_a_monitor_that_stops::<fifo::Fifo>();
 }
 
-/// The same with a worker that is about to become the watcher.
+/// The same with a worker that is about to monitor.
 ///
-/// Caught: no fence in `after_publishing`; none in `unwatch`.
+/// Caught: no fence in `after_publishing`; none in `give_up_duty`.
 #[test]
 fn a_lone_child_and_a_parking_worker_never_miss_each_other() {
     check(3, || {
         let local = fifo::Worker::new(4);
-        let house = House::new(2, local.stealer());
-        house.idle.start_search();
-        let worker = house.spawn(|house| house.find(0));
+        let pool = ModelPool::new(2, local.stealer());
+        pool.idle.start_search();
+        let worker = pool.spawn(|pool| pool.find(0));
         turn();
         local.push(()).unwrap();
-        house.accepted(|| local.len());
+        pool.accepted(|| local.len());
         assert!(worker.join().unwrap());
     });
 }
 
-/// The watcher is woken for something else while a child is silent on its account; another sleeps on.
+/// The monitor is woken for something else while a child is silent on its account; another sleeps on.
 ///
-/// Caught: no fence in `stop_search`; `pick` that leaves `WATCHED`.
+/// Caught: no fence in `stop_search`; `pick` that leaves `MONITORED`.
 #[test]
-fn a_lone_child_whose_watcher_is_called_away_is_not_forgotten() {
+fn a_lone_child_whose_monitor_is_called_away_is_not_forgotten() {
     check(3, || {
         let local = fifo::Worker::new(4);
-        let house = House::new(3, (AtomicUsize::new(0), local.stealer()));
-        house.is_asleep(2, false);
-        house.is_asleep(0, true);
-        let sleeper = house.spawn(|house| {
-            house.parkers[2].park(None);
-            house.find(2)
+        let pool = ModelPool::new(3, (AtomicUsize::new(0), local.stealer()));
+        pool.is_asleep(2, false);
+        pool.is_asleep(0, true);
+        let sleeper = pool.spawn(|pool| {
+            pool.parkers[2].park(None);
+            pool.find(2)
         });
-        // The submitter, and then the watcher that it woke: one thread, as the one comes after the other.
-        let watcher = house.spawn(|house| {
+        // The submitter, and then the monitor that it woke: one thread, as the one comes after the other.
+        let monitor = pool.spawn(|pool| {
             turn();
-            house.queue.0.fetch_add(1, Ordering::Relaxed);
-            assert!(house.idle.after_publishing().wants_help());
-            assert_eq!(house.idle.pick(usize::MAX, true).wake, Some(0));
-            house.find(0)
+            pool.queue.0.fetch_add(1, Ordering::Relaxed);
+            assert!(pool.idle.after_publishing().wants_help());
+            assert_eq!(pool.idle.pick(usize::MAX, true).wake, Some(0));
+            pool.find(0)
         });
         turn();
         local.push(()).unwrap();
-        house.accepted(|| local.len());
-        assert!(watcher.join().unwrap());
+        pool.accepted(|| local.len());
+        assert!(monitor.join().unwrap());
         assert!(sleeper.join().unwrap());
     });
 }
 
 /// A worker's batch from the injector is out of sight for a moment; who went to sleep over it is woken.
 ///
-/// Caught: no fence in `after_publishing`; none in `unwatch`.
+/// Caught: no fence in `after_publishing`; none in `give_up_duty`.
 #[test]
 fn a_batch_on_its_way_to_a_worker_is_not_forgotten() {
     check(3, || {
@@ -166,14 +166,14 @@ fn a_batch_on_its_way_to_a_worker_is_not_forgotten() {
         injector.push(()).unwrap();
         injector.push(()).unwrap();
         let local = fifo::Worker::new(4);
-        let house = House::new(2, (injector, local.stealer()));
-        house.idle.start_search();
-        let worker = house.spawn(|house| house.find(1));
+        let pool = ModelPool::new(2, (injector, local.stealer()));
+        pool.idle.start_search();
+        let worker = pool.spawn(|pool| pool.find(1));
         // `Worker::refill`.
         turn();
-        assert!(house.queue.0.pop_batch_into(&local, Limit::AtMost(2)).is_some());
+        assert!(pool.queue.0.pop_batch_into(&local, Limit::AtMost(2)).is_some());
         if local.len() > 0 {
-            house.accepted(|| local.len());
+            pool.accepted(|| local.len());
         }
         assert!(worker.join().unwrap());
     });
@@ -189,19 +189,19 @@ fn what_a_thief_carries_away_is_not_forgotten() {
         victim.push(()).unwrap();
         victim.push(()).unwrap();
         // The victim is a third worker, which runs all the time.
-        let house = House::new(3, (victim.stealer(), local.stealer()));
-        house.idle.start_search();
-        house.idle.start_search();
-        let worker = house.spawn(|house| house.find(1));
+        let pool = ModelPool::new(3, (victim.stealer(), local.stealer()));
+        pool.idle.start_search();
+        pool.idle.start_search();
+        let worker = pool.spawn(|pool| pool.find(1));
         turn();
         let stolen = loop {
-            match house.queue.0.steal_batch_and_pop(&local, Limit::AtMost(2), 0) {
+            match pool.queue.0.steal_batch_and_pop(&local, Limit::AtMost(2), 0) {
                 Err(StealError::Busy) => brigade_sync::hint::spin_loop(),
                 other => break other,
             }
         };
         assert!(stolen.is_ok(), "the other takes one of two");
-        house.found();
+        pool.found();
         assert!(worker.join().unwrap());
     });
 }
@@ -212,41 +212,41 @@ fn what_a_thief_carries_away_is_not_forgotten() {
 #[test]
 fn a_worker_that_withdraws_is_picked_or_not() {
     check(3, || {
-        let house = House::new(1, AtomicUsize::new(0));
-        house.idle.start_search();
-        let _ = house.idle.announce(0, false);
-        let worker = house.spawn(|house| house.withdraw(0));
+        let pool = ModelPool::new(1, AtomicUsize::new(0));
+        pool.idle.start_search();
+        let _ = pool.idle.announce(0, false);
+        let worker = pool.spawn(|pool| pool.withdraw(0));
         turn();
-        let picked = house.idle.pick(usize::MAX, true).wake;
+        let picked = pool.idle.pick(usize::MAX, true).wake;
         if let Some(index) = picked {
-            house.parkers[index].unpark();
+            pool.parkers[index].unpark();
         }
         worker.join().unwrap();
-        let word = house.idle.snapshot();
-        assert_eq!((word.searching(), word.parked()), (1, 0));
-        assert!(!house.parkers[0].try_take(), "the token was taken by whom it was for");
-        assert!(house.idle.pick(usize::MAX, true).wake.is_none());
+        let state = pool.idle.snapshot();
+        assert_eq!((state.searching(), state.parked()), (1, 0));
+        assert!(!pool.parkers[0].try_take(), "the token was taken by whom it was for");
+        assert!(pool.idle.pick(usize::MAX, true).wake.is_none());
     });
 }
 
-/// A watcher that withdraws, is picked, or stops watching leaves no watch behind.
+/// A monitor that withdraws, is picked, or gives its duty up leaves no duty behind.
 ///
-/// Caught: `pick` that leaves `WATCHED`.
+/// Caught: `pick` that leaves `MONITORED`.
 #[test]
-fn a_watch_ends_with_its_watcher() {
+fn a_duty_ends_with_the_sleep_of_its_holder() {
     check(3, || {
-        let house = House::new(2, AtomicUsize::new(0));
-        house.is_asleep(0, true);
-        let watcher = house.spawn(|house| {
+        let pool = ModelPool::new(2, AtomicUsize::new(0));
+        pool.is_asleep(0, true);
+        let monitor = pool.spawn(|pool| {
             turn();
-            house.idle.unwatch(0);
-            house.withdraw(0);
+            pool.idle.give_up_duty(0);
+            pool.withdraw(0);
         });
         turn();
-        house.published();
-        watcher.join().unwrap();
-        let word = house.idle.snapshot();
-        assert_eq!((word.searching(), word.parked(), word.watched()), (1, 0, false));
+        pool.published();
+        monitor.join().unwrap();
+        let state = pool.idle.snapshot();
+        assert_eq!((state.searching(), state.parked(), state.monitored()), (1, 0, false));
     });
 }
 
@@ -257,42 +257,42 @@ fn a_watch_ends_with_its_watcher() {
 #[test]
 fn work_in_sight_of_a_worker_that_is_claimed_is_not_forgotten() {
     check(3, || {
-        let house = House::new(2, AtomicUsize::new(0));
-        house.is_asleep(0, false);
-        house.idle.start_search();
+        let pool = ModelPool::new(2, AtomicUsize::new(0));
+        pool.is_asleep(0, false);
+        pool.idle.start_search();
         let handed = Arc::new(AtomicUsize::new(usize::MAX));
         // Finds a job or is handed one.
         let work = |index| {
             let handed = handed.clone();
-            move |house: &House<AtomicUsize>| {
+            move |pool: &ModelPool<AtomicUsize>| {
                 // Ordering: Relaxed, here and below: the token orders it.
                 while handed.load(Ordering::Relaxed) != index {
-                    if house.queue.take() {
-                        return house.found();
+                    if pool.queue.take() {
+                        return pool.found();
                     }
-                    assert!(!house.park(index));
+                    assert!(!pool.park(index));
                 }
             }
         };
         let (sleeps_first, searches) = (work(0), work(1));
-        let sleeper = house.spawn(move |house| {
-            house.parkers[0].park(None);
-            sleeps_first(house);
+        let sleeper = pool.spawn(move |pool| {
+            pool.parkers[0].park(None);
+            sleeps_first(pool);
         });
-        let searcher = house.spawn(searches);
+        let searcher = pool.spawn(searches);
         turn();
-        house.queue.fetch_add(1, Ordering::Relaxed);
-        house.published();
+        pool.queue.fetch_add(1, Ordering::Relaxed);
+        pool.published();
         // `dispatch`, and what is done with a job that comes back.
         turn();
-        match house.idle.claim() {
+        match pool.idle.claim() {
             Some(claimed) => {
                 handed.store(claimed.index, Ordering::Relaxed);
-                house.parkers[claimed.index].unpark();
+                pool.parkers[claimed.index].unpark();
             }
             None => {
-                house.queue.fetch_add(1, Ordering::Relaxed);
-                house.published();
+                pool.queue.fetch_add(1, Ordering::Relaxed);
+                pool.published();
             }
         }
         searcher.join().unwrap();

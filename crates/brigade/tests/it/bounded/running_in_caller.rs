@@ -193,3 +193,37 @@ fn with_run_in_caller_nothing_runs_in_the_caller_once_the_pool_is_closed() {
         assert_eq!(closing.join().unwrap().ran, 2);
     });
 }
+
+#[test]
+fn a_wait_and_a_shutdown_wait_for_a_job_that_its_submitter_runs() {
+    let _dog = Watchdog::start(20);
+    for waits in [true, false] {
+        let (pool, gate) = full(Pool::builder(), 1, WhenFull::RunInCaller);
+        let (handle, begun, goes_on) = (pool.handle(), Gate::closed(), Gate::closed());
+        let (begins, held) = (begun.clone(), goes_on.clone());
+        let ended = Arc::new(AtomicUsize::new(0));
+        let ends = ended.clone();
+        let submits = thread::spawn(move || {
+            let job = move || {
+                begins.open();
+                held.wait();
+                ends.fetch_add(1, Ordering::SeqCst);
+            };
+            handle.execute(job).unwrap();
+        });
+        begun.wait();
+        gate.open();
+        let opens = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(20));
+            goes_on.open();
+        });
+        if waits {
+            assert!(pool.wait_idle());
+            assert_eq!(ended.load(Ordering::SeqCst), 1, "the wait has come back too early");
+        }
+        let report = pool.shutdown(Shutdown::Drain);
+        assert_eq!((report.still_running, ended.load(Ordering::SeqCst)), (0, 1));
+        submits.join().unwrap();
+        opens.join().unwrap();
+    }
+}

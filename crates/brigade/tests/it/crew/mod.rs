@@ -2,10 +2,13 @@
 
 mod blocking_jobs;
 mod crew_corners;
+mod failed_starts;
 mod growing;
 mod headcount;
 mod racing_growth;
 mod resizing;
+mod resizing_blocked;
+mod short_keep_alive;
 mod shrinking;
 mod slow_spawner;
 mod spawner;

@@ -5,6 +5,7 @@ mod cancel;
 mod ending;
 mod fairness;
 mod join_handles;
+mod joined_locals;
 mod local;
 mod local_and_pool;
 mod off_pool;

@@ -3,6 +3,7 @@
 mod aborting;
 mod cancelled_flag;
 mod cancelling;
+mod cancelling_beside_the_end;
 mod churn;
 mod conformance;
 mod counters;

@@ -3,5 +3,6 @@
 mod basics;
 mod cancel;
 mod capacity;
+mod deadlocks;
 mod limit;
 mod on_workers;

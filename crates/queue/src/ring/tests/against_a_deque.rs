@@ -1,20 +1,20 @@
-//! Whatever one thread does with two rings, two deques do as well.
+//! Operations of one thread on two rings have the same effect as on two deques.
 
 use super::*;
 
-/// How many kinds of operations there are.
+/// The number of kinds of operations.
 const KINDS: u32 = 7;
 
-/// A ring, another to steal into, and the deques that say what they should hold.
+/// A ring, another one to steal into, and the deques with the expected content.
 struct Twins<O: Modelled> {
     worker: Worker<u32, O>,
     stealer: Stealer<u32, O>,
     other: Worker<u32, O>,
     model: VecDeque<u32>,
     stolen: VecDeque<u32>,
-    /// The item offered last.
+    /// The last item.
     next: u32,
-    /// How many have been accepted.
+    /// The number of accepted items.
     accepted: usize,
 }
 
@@ -41,7 +41,7 @@ impl<O: Modelled> Twins<O> {
         self.worker.capacity() - self.model.len()
     }
 
-    /// Does one thing to both; `amount` says how much of it, where it matters.
+    /// Applies an operation to both; `amount` is its size where it has one.
     fn step(&mut self, kind: u32, amount: usize) {
         match kind {
             0 => self.push(),
@@ -102,14 +102,14 @@ impl<O: Modelled> Twins<O> {
         }
     }
 
-    /// Offers some items more than fit, or `amount` if that is fewer.
+    /// Offers `amount` items, which may be more than fit.
     fn extend(&mut self, amount: usize) {
         let first = self.next + 1;
         self.next += amount as u32;
         let mut offered = first..self.next + 1;
         self.worker.extend(offered.by_ref());
         let fitting = amount.min(self.room());
-        assert_eq!(offered.len(), amount - fitting, "no more is asked for than fits");
+        assert_eq!(offered.len(), amount - fitting, "no more are taken than fit");
         self.model.extend((first..).take(fitting));
         self.accepted += fitting;
     }
@@ -122,7 +122,7 @@ impl<O: Modelled> Twins<O> {
         assert_eq!(self.stealer.is_empty(), self.model.is_empty());
     }
 
-    /// What is left comes out in order.
+    /// Checks that the remaining items come out in order.
     fn finish(mut self) {
         while let Some(item) = O::pop_model(&mut self.model) {
             assert_eq!(self.worker.pop(), Some(item));
@@ -133,7 +133,7 @@ impl<O: Modelled> Twins<O> {
     }
 }
 
-/// Every sequence of `length` operations.
+/// Runs every sequence of `length` operations.
 fn every_sequence<O: Modelled>(length: u32) {
     let length = if cfg!(miri) { 2 } else { length };
     for capacity in [1, 2, 4] {
@@ -164,23 +164,23 @@ fn a_fifo_ring_that_wraps_does_what_a_deque_does() {
     every_sequence::<Fifo>(4);
 }
 
-/// A walk in which the positions wrap thousands of times. Counts the items that were accepted.
+/// Runs random operations while the positions wrap thousands of times; returns the number of accepted items.
 fn long_walk<O: Modelled>(seed: u64, steps: usize) -> usize {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut accepted = 0;
     for asked in 1..=9 {
         let mut twins = Twins::<O>::new(asked);
         for _ in 0..steps / 9 {
-            // What is stolen is taken away again, so that the other ring has room now and then.
+            // Stolen items are popped, so that the other ring has free slots now and then.
             if random.u32(..8) == 0 {
                 assert_eq!(twins.other.pop(), O::pop_model(&mut twins.stolen));
             } else {
-                // Pushes and extensions as often as all that takes away.
+                // Pushes and extensions as often as all operations that take.
                 let kind = [0, 0, 0, 1, 2, 3, 4, 5, 6][random.usize(..9)];
                 let amount = random.usize(..=twins.worker.capacity() + 1);
                 twins.step(kind, amount);
             }
-            // Seldom: a look refreshes what the owner remembers of the positions.
+            // Rarely: a check refreshes the owner's view of the positions.
             if random.u32(..64) == 0 {
                 twins.check();
             }

@@ -1,4 +1,4 @@
-//! One thread's view of the rings, with positions narrow enough to wrap; the races are in `tests/`.
+//! Rings on one thread, with positions narrow enough to wrap; the races are in `tests/`.
 
 mod against_a_deque;
 mod owners_view;
@@ -9,9 +9,9 @@ use std::collections::VecDeque;
 use super::order::sealed::Rules;
 use super::*;
 
-/// An order, and what a deque does in its place.
+/// An order, and the same on a deque.
 trait Modelled: Order {
-    /// What the owner's pop takes.
+    /// Pops as the owner of a ring does.
     fn pop_model(model: &mut VecDeque<u32>) -> Option<u32>;
 }
 
@@ -27,17 +27,17 @@ impl<const BITS: u32> Modelled for Fifo<BITS> {
     }
 }
 
-/// A position three steps before the last of this width.
+/// Returns a position three steps before the last of this width.
 fn near_the_wrap<O: Order>() -> u32 {
     <O as Rules>::plus(0, u32::MAX - 3)
 }
 
-/// A ring of the smallest capacity that holds so many, whose positions soon wrap.
+/// Returns a ring of at least this capacity whose positions soon wrap.
 fn ring<O: Order>(capacity: usize) -> Worker<u32, O> {
     Worker::starting_at(capacity, near_the_wrap::<O>()).unwrap()
 }
 
-/// A ring takes as many items as it has slots, gives the next one back, and takes one more for each that left.
+/// Checks that a ring accepts as many items as it has slots, rejects the next one, and accepts one more for each that left.
 fn fills_exactly<O: Modelled>(capacities: &[usize]) {
     for &capacity in capacities {
         let worker = ring::<O>(capacity);
@@ -66,7 +66,7 @@ fn fills_exactly<O: Modelled>(capacities: &[usize]) {
 
 #[test]
 fn a_ring_of_narrow_positions_fills_to_exactly_its_capacity() {
-    // The most slots that 8 bits can tell apart are 128.
+    // 8 bits can tell at most 128 slots apart.
     fills_exactly::<Lifo<8>>(&[1, 2, 4, 128]);
     fills_exactly::<Fifo<8>>(&[1, 2, 4, 128]);
 }
@@ -79,7 +79,7 @@ fn a_ring_fills_to_exactly_its_capacity() {
     fills_exactly::<Fifo>(&[1, 2, 4, 256]);
 }
 
-/// A ring of more slots than the positions can tell apart is refused.
+/// Checks that a ring of more slots than the positions can tell apart is an error.
 fn refuses_too_many_slots<O: Order>(most: usize) {
     assert!(Worker::<u32, O>::starting_at(most, 0).is_ok());
     assert_eq!(

@@ -1,8 +1,8 @@
-//! What the owner remembers of the positions may be old, up to a whole lap of them.
+//! The owner's view of the positions may be out of date, by up to a whole lap.
 
 use super::*;
 
-/// Pushes so many items, of which a thief takes all but the last few, while the owner does nothing but push.
+/// Pushes items, of which a thief takes all but the last `left`, while the owner only pushes.
 fn pushes_only<O: Order>(pushes: u32, left: u32) -> Worker<u32, O> {
     let worker = ring::<O>(8);
     for item in 0..pushes {
@@ -14,14 +14,14 @@ fn pushes_only<O: Order>(pushes: u32, left: u32) -> Worker<u32, O> {
     worker
 }
 
-/// Numbers of pushes around a lap of positions.
+/// Returns numbers of pushes around one and two laps of positions.
 fn about_a_lap<O: Order>() -> impl Iterator<Item = u32> {
     let lap = 1_u32 << O::BITS;
     [1, lap - 3, 2 * lap - 3].into_iter().flat_map(|first| first..first + 6).filter(|n| *n > 4)
 }
 
 #[test]
-fn an_owner_that_pushed_about_a_lap_pops_what_is_left() {
+fn an_owner_that_pushed_about_a_lap_pops_the_remaining_items() {
     fn body<O: Modelled>() {
         for pushes in about_a_lap::<O>() {
             for left in 0..4 {
@@ -41,7 +41,7 @@ fn an_owner_that_pushed_about_a_lap_pops_what_is_left() {
 }
 
 #[test]
-fn an_owner_that_pushed_about_a_lap_counts_what_is_left() {
+fn an_owner_that_pushed_about_a_lap_counts_the_remaining_items() {
     fn body<O: Order>() {
         for pushes in about_a_lap::<O>() {
             for left in 0..4 {
@@ -55,7 +55,7 @@ fn an_owner_that_pushed_about_a_lap_counts_what_is_left() {
     body::<Fifo<8>>();
 }
 
-/// After so many pushes, a counted one says how many are queued.
+/// Checks that a counted push returns the number of queued items after `pushes` others.
 fn counts<O: Order>(pushes: u32, left: u32) {
     let worker = pushes_only::<O>(pushes, left);
     let expected = left as usize + 1;
@@ -66,7 +66,7 @@ fn counts<O: Order>(pushes: u32, left: u32) {
 fn a_counted_push_counts_what_is_queued() {
     fn body<O: Order>() {
         for left in 0..4 {
-            // The one that is counted makes no whole lap.
+            // The counted push does not complete a lap.
             about_a_lap::<O>()
                 .filter(|pushes| pushes % (1 << O::BITS) != 0)
                 .for_each(|pushes| counts::<O>(pushes, left));
@@ -83,7 +83,7 @@ fn a_counted_push_after_exactly_a_lap_counts_what_is_queued() {
 }
 
 #[test]
-fn an_owner_beside_which_everything_was_stolen_finds_all_its_room() {
+fn an_owner_whose_items_were_all_stolen_finds_all_slots_free() {
     fn body<O: Order>() {
         for pushes in about_a_lap::<O>() {
             let worker = pushes_only::<O>(pushes, 0);

@@ -1,30 +1,30 @@
-//! A thief that loses the processor: between its look and its claim, or between its claim and its release.
+//! A thief that is preempted between its look and its claim, or between its claim and its release.
 
 use super::*;
 
-/// What a thief does before it claims.
-fn observe<O: Order>(worker: &Worker<u32, O>) -> positions::Seen {
-    worker.ring().positions.observe::<O>(worker.ring().capacity()).unwrap()
+/// Takes a thief's snapshot.
+fn observe<O: Order>(worker: &Worker<u32, O>) -> positions::Snapshot {
+    worker.ring().positions.observe(worker.ring().capacity()).unwrap()
 }
 
-/// What a thief does then; `None` if it has to look again.
+/// Claims by a thief's snapshot; `None` if it must look again.
 fn claim<'a, O: Order>(
     worker: &'a Worker<u32, O>,
-    seen: &positions::Seen,
+    seen: &positions::Snapshot,
     count: u32,
 ) -> Option<Drain<'a, u32, O>> {
-    let claim = worker.ring().positions.claim::<O>(seen, count)?;
+    let claim = worker.ring().positions.claim(seen, count)?;
     Some(Drain::new(worker.ring(), claim))
 }
 
-/// A ring with the items 0, 1 and 2.
+/// Returns a ring with the items 0, 1 and 2.
 fn with_three<O: Order>() -> Worker<u32, O> {
     let worker = ring(4);
     worker.extend(0..3);
     worker
 }
 
-/// Pushes and pops one item so many times.
+/// Pushes and pops one item, `times` times.
 fn turn_over<O: Order>(worker: &Worker<u32, O>, times: u32) {
     for item in 0..times {
         worker.push(item).unwrap();
@@ -52,7 +52,7 @@ fn a_claim_fails_after_any_number_of_pops_but_a_lap() {
     fails_a_step_beside_a_lap::<Fifo<16>>();
 }
 
-/// The bound of the protocol: after exactly as many pops as there are positions the words are as before.
+/// The limit of the protocol: after exactly as many pops as there are positions, the words have their former values.
 fn succeeds_after_a_lap<O: Modelled>() {
     let worker = with_three::<O>();
     let seen = observe(&worker);
@@ -130,13 +130,13 @@ fn a_claim_fails_if_another_thief_is_at_it() {
     body::<Fifo<8>>();
 }
 
-/// A thief that stops between its looks at the two words sees a newer end with older claims.
+/// Returns what a thief sees that is preempted between its loads: an end that is newer than the claims.
 fn sees_an_end_that_is_newer_by<O: Order>(pushes: u32) -> Result<u32, StealError> {
     let worker = with_three::<O>();
     let positions = &worker.ring().positions;
-    positions.publish::<O>(O::plus(worker.tail(), pushes), positions.claims());
-    let seen = positions.observe::<O>(worker.ring().capacity());
-    positions.publish::<O>(worker.tail(), positions.claims());
+    positions.publish(O::plus(worker.tail(), pushes), positions.claims());
+    let seen = positions.observe(worker.ring().capacity());
+    positions.publish(worker.tail(), positions.claims());
     seen.map(|seen| seen.count)
 }
 
@@ -150,7 +150,7 @@ fn a_thief_never_counts_more_items_than_there_are_slots() {
         }
         for pushes in [lap / 2 - 2, lap - 4, lap - 3] {
             let seen = sees_an_end_that_is_newer_by::<O>(pushes);
-            assert_eq!(seen, Err(StealError::Empty), "{pushes} pushes later: looks crossed");
+            assert_eq!(seen, Err(StealError::Empty), "{pushes} pushes later: crossed");
         }
     }
     body::<Lifo<8>>();
@@ -159,10 +159,10 @@ fn a_thief_never_counts_more_items_than_there_are_slots() {
     body::<Fifo<16>>();
 }
 
-/// Everything that looks for something to take, while a thief holds a claim.
-fn everybody_is_told_busy<O: Order>(worker: &Worker<u32, O>) {
+/// Checks that every way to take items returns `Busy` while a thief holds a claim.
+fn all_ways_return_busy<O: Order>(worker: &Worker<u32, O>) {
     let (stealer, other) = (worker.stealer(), ring::<O>(4));
-    let never = |_| -> usize { unreachable!("nobody is asked how much while a thief is at it") };
+    let never = |_| -> usize { unreachable!("not called while a thief holds a claim") };
     assert_eq!(stealer.steal_one(), Err(StealError::Busy));
     assert_eq!(stealer.steal(&other, never), Err(StealError::Busy));
     assert_eq!(stealer.steal_and_pop(&other, never), Err(StealError::Busy));
@@ -173,13 +173,13 @@ fn everybody_is_told_busy<O: Order>(worker: &Worker<u32, O>) {
 }
 
 #[test]
-fn other_thieves_are_told_busy_until_the_claim_is_released() {
+fn other_thieves_get_busy_until_the_claim_is_released() {
     fn body<O: Order>() {
         let worker = with_three::<O>();
         let mut held = claim(&worker, &observe(&worker), 2).unwrap();
-        everybody_is_told_busy(&worker);
+        all_ways_return_busy(&worker);
         assert_eq!(held.next(), Some(0));
-        everybody_is_told_busy(&worker);
+        all_ways_return_busy(&worker);
         assert_eq!(held.next(), Some(1));
         assert_eq!(worker.stealer_ref().steal_one(), Ok(2), "the last read releases the claim");
         assert_eq!(held.next(), None);
@@ -188,7 +188,7 @@ fn other_thieves_are_told_busy_until_the_claim_is_released() {
     body::<Fifo<8>>();
 }
 
-/// The owner of a ring of which a thief holds two slots, over several laps of positions.
+/// Pushes and pops over several laps of positions while a thief holds two slots.
 fn goes_on_beside_a_claim<O: Modelled>(capacity: usize, laps: u32) {
     let worker = ring::<O>(capacity);
     worker.extend(0..3);
@@ -196,14 +196,14 @@ fn goes_on_beside_a_claim<O: Modelled>(capacity: usize, laps: u32) {
     let (mut model, mut random): (VecDeque<_>, _) = ([2].into(), fastrand::Rng::with_seed(11));
     assert_eq!(held.next(), Some(0));
     for item in 3..(laps << O::BITS) {
-        // A fifo pop moves the head away from what the thief holds: less and less room is left beside it.
+        // Each fifo pop moves the head further from the slots that the thief holds: fewer and fewer slots are left.
         if model.len() > 1 && random.bool() {
             assert_eq!(worker.pop(), O::pop_model(&mut model));
         }
         match worker.push(item) {
             Ok(()) => model.push_back(item),
             Err(_) => {
-                assert_eq!(worker.spare_capacity(), 0, "refused for want of room only");
+                assert_eq!(worker.spare_capacity(), 0, "rejected only when full");
                 if model.len() == 1 {
                     break;
                 }
@@ -215,8 +215,8 @@ fn goes_on_beside_a_claim<O: Modelled>(capacity: usize, laps: u32) {
     while worker.push(7_000).is_ok() {
         model.push_back(7_000);
     }
-    everybody_is_told_busy(&worker);
-    assert_eq!(held.next(), Some(1), "what the thief holds was not written over");
+    all_ways_return_busy(&worker);
+    assert_eq!(held.next(), Some(1), "the claimed slots were not overwritten");
     assert_eq!(worker.spare_capacity(), capacity - model.len());
     while worker.push(8_000).is_ok() {
         model.push_back(8_000);

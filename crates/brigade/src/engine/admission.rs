@@ -1,0 +1,243 @@
+//! Whether a bounded pool has room for a job, and what becomes of one for which it has none.
+
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use brigade_sync::hint;
+use brigade_task::{Job, Outcome};
+
+use super::core::Core;
+use super::end::cancel_contained;
+use super::off_pool::drop_off_pool;
+use crate::config::WhenFull;
+use crate::rejected::Reason;
+use crate::semaphore::{Permit, Semaphore};
+
+/// What becomes of a submission.
+pub(crate) enum Admission {
+    /// It is queued, with this permit if the pool is bounded.
+    Queue(Option<Permit>),
+    /// It is not queued.
+    Unqueued(Unqueued),
+    /// It is given back.
+    Refuse(Reason),
+}
+
+/// A submission must [wait](Core::wait_for_permit) for a permit until then, for ever if that is `None`.
+pub(crate) struct MustWait(pub(crate) Option<Instant>);
+
+/// What becomes of a submission that is not queued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unqueued {
+    /// Its caller runs it. It has been accepted, unless that is a worker of this pool, which does so itself.
+    Run,
+    /// It has been accepted, and is dropped.
+    Drop,
+}
+
+/// How often a submission looks again for a job that it could drop, before it waits for a permit.
+const LOOKS: u32 = 32;
+
+/// How long it waits for one before it looks again.
+const LOOK_AGAIN: Duration = Duration::from_millis(1);
+
+impl Core {
+    /// Says what becomes of a submission, from a job of this pool (`inside`) or from elsewhere.
+    ///
+    /// # Errors
+    /// If it must wait, until `until` at most. Never `inside`: a worker that runs what is queued can't wait for that.
+    pub(crate) fn admit(
+        &self,
+        when_full: WhenFull,
+        until: Option<Instant>,
+        inside: bool,
+    ) -> Result<Admission, MustWait> {
+        let Some(permits) = self.permits() else { return Ok(Admission::Queue(None)) };
+        if let Some(permit) = permits.try_acquire() {
+            return Ok(Admission::Queue(Some(permit)));
+        }
+        // Looked at after the permits: it was full while the pool was open, or the pool is closed, which comes first.
+        if self.refuses(inside) {
+            return Ok(Admission::Refuse(Reason::Closed));
+        }
+        // In the user's spawner, which a submission may have called that has the only permit and no job yet.
+        let starts = self.idle.is_starter();
+        Ok(match when_full {
+            WhenFull::Reject | WhenFull::BlockFor(Duration::ZERO) => {
+                Admission::Refuse(Reason::Full)
+            }
+            WhenFull::Block | WhenFull::BlockFor(_) | WhenFull::RunInCaller if inside => {
+                Admission::Unqueued(Unqueued::Run)
+            }
+            WhenFull::DropOldest if starts && inside => Admission::Unqueued(Unqueued::Run),
+            WhenFull::Block | WhenFull::BlockFor(_) | WhenFull::DropOldest if starts => {
+                self.accept_unqueued(inside, Unqueued::Run)
+            }
+            WhenFull::RunInCaller => self.accept_unqueued(inside, Unqueued::Run),
+            WhenFull::Block => return Err(MustWait(until)),
+            WhenFull::BlockFor(timeout) => {
+                // A deadline too far to be represented is none.
+                let end = Instant::now().checked_add(timeout);
+                return Err(MustWait(end.into_iter().chain(until).min()));
+            }
+            WhenFull::DropOldest => self.make_room(permits, inside),
+            WhenFull::DropNewest => self.accept_unqueued(inside, Unqueued::Drop),
+        })
+    }
+
+    /// Whether a submission is refused, full or not.
+    fn refuses(&self, inside: bool) -> bool {
+        if inside { self.idle.snapshot().discards() } else { self.is_closed() }
+    }
+
+    /// Why the pool refused what it had room for.
+    pub(crate) fn refusal(&self) -> Reason {
+        // An open pool refuses only what it has no thread for. One that is being closed may not say so yet, but its
+        // injectors, which are closed first, do.
+        match self.idle.may_be_empty() && !self.queues.injectors.is_closing() {
+            true => Reason::NoThread,
+            false => Reason::Closed,
+        }
+    }
+
+    /// Accepts a job that will not be queued, if the pool is still open.
+    fn accept_unqueued(&self, inside: bool, how: Unqueued) -> Admission {
+        let admission = self.accept_for(inside, || Some(Admission::Unqueued(how)));
+        admission.unwrap_or(Admission::Refuse(Reason::Closed))
+    }
+
+    /// Counts a job as accepted that will not be queued, if `find` finds what it is for and the pool is open.
+    pub(super) fn accept_for<R>(
+        &self,
+        inside: bool,
+        find: impl FnOnce() -> Option<R>,
+    ) -> Option<R> {
+        let mut totals = self.ledger.totals();
+        // Under the lock, which `close` takes when it has said so: what is accepted is in the report of the end.
+        if self.refuses(inside) {
+            return None;
+        }
+        let found = find()?;
+        totals.accepted += 1;
+        Some(found)
+    }
+
+    /// Waits for a permit.
+    pub(crate) fn wait_for_permit(&self, MustWait(until): MustWait) -> Admission {
+        let Some(permits) = self.permits() else { return Admission::Queue(None) };
+        match permits.acquire(until, || self.is_closed()) {
+            Some(permit) => Admission::Queue(Some(permit)),
+            None if self.is_closed() => Admission::Refuse(Reason::Closed),
+            None => Admission::Refuse(Reason::Full),
+        }
+    }
+
+    /// Drops queued jobs, the oldest first, until there is a permit.
+    fn make_room(&self, permits: &Arc<Semaphore>, inside: bool) -> Admission {
+        // Futures that have no permit, as they have been polled before. Put back one by one they would be found again and
+        // again before what is queued in another injector.
+        let mut polled_before = Vec::new();
+        let admission = self.evict(permits, inside, &mut polled_before);
+        polled_before.into_iter().for_each(|job| self.put_back(job));
+        admission
+    }
+
+    fn evict(
+        &self,
+        permits: &Arc<Semaphore>,
+        inside: bool,
+        polled_before: &mut Vec<Job>,
+    ) -> Admission {
+        let mut looks = 0;
+        loop {
+            let permit = match self.queues.take_oldest() {
+                Some(job) if job.is_resumption() => {
+                    polled_before.push(job);
+                    None
+                }
+                // One that was cancelled has given its permit back already; then there is one, or the next job goes.
+                Some(job) => permits.capture(|| self.drop_for_room(job)),
+                // All are on their way from one queue to another, or about to start.
+                None => {
+                    polled_before.drain(..).for_each(|job| self.put_back(job));
+                    looks += 1;
+                    self.wait_for_any(permits, looks)
+                }
+            };
+            if let Some(permit) = permit.or_else(|| permits.try_acquire()) {
+                return Admission::Queue(Some(permit));
+            }
+            if self.refuses(inside) {
+                return Admission::Refuse(Reason::Closed);
+            }
+        }
+    }
+
+    /// Waits a moment, for a permit or for a job that could be dropped; longer the more often it has `looked` in vain.
+    fn wait_for_any(&self, permits: &Arc<Semaphore>, looked: u32) -> Option<Permit> {
+        if looked < LOOKS {
+            hint::snooze(looked);
+            return None;
+        }
+        permits.acquire(Instant::now().checked_add(LOOK_AGAIN), || self.is_closed())
+    }
+
+    /// Drops a job for want of room: a queued one, or one that was accepted without being queued.
+    pub(crate) fn drop_for_room(&self, job: Job) {
+        self.off_pool(|| {
+            if job.is_future() {
+                // Its own end counts it as cancelled.
+                self.ledger.count_evicted(true);
+                drop(job);
+            } else if cancel_contained(job) {
+                self.ledger.count_evicted(false);
+            }
+        });
+    }
+
+    /// Queues a future again that was taken for its permit and has none, or drops it if it will not be polled any more.
+    ///
+    /// Between the two it is nowhere: a pool that drains may end meanwhile. A user that drops jobs for want of room can
+    /// live with that.
+    fn put_back(&self, job: Job) {
+        if let Err(job) = self.requeue(job) {
+            self.off_pool(|| drop_off_pool(self.key, job));
+        }
+    }
+
+    /// Runs a job that was accepted without being queued, on this thread, which is no worker of the pool: a closure, or the first
+    /// poll of a future.
+    pub(crate) fn run_here(&self, job: Job) {
+        self.off_pool(|| {
+            let outcome = panic::catch_unwind(AssertUnwindSafe(|| job.run()));
+            let outcome = outcome.unwrap_or_else(|payload| {
+                // A panic of the callback has been contained; the counters of panics are the workers'.
+                let _ = self.config.on_panic.tell(payload);
+                Outcome::Panicked
+            });
+            self.ledger.count(outcome);
+            // A pool that has ended meanwhile may have done so before it knew this future.
+            self.end_waiting();
+        });
+    }
+}
+
+#[cfg(all(test, not(brigade_loom)))]
+mod tests {
+    use super::*;
+    use crate::config::{Config, Size};
+    use crate::engine::Child;
+    use crate::key::Key;
+
+    #[test]
+    fn a_pool_that_is_just_being_closed_does_not_say_that_it_has_no_thread() {
+        let config = Config { size: Size { core: 0, max: 1, spare: 1 }, ..Config::default() };
+        let key = Key::new::<Child>(false).unwrap();
+        let core = Core::new(key, config, |_, _| unreachable!("no thread is started"));
+        assert_eq!(core.refusal(), Reason::NoThread);
+        // The first step of `close`, after which jobs are refused.
+        core.queues.injectors.close();
+        assert_eq!(core.refusal(), Reason::Closed);
+    }
+}

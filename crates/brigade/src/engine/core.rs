@@ -1,0 +1,415 @@
+//! What the owner, the handles and the workers of one pool share.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+use brigade_sync::fork::PerProcess;
+use brigade_sync::unmodelled;
+use brigade_task::Job;
+
+use super::events::Events;
+use super::ledger::Ledger;
+use super::owned_tasks::OwnedTasks;
+use super::queues::Queues;
+use super::signal::Signal;
+use super::threads::{Launch, Threads};
+use crate::config::{Config, Growth, Placement, Size, Threads as Range};
+use crate::idle::{Help, Hold, Idle, Snapshot};
+use crate::key::Key;
+use crate::semaphore::Semaphore;
+use crate::timers::{Entry, TimerKey, Timers};
+
+/// The pools of this process that have not been dropped.
+static POOLS: PerProcess<unmodelled::Mutex<BTreeMap<Key, Weak<Core>>>> = PerProcess::new();
+
+/// Milliseconds before each try to start a thread again, where a start has failed and work waits that no thread can run. A system
+/// that refuses a thread does so for a moment or for long; some 100 ms is what a job may be held up for the former.
+const RETRY_AFTER: [u64; 12] = [0, 0, 0, 0, 0, 0, 1, 2, 4, 8, 16, 64];
+
+/// How many of these a submission makes, which must not take long: those without a pause.
+const QUICK_RETRIES: usize = 6;
+
+/// What the owner, the handles and the workers of one pool share.
+///
+/// Each part has a state of its own, and methods. Here are the protocols that need several of them: how work comes in and a worker
+/// for it, in this file; how a submission is admitted, in `admission`; how a future is queued again, in `resume`; how it all ends, in
+/// `end`.
+pub(crate) struct Core {
+    pub(crate) key: Key,
+    pub(crate) config: Arc<Config>,
+    pub(super) queues: Queues,
+    pub(super) idle: Idle,
+    pub(super) threads: Threads,
+    /// Boxed for the same reason as the futures are.
+    pub(super) events: Box<Events>,
+    pub(super) tasks: OwnedTasks,
+    pub(super) ledger: Ledger,
+    /// How many jobs may be queued, if the pool is bounded.
+    permits: Option<Arc<Semaphore>>,
+    /// Told when the pool has been quiet, has ended, or when work elsewhere than on its workers has ended after that.
+    pub(super) rest: Signal,
+}
+
+/// Who wakes a worker.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum WokenBy {
+    /// A job that submits to its own worker's queue, and goes on.
+    Job,
+    /// A thread that may well stop next.
+    Other,
+}
+
+/// A worker that a thread is started for.
+struct WorkerThread {
+    core: Arc<Core>,
+    index: usize,
+    run: fn(Arc<Core>, usize),
+}
+
+impl Launch for WorkerThread {
+    fn run(self: Box<Self>) {
+        (self.run)(self.core, self.index);
+    }
+
+    fn lost(self: Box<Self>) {
+        self.core.idle.fail(self.index);
+        self.core.threads.leave();
+        self.core.start_failed();
+        self.core.start_again(QUICK_RETRIES);
+    }
+}
+
+impl Drop for Core {
+    fn drop(&mut self) {
+        // In a forked child the parent's pools are not in the list.
+        if self.key.is_here() {
+            let former = POOLS.get().lock().remove(&self.key);
+            drop(former);
+        }
+    }
+}
+
+impl Core {
+    /// Puts a pool together, which has no threads yet; each will call `run`. From now on it can be [found](Self::find).
+    pub(crate) fn new(key: Key, config: Config, run: fn(Arc<Self>, usize)) -> Arc<Self> {
+        let cpus = brigade_sync::thread::parallelism();
+        let config = Arc::new(config);
+        let core = Arc::new_cyclic(|me: &Weak<Self>| {
+            let me = me.clone();
+            let entry = move |index| -> Box<dyn Launch> {
+                let Some(core) = me.upgrade() else { unreachable!("it starts a thread") };
+                Box::new(WorkerThread { core, index, run })
+            };
+            Self {
+                key,
+                queues: Queues::new(&config, cpus),
+                idle: Idle::new(&config, cpus),
+                threads: Threads::new(config.clone(), Box::new(entry)),
+                events: Box::new(Events::new()),
+                tasks: OwnedTasks::new(),
+                ledger: Ledger::default(),
+                permits: config.capacity.map(Semaphore::new),
+                rest: Signal::default(),
+                config,
+            }
+        });
+        POOLS.get().lock().insert(key, Arc::downgrade(&core));
+        core
+    }
+
+    /// The pool that a key names; `None` if its memory is gone, or it is not of this process.
+    #[cold]
+    pub(crate) fn find(key: Key) -> Option<Arc<Self>> {
+        if !key.is_here() {
+            return None;
+        }
+        POOLS.get().lock().get(&key).and_then(Weak::upgrade)
+    }
+
+    /// Accepts a job from outside, or gives it back if the pool is closed or has no thread and can't start one.
+    #[inline(always)]
+    pub(crate) fn inject(&self, job: Job) -> Result<(), Job> {
+        if self.idle.may_be_empty() {
+            return self.inject_reserved(job);
+        }
+        self.queues.injectors.push(job)?;
+        self.offer_help();
+        Ok(())
+    }
+
+    /// The same for a pool that may have no worker.
+    #[cold]
+    #[inline(never)]
+    fn inject_reserved(&self, job: Job) -> Result<(), Job> {
+        if self.is_closed() {
+            return Err(job);
+        }
+        let Ok(_reserved) = self.reserve() else { return Err(job) };
+        self.queues.injectors.push(job)?;
+        self.offer_help();
+        Ok(())
+    }
+
+    /// Accepts several jobs from outside, or gives back those that came too late.
+    pub(crate) fn inject_batch(&self, jobs: Vec<Job>) -> Result<(), Vec<Job>> {
+        // One that is closed needs no thread to refuse.
+        let reserved = if self.is_closed() { Ok(None) } else { self.reserve() };
+        if reserved.is_err() {
+            return Err(jobs);
+        }
+        let count = jobs.len();
+        let result = self.queues.injectors.push_batch(jobs);
+        let accepted = count - result.as_ref().map_or_else(Vec::len, |()| 0);
+        self.help_with(accepted, self.idle.after_publishing());
+        result
+    }
+
+    /// Makes sure that there is a worker until what is returned is dropped, if the pool may have none.
+    ///
+    /// # Errors
+    /// If none can be started.
+    pub(super) fn reserve(&self) -> Result<Option<Reserved<'_>>, NoThread> {
+        if !self.idle.may_be_empty() {
+            return Ok(None);
+        }
+        match self.idle.hold() {
+            Hold::Held => Ok(Some(Reserved(self))),
+            Hold::Start(index) => {
+                let reserved = Reserved(self);
+                self.start(index).map(|()| Some(reserved)).map_err(|_| NoThread)
+            }
+            Hold::None => Err(NoThread),
+        }
+    }
+
+    /// Has a worker come for work that the caller has just published, if one must.
+    #[inline(always)]
+    pub(crate) fn offer_help(&self) {
+        if self.idle.after_publishing().wants_help() {
+            self.help();
+        }
+    }
+
+    /// Has a worker come for work that has been published, as the pool's rules say.
+    pub(super) fn help(&self) {
+        self.help_as(WokenBy::Other);
+    }
+
+    /// The same; says who wakes it.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn help_as(&self, by: WokenBy) {
+        let seen = self.idle.snapshot();
+        let searching = seen.searching();
+        // Whether there is more than the searchers will take. No more than that is asked for here: an elastic pool that
+        // is not full comes here for each job.
+        if searching > 0
+            && !seen.is_below_core()
+            && (seen.parked() > 0 || !self.queues.has_more_than(searching))
+        {
+            return;
+        }
+        let queued = if seen.is_below_max() { self.queues.len() } else { 0 };
+        let may_grow = self.may_grow(queued);
+        if may_grow || seen.parked() > 0 || seen.is_understaffed() {
+            self.bring(self.idle.pick(queued, may_grow), by);
+        }
+    }
+
+    /// The same for several jobs at once.
+    pub(super) fn help_with(&self, jobs: usize, seen: Snapshot) {
+        if !seen.has_reserves() {
+            return;
+        }
+        for _ in 0..jobs {
+            let help = self.idle.pick_another(self.may_grow(self.queues.len()));
+            if help.wake.is_none() && help.start.is_none() {
+                return;
+            }
+            self.bring(help, WokenBy::Other);
+        }
+    }
+
+    /// Whether so many queued jobs let the pool grow beyond its core size.
+    fn may_grow(&self, queued: usize) -> bool {
+        match self.config.growth {
+            Growth::OnSubmit => true,
+            Growth::WhenQueued(jobs) => queued >= jobs,
+            Growth::WhenBlocked => false,
+        }
+    }
+
+    /// Wakes and starts the workers that were picked.
+    fn bring(&self, help: Help, by: WokenBy) {
+        if let Some(index) = help.wake {
+            self.wake_as(index, by);
+        }
+        if let Some(index) = help.start {
+            if self.start(index).is_err() {
+                self.start_again(QUICK_RETRIES);
+            }
+        }
+    }
+
+    /// Wakes a worker that was picked.
+    pub(super) fn wake(&self, index: usize) {
+        self.wake_as(index, WokenBy::Other);
+    }
+
+    fn wake_as(&self, index: usize, by: WokenBy) {
+        let sleeper = &self.queues.peers.at(index).sleeper;
+        // On a virtual machine the kernel tends to queue a woken thread behind its waker although another CPU is idle, which does
+        // harm if the waker goes on there. `docs/design/placement.md` has the measurements.
+        let spreads = self.config.placement == Placement::Spread && by == WokenBy::Job;
+        if spreads && self.idle.has_free_cpu() {
+            sleeper.keep_off_this_cpu();
+        }
+        sleeper.unpark(&self.events.driver);
+    }
+
+    /// Starts threads until the pool has its core size, or this many.
+    pub(crate) fn start_core(&self, most: usize) -> io::Result<()> {
+        for _ in 0..most {
+            match self.idle.pick_core() {
+                Some(index) => self.start(index)?,
+                None => break,
+            }
+        }
+        Ok(())
+    }
+
+    /// Starts a worker with an index that was picked. If that fails, nothing is left of it.
+    fn start(&self, index: usize) -> io::Result<()> {
+        self.queues.peers.open(index, &self.config);
+        let (started, failed) = (|| self.idle.started(index), || self.idle.fail(index));
+        self.threads.start(index, started, failed).inspect_err(|_| self.start_failed())
+    }
+
+    /// What relied on a worker whose start has failed must not wait for it; none is started for that, as that has just failed.
+    fn start_failed(&self) {
+        if self.queues.has_work() {
+            if let Some(index) = self.idle.pick_parked() {
+                self.wake(index);
+            }
+        }
+        self.settle();
+    }
+
+    /// A start has failed: tries again while work waits that no thread can run.
+    #[cold]
+    fn start_again(&self, most: usize) {
+        for &pause in &RETRY_AFTER[..most] {
+            std::thread::sleep(Duration::from_millis(pause));
+            if self.retry_start() {
+                return;
+            }
+        }
+    }
+
+    /// Starts a worker if work waits that no thread can run; `true` if there is nothing left to try.
+    pub(super) fn retry_start(&self) -> bool {
+        let has_work = self.queues.has_work() || self.events.are_wanted();
+        let index = if has_work { self.idle.pick_if_stuck() } else { None };
+        index.is_none_or(|index| self.start(index).is_ok())
+    }
+
+    /// A worker has been blocked: another must come for what is queued, and for timers and I/O events.
+    pub(super) fn replace_blocked(&self) {
+        if self.queues.has_work() {
+            self.help();
+        }
+        self.see_to_driver();
+        if self.threads.has_failed() {
+            self.start_again(RETRY_AFTER.len());
+        }
+    }
+
+    /// How many workers there may be.
+    pub(crate) fn size(&self) -> Size {
+        self.idle.size()
+    }
+
+    /// Gives the pool another size.
+    pub(crate) fn resize(&self, range: Range) {
+        self.idle.resize(self.config.size_of(range));
+        // Those that are too many leave at once, and one that slept for as long as it may learns how long that is now. All are
+        // picked first: a worker that is woken soon sleeps again.
+        self.idle.pick_all_parked().into_iter().for_each(|index| self.wake(index));
+        self.help_with(self.queues.len(), self.idle.snapshot());
+    }
+
+    /// How many jobs may be queued; `None` if any number may.
+    pub(crate) fn permits(&self) -> Option<&Arc<Semaphore>> {
+        self.permits.as_ref()
+    }
+
+    /// Sets a timer, or gives it back: the pool has ended, or has no thread and can't start one, or is not in this process.
+    pub(crate) fn set_timer(&self, at: Instant, entry: Entry) -> Result<TimerKey, Entry> {
+        let Some(Ok(_reserved)) = self.key.is_here().then(|| self.reserve()) else {
+            return Err(entry);
+        };
+        let (key, is_first) = self.events.timers.set(at, entry)?;
+        if is_first {
+            self.event_added();
+        }
+        Ok(key)
+    }
+
+    /// The timers, to change or remove one.
+    pub(crate) fn timers(&self) -> &Timers {
+        &self.events.timers
+    }
+
+    /// There is something to wait for that the holder of the driver does not know of. Called after that is published.
+    pub(super) fn event_added(&self) {
+        if self.idle.after_publishing().driver_held() {
+            if let Some(index) = self.idle.pick_driver_holder() {
+                self.wake(index);
+            }
+        } else if !self.events.candidates.are_there() || !self.events.candidates.call_poller() {
+            self.see_to_driver();
+        }
+    }
+
+    /// Has a worker hold the driver, if there is anything to wait for and one that could.
+    pub(super) fn see_to_driver(&self) {
+        if !self.events.are_wanted() {
+            return;
+        }
+        let seen = self.idle.after_publishing();
+        if seen.driver_held() || seen.monitored() {
+            return;
+        }
+        if seen.parked() > 0 || seen.is_understaffed() {
+            // As for one job that is queued.
+            self.bring(self.idle.pick(1, false), WokenBy::Other);
+        } else if self.events.candidates.are_there() {
+            self.events.candidates.call();
+        }
+    }
+}
+
+/// There is no worker, and none can be started.
+pub(super) struct NoThread;
+
+/// Until it is dropped there is a worker.
+pub(super) struct Reserved<'a>(&'a Core);
+
+impl Drop for Reserved<'_> {
+    fn drop(&mut self) {
+        self.0.idle.release();
+    }
+}
+
+#[cfg(all(test, brigade_loom))]
+impl Core {
+    /// A worker whose thread the model starts.
+    pub(super) fn enlist_for_a_model(&self) -> usize {
+        let Some(index) = self.idle.pick_core() else { unreachable!("models ask for no more") };
+        self.queues.peers.open(index, &self.config);
+        self.threads.enlist_for_a_model();
+        index
+    }
+}

@@ -1,0 +1,176 @@
+//! Threads that wait inside a job, in [`block_on`](crate::block_on), and may poll timers and the driver meanwhile.
+//!
+//! A pool whose threads are all blocked, or busy for long, has no parked worker to wait on the driver. So each thread that waits
+//! in `block_on` is a *candidate*: while no worker holds the driver, and none can be woken or started for it, one candidate
+//! *polls* in its stead. A worker that holds the driver later takes over: what it finds it can run at once.
+//!
+//! A candidate is listed, fences, and looks whether a worker holds the driver. A worker that ceases to hold it, and a thread that
+//! sets a timer, fence and look at the list. So one of the two sees the other, as in `idle/DRIVER.md`.
+
+use core::cell::Cell;
+use core::ops::Deref;
+use std::sync::Arc;
+use std::task::Wake;
+use std::time::Duration;
+
+use brigade_sync::Mutex;
+use brigade_sync::atomic::{AtomicUsize, Ordering, fence};
+
+use super::DriverRef;
+use crate::engine::park_spot::ParkSpot;
+
+/// What a thread sleeps on that waits inside a job, or is no worker; as a waker, it ends that.
+pub(crate) struct BlockedThread {
+    pub(in crate::engine) spot: ParkSpot,
+    /// The driver that it sleeps on, if it does.
+    pub(in crate::engine) driver: Mutex<Option<DriverRef>>,
+}
+
+impl Default for BlockedThread {
+    fn default() -> Self {
+        Self { spot: ParkSpot::new(), driver: Mutex::default() }
+    }
+}
+
+impl Wake for BlockedThread {
+    fn wake(self: Arc<Self>) {
+        self.unpark();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.unpark();
+    }
+}
+
+thread_local! {
+    /// This thread's, kept from one wait to the next: most waits allocate nothing.
+    static KEPT: Cell<Option<Arc<BlockedThread>>> = const { Cell::new(None) };
+}
+
+/// The calling thread's, for one wait.
+pub(crate) struct ThisThread(Arc<BlockedThread>);
+
+impl Deref for ThisThread {
+    type Target = Arc<BlockedThread>;
+
+    fn deref(&self) -> &Arc<BlockedThread> {
+        &self.0
+    }
+}
+
+impl Drop for ThisThread {
+    fn drop(&mut self) {
+        // A token that comes too late wakes the next wait for nothing, which looks once more.
+        let _ = KEPT.try_with(|kept| kept.set(Some(self.0.clone())));
+    }
+}
+
+impl BlockedThread {
+    /// That of the calling thread; a wait inside of another has its own.
+    pub(crate) fn of_this_thread() -> ThisThread {
+        ThisThread(KEPT.try_with(Cell::take).ok().flatten().unwrap_or_default())
+    }
+
+    /// Puts a token down.
+    pub(crate) fn unpark(&self) {
+        self.spot.unpark(|| {
+            let driver = self.driver.lock().clone();
+            driver.into_iter().for_each(|driver| driver.notify());
+        });
+    }
+
+    /// Sleeps until there is a token, for `timeout` at most; `false` if there was none.
+    pub(crate) fn park(&self, timeout: Option<Duration>) -> bool {
+        self.spot.parker.park(timeout)
+    }
+}
+
+/// The candidates of one pool.
+#[derive(Default)]
+pub(in crate::engine) struct Candidates {
+    list: Mutex<List>,
+    /// How many there are.
+    count: AtomicUsize,
+}
+
+#[derive(Default)]
+struct List {
+    waiting: Vec<Arc<BlockedThread>>,
+    /// The one of them that polls.
+    polls: Option<Arc<BlockedThread>>,
+}
+
+impl Candidates {
+    /// Whether there are any, as it was at the caller's fence.
+    pub(in crate::engine) fn are_there(&self) -> bool {
+        // Ordering: Relaxed: by the fences of both sides, see the top of this file.
+        self.count.load(Ordering::Relaxed) > 0
+    }
+
+    /// Has the first one look whether it must poll, if none does.
+    pub(in crate::engine) fn call(&self) {
+        let list = self.list.lock();
+        let first = list.waiting.first().filter(|_| list.polls.is_none()).cloned();
+        drop(list);
+        first.into_iter().for_each(|thread| thread.unpark());
+    }
+
+    /// Has the one that polls look again; `false` if none does.
+    pub(in crate::engine) fn call_poller(&self) -> bool {
+        let thread = self.list.lock().polls.clone();
+        thread.inspect(|thread| thread.unpark()).is_some()
+    }
+
+    /// Lists a thread until the guard is dropped.
+    pub(in crate::engine) fn enter<'a>(&'a self, thread: &'a Arc<BlockedThread>) -> Candidate<'a> {
+        let mut list = self.list.lock();
+        list.waiting.push(thread.clone());
+        self.count.store(list.waiting.len(), Ordering::Relaxed);
+        drop(list);
+        // Ordering: listed, fence, look whether a worker holds the driver.
+        fence(Ordering::SeqCst);
+        Candidate { list: self, thread, polls: false }
+    }
+}
+
+/// A listed thread.
+pub(in crate::engine) struct Candidate<'a> {
+    list: &'a Candidates,
+    thread: &'a Arc<BlockedThread>,
+    polls: bool,
+}
+
+impl Candidate<'_> {
+    /// Whether it polls.
+    pub(in crate::engine) fn polls(&self) -> bool {
+        self.polls
+    }
+
+    /// Polls from now on, unless another does.
+    pub(in crate::engine) fn begin_polling(&mut self) {
+        let mut list = self.list.list.lock();
+        if !self.polls && list.polls.is_none() {
+            list.polls = Some(self.thread.clone());
+            self.polls = true;
+        }
+        drop(list);
+        // Ordering: a thread that sets a timer and does not see us publishes it before this fence.
+        fence(Ordering::SeqCst);
+    }
+
+    /// Polls no more.
+    pub(in crate::engine) fn end_polling(&mut self) {
+        if core::mem::take(&mut self.polls) {
+            self.list.list.lock().polls = None;
+        }
+    }
+}
+
+impl Drop for Candidate<'_> {
+    fn drop(&mut self) {
+        self.end_polling();
+        let mut list = self.list.list.lock();
+        list.waiting.retain(|other| !Arc::ptr_eq(other, self.thread));
+        self.list.count.store(list.waiting.len(), Ordering::Relaxed);
+    }
+}

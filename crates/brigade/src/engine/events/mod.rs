@@ -1,0 +1,51 @@
+//! What a pool waits for besides its queues: timers, and I/O events.
+//!
+//! There is no thread for either. A parked worker sleeps on both at once, as the holder of the driver; while none does, each
+//! worker that runs out of work polls them before it searches, as every worker does between two jobs now and then. The rule,
+//! and why nothing is missed, is in `idle/DRIVER.md`.
+
+pub(super) mod blocked;
+#[cfg_attr(not(feature = "io"), path = "no_driver.rs")]
+mod driver;
+
+use core::time::Duration;
+use std::time::Instant;
+
+use brigade_task::contain;
+
+use crate::timers::{Entry, Timers};
+use blocked::Candidates;
+#[cfg(feature = "io")]
+pub(crate) use driver::closed;
+pub(crate) use driver::{DriverRef, Driving};
+
+/// The timers and the driver of one pool.
+pub(super) struct Events {
+    pub(super) timers: Timers,
+    pub(super) driver: Driving,
+    /// Threads that may poll them while they wait inside a job.
+    pub(super) candidates: Candidates,
+}
+
+impl Events {
+    pub(super) fn new() -> Self {
+        Self { timers: Timers::new(), driver: Driving::new(), candidates: Candidates::default() }
+    }
+
+    /// Whether there is anything to wait for.
+    #[inline]
+    pub(super) fn are_wanted(&self) -> bool {
+        self.driver.is_made() || !self.timers.is_empty()
+    }
+
+    /// How long it is until the next timer is due.
+    pub(super) fn until_next_timer(&self) -> Option<Duration> {
+        self.timers.next().map(|at| at.saturating_duration_since(Instant::now()))
+    }
+
+    /// The pool has ended: whatever waits for its timers or files is woken, and waits no more.
+    pub(super) fn end(&self) {
+        self.timers.end().into_iter().for_each(Entry::give_up);
+        self.driver.close(&mut |waker| contain(|| waker.wake()));
+    }
+}

@@ -1,0 +1,286 @@
+//! Where work comes in from outside, and what does not fit a worker's own queue.
+//!
+//! Each producing thread keeps to one of a few injectors ([`ShardedInjector`] says why), and workers take from each in turn.
+//! The order of one producer's jobs is kept; there is none between producers except where there is one injector, which
+//! is what [`Queueing::Shared`] has.
+//!
+//! `brigade-lab submit --pattern contended` and `throughput --amplification 1` measure it.
+//!
+//! **Completed entries.** A job that its joiner ran or its canceller dropped is over, but its entry stays in the queue, with its
+//! memory, until it is popped. Where no worker pops, as each is inside a job that joins, such entries would become more and
+//! more. So [`Injectors::sweep`] takes the oldest entries out, and keeps those that are not completed in front of all that is
+//! queued, in their order.
+
+use core::cell::Cell;
+use std::collections::VecDeque;
+
+use brigade_queue::{Cursor, Injector, ShardedInjector};
+use brigade_sync::Mutex;
+use brigade_sync::atomic::{AtomicUsize, Ordering};
+use brigade_task::{Job, Outcome};
+
+use super::local::Local;
+use crate::config::{Config, Queueing};
+
+/// The most injectors. Each one is looked at by every worker that looks for work, so more would cost idle workers what they
+/// save producers; as many producers as there are processors run at once at most.
+const MAX_SHARDS: usize = if cfg!(brigade_loom) { 2 } else { 16 };
+
+/// The injectors of one pool.
+pub(super) struct Injectors {
+    shards: ShardedInjector<Job>,
+    front: Front,
+}
+
+/// What a sweep has kept: older than all that is in the shards.
+#[derive(Default)]
+struct Front {
+    kept: Mutex<Kept>,
+    /// How many those are; one more while a sweep has entries in hand, so that no look misses these.
+    len: AtomicUsize,
+}
+
+#[derive(Default)]
+struct Kept {
+    jobs: VecDeque<Job>,
+    /// How many entries sweeps have looked at since all of these were looked at.
+    looks: usize,
+}
+
+thread_local! {
+    /// The number of this thread among those that ever submitted from outside, plus one; 0 before it did.
+    static PRODUCER: Cell<usize> = const { Cell::new(0) };
+}
+
+/// A number that this thread keeps and that the next threads do not have.
+#[inline(always)]
+pub(super) fn producer() -> usize {
+    match PRODUCER.get() {
+        0 => new_producer(),
+        number => number,
+    }
+}
+
+#[cfg(not(brigade_loom))]
+#[cold]
+fn new_producer() -> usize {
+    static NEXT: AtomicUsize = AtomicUsize::new(1);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    PRODUCER.set(number);
+    number
+}
+
+/// A model has no static atomics; its threads are one producer.
+#[cfg(brigade_loom)]
+fn new_producer() -> usize {
+    1
+}
+
+impl Injectors {
+    /// One injector if there is one order for all, else two for each processor: few producers that run at once then share one.
+    pub(super) fn new(config: &Config, cpus: usize) -> Self {
+        let shards = match config.queueing {
+            Queueing::Shared => 1,
+            Queueing::Stealing => (2 * cpus).min(MAX_SHARDS),
+        };
+        Self { shards: ShardedInjector::new(shards), front: Front::default() }
+    }
+
+    /// The injector of the calling thread.
+    #[inline(always)]
+    fn mine(&self) -> &Injector<Job> {
+        self.shards.shard(producer())
+    }
+
+    /// Accepts a job, or gives it back if the pool is closed.
+    #[inline(always)]
+    pub(super) fn push(&self, job: Job) -> Result<(), Job> {
+        self.mine().push(job)
+    }
+
+    /// Accepts several jobs, or gives back those that came too late.
+    pub(super) fn push_batch(&self, jobs: Vec<Job>) -> Result<(), Vec<Job>> {
+        self.mine().push_batch(jobs)
+    }
+
+    /// Takes a job that the pool has accepted, closed or not.
+    pub(super) fn push_accepted(&self, job: Job) {
+        self.mine().push_accepted(job);
+    }
+
+    /// Takes several jobs that the pool has accepted, closed or not.
+    pub(super) fn push_batch_accepted(&self, jobs: Vec<Job>) {
+        self.mine().push_batch_accepted(jobs);
+    }
+
+    /// Takes the older half of a worker's queue; returns how many jobs.
+    pub(super) fn take_overflow(&self, local: &Local) -> usize {
+        local.overflow_to(self.mine())
+    }
+
+    /// Takes a worker's share of what has waited longest, or of the first injector that has work, from the one after
+    /// `cursor` on, which then names that one: returns one job and queues the others on `local`.
+    pub(super) fn refill(
+        &self,
+        local: &Local,
+        cursor: &Cursor,
+        share: impl Fn(usize) -> usize,
+    ) -> Option<Job> {
+        self.front.refill(local, &share).or_else(|| {
+            self.shards.take_turns(cursor, |shard| {
+                let waiting = shard.len();
+                if waiting == 0 { None } else { local.refill(shard, share(waiting)) }
+            })
+        })
+    }
+
+    /// Takes the oldest job that was kept in front, or of the first injector that has one, from the one after `cursor` on.
+    pub(super) fn pop(&self, cursor: &Cursor) -> Option<Job> {
+        self.front.pop().or_else(|| self.shards.pop(cursor))
+    }
+
+    /// Whether nothing is queued.
+    pub(super) fn is_empty(&self) -> bool {
+        // In this order: a sweep counts before it takes an entry out.
+        self.shards.is_empty() && self.front.len() == 0
+    }
+
+    /// Counts what is queued.
+    pub(super) fn len(&self) -> usize {
+        self.shards.len() + self.front.len()
+    }
+
+    /// Counts what was ever queued.
+    pub(super) fn pushed(&self) -> u64 {
+        self.shards.pushed()
+    }
+
+    /// Accepts nothing from outside any more.
+    pub(super) fn close(&self) {
+        self.shards.close();
+    }
+
+    /// Whether an injector accepts nothing any more: the pool is closed, or is just being so.
+    pub(super) fn is_closing(&self) -> bool {
+        self.shards.shards().iter().any(Injector::is_closed)
+    }
+
+    /// Looks at `most` of the oldest entries and drops those that are completed; returns how many of these it has cancelled.
+    pub(super) fn sweep(&self, most: usize) -> u64 {
+        self.front.sweep(most, || self.shards.pop(&Cursor::default()))
+    }
+}
+
+/// Whether a job is completed: then it is dropped, which calls no code of the user's. Counts it if it had to be cancelled for that.
+pub(super) fn drop_if_stale(job: Job, cancelled: &mut u64) -> Option<Job> {
+    if !job.is_stale() {
+        return Some(job);
+    }
+    *cancelled += u64::from(job.run() == Outcome::Cancelled);
+    None
+}
+
+impl Front {
+    #[inline]
+    fn len(&self) -> usize {
+        // Ordering: Acquire pairs with the Release in `set_len`. A look that finds an injector without what a sweep has
+        // popped sees that it counted before.
+        self.len.load(Ordering::Acquire)
+    }
+
+    fn set_len(&self, len: usize) {
+        // Ordering: Release, as in `len`; the lock orders the writers.
+        self.len.store(len, Ordering::Release);
+    }
+
+    #[inline]
+    fn pop(&self) -> Option<Job> {
+        if self.len() == 0 { None } else { self.pop_locked() }
+    }
+
+    #[cold]
+    fn pop_locked(&self) -> Option<Job> {
+        let mut kept = self.kept.lock();
+        let job = kept.jobs.pop_front();
+        self.set_len(kept.jobs.len());
+        job
+    }
+
+    #[inline]
+    fn refill(&self, local: &Local, share: &impl Fn(usize) -> usize) -> Option<Job> {
+        if self.len() == 0 { None } else { self.refill_locked(local, share) }
+    }
+
+    #[cold]
+    fn refill_locked(&self, local: &Local, share: &impl Fn(usize) -> usize) -> Option<Job> {
+        let jobs = &mut self.kept.lock().jobs;
+        let first = jobs.pop_front();
+        for _ in 1..share(jobs.len() + 1) {
+            let Some(job) = jobs.pop_front() else { break };
+            if let Err(job) = local.push(job) {
+                jobs.push_front(job);
+                break;
+            }
+        }
+        self.set_len(jobs.len());
+        first
+    }
+
+    /// Drops completed entries: of `most` that are popped, and now and then of those that are kept here.
+    fn sweep(&self, most: usize, pop: impl FnMut() -> Option<Job>) -> u64 {
+        let mut cancelled = 0;
+        let kept = &mut *self.kept.lock();
+        // Before the first is popped. Nothing is taken from here until the lock is free, so the order stays.
+        self.set_len(kept.jobs.len() + 1);
+        kept.looks += most;
+        if kept.looks >= kept.jobs.len() {
+            kept.looks = 0;
+            for _ in 0..kept.jobs.len() {
+                let job = kept.jobs.pop_front();
+                kept.jobs.extend(job.and_then(|job| drop_if_stale(job, &mut cancelled)));
+            }
+        }
+        let popped = core::iter::from_fn(pop).take(most);
+        kept.jobs.extend(popped.filter_map(|job| drop_if_stale(job, &mut cancelled)));
+        self.set_len(kept.jobs.len());
+        cancelled
+    }
+}
+
+#[cfg(all(test, not(brigade_loom)))]
+mod tests {
+    use super::*;
+
+    fn injectors() -> Injectors {
+        Injectors::new(&Config { queueing: Queueing::Shared, ..Config::default() }, 1)
+    }
+
+    #[test]
+    fn a_sweep_drops_completed_entries_and_keeps_the_order_of_the_others() {
+        let (injectors, order) = (injectors(), std::sync::Arc::<Mutex<Vec<usize>>>::default());
+        let mut handles = Vec::new();
+        for number in 0..100 {
+            let order = order.clone();
+            let (job, handle) = Job::with_handle(move || order.lock().push(number));
+            assert!(injectors.push(job).is_ok());
+            handles.push(handle);
+        }
+        let mut settle = |from: usize, step: usize| {
+            let some = handles[from..].iter_mut().step_by(step);
+            some.for_each(|handle| _ = handle.settle_if_unclaimed(false));
+        };
+        settle(0, 2);
+        injectors.sweep(60);
+        assert_eq!(injectors.len(), 70, "of the oldest 60 half is over");
+        settle(0, 3);
+        injectors.sweep(60);
+        let left: Vec<_> = (0..100).filter(|number| number % 2 > 0 && number % 3 > 0).collect();
+        assert_eq!(injectors.len(), left.len());
+        let cursor = Cursor::default();
+        while let Some(job) = injectors.pop(&cursor) {
+            job.run();
+        }
+        assert_eq!(*order.lock(), left);
+        assert!(injectors.is_empty());
+    }
+}

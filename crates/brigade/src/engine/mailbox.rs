@@ -1,0 +1,135 @@
+//! What only one worker may run: its local futures, and those of them that have been woken.
+//!
+//! The rule that no wake is lost here is in `idle/MAILBOX.md`.
+
+use core::task::Waker;
+use std::collections::VecDeque;
+
+use brigade_sync::atomic::Ordering;
+use brigade_sync::unmodelled::{AtomicUsize, Mutex};
+use brigade_task::{Job, TaskRef};
+
+/// The local futures of one worker.
+#[derive(Default)]
+pub(super) struct Mailbox {
+    mail: Mutex<Mail>,
+    /// How many jobs are in there.
+    count: AtomicUsize,
+    /// Those that have not ended.
+    locals: Mutex<Locals>,
+}
+
+#[derive(Default)]
+struct Mail {
+    /// Woken, the first one first; each with the turn of the worker in which it was spawned.
+    jobs: VecDeque<(u64, Job)>,
+    /// The worker, while a job on it waits.
+    waiting: Option<Waker>,
+}
+
+#[derive(Default)]
+struct Locals {
+    /// Those that have ever waited.
+    tasks: Vec<Option<TaskRef>>,
+    /// Where there is none.
+    vacant: Vec<u32>,
+    /// How many there are, whether they have waited or not.
+    alive: usize,
+}
+
+impl Mailbox {
+    /// Queues a future that was spawned in that turn for the worker, which must be woken if it is parked.
+    pub(super) fn send(&self, turn: u64, job: Job) {
+        let mut mail = self.mail.lock();
+        mail.jobs.push_back((turn, job));
+        // Ordering: Release: a thread that sees it finds it under the lock. Whether a worker sees it before it parks goes by
+        // the fences of `after_publishing` and `announce`.
+        self.count.store(mail.jobs.len(), Ordering::Release);
+        let waiting = mail.waiting.take();
+        drop(mail);
+        waiting.into_iter().for_each(Waker::wake);
+    }
+
+    /// Takes the first one; only the worker does.
+    pub(super) fn take(&self) -> Option<Job> {
+        if self.is_empty() {
+            return None;
+        }
+        let mut mail = self.mail.lock();
+        let job = mail.jobs.pop_front();
+        self.count.store(mail.jobs.len(), Ordering::Release);
+        job.map(|(_, job)| job)
+    }
+
+    /// Takes the first one that was spawned in this turn; has `waker` woken when another is sent.
+    pub(super) fn take_of(&self, turn: u64, waker: &Waker) -> Option<Job> {
+        let waker = waker.clone();
+        let mut mail = self.mail.lock();
+        let place = mail.jobs.iter().position(|&(of, _)| of == turn);
+        let job = place.and_then(|place| mail.jobs.remove(place));
+        mail.waiting = Some(waker);
+        self.count.store(mail.jobs.len(), Ordering::Release);
+        job.map(|(_, job)| job)
+    }
+
+    /// The worker waits no more.
+    pub(super) fn stop_waiting(&self) {
+        let waiting = self.mail.lock().waiting.take();
+        drop(waiting);
+    }
+
+    /// Counts what is queued.
+    pub(super) fn len(&self) -> usize {
+        // Ordering: Acquire pairs with the Release in `send`.
+        self.count.load(Ordering::Acquire)
+    }
+
+    /// Whether nothing is queued.
+    pub(super) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Counts a future that is about to be queued for the first time. Only the worker does.
+    pub(super) fn accept(&self) {
+        self.locals.lock().alive += 1;
+    }
+
+    /// Adds a future that is about to wait; returns its number, which is not 0. Only the worker does.
+    pub(super) fn bind(&self, task: TaskRef) -> u32 {
+        let mut locals = self.locals.lock();
+        let vacant = locals.vacant.pop().map(|index| index as usize);
+        let index = vacant.unwrap_or(locals.tasks.len());
+        match locals.tasks.get_mut(index) {
+            Some(place) => *place = Some(task),
+            None => locals.tasks.push(Some(task)),
+        }
+        match u32::try_from(index + 1) {
+            Ok(number) => number,
+            Err(_) => panic!("a worker has at most 2^32 local futures"),
+        }
+    }
+
+    /// Removes a future that has ended; its number is 0 if it has never waited.
+    pub(super) fn release(&self, number: u32) {
+        let mut locals = self.locals.lock();
+        locals.alive -= 1;
+        let task = number.checked_sub(1).and_then(|index| {
+            locals.vacant.push(index);
+            locals.tasks.get_mut(index as usize).and_then(Option::take)
+        });
+        drop(locals);
+        // It may be the last reference to the future's memory.
+        drop(task);
+    }
+
+    /// Wakes all that wait.
+    pub(super) fn wake_all(&self) {
+        let tasks: Vec<_> = self.locals.lock().tasks.iter().flatten().cloned().collect();
+        tasks.into_iter().for_each(TaskRef::wake);
+    }
+
+    /// Whether there are any that have not ended.
+    pub(super) fn has_locals(&self) -> bool {
+        self.locals.lock().alive > 0
+    }
+}

@@ -1,0 +1,125 @@
+//! Work of a pool on a thread that is no worker of it: jobs that run in their caller, and drops of jobs and futures that are
+//! cancelled, evicted or woken too late.
+//!
+//! The pool is not idle, and has not ended, while there is any: [`OffPool`] counts it. Two things may go wrong there and nowhere
+//! else. The drop of a future may wake another, which is dropped for that, and wakes the next: a chain of futures, each with
+//! the handle of the one before, would be a recursion as deep as it is long. And such work may end its own pool, or wait
+//! until it is idle, and would wait for itself. So each thread knows which pools' work it has on its stack, and from some depth
+//! on defers what it would drop.
+
+use core::cell::{Cell, RefCell};
+
+use brigade_sync::atomic::Ordering;
+use brigade_sync::unmodelled::AtomicU64;
+use brigade_task::Job;
+
+use crate::key::Key;
+
+/// How many drops are nested; a chain that is longer goes on in a loop.
+const DEPTH: usize = 16;
+
+/// Counts a pool's work on threads that are no workers of it.
+#[derive(Default)]
+pub(super) struct OffPool {
+    begun: AtomicU64,
+    ended: AtomicU64,
+}
+
+impl OffPool {
+    /// Calls `work`, and counts it meanwhile.
+    pub(super) fn enter<R>(&self, key: Key, work: impl FnOnce() -> R) -> R {
+        /// Counts the end, by return or by unwinding.
+        struct End<'a>(&'a OffPool);
+        impl Drop for End<'_> {
+            fn drop(&mut self) {
+                // Ordering: SeqCst, as all here: one order with the looks of `begun_if_idle`.
+                self.0.ended.fetch_add(1, Ordering::SeqCst);
+            }
+        }
+        self.begun.fetch_add(1, Ordering::SeqCst);
+        let _end = End(self);
+        nest(key, work)
+    }
+
+    /// Whether there is none now.
+    pub(super) fn is_idle(&self) -> bool {
+        self.begun_if_idle().is_some()
+    }
+
+    /// How much has ever begun, if all of it has ended. The same number twice says that there was none in between.
+    pub(super) fn begun_if_idle(&self) -> Option<u64> {
+        let begun = self.begun.load(Ordering::SeqCst);
+        // After `begun`: what ended has begun before.
+        (self.ended.load(Ordering::SeqCst) >= begun).then_some(begun)
+    }
+}
+
+/// What a thread has on its stack.
+struct Stack {
+    depth: Cell<usize>,
+    /// The pools, from the outermost in.
+    keys: [Cell<Option<Key>>; DEPTH],
+}
+
+thread_local! {
+    /// No destructor: it can be asked for until the thread's very end.
+    static STACK: Stack =
+        const { Stack { depth: Cell::new(0), keys: [const { Cell::new(None) }; DEPTH] } };
+    /// What is dropped once the innermost has ended.
+    static DEFERRED: RefCell<Vec<(Key, Job)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Calls `work` with its pool on this thread's stack.
+fn nest<R>(key: Key, work: impl FnOnce() -> R) -> R {
+    /// Takes the innermost off the stack.
+    struct Leave;
+    impl Drop for Leave {
+        fn drop(&mut self) {
+            STACK.with(|stack| stack.depth.set(stack.depth.get() - 1));
+        }
+    }
+    let depth = STACK.with(|stack| {
+        let depth = stack.depth.get();
+        if let Some(place) = stack.keys.get(depth) {
+            place.set(Some(key));
+        }
+        stack.depth.set(depth + 1);
+        depth
+    });
+    let _leave = Leave;
+    let result = work();
+    if depth + 1 == DEPTH {
+        while let Some((key, job)) = next_deferred() {
+            STACK.with(|stack| stack.keys[depth].set(Some(key)));
+            drop(job);
+        }
+    }
+    result
+}
+
+fn next_deferred() -> Option<(Key, Job)> {
+    DEFERRED.try_with(|jobs| jobs.borrow_mut().pop()).ok().flatten()
+}
+
+/// Drops a future of that pool, now or when those have been dropped that are on the stack.
+pub(crate) fn drop_off_pool(key: Key, job: Job) {
+    let mut job = Some(job);
+    if STACK.with(|stack| stack.depth.get()) >= DEPTH {
+        // At the thread's end there may be no list any more.
+        let _ = DEFERRED.try_with(|jobs| {
+            jobs.borrow_mut().extend(job.take().map(|job| (key, job)));
+        });
+    }
+    if let Some(job) = job {
+        nest(key, || drop(job));
+    }
+}
+
+/// Whether this thread may be inside work of that pool, so that it must not wait for it.
+pub(crate) fn is_off_pool(key: Key) -> bool {
+    STACK.with(|stack| {
+        let depth = stack.depth.get();
+        // What is nested deeper, or deferred, may be of any pool.
+        depth >= DEPTH || stack.keys[..depth].iter().any(|other| other.get() == Some(key))
+    })
+}

@@ -1,0 +1,128 @@
+//! The futures of a pool that have ever waited.
+//!
+//! They are listed so that a pool that ends can cancel those that wait: these may be nowhere else. Each has a number from when it
+//! first waits. A future that ends without having waited is never listed. No code of a user's is called here: the tasks are
+//! woken outside of the lock.
+
+use core::cell::Cell;
+
+use brigade_sync::atomic::Ordering;
+use brigade_sync::unmodelled::{self, AtomicU64};
+use brigade_sync::{CachePadded, Mutex, MutexGuard};
+use brigade_task::TaskRef;
+
+use super::injectors::producer;
+
+/// How many threads may add a future at once without waiting for each other.
+const SHARDS: usize = if cfg!(brigade_loom) { 1 } else { 8 };
+
+/// The futures of one pool that have ever waited.
+pub(crate) struct OwnedTasks {
+    /// Boxed: a pool is built on a stack that may be a small one, and in a build without optimisation lies there several
+    /// times.
+    shards: Box<[CachePadded<unmodelled::Mutex<Shard>>]>,
+    /// How often one of them was woken from outside and queued for that: not accepted once more.
+    woken: AtomicU64,
+    /// Held by a thread that queues an accepted job in a closed pool, and by the one that ends the pool.
+    gate: Mutex<()>,
+}
+
+#[derive(Default)]
+struct Shard {
+    /// Those that have not ended, until they are woken for the end of the pool.
+    tasks: Vec<Option<TaskRef>>,
+    /// Where there is none.
+    vacant: Vec<u32>,
+    /// How many have not ended.
+    count: usize,
+}
+
+thread_local! {
+    /// Where this thread adds the next one.
+    static NEXT: Cell<usize> = const { Cell::new(0) };
+}
+
+/// A shard for the calling thread, another one each time: futures that were spawned together wait together, and are removed by
+/// several threads at once.
+fn next_shard() -> usize {
+    let next = NEXT.get();
+    NEXT.set(next.wrapping_add(1));
+    (producer() + next) % SHARDS
+}
+
+impl OwnedTasks {
+    pub(super) fn new() -> Self {
+        Self {
+            shards: (0..SHARDS).map(|_| CachePadded::default()).collect(),
+            woken: AtomicU64::new(0),
+            gate: Mutex::default(),
+        }
+    }
+
+    /// Locks out the end of the pool.
+    pub(super) fn lock_gate(&self) -> MutexGuard<'_, ()> {
+        self.gate.lock()
+    }
+
+    /// Adds a future that is about to wait; returns its number, which is not 0.
+    pub(crate) fn bind(&self, task: TaskRef) -> u32 {
+        let here = next_shard();
+        let mut shard = self.shards[here].lock();
+        shard.count += 1;
+        let vacant = shard.vacant.pop().map(|index| index as usize);
+        let index = vacant.unwrap_or(shard.tasks.len());
+        match shard.tasks.get_mut(index) {
+            Some(place) => *place = Some(task),
+            None => shard.tasks.push(Some(task)),
+        }
+        match u32::try_from(index * SHARDS + here + 1) {
+            Ok(number) => number,
+            Err(_) => panic!("a pool has at most 2^32 futures"),
+        }
+    }
+
+    /// Removes a future that has ended; its number is 0 if it has never been added.
+    pub(crate) fn release(&self, number: u32) {
+        let Some(place) = number.checked_sub(1) else { return };
+        let (here, index) = (place as usize % SHARDS, place / SHARDS as u32);
+        let mut shard = self.shards[here].lock();
+        shard.count -= 1;
+        let task = shard.tasks.get_mut(index as usize).and_then(Option::take);
+        shard.vacant.push(index);
+        drop(shard);
+        // It may be the last reference to the future's memory.
+        drop(task);
+    }
+
+    /// Wakes them all, in a pool where that ends them.
+    pub(super) fn wake_all(&self) {
+        for shard in &self.shards {
+            // Their numbers stay theirs until they have ended.
+            let tasks: Vec<_> = shard.lock().tasks.iter_mut().filter_map(Option::take).collect();
+            tasks.into_iter().for_each(TaskRef::wake);
+        }
+    }
+
+    /// Whether all have ended.
+    pub(super) fn is_empty(&self) -> bool {
+        self.shards.iter().all(|shard| shard.lock().count == 0)
+    }
+
+    /// How often one was queued again from outside.
+    pub(super) fn wakes(&self) -> u64 {
+        // Ordering: Acquire, so that what is read before it is older.
+        self.woken.load(Ordering::Acquire)
+    }
+
+    /// Counts one that is about to be queued again.
+    pub(super) fn count_wake(&self) {
+        // Ordering: Release: who sees it queued finds it counted, as the queue publishes it afterwards.
+        self.woken.fetch_add(1, Ordering::Release);
+    }
+
+    /// One was not queued after all.
+    pub(super) fn uncount_wake(&self) {
+        // Ordering: as in `count`.
+        self.woken.fetch_sub(1, Ordering::Release);
+    }
+}

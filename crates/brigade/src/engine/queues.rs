@@ -1,0 +1,86 @@
+//! Where the jobs of one pool are queued: its injectors, and what each worker has.
+
+use brigade_queue::{Cursor, StealError};
+use brigade_sync::atomic::Ordering;
+use brigade_sync::hint;
+use brigade_sync::unmodelled::AtomicU64;
+use brigade_task::Job;
+
+use super::injectors::Injectors;
+use super::peers::Peers;
+use crate::config::Config;
+
+/// The queues of one pool.
+pub(super) struct Queues {
+    /// Work from outside, and what did not fit a worker's own queue.
+    pub(super) injectors: Injectors,
+    /// The workers' own queues, with all else that others may know of a worker.
+    pub(super) peers: Peers,
+    /// How often completed entries have been swept out of the injectors.
+    sweeps: AtomicU64,
+}
+
+/// How many entries a sweep looks at: twice as many as make one due, so that sweeps gain on those that are left.
+const SWEPT: usize = 128;
+
+impl Queues {
+    pub(super) fn new(config: &Config, cpus: usize) -> Self {
+        Self {
+            injectors: Injectors::new(config, cpus),
+            peers: Peers::new(),
+            sweeps: AtomicU64::new(0),
+        }
+    }
+
+    /// Whether anything is queued that any worker may take.
+    pub(super) fn has_work(&self) -> bool {
+        !self.injectors.is_empty() || self.peers.iter().any(|peer| peer.remote.len() > 0)
+    }
+
+    /// Whether anything is queued that one worker alone may take.
+    pub(super) fn has_mail(&self) -> bool {
+        self.peers.iter().any(|peer| !peer.mailbox.is_empty())
+    }
+
+    /// Counts the jobs that any worker may take.
+    pub(super) fn len(&self) -> usize {
+        self.injectors.len() + self.peers.iter().map(|peer| peer.remote.len()).sum::<usize>()
+    }
+
+    /// Whether more jobs than that are queued. Those from outside are counted sooner.
+    pub(super) fn has_more_than(&self, jobs: usize) -> bool {
+        self.injectors.len() > jobs || self.len() > jobs
+    }
+
+    /// Drops completed entries of the injectors, and returns how many of these it has cancelled; each worker sees to its own queue
+    /// when it sees that.
+    pub(super) fn sweep(&self) -> u64 {
+        let cancelled = self.injectors.sweep(SWEPT);
+        self.sweeps.fetch_add(1, Ordering::Relaxed);
+        cancelled
+    }
+
+    /// How often that was done.
+    pub(super) fn sweeps(&self) -> u64 {
+        self.sweeps.load(Ordering::Relaxed)
+    }
+
+    /// Takes the oldest job of an injector, else of a worker's queue, on a thread that need not be a worker.
+    pub(super) fn take_oldest(&self) -> Option<Job> {
+        self.injectors.pop(&Cursor::default()).or_else(|| {
+            self.peers.iter().find_map(|peer| {
+                let mut round = 0;
+                loop {
+                    match peer.remote.steal() {
+                        Ok(job) => return Some(job),
+                        Err(StealError::Empty) => return None,
+                        Err(StealError::Busy) => {
+                            hint::snooze(round);
+                            round += 1;
+                        }
+                    }
+                }
+            })
+        })
+    }
+}

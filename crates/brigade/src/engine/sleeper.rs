@@ -1,0 +1,70 @@
+//! What one worker sleeps on, and what others do to wake it.
+
+use brigade_burst::Slot;
+use brigade_sync::Mutex;
+use brigade_sync::affinity::{CpuSet, ThreadRef, current_cpu};
+use brigade_task::Job;
+
+use super::events::Driving;
+use super::park_spot::ParkSpot;
+
+/// What one worker sleeps on.
+pub(super) struct Sleeper {
+    pub(super) spot: ParkSpot,
+    /// A job for this worker alone, by the Hand-off rule of [`dispatch`](super::dispatch).
+    pub(super) slot: Slot<Job>,
+    placed: Mutex<Placed>,
+}
+
+/// Where the worker's thread may run.
+#[derive(Default)]
+struct Placed {
+    /// The thread, while it runs the worker.
+    thread: Option<ThreadRef>,
+    /// The affinity that it must have again: it has been narrowed for a wake.
+    all: Option<CpuSet>,
+}
+
+impl Sleeper {
+    pub(super) fn new() -> Self {
+        Self { spot: ParkSpot::new(), slot: Slot::new(), placed: Mutex::default() }
+    }
+
+    /// The calling thread runs the worker from now on.
+    pub(super) fn set_thread(&self) {
+        self.placed.lock().thread = Some(ThreadRef::current());
+    }
+
+    /// No thread does: the kernel may soon give its number to another.
+    pub(super) fn unset_thread(&self) {
+        self.placed.lock().thread = None;
+    }
+
+    /// Puts a token down for the worker, wherever it sleeps.
+    pub(super) fn unpark(&self, driver: &Driving) {
+        if Driving::CAN_BE_MADE {
+            self.spot.unpark(|| driver.notify());
+        } else {
+            self.spot.parker.unpark();
+        }
+    }
+
+    /// Keeps the worker's thread off the CPU that the calling thread runs on, until it [has been woken](Self::may_run_anywhere).
+    pub(super) fn keep_off_this_cpu(&self) {
+        let mut placed = self.placed.lock();
+        let Some(thread) = placed.thread.filter(|_| placed.all.is_none()) else { return };
+        let (Some(all), Some(here)) = (thread.affinity(), current_cpu()) else { return };
+        let narrow = all.without(here);
+        if all.contains(here) && !narrow.is_empty() && thread.set_affinity(&narrow) {
+            placed.all = Some(all);
+        }
+    }
+
+    /// As the worker, before it runs a job: gives its thread the affinity back.
+    pub(super) fn may_run_anywhere(&self) {
+        let mut placed = self.placed.lock();
+        if let (Some(all), Some(thread)) = (placed.all.take(), placed.thread) {
+            thread.set_affinity(&all);
+        }
+    }
+}

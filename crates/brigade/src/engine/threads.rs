@@ -1,0 +1,249 @@
+//! The threads of a pool: how they are started, and joined.
+
+use std::io;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
+use std::time::Instant;
+
+use brigade_sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use brigade_sync::thread::{self, NewThread, Thread, ThreadId};
+use brigade_sync::{Condvar, Mutex};
+use brigade_task::drop_contained;
+
+use super::signal::left;
+use crate::config::Config;
+
+/// What a thread of a pool is started for.
+pub(super) trait Launch: Send {
+    /// Runs the worker, on its thread.
+    fn run(self: Box<Self>);
+
+    /// The thread will never run, although the spawner has said that it started it.
+    fn lost(self: Box<Self>);
+}
+
+/// Makes what runs the worker with an index.
+pub(super) type Entry = Box<dyn Fn(usize) -> Box<dyn Launch> + Send + Sync>;
+
+/// The threads of one pool.
+pub(super) struct Threads {
+    config: Arc<Config>,
+    entry: Entry,
+    /// Those that have not been joined.
+    handles: Mutex<Vec<Thread>>,
+    /// Those that run workers, or their thread-local destructors.
+    members: Mutex<Vec<ThreadId>>,
+    counts: Mutex<Counts>,
+    /// Told when `counts` has changed.
+    changed: Condvar,
+    /// Whether the last start has failed.
+    has_failed: AtomicBool,
+}
+
+#[derive(Default)]
+struct Counts {
+    /// Workers that have been started, or are about to be, and have not left for good.
+    alive: usize,
+    /// Threads whose spawner has not returned.
+    spawning: usize,
+}
+
+impl Counts {
+    fn all_left(&self) -> bool {
+        self.alive == 0 && self.spawning == 0
+    }
+}
+
+/// What has become of a thread that the spawner was told to start: the first to say so counts.
+mod fate {
+    /// Nothing is known.
+    pub(super) const OPEN: u8 = 0;
+    /// The spawner says that it has started it.
+    pub(super) const STARTED: u8 = 1;
+    /// It runs.
+    pub(super) const RUNS: u8 = 2;
+    /// The spawner says that it could not start it: it does not run the worker any more.
+    pub(super) const FAILED: u8 = 3;
+    /// What it would run has been dropped.
+    pub(super) const DROPPED: u8 = 4;
+}
+
+/// The main function of a thread.
+struct Main {
+    launch: Option<Box<dyn Launch>>,
+    fate: Arc<AtomicU8>,
+}
+
+impl Main {
+    fn run(mut self) {
+        // Ordering: AcqRel, here and below: what the one has done before the other may rely on.
+        let before = self.fate.swap(fate::RUNS, Ordering::AcqRel);
+        let launch = self.launch.take();
+        if before != fate::FAILED {
+            launch.into_iter().for_each(Launch::run);
+        }
+    }
+}
+
+impl Drop for Main {
+    fn drop(&mut self) {
+        let Some(launch) = self.launch.take() else { return };
+        if self.fate.swap(fate::DROPPED, Ordering::AcqRel) == fate::STARTED {
+            launch.lost();
+        }
+    }
+}
+
+impl Threads {
+    pub(super) fn new(config: Arc<Config>, entry: Entry) -> Self {
+        Self {
+            config,
+            entry,
+            handles: Mutex::default(),
+            members: Mutex::default(),
+            counts: Mutex::default(),
+            changed: Condvar::new(),
+            has_failed: AtomicBool::new(false),
+        }
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Counts)) {
+        change(&mut self.counts.lock());
+        self.changed.notify_all();
+    }
+
+    /// Has the spawner start the thread of a worker; calls `started` or `failed` once that is known.
+    pub(super) fn start(
+        &self,
+        index: usize,
+        started: impl FnOnce(),
+        failed: impl FnOnce(),
+    ) -> io::Result<()> {
+        self.change(|counts| {
+            counts.alive += 1;
+            counts.spawning += 1;
+        });
+        let result = self.spawn(index, started);
+        if result.is_err() {
+            failed();
+        }
+        // Ordering: Relaxed: a hint to those that would wait without an end.
+        self.has_failed.store(result.is_err(), Ordering::Relaxed);
+        self.change(|counts| {
+            counts.alive -= usize::from(result.is_err());
+            counts.spawning -= 1;
+        });
+        result
+    }
+
+    fn spawn(&self, index: usize, started: impl FnOnce()) -> io::Result<()> {
+        let fate = Arc::new(AtomicU8::new(fate::OPEN));
+        let main = Main { launch: Some((self.entry)(index)), fate: fate.clone() };
+        let name = self.config.thread_name(index);
+        let new = NewThread::new(name, self.config.stack_size, move || main.run());
+        let spawned = panic::catch_unwind(AssertUnwindSafe(|| (self.config.spawner)(new)));
+        let spawned = spawned.unwrap_or_else(|payload| {
+            drop_contained(payload);
+            Err(io::Error::other("the spawner panicked"))
+        });
+        let says = if spawned.is_ok() { fate::STARTED } else { fate::FAILED };
+        let known = fate.compare_exchange(fate::OPEN, says, Ordering::AcqRel, Ordering::Acquire);
+        match (known, spawned) {
+            // Whatever the spawner says, a thread that runs is there.
+            (Err(fate::RUNS), Err(_)) => Ok(()),
+            (Err(fate::DROPPED), Ok(thread)) => {
+                self.handles.lock().push(thread);
+                Err(io::Error::other("the spawner dropped the thread that it was to start"))
+            }
+            (_, Ok(thread)) => {
+                self.handles.lock().push(thread);
+                started();
+                Ok(())
+            }
+            (_, Err(error)) => Err(error),
+        }
+    }
+
+    /// Whether the last start of a thread has failed.
+    pub(super) fn has_failed(&self) -> bool {
+        self.has_failed.load(Ordering::Relaxed)
+    }
+
+    /// The calling thread is one of the pool's.
+    pub(super) fn enter(&self) {
+        self.members.lock().push(thread::current_id());
+    }
+
+    /// Whether the calling thread is one of the pool's, or was a moment ago.
+    pub(super) fn is_own(&self) -> bool {
+        self.members.lock().contains(&thread::current_id())
+    }
+
+    /// A worker has left for good.
+    pub(super) fn leave(&self) {
+        self.change(|counts| counts.alive -= 1);
+    }
+
+    /// Counts the workers that have not left.
+    pub(super) fn alive(&self) -> usize {
+        self.counts.lock().alive
+    }
+
+    /// Joins threads whose workers have left.
+    pub(super) fn join_finished(&self) {
+        let finished: Vec<_> = {
+            let mut handles = self.handles.lock();
+            let (finished, others) = handles.drain(..).partition(Thread::is_finished);
+            *handles = others;
+            finished
+        };
+        finished.into_iter().for_each(|thread| self.join(thread));
+    }
+
+    /// Waits until all workers have left, until then at most; whether they have.
+    pub(super) fn wait_left(&self, deadline: Option<Instant>) -> bool {
+        let mut counts = self.counts.lock();
+        while !counts.all_left() {
+            let left = left(deadline);
+            if left.is_some_and(|left| left.is_zero()) {
+                return false;
+            }
+            counts = self.changed.wait(counts, left);
+        }
+        true
+    }
+
+    /// Joins all threads, including those that are being started.
+    pub(super) fn join_all(&self) {
+        loop {
+            // Outside of the lock: a thread that ends joins others.
+            let handles = core::mem::take(&mut *self.handles.lock());
+            if !handles.is_empty() {
+                handles.into_iter().for_each(|thread| self.join(thread));
+                continue;
+            }
+            let counts = self.counts.lock();
+            let all_left = counts.all_left();
+            // Looked at again: a thread that left meanwhile may have been added after the first look.
+            match self.handles.lock().is_empty() {
+                true if all_left => return,
+                true => {}
+                false => continue,
+            }
+            drop(self.changed.wait(counts, None));
+        }
+    }
+
+    /// Joins a thread; it is one of the pool's until its thread-local destructors have run.
+    fn join(&self, thread: Thread) {
+        let id = thread.id();
+        thread.join();
+        self.members.lock().retain(|&member| member != id);
+    }
+
+    /// A worker whose thread the model starts.
+    #[cfg(all(test, brigade_loom))]
+    pub(super) fn enlist_for_a_model(&self) {
+        self.counts.lock().alive += 1;
+    }
+}

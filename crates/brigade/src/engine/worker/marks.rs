@@ -1,0 +1,42 @@
+//! What a monitor sees of the queues: whether they have moved between two looks.
+
+use brigade_sync::atomic::{Ordering, fence};
+
+use super::Worker;
+
+/// What a look sees.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Look {
+    /// A job has been waiting since the last look. (Where several wait, their submitter has woken a worker.)
+    Stuck,
+    /// Queues have moved since the last look.
+    Moving,
+    /// Nothing is queued and nothing has moved.
+    Still,
+}
+
+/// What each queue looked like at the last look.
+#[derive(Default)]
+pub(super) struct Marks(Vec<u64>);
+
+impl Worker {
+    /// Compares every queue with what it was at the last look.
+    pub(super) fn look(&self) -> Look {
+        fence(Ordering::SeqCst);
+        let queues = &self.core.queues;
+        let marks = &mut self.marks.borrow_mut().0;
+        marks.resize(queues.peers.len(), 0);
+        let mut seen = if queues.injectors.is_empty() { Look::Still } else { Look::Stuck };
+        for (index, last) in marks.iter_mut().enumerate() {
+            let Some(peer) = queues.peers.get(index) else { continue };
+            let mark = peer.remote.mark();
+            let moved = core::mem::replace(last, mark) != mark;
+            if !moved && peer.remote.len() > 0 {
+                seen = Look::Stuck;
+            } else if moved && seen == Look::Still {
+                seen = Look::Moving;
+            }
+        }
+        seen
+    }
+}

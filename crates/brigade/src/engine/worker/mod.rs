@@ -1,0 +1,334 @@
+//! A worker: a thread and its own queue. Its life, its turn, and what it does with panics.
+//!
+//! Further methods of [`Worker`]: how it takes jobs in (`submit`), finds the next (`search`), sleeps (`park`, with `monitor` and
+//! `spin`), waits for jobs of its own pool (`wait`), and sees to timers and I/O (`poll`) and to futures (`tasks`).
+
+mod marks;
+mod monitor;
+mod pace;
+mod park;
+mod poll;
+mod search;
+mod spin;
+mod submit;
+mod tasks;
+mod wait;
+
+use core::any::Any;
+use core::cell::{Cell, RefCell};
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
+
+use brigade_queue::Cursor;
+use brigade_sync::fork::OnChild;
+use brigade_task::{Job, Outcome, drop_contained};
+
+use super::core::Core;
+use super::current;
+use super::enter::enter_pool;
+use super::local::Local;
+use super::peers::Peer;
+use crate::config::Hook;
+use crate::key::Key;
+use marks::Marks;
+use pace::Pace;
+pub(crate) use wait::PoolWait;
+
+brigade_sync::scoped_thread_local! {
+    /// The worker that the current thread is.
+    pub(crate) static CURRENT: Worker
+}
+
+/// In a forked child: the one thread that is there is a worker no longer.
+pub(crate) struct Child;
+
+impl OnChild for Child {
+    fn on_child() {
+        CURRENT.with(|worker| worker.into_iter().for_each(Worker::orphan));
+        CURRENT.clear();
+    }
+}
+
+/// Why a forked child is aborted.
+const ORPHAN: &str = "brigade: a job has forked and returned in the child, where its pool is not; \
+    a job that forks must call exec or _exit there";
+
+/// A thread of a pool, as the thread sees it.
+///
+/// It has more fields than a type should: each is a state that only this thread uses, most with methods of its own.
+pub(crate) struct Worker {
+    core: Arc<Core>,
+    /// What the others know of it.
+    me: Arc<Peer>,
+    index: usize,
+    local: Local,
+    /// When it looks elsewhere although it has jobs of its own.
+    pace: Pace,
+    /// What the queues of the others looked like at the last look, while this one monitors them.
+    marks: RefCell<Marks>,
+    /// Blocking regions that it is in, one inside the other.
+    blocks: Cell<u32>,
+    /// Whether what it found last was mail.
+    has_taken_mail: Cell<bool>,
+    /// Whether it has not looked for work yet.
+    is_new: Cell<bool>,
+    /// Completed entries that it has left in queues since it swept them out.
+    stale: Cell<u32>,
+    /// How often others had swept the injectors when it compacted its own queue.
+    sweeps: Cell<u64>,
+    /// The injector that it took from last.
+    cursor: Cursor,
+    /// Where a search starts.
+    random: RefCell<fastrand::Rng>,
+}
+
+/// A worker that is blocked for a while.
+pub(crate) struct Blocked<'a>(&'a Worker);
+
+impl Drop for Blocked<'_> {
+    fn drop(&mut self) {
+        let depth = self.0.blocks.get() - 1;
+        self.0.blocks.set(depth);
+        // In a forked child the lock may be held for ever.
+        if depth == 0 && self.0.core.key.is_here() {
+            self.0.core.idle.unblock();
+        }
+    }
+}
+
+impl Worker {
+    /// The life of a worker's thread.
+    pub(crate) fn live(core: Arc<Core>, index: usize) {
+        core.threads.enter();
+        core.idle.arrive(index);
+        let me = core.queues.peers.at(index).clone();
+        let Some(local) = me.local.lock().take() else { unreachable!("a place has one worker") };
+        let worker = Self {
+            pace: Pace::new(core.config.injector_interval),
+            marks: RefCell::default(),
+            blocks: Cell::new(0),
+            has_taken_mail: Cell::new(false),
+            is_new: Cell::new(true),
+            stale: Cell::new(0),
+            sweeps: Cell::new(0),
+            cursor: Cursor::at(index),
+            // Seeded alike at every start: what a pool does depends on timing alone.
+            random: RefCell::new(fastrand::Rng::with_seed(index as u64)),
+            me,
+            core,
+            index,
+            local,
+        };
+        worker.me.sleeper.set_thread();
+        let life = || {
+            worker.call_hook(worker.core.config.on_start.as_ref());
+            // A panic ends a call of `turns`, never the thread.
+            while let Err(payload) = panic::catch_unwind(AssertUnwindSafe(|| worker.turns())) {
+                worker.panicked(payload);
+            }
+        };
+        let core = &worker.core;
+        current::work_as(core.key, index, || enter_pool(core, || CURRENT.set(&worker, life)));
+        core.cancel_locals(&worker.me);
+        worker.me.sleeper.unset_thread();
+        worker.call_hook(core.config.on_stop.as_ref());
+        let Self { core, me, local, .. } = worker;
+        *me.local.lock() = Some(local);
+        core.idle.vacate(index);
+        core.threads.join_finished();
+        // All others may be parked already.
+        core.settle();
+        core.threads.leave();
+    }
+
+    /// What it shares with the others of its pool.
+    pub(crate) fn core(&self) -> &Arc<Core> {
+        &self.core
+    }
+
+    /// Whether this is a worker of that pool.
+    #[inline]
+    pub(crate) fn is_of(&self, key: Key) -> bool {
+        self.core.key == key
+    }
+
+    /// Names the pool.
+    pub(crate) fn key(&self) -> Key {
+        self.core.key
+    }
+
+    /// Its index in the pool.
+    pub(crate) fn index(&self) -> usize {
+        self.index
+    }
+
+    /// Does not count as a worker until the guard is dropped: the pool may have another in its place.
+    pub(crate) fn block(&self) -> Blocked<'_> {
+        let depth = self.blocks.get();
+        self.blocks.set(depth + 1);
+        if depth == 0 {
+            self.core.idle.block();
+            self.core.replace_blocked();
+        }
+        Blocked(self)
+    }
+
+    /// Whether the pool is being discarded.
+    pub(crate) fn discards(&self) -> bool {
+        self.core.idle.snapshot().discards()
+    }
+
+    /// Runs one job after another until the worker leaves, or a job panics.
+    fn turns(&self) {
+        if self.is_new.take() {
+            match self.find_first() {
+                Some(job) => self.run(job),
+                None => return,
+            }
+        }
+        loop {
+            // Before it takes a job: what it has in hand it runs, so that no look at the queues misses anything.
+            if self.core.idle.snapshot().has_surplus() && self.leaves() {
+                return;
+            }
+            if self.pace.is_due() {
+                self.look_elsewhere();
+            }
+            match self.local.pop() {
+                Some(job) => self.run(job),
+                None => match self.find() {
+                    Some(job) => self.run(job),
+                    None => return,
+                },
+            }
+        }
+    }
+
+    /// Every now and then what waits elsewhere comes first, so that neither jobs from outside nor our oldest one, neither
+    /// timers nor I/O wait for ever.
+    #[cold]
+    #[inline(never)]
+    fn look_elsewhere(&self) {
+        self.end_if_orphan();
+        self.pace.look();
+        self.poll_events();
+        if self.sweeps.get() != self.core.queues.sweeps() {
+            self.compact();
+        }
+        self.take_mail().into_iter().for_each(|job| self.run_in_look(job));
+        let share = self.pace.share();
+        let taken = if self.local.is_lifo() {
+            // The newest is run first: what is queued here would wait for all that its jobs submit.
+            let outside = || self.core.queues.injectors.pop(&self.cursor);
+            let taken = core::iter::from_fn(outside).take(share);
+            let count = taken.map(|job| self.run_in_look(job)).count();
+            self.me.remote.steal().into_iter().for_each(|job| self.run_in_look(job));
+            count
+        } else {
+            let (before, first) = (self.local.len(), self.refill(|waiting| waiting.min(share)));
+            let count = usize::from(first.is_some()) + self.local.len().saturating_sub(before);
+            first.into_iter().for_each(|job| self.run_in_look(job));
+            count
+        };
+        self.pace.has_taken(taken);
+    }
+
+    fn run_in_look(&self, job: Job) {
+        self.run(job);
+        self.pace.end_turn();
+    }
+
+    /// The pool was made smaller: leaves, if it is still one worker too many. What is queued here stays, for the others
+    /// to steal.
+    #[cold]
+    #[inline(never)]
+    fn leaves(&self) -> bool {
+        self.end_if_orphan();
+        // No other worker may run those.
+        if self.me.mailbox.has_locals() {
+            return false;
+        }
+        let leaves = self.core.idle.leave_if_surplus();
+        if leaves {
+            if self.core.queues.has_work() {
+                self.core.help();
+            }
+            // Now, and not once the hook at the end has returned.
+            self.core.look_for_quiet();
+        }
+        leaves
+    }
+
+    /// In a child that the job forked: makes the end of the job the end of the process.
+    fn orphan(&self) {
+        self.pace.make_due();
+    }
+
+    /// Ends a forked child whose one thread would go on as a worker: the jobs it finds are its parent's.
+    fn end_if_orphan(&self) {
+        if !self.core.key.is_here() {
+            brigade_sync::fork::abort(ORPHAN);
+        }
+    }
+
+    #[inline(always)]
+    fn run(&self, job: Job) {
+        let outcome = if self.discards() { self.discard(job) } else { job.run() };
+        if outcome == Outcome::Returned {
+            self.me.counters.returned.add(1);
+        } else {
+            self.count(outcome);
+        }
+    }
+
+    /// Counts a job that ended on this worker.
+    #[cold]
+    pub(crate) fn count(&self, outcome: Outcome) {
+        let counters = &self.me.counters;
+        match outcome {
+            Outcome::Returned => counters.returned.add(1),
+            Outcome::Panicked => {
+                counters.panicked.add(1);
+                counters.panics.add(1);
+            }
+            Outcome::Cancelled => counters.cancelled.add(1),
+            Outcome::Stale | Outcome::Polled => {}
+        }
+    }
+
+    /// Drops a job; a panic of its captures is contained here.
+    #[cold]
+    fn discard(&self, job: Job) -> Outcome {
+        let cancelled = panic::catch_unwind(AssertUnwindSafe(|| job.cancel()));
+        cancelled.unwrap_or_else(|payload| {
+            self.me.counters.panics.add(1);
+            drop_contained(payload);
+            Outcome::Cancelled
+        })
+    }
+
+    fn call_hook(&self, hook: Option<&Hook>) {
+        let Some(hook) = hook else { return };
+        if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(|| hook(self.index))) {
+            self.me.counters.panics.add(1);
+            drop_contained(payload);
+        }
+    }
+
+    /// Does what the pool's policy says with a panic that no handle takes.
+    #[cold]
+    fn panicked(&self, payload: Box<dyn Any + Send>) {
+        self.count(Outcome::Panicked);
+        if self.core.config.on_panic.tell(payload).is_err() {
+            self.me.counters.panics.add(1);
+        }
+    }
+}
+
+/// Calls what may block; on a worker its pool may have another thread in its place meanwhile.
+pub(crate) fn blocking<R>(call: impl FnOnce() -> R) -> R {
+    CURRENT.with(|worker| {
+        let _blocked = worker.map(Worker::block);
+        call()
+    })
+}

@@ -1,0 +1,160 @@
+//! How a worker goes to sleep, and what wakes it.
+
+use core::time::Duration;
+use std::time::Instant;
+
+use brigade_task::Job;
+
+use super::Worker;
+use super::monitor::{Monitor, Tick};
+use crate::idle::{Duty, Leave};
+
+/// The part of its patience for which a worker sleeps on that was idle for long and is needed all the same, because
+/// others are blocked or a job is being submitted; and the least.
+const STAY: (u32, Duration) = (8, Duration::from_millis(10));
+
+/// What a worker does after it was parked.
+pub(super) enum Parked {
+    /// It searches: it is a searcher.
+    Search,
+    /// It runs this: it counts as running.
+    Run(Job),
+    /// It leaves for good: it is no worker any more, or the pool has terminated.
+    Leave,
+}
+
+impl Worker {
+    /// Sleeps until there is something to do. Called as a searcher.
+    pub(super) fn park(&self) -> Parked {
+        let core = &*self.core;
+        self.pace.pause();
+        self.me.counters.parks.add(1);
+        let announced = core.idle.announce(self.index, core.events.are_wanted());
+        // The last look, at every source there is.
+        if core.queues.has_work() || !self.me.mailbox.is_empty() {
+            return self.withdraw();
+        }
+        if announced.settles {
+            core.settle();
+        }
+        self.sleep(announced.duty)
+    }
+
+    /// Takes our announcement back, or the token of a thread that has picked or claimed us already.
+    pub(super) fn withdraw(&self) -> Parked {
+        let core = &*self.core;
+        if core.idle.withdraw(self.index) {
+            return Parked::Search;
+        }
+        // A thread that claimed us has something else for us than what we have seen, for which others may have woken no worker,
+        // as we were searching. If a worker searches (we do, if we were picked), that one sees to it.
+        let seen = core.idle.after_publishing();
+        if seen.searching() == 0 && seen.wants_help() {
+            if core.queues.has_work() {
+                core.help();
+            } else {
+                core.see_to_driver();
+            }
+        }
+        self.me.sleeper.spot.parker.park(None);
+        self.woken()
+    }
+
+    /// What we were woken for.
+    pub(super) fn woken(&self) -> Parked {
+        self.me.counters.wakes.add(1);
+        self.me.sleeper.may_run_anywhere();
+        match self.me.sleeper.slot.take() {
+            Some(job) => Parked::Run(job),
+            None if self.core.idle.snapshot().terminated() => Parked::Leave,
+            None => Parked::Search,
+        }
+    }
+
+    /// Sleeps until we have been picked or claimed, have seen work ourselves, or are no worker any more.
+    fn sleep(&self, mut duty: Option<Duty>) -> Parked {
+        let mut spin = self.try_spin();
+        let patience = self.core.config.keep_alive;
+        let mut leave_at = self.leave_at(patience);
+        let mut monitor = (duty == Some(Duty::Monitor)).then(|| Monitor::begin(self));
+        loop {
+            if self.is_time(leave_at) {
+                if self.retire() {
+                    return Parked::Leave;
+                }
+                leave_at = self.leave_at((patience / STAY.0).max(STAY.1));
+            }
+            if duty.is_none() && self.takes_driver() {
+                duty = Some(Duty::Driver);
+            }
+            let timeouts = [
+                monitor.as_ref().map(|monitor| monitor.period()),
+                spin.as_ref().map(|spin| spin.left),
+                leave_at.map(|at| at.saturating_duration_since(Instant::now())),
+            ];
+            let timeout = timeouts.into_iter().flatten().min();
+            let woken = match (duty, &mut spin) {
+                (Some(Duty::Driver), spin) => self.sleep_on_driver(spin.as_mut(), timeout),
+                (_, Some(spin)) => self.spin_for(spin, timeout).then(|| self.woken()),
+                (_, None) => self.wait(timeout).then(|| self.woken()),
+            };
+            if let Some(parked) = woken {
+                return parked;
+            }
+            spin = spin.filter(|spin| !spin.left.is_zero());
+            match monitor.as_mut().map(|monitor| monitor.tick(self)) {
+                None | Some(Tick::Nothing) => {}
+                Some(Tick::Work) => return self.withdraw(),
+                Some(Tick::Woken(parked)) => return parked,
+                Some(Tick::Enough) => (duty, monitor) = (None, None),
+            }
+        }
+    }
+
+    /// Whether we hold the driver from now on: there is something to wait for, and no other worker sees to that.
+    fn takes_driver(&self) -> bool {
+        let seen = self.core.idle.snapshot();
+        if seen.monitored() || seen.driver_held() || !self.core.events.are_wanted() {
+            return false;
+        }
+        let takes = self.core.idle.take_up_duty(self.index, Duty::Driver);
+        if !takes {
+            // We have been claimed since we gave up monitoring, by a thread that does not know what relied on us till then.
+            self.core.see_to_driver();
+        }
+        takes
+    }
+
+    /// When we leave for good if `patience` is what is left to us; `None` if we stay.
+    fn leave_at(&self, patience: Duration) -> Option<Instant> {
+        if self.me.mailbox.has_locals() {
+            return None;
+        }
+        let leaves = self.core.config.core_timeout || self.core.idle.snapshot().is_beyond_core();
+        // A time too far to be represented is never.
+        leaves.then(|| Instant::now().checked_add(patience)).flatten()
+    }
+
+    /// Whether we have been idle for long, or are too many.
+    fn is_time(&self, leave_at: Option<Instant>) -> bool {
+        self.core.idle.snapshot().has_surplus() || leave_at.is_some_and(|at| at <= Instant::now())
+    }
+
+    /// Leaves for good, unless we are needed or have been picked.
+    fn retire(&self) -> bool {
+        if self.me.mailbox.has_locals() {
+            return false;
+        }
+        let core = &*self.core;
+        let why = if core.config.core_timeout { Leave::IdleCore } else { Leave::Idle };
+        let leaves = core.idle.retire(self.index, why, core.events.are_wanted());
+        if leaves {
+            // Once more: a thread that saw us parked goes by what the crew is without us, but a look costs little here.
+            if core.queues.has_work() {
+                core.help();
+            }
+            core.see_to_driver();
+        }
+        leaves
+    }
+}

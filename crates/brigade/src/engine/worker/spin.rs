@@ -1,0 +1,68 @@
+//! Spinning before sleeping, or instead.
+
+use core::time::Duration;
+use std::time::Instant;
+
+use super::Worker;
+use crate::config::Idle as Policy;
+use crate::idle::Spinning;
+
+/// The right to spin, which one worker of a pool has at a time.
+pub(super) struct Spin<'a> {
+    /// For how much longer.
+    pub(super) left: Duration,
+    _right: Spinning<'a>,
+}
+
+impl Worker {
+    /// Waits for a token; `false` if `timeout` is over.
+    pub(super) fn wait(&self, timeout: Option<Duration>) -> bool {
+        match self.core.config.idle {
+            Policy::Spin => self.spin(timeout),
+            _ => self.me.sleeper.spot.parker.park(timeout),
+        }
+    }
+
+    /// Whether this pool's workers never sleep.
+    pub(super) fn always_spins(&self) -> bool {
+        self.core.config.idle == Policy::Spin
+    }
+
+    /// Takes the right to spin before sleeping, if the pool's policy says so, no other worker has it, and there is a processor to
+    /// spare.
+    pub(super) fn try_spin(&self) -> Option<Spin<'_>> {
+        let Policy::SpinThenPark(left) = self.core.config.idle else { return None };
+        if left.is_zero() {
+            return None;
+        }
+        self.core.idle.try_spin().map(|right| Spin { left, _right: right })
+    }
+
+    /// Spins for a token as long as we have the right to, or for `timeout`; `false` if that is over.
+    pub(super) fn spin_for(&self, spin: &mut Spin<'_>, timeout: Option<Duration>) -> bool {
+        let slice = timeout.map_or(spin.left, |timeout| timeout.min(spin.left));
+        spin.left -= slice;
+        self.spin(Some(slice))
+    }
+
+    /// Spins for a token; `false` if `patience` is over.
+    fn spin(&self, patience: Option<Duration>) -> bool {
+        let parker = &self.me.sleeper.spot.parker;
+        let start = Instant::now();
+        loop {
+            for _ in 0..16 {
+                if parker.try_take() {
+                    return true;
+                }
+                brigade_sync::hint::spin_loop();
+            }
+            if patience.is_some_and(|patience| start.elapsed() >= patience) {
+                return false;
+            }
+            if self.always_spins() {
+                // For ever is long: another thread that wants this core gets it.
+                brigade_sync::thread::yield_now();
+            }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Futures on a worker: those that are woken or end here, and those that no other worker may run.
+
+use core::any::Any;
+
+use brigade_task::{Job, Outcome, TaskRef};
+
+use super::Worker;
+
+impl Worker {
+    /// Queues a future that was woken by a job here, behind all that is queued if it has `yielded`; gives it back if it will not
+    /// be polled any more.
+    pub(crate) fn resume(&self, job: Job, yielded: bool) -> Result<(), Job> {
+        // In a pool that has ended while we held its driver.
+        if self.core.idle.snapshot().terminated() {
+            return Err(job);
+        }
+        let moved = &self.me.counters.moved;
+        moved.add(1);
+        let queued = if yielded { self.queue_last(job) } else { self.submit(job) };
+        queued.inspect_err(|_| moved.take_back(1))
+    }
+
+    /// Queues the future that was polled here just now behind all that is queued anywhere.
+    fn queue_last(&self, job: Job) -> Result<(), Job> {
+        if self.discards() {
+            return Err(job);
+        }
+        self.core.queues.injectors.push_accepted(job);
+        // If there is nothing else here, we are the next to come for it ourselves.
+        if self.local.len() > 0 {
+            self.core.offer_help();
+        }
+        Ok(())
+    }
+
+    /// A future has ended here: counts it, and reports a panic that no handle takes.
+    pub(crate) fn release(
+        &self,
+        number: u32,
+        outcome: Outcome,
+        unclaimed: Option<Box<dyn Any + Send>>,
+    ) {
+        self.count_released(outcome, unclaimed);
+        self.core.tasks.release(number);
+    }
+
+    fn count_released(&self, outcome: Outcome, unclaimed: Option<Box<dyn Any + Send>>) {
+        match unclaimed {
+            Some(payload) => self.panicked(payload),
+            None => self.count(outcome),
+        }
+    }
+
+    /// Names what this worker does between two jobs that it takes.
+    pub(crate) fn turn(&self) -> u64 {
+        self.pace.turn()
+    }
+
+    /// Accepts a local future, whose first job is about to be [sent](crate::engine::Core::send_local).
+    pub(crate) fn accept_local(&self) {
+        self.me.counters.accepted.add(1);
+        self.me.mailbox.accept();
+    }
+
+    /// Adds a local future that is about to wait; returns its number.
+    pub(crate) fn bind_local(&self, task: TaskRef) -> u32 {
+        self.me.mailbox.bind(task)
+    }
+
+    /// A local future has ended here.
+    pub(crate) fn release_local(
+        &self,
+        number: u32,
+        outcome: Outcome,
+        unclaimed: Option<Box<dyn Any + Send>>,
+    ) {
+        self.count_released(outcome, unclaimed);
+        self.me.mailbox.release(number);
+    }
+
+    /// Takes a local future that was woken.
+    pub(super) fn take_mail(&self) -> Option<Job> {
+        self.me.mailbox.take()
+    }
+
+    /// The same where other work may wait too, which comes first every other time.
+    pub(super) fn take_mail_in_turn(&self) -> Option<Job> {
+        if self.has_taken_mail.take() {
+            return None;
+        }
+        let job = self.take_mail();
+        self.has_taken_mail.set(job.is_some());
+        job
+    }
+}

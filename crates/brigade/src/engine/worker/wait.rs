@@ -1,0 +1,110 @@
+//! Workers that wait inside a job for jobs of their own pool.
+//!
+//! Such a worker is blocked, and [counted](crate::idle::Join) as one that waits for its own pool, so that the last one that would
+//! do so is told instead. It polls the local futures that its job has spawned meanwhile: no other thread can, and what it waits
+//! for may wait for them.
+
+use std::sync::Arc;
+use std::task::{Wake, Waker};
+use std::time::Duration;
+
+use super::Worker;
+use crate::engine::core::Core;
+use crate::engine::events::blocked::BlockedThread;
+use crate::idle::Join;
+
+/// How long it sleeps before it tries again to start a thread, if the last start has failed.
+const RETRY_PERIOD: Duration = Duration::from_millis(100);
+
+/// One wait, as the waker that ends it.
+struct Waiting {
+    core: Arc<Core>,
+    join: Join,
+    thread: Arc<BlockedThread>,
+}
+
+impl Wake for Waiting {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        // In a child that the job forked the crew's lock may be held for ever.
+        if self.core.key.is_here() {
+            self.core.idle.end_join(&self.join);
+        }
+        self.thread.unpark();
+    }
+}
+
+/// A wait of a worker for jobs of its own pool.
+pub(crate) struct PoolWait<'a> {
+    worker: &'a Worker,
+    waiting: Arc<Waiting>,
+}
+
+impl Worker {
+    /// Begins to wait, on the thread of this worker, for jobs that will wake the wait's [waker](PoolWait::waker).
+    pub(crate) fn begin_wait(&self, thread: &Arc<BlockedThread>) -> PoolWait<'_> {
+        let (core, thread) = (self.core.clone(), thread.clone());
+        PoolWait { worker: self, waiting: Arc::new(Waiting { core, join: Join::new(), thread }) }
+    }
+}
+
+impl PoolWait<'_> {
+    /// To be woken when what is waited for has ended.
+    pub(crate) fn waker(&self) -> Waker {
+        self.waiting.clone().into()
+    }
+
+    /// Counts the clones of the waker.
+    pub(crate) fn wakers(&self) -> usize {
+        Arc::strong_count(&self.waiting) - 1
+    }
+
+    /// Waits until `is_done`, which the waker tells; `false` if no worker would be left to make it so.
+    pub(crate) fn until(&self, mut is_done: impl FnMut() -> bool) -> bool {
+        loop {
+            self.waiting.join.reset();
+            if is_done() {
+                return true;
+            }
+            if !self.sleep() {
+                return false;
+            }
+        }
+    }
+
+    /// Waits until the waker is woken, or may have been; `false` if no worker would be left to do so.
+    pub(crate) fn sleep(&self) -> bool {
+        let mailbox = &self.worker.me.mailbox;
+        // None is spawned by another thread.
+        if !mailbox.has_locals() {
+            return self.sleep_counted();
+        }
+        let mail = mailbox.take_of(self.worker.turn(), &self.waker());
+        let goes_on = match mail {
+            Some(job) => {
+                self.worker.run(job);
+                true
+            }
+            None => self.sleep_counted(),
+        };
+        mailbox.stop_waiting();
+        goes_on
+    }
+
+    fn sleep_counted(&self) -> bool {
+        let (worker, Waiting { core, join, thread }) = (self.worker, &*self.waiting);
+        let _blocked = worker.block();
+        if !core.idle.begin_join(join) {
+            return false;
+        }
+        while !thread.park(core.threads.has_failed().then_some(RETRY_PERIOD)) {
+            core.retry_start();
+        }
+        // What is waited for ends a moment before it says so.
+        core.idle.end_join(join);
+        true
+    }
+}

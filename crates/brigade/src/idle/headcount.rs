@@ -1,0 +1,211 @@
+//! How many workers a pool has, and how many it may have.
+
+use crate::config::Size;
+
+/// Why a parked worker would leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Leave {
+    /// It has been idle for as long as workers beyond the core size are kept.
+    Idle,
+    /// The same, and the core size is not kept either.
+    IdleCore,
+}
+
+/// How many workers there are, and the rules that follow.
+pub(super) struct Headcount {
+    size: Size,
+    /// The most workers that any limits so far have allowed, blocked ones included.
+    most: usize,
+    /// Whether work makes the pool grow beyond its core size.
+    grows: bool,
+    /// Workers, blocked ones included.
+    live: usize,
+    /// Workers that are blocked for a while and do not count towards the size.
+    blocked: usize,
+    /// Those of them that wait for jobs of this pool.
+    joining: usize,
+    /// How many blocked ones have a replacement.
+    replaced: usize,
+    /// How many are to leave because the pool was made smaller.
+    excess: usize,
+    /// How many of the blocked are to leave for the same reason once they are not blocked any more, if that is so then.
+    owed: usize,
+}
+
+impl Headcount {
+    pub(super) fn new(size: Size, grows: bool) -> Self {
+        let most = size.max + size.spare;
+        Self { size, most, grows, live: 0, blocked: 0, joining: 0, replaced: 0, excess: 0, owed: 0 }
+    }
+
+    pub(super) fn size(&self) -> Size {
+        self.size
+    }
+
+    pub(super) fn live(&self) -> usize {
+        self.live
+    }
+
+    pub(super) fn blocked(&self) -> usize {
+        self.blocked
+    }
+
+    /// Workers that are not blocked.
+    pub(super) fn active(&self) -> usize {
+        self.live - self.blocked
+    }
+
+    /// Whether the limits allow one more. Blocked workers that are to leave when they return count as gone, so that the pool does
+    /// not wait for them; but never are there more workers than the largest limits that it has had allowed.
+    pub(super) fn has_room(&self) -> bool {
+        let replaceable = (self.blocked - self.owed).min(self.size.spare);
+        self.live - self.owed < self.size.max + replaceable && self.live < self.most
+    }
+
+    /// Whether work starts a worker in any case. One is needed to run anything at all.
+    pub(super) fn is_below_core(&self) -> bool {
+        self.live < self.size.core.max(1)
+    }
+
+    /// Whether work starts a worker if none is idle: in place of a blocked one, or because the pool may grow.
+    pub(super) fn is_below_max(&self, may_grow: bool) -> bool {
+        let most = if may_grow && self.grows { self.size.max } else { self.size.core.max(1) };
+        let unreplaced = self.blocked > self.replaced && self.active() < self.size.max;
+        self.active() < most || unreplaced
+    }
+
+    /// Whether there are more than the core size.
+    pub(super) fn is_beyond_core(&self) -> bool {
+        self.live > self.size.core
+    }
+
+    /// Whether one must leave because the pool was made smaller.
+    pub(super) fn has_surplus(&self) -> bool {
+        self.excess > 0
+    }
+
+    /// Whether one may leave for that, of `arrived` workers that can be relied on.
+    pub(super) fn can_shed(&self, arrived: usize) -> bool {
+        self.excess > 0 && arrived.saturating_sub(self.blocked) > 1
+    }
+
+    /// Whether one that has been idle for long may leave, of `arrived` workers that can be relied on, `held` of which are
+    /// needed by submitters.
+    pub(super) fn can_spare(&self, why: Leave, arrived: usize, held: usize) -> bool {
+        let needed = match why {
+            Leave::Idle => self.size.core,
+            Leave::IdleCore => 0,
+        };
+        arrived.saturating_sub(self.blocked) > needed.max(usize::from(held > 0))
+    }
+
+    /// One more, which may be the replacement of a blocked one.
+    pub(super) fn add(&mut self) {
+        self.live += 1;
+        self.replaced = self.blocked.min(self.replaced + 1);
+    }
+
+    /// One fewer, which may have been the replacement of a blocked one.
+    pub(super) fn remove(&mut self) {
+        self.live -= 1;
+        self.excess = self.excess.min(self.surplus());
+        self.replaced = self.replaced.saturating_sub(1);
+    }
+
+    /// One fewer, because the pool was made smaller if it was.
+    pub(super) fn shed(&mut self) {
+        self.excess = self.excess.saturating_sub(1);
+        self.remove();
+    }
+
+    /// How many active workers are more than the pool may have.
+    fn surplus(&self) -> usize {
+        self.active().saturating_sub(self.size.max)
+    }
+
+    /// Changes the limits, and says who is too many for them.
+    pub(super) fn resize(&mut self, size: Size) {
+        if size.max < self.size.max {
+            self.owed = self.blocked;
+        }
+        self.size = size;
+        self.most = self.most.max(size.max + size.spare);
+        self.excess = self.surplus();
+    }
+
+    /// One is blocked. If one was to leave, this may be it: then it leaves when it counts again.
+    pub(super) fn block(&mut self) {
+        self.blocked += 1;
+        let surplus = self.surplus();
+        self.owed += self.excess.saturating_sub(surplus);
+        self.excess = self.excess.min(surplus);
+    }
+
+    /// One counts again.
+    pub(super) fn unblock(&mut self) {
+        self.blocked -= 1;
+        self.replaced = self.replaced.min(self.blocked);
+        if self.owed > 0 {
+            self.owed -= 1;
+            self.excess = (self.excess + 1).min(self.surplus());
+        }
+    }
+
+    /// A blocked worker waits for a job of this pool; `false`, and it is not counted, if all others that there `may_be` do
+    /// so too.
+    #[must_use]
+    pub(super) fn join(&mut self, may_be_more: bool) -> bool {
+        let is_left = self.joining + 1 < self.live || may_be_more;
+        self.joining += usize::from(is_left);
+        is_left
+    }
+
+    /// It waits for that no more.
+    pub(super) fn end_join(&mut self) {
+        self.joining -= 1;
+    }
+}
+
+#[cfg(all(test, not(brigade_loom)))]
+mod tests {
+    use super::*;
+
+    fn with_blocked(size: Size, blocked: usize) -> Headcount {
+        let mut count = Headcount::new(size, true);
+        for _ in 0..blocked {
+            assert!(count.has_room());
+            count.add();
+            count.block();
+        }
+        count
+    }
+
+    /// Caught: all blocked workers counted as leaving at each change to a smaller size.
+    #[test]
+    fn going_down_and_up_while_workers_are_blocked_makes_room_for_no_more() {
+        let (small, large) =
+            (Size { core: 1, max: 1, spare: 2 }, Size { core: 1, max: 2, spare: 2 });
+        let mut count = with_blocked(large, 4);
+        for _ in 0..10 {
+            count.resize(small);
+            assert!(!count.has_room());
+            count.resize(large);
+            assert!(!count.has_room());
+        }
+    }
+
+    #[test]
+    fn workers_that_return_to_a_smaller_pool_leave_until_it_has_its_size() {
+        let mut count = with_blocked(Size { core: 4, max: 4, spare: 4 }, 4);
+        count.resize(Size { core: 1, max: 1, spare: 1 });
+        let mut left = 0;
+        for _ in 0..4 {
+            count.unblock();
+            while count.can_shed(count.live()) {
+                count.shed();
+                left += 1;
+            }
+        }
+        assert_eq!((left, count.active()), (3, 1));
+    }
+}

@@ -1,0 +1,324 @@
+//! How workers come and go: what makes a pool grow and shrink.
+
+use brigade_sync::MutexGuard;
+use brigade_sync::atomic::{Ordering, fence};
+use brigade_sync::thread;
+
+use super::Idle;
+use super::crew::Crew;
+use super::headcount::Leave;
+use super::sleepers::Duty;
+use super::state::{LIVE, PARKED};
+use crate::config::Size;
+
+/// Which workers come for work. The caller must wake the one and start the other.
+#[derive(Default)]
+#[must_use]
+pub(crate) struct Help {
+    /// A parked worker, a searcher now.
+    pub(crate) wake: Option<usize>,
+    /// The index of a new worker, which counts as running from now on.
+    pub(crate) start: Option<usize>,
+}
+
+/// A parked worker that is to run one job.
+#[must_use]
+pub(crate) struct Claimed {
+    pub(crate) index: usize,
+    /// Whether it had a duty, which no worker has now. The caller must look at every source once more.
+    pub(crate) was_on_duty: bool,
+}
+
+/// What a submitter is told that relies on there being a worker.
+#[must_use]
+pub(crate) enum Hold {
+    /// There is one, and it stays until [`Idle::release`].
+    Held,
+    /// The same, once the caller has started this one; if it can't, it must [`release`](Idle::release).
+    Start(usize),
+    /// There is none and can't be: the only one is being started by this very thread, or there is no place.
+    None,
+}
+
+impl Idle {
+    /// Picks the workers that come for work that was published, of which `queued` jobs wait: the last worker parked, unless
+    /// one is searching already; a new one if the pool is below its core size, or if none is idle, more jobs wait than
+    /// workers are on their way, and `may_grow` or a worker is blocked.
+    #[cold]
+    pub(crate) fn pick(&self, queued: usize, may_grow: bool) -> Help {
+        let mut crew = self.crew.lock();
+        let mut help = Help::default();
+        let searching = self.snapshot().searching();
+        if crew.is_below_core() {
+            help.start = Some(self.enlist(&mut crew));
+        }
+        if searching == 0 {
+            help.wake = self.take_last(&mut crew);
+        }
+        let none_comes = help.wake.is_none() && help.start.is_none() && crew.sleepers.is_empty();
+        // A thread that does not run yet looks for work when it does.
+        let coming = searching + crew.starts.coming();
+        if none_comes && queued > coming && crew.is_below_max(may_grow) {
+            help.start = Some(self.enlist(&mut crew));
+        }
+        help
+    }
+
+    /// Picks one worker more for one job more, searchers or not.
+    #[cold]
+    pub(crate) fn pick_another(&self, may_grow: bool) -> Help {
+        let mut crew = self.crew.lock();
+        let wake = self.take_last(&mut crew);
+        let grow = crew.is_below_core() || (wake.is_none() && crew.is_below_max(may_grow));
+        Help { wake, start: grow.then(|| self.enlist(&mut crew)) }
+    }
+
+    /// Picks an index for a new worker if the pool is below its core size.
+    pub(crate) fn pick_core(&self) -> Option<usize> {
+        let mut crew = self.crew.lock();
+        let below = crew.count.live() < crew.count.size().core && crew.is_below_core();
+        below.then(|| self.enlist(&mut crew))
+    }
+
+    /// Picks the last worker parked, searchers or not, and starts none. The caller must wake it.
+    #[must_use]
+    pub(crate) fn pick_parked(&self) -> Option<usize> {
+        self.take_last(&mut self.crew.lock())
+    }
+
+    /// Picks this worker if it is parked, searchers or not. The caller must wake it.
+    #[must_use]
+    pub(crate) fn pick_this(&self, index: usize) -> bool {
+        let mut crew = self.crew.lock();
+        let picked = crew.remove_parked(index);
+        if picked {
+            self.leave_parked(&mut crew);
+        }
+        picked
+    }
+
+    /// Claims the last worker parked to run a job that the caller hands it: it runs from now on. The caller must wake it.
+    pub(crate) fn claim(&self) -> Option<Claimed> {
+        let mut crew = self.crew.lock();
+        let had = [Duty::Monitor, Duty::Driver].map(|duty| crew.sleepers.holder(duty));
+        let index = crew.pop_parked()?;
+        self.change(&mut crew, PARKED.wrapping_neg());
+        Some(Claimed { index, was_on_duty: had.contains(&Some(index)) })
+    }
+
+    /// Picks all that are parked, each once. The caller must wake them.
+    #[must_use]
+    pub(crate) fn pick_all_parked(&self) -> Vec<usize> {
+        let mut crew = self.crew.lock();
+        core::iter::from_fn(|| self.take_last(&mut crew)).collect()
+    }
+
+    fn take_last(&self, crew: &mut MutexGuard<'_, Crew>) -> Option<usize> {
+        let index = crew.pop_parked()?;
+        self.leave_parked(crew);
+        Some(index)
+    }
+
+    /// Counts one more worker, running.
+    fn enlist(&self, crew: &mut MutexGuard<'_, Crew>) -> usize {
+        let index = crew.enlist(thread::current_id());
+        self.change(crew, LIVE);
+        index
+    }
+
+    /// The thread of a worker runs.
+    pub(crate) fn arrive(&self, index: usize) {
+        self.crew.lock().starts.arrive(index);
+        self.arrivals.notify_all();
+    }
+
+    /// A new worker is about to look for work: a wait until the pool is idle waits for it from now on.
+    pub(crate) fn begin(&self, index: usize) {
+        self.crew.lock().starts.remove(index);
+    }
+
+    /// The thread that the caller was to start for a worker exists.
+    pub(crate) fn started(&self, index: usize) {
+        self.crew.lock().starts.confirm(index, thread::current_id());
+        self.arrivals.notify_all();
+    }
+
+    /// Whether the calling thread is about to start a worker of this pool: it is in the user's spawner or name function.
+    pub(crate) fn is_starter(&self) -> bool {
+        self.crew.lock().starts.has_starter(thread::current_id())
+    }
+
+    /// Makes sure that there is a worker until [`release`](Self::release), for pools that may have none: waits for one that
+    /// is being started, and has the caller start one if there is none.
+    pub(crate) fn hold(&self) -> Hold {
+        let mut crew = self.crew.lock();
+        loop {
+            if crew.arrived() > 0 || crew.terminated {
+                crew.held += 1;
+                return Hold::Held;
+            }
+            if crew.count.live() == 0 && crew.has_room() {
+                crew.held += 1;
+                return Hold::Start(self.enlist(&mut crew));
+            }
+            // A spawner is user code, and may submit too.
+            if crew.count.live() == 0 || crew.starts.has_starter(thread::current_id()) {
+                return Hold::None;
+            }
+            crew = self.arrivals.wait(crew, None);
+        }
+    }
+
+    /// Takes [`hold`](Self::hold) back.
+    pub(crate) fn release(&self) {
+        self.crew.lock().held -= 1;
+    }
+
+    /// A worker whose thread could not be started is none any more.
+    ///
+    /// The caller must look at every source once more: others may have relied on it to look before it sleeps.
+    pub(crate) fn fail(&self, index: usize) {
+        let mut crew = self.crew.lock();
+        crew.starts.remove(index);
+        crew.indices.give_back(index);
+        crew.count.remove();
+        self.change(&mut crew, LIVE.wrapping_neg());
+        drop(crew);
+        self.arrivals.notify_all();
+        // Ordering: as in `announce`.
+        fence(Ordering::SeqCst);
+    }
+
+    /// Picks an index for a new worker if no other can run anything, as all are blocked or there is none.
+    pub(crate) fn pick_if_stuck(&self) -> Option<usize> {
+        let mut crew = self.crew.lock();
+        let is_stuck = crew.count.active() == 0 && crew.has_room();
+        is_stuck.then(|| self.enlist(&mut crew))
+    }
+
+    /// The index of a worker that is none any more is free again.
+    pub(crate) fn vacate(&self, index: usize) {
+        let mut crew = self.crew.lock();
+        crew.indices.give_back(index);
+        self.change(&mut crew, 0);
+    }
+
+    /// A running worker leaves if the pool was made smaller and it is one too many; the caller must look as after
+    /// [`fail`](Self::fail).
+    #[must_use]
+    pub(crate) fn leave_if_surplus(&self) -> bool {
+        let mut crew = self.crew.lock();
+        let leaves = crew.count.can_shed(crew.arrived());
+        if leaves {
+            crew.count.shed();
+            self.change(&mut crew, LIVE.wrapping_neg());
+        }
+        drop(crew);
+        // Ordering: as in `announce`.
+        fence(Ordering::SeqCst);
+        leaves
+    }
+
+    /// A parked worker leaves, if it is one too many or has been idle for long enough and is not needed; `false` if it must
+    /// stay, or has been picked meanwhile. While the driver is `wanted` the last one parked is needed.
+    ///
+    /// It must look at every source once more, as after [`fail`](Self::fail).
+    #[must_use]
+    pub(crate) fn retire(&self, index: usize, why: Leave, wanted: bool) -> bool {
+        let mut crew = self.crew.lock();
+        let arrived = crew.arrived();
+        let is_needed = wanted && crew.sleepers.len() == 1;
+        let may = crew.count.can_shed(arrived)
+            || (!is_needed && crew.count.can_spare(why, arrived, crew.held));
+        if !may || !crew.sleepers.remove(index) {
+            return false;
+        }
+        crew.count.shed();
+        self.change(&mut crew, PARKED.wrapping_neg().wrapping_sub(LIVE));
+        drop(crew);
+        // Ordering: as in `announce`.
+        fence(Ordering::SeqCst);
+        true
+    }
+
+    /// A running worker is blocked for a while and does not count until [`unblock`](Self::unblock).
+    pub(crate) fn block(&self) {
+        let mut crew = self.crew.lock();
+        crew.count.block();
+        self.change(&mut crew, 0);
+        drop(crew);
+        // Ordering: as in `announce`: blocked, fence, look, against publish, fence, look in `after_publishing`.
+        fence(Ordering::SeqCst);
+    }
+
+    /// It counts again.
+    pub(crate) fn unblock(&self) {
+        let mut crew = self.crew.lock();
+        crew.count.unblock();
+        self.change(&mut crew, 0);
+    }
+
+    /// Gives the pool another size. Parked workers must be woken to learn of it.
+    pub(crate) fn resize(&self, size: Size) {
+        // Before it can be so; and for good, as a thread may have looked at it and be about to submit.
+        if size.core == 0 {
+            self.may_be_empty.store(true, Ordering::SeqCst);
+        }
+        let mut crew = self.crew.lock();
+        crew.count.resize(size);
+        self.change(&mut crew, 0);
+    }
+
+    /// How many workers there may be.
+    pub(crate) fn size(&self) -> Size {
+        self.crew.lock().count.size()
+    }
+}
+
+#[cfg(all(test, not(brigade_loom)))]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::idle::PLACES;
+
+    fn idle(core: usize, max: usize) -> Idle {
+        Idle::new(&Config { size: Size { core, max, spare: 0 }, ..Config::default() }, 2)
+    }
+
+    /// Each time the one worker leaves and does not give its index back, as if it were stuck in its last hook.
+    #[test]
+    fn a_crew_whose_places_are_all_taken_has_room_for_none() {
+        let idle = idle(0, 1);
+        for place in 0..PLACES {
+            assert!(matches!(idle.hold(), Hold::Start(index) if index == place));
+            idle.arrive(place);
+            idle.begin(place);
+            idle.release();
+            idle.start_search();
+            let _ = idle.announce(place, false);
+            assert!(idle.retire(place, Leave::IdleCore, false));
+        }
+        assert!(matches!(idle.hold(), Hold::None));
+        assert!(idle.pick(1, true).start.is_none());
+        idle.vacate(7);
+        assert!(matches!(idle.hold(), Hold::Start(7)));
+    }
+
+    /// Caught: each of the last two workers counting on the other to wait on the driver.
+    #[test]
+    fn the_last_parked_worker_stays_while_the_driver_is_wanted() {
+        let idle = idle(0, 2);
+        for index in 0..2 {
+            assert_eq!(idle.pick_another(true).start, Some(index));
+            idle.arrive(index);
+            idle.begin(index);
+        }
+        for index in 0..2 {
+            idle.start_search();
+            let _ = idle.announce(index, true);
+        }
+        assert!(idle.retire(0, Leave::IdleCore, true));
+        assert!(!idle.retire(1, Leave::IdleCore, true));
+        assert!(idle.retire(1, Leave::IdleCore, false));
+    }
+}

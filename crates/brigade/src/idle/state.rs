@@ -1,0 +1,151 @@
+//! The packed state of a pool's workers: how many there are of each kind, and flags for those who submit.
+//!
+//! | bits | field | changed |
+//! |---|---|---|
+//! | 0–15 | searching: workers that look for work elsewhere | by each of them, and by the thread that wakes one |
+//! | 16–31 | parked: workers that sleep, or are about to, and that have not been picked | under the crew's lock |
+//! | 32–47 | live: workers that have a thread, or are about to get one | under the crew's lock |
+//! | 48 | `MONITORED`: a parked worker looks at the queues every 25 to 400 µs | under the crew's lock |
+//! | 49 | `BELOW_CORE`: work starts a worker, idle ones or not | under the crew's lock |
+//! | 50 | `BELOW_MAX`: work starts a worker if none is idle | under the crew's lock |
+//! | 51 | `SURPLUS`: the pool was made smaller, and workers leave between two jobs | under the crew's lock |
+//! | 52 | `BEYOND_CORE`: a worker that has been idle for long may leave | under the crew's lock |
+//! | 53 | `CLOSED`: nothing is accepted from outside | once |
+//! | 54 | `DISCARD`: nothing is accepted, and what is queued is cancelled; never without `CLOSED` | once |
+//! | 55 | `TERMINATED`: workers leave; never while one runs or work is queued | once |
+//! | 56 | `QUIET_AWAITED`: a thread waits until the pool is idle | under the crew's lock |
+//! | 57 | `UNDERSTAFFED`: as `BELOW_MAX`, whatever the growth rule; never without `BELOW_MAX` | under the crew's lock |
+//! | 58 | `DRIVER_HELD`: a parked worker waits for timers and I/O events | under the crew's lock |
+//!
+//! Live workers that are neither searching nor parked are *running*, those whose thread is being started and those that are
+//! blocked among them.
+
+/// One searching worker.
+pub(super) const SEARCHING: u64 = 1;
+/// One parked worker.
+pub(super) const PARKED: u64 = 1 << 16;
+/// One live worker.
+pub(super) const LIVE: u64 = 1 << 32;
+pub(super) const MONITORED: u64 = 1 << 48;
+pub(super) const BELOW_CORE: u64 = 1 << 49;
+pub(super) const BELOW_MAX: u64 = 1 << 50;
+pub(super) const SURPLUS: u64 = 1 << 51;
+pub(super) const BEYOND_CORE: u64 = 1 << 52;
+pub(super) const CLOSED: u64 = 1 << 53;
+pub(super) const DISCARD: u64 = 1 << 54;
+pub(super) const TERMINATED: u64 = 1 << 55;
+pub(super) const QUIET_AWAITED: u64 = 1 << 56;
+pub(super) const UNDERSTAFFED: u64 = 1 << 57;
+pub(super) const DRIVER_HELD: u64 = 1 << 58;
+
+const COUNT: u64 = 0xffff;
+
+/// A value of the state.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Snapshot(pub(super) u64);
+
+impl Snapshot {
+    /// Counts the workers that look for work.
+    pub(crate) fn searching(self) -> usize {
+        (self.0 & COUNT) as usize
+    }
+
+    /// Counts the workers that sleep.
+    pub(crate) fn parked(self) -> usize {
+        ((self.0 / PARKED) & COUNT) as usize
+    }
+
+    /// Counts the workers that have a thread, or are about to get one.
+    pub(crate) fn live(self) -> usize {
+        ((self.0 / LIVE) & COUNT) as usize
+    }
+
+    /// Counts the workers that neither search nor sleep, blocked ones included.
+    pub(crate) fn running(self) -> usize {
+        self.live().saturating_sub(self.searching() + self.parked())
+    }
+
+    /// Whether every worker sleeps.
+    pub(crate) fn all_parked(self) -> bool {
+        self.parked() == self.live()
+    }
+
+    /// Whether work must wake a worker or start one: none searches and one could be woken, or the pool may have more.
+    #[inline]
+    pub(crate) fn wants_help(self) -> bool {
+        (self.0 & COUNT == 0 && self.0 & (COUNT * PARKED) != 0)
+            || self.0 & (BELOW_CORE | BELOW_MAX) != 0
+    }
+
+    /// Whether work starts a worker, idle ones or not.
+    #[inline]
+    pub(crate) fn is_below_core(self) -> bool {
+        self.0 & BELOW_CORE != 0
+    }
+
+    /// Whether work starts a worker if none is idle.
+    pub(crate) fn is_below_max(self) -> bool {
+        self.0 & BELOW_MAX != 0
+    }
+
+    /// Whether work starts a worker, however little of it there is: the pool is below its core size, or a blocked worker has
+    /// no replacement.
+    pub(crate) fn is_understaffed(self) -> bool {
+        self.0 & (BELOW_CORE | UNDERSTAFFED) != 0
+    }
+
+    /// Whether a worker could be woken or started.
+    pub(crate) fn has_reserves(self) -> bool {
+        self.0 & ((COUNT * PARKED) | BELOW_CORE | BELOW_MAX) != 0
+    }
+
+    /// Whether there is one worker and no other may be started: then no other has to learn of its work.
+    #[inline]
+    pub(crate) fn is_alone(self) -> bool {
+        self.0 & ((COUNT * LIVE) | BELOW_CORE | BELOW_MAX) == LIVE
+    }
+
+    /// Whether workers leave between two jobs.
+    #[inline]
+    pub(crate) fn has_surplus(self) -> bool {
+        self.0 & SURPLUS != 0
+    }
+
+    /// Whether there are more workers than the core size.
+    pub(crate) fn is_beyond_core(self) -> bool {
+        self.0 & BEYOND_CORE != 0
+    }
+
+    /// Whether a parked worker monitors the queues.
+    pub(crate) fn monitored(self) -> bool {
+        self.0 & MONITORED != 0
+    }
+
+    /// Whether a parked worker waits for timers and I/O events.
+    #[inline]
+    pub(crate) fn driver_held(self) -> bool {
+        self.0 & DRIVER_HELD != 0
+    }
+
+    /// Whether nothing is accepted from outside any more.
+    pub(crate) fn closed(self) -> bool {
+        self.0 & CLOSED != 0
+    }
+
+    /// Whether queued work is cancelled.
+    #[inline]
+    pub(crate) fn discards(self) -> bool {
+        self.0 & DISCARD != 0
+    }
+
+    /// Whether workers leave for good.
+    pub(crate) fn terminated(self) -> bool {
+        self.0 & TERMINATED != 0
+    }
+
+    /// Whether a thread waits until the pool is idle.
+    #[inline]
+    pub(crate) fn quiet_awaited(self) -> bool {
+        self.0 & QUIET_AWAITED != 0
+    }
+}

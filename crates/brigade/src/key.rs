@@ -1,0 +1,47 @@
+//! What names a pool.
+//!
+//! A key is given out once, so a handle can't come to name another pool. It also says of which process the pool is: in a forked
+//! child the threads of its parent's pools do not exist, and what they were doing at the fork stays half done. Nothing but its
+//! key is read of such a pool.
+
+use std::io;
+
+use brigade_sync::atomic::Ordering;
+use brigade_sync::fork::{self, OnChild};
+use brigade_sync::unmodelled::AtomicU64;
+
+/// Names a pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Key(u64);
+
+/// Where a key's generation begins. Below it is the number of the pool: enough for a million a second for four years.
+/// 16 bits of the generation are kept, so a process may take a pool for its own that is 65,536 forks of forks away.
+const GENERATION: u32 = 48;
+
+/// The bit of a key that says that its pool is bounded, so that submissions to the others need not look at the pool for that.
+const BOUNDED: u64 = 1;
+
+impl Key {
+    /// A key that no pool has had before. In each child that is forked from now on `C` is called.
+    ///
+    /// # Errors
+    /// If forks can't be watched.
+    pub(crate) fn new<C: OnChild>(bounded: bool) -> io::Result<Self> {
+        static NEXT: AtomicU64 = AtomicU64::new(2 * BOUNDED);
+        fork::watch::<C>()?;
+        let number = NEXT.fetch_add(2 * BOUNDED, Ordering::Relaxed) | u64::from(bounded);
+        Ok(Self((u64::from(fork::generation()) << GENERATION) | number))
+    }
+
+    /// Whether the pool is bounded.
+    #[inline(always)]
+    pub(crate) fn is_bounded(self) -> bool {
+        self.0 & BOUNDED != 0
+    }
+
+    /// Whether the pool was made by this process, not by one that it was forked from.
+    #[inline(always)]
+    pub(crate) fn is_here(self) -> bool {
+        (self.0 >> GENERATION) as u16 == fork::generation() as u16
+    }
+}

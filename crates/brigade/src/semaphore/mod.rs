@@ -1,0 +1,306 @@
+//! How many jobs of a bounded pool may be queued, and who waits until one more may.
+//!
+//! Each queued job holds a [`Permit`], which its drop gives back: when the job starts, and likewise when it is cancelled,
+//! evicted or discarded, on whatever thread. So the engine counts nothing, and the count is exact wherever a job is queued.
+//!
+//! **Waiter rule.** The state holds the number of permits that are out, and whether there are [`Waiters`]. A thread or a task
+//! that wants to wait registers first and tries once more then; a permit that is given back wakes the first waiter if there
+//! is one. As both go by changes of one word, either the one sees the permit or the other sees the waiter. A waiter that
+//! leaves, with a permit or without, wakes the next one if there is a permit: it may have been woken for that one.
+//!
+//! **Capture.** A thread that drops a queued job to have its permit captures that: it is not given back, so no waiter can
+//! take it first.
+
+#[cfg(all(test, brigade_loom))]
+mod loom_tests;
+mod waiters;
+
+use core::cell::Cell;
+use core::ptr;
+use std::sync::Arc;
+use std::task::{Wake, Waker};
+use std::time::{Duration, Instant};
+
+use brigade_sync::atomic::{AtomicU64, Ordering};
+use brigade_sync::{Mutex, Parker, fork};
+
+pub(crate) use waiters::Waiter;
+use waiters::Waiters;
+
+/// There are waiters. The bits below count the permits that are out.
+const WAITERS: u64 = 1 << 63;
+
+/// What the queued jobs of one pool share.
+pub(crate) struct Semaphore {
+    /// How many jobs may be queued.
+    capacity: u64,
+    /// Permits that are out, and [`WAITERS`], which is never set while there are none and the lock is free.
+    state: AtomicU64,
+    waiters: Mutex<Waiters>,
+    /// The process that it belongs to, by its generation.
+    process: u32,
+}
+
+/// The right to be queued; its drop gives it back.
+pub(crate) struct Permit(Arc<Semaphore>);
+
+thread_local! {
+    /// Where this thread captures a permit, if it does.
+    static CAPTURE: Cell<Capture> = const { Cell::new(Capture::Off) };
+}
+
+/// What happens to a permit that is dropped on this thread.
+enum Capture {
+    /// It is given back.
+    Off,
+    /// The first one of this semaphore is kept.
+    On(*const Semaphore),
+    /// It has been.
+    Done(Permit),
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        if CAPTURE.try_with(|capture| self.is_captured(capture)) == Ok(true) {
+            return;
+        }
+        // Ordering: Relaxed: the Waiter rule is about this word alone; the lock orders what the waiters hold.
+        // In a forked child the lock may be held for ever, by a thread that is not there.
+        if self.0.is_here() && self.0.state.fetch_sub(1, Ordering::Relaxed) & WAITERS != 0 {
+            self.0.wake_first();
+        }
+    }
+}
+
+impl Permit {
+    /// Moves the permit to the thread that captures it, if this is one.
+    fn is_captured(&self, capture: &Cell<Capture>) -> bool {
+        let now = capture.replace(Capture::Off);
+        let captures = matches!(now, Capture::On(wanted) if ptr::eq(wanted, &*self.0));
+        capture.set(if captures { Capture::Done(Self(self.0.clone())) } else { now });
+        captures
+    }
+}
+
+/// A thread that waits, as a waker.
+#[derive(Default)]
+struct Sleeper(Parker);
+
+impl Wake for Sleeper {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+impl Semaphore {
+    /// Makes one with `capacity` permits.
+    pub(crate) fn new(capacity: usize) -> Arc<Self> {
+        // No memory holds more jobs than that.
+        let capacity = (capacity as u64).min(WAITERS - 1);
+        let process = fork::generation();
+        Arc::new(Self { capacity, state: AtomicU64::new(0), waiters: Mutex::default(), process })
+    }
+
+    /// Whether this is the process that it belongs to, and no child of that.
+    fn is_here(&self) -> bool {
+        self.process == fork::generation()
+    }
+
+    /// Takes a permit; `None` if all are out.
+    pub(crate) fn try_acquire(self: &Arc<Self>) -> Option<Permit> {
+        let mut state = self.state.load(Ordering::Relaxed);
+        while self.is_available(state) {
+            // Ordering: Relaxed, as in the drop of a permit. A thread sees its own change of the word, or a later one.
+            match self.state.compare_exchange_weak(
+                state,
+                state + 1,
+                Ordering::Relaxed,
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => return Some(Permit(self.clone())),
+                Err(now) => state = now,
+            }
+        }
+        None
+    }
+
+    fn is_available(&self, state: u64) -> bool {
+        state & !WAITERS < self.capacity
+    }
+
+    /// Calls what drops a queued job, and takes the permit that this drops.
+    ///
+    /// Code of the user's may run in there: of several permits the first is taken, and a capture inside this one has its own.
+    pub(crate) fn capture(&self, drop_job: impl FnOnce()) -> Option<Permit> {
+        /// Ends the capture if that is not done yet: by unwinding.
+        struct End(Option<Capture>);
+        impl End {
+            fn end(&mut self) -> Option<Capture> {
+                self.0.take().map(|outer| CAPTURE.with(|capture| capture.replace(outer)))
+            }
+        }
+        impl Drop for End {
+            fn drop(&mut self) {
+                drop(self.end());
+            }
+        }
+        let mut end = End(Some(CAPTURE.with(|capture| capture.replace(Capture::On(self)))));
+        drop_job();
+        match end.end() {
+            Some(Capture::Done(permit)) => Some(permit),
+            _ => None,
+        }
+    }
+
+    /// Waits for a permit; `None` once `is_over`, or at `until`, no earlier.
+    pub(crate) fn acquire(
+        self: &Arc<Self>,
+        until: Option<Instant>,
+        is_over: impl Fn() -> bool,
+    ) -> Option<Permit> {
+        let thread = Arc::new(Sleeper::default());
+        let waker = Waker::from(thread.clone());
+        let mut waiter = Waiter::new(self.clone());
+        loop {
+            waiter.register(&waker);
+            let permit = self.try_acquire();
+            if permit.is_some() || is_over() {
+                return permit;
+            }
+            let left = until.map(|at| at.saturating_duration_since(Instant::now()));
+            if left == Some(Duration::ZERO) {
+                return None;
+            }
+            thread.0.park(left);
+        }
+    }
+
+    /// Wakes all that wait to submit from outside, as there will be no permit for them.
+    pub(crate) fn wake_outsiders(&self) {
+        let outsiders = self.change_waiters(Waiters::remove_outsiders);
+        outsiders.into_iter().for_each(waiters::wake);
+    }
+
+    /// Takes the first waiter out and wakes it.
+    fn wake_first(&self) {
+        self.change_waiters(Waiters::remove_first).into_iter().for_each(waiters::wake);
+    }
+
+    /// Changes the waiters, and what the state says of them.
+    fn change_waiters<R>(&self, change: impl FnOnce(&mut Waiters) -> R) -> R {
+        let mut waiters = self.waiters.lock();
+        let result = change(&mut waiters);
+        // Ordering: Relaxed, as in the drop of a permit: a thread that sees the bit takes the lock next.
+        if waiters.is_empty() {
+            self.state.fetch_and(!WAITERS, Ordering::Relaxed);
+        } else {
+            self.state.fetch_or(WAITERS, Ordering::Relaxed);
+        }
+        result
+    }
+
+    /// Wakes the first waiter if there is a permit for it.
+    fn pass_on(&self) {
+        // Ordering: Relaxed: the caller has just held the lock, so it sees the permit for which it was woken.
+        let state = self.state.load(Ordering::Relaxed);
+        if state & WAITERS != 0 && self.is_available(state) {
+            self.wake_first();
+        }
+    }
+}
+
+#[cfg(all(test, not(brigade_loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_are_as_many_permits_as_said_and_each_is_given_back() {
+        let semaphore = Semaphore::new(3);
+        for _ in 0..3 {
+            let permits: Vec<_> = (0..3).map_while(|_| semaphore.try_acquire()).collect();
+            assert_eq!(permits.len(), 3);
+            assert!(semaphore.try_acquire().is_none());
+        }
+        assert!(Semaphore::new(usize::MAX).try_acquire().is_some());
+    }
+
+    #[test]
+    fn a_permit_that_is_captured_is_not_given_to_a_waiter() {
+        let semaphore = Semaphore::new(2);
+        let permits = [(); 2].map(|()| semaphore.try_acquire());
+        let (waits, mut waiter) = (Arc::new(Sleeper::default()), Waiter::new(semaphore.clone()));
+        waiter.register(&waits.clone().into());
+        let other = Semaphore::new(1);
+        let others = other.try_acquire();
+        let [first, second] = permits;
+        let captured = semaphore.capture(|| drop((others, first)));
+        assert!(captured.is_some() && !waits.0.try_take());
+        assert!(other.try_acquire().is_some(), "that of another semaphore is given back");
+        assert!(semaphore.capture(|| ()).is_none());
+        assert!(semaphore.capture(|| drop((captured, second))).is_some());
+        assert!(waits.0.try_take(), "of two the first is captured");
+    }
+
+    #[test]
+    fn the_end_reaches_those_from_outside_and_leaves_the_others_waiting() {
+        let semaphore = Semaphore::new(1);
+        let permit = semaphore.try_acquire();
+        let (set, outsider) = (Arc::new(Sleeper::default()), Arc::new(Sleeper::default()));
+        let mut waiters = [Waiter::staying(semaphore.clone()), Waiter::new(semaphore.clone())];
+        waiters[0].register(&set.clone().into());
+        waiters[1].register(&outsider.clone().into());
+        semaphore.wake_outsiders();
+        assert!(outsider.0.try_take() && !set.0.try_take());
+        drop(permit);
+        assert!(set.0.try_take());
+    }
+
+    #[test]
+    fn a_wait_ends_with_a_permit_or_when_it_is_over_or_in_time() {
+        let semaphore = Semaphore::new(1);
+        let permit = semaphore.acquire(None, || false).expect("there was one");
+        assert!(semaphore.acquire(None, || true).is_none());
+        let at = Instant::now() + Duration::from_millis(5);
+        assert!(semaphore.acquire(Some(at), || false).is_none());
+        assert!(Instant::now() >= at);
+        let other = semaphore.clone();
+        let waiter = std::thread::spawn(move || other.acquire(None, || false).is_some());
+        while semaphore.state.load(Ordering::Relaxed) & WAITERS == 0 {
+            brigade_sync::thread::yield_now();
+        }
+        drop(permit);
+        assert!(waiter.join().unwrap());
+        assert_eq!(semaphore.state.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn a_waiter_that_was_woken_and_leaves_wakes_the_next() {
+        let semaphore = Semaphore::new(1);
+        let permit = semaphore.try_acquire();
+        let (first, second) = (Arc::new(Sleeper::default()), Arc::new(Sleeper::default()));
+        let mut waiters = [Waiter::new(semaphore.clone()), Waiter::new(semaphore.clone())];
+        waiters[0].register(&first.clone().into());
+        waiters[1].register(&second.clone().into());
+        drop(permit);
+        assert!(first.0.try_take() && !second.0.try_take());
+        let [leaving, _waiting] = waiters;
+        drop(leaving);
+        assert!(second.0.try_take());
+    }
+
+    #[test]
+    fn a_waiter_that_was_woken_for_nothing_is_first_again() {
+        let semaphore = Semaphore::new(1);
+        let permit = semaphore.try_acquire();
+        let (first, second) = (Arc::new(Sleeper::default()), Arc::new(Sleeper::default()));
+        let mut waiters = [Waiter::new(semaphore.clone()), Waiter::new(semaphore.clone())];
+        waiters[0].register(&first.clone().into());
+        waiters[1].register(&second.clone().into());
+        drop(permit);
+        assert!(first.0.try_take());
+        let quicker = semaphore.try_acquire();
+        waiters[0].register(&first.clone().into());
+        drop(quicker);
+        assert!(first.0.try_take() && !second.0.try_take());
+    }
+}

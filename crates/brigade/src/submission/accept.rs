@@ -1,0 +1,107 @@
+//! Accepting a job where the calling thread is: by the worker, or by the pool from outside.
+
+use std::time::Instant;
+
+use brigade_task::Job;
+
+use super::Receipt;
+use crate::config::WhenFull;
+use crate::engine::{Admission, Core, Unqueued, blocking};
+use crate::key::Key;
+use crate::registry::{At, reach};
+use crate::rejected::{Rejected, closure_of};
+
+impl At<'_> {
+    /// Accepts a closure, in a pool that is not bounded.
+    ///
+    /// # Errors
+    /// Gives it back if the pool does not accept it.
+    #[inline(always)]
+    pub(crate) fn execute<F>(self, closure: F) -> Result<(), Rejected<F>>
+    where
+        F: FnOnce() + Send + 'static,
+    {
+        match self {
+            At::Worker(worker) => worker.execute(closure).map_err(|closure| self.rejected(closure)),
+            At::Outside(core) => {
+                core.inject(Job::new(closure)).map_err(|job| self.rejected(closure_of(job)))
+            }
+            At::Gone(_) => Err(self.rejected(closure)),
+        }
+    }
+
+    /// The same, and makes a receipt for it.
+    ///
+    /// # Errors
+    /// As for `execute`.
+    pub(crate) fn submit<F, T, R>(self, closure: F) -> Result<R, Rejected<F>>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        R: Receipt<T>,
+    {
+        let (job, receipt) = R::make(closure);
+        self.accept(job).map(|()| receipt).map_err(|job| self.rejected(closure_of(job)))
+    }
+
+    /// Accepts a job.
+    ///
+    /// # Errors
+    /// Gives it back if the pool does not accept it.
+    pub(crate) fn accept(self, job: Job) -> Result<(), Job> {
+        match self {
+            At::Worker(worker) => worker.submit(job),
+            At::Outside(core) => core.inject(job),
+            At::Gone(_) => Err(job),
+        }
+    }
+
+    /// Says what becomes of a submission; if it has to wait for a permit, does so. On a worker of another pool, that one may have
+    /// another thread meanwhile.
+    pub(crate) fn admit(
+        self,
+        core: &Core,
+        when_full: WhenFull,
+        until: Option<Instant>,
+    ) -> Admission {
+        let admission = core.admit(when_full, until, self.worker().is_some());
+        admission.unwrap_or_else(|wait| blocking(|| core.wait_for_permit(wait)))
+    }
+
+    /// Runs or drops a job that is not queued.
+    pub(crate) fn settle(self, core: &Core, how: Unqueued, job: Job) {
+        match (how, self.worker()) {
+            (Unqueued::Drop, _) => core.drop_for_room(job),
+            (Unqueued::Run, Some(worker)) => worker.run_here(job),
+            (Unqueued::Run, None) => core.run_here(job),
+        }
+    }
+
+    /// Accepts several closures at once, in a pool that is not bounded.
+    ///
+    /// # Errors
+    /// Gives those back that came too late.
+    pub(crate) fn execute_batch<F>(self, closures: Vec<F>) -> Result<(), Rejected<Vec<F>>>
+    where
+        F: FnOnce() + Send + 'static,
+    {
+        let jobs = closures.into_iter().map(Job::new).collect();
+        let accepted = match self {
+            At::Worker(worker) => worker.submit_batch(jobs),
+            At::Outside(core) => core.inject_batch(jobs),
+            At::Gone(_) => Err(jobs),
+        };
+        accepted.map_err(|jobs| self.rejected(jobs.into_iter().map(closure_of).collect()))
+    }
+
+    /// Gives work back that the pool did not accept.
+    #[cold]
+    pub(crate) fn rejected<W>(self, work: W) -> Rejected<W> {
+        Rejected::new(work, self.refusal())
+    }
+}
+
+/// Accepts a job from a thread that is no worker of the pool: one copy of the code for all closures.
+#[inline(never)]
+pub(super) fn accept_outside(key: Key, job: Job) -> Result<(), Rejected<Job>> {
+    reach(key, |at| at.accept(job).map_err(|job| at.rejected(job)))
+}

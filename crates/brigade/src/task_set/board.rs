@@ -1,0 +1,440 @@
+//! What a task set shares with its jobs: how many are on the pool, which ones wait, which have ended.
+//!
+//! **A job's way.** A job is admitted if fewer than `limit` are and none waits, else its closure waits in line. When its turn comes
+//! the job is made, with its permit in a bounded pool, and its handle is there before it is submitted. Its end is reported once, by
+//! the waker that its cell wakes with the outcome in place, on whatever thread that is: where it ran, was cancelled or was refused.
+//! The thread that reports it then submits from the line until that is empty or the limit is reached. So if anything waits while
+//! there is room, a thread is about to look. In a bounded pool there is room for it only with a permit: those are the business of
+//! [`Permits`].
+//!
+//! **On the way.** Jobs are submitted out of the lock, as that may call what is the user's (a spawner). Meanwhile the owner may
+//! cancel the job, which the pool counts only if it has accepted it. So the two meet in `passages`: the one that comes second
+//! knows what the first did, and counts or does not.
+//!
+//! **Waiting.** The owner looks and leaves its waker in one critical section, and what it waits for changes under the same lock:
+//! either it sees the change or the thread that makes it finds the waker. It waits until so many jobs have ended; on a worker of the
+//! pool also until a job has been submitted, since it may be the only one left to run that.
+//!
+//! No closure, outcome, waker or spawner is run, dropped or cloned under the lock.
+//!
+//! **Rejected.** A closure around each job's that reports from a guard's drop: the pool would count a job that panicked as
+//! one that returned, and the report would come before the outcome. Submitting in the critical section: a spawner that
+//! uses the set would wait for itself.
+
+use core::mem;
+use core::task::Waker;
+use std::collections::{BTreeMap, VecDeque};
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
+use std::task::Wake;
+
+use brigade_sync::Mutex;
+use brigade_task::{Job, Outcome, contain, drop_contained};
+
+use super::permits::{Leave, Permits};
+use crate::engine::Worker;
+use crate::handle::Handle;
+use crate::join::JoinHandle;
+use crate::registry::reach;
+
+/// Makes a job of a closure that has waited in line, and a handle that will tell the board of its end.
+pub(super) type Make<T> = Box<dyn FnOnce(Leave, &Arc<Board<T>>) -> (Job, JoinHandle<T>) + Send>;
+
+/// What a set and its jobs share.
+pub(super) struct Board<T> {
+    pool: Handle,
+    permits: Permits,
+    state: Mutex<State<T>>,
+}
+
+struct State<T> {
+    /// How many jobs may be on the pool.
+    limit: usize,
+    /// Jobs that have been admitted and have not ended.
+    admitted: usize,
+    /// Closures that have not been admitted, in the order they came.
+    line: VecDeque<Waiting<T>>,
+    /// Jobs that have left the line, until the pool has accepted them or they have been dropped.
+    passages: BTreeMap<u64, Passage>,
+    /// How many jobs from the line the pool has accepted.
+    passed: u64,
+    /// Handles of those, until the owner takes them.
+    handles: Vec<(u64, JoinHandle<T>)>,
+    /// Jobs that have ended, in that order, whose outcomes have not been taken.
+    ended: VecDeque<u64>,
+    /// Handles of jobs that the set has let go: here their outcomes are dropped.
+    detached: BTreeMap<u64, JoinHandle<T>>,
+    /// What the owner waits for, if it does, and what wakes it.
+    owner: Option<(Target, Waker)>,
+}
+
+/// A closure that has not been admitted.
+struct Waiting<T> {
+    key: u64,
+    make: Make<T>,
+    /// Whether the set has let it go.
+    is_detached: bool,
+}
+
+/// How far a job that has left the line has come.
+#[derive(Clone, Copy)]
+enum Passage {
+    /// The pool has not accepted it yet, or will never be asked.
+    Open,
+    /// The same, and the owner has cancelled it.
+    Cancelled,
+    /// The pool has not accepted it and will not, and the owner is just cancelling it.
+    Refused,
+}
+
+/// A job that has left the line.
+struct Passing {
+    key: u64,
+    job: Job,
+}
+
+/// What an owner waits for.
+#[derive(Clone, Copy)]
+pub(super) struct Target {
+    /// So many jobs that have ended.
+    pub(super) ended: usize,
+    /// Or that more closures from the line have been admitted than these.
+    pub(super) passed: Option<u64>,
+}
+
+impl<T> State<T> {
+    /// Room that there is while others wait is theirs: a thread is about to submit the first.
+    fn is_full(&self) -> bool {
+        self.admitted >= self.limit || !self.line.is_empty()
+    }
+
+    fn is_reached(&self, target: Target) -> bool {
+        self.ended.len() >= target.ended
+            || target.passed.is_some_and(|passed| self.passed != passed)
+    }
+
+    /// Takes the owner's waker if what it waits for has come; the caller wakes it, outside of the lock.
+    fn take_owner(&mut self) -> Option<Waker> {
+        let reached = self.owner.as_ref().is_some_and(|&(target, _)| self.is_reached(target));
+        let owner = if reached { self.owner.take() } else { None };
+        owner.map(|(_, waker)| waker)
+    }
+
+    /// Makes a job of the first in line. Code of the user's is not called for that: the closure is moved.
+    fn pass(&mut self, first: Waiting<T>, leave: Leave, board: &Arc<Board<T>>) -> Passing {
+        let Waiting { key, make, is_detached } = first;
+        let (job, handle) = make(leave, board);
+        self.admitted += 1;
+        self.passages.insert(key, Passage::Open);
+        if is_detached {
+            self.detached.insert(key, handle);
+        } else {
+            self.handles.push((key, handle));
+        }
+        Passing { key, job }
+    }
+}
+
+/// The waker of one job: tells the board that it has ended.
+struct OnEnd<T> {
+    key: u64,
+    board: Arc<Board<T>>,
+}
+
+impl<T: Send + 'static> Wake for OnEnd<T> {
+    fn wake(self: Arc<Self>) {
+        self.board.ended(self.key);
+    }
+}
+
+/// The waker of a set that waits for a permit: submits the first in line.
+struct OnPermit<T>(Arc<Board<T>>);
+
+impl<T: Send + 'static> Wake for OnPermit<T> {
+    fn wake(self: Arc<Self>) {
+        self.0.refill();
+    }
+}
+
+impl<T> Board<T> {
+    pub(super) fn new(pool: Handle) -> Arc<Self> {
+        let state = State {
+            limit: usize::MAX,
+            admitted: 0,
+            line: VecDeque::new(),
+            passages: BTreeMap::new(),
+            passed: 0,
+            handles: Vec::new(),
+            ended: VecDeque::new(),
+            detached: BTreeMap::new(),
+            owner: None,
+        };
+        Arc::new(Self { pool, permits: Permits::new(pool), state: Mutex::new(state) })
+    }
+
+    pub(super) fn set_limit(self: &Arc<Self>, limit: usize)
+    where
+        T: Send + 'static,
+    {
+        self.state.lock().limit = limit;
+        self.refill();
+    }
+
+    /// Admits a job, which the caller submits; `None` if it must wait in line.
+    pub(super) fn admit(&self) -> Option<Leave> {
+        // Not even for a moment a permit that is not needed. No thread but the owner's makes the set full.
+        if self.permits.are_needed() && self.state.lock().is_full() {
+            return None;
+        }
+        let leave = self.permits.try_acquire()?;
+        let mut state = self.state.lock();
+        let admits = !state.is_full();
+        state.admitted += usize::from(admits);
+        drop(state);
+        admits.then_some(leave)
+    }
+
+    /// Takes the admission of a job back that the pool refused. None waits for it: none has come since.
+    pub(super) fn withdraw(&self) {
+        self.state.lock().admitted -= 1;
+    }
+
+    /// Lets a closure wait in line.
+    pub(super) fn wait_in_line(self: &Arc<Self>, key: u64, make: Make<T>)
+    where
+        T: Send + 'static,
+    {
+        self.state.lock().line.push_back(Waiting { key, make, is_detached: false });
+        self.refill();
+    }
+
+    /// Has the board hear of the end of a job.
+    pub(super) fn hear_of(self: &Arc<Self>, key: u64, handle: &mut JoinHandle<T>)
+    where
+        T: Send + 'static,
+    {
+        let waker = Waker::from(Arc::new(OnEnd { key, board: self.clone() }));
+        if !handle.wake_when_finished(&waker) {
+            self.ended(key);
+        }
+    }
+
+    /// A job has ended: its outcome is there.
+    fn ended(self: &Arc<Self>, key: u64)
+    where
+        T: Send + 'static,
+    {
+        let mut state = self.state.lock();
+        state.admitted -= 1;
+        let detached = state.detached.remove(&key);
+        if detached.is_none() {
+            state.ended.push_back(key);
+        }
+        let (owner, others_wait) = (state.take_owner(), !state.line.is_empty());
+        drop(state);
+        if others_wait {
+            self.refill();
+        }
+        // The user's code last: the outcome of a job that was let go, and a waker.
+        drop_contained(detached);
+        contain(|| owner.into_iter().for_each(Waker::wake));
+    }
+
+    /// Submits from the line as long as the limit and the pool's capacity allow.
+    fn refill(self: &Arc<Self>)
+    where
+        T: Send + 'static,
+    {
+        loop {
+            let waker = || Waker::from(Arc::new(OnPermit(self.clone())));
+            let leave = self.permits.acquire_or_wait(|| self.lacks_leave(), waker);
+            let Some(Passing { key, job }) = leave.and_then(|leave| self.pass_first(leave)) else {
+                return self.permits.stop_waiting_unless(|| self.lacks_leave());
+            };
+            match reach(self.pool.key, |at| at.accept(job)) {
+                Ok(()) => self.accepted(key),
+                Err(job) => self.refused(Passing { key, job }),
+            }
+        }
+    }
+
+    /// Whether leave of the pool is all that the first in line waits for.
+    fn lacks_leave(&self) -> bool {
+        let state = self.state.lock();
+        state.admitted < state.limit && !state.line.is_empty()
+    }
+
+    /// Admits the first in line, if there is one and the limit allows.
+    fn pass_first(self: &Arc<Self>, leave: Leave) -> Option<Passing> {
+        let mut state = self.state.lock();
+        if state.admitted >= state.limit {
+            return None;
+        }
+        let first = state.line.pop_front()?;
+        Some(state.pass(first, leave, self))
+    }
+
+    /// The pool has accepted a job from the line.
+    fn accepted(&self, key: u64) {
+        let mut state = self.state.lock();
+        let passage = state.passages.remove(&key);
+        state.passed += 1;
+        let owner = state.take_owner();
+        drop(state);
+        if let Some(Passage::Cancelled) = passage {
+            reach(self.pool.key, |at| at.count_cancelled());
+        }
+        contain(|| owner.into_iter().for_each(Waker::wake));
+    }
+
+    /// Runs the first in line right here if it waits for a permit of the pool of `worker`, which can't wait for itself; `false`
+    /// if there is none.
+    pub(super) fn run_first_in_line(self: &Arc<Self>, worker: &Worker) -> bool {
+        if !self.permits.are_needed() {
+            return false;
+        }
+        let Some(first) = self.pass_first(None) else { return false };
+        if worker.discards() {
+            self.refused(first);
+        } else {
+            self.accepted(first.key);
+            worker.run_here(first.job);
+        }
+        true
+    }
+
+    /// The pool has refused a job from the line, and so would it the others: all are dropped.
+    fn refused(self: &Arc<Self>, job: Passing) {
+        // Taken before the first is dropped, whose end would submit the next.
+        let others = self.take_line(|_| true);
+        core::iter::once(job).chain(others).for_each(|job| self.drop_unaccepted(job));
+    }
+
+    /// Drops the closures of the owner that wait in line.
+    pub(super) fn cancel_line(self: &Arc<Self>) {
+        let jobs = self.take_line(|waiting| !waiting.is_detached);
+        jobs.into_iter().for_each(|job| self.drop_unaccepted(job));
+        self.permits.stop_waiting_unless(|| self.lacks_leave());
+    }
+
+    /// Makes jobs of closures in line, to be dropped at once.
+    fn take_line(self: &Arc<Self>, which: impl Fn(&Waiting<T>) -> bool) -> Vec<Passing> {
+        let mut state = self.state.lock();
+        let (taken, kept): (Vec<_>, Vec<_>) = state.line.drain(..).partition(which);
+        state.line.extend(kept);
+        // Each of them is admitted until it has ended.
+        taken.into_iter().map(|waiting| state.pass(waiting, None, self)).collect()
+    }
+
+    /// Drops a job that the pool has not accepted.
+    fn drop_unaccepted(&self, Passing { key, job }: Passing) {
+        let dropped = panic::catch_unwind(AssertUnwindSafe(|| job.cancel()));
+        let outcome = dropped.unwrap_or_else(|payload| {
+            drop_contained(payload);
+            Outcome::Cancelled
+        });
+        let mut state = self.state.lock();
+        let passage = state.passages.remove(&key);
+        // It was the owner that dropped it, and it has not asked yet whether to count that.
+        if let (Outcome::Stale, Some(Passage::Open)) = (outcome, passage) {
+            state.passages.insert(key, Passage::Refused);
+        }
+    }
+
+    /// Whether the pool knows of a job that the owner has just cancelled: then that is to be counted.
+    pub(super) fn has_accepted_cancelled(&self, key: u64) -> bool {
+        let mut state = self.state.lock();
+        match state.passages.remove(&key) {
+            None => return true,
+            Some(Passage::Refused) => {}
+            Some(Passage::Open | Passage::Cancelled) => {
+                state.passages.insert(key, Passage::Cancelled);
+            }
+        }
+        false
+    }
+
+    /// Whether the pool has not accepted this job yet.
+    pub(super) fn is_passing(&self, key: u64) -> bool {
+        self.state.lock().passages.contains_key(&key)
+    }
+
+    /// Takes the handles of jobs that have been admitted from the line.
+    pub(super) fn take_handles(&self) -> Vec<(u64, JoinHandle<T>)> {
+        mem::take(&mut self.state.lock().handles)
+    }
+
+    /// Takes the job that ended first.
+    pub(super) fn take_ended(&self) -> Option<u64> {
+        self.state.lock().ended.pop_front()
+    }
+
+    /// Whether a target is reached.
+    pub(super) fn is_reached(&self, target: Target) -> bool {
+        self.state.lock().is_reached(target)
+    }
+
+    /// How many closures have been admitted from the line so far.
+    pub(super) fn passed(&self) -> u64 {
+        self.state.lock().passed
+    }
+
+    /// Whether closures wait in line for nothing but leave of the pool.
+    pub(super) fn may_pass(&self) -> bool {
+        self.lacks_leave()
+    }
+
+    /// Leaves a waker for when a target is reached, in place of any other; `false` if it is reached.
+    pub(super) fn leave_waker(&self, target: Target, waker: Waker) -> bool {
+        let mut state = self.state.lock();
+        let waits = !state.is_reached(target);
+        let former =
+            if waits { state.owner.replace((target, waker)) } else { Some((target, waker)) };
+        drop(state);
+        // User code, perhaps.
+        drop_contained(former);
+        waits
+    }
+
+    /// The owner waits no more.
+    pub(super) fn take_waker(&self) {
+        let former = self.state.lock().owner.take();
+        drop_contained(former);
+    }
+
+    /// Lets jobs go: what has ended is dropped here, the rest as it ends.
+    pub(super) fn detach(&self, jobs: BTreeMap<u64, Option<JoinHandle<T>>>) {
+        let mut jobs: BTreeMap<_, _> = jobs
+            .into_iter()
+            .filter_map(|(key, handle)| handle.map(|handle| (key, handle)))
+            .collect();
+        let mut state = self.state.lock();
+        let ended = mem::take(&mut state.ended);
+        jobs.extend(mem::take(&mut state.handles));
+        let dropped: Vec<_> = ended.iter().filter_map(|key| jobs.remove(key)).collect();
+        state.detached.append(&mut jobs);
+        state.line.iter_mut().for_each(|waiting| waiting.is_detached = true);
+        drop(state);
+        drop(dropped);
+    }
+
+    /// Lets one job go that had not ended a moment ago; without a handle, it waited in line.
+    pub(super) fn detach_one(&self, key: u64, handle: Option<JoinHandle<T>>) {
+        let mut state = self.state.lock();
+        let waiting = state.line.iter_mut().find(|waiting| waiting.key == key);
+        waiting.into_iter().for_each(|waiting| waiting.is_detached = true);
+        let moved = state.handles.iter().position(|&(other, _)| other == key);
+        let handle = handle.or_else(|| moved.map(|place| state.handles.remove(place).1));
+        let ended = state.ended.iter().position(|&ended| ended == key);
+        let dropped = match (ended, handle) {
+            (Some(place), handle) => {
+                state.ended.remove(place);
+                handle
+            }
+            (None, Some(handle)) => state.detached.insert(key, handle),
+            (None, None) => None,
+        };
+        drop(state);
+        drop(dropped);
+    }
+}

@@ -1,0 +1,79 @@
+//! How the jobs of a set come to permits in a bounded pool.
+//!
+//! **Waiting.** A set whose first job lacks nothing but a permit waits among the semaphore's waiters. Whether it is to wait is
+//! decided and done in one step under the lock of the waiter, from what the board says then; a thread that changes that so
+//! that it is to, looks afterwards. So if a set is to wait and no thread is about to look, it does, and is woken for the next
+//! permit.
+
+use std::sync::Arc;
+use std::task::Waker;
+
+use brigade_sync::Mutex;
+
+use crate::handle::Handle;
+use crate::registry::reach;
+use crate::semaphore::{Permit, Semaphore, Waiter};
+
+/// Leave to submit one job: a permit, if the pool is bounded.
+pub(super) type Leave = Option<Permit>;
+
+/// Where a set gets permits.
+pub(super) struct Permits {
+    /// `None` if the pool is not bounded.
+    semaphore: Option<Arc<Semaphore>>,
+    /// The set among the waiters, if it is there.
+    waiter: Mutex<Option<Waiter>>,
+}
+
+impl Permits {
+    pub(super) fn new(pool: Handle) -> Self {
+        let semaphore = reach(pool.key, |at| at.core().and_then(|core| core.permits().cloned()));
+        Self { semaphore, waiter: Mutex::default() }
+    }
+
+    /// Whether a job needs a permit.
+    pub(super) fn are_needed(&self) -> bool {
+        self.semaphore.is_some()
+    }
+
+    /// Takes leave to submit a job; `None` if the pool is full.
+    pub(super) fn try_acquire(&self) -> Option<Leave> {
+        match &self.semaphore {
+            Some(semaphore) => semaphore.try_acquire().map(Some),
+            None => Some(None),
+        }
+    }
+
+    /// The same for a set that may be about to wait for a permit; if it is, and the pool is full, it does from now on.
+    pub(super) fn acquire_or_wait(
+        &self,
+        is_to_wait: impl Fn() -> bool,
+        waker: impl FnOnce() -> Waker,
+    ) -> Option<Leave> {
+        if !is_to_wait() {
+            // A permit that is taken and given back is missing to others meanwhile, who may drop a job for it.
+            return None;
+        }
+        self.try_acquire().or_else(|| {
+            let mut waiter = self.waiter.lock();
+            if is_to_wait() {
+                let semaphore = self.semaphore.as_ref()?;
+                waiter.get_or_insert_with(|| Waiter::staying(semaphore.clone())).register(&waker());
+            }
+            drop(waiter);
+            self.try_acquire()
+        })
+    }
+
+    /// Waits no more, unless the set is to.
+    pub(super) fn stop_waiting_unless(&self, is_to_wait: impl FnOnce() -> bool) {
+        if !self.are_needed() {
+            return;
+        }
+        let mut waiter = self.waiter.lock();
+        let left = if is_to_wait() { None } else { waiter.take() };
+        drop(waiter);
+        // Last: it may wake the next one, which is code of the user's.
+        drop(left);
+    }
+}

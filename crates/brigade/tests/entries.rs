@@ -1,0 +1,129 @@
+//! Jobs that have ended leave nothing in the queues: neither those that were joined in place nor those that were cancelled.
+
+#![allow(clippy::disallowed_types, reason = "the tests stand outside every loom model")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use brigade::{Builder, Handle, Order, Pool, Queueing};
+use brigade_testkit::{Gate, Watchdog};
+
+/// Counts the bytes that are allocated now.
+struct Counting;
+
+static BYTES: AtomicUsize = AtomicUsize::new(0);
+
+/// Held by the test that counts: the count is the process's.
+static COUNTS: Mutex<()> = Mutex::new(());
+
+// SAFETY: every call goes to the system's allocator with the arguments it came with.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        BYTES.fetch_add(layout.size(), Ordering::Relaxed);
+        // SAFETY: the caller keeps the rules of `alloc`, which are the same there.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        BYTES.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: the caller keeps the rules of `dealloc`; `alloc` above used the same allocator.
+        unsafe { System.dealloc(memory, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Jobs that end while the worker is inside one job. Each would leave some 100 bytes.
+const ENDED: usize = 20_000;
+
+/// As much as the entries of a few hundred jobs take, and the blocks that they lie in.
+const MOST: usize = 100_000;
+
+fn allocated() -> usize {
+    BYTES.load(Ordering::Relaxed)
+}
+
+/// Each way for a pool to queue.
+fn builders() -> [(&'static str, Builder); 3] {
+    [
+        ("oldest first", Pool::builder().order(Order::Fifo)),
+        ("newest first", Pool::builder().order(Order::Lifo)),
+        ("shared", Pool::builder().queueing(Queueing::Shared)),
+    ]
+}
+
+/// How many bytes more are allocated after `end` has been called often inside a job of a pool of so many threads.
+fn grown(builder: Builder, threads: usize, end: fn(Handle)) -> usize {
+    let pool = builder.threads(threads).spare_threads(0).build().unwrap();
+    let handle = pool.handle();
+    let grown = pool.submit(move || {
+        (0..1000).for_each(|_| end(handle));
+        let before = allocated();
+        (0..ENDED).for_each(|_| end(handle));
+        allocated().saturating_sub(before)
+    });
+    grown.join().unwrap()
+}
+
+fn check(threads: usize, end: fn(Handle)) {
+    let _dog = Watchdog::start(120);
+    let _alone = COUNTS.lock();
+    for (name, builder) in builders() {
+        let grown = grown(builder, threads, end);
+        assert!(grown < MOST, "{grown} bytes more after {ENDED} jobs, {name}");
+    }
+}
+
+#[test]
+fn jobs_that_are_joined_where_they_were_submitted_leave_nothing() {
+    check(1, |pool| assert_eq!(pool.submit(|| 1).unwrap().join().unwrap(), 1));
+}
+
+#[test]
+fn jobs_that_are_joined_beside_other_threads_leave_nothing() {
+    check(3, |pool| assert_eq!(pool.submit(|| 1).unwrap().join().unwrap(), 1));
+}
+
+#[test]
+fn jobs_that_are_cancelled_by_the_job_that_submitted_them_leave_nothing() {
+    check(1, |pool| assert!(pool.submit(|| ()).unwrap().cancel()));
+}
+
+#[test]
+fn jobs_that_are_joined_behind_one_that_stays_queued_leave_nothing() {
+    check(1, |pool| {
+        let first = pool.submit(|| 1).unwrap();
+        assert_eq!(pool.submit(|| 2).unwrap().join().unwrap(), 2);
+        assert_eq!(first.join().unwrap(), 1);
+    });
+}
+
+#[test]
+fn timers_that_are_cancelled_leave_nothing() {
+    check(1, |pool| {
+        let timer = pool.execute_after(Duration::from_secs(1000), || ()).unwrap();
+        assert!(timer.cancel());
+    });
+}
+
+#[test]
+fn jobs_that_are_cancelled_from_outside_leave_nothing_while_the_only_worker_is_busy() {
+    let _dog = Watchdog::start(120);
+    let _alone = COUNTS.lock();
+    for (name, builder) in builders() {
+        let pool = builder.threads(1).build().unwrap();
+        let gate = Gate::closed();
+        let busy = gate.clone();
+        pool.execute(move || busy.wait());
+        let before = allocated();
+        for _ in 0..ENDED {
+            assert!(pool.submit(|| ()).cancel());
+        }
+        let grown = allocated().saturating_sub(before);
+        assert!(grown < MOST, "{grown} bytes more after {ENDED} jobs, {name}");
+        gate.open();
+    }
+}

@@ -1,0 +1,81 @@
+//! A thread that could not be started once is started later, if a job depends on it.
+
+use std::future::ready;
+use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, mpsc};
+use std::time::Duration;
+
+use brigade::{Handle, NewThread, Pool, Shutdown, Thread, block_on, blocking};
+use brigade_testkit::Watchdog;
+
+/// Starts threads, but for some from the second one on, whose starts fail.
+fn fails_after_the_first(fails: usize) -> impl Fn(NewThread) -> io::Result<Thread> + 'static {
+    let asked = AtomicUsize::new(0);
+    move |thread| match asked.fetch_add(1, Ordering::SeqCst) {
+        asked if (1..=fails).contains(&asked) => Err(io::Error::other("expected: none today")),
+        _ => thread.start(),
+    }
+}
+
+/// A job that waits for another that only a further thread can run.
+type Wait = fn(Handle) -> i32;
+
+const WAITS: [Wait; 4] = [
+    |pool| pool.spawn(ready(7)).unwrap().join().unwrap(),
+    |pool| block_on(pool.spawn(ready(7)).unwrap()).unwrap(),
+    |pool| {
+        let (told, tells) = mpsc::channel();
+        pool.execute(move || told.send(7).unwrap()).unwrap();
+        blocking(|| tells.recv().unwrap())
+    },
+    |pool| {
+        let (told, tells) = mpsc::channel();
+        let due = Duration::from_millis(20);
+        let timer = pool.execute_after(due, move || told.send(7).unwrap());
+        let seven = blocking(|| tells.recv().unwrap());
+        drop(timer);
+        seven
+    },
+];
+
+#[test]
+fn a_blocked_job_gets_what_it_waits_for_although_a_start_has_failed() {
+    let _dog = Watchdog::start(60);
+    for fails in [1, 2, 5, 9] {
+        for wait in WAITS {
+            let builder = Pool::builder().threads(1).spare_threads(8);
+            let pool = builder.spawner(fails_after_the_first(fails)).build().unwrap();
+            let handle = pool.handle();
+            assert_eq!(pool.submit(move || wait(handle)).join().unwrap(), 7);
+        }
+    }
+}
+
+/// A thread that never starts is as good as one whose start fails.
+#[test]
+fn a_spawner_that_starts_another_thread_than_it_was_given_strands_no_job() {
+    let _dog = Watchdog::start(60);
+    let (asked, kept) = (AtomicUsize::new(0), Mutex::new(None));
+    let spawner = move |new: NewThread| match asked.fetch_add(1, Ordering::SeqCst) {
+        0 => {
+            *kept.lock().unwrap() = Some(new);
+            Err(io::Error::other("expected: later"))
+        }
+        1 => {
+            drop(new);
+            kept.lock().unwrap().take().unwrap().start()
+        }
+        _ => new.start(),
+    };
+    let pool = Pool::builder().threads(0..=1).spawner(spawner).build().unwrap();
+    let handle = pool.handle();
+    let job = loop {
+        // The first two starts fail. What is accepted all the same has an outcome.
+        if let Ok(job) = handle.submit(|| 7) {
+            break job;
+        }
+    };
+    assert_eq!(job.join().unwrap(), 7);
+    assert_eq!(pool.shutdown(Shutdown::Drain).still_running, 0);
+}

@@ -1,0 +1,63 @@
+//! Timers fire although threads leave as soon as they are idle, and the one that stays is blocked.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use brigade::{Handle, Pool, Threads, time};
+use brigade_testkit::Watchdog;
+
+/// How long a job waits for its timer. A pool that sees to no timer takes for ever.
+const SHORT: Duration = Duration::from_millis(1);
+
+/// Calls with each kind of pool that has no thread to spare for timers, and a count of the threads it has started.
+fn for_each_pool(claim: impl Fn(&Pool, &AtomicUsize)) {
+    let ranges = [(0..=1, false), (0..=2, false), (0..=3, false), (1..=1, true), (2..=2, true)];
+    for (range, core_timeout) in ranges {
+        for keep_alive in [0, 1, 10, 20, 100].map(Duration::from_micros) {
+            let started = Arc::new(AtomicUsize::new(0));
+            let starts = started.clone();
+            let builder = Pool::builder().threads(Threads::from(range.clone()));
+            let builder = builder.keep_alive(keep_alive).allow_core_timeout(core_timeout);
+            let pool = builder.spawner(move |thread| {
+                starts.fetch_add(1, Ordering::Relaxed);
+                thread.start()
+            });
+            claim(&pool.build().unwrap(), &started);
+        }
+    }
+}
+
+#[test]
+fn a_future_that_a_job_joins_sleeps_no_longer_than_it_asked_for() {
+    let _dog = Watchdog::start(60);
+    for_each_pool(|pool, started| {
+        for _ in 0..3 {
+            let job = pool.submit(|| {
+                let future = brigade::spawn(time::sleep(SHORT)).unwrap();
+                future.join()
+            });
+            assert!(job.join().unwrap().is_ok());
+        }
+        let started = started.load(Ordering::Relaxed);
+        assert!(started < 500, "{started} threads, each of which leaves the timer to the next");
+    });
+}
+
+#[test]
+fn a_later_job_runs_although_another_blocks_until_it_has() {
+    let _dog = Watchdog::start(60);
+    for_each_pool(|pool, _| {
+        for _ in 0..3 {
+            let job = pool.submit(|| {
+                let (told, tells) = mpsc::channel();
+                let handle = Handle::current().unwrap();
+                let timer = handle.execute_after(SHORT, move || told.send(()).unwrap());
+                brigade::blocking(|| tells.recv().unwrap());
+                drop(timer);
+            });
+            job.join().unwrap();
+        }
+    });
+}

@@ -1,0 +1,29 @@
+//! A job that joins a future whose local future is on the same thread.
+
+use brigade::{Pool, WhenFull, spawn_local, yield_now};
+use brigade_testkit::Watchdog;
+
+/// In a full pool the future is polled inside the job that spawns it, so its local future comes to be on that job's thread.
+#[test]
+fn a_future_that_was_polled_in_place_is_joined_although_it_awaits_a_local_future_of_this_thread() {
+    let _dog = Watchdog::start(60);
+    for when_full in [WhenFull::Block, WhenFull::RunInCaller] {
+        for threads in [1, 2, 4] {
+            let builder = Pool::builder().threads(threads).capacity(1).when_full(when_full);
+            let pool = builder.build().unwrap();
+            let here = pool.handle();
+            let job = pool.submit(move || {
+                while here.try_execute(|| ()).is_ok() {}
+                let future = async {
+                    let local = spawn_local(async {
+                        yield_now().await;
+                        1
+                    });
+                    local.await.unwrap()
+                };
+                here.spawn(future).unwrap().join().unwrap()
+            });
+            assert_eq!(job.join().unwrap(), 1, "{when_full:?}, {threads} threads");
+        }
+    }
+}

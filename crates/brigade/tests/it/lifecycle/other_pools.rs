@@ -1,0 +1,29 @@
+//! A job that waits for another pool counts as blocked.
+
+use std::sync::Arc;
+
+use brigade::{Pool, Shutdown};
+use brigade_testkit::Watchdog;
+
+/// What waits for a pool and all of its jobs.
+const WAITS: [fn(Pool); 4] = [
+    |other| assert!(other.wait_idle()),
+    drop,
+    |other| _ = other.shutdown(Shutdown::Drain),
+    |other| drop(Arc::new(other)),
+];
+
+#[test]
+fn a_pool_has_another_thread_while_its_only_one_waits_for_another_pool() {
+    let _dog = Watchdog::start(60);
+    for wait in WAITS {
+        let pool = Pool::new(1);
+        let here = pool.handle();
+        let job = pool.submit(move || {
+            let other = Pool::new(1);
+            other.execute(move || assert_eq!(here.submit(|| 1).unwrap().join().unwrap(), 1));
+            wait(other);
+        });
+        job.join().unwrap();
+    }
+}

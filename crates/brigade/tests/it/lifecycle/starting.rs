@@ -1,0 +1,85 @@
+//! A pool can be reached as soon as its first thread runs.
+
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex, mpsc};
+use std::task::{Poll, Waker};
+use std::thread;
+
+use brigade::{Builder, Handle, JoinHandle, Pool, spawn_local};
+use brigade_testkit::Watchdog;
+
+/// Pools whose first thread runs its hook while others are still being started, and one that has no others.
+fn pools() -> impl Iterator<Item = Builder> {
+    let many = (0..20).map(|_| Pool::builder().threads(64).prestart());
+    many.chain((0..20).map(|_| Pool::builder().threads(1)))
+}
+
+#[test]
+fn a_handle_that_a_start_hook_gives_away_is_accepted_at_once() {
+    let _dog = Watchdog::start(60);
+    for builder in pools() {
+        let (told, tells) = mpsc::channel();
+        let hook = move |index| {
+            if index == 0 {
+                let (handle, told) = (Handle::current().unwrap(), told.clone());
+                thread::spawn(move || told.send(handle.execute(|| ()).is_ok()).unwrap());
+            }
+        };
+        let pool = builder.on_start(hook).build().unwrap();
+        pool.execute(|| ());
+        assert!(tells.recv().unwrap(), "an open pool has refused a job");
+    }
+}
+
+/// A future that another thread wakes as soon as it waits.
+fn woken_elsewhere() -> impl Future<Output = i32> + Send + 'static {
+    let waits: Arc<Mutex<(bool, Option<Waker>)>> = Arc::default();
+    let wakes = waits.clone();
+    thread::spawn(move || {
+        loop {
+            let waker = {
+                let mut state = wakes.lock().unwrap();
+                state.0 = state.1.is_some();
+                state.1.take()
+            };
+            match waker {
+                Some(waker) => return waker.wake(),
+                None => thread::yield_now(),
+            }
+        }
+    });
+    poll_fn(move |context| {
+        let mut state = waits.lock().unwrap();
+        if state.0 {
+            return Poll::Ready(42);
+        }
+        state.1 = Some(context.waker().clone());
+        Poll::Pending
+    })
+}
+
+fn check_futures(spawn: fn() -> JoinHandle<i32>) {
+    for builder in pools() {
+        let (told, tells) = mpsc::channel();
+        let hook = move |index| {
+            if index == 0 {
+                told.send(spawn()).unwrap();
+            }
+        };
+        let pool = builder.on_start(hook).build().unwrap();
+        pool.execute(|| ());
+        assert_eq!(tells.recv().unwrap().join().unwrap(), 42);
+    }
+}
+
+#[test]
+fn a_future_that_a_start_hook_spawns_is_woken_by_another_thread() {
+    let _dog = Watchdog::start(60);
+    check_futures(|| Handle::current().unwrap().spawn(woken_elsewhere()).unwrap());
+}
+
+#[test]
+fn a_local_future_that_a_start_hook_spawns_is_woken_by_another_thread() {
+    let _dog = Watchdog::start(60);
+    check_futures(|| spawn_local(woken_elsewhere()));
+}

@@ -1,0 +1,159 @@
+//! The state of a group: which receivers wait, and for which a wake is pending.
+//!
+//! One word with two bits for each seat, so that a claim moves a seat from one to the other in one step.
+//!
+//! - `waiting`: the receiver may be handed a value. The receiver sets it. Clearing it takes the seat: either the receiver
+//!   withdraws, or a sender claims the seat and must put a value into its slot at once.
+//! - `pending`: a value is in the slot, or about to be, and its wake is pending. Set by the claim, so before the value can
+//!   be seen. Cleared by the thread that wakes the receiver, or by the receiver if it finds the value first. Never set
+//!   together with `waiting`, nor on a seat without a receiver.
+
+use brigade_sync::ParkerGroup;
+use brigade_sync::atomic::{AtomicU64, Ordering};
+
+/// The distance of the bits `pending` from the bits `waiting`.
+const PENDING: u32 = 32;
+
+/// The state of a group's seats.
+#[derive(Debug, Default)]
+pub(crate) struct GroupState(AtomicU64);
+
+/// What a receiver that withdraws finds.
+#[must_use]
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Withdrawal {
+    /// The seat was still waiting: it will not be handed a value any more.
+    Done,
+    /// A sender has claimed the seat: a value is in the slot or about to be.
+    TooLate,
+}
+
+impl GroupState {
+    /// Marks the seat as waiting for a value.
+    pub(crate) fn offer(&self, seat: u32) {
+        // Ordering: Release pairs with the Acquire in `claim`: the slot is empty.
+        self.0.fetch_or(waiting(seat), Ordering::Release);
+    }
+
+    /// Ends the wait of the seat, unless a sender has claimed it.
+    pub(crate) fn withdraw(&self, seat: u32) -> Withdrawal {
+        // Ordering: Relaxed: either this or the claim comes first; the value itself is read through the slot.
+        match self.0.fetch_and(!waiting(seat), Ordering::Relaxed) & waiting(seat) {
+            0 => Withdrawal::TooLate,
+            _ => Withdrawal::Done,
+        }
+    }
+
+    /// Returns whether a sender has claimed the seat, which must have been offered.
+    pub(crate) fn is_claimed(&self, seat: u32) -> bool {
+        // Ordering: Relaxed, as in `withdraw`.
+        self.0.load(Ordering::Relaxed) & waiting(seat) == 0
+    }
+
+    /// Claims a waiting seat, preferably one whose thread is awake according to `asleep`.
+    ///
+    /// The caller must put a value into the slot at once. Its wake is pending then, for a later `take_pending`.
+    #[inline]
+    #[must_use = "a claimed seat waits for its value"]
+    pub(crate) fn claim(&self, asleep: impl FnOnce() -> u32) -> Option<u32> {
+        // Ordering: Relaxed: the exchange decides.
+        let mut state = self.0.load(Ordering::Relaxed);
+        if state as u32 == 0 {
+            return None;
+        }
+        let asleep = asleep();
+        while state as u32 != 0 {
+            let all = state as u32;
+            let awake = all & !asleep;
+            let seat = if awake != 0 { awake } else { all }.trailing_zeros();
+            let claimed = state & !waiting(seat) | pending(seat);
+            // Ordering: Acquire pairs with the Release in `offer`.
+            match self.0.compare_exchange_weak(state, claimed, Ordering::Acquire, Ordering::Relaxed)
+            {
+                Ok(_) => return Some(seat),
+                Err(now) => state = now,
+            }
+        }
+        None
+    }
+
+    /// Takes all pending wakes; the caller must wake these seats.
+    #[inline]
+    #[must_use = "no other thread will wake these seats"]
+    pub(crate) fn take_pending(&self) -> u32 {
+        // Ordering: Relaxed: the caller sees its own claims; those of other threads may be missed.
+        if self.0.load(Ordering::Relaxed) >> PENDING == 0 {
+            return 0;
+        }
+        // Ordering: Relaxed, as above; the tokens of the parkers publish the content of the slots.
+        (self.0.fetch_and(u64::from(u32::MAX), Ordering::Relaxed) >> PENDING) as u32
+    }
+
+    /// Takes the pending wake of one seat; `true` if there was one.
+    ///
+    /// Then the caller must wake the receiver, or is the receiver and has its value.
+    #[inline]
+    pub(crate) fn take_pending_of(&self, seat: u32) -> bool {
+        // Ordering: Relaxed: a thread that has the value sees the claim before it; the exchange decides between the
+        // receiver and a waking thread.
+        self.0.load(Ordering::Relaxed) & pending(seat) != 0
+            && self.0.fetch_and(!pending(seat), Ordering::Relaxed) & pending(seat) != 0
+    }
+
+    /// Returns the number of waiting seats.
+    pub(crate) fn waiting(&self) -> u32 {
+        // Ordering: Relaxed: a count that may be out of date on return.
+        (self.0.load(Ordering::Relaxed) as u32).count_ones()
+    }
+}
+
+/// Returns the bit `waiting` of a seat.
+fn waiting(seat: u32) -> u64 {
+    debug_assert!(seat < ParkerGroup::SEATS);
+    1 << seat
+}
+
+/// Returns the bit `pending` of a seat.
+fn pending(seat: u32) -> u64 {
+    waiting(seat) << PENDING
+}
+
+#[cfg(all(test, not(brigade_loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_awake_seat_is_claimed_before_a_sleeping_one() {
+        let state = GroupState::default();
+        (0..4).for_each(|seat| state.offer(seat));
+        let mut order = Vec::new();
+        while let Some(seat) = state.claim(|| 0b0011) {
+            order.push(seat);
+        }
+        assert_eq!(order, [2, 3, 0, 1]);
+    }
+
+    #[test]
+    fn the_last_seat_can_be_offered_claimed_and_woken() {
+        let state = GroupState::default();
+        state.offer(31);
+        assert_eq!(state.waiting(), 1);
+        assert_eq!(state.claim(|| 0), Some(31));
+        assert!(state.is_claimed(31));
+        assert_eq!(state.withdraw(31), Withdrawal::TooLate);
+        assert_eq!(state.take_pending(), 1 << 31);
+        assert_eq!(state.take_pending(), 0);
+        assert!(!state.take_pending_of(31));
+    }
+
+    #[test]
+    fn taking_pending_wakes_leaves_waiting_seats_alone() {
+        let state = GroupState::default();
+        (0..32).for_each(|seat| state.offer(seat));
+        assert_eq!(state.claim(|| 0), Some(0));
+        assert_eq!(state.take_pending(), 1);
+        assert_eq!(state.waiting(), 31);
+        assert_eq!(state.withdraw(1), Withdrawal::Done);
+        assert_eq!(state.waiting(), 30);
+    }
+}

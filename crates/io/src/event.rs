@@ -1,0 +1,109 @@
+//! What the driver and the operating system tell each other about a source.
+
+use core::ops::{Index, IndexMut};
+
+/// One of the two things that a source can be ready for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Direction {
+    /// Reading, or accepting.
+    Read,
+    /// Writing, or having connected.
+    Write,
+}
+
+impl Direction {
+    pub(crate) const BOTH: [Self; 2] = [Self::Read, Self::Write];
+
+    pub(crate) fn other(self) -> Self {
+        match self {
+            Self::Read => Self::Write,
+            Self::Write => Self::Read,
+        }
+    }
+}
+
+/// A value for each direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Directions<T> {
+    pub(crate) read: T,
+    pub(crate) write: T,
+}
+
+impl<T> Index<Direction> for Directions<T> {
+    type Output = T;
+
+    #[inline]
+    fn index(&self, direction: Direction) -> &T {
+        match direction {
+            Direction::Read => &self.read,
+            Direction::Write => &self.write,
+        }
+    }
+}
+
+impl<T> IndexMut<Direction> for Directions<T> {
+    #[inline]
+    fn index_mut(&mut self, direction: Direction) -> &mut T {
+        match direction {
+            Direction::Read => &mut self.read,
+            Direction::Write => &mut self.write,
+        }
+    }
+}
+
+/// The directions in which the operating system reports events of a source.
+pub(crate) type Interest = Directions<bool>;
+
+impl Interest {
+    pub(crate) const NONE: Self = Self { read: false, write: false };
+    pub(crate) const BOTH: Self = Self { read: true, write: true };
+}
+
+/// When the operating system reports a source. Programs see no difference but speed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Trigger {
+    /// At every wait, as long as it is ready in a direction of its interest.
+    Level,
+    /// Once, when it becomes ready.
+    Edge,
+}
+
+impl Trigger {
+    /// Sockets by edge, everything else by level.
+    ///
+    /// A pipe is read once per event by one task, which then waits again: by level that takes fewer system calls. Of a
+    /// socket, with several threads, another thread often polls before the task has read, and by level it would get the
+    /// same event again.
+    pub(crate) fn by_kind(is_socket: bool) -> Self {
+        if is_socket { Self::Edge } else { Self::Level }
+    }
+
+    /// What a new source is added with.
+    pub(crate) fn first_interest(self) -> Interest {
+        match self {
+            // For good: an edge that no task waits for costs one event.
+            Self::Edge => Interest::BOTH,
+            Self::Level => Interest::NONE,
+        }
+    }
+}
+
+/// What the operating system is asked to report of one source, and how.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Watch {
+    /// What its events carry.
+    pub(crate) key: usize,
+    pub(crate) interest: Interest,
+    pub(crate) trigger: Trigger,
+}
+
+/// A report of the operating system about one source.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Event {
+    /// The key of the source.
+    pub(crate) key: usize,
+    /// Whether an operation would not block.
+    pub(crate) ready: Directions<bool>,
+    /// Whether it is the last event: nothing follows what can be read now, or nothing more can be written.
+    pub(crate) ended: Directions<bool>,
+}

@@ -1,0 +1,44 @@
+//! What a value is, as far as the driver treats it differently.
+
+use crate::event::Trigger;
+use crate::sys::{Backend, Mode, Pollable, Poller, borrow};
+
+/// What a value is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Kind {
+    /// Bytes without borders, of which a short read or write takes all there are.
+    stream: bool,
+    /// Many tasks on several threads wait for such values at a time.
+    socket: bool,
+    /// It can't be used before the first event.
+    connecting: bool,
+}
+
+impl Kind {
+    /// Anything else.
+    const OTHER: Self = Self { stream: false, socket: false, connecting: false };
+    /// A pipe.
+    pub(crate) const PIPE: Self = Self { stream: true, ..Self::OTHER };
+    /// A connection.
+    pub(crate) const STREAM: Self = Self { stream: true, socket: true, connecting: false };
+    /// A connection that is being made.
+    pub(crate) const CONNECTING: Self = Self { connecting: true, ..Self::STREAM };
+
+    /// Asks the operating system.
+    pub(crate) fn of<T: Pollable>(io: &T) -> Self {
+        match rustix::net::sockopt::socket_type(borrow(io)) {
+            Ok(rustix::net::SocketType::STREAM) => Self::STREAM,
+            Ok(_) => Self { socket: true, ..Self::OTHER },
+            Err(_) => Self::OTHER,
+        }
+    }
+
+    /// How such a value is treated.
+    pub(crate) fn mode(self, poller: &Poller) -> Mode {
+        let trigger = poller.trigger(self.socket);
+        // By level the next wait reports what is left, whatever was taken for the last.
+        let by_level = trigger == Trigger::Level;
+        let short_is_last = by_level || (self.stream && Poller::REPORTS_THE_END);
+        Mode { trigger, untried: !self.connecting, short_is_last }
+    }
+}

@@ -1,0 +1,75 @@
+//! A notification and a wait never miss each other.
+
+use super::*;
+use crate::wake_flag::WakeFlag;
+
+/// A wake flag with a kernel that orders nothing.
+#[derive(Default)]
+struct Model {
+    flag: WakeFlag,
+    /// What an eventfd tells the wait.
+    notified: AtomicBool,
+    work: [AtomicBool; 2],
+}
+
+impl Model {
+    /// As `Driver::notify`, after something was left to be done.
+    fn notify(&self, work: usize) {
+        turn();
+        self.work[work].store(true, Ordering::Relaxed);
+        if self.flag.notify() {
+            // An exchange, as loom may let the exchanges of the other side pass a store by for ever.
+            self.notified.swap(true, Ordering::Relaxed);
+        }
+    }
+
+    /// As `Driver::drive`.
+    fn wait(&self) {
+        turn();
+        if self.flag.begin_wait() {
+            while !self.notified.swap(false, Ordering::Relaxed) {
+                thread::yield_now();
+            }
+        }
+        self.flag.end_wait();
+    }
+
+    fn has(&self, work: usize) -> bool {
+        self.work[work].load(Ordering::Relaxed)
+    }
+}
+
+/// Caught: Relaxed in `notify` or in `end_wait`; a `begin_wait` that overwrites a notification.
+#[test]
+fn what_was_done_before_a_notification_is_found_after_the_wait() {
+    check(4, || {
+        let model = Arc::new(Model::default());
+        let notifying = thread::spawn({
+            let model = Arc::clone(&model);
+            move || model.notify(0)
+        });
+        if !model.has(0) {
+            model.wait();
+            assert!(model.has(0));
+        }
+        notifying.join().unwrap();
+    });
+}
+
+/// Caught: the same.
+#[test]
+fn of_two_notifications_none_is_lost() {
+    check(4, || {
+        let model = Arc::new(Model::default());
+        let notifying = [0, 1].map(|work| {
+            let model = Arc::clone(&model);
+            thread::spawn(move || model.notify(work))
+        });
+        while !(model.has(0) && model.has(1)) {
+            model.wait();
+        }
+        for thread in notifying {
+            thread.join().unwrap();
+        }
+    });
+}

@@ -1,0 +1,63 @@
+//! Buffers for what one wait returns, which a thread keeps for the next: driving allocates nothing.
+
+use std::cell::Cell;
+use std::sync::Arc;
+use std::task::Waker;
+
+use crate::sys::{EventBuffer, Events, Source};
+
+std::thread_local! {
+    /// The buffers that this thread used last. Of the thread and not of the driver, as they are in use while the tasks are
+    /// woken, when another thread may drive already. They are empty, so the end of the thread runs no user code.
+    static KEPT: Cell<Option<Box<Scratch>>> = const { Cell::new(None) };
+}
+
+/// The buffers.
+pub(crate) struct Scratch {
+    /// What the operating system reported.
+    pub(crate) events: Events,
+    /// The wakers of the tasks that waited for it.
+    pub(crate) wakers: Vec<Waker>,
+    /// The sources whose interest must change.
+    pub(crate) stale: Vec<Arc<Source>>,
+}
+
+impl Scratch {
+    /// Takes this thread's buffers; makes others if those are in use, by a caller of the waker that runs now, or if the
+    /// thread ends.
+    pub(crate) fn take() -> Box<Self> {
+        let kept = KEPT.try_with(Cell::take).ok().flatten();
+        kept.unwrap_or_else(|| {
+            Box::new(Self { events: Events::new(), wakers: Vec::new(), stale: Vec::new() })
+        })
+    }
+
+    /// Leaves them to the thread's next call.
+    pub(crate) fn keep(self: Box<Self>) {
+        debug_assert!(self.wakers.is_empty() && self.stale.is_empty());
+        // It fails if the thread ends, which has no use for them.
+        let _ = KEPT.try_with(|kept| kept.set(Some(self)));
+    }
+
+    /// Calls `wake` for each waker; returns how many there were. If it panics, the remaining tasks are woken all the same.
+    pub(crate) fn wake_all(&mut self, wake: &mut impl FnMut(Waker)) -> usize {
+        let count = self.wakers.len();
+        let mut remaining = Remaining(self.wakers.drain(..));
+        for waker in remaining.0.by_ref() {
+            wake(waker);
+        }
+        count
+    }
+}
+
+/// The wakers that have not been called yet.
+struct Remaining<'a>(std::vec::Drain<'a, Waker>);
+
+impl Drop for Remaining<'_> {
+    fn drop(&mut self) {
+        for waker in self.0.by_ref() {
+            // Unwinding already: a second panic would abort.
+            let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| waker.wake()));
+        }
+    }
+}

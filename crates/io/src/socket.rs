@@ -1,0 +1,56 @@
+//! What TCP and Unix-domain sockets share: making and accepting connections.
+
+use std::io;
+use std::task::{Context, Poll};
+
+use rustix::fd::OwnedFd;
+use rustix::net::{AddressFamily, SocketType};
+
+use crate::asynchronous::Async;
+use crate::attempt::Next;
+use crate::event::Direction;
+use crate::kind::Kind;
+use crate::sys::Pollable;
+
+/// Waits for a connection and registers it with the listener's driver.
+pub(crate) async fn accept<L, S: Pollable + 'static, A>(
+    listener: &Async<L>,
+    accept: impl FnMut(&L) -> io::Result<(S, A)>,
+) -> io::Result<(Async<S>, A)> {
+    // A child that can't register a connection must not take it from its parent.
+    listener.driver().check_process()?;
+    let (stream, address) = listener.read_with(accept).await?;
+    Ok((Async::register(listener.driver(), stream, Kind::STREAM)?, address))
+}
+
+/// The same for the task that polls.
+pub(crate) fn poll_accept<L, S: Pollable + 'static, A>(
+    listener: &Async<L>,
+    context: &Context<'_>,
+    accept: impl FnMut(&L) -> io::Result<(S, A)>,
+) -> Poll<io::Result<Async<S>>> {
+    listener.driver().check_process()?;
+    let accepted = listener.poll_with(Direction::Read, context, accept, |_| Next::Unknown)?;
+    accepted.map(|(stream, _)| Async::register(listener.driver(), stream, Kind::STREAM))
+}
+
+/// Makes a non-blocking socket for connections. It is closed on exec.
+#[cfg(not(any(windows, target_vendor = "apple")))]
+pub(crate) fn socket(family: AddressFamily) -> io::Result<OwnedFd> {
+    use rustix::net::SocketFlags;
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    Ok(rustix::net::socket_with(family, SocketType::STREAM, flags, None)?)
+}
+
+/// Makes a non-blocking socket for connections. It is closed on exec.
+#[cfg(any(windows, target_vendor = "apple"))]
+pub(crate) fn socket(family: AddressFamily) -> io::Result<OwnedFd> {
+    let socket = rustix::net::socket(family, SocketType::STREAM, None)?;
+    rustix::io::ioctl_fionbio(&socket, true)?;
+    #[cfg(target_vendor = "apple")]
+    {
+        rustix::io::ioctl_fioclex(&socket)?;
+        rustix::net::sockopt::set_socket_nosigpipe(&socket, true)?;
+    }
+    Ok(socket)
+}

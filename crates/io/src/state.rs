@@ -1,0 +1,128 @@
+//! What a source's lock guards: the tasks that wait, and what the kernel is asked to report.
+//!
+//! Nothing here makes a system call. A method returns the interest that the kernel must be asked for, and the caller in
+//! [`waiting`](crate::waiting) says with [`set_interest`](State::set_interest) that it has been.
+
+use core::task::Waker;
+
+use crate::event::{Direction, Directions, Event, Interest, Trigger};
+use crate::waiters::{SlotId, Waiters};
+
+/// The state of a source.
+#[derive(Debug)]
+pub(crate) struct State {
+    trigger: Trigger,
+    /// The tasks that wait.
+    waiters: Directions<Waiters>,
+    /// What the kernel is asked to report.
+    interest: Interest,
+    /// By level: directions of which an event came while no task waited, and none has waited since. At each wait it would
+    /// come again, so they leave the interest.
+    stale: Directions<bool>,
+    /// There will be no more events.
+    closed: bool,
+}
+
+/// What an event leaves to be done when no other lock is held.
+#[must_use]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FollowUp {
+    Nothing,
+    /// Ask the kernel for the [interest without what is stale](State::interest_without_stale).
+    DropStale,
+}
+
+impl State {
+    /// Of a source that has been added with the trigger's [first interest](Trigger::first_interest).
+    pub(crate) fn new(trigger: Trigger) -> Self {
+        Self {
+            trigger,
+            waiters: Directions::default(),
+            interest: trigger.first_interest(),
+            stale: Directions::default(),
+            closed: false,
+        }
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    pub(crate) fn close(&mut self) {
+        self.closed = true;
+    }
+
+    /// Takes note of an event; the wakers of the tasks that waited for it go to `wakers`.
+    pub(crate) fn deliver(&mut self, event: Event, wakers: &mut Vec<Waker>) -> FollowUp {
+        for direction in Direction::BOTH {
+            if event.ready[direction] {
+                let waiters = &mut self.waiters[direction];
+                self.stale[direction] = self.trigger == Trigger::Level
+                    && self.interest[direction]
+                    && waiters.is_empty();
+                waiters.take(wakers);
+            }
+        }
+        if self.stale == Interest::NONE { FollowUp::Nothing } else { FollowUp::DropStale }
+    }
+
+    /// The interest without the directions that are stale; `None` if the kernel is asked for that already.
+    pub(crate) fn interest_without_stale(&mut self) -> Option<Interest> {
+        let mut interest = self.interest;
+        for direction in Direction::BOTH {
+            interest[direction] &= !self.stale[direction];
+        }
+        self.stale = Directions::default();
+        (interest != self.interest).then_some(interest)
+    }
+
+    /// The interest that a task needs which is about to wait; `None` if the kernel need not be asked. `again`: what the
+    /// kernel reported before is outdated, so by edge it must be asked once more.
+    pub(crate) fn interest_to_wait(&self, direction: Direction, again: bool) -> Option<Interest> {
+        // By level an event comes again by itself.
+        let asks = !self.interest[direction] || (again && self.trigger == Trigger::Edge);
+        asks.then(|| {
+            let mut interest = self.interest;
+            interest[direction] = true;
+            // What is stale leaves it with the same system call.
+            let other = direction.other();
+            interest[other] &= !self.stale[other];
+            interest
+        })
+    }
+
+    /// The kernel is asked for this now.
+    pub(crate) fn set_interest(&mut self, interest: Interest) {
+        self.interest = interest;
+    }
+
+    /// Gives a slot to a future.
+    pub(crate) fn reserve(&mut self, direction: Direction) -> SlotId {
+        self.waiters[direction].reserve()
+    }
+
+    /// Frees a slot; returns the waker that it held.
+    #[must_use = "dropping it is user code"]
+    pub(crate) fn release(&mut self, direction: Direction, slot: SlotId) -> Option<Waker> {
+        self.waiters[direction].release(slot)
+    }
+
+    /// From now on a task waits; returns the waker that its slot held.
+    #[must_use = "dropping it is user code"]
+    pub(crate) fn wait(
+        &mut self,
+        direction: Direction,
+        slot: SlotId,
+        waker: Waker,
+    ) -> Option<Waker> {
+        self.stale[direction] = false;
+        self.waiters[direction].insert(slot, waker)
+    }
+
+    /// Moves all wakers to `wakers`.
+    pub(crate) fn take_wakers(&mut self, wakers: &mut Vec<Waker>) {
+        for direction in Direction::BOTH {
+            self.waiters[direction].take(wakers);
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! The words that owner and thieves share, and the two positions that one of them holds.
+
+use brigade_sync::CachePadded;
+use brigade_sync::atomic::{AtomicU32, AtomicU64};
+
+/// The two positions in the word of claims.
+pub(super) struct Claims {
+    /// The order's own: the number of pops (lifo), or the oldest position not released (fifo).
+    pub(super) high: u32,
+    /// The oldest unclaimed position.
+    pub(super) head: u32,
+}
+
+impl Claims {
+    /// Unpacks the word of claims.
+    #[inline(always)]
+    #[allow(clippy::cast_possible_truncation)]
+    pub(super) const fn unpack(claims: u64) -> Self {
+        Self { high: (claims >> 32) as u32, head: claims as u32 }
+    }
+
+    /// Packs both positions into the word of claims.
+    #[inline(always)]
+    pub(super) const fn pack(self) -> u64 {
+        ((self.high as u64) << 32) | self.head as u64
+    }
+}
+
+/// A run of claimed positions.
+#[derive(Debug)]
+pub struct Claim {
+    /// The oldest position of the run.
+    pub(super) start: u32,
+    /// The length of the run, at least one.
+    pub(super) count: u32,
+}
+
+/// The words that owner and thieves share.
+#[derive(Debug)]
+pub struct State {
+    /// Written by the owner: what the order publishes as the end for a tail.
+    pub(super) end: CachePadded<AtomicU32>,
+    /// Changed by the owner and by thieves, by compare-exchange only.
+    pub(super) claims: CachePadded<AtomicU64>,
+    /// Of a lifo ring, the oldest position that a thief may still be reading. Written by the thief that holds the claim.
+    pub(super) released: CachePadded<AtomicU32>,
+}

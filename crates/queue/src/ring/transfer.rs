@@ -1,0 +1,149 @@
+//! Steals that move items from one ring to another.
+
+use brigade_sync::hint;
+
+use super::error::StealError;
+use super::limit::{Limit, part_of};
+use super::order::Order;
+use super::owner::Worker;
+use super::thief::Stealer;
+
+/// Which of the stolen items is returned instead of queued.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Returned {
+    Nothing,
+    Oldest,
+    Newest,
+}
+
+impl<T, O: Order> Stealer<T, O> {
+    /// Moves the oldest items to `destination`, in order; returns how many, which is no more than fit.
+    ///
+    /// `count_fn` gets the number of items and returns how many to take. It is called at most once, before anything is read
+    /// or claimed, and may use either queue. It never gets more than the capacity. If there are fewer items at the time of
+    /// the claim, fewer are taken.
+    ///
+    /// # Errors
+    /// [`StealError::Empty`] if the ring is empty, the destination is full, or `count_fn` returns 0;
+    /// [`StealError::Busy`] if another thief holds a claim.
+    #[inline]
+    pub fn steal<C: FnMut(usize) -> usize>(
+        &self,
+        destination: &Worker<T, O>,
+        count_fn: C,
+    ) -> Result<usize, StealError> {
+        let limit = self.ring.limit_by(count_fn)?;
+        self.transfer(destination, limit, Returned::Nothing).map(|(_, count)| count)
+    }
+
+    /// Takes the oldest items: returns the newest of them and moves the others to `destination`, in order.
+    ///
+    /// The returned count is that of the moved items, without the returned one. Otherwise as [`steal`](Self::steal).
+    ///
+    /// # Errors
+    /// As for [`steal`](Self::steal), except that a full destination is no error: one item can be returned.
+    #[inline]
+    pub fn steal_and_pop<C: FnMut(usize) -> usize>(
+        &self,
+        destination: &Worker<T, O>,
+        count_fn: C,
+    ) -> Result<(T, usize), StealError> {
+        let limit = self.ring.limit_by(count_fn)?;
+        let (item, count) = self.transfer(destination, limit, Returned::Newest)?;
+        item.map(|item| (item, count)).ok_or(StealError::Empty)
+    }
+
+    /// Moves the oldest items to `destination`, in order; returns how many: at least one, and no more than fit.
+    ///
+    /// If another thief holds a claim, tries again, up to `retries` times. Each retry is after a pause twice as long: up to 2⁶
+    /// spins, then, from the eighth on, a `yield` of the thread (with the feature `std`).
+    ///
+    /// # Errors
+    /// [`StealError::Empty`] if the ring is empty, the destination is full, or the limit is 0;
+    /// [`StealError::Busy`] if another thief held a claim each time.
+    ///
+    /// ```
+    /// use brigade_queue::{Limit, StealError, fifo};
+    /// let (victim, thief) = (fifo::Worker::new(8), fifo::Worker::new(8));
+    /// victim.extend(0..5);
+    /// assert_eq!(victim.stealer_ref().steal_batch(&thief, Limit::Half, 3), Ok(3));
+    /// let claim = victim.drain(|_| 1).unwrap();
+    /// assert_eq!(victim.stealer_ref().steal_batch(&thief, Limit::Half, 3), Err(StealError::Busy));
+    /// # drop(claim);
+    /// ```
+    #[inline]
+    pub fn steal_batch(
+        &self,
+        destination: &Worker<T, O>,
+        limit: Limit,
+        retries: u32,
+    ) -> Result<usize, StealError> {
+        self.retry(retries, || self.transfer(destination, limit, Returned::Nothing))
+            .map(|(_, count)| count)
+    }
+
+    /// Takes the oldest items: returns the oldest of them and moves the others to `destination`, in order.
+    ///
+    /// The returned count is that of the moved items, without the returned one. Tries again as
+    /// [`steal_batch`](Self::steal_batch) does.
+    ///
+    /// # Errors
+    /// As for [`steal_batch`](Self::steal_batch), except that a full destination is no error: one item can be returned.
+    #[inline]
+    pub fn steal_batch_and_pop(
+        &self,
+        destination: &Worker<T, O>,
+        limit: Limit,
+        retries: u32,
+    ) -> Result<(T, usize), StealError> {
+        let (item, count) =
+            self.retry(retries, || self.transfer(destination, limit, Returned::Oldest))?;
+        item.map(|item| (item, count)).ok_or(StealError::Empty)
+    }
+
+    #[inline]
+    fn retry<R>(
+        &self,
+        retries: u32,
+        mut steal: impl FnMut() -> Result<R, StealError>,
+    ) -> Result<R, StealError> {
+        for round in 0..retries {
+            match steal() {
+                Err(StealError::Busy) => hint::snooze(round),
+                result => return result,
+            }
+        }
+        steal()
+    }
+
+    /// Moves the oldest items, and returns one of them if asked to; returns how many went to `destination`.
+    #[inline(always)]
+    fn transfer(
+        &self,
+        destination: &Worker<T, O>,
+        limit: Limit,
+        returned: Returned,
+    ) -> Result<(Option<T>, usize), StealError> {
+        // We own the destination, and no user code runs from here to the publication, so its tail stays.
+        let kept = u32::from(returned != Returned::Nothing);
+        let (halves, most) = limit.parts();
+        let most = most.min(destination.free_slots_for(most).saturating_add(kept));
+        let claim = self.ring.claim_oldest(|count| part_of(count, halves, most))?;
+        let moved = claim.count - kept;
+        let (first, taken) = match returned {
+            Returned::Nothing => (claim.start, None),
+            Returned::Oldest => (O::plus(claim.start, 1), Some(claim.start)),
+            Returned::Newest => (claim.start, Some(O::plus(claim.start, moved))),
+        };
+        // SAFETY: Claim rule: the claim is ours until the release below. We own the destination (`Worker` is not
+        // `Sync`), and the claim was limited to its free slots.
+        unsafe { self.ring.move_run(first, destination.ring(), destination.tail(), moved) };
+        // SAFETY: Claim rule as above; the position is not in the run.
+        let taken = taken.map(|position| unsafe { self.ring.read(position) });
+        self.ring.positions.release(&claim);
+        if moved > 0 {
+            destination.publish(moved);
+        }
+        Ok((taken, moved as usize))
+    }
+}

@@ -1,0 +1,4 @@
+//! The injectors.
+
+mod edges;
+mod sharded;

@@ -1,0 +1,5 @@
+//! Rings.
+
+mod edges;
+mod soundness;
+mod st3_shape;

@@ -1,0 +1,152 @@
+//! The parker of one thread.
+//!
+//! Protocol. One state: `EMPTY`, `NOTIFIED` (there is a token), `ASLEEP` (the thread is in the kernel, or about to
+//! be). Only the parking thread writes `ASLEEP` and takes the token. Any thread writes `NOTIFIED`, by a swap; a swap
+//! that returns `ASLEEP` must be followed by the kernel call. The kernel compares the state with `ASLEEP` before it
+//! blocks the thread, so a token that was stored before that is not slept through.
+
+use core::time::Duration;
+
+use super::deadline::Deadline;
+use super::sleeper::Sleeper;
+use crate::atomic::{AtomicU32, Ordering};
+use crate::delays::delay;
+
+const EMPTY: u32 = 0;
+const NOTIFIED: u32 = 1;
+const ASLEEP: u32 = 2;
+
+/// Blocks one thread until another thread stores a token.
+///
+/// A token that was stored before the thread parks lets it pass at once; several tokens count as one.
+///
+/// ```
+/// use brigade_sync::Parker;
+/// let parker = Parker::new();
+/// parker.unpark();
+/// assert!(parker.park(None));
+/// assert!(!parker.park(Some(std::time::Duration::from_millis(1))), "no second token");
+/// ```
+#[derive(Debug)]
+pub struct Parker {
+    /// `EMPTY`, `NOTIFIED` or `ASLEEP`.
+    state: AtomicU32,
+    /// What blocks the thread.
+    sleeper: Sleeper,
+}
+
+impl Default for Parker {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Parker {
+    /// Creates a parker without a token.
+    pub fn new() -> Self {
+        Self { state: AtomicU32::new(EMPTY), sleeper: Sleeper::new() }
+    }
+
+    /// Takes the token if there is one; never blocks.
+    #[inline]
+    pub fn try_take(&self) -> bool {
+        delay();
+        // Ordering: Relaxed: the exchange decides. The load keeps the cache line shared while a thread spins.
+        self.state.load(Ordering::Relaxed) == NOTIFIED
+            // Ordering: Acquire pairs with the Release in `unpark`.
+            && self.state.compare_exchange(NOTIFIED, EMPTY, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    }
+
+    /// Blocks the calling thread until it has taken a token (`true`) or `timeout` has passed (`false`).
+    ///
+    /// Never returns early. Only one thread at a time may park; a second one would take the first one's token.
+    pub fn park(&self, timeout: Option<Duration>) -> bool {
+        delay();
+        // Ordering: a token found here pairs with the Release in `unpark`; writing `ASLEEP` publishes nothing.
+        if self.state.compare_exchange(EMPTY, ASLEEP, Ordering::Acquire, Ordering::Acquire).is_err()
+        {
+            // Ordering: Acquire as above.
+            self.state.swap(EMPTY, Ordering::Acquire);
+            return true;
+        }
+        let deadline = Deadline::after(timeout);
+        loop {
+            let remaining = deadline.remaining();
+            if remaining != Some(Duration::ZERO) {
+                self.sleeper.wait(&self.state, ASLEEP, remaining);
+            }
+            // Ordering: Acquire pairs with the Release in `unpark`.
+            if self
+                .state
+                .compare_exchange(NOTIFIED, EMPTY, Ordering::Acquire, Ordering::Relaxed)
+                .is_ok()
+            {
+                return true;
+            }
+            if remaining == Some(Duration::ZERO) {
+                // Ordering: Acquire as above; a token may have come after the look above.
+                return self.state.swap(EMPTY, Ordering::Acquire) == NOTIFIED;
+            }
+        }
+    }
+
+    /// Stores a token and wakes the thread if it is asleep.
+    ///
+    /// Makes a system call only if the thread is asleep; returns whether it was.
+    #[inline]
+    pub fn unpark(&self) -> bool {
+        delay();
+        // Ordering: Release publishes the caller's writes to the thread that takes the token.
+        let asleep = self.state.swap(NOTIFIED, Ordering::Release) == ASLEEP;
+        if asleep {
+            self.sleeper.wake(&self.state);
+        }
+        asleep
+    }
+}
+
+#[cfg(all(test, not(brigade_loom)))]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use std::time::Instant;
+
+    #[test]
+    fn a_timeout_is_never_early() {
+        let parker = Parker::new();
+        for micros in [0, 1, 50, 2_000] {
+            let start = Instant::now();
+            assert!(!parker.park(Some(Duration::from_micros(micros))));
+            assert!(start.elapsed() >= Duration::from_micros(micros));
+        }
+    }
+
+    #[test]
+    fn a_deadline_beyond_the_clock_is_none() {
+        let parker = Arc::new(Parker::new());
+        let other = parker.clone();
+        let waker = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(5));
+            other.unpark()
+        });
+        assert!(parker.park(Some(Duration::MAX)));
+        assert!(waker.join().unwrap(), "the thread was asleep");
+    }
+
+    #[test]
+    fn tokens_of_two_threads_pass_back_and_forth() {
+        let pair = Arc::new((Parker::new(), Parker::new()));
+        let other = pair.clone();
+        let echo = std::thread::spawn(move || {
+            for _ in 0..10_000 {
+                assert!(other.0.park(None));
+                other.1.unpark();
+            }
+        });
+        for _ in 0..10_000 {
+            pair.0.unpark();
+            assert!(pair.1.park(None));
+        }
+        echo.join().unwrap();
+    }
+}

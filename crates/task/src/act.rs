@@ -1,0 +1,41 @@
+//! The function of a job: what it is asked to do, and how the job ended.
+
+use core::mem::MaybeUninit;
+
+/// Three words: a closure of up to 24 bytes, or a pointer to a larger one.
+pub(crate) type Payload = [MaybeUninit<usize>; 3];
+
+/// The function of a job, which knows the type of its payload.
+pub(crate) type Act = unsafe fn(*mut Payload, Action, *mut ()) -> Outcome;
+
+/// What a job's function is asked to do.
+///
+/// All but the last two consume the payload.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Action {
+    /// Run the payload.
+    Run,
+    /// Drop the payload; its handle gets `Cancelled`.
+    Drop,
+    /// Move the closure to `out`, which has room for it. For a future `out` is a request instead.
+    Take,
+    /// Write the closure's [`TypeId`](core::any::TypeId) to `out`; the returned outcome has no meaning.
+    Identify,
+    /// Write to `out`, a `bool`, whether the job is stale; the returned outcome has no meaning.
+    IsStale,
+}
+
+/// How a job ended that was run or dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The closure returned.
+    Returned,
+    /// The closure panicked, and its handle has the payload.
+    Panicked,
+    /// The closure was dropped without being run, or [would not start](crate::Work::may_start).
+    Cancelled,
+    /// The queue entry was [stale](crate::Job::is_stale): the closure had been run or dropped through its handle already.
+    Stale,
+    /// The job polled or dropped a future, whose end is reported to [`Schedule::release`](crate::Schedule::release).
+    Polled,
+}

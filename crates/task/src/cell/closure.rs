@@ -1,0 +1,219 @@
+//! The cell of a closure.
+
+use core::any::TypeId;
+use core::mem;
+use core::ptr::NonNull;
+use std::panic::{self, AssertUnwindSafe};
+
+use brigade_sync::cell::UnsafeCell;
+
+use super::frames;
+use super::header::{Header, VTable};
+use super::state::{Finished, State};
+use crate::act::{Act, Action, Outcome, Payload};
+use crate::contain::drop_contained;
+use crate::error::JoinError;
+use crate::work::Work;
+
+/// The closure, then its result.
+enum Stage<F, T> {
+    Closure(F),
+    Result(Result<T, JoinError>),
+    Empty,
+}
+
+/// What a job made of a closure and its handle share.
+#[repr(C)]
+struct ClosureCell<F, T> {
+    /// First: a pointer to the cell is one to its header.
+    header: Header,
+    /// Stage rule.
+    stage: UnsafeCell<Stage<F, T>>,
+}
+
+/// Allocates a cell for one job and one handle; returns the job's function and its payload.
+pub(crate) fn allocate<F, T>(closure: F) -> (Act, NonNull<Header>)
+where
+    F: Work<Output = T>,
+    T: Send + 'static,
+{
+    let vtable = const {
+        &VTable { take: take::<F, T>, settle: settle::<F, T>, free: free::<F, T>, schedule: None }
+    };
+    let cell = Box::new(ClosureCell::<F, T> {
+        header: Header::of_closure(vtable),
+        stage: UnsafeCell::new(Stage::Closure(closure)),
+    });
+    (act::<F, T>, NonNull::from(Box::leak(cell)).cast())
+}
+
+impl<F: Work<Output = T>, T> ClosureCell<F, T> {
+    /// Replaces the stage.
+    ///
+    /// # Safety
+    /// Stage rule: the caller must have claimed the task, or own the result.
+    unsafe fn replace(&self, stage: Stage<F, T>) -> Stage<F, T> {
+        self.stage.with_mut(|current| {
+            // SAFETY: Stage rule, guaranteed by the caller.
+            mem::replace(unsafe { &mut *current }, stage)
+        })
+    }
+
+    /// Takes the closure that the caller claimed.
+    ///
+    /// # Safety
+    /// The caller must have claimed the task and not have taken the closure before.
+    unsafe fn take_closure(&self) -> F {
+        // SAFETY: Stage rule, guaranteed by the caller.
+        match unsafe { self.replace(Stage::Empty) } {
+            Stage::Closure(closure) => closure,
+            _ => unreachable!("a task is claimed once"),
+        }
+    }
+
+    /// Writes the result and wakes the handle; returns the result if the handle is gone.
+    ///
+    /// # Safety
+    /// The caller must have claimed the task and have taken its closure.
+    unsafe fn finish(&self, result: Result<T, JoinError>) -> Option<Result<T, JoinError>> {
+        // SAFETY: Stage rule, guaranteed by the caller.
+        unsafe { self.replace(Stage::Result(result)) };
+        match self.header.state.finish() {
+            // SAFETY: Stage rule: the handle is gone, so the result belongs to the finisher.
+            Finished::Detached => match unsafe { self.replace(Stage::Empty) } {
+                Stage::Result(result) => Some(result),
+                _ => None,
+            },
+            Finished::Wake => {
+                self.header.wake();
+                None
+            }
+            Finished::NoWaker => None,
+        }
+    }
+}
+
+/// The function of a job whose payload is a pointer to a cell.
+///
+/// # Safety
+/// Payload rule of [`crate::job`]; `out` must be as the action says.
+unsafe fn act<F, T>(payload: *mut Payload, action: Action, out: *mut ()) -> Outcome
+where
+    F: Work<Output = T>,
+    T: Send + 'static,
+{
+    /// Releases the job's side of the cell, also on unwinding.
+    struct ReleaseJob(NonNull<Header>);
+    impl Drop for ReleaseJob {
+        fn drop(&mut self) {
+            // SAFETY: Life rule: the job's side is released only here.
+            unsafe { Header::release_job(self.0) };
+        }
+    }
+
+    // SAFETY: Payload rule: the payload is a pointer to a cell.
+    let pointer = unsafe { payload.cast::<NonNull<Header>>().read() };
+    // SAFETY: Life rule: the job is alive, and its function is called with its cell's types.
+    let cell = unsafe { pointer.cast::<ClosureCell<F, T>>().as_ref() };
+    match action {
+        Action::Identify => {
+            // SAFETY: `out` is a `TypeId`, guaranteed by the caller.
+            unsafe { out.cast::<TypeId>().write(TypeId::of::<F>()) };
+            return Outcome::Stale;
+        }
+        Action::IsStale => {
+            // SAFETY: `out` is a `bool`, guaranteed by the caller.
+            unsafe { out.cast::<bool>().write(cell.header.state.is_claimed()) };
+            return Outcome::Stale;
+        }
+        _ => {}
+    }
+    let release = ReleaseJob(pointer);
+    if !cell.header.state.claim() {
+        return Outcome::Stale;
+    }
+    // SAFETY: claimed just now.
+    let closure = unsafe { cell.take_closure() };
+    let (outcome, result, panic) = match action {
+        Action::Run => {
+            let (outcome, result) = start(&cell.header.state, closure);
+            (outcome, result, None)
+        }
+        Action::Take => {
+            // SAFETY: `out` has room for an `F`, guaranteed by the caller.
+            unsafe { out.cast::<F>().write(closure) };
+            (Outcome::Cancelled, Err(JoinError::Cancelled), None)
+        }
+        _ => {
+            let dropped = panic::catch_unwind(AssertUnwindSafe(|| drop(closure)));
+            (Outcome::Cancelled, Err(JoinError::Cancelled), dropped.err())
+        }
+    };
+    // SAFETY: claimed, and the closure has been taken.
+    let unclaimed = unsafe { cell.finish(result) };
+    drop(release);
+    // From here on the cell may be gone. A result without a handle is dropped, and its panic unwinds.
+    match (panic, unclaimed) {
+        (Some(payload), _) | (None, Some(Err(JoinError::Panicked(payload)))) => {
+            panic::resume_unwind(payload)
+        }
+        (None, other) => drop(other),
+    }
+    outcome
+}
+
+/// Runs a closure if it may start; returns the outcome for the worker and the result for the handle.
+fn start<W: Work>(state: &State, closure: W) -> (Outcome, Result<W::Output, JoinError>) {
+    let call = || if closure.may_start() { Ok(closure.run()) } else { Err(closure) };
+    match panic::catch_unwind(AssertUnwindSafe(|| frames::enter(state, call))) {
+        Ok(Ok(value)) => (Outcome::Returned, Ok(value)),
+        Ok(Err(closure)) => cancel(closure),
+        Err(payload) => (Outcome::Panicked, Err(JoinError::Panicked(payload))),
+    }
+}
+
+/// Drops a closure that will not run, and contains a panic of its drop.
+fn cancel<W: Work>(closure: W) -> (Outcome, Result<W::Output, JoinError>) {
+    drop_contained(closure);
+    (Outcome::Cancelled, Err(JoinError::Cancelled))
+}
+
+/// Moves the result to `out`.
+///
+/// # Safety
+/// The cell must have these types and `DONE` be set. The caller must be the handle and not have taken the result before.
+unsafe fn take<F: Work<Output = T>, T>(header: NonNull<Header>, out: *mut ()) {
+    // SAFETY: the types are right, guaranteed by the caller; Life rule.
+    let cell = unsafe { header.cast::<ClosureCell<F, T>>().as_ref() };
+    // SAFETY: Stage rule: the result belongs to the handle.
+    let Stage::Result(result) = (unsafe { cell.replace(Stage::Empty) }) else {
+        unreachable!("a result is taken once")
+    };
+    // SAFETY: `out` has room for a result, guaranteed by the caller.
+    unsafe { out.cast::<Result<T, JoinError>>().write(result) };
+}
+
+/// Runs the closure that the handle claimed if `run` is set and it may start, else drops it.
+///
+/// # Safety
+/// The cell must have these types. The caller must be the handle and have claimed the task.
+unsafe fn settle<F: Work<Output = T>, T>(header: NonNull<Header>, run: bool) -> Outcome {
+    // SAFETY: the types are right, guaranteed by the caller; Life rule.
+    let cell = unsafe { header.cast::<ClosureCell<F, T>>().as_ref() };
+    // SAFETY: claimed by the caller.
+    let closure = unsafe { cell.take_closure() };
+    let (outcome, result) = if run { start(&cell.header.state, closure) } else { cancel(closure) };
+    // SAFETY: claimed, and the closure has been taken. The handle is alive, so the result stays in the cell.
+    let unclaimed = unsafe { cell.finish(result) };
+    debug_assert!(unclaimed.is_none());
+    outcome
+}
+
+/// Frees a cell.
+///
+/// # Safety
+/// The cell must have these types, and both sides have released it.
+unsafe fn free<F, T>(header: NonNull<Header>) {
+    // SAFETY: it came from a box of this type, and both sides have released it.
+    drop(unsafe { Box::from_raw(header.cast::<ClosureCell<F, T>>().as_ptr()) });
+}

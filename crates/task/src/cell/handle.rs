@@ -1,0 +1,125 @@
+//! The handle's side of a cell.
+
+use core::mem;
+use core::ptr::NonNull;
+use core::task::Waker;
+
+use super::frames::JobId;
+use super::header::Header;
+use super::state::WakerSlot;
+use crate::act::Outcome;
+use crate::contain::drop_contained;
+
+/// The handle's side of a cell, without the type of the result.
+pub(crate) struct RawHandle(NonNull<Header>);
+
+impl RawHandle {
+    /// Takes the handle's side of a cell.
+    pub(crate) fn new(header: NonNull<Header>) -> Self {
+        Self(header)
+    }
+
+    fn header(&self) -> &Header {
+        // SAFETY: Life rule: the handle is alive.
+        unsafe { self.0.as_ref() }
+    }
+
+    /// Returns the id of the job.
+    pub(crate) fn id(&self) -> JobId {
+        JobId::of(&self.header().state)
+    }
+
+    /// Returns whether the result has been written.
+    pub(crate) fn is_done(&self) -> bool {
+        self.header().state.is_done()
+    }
+
+    /// Moves the result to `out`.
+    ///
+    /// # Safety
+    /// The result must have been written and not been taken. `out` must have room for a `Result<T, JoinError>` of the
+    /// cell's `T`.
+    pub(crate) unsafe fn take(&self, out: *mut ()) {
+        // SAFETY: guaranteed by the caller; the vtable is the cell's.
+        unsafe { (self.header().vtable.take)(self.0, out) };
+    }
+
+    /// Claims the closure and runs it on this thread, or drops it; `None` if it was claimed before.
+    pub(crate) fn settle_if_unclaimed(&self, run: bool) -> Option<Outcome> {
+        let settle = self.header().vtable.settle;
+        // SAFETY: claimed just now; the vtable is the cell's.
+        self.header().state.claim().then(|| unsafe { settle(self.0, run) })
+    }
+
+    /// Asks a claimed closure to stop, or wakes a future to be dropped.
+    ///
+    /// Returns `true` for the first request, unless the job has ended.
+    pub(crate) fn request_stop(&self) -> bool {
+        let is_first = self.header().state.request_stop();
+        if is_first {
+            self.wake_future();
+        }
+        is_first
+    }
+
+    /// Wakes a future after a stop request, so that it is dropped; it need not have a waker.
+    fn wake_future(&self) {
+        let Some(schedule) = self.header().vtable.schedule else { return };
+        // It may have ended meanwhile: then there is no job to make. The handle keeps the memory alive.
+        if self.header().lifecycle.wake_by_ref() {
+            // SAFETY: Life rule: the handle is alive; Access rule: `wake_by_ref` told the caller to make the job.
+            unsafe { schedule(self.0) };
+        }
+    }
+
+    /// Returns whether the job is a future.
+    pub(crate) fn is_of_future(&self) -> bool {
+        self.header().vtable.schedule.is_some()
+    }
+
+    /// Stores a waker to be woken with the result; `false` if the result has been written.
+    pub(crate) fn wait_with(&self, waker: &Waker) -> bool {
+        // User code, so before the slot is taken.
+        let waker = waker.clone();
+        let WakerSlot::Owned { .. } = self.header().state.reclaim_slot() else {
+            return false;
+        };
+        let former = self.swap_waker(Some(waker));
+        let offered = self.header().state.offer_waker();
+        let unused = if offered { None } else { self.swap_waker(None) };
+        // User code, so after the slot has been given back.
+        drop((former, unused));
+        offered
+    }
+
+    fn swap_waker(&self, waker: Option<Waker>) -> Option<Waker> {
+        self.header().waker.with_mut(|slot| {
+            // SAFETY: Slot rule: `WAKER` is clear, guaranteed by both callers.
+            mem::replace(unsafe { &mut *slot }, waker)
+        })
+    }
+
+    /// Leaves an unfinished task to its job; `false`, and nothing has changed, if the result has been written.
+    ///
+    /// After `true` the handle must not be used again.
+    #[must_use]
+    pub(crate) fn abandon(&self) -> bool {
+        let former = match self.header().state.reclaim_slot() {
+            WakerSlot::Owned { filled: true } => self.swap_waker(None),
+            _ => None,
+        };
+        let abandoned = self.header().state.abandon();
+        // User code, so after our last use of the cell.
+        drop_contained(former);
+        abandoned
+    }
+
+    /// Releases a finished task whose result has been taken; the handle must not be used again.
+    pub(crate) fn release(&self) {
+        let free = self.header().vtable.free;
+        if self.header().state.release_handle() {
+            // SAFETY: Life rule: both sides have been released.
+            unsafe { free(self.0) };
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! The lifecycle of a future and its reference count: one word, and the transitions that change it.
+//!
+//! | bit | meaning | set by | cleared by |
+//! |---|---|---|---|
+//! | `SCHEDULED` | it must be polled, or polled again if it is being polled | initially, a wake | the start of a poll |
+//! | `RUNNING` | it is being polled or dropped, or has ended | the start of a poll | the end of a poll that is pending |
+//!
+//! The bits above count references: one for the job while there is one, and one for each waker.
+//!
+//! | `SCHEDULED` | `RUNNING` | the future |
+//! |---|---|---|
+//! | – | – | is idle: a wake makes its job |
+//! | yes | – | is queued: there is one job |
+//! | – | yes | is being polled, or has ended |
+//! | yes | yes | was woken while being polled: the end of the poll makes its job again; or has ended |
+//!
+//! **Access rule.** Access to the future belongs to its one job, and then to the running guard that the job turned into:
+//! there are never two. The holder of the access alone touches the future and its key, and ends it. What has ended stays
+//! `RUNNING`, so that no job is made of it any more.
+//!
+//! No wake is lost, as each is a change of this word, even where it changes no bit. If it comes before the poll starts, the
+//! poll sees what was written before the wake. Otherwise the end of the poll finds `SCHEDULED`, or the wake makes the job.
+//!
+//! Closures do not use this word.
+
+use brigade_sync::atomic::{AtomicU32, Ordering};
+use brigade_sync::fork;
+
+const SCHEDULED: u32 = 1;
+const RUNNING: u32 = 2;
+const REFERENCE: u32 = 4;
+
+/// The largest count: beyond it the count could wrap around before all threads that increment it are stopped.
+const MAX_COUNT: u32 = u32::MAX / 2;
+
+/// The message with which a process that forgets so many wakers is aborted.
+const OVERFLOW: &str = "brigade: a future has more than 2^29 wakers; are they being forgotten?";
+
+/// The lifecycle of a future.
+pub(crate) struct Lifecycle(AtomicU32);
+
+/// What a wake by value, which consumes its reference, must do next.
+#[must_use]
+pub(crate) enum Wake {
+    /// Make the job, which takes over the reference.
+    Schedule,
+    /// Nothing: it is queued or being polled, or has ended.
+    AlreadyScheduled,
+    /// Release the cell: it was the last reference to a future that has ended.
+    LastReference,
+}
+
+/// What the end of a pending poll must do next.
+#[must_use]
+pub(crate) enum Pause {
+    /// Nothing: the future is idle, and the access and its reference are gone.
+    Idle,
+    /// Make the job again, which takes over the access and the reference.
+    Reschedule,
+    /// End the future: nothing is left that could wake it. The caller still has the access.
+    Orphaned,
+}
+
+/// What must happen after a reference was dropped.
+#[must_use]
+pub(crate) enum Dropped {
+    /// Nothing: there are other references.
+    Referenced,
+    /// Release the cell: it was the last reference to a future that has ended.
+    LastReference,
+    /// Make the job, which ends the future and takes over the reference: nothing else could wake the idle future.
+    Orphaned,
+}
+
+impl Lifecycle {
+    /// Returns the lifecycle of a future that is queued for the first time.
+    pub(super) fn scheduled() -> Self {
+        Self(AtomicU32::new(SCHEDULED | REFERENCE))
+    }
+
+    /// Returns the unused lifecycle of a closure.
+    pub(super) fn unused() -> Self {
+        Self(AtomicU32::new(0))
+    }
+
+    /// Applies `next` to the word; returns what the word was.
+    fn update(&self, order: Ordering, next: impl Fn(u32) -> u32) -> u32 {
+        // Ordering: Relaxed: the exchange publishes and acquires.
+        let mut word = self.0.load(Ordering::Relaxed);
+        loop {
+            match self.0.compare_exchange_weak(word, next(word), order, Ordering::Relaxed) {
+                Ok(_) => return word,
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    /// Starts a poll: the job turns into the running guard.
+    pub(crate) fn begin_poll(&self) {
+        // One step for both bits: `RUNNING` is set and `SCHEDULED` cleared.
+        // Ordering: Acquire pairs with the Releases of the wakes and of the former poll's end. All changes between are
+        // read-modify-writes of one word, so each passes on what the one before it released.
+        let before = self.0.fetch_add(RUNNING - SCHEDULED, Ordering::Acquire);
+        debug_assert!(before & (SCHEDULED | RUNNING) == SCHEDULED, "one job, one poll");
+    }
+
+    /// Returns whether it has been woken since the poll began; that stays so until the poll ends.
+    pub(crate) fn is_woken(&self) -> bool {
+        // Ordering: Relaxed: `end_poll` looks again.
+        self.0.load(Ordering::Relaxed) & SCHEDULED != 0
+    }
+
+    /// Ends a pending poll.
+    pub(crate) fn end_poll(&self) -> Pause {
+        let next = |word| match word & SCHEDULED != 0 {
+            true => word & !RUNNING,
+            false if word < 2 * REFERENCE => word,
+            false => word - RUNNING - REFERENCE,
+        };
+        // Ordering: Release pairs with the Acquire in `begin_poll`: the next poll finds the future as this one left it.
+        // It also pairs with that of the last drop of a reference: our last use of the memory comes before it is freed.
+        let before = self.update(Ordering::Release, next);
+        match before & SCHEDULED != 0 {
+            true => Pause::Reschedule,
+            false if before < 2 * REFERENCE => Pause::Orphaned,
+            false => Pause::Idle,
+        }
+    }
+
+    /// Wakes the future; `true` if the caller must make the job, for which a reference has been added.
+    #[must_use]
+    pub(crate) fn wake_by_ref(&self) -> bool {
+        let is_idle = |word| word & (SCHEDULED | RUNNING) == 0;
+        let next = |word| if is_idle(word) { word + REFERENCE } else { word } | SCHEDULED;
+        // Ordering: Release pairs with the Acquire in `begin_poll`: the poll that follows sees why it was woken.
+        is_idle(self.update(Ordering::Release, next))
+    }
+
+    /// Wakes the future and consumes the caller's reference.
+    pub(crate) fn wake(&self) -> Wake {
+        let is_idle = |word| word & (SCHEDULED | RUNNING) == 0;
+        let next = |word| if is_idle(word) { word } else { word - REFERENCE } | SCHEDULED;
+        // Ordering: Release, as above; AcqRel, as in `drop_reference`.
+        let before = self.update(Ordering::AcqRel, next);
+        match is_idle(before) {
+            true => Wake::Schedule,
+            // A job and a running guard have a reference of their own, so it has ended.
+            false if before < 2 * REFERENCE => Wake::LastReference,
+            false => Wake::AlreadyScheduled,
+        }
+    }
+
+    /// Adds a reference; the caller has one already.
+    pub(crate) fn add_reference(&self) {
+        // Ordering: Relaxed: the new reference is passed on by means that synchronise.
+        if self.0.fetch_add(REFERENCE, Ordering::Relaxed) > MAX_COUNT {
+            fork::abort(OVERFLOW);
+        }
+    }
+
+    /// Drops a reference other than the job's.
+    pub(crate) fn drop_reference(&self) -> Dropped {
+        // In one step: as soon as we have no reference, a canceller may make the job, and that may end the future.
+        let is_orphaned = |word| word == REFERENCE;
+        let next = |word| if is_orphaned(word) { word | SCHEDULED } else { word - REFERENCE };
+        // Ordering: Release: our last use of the memory comes before the last drop. Acquire: if ours is the last, all
+        // other uses come before it.
+        let before = self.update(Ordering::AcqRel, next);
+        match is_orphaned(before) {
+            true => Dropped::Orphaned,
+            false if before < 2 * REFERENCE => Dropped::LastReference,
+            false => Dropped::Referenced,
+        }
+    }
+
+    /// Drops the running guard's reference to a future that has ended; `true` if it was the last.
+    #[must_use]
+    pub(crate) fn finish(&self) -> bool {
+        // If there is no other reference, none can be added any more.
+        // Ordering: Acquire, as in `drop_reference`.
+        if self.0.load(Ordering::Acquire) < 2 * REFERENCE {
+            return true;
+        }
+        // Ordering: AcqRel, as in `drop_reference`.
+        self.0.fetch_sub(REFERENCE, Ordering::AcqRel) < 2 * REFERENCE
+    }
+}
+
+#[cfg(all(test, not(brigade_loom)))]
+mod tests {
+    use std::env;
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn a_count_of_references_that_nears_its_end_aborts_with_a_reason() {
+        const INNER: &str = "BRIGADE_TEST_TOO_MANY_WAKERS";
+        if env::var_os(INNER).is_some() {
+            let lifecycle = Lifecycle(AtomicU32::new(MAX_COUNT - MAX_COUNT % REFERENCE));
+            lifecycle.add_reference();
+            eprintln!("one more");
+            lifecycle.add_reference();
+            return;
+        }
+        let name =
+            "cell::lifecycle::tests::a_count_of_references_that_nears_its_end_aborts_with_a_reason";
+        let mut inner = Command::new(env::current_exe().unwrap());
+        let inner = inner.args([name, "--exact", "--nocapture"]).env(INNER, "1").output().unwrap();
+        let told = String::from_utf8_lossy(&inner.stderr);
+        assert!(!inner.status.success() && told.contains("one more"), "{told}");
+        assert!(told.contains(OVERFLOW), "{told}");
+    }
+}

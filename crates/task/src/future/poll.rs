@@ -1,0 +1,272 @@
+//! The running guard: the exclusive access to a future, which polls, cancels or ends it.
+
+use core::any::{Any, TypeId};
+use core::marker::PhantomData;
+use core::mem::{ManuallyDrop, MaybeUninit};
+use core::pin::Pin;
+use core::ptr::NonNull;
+use core::task::{Context, Poll};
+use std::panic::{self, AssertUnwindSafe};
+
+use brigade_sync::cell::UnsafeCell;
+
+use super::schedule::Schedule;
+use super::store::Store;
+use super::task::{FutureStage, Output, Task, free, take};
+use super::waker::{TaskRef, with_waker};
+use crate::act::{Action, Outcome, Payload};
+use crate::cell::lifecycle::Pause;
+use crate::cell::state::Finished;
+use crate::cell::{Header, VTable, frames};
+use crate::contain::{contain, drop_contained};
+use crate::error::JoinError;
+use crate::job::Job;
+
+/// Allocates the task of a future that is queued: the access belongs to the job that the caller makes.
+pub(super) fn allocate<S: Store, E: Schedule>(future: S::Future, scheduler: E) -> NonNull<Header> {
+    let vtable = const {
+        &VTable { take: take::<S, E>, settle, free: free::<S, E>, schedule: Some(schedule::<S, E>) }
+    };
+    let task = Box::leak(Box::<Task<S, E>>::new_uninit());
+    // Written in place, so that the future is not first built on the stack.
+    let task = task.write(Task {
+        header: Header::of_future(vtable),
+        scheduler,
+        key: UnsafeCell::new(0),
+        stage: UnsafeCell::new(FutureStage { future: ManuallyDrop::new(S::new(future)) }),
+    });
+    NonNull::from(task).cast()
+}
+
+/// The access to a future, and a reference to it, which one of its methods consumes.
+pub(super) struct Running<S, E> {
+    task: NonNull<Header>,
+    types: PhantomData<fn() -> (S, E)>,
+}
+
+impl<S: Store, E: Schedule> Running<S, E> {
+    /// Turns the job into the guard.
+    ///
+    /// # Safety
+    /// Access rule: the caller must have the one job and consume it. The task must have these types.
+    pub(super) unsafe fn begin(task: NonNull<Header>) -> Self {
+        let this = Self { task, types: PhantomData };
+        this.task().header.lifecycle.begin_poll();
+        this
+    }
+
+    fn task(&self) -> &Task<S, E> {
+        // SAFETY: the types are right and the guard has a reference, guaranteed by the caller of `begin`.
+        unsafe { self.task.cast::<Task<S, E>>().as_ref() }
+    }
+
+    /// Polls the future, unless it has been asked to stop; ends it if it is ready.
+    pub(super) fn poll(self) {
+        if self.task().header.state.is_stop_requested() {
+            return self.cancel();
+        }
+        let call = || frames::enter(&self.task().header.state, || self.poll_future());
+        match panic::catch_unwind(AssertUnwindSafe(call)) {
+            Ok(Poll::Pending) => self.pause(),
+            Ok(Poll::Ready(value)) => self.end(Ok(value)),
+            Err(payload) => self.end(Err(JoinError::Panicked(payload))),
+        }
+    }
+
+    fn poll_future(&self) -> Poll<Output<S>> {
+        let poll = |waker: &_| {
+            self.task().stage.with_mut(|stage| {
+                // SAFETY: Stage rule: it holds the future, and the guard has the access.
+                let future = unsafe { &mut *stage.cast::<S>() };
+                // SAFETY: Pin rule: from here on it is not moved.
+                unsafe { Pin::new_unchecked(future) }.pinned().poll(&mut Context::from_waker(waker))
+            })
+        };
+        // SAFETY: Access rule.
+        unsafe { with_waker(self.task, poll) }
+    }
+
+    /// Gives up the access to a pending future, after binding it to its scheduler if it is about to wait.
+    fn pause(self) {
+        let Task { header, scheduler, key, .. } = self.task();
+        let scheduler = *scheduler;
+        // A future that is queued again does not wait: the scheduler has its job.
+        if !header.lifecycle.is_woken() {
+            key.with_mut(|key| {
+                // SAFETY: Access rule.
+                let key = unsafe { &mut *key };
+                if *key == 0 {
+                    // SAFETY: Access rule.
+                    *key = scheduler.bind(unsafe { TaskRef::new(self.task) });
+                }
+            });
+        }
+        match header.lifecycle.end_poll() {
+            Pause::Idle => {}
+            // The job takes over the access and the reference; this thread must not touch the task any more.
+            // SAFETY: Access rule: `end_poll` told the caller to make the job.
+            Pause::Reschedule => scheduler.schedule(unsafe { resumption::<S, E>(self.task) }, true),
+            Pause::Orphaned => self.cancel(),
+        }
+    }
+
+    /// Drops the future without polling it.
+    pub(super) fn cancel(self) {
+        self.end(Err(JoinError::Cancelled));
+    }
+
+    /// Moves the future to `out`; the handle gets `Cancelled`, and the scheduler is not told.
+    ///
+    /// Not inlined: the frame may have room for a future.
+    ///
+    /// # Safety
+    /// Pin rule: the future must never have been polled.
+    #[cold]
+    #[inline(never)]
+    pub(super) unsafe fn take_future(self, out: &mut MaybeUninit<S::Future>) {
+        self.task().stage.with_mut(|stage| {
+            // SAFETY: Stage rule: it holds the future, and the guard has the access; the moved-out stage is overwritten.
+            let store = unsafe { stage.cast::<S>().read() };
+            // SAFETY: Pin rule, guaranteed by the caller.
+            unsafe { store.write_to(out) };
+        });
+        drop_contained(self.complete(Err(JoinError::Cancelled)));
+    }
+
+    /// Ends the future: drops it, then tells the handle and the scheduler.
+    fn end(self, result: Result<Output<S>, JoinError>) {
+        let task = self.task();
+        let drop_future = || {
+            task.stage.with_mut(|stage| {
+                // SAFETY: Stage rule: it holds the future, and the guard has the access. Pin rule: it is dropped in place.
+                unsafe { stage.cast::<S>().drop_in_place() };
+            });
+        };
+        contain(|| frames::enter(&task.header.state, drop_future));
+        let scheduler = task.scheduler;
+        let key = task.key.with(|key| {
+            // SAFETY: Access rule.
+            unsafe { *key }
+        });
+        let (outcome, unclaimed) = self.complete(result);
+        scheduler.release(key, outcome, unclaimed);
+    }
+
+    /// Writes the result over the future, wakes the handle and drops the guard's reference.
+    ///
+    /// Returns the final outcome, and the payload of a panic that no handle takes.
+    fn complete(
+        self,
+        result: Result<Output<S>, JoinError>,
+    ) -> (Outcome, Option<Box<dyn Any + Send>>) {
+        let task = self.task();
+        let mut outcome = match &result {
+            Ok(_) => Outcome::Returned,
+            Err(JoinError::Panicked(_)) => Outcome::Panicked,
+            Err(_) => Outcome::Cancelled,
+        };
+        // SAFETY: Stage rule: the future is gone, and `DONE` is not set.
+        unsafe { task.write(result) };
+        let finished = task.header.state.finish_unless_stopped().unwrap_or_else(|| {
+            // The stop request promised that the future is cancelled. A later request comes after `DONE`.
+            outcome = Outcome::Cancelled;
+            // SAFETY: Stage rule: `DONE` is not set.
+            drop_contained(unsafe { task.read() });
+            // SAFETY: as above.
+            unsafe { task.write(Err(JoinError::Cancelled)) };
+            task.header.state.finish()
+        });
+        let unclaimed = match finished {
+            // SAFETY: Stage rule: the handle is gone, so the result belongs to the finisher.
+            Finished::Detached => Some(unsafe { task.read() }),
+            Finished::Wake => {
+                task.header.wake();
+                None
+            }
+            Finished::NoWaker => None,
+        };
+        if task.header.lifecycle.finish() {
+            // SAFETY: it was the last reference.
+            unsafe { Header::release_job(self.task) };
+        }
+        // From here on the task may be gone.
+        match unclaimed {
+            Some(Err(JoinError::Panicked(payload))) => (outcome, Some(payload)),
+            other => {
+                drop_contained(other);
+                (outcome, None)
+            }
+        }
+    }
+}
+
+/// Makes the job of a woken future and passes it to its scheduler.
+///
+/// # Safety
+/// Access rule: the caller must make the job, for which it has a reference. The task must have these types.
+unsafe fn schedule<S: Store, E: Schedule>(header: NonNull<Header>) {
+    // SAFETY: the types are right, guaranteed by the caller; the job's reference keeps the task alive.
+    let scheduler = unsafe { header.cast::<Task<S, E>>().as_ref() }.scheduler;
+    // SAFETY: guaranteed by the caller.
+    scheduler.schedule(unsafe { resumption::<S, E>(header) }, false);
+}
+
+/// Can't be called: a future is claimed from the beginning, as only its running guard ends it.
+///
+/// # Safety
+/// Always safe; unsafe only by its type.
+unsafe fn settle(_: NonNull<Header>, _: bool) -> Outcome {
+    unreachable!("a future is claimed when it is allocated")
+}
+
+/// Answers an action that does not consume the payload of a future's job; `false` for the others.
+///
+/// # Safety
+/// `out` must be as the action says.
+pub(super) unsafe fn inspect(id: TypeId, action: Action, out: *mut ()) -> bool {
+    match action {
+        // SAFETY: `out` is a `TypeId`, guaranteed by the caller.
+        Action::Identify => unsafe { out.cast::<TypeId>().write(id) },
+        // A future's handle never completes it: that is claimed from the beginning.
+        // SAFETY: `out` is a `bool`, guaranteed by the caller.
+        Action::IsStale => unsafe { out.cast::<bool>().write(false) },
+        Action::Run | Action::Drop | Action::Take => return false,
+    }
+    true
+}
+
+/// The type by which a job that polls a future again identifies itself.
+pub(super) struct Resumption;
+
+/// Makes a job that polls a future again.
+///
+/// # Safety
+/// Access rule: the caller must make the job and pass it the reference that it has for it. The task must have these types.
+unsafe fn resumption<S: Store, E: Schedule>(task: NonNull<Header>) -> Job {
+    // SAFETY: a pointer is one word, and `act_on_resumption` is the function of such a job.
+    unsafe { Job::from_raw(act_on_resumption::<S, E>, task) }
+}
+
+/// The function of a job that polls a future again.
+///
+/// # Safety
+/// Payload rule of [`crate::job`]; `out` must be as the action says.
+unsafe fn act_on_resumption<S: Store, E: Schedule>(
+    payload: *mut Payload,
+    action: Action,
+    out: *mut (),
+) -> Outcome {
+    // SAFETY: `out` is as the action says, guaranteed by the caller.
+    if unsafe { inspect(TypeId::of::<Resumption>(), action, out) } {
+        return Outcome::Polled;
+    }
+    // SAFETY: Payload rule: the payload is a pointer to a task.
+    let task = unsafe { payload.cast::<NonNull<Header>>().read() };
+    // SAFETY: Access rule: this is the one job, and it is consumed.
+    let running = unsafe { Running::<S, E>::begin(task) };
+    match action {
+        Action::Run => running.poll(),
+        _ => running.cancel(),
+    }
+    Outcome::Polled
+}
