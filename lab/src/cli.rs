@@ -11,13 +11,16 @@ use clap::error::ErrorKind;
 use clap::{Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::fault::Fault;
+use crate::hogs;
 use crate::limits::{self, whole};
 use crate::plan;
-use crate::resident;
-use crate::rounds::Contest;
+use crate::rounds::{Contest, Rules};
+use crate::row::Row;
 use crate::stop::Stop;
-use crate::targets::{self, Entry};
-use crate::workloads::{Choice, Memory, Row};
+use crate::target::Entry;
+use crate::targets;
+use crate::workloads::Choice;
+use crate::workloads::memory::{Memory, process};
 
 /// Measures brigade beside the thread pools people use today.
 ///
@@ -44,8 +47,15 @@ enum What {
     /// Name the workloads and the targets.
     List,
     /// One run of `memory` in this process, which the laboratory starts for it.
-    #[command(name = resident::COMMAND, hide = true)]
+    #[command(name = process::COMMAND, hide = true)]
     Resident(Memory),
+    /// Threads that compute, in this process, which the laboratory starts for them.
+    #[command(name = hogs::COMMAND, hide = true)]
+    Hogs {
+        /// How many.
+        #[arg(value_parser = whole::<1, { limits::MAX_HOGS }>)]
+        count: u64,
+    },
 }
 
 /// How much of everything.
@@ -70,7 +80,7 @@ pub(crate) struct Options {
         long, global = true, value_name = "N", default_value_t = 5,
         value_parser = whole::<1, { limits::MAX_ROUNDS }>
     )]
-    pub(crate) rounds: u64,
+    rounds: u64,
     /// Write the results to this file; `-` is stdout, and the tables go to stderr then.
     #[arg(long, global = true, value_name = "PATH", value_parser = path())]
     pub(crate) json: Option<PathBuf>,
@@ -80,6 +90,12 @@ pub(crate) struct Options {
     /// Seed of the order of the targets inside a round; random if not given.
     #[arg(long, global = true, value_name = "N", value_parser = whole::<0, { u64::MAX }>)]
     pub(crate) seed: Option<u64>,
+    /// Threads of another process that compute while the targets are measured.
+    #[arg(
+        long, global = true, value_name = "N", default_value_t = 0,
+        value_parser = whole::<0, { limits::MAX_HOGS }>
+    )]
+    pub(crate) hogs: u64,
     /// Seconds after which a target that runs nothing is given up, beyond the workload's own pauses.
     #[arg(
         long, global = true, value_name = "SECONDS", default_value_t = 20,
@@ -111,9 +127,7 @@ fn target(name: &str) -> Result<Selection, String> {
 
 /// This name, if a target of any family has it.
 fn known(name: &str) -> Result<&'static str, String> {
-    let entry = targets::ALL.iter().find(|entry| entry.name == name);
-    let unknown = || "no such target; `brigade-lab list` names them".to_owned();
-    entry.map(|entry| entry.name).ok_or_else(unknown)
+    targets::known(name).ok_or("no such target; `brigade-lab list` names them".to_owned())
 }
 
 /// Reads the value of `--inject`.
@@ -141,6 +155,8 @@ pub(crate) enum Task {
     Measure(Vec<Contest>),
     /// Measure the memory of one target in this process.
     Resident(Memory, &'static Entry),
+    /// Compute on so many threads until the laboratory that has started this process ends.
+    Hogs(u64),
 }
 
 impl Cli {
@@ -163,15 +179,15 @@ impl Cli {
     pub(crate) fn task(&self) -> Result<Task, Stop> {
         let rows = match &self.what {
             Some(What::List) => return Ok(Task::List),
+            Some(What::Hogs { count }) => return Ok(Task::Hogs(*count)),
             Some(What::One(choice)) => {
-                let rows = choice.rows();
-                rows.iter().try_for_each(|row| self.options.belong_to(row))?;
+                let rows = choice.rows()?;
+                rows.iter().try_for_each(|row| self.options.belong_to(&**row))?;
                 rows
             }
             Some(What::Resident(memory)) => {
-                let row = Row::Memory(memory.clone());
-                self.options.belong_to(&row)?;
-                let target = self.options.targets(&row).first().copied();
+                self.options.belong_to(memory)?;
+                let target = self.options.targets(memory).first().copied();
                 let target = target.ok_or_else(|| Stop::Usage("needs a target".to_owned()))?;
                 return Ok(Task::Resident(memory.clone(), target));
             }
@@ -179,7 +195,7 @@ impl Cli {
             Some(What::All(_)) | None => plan::quick(),
         };
         let contests = rows.into_iter().map(|row| {
-            let targets = self.options.targets(&row);
+            let targets = self.options.targets(&*row);
             Contest { row, targets }
         });
         // Of several rows, those take part that are for one of the targets; each target has some.
@@ -207,39 +223,35 @@ fn reason(error: &clap::Error) -> String {
 
 impl Options {
     /// An error unless all targets that are named are some that this row is for.
-    fn belong_to(&self, row: &Row) -> Result<(), Stop> {
+    fn belong_to(&self, row: &dyn Row) -> Result<(), Stop> {
+        let targets = row.targets();
         let stranger = self.target.iter().find_map(|selection| match selection {
-            Selection::One(name) if row.targets().all(|entry| entry.name != *name) => Some(name),
+            Selection::One(name) if targets.iter().all(|target| target.name != *name) => Some(name),
             _ => None,
         });
         stranger.map_or(Ok(()), |name| {
-            let names: Vec<_> = row.targets().map(|entry| entry.name).collect();
+            let names: Vec<_> = targets.iter().map(|target| target.name).collect();
             let names = names.join(", ");
             Err(Stop::Usage(format!("the targets of this workload are {names}, and not {name}")))
         })
     }
 
     /// The targets to measure in this row, each once, in the order of the table of targets.
-    fn targets(&self, row: &Row) -> Vec<&'static Entry> {
-        let default = |entry: &Entry| entry.is_default() || row.further().contains(&entry.name);
-        let wanted = |entry: &&'static Entry| {
+    fn targets(&self, row: &dyn Row) -> Vec<&'static Entry> {
+        let default = |target: &Entry| target.is_default || row.further().contains(&target.name);
+        let wanted = |target: &&'static Entry| {
             let named = self.target.iter().any(|selection| match selection {
                 Selection::All => true,
-                Selection::One(name) => *name == entry.name,
+                Selection::One(name) => *name == target.name,
             });
-            named || (self.target.is_empty() && default(entry))
+            named || (self.target.is_empty() && default(target))
         };
-        row.targets().filter(wanted).collect()
+        row.targets().into_iter().filter(wanted).collect()
     }
 
-    /// How long to wait for a target that runs nothing.
-    pub(crate) fn patience(&self) -> Duration {
-        Duration::from_secs(self.patience)
-    }
-
-    /// What to do wrong with this target on purpose.
-    pub(crate) fn fault(&self, target: &'static Entry) -> Fault {
-        let injected = self.inject.filter(|(_, victim)| *victim == target.name);
-        injected.map_or(Fault::None, |(fault, _)| fault)
+    /// What holds for the rounds of all rows.
+    pub(crate) fn rules(&self) -> Rules {
+        let patience = Duration::from_secs(self.patience);
+        Rules { rounds: self.rounds, patience, inject: self.inject }
     }
 }

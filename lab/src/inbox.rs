@@ -1,8 +1,6 @@
 //! Where values arrive: each one's time, and the thread that got it busy with it for a while.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
-use std::time::Duration;
 
 use crate::clock::Epoch;
 use crate::tally::Tally;
@@ -18,7 +16,7 @@ pub(crate) struct Value {
 
 /// What all receiving threads of a run share; leaked, since a value may turn up late.
 ///
-/// A receipt wakes nobody: it stores the time where the sending thread will look for it, which sleeps
+/// A receipt wakes no thread: it stores the time where the sending thread will look for it, which sleeps
 /// meanwhile and takes no CPU that a receiver needs.
 pub(crate) struct Inbox {
     /// Counts the values.
@@ -27,30 +25,34 @@ pub(crate) struct Inbox {
     pub(crate) epoch: Epoch,
     /// When each value of the current burst arrived, by its number; 0 if it didn't.
     times: Box<[AtomicU64]>,
-    /// How long a thread is busy with a value.
-    busy: Duration,
+    /// What a thread is busy with after it has received a value.
+    busy: Box<dyn Fn() + Send + Sync>,
     /// Values that threads are through with, over all bursts.
     done: AtomicU64,
 }
 
 impl Inbox {
-    /// An inbox for bursts of so many values.
-    pub(crate) fn leak(tally: &'static Tally, messages: usize, busy: Duration) -> &'static Self {
+    /// An inbox for bursts of so many values, each of which keeps its thread busy with `busy`.
+    pub(crate) fn leak(
+        tally: &'static Tally,
+        messages: usize,
+        busy: impl Fn() + Send + Sync + 'static,
+    ) -> &'static Self {
         let times = (0..messages).map(|_| AtomicU64::new(0)).collect();
-        let done = AtomicU64::new(0);
+        let (done, busy) = (AtomicU64::new(0), Box::new(busy));
         Box::leak(Box::new(Inbox { tally, epoch: Epoch::new(), times, busy, done }))
     }
 
-    /// Receives `value` on this thread, which is busy with it, asleep, before this returns.
+    /// Receives `value` on this thread, which is busy with it before this returns.
     #[inline]
     pub(crate) fn receive(&self, value: Value) {
         // Before all else: this is the number. It can't be 0, since the value was sent later than
         // the epoch, but for a clock that stands still.
         let now = self.epoch.nanos().max(1);
         self.times[value.index as usize].store(now, Ordering::Relaxed);
-        // Who sees the value counted sees its time too.
+        // A thread that sees the value counted sees its time too.
         self.tally.ran(value.index, value.burst);
-        thread::sleep(self.busy);
+        (self.busy)();
         self.done.fetch_add(1, Ordering::Relaxed);
     }
 
@@ -61,7 +63,7 @@ impl Inbox {
 
     /// Forgets the times of the burst before. Only for when all of its values have been received.
     pub(crate) fn clear(&self) {
-        // Ordering: the channel's own synchronisation publishes this to who receives a value later.
+        // Ordering: the channel's own synchronisation publishes this to a thread that receives a value later.
         self.times.iter().for_each(|time| time.store(0, Ordering::Relaxed));
     }
 
@@ -81,13 +83,13 @@ impl Inbox {
 mod tests {
     use super::{Inbox, Value};
     use crate::tally::{Sum, Tally};
+    use brigade_testkit::{Gate, Watchdog};
     use std::thread;
-    use std::time::{Duration, Instant};
 
     #[test]
     fn a_value_that_was_received_has_a_time_and_one_that_came_back_has_none() {
         let tally = Tally::leak();
-        let inbox = Inbox::leak(tally, 3, Duration::ZERO);
+        let inbox = Inbox::leak(tally, 3, || ());
         for burst in 0..2 {
             inbox.clear();
             let before = inbox.epoch.nanos();
@@ -103,14 +105,14 @@ mod tests {
 
     #[test]
     fn a_thread_is_busy_with_a_value_after_it_has_been_counted() {
-        let (tally, begun) = (Tally::leak(), Instant::now());
-        let inbox = Inbox::leak(tally, 1, Duration::from_millis(300));
+        let (_watchdog, tally, gate) = (Watchdog::start(5), Tally::leak(), Gate::closed());
+        let busy = gate.clone();
+        let inbox = Inbox::leak(tally, 1, move || busy.wait());
         let thread = thread::spawn(|| inbox.receive(Value { burst: 0, index: 0 }));
         tally.wait_for(1).expect("received");
-        let counted = begun.elapsed();
+        assert_eq!(inbox.done(), 0);
+        gate.open();
         thread.join().expect("done");
-        // A machine may be slow to start the thread, but not to do nothing.
-        assert!(begun.elapsed() - counted > Duration::from_millis(100), "{counted:?}");
         assert_eq!(inbox.done(), 1);
     }
 }

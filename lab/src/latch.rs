@@ -6,7 +6,7 @@ use std::thread::{self, Thread};
 use std::time::Duration;
 
 use crate::clock::Epoch;
-use crate::supervise::Failure;
+use crate::failure::Failure;
 use crate::tally::Tally;
 
 /// Stripes the arrivals are spread over, so that the countdown isn't what the run is about.
@@ -30,7 +30,7 @@ pub(crate) struct Latch {
     ended: AtomicU64,
     /// What `ended` counts from.
     epoch: Epoch,
-    /// Who waits.
+    /// The thread that waits.
     waiter: Thread,
 }
 

@@ -12,7 +12,7 @@ pub(crate) const MAX_TASKS: u64 = 1 << 40;
 pub(crate) const MAX_AMPLIFICATION: u64 = u32::MAX as u64;
 /// Units of work per task: a second or two.
 pub(crate) const MAX_UNITS: u64 = 1_000_000_000;
-/// Milliseconds between bursts, or of a keep-alive: nobody waits longer for the next number.
+/// Milliseconds between bursts, or of a keep-alive: longer than a reader waits for the next number.
 pub(crate) const MAX_SLEEP_MS: u64 = 10_000;
 /// Bursts or shots of one run, each of which keeps its time until the run is over.
 pub(crate) const MAX_SHOTS: u64 = 1_000_000;
@@ -42,6 +42,8 @@ pub(crate) const MAX_IN_FLIGHT: u64 = 4096;
 pub(crate) const MAX_CONNECTIONS: u64 = 10_000;
 /// Tasks whose memory is measured: with less of them it is a few pages.
 pub(crate) const MIN_RESIDENT: u64 = 1_000;
+/// Threads of another process that compute beside the runs.
+pub(crate) const MAX_HOGS: u64 = 256;
 /// Counted rounds.
 pub(crate) const MAX_ROUNDS: u64 = 1_000;
 /// Seconds of patience with a target that runs nothing.

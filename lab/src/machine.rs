@@ -30,11 +30,13 @@ pub(crate) struct Machine {
     pub(crate) date: String,
     /// Seed of the order of the targets.
     pub(crate) seed: u64,
+    /// Threads of another process that compute all the while.
+    pub(crate) hogs: u64,
 }
 
 impl Machine {
-    /// Describes this machine.
-    pub(crate) fn read(seed: u64) -> Self {
+    /// Describes this machine, and how it is used.
+    pub(crate) fn read(seed: u64, hogs: u64) -> Self {
         let kernel = uname();
         let words = [kernel.sysname(), kernel.release()].map(|word| word.to_string_lossy());
         let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -49,15 +51,20 @@ impl Machine {
             version: env!("CARGO_PKG_VERSION"),
             date: utc(since_1970.as_secs()),
             seed,
+            hogs,
         }
     }
 
     /// The machine in a few lines, for the head of the tables.
     pub(crate) fn describe(&self) -> String {
+        let hogs = match self.hogs {
+            0 => String::new(),
+            hogs => format!("\nbeside {hogs} hogs: threads of another process that compute"),
+        };
         let warning =
             if self.debug { "\nbuilt without optimisation: measure with --release" } else { "" };
         format!(
-            "brigade-lab {} on {} × {}, {} {}\n{}, {}, seed {}{warning}",
+            "brigade-lab {} on {} × {}, {} {}\n{}, {}, seed {}{hogs}{warning}",
             self.version,
             self.cpus,
             self.cpu_model,

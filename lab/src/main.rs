@@ -1,9 +1,21 @@
 //! `brigade-lab`: measures brigade beside the thread pools people use today, its queues and its channel
 //! beside theirs.
 //!
-//! One folder of [`workloads`] × one folder of [`targets`]; [`rounds`] lets the targets take turns,
-//! [`tally`] proves that every task ran exactly once, and [`report`] prints and writes the numbers.
 //! `README.md` says what each number means. Nothing here is a library for others.
+//!
+//! # Order
+//!
+//! A module imports from those above it in this list, and from none below; so do the files inside a folder.
+//! `tests/order.rs` checks it.
+//!
+//! - what knows nothing of the rest: `census`, `clock`, `failure`, `fault`, `machine`, `program`, `stats`, `stop`,
+//!   `switches`, `work`;
+//! - limits, and counting every task: `limits`, `needs`, `tally`, `inbox`, `latch`, `supervise`;
+//! - what a target is, and a folder of them: `target`, `targets`, `setup`;
+//! - what a workload is, how one meets a target, and a folder of them: `workload`, `dispatch`, `row`, `workloads`,
+//!   `plan`;
+//! - what the reader sees: `report`, `interrupt`;
+//! - the program: `hogs`, `rounds`, `cli`, `session`.
 
 #![forbid(unsafe_code)]
 // The laboratory stands outside every loom model: it must measure with the real atomics and threads.
@@ -13,7 +25,9 @@ mod census;
 mod cli;
 mod clock;
 mod dispatch;
+mod failure;
 mod fault;
+mod hogs;
 mod inbox;
 mod interrupt;
 mod latch;
@@ -21,16 +35,21 @@ mod limits;
 mod machine;
 mod needs;
 mod plan;
+mod program;
 mod report;
-mod resident;
 mod rounds;
+mod row;
 mod session;
+mod setup;
+mod stats;
 mod stop;
 mod supervise;
 mod switches;
 mod tally;
+mod target;
 mod targets;
 mod work;
+mod workload;
 mod workloads;
 
 use std::panic;

@@ -1,6 +1,6 @@
 //! What a run needs of the machine, and which of the machine's limits is in the way.
 //!
-//! Whoever runs into such a limit in the middle gets an error that names neither the limit nor the
+//! A run that meets such a limit in the middle gets an error that names neither the limit nor the
 //! value it should have. So they are read before anything is started. What can't be read is no
 //! obstacle here; the threads are then started for a trial, which finds all the others.
 
@@ -10,7 +10,6 @@ use std::str::FromStr;
 use rustix::process::{Resource, Rlimit, geteuid, getrlimit, setrlimit};
 
 use crate::stop::Stop;
-use crate::targets::{Entry, Kind};
 
 /// What a run needs beyond what the process has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,15 +30,6 @@ const MAPS: u64 = 4;
 const OWN_MAPS: u64 = 500;
 
 impl Needs {
-    /// Threads for `tasks` tasks on a target that is told to have `threads` of them, and no files.
-    pub(crate) fn of(target: &Entry, threads: u64, tasks: u64) -> Self {
-        let threads = match target.kind {
-            Kind::Runtime(kind) => kind.threads(threads as usize, tasks as usize) as u64,
-            _ => threads,
-        };
-        Needs { files: 0, threads }
-    }
-
     /// As much as these or those need, whichever is more.
     pub(crate) fn or(self, other: Self) -> Self {
         Needs { files: self.files.max(other.files), threads: self.threads.max(other.threads) }
@@ -88,7 +78,7 @@ impl Limits {
         });
         Limits {
             files: soft(Resource::Nofile),
-            // Nobody stops root.
+            // Root has no such limit.
             user: soft(Resource::Nproc).filter(|_| !geteuid().is_root()),
             machine: read("/proc/sys/kernel/threads-max"),
             numbers: read("/proc/sys/kernel/pid_max"),
@@ -101,7 +91,7 @@ impl Limits {
     fn lacking(self, needs: Needs) -> Option<String> {
         let (threads, files) = (needs.threads + OWN_THREADS, needs.files + OWN_FILES);
         let all = threads + self.others;
-        // Who needs none is not asked what there is.
+        // Of what is not needed no limit is too low.
         let limits = [
             (needs.files, "open files", files, self.files, "RLIMIT_NOFILE (ulimit -n)"),
             (needs.threads, "threads", threads, self.user, "RLIMIT_NPROC (ulimit -u)"),

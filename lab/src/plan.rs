@@ -1,137 +1,128 @@
-//! What `all` measures. `--full` is the table of the project's goals; `--quick` is small enough for
-//! somebody who only wants a first look.
+//! What `all` measures: command lines. `--full` is the table of the project's goals; `--quick` is small
+//! enough for a first look.
 
-use crate::resident;
-use crate::workloads::burst::TABLE;
-use crate::workloads::queue::{Executor, Fill, PushPop, Steal};
-use crate::workloads::{
-    BucketBrigade, Burst, Creation, Echo, Elastic, FanOut, Latency, Memory, Over, Pattern, Queue,
-    Row, Submit, Throughput, Wake, What,
-};
+use clap::{Command, Error, FromArgMatches, Subcommand};
 
-/// A row of `throughput` without work in its tasks.
-fn throughput(threads: u64, producers: u64, messages: u64, amplification: u64) -> Row {
-    let (pre, post) = (0, 0);
-    Row::Throughput(Throughput { threads, producers, messages, amplification, pre, post })
-}
-
-/// A row of `latency` on two threads with one producer, 100 messages and 100 tasks after each.
-fn latency(sleep_ms: u64, bursts: u64) -> Row {
-    let (producers, messages, amplification) = (1, 100, 100);
-    Row::Latency(Latency { threads: 2, producers, messages, amplification, sleep_ms, bursts })
-}
-
-/// The three rows of `submit`.
-fn submit(sleepers: u64, contended: u64, empty: u64) -> impl Iterator<Item = Row> {
-    let patterns =
-        [(Pattern::Sleepers, sleepers), (Pattern::Contended, contended), (Pattern::Empty, empty)];
-    patterns
-        .into_iter()
-        .map(|(pattern, messages)| Row::Submit(Submit { pattern, threads: 10, messages }))
-}
-
-/// A row of `elastic`: bursts of 16 jobs on pools of one thread to 16.
-fn elastic(keep_alive_ms: u64, block_ms: u64, bursts: u64) -> Row {
-    Row::Elastic(Elastic { core: 1, max: 16, keep_alive_ms, jobs: 16, block_ms, bursts })
-}
-
-/// A row of `burst`, with threads that are busy for a millisecond with a value.
-fn burst((messages, receivers): (u64, u64), gap_us: u64, bursts: u64) -> Row {
-    Row::Burst(Burst { messages, receivers, gap_us, block_ms: 1, bursts })
-}
-
-/// A row of `queue` on injectors.
-fn fill(producers: u64, repetitions: u64) -> Row {
-    Row::Queue(Queue::Fill(Fill { producers, items: 1_500, repetitions }))
-}
-
-/// A row of `queue` on an executor with four workers.
-fn executor(repetitions: u64) -> Row {
-    Row::Queue(Queue::Executor(Executor { workers: 4, repetitions }))
-}
-
-/// A row of `bucket-brigade` on two threads.
-fn brigade(over: Over, tasks: u64, iterations: u64, in_flight: u64) -> Row {
-    Row::BucketBrigade(BucketBrigade { over, tasks, iterations, in_flight, threads: 2 })
-}
-
-/// A row of `creation`.
-fn creation(kind: What, tasks: u64, repetitions: u64) -> Row {
-    Row::Creation(Creation { kind, tasks, repetitions, threads: 2 })
-}
-
-/// A row of `memory`, where it can be measured.
-fn memory(tasks: u64) -> Option<Row> {
-    resident::POSSIBLE.then_some(Row::Memory(Memory { tasks, threads: 2 }))
-}
-
-/// A row of `echo`.
-fn echo(connections: u64, requests: u64) -> Row {
-    Row::Echo(Echo { connections, requests, threads: 2 })
-}
+use crate::row::Row;
+use crate::workloads::Choice;
 
 /// A little of everything, in under two minutes.
-pub(crate) fn quick() -> Vec<Row> {
-    let mut rows = vec![
-        throughput(2, 2, 200_000, 1),
-        throughput(2, 2, 200, 2_000),
-        throughput(2, 1, 1, 200_000),
-        Row::FanOut(FanOut { threads: 2, children: 64, work_us: 20, shots: 60 }),
-        latency(5, 40),
-    ];
-    rows.extend(submit(100_000, 10_000, 100_000));
-    rows.push(Row::Wake(Wake { threads: 2, shots: 100 }));
-    rows.push(elastic(10, 10, 1));
-    rows.push(Row::Queue(Queue::PushPop(PushPop::small(200))));
-    rows.extend([executor(50), fill(1, 200)]);
-    rows.extend(TABLE.map(|pair| burst(pair, 1_000, 20)));
-    rows.extend([brigade(Over::Pipe, 200, 100, 1), brigade(Over::Channel, 200, 200, 1)]);
-    rows.extend([creation(What::Task, 1_000, 20), creation(What::Thread, 100, 5)]);
-    rows.extend(memory(2_000));
-    rows.push(echo(64, 5_000));
-    rows
-}
+const QUICK: &str = "
+    throughput --messages 200000
+    throughput --messages 200 --amplification 2000
+    throughput --producers 1 --messages 1 --amplification 200000
+    fan-out --shots 60
+    latency --sleep-ms 5 --bursts 40
+    submit --pattern sleepers --messages 100000
+    submit --pattern contended --messages 10000
+    submit --pattern empty --messages 100000
+    wake --shots 100
+    ramp-up --block-ms 5 --shots 8
+    fairness --chains 4 --millis 100 --limit-ms 100
+    busy-io --millis 100
+    elastic --keep-alive-ms 10 --block-ms 10 --bursts 1
+    queue --pattern push-pop-small --repetitions 200
+    queue --pattern executor --repetitions 50
+    queue --pattern injector --repetitions 200
+    burst --gap-ms 1 --bursts 20
+    bucket-brigade --over pipe --tasks 200 --iterations 100
+    bucket-brigade --over channel --tasks 200 --iterations 200
+    creation --kind task --tasks 1000 --repetitions 20
+    creation --kind thread --tasks 100 --repetitions 5
+    memory --tasks 2000
+    echo --connections 64 --requests 5000
+";
 
 /// Everything behind the project's numbers.
-pub(crate) fn full() -> Vec<Row> {
-    let mut rows = Vec::new();
-    rows.extend([1, 2, 4].map(|threads| throughput(threads, 2, 500_000, 1)));
-    rows.extend([1, 2, 4].map(|threads| throughput(threads, 2, 200, 5_000)));
-    rows.push(throughput(2, 1, 1, 500_000));
-    rows.push(Row::FanOut(FanOut { threads: 2, children: 64, work_us: 20, shots: 200 }));
-    rows.push(latency(10, 100));
-    rows.extend(submit(1_000_000, 100_000, 1_000_000));
-    rows.push(Row::Wake(Wake { threads: 2, shots: 300 }));
-    rows.push(elastic(50, 20, 5));
-    rows.extend(
-        [PushPop::small(400), PushPop::large(200)].map(|row| Row::Queue(Queue::PushPop(row))),
-    );
-    rows.push(executor(200));
-    rows.extend(
-        [1, 8, 32, 128].map(|batch| Row::Queue(Queue::Steal(Steal { batch, repetitions: 1_000 }))),
-    );
-    rows.extend([1, 2].map(|producers| fill(producers, 1_000)));
-    rows.extend(TABLE.map(|pair| burst(pair, 5_000, 80)));
-    let gaps = [(10, 200), (100, 200), (1_000, 100), (10_000, 20), (100_000, 10)];
-    rows.extend(gaps.map(|(gap_us, bursts)| burst((1, 3), gap_us, bursts)));
-    for over in [Over::Pipe, Over::Channel] {
-        rows.extend([(1, 500), (64, 2_000)].map(|(b, bytes)| brigade(over, 500, bytes, b)));
-    }
-    rows.extend([creation(What::Task, 10_000, 20), creation(What::Thread, 1_000, 10)]);
-    rows.extend(memory(8_000));
-    rows.extend([1, 64, 1_000].map(|connections| echo(connections, 30_000)));
-    rows
+const FULL: &str = "
+    throughput --threads 1 --messages 500000
+    throughput --threads 2 --messages 500000
+    throughput --threads 4 --messages 500000
+    throughput --threads 1 --messages 200 --amplification 5000
+    throughput --threads 2 --messages 200 --amplification 5000
+    throughput --threads 4 --messages 200 --amplification 5000
+    throughput --producers 1 --messages 1 --amplification 500000
+    fan-out --shots 200
+    latency --sleep-ms 10 --bursts 100
+    submit --pattern sleepers --messages 1000000
+    submit --pattern contended --messages 100000
+    submit --pattern empty --messages 1000000
+    wake --shots 300
+    ramp-up --shots 40
+    fairness --chains 4
+    fairness --chains 1000
+    busy-io
+    elastic --keep-alive-ms 50 --block-ms 20 --bursts 5
+    queue --pattern push-pop-small --repetitions 400
+    queue --pattern push-pop-large --repetitions 200
+    queue --pattern executor --repetitions 200
+    queue --pattern steal --batch 1
+    queue --pattern steal --batch 8
+    queue --pattern steal --batch 32
+    queue --pattern steal --batch 128
+    queue --pattern injector --producers 1
+    queue --pattern injector --producers 2
+    burst --gap-ms 5 --bursts 80
+    burst --messages 1 --receivers 3 --gap-ms 0.01,0.1 --bursts 200
+    burst --messages 1 --receivers 3 --gap-ms 1 --bursts 100
+    burst --messages 1 --receivers 3 --gap-ms 10 --bursts 20
+    burst --messages 1 --receivers 3 --gap-ms 100 --bursts 10
+    bucket-brigade --over pipe --in-flight 1 --iterations 500
+    bucket-brigade --over pipe --in-flight 64 --iterations 2000
+    bucket-brigade --over channel --in-flight 1 --iterations 500
+    bucket-brigade --over channel --in-flight 64 --iterations 2000
+    creation --kind task --tasks 10000 --repetitions 20
+    creation --kind thread --tasks 1000 --repetitions 10
+    memory --tasks 8000
+    echo --connections 1 --requests 30000
+    echo --connections 64 --requests 30000
+    echo --connections 1000 --requests 30000
+";
+
+/// The rows of the small plan.
+pub(crate) fn quick() -> Vec<Box<dyn Row>> {
+    possible(QUICK)
+}
+
+/// The rows of the large one.
+pub(crate) fn full() -> Vec<Box<dyn Row>> {
+    possible(FULL)
+}
+
+/// The rows of this plan that can be measured on this system.
+fn possible(plan: &str) -> Vec<Box<dyn Row>> {
+    rows(plan).into_iter().filter(|row| row.check().is_ok()).collect()
+}
+
+/// The rows of this plan.
+fn rows(plan: &str) -> Vec<Box<dyn Row>> {
+    let lines = plan.lines().map(str::trim).filter(|line| !line.is_empty());
+    let choices = lines.map(|line| choice(line).expect("a line is a command line"));
+    choices.flat_map(|choice| choice.rows().expect("its options go together")).collect()
+}
+
+/// What this command line chooses.
+fn choice(line: &str) -> Result<Choice, Error> {
+    let command = Choice::augment_subcommands(Command::new("plan").no_binary_name(true));
+    Choice::from_arg_matches(&command.try_get_matches_from(line.split_whitespace())?)
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::targets::Family;
+    use crate::targets::FAMILIES;
+    use std::collections::HashSet;
 
     #[test]
     fn every_plan_has_a_row_for_every_target() {
         for plan in [super::quick(), super::full()] {
-            for family in Family::ALL {
-                assert!(plan.iter().any(|row| row.family() == family), "{family:?}");
+            let measured: HashSet<_> = plan
+                .iter()
+                .flat_map(|row| row.targets())
+                .map(|one| (one.name, one.about))
+                .collect();
+            for target in FAMILIES.iter().flat_map(|(_, targets)| targets.iter()) {
+                // A name is one within its family only.
+                assert!(measured.contains(&(target.name, target.about)), "{target:?}");
             }
         }
     }
@@ -140,14 +131,15 @@ mod tests {
     fn what_takes_part_in_a_row_unnamed_is_a_target_of_its_family() {
         for row in super::full() {
             for name in row.further() {
-                assert!(row.family().targets().any(|entry| entry.name == *name), "{name}");
+                assert!(row.targets().iter().any(|target| target.name == *name), "{name}");
             }
         }
     }
 
     #[test]
+    #[cfg(target_os = "linux")]
     fn every_planned_row_is_within_the_limits() {
-        for row in super::quick().iter().chain(&super::full()) {
+        for row in super::rows(super::QUICK).iter().chain(&super::rows(super::FULL)) {
             assert!(row.check().is_ok(), "{row:?}");
         }
     }

@@ -1,24 +1,45 @@
 //! The targets take turns, in random order inside each round, so that whatever drifts (the clock
 //! of the CPU, a neighbour on the machine) hits all of them alike.
 
+use std::time::Duration;
+
 use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
 
-use crate::cli::Options;
-use crate::dispatch::{self, Terms};
+use crate::failure::Failure;
+use crate::fault::Fault;
 use crate::report::Reporter;
 use crate::report::book::SharedBook;
+use crate::row::Row;
 use crate::stop::Stop;
-use crate::supervise::Failure;
-use crate::targets::Entry;
-use crate::workloads::Row;
+use crate::target::Entry;
+use crate::workload::Terms;
 
 /// A row, and the targets that take turns in it.
 pub(crate) struct Contest {
     /// What is measured.
-    pub(crate) row: Row,
+    pub(crate) row: Box<dyn Row>,
     /// On what; all of the row's family.
     pub(crate) targets: Vec<&'static Entry>,
+}
+
+/// What holds for the rounds of all contests.
+pub(crate) struct Rules {
+    /// Rounds that count.
+    pub(crate) rounds: u64,
+    /// How long to wait for a target that runs nothing.
+    pub(crate) patience: Duration,
+    /// What to do wrong on purpose, and in the target with which name.
+    pub(crate) inject: Option<(Fault, &'static str)>,
+}
+
+impl Rules {
+    /// The terms of a run on this target.
+    pub(crate) fn terms(&self, target: &Entry) -> Terms {
+        let injected = self.inject.filter(|(_, victim)| *victim == target.name);
+        let fault = injected.map_or(Fault::None, |(fault, _)| fault);
+        Terms { fault, patience: self.patience }
+    }
 }
 
 /// Measures one row in all its rounds; what came of it is on the book's last sheet.
@@ -26,21 +47,20 @@ pub(crate) struct Contest {
 /// A target that fails is out for the rest of the row, and has no number in it.
 pub(crate) fn measure(
     contest: &Contest,
-    options: &Options,
+    rules: &Rules,
     book: &SharedBook,
     reporter: &Reporter,
     random: &mut SmallRng,
 ) -> Result<(), Stop> {
     let Contest { row, targets } = contest;
-    book.open_sheet(row, targets);
+    book.open_sheet(&**row, targets);
     let mut targets = targets.clone();
-    for round in 0..=options.rounds {
+    for round in 0..=rules.rounds {
         targets.shuffle(random);
         let mut standing = Vec::with_capacity(targets.len());
         for target in targets {
             reporter.announce(row.name(), target.name);
-            let terms = Terms { fault: options.fault(target), patience: options.patience() };
-            let outcome = dispatch::run(row, target.kind, terms);
+            let outcome = row.run(target, rules.terms(target));
             reporter.advance(1);
             match outcome {
                 Ok(values) => {
@@ -57,7 +77,7 @@ pub(crate) fn measure(
                 }
                 Err(failure) => {
                     book.strike(target, &failure.to_string());
-                    reporter.advance(options.rounds - round);
+                    reporter.advance(rules.rounds - round);
                 }
             }
         }

@@ -9,26 +9,27 @@ use rand::SeedableRng;
 use rand::rngs::SmallRng;
 
 use crate::cli::{Cli, Options, Task};
-use crate::dispatch::Terms;
+use crate::dispatch;
+use crate::hogs::{self, Hogs};
 use crate::interrupt;
 use crate::machine::Machine;
 use crate::needs::{self, Needs};
 use crate::report::book::SharedBook;
 use crate::report::destination::Destination;
 use crate::report::{self, Reporter};
-use crate::resident;
 use crate::rounds::{self, Contest};
 use crate::stop::Stop;
+use crate::workloads::memory::process;
 
 /// Does what the command line asks for.
 pub(crate) fn run(cli: Cli) -> Result<(), Stop> {
     match cli.task()? {
         Task::List => report::list(),
+        Task::Hogs(count) => hogs::compute(count),
         Task::Measure(contests) => measure(&contests, &cli.options),
         Task::Resident(memory, target) => {
-            let options = &cli.options;
-            let terms = Terms { fault: options.fault(target), patience: options.patience() };
-            resident::child(&memory, target, terms)
+            let terms = cli.options.rules().terms(target);
+            process::child(|| dispatch::run(&memory, target, terms))
         }
     }
 }
@@ -40,31 +41,34 @@ fn measure(contests: &[Contest], options: &Options) -> Result<(), Stop> {
     needs.check()?;
     let destination = Destination::open(options.json.as_deref(), options.force)?;
     let seed = options.seed.unwrap_or_else(fresh_seed);
-    let machine = Machine::read(seed);
+    let machine = Machine::read(seed, options.hogs);
     let entered: usize = contests.iter().map(|contest| contest.targets.len()).sum();
-    let runs = (1 + options.rounds) * entered as u64;
+    let rules = options.rules();
+    let runs = (1 + rules.rounds) * entered as u64;
     let reporter = Reporter::new(destination.is_stdout(), runs);
     let head = machine.describe();
-    let book = SharedBook::new(machine, options.rounds as usize, destination);
+    let book = SharedBook::new(machine, rules.rounds as usize, destination);
     interrupt::install(book.clone())?;
     probe(needs)?;
+    let hogs = Hogs::start(options.hogs)?;
 
     let mut random = SmallRng::seed_from_u64(seed);
     let measured = reporter.print(&head).and_then(|()| {
         contests.iter().try_for_each(|contest| {
-            rounds::measure(contest, options, &book, &reporter, &mut random)?;
+            rounds::measure(contest, &rules, &book, &reporter, &mut random)?;
             reporter.print(&book.last_table())
         })
     });
+    drop(hogs);
     // What there is gets written even if the rest can't be had.
-    let failures = book.failures();
-    let written = book.finish(measured.is_ok() && failures.is_empty());
+    let [peers, own] = [true, false].map(|peers| book.failures(peers));
+    let written = book.finish(measured.is_ok() && peers.is_empty() && own.is_empty());
     measured?;
     written?;
-    if !failures.is_empty() {
-        return Err(Stop::Failed(failures.join("; ")));
-    }
-    reporter.print(HINT)
+    // A number that a peer does not have is missing from the table, and that is all.
+    let notes = peers.iter().map(|failure| format!("\nno number: {failure}"));
+    reporter.print(&notes.chain([HINT.to_owned()]).collect::<String>())?;
+    if own.is_empty() { Ok(()) } else { Err(Stop::Failed(own.join("; "))) }
 }
 
 /// The last line of every report.

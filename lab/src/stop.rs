@@ -6,13 +6,13 @@ use std::process::ExitCode;
 /// A reason to end, other than being done.
 #[derive(Debug)]
 pub(crate) enum Stop {
-    /// Whoever read our output has gone: nothing is wrong, and nobody is there to be told.
+    /// The reader of the output has gone: nothing is wrong, and there is nothing to say.
     Closed,
     /// The command line asks for what isn't there or isn't allowed.
     Usage(String),
     /// This machine doesn't grant what the command line asks for.
     Refused(String),
-    /// A target lost or repeated a task, or the results could not be written.
+    /// A target that is no peer lost or repeated a task, or the results could not be written.
     Failed(String),
 }
 
@@ -34,7 +34,7 @@ impl Stop {
             Stop::Usage(reason) => (reason, "\ntry `brigade-lab --help`"),
             Stop::Refused(reason) | Stop::Failed(reason) => (reason, ""),
         };
-        // `eprintln!` panics on a closed stderr, and there is nobody left to tell.
+        // `eprintln!` panics on a closed stderr, and then nothing can be said.
         let _ = writeln!(io::stderr(), "brigade-lab: {}{hint}", printable(reason));
     }
 }
@@ -50,7 +50,7 @@ impl From<io::Error> for Stop {
 }
 
 /// The longest reason shown. Arguments are echoed in reasons, and an argument can be 100 KiB.
-const LONGEST_REASON: usize = 400;
+const LONGEST_REASON: usize = 600;
 
 /// `text` in one line without control characters, which a terminal would obey.
 fn printable(text: &str) -> String {

@@ -3,69 +3,12 @@
 //! Whatever a target does (lose a task, block in a submission, hang in its shutdown), the laboratory
 //! goes on: the thread is left behind, and the run has no number.
 
-use std::fmt;
-use std::io;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::failure::Failure;
 use crate::tally::Tally;
-
-/// Why a run has no number.
-#[derive(Debug)]
-pub(crate) enum Failure {
-    /// The machine would not let the target start.
-    Refused(io::Error),
-    /// Nothing ran any more, though the run wasn't over.
-    Stalled {
-        /// Tasks that had run.
-        ran: u64,
-        /// Tasks that had to run.
-        expected: u64,
-    },
-    /// The run was over, but not every task had run exactly once.
-    Miscounted {
-        /// Tasks that had run.
-        ran: u64,
-        /// Tasks that had to run.
-        expected: u64,
-    },
-    /// Every value that was sent came back.
-    Unreceived,
-    /// It broke off, for this reason.
-    Told(String),
-    /// The thread that submits panicked.
-    Panicked,
-    /// The run was given up by its supervisor, who says why.
-    Abandoned,
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Failure::Refused(error) => write!(f, "could not start: {error}"),
-            Failure::Stalled { ran, expected } if ran < expected => {
-                write!(f, "lost {} of {expected} tasks: nothing ran any more", expected - ran)
-            }
-            Failure::Stalled { expected, .. } => {
-                write!(f, "all {expected} tasks ran, but the run did not end")
-            }
-            Failure::Miscounted { ran, expected } if ran < expected => {
-                write!(f, "lost {} of {expected} tasks", expected - ran)
-            }
-            Failure::Miscounted { ran, expected } if ran > expected => {
-                write!(f, "repeated {} of {expected} tasks", ran - expected)
-            }
-            Failure::Miscounted { expected, .. } => {
-                write!(f, "ran {expected} tasks, but lost some and repeated others")
-            }
-            Failure::Unreceived => f.write_str("nothing was received: every value came back"),
-            Failure::Told(reason) => f.write_str(reason),
-            Failure::Panicked => f.write_str("a submitting thread panicked"),
-            Failure::Abandoned => f.write_str("given up"),
-        }
-    }
-}
 
 /// Pause between two looks at the run.
 const LOOK: Duration = Duration::from_millis(100);
@@ -73,7 +16,6 @@ const LOOK: Duration = Duration::from_millis(100);
 /// Runs `run` on a thread of its own; gives it up when `tally` stood still for all of `patience`.
 pub(crate) fn supervise<R: Send + 'static>(
     tally: &'static Tally,
-    expected: u64,
     patience: Duration,
     run: impl FnOnce() -> Result<R, Failure> + Send + 'static,
 ) -> Result<R, Failure> {
@@ -95,24 +37,26 @@ pub(crate) fn supervise<R: Send + 'static>(
             (seen, since) = (ran, Instant::now());
         } else if since.elapsed() > patience {
             tally.abandon();
-            return Err(Failure::Stalled { ran, expected });
+            return Err(Failure::Stalled { ran, expected: tally.expected().tasks });
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Failure, supervise};
-    use crate::tally::Tally;
+    use super::supervise;
+    use crate::failure::Failure;
+    use crate::tally::{Sum, Tally};
     use std::thread;
-    use std::time::Duration;
+    use std::time::{Duration, Instant};
 
     const SHORT: Duration = Duration::from_millis(150);
 
     #[test]
     fn a_run_that_stands_still_is_given_up() {
         let tally = Tally::leak();
-        let outcome = supervise(tally, 2, SHORT, move || {
+        tally.expect(Sum::grid(2, 1));
+        let outcome = supervise(tally, SHORT, move || {
             tally.ran(0, 0);
             tally.wait_for(2)
         });
@@ -121,11 +65,16 @@ mod tests {
 
     #[test]
     fn a_slow_run_that_goes_on_is_not_given_up() {
-        let tally = Tally::leak();
-        let outcome = supervise(tally, 4, SHORT, move || {
-            for message in 0..4 {
-                thread::sleep(SHORT - Duration::from_millis(50));
+        let (tally, patience) = (Tally::leak(), Duration::from_millis(600));
+        let outcome = supervise(tally, patience, move || {
+            let begun = Instant::now();
+            // Only a machine that stops this thread for all of the patience can end it.
+            for message in 0.. {
                 tally.ran(message, 0);
+                thread::sleep(Duration::from_millis(1));
+                if begun.elapsed() > 2 * patience {
+                    break;
+                }
             }
             Ok("done")
         });

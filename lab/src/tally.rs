@@ -15,7 +15,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use crate::supervise::Failure;
+use crate::failure::Failure;
 
 /// One thread's part of the count, alone on its cache lines.
 #[derive(Default)]
@@ -38,11 +38,20 @@ pub(crate) struct Sum {
 }
 
 impl Sum {
+    /// The task that [`Tally::ran`] notes as this one.
+    pub(crate) fn one(message: u32, step: u32) -> Self {
+        Sum { tasks: 1, prints: scramble(message.into()).wrapping_mul(scramble(step.into())) }
+    }
+
     /// One task for each of `messages` × `steps`.
     pub(crate) fn grid(messages: u64, steps: u64) -> Self {
         // A fingerprint is a product, so the sum over the grid is the product of the sums.
-        let sum = |count| (0..count).map(scramble).fold(0, u64::wrapping_add);
-        Sum { tasks: messages * steps, prints: sum(messages).wrapping_mul(sum(steps)) }
+        Sum { tasks: messages * steps, prints: prints(messages).wrapping_mul(prints(steps)) }
+    }
+
+    /// The tasks of one message, of so many steps.
+    pub(crate) fn chain(message: u32, steps: u64) -> Self {
+        Sum { tasks: steps, prints: scramble(message.into()).wrapping_mul(prints(steps)) }
     }
 
     /// The same tasks `count` times over.
@@ -73,6 +82,11 @@ impl FromIterator<u64> for Sum {
     }
 }
 
+/// The sum of the fingerprints of `0..count`.
+fn prints(count: u64) -> u64 {
+    (0..count).map(scramble).fold(0, u64::wrapping_add)
+}
+
 /// Spreads `number` over all 64 bits; odd, so that a product of two loses nothing.
 #[inline]
 pub(crate) fn scramble(number: u64) -> u64 {
@@ -85,7 +99,9 @@ pub(crate) fn scramble(number: u64) -> u64 {
 pub(crate) struct Tally {
     /// Slots of all threads that ran a task of this run.
     slots: Mutex<Vec<&'static Slot>>,
-    /// Nobody waits for this run any more.
+    /// What must have run at the end.
+    expected: Mutex<Sum>,
+    /// The run is given up.
     abandoned: AtomicBool,
 }
 
@@ -111,8 +127,7 @@ impl Tally {
     /// Notes that the task with this identity ran, on this thread.
     #[inline]
     pub(crate) fn ran(&'static self, message: u32, step: u32) {
-        let prints = scramble(message.into()).wrapping_mul(scramble(step.into()));
-        self.add(Sum { tasks: 1, prints });
+        self.add(Sum::one(message, step));
     }
 
     /// Notes that these tasks ran, on this thread.
@@ -124,8 +139,8 @@ impl Tally {
         };
         let prints = slot.prints.load(Ordering::Relaxed).wrapping_add(sum.prints);
         slot.prints.store(prints, Ordering::Relaxed);
-        // Ordering: Release pairs with the Acquire in `sum`: who sees the count sees the
-        // fingerprint too. A load and a store will do, since no other thread writes this slot.
+        // Ordering: Release pairs with the Acquire in `sum`: a thread that sees the count sees
+        // the fingerprint too. A load and a store will do, since no other thread writes this slot.
         slot.ran.store(slot.ran.load(Ordering::Relaxed) + sum.tasks, Ordering::Release);
     }
 
@@ -149,6 +164,17 @@ impl Tally {
         })
     }
 
+    /// Expects these tasks too. A run whose length is a time knows some of them at its end only.
+    pub(crate) fn expect(&self, sum: Sum) {
+        let mut expected = lock(&self.expected);
+        *expected = expected.plus(sum);
+    }
+
+    /// What must have run at the end, as far as it is known.
+    pub(crate) fn expected(&self) -> Sum {
+        *lock(&self.expected)
+    }
+
     /// Tasks that have run so far.
     pub(crate) fn count(&self) -> u64 {
         self.sum().tasks
@@ -168,7 +194,7 @@ impl Tally {
         self.abandoned.store(true, Ordering::Relaxed);
     }
 
-    /// An error if the run was given up: whoever waits for it asks before waiting on.
+    /// An error if the run was given up: each wait must ask before it goes on.
     pub(crate) fn go_on(&self) -> Result<(), Failure> {
         if self.abandoned.load(Ordering::Relaxed) { Err(Failure::Abandoned) } else { Ok(()) }
     }

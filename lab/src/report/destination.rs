@@ -95,7 +95,7 @@ fn replace_file(path: &Path, replace: bool, content: &[u8]) -> io::Result<()> {
     let mut file = Builder::new().permissions(permissions).tempfile_in(folder(path))?;
     file.write_all(content)?;
     file.as_file().sync_all()?;
-    // A file that came to be since we looked is somebody else's result.
+    // A file that came to be since we looked is another's result.
     let kept = if replace { file.persist(path) } else { file.persist_noclobber(path) };
     kept.map(drop).map_err(|error| error.error)
 }

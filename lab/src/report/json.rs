@@ -3,10 +3,10 @@
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 
-use super::book::{Book, median};
+use super::results::{Results, median};
 use crate::machine::Machine;
 use crate::stop::Stop;
-use crate::workloads::Direction;
+use crate::workload::Direction;
 
 /// The version of all this. A reader of another version must not guess.
 const SCHEMA: u32 = 1;
@@ -61,6 +61,8 @@ struct Failure<'a> {
     workload: &'a str,
     /// The name of the target.
     target: &'a str,
+    /// Whether that is a peer, whose failure is none of the run.
+    peer: bool,
     /// The options of the workload.
     params: Options<'a>,
     /// Why.
@@ -78,8 +80,8 @@ impl Serialize for Options<'_> {
     }
 }
 
-/// The content of the result file for this book.
-pub(super) fn of(book: &Book, complete: bool) -> Result<Vec<u8>, Stop> {
+/// The content of the result file.
+pub(super) fn of(book: &Results, complete: bool) -> Result<Vec<u8>, Stop> {
     let results = book.sheets.iter().flat_map(|sheet| {
         sheet.lanes.iter().flat_map(move |lane| {
             sheet.metrics.iter().enumerate().map(move |(index, metric)| {
@@ -103,6 +105,7 @@ pub(super) fn of(book: &Book, complete: bool) -> Result<Vec<u8>, Stop> {
     let failures = book.failures().map(|(sheet, lane, reason)| Failure {
         workload: sheet.workload,
         target: lane.target.name,
+        peer: lane.target.is_peer,
         params: Options(&sheet.params),
         reason,
     });

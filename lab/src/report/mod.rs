@@ -6,8 +6,10 @@
 pub(crate) mod book;
 pub(crate) mod destination;
 mod json;
+mod results;
 mod table;
 
+use std::collections::HashSet;
 use std::io::{self, IsTerminal, Write};
 use std::panic;
 use std::thread;
@@ -15,9 +17,10 @@ use std::thread;
 use clap::{Command, Subcommand};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::plan;
 use crate::stop::Stop;
-use crate::targets::Family;
-use crate::workloads::{Choice, Submit, Workload as _};
+use crate::targets::FAMILIES;
+use crate::workloads::Choice;
 
 /// Prints tables, and shows on stderr how far it is if that is a terminal.
 pub(crate) struct Reporter {
@@ -56,7 +59,7 @@ impl Reporter {
     pub(crate) fn print(&self, text: &str) -> Result<(), Stop> {
         self.bar.suspend(|| {
             if self.to_stderr {
-                // The tables are a courtesy there, and nobody need listen.
+                // The tables are a courtesy there, and need no reader.
                 let _ = writeln!(io::stderr(), "{text}");
                 return Ok(());
             }
@@ -87,18 +90,18 @@ pub(crate) fn list() -> Result<(), Stop> {
         let about = workload.get_about().map(ToString::to_string).unwrap_or_default();
         text += &format!("  {:<22}{}\n", workload.get_name(), about);
     }
-    text +=
-        "\ntargets, in families (unless --target says otherwise, * takes part, + in submit only)\n";
-    for family in Family::ALL {
-        text += &format!("\n{}\n", family.heading());
-        for entry in family.targets() {
-            let further = family == Submit::FAMILY && Submit::FURTHER.contains(&entry.name);
-            let mark = match entry.is_default() {
+    let plan = plan::full();
+    let further: HashSet<_> = plan.iter().flat_map(|row| row.further()).collect();
+    text += "\ntargets, in families (without --target, * takes part, and + in some workloads)\n";
+    for (family, targets) in FAMILIES {
+        text += &format!("\n{family}\n");
+        for target in targets {
+            let mark = match target.is_default {
                 true => '*',
-                false if further => '+',
+                false if further.contains(&target.name) => '+',
                 false => ' ',
             };
-            text += &format!("{mark} {:<22}{}\n", entry.name, entry.about);
+            text += &format!("{mark} {:<22}{}\n", target.name, target.about);
         }
     }
     write_line(text.trim_end())

@@ -1,7 +1,7 @@
 //! Aligned tables, one block per metric, the best target first.
 
-use super::book::{Lane, Sheet, median};
-use crate::workloads::{Direction, Metric};
+use super::results::{Lane, Sheet, median};
+use crate::workload::{Direction, Metric};
 
 /// Width of the column of names: the longest is a heading, `at-once (more is better)`.
 const NAME: usize = 24;
@@ -100,7 +100,11 @@ fn quantity(value: f64, unit: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::quantity;
+    use super::{of, quantity};
+    use crate::report::results::{Lane, Sheet};
+    use crate::target::Family as _;
+    use crate::targets::pools::ElasticPools;
+    use crate::workload::Metric;
 
     #[test]
     fn quantities_are_short() {
@@ -112,5 +116,29 @@ mod tests {
         assert_eq!(quantity(329.4, "B"), "329 B");
         assert_eq!([0.0, 1.5, 16.0].map(|count| quantity(count, "threads")), ["0", "1.5", "16"]);
         assert_eq!([2.0, 2.0 / 3.0].map(|count| quantity(count, "values")), ["2", "0.67"]);
+    }
+
+    #[test]
+    fn a_count_of_threads_is_shown_as_a_number_and_compared_with_none_that_is_0() {
+        const METRICS: &[Metric] = &[Metric::less("left", "threads"), Metric::CPU];
+        let lane = |target: &&'static crate::target::Entry| {
+            let left = if target.name == "tokio-blocking" { 0.0 } else { 4.0 };
+            Lane { target, rounds: vec![vec![left, 0.5]; 3], failure: None }
+        };
+        let lanes = ElasticPools::TARGETS.iter().map(lane).collect();
+        let sheet =
+            Sheet { workload: "elastic", params: Vec::new(), metrics: METRICS, note: None, lanes };
+        let table = of(&sheet);
+        let row = |name: &str| {
+            let mut rows = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+            rows.find(|row| row[..].first() == Some(&name)).expect("a row")
+        };
+        // The name, three counts, the ratio and the CPUs.
+        assert_eq!(row("threadpool"), ["threadpool", "4", "4", "4", "–", "0.50"], "{table}");
+        assert_eq!(
+            row("tokio-blocking"),
+            ["tokio-blocking", "0", "0", "0", "–", "0.50"],
+            "{table}"
+        );
     }
 }

@@ -1,10 +1,10 @@
 //! A chain of tasks, each of which spawns the next: what `throughput` and `latency` are made of.
 
-use super::Bench;
 use crate::latch::Latch;
 use crate::tally::Tally;
-use crate::targets::pools::Submit;
+use crate::target::pool::Submit;
 use crate::work::grind;
+use crate::workload::Bench;
 
 /// What all tasks of a run share. Leaked, so that a task reaches it with one word and no count; it
 /// is some lines per run.
@@ -15,7 +15,7 @@ pub(crate) struct Shared {
     pre: u64,
     /// Units of work after that.
     post: u64,
-    /// Told of the end of each chain, if somebody waits for it.
+    /// Told of the end of each chain, if a thread waits for it.
     latch: Option<Latch>,
 }
 

@@ -4,15 +4,16 @@ use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 
-use super::{Bench, Metric, Params, RuntimeWorkload, Workload, quantile, sorted};
 use crate::clock::{Lap, Meter};
+use crate::failure::Failure;
 use crate::fault::Fault;
 use crate::limits::{self, whole};
-use crate::needs::Needs;
-use crate::supervise::Failure;
+use crate::stats::median;
 use crate::tally::{Sum, Tally};
-use crate::targets::runtimes::{Runtime, RuntimeKind};
-use crate::targets::{Entry, Family, Kind};
+use crate::target::Entry;
+use crate::target::runtime::Runtime;
+use crate::targets::runtimes::{FLOOR, Runtimes, threads};
+use crate::workload::{Bench, Metric, Outcome, Params, RuntimeWorkload, Workload};
 
 /// What is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -44,7 +45,8 @@ pub(crate) struct Creation {
 const WARM_UP: u64 = 2;
 
 impl Workload for Creation {
-    const FAMILY: Family = Family::Runtime;
+    const NAME: &'static str = "creation";
+    type Family = Runtimes;
 
     const METRICS: &'static [Metric] = &[Metric::time("time"), Metric::CPU];
 
@@ -62,19 +64,19 @@ impl Workload for Creation {
     }
 
     fn is_for(&self, target: &Entry) -> bool {
-        match (self.kind, target.kind) {
-            (What::Task, Kind::Runtime(kind)) => kind.has_tasks(),
-            (What::Thread, kind) => kind == Kind::Runtime(RuntimeKind::Threads),
-            _ => false,
+        let is_threads = target.is(&threads::EACH.entry);
+        match self.kind {
+            What::Task => !is_threads && !target.is(&FLOOR),
+            What::Thread => is_threads,
         }
     }
 
-    fn all_threads(&self) -> usize {
+    fn threads(&self) -> usize {
         self.threads as usize
     }
 
-    fn needs(&self, target: &Entry) -> Needs {
-        Needs::of(target, self.threads, self.tasks)
+    fn tasks(&self) -> u64 {
+        self.tasks
     }
 
     fn expected(&self) -> Sum {
@@ -83,11 +85,7 @@ impl Workload for Creation {
 }
 
 impl RuntimeWorkload for Creation {
-    fn threads(&self) -> usize {
-        self.threads as usize
-    }
-
-    fn run<R: Runtime>(&self, runtime: &R, bench: &Bench) -> Result<Vec<f64>, Failure> {
+    fn run<R: Runtime>(&self, runtime: &R, bench: &Bench) -> Outcome {
         for repetition in 0..WARM_UP {
             let fault = if repetition == 0 { bench.fault } else { Fault::None };
             self.create(runtime, repetition as u32, fault, bench.tally)?;
@@ -98,7 +96,7 @@ impl RuntimeWorkload for Creation {
             .map(|repetition| self.create(runtime, repetition as u32, Fault::None, bench.tally));
         let times = times.collect::<Result<Vec<_>, _>>()?;
         meter.end(&lap);
-        Ok(vec![quantile(&sorted(times), 0.5), meter.cpus()])
+        Ok(vec![median(times), meter.cpus()])
     }
 }
 

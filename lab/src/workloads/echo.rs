@@ -11,15 +11,16 @@ use std::time::Instant;
 use clap::Args;
 use tokio::sync::Semaphore;
 
-use super::{Bench, Metric, Params, RuntimeWorkload, Workload, quantile, sorted};
 use crate::clock::{Lap, Meter};
+use crate::failure::Failure;
 use crate::fault::Fault;
 use crate::limits::{self, whole};
-use crate::needs::Needs;
-use crate::supervise::Failure;
+use crate::stats::{quantile, sorted};
 use crate::tally::{Sum, Tally};
-use crate::targets::runtimes::{Runtime, RuntimeKind, Sink, Source};
-use crate::targets::{Entry, Family, Kind};
+use crate::target::Entry;
+use crate::target::runtime::{Runtime, Sink, Source};
+use crate::targets::runtimes::{FLOOR, Runtimes};
+use crate::workload::{Bench, Metric, Outcome, Params, RuntimeWorkload, Workload};
 
 /// Options of `echo`.
 #[derive(Args, Clone, Debug)]
@@ -46,10 +47,11 @@ const MESSAGE: usize = 64;
 const HEAD: usize = 8;
 
 impl Workload for Echo {
-    const FAMILY: Family = Family::Runtime;
+    const NAME: &'static str = "echo";
+    type Family = Runtimes;
 
     const METRICS: &'static [Metric] = &[
-        Metric::requests("rate"),
+        Metric::more("rate", "requests/s"),
         Metric::time("p50"),
         Metric::time("p90"),
         Metric::time("p99"),
@@ -65,17 +67,20 @@ impl Workload for Echo {
     }
 
     fn is_for(&self, target: &Entry) -> bool {
-        target.kind != Kind::Runtime(RuntimeKind::Floor)
+        !target.is(&FLOOR)
     }
 
-    fn all_threads(&self) -> usize {
+    fn threads(&self) -> usize {
         self.threads as usize
     }
 
-    fn needs(&self, target: &Entry) -> Needs {
-        // Both ends are here, and each is a task.
-        let ends = 2 * self.connections;
-        Needs { files: ends, ..Needs::of(target, self.threads, ends) }
+    fn tasks(&self) -> u64 {
+        // Both ends of a connection are here, and each is a task.
+        2 * self.connections
+    }
+
+    fn files(&self) -> u64 {
+        2 * self.connections
     }
 
     fn expected(&self) -> Sum {
@@ -84,11 +89,7 @@ impl Workload for Echo {
 }
 
 impl RuntimeWorkload for Echo {
-    fn threads(&self) -> usize {
-        self.threads as usize
-    }
-
-    fn run<R: Runtime>(&self, runtime: &R, bench: &Bench) -> Result<Vec<f64>, Failure> {
+    fn run<R: Runtime>(&self, runtime: &R, bench: &Bench) -> Outcome {
         let connections = connect(self.connections).map_err(Failure::Refused)?;
         runtime.block_on(async {
             let crew = self.crew(runtime, connections, bench).map_err(Failure::Refused)?;
@@ -99,7 +100,7 @@ impl RuntimeWorkload for Echo {
 }
 
 /// So many connections, both ends of each.
-fn connect(count: u64) -> io::Result<Vec<(TcpStream, TcpStream)>> {
+pub(super) fn connect(count: u64) -> io::Result<Vec<(TcpStream, TcpStream)>> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let address = listener.local_addr()?;
     let connections = (0..count).map(|_| {

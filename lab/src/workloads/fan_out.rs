@@ -6,17 +6,18 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::{Bench, Metric, Params, PoolWorkload, Workload, quantile, sorted};
 use crate::clock::{Epoch, Lap, Meter, seconds};
 use crate::fault::Fault;
 use crate::latch::Latch;
 use crate::limits::{self, whole};
 use crate::machine;
+use crate::stats::{quantile, sorted};
 use crate::stop::Stop;
-use crate::supervise::Failure;
 use crate::tally::{Sum, Tally};
-use crate::targets::pools::{Submit, Target};
+use crate::target::pool::{Pool, Submit};
+use crate::targets::pools::Pools;
 use crate::work::{grind, units_for};
+use crate::workload::{Bench, Metric, Outcome, Params, PoolWorkload, Workload};
 
 /// Options of `fan-out`.
 #[derive(Args, Clone, Debug)]
@@ -77,6 +78,8 @@ impl Shared {
 }
 
 impl Workload for FanOut {
+    const NAME: &'static str = "fan-out";
+    type Family = Pools;
     const METRICS: &'static [Metric] = &[Metric::time("p50"), Metric::time("p90"), Metric::CPU];
 
     fn params(&self) -> Params {
@@ -92,7 +95,7 @@ impl Workload for FanOut {
         limits::product("tasks", &[1 + self.children, self.shots], limits::MAX_TASKS).map(drop)
     }
 
-    fn all_threads(&self) -> usize {
+    fn threads(&self) -> usize {
         self.threads as usize
     }
 
@@ -109,11 +112,7 @@ impl Workload for FanOut {
 }
 
 impl PoolWorkload for FanOut {
-    fn threads(&self) -> usize {
-        self.threads as usize
-    }
-
-    fn run<T: Target>(&self, target: &T, bench: &Bench) -> Result<Vec<f64>, Failure> {
+    fn run<T: Pool>(&self, pool: &T, bench: &Bench) -> Outcome {
         let epoch = Epoch::new();
         let shared: &'static Shared = Box::leak(Box::new(Shared {
             tally: bench.tally,
@@ -124,12 +123,12 @@ impl PoolWorkload for FanOut {
             units: units_for(self.work_us),
             fault: bench.fault,
         }));
-        let (outside, mut meter) = (target.outside(), Meter::default());
+        let (outside, mut meter) = (pool.outside(), Meter::default());
         let mut times = Vec::with_capacity(self.shots as usize);
         for shot in 1..=self.shots {
             thread::sleep(PAUSE);
             shared.latch.arm(self.children as usize);
-            let inside = target.inside();
+            let inside = pool.inside();
             let lap = Lap::begin();
             outside.submit(move || shared.parent(&inside));
             let ended = shared.latch.wait(bench.tally)?;

@@ -8,14 +8,15 @@ use std::time::Duration;
 use clap::Args;
 
 use super::chain::{Link, Shared};
-use super::{Bench, Metric, Params, PoolWorkload, Workload, quantile, sorted};
 use crate::clock::{Epoch, Lap, Meter, seconds};
 use crate::latch::Latch;
 use crate::limits::{self, whole};
+use crate::stats::{quantile, sorted};
 use crate::stop::Stop;
-use crate::supervise::Failure;
 use crate::tally::Sum;
-use crate::targets::pools::{Submit, Target};
+use crate::target::pool::{Pool, Submit};
+use crate::targets::pools::Pools;
+use crate::workload::{Bench, Metric, Outcome, Params, PoolWorkload, Workload};
 
 /// Options of `latency`.
 #[derive(Args, Clone, Debug)]
@@ -41,6 +42,8 @@ pub(crate) struct Latency {
 }
 
 impl Workload for Latency {
+    const NAME: &'static str = "latency";
+    type Family = Pools;
     const METRICS: &'static [Metric] =
         &[Metric::time("p50"), Metric::time("p99"), Metric::time("mean"), Metric::CPU];
 
@@ -63,9 +66,13 @@ impl Workload for Latency {
         Ok(())
     }
 
-    fn all_threads(&self) -> usize {
+    fn threads(&self) -> usize {
+        self.threads as usize
+    }
+
+    fn further_threads(&self) -> usize {
         // The thread that waits for the burst is the first of the producers.
-        (self.threads + self.producers) as usize - 1
+        self.producers as usize - 1
     }
 
     fn quiet(&self) -> Duration {
@@ -78,16 +85,12 @@ impl Workload for Latency {
 }
 
 impl PoolWorkload for Latency {
-    fn threads(&self) -> usize {
-        self.threads as usize
-    }
-
-    fn run<T: Target>(&self, target: &T, bench: &Bench) -> Result<Vec<f64>, Failure> {
+    fn run<T: Pool>(&self, pool: &T, bench: &Bench) -> Outcome {
         let epoch = Epoch::new();
         let shared = Shared::leak(bench, 0, 0, Some(Latch::new(epoch)));
         let ready = Arc::new(Barrier::new(self.producers as usize));
         for index in 1..self.producers as u32 {
-            let producer = self.producer(target, bench, shared, index);
+            let producer = self.producer(pool, bench, shared, index);
             let (ready, bursts) = (Arc::clone(&ready), self.bursts);
             thread::spawn(move || {
                 for _ in 0..bursts {
@@ -96,7 +99,7 @@ impl PoolWorkload for Latency {
                 }
             });
         }
-        let (producer, mut meter) = (self.producer(target, bench, shared, 0), Meter::default());
+        let (producer, mut meter) = (self.producer(pool, bench, shared, 0), Meter::default());
         let mut times = Vec::with_capacity(self.bursts as usize);
         for burst in 1..=self.bursts {
             thread::sleep(Duration::from_millis(self.sleep_ms));
@@ -125,14 +128,14 @@ impl Latency {
     }
 
     /// Submits what the producer `index` submits in a burst.
-    fn producer<T: Target>(
+    fn producer<T: Pool>(
         &self,
-        target: &T,
+        pool: &T,
         bench: &Bench,
         shared: &'static Shared,
         index: u32,
     ) -> impl Fn() + Send + use<T> {
-        let (outside, inside, fault) = (target.outside(), target.inside(), bench.fault);
+        let (outside, inside, fault) = (pool.outside(), pool.inside(), bench.fault);
         let (messages, left) = (self.messages as u32, self.amplification as u32);
         move || {
             for message in index * messages..(index + 1) * messages {

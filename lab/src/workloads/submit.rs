@@ -11,15 +11,15 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 
-use super::{Bench, Metric, Params, PoolWorkload, Workload};
 use crate::clock::{Lap, Meter};
 use crate::limits::{self, whole};
 use crate::stop::Stop;
-use crate::supervise::Failure;
 use crate::tally::{Sum, Tally};
-use crate::targets::pools::{self, Target};
+use crate::target::pool::{self, Pool};
+use crate::targets::pools::Pools;
+use crate::workload::{Bench, Metric, Outcome, Params, PoolWorkload, Workload};
 
-/// Who submits, and what.
+/// How many threads submit, and what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Pattern {
     /// One thread submits jobs that sleep for longer than the test.
@@ -33,7 +33,7 @@ pub(crate) enum Pattern {
 /// Options of `submit`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Submit {
-    /// Who submits, and what.
+    /// How many threads submit, and what.
     #[arg(long, value_enum, default_value = "sleepers")]
     pub(crate) pattern: Pattern,
     /// Threads of the pool.
@@ -51,6 +51,8 @@ const FURTHER_PRODUCERS: u64 = 10;
 const SLEEP: Duration = Duration::from_secs(1);
 
 impl Workload for Submit {
+    const NAME: &'static str = "submit";
+    type Family = Pools;
     const FURTHER: &'static [&'static str] =
         &["brigade-elastic", "brigade-elastic-50", "rusty_pool-elastic", "rusty_pool-50"];
 
@@ -70,9 +72,13 @@ impl Workload for Submit {
         limits::product("messages of all threads", &messages, limits::MAX_MESSAGES).map(drop)
     }
 
-    fn all_threads(&self) -> usize {
+    fn threads(&self) -> usize {
+        self.threads as usize
+    }
+
+    fn further_threads(&self) -> usize {
         // The thread that measures is the first of the producers.
-        (self.threads + self.producers()) as usize - 1
+        self.producers() as usize - 1
     }
 
     fn quiet(&self) -> Duration {
@@ -85,11 +91,7 @@ impl Workload for Submit {
 }
 
 impl PoolWorkload for Submit {
-    fn threads(&self) -> usize {
-        self.threads as usize
-    }
-
-    fn run<T: Target>(&self, target: &T, bench: &Bench) -> Result<Vec<f64>, Failure> {
+    fn run<T: Pool>(&self, pool: &T, bench: &Bench) -> Outcome {
         let shut = self.pattern != Pattern::Empty;
         let shared: &'static Shared =
             Box::leak(Box::new(Shared { tally: bench.tally, gate: Gate::new(shut) }));
@@ -97,7 +99,7 @@ impl PoolWorkload for Submit {
         let further: Vec<_> = (1..self.producers() as u32)
             .map(|index| {
                 let (ready, producer) =
-                    (Arc::clone(&ready), self.producer(target, bench, shared, index));
+                    (Arc::clone(&ready), self.producer(pool, bench, shared, index));
                 thread::spawn(move || {
                     ready.wait();
                     let begun = Instant::now();
@@ -106,7 +108,7 @@ impl PoolWorkload for Submit {
                 })
             })
             .collect();
-        let (producer, mut meter) = (self.producer(target, bench, shared, 0), Meter::default());
+        let (producer, mut meter) = (self.producer(pool, bench, shared, 0), Meter::default());
         ready.wait();
         let lap = Lap::begin();
         producer();
@@ -130,16 +132,16 @@ impl Submit {
     }
 
     /// Submits what the producer `index` submits.
-    fn producer<T: Target>(
+    fn producer<T: Pool>(
         &self,
-        target: &T,
+        pool: &T,
         bench: &Bench,
         shared: &'static Shared,
         index: u32,
     ) -> impl Fn() + Send + use<T> {
-        use pools::Submit as _;
+        use pool::Submit as _;
 
-        let (outside, fault, messages) = (target.outside(), bench.fault, self.messages as u32);
+        let (outside, fault, messages) = (pool.outside(), bench.fault, self.messages as u32);
         move || {
             for message in index * messages..(index + 1) * messages {
                 for _ in 0..fault.copies(message) {
@@ -186,7 +188,7 @@ impl Gate {
         drop(self.opened.wait_timeout_while(guard, SLEEP, |()| !self.open.load(Ordering::Relaxed)));
     }
 
-    /// Opens, and wakes who sleeps.
+    /// Opens, and wakes all that sleep.
     fn open(&self) {
         let guard = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
         self.open.store(true, Ordering::Relaxed);

@@ -9,12 +9,13 @@ use std::time::Instant;
 use clap::Args;
 
 use super::chain::{Link, Shared};
-use super::{Bench, Metric, Params, PoolWorkload, Workload};
 use crate::clock::{Lap, Meter};
 use crate::limits::{self, whole};
-use crate::supervise::Failure;
+use crate::stop::Stop;
 use crate::tally::Sum;
-use crate::targets::pools::{Submit, Target};
+use crate::target::pool::{Pool, Submit};
+use crate::targets::pools::Pools;
+use crate::workload::{Bench, Metric, Outcome, Params, PoolWorkload, Workload};
 
 /// Options of `throughput`.
 #[derive(Args, Clone, Debug)]
@@ -40,7 +41,9 @@ pub(crate) struct Throughput {
 }
 
 impl Workload for Throughput {
-    const METRICS: &'static [Metric] = &[Metric::rate("rate"), Metric::CPU];
+    const NAME: &'static str = "throughput";
+    type Family = Pools;
+    const METRICS: &'static [Metric] = &[Metric::more("rate", "tasks/s"), Metric::CPU];
 
     fn params(&self) -> Params {
         vec![
@@ -53,15 +56,19 @@ impl Workload for Throughput {
         ]
     }
 
-    fn check(&self) -> Result<(), crate::stop::Stop> {
+    fn check(&self) -> Result<(), Stop> {
         let messages = [self.producers, self.messages];
         let messages = limits::product("messages", &messages, limits::MAX_MESSAGES)?;
         limits::product("tasks", &[messages, 1 + self.amplification], limits::MAX_TASKS)?;
         Ok(())
     }
 
-    fn all_threads(&self) -> usize {
-        (self.threads + self.producers) as usize
+    fn threads(&self) -> usize {
+        self.threads as usize
+    }
+
+    fn further_threads(&self) -> usize {
+        self.producers as usize
     }
 
     fn expected(&self) -> Sum {
@@ -70,16 +77,12 @@ impl Workload for Throughput {
 }
 
 impl PoolWorkload for Throughput {
-    fn threads(&self) -> usize {
-        self.threads as usize
-    }
-
-    fn run<T: Target>(&self, target: &T, bench: &Bench) -> Result<Vec<f64>, Failure> {
+    fn run<T: Pool>(&self, pool: &T, bench: &Bench) -> Outcome {
         let shared = Shared::leak(bench, self.pre, self.post, None);
         let ready = Arc::new(Barrier::new(self.producers as usize + 1));
         let producers: Vec<_> = (0..self.producers)
             .map(|index| {
-                let (outside, inside) = (target.outside(), target.inside());
+                let (outside, inside) = (pool.outside(), pool.inside());
                 let (ready, this, fault) = (Arc::clone(&ready), self.clone(), bench.fault);
                 thread::spawn(move || {
                     ready.wait();

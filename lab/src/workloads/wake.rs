@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::{Bench, Metric, Params, PoolWorkload, Workload, quantile, sorted};
 use crate::clock::{Epoch, Lap, Meter, seconds};
 use crate::limits::{self, whole};
-use crate::supervise::Failure;
+use crate::stats::median;
 use crate::tally::{Sum, Tally};
-use crate::targets::pools::{Submit, Target};
+use crate::target::pool::{Pool, Submit};
+use crate::targets::pools::Pools;
+use crate::workload::{Bench, Metric, Outcome, Params, PoolWorkload, Workload};
 
 /// Options of `wake`.
 #[derive(Args, Clone, Debug)]
@@ -40,6 +41,8 @@ struct Shared {
 }
 
 impl Workload for Wake {
+    const NAME: &'static str = "wake";
+    type Family = Pools;
     const METRICS: &'static [Metric] =
         &[Metric::time("start"), Metric::time("submit"), Metric::CPU];
 
@@ -47,7 +50,7 @@ impl Workload for Wake {
         vec![("threads", self.threads.into()), ("shots", self.shots.into())]
     }
 
-    fn all_threads(&self) -> usize {
+    fn threads(&self) -> usize {
         self.threads as usize
     }
 
@@ -57,15 +60,10 @@ impl Workload for Wake {
 }
 
 impl PoolWorkload for Wake {
-    fn threads(&self) -> usize {
-        self.threads as usize
-    }
-
-    fn run<T: Target>(&self, target: &T, bench: &Bench) -> Result<Vec<f64>, Failure> {
+    fn run<T: Pool>(&self, pool: &T, bench: &Bench) -> Outcome {
         let epoch = Epoch::new();
         let shared = Shared { tally: bench.tally, epoch, started: AtomicU64::new(0) };
-        let (shared, outside): (&'static Shared, _) =
-            (Box::leak(Box::new(shared)), target.outside());
+        let (shared, outside): (&'static Shared, _) = (Box::leak(Box::new(shared)), pool.outside());
         let (mut starts, mut submits) = (Vec::new(), Vec::new());
         let mut meter = Meter::default();
         let lap = Lap::begin();
@@ -87,7 +85,6 @@ impl PoolWorkload for Wake {
         }
         // The pauses are timed too: what an idle pool costs is part of what waking it costs.
         meter.end(&lap);
-        let medians = [starts, submits].map(|times| quantile(&sorted(times), 0.5));
-        Ok(vec![medians[0], medians[1], meter.cpus()])
+        Ok(vec![median(starts), median(submits), meter.cpus()])
     }
 }

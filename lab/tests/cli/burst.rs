@@ -25,21 +25,21 @@ fn median(report: &Value, target: &str, metric: &str) -> f64 {
 
 #[test]
 fn values_for_which_nobody_is_free_come_back_or_wait() {
-    let options = ["--messages", "5", "--receivers", "3", "--gap-ms", "20", "--bursts", "10"];
-    let report = burst(&[&options[..], &["--block-ms", "50", "--target", "all"]].concat());
-    for (target, refused) in [
-        ("brigade-burst", 2.0),
-        ("burst-pool", 2.0),
-        ("crossbeam-channel-0", 2.0),
-        ("spmc", 0.0),
-        ("crossbeam-channel", 0.0),
+    let options = ["--messages", "5", "--receivers", "3", "--gap-ms", "5", "--bursts", "10"];
+    let report = burst(&[&options[..], &["--block-ms", "20", "--target", "all"]].concat());
+    for (target, keeps) in [
+        ("brigade-burst", false),
+        ("brigade-pool", false),
+        ("burst-pool", false),
+        ("crossbeam-channel-0", false),
+        ("spmc", true),
+        ("crossbeam-channel", true),
     ] {
-        // A machine that is busy otherwise may hold up a thread for the length of a pause.
-        let seen = median(&report, target, "refused");
-        assert!((refused - 0.5..refused + 0.5).contains(&seen), "{target}: {seen}");
-        // Who waits does so for as long as the threads are busy with other values.
-        let last = median(&report, target, "last");
-        assert_eq!(last > 0.05, refused == 0.0, "{target}: {last} s");
+        // How many come back depends on how soon the threads are back, but not whether any does.
+        let refused = median(&report, target, "refused");
+        assert_eq!(refused == 0.0, keeps, "{target}: {refused}");
+        // The fourth of those that are kept waits for as long as a thread is busy.
+        assert!(!keeps || median(&report, target, "last") >= 0.02, "{target}: {report}");
     }
 }
 
@@ -58,15 +58,11 @@ fn what_is_said_of_the_values_of_a_burst_is_in_order() {
 
 #[test]
 fn a_pause_is_as_long_as_it_is_told() {
-    let options = ["--messages", "1", "--bursts", "20", "--block-ms", "0", "--target", "spmc"];
-    let time = |gap: &str| {
-        let begun = std::time::Instant::now();
-        burst(&[&options[..], &["--gap-ms", gap]].concat());
-        begun.elapsed().as_secs_f64()
-    };
-    // Twenty of them, and as many in the round that warms up.
-    let short = time("0.01");
-    assert!(time("50") > short + 1.5);
+    let begun = std::time::Instant::now();
+    let options = ["--messages", "1", "--bursts", "7", "--block-ms", "0", "--target", "spmc"];
+    burst(&[&options[..], &["--gap-ms", "50"]].concat());
+    // Seven of them, three before those, and as many in the round that warms up.
+    assert!(begun.elapsed().as_secs_f64() >= 20.0 * 0.05);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::{code, errors, json, lab, run, text};
+use crate::{code, errors, json, lab, run, until};
 
 /// Runs `elastic` with these options for one round.
 fn elastic(options: &[&str]) -> Command {
@@ -21,72 +21,64 @@ fn median(report: &Value, target: &str, metric: &str) -> f64 {
     result["median"].as_f64().expect("a number")
 }
 
+/// The results of `elastic` with these options, again until they are `right`: on a busy machine a thread may
+/// start or end too late for one of them, but not for all.
+fn eventually(options: &str, right: impl Fn(&Value) -> bool) {
+    until(options, || {
+        let output = run(elastic(&options.split(' ').collect::<Vec<_>>()).args(["--json", "-"]));
+        assert_eq!(code(&output), Some(0), "{}", errors(&output));
+        right(&json(&output))
+    });
+}
+
 #[test]
 fn what_is_left_is_the_core_size_where_there_is_one() {
-    let output = run(elastic(&["--core", "2", "--max", "6", "--jobs", "6", "--bursts", "5"])
-        .args(["--keep-alive-ms", "20", "--block-ms", "20", "--json", "-"]));
-    assert_eq!(code(&output), Some(0), "{}", errors(&output));
-    let report = json(&output);
-    for (target, left) in
-        [("brigade", 2.0), ("rusty_pool", 2.0), ("threadpool", 6.0), ("tokio-blocking", 0.0)]
-    {
-        assert_eq!(median(&report, target, "left"), left, "{target}: {report}");
-    }
+    let options = "--core 2 --max 6 --jobs 6 --bursts 3 --keep-alive-ms 20 --block-ms 20";
+    eventually(options, |report| {
+        let left = |target| median(report, target, "left");
+        // These threads never end.
+        assert_eq!(left("threadpool"), 6.0, "{report}");
+        assert!(left("brigade") >= 2.0 && left("rusty_pool") >= 2.0, "{report}");
+        (left("brigade"), left("rusty_pool"), left("tokio-blocking")) == (2.0, 2.0, 0.0)
+    });
 }
 
 #[test]
 fn as_many_jobs_run_at_once_as_the_pool_may_have_threads() {
     // All threads are there from the start: no pool has an excuse.
-    let output = run(elastic(&["--core", "4", "--max", "4", "--jobs", "8", "--bursts", "1"])
-        .args(["--keep-alive-ms", "1", "--block-ms", "100", "--json", "-"]));
-    assert_eq!(code(&output), Some(0), "{}", errors(&output));
-    let report = json(&output);
-    for target in ["brigade", "rusty_pool", "threadpool", "tokio-blocking"] {
-        // Two turns of 100 ms: with eight threads it were one, and with two of them four.
-        let (grown, all) = (median(&report, target, "grown"), median(&report, target, "all"));
-        assert!((0.2..0.4).contains(&all), "{target}: {all} s");
-        assert!(grown < 0.1, "{target}: {grown} s");
-        assert_eq!(median(&report, target, "at-once"), 4.0, "{target}");
-    }
+    let options = "--core 4 --max 4 --jobs 8 --bursts 1 --keep-alive-ms 1 --block-ms 100";
+    eventually(options, |report| {
+        ["brigade", "rusty_pool", "threadpool", "tokio-blocking"].iter().all(|target| {
+            let [grown, all, at_once] =
+                ["grown", "all", "at-once"].map(|metric| median(report, target, metric));
+            // Two turns of 100 ms: with eight threads it were one, and with two of them four.
+            assert!(all >= 0.2 && at_once <= 4.0, "{target}: {all} s, {at_once} at once");
+            all < 0.4 && grown < 0.1 && at_once == 4.0
+        })
+    });
 }
 
 #[test]
 fn a_pool_that_grows_with_each_job_has_them_all_at_once() {
-    let output = run(elastic(&["--max", "64", "--jobs", "3", "--bursts", "1"])
-        .args(["--keep-alive-ms", "1", "--block-ms", "100", "--json", "-"])
-        .args(["--target", "threadpool,tokio-blocking"]));
-    let report = json(&output);
-    for target in ["threadpool", "tokio-blocking"] {
-        let (grown, all) = (median(&report, target, "grown"), median(&report, target, "all"));
-        assert!(grown < 0.1 && (0.1..0.2).contains(&all), "{target}: {grown} s of {all} s");
-    }
+    let options = "--max 64 --jobs 3 --bursts 1 --keep-alive-ms 1 --block-ms 100 --target";
+    eventually(&format!("{options} threadpool,tokio-blocking"), |report| {
+        ["threadpool", "tokio-blocking"].iter().all(|target| {
+            let [grown, all] = ["grown", "all"].map(|metric| median(report, target, metric));
+            assert!(all >= 0.1, "{target}: {all} s");
+            grown < 0.1 && all < 0.2
+        })
+    });
 }
 
 #[test]
 fn a_pool_that_never_has_all_its_threads_has_grown_at_the_end() {
     // rusty_pool counts the one idle thread for each job of a volley, until that has woken up.
-    let output = run(elastic(&["--max", "64", "--jobs", "60", "--bursts", "1", "--block-ms", "1"])
-        .args(["--keep-alive-ms", "1", "--json", "-", "--target", "rusty_pool"]));
-    assert_eq!(code(&output), Some(0), "{}", errors(&output));
-    let report = json(&output);
-    let (grown, all) =
-        (median(&report, "rusty_pool", "grown"), median(&report, "rusty_pool", "all"));
-    assert!(grown == all && all > 0.001, "{grown} s of {all} s");
-    let at_once = median(&report, "rusty_pool", "at-once");
-    assert!((1.0..60.0).contains(&at_once), "{at_once}");
-}
-
-#[test]
-fn a_count_of_threads_is_shown_as_a_number_and_compared_with_none_that_is_0() {
-    let options = ["--max", "4", "--jobs", "4", "--bursts", "1", "--keep-alive-ms", "5"];
-    let table = text(&run(&mut elastic(&options)));
-    let left = table.lines().skip_while(|line| !line.contains("left (less is better)"));
-    // The name, three counts, the ratio and the CPUs.
-    let left: Vec<Vec<&str>> = left.map(|line| line.split_whitespace().collect()).collect();
-    let of = |name: &str| {
-        let line = left.iter().find(|line| line.first() == Some(&name));
-        line.unwrap_or_else(|| panic!("{name}: {table}"))[1..5].to_vec()
-    };
-    assert_eq!(of("threadpool"), ["4", "4", "4", "–"], "{table}");
-    assert_eq!(of("tokio-blocking"), ["0", "0", "0", "–"], "{table}");
+    let options =
+        "--max 64 --jobs 60 --bursts 1 --block-ms 1 --keep-alive-ms 1 --target rusty_pool";
+    eventually(options, |report| {
+        let [grown, all, at_once] =
+            ["grown", "all", "at-once"].map(|metric| median(report, "rusty_pool", metric));
+        assert!(all > 0.001 && at_once >= 1.0, "{all} s, {at_once} at once");
+        grown == all && at_once < 60.0
+    });
 }

@@ -34,7 +34,7 @@ fn a_limit_that_is_too_low_is_named_with_the_value_that_is_needed() {
         assert_eq!(code(&output), Some(3), "{row}: {}", errors(&output));
         let reason = errors(&output);
         assert!(reason.contains(&format!("needs {needed}")), "{row}: {reason}");
-        // What it is for a user depends on who asks.
+        // What it is for a user depends on the user.
         let for_threads = ["RLIMIT_NPROC", "kernel.pid_max", "vm.max_map_count"];
         let is_one = |name: &str| reason.contains(name);
         assert!(

@@ -3,9 +3,11 @@
 #![forbid(unsafe_code)]
 
 mod burst;
+mod busy;
 mod detection;
 mod elastic;
 mod environment;
+mod hogs;
 mod output;
 mod results;
 mod signals;
@@ -13,6 +15,7 @@ mod usage;
 
 use std::ffi::OsStr;
 use std::process::{Command, Output, Stdio};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -23,7 +26,7 @@ const TINY: &[&str] = &["wake", "--shots", "2", "--rounds", "1", "--target", "th
 /// A run that takes a minute.
 const LONG: &[&str] = &["wake", "--shots", "200", "--rounds", "50", "--target", "threadpool,rayon"];
 
-/// The laboratory, with these arguments and nobody at its standard input.
+/// The laboratory, with these arguments and an empty standard input.
 fn lab<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_brigade-lab"));
     command.args(arguments).stdin(Stdio::null());
@@ -57,11 +60,21 @@ fn json(output: &Output) -> Value {
     })
 }
 
+/// Checks all of `items`, a sixth of them on a thread each: most of what runs here waits.
+fn check_all<T: Sync>(items: &[T], check: impl Fn(&T) + Sync) {
+    let check = &check;
+    thread::scope(|scope| {
+        for some in items.chunks(items.len().div_ceil(6)) {
+            scope.spawn(move || some.iter().for_each(check));
+        }
+    });
+}
+
 /// Asks `ready` until it says yes, or panics after a time no machine should need.
 fn until(what: &str, mut ready: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !ready() {
-        assert!(begun.elapsed() < Duration::from_secs(20), "never: {what}");
-        std::thread::sleep(Duration::from_millis(5));
+        assert!(begun.elapsed() < Duration::from_secs(80), "never: {what}");
+        thread::sleep(Duration::from_millis(5));
     }
 }

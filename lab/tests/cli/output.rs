@@ -95,3 +95,20 @@ fn the_table_shows_every_target_and_its_ratio() {
         assert!(table.contains(name), "{name}: {table}");
     }
 }
+
+#[test]
+fn a_peer_that_fails_ends_in_a_note_and_brigade_that_fails_in_an_error() {
+    for (faulty, failed) in [("threadpool", 0), ("brigade", 1)] {
+        let wake =
+            ["wake", "--shots", "2", "--rounds", "1", "--target", "threadpool,rayon,brigade"];
+        let inject = format!("repeated:{faulty}");
+        let output = run(lab(wake).args(["--inject", &inject]));
+        assert_eq!(code(&output), Some(failed), "{}", errors(&output));
+        let (said, why) = (text(&output), format!("wake on {faulty}: repeated 1 of 2 tasks"));
+        let row = said.lines().find(|line| line.contains("no number: repeated"));
+        assert!(row.is_some_and(|row| row.contains(faulty)), "{said}");
+        assert_eq!(said.contains(&why), failed == 0, "{said}");
+        assert_eq!(errors(&output).contains(&why), failed == 1, "{}", errors(&output));
+        assert!(said.trim_end().ends_with("says more."), "the closing lines are the last: {said}");
+    }
+}

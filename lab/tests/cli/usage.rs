@@ -55,6 +55,10 @@ fn a_number_out_of_its_range_is_refused_with_its_limit() {
         let reason = refused(&["wake", "--threads", number]);
         assert!(reason.contains("4096"), "{number:?}: {reason}");
     }
+    for number in ["-1", "257", "1e3", ""] {
+        let reason = refused(&["wake", "--hogs", number]);
+        assert!(reason.contains("from 0 to 256"), "{number:?}: {reason}");
+    }
     for (flag, limit) in [("--rounds", "1000"), ("--shots", "1000000")] {
         assert!(refused(&["wake", flag, "0"]).contains(limit));
         assert!(refused(&["wake", flag, "18446744073709551615"]).contains(limit));
@@ -88,6 +92,21 @@ fn a_number_out_of_its_range_is_refused_for_queues_and_elastic_pools_too() {
             assert!(reason.contains(&format!("from 1 to {limit}")), "{reason}");
         }
     }
+    for (workload, flag, limit) in [
+        ("ramp-up", "--threads", "4096"),
+        ("ramp-up", "--jobs", "1000000"),
+        ("ramp-up", "--block-ms", "5000"),
+        ("ramp-up", "--shots", "1000000"),
+        ("fairness", "--chains", "1000000"),
+        ("fairness", "--millis", "10000"),
+        ("fairness", "--every-ms", "10000"),
+        ("fairness", "--limit-ms", "10000"),
+    ] {
+        for number in ["0", "1000001"] {
+            let reason = refused(&[workload, flag, number]);
+            assert!(reason.contains(&format!("from 1 to {limit}")), "{reason}");
+        }
+    }
     let few = refused(&["queue", "--pattern", "injector", "--producers", "3", "--items", "2"]);
     assert!(few.contains("--items must be"), "{few}");
 }
@@ -102,6 +121,8 @@ fn a_number_out_of_its_range_is_refused_for_runtimes_too() {
         ("creation", "--tasks", "from 1 to 1000000"),
         ("creation", "--repetitions", "from 1 to 1000000"),
         ("memory", "--tasks", "from 1000 to 1000000"),
+        ("busy-io", "--chains", "from 1 to 1000000"),
+        ("busy-io", "--millis", "from 1 to 10000"),
         ("echo", "--connections", "from 1 to 10000"),
         ("echo", "--requests", "from 1 to 10000000"),
     ] {
@@ -152,6 +173,7 @@ fn a_target_of_another_family_is_refused_with_those_of_the_workload() {
         (&["creation", "--kind", "thread", "--target", "threads,smol"], "threads"),
         (&["memory", "--target", "floor"], "threads"),
         (&["echo", "--target", "floor,tokio"], "smol"),
+        (&["busy-io", "--target", "threads"], "brigade-lifo"),
     ] {
         let reason = refused(arguments);
         let (theirs, stranger) = reason.split_once(", and not ").expect("names both");

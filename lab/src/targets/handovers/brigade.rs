@@ -1,24 +1,33 @@
 //! brigade: its channel, as many values as find a waiting receiver and one call for all of them; and its pool,
 //! as many jobs as find an idle thread.
 
-use std::io;
-
 use brigade::{Pool, Shutdown};
 use brigade_burst::{Receiver, Sender};
 
-use super::{Channel, Handover, Receive};
 use crate::inbox::{Inbox, Value};
+use crate::target::handover::{Channel, Handover, Receive, Receivers, Start};
+use crate::target::{Entry, Listing};
+
+/// The channel. The receiver that comes with it makes way for those that are asked for.
+pub(crate) const BURST: Listing<Start<Receivers<BrigadeBurst>>> = Listing {
+    entry: Entry::own("brigade-burst", "brigade-burst: Sender::burst"),
+    start: |n, inbox| Receivers::start(BrigadeBurst(brigade_burst::channel().0), n, inbox),
+};
+
+/// The pool.
+pub(crate) const POOL: Listing<Start<BrigadePool>> = Listing {
+    entry: Entry::own("brigade-pool", "the default pool: dispatch"),
+    start: |receivers, inbox| {
+        let pool = Pool::builder().threads(receivers).prestart().build()?;
+        Ok(BrigadePool { pool, inbox })
+    },
+};
 
 /// brigade-burst's sender.
 pub(crate) struct BrigadeBurst(Sender<Value>);
 
 impl Channel for BrigadeBurst {
     type Receiver = Receiver<Value>;
-
-    fn new() -> Self {
-        // The receiver that comes with it makes way for those that are asked for.
-        BrigadeBurst(brigade_burst::channel().0)
-    }
 
     fn receiver(&mut self) -> Receiver<Value> {
         self.0.new_receiver()
@@ -39,11 +48,6 @@ pub(crate) struct BrigadePool {
 }
 
 impl Handover for BrigadePool {
-    fn start(receivers: usize, inbox: &'static Inbox) -> io::Result<Self> {
-        let pool = Pool::builder().threads(receivers).prestart().build()?;
-        Ok(BrigadePool { pool, inbox })
-    }
-
     #[inline]
     fn burst(&mut self, values: impl ExactSizeIterator<Item = Value>, back: &mut Vec<Value>) {
         let (inbox, values) = (self.inbox, values.collect::<Vec<_>>());

@@ -1,35 +1,41 @@
-//! crossbeam-channel: unbounded, as somebody takes it who has no special channel in mind, where values
-//! that nobody takes now stay queued; and without any room, which makes `try_send` now or never, as
+//! crossbeam-channel: unbounded, the usual choice, where values that no thread takes now
+//! stay queued; and without any room, which makes `try_send` now or never, as
 //! burst-pool is, with a wake-up for each value.
 
 use crossbeam_channel::{Receiver, Sender};
 
-use super::{Channel, Receive};
 use crate::inbox::Value;
+use crate::target::handover::{Channel, Receive, Receivers, Start};
+use crate::target::{Entry, Listing};
 
-/// crossbeam's sender, and a receiver to clone; with room for values that wait or without.
-pub(crate) struct Crossbeam<const ROOM: bool> {
+/// All values are queued.
+pub(crate) const UNBOUNDED: Listing<Start<Receivers<Crossbeam>>> = Listing {
+    entry: Entry::peer("crossbeam-channel", "crossbeam-channel: unbounded"),
+    start: |receivers, inbox| {
+        let (sender, receiver) = crossbeam_channel::unbounded();
+        Receivers::start(Crossbeam { sender, receiver }, receivers, inbox)
+    },
+};
+
+/// A value is received at once or comes back.
+pub(crate) const ZERO: Listing<Start<Receivers<Crossbeam>>> = Listing {
+    entry: Entry::peer("crossbeam-channel-0", "crossbeam-channel: bounded(0), try_send").further(),
+    start: |receivers, inbox| {
+        let (sender, receiver) = crossbeam_channel::bounded(0);
+        Receivers::start(Crossbeam { sender, receiver }, receivers, inbox)
+    },
+};
+
+/// crossbeam's sender, and a receiver to clone.
+pub(crate) struct Crossbeam {
     /// The sender.
     sender: Sender<Value>,
     /// Receives nothing itself.
     receiver: Receiver<Value>,
 }
 
-/// All values are queued.
-pub(crate) type CrossbeamUnbounded = Crossbeam<true>;
-/// A value is received at once or comes back.
-pub(crate) type CrossbeamZero = Crossbeam<false>;
-
-impl<const ROOM: bool> Channel for Crossbeam<ROOM> {
+impl Channel for Crossbeam {
     type Receiver = Receiver<Value>;
-
-    fn new() -> Self {
-        let (sender, receiver) = match ROOM {
-            true => crossbeam_channel::unbounded(),
-            false => crossbeam_channel::bounded(0),
-        };
-        Crossbeam { sender, receiver }
-    }
 
     fn receiver(&mut self) -> Receiver<Value> {
         self.receiver.clone()

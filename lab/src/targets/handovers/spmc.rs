@@ -1,9 +1,19 @@
-//! spmc, the channel that burst-pool compares itself with: values that nobody takes now stay queued.
+//! spmc, the channel that burst-pool compares itself with: values that no thread takes now stay queued.
 
 use spmc::{Receiver, Sender};
 
-use super::{Channel, Receive};
 use crate::inbox::Value;
+use crate::target::handover::{Channel, Receive, Receivers, Start};
+use crate::target::{Entry, Listing};
+
+/// The channel.
+pub(crate) const CHANNEL: Listing<Start<Receivers<Spmc>>> = Listing {
+    entry: Entry::peer("spmc", "spmc: unbounded"),
+    start: |receivers, inbox| {
+        let (sender, receiver) = spmc::channel();
+        Receivers::start(Spmc { sender, receiver }, receivers, inbox)
+    },
+};
 
 /// spmc's sender, and a receiver to clone.
 pub(crate) struct Spmc {
@@ -15,11 +25,6 @@ pub(crate) struct Spmc {
 
 impl Channel for Spmc {
     type Receiver = Receiver<Value>;
-
-    fn new() -> Self {
-        let (sender, receiver) = spmc::channel();
-        Spmc { sender, receiver }
-    }
 
     fn receiver(&mut self) -> Receiver<Value> {
         self.receiver.clone()

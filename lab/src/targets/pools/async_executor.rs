@@ -9,7 +9,14 @@ use futures::channel::oneshot::{self, Sender};
 use futures::future::FutureExt;
 use futures_lite::future::block_on;
 
-use super::{Submit, Target};
+use crate::target::pool::{Pool, Start, Submit};
+use crate::target::{Entry, Listing};
+
+/// The executor on threads.
+pub(crate) const EXECUTOR: Listing<Start<AsyncExecutor>> = Listing {
+    entry: Entry::peer("async-executor", "async-executor: a static executor, run by threads"),
+    start: AsyncExecutor::start,
+};
 
 /// An executor and its threads.
 pub(crate) struct AsyncExecutor {
@@ -23,7 +30,7 @@ pub(crate) struct AsyncExecutor {
 
 impl AsyncExecutor {
     /// Starts the threads.
-    pub(crate) fn start(threads: usize) -> io::Result<Self> {
+    fn start(threads: usize) -> io::Result<Self> {
         let executor = Executor::new().leak();
         let (stop, stopped) = oneshot::channel::<()>();
         let stopped = stopped.shared();
@@ -38,7 +45,7 @@ impl AsyncExecutor {
     }
 }
 
-impl Target for AsyncExecutor {
+impl Pool for AsyncExecutor {
     type Outside = Shared;
     type Inside = Shared;
 

@@ -4,76 +4,90 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use brigade::{Handle, Idle, Order, Placement, Pool, Queueing};
+use brigade::{Builder, Handle, Idle, Order, Placement, Pool as Inner, Queueing};
 
-use super::{FEW, KEEP_ALIVE, MANY, Submit, Target};
-use crate::targets::elastic::Size;
+use crate::target::pool::{FEW, KEEP_ALIVE, MANY, Pool, Start, StartSized, Submit};
+use crate::target::{Entry, Listing};
 
-/// The configurations of brigade that have a name here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Policy {
-    /// Nothing configured.
-    Default,
-    /// [`Order::Fifo`].
-    Fifo,
-    /// [`Order::Lifo`].
-    Lifo,
-    /// [`Queueing::Shared`].
-    Shared,
-    /// [`Idle::Park`].
-    Park,
-    /// [`Idle::SpinThenPark`] for 10 µs.
-    Spin10us,
-    /// [`Idle::Spin`].
-    Spin,
-    /// [`Placement::Kernel`].
-    Kernel,
-    /// [`Placement::Spread`].
-    Spread,
-    /// As many threads as are asked for, and none but the first before there is work for it.
-    Elastic,
-    /// From [`FEW`] threads to [`MANY`], or to as many as are asked for if that is more.
-    Elastic50,
+/// A line of the table: the default pool but for what `start` configures.
+const fn policy(
+    name: &'static str,
+    about: &'static str,
+    start: Start<Brigade>,
+) -> Listing<Start<Brigade>> {
+    Listing { entry: Entry::own(name, about).further(), start }
 }
 
-impl Policy {
-    /// Whether its threads start as the first tasks come, which is part of what is measured then.
-    pub(crate) fn is_elastic(self) -> bool {
-        matches!(self, Policy::Elastic | Policy::Elastic50)
-    }
+pub(crate) const DEFAULT: Listing<Start<Brigade>> =
+    Listing { entry: Entry::own("brigade", "the default pool"), start: |n| built(of(n)) };
+pub(crate) const FIFO: Listing<Start<Brigade>> =
+    policy("brigade-fifo", "local queues oldest first", |n| built(of(n).order(Order::Fifo)));
+pub(crate) const LIFO: Listing<Start<Brigade>> =
+    policy("brigade-lifo", "local queues newest first", |n| built(of(n).order(Order::Lifo)));
+pub(crate) const SHARED: Listing<Start<Brigade>> =
+    policy("brigade-shared", "one shared queue", |n| built(of(n).queueing(Queueing::Shared)));
+pub(crate) const PARK: Listing<Start<Brigade>> =
+    policy("brigade-park", "idle workers park at once", |n| built(of(n).idle(Idle::Park)));
+pub(crate) const SPIN_10_US: Listing<Start<Brigade>> =
+    policy("brigade-spin10us", "idle workers spin 10 µs, then park", |n| {
+        built(of(n).idle(Idle::SpinThenPark(Duration::from_micros(10))))
+    });
+pub(crate) const SPIN: Listing<Start<Brigade>> =
+    policy("brigade-spin", "idle workers never park", |n| built(of(n).idle(Idle::Spin)));
+pub(crate) const KERNEL: Listing<Start<Brigade>> =
+    policy("brigade-kernel", "the kernel places woken workers", |n| {
+        built(of(n).placement(Placement::Kernel))
+    });
+pub(crate) const SPREAD: Listing<Start<Brigade>> =
+    policy("brigade-spread", "woken workers are spread over the CPUs", |n| {
+        built(of(n).placement(Placement::Spread))
+    });
+pub(crate) const SHARED_KERNEL: Listing<Start<Brigade>> =
+    policy("brigade-shared-kernel", "one shared queue, the kernel places woken workers", |n| {
+        built(of(n).queueing(Queueing::Shared).placement(Placement::Kernel))
+    });
+pub(crate) const SHARED_SPREAD: Listing<Start<Brigade>> =
+    policy("brigade-shared-spread", "one shared queue, woken workers are spread", |n| {
+        built(of(n).queueing(Queueing::Shared).placement(Placement::Spread))
+    });
+
+/// As many threads as are asked for, and none but the first before there is work for it.
+pub(crate) const ELASTIC: Listing<Start<Brigade>> = Listing {
+    entry: Entry::own("brigade-elastic", "threads but the first are started by tasks")
+        .further()
+        .cold(),
+    start: |n| built(Inner::builder().threads(n..=n).keep_alive(KEEP_ALIVE)),
+};
+
+/// From [`FEW`] threads to [`MANY`], or to as many as are asked for if that is more.
+pub(crate) const ELASTIC_50: Listing<Start<Brigade>> = Listing {
+    entry: Entry::own("brigade-elastic-50", "the same, with 2 to 50 threads or more")
+        .further()
+        .cold()
+        .with_threads(|threads, _| threads + MANY as u64),
+    start: |n| built(Inner::builder().threads(FEW..=n.max(MANY)).keep_alive(KEEP_ALIVE)),
+};
+
+/// The default pool but for its size.
+pub(crate) const SIZED: Listing<StartSized<Brigade>> = Listing {
+    entry: Entry::own("brigade", "the default pool"),
+    start: |size| built(Inner::builder().threads(size.core..=size.max).keep_alive(size.keep_alive)),
+};
+
+/// The default pool with so many threads.
+fn of(threads: usize) -> Builder {
+    Inner::builder().threads(threads)
+}
+
+/// Starts what is configured.
+fn built(builder: Builder) -> io::Result<Brigade> {
+    builder.build().map(|pool| Brigade(Arc::new(pool)))
 }
 
 /// A brigade pool.
-pub(crate) struct Brigade(Arc<Pool>);
+pub(crate) struct Brigade(Arc<Inner>);
 
-impl Brigade {
-    /// Starts a pool that differs from the default in what `policy` says.
-    pub(crate) fn start(threads: usize, policy: Policy) -> io::Result<Self> {
-        let builder = Pool::builder().threads(threads);
-        let builder = match policy {
-            Policy::Default => builder,
-            Policy::Fifo => builder.order(Order::Fifo),
-            Policy::Lifo => builder.order(Order::Lifo),
-            Policy::Shared => builder.queueing(Queueing::Shared),
-            Policy::Park => builder.idle(Idle::Park),
-            Policy::Spin10us => builder.idle(Idle::SpinThenPark(Duration::from_micros(10))),
-            Policy::Spin => builder.idle(Idle::Spin),
-            Policy::Kernel => builder.placement(Placement::Kernel),
-            Policy::Spread => builder.placement(Placement::Spread),
-            Policy::Elastic => builder.threads(threads..=threads).keep_alive(KEEP_ALIVE),
-            Policy::Elastic50 => builder.threads(FEW..=threads.max(MANY)).keep_alive(KEEP_ALIVE),
-        };
-        builder.build().map(|pool| Brigade(Arc::new(pool)))
-    }
-
-    /// Starts a pool of a size that changes, and nothing else that differs from the default.
-    pub(crate) fn elastic(size: Size) -> io::Result<Self> {
-        let builder = Pool::builder().threads(size.core..=size.max).keep_alive(size.keep_alive);
-        builder.build().map(|pool| Brigade(Arc::new(pool)))
-    }
-}
-
-impl Target for Brigade {
+impl Pool for Brigade {
     type Outside = Owner;
     type Inside = Handle;
 
@@ -93,7 +107,7 @@ impl Target for Brigade {
 
 /// The pool's owner, as the submitting threads share it.
 #[derive(Clone)]
-pub(crate) struct Owner(Arc<Pool>);
+pub(crate) struct Owner(Arc<Inner>);
 
 impl Submit for Owner {
     #[inline]

@@ -2,64 +2,48 @@
 
 use executors::Executor;
 use executors::crossbeam_channel_pool::ThreadPool as ChannelPool;
-use executors::crossbeam_workstealing_pool::{self as stealing, ThreadPool as StealingPool};
-use executors::parker::{DynamicThreadData, LargeThreadData, SmallThreadData, StaticParker};
+use executors::crossbeam_workstealing_pool as stealing;
 use executors::threadpool_executor::ThreadPoolExecutor;
 
-use super::{Submit, Target};
-
-/// Any pool of the crate: its handle is the pool, and so are its clones.
-pub(crate) struct Pool<E>(E);
+use crate::target::pool::{Offer, Pool, Start, Submit, VisitPool};
+use crate::target::{Entry, Listing};
 
 /// `crossbeam_channel_pool`.
-pub(crate) type Channel = Pool<ChannelPool>;
-/// `threadpool_executor`.
-pub(crate) type Threadpool = Pool<ThreadPoolExecutor>;
+pub(crate) const CHANNEL: Listing<Start<Any<ChannelPool>>> = Listing {
+    entry: Entry::peer("executors-channel", "executors: crossbeam_channel_pool"),
+    start: |threads| Ok(Any(ChannelPool::new(threads))),
+};
+
 /// `crossbeam_workstealing_pool`, whose parker the number of threads decides.
-pub(crate) type Stealing<P> = Pool<StealingPool<P>>;
+pub(crate) const STEALING: Listing<ByThreads> = Listing {
+    entry: Entry::peer("executors-stealing", "executors: crossbeam_workstealing_pool"),
+    start: ByThreads,
+};
 
-impl Channel {
-    /// Starts a channel pool.
-    pub(crate) fn start(threads: usize) -> Self {
-        Pool(ChannelPool::new(threads))
+/// `threadpool_executor`.
+pub(crate) const THREADPOOL: Listing<Start<Any<ThreadPoolExecutor>>> = Listing {
+    entry: Entry::peer("executors-threadpool", "executors: threadpool_executor"),
+    start: |threads| Ok(Any(ThreadPoolExecutor::new(threads))),
+};
+
+/// Starts the stealing pool with the fastest parker that knows so many threads.
+#[derive(Clone, Copy)]
+pub(crate) struct ByThreads;
+
+impl Offer for ByThreads {
+    fn offer<V: VisitPool>(self, visitor: V) -> V::Output {
+        match visitor.threads() {
+            0..=32 => visitor.visit(|threads| Ok(Any(stealing::small_pool(threads)))),
+            33..=64 => visitor.visit(|threads| Ok(Any(stealing::large_pool(threads)))),
+            _ => visitor.visit(|threads| Ok(Any(stealing::dyn_pool(threads)))),
+        }
     }
 }
 
-impl Threadpool {
-    /// Starts a threadpool executor.
-    pub(crate) fn start(threads: usize) -> Self {
-        Pool(ThreadPoolExecutor::new(threads))
-    }
-}
+/// Any pool of the crate: its handle is the pool, and so are its clones.
+pub(crate) struct Any<E>(E);
 
-impl Stealing<StaticParker<SmallThreadData>> {
-    /// The most threads this parker knows.
-    pub(crate) const MOST: usize = 32;
-
-    /// Starts a pool with the parker for few threads, which is its fastest.
-    pub(crate) fn start(threads: usize) -> Self {
-        Pool(stealing::small_pool(threads))
-    }
-}
-
-impl Stealing<StaticParker<LargeThreadData>> {
-    /// The most threads this parker knows.
-    pub(crate) const MOST: usize = 64;
-
-    /// Starts a pool with the parker for many threads.
-    pub(crate) fn start(threads: usize) -> Self {
-        Pool(stealing::large_pool(threads))
-    }
-}
-
-impl Stealing<StaticParker<DynamicThreadData>> {
-    /// Starts a pool with the parker for any number of threads.
-    pub(crate) fn start(threads: usize) -> Self {
-        Pool(stealing::dyn_pool(threads))
-    }
-}
-
-impl<E: Executor + 'static> Target for Pool<E> {
+impl<E: Executor + 'static> Pool for Any<E> {
     type Outside = Shared<E>;
     type Inside = Shared<E>;
 

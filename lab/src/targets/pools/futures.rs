@@ -1,22 +1,20 @@
 //! futures: its thread pool, `spawn_ok`, a clone of the pool in every task.
 
-use std::io;
-
 use futures::executor::ThreadPool;
 
-use super::{Submit, Target};
+use crate::target::pool::{Pool, Start, Submit};
+use crate::target::{Entry, Listing};
+
+/// The pool.
+pub(crate) const POOL: Listing<Start<Futures>> = Listing {
+    entry: Entry::peer("futures-threadpool", "futures: ThreadPool"),
+    start: |threads| ThreadPool::builder().pool_size(threads).create().map(Futures),
+};
 
 /// A futures pool.
 pub(crate) struct Futures(ThreadPool);
 
-impl Futures {
-    /// Starts a pool.
-    pub(crate) fn start(threads: usize) -> io::Result<Self> {
-        ThreadPool::builder().pool_size(threads).create().map(Futures)
-    }
-}
-
-impl Target for Futures {
+impl Pool for Futures {
     type Outside = ThreadPool;
     type Inside = ThreadPool;
 

@@ -5,20 +5,22 @@ use std::sync::Arc;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use super::{Submit, Target};
+use crate::target::pool::{Pool, Start, Submit};
+use crate::target::{Entry, Listing};
+
+/// The pool.
+pub(crate) const POOL: Listing<Start<Rayon>> = Listing {
+    entry: Entry::peer("rayon", "rayon: spawn in a pool of its own"),
+    start: |threads| {
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build();
+        pool.map(|pool| Rayon(Arc::new(pool))).map_err(io::Error::other)
+    },
+};
 
 /// A rayon pool.
 pub(crate) struct Rayon(Arc<ThreadPool>);
 
-impl Rayon {
-    /// Starts a pool.
-    pub(crate) fn start(threads: usize) -> io::Result<Self> {
-        let pool = ThreadPoolBuilder::new().num_threads(threads).build();
-        pool.map(|pool| Rayon(Arc::new(pool))).map_err(io::Error::other)
-    }
-}
-
-impl Target for Rayon {
+impl Pool for Rayon {
     type Outside = Outside;
     type Inside = Inside;
 

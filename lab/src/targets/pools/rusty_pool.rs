@@ -1,38 +1,52 @@
 //! rusty_pool, held at a fixed size or left to grow, a clone of the pool in every task.
 
+use std::io;
+
 use rusty_pool::ThreadPool;
 
-use super::{FEW, KEEP_ALIVE, MANY, Submit, Target};
-use crate::targets::elastic::Size;
+use crate::target::pool::{FEW, KEEP_ALIVE, MANY, Pool, Size, Start, StartSized, Submit};
+use crate::target::{Entry, Listing};
+
+/// All its threads are core threads, and there from the start.
+pub(crate) const FIXED: Listing<Start<RustyPool>> = Listing {
+    entry: Entry::peer("rusty_pool", "rusty_pool: core size and maximum alike"),
+    start: |threads| {
+        let pool = ThreadPool::new(threads, threads, KEEP_ALIVE);
+        pool.start_core_threads();
+        Ok(RustyPool(pool))
+    },
+};
+
+/// The same, and not one thread is there before there is work for it.
+pub(crate) const ELASTIC: Listing<Start<RustyPool>> = Listing {
+    entry: Entry::peer("rusty_pool-elastic", "rusty_pool: the same, started by tasks")
+        .further()
+        .cold(),
+    start: |threads| sized(Size { core: threads, max: threads, keep_alive: KEEP_ALIVE }),
+};
+
+/// The same with [`FEW`] threads to [`MANY`], or to as many as are asked for if that is more.
+pub(crate) const ELASTIC_50: Listing<Start<RustyPool>> = Listing {
+    entry: Entry::peer("rusty_pool-50", "rusty_pool: the same, with 2 to 50 threads or more")
+        .further()
+        .cold()
+        .with_threads(|threads, _| threads + MANY as u64),
+    start: |threads| sized(Size { core: FEW, max: threads.max(MANY), keep_alive: KEEP_ALIVE }),
+};
+
+/// The pool among those that grow.
+pub(crate) const SIZED: Listing<StartSized<RustyPool>> =
+    Listing { entry: Entry::peer("rusty_pool", "rusty_pool"), start: sized };
+
+/// Makes a pool that starts its threads as tasks arrive.
+fn sized(size: Size) -> io::Result<RustyPool> {
+    Ok(RustyPool(ThreadPool::new(size.core, size.max, size.keep_alive)))
+}
 
 /// A rusty pool.
 pub(crate) struct RustyPool(ThreadPool);
 
-impl RustyPool {
-    /// Starts a pool and all its threads, which it would otherwise start as tasks arrive.
-    pub(crate) fn start(threads: usize) -> Self {
-        let pool = ThreadPool::new(threads, threads, KEEP_ALIVE);
-        pool.start_core_threads();
-        RustyPool(pool)
-    }
-
-    /// Makes a pool of so many threads, which it starts as tasks arrive.
-    pub(crate) fn lazy(threads: usize) -> Self {
-        Self::elastic(Size { core: threads, max: threads, keep_alive: KEEP_ALIVE })
-    }
-
-    /// Makes a pool of [`FEW`] threads to [`MANY`], or to `threads` if that is more.
-    pub(crate) fn few_to_many(threads: usize) -> Self {
-        Self::elastic(Size { core: FEW, max: threads.max(MANY), keep_alive: KEEP_ALIVE })
-    }
-
-    /// Makes a pool that starts its threads as tasks arrive.
-    pub(crate) fn elastic(size: Size) -> Self {
-        RustyPool(ThreadPool::new(size.core, size.max, size.keep_alive))
-    }
-}
-
-impl Target for RustyPool {
+impl Pool for RustyPool {
     type Outside = ThreadPool;
     type Inside = ThreadPool;
 

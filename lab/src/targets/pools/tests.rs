@@ -1,67 +1,68 @@
 //! What the adapters of elastic pools mean by their sizes.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::io;
 use std::sync::mpsc;
-use std::thread;
 use std::time::Duration;
 
-use super::{Brigade, MANY, Policy, RustyPool, Submit, Target, Threadpool};
-use crate::targets::elastic::{Size, TokioBlocking};
+use brigade_testkit::Gate;
 
-/// How many jobs this pool runs at once, `most` at most: each is submitted when the one before it
-/// runs, so that no thread is on its way to take it.
-fn at_once<T: Target>(target: T, most: usize) -> usize {
-    let (begun, report) = mpsc::channel();
-    let over = Arc::new(AtomicBool::new(false));
-    let outside = target.outside();
+use super::{brigade, rusty_pool, threadpool, tokio_blocking};
+use crate::target::pool::{MANY, Pool, Size, Submit};
+
+/// Time in which one job too many would show. A busy machine that needs longer hides a defect and makes none.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Time in which a job must begin for which there may be a thread, however busy the machine is.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Checks that this pool runs `most` jobs at once and no more: each is submitted when the one before it
+/// runs, so that no idle thread is on its way to take it.
+fn grows_to<T: Pool>(name: &str, most: usize, pool: io::Result<T>) {
+    let (pool, gate, (begun, begins)) = (pool.expect("a pool"), Gate::closed(), mpsc::channel());
+    let outside = pool.outside();
     let submit = || {
-        let (begun, over) = (begun.clone(), Arc::clone(&over));
+        let (begun, gate) = (begun.clone(), gate.clone());
         outside.submit(move || {
-            let _ = begun.send(());
-            while !over.load(Ordering::Relaxed) {
-                thread::sleep(Duration::from_millis(1));
-            }
+            begun.send(()).expect("the test waits for it");
+            gate.wait();
         });
     };
-    // Long enough for a thread to start, and for one too many to show.
-    let soon = Duration::from_millis(500);
-    let begins = |_: &usize| {
+    for number in 1..=most {
         submit();
-        report.recv_timeout(soon).is_ok()
-    };
-    let running = (0..most).take_while(begins).count();
-    over.store(true, Ordering::Relaxed);
+        let begun = begins.recv_timeout(LIMIT);
+        assert!(begun.is_ok(), "{name}: job {number} of {most} has not begun");
+    }
+    submit();
+    assert!(begins.recv_timeout(LOOK).is_err(), "{name}: {most} jobs and one more ran at once");
+    gate.open();
+    assert!(begins.recv_timeout(LIMIT).is_ok(), "{name}: the last job has not begun");
     drop(outside);
-    target.shutdown();
-    running
+    pool.shutdown();
 }
 
 #[test]
 fn a_pool_of_2_to_50_threads_grows_to_50_whatever_less_is_asked_for() {
-    let brigade = Brigade::start(1, Policy::Elastic50).expect("a pool");
-    assert_eq!(at_once(brigade, MANY + 5), MANY);
-    assert_eq!(at_once(RustyPool::few_to_many(1), MANY + 5), MANY);
+    grows_to("brigade", MANY, (brigade::ELASTIC_50.start)(1));
+    grows_to("rusty_pool", MANY, (rusty_pool::ELASTIC_50.start)(1));
 }
 
 #[test]
 fn a_pool_of_2_to_50_threads_grows_beyond_50_when_asked_for() {
-    let brigade = Brigade::start(MANY + 3, Policy::Elastic50).expect("a pool");
-    assert_eq!(at_once(brigade, MANY + 5), MANY + 3);
-    assert_eq!(at_once(RustyPool::few_to_many(MANY + 3), MANY + 5), MANY + 3);
+    grows_to("brigade", MANY + 3, (brigade::ELASTIC_50.start)(MANY + 3));
+    grows_to("rusty_pool", MANY + 3, (rusty_pool::ELASTIC_50.start)(MANY + 3));
 }
 
 #[test]
 fn an_elastic_pool_has_as_many_threads_as_are_asked_for() {
-    assert_eq!(at_once(Brigade::start(3, Policy::Elastic).expect("a pool"), 5), 3);
-    assert_eq!(at_once(RustyPool::lazy(3), 5), 3);
+    grows_to("brigade", 3, (brigade::ELASTIC.start)(3));
+    grows_to("rusty_pool", 3, (rusty_pool::ELASTIC.start)(3));
 }
 
 #[test]
 fn a_target_of_elastic_grows_to_the_size_it_is_told() {
-    let size = Size { core: 1, max: 3, keep_alive: Duration::from_secs(10) };
-    assert_eq!(at_once(Brigade::elastic(size).expect("a pool"), 5), 3);
-    assert_eq!(at_once(RustyPool::elastic(size), 5), 3);
-    assert_eq!(at_once(Threadpool::start(size.max), 5), 3);
-    assert_eq!(at_once(TokioBlocking::start(size).expect("a runtime"), 5), 3);
+    let size = Size { core: 1, max: 3, keep_alive: Duration::from_secs(60) };
+    grows_to("brigade", 3, (brigade::SIZED.start)(size));
+    grows_to("rusty_pool", 3, (rusty_pool::SIZED.start)(size));
+    grows_to("threadpool", 3, (threadpool::SIZED.start)(size));
+    grows_to("tokio_blocking", 3, (tokio_blocking::SIZED.start)(size));
 }

@@ -2,19 +2,25 @@
 
 use threadpool::ThreadPool;
 
-use super::{Submit, Target};
+use crate::target::pool::{Pool, Start, StartSized, Submit};
+use crate::target::{Entry, Listing};
+
+/// The pool.
+pub(crate) const FIXED: Listing<Start<Threadpool>> = Listing {
+    entry: Entry::peer("threadpool", "threadpool"),
+    start: |threads| Ok(Threadpool(ThreadPool::new(threads))),
+};
+
+/// The pool among those that grow, which it does not.
+pub(crate) const SIZED: Listing<StartSized<Threadpool>> = Listing {
+    entry: Entry::peer("threadpool", "threadpool: always at its largest"),
+    start: |size| Ok(Threadpool(ThreadPool::new(size.max))),
+};
 
 /// A threadpool.
 pub(crate) struct Threadpool(ThreadPool);
 
-impl Threadpool {
-    /// Starts a pool.
-    pub(crate) fn start(threads: usize) -> Self {
-        Threadpool(ThreadPool::new(threads))
-    }
-}
-
-impl Target for Threadpool {
+impl Pool for Threadpool {
     type Outside = ThreadPool;
     type Inside = ThreadPool;
 

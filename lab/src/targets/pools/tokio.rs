@@ -1,22 +1,20 @@
 //! tokio: a multi-thread runtime without drivers, `Handle::spawn` outside, `tokio::spawn` inside.
 
-use std::io;
-
 use tokio::runtime::{Builder, Handle, Runtime};
 
-use super::{Submit, Target};
+use crate::target::pool::{Pool, Start, Submit};
+use crate::target::{Entry, Listing};
+
+/// The runtime with worker threads.
+pub(crate) const RUNTIME: Listing<Start<Tokio>> = Listing {
+    entry: Entry::peer("tokio", "tokio: the multi-thread runtime"),
+    start: |threads| Builder::new_multi_thread().worker_threads(threads).build().map(Tokio),
+};
 
 /// A tokio runtime.
 pub(crate) struct Tokio(Runtime);
 
-impl Tokio {
-    /// Starts a runtime.
-    pub(crate) fn start(threads: usize) -> io::Result<Self> {
-        Builder::new_multi_thread().worker_threads(threads).build().map(Tokio)
-    }
-}
-
-impl Target for Tokio {
+impl Pool for Tokio {
     type Outside = Handle;
     type Inside = Inside;
 

@@ -1,18 +1,37 @@
 //! brigade-queue: one ring in two orders, and the injector of its pools.
 
-use brigade_queue::{Cursor, Limit, Order, ShardedInjector, StealError};
+use brigade_queue::{Cursor, Limit, Order, ShardedInjector, StealError, fifo, lifo};
 
-use super::{CAPACITY, Deque, Injector, Item, Job, MOST_STOLEN, Missed, Stealer};
+use crate::target::queue::{
+    CAPACITY, Deque, Injector, Item, Job, MOST_STOLEN, Make, Missed, Stealer,
+};
+use crate::target::{Entry, Listing};
+
+pub(crate) const LIFO: Listing<Make<lifo::Worker<Item>>> = Listing {
+    entry: Entry::own("brigade-lifo", "brigade: lifo::Worker, bounded"),
+    start: || lifo::Worker::new(CAPACITY),
+};
+pub(crate) const FIFO: Listing<Make<fifo::Worker<Item>>> = Listing {
+    entry: Entry::own("brigade-fifo", "brigade: fifo::Worker, bounded"),
+    start: || fifo::Worker::new(CAPACITY),
+};
+pub(crate) const INJECTOR: Listing<Make<brigade_queue::Injector<Job>>> = Listing {
+    entry: Entry::own("brigade-injector", "brigade: Injector"),
+    start: brigade_queue::Injector::new,
+};
+pub(crate) const SHARDED: Listing<Make<ShardedInjector<Job>>> = Listing {
+    entry: Entry::own("brigade-sharded", "brigade: ShardedInjector"),
+    start: || ShardedInjector::new(SHARDS),
+};
+
+/// More than the producers of a run, so that none meet.
+const SHARDS: usize = 8;
 
 /// Either ring: the order is a type parameter of brigade's own.
 type Ring<O> = brigade_queue::Worker<Item, O>;
 
 impl<O: Order + 'static> Deque for Ring<O> {
     type Stealer = brigade_queue::Stealer<Item, O>;
-
-    fn new() -> Self {
-        Ring::new(CAPACITY)
-    }
 
     #[inline]
     fn push(&self, item: Item) -> Result<(), Item> {
@@ -53,10 +72,6 @@ impl From<StealError> for Missed {
 }
 
 impl Injector for brigade_queue::Injector<Job> {
-    fn new() -> Self {
-        brigade_queue::Injector::new()
-    }
-
     #[inline]
     fn push(&self, _producer: usize, job: Job) -> Result<(), Job> {
         brigade_queue::Injector::push(self, job)
@@ -68,14 +83,7 @@ impl Injector for brigade_queue::Injector<Job> {
     }
 }
 
-/// More than the producers of a run, so that none meet.
-const SHARDS: usize = 8;
-
 impl Injector for ShardedInjector<Job> {
-    fn new() -> Self {
-        ShardedInjector::new(SHARDS)
-    }
-
     #[inline]
     fn push(&self, producer: usize, job: Job) -> Result<(), Job> {
         self.shard(producer).push(job)

@@ -1,55 +1,55 @@
-//! crossbeam: the two orders of its deque, which grows, its injector, and the queue of its own that
-//! the injector is a relative of.
+//! crossbeam: its deque in two orders, which grows, its injector, and the queue of its own that the injector is a
+//! relative of.
 
-use crossbeam_deque::Steal;
+use crossbeam_deque::{Steal, Worker};
 use crossbeam_queue::SegQueue;
 
-use super::{Deque, Injector, Item, Job, MOST_STOLEN, Missed, Stealer};
+use crate::target::queue::{Deque, Injector, Item, Job, MOST_STOLEN, Make, Missed, Stealer};
+use crate::target::{Entry, Listing};
 
-/// crossbeam's deque, whose order is a value; here it is a type, as everybody else has it.
-pub(crate) struct Crossbeam<const FIFO: bool>(crossbeam_deque::Worker<Item>);
+pub(crate) const LIFO: Listing<Make<Worker<Item>>> = Listing {
+    entry: Entry::peer("crossbeam-lifo", "crossbeam-deque: Worker::new_lifo"),
+    start: Worker::new_lifo,
+};
+pub(crate) const FIFO: Listing<Make<Worker<Item>>> = Listing {
+    entry: Entry::peer("crossbeam-fifo", "crossbeam-deque: Worker::new_fifo"),
+    start: Worker::new_fifo,
+};
+pub(crate) const INJECTOR: Listing<Make<crossbeam_deque::Injector<Job>>> = Listing {
+    entry: Entry::peer("crossbeam-injector", "crossbeam-deque: Injector"),
+    start: crossbeam_deque::Injector::new,
+};
+pub(crate) const SEG_QUEUE: Listing<Make<SegQueue<Job>>> =
+    Listing { entry: Entry::peer("segqueue", "crossbeam-queue: SegQueue"), start: SegQueue::new };
 
-/// The owner pops the newest.
-pub(crate) type CrossbeamLifo = Crossbeam<false>;
-/// The owner pops the oldest.
-pub(crate) type CrossbeamFifo = Crossbeam<true>;
-
-impl<const FIFO: bool> Deque for Crossbeam<FIFO> {
+impl Deque for Worker<Item> {
     type Stealer = crossbeam_deque::Stealer<Item>;
-
-    fn new() -> Self {
-        let new = match FIFO {
-            true => crossbeam_deque::Worker::new_fifo,
-            false => crossbeam_deque::Worker::new_lifo,
-        };
-        Crossbeam(new())
-    }
 
     #[inline]
     fn push(&self, item: Item) -> Result<(), Item> {
-        self.0.push(item);
+        self.push(item);
         Ok(())
     }
 
     #[inline]
     fn pop(&self) -> Option<Item> {
-        self.0.pop()
+        self.pop()
     }
 
     fn stealer(&self) -> Self::Stealer {
-        self.0.stealer()
+        self.stealer()
     }
 }
 
-impl<const FIFO: bool> Stealer<Crossbeam<FIFO>> for crossbeam_deque::Stealer<Item> {
+impl Stealer<Worker<Item>> for crossbeam_deque::Stealer<Item> {
     #[inline]
-    fn steal(&self, dest: &Crossbeam<FIFO>, batch: usize) -> Result<(), Missed> {
-        stolen(self.steal_batch_with_limit(&dest.0, batch))
+    fn steal(&self, dest: &Worker<Item>, batch: usize) -> Result<(), Missed> {
+        stolen(self.steal_batch_with_limit(dest, batch))
     }
 
     #[inline]
-    fn steal_half(&self, dest: &Crossbeam<FIFO>) -> Result<Item, Missed> {
-        stolen(self.steal_batch_with_limit_and_pop(&dest.0, MOST_STOLEN))
+    fn steal_half(&self, dest: &Worker<Item>) -> Result<Item, Missed> {
+        stolen(self.steal_batch_with_limit_and_pop(dest, MOST_STOLEN))
     }
 }
 
@@ -64,10 +64,6 @@ fn stolen<T>(steal: Steal<T>) -> Result<T, Missed> {
 }
 
 impl Injector for crossbeam_deque::Injector<Job> {
-    fn new() -> Self {
-        crossbeam_deque::Injector::new()
-    }
-
     #[inline]
     fn push(&self, _producer: usize, job: Job) -> Result<(), Job> {
         self.push(job);
@@ -87,10 +83,6 @@ impl Injector for crossbeam_deque::Injector<Job> {
 }
 
 impl Injector for SegQueue<Job> {
-    fn new() -> Self {
-        SegQueue::new()
-    }
-
     #[inline]
     fn push(&self, _producer: usize, job: Job) -> Result<(), Job> {
         self.push(job);

@@ -1,16 +1,22 @@
 //! st3: two rings in two modules, alike but for the order.
 
-use super::{CAPACITY, Deque, Item, Missed, Stealer, half};
+use crate::target::queue::{CAPACITY, Deque, Item, Make, Missed, Stealer, half};
+use crate::target::{Entry, Listing};
+
+pub(crate) const LIFO: Listing<Make<st3::lifo::Worker<Item>>> = Listing {
+    entry: Entry::peer("st3-lifo", "st3: lifo::Worker, bounded"),
+    start: || st3::lifo::Worker::new(CAPACITY),
+};
+pub(crate) const FIFO: Listing<Make<st3::fifo::Worker<Item>>> = Listing {
+    entry: Entry::peer("st3-fifo", "st3: fifo::Worker, bounded"),
+    start: || st3::fifo::Worker::new(CAPACITY),
+};
 
 /// The ring of one module.
 macro_rules! ring {
     ($order:ident) => {
         impl Deque for st3::$order::Worker<Item> {
             type Stealer = st3::$order::Stealer<Item>;
-
-            fn new() -> Self {
-                Self::new(CAPACITY)
-            }
 
             #[inline]
             fn push(&self, item: Item) -> Result<(), Item> {

@@ -6,23 +6,43 @@ use std::net;
 use std::os::fd::OwnedFd;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use brigade::io::{Async, PipeReader, PipeWriter, TcpStream};
-use brigade::{JoinHandle, Pool};
+use brigade::{Handle, JoinHandle, Order, Pool};
 use smol::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::mpsc;
 
-use super::{Runtime, Sink, Source};
-
-/// A pool of as many threads as it is told to have, but no more than `MOST`.
-pub(crate) struct AtMost<const MOST: usize>(Pool);
+use crate::target::runtime::{Runtime, Sink, Source, Spawn, Start};
+use crate::target::{Entry, Listing};
 
 /// The default pool.
-pub(crate) type Brigade = AtMost<{ usize::MAX }>;
-/// The default pool with one thread.
-pub(crate) type BrigadeOneThread = AtMost<1>;
+pub(crate) const DEFAULT: Listing<Start<Brigade>> =
+    Listing { entry: Entry::own("brigade", "the default pool, with I/O"), start };
 
-/// A task whose panic goes on in who awaits it.
+/// The default pool with one thread, whatever it is told.
+pub(crate) const ONE_THREAD: Listing<Start<Brigade>> = Listing {
+    entry: Entry::own("brigade-one-thread", "the default pool with one thread, with I/O")
+        .with_threads(|_, _| 1),
+    start: |_| start(1),
+};
+
+/// The default pool but for the order of the local queues.
+pub(crate) const LIFO: Listing<Start<Brigade>> = Listing {
+    entry: Entry::own("brigade-lifo", "the default pool, local queues newest first, with I/O")
+        .further(),
+    start: |threads| Pool::builder().threads(threads).order(Order::Lifo).build().map(Brigade),
+};
+
+/// Starts the default pool.
+fn start(threads: usize) -> io::Result<Brigade> {
+    Pool::builder().threads(threads).build().map(Brigade)
+}
+
+/// A pool.
+pub(crate) struct Brigade(Pool);
+
+/// A task whose panic goes on in the task that awaits it.
 pub(crate) struct Task<T>(JoinHandle<T>);
 
 impl<T> Future for Task<T> {
@@ -35,17 +55,14 @@ impl<T> Future for Task<T> {
     }
 }
 
-impl<const MOST: usize> Runtime for AtMost<MOST> {
+impl Runtime for Brigade {
+    type Spawner = Handle;
     type Task<T: Send + 'static> = Task<T>;
     type Reader = PipeReader;
     type Writer = PipeWriter;
     type Stream = TcpStream;
     type Receiver = mpsc::Receiver<u8>;
     type Sender = mpsc::Sender<u8>;
-
-    fn start(threads: usize) -> io::Result<Self> {
-        Pool::builder().threads(threads.min(MOST)).build().map(AtMost)
-    }
 
     fn block_on<F: Future>(&self, future: F) -> F::Output {
         self.0.handle().enter(|| brigade::block_on(future))
@@ -59,12 +76,12 @@ impl<const MOST: usize> Runtime for AtMost<MOST> {
         Ok(Task(self.0.spawn(future)))
     }
 
-    fn detach<F>(&self, future: F) -> io::Result<()>
-    where
-        F: Future<Output = ()> + Send + 'static,
-    {
-        drop(self.0.spawn(future));
-        Ok(())
+    fn spawner(&self) -> Handle {
+        self.0.handle()
+    }
+
+    fn sleep(time: Duration) -> impl Future<Output = ()> + Send {
+        brigade::time::sleep(time)
     }
 
     fn reader(end: OwnedFd) -> io::Result<PipeReader> {
@@ -86,6 +103,18 @@ impl<const MOST: usize> Runtime for AtMost<MOST> {
     fn shutdown(self) {
         // Joins the threads, and drops what waits for ever.
         drop(self.0);
+    }
+}
+
+impl Spawn for Handle {
+    #[inline]
+    fn detach<F>(&self, future: F) -> io::Result<()>
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        // A pool that rejects the task has lost it, which is what the tally reports.
+        drop(self.spawn(future));
+        Ok(())
     }
 }
 

@@ -9,13 +9,37 @@ use std::net::TcpStream;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use smol::channel::{self, Sender};
 use smol::io::{AsyncReadExt, AsyncWriteExt};
-use smol::{Async, Executor};
+use smol::{Async, Executor, Timer};
 use tokio::sync::mpsc;
 
-use super::{Runtime, Sink, Source};
+use crate::target::runtime::{Runtime, Sink, Source, Spawn, Start};
+use crate::target::{Entry, Listing};
+
+/// The executor on threads, and a thread of async-io's own, which waits for I/O when no other does.
+pub(crate) const EXECUTOR: Listing<Start<Smol>> = Listing {
+    entry: Entry::peer("smol", "smol: an Executor, run by threads")
+        .with_threads(|threads, _| threads + 1),
+    start,
+};
+
+/// Starts the threads.
+fn start(threads: usize) -> io::Result<Smol> {
+    let executor = Arc::new(Executor::new());
+    let (open, closed) = channel::bounded::<Infallible>(1);
+    let threads = (0..threads).map(|_| {
+        let (executor, closed) = (Arc::clone(&executor), closed.clone());
+        let run = move || {
+            let _ = smol::block_on(executor.run(closed.recv()));
+        };
+        thread::Builder::new().name("smol".to_owned()).spawn(run)
+    });
+    let threads = threads.collect::<io::Result<_>>()?;
+    Ok(Smol { executor, threads, open })
+}
 
 /// An executor and its threads.
 pub(crate) struct Smol {
@@ -28,26 +52,13 @@ pub(crate) struct Smol {
 }
 
 impl Runtime for Smol {
+    type Spawner = Arc<Executor<'static>>;
     type Task<T: Send + 'static> = smol::Task<T>;
     type Reader = Async<File>;
     type Writer = Async<File>;
     type Stream = Async<TcpStream>;
     type Receiver = mpsc::Receiver<u8>;
     type Sender = mpsc::Sender<u8>;
-
-    fn start(threads: usize) -> io::Result<Self> {
-        let executor = Arc::new(Executor::new());
-        let (open, closed) = channel::bounded::<Infallible>(1);
-        let threads = (0..threads).map(|_| {
-            let (executor, closed) = (Arc::clone(&executor), closed.clone());
-            let run = move || {
-                let _ = smol::block_on(executor.run(closed.recv()));
-            };
-            thread::Builder::new().name("smol".to_owned()).spawn(run)
-        });
-        let threads = threads.collect::<io::Result<_>>()?;
-        Ok(Smol { executor, threads, open })
-    }
 
     fn block_on<F: Future>(&self, future: F) -> F::Output {
         smol::block_on(future)
@@ -61,12 +72,12 @@ impl Runtime for Smol {
         Ok(self.executor.spawn(future))
     }
 
-    fn detach<F>(&self, future: F) -> io::Result<()>
-    where
-        F: Future<Output = ()> + Send + 'static,
-    {
-        self.executor.spawn(future).detach();
-        Ok(())
+    fn spawner(&self) -> Arc<Executor<'static>> {
+        Arc::clone(&self.executor)
+    }
+
+    async fn sleep(time: Duration) {
+        Timer::after(time).await;
     }
 
     fn reader(end: OwnedFd) -> io::Result<Async<File>> {
@@ -89,6 +100,17 @@ impl Runtime for Smol {
         drop(self.open);
         // One that panicked has said so, and what it should have run is missing.
         self.threads.into_iter().for_each(|thread| drop(thread.join()));
+    }
+}
+
+impl Spawn for Arc<Executor<'static>> {
+    #[inline]
+    fn detach<F>(&self, future: F) -> io::Result<()>
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        self.spawn(future).detach();
+        Ok(())
     }
 }
 

@@ -1,39 +1,38 @@
 //! Every adapter means the same by what it calls the same.
 
 use std::io;
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use super::*;
-use crate::supervise::supervise;
-use crate::tally::Tally;
+use brigade_testkit::Watchdog;
 
-/// Runs `$body` on every target.
+use super::{FLOOR, Runtimes, VisitRuntime};
+use crate::target::runtime::{Downstream, Piped, Runtime, Sink, Source, Spawn, Start, Upstream};
+use crate::target::{Accept, Family};
+
+/// Runs `$body` on every target with two threads, and ends it.
 macro_rules! on_every_target {
     ($body:ident) => {
-        $body::<Brigade>("brigade");
-        $body::<BrigadeOneThread>("brigade-one-thread");
-        $body::<Tokio>("tokio");
-        $body::<TokioCurrentThread>("tokio-current-thread");
-        $body::<Smol>("smol");
-        $body::<Threads>("threads");
+        struct Body(&'static str);
+
+        impl VisitRuntime for Body {
+            type Output = ();
+
+            fn visit<R: Runtime>(self, start: Start<R>) {
+                let _watchdog = Watchdog::start(5);
+                let runtime = start(2).expect("started");
+                let outcome = $body(self.0, &runtime);
+                runtime.shutdown();
+                outcome.unwrap_or_else(|error| panic!("{}: {error}", self.0));
+            }
+        }
+
+        for target in Runtimes::TARGETS.iter().filter(|target| !target.is(&FLOOR)) {
+            Runtimes::accept(target, Body(target.name));
+        }
     };
-}
-
-/// Time after which a test fails in which nothing happens any more.
-const PATIENCE: Duration = Duration::from_secs(5);
-
-/// Runs `body` on a runtime with two threads, and ends the runtime.
-fn with_two<R: Runtime>(name: &str, body: impl FnOnce(&R) -> io::Result<()> + Send + 'static) {
-    let outcome = supervise(Tally::leak(), 1, PATIENCE, move || {
-        let runtime = R::start(2).expect("started");
-        let outcome = body(&runtime);
-        runtime.shutdown();
-        outcome.map_err(crate::supervise::Failure::Refused)
-    });
-    assert!(outcome.is_ok(), "{name}: {outcome:?}");
 }
 
 /// A pipe of this runtime.
@@ -44,85 +43,79 @@ fn pipe<R: Runtime>() -> io::Result<(R::Writer, R::Reader)> {
 
 #[test]
 fn a_task_runs_once_and_its_end_is_its_result() {
-    fn body<R: Runtime>(name: &'static str) {
-        with_two::<R>(name, move |runtime| {
-            let ran = Arc::new(AtomicUsize::new(0));
-            let results = runtime.block_on(async {
-                let tasks = (0..100).map(|number| {
-                    let ran = Arc::clone(&ran);
-                    runtime.spawn(async move { (number, ran.fetch_add(1, Ordering::Relaxed)) })
-                });
-                let mut results = Vec::new();
-                for task in tasks.collect::<io::Result<Vec<_>>>()? {
-                    results.push(task.await.0);
-                }
-                io::Result::Ok(results)
-            })?;
-            assert!(results.into_iter().eq(0..100), "{name}");
-            assert_eq!(ran.load(Ordering::Relaxed), 100, "{name}");
-            Ok(())
-        });
+    fn body<R: Runtime>(name: &str, runtime: &R) -> io::Result<()> {
+        let ran = Arc::new(AtomicUsize::new(0));
+        let results = runtime.block_on(async {
+            let tasks = (0..100).map(|number| {
+                let ran = Arc::clone(&ran);
+                runtime.spawn(async move { (number, ran.fetch_add(1, Ordering::Relaxed)) })
+            });
+            let mut results = Vec::new();
+            for task in tasks.collect::<io::Result<Vec<_>>>()? {
+                results.push(task.await.0);
+            }
+            io::Result::Ok(results)
+        })?;
+        assert!(results.into_iter().eq(0..100), "{name}");
+        assert_eq!(ran.load(Ordering::Relaxed), 100, "{name}");
+        Ok(())
     }
     on_every_target!(body);
 }
 
 #[test]
 fn a_task_that_waits_for_a_link_lets_others_go_on() {
-    fn body<R: Runtime>(name: &'static str) {
-        with_two::<R>(name, move |runtime| {
-            runtime.block_on(async {
-                // More tasks than threads, each of which needs what the next one sends.
-                let (first, mut last) = R::channel(1);
-                let mut down = first;
-                let mut tasks = Vec::new();
-                for _ in 0..8 {
-                    let (writer, reader) = pipe::<R>()?;
-                    let (mut reader, mut before) = (Piped(reader), down);
-                    let (sender, mut receiver) = R::channel(1);
-                    down = sender;
-                    tasks.push(runtime.spawn(async move {
-                        let byte = reader.take().await.expect("a byte from the pipe");
-                        assert!(before.pass(byte).await);
-                    })?);
-                    let mut writer = Piped(writer);
-                    tasks.push(runtime.spawn(async move {
-                        let byte = receiver.take().await.expect("a byte from the next one");
-                        assert!(writer.pass(byte + 1).await);
-                    })?);
-                }
-                assert!(down.pass(1).await, "{name}");
-                assert_eq!(last.take().await, Some(9), "{name}");
-                for task in tasks {
-                    task.await;
-                }
-                // All that sent is gone, and nothing comes any more.
-                assert_eq!(last.take().await, None, "{name}");
-                Ok(())
-            })
-        });
+    fn body<R: Runtime>(name: &str, runtime: &R) -> io::Result<()> {
+        runtime.block_on(async {
+            // More tasks than threads, each of which needs what the next one sends.
+            let (first, mut last) = R::channel(1);
+            let mut down = first;
+            let mut tasks = Vec::new();
+            for _ in 0..8 {
+                let (writer, reader) = pipe::<R>()?;
+                let (mut reader, mut before) = (Piped(reader), down);
+                let (sender, mut receiver) = R::channel(1);
+                down = sender;
+                tasks.push(runtime.spawn(async move {
+                    let byte = reader.take().await.expect("a byte from the pipe");
+                    assert!(before.pass(byte).await);
+                })?);
+                let mut writer = Piped(writer);
+                tasks.push(runtime.spawn(async move {
+                    let byte = receiver.take().await.expect("a byte from the next one");
+                    assert!(writer.pass(byte + 1).await);
+                })?);
+            }
+            assert!(down.pass(1).await, "{name}");
+            assert_eq!(last.take().await, Some(9), "{name}");
+            for task in tasks {
+                task.await;
+            }
+            // All that sent is gone, and nothing comes any more.
+            assert_eq!(last.take().await, None, "{name}");
+            Ok(())
+        })
     }
     on_every_target!(body);
 }
 
 #[test]
 fn the_end_of_a_pipe_is_seen_after_its_last_byte() {
-    fn body<R: Runtime>(name: &'static str) {
-        with_two::<R>(name, move |runtime| {
-            runtime.block_on(async {
-                let (mut writer, mut reader) = pipe::<R>()?;
-                writer.put(b"abc").await?;
-                drop(writer);
-                let mut buffer = [0; 2];
-                reader.fill(&mut buffer).await?;
-                assert_eq!(&buffer, b"ab", "{name}");
-                // Half of what is asked for is no answer.
-                assert!(reader.fill(&mut buffer).await.is_err(), "{name}");
-                let (writer, reader) = pipe::<R>()?;
-                drop(reader);
-                assert!(!Piped(writer).pass(1).await, "{name}");
-                Ok(())
-            })
-        });
+    fn body<R: Runtime>(name: &str, runtime: &R) -> io::Result<()> {
+        runtime.block_on(async {
+            let (mut writer, mut reader) = pipe::<R>()?;
+            writer.put(b"abc").await?;
+            drop(writer);
+            let mut buffer = [0; 2];
+            reader.fill(&mut buffer).await?;
+            assert_eq!(&buffer, b"ab", "{name}");
+            // Half of what is asked for is no answer.
+            assert!(reader.fill(&mut buffer).await.is_err(), "{name}");
+            let (writer, reader) = pipe::<R>()?;
+            drop(reader);
+            assert!(!Piped(writer).pass(1).await, "{name}");
+            Ok(())
+        })
     }
     on_every_target!(body);
 }
@@ -132,33 +125,53 @@ const SIZE: usize = 8 << 20;
 
 #[test]
 fn a_stream_carries_bytes_both_ways() {
-    fn body<R: Runtime>(name: &'static str) {
-        with_two::<R>(name, move |runtime| {
-            runtime.block_on(async {
-                let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-                let client = TcpStream::connect(listener.local_addr()?)?;
-                let mut server = R::stream(listener.accept()?.0)?;
-                let mut client = R::stream(client)?;
-                let serve = runtime.spawn(async move {
-                    let mut all = vec![0; SIZE];
-                    server.fill(&mut all).await.expect("filled");
-                    server.put(&[u8::from(all == vec![3; SIZE])]).await
-                })?;
-                client.put(&vec![3; SIZE]).await?;
-                let mut same = [0];
-                client.fill(&mut same).await?;
-                assert_eq!(same, [1], "{name}");
-                serve.await
-            })
-        });
+    fn body<R: Runtime>(name: &str, runtime: &R) -> io::Result<()> {
+        runtime.block_on(async {
+            let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+            let client = TcpStream::connect(listener.local_addr()?)?;
+            let mut server = R::stream(listener.accept()?.0)?;
+            let mut client = R::stream(client)?;
+            let serve = runtime.spawn(async move {
+                let mut all = vec![0; SIZE];
+                server.fill(&mut all).await.expect("filled");
+                server.put(&[u8::from(all == vec![3; SIZE])]).await
+            })?;
+            client.put(&vec![3; SIZE]).await?;
+            let mut same = [0];
+            client.fill(&mut same).await?;
+            assert_eq!(same, [1], "{name}");
+            serve.await
+        })
+    }
+    on_every_target!(body);
+}
+
+#[test]
+fn a_task_waits_for_a_time_and_spawns_another() {
+    const TIME: Duration = Duration::from_millis(5);
+
+    fn body<R: Runtime>(name: &str, runtime: &R) -> io::Result<()> {
+        let (spawner, begun) = (runtime.spawner(), Instant::now());
+        let (mut first, mut last) = R::channel(1);
+        let inside = spawner.clone();
+        runtime.block_on(async {
+            spawner.detach(async move {
+                R::sleep(TIME).await;
+                let passes = async move { assert!(first.pass(1).await) };
+                inside.detach(passes).expect("spawned");
+            })?;
+            assert_eq!(last.take().await, Some(1), "{name}");
+            assert!(begun.elapsed() >= TIME, "{name}");
+            Ok(())
+        })
     }
     on_every_target!(body);
 }
 
 #[test]
 fn a_runtime_ends_while_a_task_waits_for_ever() {
-    fn body<R: Runtime>(name: &'static str) {
-        with_two::<R>(name, |runtime| runtime.detach(std::future::pending()));
+    fn body<R: Runtime>(_: &str, runtime: &R) -> io::Result<()> {
+        runtime.spawner().detach(std::future::pending())
     }
     on_every_target!(body);
 }

@@ -9,14 +9,27 @@ use std::panic;
 use std::pin::Pin;
 use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::task::{Context, Poll};
-use std::thread::{Builder, JoinHandle};
+use std::thread::{self, Builder, JoinHandle};
+use std::time::Duration;
 
 use futures_lite::future::block_on;
 
-use super::{Downstream, Runtime, Sink, Source, Upstream};
+use crate::target::runtime::{Downstream, Runtime, Sink, Source, Spawn, Start, Upstream};
+use crate::target::{Entry, Listing};
+
+/// A thread for each task.
+pub(crate) const EACH: Listing<Start<Threads>> = Listing {
+    entry: Entry::peer("threads", "a thread for each task, calls that block")
+        .with_threads(|_, tasks| tasks),
+    start: |_| Ok(Threads),
+};
 
 /// Starts threads.
 pub(crate) struct Threads;
+
+/// Starts threads from anywhere.
+#[derive(Clone)]
+pub(crate) struct Starter;
 
 /// A thread; to await it is to join it, which blocks.
 pub(crate) struct Joining<T>(Option<JoinHandle<T>>);
@@ -31,16 +44,13 @@ impl<T> Future for Joining<T> {
 }
 
 impl Runtime for Threads {
+    type Spawner = Starter;
     type Task<T: Send + 'static> = Joining<T>;
     type Reader = File;
     type Writer = File;
     type Stream = TcpStream;
     type Receiver = Receiver<u8>;
     type Sender = SyncSender<u8>;
-
-    fn start(_threads: usize) -> io::Result<Self> {
-        Ok(Threads)
-    }
 
     fn block_on<F: Future>(&self, future: F) -> F::Output {
         block_on(future)
@@ -54,11 +64,12 @@ impl Runtime for Threads {
         Builder::new().spawn(|| block_on(future)).map(|thread| Joining(Some(thread)))
     }
 
-    fn detach<F>(&self, future: F) -> io::Result<()>
-    where
-        F: Future<Output = ()> + Send + 'static,
-    {
-        Builder::new().spawn(|| block_on(future)).map(drop)
+    fn spawner(&self) -> Starter {
+        Starter
+    }
+
+    async fn sleep(time: Duration) {
+        thread::sleep(time);
     }
 
     fn reader(end: OwnedFd) -> io::Result<File> {
@@ -78,6 +89,16 @@ impl Runtime for Threads {
     }
 
     fn shutdown(self) {}
+}
+
+impl Spawn for Starter {
+    #[inline]
+    fn detach<F>(&self, future: F) -> io::Result<()>
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        Builder::new().spawn(|| block_on(future)).map(drop)
+    }
 }
 
 impl Source for File {

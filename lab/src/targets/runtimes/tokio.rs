@@ -6,22 +6,39 @@ use std::net::TcpStream;
 use std::os::fd::OwnedFd;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe;
-use tokio::runtime::{Builder, Runtime as Inner};
+use tokio::runtime::{Builder, Handle, Runtime as Inner};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use super::{Downstream, Runtime, Sink, Source, Upstream};
+use crate::target::runtime::{Downstream, Runtime, Sink, Source, Spawn, Start, Upstream};
+use crate::target::{Entry, Listing};
 
 /// The runtime with worker threads.
-pub(crate) struct Tokio(Inner);
+pub(crate) const MULTI_THREAD: Listing<Start<Tokio>> = Listing {
+    entry: Entry::peer("tokio", "tokio: the multi-thread runtime, with I/O"),
+    start: |threads| built(Builder::new_multi_thread().worker_threads(threads)),
+};
 
 /// The runtime of the thread that blocks on it.
-pub(crate) struct TokioCurrentThread(Inner);
+pub(crate) const CURRENT_THREAD: Listing<Start<Tokio>> = Listing {
+    entry: Entry::peer("tokio-current-thread", "tokio: the current-thread runtime, with I/O")
+        .with_threads(|_, _| 0),
+    start: |_| built(&mut Builder::new_current_thread()),
+};
 
-/// A task whose panic goes on in who awaits it.
+/// Starts what is configured.
+fn built(builder: &mut Builder) -> io::Result<Tokio> {
+    builder.enable_all().build().map(Tokio)
+}
+
+/// Either runtime: they are one type, and differ in how they are built.
+pub(crate) struct Tokio(Inner);
+
+/// A task whose panic goes on in the task that awaits it.
 pub(crate) struct Task<T>(JoinHandle<T>);
 
 impl<T> Future for Task<T> {
@@ -34,67 +51,67 @@ impl<T> Future for Task<T> {
     }
 }
 
-/// Both runtimes are one type to tokio, and differ in how they are built.
-macro_rules! runtime {
-    ($name:ident, $threads:ident => $builder:expr) => {
-        impl Runtime for $name {
-            type Task<T: Send + 'static> = Task<T>;
-            type Reader = pipe::Receiver;
-            type Writer = pipe::Sender;
-            type Stream = tokio::net::TcpStream;
-            type Receiver = mpsc::Receiver<u8>;
-            type Sender = mpsc::Sender<u8>;
+impl Runtime for Tokio {
+    type Spawner = Handle;
+    type Task<T: Send + 'static> = Task<T>;
+    type Reader = pipe::Receiver;
+    type Writer = pipe::Sender;
+    type Stream = tokio::net::TcpStream;
+    type Receiver = mpsc::Receiver<u8>;
+    type Sender = mpsc::Sender<u8>;
 
-            fn start($threads: usize) -> io::Result<Self> {
-                $builder.enable_io().build().map($name)
-            }
+    fn block_on<F: Future>(&self, future: F) -> F::Output {
+        self.0.block_on(future)
+    }
 
-            fn block_on<F: Future>(&self, future: F) -> F::Output {
-                self.0.block_on(future)
-            }
+    #[inline]
+    fn spawn<F>(&self, future: F) -> io::Result<Task<F::Output>>
+    where
+        F: Future<Output: Send + 'static> + Send + 'static,
+    {
+        Ok(Task(self.0.spawn(future)))
+    }
 
-            #[inline]
-            fn spawn<F>(&self, future: F) -> io::Result<Task<F::Output>>
-            where
-                F: Future<Output: Send + 'static> + Send + 'static,
-            {
-                Ok(Task(self.0.spawn(future)))
-            }
+    fn spawner(&self) -> Handle {
+        self.0.handle().clone()
+    }
 
-            fn detach<F>(&self, future: F) -> io::Result<()>
-            where
-                F: Future<Output = ()> + Send + 'static,
-            {
-                drop(self.0.spawn(future));
-                Ok(())
-            }
+    fn sleep(time: Duration) -> impl Future<Output = ()> + Send {
+        tokio::time::sleep(time)
+    }
 
-            fn reader(end: OwnedFd) -> io::Result<Self::Reader> {
-                pipe::Receiver::from_owned_fd(end)
-            }
+    fn reader(end: OwnedFd) -> io::Result<Self::Reader> {
+        pipe::Receiver::from_owned_fd(end)
+    }
 
-            fn writer(end: OwnedFd) -> io::Result<Self::Writer> {
-                pipe::Sender::from_owned_fd(end)
-            }
+    fn writer(end: OwnedFd) -> io::Result<Self::Writer> {
+        pipe::Sender::from_owned_fd(end)
+    }
 
-            fn stream(stream: TcpStream) -> io::Result<Self::Stream> {
-                stream.set_nonblocking(true)?;
-                tokio::net::TcpStream::from_std(stream)
-            }
+    fn stream(stream: TcpStream) -> io::Result<Self::Stream> {
+        stream.set_nonblocking(true)?;
+        tokio::net::TcpStream::from_std(stream)
+    }
 
-            fn channel(capacity: usize) -> (Self::Sender, Self::Receiver) {
-                mpsc::channel(capacity)
-            }
+    fn channel(capacity: usize) -> (Self::Sender, Self::Receiver) {
+        mpsc::channel(capacity)
+    }
 
-            fn shutdown(self) {
-                drop(self.0);
-            }
-        }
-    };
+    fn shutdown(self) {
+        drop(self.0);
+    }
 }
 
-runtime!(Tokio, threads => Builder::new_multi_thread().worker_threads(threads));
-runtime!(TokioCurrentThread, _threads => Builder::new_current_thread());
+impl Spawn for Handle {
+    #[inline]
+    fn detach<F>(&self, future: F) -> io::Result<()>
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        drop(self.spawn(future));
+        Ok(())
+    }
+}
 
 impl Source for pipe::Receiver {
     #[inline]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::tally::Tally;
-use crate::targets::runtimes::{Downstream, Piped, Runtime, Upstream};
+use crate::target::runtime::{Downstream, Piped, Runtime, Upstream};
 
 /// A link through the system: where bytes go in, and where they come out.
 type Pipe<R> = (Piped<<R as Runtime>::Writer>, Piped<<R as Runtime>::Reader>);
@@ -51,29 +51,29 @@ impl Trail {
     }
 }
 
-/// Who was the first in a line to go while there was work to do.
+/// The first stage of a line that has ended while there was work to do.
 #[derive(Clone, Default)]
 pub(super) struct Fallen(Arc<AtomicU32>);
 
 impl Fallen {
     /// Notes the stage with this number, which is not 0.
     fn note(&self, stage: u32) {
-        // Ordering: Release pairs with the Acquire in `first`. Those who go because this one did come later.
+        // Ordering: Release pairs with the Acquire in `first`. Those that end because this one did come later.
         let _ = self.0.compare_exchange(0, stage, Ordering::Release, Ordering::Relaxed);
     }
 
-    /// The number of the first one, if anybody has gone.
+    /// The number of the first one, if any has ended.
     pub(super) fn first(&self) -> Option<u32> {
         Some(self.0.load(Ordering::Acquire)).filter(|&stage| stage != 0)
     }
 }
 
-/// A place in the line, from 1, held by who works there. A panic leaves it, and so does a runtime that
+/// A place in the line, from 1, held by its carrier. A panic leaves it, and so does a runtime that
 /// drops a task.
 struct Post {
     /// Its number.
     stage: u32,
-    /// Hears of who leaves it.
+    /// Told when it is left.
     fallen: Fallen,
     /// Whether there is work to do.
     open: bool,
@@ -87,9 +87,9 @@ impl Drop for Post {
     }
 }
 
-/// Who stands in the line and passes on what comes.
+/// A stage of the line: passes on what comes.
 pub(super) struct Carrier<U, D> {
-    /// Where that is. First, so that it is known who has gone before others see it from their links.
+    /// Where that is. First, so that its end is noted before others see it from their links.
     post: Post,
     /// Where bytes come from.
     up: U,
@@ -123,17 +123,17 @@ impl<U: Upstream, D: Downstream> Carrier<U, D> {
     }
 }
 
-/// A line in which nobody works yet.
+/// A line in which nothing runs yet.
 pub(super) struct Line<U, D> {
     /// Where bytes go in.
     pub(super) first: D,
-    /// Those who pass them on, from the first to the last.
+    /// Those that pass them on, from the first to the last.
     pub(super) carriers: Vec<Carrier<U, D>>,
     /// Where they come out.
     pub(super) last: U,
     /// What has come out.
     pub(super) trail: Trail,
-    /// Who went too early.
+    /// The first that ended too early.
     pub(super) fallen: Fallen,
 }
 
@@ -158,9 +158,9 @@ impl<U: Upstream, D: Downstream> Line<U, D> {
     }
 }
 
-/// The end of a line whose carriers have no tasks: who takes a byte does the work of them all.
+/// The end of a line whose carriers have no tasks: to take a byte is to do the work of them all.
 pub(super) struct Relay<U, D> {
-    /// Those who would pass it on.
+    /// Those that would pass it on.
     pub(super) carriers: Vec<Carrier<U, D>>,
     /// Where bytes come out.
     pub(super) last: U,

@@ -20,16 +20,19 @@ use futures_lite::future::block_on;
 use tokio::sync::mpsc;
 
 use self::line::{Line, Relay, Trail};
-use super::{Bench, Metric, Params, RuntimeWorkload, Workload, quantile, sorted};
 use crate::clock::{Lap, Meter};
+use crate::dispatch::counted;
+use crate::failure::Failure;
 use crate::fault::Fault;
 use crate::limits::{self, whole};
-use crate::needs::Needs;
-use crate::supervise::Failure;
+use crate::stats::{quantile, sorted};
 use crate::switches::switches;
 use crate::tally::Sum;
-use crate::targets::runtimes::{Downstream, Runtime, Threads, Upstream};
-use crate::targets::{Entry, Family};
+use crate::target::Entry;
+use crate::target::runtime::{Downstream, Runtime, Upstream};
+use crate::targets::runtimes::threads::Threads;
+use crate::targets::runtimes::{FLOOR, Runtimes};
+use crate::workload::{Bench, Metric, Outcome, Params, RuntimeWorkload, Terms, Workload};
 
 /// What the tasks are connected by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -65,7 +68,8 @@ pub(crate) struct BucketBrigade {
 const WARM_UP: u32 = 2;
 
 impl Workload for BucketBrigade {
-    const FAMILY: Family = Family::Runtime;
+    const NAME: &'static str = "bucket-brigade";
+    type Family = Runtimes;
 
     const METRICS: &'static [Metric] = &[
         Metric::time("hop"),
@@ -73,7 +77,7 @@ impl Workload for BucketBrigade {
         Metric::time("p90"),
         Metric::time("p99"),
         Metric::time("cpu-hop"),
-        Metric::switches("switches"),
+        Metric::less("switches", "switches"),
         Metric::CPU,
     ];
 
@@ -91,29 +95,32 @@ impl Workload for BucketBrigade {
         ]
     }
 
-    fn all_threads(&self) -> usize {
+    fn threads(&self) -> usize {
         self.threads as usize
     }
 
-    fn needs(&self, target: &Entry) -> Needs {
-        let files = match self.over {
+    fn tasks(&self) -> u64 {
+        self.tasks
+    }
+
+    fn files(&self) -> u64 {
+        match self.over {
             Over::Pipe => 2 * self.hops(),
             Over::Channel => 0,
-        };
-        Needs { files, ..Needs::of(target, self.threads, self.tasks) }
+        }
     }
 
     fn expected(&self) -> Sum {
         Sum::grid(self.bytes().into(), self.hops())
     }
+
+    fn instead(&self, target: &'static Entry, terms: Terms) -> Option<Outcome> {
+        target.is(&FLOOR).then(|| counted(self.clone(), terms, Self::floor))
+    }
 }
 
 impl RuntimeWorkload for BucketBrigade {
-    fn threads(&self) -> usize {
-        self.threads as usize
-    }
-
-    fn run<R: Runtime>(&self, runtime: &R, bench: &Bench) -> Result<Vec<f64>, Failure> {
+    fn run<R: Runtime>(&self, runtime: &R, bench: &Bench) -> Outcome {
         let capacity = self.capacity();
         runtime.block_on(async {
             match self.over {
@@ -126,7 +133,7 @@ impl RuntimeWorkload for BucketBrigade {
 
 impl BucketBrigade {
     /// Runs without tasks: one thread does what they would do, each after the one before it.
-    pub(crate) fn floor(&self, bench: &Bench) -> Result<Vec<f64>, Failure> {
+    fn floor(&self, bench: &Bench) -> Outcome {
         let capacity = self.capacity();
         block_on(async {
             match self.over {
@@ -143,7 +150,7 @@ impl BucketBrigade {
         runtime: &R,
         bench: &Bench,
         link: impl FnMut() -> io::Result<(D, U)>,
-    ) -> Result<Vec<f64>, Failure> {
+    ) -> Outcome {
         let line = Line::new(self.tasks as u32, bench.tally, link).map_err(Failure::Refused)?;
         let doomed = (bench.fault == Fault::Died).then_some(self.tasks / 2);
         let tasks = line.carriers.into_iter().zip(0..).map(|(carrier, place)| {
@@ -169,12 +176,12 @@ impl BucketBrigade {
         Ok(values)
     }
 
-    /// Runs with nobody in the line.
+    /// Runs without tasks in the line.
     async fn alone<U: Upstream, D: Downstream>(
         &self,
         bench: &Bench,
         link: impl FnMut() -> io::Result<(D, U)>,
-    ) -> Result<Vec<f64>, Failure> {
+    ) -> Outcome {
         let line = Line::new(self.tasks as u32, bench.tally, link).map_err(Failure::Refused)?;
         let all = Relay { carriers: line.carriers, last: line.last };
         let passing = Passing::new(all, line.trail);

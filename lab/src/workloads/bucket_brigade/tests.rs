@@ -3,11 +3,14 @@
 use std::time::Duration;
 
 use super::{BucketBrigade, Over, Trail, WARM_UP};
+use crate::failure::Failure;
 use crate::fault::Fault;
-use crate::supervise::{Failure, supervise};
+use crate::supervise::supervise;
 use crate::tally::{Sum, Tally};
-use crate::targets::runtimes::{Runtime, Threads, Tokio};
-use crate::workloads::{Bench, RuntimeWorkload as _, Workload as _};
+use crate::target::runtime::{Downstream, Runtime, Start, Upstream, VisitRuntime};
+use crate::target::{Accept, Family};
+use crate::targets::runtimes::{FLOOR, Runtimes};
+use crate::workload::{Bench, RuntimeWorkload as _, Workload as _};
 
 /// Whether these bytes pass for the first `count` ones.
 fn passes(bytes: impl IntoIterator<Item = u8>, count: u64) -> bool {
@@ -42,7 +45,7 @@ fn ends<R: Send + 'static>(
     tally: &'static Tally,
     run: impl FnOnce() -> Result<R, Failure> + Send + 'static,
 ) -> Result<R, Failure> {
-    supervise(tally, 0, Duration::from_secs(5), run)
+    supervise(tally, Duration::from_secs(5), run)
 }
 
 /// A short line with several bytes in it.
@@ -52,11 +55,11 @@ fn short(over: Over) -> BucketBrigade {
 
 #[test]
 fn a_fault_does_not_keep_a_run_from_ending() {
-    fn on<R: Runtime>(over: Over) {
+    fn on<R: Runtime>(start: Start<R>, over: Over) {
         for (fault, ran) in [(Fault::Lost, -4), (Fault::None, 0), (Fault::Repeated, 4)] {
             let (expected, tally) = (short(over).expected(), Tally::leak());
             let outcome = ends(tally, move || {
-                let runtime = R::start(2).map_err(Failure::Refused)?;
+                let runtime = start(2).map_err(Failure::Refused)?;
                 let values = short(over).run(&runtime, &Bench { tally, fault })?;
                 runtime.shutdown();
                 Ok(values)
@@ -66,9 +69,20 @@ fn a_fault_does_not_keep_a_run_from_ending() {
             assert_eq!(tally.check(expected).is_ok(), fault == Fault::None, "{fault:?}");
         }
     }
-    for over in [Over::Pipe, Over::Channel] {
-        on::<Threads>(over);
-        on::<Tokio>(over);
+
+    struct On(Over);
+
+    impl VisitRuntime for On {
+        type Output = ();
+
+        fn visit<R: Runtime>(self, start: Start<R>) {
+            on(start, self.0);
+        }
+    }
+
+    for target in Runtimes::TARGETS.iter().filter(|target| !target.is(&FLOOR)) {
+        Runtimes::accept(target, On(Over::Pipe));
+        Runtimes::accept(target, On(Over::Channel));
     }
 }
 
@@ -86,8 +100,6 @@ fn the_floor_does_the_work_of_all_tasks() {
 
 #[test]
 fn a_line_that_breaks_has_no_number() {
-    use crate::targets::runtimes::{Downstream, Upstream};
-
     /// The last end of a line that is gone after some bytes.
     struct Broken(u8);
 

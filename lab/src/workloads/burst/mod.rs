@@ -15,24 +15,23 @@
 //! to wait again; one that has not arrived there when the next burst comes is not waiting, and a value
 //! for it comes back.
 
-mod options;
+pub(crate) mod options;
 
 use std::mem;
 use std::thread;
 use std::time::Duration;
 
-pub(crate) use self::options::{Options, TABLE};
-
-use super::{Bench, HandoverWorkload, Metric, Params, Workload, quantile, sorted};
 use crate::clock::{self, Lap, Meter, seconds};
+use crate::failure::Failure;
 use crate::fault::Fault;
 use crate::inbox::{Inbox, Value};
 use crate::limits;
+use crate::stats::{median, quantile, sorted};
 use crate::stop::Stop;
-use crate::supervise::Failure;
 use crate::tally::Sum;
-use crate::targets::Family;
-use crate::targets::handovers::Handover;
+use crate::target::handover::Handover;
+use crate::targets::handovers::Handovers;
+use crate::workload::{Bench, HandoverWorkload, Metric, Outcome, Params, Workload};
 
 /// A row of `burst`.
 #[derive(Clone, Debug)]
@@ -60,7 +59,8 @@ const MEANWHILE: Duration = Duration::from_micros(400);
 const LOOK: Duration = Duration::from_micros(50);
 
 impl Workload for Burst {
-    const FAMILY: Family = Family::Handover;
+    const NAME: &'static str = "burst";
+    type Family = Handovers;
 
     const METRICS: &'static [Metric] = &[
         Metric::time("p1"),
@@ -73,7 +73,7 @@ impl Workload for Burst {
         Metric::time("first"),
         Metric::time("last"),
         Metric::time("sender"),
-        Metric::values("refused"),
+        Metric::less("refused", "values"),
         Metric::CPU,
     ];
 
@@ -96,7 +96,7 @@ impl Workload for Burst {
         limits::product("values", &values, limits::MAX_VALUES).map(drop)
     }
 
-    fn all_threads(&self) -> usize {
+    fn threads(&self) -> usize {
         self.receivers as usize
     }
 
@@ -110,20 +110,12 @@ impl Workload for Burst {
 }
 
 impl HandoverWorkload for Burst {
-    fn receivers(&self) -> usize {
-        self.receivers as usize
-    }
-
     fn inbox(&self, bench: &Bench) -> &'static Inbox {
-        Inbox::leak(bench.tally, self.messages as usize, self.busy())
+        let busy = self.busy();
+        Inbox::leak(bench.tally, self.messages as usize, move || thread::sleep(busy))
     }
 
-    fn run<H: Handover>(
-        &self,
-        target: &mut H,
-        inbox: &'static Inbox,
-        bench: &Bench,
-    ) -> Result<Vec<f64>, Failure> {
+    fn run<H: Handover>(&self, target: &mut H, inbox: &'static Inbox, bench: &Bench) -> Outcome {
         clock::sleep_short();
         let mut sending = Sending { target, inbox, bench, back: Vec::new(), taken: 0 };
         let mut times = Times::default();
@@ -234,13 +226,12 @@ impl Times {
     }
 
     /// The values of the metrics.
-    fn values(self, bursts: u64, meter: &Meter) -> Result<Vec<f64>, Failure> {
+    fn values(self, bursts: u64, meter: &Meter) -> Outcome {
         if self.values.is_empty() {
             return Err(Failure::Unreceived);
         }
         let (mean, deviation) = moments(&self.values);
         let all = sorted(self.values);
-        let median = |times| quantile(&sorted(times), 0.5);
         let shares = [0.01, 0.1, 0.5, 0.9, 0.99].map(|share| quantile(&all, share));
         let mut values = shares.to_vec();
         values.extend([mean, deviation]);

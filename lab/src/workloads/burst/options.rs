@@ -4,6 +4,8 @@ use clap::Args;
 
 use super::Burst;
 use crate::limits::{self, millis, whole};
+use crate::row::{Row, Rows};
+use crate::stop::Stop;
 
 /// Options of `burst`.
 #[derive(Args, Clone, Debug)]
@@ -39,14 +41,20 @@ pub(crate) const TABLE: [(u64, u64); 5] = [(1, 3), (2, 3), (3, 3), (5, 3), (6, 6
 /// The gaps of `--sweep` in microseconds: from a thread that is on its way to sleep to a CPU that is.
 const SWEEP: [u64; 9] = [10, 30, 100, 300, 1_000, 3_000, 10_000, 30_000, 100_000];
 
-/// Length of a run whose bursts nobody has counted.
+/// Length of a run whose bursts are not given.
 const RUN_US: u64 = 500_000;
 /// The fewest bursts in it: with less there is no median to speak of.
 const FEWEST: u64 = 10;
 
+impl Rows for Options {
+    fn rows(&self) -> Result<Vec<Box<dyn Row>>, Stop> {
+        Ok(self.bursts().map(|burst| Box::new(burst) as Box<dyn Row>).collect())
+    }
+}
+
 impl Options {
     /// The rows that these options stand for.
-    pub(crate) fn bursts(&self) -> impl Iterator<Item = Burst> {
+    fn bursts(&self) -> impl Iterator<Item = Burst> {
         let gaps = if self.sweep { &SWEEP[..] } else { &self.gap_ms };
         let pairs = match (self.messages, self.receivers) {
             (None, None) => TABLE.to_vec(),

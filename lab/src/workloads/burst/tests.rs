@@ -1,16 +1,16 @@
 //! What is said of a burst is what happened in it.
 
-use std::io;
 use std::thread;
 use std::time::Duration;
 
 use super::{Burst, Workload as _, moments};
+use crate::failure::Failure;
 use crate::fault::Fault;
 use crate::inbox::{Inbox, Value};
-use crate::supervise::{Failure, supervise};
+use crate::supervise::supervise;
 use crate::tally::Tally;
-use crate::targets::handovers::Handover;
-use crate::workloads::{Bench, HandoverWorkload as _};
+use crate::target::handover::Handover;
+use crate::workload::{Bench, HandoverWorkload as _};
 
 /// Takes so many values of every other burst, and so many of those between, with a pause before each of
 /// them, and gives back the others.
@@ -20,10 +20,6 @@ struct Picky<const EVEN: usize, const ODD: usize>(&'static Inbox);
 const PAUSE: Duration = Duration::from_millis(20);
 
 impl<const EVEN: usize, const ODD: usize> Handover for Picky<EVEN, ODD> {
-    fn start(_receivers: usize, inbox: &'static Inbox) -> io::Result<Self> {
-        Ok(Picky(inbox))
-    }
-
     fn burst(&mut self, values: impl ExactSizeIterator<Item = Value>, back: &mut Vec<Value>) {
         for value in values {
             let takes = if value.burst % 2 == 0 { EVEN } else { ODD };
@@ -48,10 +44,10 @@ const BURST: Burst = Burst { messages: 3, receivers: 3, gap_us: 10, block_ms: 0,
 /// What a run of [`BURST`] yields on a target that takes so many values, an odd burst being the first.
 fn run<const EVEN: usize, const ODD: usize>() -> Result<Vec<f64>, Failure> {
     let tally = Tally::leak();
-    supervise(tally, BURST.expected().tasks, PATIENCE, move || {
+    supervise(tally, PATIENCE, move || {
         let bench = Bench { tally, fault: Fault::None };
         let inbox = BURST.inbox(&bench);
-        let mut target = Picky::<EVEN, ODD>::start(3, inbox).map_err(Failure::Refused)?;
+        let mut target = Picky::<EVEN, ODD>(inbox);
         let values = BURST.run(&mut target, inbox, &bench)?;
         tally.check(BURST.expected())?;
         Ok(values)
@@ -68,11 +64,10 @@ fn times_count_from_the_beginning_of_a_burst() {
     let values = run::<3, 3>().expect("values");
     let pause = PAUSE.as_secs_f64();
     for (metric, pauses) in [("first", 1.0), ("p50", 2.0), ("last", 3.0), ("sender", 3.0)] {
-        let least = pauses * pause;
-        // A busy machine sleeps for longer, though not for ten times as long.
-        assert!((least..10.0 * least).contains(&of(&values, metric)), "{metric}: {values:?}");
+        assert!(of(&values, metric) >= pauses * pause, "{metric}: {values:?}");
     }
-    assert!(of(&values, "first") < of(&values, "last"), "{values:?}");
+    let between = of(&values, "last") - of(&values, "first");
+    assert!(between >= 2.0 * pause, "{values:?}");
     assert_eq!(of(&values, "refused"), 0.0);
 }
 

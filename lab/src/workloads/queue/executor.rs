@@ -1,7 +1,7 @@
 //! st3's second benchmark: a toy executor, whose workers steal when they are out of work.
 //!
 //! The numbers of tasks and of their steps are drawn once per worker and are the same for every
-//! target and repetition; who steals what is up to the scheduler of the machine.
+//! target and repetition; which thread steals what is up to the scheduler of the machine.
 
 use std::iter;
 use std::panic;
@@ -13,14 +13,14 @@ use rand::{RngExt, SeedableRng};
 
 use super::race::Race;
 use super::{METRICS, fill, repeat, total};
+use crate::failure::Failure;
 use crate::fault::Fault;
 use crate::limits;
 use crate::stop::Stop;
-use crate::supervise::Failure;
 use crate::tally::{Sum, Tally, scramble};
-use crate::targets::Family;
-use crate::targets::queues::{CAPACITY, Deque, Item, Missed, Stealer};
-use crate::workloads::{Bench, DequeWorkload, Metric, Params, Workload};
+use crate::target::queue::{CAPACITY, Deque, Item, Make, Missed, Stealer};
+use crate::targets::queues::Deques;
+use crate::workload::{Bench, DequeWorkload, Metric, Outcome, Params, Workload};
 
 /// The pattern `executor`.
 #[derive(Clone, Debug)]
@@ -62,7 +62,8 @@ impl Executor {
 }
 
 impl Workload for Executor {
-    const FAMILY: Family = Family::Deque;
+    const NAME: &'static str = "queue";
+    type Family = Deques;
     const METRICS: &'static [Metric] = METRICS;
 
     fn params(&self) -> Params {
@@ -78,7 +79,7 @@ impl Workload for Executor {
         limits::product("steps", &steps, limits::MAX_TASKS).map(drop)
     }
 
-    fn all_threads(&self) -> usize {
+    fn threads(&self) -> usize {
         // The one that always exists is the first of them.
         self.workers as usize - 1
     }
@@ -90,10 +91,10 @@ impl Workload for Executor {
 }
 
 impl DequeWorkload for Executor {
-    fn run<D: Deque>(&self, bench: &Bench) -> Result<Vec<f64>, Failure> {
+    fn run<D: Deque>(&self, make: Make<D>, bench: &Bench) -> Outcome {
         let (tally, total) = (bench.tally, total(self.repetitions));
         let race = Arc::new(Race::new(self.workers as usize));
-        let deques: Vec<D> = iter::repeat_with(D::new).take(self.workers as usize).collect();
+        let deques: Vec<D> = iter::repeat_with(make).take(self.workers as usize).collect();
         let stealers: Vec<_> = deques.iter().map(D::stealer).collect();
         let mut workers = deques.into_iter().zip(0..).map(|(deque, index)| {
             let mut victims = stealers.clone();
@@ -125,7 +126,7 @@ struct Worker<D: Deque> {
     victims: Vec<D::Stealer>,
     /// What each repetition begins with.
     tasks: Vec<Item>,
-    /// Says whom to steal from.
+    /// Says which to steal from.
     random: SmallRng,
     /// What all begin and end together.
     race: Arc<Race>,

@@ -14,11 +14,10 @@ use super::{METRICS, repeat, total};
 use crate::fault::Fault;
 use crate::limits;
 use crate::stop::Stop;
-use crate::supervise::Failure;
 use crate::tally::{Sum, scramble};
-use crate::targets::Family;
-use crate::targets::queues::{Injector, Job};
-use crate::workloads::{Bench, InjectorWorkload, Metric, Params, Workload};
+use crate::target::queue::{Injector, Job, Make};
+use crate::targets::queues::Injectors;
+use crate::workload::{Bench, InjectorWorkload, Metric, Outcome, Params, Workload};
 
 /// The pattern `injector`.
 #[derive(Clone, Debug)]
@@ -40,7 +39,8 @@ impl Fill {
 }
 
 impl Workload for Fill {
-    const FAMILY: Family = Family::Injector;
+    const NAME: &'static str = "queue";
+    type Family = Injectors;
     const METRICS: &'static [Metric] = METRICS;
 
     fn params(&self) -> Params {
@@ -60,7 +60,7 @@ impl Workload for Fill {
         limits::product("items", &items, limits::MAX_TASKS).map(drop)
     }
 
-    fn all_threads(&self) -> usize {
+    fn threads(&self) -> usize {
         // The one that always exists is the first of them.
         self.producers as usize - 1
     }
@@ -71,9 +71,9 @@ impl Workload for Fill {
 }
 
 impl InjectorWorkload for Fill {
-    fn run<I: Injector>(&self, bench: &Bench) -> Result<Vec<f64>, Failure> {
+    fn run<I: Injector>(&self, make: Make<I>, bench: &Bench) -> Outcome {
         let (tally, total) = (bench.tally, total(self.repetitions));
-        let race = Arc::new((Race::new(self.producers as usize), I::new()));
+        let race = Arc::new((Race::new(self.producers as usize), make()));
         let others: Vec<_> = (1..self.producers)
             .map(|producer| {
                 let (race, share) = (Arc::clone(&race), self.share(producer));

@@ -1,41 +1,23 @@
 //! Queues alone, without a pool: what pushes, pops and thefts cost.
 //!
-//! Each pattern is a file and a type; this one reads the command line into it, so that an option
-//! which a pattern doesn't have is refused rather than ignored.
+//! Each pattern is a file and a type; `options` reads the command line into one of them.
 
-mod executor;
-mod injector;
-mod options;
-mod push_pop;
+pub(crate) mod executor;
+pub(crate) mod injector;
+pub(crate) mod options;
+pub(crate) mod push_pop;
 mod race;
-mod steal;
-
-pub(crate) use self::executor::Executor;
-pub(crate) use self::injector::Fill;
-pub(crate) use self::push_pop::PushPop;
-pub(crate) use self::steal::Steal;
+pub(crate) mod steal;
 
 use std::iter;
 
-use super::{Bench, Metric, quantile, sorted};
 use crate::clock::{Lap, Meter};
+use crate::failure::Failure;
 use crate::fault::Fault;
-use crate::supervise::Failure;
+use crate::stats::median;
 use crate::tally::{Sum, scramble};
-use crate::targets::queues::{Deque, Item};
-
-/// A pattern with its options.
-#[derive(Clone, Debug)]
-pub(crate) enum Queue {
-    /// One thread pushes and pops.
-    PushPop(PushPop),
-    /// Several threads work, and steal when they are out of work.
-    Executor(Executor),
-    /// One thread steals from queues that nobody else touches.
-    Steal(Steal),
-    /// Several threads push to one injector.
-    Fill(Fill),
-}
+use crate::target::queue::{Deque, Item};
+use crate::workload::{Bench, Metric, Outcome};
 
 /// What every pattern yields.
 const METRICS: &[Metric] = &[Metric::time("time"), Metric::CPU];
@@ -56,7 +38,7 @@ fn repeat(
     counting: u64,
     bench: &Bench,
     mut repetition: impl FnMut(Fault) -> Result<f64, Failure>,
-) -> Result<Vec<f64>, Failure> {
+) -> Outcome {
     repetition(bench.fault)?;
     for _ in 0..counting / WARM_UP {
         repetition(Fault::None)?;
@@ -65,7 +47,7 @@ fn repeat(
     let times = (0..counting).map(|_| repetition(Fault::None));
     let times = times.collect::<Result<Vec<_>, _>>()?;
     meter.end(&lap);
-    Ok(vec![quantile(&sorted(times), 0.5), meter.cpus()])
+    Ok(vec![median(times), meter.cpus()])
 }
 
 /// Items that are their own fingerprints.

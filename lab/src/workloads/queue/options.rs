@@ -1,10 +1,14 @@
 //! The options of `queue` on the command line, and which pattern has which.
 
-use clap::error::ErrorKind;
-use clap::{ArgMatches, Args, Command, Error, FromArgMatches, Id, ValueEnum};
+use clap::{Args, ValueEnum};
 
-use super::{Executor, Fill, PushPop, Queue, Steal};
+use super::executor::Executor;
+use super::injector::Fill;
+use super::push_pop::PushPop;
+use super::steal::Steal;
 use crate::limits::{self, whole};
+use crate::row::{Row, Rows};
+use crate::stop::Stop;
 
 /// What is done with the queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -22,9 +26,9 @@ enum Pattern {
     Injector,
 }
 
-/// The options as they stand on the command line.
-#[derive(Args, Debug)]
-struct Options {
+/// Options of `queue`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Options {
     /// What is done with the queues.
     #[arg(long, value_enum, default_value = "push-pop-small")]
     pattern: Pattern,
@@ -46,65 +50,33 @@ struct Options {
     repetitions: Option<u64>,
 }
 
-impl Options {
-    /// The pattern with its options, if it has all that are given.
-    fn queue(self) -> Result<Queue, Error> {
-        let Options { pattern, workers, batch, producers, items, repetitions } = self;
-        let of = |option: &str, value: Option<u64>, owner: Pattern| match value {
-            Some(_) if pattern != owner => Err(Error::raw(
-                ErrorKind::ArgumentConflict,
-                format!("--{option} is for the pattern {} only\n", name(owner)),
-            )),
-            _ => Ok(value),
-        };
-        let workers = of("workers", workers, Pattern::Executor)?.unwrap_or(4);
-        let batch = of("batch", batch, Pattern::Steal)?.unwrap_or(8);
-        let producers = of("producers", producers, Pattern::Injector)?.unwrap_or(1);
-        let items = of("items", items, Pattern::Injector)?.unwrap_or(1_500);
-        let repetitions = |default| repetitions.unwrap_or(default);
-        Ok(match pattern {
-            Pattern::PushPopSmall => Queue::PushPop(PushPop::small(repetitions(400))),
-            Pattern::PushPopLarge => Queue::PushPop(PushPop::large(repetitions(200))),
-            Pattern::Executor => {
-                Queue::Executor(Executor { workers, repetitions: repetitions(200) })
-            }
-            Pattern::Steal => Queue::Steal(Steal { batch, repetitions: repetitions(1_000) }),
+impl Rows for Options {
+    fn rows(&self) -> Result<Vec<Box<dyn Row>>, Stop> {
+        let workers = self.of("workers", self.workers, Pattern::Executor)?.unwrap_or(4);
+        let batch = self.of("batch", self.batch, Pattern::Steal)?.unwrap_or(8);
+        let producers = self.of("producers", self.producers, Pattern::Injector)?.unwrap_or(1);
+        let items = self.of("items", self.items, Pattern::Injector)?.unwrap_or(1_500);
+        let repetitions = |default| self.repetitions.unwrap_or(default);
+        Ok(vec![match self.pattern {
+            Pattern::PushPopSmall => Box::new(PushPop::small(repetitions(400))),
+            Pattern::PushPopLarge => Box::new(PushPop::large(repetitions(200))),
+            Pattern::Executor => Box::new(Executor { workers, repetitions: repetitions(200) }),
+            Pattern::Steal => Box::new(Steal { batch, repetitions: repetitions(1_000) }),
             Pattern::Injector => {
-                Queue::Fill(Fill { producers, items, repetitions: repetitions(1_000) })
+                Box::new(Fill { producers, items, repetitions: repetitions(1_000) })
             }
-        })
+        }])
     }
 }
 
-/// What the command line calls a pattern.
-fn name(pattern: Pattern) -> String {
-    pattern.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
-}
-
-// clap reads the options, and what comes of them is the pattern: no row can hold an option that its
-// pattern doesn't have.
-
-impl FromArgMatches for Queue {
-    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
-        Options::from_arg_matches(matches)?.queue()
-    }
-
-    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
-        *self = Self::from_arg_matches(matches)?;
-        Ok(())
-    }
-}
-
-impl Args for Queue {
-    fn group_id() -> Option<Id> {
-        Options::group_id()
-    }
-
-    fn augment_args(command: Command) -> Command {
-        Options::augment_args(command)
-    }
-
-    fn augment_args_for_update(command: Command) -> Command {
-        Options::augment_args_for_update(command)
+impl Options {
+    /// The value of this option, which only the pattern `owner` has: others refuse it rather than ignore it.
+    fn of(&self, option: &str, value: Option<u64>, owner: Pattern) -> Result<Option<u64>, Stop> {
+        if value.is_none() || self.pattern == owner {
+            return Ok(value);
+        }
+        let owner = owner.to_possible_value();
+        let owner = owner.as_ref().map(|value| value.get_name()).unwrap_or_default();
+        Err(Stop::Usage(format!("--{option} is for the pattern {owner} only")))
     }
 }

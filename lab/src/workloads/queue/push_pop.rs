@@ -6,11 +6,10 @@ use std::time::Instant;
 use super::{METRICS, drain, fill, items, repeat, total};
 use crate::limits;
 use crate::stop::Stop;
-use crate::supervise::Failure;
 use crate::tally::Sum;
-use crate::targets::Family;
-use crate::targets::queues::{CAPACITY, Deque, Item};
-use crate::workloads::{Bench, DequeWorkload, Metric, Params, Workload};
+use crate::target::queue::{CAPACITY, Deque, Item, Make};
+use crate::targets::queues::Deques;
+use crate::workload::{Bench, DequeWorkload, Metric, Outcome, Params, Workload};
 
 /// The pattern `push-pop-small` or `push-pop-large`.
 #[derive(Clone, Debug)]
@@ -44,7 +43,8 @@ impl PushPop {
 }
 
 impl Workload for PushPop {
-    const FAMILY: Family = Family::Deque;
+    const NAME: &'static str = "queue";
+    type Family = Deques;
     const METRICS: &'static [Metric] = METRICS;
 
     fn params(&self) -> Params {
@@ -56,7 +56,7 @@ impl Workload for PushPop {
         limits::product("items", &items, limits::MAX_TASKS).map(drop)
     }
 
-    fn all_threads(&self) -> usize {
+    fn threads(&self) -> usize {
         // The one that always exists.
         0
     }
@@ -67,9 +67,9 @@ impl Workload for PushPop {
 }
 
 impl DequeWorkload for PushPop {
-    fn run<D: Deque>(&self, bench: &Bench) -> Result<Vec<f64>, Failure> {
-        let (deque, items) = (D::new(), items(self.size));
-        // Without it nobody could steal, and a queue that knows that would be another one.
+    fn run<D: Deque>(&self, make: Make<D>, bench: &Bench) -> Outcome {
+        let (deque, items) = (make(), items(self.size));
+        // Without it no thread could steal, and a queue that knows that would be another one.
         let stealer = deque.stealer();
         let values = repeat(self.repetitions, bench, |fault| {
             fill(&deque, &items, fault);

@@ -1,4 +1,4 @@
-//! What a theft costs per item, from queues that nobody else touches at the time.
+//! What a theft costs per item, from queues that no other thread touches at the time.
 //!
 //! One thread is right for that: a second one would add the traffic between two CPUs, which is the
 //! same for all and more than everything else.
@@ -6,14 +6,14 @@
 use std::time::Instant;
 
 use super::{METRICS, drain, fill, items, repeat, total};
+use crate::failure::Failure;
 use crate::fault::Fault;
 use crate::limits;
 use crate::stop::Stop;
-use crate::supervise::Failure;
 use crate::tally::Sum;
-use crate::targets::Family;
-use crate::targets::queues::{CAPACITY, Deque, Stealer};
-use crate::workloads::{Bench, DequeWorkload, Metric, Params, Workload};
+use crate::target::queue::{CAPACITY, Deque, Make, Stealer};
+use crate::targets::queues::Deques;
+use crate::workload::{Bench, DequeWorkload, Metric, Outcome, Params, Workload};
 
 /// The pattern `steal`.
 #[derive(Clone, Debug)]
@@ -42,7 +42,8 @@ impl Steal {
 }
 
 impl Workload for Steal {
-    const FAMILY: Family = Family::Deque;
+    const NAME: &'static str = "queue";
+    type Family = Deques;
     const METRICS: &'static [Metric] = METRICS;
 
     fn params(&self) -> Params {
@@ -58,7 +59,7 @@ impl Workload for Steal {
         limits::product("items", &items, limits::MAX_TASKS).map(drop)
     }
 
-    fn all_threads(&self) -> usize {
+    fn threads(&self) -> usize {
         // The one that always exists.
         0
     }
@@ -70,10 +71,10 @@ impl Workload for Steal {
 }
 
 impl DequeWorkload for Steal {
-    fn run<D: Deque>(&self, bench: &Bench) -> Result<Vec<f64>, Failure> {
+    fn run<D: Deque>(&self, make: Make<D>, bench: &Bench) -> Outcome {
         let (items, batch, thefts) =
             (items(VICTIMS * CAPACITY), self.batch as usize, self.thefts());
-        let pairs: Vec<(D, D)> = (0..VICTIMS).map(|_| (D::new(), D::new())).collect();
+        let pairs: Vec<(D, D)> = (0..VICTIMS).map(|_| (make(), make())).collect();
         let stealers: Vec<_> = pairs.iter().map(|(victim, _)| victim.stealer()).collect();
         repeat(self.repetitions, bench, |fault| {
             for (index, (victim, _)) in pairs.iter().enumerate() {

@@ -2,8 +2,10 @@
 //!
 //! Tasks are made in four steps, and after each of them the process reads how much of it is resident.
 //! The slope is what a task takes; what the runtime takes without any is left out. A run has a process
-//! of its own, see [`resident`]: in one in which tasks have ended already, new ones
+//! of its own, see [`process`]: in one in which tasks have ended already, new ones
 //! take what those left.
+
+pub(crate) mod process;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -14,16 +16,15 @@ use std::time::Duration;
 use clap::Args;
 use futures_lite::future::yield_now;
 
-use super::{Bench, Metric, Params, RuntimeWorkload, Workload};
 use crate::clock::{Lap, Meter};
+use crate::failure::Failure;
 use crate::limits::{self, whole};
-use crate::needs::Needs;
-use crate::resident;
 use crate::stop::Stop;
-use crate::supervise::Failure;
 use crate::tally::{Sum, Tally};
-use crate::targets::runtimes::{Runtime, RuntimeKind};
-use crate::targets::{Entry, Family, Kind};
+use crate::target::Entry;
+use crate::target::runtime::{Runtime, Spawn};
+use crate::targets::runtimes::{FLOOR, Runtimes};
+use crate::workload::{Bench, Metric, Outcome, Params, RuntimeWorkload, Terms, Workload};
 
 /// Options of `memory`.
 #[derive(Args, Clone, Debug)]
@@ -46,56 +47,59 @@ const STEPS: u64 = 4;
 const LOOK: Duration = Duration::from_micros(50);
 
 impl Workload for Memory {
-    const FAMILY: Family = Family::Runtime;
+    const NAME: &'static str = "memory";
+    type Family = Runtimes;
 
-    const METRICS: &'static [Metric] = &[Metric::bytes("bytes"), Metric::CPU];
+    const METRICS: &'static [Metric] = &[Metric::less("bytes", "B"), Metric::CPU];
 
     fn params(&self) -> Params {
         vec![("tasks", self.tasks.into()), ("threads", self.threads.into())]
     }
 
     fn check(&self) -> Result<(), Stop> {
-        if resident::POSSIBLE {
+        if process::POSSIBLE {
             return Ok(());
         }
         Err(Stop::Refused("resident memory can be read on Linux only".to_owned()))
     }
 
     fn is_for(&self, target: &Entry) -> bool {
-        target.kind != Kind::Runtime(RuntimeKind::Floor)
+        !target.is(&FLOOR)
     }
 
-    fn all_threads(&self) -> usize {
+    fn threads(&self) -> usize {
         self.threads as usize
     }
 
-    fn needs(&self, target: &Entry) -> Needs {
-        Needs::of(target, self.threads, self.tasks)
+    fn tasks(&self) -> u64 {
+        self.tasks
     }
 
     fn expected(&self) -> Sum {
         Sum::grid(self.tasks, 1)
     }
+
+    fn instead(&self, target: &'static Entry, terms: Terms) -> Option<Outcome> {
+        let [tasks, threads] = [self.tasks, self.threads].map(|number| number.to_string());
+        Some(process::apart(&["--tasks", &tasks, "--threads", &threads], target, terms))
+    }
 }
 
 impl RuntimeWorkload for Memory {
-    fn threads(&self) -> usize {
-        self.threads as usize
-    }
-
-    fn run<R: Runtime>(&self, runtime: &R, bench: &Bench) -> Result<Vec<f64>, Failure> {
+    fn run<R: Runtime>(&self, runtime: &R, bench: &Bench) -> Outcome {
         let (mut meter, lap) = (Meter::default(), Lap::begin());
         let (mut made, mut points) = (0, Vec::new());
         for step in 1..=STEPS {
             let size = self.tasks * step / STEPS;
             for index in made..size as u32 {
                 for _ in 0..bench.fault.copies(index) {
-                    runtime.detach(Waiting::Fresh(index, bench.tally)).map_err(Failure::Refused)?;
+                    let waiting = Waiting::Fresh(index, bench.tally);
+                    runtime.spawner().detach(waiting).map_err(Failure::Refused)?;
                 }
             }
             made = size as u32;
             runtime.block_on(all_wait(size, bench.tally))?;
-            let bytes = resident::bytes().map_err(|error| Failure::Told(error.to_string()))?;
+            let bytes = process::bytes().map_err(|error| Failure::Told(error.to_string()))?;
             points.push((size as f64, bytes as f64));
         }
         meter.end(&lap);
@@ -114,11 +118,11 @@ async fn all_wait(count: u64, tally: &Tally) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Waits for ever, and keeps what would wake it: a task that nobody could wake may be ended.
+/// Waits for ever, and keeps what would wake it: a task that nothing could wake may be ended.
 ///
 /// It is small, three words, so that what a target adds to a task is not lost in what it is.
 enum Waiting {
-    /// Nobody has polled it: its number, and what counts those that wait.
+    /// Not polled yet: its number, and what counts those that wait.
     Fresh(u32, &'static Tally),
     /// What would wake it.
     Polled { _waker: Waker },

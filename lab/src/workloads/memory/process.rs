@@ -2,27 +2,24 @@
 //!
 //! Memory that was resident once is seldom given back, so a second run in one process would find that
 //! its tasks take none. The child measures one target once, reads its own memory, and says so on
-//! stdout; it is not for anybody else.
+//! stdout; it is for no other reader.
 
 use std::fs;
 use std::io::{self, Error, ErrorKind, Write};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
-use crate::dispatch::{self, Terms};
+use crate::failure::Failure;
 use crate::fault::Fault;
+use crate::program;
 use crate::stop::Stop;
-use crate::supervise::Failure;
-use crate::targets::Entry;
-use crate::workloads::Memory;
+use crate::target::Entry;
+use crate::workload::{Outcome, Terms};
 
 /// Whether resident memory can be read here.
 pub(crate) const POSSIBLE: bool = cfg!(target_os = "linux");
 
 /// What the child is told to do. `list` doesn't name it.
 pub(crate) const COMMAND: &str = "resident";
-
-/// This program, even if its file has been replaced meanwhile.
-const SELF: &str = "/proc/self/exe";
 
 /// The parts of this process that are in memory; what `/proc/self/statm` says may be some hundred
 /// pages late.
@@ -37,17 +34,11 @@ pub(crate) fn bytes() -> io::Result<u64> {
     Ok(kilobytes << 10)
 }
 
-/// Runs `memory` once on a fresh target of this kind in a process of its own.
-pub(crate) fn apart(
-    memory: &Memory,
-    target: &'static Entry,
-    terms: Terms,
-) -> Result<Vec<f64>, Failure> {
-    let mut child = Command::new(SELF);
-    let [tasks, threads] = [memory.tasks, memory.threads].map(|number| number.to_string());
+/// Runs `memory` with these options once on a fresh target in a process of its own.
+pub(crate) fn apart(options: &[&str], target: &'static Entry, terms: Terms) -> Outcome {
+    let mut child = program::this().map_err(Failure::Refused)?;
     let patience = terms.patience.as_secs().to_string();
-    child.args([COMMAND, "--tasks", &tasks, "--threads", &threads, "--patience", &patience]);
-    child.args(["--target", target.name]);
+    child.arg(COMMAND).args(options).args(["--patience", &patience, "--target", target.name]);
     match terms.fault {
         Fault::None | Fault::Died => {}
         Fault::Lost => drop(child.args(["--inject", &format!("lost:{}", target.name)])),
@@ -65,12 +56,12 @@ pub(crate) fn apart(
     }
 }
 
-/// What the child does: measures and says what it has measured.
-pub(crate) fn child(memory: &Memory, target: &'static Entry, terms: Terms) -> Result<(), Stop> {
-    // Nobody waits for it when the laboratory itself has been ended.
+/// What the child does: says what came of its `run`.
+pub(crate) fn child(run: impl FnOnce() -> Outcome) -> Result<(), Stop> {
+    // Nothing waits for it when the laboratory itself has been ended.
     #[cfg(target_os = "linux")]
     let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM));
-    match dispatch::here(memory, target.kind, terms) {
+    match run() {
         Ok(values) => {
             let mut stdout = io::stdout();
             serde_json::to_writer(&stdout, &values).map_err(io::Error::from)?;

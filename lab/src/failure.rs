@@ -1,0 +1,60 @@
+//! Why a run has no number.
+
+use std::fmt;
+use std::io;
+
+/// Why a run has no number.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The machine would not let the target start.
+    Refused(io::Error),
+    /// Nothing ran any more, though the run wasn't over.
+    Stalled {
+        /// Tasks that had run.
+        ran: u64,
+        /// Tasks that had to run.
+        expected: u64,
+    },
+    /// The run was over, but not every task had run exactly once.
+    Miscounted {
+        /// Tasks that had run.
+        ran: u64,
+        /// Tasks that had to run.
+        expected: u64,
+    },
+    /// Every value that was sent came back.
+    Unreceived,
+    /// It broke off, for this reason.
+    Told(String),
+    /// The thread that submits panicked.
+    Panicked,
+    /// The run was given up by its supervisor, which says why.
+    Abandoned,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Refused(error) => write!(f, "could not start: {error}"),
+            Failure::Stalled { ran, expected } if ran < expected => {
+                write!(f, "lost {} of {expected} tasks: nothing ran any more", expected - ran)
+            }
+            Failure::Stalled { ran, .. } => {
+                write!(f, "nothing ran any more after {ran} tasks, but the run did not end")
+            }
+            Failure::Miscounted { ran, expected } if ran < expected => {
+                write!(f, "lost {} of {expected} tasks", expected - ran)
+            }
+            Failure::Miscounted { ran, expected } if ran > expected => {
+                write!(f, "repeated {} of {expected} tasks", ran - expected)
+            }
+            Failure::Miscounted { expected, .. } => {
+                write!(f, "ran {expected} tasks, but lost some and repeated others")
+            }
+            Failure::Unreceived => f.write_str("nothing was received: every value came back"),
+            Failure::Told(reason) => f.write_str(reason),
+            Failure::Panicked => f.write_str("a submitting thread panicked"),
+            Failure::Abandoned => f.write_str("given up"),
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Threads of another process that compute while the laboratory measures: what a machine that is busy
+//! otherwise does to the targets.
+//!
+//! The process is this program once more. It reads a pipe that the laboratory holds open and never writes
+//! to. However the laboratory ends, by itself, by a signal, or killed, the kernel closes its end, and the
+//! process ends as it reads that.
+
+use std::hint;
+use std::io::{self, BufRead, BufReader, Write};
+use std::process::{Child, Stdio};
+use std::thread::Builder;
+
+use crate::program;
+use crate::stop::Stop;
+use crate::work::grind;
+
+/// What the process is told to do. `list` doesn't name it.
+pub(crate) const COMMAND: &str = "hogs";
+
+/// What the process says when all its threads compute.
+const READY: &str = "ready";
+
+/// Arithmetic between two turns of a thread's loop.
+const UNITS: u64 = 1_000_000;
+
+/// The process, if there are to be any threads. It ends when this is dropped.
+pub(crate) struct Hogs(Option<Child>);
+
+impl Hogs {
+    /// Starts so many threads and waits until all of them compute.
+    pub(crate) fn start(count: u64) -> Result<Self, Stop> {
+        if count == 0 {
+            return Ok(Hogs(None));
+        }
+        let refused = |error| Stop::Refused(format!("{count} hogs could not start: {error}"));
+        let mut command = program::this().map_err(refused)?;
+        command.args([COMMAND, &count.to_string()]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().map_err(refused)?;
+        let mut said = String::new();
+        if let Some(stdout) = child.stdout.take() {
+            BufReader::new(stdout).read_line(&mut said).map_err(refused)?;
+        }
+        let hogs = Hogs(Some(child));
+        // Otherwise it has said why on stderr.
+        if said.trim() == READY { Ok(hogs) } else { Err(refused(io::Error::other("see above"))) }
+    }
+}
+
+impl Drop for Hogs {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.0.take() {
+            drop(child.stdin.take());
+            // One that was killed has ended too.
+            let _ = child.wait();
+        }
+    }
+}
+
+/// What the process does: computes on so many threads until the laboratory is gone.
+pub(crate) fn compute(count: u64) -> Result<(), Stop> {
+    for _ in 0..count {
+        let thread = Builder::new().name("hog".to_owned()).spawn(|| {
+            loop {
+                grind(hint::black_box(UNITS));
+            }
+        });
+        thread.map_err(|error| Stop::Refused(format!("a hog could not start: {error}")))?;
+    }
+    let mut stdout = io::stdout();
+    writeln!(stdout, "{READY}")?;
+    stdout.flush()?;
+    io::copy(&mut io::stdin(), &mut io::sink())?;
+    Ok(())
+}

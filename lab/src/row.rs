@@ -1,0 +1,88 @@
+//! A workload with its options, whichever it is: a subcommand or a part of one, a table, and a row of the plans.
+
+use std::fmt::Debug;
+
+use crate::dispatch::{self, Run};
+use crate::needs::Needs;
+use crate::stop::Stop;
+use crate::target::{Accept, Entry, Family};
+use crate::workload::{Metric, Outcome, Params, Terms, Workload};
+
+/// A workload with its options. What a method says, [`Workload`] says.
+pub(crate) trait Row: Debug {
+    /// See [`Workload::NAME`].
+    fn name(&self) -> &'static str;
+    /// See [`Workload::FURTHER`].
+    fn further(&self) -> &'static [&'static str];
+    /// See [`Workload::METRICS`].
+    fn metrics(&self) -> &'static [Metric];
+    /// See [`Workload::params`].
+    fn params(&self) -> Params;
+    /// See [`Workload::check`].
+    fn check(&self) -> Result<(), Stop>;
+    /// See [`Workload::note`].
+    fn note(&self) -> Option<String>;
+    /// See [`Workload::needs`].
+    fn needs(&self, target: &Entry) -> Needs;
+    /// The targets of its family that it can be measured on, in the order of the table.
+    fn targets(&self) -> Vec<&'static Entry>;
+    /// Runs once on a fresh target.
+    fn run(&self, target: &'static Entry, terms: Terms) -> Outcome;
+}
+
+impl<W: Workload> Row for W
+where
+    W::Family: Accept<Run<W>, Output = Outcome>,
+{
+    fn name(&self) -> &'static str {
+        W::NAME
+    }
+
+    fn further(&self) -> &'static [&'static str] {
+        W::FURTHER
+    }
+
+    fn metrics(&self) -> &'static [Metric] {
+        W::METRICS
+    }
+
+    fn params(&self) -> Params {
+        Workload::params(self)
+    }
+
+    fn check(&self) -> Result<(), Stop> {
+        Workload::check(self)
+    }
+
+    fn note(&self) -> Option<String> {
+        Workload::note(self)
+    }
+
+    fn needs(&self, target: &Entry) -> Needs {
+        Workload::needs(self, target)
+    }
+
+    fn targets(&self) -> Vec<&'static Entry> {
+        let targets = W::Family::TARGETS.iter().copied();
+        targets.filter(|target| self.is_for(target)).collect()
+    }
+
+    fn run(&self, target: &'static Entry, terms: Terms) -> Outcome {
+        self.instead(target, terms).unwrap_or_else(|| dispatch::run(self, target, terms))
+    }
+}
+
+/// What a subcommand reads its options into: the rows that it stands for.
+pub(crate) trait Rows {
+    /// These rows, all of one family.
+    fn rows(&self) -> Result<Vec<Box<dyn Row>>, Stop>;
+}
+
+impl<W: Workload> Rows for W
+where
+    W::Family: Accept<Run<W>, Output = Outcome>,
+{
+    fn rows(&self) -> Result<Vec<Box<dyn Row>>, Stop> {
+        Ok(vec![Box::new(self.clone())])
+    }
+}

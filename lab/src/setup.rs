@@ -1,0 +1,59 @@
+//! Starts a target, lets it come to rest before anything is timed, and ends it.
+
+use std::any::Any;
+use std::io;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use crate::failure::Failure;
+use crate::tally::Tally;
+use crate::target::pool::{Pool, Submit};
+
+/// What `start` starts.
+pub(crate) fn started<T>(start: impl FnOnce() -> io::Result<T>) -> Result<T, Failure> {
+    // Half of the peers answer a thread that can't be started with a panic.
+    panic::catch_unwind(AssertUnwindSafe(start))
+        .unwrap_or_else(|panic| Err(io::Error::other(words(&*panic))))
+        .map_err(Failure::Refused)
+}
+
+/// What a panic said, if it said something.
+fn words(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("it panicked").to_owned()
+}
+
+/// Jobs per thread that a fresh pool runs before it is measured.
+const WARM_UP_JOBS: usize = 4;
+/// Time for the threads to be through with starting up and to fall asleep.
+pub(crate) const SETTLE: Duration = Duration::from_millis(3);
+
+/// Lets a fresh pool run a few jobs, so that no run is about starting threads.
+pub(crate) fn warm<T: Pool>(pool: &T, threads: usize, tally: &Tally) -> Result<(), Failure> {
+    let left = Arc::new(AtomicUsize::new(threads * WARM_UP_JOBS));
+    let outside = pool.outside();
+    for _ in 0..threads * WARM_UP_JOBS {
+        let left = Arc::clone(&left);
+        outside.submit(move || {
+            left.fetch_sub(1, Ordering::Relaxed);
+        });
+    }
+    while left.load(Ordering::Relaxed) > 0 {
+        tally.go_on()?;
+        thread::sleep(SETTLE / 10);
+    }
+    thread::sleep(SETTLE);
+    Ok(())
+}
+
+/// Time for a pool that can't wait for its threads to run what it should not have.
+const AFTERMATH: Duration = Duration::from_millis(1);
+
+/// Ends the pool.
+pub(crate) fn end<T: Pool>(pool: T) {
+    pool.shutdown();
+    thread::sleep(AFTERMATH);
+}

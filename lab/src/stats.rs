@@ -1,0 +1,31 @@
+//! Quantiles of what was measured.
+
+/// The value at `share` of the way through `sorted`, by nearest rank; a run has one value at least.
+pub(crate) fn quantile(sorted: &[f64], share: f64) -> f64 {
+    let rank = (share * sorted.len() as f64).ceil() as usize;
+    sorted[rank.clamp(1, sorted.len()) - 1]
+}
+
+/// The value in the middle, by nearest rank.
+pub(crate) fn median(values: Vec<f64>) -> f64 {
+    quantile(&sorted(values), 0.5)
+}
+
+/// `values` in ascending order.
+pub(crate) fn sorted(mut values: Vec<f64>) -> Vec<f64> {
+    values.sort_by(f64::total_cmp);
+    values
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quantile;
+
+    #[test]
+    fn quantiles_are_values_that_occurred() {
+        let values: Vec<f64> = (1..=100).map(f64::from).collect();
+        assert_eq!(quantile(&values, 0.5), 50.0);
+        assert_eq!(quantile(&values, 0.99), 99.0);
+        assert_eq!(quantile(&[7.0], 0.99), 7.0);
+    }
+}

@@ -1,0 +1,92 @@
+//! What hands values to threads that wait for them does: a channel, or a pool that is used as one.
+//!
+//! A channel is a [`Channel`], and its receivers are threads of ours, one per receiver, as they would be a
+//! user's. A pool has threads of its own and is a [`Handover`] itself: `burst` then gives it a job for each
+//! value, which passes the value to the inbox.
+
+use std::io;
+use std::thread::{Builder, JoinHandle};
+
+use crate::inbox::{Inbox, Value};
+
+/// Threads that wait for values.
+pub(crate) trait Handover: Sized + 'static {
+    /// Hands these values over and wakes the threads that got one. Those that no thread takes now, if the target does
+    /// not keep them for later, are added to `back`.
+    fn burst(&mut self, values: impl ExactSizeIterator<Item = Value>, back: &mut Vec<Value>);
+
+    /// Ends the threads. All that was handed over has been received.
+    fn shutdown(self);
+}
+
+/// The sender's end of a channel.
+pub(crate) trait Channel: Send + Sized + 'static {
+    /// What a thread receives with.
+    type Receiver: Receive;
+
+    /// A further receiver.
+    fn receiver(&mut self) -> Self::Receiver;
+
+    /// See [`Handover::burst`].
+    fn burst(&mut self, values: impl ExactSizeIterator<Item = Value>, back: &mut Vec<Value>);
+}
+
+/// The receiver's end of a channel.
+pub(crate) trait Receive: Send + 'static {
+    /// Waits for a value. None comes once the sender is gone.
+    fn receive(&mut self) -> Option<Value>;
+}
+
+/// A channel and the threads that receive from it.
+pub(crate) struct Receivers<C> {
+    /// The sender's end.
+    sender: C,
+    /// The threads.
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl<C: Channel> Receivers<C> {
+    /// Starts so many threads that receive from the channel of `sender`, which has no receivers yet.
+    pub(crate) fn start(
+        mut sender: C,
+        receivers: usize,
+        inbox: &'static Inbox,
+    ) -> io::Result<Self> {
+        let threads = (0..receivers).map(|_| {
+            let mut receiver = sender.receiver();
+            let receive = move || {
+                while let Some(value) = receiver.receive() {
+                    inbox.receive(value);
+                }
+            };
+            Builder::new().name("receiver".to_owned()).spawn(receive)
+        });
+        let threads = threads.collect::<io::Result<_>>()?;
+        Ok(Receivers { sender, threads })
+    }
+}
+
+impl<C: Channel> Handover for Receivers<C> {
+    #[inline]
+    fn burst(&mut self, values: impl ExactSizeIterator<Item = Value>, back: &mut Vec<Value>) {
+        self.sender.burst(values, back);
+    }
+
+    fn shutdown(self) {
+        drop(self.sender);
+        // One that panicked has said so, and the value it should have received is missing.
+        self.threads.into_iter().for_each(|thread| drop(thread.join()));
+    }
+}
+
+/// Starts so many threads, which give what they receive to the inbox, one value at a time.
+pub(crate) type Start<H> = fn(usize, &'static Inbox) -> io::Result<H>;
+
+/// What is done with threads that wait for values, whatever hands them over.
+pub(crate) trait VisitHandover {
+    /// What comes of it.
+    type Output;
+
+    /// Does it with threads that `start` starts.
+    fn visit<H: Handover>(self, start: Start<H>) -> Self::Output;
+}

@@ -1,0 +1,92 @@
+//! What a pool does, in the idiom its own documentation offers.
+//!
+//! A pool says how a thread outside submits and how a task submits from inside; both are generic, so that
+//! the compiler sees through them as it would in a user's program.
+
+use std::io;
+use std::time::Duration;
+
+/// A way to submit jobs to one pool.
+pub(crate) trait Submit: Clone + Send + 'static {
+    /// Submits `job`. A pool that drops it instead is found out by the tally.
+    fn submit<F: FnOnce() + Send + 'static>(&self, job: F);
+}
+
+/// A running pool.
+pub(crate) trait Pool: 'static {
+    /// How a thread that is no worker of the pool submits.
+    type Outside: Submit;
+    /// How a task submits from inside the pool; every task carries one.
+    type Inside: Submit;
+
+    /// A submitter for threads outside.
+    fn outside(&self) -> Self::Outside;
+
+    /// A submitter for tasks.
+    fn inside(&self) -> Self::Inside;
+
+    /// Ends the pool, as well as it can be ended, after it has run what it has.
+    fn shutdown(self);
+}
+
+/// How large an elastic pool may be, and for how long.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Size {
+    /// Threads that stay.
+    pub(crate) core: usize,
+    /// Threads in all.
+    pub(crate) max: usize,
+    /// How long a thread stays idle that need not stay.
+    pub(crate) keep_alive: Duration,
+}
+
+/// Core threads of the pools called `-50`: fewer than most workloads ask for.
+pub(crate) const FEW: usize = 2;
+/// Threads that those pools may have, unless a workload asks for more.
+pub(crate) const MANY: usize = 50;
+/// How long a thread beyond the core size may idle in a pool that is not told: longer than any run.
+/// brigade's own number and rusty_pool's.
+pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(60);
+
+/// Starts a pool with so many threads.
+pub(crate) type Start<T> = fn(usize) -> io::Result<T>;
+/// Starts a pool of this size, which grows and shrinks.
+pub(crate) type StartSized<T> = fn(Size) -> io::Result<T>;
+
+/// What is done with a pool, whichever it is.
+pub(crate) trait VisitPool {
+    /// What comes of it.
+    type Output;
+
+    /// Threads that the pool will have.
+    fn threads(&self) -> usize;
+
+    /// Does it with a pool that `start` starts.
+    fn visit<T: Pool>(self, start: Start<T>) -> Self::Output;
+}
+
+/// What is done with an elastic pool, whichever it is.
+pub(crate) trait VisitElastic {
+    /// What comes of it.
+    type Output;
+
+    /// Does it with a pool that `start` starts.
+    fn visit<T: Pool>(self, start: StartSized<T>) -> Self::Output;
+}
+
+/// A way to start pools that may be of several types.
+pub(crate) trait Offer {
+    /// Brings the visitor to the one with as many threads as it asks for.
+    fn offer<V: VisitPool>(self, visitor: V) -> V::Output;
+}
+
+impl<T: Pool> Offer for Start<T> {
+    fn offer<V: VisitPool>(self, visitor: V) -> V::Output {
+        visitor.visit(self)
+    }
+}
+
+/// See [`Offer::offer`].
+pub(crate) fn offer<V: VisitPool>(visitor: V, start: impl Offer) -> V::Output {
+    start.offer(visitor)
+}

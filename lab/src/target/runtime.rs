@@ -1,0 +1,136 @@
+//! What runs futures does, and threads that do the same: tasks, links between them, and streams.
+//!
+//! A workload is written once, with futures, and each target brings what these wait on. A thread is a
+//! target too: it runs one future to its end, and what that waits on blocks, so that no future of a
+//! thread is ever polled twice.
+//!
+//! The I/O is in the idiom that the target's own documentation offers, and reads and writes no more
+//! than it is told.
+
+use std::future::Future;
+use std::io::{
+    self,
+    ErrorKind::{BrokenPipe, UnexpectedEof},
+};
+use std::net::TcpStream;
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+/// Runs futures.
+pub(crate) trait Runtime: Sized + Sync + 'static {
+    /// What spawns from anywhere.
+    type Spawner: Spawn;
+    /// The end of a task, which is its result. One that is not awaited may be cancelled.
+    type Task<T: Send + 'static>: Future<Output = T> + Send;
+    /// The end of a pipe that bytes come out of.
+    type Reader: Source;
+    /// The end of a pipe that bytes go into.
+    type Writer: Sink;
+    /// A TCP stream.
+    type Stream: Source + Sink;
+    /// The end of a channel that bytes come out of.
+    type Receiver: Upstream;
+    /// The end of a channel that bytes go into.
+    type Sender: Downstream;
+
+    /// Runs `future` to its end on this thread.
+    fn block_on<F: Future>(&self, future: F) -> F::Output;
+
+    /// Runs `future` beside others. Only a thread can be refused.
+    fn spawn<F>(&self, future: F) -> io::Result<Self::Task<F::Output>>
+    where
+        F: Future<Output: Send + 'static> + Send + 'static;
+
+    /// Spawns from anywhere, from inside of a task too.
+    fn spawner(&self) -> Self::Spawner;
+
+    /// Waits for so long; to be awaited inside of a task, and inside of `block_on`.
+    fn sleep(time: Duration) -> impl Future<Output = ()> + Send;
+
+    /// Reads from this end of a pipe; to be called inside of `block_on`, as the next two.
+    fn reader(end: OwnedFd) -> io::Result<Self::Reader>;
+
+    /// Writes to this end of a pipe.
+    fn writer(end: OwnedFd) -> io::Result<Self::Writer>;
+
+    /// Reads from this connection and writes to it.
+    fn stream(stream: TcpStream) -> io::Result<Self::Stream>;
+
+    /// A channel for so many bytes.
+    fn channel(capacity: usize) -> (Self::Sender, Self::Receiver);
+
+    /// Ends the runtime. Its tasks have ended, but for those that wait for ever.
+    fn shutdown(self);
+}
+
+/// Spawns tasks from anywhere.
+pub(crate) trait Spawn: Clone + Send + 'static {
+    /// Runs `future`, whose end nothing waits for. Only a thread can be refused.
+    fn detach<F>(&self, future: F) -> io::Result<()>
+    where
+        F: Future<Output = ()> + Send + 'static;
+}
+
+/// Where bytes come from.
+pub(crate) trait Source: Send + 'static {
+    /// Fills all of `buffer`; an error if the other end is closed before that.
+    fn fill(&mut self, buffer: &mut [u8]) -> impl Future<Output = io::Result<()>> + Send;
+}
+
+/// Where bytes go.
+pub(crate) trait Sink: Send + 'static {
+    /// Writes all of `bytes`.
+    fn put(&mut self, bytes: &[u8]) -> impl Future<Output = io::Result<()>> + Send;
+}
+
+/// The end of a link that one byte after the other comes out of.
+pub(crate) trait Upstream: Send + 'static {
+    /// The next byte; none when the other end is gone and all bytes are read.
+    fn take(&mut self) -> impl Future<Output = Option<u8>> + Send;
+}
+
+/// The end of a link that one byte after the other goes into.
+pub(crate) trait Downstream: Send + 'static {
+    /// Passes this byte on; false when the other end is gone.
+    fn pass(&mut self, byte: u8) -> impl Future<Output = bool> + Send;
+}
+
+/// The end of a pipe as the end of a link.
+pub(crate) struct Piped<P>(pub(crate) P);
+
+impl<P: Source> Upstream for Piped<P> {
+    #[inline]
+    async fn take(&mut self) -> Option<u8> {
+        let mut byte = [0];
+        unless_gone(self.0.fill(&mut byte).await).map(|()| byte[0])
+    }
+}
+
+impl<P: Sink> Downstream for Piped<P> {
+    #[inline]
+    async fn pass(&mut self, byte: u8) -> bool {
+        unless_gone(self.0.put(&[byte]).await).is_some()
+    }
+}
+
+/// What came of a read or a write, if the other end is there. All else panics in the task that asked for it,
+/// since a pipe that is broken is no pipe that is closed.
+fn unless_gone<T>(outcome: io::Result<T>) -> Option<T> {
+    match outcome {
+        Ok(value) => Some(value),
+        Err(error) if matches!(error.kind(), UnexpectedEof | BrokenPipe) => None,
+        Err(error) => panic!("a pipe failed: {error}"),
+    }
+}
+
+/// Starts a runtime with so many threads, if it has a choice.
+pub(crate) type Start<R> = fn(usize) -> io::Result<R>;
+
+/// What is done with a runtime, whichever it is.
+pub(crate) trait VisitRuntime {
+    /// What comes of it.
+    type Output;
+
+    /// Does it with a runtime that `start` starts.
+    fn visit<R: Runtime>(self, start: Start<R>) -> Self::Output;
+}

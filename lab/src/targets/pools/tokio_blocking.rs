@@ -1,0 +1,49 @@
+//! tokio: `spawn_blocking` on a runtime without worker threads, so that all its threads are those for blocking
+//! tasks. It knows no core size: idle threads end, all of them.
+
+use tokio::runtime::{Builder, Handle, Runtime};
+
+use crate::target::pool::{Pool, StartSized, Submit};
+use crate::target::{Entry, Listing};
+
+/// The threads for blocking tasks.
+pub(crate) const SIZED: Listing<StartSized<TokioBlocking>> = Listing {
+    entry: Entry::peer("tokio-blocking", "tokio: spawn_blocking, no core size"),
+    start: |size| {
+        let mut builder = Builder::new_current_thread();
+        builder.max_blocking_threads(size.max).thread_keep_alive(size.keep_alive);
+        builder.build().map(TokioBlocking)
+    },
+};
+
+/// A runtime without worker threads.
+pub(crate) struct TokioBlocking(Runtime);
+
+impl Pool for TokioBlocking {
+    type Outside = Blocking;
+    type Inside = Blocking;
+
+    fn outside(&self) -> Blocking {
+        Blocking(self.0.handle().clone())
+    }
+
+    fn inside(&self) -> Blocking {
+        self.outside()
+    }
+
+    fn shutdown(self) {
+        // Waits for the tasks that run, and drops those that don't, which the tally reports.
+        drop(self.0);
+    }
+}
+
+/// The runtime's handle.
+#[derive(Clone)]
+pub(crate) struct Blocking(Handle);
+
+impl Submit for Blocking {
+    #[inline]
+    fn submit<F: FnOnce() + Send + 'static>(&self, job: F) {
+        drop(self.0.spawn_blocking(job));
+    }
+}

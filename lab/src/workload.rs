@@ -1,0 +1,195 @@
+//! What a workload is: what a run of it yields, what it needs, and for each family how it runs on a target.
+
+use std::fmt::Debug;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::census::Census;
+use crate::failure::Failure;
+use crate::fault::Fault;
+use crate::inbox::Inbox;
+use crate::needs::Needs;
+use crate::stop::Stop;
+use crate::tally::{Sum, Tally};
+use crate::target::handover::Handover;
+use crate::target::pool::{Pool, Size};
+use crate::target::queue::{Deque, Injector, Make};
+use crate::target::runtime::Runtime;
+use crate::target::{Entry, Family};
+
+/// Which of two values of a metric is the better one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Direction {
+    /// The higher one.
+    Higher,
+    /// The lower one.
+    Lower,
+}
+
+/// One number that a run of a workload yields.
+#[derive(Debug)]
+pub(crate) struct Metric {
+    /// Its name.
+    pub(crate) name: &'static str,
+    /// Its unit.
+    pub(crate) unit: &'static str,
+    /// Which way is better.
+    pub(crate) direction: Direction,
+}
+
+impl Metric {
+    /// A number of which more is better.
+    pub(crate) const fn more(name: &'static str, unit: &'static str) -> Self {
+        Metric { name, unit, direction: Direction::Higher }
+    }
+
+    /// A number of which less is better.
+    pub(crate) const fn less(name: &'static str, unit: &'static str) -> Self {
+        Metric { name, unit, direction: Direction::Lower }
+    }
+
+    /// A time, of which less is better.
+    pub(crate) const fn time(name: &'static str) -> Self {
+        Metric::less(name, "s")
+    }
+
+    /// The CPU time beside the wall time. Every workload has it as its last metric.
+    pub(crate) const CPU: Self = Metric::less("cpu", "CPU s/s");
+}
+
+/// The options of a run by name, in the order in which they are shown.
+pub(crate) type Params = Vec<(&'static str, Value)>;
+
+/// What a run yields: a value for each metric, in the order of the metrics.
+pub(crate) type Outcome = Result<Vec<f64>, Failure>;
+
+/// What a run has besides its target and its options.
+pub(crate) struct Bench {
+    /// Counts the tasks.
+    pub(crate) tally: &'static Tally,
+    /// What to do wrong on purpose.
+    pub(crate) fault: Fault,
+}
+
+/// How one run is made.
+#[derive(Clone, Copy)]
+pub(crate) struct Terms {
+    /// What to do wrong on purpose.
+    pub(crate) fault: Fault,
+    /// How long to wait for a target that runs nothing.
+    pub(crate) patience: Duration,
+}
+
+/// One thing to measure, whatever it is measured on.
+pub(crate) trait Workload: Clone + Debug + Send + 'static {
+    /// What the tables and the command line call it.
+    const NAME: &'static str;
+
+    /// What it is measured on.
+    type Family: Family;
+
+    /// Names of further targets that take part even if none is named.
+    const FURTHER: &'static [&'static str] = &[];
+
+    /// What a run yields, [`Metric::CPU`] last.
+    const METRICS: &'static [Metric];
+
+    /// The options by name.
+    fn params(&self) -> Params;
+
+    /// Checks what no option can check for itself.
+    fn check(&self) -> Result<(), Stop> {
+        Ok(())
+    }
+
+    /// Whether it can be measured on this target of its family.
+    fn is_for(&self, _target: &Entry) -> bool {
+        true
+    }
+
+    /// Threads that the target is told to have.
+    fn threads(&self) -> usize;
+
+    /// Threads of the workload itself, but for the one that runs it.
+    fn further_threads(&self) -> usize {
+        0
+    }
+
+    /// Tasks at a time, for a target that needs a thread for each.
+    fn tasks(&self) -> u64 {
+        0
+    }
+
+    /// Files that a run has open at a time.
+    fn files(&self) -> u64 {
+        0
+    }
+
+    /// What a run on this target needs of the machine.
+    fn needs(&self, target: &Entry) -> Needs {
+        let threads = target.threads(self.threads() as u64, self.tasks());
+        Needs { files: self.files(), threads: threads + self.further_threads() as u64 }
+    }
+
+    /// The tasks a run must run, or the items that must come out of a queue; those that are known before.
+    fn expected(&self) -> Sum;
+
+    /// The longest time for which a run leaves its target without anything to end.
+    fn quiet(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    /// A line about the numbers for the reader of the table, if there is something to say.
+    fn note(&self) -> Option<String> {
+        None
+    }
+
+    /// What a run yields on a target that is not started as the others are, if this is one.
+    fn instead(&self, _target: &'static Entry, _terms: Terms) -> Option<Outcome> {
+        None
+    }
+}
+
+/// A workload for pools.
+pub(crate) trait PoolWorkload: Workload {
+    /// Runs once.
+    fn run<T: Pool>(&self, pool: &T, bench: &Bench) -> Outcome;
+}
+
+/// A workload for pools that grow and shrink.
+pub(crate) trait ElasticWorkload: Workload {
+    /// The size of the pool.
+    fn size(&self) -> Size;
+
+    /// Runs once. `others` are the threads that were there before the pool.
+    fn run<T: Pool>(&self, pool: &T, others: &Census, bench: &Bench) -> Outcome;
+}
+
+/// A workload for deques.
+pub(crate) trait DequeWorkload: Workload {
+    /// Runs once, on deques that `make` makes.
+    fn run<D: Deque>(&self, make: Make<D>, bench: &Bench) -> Outcome;
+}
+
+/// A workload for injectors.
+pub(crate) trait InjectorWorkload: Workload {
+    /// Runs once, on an injector that `make` makes.
+    fn run<I: Injector>(&self, make: Make<I>, bench: &Bench) -> Outcome;
+}
+
+/// A workload for what hands values to threads that wait.
+pub(crate) trait HandoverWorkload: Workload {
+    /// What the threads give the values of a run to.
+    fn inbox(&self, bench: &Bench) -> &'static Inbox;
+
+    /// Runs once.
+    fn run<H: Handover>(&self, target: &mut H, inbox: &'static Inbox, bench: &Bench) -> Outcome;
+}
+
+/// A workload for what runs futures, and for threads that do the same.
+pub(crate) trait RuntimeWorkload: Workload {
+    /// Runs once.
+    fn run<R: Runtime>(&self, runtime: &R, bench: &Bench) -> Outcome;
+}

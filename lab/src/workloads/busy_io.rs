@@ -1,0 +1,286 @@
+//! A timer and a byte on a socket while jobs keep all workers busy: how late is each?
+//!
+//! Chains of jobs, each of which spawns the next, keep the workers busy. A task waits for one short time after
+//! the other, and another sends back the bytes that a thread of the laboratory writes to a socket. All three
+//! end when the time is over, however late a timer or a byte is then.
+
+use std::future::Future;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
+use tokio::sync::Semaphore;
+
+use super::echo::connect;
+use crate::clock::{Lap, Meter};
+use crate::failure::Failure;
+use crate::fault::Fault;
+use crate::limits::{self, whole};
+use crate::stats::{quantile, sorted};
+use crate::tally::{Sum, Tally};
+use crate::target::Entry;
+use crate::target::runtime::{Runtime, Sink, Source, Spawn};
+use crate::targets::runtimes::{FLOOR, Runtimes, threads};
+use crate::work::{grind, units_for};
+use crate::workload::{Bench, Metric, Outcome, Params, RuntimeWorkload, Workload};
+
+/// Options of `busy-io`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct BusyIo {
+    /// Threads that run the tasks, where there is a choice.
+    #[arg(long, default_value_t = 2, value_parser = whole::<1, { limits::MAX_THREADS }>)]
+    threads: u64,
+    /// Chains of jobs, each of which spawns the next of its chain.
+    #[arg(long, default_value_t = 4, value_parser = whole::<1, { limits::MAX_CHILDREN }>)]
+    chains: u64,
+    /// Microseconds of work in each job of a chain.
+    #[arg(long, default_value_t = 200, value_parser = whole::<0, { limits::MAX_WORK_US }>)]
+    work_us: u64,
+    /// Milliseconds for which the chains run.
+    #[arg(long, default_value_t = 2_000, value_parser = whole::<1, { limits::MAX_SLEEP_MS }>)]
+    millis: u64,
+    /// Milliseconds between two bytes, on average.
+    #[arg(long, default_value_t = 5, value_parser = whole::<1, { limits::MAX_SLEEP_MS }>)]
+    every_ms: u64,
+}
+
+/// How long the timer waits each time.
+const TIMER: Duration = Duration::from_millis(1);
+
+/// Longest wait for a byte before the thread that wrote it asks whether the time is over.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// What a timer is counted as, beside its number: no chain is so long.
+const TICK: u32 = u32::MAX;
+/// What a byte is counted as, beside its value.
+const BYTE: u32 = u32::MAX - 1;
+
+/// What all tasks of a run share; leaked, so that a task reaches it with one word and no count.
+struct Shared {
+    /// Counts the jobs, the timers and the bytes.
+    tally: &'static Tally,
+    /// Units of work in a job of a chain.
+    units: u64,
+    /// Tells the chains and the timer to end.
+    over: AtomicBool,
+    /// Has a permit from each chain that has ended.
+    ended: Semaphore,
+}
+
+/// A job of a chain, which is a future that never waits.
+struct Link<S> {
+    /// Spawns the next one.
+    spawner: S,
+    /// Which chain it is.
+    chain: u32,
+    /// Jobs of the chain before this one.
+    step: u32,
+    /// What all tasks share.
+    shared: &'static Shared,
+}
+
+impl<S: Spawn> Future for Link<S> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        let Link { ref spawner, chain, step, shared } = *self;
+        grind(shared.units);
+        shared.tally.ran(chain, step);
+        if shared.over.load(Ordering::Relaxed) {
+            shared.tally.expect(Sum::chain(chain, u64::from(step) + 1));
+            shared.ended.add_permits(1);
+        } else {
+            let next = Link { spawner: spawner.clone(), chain, step: step + 1, shared };
+            // Only a thread can be refused, and a chain is none.
+            let _ = spawner.detach(next);
+        }
+        Poll::Ready(())
+    }
+}
+
+/// Waits for one time after the other until the time is over, once at least: seconds that each was late.
+async fn timer<R: Runtime>(shared: &'static Shared) -> Vec<f64> {
+    let mut late = Vec::new();
+    while late.is_empty() || !shared.over.load(Ordering::Relaxed) {
+        let due = Instant::now() + TIMER;
+        R::sleep(TIMER).await;
+        late.push(due.elapsed().as_secs_f64());
+        let number = late.len() as u32;
+        shared.tally.expect(Sum::one(number, TICK));
+        shared.tally.ran(number, TICK);
+    }
+    late
+}
+
+/// Sends back each byte, until the other end is gone.
+async fn serve<S: Source + Sink>(mut stream: S) {
+    let mut byte = [0];
+    while stream.fill(&mut byte).await.is_ok() && stream.put(&byte).await.is_ok() {}
+}
+
+/// Tells the chains and the timer to end when it is dropped: whatever came of the bytes, nothing is to
+/// compute beside later runs.
+struct Over(&'static Shared);
+
+impl Drop for Over {
+    fn drop(&mut self) {
+        self.0.over.store(true, Ordering::Relaxed);
+    }
+}
+
+impl BusyIo {
+    /// Writes one byte after the other until the time is over, one at least: seconds until each has come back.
+    fn bytes(&self, mut stream: TcpStream, over: Over, fault: Fault) -> io::Result<Vec<f64>> {
+        let (shared, begun) = (over.0, Instant::now());
+        let (mut times, mut random) = (Vec::new(), SmallRng::seed_from_u64(0));
+        stream.set_read_timeout(Some(LOOK))?;
+        while times.is_empty() || begun.elapsed() < self.time() {
+            // From a half to one and a half of it: no beat of the target's own meets every byte.
+            thread::sleep(Duration::from_micros(self.every_ms * random.random_range(500..1_500)));
+            let (number, written) = (times.len() as u8, Instant::now());
+            shared.tally.expect(Sum::one(number.into(), BYTE));
+            stream.write_all(&vec![number; fault.copies(times.len() as u32)])?;
+            while self.next(&mut stream, shared, begun)? != Some(number) {}
+            times.push(written.elapsed().as_secs_f64());
+        }
+        drop(over);
+        stream.shutdown(Shutdown::Write)?;
+        // There is nothing to come unless something is repeated.
+        while self.next(&mut stream, shared, begun)?.is_some() {}
+        Ok(times)
+    }
+
+    /// The next byte, which is counted; `None` if there will be none. If it does not come in time, the chains end.
+    fn next(
+        &self,
+        stream: &mut TcpStream,
+        shared: &'static Shared,
+        begun: Instant,
+    ) -> io::Result<Option<u8>> {
+        let mut byte = [0];
+        loop {
+            match stream.read(&mut byte) {
+                Ok(0) => return Ok(None),
+                Ok(_) => {
+                    shared.tally.ran(byte[0].into(), BYTE);
+                    return Ok(Some(byte[0]));
+                }
+                Err(error)
+                    if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) =>
+                {
+                    let given_up = || io::Error::other("given up");
+                    shared.tally.go_on().map_err(|_| given_up())?;
+                    if begun.elapsed() >= self.time() {
+                        shared.over.store(true, Ordering::Relaxed);
+                    }
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// How long the chains run.
+    fn time(&self) -> Duration {
+        Duration::from_millis(self.millis)
+    }
+}
+
+impl Workload for BusyIo {
+    const NAME: &'static str = "busy-io";
+    type Family = Runtimes;
+
+    const FURTHER: &'static [&'static str] = &["brigade-lifo"];
+
+    const METRICS: &'static [Metric] = &[
+        Metric::time("timer-p50"),
+        Metric::time("timer-p99"),
+        Metric::time("timer-max"),
+        Metric::time("byte-p50"),
+        Metric::time("byte-p99"),
+        Metric::time("byte-max"),
+        Metric::more("rate", "tasks/s"),
+        Metric::CPU,
+    ];
+
+    fn params(&self) -> Params {
+        vec![
+            ("threads", self.threads.into()),
+            ("chains", self.chains.into()),
+            ("work-us", self.work_us.into()),
+            ("millis", self.millis.into()),
+            ("every-ms", self.every_ms.into()),
+        ]
+    }
+
+    fn is_for(&self, target: &Entry) -> bool {
+        // A thread for each job is never kept waiting by others of its runtime.
+        !target.is(&FLOOR) && !target.is(&threads::EACH.entry)
+    }
+
+    fn threads(&self) -> usize {
+        self.threads as usize
+    }
+
+    fn further_threads(&self) -> usize {
+        1
+    }
+
+    fn files(&self) -> u64 {
+        2
+    }
+
+    fn expected(&self) -> Sum {
+        // How many jobs there are is known at the end.
+        Sum::default()
+    }
+}
+
+impl RuntimeWorkload for BusyIo {
+    fn run<R: Runtime>(&self, runtime: &R, bench: &Bench) -> Outcome {
+        let shared: &'static Shared = Box::leak(Box::new(Shared {
+            tally: bench.tally,
+            units: units_for(self.work_us),
+            over: AtomicBool::new(false),
+            ended: Semaphore::new(0),
+        }));
+        let mut connections = connect(1).map_err(Failure::Refused)?;
+        let (client, server) = connections.pop().expect("one");
+        runtime.block_on(async {
+            let refused = Failure::Refused;
+            let server =
+                runtime.spawn(serve(R::stream(server).map_err(refused)?)).map_err(refused)?;
+            let (mut meter, lap) = (Meter::default(), Lap::begin());
+            let timer = runtime.spawn(timer::<R>(shared)).map_err(refused)?;
+            for chain in 0..self.chains as u32 {
+                let spawner = runtime.spawner();
+                let link = Link { spawner: spawner.clone(), chain, step: 0, shared };
+                spawner.detach(link).map_err(refused)?;
+            }
+            let (this, over, fault) = (self.clone(), Over(shared), bench.fault);
+            let bytes = thread::Builder::new().name("bytes".to_owned());
+            let bytes = bytes.spawn(move || this.bytes(client, over, fault)).map_err(refused)?;
+            let late = timer.await;
+            // It is never closed.
+            let _ = shared.ended.acquire_many(self.chains as u32).await;
+            let wall = meter.end(&lap).as_secs_f64();
+            server.await;
+            let times = bytes.join().map_err(|_| Failure::Panicked)?;
+            let times = times.map_err(|error| Failure::Told(format!("a byte is lost: {error}")))?;
+            let jobs = bench.tally.expected().tasks - (late.len() + times.len()) as u64;
+            let mut values = Vec::new();
+            for sorted in [sorted(late), sorted(times)] {
+                values.extend([0.5, 0.99, 1.0].map(|share| quantile(&sorted, share)));
+            }
+            values.extend([jobs as f64 / wall, meter.cpus()]);
+            Ok(values)
+        })
+    }
+}

@@ -1,0 +1,300 @@
+//! A bystander beside chains of jobs that submit themselves again: how long until it is its turn?
+//!
+//! The chains keep all workers busy. Meanwhile an outside thread submits a job now and then, the bystander,
+//! and the next one when that has started. A pool that never starts it is given up on: the bystander then
+//! counts with the limit, and runs when the chains have ended.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
+
+use crate::clock::{Epoch, Lap, Meter, seconds};
+use crate::failure::Failure;
+use crate::latch::Latch;
+use crate::limits::{self, whole};
+use crate::stats::{quantile, sorted};
+use crate::tally::{Sum, Tally};
+use crate::target::pool::{Pool, Submit};
+use crate::targets::pools::Pools;
+use crate::work::{grind, units_for};
+use crate::workload::{Bench, Metric, Outcome, Params, PoolWorkload, Workload};
+
+/// Options of `fairness`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Fairness {
+    /// Threads of the pool.
+    #[arg(long, default_value_t = 2, value_parser = whole::<1, { limits::MAX_THREADS }>)]
+    threads: u64,
+    /// Chains of jobs, each of which submits the next of its chain.
+    #[arg(long, default_value_t = 4, value_parser = whole::<1, { limits::MAX_CHILDREN }>)]
+    chains: u64,
+    /// Microseconds of work in each job of a chain.
+    #[arg(long, default_value_t = 20, value_parser = whole::<0, { limits::MAX_WORK_US }>)]
+    work_us: u64,
+    /// Milliseconds for which the chains run.
+    #[arg(long, default_value_t = 2_000, value_parser = whole::<1, { limits::MAX_SLEEP_MS }>)]
+    millis: u64,
+    /// Milliseconds between two bystanders, on average.
+    #[arg(long, default_value_t = 5, value_parser = whole::<1, { limits::MAX_SLEEP_MS }>)]
+    every_ms: u64,
+    /// Milliseconds after which a bystander that has not started is given up on.
+    #[arg(long, default_value_t = 1_000, value_parser = whole::<1, { limits::MAX_SLEEP_MS }>)]
+    limit_ms: u64,
+}
+
+/// What all jobs of a run share; leaked, so that a job reaches it with one word and no count.
+struct Shared {
+    /// Counts the jobs.
+    tally: &'static Tally,
+    /// What the times count from.
+    epoch: Epoch,
+    /// Units of work in a job of a chain.
+    units: u64,
+    /// Tells the chains to end.
+    over: AtomicBool,
+    /// Told of the end of each chain.
+    latch: Latch,
+    /// Submits the bystanders, and waits for the start of each.
+    outside: Thread,
+}
+
+/// What a bystander is counted as, beside its number: no chain is so long.
+const BYSTANDER: u32 = u32::MAX;
+
+/// Longest sleep of the thread outside before it asks whether the run was given up.
+const LOOK: Duration = Duration::from_millis(200);
+
+impl Shared {
+    /// A job of a chain, which submits the next one.
+    fn link<S: Submit>(&'static self, inside: S, chain: u32, step: u32) {
+        grind(self.units);
+        self.tally.ran(chain, step);
+        if self.over.load(Ordering::Relaxed) {
+            self.tally.expect(Sum::chain(chain, u64::from(step) + 1));
+            return self.latch.arrive(chain);
+        }
+        let next = inside.clone();
+        inside.submit(move || self.link(next, chain, step + 1));
+    }
+
+    /// The bystander with this number.
+    fn bystander(&self, number: u32, started: &AtomicU64) {
+        // Ordering: Release pairs with the Acquire in `wait`, which reads nothing else.
+        started.store(self.epoch.nanos().max(1), Ordering::Release);
+        self.tally.ran(number, BYSTANDER);
+        self.outside.unpark();
+    }
+
+    /// Waits until a bystander has started, and says when; `None` if that has taken as long as `limit`.
+    fn wait(&self, started: &AtomicU64, limit: Duration) -> Result<Option<u64>, Failure> {
+        let begun = Instant::now();
+        loop {
+            let left = limit.saturating_sub(begun.elapsed());
+            match started.load(Ordering::Acquire) {
+                0 if left.is_zero() => return Ok(None),
+                0 => thread::park_timeout(left.min(LOOK)),
+                nanos => return Ok(Some(nanos)),
+            }
+            self.tally.go_on()?;
+        }
+    }
+}
+
+impl Workload for Fairness {
+    const NAME: &'static str = "fairness";
+    type Family = Pools;
+
+    const FURTHER: &'static [&'static str] = &["brigade-lifo", "brigade-shared"];
+
+    const METRICS: &'static [Metric] = &[
+        Metric::time("p50"),
+        Metric::time("p99"),
+        Metric::time("max"),
+        Metric::less("given-up", "jobs"),
+        Metric::more("rate", "tasks/s"),
+        Metric::CPU,
+    ];
+
+    fn params(&self) -> Params {
+        vec![
+            ("threads", self.threads.into()),
+            ("chains", self.chains.into()),
+            ("work-us", self.work_us.into()),
+            ("millis", self.millis.into()),
+            ("every-ms", self.every_ms.into()),
+            ("limit-ms", self.limit_ms.into()),
+        ]
+    }
+
+    fn threads(&self) -> usize {
+        self.threads as usize
+    }
+
+    fn expected(&self) -> Sum {
+        // How many jobs there are is known at the end.
+        Sum::default()
+    }
+
+    fn note(&self) -> Option<String> {
+        Some(format!(
+            "bystanders beside {} chains; one given up on after {} ms counts with these",
+            self.chains, self.limit_ms
+        ))
+    }
+}
+
+impl PoolWorkload for Fairness {
+    fn run<T: Pool>(&self, pool: &T, bench: &Bench) -> Outcome {
+        let epoch = Epoch::new();
+        let shared: &'static Shared = Box::leak(Box::new(Shared {
+            tally: bench.tally,
+            epoch,
+            units: units_for(self.work_us),
+            over: AtomicBool::new(false),
+            latch: Latch::new(epoch),
+            outside: thread::current(),
+        }));
+        let (outside, mut meter, lap) = (pool.outside(), Meter::default(), Lap::begin());
+        shared.latch.arm(self.chains as usize);
+        for chain in 0..self.chains as u32 {
+            let inside = pool.inside();
+            outside.submit(move || shared.link(inside, chain, 0));
+        }
+        let measured = self.bystanders(&outside, shared, bench);
+        // Whatever came of it: chains that nothing ends would compute beside all later runs.
+        shared.over.store(true, Ordering::Relaxed);
+        let starts = measured?;
+        shared.latch.wait(bench.tally)?;
+        let wall = meter.end(&lap).as_secs_f64();
+        let jobs = bench.tally.expected().tasks;
+        bench.tally.wait_for(jobs)?;
+        let given_up = starts.iter().filter(|start| start.is_none()).count();
+        let limit = self.limit().as_secs_f64();
+        let times = sorted(starts.iter().map(|start| start.unwrap_or(limit)).collect());
+        let [p50, p99, max] = [0.5, 0.99, 1.0].map(|share| quantile(&times, share));
+        let rate = (jobs - times.len() as u64) as f64 / wall;
+        Ok(vec![p50, p99, max, given_up as f64, rate, meter.cpus()])
+    }
+}
+
+impl Fairness {
+    /// Submits one bystander after the other for as long as the chains are to run, one at least: seconds until
+    /// each has started, if it was not given up on.
+    fn bystanders<S: Submit>(
+        &self,
+        outside: &S,
+        shared: &'static Shared,
+        bench: &Bench,
+    ) -> Result<Vec<Option<f64>>, Failure> {
+        let (begun, mut random) = (Instant::now(), SmallRng::seed_from_u64(0));
+        let mut starts = Vec::new();
+        while starts.is_empty() || begun.elapsed() < Duration::from_millis(self.millis) {
+            // From a half to one and a half of it: no beat of the pool's own meets every bystander.
+            thread::sleep(Duration::from_micros(self.every_ms * random.random_range(500..1_500)));
+            let (number, started) = (starts.len() as u32, Arc::new(AtomicU64::new(0)));
+            bench.tally.expect(Sum::one(number, BYSTANDER));
+            let submitted = shared.epoch.nanos();
+            for _ in 0..bench.fault.copies(number) {
+                let started = Arc::clone(&started);
+                outside.submit(move || shared.bystander(number, &started));
+            }
+            let start = shared.wait(&started, self.limit())?;
+            starts.push(start.map(|start| seconds(start - submitted)));
+        }
+        Ok(starts)
+    }
+
+    /// Time after which a bystander is given up on.
+    fn limit(&self) -> Duration {
+        Duration::from_millis(self.limit_ms)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Bench, Fairness, Pool, PoolWorkload as _, Submit, Workload as _};
+    use crate::fault::Fault;
+    use crate::tally::Tally;
+    use brigade_testkit::Watchdog;
+    use std::sync::mpsc::{self, Sender};
+    use std::thread;
+
+    /// A job of any kind.
+    type Job = Box<dyn FnOnce() + Send>;
+
+    /// A way to submit to the pool of one thread.
+    #[derive(Clone)]
+    struct Queue(Sender<Job>);
+
+    /// A pool of one thread, which takes what was submitted from inside before what was from outside.
+    struct One {
+        /// For jobs from inside.
+        inside: Queue,
+        /// For jobs from outside.
+        outside: Queue,
+    }
+
+    /// Starts a pool of one thread: in a fair one both ways lead to one queue.
+    fn one(fair: bool) -> One {
+        let ((inside, first), (outside, then)) = (mpsc::channel::<Job>(), mpsc::channel::<Job>());
+        thread::spawn(move || {
+            while let Ok(job) = first.try_recv().or_else(|_| then.recv()) {
+                job();
+            }
+        });
+        let outside = Queue(outside);
+        One { inside: if fair { outside.clone() } else { Queue(inside) }, outside }
+    }
+
+    impl Submit for Queue {
+        fn submit<F: FnOnce() + Send + 'static>(&self, job: F) {
+            drop(self.0.send(Box::new(job)));
+        }
+    }
+
+    impl Pool for One {
+        type Outside = Queue;
+        type Inside = Queue;
+
+        fn outside(&self) -> Queue {
+            self.outside.clone()
+        }
+
+        fn inside(&self) -> Queue {
+            self.inside.clone()
+        }
+
+        fn shutdown(self) {}
+    }
+
+    /// What a run on a pool of one thread yields for these metrics.
+    fn values<const N: usize>(pool: &One, limit_ms: u64, names: [&str; N]) -> [f64; N] {
+        let _watchdog = Watchdog::start(20);
+        let (threads, chains, work_us, millis, every_ms) = (1, 3, 20, 100, 1);
+        let fairness = Fairness { threads, chains, work_us, millis, every_ms, limit_ms };
+        let bench = Bench { tally: Tally::leak(), fault: Fault::None };
+        let values = fairness.run(pool, &bench).expect("values");
+        bench.tally.check(bench.tally.expected()).expect("every job once");
+        let of = |name| Fairness::METRICS.iter().position(|metric| metric.name == name);
+        names.map(|name| values[of(name).expect("a metric")])
+    }
+
+    #[test]
+    fn a_pool_that_lets_every_job_have_its_turn_gives_up_no_bystander() {
+        let [max, given_up, rate] = values(&one(true), 10_000, ["max", "given-up", "rate"]);
+        assert!(max < 10.0 && given_up == 0.0 && rate > 0.0, "{max} {given_up} {rate}");
+    }
+
+    #[test]
+    fn a_run_ends_although_the_pool_starts_no_bystander_while_the_chains_run() {
+        // The first chain never lets go of the thread.
+        let [p50, max, given_up] = values(&one(false), 10, ["p50", "max", "given-up"]);
+        assert_eq!((p50, max), (0.01, 0.01));
+        assert!(given_up >= 1.0, "{given_up}");
+    }
+}

@@ -1,0 +1,175 @@
+//! Jobs that block, as many as there are idle threads: how soon all of them have begun.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use clap::Args;
+
+use crate::clock::{Epoch, Lap, Meter, seconds};
+use crate::failure::Failure;
+use crate::fault::Fault;
+use crate::latch::Latch;
+use crate::limits::{self, whole};
+use crate::stats::{quantile, sorted};
+use crate::stop::Stop;
+use crate::tally::{Sum, Tally};
+use crate::target::pool::{Pool, Submit};
+use crate::targets::pools::Pools;
+use crate::workload::{Bench, Metric, Outcome, Params, PoolWorkload, Workload};
+
+/// Options of `ramp-up`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct RampUp {
+    /// Threads of the pool.
+    #[arg(long, default_value_t = 8, value_parser = whole::<1, { limits::MAX_THREADS }>)]
+    threads: u64,
+    /// Jobs of a ramp-up [default: as many as threads]
+    #[arg(long, value_parser = whole::<1, { limits::MAX_CHILDREN }>)]
+    jobs: Option<u64>,
+    /// Milliseconds for which each of them blocks: long enough for all to begin meanwhile.
+    #[arg(long, default_value_t = 30, value_parser = whole::<1, { limits::MAX_BLOCK_MS }>)]
+    block_ms: u64,
+    /// Ramp-ups in a run, one after the other.
+    #[arg(long, default_value_t = 40, value_parser = whole::<1, { limits::MAX_SHOTS }>)]
+    shots: u64,
+}
+
+/// Sleep before each ramp-up: the pool is asleep for some milliseconds of it.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// What all jobs of a run share; leaked, so that a job reaches it with one word and no count.
+struct Shared {
+    /// Counts the jobs.
+    tally: &'static Tally,
+    /// What `latest` counts from.
+    epoch: Epoch,
+    /// When the last job to begin has begun.
+    latest: AtomicU64,
+    /// How long a job blocks.
+    block: Duration,
+    /// Told of each job's end.
+    latch: Latch,
+}
+
+impl Shared {
+    /// Submits so many jobs and waits for the end of the last: seconds until all had begun.
+    fn ramp_up<S: Submit>(
+        &'static self,
+        outside: &S,
+        jobs: u64,
+        fault: Fault,
+    ) -> Result<f64, Failure> {
+        self.latch.arm(jobs as usize);
+        self.latest.store(0, Ordering::Relaxed);
+        let begun = self.epoch.nanos();
+        for index in 0..jobs as u32 {
+            for _ in 0..fault.copies(index) {
+                outside.submit(move || self.job(index));
+            }
+        }
+        self.latch.wait(self.tally)?;
+        // The latch has published it.
+        Ok(seconds(self.latest.load(Ordering::Relaxed).saturating_sub(begun)))
+    }
+
+    /// A job.
+    fn job(&self, index: u32) {
+        self.latest.fetch_max(self.epoch.nanos(), Ordering::Relaxed);
+        thread::sleep(self.block);
+        self.tally.ran(index, 0);
+        self.latch.arrive(index);
+    }
+}
+
+impl RampUp {
+    /// Jobs of a ramp-up.
+    fn jobs(&self) -> u64 {
+        self.jobs.unwrap_or(self.threads)
+    }
+
+    /// Jobs of the one before those that count: one for each thread at least.
+    fn warm_up(&self) -> u64 {
+        self.jobs().max(self.threads)
+    }
+}
+
+impl Workload for RampUp {
+    const NAME: &'static str = "ramp-up";
+    type Family = Pools;
+
+    const FURTHER: &'static [&'static str] = &[
+        "brigade-lifo",
+        "brigade-shared",
+        "brigade-kernel",
+        "brigade-spread",
+        "brigade-shared-kernel",
+        "brigade-shared-spread",
+    ];
+
+    const METRICS: &'static [Metric] = &[
+        Metric::time("p50"),
+        Metric::time("p99"),
+        Metric::time("max"),
+        Metric::time("mean"),
+        Metric::CPU,
+    ];
+
+    fn params(&self) -> Params {
+        vec![
+            ("threads", self.threads.into()),
+            ("jobs", self.jobs().into()),
+            ("block-ms", self.block_ms.into()),
+            ("shots", self.shots.into()),
+        ]
+    }
+
+    fn check(&self) -> Result<(), Stop> {
+        limits::product("jobs", &[self.jobs(), self.shots], limits::MAX_TASKS).map(drop)
+    }
+
+    fn threads(&self) -> usize {
+        self.threads as usize
+    }
+
+    fn quiet(&self) -> Duration {
+        PAUSE + Duration::from_millis(self.block_ms)
+    }
+
+    fn expected(&self) -> Sum {
+        Sum::grid(self.warm_up(), 1).plus(Sum::grid(self.jobs(), 1).times(self.shots))
+    }
+
+    fn note(&self) -> Option<String> {
+        let turns = self.jobs().div_ceil(self.threads);
+        let least = (turns - 1) * self.block_ms;
+        (turns > 1).then(|| format!("ideal: {least} ms, since {turns} jobs share a thread"))
+    }
+}
+
+impl PoolWorkload for RampUp {
+    fn run<T: Pool>(&self, pool: &T, bench: &Bench) -> Outcome {
+        let epoch = Epoch::new();
+        let shared: &'static Shared = Box::leak(Box::new(Shared {
+            tally: bench.tally,
+            epoch,
+            latest: AtomicU64::new(0),
+            block: Duration::from_millis(self.block_ms),
+            latch: Latch::new(epoch),
+        }));
+        let (outside, mut meter) = (pool.outside(), Meter::default());
+        // All threads are there after this one: each has had a job that blocks.
+        shared.ramp_up(&outside, self.warm_up(), bench.fault)?;
+        let mut times = Vec::with_capacity(self.shots as usize);
+        for _ in 0..self.shots {
+            thread::sleep(PAUSE);
+            let lap = Lap::begin();
+            times.push(shared.ramp_up(&outside, self.jobs(), Fault::None)?);
+            meter.end(&lap);
+        }
+        let mean = times.iter().sum::<f64>() / times.len() as f64;
+        let times = sorted(times);
+        let [p50, p99, max] = [0.5, 0.99, 1.0].map(|share| quantile(&times, share));
+        Ok(vec![p50, p99, max, mean, meter.cpus()])
+    }
+}

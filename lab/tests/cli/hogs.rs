@@ -1,0 +1,76 @@
+//! Hogs compute while the laboratory measures, and end with it, however it ends.
+
+use std::fs;
+use std::process::{Child, Stdio};
+
+use crate::signals::signal;
+use crate::{LONG, TINY, code, errors, json, lab, run, text, until};
+
+/// The process of the hogs that this laboratory has started, if there is one.
+fn hogs_of(laboratory: u32) -> Option<u32> {
+    let parent = format!("PPid:\t{laboratory}\n");
+    fs::read_dir("/proc").expect("processes").find_map(|entry| {
+        let process = entry.ok()?.file_name().to_str()?.parse().ok()?;
+        let is_its = fs::read_to_string(format!("/proc/{process}/status")).ok()?.contains(&parent);
+        (is_its && is_hogs(process)).then_some(process)
+    })
+}
+
+/// Whether this process is one of hogs. One that has ended and is not waited for has no command line.
+fn is_hogs(process: u32) -> bool {
+    let line = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
+    line.split(|&byte| byte == 0).nth(1) == Some(b"hogs")
+}
+
+/// Clock ticks for which each thread of this process has computed.
+fn ticks(process: u32) -> Vec<u64> {
+    let threads = fs::read_dir(format!("/proc/{process}/task")).expect("threads");
+    let stats = threads.map(|thread| fs::read_to_string(thread.expect("one").path().join("stat")));
+    let named = stats.map(|stat| stat.expect("its state")).filter(|stat| stat.contains("(hog)"));
+    named.map(|stat| stat.split(' ').nth(13).expect("a time").parse().expect("a number")).collect()
+}
+
+/// A laboratory with two hogs that takes a minute, and their process.
+fn begin() -> (Child, u32) {
+    let mut command = lab(LONG);
+    command.args(["--hogs", "2"]).stdout(Stdio::null()).stderr(Stdio::null());
+    let child = command.spawn().expect("the laboratory starts");
+    until("there are hogs", || hogs_of(child.id()).is_some());
+    let hogs = hogs_of(child.id()).expect("found above");
+    (child, hogs)
+}
+
+#[test]
+fn the_result_says_how_many_hogs_there_were() {
+    for (arguments, hogs) in [(&[][..], 0), (&["--hogs", "2"], 2)] {
+        let output = run(lab(TINY).args(arguments).args(["--json", "-"]));
+        assert_eq!(code(&output), Some(0), "{}", errors(&output));
+        assert_eq!(json(&output)["machine"]["hogs"], hogs);
+    }
+    let table = text(&run(lab(TINY).args(["--hogs", "2"])));
+    assert!(table.contains("beside 2 hogs"), "{table}");
+}
+
+#[test]
+fn hogs_compute_beside_the_laboratory_and_end_with_it_whichever_signal_ends_it() {
+    for name in ["INT", "TERM", "KILL"] {
+        let (mut child, hogs) = begin();
+        until("both compute", || ticks(hogs).iter().filter(|&&ticks| ticks > 5).count() == 2);
+        signal(&child, name);
+        child.wait().expect("an end");
+        until("they are gone", || !is_hogs(hogs));
+    }
+}
+
+#[test]
+fn hogs_end_with_a_run_that_comes_to_its_end() {
+    let short = ["wake", "--shots", "300", "--rounds", "1", "--target", "threadpool"];
+    let mut command = lab(short);
+    command.args(["--hogs", "1"]).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().expect("the laboratory starts");
+    until("there are hogs", || hogs_of(child.id()).is_some());
+    let hogs = hogs_of(child.id()).expect("found above");
+    assert_eq!(child.wait().expect("an end").code(), Some(0));
+    // It has waited for their end.
+    assert!(!is_hogs(hogs));
+}
