@@ -1,7 +1,7 @@
-//! Sequences of operations on rings and an injector, compared with deques, as `tests/sequences.rs` has them.
+//! Sequences of operations on rings and an injector, compared with deques, as in `tests/it/sequences.rs`.
 #![no_main]
 
-#[path = "../../crates/queue/tests/model/mod.rs"]
+#[path = "../../crates/queue/tests/it/model/mod.rs"]
 mod model;
 
 use brigade_queue::{fifo, lifo};

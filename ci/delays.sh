@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# Runs the tests of the library with random delays between the steps of threads, then soaks the pools the same way:
+# `ci/delays.sh [seconds]`. The soak gets the rest of so many seconds, 1800 if none are given, and at least 30.
+#
+# BRIGADE_DELAY_SEED repeats the delays of a run, whose seed is on stderr, though not what the scheduler does between them.
+# BRIGADE_DELAY_ONE_IN and BRIGADE_DELAY_MAX_MICROS set how often and how long; crates/sync/src/delays has the defaults.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+seconds="${1:-1800}"
+if [[ ! "$seconds" =~ ^[1-9][0-9]*$ ]]; then
+    echo "usage: ci/delays.sh [seconds], a number of at least 1, not '$seconds'" >&2
+    exit 2
+fi
+
+# Their own folder: everything is compiled with the flag.
+export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/delays"
+export RUSTFLAGS='--cfg brigade_delays'
+
+# Tests that delays make meaningless, each group with its reason. No other test is left out.
+without=(
+    # They count system calls, and a delay is one.
+    a_burst_is_one_system_call_for_each_group_that_sleeps_and_none_for_others
+    a_receiver_makes_one_system_call_if_it_sleeps_and_none_otherwise
+    a_hop_of_a_pipe_is_three_system_calls
+    a_hop_of_a_pipe_that_is_read_byte_by_byte_is_three_system_calls_too
+    what_is_ready_and_what_nobody_waits_for_cost_nothing_beside
+    # They count allocations or memory. The first one's counts depend on which thread parks, the second queues two million
+    # jobs, which takes minutes.
+    submit_and_join_cost_one_allocation
+    a_backlog_costs_forty_bytes_a_job_at_most_and_later_ones_no_more
+    # They judge wall-clock time.
+    ticks_that_were_missed_are_skipped_or_delayed_or_made_up_for
+    a_later_job_that_submits_itself_for_ever_does_not_delay_a_wait
+)
+skips=()
+for name in "${without[@]}"; do skips+=(--skip "$name"); done
+
+failed=0
+run() { cargo test --locked --no-fail-fast "$@" || failed=1; }
+pools=(-p brigade --features brigade/futures,brigade/hyper,brigade/io)
+
+run -p brigade-sync -p brigade-task -p brigade-burst -p brigade-io "${pools[@]}" --lib --tests -- "${skips[@]}"
+# Without a harness: its arguments are the claims to check.
+run "${pools[@]}" --test fork
+run -p brigade-queue --test it --test stress --test allocations
+# On one thread, where delays show nothing and would take minutes.
+BRIGADE_DELAY_ONE_IN=1000 run -p brigade-queue --lib
+
+left=$((seconds - SECONDS))
+((left >= 30)) || left=30
+BRIGADE_SOAK_SECONDS="$left" run "${pools[@]}" --test soak -- --include-ignored --nocapture
+exit "$failed"

@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# Checks that modules import downwards: each from those in the lines below its own, in the order that the crate's lib.rs lists
+# (the laboratory has a test for the same). Documentation and tests may name anything.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+check() {
+    local crate="$1" source="crates/$1/src"
+    find "$source" -name '*.rs' -not -path '*/tests*' -not -path '*loom_tests*' -print0 | sort -z | xargs -0 awk -v source="$source" '
+        BEGIN {
+            library = source "/lib.rs"
+            while ((getline line < library) > 0) {
+                if (line ~ /^\/\/ Each module imports only from those in the lines below it/) { listed = 1; continue }
+                if (listed && line ~ /^\/\/     /) {
+                    count = split(substr(line, 8), names, " ")
+                    depth++
+                    for (i = 1; i <= count; i++) layer[names[i]] = depth
+                } else if (listed && line !~ /^\/\//) { listed = 0 }
+                if (line ~ /^(pub )?mod [a-z_]+;/) {
+                    gsub(/^(pub )?mod |;.*/, "", line)
+                    declared[line] = 1
+                }
+            }
+            if (!depth) { print library ": no order of modules"; failed = 1 }
+            for (name in declared) if (!(name in layer)) { print library ": " name " is not in the order"; failed = 1 }
+        }
+        FNR == 1 {
+            module = substr(FILENAME, length(source) + 2)
+            flat = module !~ /\//
+            sub(/\/.*|\.rs$/, "", module)
+            tests = 0
+        }
+        /^#\[cfg\((all\()?test/ { tests = 1 }
+        tests || module == "lib" || /^ *\/\// { next }
+        {
+            text = $0
+            if (flat) gsub(/super::/, "crate::", text)
+            while (match(text, /crate::[A-Za-z_]+/)) {
+                name = substr(text, RSTART + 7, RLENGTH - 7)
+                text = substr(text, RSTART + RLENGTH)
+                if (name == module) continue
+                if (!(name in layer)) problem = "is no module: name the one that has it"
+                else if (layer[name] <= layer[module]) problem = "is not below " module
+                else continue
+                print FILENAME ":" FNR ": crate::" name " " problem
+                failed = 1
+            }
+        }
+        END { exit failed }
+    ' || { echo "$crate: imports must point down" >&2; return 1; }
+}
+
+for crate in brigade task queue; do check "$crate"; done
