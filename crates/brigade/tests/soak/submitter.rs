@@ -157,25 +157,27 @@ impl<'a> Submitter<'a> {
         }
     }
 
-    /// As a future, which lets others go first a few times.
+    /// As a future, which lets others go first a few times, and may wait for a local future.
     fn spawn(&mut self) {
         let (pool, job, yields) = (self.pool, self.job(), self.random.u8(0..3));
+        let (waits, ledger) = (self.random.u8(0..4) == 0, self.ledger.clone());
         let future = async move {
             for _ in 0..yields {
                 brigade::yield_now().await;
+            }
+            if waits && Handle::current() == Some(pool) {
+                wait_for_a_local(&ledger).await;
             }
             job();
         };
         let taken = Doing::Submitting.during(|| pool.spawn(future));
         let Some(mut handle) = self.count(taken, self.may_be_full()) else { return };
-        // It is not cancelled, as that may come when the job has returned; and nobody can run it in place of a worker that
-        // waits for it, so none does.
+        // It is not cancelled, as that may come when the job has returned.
         match self.random.u8(0..4) {
             0 => drop(handle),
             1 => _ = handle.try_join(),
             2 => _ = handle.join_timeout(self.micros(100)),
-            _ if Handle::current().is_none() => _ = handle.join(),
-            _ => drop(handle),
+            _ => _ = handle.join(),
         }
     }
 
@@ -232,6 +234,18 @@ impl<'a> Submitter<'a> {
             _ => self.kept.push(handle),
         }
     }
+}
+
+/// Spawns a local future, which lets others go first, and waits for it.
+async fn wait_for_a_local(ledger: &Arc<Ledger>) {
+    let mut ticket = Ticket::new(ledger);
+    ledger.submitted(1, 0);
+    let local = brigade::spawn_local(async move {
+        brigade::yield_now().await;
+        ticket.called();
+        ticket.returns();
+    });
+    let _ = local.await;
 }
 
 /// What came back because of the time was not too early.

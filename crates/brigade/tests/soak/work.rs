@@ -43,6 +43,10 @@ pub(crate) fn job(
                     }
                 }
                 12..14 => busy(4 * micros, brigade::cancelled),
+                // On another thread it would be the default pool's.
+                14..16 if Handle::current() == Some(pool) => {
+                    brigade::block_on(brigade::time::sleep(4 * micros));
+                }
                 _ => {}
             }
             ticket.returns();

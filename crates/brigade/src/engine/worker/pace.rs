@@ -1,7 +1,7 @@
 //! When a worker with jobs of its own looks elsewhere, and how much it takes from there.
 //!
-//! **How often.** After so many jobs as the pool is configured to, or after some 200 µs if that is sooner: tokio's target for its
-//! global queue (`TARGET_GLOBAL_QUEUE_INTERVAL` in `runtime/scheduler/multi_thread/stats.rs`). How many jobs that is follows from
+//! **How often.** After so many jobs as the pool is configured to, or after some 100 µs if that is sooner: half of tokio's target for
+//! its global queue (`TARGET_GLOBAL_QUEUE_INTERVAL` in `runtime/scheduler/multi_thread/stats.rs`). How many jobs that is follows from
 //! how long the last ones took. The clock is read at every fourth look while it changes nothing, so that tiny jobs do not pay for it.
 //!
 //! **How much.** One job at first; twice as many as last time if there was more, up to as many as there are jobs between two
@@ -15,7 +15,7 @@ use core::time::Duration;
 use std::time::Instant;
 
 /// How long a worker runs jobs of its own before it looks elsewhere.
-const TARGET: Duration = Duration::from_micros(200);
+const TARGET: Duration = Duration::from_micros(100);
 
 /// The part of its turns that a worker of short jobs gives to jobs from outside: one in so many.
 const SHORT: u32 = 16;
@@ -141,8 +141,8 @@ mod tests {
     #[test]
     fn a_look_comes_after_the_configured_number_of_short_jobs_or_the_target_time() {
         let micros = |micros| Duration::from_micros(micros);
-        assert_eq!(jobs_in_target(61, micros(1220)), 10);
-        assert_eq!(jobs_in_target(1, micros(200)), 1);
+        assert_eq!(jobs_in_target(61, micros(1220)), 5);
+        assert_eq!(jobs_in_target(1, micros(100)), 1);
         assert_eq!(jobs_in_target(1, micros(10_000)), 0);
         assert_eq!(jobs_in_target(u32::MAX, Duration::ZERO), u32::MAX);
     }
