@@ -1,15 +1,14 @@
-//! Code that blocks, on the threads of a pool.
+//! Running code that blocks, on the threads of a pool.
 
 use crate::engine;
 
-/// Runs code that blocks for a while: what waits for the network, a file, a lock or another job.
+/// Runs code that blocks for a while: code that waits for the network, a file, a lock or another job.
 ///
-/// On a worker of a pool, the pool does not count this thread meanwhile: if there is work, it wakes or starts another
-/// in its place, up to [`spare_threads`](crate::Builder::spare_threads) of them. Those that are too many afterwards end
-/// when they have been idle for the pool's [`keep_alive`](crate::Builder::keep_alive). Anywhere else it only runs the
-/// code.
+/// On a worker of a pool, the pool does not count this thread meanwhile. If there is work, it wakes or starts another in its
+/// place, up to [`spare_threads`](crate::Builder::spare_threads) of them. Surplus threads end when they have been idle for
+/// the pool's [`keep_alive`](crate::Builder::keep_alive). Anywhere else this only runs the code.
 ///
-/// Waiting for another job by [`JoinHandle::join`](crate::JoinHandle::join) need not be said: that does the same by itself.
+/// [`JoinHandle::join`](crate::JoinHandle::join) need not be wrapped: it does the same by itself.
 ///
 /// ```
 /// use std::sync::mpsc;

@@ -1,4 +1,4 @@
-//! Putting a pool together.
+//! Configuring and building a pool.
 
 use core::time::Duration;
 use std::io;
@@ -27,13 +27,13 @@ impl Pool {
         }
     }
 
-    /// Begins a pool of another configuration.
+    /// Configures a pool that differs from the default.
     pub fn builder() -> Builder {
         Builder::new()
     }
 }
 
-/// Makes a [`Pool`] that differs from the default in what is said here.
+/// Configures and builds a [`Pool`]; what is not set has its default.
 ///
 /// ```
 /// use brigade::{Idle, Order, Pool};
@@ -60,13 +60,13 @@ impl Builder {
         Self { threads: config.size.max.into(), config }
     }
 
-    /// How many threads: a number, or a range. The pool keeps as many as the range begins with, its *core size*, which
-    /// may be 0, and has as many as it ends with at most, which is 1 to 4096; a number is both. Default: as many
-    /// as the process may run at once (affinity and, on Linux, cgroup quota), at least 1.
+    /// Sets how many threads the pool has: a number, or a range. The pool keeps as many as the range begins with, its *core
+    /// size*, which may be 0. It has at most as many as the range ends with, 1 to 4096. A number is both. Default: as many as
+    /// the process may run at once (affinity and, on Linux, cgroup quota), at least 1.
     ///
     /// [`build`](Self::build) starts the first, if the core size is not 0. Each submission then starts one until the core
-    /// size is reached, whether others are idle or not; beyond it the pool's [`growth`](Self::growth) decides, and a
-    /// thread that has been idle for [`keep_alive`](Self::keep_alive) ends.
+    /// size is reached, whether others are idle or not. Beyond it the pool's [`growth`](Self::growth) decides, and a thread
+    /// that has been idle for [`keep_alive`](Self::keep_alive) ends.
     ///
     /// ```
     /// let pool = brigade::Pool::builder().threads(1..=8).build()?;
@@ -85,38 +85,38 @@ impl Builder {
         self
     }
 
-    /// When the pool gets more threads than its core size. Default: [`Growth::OnSubmit`].
+    /// Sets when the pool gets more threads than its core size. Default: [`Growth::OnSubmit`].
     pub fn growth(mut self, growth: Growth) -> Self {
         self.config.growth = growth;
         self
     }
 
-    /// How long a thread beyond the core size stays idle before it ends. Default: 60 seconds.
+    /// Sets how long a thread beyond the core size stays idle before it ends. Default: 60 seconds.
     pub fn keep_alive(mut self, idle: Duration) -> Self {
         self.config.keep_alive = idle;
         self
     }
 
-    /// Whether threads of the core size end too when they have been idle for that long. Default: no.
+    /// Sets whether threads of the core size also end when they have been idle for [`keep_alive`](Self::keep_alive). Default:
+    /// no.
     ///
-    /// With this, as with a core size of 0, a pool may come to have no thread at all. If it then can't start one either, a
-    /// [`Handle`](crate::Handle) gives the job back with [`Reason::NoThread`](crate::Reason::NoThread), and the owner's own
-    /// [`execute`](Pool::execute) panics.
+    /// With this, as with a core size of 0, a pool may come to have no thread at all. If it then can't start one, a
+    /// [`Handle`](crate::Handle) returns the job with [`Reason::NoThread`](crate::Reason::NoThread), and [`Pool::execute`]
+    /// panics.
     pub fn allow_core_timeout(mut self, allow: bool) -> Self {
         self.config.core_timeout = allow;
         self
     }
 
-    /// How many threads there may be on top of the largest size, each in place of one that is
-    /// [blocked](crate::blocking). Default: as many as that size, so that all of them may be blocked at once. With 0 a
-    /// blocked thread is missing until it goes on.
+    /// Sets how many threads there may be beyond the largest size, each in place of one that is [blocked](crate::blocking).
+    /// Default: as many as that size, so that all of them may be blocked at once. With 0 a blocked thread is not replaced.
     pub fn spare_threads(mut self, threads: usize) -> Self {
         self.config.spare = Some(threads);
         self
     }
 
-    /// What starts the threads, for those who want to do more with them; it must start the thread it is given, or say
-    /// why not. Default: [`NewThread::start`].
+    /// Sets the function that starts the threads. It must start the thread it is given, or return the error that prevented
+    /// it. Default: [`NewThread::start`].
     ///
     /// ```
     /// use std::sync::atomic::{AtomicU32, Ordering};
@@ -140,32 +140,31 @@ impl Builder {
         self
     }
 
-    /// Where jobs wait that a worker submits. Default: [`Queueing::Stealing`].
+    /// Sets where jobs wait that a worker submits. Default: [`Queueing::Stealing`].
     pub fn queueing(mut self, queueing: Queueing) -> Self {
         self.config.queueing = queueing;
         self
     }
 
-    /// Which of its own jobs a worker runs first. Default: [`Order::Fifo`]. Of no effect with
-    /// [`Queueing::Shared`].
+    /// Sets which of its own jobs a worker runs first. Default: [`Order::Fifo`]. Has no effect with [`Queueing::Shared`].
     pub fn order(mut self, order: Order) -> Self {
         self.config.order = order;
         self
     }
 
-    /// After how many jobs of its own queue a worker takes one that has waited longest, first from outside,
-    /// else of its own; at least 1. Default: 61.
+    /// Sets after how many jobs of its own queue a worker takes the one that has waited longest: one from outside if there is
+    /// one, else one of its own. At least 1. Default: 61.
     pub fn injector_interval(mut self, jobs: u32) -> Self {
         self.config.injector_interval = jobs;
         self
     }
 
-    /// How many jobs may be queued at most, at least 1: accepted, and not started. Default: any number.
+    /// Sets how many jobs may be queued at most, that is, accepted and not started; at least 1. Default: any number.
     ///
-    /// Exact, wherever they are queued and whoever submits them, the pool's own jobs included. A job that starts, is
-    /// cancelled or is dropped makes room at once. What becomes of a job for which there is none is
-    /// [`when_full`](Self::when_full); those of a [`TaskSet`](crate::TaskSet) wait in the set. A closure in the queue of
-    /// such a pool is kept without an allocation if its captures have at most 16 bytes.
+    /// The limit is exact, wherever jobs are queued and from where they are submitted, the pool's own jobs included. A job
+    /// that starts, is cancelled or is dropped makes room at once. [`when_full`](Self::when_full) sets what happens to a job
+    /// for which there is no room; those of a [`TaskSet`](crate::TaskSet) wait in the set. A closure in the queue of such a
+    /// pool needs no allocation if its captures have at most 16 bytes.
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -186,20 +185,20 @@ impl Builder {
         self
     }
 
-    /// What becomes of a job for which there is no room. Default: [`WhenFull::Reject`]. Of no effect without a
+    /// Sets what happens to a job for which there is no room. Default: [`WhenFull::Reject`]. Has no effect without a
     /// [`capacity`](Self::capacity).
     pub fn when_full(mut self, policy: WhenFull) -> Self {
         self.config.when_full = policy;
         self
     }
 
-    /// What a worker does when there is nothing to do. Default: [`Idle::Park`].
+    /// Sets what a worker does when there is nothing to do. Default: [`Idle::Park`].
     pub fn idle(mut self, idle: Idle) -> Self {
         self.config.idle = idle;
         self
     }
 
-    /// On which CPU a woken worker lands. Default: [`Placement::Spread`].
+    /// Sets on which CPU a woken worker runs. Default: [`Placement::Spread`].
     pub fn placement(mut self, placement: Placement) -> Self {
         self.config.placement = placement;
         self
@@ -207,44 +206,44 @@ impl Builder {
 
     /// Names each thread by its index. Default: `brigade-{index}`. Linux shows the first 15 bytes.
     ///
-    /// Indices count from 0; one whose thread has ended is used again. A name that contains NUL is an error of
-    /// [`build`](Self::build) for a thread of the core size; for one beyond it the name ends there.
+    /// Indices count from 0; one whose thread has ended is used again. For a thread of the core size, a name that contains
+    /// NUL is an error of [`build`](Self::build); for a thread beyond it, the name ends at the NUL.
     pub fn name(mut self, name: impl Fn(usize) -> String + Send + Sync + 'static) -> Self {
         self.config.name = Some(Arc::new(name));
         self
     }
 
-    /// The stack of each thread, in bytes. Default: that of the standard library (2 MiB, or `RUST_MIN_STACK`).
+    /// Sets the stack size of each thread, in bytes. Default: that of the standard library (2 MiB, or `RUST_MIN_STACK`).
     pub fn stack_size(mut self, bytes: usize) -> Self {
         self.config.stack_size = Some(bytes);
         self
     }
 
-    /// Called on each thread before its first job, with the worker's index. A panic is counted and contained.
+    /// Sets a hook that each thread calls before its first job, with the worker's index. A panic is counted and contained.
     pub fn on_start(mut self, hook: impl Fn(usize) + Send + Sync + 'static) -> Self {
         self.config.on_start = Some(Arc::new(hook) as Hook);
         self
     }
 
-    /// Called on each thread after its last job, with the worker's index: when the pool ends, which is closed by then, or
-    /// earlier if the thread has been idle for too long or is one too many. A panic is counted and contained.
+    /// Sets a hook that each thread calls after its last job, with the worker's index. That is when the pool, closed by then,
+    /// ends, or earlier if the thread has been idle for too long or is surplus. A panic is counted and contained.
     pub fn on_stop(mut self, hook: impl Fn(usize) + Send + Sync + 'static) -> Self {
         self.config.on_stop = Some(Arc::new(hook) as Hook);
         self
     }
 
-    /// What happens when a job panics and nobody holds a handle for it. Default: [`OnPanic::Report`].
+    /// Sets what happens when a job panics and has no handle. Default: [`OnPanic::Report`].
     pub fn on_panic(mut self, policy: OnPanic) -> Self {
         self.config.on_panic = policy;
         self
     }
 
-    /// Starts the first thread, or all of the core size if [`prestart`](Self::prestart) was asked for.
+    /// Builds the pool and starts its first thread, or all of the core size with [`prestart`](Self::prestart).
     ///
     /// # Errors
-    /// [`io::ErrorKind::InvalidInput`] for a number of threads that no pool can have, an injector interval of 0, a
-    /// capacity of 0, a stack that is larger than the address space, or a name that contains NUL. Else what the system said when a
-    /// thread could not be started. No thread is left in any case.
+    /// [`io::ErrorKind::InvalidInput`] for a number of threads that no pool can have, an injector interval or a capacity of
+    /// 0, a stack larger than the address space, or a name that contains NUL. The error of the system if a thread could not
+    /// be started. No thread is left in any case.
     pub fn build(mut self) -> io::Result<Pool> {
         self.check()?;
         let prestart = if self.config.prestart { usize::MAX } else { 1 };
@@ -258,7 +257,7 @@ impl Builder {
         Ok(Pool::from_core(core))
     }
 
-    /// Refuses what cannot be built, and settles the size.
+    /// Rejects a configuration that can't be built, and sets the size.
     fn check(&mut self) -> io::Result<()> {
         let refusal = |reason: String| io::Error::new(io::ErrorKind::InvalidInput, reason);
         let refuse = |reason: String| Err(refusal(reason));

@@ -1,4 +1,4 @@
-//! Cancelling jobs: one that has not started never does, one that has is asked to stop.
+//! Cancelling jobs: a job that has not started never does, a running one is asked to stop.
 
 use core::fmt;
 use core::future::Future;
@@ -10,12 +10,12 @@ use brigade_task::JoinError;
 use crate::engine::{CURRENT, Worker};
 use crate::join::JoinHandle;
 
-/// Whether the job that calls this is asked to stop: its handle was [cancelled](JoinHandle::cancel), or its pool is
-/// being [discarded](crate::Shutdown::Discard), which a job without a handle hears of too. `false` on any other thread.
+/// Whether the job that calls this is asked to stop: its handle was [cancelled](JoinHandle::cancel), or its pool is being
+/// [discarded](crate::Shutdown::Discard), which also holds for a job without a handle. `false` on any other thread.
 ///
-/// Nothing stops a job that does not look. Costs a few loads, so a loop may ask at every turn. What happened before the
-/// cancelling happens before this returns `true`. A job that another runs while [joining](JoinHandle::join) it has a
-/// flag of its own: the outer one's is to be seen again when it has ended.
+/// A job that does not call this is not stopped. It costs a few loads, so a loop may call it in every iteration. What
+/// happened before the cancellation happens before this returns `true`. A job that another runs while
+/// [joining](JoinHandle::join) it has its own flag: when it has ended, this returns the outer job's again.
 ///
 /// ```
 /// use std::sync::mpsc;
@@ -57,7 +57,7 @@ impl<T> JoinHandle<T> {
 }
 
 impl<T> CancelOnDrop<T> {
-    /// Takes the handle out: dropping that one detaches.
+    /// Returns the handle; dropping that detaches the job.
     pub fn into_inner(mut self) -> JoinHandle<T> {
         match self.0.take() {
             Some(handle) => handle,

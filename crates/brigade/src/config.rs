@@ -1,4 +1,4 @@
-//! What distinguishes one pool from another: values, all of them chosen at run time.
+//! The configuration of a pool: values, all of them chosen at run time.
 
 use core::any::Any;
 use core::fmt;
@@ -35,42 +35,42 @@ pub enum Order {
 /// What a worker does when there is nothing to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Idle {
-    /// Sleeps until it is woken, at a system call to fall asleep and one to be woken.
+    /// Sleeps until it is woken, at the cost of a system call to fall asleep and one to be woken.
     Park,
-    /// Looks out for this long, then sleeps. One worker of a pool at a time looks out.
+    /// Spins for this long, then sleeps. Only one worker of a pool spins at a time.
     SpinThenPark(Duration),
-    /// Looks out all the time and never sleeps: the lowest latency, for a whole core each.
+    /// Spins all the time and never sleeps: the lowest latency, at the cost of a whole core for each worker.
     Spin,
 }
 
-/// On which CPU a woken worker lands.
+/// On which CPU a woken worker runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {
     /// Where the kernel puts it.
     Kernel,
-    /// Not on the CPU of a job that wakes it by submitting to its own worker's queue, as that job goes on there. All other wakes,
-    /// and those of a pool with as many running workers as there are processors, are left to the kernel. Linux only; elsewhere
-    /// it is `Kernel`. The affinity that the worker's thread had is restored as it wakes.
+    /// Not on the CPU of a job that wakes it by submitting to its own worker's queue, as that job continues there. All other
+    /// wakes, and those of a pool with as many running workers as there are processors, are left to the kernel. Linux only;
+    /// elsewhere it is `Kernel`. The affinity that the worker's thread had is restored as it wakes.
     Spread,
 }
 
-/// What a callback for unhandled panics looks like; it gets the payload.
+/// A callback for unhandled panics; it gets the payload.
 pub type PanicCallback = Arc<dyn Fn(Box<dyn Any + Send>) + Send + Sync>;
 
-/// What happens when a job panics and nobody holds a handle for it. The worker goes on in any case.
+/// What happens when a job panics and has no handle. The worker continues in any case.
 #[derive(Clone, Default)]
 pub enum OnPanic {
-    /// The panic hook has reported it (to stderr, unless the program has set another hook); count it.
+    /// Counts it. The panic hook has reported it (to stderr, unless the program has set another hook).
     #[default]
     Report,
-    /// Abort the process.
+    /// Aborts the process.
     Abort,
-    /// Call this on the worker. A panic of the callback is counted and otherwise ignored.
+    /// Calls this on the worker. A panic of the callback is counted and otherwise ignored.
     Call(PanicCallback),
 }
 
 impl OnPanic {
-    /// Does what the policy says with a panic that no handle takes.
+    /// Applies the policy to a panic that no handle takes.
     ///
     /// # Errors
     /// If the callback panicked, which is contained.
@@ -79,7 +79,7 @@ impl OnPanic {
         match self {
             Self::Report => drop_contained(payload),
             Self::Abort => {
-                // Not `eprintln`, which panics when nobody reads stderr.
+                // Not `eprintln`, which panics when stderr is closed.
                 let reason = "brigade: a job panicked, and the pool's policy is to abort";
                 let _ = writeln!(io::stderr(), "{reason}");
                 std::process::abort();
@@ -106,10 +106,11 @@ impl fmt::Debug for OnPanic {
 /// What a shutdown does with jobs that have been accepted and not started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shutdown {
-    /// Runs them, and what they submit in turn. Futures are polled as long as anything runs or is woken; those that wait when
-    /// nothing does are dropped, and their handles hear [`JoinError::Cancelled`](crate::JoinError::Cancelled).
+    /// Runs them, and what they submit in turn. Futures are polled as long as anything runs or is woken. When nothing is any
+    /// more, those that still wait are dropped, and their handles return
+    /// [`JoinError::Cancelled`](crate::JoinError::Cancelled).
     Drain,
-    /// Drops them; their handles hear [`JoinError::Cancelled`](crate::JoinError::Cancelled).
+    /// Drops them; their handles return [`JoinError::Cancelled`](crate::JoinError::Cancelled).
     Discard,
 }
 
@@ -120,13 +121,12 @@ pub struct Report {
     pub ran: u64,
     /// Jobs that were dropped before they started, and futures that were dropped before they were ready.
     pub discarded: u64,
-    /// Jobs without an outcome yet: 0, unless a timeout cut the wait short, the pool was shut down by
-    /// one of its own jobs, or somebody still [runs one that it submitted](WhenFull::RunInCaller). The workers see to the
-    /// others.
+    /// Jobs without an outcome yet: 0, unless a timeout cut the wait short, or the pool was shut down by one of its own jobs,
+    /// which may be one that [runs in its caller](WhenFull::RunInCaller). The workers finish the others.
     pub still_running: u64,
 }
 
-/// How many threads a pool has: a number, or a range from the core size to the largest; what these are is said at
+/// How many threads a pool has: a number, or a range from the core size to the largest; see
 /// [`Builder::threads`](crate::Builder::threads).
 ///
 /// ```
@@ -152,7 +152,7 @@ impl From<RangeInclusive<usize>> for Threads {
 }
 
 impl Threads {
-    /// Refuses what no pool can have; says why.
+    /// Rejects what no pool can have; says why.
     pub(crate) fn check(self) -> Result<Self, String> {
         let Self { core, max } = self;
         if core > max {
@@ -168,11 +168,11 @@ impl Threads {
 /// How many workers a pool has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Size {
-    /// So many are kept.
+    /// How many are kept.
     pub(crate) core: usize,
-    /// So many there are at most, blocked ones not counted.
+    /// How many there are at most, blocked ones not counted.
     pub(crate) max: usize,
-    /// So many blocked ones are replaced at most.
+    /// How many blocked ones are replaced at most.
     pub(crate) spare: usize,
 }
 
@@ -182,33 +182,33 @@ pub enum Growth {
     /// When a job is submitted and no thread is idle.
     #[default]
     OnSubmit,
-    /// When a job is submitted, no thread is idle, and at least so many jobs wait, that one among them.
+    /// When a job is submitted, no thread is idle, and at least this many jobs wait, including that one.
     WhenQueued(usize),
     /// Never, except in place of a thread that is [blocked](crate::blocking).
     WhenBlocked,
 }
 
-/// What becomes of a job that is submitted to a bounded pool whose queue is full.
+/// What happens to a job that is submitted to a bounded pool whose queue is full.
 ///
-/// Where a policy waits or runs the job, a job of the same pool never waits: the worker, which can't wait for itself,
-/// runs the new job right there, inside the one that submits it.
+/// Where a policy waits or runs the job, a job of the same pool never waits, as its worker can't wait for itself. The worker
+/// runs the new job inside the one that submits it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WhenFull {
-    /// It comes back: [`Reason::Full`](crate::Reason::Full).
+    /// It is returned with [`Reason::Full`](crate::Reason::Full).
     #[default]
     Reject,
-    /// Whoever submits it waits until there is room. If the pool is shut down meanwhile, it comes back.
+    /// The submitting thread waits until there is room. If the pool is shut down meanwhile, the job is returned.
     Block,
-    /// The same, but it comes back when so much time has passed, and no earlier.
+    /// The same, but the job is returned when this much time has passed, and not earlier.
     BlockFor(Duration),
-    /// Whoever submits it runs it, which slows submitters down to what the pool can do. Never after the pool was closed.
+    /// The submitting thread runs it, which slows submitters down to the pool's pace. Never after the pool was closed.
     ///
-    /// The submission returns when the job has ended. On a thread that is no worker of the pool nobody else waits for that,
-    /// [`wait_idle`](crate::Pool::wait_idle) and [`shutdown`](crate::Pool::shutdown) included.
+    /// The submission returns when the job has ended. [`wait_idle`](crate::Pool::wait_idle) and
+    /// [`shutdown`](crate::Pool::shutdown) wait for that too, on whatever thread the job runs.
     RunInCaller,
-    /// The oldest job that is queued is [cancelled](crate::JoinError::Cancelled) in its place: the oldest from outside, else
-    /// one of a worker's own queue. With [`Queueing::Shared`] it is the oldest of all; else several producers have
-    /// several queues, and it is the oldest of one of these.
+    /// The oldest queued job is [cancelled](crate::JoinError::Cancelled) in its place: the oldest from outside, else one of a
+    /// worker's own queue. With [`Queueing::Shared`] it is the oldest of all. Else several producers have several queues, and
+    /// it is the oldest of one of these.
     DropOldest,
     /// It is accepted and [cancelled](crate::JoinError::Cancelled) at once.
     DropNewest,
@@ -257,7 +257,7 @@ pub(crate) struct Config {
 /// workload's own period; 61 is the number of Go's scheduler (`runtime/proc.go`).
 pub(crate) const INJECTOR_INTERVAL: u32 = 61;
 
-/// The most threads a pool can have: the counters are 16 bits wide, and no machine has use for more.
+/// The most threads a pool can have: the counters are 16 bits wide, and no machine needs more.
 pub(crate) const MAX_THREADS: usize = 4096;
 
 impl Default for Config {
@@ -294,7 +294,7 @@ impl Default for Config {
 const KEEP_ALIVE: Duration = Duration::from_secs(60);
 
 impl Config {
-    /// The size that this many threads make.
+    /// The size of a pool with this many threads.
     pub(crate) fn size_of(&self, threads: Threads) -> Size {
         let Threads { core, max } = threads;
         Size { core, max, spare: self.spare.unwrap_or(max).min(MAX_THREADS) }
@@ -303,14 +303,14 @@ impl Config {
     /// The name of a worker's thread.
     pub(crate) fn thread_name(&self, index: usize) -> String {
         let asked = self.name.as_ref().and_then(|name| {
-            // User code; whoever submits a job has nothing to do with its panic.
+            // User code; a submission must not fail by its panic.
             panic::catch_unwind(AssertUnwindSafe(|| name(index))).map_err(drop_contained).ok()
         });
         asked.unwrap_or_else(|| format!("brigade-{index}"))
     }
 }
 
-/// As many threads as the process may run at once (affinity and quota count), 1 if that is not known.
+/// As many threads as the process may run at once (affinity and quota count), 1 if that is unknown.
 fn default_threads() -> usize {
     brigade_sync::thread::parallelism().min(MAX_THREADS)
 }

@@ -1,4 +1,4 @@
-//! The pool of the process, and submitting without naming one.
+//! The pool of the process, and submission without a handle.
 
 use std::sync::OnceLock;
 
@@ -9,16 +9,16 @@ use crate::join::JoinHandle;
 use crate::pool::Pool;
 use crate::rejected::Rejected;
 
-/// Not one for all processes: a child that was forked while another thread made it would wait for that for ever.
+/// Not shared with forked children: a child that was forked while another thread made it would wait for that for ever.
 static DEFAULT: PerProcess<OnceLock<Pool>> = PerProcess::new();
 
-/// The process-wide pool, made with the default configuration when it is first asked for.
+/// Returns the process-wide pool, which is made with the default configuration on first use.
 ///
-/// It is never dropped: what it still runs when the process exits is cut short. A library takes a [`Handle`]
-/// from its caller rather than start threads here.
+/// It is never dropped: jobs that still run when the process exits are cut short. A library should take a [`Handle`] from its
+/// caller rather than start threads here.
 ///
-/// In a forked child it is that of the parent, which accepts nothing there, until the child
-/// [sets](set_default_pool) one of its own; if the parent had none, the child makes one when it asks.
+/// In a forked child it is that of the parent, which accepts nothing there, until the child [sets](set_default_pool) one of
+/// its own. If the parent had none, the child makes one on first use.
 ///
 /// # Panics
 /// If its threads can't be started.
@@ -40,7 +40,7 @@ fn inherited_or_new() -> &'static Pool {
 /// Makes `pool` the process-wide pool.
 ///
 /// # Errors
-/// Gives it back if this process has one already, because it was set or has been used.
+/// Returns `pool` if this process has one already, because it was set or has been used.
 ///
 /// ```
 /// use brigade::Pool;
@@ -55,8 +55,8 @@ pub fn set_default_pool(pool: Pool) -> Result<(), Pool> {
 /// Submits a closure to the pool of the worker that this is called on, elsewhere to the [`default_pool`].
 ///
 /// # Errors
-/// Gives the closure back if that pool is being [discarded](crate::Shutdown::Discard), or is that of a process that this
-/// one was forked from.
+/// Returns the closure if that pool is being [discarded](crate::Shutdown::Discard), or belongs to a process that this one was
+/// forked from.
 ///
 /// ```
 /// use std::sync::mpsc;
@@ -85,7 +85,7 @@ where
     here().submit(job)
 }
 
-/// The pool of the worker that we are on, elsewhere the default one.
+/// The pool of the current worker, elsewhere the default one.
 #[inline]
 pub(crate) fn here() -> Handle {
     Handle::current().unwrap_or_else(|| default_pool().handle())

@@ -1,16 +1,17 @@
-//! Files that tasks wait for: pipes, TCP, UDP, Unix sockets, and whatever else has a file descriptor.
+//! Asynchronous I/O resources: pipes, TCP, UDP, Unix sockets, and anything else that has a file descriptor.
 //!
-//! They belong to the pool of the worker on which they are made, else to the pool that the thread has
-//! [entered](crate::Handle::enter), and inside of [`block_on`](crate::block_on) on other threads to the
-//! [default pool](crate::default_pool). The pool's workers wait for them where they would sleep anyway: there is no
-//! thread for input and output. The first one makes the pool's driver, which costs two file descriptors, and from then on
-//! an elastic pool keeps a worker. On a thread of none of these kinds they can't be made: [`NoDriver::None`].
+//! A resource belongs to the pool that the thread has [entered](crate::Handle::enter), on a worker else to the worker's pool.
+//! Inside of [`block_on`](crate::block_on) on other threads it belongs to the [default pool](crate::default_pool). On any
+//! other thread it can't be made: [`NoDriver::None`].
 //!
-//! They are read and written by the traits of `futures-io`, and with the feature `hyper` by those of hyper. [`Async`] is for
-//! any other value with a file descriptor.
+//! The pool's workers wait for events where they would sleep anyway: there is no thread for I/O. The first resource makes the
+//! pool's driver, which costs two file descriptors, and from then on an elastic pool keeps a worker.
 //!
-//! They may be used from tasks of any pool and of any other executor. When their pool has ended nobody waits for them any
-//! more: what would have to wait fails with [`NoDriver::Closed`].
+//! Resources implement the traits of `futures-io`, and with the feature `hyper` those of hyper. [`Async`] wraps any other
+//! value with a file descriptor.
+//!
+//! They may be used from tasks of any pool and of any other executor. When their pool has ended, an operation that would have
+//! to wait fails with [`NoDriver::Closed`].
 //!
 //! ```
 //! use brigade::io::{TcpListener, TcpStream};
@@ -50,10 +51,10 @@ use crate::handle::Handle;
 use crate::registry::reach;
 
 impl Handle {
-    /// Calls on this thread, where [files](crate::io) that are made meanwhile belong to this pool.
+    /// Calls a closure on this thread; [I/O resources](crate::io) that are made meanwhile belong to this pool.
     ///
-    /// On a worker they belong to the worker's pool without it. What `call` hands to other threads is not in it. If the pool is
-    /// gone it is called all the same, and what it makes fails with [`NoDriver::Closed`].
+    /// On a worker they belong to the worker's pool without this. Code that `call` hands to other threads is not covered. If
+    /// the pool is gone `call` still runs, and making a resource fails with [`NoDriver::Closed`].
     ///
     /// ```
     /// let pool = brigade::Pool::new(1);
@@ -69,7 +70,7 @@ impl Handle {
     }
 }
 
-/// Calls where files belong to the default pool, unless the thread has entered another.
+/// Calls a closure; I/O resources that are made meanwhile belong to the default pool, unless the thread has entered another.
 pub(crate) fn enter_default<R>(call: impl FnOnce() -> R) -> R {
     /// Not one for all processes: a child that was forked while another thread made it would wait for that for ever.
     static SUPPLY: PerProcess<OnceLock<DriverSupply>> = PerProcess::new();

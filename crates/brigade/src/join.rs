@@ -16,9 +16,8 @@ use crate::registry::reach;
 
 /// A handle for the outcome of one job.
 ///
-/// [`join`](Self::join) blocks; `.await` does not. Dropping the handle detaches: the job runs all the same.
-/// Before the outcome is there the job's captures have been dropped, and all that the job did happens
-/// before any of these returns it.
+/// [`join`](Self::join) blocks; `.await` does not. Dropping the handle detaches the job, which still runs. When the outcome
+/// is there, the job's captures have been dropped. All that the job did happens before any of these returns the outcome.
 ///
 /// In the child of a fork, a job of the parent's that has not ended by then never will: it counts as
 /// [cancelled](JoinError::Cancelled), and what it captured is leaked.
@@ -44,7 +43,7 @@ pub struct JoinHandle<T> {
     index: Option<usize>,
 }
 
-/// What the user did wrong.
+/// The panic message for an outcome that is taken twice.
 const TAKEN: &str = "the outcome has been taken already";
 
 impl<T> JoinHandle<T> {
@@ -57,14 +56,14 @@ impl<T> JoinHandle<T> {
         Self { inner: Some(inner), key, index: Some(index) }
     }
 
-    /// Whether this thread alone may run the job, and would wait for itself.
+    /// Whether only this thread may run the job, so that it would wait for itself.
     fn is_of_this_thread(&self) -> bool {
         let ours = |worker: &Worker| worker.is_of(self.key) && self.index == Some(worker.index());
         self.index.is_some() && CURRENT.with(|worker| worker.is_some_and(ours))
     }
 
-    /// The handle, unless nobody here will ever finish the job: then it is leaked, since whoever was busy with it at the
-    /// fork left it in whatever state, and it is `None` for good.
+    /// The handle, unless no thread of this process will ever finish the job. Then it is leaked, as the job may have been in
+    /// any state at the fork, and this returns `None` from then on.
     fn alive(&mut self) -> Option<&mut brigade_task::JoinHandle<T>> {
         if !self.key.is_here() && !self.is_finished() {
             core::mem::forget(self.inner.take());
@@ -74,19 +73,20 @@ impl<T> JoinHandle<T> {
 
     /// Waits until the job has ended and takes its outcome.
     ///
-    /// On a worker of the same pool, a job that nobody has started yet is run right here, on the stack of
-    /// the waiting job: jobs that wait for each other's results cannot use up the workers. So a chain of such
-    /// waits is as deep as a recursion, and needs a [stack](crate::Builder::stack_size) like one; and a lock that is
-    /// held across the wait must not be one that the awaited job takes. A job that somebody has started is waited for
-    /// as in [`blocking`](crate::blocking): the pool may have another thread meanwhile. While the pool is being
-    /// [discarded](crate::Shutdown::Discard) the job is cancelled instead.
+    /// On a worker of the same pool, a job that has not started yet runs inside this call, on the stack of the waiting job.
+    /// So jobs that wait for each other's results can't use up the workers. A chain of such waits is as deep as a recursion,
+    /// and needs a [stack](crate::Builder::stack_size) like one. A lock that is held across the wait must not be one that the
+    /// awaited job takes. A job that has started is waited for as in [`blocking`](crate::blocking): the pool may have another
+    /// thread meanwhile. While the pool is being [discarded](crate::Shutdown::Discard) the job is cancelled instead.
     ///
     /// # Errors
-    /// [`JoinError::Panicked`] with what the job panicked with; [`JoinError::Cancelled`] if it was dropped
-    /// before it started, or is a future and was dropped before it was ready; [`JoinError::WouldDeadlock`] if this would wait
-    /// for ever: then the job goes on without a handle. So it would if the job waits in a `join`, directly or through others and
-    /// on whatever pools, for one that this thread runs; or if with this one all threads that the pool may have,
-    /// [spare ones](crate::Builder::spare_threads) included, waited in a `join` for jobs of the pool.
+    /// [`JoinError::Panicked`] with the payload of the job's panic. [`JoinError::Cancelled`] if the job was dropped before it
+    /// started, or is a future and was dropped before it was ready. [`JoinError::WouldDeadlock`] if this would wait for ever;
+    /// the job then continues without a handle.
+    ///
+    /// A wait never ends if the job waits in a `join`, directly or through others and on whatever pools, for a job that this
+    /// thread runs. The same holds if with this wait all threads that the pool may have, [spare
+    /// ones](crate::Builder::spare_threads) included, would be in a `join` for jobs of the pool.
     ///
     /// # Panics
     /// If the outcome was taken before.
@@ -122,8 +122,8 @@ impl<T> JoinHandle<T> {
 
     /// Waits for `timeout` at most until the job has ended, and takes its outcome.
     ///
-    /// `None` if it has not ended by then, no earlier than asked, or the outcome has been taken before. Runs
-    /// nothing here, since that could take longer.
+    /// Returns `None` if the job has not ended by then, and not earlier, or if the outcome has been taken before. Runs no job
+    /// here, since that could take longer.
     ///
     /// # Errors
     /// The inner result is as in [`join`](Self::join).
@@ -136,15 +136,15 @@ impl<T> JoinHandle<T> {
         }
     }
 
-    /// Cancels the job if it has not started: drops its captures here and now, and its outcome is
-    /// [`JoinError::Cancelled`]. `false` if it has started; then it is asked to stop, which it sees if it looks
-    /// at [`cancelled`](crate::cancelled), and its outcome is what it makes of that.
+    /// Cancels the job if it has not started: drops its captures in this call, and its outcome is [`JoinError::Cancelled`].
+    /// Returns `false` if it has started. Then it is asked to stop, which it can see by [`cancelled`](crate::cancelled), and
+    /// its outcome is its own.
     ///
-    /// A [future](crate::Handle::spawn) that has not ended is cancelled for certain, begun or not: `true`. It is dropped by a
-    /// thread of the pool, which lets its current poll end; whatever that comes to is dropped too.
+    /// A [future](crate::Handle::spawn) that has not ended is cancelled for certain, begun or not: `true`. A thread of the
+    /// pool drops it after its current poll, whose result is dropped too.
     ///
-    /// May be called again, to no further effect. Takes the same time however many jobs are queued. A panic of the
-    /// captures' drop is contained. In a forked child it does nothing to a job of the parent's, and returns `false`.
+    /// May be called again, without further effect. Takes the same time however many jobs are queued. A panic of the
+    /// captures' drop is contained. In a forked child it has no effect on a job of the parent's, and returns `false`.
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -206,7 +206,7 @@ impl<T> JoinHandle<T> {
         self.inner.as_ref().map(brigade_task::JoinHandle::id)
     }
 
-    /// Has `waker` woken when the job has ended; `false` if it has already, and then nobody wakes it.
+    /// Has `waker` woken when the job has ended; `false` if it has ended already, and then `waker` is not woken.
     pub(crate) fn wake_when_finished(&mut self, waker: &Waker) -> bool {
         self.alive().is_some_and(|inner| inner.wake_when_finished(waker))
     }
@@ -249,7 +249,7 @@ impl<T> Future for JoinHandle<T> {
 
 impl<T> Drop for JoinHandle<T> {
     fn drop(&mut self) {
-        // Leaks it if it must.
+        // Leaks it if that is necessary.
         self.alive();
     }
 }

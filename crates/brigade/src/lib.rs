@@ -1,14 +1,13 @@
-//! Work that has to run on threads.
+//! A thread pool for closures and futures.
 //!
-//! A [`Pool`] runs closures and futures on its threads, which are started when they are needed. Its behaviour is a configuration,
-//! see [`Builder`]: a fixed number of threads or one that grows and shrinks, queues that steal or one that is shared,
-//! last-in-first-out or first-in-first-out, for any number of jobs or only so many, threads that sleep or spin. What
-//! holds for each of them:
+//! A [`Pool`] runs closures and futures on its threads, which are started when they are needed. A [`Builder`] configures it:
+//! the number of threads is fixed, or grows and shrinks; queues are stealing or shared, last-in-first-out or
+//! first-in-first-out. The queue may be bounded, and idle threads sleep or spin. Guarantees of every configuration:
 //!
-//! - Every accepted job has exactly one outcome: it returns, panics, or is cancelled; its closure is dropped
-//!   once. What is not accepted comes back to the caller ([`Rejected`]).
+//! - Every accepted job has exactly one outcome: it returns, panics, or is cancelled; its closure is dropped once. A job that
+//!   is not accepted is returned to the caller ([`Rejected`]).
 //! - While a job waits and a worker sleeps, one is woken.
-//! - A [future](Pool::spawn) is a job as a closure is, with the same handle; it takes up no thread while it waits.
+//! - A [future](Pool::spawn) is a job as a closure is, with the same handle; it occupies no thread while it waits.
 //! - [Time](time) belongs to the pool: its threads run closures and wake futures when they are due, and never early.
 //! - A panic ends the job, never the worker's thread; the payload goes to the job's [`JoinHandle`], or to the
 //!   pool's [`OnPanic`] policy.
@@ -26,14 +25,14 @@
 //! |---|---|---|
 //! | run | [`execute`](Pool::execute), [`submit`](Pool::submit) for its outcome, [`TaskSet`] for many | [`spawn`](Pool::spawn), [`spawn_local`] on this worker, [`block_on`] on this thread |
 //! | wait for a time | [`execute_after`], [`execute_at`], [`execute_every`] | [`time::sleep`], [`time::interval`], [`time::timeout`] |
-//! | wait for a file | [`blocking`], around whatever blocks | `brigade::io` |
-//! | let others run | [`blocking`] | [`yield_now`] |
+//! | wait for I/O | [`blocking`], around whatever blocks | `brigade::io` |
+//! | let other jobs run | [`blocking`] | [`yield_now`] |
 //!
 //! # Features
 //!
-//! Each opens a door and changes nothing else; none is open by default.
+//! Each enables an API and changes nothing else; none is enabled by default.
 //!
-//! - `io`: the module `brigade::io`, pipes, sockets and other files that tasks wait for, on the workers themselves.
+//! - `io`: the module `brigade::io`, pipes, sockets and other I/O resources; the workers themselves wait for their events.
 //! - `futures`: `futures::task::Spawn` for [`Handle`], `Stream` for [`time::Interval`].
 //! - `hyper`: `hyper::rt::Executor` for [`Handle`], `brigade::time::HyperTimer`, and with `io` `hyper::rt::{Read, Write}` for
 //!   sockets.
@@ -99,17 +98,17 @@ pub use spawn::{YieldNow, block_on, spawn, spawn_local, yield_now};
 pub use task_set::TaskSet;
 pub use time::{Missed, Timer, execute_after, execute_at, execute_every};
 
-/// The examples of the project's README, some of which need a file to wait for.
+/// The examples of the project's README, some of which need I/O.
 #[cfg(all(doctest, feature = "io"))]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
-/// The examples of the chapter for those who come from rusty_pool or threadpool.
+/// The examples of the chapter about moving from rusty_pool or threadpool.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/coming-from/rusty-pool.md")]
 struct ComingFromRustyPool;
 
-/// The examples of the chapter about threads and tasks, some of which need a file to wait for.
+/// The examples of the chapter about threads and tasks, some of which need I/O.
 #[cfg(all(doctest, feature = "io"))]
 #[doc = include_str!("../../../docs/threads-or-tasks.md")]
 struct ThreadsOrTasks;

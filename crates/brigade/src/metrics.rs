@@ -18,7 +18,7 @@ pub(crate) struct Counters {
     pub(crate) stolen: Counter,
     /// How often it announced that it parks.
     pub(crate) parks: Counter,
-    /// How often it was woken by somebody.
+    /// How often it was woken by another thread.
     pub(crate) wakes: Counter,
     /// Jobs accepted on its own queue.
     pub(crate) accepted: Counter,
@@ -34,12 +34,12 @@ impl Counter {
     /// Adds; by the owner only, so no read-modify-write.
     #[inline]
     pub(crate) fn add(&self, more: u64) {
-        // Ordering: Release pairs with the Acquire in `get`: a reader who sees an outcome counted sees
-        // its job accepted.
+        // Ordering: Release pairs with the Acquire in `get`: a reader that sees an outcome counted also sees its job
+        // accepted.
         self.0.store(self.0.load(Ordering::Relaxed) + more, Ordering::Release);
     }
 
-    /// Takes back what was added too much; by the owner only.
+    /// Subtracts what was added too much; by the owner only.
     pub(crate) fn take_back(&self, less: u64) {
         // Ordering: as in `add`.
         self.0.store(self.0.load(Ordering::Relaxed) - less, Ordering::Release);
@@ -51,7 +51,7 @@ impl Counter {
     }
 }
 
-/// What became of jobs elsewhere than on a worker: run in their caller, or dropped.
+/// Counts of jobs that ended elsewhere than on a worker: run in their caller, or dropped.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Totals {
     /// Jobs that were accepted without being queued. The others are counted where they were queued.
@@ -75,10 +75,10 @@ impl Totals {
     }
 }
 
-/// What a pool has done so far, see [`Pool::metrics`](crate::Pool::metrics).
+/// The counters of a pool, see [`Pool::metrics`](crate::Pool::metrics).
 ///
-/// `accepted = returned + panicked + cancelled + queued + running`, always; each number is exact when
-/// nothing runs, and a moment old otherwise.
+/// `accepted = returned + panicked + cancelled + queued + running`, always; each number is exact when nothing runs, and may
+/// be slightly out of date otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Metrics {
@@ -100,17 +100,17 @@ pub struct Metrics {
     pub(crate) live: usize,
     /// Those of them that sleep.
     pub(crate) idle: usize,
-    /// One entry for each place that ever had a worker, by its index.
+    /// One entry for each index that ever had a worker, by that index.
     pub workers: Vec<WorkerMetrics>,
 }
 
 impl Metrics {
-    /// How many workers there are: those that have a thread, or are about to get one.
+    /// Returns how many workers there are: those that have a thread, or are about to get one.
     pub fn workers(&self) -> usize {
         self.live
     }
 
-    /// How many of the workers sleep.
+    /// Returns how many of the workers sleep.
     pub fn idle_workers(&self) -> usize {
         self.idle
     }
@@ -121,7 +121,7 @@ impl Metrics {
     }
 }
 
-/// What one worker has done so far.
+/// The counters of one worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WorkerMetrics {

@@ -1,4 +1,4 @@
-//! What comes back when a pool does not accept a job.
+//! Rejected jobs: what a pool returns when it does not accept a job.
 
 use core::fmt;
 
@@ -10,11 +10,11 @@ use brigade_task::Job;
 pub enum Reason {
     /// The pool has been closed, shut down or dropped, or is being so.
     Closed,
-    /// The pool has no thread, and the system would not start one.
+    /// The pool has no thread, and the system did not start one.
     NoThread,
-    /// The pool is bounded, and so many jobs are queued already.
+    /// The pool is bounded, and as many jobs are queued as it allows.
     Full,
-    /// The pool is that of a process that this one was forked from: its threads are there, not here.
+    /// The pool belongs to a process that this one was forked from: its threads exist there, not here.
     Forked,
 }
 
@@ -61,12 +61,12 @@ impl<F> Rejected<F> {
         Rejected { job: change(self.job), reason: self.reason }
     }
 
-    /// Gives the closure back.
+    /// Returns the closure.
     pub fn into_inner(self) -> F {
         self.job
     }
 
-    /// Why it was not accepted.
+    /// Returns the reason.
     pub fn reason(&self) -> Reason {
         self.reason
     }
@@ -86,7 +86,7 @@ impl<F> fmt::Display for Rejected<F> {
 
 impl<F> std::error::Error for Rejected<F> {}
 
-/// The closure that a rejected job was made of.
+/// The closure that a rejected job was made from.
 pub(crate) fn closure_of<F: 'static>(job: Job) -> F {
     match job.into_closure() {
         Ok(closure) => closure,

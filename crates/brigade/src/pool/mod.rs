@@ -18,26 +18,26 @@ use crate::registry::{self, reach_owned};
 use crate::rejected::{Reason, Rejected};
 use crate::submission::{Submission, submit_all};
 
-/// A pool of threads that runs jobs, closures and futures alike; this is its one owner.
+/// A pool of threads that runs jobs, closures and futures alike; this is its only owner.
 ///
-/// Not `Clone`: as long as it is there the pool accepts work, so [`execute`](Self::execute) and
-/// [`submit`](Self::submit) can't fail (one that is bounded, was [closed](Self::close) or may have no thread at all is the
-/// exception, see there), and where it is dropped the pool ends: it refuses new work from outside, runs everything that it
-/// accepted, and joins its threads. [`handle`](Self::handle) gives what may be copied about.
+/// Not `Clone`. As long as it exists the pool accepts work, so [`execute`](Self::execute) and [`submit`](Self::submit) can't
+/// fail. The exceptions, described there, are a pool that is bounded, was [closed](Self::close) or may have no thread at all.
+/// Dropping it ends the pool: it rejects new work from outside, runs everything that it accepted, and joins its threads.
+/// [`handle`](Self::handle) returns a `Copy` handle.
 ///
-/// Dropped on one of its own workers, it is closed and its threads see to the rest by themselves.
+/// Dropped on one of its own workers, the pool is closed, and its threads finish the accepted work without being joined.
 ///
 /// # Forks
-/// In the child of a fork the pool's threads are not there. Everything returns at once: what submits panics, or gives the
-/// closure back as [`Reason::Forked`](crate::Reason::Forked); what waits does not; counters are 0; an unfinished job's
-/// [`JoinHandle`] says that it was cancelled, and the pool is leaked where it is dropped. A job that forks must call `exec`
-/// or `_exit` in the child: where it returns, the child is aborted with a message.
+/// In the child of a fork the pool's threads don't exist. Every call returns at once: a submission panics, or returns the
+/// closure with [`Reason::Forked`](crate::Reason::Forked); a wait does not block; counters are 0. An unfinished job's
+/// [`JoinHandle`] reports it as cancelled, and dropping the pool leaks it. A job that forks must call `exec` or `_exit` in
+/// the child: if it returns there, the child is aborted with a message.
 ///
-/// A pool that is made in the child works as any other, if the standard library can start threads there: as of Rust 1.95
-/// it holds a lock for a moment as any thread of the process starts or ends, and a child that is forked in that moment
-/// waits for it for ever.
+/// A pool that is made in the child works as any other, if the standard library can start threads there. As of Rust 1.95 it
+/// holds a lock for a moment while any thread of the process starts or ends. A child that is forked in that moment waits for
+/// this lock for ever.
 ///
-/// Children are noticed that come about by the C library's `fork`, once the process has made a pool.
+/// Only children made by the C library's `fork` are detected, once the process has made a pool.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicU32, Ordering};
@@ -60,7 +60,7 @@ impl Pool {
         Self { core, is_over: false }
     }
 
-    /// Names the pool, to submit from anywhere.
+    /// Returns a handle that names the pool, to submit from anywhere.
     pub fn handle(&self) -> Handle {
         Handle::new(self.core.key)
     }
@@ -81,8 +81,8 @@ impl Pool {
 
     /// Gives the pool another size, without interrupting a job and without losing one.
     ///
-    /// Threads that are then too many end: those that are idle at once, the others between two jobs. If it is larger,
-    /// more threads start as if it had always been so: with submissions, or now if jobs wait.
+    /// Surplus threads end: idle ones at once, the others between two jobs. If the new size is larger, more threads start as
+    /// if it had always been so: with submissions, or now if jobs wait.
     ///
     /// # Errors
     /// [`io::ErrorKind::InvalidInput`] for a number of threads that no pool can have; see
@@ -107,14 +107,14 @@ impl Pool {
     /// Accepts a closure, to be run once.
     ///
     /// Never waits for a job, unless the pool is bounded and [does so when full](crate::WhenFull); starts a thread if the
-    /// pool's rules say so. Does not allocate if the captures have at most 24 bytes (16 in a bounded pool) and the
-    /// alignment of a word.
+    /// pool's rules say so. Does not allocate if the captures have at most 24 bytes (16 in a bounded pool) and the alignment
+    /// of a pointer.
     ///
     /// # Panics
-    /// If the pool has no thread and can't start one, which only one can come to whose core size is 0 or
-    /// [may time out](crate::Builder::allow_core_timeout); if it is full and [gives jobs back then](crate::WhenFull); if it
-    /// was [closed](Self::close), except on its own workers; in a forked child. [`try_execute`](Self::try_execute) and a
-    /// [`handle`](Self::handle) give the closure back instead.
+    /// If the pool has no thread and can't start one, which is possible only if the core size is 0 or [may time
+    /// out](crate::Builder::allow_core_timeout). If it is full and its [policy](crate::WhenFull) rejects jobs then. If it was
+    /// [closed](Self::close), except on its own workers. In a forked child. [`try_execute`](Self::try_execute) and a
+    /// [`handle`](Self::handle) return the closure instead.
     #[inline(always)]
     pub fn execute<F: FnOnce() + Send + 'static>(&self, job: F) {
         if self.core.key.is_bounded() {
@@ -144,11 +144,11 @@ impl Pool {
 
     /// Accepts several closures with one publication, and wakes as many sleeping workers as there are jobs.
     ///
-    /// The iterator runs to its end before anything is accepted. A bounded pool accepts them one by one, each as
+    /// The iterator is exhausted before any closure is accepted. A bounded pool accepts them one by one, each as
     /// [`execute`](Self::execute) would.
     ///
     /// # Panics
-    /// As [`execute`](Self::execute); those before the one that was not accepted will run, the others are dropped.
+    /// As [`execute`](Self::execute); the closures before the one that was not accepted will run, the others are dropped.
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -175,8 +175,8 @@ impl Pool {
         });
     }
 
-    /// Hands closures to threads that are idle, one to each, and wakes these at once; gives back what there is no idle
-    /// thread for. [`Handle::dispatch`] says more.
+    /// Hands closures to idle threads, one to each, and wakes these at once; returns the closures for which there is no idle
+    /// thread. See [`Handle::dispatch`].
     ///
     /// ```
     /// let pool = brigade::Pool::builder().threads(2).prestart().build()?;
@@ -194,7 +194,7 @@ impl Pool {
         self.handle().dispatch(jobs)
     }
 
-    /// Whether the pool is this process's.
+    /// Whether the pool belongs to this process.
     #[inline(always)]
     fn is_here(&self) -> bool {
         self.core.key.is_here()
@@ -202,13 +202,13 @@ impl Pool {
 
     /// Waits until, at one moment after the call, no job is queued and none runs; returns `true`.
     ///
-    /// Everything accepted before the call has ended by then, with all that it submitted. Work that others submit meanwhile is
-    /// waited for as well: a pool that is never idle keeps the caller waiting for ever. To wait for some jobs only, use a
+    /// Everything accepted before the call has ended by then, with all that it submitted. Work that other threads submit
+    /// meanwhile is waited for as well: if the pool is never idle, this waits for ever. To wait for some jobs only, use a
     /// [`TaskSet`](crate::TaskSet) or their handles.
     ///
-    /// A [future](Self::spawn) that waits to be woken does not count, as it may never be woken; join its handle for that.
-    /// A job counts that another thread [cancels](JoinHandle::cancel) or [runs for want of room](crate::WhenFull::RunInCaller),
-    /// until its captures have been dropped.
+    /// A [future](Self::spawn) that waits to be woken does not count, as it may never be woken; join its handle for that. A
+    /// job that another thread [cancels](JoinHandle::cancel), or [runs because the pool is
+    /// full](crate::WhenFull::RunInCaller), counts until its captures have been dropped.
     ///
     /// Returns `false` at once where it would wait for itself: on a worker of this pool and in the pool's
     /// [spawner](crate::Builder::spawner); also in a forked child.
@@ -228,7 +228,8 @@ impl Pool {
         self.wait(None)
     }
 
-    /// Like [`wait_idle`](Self::wait_idle), but for `timeout` at most, and no less; `false` if it is over.
+    /// Like [`wait_idle`](Self::wait_idle), but waits for `timeout` at most. Returns `false` if that has elapsed, and not
+    /// earlier.
     ///
     /// A timeout of 0 asks whether the pool is idle now.
     ///
@@ -258,10 +259,10 @@ impl Pool {
         if self.is_here() { self.core.metrics() } else { Metrics::default() }
     }
 
-    /// Refuses new work from outside from now on; waits for nothing.
+    /// Rejects new work from outside from now on; never blocks.
     ///
-    /// What was accepted still runs, and may submit more to its own pool. The threads end when that is done. May be called
-    /// from any thread, also a worker of the pool, and more than once; the pool is shut down or dropped afterwards as
+    /// Accepted jobs still run, and may submit more to their own pool. The threads end when all of that is done. May be
+    /// called from any thread, also a worker of the pool, and more than once. The pool is shut down or dropped afterwards as
     /// always.
     ///
     /// ```
@@ -279,9 +280,9 @@ impl Pool {
         }
     }
 
-    /// Closes the pool and leaves it to itself: what was accepted still runs, then the threads end.
+    /// Closes the pool and detaches its threads: accepted jobs still run, then the threads end.
     ///
-    /// Waits for nothing. What has not run when the process ends is cut short.
+    /// Never blocks. Jobs that have not ended when the process exits are cut short.
     ///
     /// ```
     /// let pool = brigade::Pool::new(2);
@@ -295,13 +296,12 @@ impl Pool {
         self.begin_end(Shutdown::Drain);
     }
 
-    /// Ends the pool and says what became of its jobs.
+    /// Ends the pool and reports what became of its jobs.
     ///
-    /// From now on nothing is accepted from outside. [`Shutdown::Drain`] runs everything accepted, and what
-    /// those jobs submit in turn; [`Shutdown::Discard`] accepts nothing any more and drops what has not
-    /// started, while jobs that run finish. Returns when the threads have ended, thread-local destructors
-    /// included; on a worker of this pool it does not wait, and the report says what still runs. In a forked child it does
-    /// nothing, and the report is 0 throughout.
+    /// From now on nothing is accepted from outside. [`Shutdown::Drain`] runs everything accepted, and what those jobs submit
+    /// in turn. [`Shutdown::Discard`] accepts nothing any more and drops jobs that have not started, while running jobs
+    /// finish. Returns when the threads have ended, thread-local destructors included. On a worker of this pool it does not
+    /// wait, and the report counts what still runs. In a forked child it does nothing, and the report is all zeros.
     ///
     /// ```
     /// use brigade::{Pool, Report, Shutdown};
@@ -317,9 +317,9 @@ impl Pool {
 
     /// Like [`shutdown`](Self::shutdown), but waits for `timeout` at most.
     ///
-    /// If it is over, the threads go on by themselves and end when they are done; the report counts the jobs
-    /// that have no outcome yet as still running. A timeout of 0 does not wait. Destructors of thread-locals
-    /// are waited for once all workers have ended, however long they take.
+    /// If it elapses, the threads continue in the background and end when they are done; the report counts the jobs that have
+    /// no outcome yet as still running. A timeout of 0 does not wait. Once all workers have ended, thread-local destructors
+    /// are waited for, however long they take.
     pub fn shutdown_timeout(mut self, how: Shutdown, timeout: Duration) -> Report {
         self.end(how, Some(timeout))
     }
@@ -327,7 +327,7 @@ impl Pool {
     fn wait(&self, timeout: Option<Duration>) -> bool {
         self.is_here()
             && self.core.may_wait_idle()
-            // On a worker of another pool, that one may have another thread meanwhile.
+            // On a worker of another pool, that pool may have another thread meanwhile.
             && blocking(|| self.core.wait_idle(timeout))
     }
 
@@ -343,13 +343,13 @@ impl Pool {
         }
     }
 
-    /// Refuses new work; `false` if the end has begun before, or there is nothing to end.
+    /// Rejects new work; `false` if the end has begun before, or there is nothing to end.
     fn begin_end(&mut self, how: Shutdown) -> bool {
         if core::mem::replace(&mut self.is_over, true) {
             return false;
         }
         if !self.is_here() {
-            // Of what its threads had in hand, nothing may be dropped here.
+            // Nothing that its threads were working on may be dropped here.
             core::mem::forget(Arc::clone(&self.core));
             return false;
         }
@@ -367,7 +367,7 @@ impl Pool {
     }
 }
 
-/// Says why a pool that is owned did not accept a job, if it did not.
+/// Panics with the reason if a pool that is owned did not accept a job.
 #[track_caller]
 pub(crate) fn expect_accepted<R, W>(result: Result<R, Rejected<W>>) -> R {
     match result.map_err(|rejected| rejected.reason()) {

@@ -1,4 +1,4 @@
-//! The ways in that a bounded pool and a deadline add to a [`Pool`]: those of its [`Handle`](crate::Handle).
+//! Submission to a [`Pool`] that is bounded, or with a deadline, by the methods of its [`Handle`](crate::Handle).
 
 use core::future::Future;
 use core::time::Duration;
@@ -9,11 +9,11 @@ use crate::join::JoinHandle;
 use crate::rejected::Rejected;
 
 impl Pool {
-    /// Accepts a closure, to be run once, if there is room for it now;
-    /// [`Handle::try_execute`](crate::Handle::try_execute) says more.
+    /// Accepts a closure, to be run once, if there is room for it now; see
+    /// [`Handle::try_execute`](crate::Handle::try_execute).
     ///
     /// # Errors
-    /// Gives the closure back if the pool is full, or has no thread and can't start one.
+    /// Returns the closure if the pool is full, or has no thread and can't start one.
     ///
     /// ```
     /// let pool = brigade::Pool::builder().threads(2).capacity(100).build()?;
@@ -39,12 +39,12 @@ impl Pool {
         self.handle().try_submit(job)
     }
 
-    /// Accepts a closure, to be run once, and waits for room for `timeout` at most;
-    /// [`Handle::execute_timeout`](crate::Handle::execute_timeout) says more.
+    /// Accepts a closure, to be run once, and waits for room for `timeout` at most; see
+    /// [`Handle::execute_timeout`](crate::Handle::execute_timeout).
     ///
     /// # Errors
-    /// Gives the closure back if there was no room in that time, no earlier, or the pool has no thread and can't start
-    /// one.
+    /// Returns the closure if there was no room within `timeout`, and not earlier, or if the pool has no thread and can't
+    /// start one.
     pub fn execute_timeout<F>(&self, job: F, timeout: Duration) -> Result<(), Rejected<F>>
     where
         F: FnOnce() + Send + 'static,
@@ -68,11 +68,11 @@ impl Pool {
         self.handle().submit_timeout(job, timeout)
     }
 
-    /// Accepts a closure, to be run once, as soon as there is room, and no thread waits for that;
-    /// [`Handle::execute_async`](crate::Handle::execute_async) says more. The future does not keep the pool.
+    /// Accepts a closure, to be run once, as soon as there is room, without blocking a thread; see
+    /// [`Handle::execute_async`](crate::Handle::execute_async). The future does not keep the pool alive.
     ///
     /// # Errors
-    /// Gives the closure back if the pool is shut down, or has no thread and can't start one.
+    /// Returns the closure if the pool is shut down, or has no thread and can't start one.
     ///
     /// # Cancel safety
     /// Dropped before it is ready, it has submitted nothing, and the closure is dropped with it.
@@ -104,12 +104,12 @@ impl Pool {
         self.handle().submit_async(job)
     }
 
-    /// Accepts a closure, to be run once, but not if it is still queued at `deadline`;
-    /// [`Handle::execute_before`](crate::Handle::execute_before) says more.
+    /// Accepts a closure, to be run once, but not if it is still queued at `deadline`; see
+    /// [`Handle::execute_before`](crate::Handle::execute_before).
     ///
     /// # Errors
-    /// Gives the closure back if the pool is full and [gives jobs back then](crate::WhenFull), or was until `deadline`, or
-    /// has no thread and can't start one.
+    /// Returns the closure if the pool is full and its [policy](crate::WhenFull) rejects jobs then, or was full until
+    /// `deadline`, or has no thread and can't start one.
     pub fn execute_before<F>(&self, deadline: Instant, job: F) -> Result<(), Rejected<F>>
     where
         F: FnOnce() + Send + 'static,

@@ -1,4 +1,4 @@
-//! Spawning by the traits of other crates.
+//! Implementations of other crates' traits for spawning.
 
 #[cfg(feature = "futures")]
 mod futures {

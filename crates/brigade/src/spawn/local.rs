@@ -14,7 +14,7 @@ use crate::registry::{At, reach};
 #[derive(Clone, Copy)]
 struct OnWorker {
     key: Key,
-    /// No other worker has it until all local futures of this one have ended.
+    /// No other worker gets this index until all local futures of this one have ended.
     index: usize,
     /// What the worker was doing when the future was spawned.
     turn: u64,
@@ -31,7 +31,7 @@ impl Schedule for OnWorker {
     fn schedule(self, job: Job, _: bool) {
         reach(self.key, |at| match at.core() {
             Some(core) => core.send_local(self.index, self.turn, job),
-            // In a forked child. Else the worker is there as long as the future is, and its pool with it.
+            // In a forked child. Else the worker exists as long as the future, and so does its pool.
             None => core::mem::forget(job),
         });
     }
@@ -52,18 +52,18 @@ impl Schedule for OnWorker {
     }
 }
 
-/// Accepts a future that need not be `Send`, on a worker of a pool: this thread alone polls and drops it. One allocation.
+/// Accepts a future that need not be `Send`, on a worker of a pool: only this thread polls and drops it. One allocation.
 ///
-/// It may be woken and [cancelled](JoinHandle::cancel) from anywhere. Whatever blocks this thread holds it up: nobody else can
-/// run it. A worker with such a future stays, also where the pool was made [smaller](crate::Pool::resize) or lets go of
-/// threads that are idle. When the pool ends those that still wait are cancelled, on this thread. No capacity of the pool counts
-/// them.
+/// It may be woken and [cancelled](JoinHandle::cancel) from anywhere. Code that blocks this thread delays it: no other thread
+/// can run it. A worker with such a future stays, even if the pool was made [smaller](crate::Pool::resize) or ends idle
+/// threads. When the pool ends, futures that still wait are cancelled, on this thread. They don't count towards the pool's
+/// capacity.
 ///
-/// The handle may go elsewhere if what the future comes to may. On this very thread [`join`](JoinHandle::join) is
+/// The handle is `Send` if the future's output is. On this thread [`join`](JoinHandle::join) returns
 /// [`WouldDeadlock`](crate::JoinError::WouldDeadlock) as long as the future has not ended; `.await` it.
 ///
 /// # Panics
-/// If this thread is no worker; a job or a future of a pool is on one.
+/// If this thread is no worker of a pool. Jobs and futures of a pool run on one.
 ///
 /// ```
 /// use std::{cell::Cell, rc::Rc};

@@ -1,7 +1,7 @@
 //! Futures on a pool.
 //!
-//! A future is a job that may be queued many times, and at most once at a time. What runs it is in `brigade_task`, what queues
-//! it in the engine; here it comes in.
+//! A future is a job that may be queued many times, and at most once at a time. `brigade_task` runs it, the engine queues it,
+//! and this module accepts it.
 
 mod block_on;
 #[cfg(any(feature = "futures", feature = "hyper"))]
@@ -26,7 +26,7 @@ pub use block_on::block_on;
 pub use local::spawn_local;
 pub use yield_now::{YieldNow, yield_now};
 
-/// The number of a future that waits where its pool is not.
+/// The number of a future whose pool is gone.
 const NOWHERE: u32 = u32::MAX;
 
 /// The scheduler of a future: its pool.
@@ -37,7 +37,7 @@ impl Schedule for OnPool {
     fn schedule(self, job: Job, yielded: bool) {
         let Self(key) = self;
         if !key.is_here() {
-            // In a forked child: who knows in what state it was.
+            // In a forked child: it may have been in any state at the fork.
             return core::mem::forget(job);
         }
         let refused = reach(key, |at| match at {
@@ -45,7 +45,7 @@ impl Schedule for OnPool {
             At::Outside(core) => core.resume(job),
             At::Gone(_) => Err(job),
         });
-        // Drops the future, which is user code, outside of all that.
+        // Drops the future, which is user code, outside of `reach`.
         if let Err(job) = refused {
             drop_off_pool(key, job);
         }
@@ -55,8 +55,8 @@ impl Schedule for OnPool {
         reach(self.0, |at| match at.core() {
             Some(core) => core.bind(task),
             None => {
-                // In a forked child nobody will wake it, and it must not be dropped. Elsewhere nobody has a reference, and it
-                // is cancelled.
+                // In a forked child it is never woken, and must not be dropped. Elsewhere there is no other reference to it,
+                // and it is cancelled.
                 if !self.0.is_here() {
                     core::mem::forget(task);
                 }
@@ -69,7 +69,7 @@ impl Schedule for OnPool {
         reach(self.0, |at| match at {
             At::Worker(worker) => worker.release(number, outcome, unclaimed),
             At::Outside(core) => core.release(number, outcome, unclaimed),
-            // There is no pool to tell.
+            // There is no pool any more.
             At::Gone(_) => drop_contained(unclaimed),
         });
     }
@@ -91,7 +91,7 @@ where
     let Spawned { job, handle } = Spawned::new(future, permit, OnPool(core.key));
     if let Some(how) = unqueued {
         at.settle(core, how, job);
-        // It may have woken itself, and a job around it go on for long.
+        // It may have woken itself, and the job around it may take long.
         core.offer_help();
     } else if let Err(job) = at.accept(job) {
         return match job.into_future() {
@@ -107,19 +107,19 @@ impl Handle {
     /// allocation, and one more for a future of 2 KiB or more.
     ///
     /// A future is one job, however often it is woken: it is on a queue at most once at a time, and runs on one thread at a
-    /// time. One that is woken while it is polled, as by [`yield_now`], goes behind everything else that is queued. While it
-    /// waits it takes up no thread; the [counters](Pool::metrics) have it as running then, but
-    /// [`wait_idle`](Pool::wait_idle) does not wait for what may never be woken. A poll takes up its thread until it returns:
-    /// what blocks in it says so with [`blocking`](crate::blocking), what computes for long calls [`yield_now`].
+    /// time. If it is woken while it is polled, as by [`yield_now`], it is queued behind all other queued jobs. While it
+    /// waits it occupies no thread. The [counters](Pool::metrics) count it as running then, but
+    /// [`wait_idle`](Pool::wait_idle) does not wait for it, as it may never be woken. A poll occupies its thread until it
+    /// returns: wrap code that blocks in [`blocking`](crate::blocking), and call [`yield_now`] in long computations.
     ///
-    /// [`JoinHandle::cancel`] drops it where it next returns from a poll, or at once if it waits. A pool that is
-    /// [drained](crate::Shutdown::Drain) polls its futures as long as anything runs or is woken; those that wait when nothing
-    /// does are then dropped, and their handles hear that they were [cancelled](crate::JoinError::Cancelled).
+    /// [`JoinHandle::cancel`] drops it when its current poll returns, or at once if it waits. A pool that is
+    /// [drained](crate::Shutdown::Drain) polls its futures as long as anything runs or is woken. When nothing is any more,
+    /// those that still wait are dropped, and their handles return [`JoinError::Cancelled`](crate::JoinError::Cancelled).
     ///
-    /// In a bounded pool a future needs room once, until it is polled for the first time.
+    /// In a bounded pool a future counts as queued only until it is polled for the first time.
     ///
     /// # Errors
-    /// Gives the future back for the reasons of [`execute`](Self::execute).
+    /// Returns the future for the reasons of [`execute`](Self::execute).
     ///
     /// ```
     /// let pool = brigade::Pool::new(2);
@@ -141,8 +141,8 @@ impl Handle {
 }
 
 impl Pool {
-    /// Accepts a future, to be polled on the pool's threads until it is ready, and gives a handle for its outcome;
-    /// [`Handle::spawn`] says more.
+    /// Accepts a future, to be polled on the pool's threads until it is ready, and gives a handle for its outcome; see
+    /// [`Handle::spawn`].
     ///
     /// # Panics
     /// As [`execute`](Self::execute).

@@ -1,13 +1,13 @@
-//! Letting others go first.
+//! Yielding to other jobs.
 
 use core::future::Future;
 use core::pin::Pin;
 use core::task::{Context, Poll};
 
-/// Lets everything else that is queued in the pool go first.
+/// Lets all other jobs that are queued in the pool run first.
 ///
-/// A poll is never interrupted. So a future that computes for long between two waits calls this now and then: for as long
-/// as it does not, everything else on its thread waits, if no other is idle.
+/// A poll is never interrupted. So a future that computes for long between two waits should call this now and then. As long
+/// as it does not, the other jobs of its thread wait, if no other thread is idle.
 ///
 /// ```
 /// use std::sync::{Arc, Mutex};

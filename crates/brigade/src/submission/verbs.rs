@@ -1,4 +1,4 @@
-//! The ways in that a [`Handle`] has.
+//! Submission by a [`Handle`].
 
 use core::future::Future;
 use core::time::Duration;
@@ -19,18 +19,18 @@ impl Handle {
     /// Accepts a closure, to be run once.
     ///
     /// Never blocks, unless the pool is bounded and [does so when full](crate::WhenFull). Does not allocate if the captures
-    /// have at most 24 bytes (16 in a bounded pool) and the alignment of a word.
+    /// have at most 24 bytes (16 in a bounded pool) and the alignment of a pointer.
     ///
     /// # Errors
-    /// Gives the closure back if the pool has been shut down or dropped, has no thread and can't start one, is full
-    /// and [gives jobs back then](crate::WhenFull), or is that of a process that this one was forked from. A job of a
-    /// pool that is [draining](crate::Shutdown::Drain) may still submit to it.
+    /// Returns the closure if the pool has been shut down or dropped, has no thread and can't start one, or is full and its
+    /// [policy](crate::WhenFull) rejects jobs then. Also if the pool belongs to a process that this one was forked from. A
+    /// job of a pool that is [draining](crate::Shutdown::Drain) may still submit to it.
     #[inline(always)]
     pub fn execute<F: FnOnce() + Send + 'static>(&self, job: F) -> Result<(), Rejected<F>> {
         if self.key.is_bounded() {
             return Submission::new(job).submit(self.key);
         }
-        // Not by `reach`: were `job` itself passed on to there, it would have to lie in memory.
+        // Not by `reach`: passing `job` itself on to there would force it into memory.
         CURRENT.with(|worker| match worker {
             Some(worker) if worker.is_of(self.key) => At::Worker(worker).execute(job),
             _ => accept_outside(self.key, Job::new(job)).map_err(|job| job.map(closure_of)),
@@ -55,12 +55,12 @@ impl Handle {
 
     /// Accepts several closures with one publication, and wakes as many sleeping workers as there are jobs.
     ///
-    /// The iterator runs to its end before anything is accepted. A bounded pool accepts them one by one, each as
+    /// The iterator is exhausted before any closure is accepted. A bounded pool accepts them one by one, each as
     /// [`execute`](Self::execute) would.
     ///
     /// # Errors
-    /// Gives back the closures that were not accepted, in order, for the reasons of [`execute`](Self::execute);
-    /// those before them, if any, were accepted and will run.
+    /// Returns the closures that were not accepted, in order, for the reasons of [`execute`](Self::execute); those before
+    /// them, if any, were accepted and will run.
     pub fn execute_batch<I>(&self, jobs: I) -> Result<(), Rejected<Vec<I::Item>>>
     where
         I: IntoIterator,
@@ -73,18 +73,18 @@ impl Handle {
         reach(self.key, |at| at.execute_batch(jobs))
     }
 
-    /// Hands closures to threads of the pool that are idle, one to each, and wakes all of these at once; gives back what
-    /// it has no idle thread for, in order: now or never.
+    /// Hands closures to idle threads of the pool, one to each, and wakes all of these at once. Returns the closures for
+    /// which there is no idle thread, in order.
     ///
-    /// Nothing is queued, no job waits behind another, and no thread is started (see
-    /// [`prestart`](crate::Builder::prestart)). Of use where a few jobs come at once after a quiet time and each has to begin
-    /// soon; [`execute_batch`](Self::execute_batch) is what keeps threads busy. A thread is idle once it has found nothing to
-    /// do, whether it sleeps or still [looks out](crate::Idle) for more.
+    /// Nothing is queued, no job waits behind another, and no thread is started (see [`prestart`](crate::Builder::prestart)).
+    /// Use it where a few jobs come at once after a quiet time and each must begin soon; to keep threads busy, use
+    /// [`execute_batch`](Self::execute_batch). A thread is idle once it has found nothing to do, whether it sleeps or still
+    /// [spins](crate::Idle).
     ///
-    /// The iterator is asked for one job for each thread that is idle when this is called, before the first is handed over;
-    /// if it panics none is. What comes back are those of them that somebody else's work was quicker for, and the rest
-    /// of the iterator, which has not been looked at. A [capacity](crate::Builder::capacity) is no matter here. A pool that
-    /// is shut down gives everything back.
+    /// One job for each thread that is idle at the time of the call is taken from the iterator before the first is handed
+    /// over; if the iterator panics, none is. If other work takes such a thread first, its job is returned, followed by the
+    /// rest of the iterator, which has not been advanced. A [capacity](crate::Builder::capacity) does not apply here. A pool
+    /// that is shut down returns everything.
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -115,10 +115,11 @@ impl Handle {
 
     /// Accepts a closure, to be run once, if there is room for it now.
     ///
-    /// Whatever the pool does [when it is full](WhenFull): never waits, never runs the job here, cancels no other.
+    /// Whatever the pool does [when it is full](WhenFull), this never waits, never runs the job here and cancels no other
+    /// job.
     ///
     /// # Errors
-    /// Gives the closure back if the pool is full, or for a reason that [`execute`](Self::execute) has too.
+    /// Returns the closure if the pool is full, and for the other reasons of [`execute`](Self::execute).
     ///
     /// ```
     /// let pool = brigade::Pool::builder().threads(1).capacity(100).build()?;
@@ -144,12 +145,12 @@ impl Handle {
 
     /// Accepts a closure, to be run once, and waits for room for `timeout` at most, whatever the pool does when it is full.
     ///
-    /// A job of the same pool does not wait: if the pool is full the closure is run right here, unless `timeout` is 0.
-    /// A job of another pool waits as in [`blocking`](crate::blocking).
+    /// A job of the same pool does not wait: if the pool is full, the closure runs inside this call, unless `timeout` is 0. A
+    /// job of another pool waits as in [`blocking`](crate::blocking).
     ///
     /// # Errors
-    /// Gives the closure back if there was no room in that time, no earlier, or for a reason that
-    /// [`execute`](Self::execute) has too.
+    /// Returns the closure if there was no room within `timeout`, and not earlier, and for the other reasons of
+    /// [`execute`](Self::execute).
     ///
     /// ```
     /// use std::time::Duration;
@@ -182,16 +183,16 @@ impl Handle {
         self.joined(Submission::new(job).when_full(WhenFull::BlockFor(timeout)).submit(self.key))
     }
 
-    /// Accepts a closure, to be run once, as soon as there is room, whatever the pool does when it is full; no thread waits
-    /// for that.
+    /// Accepts a closure, to be run once, as soon as there is room, whatever the pool does when it is full, without blocking
+    /// a thread.
     ///
-    /// The future does nothing until it is polled. If it is polled by a job of the same pool, which must not wait for
-    /// itself, and the pool is full, the closure is run right there. Others may stand in line behind it: poll it when it has
-    /// been woken, or drop it, which passes the wake on.
+    /// The future does nothing until it is polled. If a job of the same pool polls it, which must not wait for itself, and
+    /// the pool is full, the closure runs inside that poll. Other submissions may wait behind it: poll it when it has been
+    /// woken, or drop it, which passes the wake-up on.
     ///
     /// # Errors
-    /// Gives the closure back for a reason that [`execute`](Self::execute) has too, except that the pool is full; if it is
-    /// shut down meanwhile, at once.
+    /// Returns the closure for the reasons of [`execute`](Self::execute), except that the pool is full. If the pool is shut
+    /// down meanwhile, it does so at once.
     ///
     /// # Cancel safety
     /// Dropped before it is ready, it has submitted nothing, and the closure is dropped with it.
@@ -247,9 +248,9 @@ impl Handle {
     }
 
     /// Accepts a closure, to be run once, but not if it is still queued at `deadline`: then it is cancelled when its turn
-    /// comes. Until that it counts as queued.
+    /// comes. Until then it counts as queued.
     ///
-    /// A job that has started by then goes on. In a pool that [waits](WhenFull::Block) when it is full, this waits until
+    /// A job that has started by then continues. In a pool that [blocks](WhenFull::Block) when it is full, this waits until
     /// `deadline` at most.
     ///
     /// # Errors
@@ -289,7 +290,7 @@ impl Handle {
         self.joined(Submission::new(job).before(deadline).submit(self.key))
     }
 
-    /// Makes the handle for a job's outcome one that knows the pool.
+    /// Adds the pool's key to the handle for a job's outcome.
     fn joined<F, T>(
         &self,
         accepted: Result<brigade_task::JoinHandle<T>, Rejected<F>>,

@@ -1,7 +1,7 @@
-//! Jobs of one kind, waited for together.
+//! Sets of jobs that are waited for together.
 //!
-//! The owner keeps a handle for each job, and its closure and outcome are in that handle's cell. The [`board`], which the jobs share,
-//! says which of them have ended, and keeps those that can't be submitted yet; its design is written there.
+//! The owner keeps a handle for each job, and its closure and outcome are in that handle's cell. The [`board`], which the
+//! jobs share, says which of them have ended, and keeps those that can't be submitted yet; see there for its design.
 
 mod board;
 mod permits;
@@ -30,18 +30,18 @@ use permits::Leave;
 /// The end of one job.
 const FIRST: Target = Target { ended: 1, passed: None };
 
-/// Jobs on one pool whose outcomes are of one type and come out in the order in which they end.
+/// A set of jobs on one pool, whose outcomes are of one type and are returned in the order in which the jobs end.
 ///
-/// With a [`limit`](Self::limit) at most so many of them are on the pool at once, and the others wait in the set. A panic
-/// is the outcome of the job that panicked, and nothing to the others. Dropping the set cancels what has not
+/// With a [`limit`](Self::limit) at most that many of them are on the pool at once, and the others wait in the set. A panic
+/// is the outcome of the job that panicked, and does not affect the others. Dropping the set cancels the jobs that have not
 /// started and asks the rest to [stop](crate::cancelled); it does not wait for that.
 ///
-/// A pool of limited [capacity](crate::Builder::capacity) is never too full for a set, whatever it does
-/// [then](crate::WhenFull): a job for which there is no room waits in the set until there is, in line with all others who
-/// wait for that.
+/// A full pool of limited [capacity](crate::Builder::capacity) never rejects a job of a set, whatever its
+/// [policy](crate::WhenFull) is. A job for which there is no room waits in the set until there is, queued with all other
+/// submissions that wait for room.
 ///
-/// If the pool is shut down or dropped under the set, every job has its outcome all the same: a drained pool runs
-/// also what waits in the set, a discarded one cancels it.
+/// If the pool is shut down or dropped before the set, every job still has its outcome. A drained pool also runs the jobs
+/// that wait in the set, a discarded one cancels them.
 ///
 /// ```
 /// use brigade::{Pool, TaskSet};
@@ -72,9 +72,9 @@ impl<T> TaskSet<T> {
         Self { board: Board::new(pool), pool, jobs: BTreeMap::new(), next: 0, tried: 0 }
     }
 
-    /// Lets at most so many jobs of the set be on the pool at once, queued or running, from now on. The others wait in the
-    /// set, and as one ends the next is submitted, in the order in which they were spawned. Without this all are
-    /// submitted at once, or as soon as the pool has room.
+    /// Limits how many jobs of the set are on the pool at once, queued or running, from now on. The others wait in the set.
+    /// As one ends the next is submitted, in the order in which they were spawned. Without a limit all are submitted at once,
+    /// or as soon as the pool has room.
     ///
     /// # Panics
     /// If `jobs` is 0.
@@ -90,9 +90,8 @@ impl<T> TaskSet<T> {
     /// Accepts a closure, to be run once. Never blocks.
     ///
     /// # Errors
-    /// Gives the closure back if the pool accepts none, as [`Handle::submit`] does. A job that has to wait in the set
-    /// is accepted by the set; if the pool is discarded before its turn comes, its outcome is
-    /// [`JoinError::Cancelled`].
+    /// Returns the closure if the pool accepts none, as [`Handle::submit`] does. A job that must wait in the set is accepted
+    /// by the set; if the pool is discarded before its turn comes, its outcome is [`JoinError::Cancelled`].
     pub fn spawn<F>(&mut self, job: F) -> Result<(), Rejected<F>>
     where
         F: FnOnce() -> T + Send + 'static,
@@ -132,7 +131,7 @@ impl<T> TaskSet<T> {
         Ok(())
     }
 
-    /// How many jobs have been spawned whose outcomes have not been taken.
+    /// Returns how many jobs have been spawned whose outcomes have not been taken.
     pub fn len(&self) -> usize {
         self.jobs.len()
     }
@@ -142,15 +141,16 @@ impl<T> TaskSet<T> {
         self.jobs.is_empty()
     }
 
-    /// Waits until a job has ended whose outcome has not been taken, and takes it; `None` if the set is empty.
+    /// Waits until a job has ended whose outcome has not been taken, and takes that; `None` if the set is empty.
     ///
-    /// On a worker of the same pool, jobs of this set that nobody has started yet are run right here until one outcome is
-    /// there, never those of others; see [`JoinHandle::join`] for what that means to locks and stacks. Otherwise
-    /// it waits as in [`blocking`](crate::blocking).
+    /// On a worker of the same pool, jobs of this set that have not started yet run inside this call until one outcome is
+    /// there; other jobs never do. See [`JoinHandle::join`] for what that means for locks and stacks. Otherwise it waits as
+    /// in [`blocking`](crate::blocking).
     ///
     /// # Errors
-    /// The inner result is as in [`JoinHandle::join`]. [`JoinError::WouldDeadlock`] if this would wait for ever, as all that
-    /// could end waits for this job, or no thread of the pool would be left: then one job goes on and is in the set no more.
+    /// The inner result is as in [`JoinHandle::join`]. [`JoinError::WouldDeadlock`] if this would wait for ever, because all
+    /// jobs that could end wait for this one, or no thread of the pool would be left. Then one job continues and is removed
+    /// from the set.
     ///
     /// ```
     /// use brigade::{Pool, TaskSet};
@@ -175,7 +175,7 @@ impl<T> TaskSet<T> {
     /// The inner result is as in [`JoinHandle::join`], and never [`JoinError::WouldDeadlock`].
     pub fn try_join_next(&mut self) -> Option<Result<T, JoinError>> {
         if !self.is_here() {
-            // No lock of the parent's may be taken. A handle says what it knows.
+            // No lock of the parent's may be taken; a handle still knows whether its job has ended.
             let (_, handle) = self.jobs.pop_first()?;
             return handle.map_or(Some(Err(JoinError::Cancelled)), |mut handle| handle.try_join());
         }
@@ -186,7 +186,7 @@ impl<T> TaskSet<T> {
         outcome
     }
 
-    /// Like [`join_next`](Self::join_next), but waits for `timeout` at most, and no less if nothing ends. Runs nothing
+    /// Like [`join_next`](Self::join_next), but waits for `timeout` at most, and not for less if no job ends. Runs no job
     /// here, since that could take longer.
     ///
     /// # Errors
@@ -199,7 +199,7 @@ impl<T> TaskSet<T> {
         self.try_join_next()
     }
 
-    /// Like [`join_next`](Self::join_next), for a task that must not block: to be awaited. Runs nothing here.
+    /// Like [`join_next`](Self::join_next), but returns a future, for a task that must not block. Runs no job here.
     ///
     /// # Cancel safety
     /// Dropped before it is ready, it has taken no outcome.
@@ -207,8 +207,8 @@ impl<T> TaskSet<T> {
         poll_fn(|context| self.poll_join_next(context))
     }
 
-    /// Takes the outcome of the job that ended first, or has the task woken when one ends: the task of the last
-    /// call, as always.
+    /// Takes the outcome of the job that ended first, or has the task woken when one ends. Only the task of the last call is
+    /// woken.
     pub fn poll_join_next(
         &mut self,
         context: &mut Context<'_>,
@@ -222,13 +222,14 @@ impl<T> TaskSet<T> {
 
     /// Takes outcomes until the set is empty, waiting for each as [`join_next`](Self::join_next) does.
     ///
-    /// Those that the iterator has not taken stay in the set.
+    /// Outcomes that the iterator has not taken stay in the set.
     pub fn outcomes(&mut self) -> impl Iterator<Item = Result<T, JoinError>> {
         core::iter::from_fn(|| self.join_next())
     }
 
-    /// Waits until all jobs have ended, as [`join_next`](Self::join_next) does; returns `true`. Their outcomes are there to be
-    /// taken. `false` if one of them never would, as it waits for this job, or as no thread of the pool would be left.
+    /// Waits until all jobs have ended, as [`join_next`](Self::join_next) does; returns `true`. Their outcomes can then be
+    /// taken. Returns `false` if one of them would never end, because it waits for this job, or because no thread of the pool
+    /// would be left.
     ///
     /// ```
     /// use brigade::{Pool, TaskSet};
@@ -243,8 +244,8 @@ impl<T> TaskSet<T> {
         self.wait_for(self.len())
     }
 
-    /// Waits until so many jobs have ended; on a worker of the pool, runs those that have not started. `false` if they never
-    /// would.
+    /// Waits until this many jobs have ended; on a worker of the pool, runs those that have not started. `false` if they
+    /// never would.
     fn wait_for(&mut self, ended: usize) -> bool {
         // In a forked child there is nothing to wait for.
         !self.is_here()
@@ -281,7 +282,7 @@ impl<T> TaskSet<T> {
         }
     }
 
-    /// The jobs that are on the pool, of which so many must end.
+    /// The jobs that are on the pool, of which this many must end.
     fn awaited(&self, ended: usize) -> Awaited {
         let jobs = self.jobs.values().flatten().filter_map(JoinHandle::id);
         match ended {
@@ -291,7 +292,7 @@ impl<T> TaskSet<T> {
         }
     }
 
-    /// Waits until then, on a thread that is no worker of the pool or must not be kept for longer.
+    /// Waits until then, on a thread that is no worker of the pool or must not be blocked for longer.
     fn sleep(&self, target: Target, deadline: Option<Instant>) {
         let thread = BlockedThread::of_this_thread();
         let waker = Waker::from((*thread).clone());
@@ -310,7 +311,7 @@ impl<T> TaskSet<T> {
         self.board.take_waker();
     }
 
-    /// Runs a job here that has been submitted and not been started; `false` if there is none.
+    /// Runs a job here that has been submitted and has not started; `false` if there is none.
     fn run_one(&mut self) -> bool {
         self.take_handles();
         while let Some((&key, Some(handle))) = self.jobs.range_mut(self.tried..).next() {
@@ -331,7 +332,7 @@ impl<T> TaskSet<T> {
         self.jobs.extend(handles.map(|(key, handle)| (key, Some(handle))));
     }
 
-    /// Lets the first job go: this thread can't wait for it.
+    /// Detaches the first job: this thread can't wait for it.
     fn let_go_of_first(&mut self) -> Option<Result<T, JoinError>> {
         self.take_handles();
         let (key, handle) = self.jobs.pop_first()?;
@@ -339,16 +340,16 @@ impl<T> TaskSet<T> {
         Some(Err(JoinError::WouldDeadlock))
     }
 
-    /// Whether the pool is this process's.
+    /// Whether the pool belongs to this process.
     fn is_here(&self) -> bool {
         self.pool.key.is_here()
     }
 
-    /// Cancels every job that has not started, dropping its captures here and now, and asks the others to
+    /// Cancels every job that has not started, dropping its captures in this call, and asks the others to
     /// [stop](crate::cancelled).
     ///
-    /// The outcomes are there to be taken as always: [`JoinError::Cancelled`] of those that had not started,
-    /// whatever they make of it of the others. Jobs spawned later are not concerned.
+    /// The outcomes can be taken as always: [`JoinError::Cancelled`] for jobs that had not started, and for the others
+    /// whatever they end with. Jobs spawned later are not affected.
     ///
     /// ```
     /// use brigade::{Pool, TaskSet};
@@ -382,7 +383,7 @@ impl<T> TaskSet<T> {
         }
     }
 
-    /// Lets all jobs go: they run, the limit goes on counting them, and their outcomes are dropped. The set is empty then.
+    /// Detaches all jobs: they run, the limit still counts them, and their outcomes are dropped. The set is empty then.
     ///
     /// ```
     /// use brigade::{Pool, TaskSet};
@@ -407,7 +408,7 @@ impl<T> TaskSet<T> {
     }
 }
 
-/// Submits a job that has leave to be.
+/// Submits a job that may be submitted now.
 fn submit_with_leave<F, T>(
     at: At<'_>,
     leave: Leave,
@@ -423,7 +424,7 @@ where
     }
 }
 
-/// Whether the pool would refuse a job that waited in the set until now.
+/// Whether the pool would reject a job that waited in the set until now.
 fn refuses(at: At<'_>) -> bool {
     match at {
         At::Worker(worker) => worker.discards(),
@@ -436,7 +437,7 @@ impl<T> Drop for TaskSet<T> {
     fn drop(&mut self) {
         self.cancel_all();
         if !self.is_here() {
-            // What the parent's threads had in hand must not be dropped here.
+            // What the parent's threads were working on must not be dropped here.
             mem::forget(self.board.clone());
         }
     }

@@ -1,4 +1,4 @@
-//! The ways in for closures that have a time.
+//! Submission of closures that run at a given time.
 
 use core::time::Duration;
 use std::sync::Arc;
@@ -14,19 +14,19 @@ use crate::registry::reach;
 use crate::rejected::Rejected;
 
 impl Handle {
-    /// Runs a closure once, when so much time has passed, and not earlier; a time too far to be written down never comes.
-    /// One allocation.
+    /// Runs a closure once, when `delay` has passed, and not earlier; a time too far to be represented never comes. One
+    /// allocation.
     ///
-    /// Until then the closure is no job: it takes no place of a [bounded](crate::Builder::capacity) pool, no
-    /// [counter](crate::Pool::metrics) has it, and [`wait_idle`](crate::Pool::wait_idle) does not wait for it. When its
-    /// time has come it is accepted as one, full or not, and a worker runs it in its turn.
+    /// Until then the closure is no job: it does not count towards a [capacity](crate::Builder::capacity) or in the
+    /// [counters](crate::Pool::metrics), and [`wait_idle`](crate::Pool::wait_idle) does not wait for it. When its time has
+    /// come it is accepted as a job, even if the pool is full, and a worker runs it in its turn.
     ///
-    /// A pool that is closed, shut down or dropped waits for no time: what is not due by then is cancelled, and what the
-    /// closure has captured is dropped at once. A closure that is queued already runs like any other job.
+    /// A pool that is closed, shut down or dropped does not wait for timers. A closure that is not due by then is cancelled,
+    /// and its captures are dropped at once. A closure that is queued already runs like any other job.
     ///
     /// # Errors
-    /// Gives the closure back if the pool has been closed, shut down or dropped, also to a job of its own; if it has no thread
-    /// and can't start one; if it is that of a process that this one was forked from.
+    /// Returns the closure if the pool has been closed, shut down or dropped, also to a job of its own. Also if it has no
+    /// thread and can't start one, or belongs to a process that this one was forked from.
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -46,7 +46,7 @@ impl Handle {
         self.execute_at(later(Instant::now(), delay), job)
     }
 
-    /// Runs a closure once, at that time, and not earlier; at once, on a worker, if it has passed. Otherwise as
+    /// Runs a closure once, at `deadline`, and not earlier; at once, on a worker, if that has passed. Otherwise as
     /// [`execute_after`](Self::execute_after).
     ///
     /// # Errors
@@ -72,15 +72,15 @@ impl Handle {
         })
     }
 
-    /// Runs a closure every period, for the first time when one has passed, until it is [cancelled](Timer::cancel) or the
+    /// Runs a closure every `period`, for the first time when one has passed, until it is [cancelled](Timer::cancel) or the
     /// pool is closed. One allocation for all runs.
     ///
-    /// A run begins when the one before it has ended; [`Missed`] says what becomes of those that were due meanwhile. One that
-    /// panics is treated as the pool [treats](crate::OnPanic) the panic of any job, its text is kept as
-    /// [`last_error`](Timer::last_error), and the next one comes in its time.
+    /// A run begins when the one before it has ended; [`Missed`] says what happens to those that were due meanwhile. A panic
+    /// of a run is handled as that of any [job](crate::OnPanic), its message is kept as [`last_error`](Timer::last_error),
+    /// and the next run comes at its time.
     ///
-    /// Each run is a job from the moment it is due, as for [`execute_after`](Self::execute_after), and what is said there of the
-    /// end of the pool holds here too: when it has been closed there is no further run but the one that is queued or under way.
+    /// Each run is a job from the moment it is due, and ends with the pool, as for [`execute_after`](Self::execute_after).
+    /// After the pool has been closed there is no further run but the one that is queued or running.
     ///
     /// # Errors
     /// As for [`execute_after`](Self::execute_after).
@@ -126,13 +126,13 @@ impl Handle {
 }
 
 impl Pool {
-    /// Runs a closure once, when so much time has passed, and not earlier; [`Handle::execute_after`] says more, also what
-    /// becomes of it when the pool ends first.
+    /// Runs a closure once, when `delay` has passed, and not earlier; see [`Handle::execute_after`], also for what happens to
+    /// it when the pool ends first.
     ///
     /// # Panics
-    /// If the pool has no thread and can't start one, which only one can come to whose core size is 0 or
-    /// [may time out](crate::Builder::allow_core_timeout); if it was [closed](Self::close); in a forked child. A
-    /// [`handle`](Self::handle) gives the closure back instead.
+    /// If the pool has no thread and can't start one, which is possible only if the core size is 0 or [may time
+    /// out](crate::Builder::allow_core_timeout). If it was [closed](Self::close). In a forked child. A
+    /// [`handle`](Self::handle) returns the closure instead.
     ///
     /// ```
     /// use std::time::Duration;
@@ -149,7 +149,7 @@ impl Pool {
         expect_accepted(self.handle().execute_after(delay, job))
     }
 
-    /// Runs a closure once, at that time, and not earlier; [`Handle::execute_at`] says more.
+    /// Runs a closure once, at `deadline`, and not earlier; see [`Handle::execute_at`].
     ///
     /// # Panics
     /// As [`execute_after`](Self::execute_after).
@@ -161,8 +161,8 @@ impl Pool {
         expect_accepted(self.handle().execute_at(deadline, job))
     }
 
-    /// Runs a closure every period, for the first time when one has passed, until it is [cancelled](Timer::cancel) or the
-    /// pool is closed; [`Handle::execute_every`] says more.
+    /// Runs a closure every `period`, for the first time when one has passed, until it is [cancelled](Timer::cancel) or the
+    /// pool is closed; see [`Handle::execute_every`].
     ///
     /// # Panics
     /// If the period is 0, and as [`execute_after`](Self::execute_after).
@@ -186,8 +186,8 @@ impl Pool {
     }
 }
 
-/// Runs a closure once, when so much time has passed, on the pool of the worker that this is called on, elsewhere on the
-/// [`default_pool`](crate::default_pool); [`Handle::execute_after`] says more.
+/// Runs a closure once, when `delay` has passed, on the pool of the worker that this is called on, elsewhere on the
+/// [`default_pool`](crate::default_pool); see [`Handle::execute_after`].
 ///
 /// # Errors
 /// As for [`Handle::execute_after`].
@@ -207,7 +207,7 @@ where
     here().execute_after(delay, job)
 }
 
-/// Runs a closure once, at that time, on the pool that [`execute_after`] takes; [`Handle::execute_at`] says more.
+/// Runs a closure once, at `deadline`, on the pool that [`execute_after`] takes; see [`Handle::execute_at`].
 ///
 /// # Errors
 /// As for [`Handle::execute_after`].
@@ -218,7 +218,7 @@ where
     here().execute_at(deadline, job)
 }
 
-/// Runs a closure every period, on the pool that [`execute_after`] takes; [`Handle::execute_every`] says more.
+/// Runs a closure every `period`, on the pool that [`execute_after`] takes; see [`Handle::execute_every`].
 ///
 /// # Errors
 /// As for [`Handle::execute_after`].

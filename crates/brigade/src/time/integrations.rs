@@ -1,4 +1,4 @@
-//! Time by the traits of other crates.
+//! Implementations of other crates' traits for time.
 
 #[cfg(feature = "futures")]
 mod futures {
@@ -34,7 +34,7 @@ mod hyper {
 
     use crate::time;
 
-    /// The clock for hyper, with the feature `hyper`. Its sleeps belong to the pool that polls the connection.
+    /// A timer for hyper, with the feature `hyper`. Its sleeps belong to the pool that polls the connection.
     ///
     /// ```
     /// use hyper::rt::Timer as _;

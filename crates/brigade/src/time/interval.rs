@@ -1,4 +1,4 @@
-//! Ticks for a future.
+//! Periodic ticks for a future.
 
 use core::future::{Future, poll_fn};
 use core::pin::Pin;
@@ -11,8 +11,8 @@ use super::{Missed, NO_PERIOD};
 
 /// Ticks every `period`, the first time a period after this call.
 ///
-/// What becomes of ticks that nobody has waited for in time is said by [`Missed`]: they are
-/// [skipped](Missed::Skip), unless [`missed`](Interval::missed) says otherwise.
+/// [`Missed`] says what happens to ticks that were not awaited in time: they are [skipped](Missed::Skip), unless
+/// [`missed`](Interval::missed) sets another policy.
 ///
 /// # Panics
 /// If the period is 0.
@@ -45,7 +45,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Chooses what becomes of ticks that nobody has waited for in time.
+    /// Sets what happens to ticks that were not awaited in time.
     ///
     /// ```
     /// use brigade::{Missed, time};
@@ -65,7 +65,7 @@ impl Interval {
         self
     }
 
-    /// How long it is from one tick to the next.
+    /// Returns the time from one tick to the next.
     ///
     /// ```
     /// use brigade::time::interval;
@@ -76,7 +76,7 @@ impl Interval {
         self.period
     }
 
-    /// Waits for the next tick; returns the time for which that was due.
+    /// Waits for the next tick; returns the time at which that was due.
     ///
     /// # Cancel safety
     /// Dropped before it is ready, it has taken no tick.
@@ -87,7 +87,7 @@ impl Interval {
         poll_fn(|context| self.poll_tick(context)).await
     }
 
-    /// Asks for the next tick, for those who implement a future by hand; as [`tick`](Self::tick).
+    /// Polls for the next tick, for a future that is implemented by hand; otherwise as [`tick`](Self::tick).
     ///
     /// # Panics
     /// As the poll of a [`Sleep`].

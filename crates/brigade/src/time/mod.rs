@@ -1,19 +1,19 @@
-//! Waiting, and running closures, at a time.
+//! Waiting for a time, and running closures at a time.
 //!
-//! Time belongs to a pool: its own threads keep it, and those that have nothing to do sleep until the next deadline. So a
-//! pool that waits uses no CPU, and needs no thread beside its workers.
+//! Timers belong to a pool: its own threads run them, and idle threads sleep until the next deadline. So a pool that waits
+//! uses no CPU, and needs no thread beside its workers.
 //!
-//! - For futures: [`sleep`], [`sleep_until`], [`interval`] and [`timeout`]. Each belongs to the pool on one of whose
-//!   threads it is polled first; if that is none of any pool's, as in [`block_on`](crate::block_on) on the main
-//!   thread, to the [`default_pool`](crate::default_pool).
+//! - For futures: [`sleep`], [`sleep_until`], [`interval`] and [`timeout`]. Each belongs to the pool whose thread polls it
+//!   first. If that is no thread of a pool, as in [`block_on`](crate::block_on) on the main thread, it belongs to the
+//!   [`default_pool`](crate::default_pool).
 //! - For closures: [`execute_after`], [`execute_at`] and [`execute_every`], as methods of [`Pool`](crate::Pool) and
 //!   [`Handle`](crate::Handle), and here for the pool of the worker that they are called on, elsewhere for the default pool.
-//!   Each gives a [`Timer`], which cancels.
+//!   Each returns a [`Timer`], which can cancel the closure.
 //!
-//! Nothing happens early. How late it happens depends on the pool: less than a millisecond, as a rule less than a tenth of
-//! one, if a thread is idle; if all of them are busy, when the next of them is done with its job. The clock is that of
-//! [`Instant`]: who sets the time of day changes nothing, and whether the time counts in which the machine is suspended is
-//! the system's choice (on Linux it does not).
+//! A timer never fires early. If a thread is idle it fires less than a millisecond late, as a rule less than a tenth of one.
+//! If all threads are busy, it fires when the next of them has finished its job. The clock is that of [`Instant`]: setting
+//! the time of day does not affect it. Whether time counts during which the machine is suspended depends on the system (on
+//! Linux it does not).
 //!
 //! ```
 //! use std::time::{Duration, Instant};
@@ -49,10 +49,11 @@ pub use sleep::{Sleep, sleep, sleep_until};
 pub use timeout::{Elapsed, Timeout, timeout};
 pub use timer::Timer;
 
-/// What becomes of the ticks that were due while one ran, or while nobody asked for one.
+/// What happens to ticks that were due while one ran, or while none was awaited.
 ///
-/// In any case ticks come one after the other, never two at once. If a tick is due every 10 ms, and the one of 10 ms ends at
-/// 37 ms, the next ones come at 40, 50, 60 with `Skip`; at 47, 57, 67 with `Delay`; at once, at once, 40 with `Burst`.
+/// Ticks always come one after the other, never two at once. For example, a tick is due every 10 ms, and the one of 10 ms
+/// ends at 37 ms. Then the next ones come at 40, 50, 60 with `Skip`; at 47, 57, 67 with `Delay`; at once, at once, 40 with
+/// `Burst`.
 ///
 /// ```
 /// use brigade::Missed;
@@ -68,12 +69,12 @@ pub use timer::Timer;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Missed {
-    /// They are left out: the next one comes a whole number of periods after the first.
+    /// They are skipped: the next one comes a whole number of periods after the first.
     #[default]
     Skip,
-    /// They move: the next one comes a period after the late one has ended, and so do those after it.
+    /// They are delayed: the next one comes a period after the late one has ended, and so do those after it.
     Delay,
-    /// They are made up for, one directly after the other, until there are as many as there should be.
+    /// They are caught up on, one directly after the other, until there are as many as there should be.
     Burst,
 }
 
@@ -93,13 +94,13 @@ impl Missed {
     }
 }
 
-/// Nanoseconds of a second.
+/// Nanoseconds per second.
 const NANOS: u128 = 1_000_000_000;
 
-/// What a time that is too far to be written down is: as good as never, and every system's clock goes as far.
+/// Stands for a time that is too far to be represented: practically never, and within the range of every system's clock.
 const FAR: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
-/// The instant that comes `after` so long.
+/// The instant that is `after` later than `from`.
 fn later(from: Instant, after: Duration) -> Instant {
     from.checked_add(after).unwrap_or_else(|| Instant::now() + FAR)
 }
@@ -117,7 +118,7 @@ mod tests {
         let millis = |millis| Duration::from_millis(millis);
         let next = |missed: Missed, late| missed.next(at, millis(10), at + millis(late)) - at;
         let table = [
-            // How late the tick has ended, and where each of the policies has the next one.
+            // How late the tick has ended, and where each of the policies puts the next one.
             (0, [10, 10, 10]),
             (3, [10, 13, 10]),
             (10, [20, 20, 10]),

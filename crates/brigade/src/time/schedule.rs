@@ -1,10 +1,10 @@
-//! A closure that runs at its times.
+//! A closure that runs at given times.
 //!
-//! It is in one of three places: with the timers of its pool, which hold the schedule and not the closure; on a queue of the
-//! pool, likewise; or with the worker that runs it, which has taken it out. So who cancels finds it here in the first
-//! two cases and drops it at once. The next timer is set when a run has ended: runs never overlap.
+//! It is in one of three places: with the timers of its pool, on a queue of the pool, or with the worker that runs it. Timers
+//! and queues hold the schedule and not the closure; the worker has taken it out. So in the first two cases a cancellation
+//! finds it here and drops it at once. The next timer is set when a run has ended: runs never overlap.
 //!
-//! No code of the user's runs under the lock, and no call of the engine is made under it, as that may start a thread.
+//! No user code runs under the lock. The engine is not called under it either, as that may start a thread.
 
 use core::any::Any;
 use core::time::Duration;
@@ -20,12 +20,12 @@ use crate::key::Key;
 use crate::registry::reach;
 use crate::timers::{Due, Entry, TimerKey};
 
-/// A closure of the user's, to be run once or many times.
+/// A closure of the user, run once or many times.
 pub(super) trait Action: Send + 'static {
     fn run(&mut self);
 }
 
-/// To be run once; gone afterwards.
+/// A closure that runs once and is gone afterwards.
 pub(super) struct Once<F>(pub(super) Option<F>);
 
 impl<F: FnOnce() + Send + 'static> Action for Once<F> {
@@ -34,7 +34,7 @@ impl<F: FnOnce() + Send + 'static> Action for Once<F> {
     }
 }
 
-/// To be run many times.
+/// A closure that runs many times.
 pub(super) struct Every<F>(pub(super) F);
 
 impl<F: FnMut() + Send + 'static> Action for Every<F> {
@@ -43,14 +43,14 @@ impl<F: FnMut() + Send + 'static> Action for Every<F> {
     }
 }
 
-/// When a closure is to be run again.
+/// When a closure must run again.
 #[derive(Clone, Copy)]
 pub(super) enum Again {
     Never,
     Every(Duration, Missed),
 }
 
-/// A closure, and what is known of its runs.
+/// A closure, and the state of its runs.
 pub(super) struct Schedule<A> {
     state: Mutex<State<A>>,
     again: Again,
@@ -61,17 +61,17 @@ struct State<A> {
     /// The closure, except while it runs and once it is dropped.
     action: Option<A>,
     stage: Stage,
-    /// When the next run is due, or was due that is queued or under way.
+    /// When the next run is due, or when the run was due that is queued or running.
     at: Instant,
-    /// The timer of the next run, if it is known yet.
+    /// The key of the next run's timer, if it is known yet.
     timer: Option<TimerKey>,
     /// How often it has become due.
     round: u64,
-    /// Whether there is to be no further run.
+    /// Whether there must be no further run.
     is_cancelled: bool,
     /// Runs that have ended.
     ticks: u64,
-    /// What the last panic said.
+    /// The message of the last panic.
     error: Option<String>,
 }
 
@@ -82,15 +82,15 @@ enum Stage {
     Waiting,
     /// Here, and a job that runs it is queued.
     Queued,
-    /// With the worker that runs it, or about to be: too late for this run.
+    /// With the worker that runs it, or about to be: too late to cancel this run.
     Running,
-    /// With whoever drops it.
+    /// With the thread that drops it.
     Ending,
     /// Dropped.
     Over,
 }
 
-/// What the handle of a schedule may ask, whatever its closure is.
+/// What the handle of a schedule needs, whatever the closure's type is.
 pub(super) trait Control: Send + Sync {
     fn cancel(&self) -> bool;
     fn last_error(&self) -> Option<String>;
@@ -102,7 +102,7 @@ impl<A: Action> Schedule<A> {
     /// Schedules a closure in a pool.
     ///
     /// # Errors
-    /// Gives the closure back if the pool does not accept it.
+    /// Returns the closure if the pool does not accept it.
     pub(super) fn begin(pool: Key, at: Instant, again: Again, action: A) -> Result<Arc<Self>, A> {
         let state = State {
             action: Some(action),
@@ -117,13 +117,13 @@ impl<A: Action> Schedule<A> {
         let schedule = Arc::new(Self { state: Mutex::new(state), again, pool });
         let Some(refused) = schedule.set_timer(at) else { return Ok(schedule) };
         let action = schedule.state.lock().action.take();
-        // Now: it would drop the closure.
+        // Only now: it would drop the closure.
         drop(refused);
         let Some(action) = action else { unreachable!("nobody else has had it") };
         Err(action)
     }
 
-    /// Has the pool make a job of it then; gives the entry back if the pool does not accept it.
+    /// Sets the timer that makes a job of it; returns the entry if the pool does not accept it.
     fn set_timer(self: &Arc<Self>, at: Instant) -> Option<Entry> {
         let round = self.state.lock().round;
         let entry = Entry::run(self.clone());
@@ -152,12 +152,12 @@ impl<A: Action> Schedule<A> {
         drop(reach(self.pool, |pool| pool.core()?.timers().remove(timer)));
     }
 
-    /// Sets the timer of the next run, for a closure that is here; if the pool refuses that, it is over.
+    /// Sets the timer of the next run, for a closure that is here; if the pool rejects it, the closure is over.
     fn go_on(self: &Arc<Self>, at: Instant) {
         drop(self.set_timer(at));
     }
 
-    /// Ends it if the closure is here and nobody is about to run it; else gives the lock back.
+    /// Ends it if the closure is here and no worker is about to run it; else returns the lock.
     fn end<'a>(&self, mut state: MutexGuard<'a, State<A>>) -> Result<(), MutexGuard<'a, State<A>>> {
         if !matches!(state.stage, Stage::Waiting | Stage::Queued) {
             return Err(state);
@@ -174,16 +174,16 @@ impl<A: Action> Schedule<A> {
         Ok(())
     }
 
-    /// Drops the closure, and says so afterwards.
+    /// Drops the closure, and sets the stage afterwards.
     fn end_with(&self, action: Option<A>) {
         drop_contained(action);
         self.state.lock().stage = Stage::Over;
     }
 
-    /// Runs the closure, once [`claim`](Self::claim) has said so.
+    /// Runs the closure, after a successful [`claim`](Self::claim).
     ///
     /// # Panics
-    /// If the closure does; everything is in order then.
+    /// If the closure does; the state is consistent then.
     fn run(self: Arc<Self>) {
         let Some(mut action) = self.state.lock().action.take() else {
             unreachable!("it has been claimed for this run")
@@ -191,12 +191,12 @@ impl<A: Action> Schedule<A> {
         let result = panic::catch_unwind(AssertUnwindSafe(|| action.run()));
         self.ran(action, result.as_ref().err().map(|payload| text(&**payload)));
         if let Err(payload) = result {
-            // To the worker, which does what the pool's policy says.
+            // To the worker, which applies the pool's policy.
             panic::resume_unwind(payload);
         }
     }
 
-    /// A run has ended: sees to the next one, or to the end.
+    /// After a run: prepares the next one, or ends the schedule.
     fn ran(self: &Arc<Self>, action: A, error: Option<String>) {
         let mut state = self.state.lock();
         state.ticks += 1;
@@ -220,7 +220,7 @@ impl<A: Action> Schedule<A> {
         }
     }
 
-    /// The worker that takes the job of a run from the queue begins with it; `false` if it has been cancelled.
+    /// Claims a run for the worker that takes its job from the queue; `false` if it has been cancelled.
     fn claim(&self) -> bool {
         let mut state = self.state.lock();
         let is_queued = state.stage == Stage::Queued;
@@ -230,7 +230,7 @@ impl<A: Action> Schedule<A> {
         is_queued
     }
 
-    /// The job of a run has been dropped. To run again it need not have run.
+    /// The job of a run has been dropped without having run. A periodic closure runs again all the same.
     fn skip(self: &Arc<Self>) {
         let Again::Every(period, missed) = self.again else { return self.abandon() };
         let mut state = self.state.lock();
@@ -293,7 +293,7 @@ impl<A: Action> Work for Run<A> {
     }
 
     fn is_stale(&self) -> bool {
-        // No run is claimed any more while its job is queued, unless by this job.
+        // While its job is queued, only this job can claim the run.
         self.0.as_ref().is_none_or(|schedule| schedule.state.lock().stage != Stage::Queued)
     }
 
@@ -310,7 +310,7 @@ impl<A: Action> Drop for Run<A> {
     }
 }
 
-/// What a panic says.
+/// The message of a panic.
 fn text(payload: &(dyn Any + Send)) -> String {
     let fixed = payload.downcast_ref::<&'static str>().map(|text| (*text).to_owned());
     let text = fixed.or_else(|| payload.downcast_ref::<String>().cloned());

@@ -1,4 +1,4 @@
-//! A future that is ready at its time.
+//! A future that is ready at a given time.
 
 use core::future::Future;
 use core::pin::Pin;
@@ -13,9 +13,9 @@ use crate::key::Key;
 use crate::registry::reach;
 use crate::timers::{Entry, TimerKey};
 
-/// Waits for so long, counted from this call, and never less. One that is too long for an [`Instant`] waits for ever.
+/// Waits for `duration`, counted from this call, and never less. If that is too long for an [`Instant`], it waits for ever.
 ///
-/// Ready at the first poll if the duration is 0. [`Sleep`] says which pool keeps the time.
+/// Ready at the first poll if the duration is 0. See [`Sleep`] for the pool that it belongs to.
 ///
 /// ```
 /// use std::time::{Duration, Instant};
@@ -29,7 +29,8 @@ pub fn sleep(duration: Duration) -> Sleep {
     Sleep::new(later(Instant::now(), duration))
 }
 
-/// Waits until then, and not less; ready at the first poll if it has passed. [`Sleep`] says which pool keeps the time.
+/// Waits until `deadline`, and not less; ready at the first poll if it has passed. See [`Sleep`] for the pool that it belongs
+/// to.
 ///
 /// ```
 /// use std::time::{Duration, Instant};
@@ -46,20 +47,20 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
     Sleep::new(deadline)
 }
 
-/// The future of [`sleep`] and [`sleep_until`]. Dropped, it has the pool forget it at once, and loses nothing.
+/// The future of [`sleep`] and [`sleep_until`]. Dropping it removes its timer from the pool at once.
 ///
-/// It belongs to the pool of the worker that polls it first, elsewhere to the [default
-/// pool](crate::default_pool), wherever it is polled later. If that pool ends while somebody else waits for it, it moves to
-/// another by the same rule; a future of that pool is cancelled like all that wait there.
+/// It belongs to the pool of the worker that polls it first, elsewhere to the [default pool](crate::default_pool), wherever
+/// it is polled later. If that pool ends while a task of another pool or a thread waits for it, it moves to another pool by
+/// the same rule. A future of that pool is cancelled like all that wait there.
 ///
 /// # Panics
-/// Its poll does where there is no pool to keep the time: outside of a worker, if the default pool has been
-/// [closed](crate::Pool::close), or is that of a process that this one was forked from.
+/// Its poll panics if there is no pool for its timer. That is so outside of a worker if the default pool has been
+/// [closed](crate::Pool::close), or belongs to a process that this one was forked from.
 #[derive(Debug)]
 #[must_use = "it waits when it is awaited"]
 pub struct Sleep {
     at: Instant,
-    /// Where somebody keeps the time: the pool, and the name of the timer there.
+    /// The pool that has the timer, and the timer's key there.
     timer: Option<(Key, TimerKey)>,
 }
 
@@ -68,7 +69,7 @@ impl Sleep {
         Self { at, timer: None }
     }
 
-    /// The time at which it is ready.
+    /// Returns the time at which it is ready.
     ///
     /// ```
     /// let end = std::time::Instant::now();
@@ -78,7 +79,7 @@ impl Sleep {
         self.at
     }
 
-    /// Has a pool wake this waker in time: the one that we are on, else the default one.
+    /// Sets a timer that wakes this waker: in the pool of this worker, else in the default one.
     fn arm(&mut self, waker: &Waker) {
         let set = |pool: Handle| {
             let entry = Entry::Wake(waker.clone());
@@ -93,7 +94,7 @@ impl Sleep {
         );
     }
 
-    /// Has the pool forget it.
+    /// Removes the timer from its pool.
     fn disarm(&mut self) {
         if let Some((pool, timer)) = self.timer.take() {
             drop(reach(pool, |at| at.core()?.timers().remove(timer)));

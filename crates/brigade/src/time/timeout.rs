@@ -1,4 +1,4 @@
-//! A future with a limit.
+//! A future with a time limit.
 
 use core::fmt;
 use core::future::Future;
@@ -10,10 +10,11 @@ use pin_project_lite::pin_project;
 
 use super::sleep::{Sleep, sleep};
 
-/// Limits a future to so long, counted from this call: ready when that is, or with [`Elapsed`] when the time is over.
+/// Limits a future to `duration`, counted from this call: ready when the future is, or with [`Elapsed`] when the time is
+/// over.
 ///
-/// The future comes first: if it is ready when it is polled, its output is what counts, late or not. One that never returns
-/// from its poll has no limit. When the time is over it is still there, and is dropped with the [`Timeout`].
+/// The future is polled first: if it is ready then, its output is returned, late or not. A future whose poll never returns is
+/// not limited. When the time is over the future still exists, and is dropped with the [`Timeout`].
 ///
 /// ```
 /// use brigade::time::{Elapsed, timeout};

@@ -1,4 +1,4 @@
-//! The handle of a closure that has its time.
+//! The handle of a closure that runs at a given time.
 
 use core::fmt;
 use std::sync::Arc;
@@ -6,11 +6,11 @@ use std::sync::Arc;
 use super::schedule::Control;
 use crate::key::Key;
 
-/// A closure that is to run at a time, or every so often; from [`execute_after`](crate::execute_after) and its
-/// like.
+/// The handle of a closure that runs at a given time, or periodically; returned by [`execute_after`](crate::execute_after)
+/// and similar functions.
 ///
-/// Dropping it changes nothing: the closure runs in its time. It does not keep the pool alive either. In a forked child
-/// there is nobody to run the closure: it counts as over, nothing is known of it, and it is not dropped.
+/// Dropping it has no effect: the closure still runs at its time. It does not keep the pool alive either. In a forked child
+/// no thread runs the closure: it counts as over, its state is unknown, and it is not dropped.
 ///
 /// ```
 /// use std::time::Duration;
@@ -21,7 +21,7 @@ use crate::key::Key;
 /// assert!(timer.is_over());
 /// ```
 pub struct Timer {
-    /// There until the handle is dropped.
+    /// `Some` until the handle is dropped.
     schedule: Option<Arc<dyn Control>>,
     pool: Key,
 }
@@ -31,16 +31,16 @@ impl Timer {
         Self { schedule: Some(schedule), pool }
     }
 
-    /// What is known, if it is this process that knows it.
+    /// The schedule, if it belongs to this process.
     fn here(&self) -> Option<&dyn Control> {
         self.schedule.as_deref().filter(|_| self.pool.is_here())
     }
 
-    /// Sees to it that the closure does not run, or not again; `false` if there was nothing left to cancel: it has been
-    /// cancelled before, its pool has been closed, or it has run or runs for the only time.
+    /// Cancels the closure, so that it does not run, or not again. Returns `false` if there was nothing left to cancel: it
+    /// has been cancelled before, its pool has been closed, or it has run or runs for the only time.
     ///
-    /// What it has captured is dropped here and now, and a panic of that is contained; if it runs just now, by the thread that
-    /// runs it, directly afterwards. It may be the closure itself that calls this.
+    /// Its captures are dropped in this call, and a panic of that is contained. If it is running, the thread that runs it
+    /// drops them directly afterwards. The closure itself may call this.
     ///
     /// ```
     /// use brigade::Missed;
@@ -58,7 +58,8 @@ impl Timer {
         self.here().is_some_and(Control::cancel)
     }
 
-    /// What the last panic of the closure said; `None` if it never panicked. A payload that is no text is described.
+    /// Returns the message of the closure's last panic; `None` if it never panicked. For a payload that is no text, it is a
+    /// fixed text.
     ///
     /// ```
     /// use std::time::Duration;
@@ -74,7 +75,7 @@ impl Timer {
         self.here().and_then(Control::last_error)
     }
 
-    /// How often the closure has run, panics included. In a forked child 0.
+    /// Returns how often the closure has run, panics included. Returns 0 in a forked child.
     ///
     /// ```
     /// use std::time::Duration;
@@ -89,7 +90,8 @@ impl Timer {
         self.here().map_or(0, Control::ticks)
     }
 
-    /// Whether the closure is gone with all that it had captured: it has run for the last time, or has been cancelled.
+    /// Whether the closure has been dropped with all that it had captured: it has run for the last time, or has been
+    /// cancelled.
     pub fn is_over(&self) -> bool {
         self.here().is_none_or(Control::is_over)
     }
@@ -98,7 +100,7 @@ impl Timer {
 impl Drop for Timer {
     fn drop(&mut self) {
         if !self.pool.is_here() {
-            // Who knows in what state it was.
+            // It may have been in any state at the fork.
             core::mem::forget(self.schedule.take());
         }
     }
