@@ -1,4 +1,4 @@
-//! The jobs that the future of a [`block_on`](crate::block_on) waits for, as far as it waits for jobs alone.
+//! The jobs that the future of a [`block_on`](crate::block_on) waits for, if it waits only for jobs.
 //!
 //! Each poll of a handle that is not ready is noted, if it is by the waker of the `block_on`. If nothing else has a clone of that
 //! waker, only the end of one of those jobs can wake the thread.
@@ -11,7 +11,7 @@ use brigade_task::JobId;
 use crate::key::Key;
 
 brigade_sync::scoped_thread_local! {
-    /// What this thread polls.
+    /// The poll that this thread is in.
     static CURRENT: Polled
 }
 

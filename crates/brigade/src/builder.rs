@@ -241,9 +241,9 @@ impl Builder {
     /// Builds the pool and starts its first thread, or all of the core size with [`prestart`](Self::prestart).
     ///
     /// # Errors
-    /// [`io::ErrorKind::InvalidInput`] for a number of threads that no pool can have, an injector interval or a capacity of
-    /// 0, a stack larger than the address space, or a name that contains NUL. The error of the system if a thread could not
-    /// be started. No thread is left in any case.
+    /// [`io::ErrorKind::InvalidInput`] for a number of threads that no pool can have, an injector interval or capacity of 0,
+    /// a stack larger than the address space, or a name with NUL. The error of the system if a thread could not be started.
+    /// No thread is left in any case.
     pub fn build(mut self) -> io::Result<Pool> {
         self.check()?;
         let prestart = if self.config.prestart { usize::MAX } else { 1 };

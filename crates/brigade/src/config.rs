@@ -121,8 +121,8 @@ pub struct Report {
     pub ran: u64,
     /// Jobs that were dropped before they started, and futures that were dropped before they were ready.
     pub discarded: u64,
-    /// Jobs without an outcome yet: 0, unless a timeout cut the wait short, or the pool was shut down by one of its own jobs,
-    /// which may be one that [runs in its caller](WhenFull::RunInCaller). The workers finish the others.
+    /// Jobs without an outcome yet: 0, unless a timeout cut the wait short, or one of the pool's own jobs shut it down. That
+    /// may be a job that [runs in its caller](WhenFull::RunInCaller). The workers finish the others.
     pub still_running: u64,
 }
 

@@ -1,16 +1,16 @@
-//! Waits that would never end, as they wait for each other.
+//! Detection of waits that would never end, as they wait for each other.
 //!
-//! A job waits if a thread that runs it is blocked until other jobs have ended; a thread may run several, one inside the other, and
-//! then all of these wait. A job that waits can't end before the wait does, so a circle of such waits never ends. Each wait
-//! is listed here before its thread blocks, in one step with its look for a circle: so the one that would close it sees the
-//! rest, whatever pools their threads are of.
+//! A job waits if a thread that runs it is blocked until other jobs have ended. A thread may run several, one inside the
+//! other, and then all of these wait. A job that waits can't end before the wait does, so a cycle of such waits never ends.
+//! Each wait is listed here before its thread blocks, in one step with its look for a cycle. So the wait that would close it
+//! sees the rest, whatever pools their threads belong to.
 //!
 //! Waits with a timeout are not listed, as they end. Nor is what a job waits for without a handle.
 //!
-//! **Name rule.** A job that waits is running, and one that is waited for has its handle until the entry is gone; so no
-//! name in here is that of two jobs.
+//! **Name rule.** A job that waits is running, and one that is waited for has its handle until the entry is gone. So no name
+//! in here is that of two jobs.
 //!
-//! Whether any thread is left to run what is waited for is another question: `idle/joins.rs` has that one.
+//! `idle/joins.rs` detects that no thread is left to run what is waited for.
 
 use std::collections::BTreeMap;
 
@@ -81,7 +81,7 @@ fn never_ends(
         if let Some(&known) = never.get(job) {
             return known;
         }
-        // A circle that this thread is no part of would have been found by the wait that closed it.
+        // A cycle that this thread is no part of would have been found by the wait that closed it.
         never.insert(*job, false);
         let is_stuck = waits.get(job).is_some_and(|wait| never_ends(wait, waits, never));
         never.insert(*job, is_stuck);

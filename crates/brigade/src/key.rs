@@ -1,8 +1,8 @@
-//! What names a pool.
+//! The keys that name pools.
 //!
-//! A key is given out once, so a handle can't come to name another pool. It also says of which process the pool is: in a forked
-//! child the threads of its parent's pools do not exist, and what they were doing at the fork stays half done. Nothing but its
-//! key is read of such a pool.
+//! A key is given out once, so a handle can't come to name another pool. It also names the process of the pool. In a forked
+//! child the threads of the parent's pools don't exist, and what they were doing at the fork stays half done. Of such a pool
+//! only the key is read.
 
 use std::io;
 
@@ -14,11 +14,12 @@ use brigade_sync::unmodelled::AtomicU64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Key(u64);
 
-/// Where a key's generation begins. Below it is the number of the pool: enough for a million a second for four years.
-/// 16 bits of the generation are kept, so a process may take a pool for its own that is 65,536 forks of forks away.
+/// Where a key's generation begins. Below it is the number of the pool: enough for a million pools a second for four years.
+/// Only 16 bits of the generation are kept. So a process may mistake a pool for its own that is 65,536 nested forks away.
 const GENERATION: u32 = 48;
 
-/// The bit of a key that says that its pool is bounded, so that submissions to the others need not look at the pool for that.
+/// The bit of a key that says that its pool is bounded, so that submissions to other pools need not look at the pool for
+/// that.
 const BOUNDED: u64 = 1;
 
 impl Key {

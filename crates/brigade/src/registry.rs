@@ -1,8 +1,8 @@
-//! The one way from a key to its pool.
+//! The only way from a key to its pool.
 //!
-//! Closing is checked in the same step as the push because it is that pool's own queue that is pushed to. Each thread remembers
-//! the pool that it submitted to last: then a submission touches no shared count and no lock. What it remembers keeps that
-//! pool's memory, not its threads nor its files, until the thread submits elsewhere or ends.
+//! Closing is checked in the same step as the push because it is that pool's own queue that is pushed to. Each thread
+//! remembers the pool that it submitted to last: then a submission touches no shared count and no lock. That keeps the pool's
+//! memory, not its threads nor its file descriptors, until the thread submits elsewhere or ends.
 
 use core::cell::RefCell;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ impl Last {
 
 impl Drop for Last {
     fn drop(&mut self) {
-        // Of its threads' memory nothing can be dropped where they are not.
+        // What its threads were using can't be dropped in another process.
         if let Some(core) = self.0.take().filter(|core| !core.key.is_here()) {
             core::mem::forget(core);
         }
@@ -78,7 +78,7 @@ impl<'a> At<'a> {
         match self {
             At::Worker(worker) => worker.count_in_place(Outcome::Cancelled),
             At::Outside(core) => core.count_cancelled(),
-            // There is no pool to tell.
+            // There is no pool any more.
             At::Gone(_) => {}
         }
     }
@@ -92,7 +92,7 @@ impl<'a> At<'a> {
         }
     }
 
-    /// Why the pool has not accepted what it had room for.
+    /// Why the pool has not accepted a job although it was not full.
     #[cold]
     pub(crate) fn refusal(self) -> Reason {
         match self {
@@ -103,7 +103,7 @@ impl<'a> At<'a> {
     }
 }
 
-/// Calls with where this thread is as seen from the pool that the key names. Code of the user's may run in there.
+/// Calls with where this thread is as seen from the pool that the key names. User code may run in there.
 #[inline(always)]
 pub(crate) fn reach<R>(key: Key, call: impl FnOnce(At<'_>) -> R) -> R {
     CURRENT.with(|worker| match worker {

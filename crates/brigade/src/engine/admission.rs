@@ -1,4 +1,4 @@
-//! Whether a bounded pool has room for a job, and what becomes of one for which it has none.
+//! Whether a bounded pool has a permit for a job, and what happens to a job if it has none.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
@@ -91,7 +91,7 @@ impl Core {
         if inside { self.idle.snapshot().discards() } else { self.is_closed() }
     }
 
-    /// Why the pool refused what it had room for.
+    /// Why the pool rejected a job although it was not full.
     pub(crate) fn refusal(&self) -> Reason {
         // An open pool refuses only what it has no thread for. One that is being closed may not say so yet, but its
         // injectors, which are closed first, do.
@@ -183,7 +183,7 @@ impl Core {
         permits.acquire(Instant::now().checked_add(LOOK_AGAIN), || self.is_closed())
     }
 
-    /// Drops a job for want of room: a queued one, or one that was accepted without being queued.
+    /// Drops a job because the pool is full: a queued one, or one that was accepted without being queued.
     pub(crate) fn drop_for_room(&self, job: Job) {
         self.off_pool(|| {
             if job.is_future() {
@@ -198,8 +198,8 @@ impl Core {
 
     /// Queues a future again that was taken for its permit and has none, or drops it if it will not be polled any more.
     ///
-    /// Between the two it is nowhere: a pool that drains may end meanwhile. A user that drops jobs for want of room can
-    /// live with that.
+    /// Between the two it is on no queue: a pool that drains may end meanwhile. That is acceptable with a policy that drops
+    /// jobs.
     fn put_back(&self, job: Job) {
         if let Err(job) = self.requeue(job) {
             self.off_pool(|| drop_off_pool(self.key, job));

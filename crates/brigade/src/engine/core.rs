@@ -33,9 +33,9 @@ const QUICK_RETRIES: usize = 6;
 
 /// What the owner, the handles and the workers of one pool share.
 ///
-/// Each part has a state of its own, and methods. Here are the protocols that need several of them: how work comes in and a worker
-/// for it, in this file; how a submission is admitted, in `admission`; how a future is queued again, in `resume`; how it all ends, in
-/// `end`.
+/// Each part has a state of its own, and methods. The protocols that need several of them are methods here. This file has how
+/// work comes in, and a worker for it. `admission` has how a submission is admitted, `resume` how a future is queued again,
+/// `end` how a pool ends.
 pub(crate) struct Core {
     pub(crate) key: Key,
     pub(crate) config: Arc<Config>,
@@ -48,16 +48,16 @@ pub(crate) struct Core {
     pub(super) ledger: Ledger,
     /// How many jobs may be queued, if the pool is bounded.
     permits: Option<Arc<Semaphore>>,
-    /// Told when the pool has been quiet, has ended, or when work elsewhere than on its workers has ended after that.
+    /// Notified when the pool has been quiet, has ended, or when work elsewhere than on its workers has ended after that.
     pub(super) rest: Signal,
 }
 
-/// Who wakes a worker.
+/// What wakes a worker.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum WokenBy {
-    /// A job that submits to its own worker's queue, and goes on.
+    /// A job that submits to its own worker's queue, and continues.
     Job,
-    /// A thread that may well stop next.
+    /// A thread that is likely to stop next.
     Other,
 }
 
@@ -154,7 +154,7 @@ impl Core {
 
     /// Accepts several jobs from outside, or gives back those that came too late.
     pub(crate) fn inject_batch(&self, jobs: Vec<Job>) -> Result<(), Vec<Job>> {
-        // One that is closed needs no thread to refuse.
+        // A closed pool needs no thread to reject jobs.
         let reserved = if self.is_closed() { Ok(None) } else { self.reserve() };
         if reserved.is_err() {
             return Err(jobs);
@@ -197,7 +197,7 @@ impl Core {
         self.help_as(WokenBy::Other);
     }
 
-    /// The same; says who wakes it.
+    /// The same; `by` says what wakes the worker.
     #[cold]
     #[inline(never)]
     pub(super) fn help_as(&self, by: WokenBy) {
@@ -260,8 +260,8 @@ impl Core {
 
     fn wake_as(&self, index: usize, by: WokenBy) {
         let sleeper = &self.queues.peers.at(index).sleeper;
-        // On a virtual machine the kernel tends to queue a woken thread behind its waker although another CPU is idle, which does
-        // harm if the waker goes on there. `docs/design/placement.md` has the measurements.
+        // On a virtual machine the kernel tends to queue a woken thread behind its waker although another CPU is idle, which
+        // does harm if the waker continues there. `docs/design/placement.md` has the measurements.
         let spreads = self.config.placement == Placement::Spread && by == WokenBy::Job;
         if spreads && self.idle.has_free_cpu() {
             sleeper.keep_off_this_cpu();

@@ -1,4 +1,4 @@
-//! Handing jobs to workers that are parked, now or never.
+//! Handing jobs to parked workers, without a queue.
 //!
 //! **Hand-off rule.** Under the crew's lock a parked worker is claimed: off the list, and running from then on. Then the job is
 //! put into its slot, and its token last. So a worker that finds a token looks into the slot first: with a job there it was
@@ -8,12 +8,12 @@
 //! A job that is handed over never lies in a queue. A worker that parks later need not see it, and the end of the pool waits for
 //! the worker that has it, as that one is not parked.
 //!
-//! A claimed worker does not go on to search, as a picked one would. So if it had a duty, the thread that claimed it looks at the
-//! queues in its stead and has another woken. A worker that has announced itself and then sees work, and is claimed before it can
-//! take the announcement back, has another woken by itself.
+//! A claimed worker does not search, as a picked one would. So if it had a duty, the thread that claimed it looks at the
+//! queues in its stead and has another woken. A worker that has announced itself and then sees work, and is claimed before it
+//! can take the announcement back, has another woken by itself.
 //!
-//! The user's iterator is called before any worker is claimed, and no code of the user's runs from then on until all that have
-//! been claimed are awake: they are not idle any more, and must not be kept from other work by an iterator that takes its time.
+//! The user's iterator is called before any worker is claimed, and no user code runs from then on until all claimed workers
+//! are awake. These are not idle any more, and a slow iterator must not keep them from other work.
 
 use core::iter::Chain;
 use std::vec;
@@ -25,7 +25,7 @@ use super::worker::Worker;
 use crate::idle::Claimed;
 use crate::rejected::closure_of;
 
-/// What was handed to nobody: what had been taken from the iterator, and the rest of it.
+/// What was not handed to a worker: what had been taken from the iterator, and the rest of it.
 pub(crate) type NotNow<I> = Chain<vec::IntoIter<<I as Iterator>::Item>, I>;
 
 /// Hands closures to workers that are parked, from a job of the pool's on `worker` or from outside, and wakes those.
@@ -51,7 +51,7 @@ where
     refused.into_iter().chain(jobs)
 }
 
-/// Workers that have been handed a job and are to be woken.
+/// Workers that have been handed a job and must be woken.
 struct Burst<'a> {
     core: &'a Core,
     claimed: Vec<usize>,

@@ -5,7 +5,7 @@
 //! already. Nothing can be accepted from then on, as only running workers still could, and there is none.
 //!
 //! The injectors are closed one after the other, each in one step with the pushes to it: a push is accepted or refused for
-//! good. While that goes on one producer may be refused and another still accepted; the state is changed last, so no job is
+//! good. Meanwhile one producer's job may be rejected and another's still accepted. The state is changed last, so no job is
 //! accepted from a thread that has seen the pool closed.
 
 use std::panic::{self, AssertUnwindSafe};
@@ -21,8 +21,8 @@ use crate::config::Shutdown;
 use crate::idle::Wait;
 
 impl Core {
-    /// Whether the calling thread may wait until the pool is idle. It would wait for itself if it runs or drops a job, or is in the
-    /// user's spawner, as what that is to start counts as running until it returns.
+    /// Whether the calling thread may wait until the pool is idle. It would wait for itself if it runs or drops a job, or is
+    /// in the user's spawner: the thread that this must start counts as running until it returns.
     pub(crate) fn may_wait_idle(&self) -> bool {
         !current::is_worker_of(self.key) && !is_off_pool(self.key) && !self.idle.is_starter()
     }
@@ -48,15 +48,15 @@ impl Core {
         self.ledger.is_idle_and(|| !self.queues.has_work() && !self.queues.has_mail())
     }
 
-    /// Tells those that wait if the pool is quiet.
+    /// Wakes the threads that wait if the pool is quiet.
     pub(super) fn look_for_quiet(&self) {
         if self.idle.find_quiet(|| self.is_empty()) {
             self.rest.notify();
         }
     }
 
-    /// Calls what runs or drops a job on this thread, which is no worker of the pool. Its end waits for that, and a wait
-    /// until it is idle does.
+    /// Calls what runs or drops a job on this thread, which is no worker of the pool. The pool's end, and a wait until it is
+    /// idle, wait for that.
     pub(crate) fn off_pool<R>(&self, work: impl FnOnce() -> R) -> R {
         let result = self.ledger.enter(self.key, work);
         self.look_for_quiet();
@@ -64,7 +64,7 @@ impl Core {
         result
     }
 
-    /// Tells those that wait for the last of what may outlive the workers.
+    /// Wakes the threads that wait for the last of the work that may outlive the workers.
     pub(super) fn tell_of_end(&self) {
         if self.idle.snapshot().terminated() {
             self.rest.notify();
@@ -131,14 +131,15 @@ impl Core {
         self.settle();
     }
 
-    /// If all workers are parked and nothing is queued: tells those that wait for that, and ends the pool if it is closed.
+    /// If all workers are parked and nothing is queued: wakes the threads that wait for that, and ends the pool if it is
+    /// closed.
     ///
     /// Called after each change that may have made that true: a worker parks or leaves, a start fails, the pool is closed.
     pub(super) fn settle(&self) {
         self.look_for_quiet();
         let state = self.idle.snapshot();
-        // Ordering: the queues are looked at after the state: `terminate` below relies on nothing having been
-        // queued *since it was closed*, and a state from before that says nothing about it.
+        // Ordering: the queues are looked at after the state. `terminate` below relies on nothing having been queued *since
+        // the pool was closed*, and a state from before that says nothing about it.
         fence(Ordering::SeqCst);
         if !state.all_parked() || self.queues.has_work() {
             // A worker runs, or a submitter is about to wake one: the last one that parks comes here.
@@ -172,14 +173,15 @@ impl Core {
         }
     }
 
-    /// Whether the calling thread may wait for the end of the pool: it is none of its threads, not even in the destructor of a
-    /// thread-local, nor in the user's spawner.
+    /// Whether the calling thread may wait for the end of the pool: it is none of the pool's threads, thread-local
+    /// destructors included, nor in the user's spawner.
     pub(crate) fn may_wait_for_end(&self) -> bool {
         !self.threads.is_own() && !self.idle.is_starter()
     }
 
-    /// Waits for the end of a pool that has been closed, until `deadline` at most: for its threads with their thread-local
-    /// destructors, and for what other threads run or drop of it. Not on a thread that [may not](Self::may_wait_for_end).
+    /// Waits for the end of a pool that has been closed, until `deadline` at most. That is the end of its threads with their
+    /// thread-local destructors, and of what other threads run or drop of it. Not on a thread that [may
+    /// not](Self::may_wait_for_end).
     pub(crate) fn wait_for_end(&self, deadline: Option<Instant>) {
         if self.threads.wait_left(deadline) {
             self.threads.join_all();

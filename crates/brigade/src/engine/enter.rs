@@ -1,13 +1,13 @@
-//! Threads on which files belong to a pool.
+//! Threads on which I/O resources belong to a pool.
 
 use std::sync::Arc;
 
 use super::core::Core;
 
-/// Calls on a thread where files that are made meanwhile belong to this pool.
+/// Makes a call on this thread; I/O resources that are made meanwhile belong to this pool.
 #[cfg(feature = "io")]
 pub(crate) fn enter_pool<R>(core: &Arc<Core>, call: impl FnOnce() -> R) -> R {
-    // Weak: nothing that the thread keeps may keep the pool.
+    // Weak: nothing that the thread keeps may keep the pool alive.
     let core = Arc::downgrade(core);
     let driver = move || match core.upgrade() {
         Some(core) => core.driver(),
@@ -16,7 +16,7 @@ pub(crate) fn enter_pool<R>(core: &Arc<Core>, call: impl FnOnce() -> R) -> R {
     brigade_io::DriverSupply::new(driver).enter(call)
 }
 
-/// Calls; without the feature there are no files.
+/// Makes the call; without the feature there are no I/O resources.
 #[cfg(not(feature = "io"))]
 pub(crate) fn enter_pool<R>(_: &Arc<Core>, call: impl FnOnce() -> R) -> R {
     call()

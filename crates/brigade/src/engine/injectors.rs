@@ -1,4 +1,4 @@
-//! Where work comes in from outside, and what does not fit a worker's own queue.
+//! The queues for work from outside, and for what does not fit a worker's own queue.
 //!
 //! Each producing thread keeps to one of a few injectors ([`ShardedInjector`] says why), and workers take from each in turn.
 //! The order of one producer's jobs is kept; there is none between producers except where there is one injector, which
@@ -22,8 +22,8 @@ use brigade_task::{Job, Outcome};
 use super::local::Local;
 use crate::config::{Config, Queueing};
 
-/// The most injectors. Each one is looked at by every worker that looks for work, so more would cost idle workers what they
-/// save producers; as many producers as there are processors run at once at most.
+/// The most injectors. Every worker that looks for work looks at each one, so more would cost idle workers what they save
+/// producers. At most as many producers as there are processors run at once.
 const MAX_SHARDS: usize = if cfg!(brigade_loom) { 2 } else { 16 };
 
 /// The injectors of one pool.
@@ -118,8 +118,8 @@ impl Injectors {
         local.overflow_to(self.mine())
     }
 
-    /// Takes a worker's share of what has waited longest, or of the first injector that has work, from the one after
-    /// `cursor` on, which then names that one: returns one job and queues the others on `local`.
+    /// Takes a worker's share of what has waited longest, or of the first injector that has work, from the one after `cursor`
+    /// on. Returns one job and queues the others on `local`. `cursor` then names that injector.
     pub(super) fn refill(
         &self,
         local: &Local,
@@ -171,7 +171,7 @@ impl Injectors {
     }
 }
 
-/// Whether a job is completed: then it is dropped, which calls no code of the user's. Counts it if it had to be cancelled for that.
+/// Whether a job is completed: then it is dropped, which calls no user code. Counts it if it had to be cancelled for that.
 pub(super) fn drop_if_stale(job: Job, cancelled: &mut u64) -> Option<Job> {
     if !job.is_stale() {
         return Some(job);

@@ -32,20 +32,21 @@ impl Ledger {
         self.totals.lock().count(ran);
     }
 
-    /// Counts so many cancelled jobs.
+    /// Counts this many cancelled jobs.
     pub(super) fn count_cancelled(&self, jobs: u64) {
         if jobs > 0 {
             self.totals.lock().cancelled += jobs;
         }
     }
 
-    /// A job that is queued has ended elsewhere than on a worker; `true` if it is time to sweep what such jobs leave in the queues.
+    /// A job that is queued has ended elsewhere than on a worker; `true` if it is time to sweep what such jobs leave in the
+    /// queues.
     #[must_use]
     pub(super) fn leaves_entry(&self) -> bool {
         self.left.fetch_add(1, Ordering::Relaxed) % MAX_STALE == MAX_STALE - 1
     }
 
-    /// Counts a job that was dropped for want of room.
+    /// Counts a job that was dropped because the pool was full.
     pub(super) fn count_evicted(&self, is_counted_by_itself: bool) {
         let mut totals = self.totals.lock();
         totals.evicted += 1;

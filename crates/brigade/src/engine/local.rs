@@ -5,8 +5,8 @@ use brigade_task::Job;
 
 use crate::config::{Config, Order, Queueing};
 
-/// Slots of a worker's queue. At 32 bytes each it fills a quarter of a first-level cache; a queue that
-/// overflows more often than that has work for everybody anyway. Go and tokio chose the same.
+/// Slots of a worker's queue. At 32 bytes each it fills a quarter of a first-level cache; a queue that overflows has work for
+/// every worker anyway. Go and tokio chose the same.
 const CAPACITY: usize = 256;
 
 /// The owner's end.
@@ -17,7 +17,7 @@ pub(crate) enum Local {
     Shared,
 }
 
-/// The end of everybody else.
+/// The end of all other threads.
 pub(crate) enum Remote {
     Lifo(lifo::Stealer<Job>),
     Fifo(fifo::Stealer<Job>),

@@ -163,7 +163,7 @@ fn a_dispatched_job_runs_or_comes_back_beside_a_close() {
     });
 }
 
-/// Two workers; a second job stays for whoever is awake, and neither sleeps for ever.
+/// Two workers; a second job stays for the worker that is awake, and neither sleeps for ever.
 fn two_workers<const JOBS: usize>(queueing: Queueing) {
     check(1, move || {
         let (core, workers) = pool::<2>(queueing);

@@ -72,7 +72,7 @@ impl Mailbox {
         job.map(|(_, job)| job)
     }
 
-    /// The worker waits no more.
+    /// The worker stops waiting.
     pub(super) fn stop_waiting(&self) {
         let waiting = self.mail.lock().waiting.take();
         drop(waiting);

@@ -1,11 +1,11 @@
-//! Work of a pool on a thread that is no worker of it: jobs that run in their caller, and drops of jobs and futures that are
-//! cancelled, evicted or woken too late.
+//! Work of a pool on a thread that is no worker of it. These are jobs that run in their caller, and drops of jobs and futures
+//! that are cancelled, evicted or woken too late.
 //!
-//! The pool is not idle, and has not ended, while there is any: [`OffPool`] counts it. Two things may go wrong there and nowhere
-//! else. The drop of a future may wake another, which is dropped for that, and wakes the next: a chain of futures, each with
-//! the handle of the one before, would be a recursion as deep as it is long. And such work may end its own pool, or wait
-//! until it is idle, and would wait for itself. So each thread knows which pools' work it has on its stack, and from some depth
-//! on defers what it would drop.
+//! The pool is not idle, and has not ended, while there is any: [`OffPool`] counts it. Two things may go wrong there and
+//! nowhere else. The drop of a future may wake another, which is dropped for that, and wakes the next. A chain of futures,
+//! each with the handle of the one before, would be a recursion as deep as it is long. And such work may end its own pool, or
+//! wait until it is idle, and would wait for itself. So each thread knows which pools' work it has on its stack, and from
+//! some depth on defers what it would drop.
 
 use core::cell::{Cell, RefCell};
 

@@ -1,8 +1,8 @@
 //! The futures of a pool that have ever waited.
 //!
-//! They are listed so that a pool that ends can cancel those that wait: these may be nowhere else. Each has a number from when it
-//! first waits. A future that ends without having waited is never listed. No code of a user's is called here: the tasks are
-//! woken outside of the lock.
+//! They are listed so that a pool that ends can cancel those that wait: these may be nowhere else. Each has a number from
+//! when it first waits. A future that ends without having waited is never listed. No user code is called under the lock: the
+//! tasks are woken outside of it.
 
 use core::cell::Cell;
 
@@ -97,7 +97,7 @@ impl OwnedTasks {
     /// Wakes them all, in a pool where that ends them.
     pub(super) fn wake_all(&self) {
         for shard in &self.shards {
-            // Their numbers stay theirs until they have ended.
+            // They keep their numbers until they have ended.
             let tasks: Vec<_> = shard.lock().tasks.iter_mut().filter_map(Option::take).collect();
             tasks.into_iter().for_each(TaskRef::wake);
         }
@@ -116,7 +116,7 @@ impl OwnedTasks {
 
     /// Counts one that is about to be queued again.
     pub(super) fn count_wake(&self) {
-        // Ordering: Release: who sees it queued finds it counted, as the queue publishes it afterwards.
+        // Ordering: Release: a thread that sees it queued finds it counted, as the queue publishes it afterwards.
         self.woken.fetch_add(1, Ordering::Release);
     }
 

@@ -21,7 +21,7 @@ impl ParkSpot {
     /// Puts a token down for the thread, and calls what wakes it if it sleeps on the driver.
     pub(super) fn unpark(&self, notify_driver: impl FnOnce()) {
         self.parker.unpark();
-        // Ordering: token, fence, look at where it sleeps, against its say, fence, look for a token in `sleep_on_driver`.
+        // Ordering: token, fence, look at `on_driver`, against set `on_driver`, fence, look for a token in `sleep_on_driver`.
         fence(Ordering::SeqCst);
         if self.on_driver.load(Ordering::Relaxed) {
             notify_driver();

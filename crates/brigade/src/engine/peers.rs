@@ -1,7 +1,7 @@
-//! What others may know of each worker, by the index it has in the pool.
+//! What other threads share with each worker, by its index in the pool.
 //!
-//! Places are made in runs, each as long as all before it, and stay: so a pool can be made larger while every thread reads. A
-//! worker that leaves gives its place back, queue and counters with it.
+//! Places are made in runs, each as long as all before it, and are never freed: so a pool can be made larger while every
+//! thread reads. A worker that leaves gives its place back, with its queue and counters.
 
 use std::sync::{Arc, OnceLock};
 
@@ -15,11 +15,11 @@ use crate::config::Config;
 use crate::idle::PLACES;
 use crate::metrics::{Counters, WorkerMetrics};
 
-/// What others may know of a worker.
+/// What other threads share with a worker.
 pub(super) struct Peer {
     pub(super) remote: Remote,
     pub(super) sleeper: Sleeper,
-    /// What only this worker may run.
+    /// Jobs that only this worker may run.
     pub(super) mailbox: Mailbox,
     /// Apart: its worker writes them at every turn.
     pub(super) counters: CachePadded<Counters>,

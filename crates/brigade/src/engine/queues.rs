@@ -52,8 +52,8 @@ impl Queues {
         self.injectors.len() > jobs || self.len() > jobs
     }
 
-    /// Drops completed entries of the injectors, and returns how many of these it has cancelled; each worker sees to its own queue
-    /// when it sees that.
+    /// Drops completed entries of the injectors, and returns how many of these it has cancelled; each worker sweeps its own
+    /// queue when it sees that.
     pub(super) fn sweep(&self) -> u64 {
         let cancelled = self.injectors.sweep(SWEPT);
         self.sweeps.fetch_add(1, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! Waiting for a condition that is kept elsewhere.
+//! Waiting for a condition whose state is elsewhere.
 
 use std::time::{Duration, Instant};
 

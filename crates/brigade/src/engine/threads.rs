@@ -34,7 +34,7 @@ pub(super) struct Threads {
     /// Those that run workers, or their thread-local destructors.
     members: Mutex<Vec<ThreadId>>,
     counts: Mutex<Counts>,
-    /// Told when `counts` has changed.
+    /// Notified when `counts` has changed.
     changed: Condvar,
     /// Whether the last start has failed.
     has_failed: AtomicBool,
@@ -54,7 +54,7 @@ impl Counts {
     }
 }
 
-/// What has become of a thread that the spawner was told to start: the first to say so counts.
+/// What has become of a thread that the spawner had to start: the first report counts.
 mod fate {
     /// Nothing is known.
     pub(super) const OPEN: u8 = 0;
@@ -76,7 +76,7 @@ struct Main {
 
 impl Main {
     fn run(mut self) {
-        // Ordering: AcqRel, here and below: what the one has done before the other may rely on.
+        // Ordering: AcqRel, here and below: each side may rely on what the other has done before.
         let before = self.fate.swap(fate::RUNS, Ordering::AcqRel);
         let launch = self.launch.take();
         if before != fate::FAILED {
@@ -127,7 +127,7 @@ impl Threads {
         if result.is_err() {
             failed();
         }
-        // Ordering: Relaxed: a hint to those that would wait without an end.
+        // Ordering: Relaxed: a hint to threads that would wait without a timeout.
         self.has_failed.store(result.is_err(), Ordering::Relaxed);
         self.change(|counts| {
             counts.alive -= usize::from(result.is_err());

@@ -1,4 +1,4 @@
-//! What the crew's lock protects: who sleeps, and how many workers there are.
+//! What the crew's lock protects: which workers sleep, and how many there are.
 
 use brigade_sync::thread::ThreadId;
 
@@ -21,7 +21,7 @@ pub(super) struct Crew {
     pub(super) held: usize,
     /// Threads that wait until the pool is idle.
     pub(super) waiting: usize,
-    /// How often that was so while one waited.
+    /// How often the pool was idle while one waited.
     pub(super) quiets: u64,
     /// Whether no worker is started or picked any more.
     pub(super) terminated: bool,

@@ -26,9 +26,9 @@ pub(super) struct Headcount {
     joining: usize,
     /// How many blocked ones have a replacement.
     replaced: usize,
-    /// How many are to leave because the pool was made smaller.
+    /// How many must leave because the pool was made smaller.
     excess: usize,
-    /// How many of the blocked are to leave for the same reason once they are not blocked any more, if that is so then.
+    /// How many of the blocked must leave for the same reason once they are not blocked any more, if that still holds then.
     owed: usize,
 }
 
@@ -55,8 +55,8 @@ impl Headcount {
         self.live - self.blocked
     }
 
-    /// Whether the limits allow one more. Blocked workers that are to leave when they return count as gone, so that the pool does
-    /// not wait for them; but never are there more workers than the largest limits that it has had allowed.
+    /// Whether the limits allow one more. Blocked workers that must leave when they return count as gone, so that the pool
+    /// does not wait for them. But there are never more workers than the largest of its limits so far allowed.
     pub(super) fn has_room(&self) -> bool {
         let replaceable = (self.blocked - self.owed).min(self.size.spare);
         self.live - self.owed < self.size.max + replaceable && self.live < self.most
@@ -123,7 +123,7 @@ impl Headcount {
         self.active().saturating_sub(self.size.max)
     }
 
-    /// Changes the limits, and says who is too many for them.
+    /// Changes the limits, and counts the workers that exceed them.
     pub(super) fn resize(&mut self, size: Size) {
         if size.max < self.size.max {
             self.owed = self.blocked;
@@ -133,7 +133,7 @@ impl Headcount {
         self.excess = self.surplus();
     }
 
-    /// One is blocked. If one was to leave, this may be it: then it leaves when it counts again.
+    /// One is blocked. If one had to leave, this may be it: then it leaves when it counts again.
     pub(super) fn block(&mut self) {
         self.blocked += 1;
         let surplus = self.surplus();

@@ -3,10 +3,10 @@
 //! Such a worker is *counted* until what it waits for has ended. The thread that ends the job takes it out, by its waker and
 //! before anything else; if that came first it is never counted. Both happen under the crew's lock, as does the look whether
 //! all workers that there may be would be counted with one more. So at that look each of them waits for a job that has not
-//! ended, and none is left to go on with one: the last one is told, and is not counted.
+//! ended, and none is left to run one. The last one then gets an error, and is not counted.
 //!
 //! A job may also be ended by a thread that is no worker and cancels it, which takes as long as its captures take to be
-//! dropped. A worker that would be the last at that very moment is told the same.
+//! dropped. A worker that would be the last at that very moment gets the same error.
 
 use brigade_sync::atomic::{AtomicU32, Ordering};
 
@@ -19,7 +19,7 @@ const COUNTED: u32 = 1;
 /// What it waits for has ended.
 const ENDED: u32 = 2;
 
-/// One such wait. It changes under the crew's lock alone, except that its own thread begins it anew.
+/// One such wait. It changes only under the crew's lock, except that its own thread begins it anew.
 #[derive(Debug)]
 pub(crate) struct Join(AtomicU32);
 

@@ -1,10 +1,9 @@
 //! Which workers search, which are parked, and which one to wake. The rule and its proof are in `README.md` beside this file.
 //!
-//! What it is not: it holds no queue and wakes no thread. It says *which* worker is to be woken; the caller does it, outside
-//! the lock.
+//! It holds no queue and wakes no thread. It says *which* worker must be woken; the caller does so, outside the lock.
 //!
-//! `state`, `sleepers`, `headcount` and `starts` are what there is to know, `crew` holds it together; `staff`, `quiet` and
-//! `joins` are further methods of [`Idle`].
+//! `state`, `sleepers`, `headcount` and `starts` are the parts, `crew` holds them together; `staff`, `quiet` and `joins` are
+//! further methods of [`Idle`].
 
 mod crew;
 mod headcount;
@@ -39,7 +38,7 @@ pub(crate) struct Idle {
     state: CachePadded<AtomicU64>,
     /// Every change of `parked`, `live` and what follows from them is made under it.
     crew: CachePadded<Mutex<Crew>>,
-    /// Told when a thread that was being started runs, or will not.
+    /// Notified when a thread that was being started runs, or never will.
     arrivals: Condvar,
     /// Whether the pool may come to have no worker.
     may_be_empty: AtomicBool,

@@ -1,8 +1,8 @@
 //! Waiting until a pool is idle.
 //!
 //! A pool is *quiet* at a moment if every worker is parked, or has not looked for work since its thread was started, and
-//! nothing is queued. Workers change all of that under the crew's lock. So under it a look at one queue after the other sees
-//! what was true at once: nothing is taken from a queue meanwhile, and what is pushed meanwhile came after.
+//! nothing is queued. Workers change all of that under the crew's lock. So looking at one queue after the other under it
+//! gives a consistent view: nothing is taken from a queue meanwhile, and what is pushed meanwhile came after.
 //!
 //! Each such moment that is found while a thread waits has a number. A waiter notes the number before, and returns when it
 //! has changed: what comes later does not matter to it.
@@ -54,7 +54,7 @@ impl Idle {
         crew.terminated || (crew.is_still() && is_empty())
     }
 
-    /// Notes a quiet moment if there is one; `true` if so, and the caller must tell those that wait.
+    /// Notes a quiet moment if there is one; `true` if so, and the caller must wake the threads that wait.
     ///
     /// Called after everything that may have made it so: a worker that parks or leaves, a start that fails, work that ends
     /// elsewhere than on a worker.

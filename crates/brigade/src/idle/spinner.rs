@@ -4,7 +4,7 @@ use brigade_sync::atomic::{AtomicBool, Ordering};
 
 use super::Idle;
 
-/// Whether a worker spins, which one of a pool does at a time.
+/// Whether a worker spins; at most one of a pool does at a time.
 pub(super) struct Spinner {
     spins: AtomicBool,
     /// How many threads the process may run at once.

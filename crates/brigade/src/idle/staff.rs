@@ -21,7 +21,7 @@ pub(crate) struct Help {
     pub(crate) start: Option<usize>,
 }
 
-/// A parked worker that is to run one job.
+/// A parked worker that must run one job.
 #[must_use]
 pub(crate) struct Claimed {
     pub(crate) index: usize,
@@ -29,21 +29,21 @@ pub(crate) struct Claimed {
     pub(crate) was_on_duty: bool,
 }
 
-/// What a submitter is told that relies on there being a worker.
+/// The answer to a submitter that relies on there being a worker.
 #[must_use]
 pub(crate) enum Hold {
     /// There is one, and it stays until [`Idle::release`].
     Held,
     /// The same, once the caller has started this one; if it can't, it must [`release`](Idle::release).
     Start(usize),
-    /// There is none and can't be: the only one is being started by this very thread, or there is no place.
+    /// There is none and can't be: the only one is being started by this very thread, or no more may be started.
     None,
 }
 
 impl Idle {
-    /// Picks the workers that come for work that was published, of which `queued` jobs wait: the last worker parked, unless
-    /// one is searching already; a new one if the pool is below its core size, or if none is idle, more jobs wait than
-    /// workers are on their way, and `may_grow` or a worker is blocked.
+    /// Picks the workers that come for published work, of which `queued` jobs wait. That is the last worker parked, unless
+    /// one is searching already. A new one is picked if the pool is below its core size. So it is if none is idle, more jobs
+    /// wait than workers are on their way, and `may_grow` or a worker is blocked.
     #[cold]
     pub(crate) fn pick(&self, queued: usize, may_grow: bool) -> Help {
         let mut crew = self.crew.lock();
@@ -137,7 +137,7 @@ impl Idle {
         self.crew.lock().starts.remove(index);
     }
 
-    /// The thread that the caller was to start for a worker exists.
+    /// The thread that the caller had to start for a worker exists.
     pub(crate) fn started(&self, index: usize) {
         self.crew.lock().starts.confirm(index, thread::current_id());
         self.arrivals.notify_all();
@@ -148,7 +148,7 @@ impl Idle {
         self.crew.lock().starts.has_starter(thread::current_id())
     }
 
-    /// Makes sure that there is a worker until [`release`](Self::release), for pools that may have none: waits for one that
+    /// Makes sure that there is a worker until [`release`](Self::release), for pools that may have none. Waits for one that
     /// is being started, and has the caller start one if there is none.
     pub(crate) fn hold(&self) -> Hold {
         let mut crew = self.crew.lock();
@@ -219,8 +219,8 @@ impl Idle {
         leaves
     }
 
-    /// A parked worker leaves, if it is one too many or has been idle for long enough and is not needed; `false` if it must
-    /// stay, or has been picked meanwhile. While the driver is `wanted` the last one parked is needed.
+    /// A parked worker leaves if it is surplus, or has been idle for long enough and is not needed. Returns `false` if it
+    /// must stay, or has been picked meanwhile. While the driver is `wanted` the last one parked is needed.
     ///
     /// It must look at every source once more, as after [`fail`](Self::fail).
     #[must_use]

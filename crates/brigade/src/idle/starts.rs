@@ -2,8 +2,8 @@
 
 use brigade_sync::thread::ThreadId;
 
-/// The most workers a pool has room for: as many as it may have, blocked ones and their replacements included. A worker that
-/// has left counts until its last hook has returned.
+/// The most workers a pool can have, blocked ones and their replacements included. A worker that has left counts until its
+/// last hook has returned.
 pub(crate) const PLACES: usize = 8192;
 
 /// A worker that has not looked for work yet.
@@ -72,7 +72,7 @@ impl Starts {
 #[derive(Default)]
 pub(super) struct Indices {
     vacant: Vec<usize>,
-    /// So many were ever given out.
+    /// How many were ever given out.
     used: usize,
 }
 

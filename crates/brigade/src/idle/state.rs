@@ -1,4 +1,4 @@
-//! The packed state of a pool's workers: how many there are of each kind, and flags for those who submit.
+//! The packed state of a pool's workers: how many there are of each kind, and flags for submitters.
 //!
 //! | bits | field | changed |
 //! |---|---|---|

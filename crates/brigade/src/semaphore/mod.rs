@@ -1,11 +1,11 @@
-//! How many jobs of a bounded pool may be queued, and who waits until one more may.
+//! How many jobs of a bounded pool may be queued, and what waits until one more may.
 //!
 //! Each queued job holds a [`Permit`], which its drop gives back: when the job starts, and likewise when it is cancelled,
 //! evicted or discarded, on whatever thread. So the engine counts nothing, and the count is exact wherever a job is queued.
 //!
 //! **Waiter rule.** The state holds the number of permits that are out, and whether there are [`Waiters`]. A thread or a task
 //! that wants to wait registers first and tries once more then; a permit that is given back wakes the first waiter if there
-//! is one. As both go by changes of one word, either the one sees the permit or the other sees the waiter. A waiter that
+//! is one. As both change one atomic state, either the one sees the permit or the other sees the waiter. A waiter that
 //! leaves, with a permit or without, wakes the next one if there is a permit: it may have been woken for that one.
 //!
 //! **Capture.** A thread that drops a queued job to have its permit captures that: it is not given back, so no waiter can
@@ -64,8 +64,8 @@ impl Drop for Permit {
         if CAPTURE.try_with(|capture| self.is_captured(capture)) == Ok(true) {
             return;
         }
-        // Ordering: Relaxed: the Waiter rule is about this word alone; the lock orders what the waiters hold.
-        // In a forked child the lock may be held for ever, by a thread that is not there.
+        // Ordering: Relaxed: the Waiter rule is about this atomic alone; the lock orders what the waiters hold. In a forked
+        // child the lock may be held for ever, by a thread that does not exist there.
         if self.0.is_here() && self.0.state.fetch_sub(1, Ordering::Relaxed) & WAITERS != 0 {
             self.0.wake_first();
         }
@@ -101,7 +101,7 @@ impl Semaphore {
         Arc::new(Self { capacity, state: AtomicU64::new(0), waiters: Mutex::default(), process })
     }
 
-    /// Whether this is the process that it belongs to, and no child of that.
+    /// Whether this is the process that it belongs to, and not a child of that.
     fn is_here(&self) -> bool {
         self.process == fork::generation()
     }
@@ -110,7 +110,7 @@ impl Semaphore {
     pub(crate) fn try_acquire(self: &Arc<Self>) -> Option<Permit> {
         let mut state = self.state.load(Ordering::Relaxed);
         while self.is_available(state) {
-            // Ordering: Relaxed, as in the drop of a permit. A thread sees its own change of the word, or a later one.
+            // Ordering: Relaxed, as in the drop of a permit. A thread sees its own change of the state, or a later one.
             match self.state.compare_exchange_weak(
                 state,
                 state + 1,
@@ -130,7 +130,7 @@ impl Semaphore {
 
     /// Calls what drops a queued job, and takes the permit that this drops.
     ///
-    /// Code of the user's may run in there: of several permits the first is taken, and a capture inside this one has its own.
+    /// User code may run in there: of several permits the first is taken, and a capture inside this one has its own.
     pub(crate) fn capture(&self, drop_job: impl FnOnce()) -> Option<Permit> {
         /// Ends the capture if that is not done yet: by unwinding.
         struct End(Option<Capture>);

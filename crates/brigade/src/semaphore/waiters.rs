@@ -1,6 +1,6 @@
-//! Who waits for a permit, in the order they came.
+//! The waiters for a permit, in order of arrival.
 //!
-//! Not the crate `event-listener`: it wakes, and so runs code of the user's, under its own lock.
+//! Not the crate `event-listener`: it wakes, and so runs user code, under its own lock.
 
 use core::mem;
 use std::collections::VecDeque;
@@ -68,7 +68,7 @@ impl Waiters {
     }
 }
 
-/// One that waits, before, during and after; its drop leaves.
+/// One waiter, before, during and after its wait; dropping it ends the wait.
 pub(crate) struct Waiter {
     semaphore: Arc<Semaphore>,
     /// Whether it waits on although the pool accepts nothing from outside any more.

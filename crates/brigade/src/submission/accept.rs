@@ -55,8 +55,8 @@ impl At<'_> {
         }
     }
 
-    /// Says what becomes of a submission; if it has to wait for a permit, does so. On a worker of another pool, that one may have
-    /// another thread meanwhile.
+    /// Decides what happens to a submission; if it must wait for a permit, does so. On a worker of another pool, that pool
+    /// may have another thread meanwhile.
     pub(crate) fn admit(
         self,
         core: &Core,

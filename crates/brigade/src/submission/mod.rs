@@ -1,4 +1,4 @@
-//! Submitting to a pool: the ways in of a [`Handle`](crate::Handle), and what a bounded pool or a deadline adds.
+//! Submitting to a pool: the methods of a [`Handle`](crate::Handle), and what a bounded pool or a deadline adds.
 //!
 //! What an unbounded pool accepts without a deadline is a plain job. All else is a [`Submission`]: that path is not hot, and the
 //! hot one knows by the pool's key that it need not look.
@@ -59,7 +59,7 @@ impl<F> Submission<F> {
         Self { when_full: Some(when_full), ..self }
     }
 
-    /// Not to be started any more at this instant.
+    /// Must not be started any more from this instant on.
     fn before(self, deadline: Instant) -> Submission<F, Instant> {
         Submission { work: self.work, when_full: self.when_full, deadline }
     }
@@ -126,7 +126,7 @@ where
 }
 
 impl<F> Submission<F> {
-    /// Submits it to the pool with this key as soon as there is room; no thread waits for that.
+    /// Submits it to the pool with this key as soon as there is a permit, without blocking a thread.
     ///
     /// The future is among the waiters only while it is pending, and in no pool before it is ready.
     fn submit_later<T, R>(self, key: Key) -> impl Future<Output = Result<R, Rejected<F>>> + Send
@@ -159,11 +159,11 @@ where
     F: FnOnce() -> T + Send + 'static,
     R: Receipt<T>,
 {
-    // A worker does not wait for itself, and a future on it must not either.
+    // A worker does not wait for itself, and neither may a future on it.
     let on_own_worker = reach(key, |at| at.worker().is_some());
     let when_full = if on_own_worker { WhenFull::RunInCaller } else { WhenFull::Reject };
     if on_own_worker {
-        // It needs no permit, so it must not hold up the next waiter while its job runs.
+        // It needs no permit, so it must not delay the next waiter while its job runs.
         waiter = None;
     }
     let mut is_registered = false;

@@ -1,4 +1,4 @@
-//! What a closure is wrapped in while it is queued, if it has to be.
+//! The wrapper of a closure that is queued in a bounded pool or with a deadline.
 
 use std::time::Instant;
 
@@ -6,7 +6,7 @@ use brigade_task::Work;
 
 use crate::semaphore::Permit;
 
-/// When a queued job is not to be started any more: never, or at an instant.
+/// When a queued job must not be started any more: never, or from an instant on.
 pub(crate) trait Deadline: Copy + Send + 'static {
     /// The instant, if there is one.
     fn at(self) -> Option<Instant>;
@@ -28,7 +28,7 @@ impl Deadline for Instant {
 
 /// A closure that is queued in a bounded pool or with a deadline.
 pub(super) struct Queued<F, D> {
-    /// First, so that it is free again before anything of the user's runs, the drop of the closure too.
+    /// First, so that it is given back before any user code runs, the drop of the closure included.
     pub(super) permit: Option<Permit>,
     pub(super) deadline: D,
     pub(super) work: F,

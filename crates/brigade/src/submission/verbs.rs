@@ -81,10 +81,10 @@ impl Handle {
     /// [`execute_batch`](Self::execute_batch). A thread is idle once it has found nothing to do, whether it sleeps or still
     /// [spins](crate::Idle).
     ///
-    /// One job for each thread that is idle at the time of the call is taken from the iterator before the first is handed
-    /// over; if the iterator panics, none is. If other work takes such a thread first, its job is returned, followed by the
-    /// rest of the iterator, which has not been advanced. A [capacity](crate::Builder::capacity) does not apply here. A pool
-    /// that is shut down returns everything.
+    /// One job for each thread that is idle now is taken from the iterator before the first is handed over; if the iterator
+    /// panics, none is. If other work takes such a thread first, its job is returned, followed by the rest of the iterator,
+    /// which has not been advanced. A [capacity](crate::Builder::capacity) does not apply here. A pool that is shut down
+    /// returns everything.
     ///
     /// ```
     /// use std::sync::mpsc;

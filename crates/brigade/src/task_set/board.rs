@@ -1,25 +1,25 @@
 //! What a task set shares with its jobs: how many are on the pool, which ones wait, which have ended.
 //!
-//! **A job's way.** A job is admitted if fewer than `limit` are and none waits, else its closure waits in line. When its turn comes
-//! the job is made, with its permit in a bounded pool, and its handle is there before it is submitted. Its end is reported once, by
-//! the waker that its cell wakes with the outcome in place, on whatever thread that is: where it ran, was cancelled or was refused.
-//! The thread that reports it then submits from the line until that is empty or the limit is reached. So if anything waits while
-//! there is room, a thread is about to look. In a bounded pool there is room for it only with a permit: those are the business of
-//! [`Permits`].
+//! **A job's way.** A job is admitted if fewer than `limit` are and none waits, else its closure waits in line. When its turn
+//! comes the job is made, with its permit in a bounded pool, and its handle is there before it is submitted. Its end is
+//! reported once, by the waker that its cell wakes with the outcome in place, on whatever thread that is: where it ran, was
+//! cancelled or was refused. The thread that reports it then submits from the line until that is empty or the limit is
+//! reached. So if anything waits while the limit allows more, a thread is about to look. In a bounded pool a job needs a
+//! permit too: [`Permits`] handles those.
 //!
-//! **On the way.** Jobs are submitted out of the lock, as that may call what is the user's (a spawner). Meanwhile the owner may
+//! **On the way.** Jobs are submitted outside of the lock, as that may call user code (a spawner). Meanwhile the owner may
 //! cancel the job, which the pool counts only if it has accepted it. So the two meet in `passages`: the one that comes second
 //! knows what the first did, and counts or does not.
 //!
-//! **Waiting.** The owner looks and leaves its waker in one critical section, and what it waits for changes under the same lock:
-//! either it sees the change or the thread that makes it finds the waker. It waits until so many jobs have ended; on a worker of the
-//! pool also until a job has been submitted, since it may be the only one left to run that.
+//! **Waiting.** The owner looks and leaves its waker in one critical section, and what it waits for changes under the same
+//! lock. So either it sees the change or the thread that makes it finds the waker. It waits until so many jobs have ended. On
+//! a worker of the pool it also waits until a job has been submitted, since it may be the only one left to run that.
 //!
 //! No closure, outcome, waker or spawner is run, dropped or cloned under the lock.
 //!
-//! **Rejected.** A closure around each job's that reports from a guard's drop: the pool would count a job that panicked as
-//! one that returned, and the report would come before the outcome. Submitting in the critical section: a spawner that
-//! uses the set would wait for itself.
+//! **Rejected.** A closure around each job's that reports from a guard's drop. The pool would count a job that panicked as
+//! one that returned, and the report would come before the outcome. Submitting in the critical section: a spawner that uses
+//! the set would wait for itself.
 
 use core::mem;
 use core::task::Waker;
@@ -37,7 +37,7 @@ use crate::handle::Handle;
 use crate::join::JoinHandle;
 use crate::registry::reach;
 
-/// Makes a job of a closure that has waited in line, and a handle that will tell the board of its end.
+/// Makes a job of a closure that has waited in line, and a handle that will report its end to the board.
 pub(super) type Make<T> = Box<dyn FnOnce(Leave, &Arc<Board<T>>) -> (Job, JoinHandle<T>) + Send>;
 
 /// What a set and its jobs share.
@@ -62,7 +62,7 @@ struct State<T> {
     handles: Vec<(u64, JoinHandle<T>)>,
     /// Jobs that have ended, in that order, whose outcomes have not been taken.
     ended: VecDeque<u64>,
-    /// Handles of jobs that the set has let go: here their outcomes are dropped.
+    /// Handles of jobs that the set has detached: here their outcomes are dropped.
     detached: BTreeMap<u64, JoinHandle<T>>,
     /// What the owner waits for, if it does, and what wakes it.
     owner: Option<(Target, Waker)>,
@@ -72,7 +72,7 @@ struct State<T> {
 struct Waiting<T> {
     key: u64,
     make: Make<T>,
-    /// Whether the set has let it go.
+    /// Whether the set has detached it.
     is_detached: bool,
 }
 
@@ -96,14 +96,14 @@ struct Passing {
 /// What an owner waits for.
 #[derive(Clone, Copy)]
 pub(super) struct Target {
-    /// So many jobs that have ended.
+    /// This many jobs that have ended.
     pub(super) ended: usize,
     /// Or that more closures from the line have been admitted than these.
     pub(super) passed: Option<u64>,
 }
 
 impl<T> State<T> {
-    /// Room that there is while others wait is theirs: a thread is about to submit the first.
+    /// While others wait, what the limit still allows is theirs: a thread is about to submit the first.
     fn is_full(&self) -> bool {
         self.admitted >= self.limit || !self.line.is_empty()
     }
@@ -120,7 +120,7 @@ impl<T> State<T> {
         owner.map(|(_, waker)| waker)
     }
 
-    /// Makes a job of the first in line. Code of the user's is not called for that: the closure is moved.
+    /// Makes a job of the first in line. No user code is called for that: the closure is moved.
     fn pass(&mut self, first: Waiting<T>, leave: Leave, board: &Arc<Board<T>>) -> Passing {
         let Waiting { key, make, is_detached } = first;
         let (job, handle) = make(leave, board);
@@ -135,7 +135,7 @@ impl<T> State<T> {
     }
 }
 
-/// The waker of one job: tells the board that it has ended.
+/// The waker of one job: reports its end to the board.
 struct OnEnd<T> {
     key: u64,
     board: Arc<Board<T>>,
@@ -208,7 +208,7 @@ impl<T> Board<T> {
         self.refill();
     }
 
-    /// Has the board hear of the end of a job.
+    /// Has the end of a job reported to the board.
     pub(super) fn hear_of(self: &Arc<Self>, key: u64, handle: &mut JoinHandle<T>)
     where
         T: Send + 'static,
@@ -235,7 +235,7 @@ impl<T> Board<T> {
         if others_wait {
             self.refill();
         }
-        // The user's code last: the outcome of a job that was let go, and a waker.
+        // User code last: the outcome of a detached job, and a waker.
         drop_contained(detached);
         contain(|| owner.into_iter().for_each(Waker::wake));
     }
@@ -258,7 +258,7 @@ impl<T> Board<T> {
         }
     }
 
-    /// Whether leave of the pool is all that the first in line waits for.
+    /// Whether the first in line waits only for a permit of the pool.
     fn lacks_leave(&self) -> bool {
         let state = self.state.lock();
         state.admitted < state.limit && !state.line.is_empty()
@@ -341,7 +341,7 @@ impl<T> Board<T> {
         }
     }
 
-    /// Whether the pool knows of a job that the owner has just cancelled: then that is to be counted.
+    /// Whether the pool has accepted a job that the owner has just cancelled: then that must be counted.
     pub(super) fn has_accepted_cancelled(&self, key: u64) -> bool {
         let mut state = self.state.lock();
         match state.passages.remove(&key) {
@@ -379,7 +379,7 @@ impl<T> Board<T> {
         self.state.lock().passed
     }
 
-    /// Whether closures wait in line for nothing but leave of the pool.
+    /// Whether closures wait in line only for a permit of the pool.
     pub(super) fn may_pass(&self) -> bool {
         self.lacks_leave()
     }
@@ -402,7 +402,7 @@ impl<T> Board<T> {
         drop_contained(former);
     }
 
-    /// Lets jobs go: what has ended is dropped here, the rest as it ends.
+    /// Detaches jobs: what has ended is dropped here, the rest as it ends.
     pub(super) fn detach(&self, jobs: BTreeMap<u64, Option<JoinHandle<T>>>) {
         let mut jobs: BTreeMap<_, _> = jobs
             .into_iter()
@@ -418,7 +418,7 @@ impl<T> Board<T> {
         drop(dropped);
     }
 
-    /// Lets one job go that had not ended a moment ago; without a handle, it waited in line.
+    /// Detaches one job that had not ended a moment ago; without a handle, it waited in line.
     pub(super) fn detach_one(&self, key: u64, handle: Option<JoinHandle<T>>) {
         let mut state = self.state.lock();
         let waiting = state.line.iter_mut().find(|waiting| waiting.key == key);

@@ -1,9 +1,9 @@
-//! How the jobs of a set come to permits in a bounded pool.
+//! How the jobs of a set get permits in a bounded pool.
 //!
-//! **Waiting.** A set whose first job lacks nothing but a permit waits among the semaphore's waiters. Whether it is to wait is
-//! decided and done in one step under the lock of the waiter, from what the board says then; a thread that changes that so
-//! that it is to, looks afterwards. So if a set is to wait and no thread is about to look, it does, and is woken for the next
-//! permit.
+//! **Waiting.** A set whose first job lacks nothing but a permit waits among the semaphore's waiters. Whether it must wait is
+//! decided and done in one step under the lock of the waiter, from what the board says then. A thread that changes the board
+//! so that the set must wait looks afterwards. So if a set must wait and no thread is about to look, it does, and is woken
+//! for the next permit.
 
 use std::sync::Arc;
 use std::task::Waker;
@@ -51,7 +51,7 @@ impl Permits {
         waker: impl FnOnce() -> Waker,
     ) -> Option<Leave> {
         if !is_to_wait() {
-            // A permit that is taken and given back is missing to others meanwhile, who may drop a job for it.
+            // A permit that is taken and given back is missing elsewhere meanwhile, where a job may be dropped for it.
             return None;
         }
         self.try_acquire().or_else(|| {
@@ -65,7 +65,7 @@ impl Permits {
         })
     }
 
-    /// Waits no more, unless the set is to.
+    /// Stops waiting, unless the set must wait.
     pub(super) fn stop_waiting_unless(&self, is_to_wait: impl FnOnce() -> bool) {
         if !self.are_needed() {
             return;
@@ -73,7 +73,7 @@ impl Permits {
         let mut waiter = self.waiter.lock();
         let left = if is_to_wait() { None } else { waiter.take() };
         drop(waiter);
-        // Last: it may wake the next one, which is code of the user's.
+        // Last: it may wake the next one, which is user code.
         drop(left);
     }
 }

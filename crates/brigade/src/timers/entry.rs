@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use brigade_task::{Job, contain};
 
-/// What a timer does in its time.
+/// What a timer does when it is due.
 pub(crate) enum Entry {
     /// Wakes a future.
     Wake(Waker),
@@ -13,7 +13,7 @@ pub(crate) enum Entry {
     Run(Scheduled),
 }
 
-/// A closure that has a time.
+/// A closure that runs at a given time.
 pub(crate) trait Due: Send + Sync {
     /// Its time has come: makes a job of it, unless it was cancelled.
     fn due(self: Arc<Self>) -> Option<Job>;
@@ -39,9 +39,9 @@ impl Entry {
         Self::Run(Scheduled(Some(due)))
     }
 
-    /// Does what it is for; `queue` takes a closure that is due. A panic of a waker is contained.
+    /// Wakes the future, or passes the closure's job to `queue`. A panic of a waker is contained.
     ///
-    /// Calls code of the user's: for a worker, outside of every lock.
+    /// Calls user code: a worker must call it outside of every lock.
     pub(crate) fn fire(self, queue: &mut impl FnMut(Job)) {
         match self {
             Self::Wake(waker) => contain(|| waker.wake()),
@@ -52,9 +52,10 @@ impl Entry {
         }
     }
 
-    /// Its time will not come, as the pool has ended: who waits is woken, to look elsewhere; a closure is dropped.
+    /// Its time will not come, as the pool has ended: a task that waits is woken, to set its timer elsewhere; a closure is
+    /// dropped.
     ///
-    /// Calls code of the user's, outside of every lock.
+    /// Calls user code, outside of every lock.
     pub(crate) fn give_up(self) {
         if let Self::Wake(waker) = self {
             contain(|| waker.wake());

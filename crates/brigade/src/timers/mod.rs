@@ -1,8 +1,8 @@
-//! The timers of one pool: what is to happen, by when.
+//! The timers of one pool: what must happen, and when.
 //!
-//! A map under one lock, and the earliest deadline beside it for a look without the lock. No code of a user's runs under the
-//! lock: what is taken out is woken, queued or dropped by the caller. Which thread sleeps until the next deadline, and which is
-//! woken when an earlier one is set, is the engine's business.
+//! A map under one lock, and the earliest deadline beside it for a look without the lock. No user code runs under the lock:
+//! the caller wakes, queues or drops what is taken out. The engine decides which thread sleeps until the next deadline, and
+//! which is woken when an earlier one is set.
 //!
 //! *Rejected:* a wheel. Its ticks are either coarser than the millisecond that is promised, or wake a thread for nothing.
 //! *Rejected:* timers of each worker's own: one that is in a long job would hide them.
@@ -44,7 +44,7 @@ struct Pending {
 enum Accepts {
     #[default]
     All,
-    /// The pool is closed; its jobs and futures go on for a while.
+    /// The pool is closed; its jobs and futures continue for a while.
     Wakers,
     /// The pool has ended.
     Nothing,
@@ -71,8 +71,8 @@ impl Timers {
 
     /// The earliest deadline.
     pub(crate) fn next(&self) -> Option<Instant> {
-        // Ordering: Relaxed: a time is read from it and nothing else. That who goes to sleep and who sets a timer do not
-        // miss each other is seen to by the fences of `idle`, as it is for a job.
+        // Ordering: Relaxed: a time is read from it and nothing else. The fences of `idle` make sure that a thread that goes
+        // to sleep and one that sets a timer don't miss each other, as for a job.
         let next = self.next.load(Ordering::Relaxed);
         let next = (next != NONE).then(|| Duration::from_nanos(next))?;
         self.start.checked_add(next)

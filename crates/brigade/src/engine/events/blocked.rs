@@ -1,8 +1,8 @@
 //! Threads that wait inside a job, in [`block_on`](crate::block_on), and may poll timers and the driver meanwhile.
 //!
-//! A pool whose threads are all blocked, or busy for long, has no parked worker to wait on the driver. So each thread that waits
-//! in `block_on` is a *candidate*: while no worker holds the driver, and none can be woken or started for it, one candidate
-//! *polls* in its stead. A worker that holds the driver later takes over: what it finds it can run at once.
+//! A pool whose threads are all blocked, or busy for long, has no parked worker to wait on the driver. So each thread that
+//! waits in `block_on` is a *candidate*. While no worker holds the driver, and none can be woken or started for it, one
+//! candidate *polls* in its stead. A worker that holds the driver later takes over, as it can run at once what it finds.
 //!
 //! A candidate is listed, fences, and looks whether a worker holds the driver. A worker that ceases to hold it, and a thread that
 //! sets a timer, fence and look at the list. So one of the two sees the other, as in `idle/DRIVER.md`.

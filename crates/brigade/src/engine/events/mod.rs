@@ -1,7 +1,7 @@
 //! What a pool waits for besides its queues: timers, and I/O events.
 //!
-//! There is no thread for either. A parked worker sleeps on both at once, as the holder of the driver; while none does, each
-//! worker that runs out of work polls them before it searches, as every worker does between two jobs now and then. The rule,
+//! There is no thread for either. A parked worker sleeps on both at once, as the driver holder. While none does, each worker
+//! that runs out of work polls them before it searches. Every worker also does so between two jobs now and then. The rule,
 //! and why nothing is missed, is in `idle/DRIVER.md`.
 
 pub(super) mod blocked;
@@ -43,7 +43,7 @@ impl Events {
         self.timers.next().map(|at| at.saturating_duration_since(Instant::now()))
     }
 
-    /// The pool has ended: whatever waits for its timers or files is woken, and waits no more.
+    /// The pool has ended: whatever waits for its timers or I/O resources is woken, and waits no more.
     pub(super) fn end(&self) {
         self.timers.end().into_iter().for_each(Entry::give_up);
         self.driver.close(&mut |waker| contain(|| waker.wake()));

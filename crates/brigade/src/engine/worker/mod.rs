@@ -1,7 +1,8 @@
 //! A worker: a thread and its own queue. Its life, its turn, and what it does with panics.
 //!
-//! Further methods of [`Worker`]: how it takes jobs in (`submit`), finds the next (`search`), sleeps (`park`, with `monitor` and
-//! `spin`), waits for jobs of its own pool (`wait`), and sees to timers and I/O (`poll`) and to futures (`tasks`).
+//! Further methods of [`Worker`]: how it accepts jobs (`submit`), finds the next (`search`), and sleeps (`park`, with
+//! `monitor` and `spin`). Also how it waits for jobs of its own pool (`wait`), polls timers and I/O (`poll`), and handles
+//! futures (`tasks`).
 
 mod marks;
 mod monitor;
@@ -39,7 +40,7 @@ brigade_sync::scoped_thread_local! {
     pub(crate) static CURRENT: Worker
 }
 
-/// In a forked child: the one thread that is there is a worker no longer.
+/// In a forked child: its only thread is no worker any more.
 pub(crate) struct Child;
 
 impl OnChild for Child {
@@ -58,7 +59,7 @@ const ORPHAN: &str = "brigade: a job has forked and returned in the child, where
 /// It has more fields than a type should: each is a state that only this thread uses, most with methods of its own.
 pub(crate) struct Worker {
     core: Arc<Core>,
-    /// What the others know of it.
+    /// What it shares with other threads.
     me: Arc<Peer>,
     index: usize,
     local: Local,
@@ -68,7 +69,7 @@ pub(crate) struct Worker {
     marks: RefCell<Marks>,
     /// Blocking regions that it is in, one inside the other.
     blocks: Cell<u32>,
-    /// Whether what it found last was mail.
+    /// Whether the job it found last came from its mailbox.
     has_taken_mail: Cell<bool>,
     /// Whether it has not looked for work yet.
     is_new: Cell<bool>,
@@ -141,7 +142,7 @@ impl Worker {
         core.threads.leave();
     }
 
-    /// What it shares with the others of its pool.
+    /// What it shares with the other workers of its pool.
     pub(crate) fn core(&self) -> &Arc<Core> {
         &self.core
     }
@@ -187,7 +188,7 @@ impl Worker {
             }
         }
         loop {
-            // Before it takes a job: what it has in hand it runs, so that no look at the queues misses anything.
+            // Before it takes a job: a job that it has taken it runs, so that no look at the queues misses anything.
             if self.core.idle.snapshot().has_surplus() && self.leaves() {
                 return;
             }
@@ -315,7 +316,7 @@ impl Worker {
         }
     }
 
-    /// Does what the pool's policy says with a panic that no handle takes.
+    /// Applies the pool's policy to a panic that no handle takes.
     #[cold]
     fn panicked(&self, payload: Box<dyn Any + Send>) {
         self.count(Outcome::Panicked);

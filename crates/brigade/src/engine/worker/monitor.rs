@@ -7,12 +7,12 @@ use super::marks::Look;
 use super::park::Parked;
 
 /// How long the monitor sleeps between two looks, at first and while nothing moves. A job must be seen by two looks to count
-/// as stuck, and a Linux timer comes up to 50 µs late, so a lone job waits 100 to 150 µs for it at most.
+/// as stuck, and a Linux timer fires up to 50 µs late. So a lone job waits 100 to 150 µs for it at most.
 const SHORTEST: Duration = Duration::from_micros(25);
 
 /// How long at most: each look that sees the queues move doubles the period up to here, and a lone job waits 900 µs at most.
-/// On a virtual machine a look costs the thread that runs on the same processor up to 25 µs, a quarter of a chain's time at the
-/// short period and a twentieth at this.
+/// On a virtual machine a look costs the thread that runs on the same processor up to 25 µs. That is a quarter of a chain's
+/// time at the short period and a twentieth at this.
 const LONGEST: Duration = Duration::from_micros(400);
 
 /// How many looks at which nothing has moved end it. Afterwards a lone job costs its submitter one wake-up, which about 2 ms
@@ -28,9 +28,9 @@ pub(super) struct Monitor {
 
 /// What a look leads to.
 pub(super) enum Tick {
-    /// The worker goes on.
+    /// The worker continues.
     Nothing,
-    /// It monitors no more, and sleeps on.
+    /// It stops monitoring, and stays asleep.
     Enough,
     /// There is work: it must withdraw.
     Work,

@@ -9,8 +9,8 @@ use super::Worker;
 use super::monitor::{Monitor, Tick};
 use crate::idle::{Duty, Leave};
 
-/// The part of its patience for which a worker sleeps on that was idle for long and is needed all the same, because
-/// others are blocked or a job is being submitted; and the least.
+/// For a worker that was idle for long but is needed, because others are blocked or a job is being submitted: the part of its
+/// patience for which it sleeps again, and the minimum.
 const STAY: (u32, Duration) = (8, Duration::from_millis(10));
 
 /// What a worker does after it was parked.
@@ -46,8 +46,8 @@ impl Worker {
         if core.idle.withdraw(self.index) {
             return Parked::Search;
         }
-        // A thread that claimed us has something else for us than what we have seen, for which others may have woken no worker,
-        // as we were searching. If a worker searches (we do, if we were picked), that one sees to it.
+        // A thread that claimed us has something else for us than what we have seen. For that, others may have woken no
+        // worker, as we were searching. If a worker searches (we do, if we were picked), that one handles it.
         let seen = core.idle.after_publishing();
         if seen.searching() == 0 && seen.wants_help() {
             if core.queues.has_work() {
@@ -111,7 +111,7 @@ impl Worker {
         }
     }
 
-    /// Whether we hold the driver from now on: there is something to wait for, and no other worker sees to that.
+    /// Whether we hold the driver from now on: there is something to wait for, and no other worker waits for it.
     fn takes_driver(&self) -> bool {
         let seen = self.core.idle.snapshot();
         if seen.monitored() || seen.driver_held() || !self.core.events.are_wanted() {

@@ -1,4 +1,4 @@
-//! How a worker sees to timers and I/O events.
+//! How a worker polls timers and I/O events.
 
 use core::time::Duration;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ impl Worker {
         found
     }
 
-    /// As the holder of the driver: sleeps, or spins for as long as we have the right to.
+    /// As the driver holder: sleeps, or spins for as long as we have the right to.
     pub(super) fn sleep_on_driver(
         &self,
         spin: Option<&mut Spin<'_>>,
@@ -62,7 +62,7 @@ impl Worker {
                 Err(_) => return Some(self.woken()),
                 Ok(true) => {}
                 Ok(false) => {
-                    // Another worker polls just now, and will have done soon; or a blocked thread does until it is told of us.
+                    // Another worker polls just now, and will have finished soon; or a blocked thread does until we call it.
                     events.candidates.call_poller();
                     brigade_sync::thread::yield_now();
                 }
@@ -143,7 +143,7 @@ impl Worker {
         });
         *thread.driver.lock() = None;
         if let Ok(false) = polled {
-            // Another worker polls just now, and will have done soon.
+            // Another worker polls just now, and will have finished soon.
             brigade_sync::thread::yield_now();
         }
         polled.is_err()

@@ -39,7 +39,7 @@ impl Worker {
     /// As a searcher: looks everywhere, and sleeps while there is nothing.
     fn hunt(&self) -> Option<Job> {
         loop {
-            // Our own first: a worker that left its place to us may have left jobs too, and events may have made some.
+            // Our own first: a worker that had our place before may have left jobs too, and events may have made some.
             let own = self.local.pop().or_else(|| self.take_mail());
             if let Some(job) = own.or_else(|| self.search()) {
                 return Some(self.found(job));
@@ -52,7 +52,7 @@ impl Worker {
         }
     }
 
-    /// As a searcher that has found a job: searches no more, and sees to what it leaves.
+    /// As a searcher that has found a job: stops searching, and has other workers come for what it leaves.
     fn found(&self, job: Job) -> Job {
         if self.core.idle.stop_search() {
             if self.core.queues.has_work() {

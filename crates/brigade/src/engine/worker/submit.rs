@@ -62,7 +62,7 @@ impl Worker {
         }
     }
 
-    /// Accepts a job for which our own queue has no room.
+    /// Accepts a job that does not fit our own queue.
     #[cold]
     #[inline(never)]
     fn submit_elsewhere(&self, job: Job) {
@@ -133,7 +133,7 @@ impl Worker {
         self.leaves_entry();
     }
 
-    /// A job that is queued has ended here: sees to its entry, most often the newest of our own.
+    /// A job that is queued has ended here: handles its entry, most often the newest of our own.
     pub(crate) fn leaves_entry(&self) {
         if let Some(job) = self.local.pop_newest() {
             match self.drop_if_stale(job) {
@@ -171,13 +171,13 @@ impl Worker {
         job
     }
 
-    /// Queues jobs here again, in their order. They were out of sight for a moment: a peer may have gone to sleep over them.
+    /// Queues jobs here again, in their order. They were out of sight for a moment: a peer may have gone to sleep meanwhile.
     fn queue_again(&self, jobs: impl IntoIterator<Item = Job>) {
         let mut queued = 0;
         for job in jobs {
             match self.local.push(job) {
                 Ok(now) => queued = now,
-                // Thieves that are at work have the room.
+                // Thieves that are at work hold the free slots.
                 Err(job) => {
                     self.me.counters.moved.add(1);
                     self.core.queues.injectors.push_accepted(job);

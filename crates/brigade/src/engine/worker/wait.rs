@@ -1,8 +1,8 @@
 //! Workers that wait inside a job for jobs of their own pool.
 //!
-//! Such a worker is blocked, and [counted](crate::idle::Join) as one that waits for its own pool, so that the last one that would
-//! do so is told instead. It polls the local futures that its job has spawned meanwhile: no other thread can, and what it waits
-//! for may wait for them.
+//! Such a worker is blocked, and [counted](crate::idle::Join) as one that waits for its own pool, so that the last one that
+//! would do so gets an error instead. Meanwhile it polls the local futures that its job has spawned: no other thread can, and
+//! what it waits for may wait for them.
 
 use std::sync::Arc;
 use std::task::{Wake, Waker};
@@ -52,7 +52,7 @@ impl Worker {
 }
 
 impl PoolWait<'_> {
-    /// To be woken when what is waited for has ended.
+    /// The waker that must be woken when what is waited for has ended.
     pub(crate) fn waker(&self) -> Waker {
         self.waiting.clone().into()
     }
@@ -62,7 +62,7 @@ impl PoolWait<'_> {
         Arc::strong_count(&self.waiting) - 1
     }
 
-    /// Waits until `is_done`, which the waker tells; `false` if no worker would be left to make it so.
+    /// Waits until `is_done`, checked when the waker is woken; `false` if no worker would be left to make it so.
     pub(crate) fn until(&self, mut is_done: impl FnMut() -> bool) -> bool {
         loop {
             self.waiting.join.reset();

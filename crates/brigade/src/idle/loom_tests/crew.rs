@@ -24,7 +24,7 @@ impl<Q: Source> ModelPool<Q> {
         self.idle.arrive(index);
     }
 
-    /// `Core::help`: the worker that is to be started, if any; its thread is the model's to start.
+    /// `Core::help`: the worker that must be started, if any; the model must start its thread.
     #[must_use]
     fn help(&self) -> Option<usize> {
         turn();
@@ -42,7 +42,7 @@ impl<Q: Source> ModelPool<Q> {
     }
 
     /// `Worker::sleep` with a keep-alive that is over at once, and `Worker::retire`: `None` if it has been woken, else
-    /// whether it left, and whom it asked for help then.
+    /// whether it left, and which worker it asked for help then.
     fn retire(&self, index: usize) -> Option<Option<usize>> {
         turn();
         if !self.idle.retire(index, Leave::IdleCore, false) {
@@ -54,7 +54,7 @@ impl<Q: Source> ModelPool<Q> {
     }
 }
 
-/// A worker that leaves and a submitter: whoever sees the other, the job has somebody to run it.
+/// A worker that leaves and a submitter: whichever sees the other, there is a worker to run the job.
 ///
 /// Caught: no fence in `after_publishing`.
 #[test]
@@ -88,7 +88,7 @@ fn a_job_beside_a_worker_that_leaves_is_not_stranded() {
 
 /// Of two submitters to a crew of one at most, one starts it.
 ///
-/// Caught: `pick` that goes by the bits of the word instead of the counts.
+/// Caught: `pick` that goes by the bits of the state instead of the counts.
 #[test]
 fn of_two_submitters_one_starts_the_only_worker() {
     check(3, || {
@@ -106,7 +106,8 @@ fn of_two_submitters_one_starts_the_only_worker() {
     });
 }
 
-/// A worker that blocks over a job it has told nobody of, and the only other one parking: somebody comes for it.
+/// A worker that blocks with a queued job for which it has woken no other, and the only other one parking: a worker comes for
+/// it.
 ///
 /// Caught: `block` of a worker that does not look for work afterwards.
 #[test]
@@ -159,10 +160,10 @@ fn nobody_is_started_after_the_end() {
     });
 }
 
-/// A submitter to a pool that may have no worker, and the only one leaving: it is kept from leaving until the job is
-/// published, or the submitter has to start another before that.
+/// A submitter to a pool that may have no worker, and the only worker, which leaves. It must not leave until the job is
+/// published, or the submitter must start another before that.
 ///
-/// Caught: `can_spare` that does not look whether somebody relies on the worker.
+/// Caught: `can_spare` that does not look whether a submitter relies on the worker.
 #[test]
 fn a_job_is_published_to_a_pool_that_has_a_worker() {
     check(3, || {
@@ -197,10 +198,10 @@ fn a_job_is_published_to_a_pool_that_has_a_worker() {
     });
 }
 
-/// A submitter that keeps silent because somebody searches, in a pool that may grow: who searches finds the first of
-/// two jobs, and has another worker started for the second.
+/// A submitter that wakes no worker because one searches, in a pool that may grow. The searcher finds the first of two jobs,
+/// and has another worker started for the second.
 ///
-/// Caught: `stop_search` that asks for a look only if somebody is parked.
+/// Caught: `stop_search` that asks for a look only if a worker is parked.
 #[test]
 fn the_last_searcher_that_finds_work_has_another_worker_started() {
     check(3, || {
@@ -221,7 +222,7 @@ fn the_last_searcher_that_finds_work_has_another_worker_started() {
     });
 }
 
-/// A worker that blocks, and a submitter: one of them sees to the job.
+/// A worker that blocks, and a submitter: one of them handles the job.
 ///
 /// Caught: no fence in `block`.
 #[test]

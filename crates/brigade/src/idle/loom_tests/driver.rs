@@ -1,7 +1,7 @@
 //! A worker waits for timers and I/O events, which are on no queue.
 //!
-//! One timer stands for all of them. As with jobs, a worker that fires it does nothing else for ever, and there are as many workers
-//! as things to do: so what no worker comes for leaves one asleep, and loom reports a deadlock.
+//! One timer stands for all of them. As with jobs, a worker that fires it does nothing else for ever. There are as many
+//! workers as things to do. So if no worker comes for one of these, a worker stays asleep, and loom reports a deadlock.
 
 use super::driver_pool::{DUE, DriverPool, FAR, Got, NONE};
 use super::*;
@@ -59,7 +59,7 @@ fn a_worker_that_takes_up_the_driver_knows_of_what_was_set_before() {
 
 /// The thread that sets a timer sees a searcher and leaves it to that, which finds a job.
 ///
-/// Caught: `found` that does not see to the driver; no fence in `stop_search`.
+/// Caught: `found` that does not call `see_to_driver`; no fence in `stop_search`.
 #[test]
 fn the_last_searcher_that_finds_work_leaves_the_timers_to_another() {
     check(3, || {
@@ -100,7 +100,7 @@ fn a_thread_that_claims_the_monitor_leaves_the_timers_to_another() {
 
 /// The thread that sets a timer sees a holder of a duty, which leaves for good; another worker sleeps.
 ///
-/// Caught: `retire` that does not see to the driver; one without its fence.
+/// Caught: `retire` that does not call `see_to_driver`; one without its fence.
 #[test]
 fn a_worker_on_duty_that_leaves_leaves_the_timers_to_another() {
     for monitors in [false, true] {

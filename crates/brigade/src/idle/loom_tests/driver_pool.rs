@@ -145,7 +145,7 @@ impl DriverPool {
         got
     }
 
-    /// `Worker::park`; `None` for a worker that is to search.
+    /// `Worker::park`; `None` for a worker that must search.
     pub(super) fn park(&self, index: usize) -> Option<Got> {
         turn();
         let announced = self.idle.announce(index, self.is_wanted());

@@ -35,7 +35,7 @@ fn a_closed_pool_of_two_ends_once() {
     });
 }
 
-/// A submitter beside the closer: what it was told was accepted is run.
+/// A submitter beside the closer: every job that was accepted is run.
 ///
 /// Caught: `settle` looking for work before it looks whether the pool is closed: a job accepted
 /// between the two was never run.
@@ -52,8 +52,8 @@ fn a_job_accepted_beside_a_close_is_run() {
     });
 }
 
-/// Whoever picks a worker for something that nobody has to run, as a file that is made beside the end, comes before it or
-/// not at all: the last worker that leaves looks around only where all count as parked.
+/// A worker may be picked for something that is no job, such as an I/O resource that is made beside the end. Then it is
+/// picked before the end or not at all: the last worker that leaves looks around only where all count as parked.
 ///
 /// Caught: `pop_parked` that does not look whether the pool has ended.
 #[test]

@@ -52,7 +52,7 @@ impl Joins {
     }
 }
 
-/// A worker that has ended the job that the other waits for may wait for one that the other is to run, awake or not.
+/// A worker that has ended the job that the other waits for may wait for one that the other must run, awake or not.
 ///
 /// Caught: `begin_join` that counts a join that has ended.
 #[test]
@@ -72,7 +72,7 @@ fn a_worker_whose_job_has_ended_is_left_to_run_another() {
     });
 }
 
-/// Of two workers that wait for what neither runs one is told so.
+/// Of two workers that wait for what neither runs, one gets an error.
 ///
 /// Caught: `begin_join` that counts after it has let go of the lock.
 #[test]

@@ -1,9 +1,9 @@
 //! Models of the wake rule, one for each half of it; `ci/loom.sh` runs them.
 //!
-//! The subject is the real [`Idle`], with the real queues and parkers. What a worker and a submitter do with them is written
-//! down once more in [`ModelPool`], as short as it can be, and each method names what it mirrors: the engine itself takes far more
-//! steps than a model checker can follow. A job is a unit, and a worker that has one keeps it for ever: it never looks for
-//! another. So if no worker is told of a job, a worker that should have it sleeps for ever, and loom reports a deadlock.
+//! The subject is the real [`Idle`], with the real queues and parkers. [`ModelPool`] repeats what a worker and a submitter do
+//! with them, as briefly as possible, and each method names what it mirrors. The engine itself takes far more steps than a
+//! model checker can follow. A job is a unit, and a worker that has one keeps it for ever: it never looks for another. So if
+//! no worker is woken for a job, a worker that should have it sleeps for ever, and loom reports a deadlock.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -96,7 +96,7 @@ impl<A: Source, B: Source> Source for (A, B) {
     }
 }
 
-/// Nobody is started but where a model says so.
+/// No worker is started except where a model does so.
 fn idle(core: usize, max: usize, spare: usize) -> Idle {
     Idle::new(&Config { size: Size { core, max, spare }, ..Config::default() }, 2)
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Who waits for a quiet pool is told, and not before the work is done.
+/// A thread that waits for a quiet pool is woken, and not before the work is done.
 ///
 /// Caught: no fence in `announce`.
 #[test]
@@ -20,7 +20,7 @@ fn a_waiter_is_told_when_the_pool_is_quiet() {
 
 /// Nor while a worker that was about to park has gone back for a job.
 ///
-/// Caught: `wait_idle` that does not look at the word again after it has looked at the queues.
+/// Caught: `wait_idle` that does not look at the state again after it has looked at the queues.
 #[test]
 fn a_waiter_is_not_told_while_a_job_that_was_accepted_before_runs() {
     check(4, || {
@@ -46,7 +46,7 @@ fn a_waiter_is_not_told_while_a_job_that_was_accepted_before_runs() {
 
 /// Nor while the last job that runs has made another, on another queue.
 ///
-/// Caught: `is_still` that is content with one worker that is parked.
+/// Caught: `is_still` that is true with only one worker parked.
 #[test]
 fn a_waiter_is_not_told_while_a_job_moves_on_from_one_queue_to_the_next() {
     check(3, || {
@@ -89,7 +89,7 @@ fn a_waiter_is_not_told_while_a_job_moves_on_from_one_queue_to_the_next() {
 
 /// A worker whose thread has not looked for work yet delays no wait.
 ///
-/// Caught: `is_still` that counts such a worker as running: nobody would tell the waiter.
+/// Caught: `is_still` that counts such a worker as running: the waiter would never be woken.
 #[test]
 fn a_worker_that_is_being_started_is_not_waited_for() {
     check(3, || {

@@ -1,4 +1,4 @@
-//! Who publishes and who falls asleep never miss each other.
+//! A thread that publishes and one that falls asleep never miss each other.
 
 use super::*;
 
@@ -58,7 +58,7 @@ fn of_two_submitters_one_wakes_the_sleeper() {
     });
 }
 
-/// A submitter that sees a searcher says nothing; that searcher finds other work, and must pass it on.
+/// A submitter that sees a searcher wakes no worker; that searcher finds other work, and must pass the wake-up on.
 ///
 /// Caught: no fence in `stop_search`; `stop_search` that never asks for a look.
 #[test]
@@ -80,7 +80,7 @@ fn the_last_searcher_that_finds_work_wakes_another() {
     });
 }
 
-/// A worker is silent about its lone child because a sleeper monitors the queues; it stops.
+/// A worker wakes no other for its lone child because a sleeper monitors the queues; the monitor stops.
 fn lone_child_and_a_monitor_that_stops<O: Order + 'static>() {
     check(3, || {
         let local = brigade_queue::Worker::<(), O>::new(4);
@@ -126,7 +126,7 @@ fn a_lone_child_and_a_parking_worker_never_miss_each_other() {
     });
 }
 
-/// The monitor is woken for something else while a child is silent on its account; another sleeps on.
+/// The monitor is woken for something else, while no worker was woken for a child because of it; another stays asleep.
 ///
 /// Caught: no fence in `stop_search`; `pick` that leaves `MONITORED`.
 #[test]
@@ -156,7 +156,7 @@ fn a_lone_child_whose_monitor_is_called_away_is_not_forgotten() {
     });
 }
 
-/// A worker's batch from the injector is out of sight for a moment; who went to sleep over it is woken.
+/// A worker's batch from the injector is out of sight for a moment; a worker that went to sleep meanwhile is woken.
 ///
 /// Caught: no fence in `after_publishing`; none in `give_up_duty`.
 #[test]
@@ -206,7 +206,7 @@ fn what_a_thief_carries_away_is_not_forgotten() {
     });
 }
 
-/// One of them takes the sleeper off the list: the worker itself, or who picks it, with a token.
+/// One of them takes the sleeper off the list: the worker itself, or the thread that picks it, with a token.
 ///
 /// Caught: `withdraw` that does not look whether it is on the list still.
 #[test]
@@ -250,10 +250,10 @@ fn a_duty_ends_with_the_sleep_of_its_holder() {
     });
 }
 
-/// A worker that has announced itself sees a job whose submitter kept silent, as it was searching; before it takes its
-/// announcement back it is claimed to run something else. It must not keep what it saw to itself.
+/// A worker that has announced itself sees a job whose submitter woke no worker, as this one was searching. Before it takes
+/// its announcement back it is claimed to run something else. It must have another worker woken for what it saw.
 ///
-/// Caught: `withdraw` that does not look for whom to wake when it comes too late.
+/// Caught: `withdraw` that does not look for a worker to wake when it comes too late.
 #[test]
 fn work_in_sight_of_a_worker_that_is_claimed_is_not_forgotten() {
     check(3, || {
