@@ -93,7 +93,7 @@ impl<T> Receiver<T> {
     /// Returns a value if there is one; otherwise begins to wait for one, without blocking.
     ///
     /// From then on a value may be handed over, and the next call of any kind returns it. A thread that does not call again
-    /// for a while should [`withdraw`](Self::withdraw), or a value is held up meanwhile.
+    /// for a while should [`withdraw`](Self::withdraw), or a value is delayed meanwhile.
     ///
     /// # Errors
     /// [`Empty`](TryRecvError::Empty), if no value has been handed over.

@@ -1,6 +1,6 @@
 //! The state of a group: which receivers wait, and for which a wake is pending.
 //!
-//! One word with two bits for each seat, so that a claim moves a seat from one to the other in one step.
+//! One atomic with two bits for each seat, so that a claim moves a seat from one to the other in one step.
 //!
 //! - `waiting`: the receiver may be handed a value. The receiver sets it. Clearing it takes the seat: either the receiver
 //!   withdraws, or a sender claims the seat and must put a value into its slot at once.
