@@ -1,6 +1,6 @@
 //! Code that must not compile: sending a handle whose items are not `Send`, or sharing an owner.
 //!
-//! Only examples, run as documentation tests. Each failing one is next to one that differs from it in a word and compiles,
+//! Only examples, run as documentation tests. Each failing one is next to one that differs from it in one name and compiles,
 //! so that it fails for the intended reason.
 
 /// A worker is `Send` but not `Sync`.

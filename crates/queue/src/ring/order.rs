@@ -1,4 +1,4 @@
-//! What differs between the two orders: how the words of [`State`] are read, and how a pop changes them.
+//! What differs between the two orders: how the atomics of [`State`] are read, and how a pop changes them.
 
 use brigade_sync::atomic::Ordering;
 
@@ -59,8 +59,8 @@ use sealed::Rules;
 
 /// The owner pops the newest item.
 ///
-/// `claims` is `(pops, head)`, the end is the number of pushes, and `tail = pushes - pops`; `released` is a word of its own.
-/// The thief's half of the words is that of the crate `st3`.
+/// `claims` is `(pops, head)`, the end is the number of pushes, and `tail = pushes - pops`; `released` is an atomic of its
+/// own. The thief's half of the atomics is that of the crate `st3`.
 #[derive(Debug)]
 pub struct Lifo<const BITS: u32 = 32>(());
 
@@ -106,7 +106,7 @@ impl<const BITS: u32> Rules for Lifo<BITS> {
 /// The owner pops the oldest item.
 ///
 /// `claims` is `(released, head)`, which differ while a thief reads the positions between them; the end is the tail itself.
-/// The word of claims is that of tokio's queue.
+/// The layout of `claims` is that of tokio's queue.
 #[derive(Debug)]
 pub struct Fifo<const BITS: u32 = 32>(());
 
@@ -150,8 +150,8 @@ impl<const BITS: u32> Rules for Fifo<BITS> {
         loop {
             // The owner may have popped meanwhile; everything up to its head is released.
             let Claims { head, .. } = Claims::unpack(claims);
-            // Ordering: Release pairs with the Acquire in `acquire_claims`; the slots have been read. Every change of
-            // this word is a read-modify-write, so later ones continue its release sequence.
+            // Ordering: Release pairs with the Acquire in `acquire_claims`; the slots have been read. Every change of this
+            // atomic is a read-modify-write, so later ones continue its release sequence.
             match state.claims.compare_exchange_weak(
                 claims,
                 Claims { high: head, head }.pack(),

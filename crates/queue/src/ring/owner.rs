@@ -1,7 +1,7 @@
 //! The owner's end of a ring.
 //!
-//! The owner has its view of the positions in cells of its own: its tail, how far it may push, and the claims as it last
-//! saw or left them. So a push reads no shared word until the free slots it knew of are used up, and a pop is one
+//! The owner has its view of the positions in cells of its own: its tail, how far it may push, and the claims as it last saw
+//! or left them. So a push reads no shared atomic until the free slots it knew of are used up, and a pop is one
 //! compare-exchange that need not wait for a load. `brigade-lab queue --pattern push-pop-small` measures it.
 
 use core::cell::Cell;
@@ -58,8 +58,8 @@ impl<T, O: Order> Worker<T, O> {
     /// Creates a ring for `capacity` items, rounded up to a power of two, at least one.
     ///
     /// # Errors
-    /// [`NewError::Capacity`] if `capacity` is over 2³¹, [`NewError::Memory`] if the slots can't be allocated.
-    /// The few words beside the slots are allocated as an `Arc` is.
+    /// [`NewError::Capacity`] if `capacity` is over 2³¹, [`NewError::Memory`] if the slots can't be allocated. The few fields
+    /// beside the slots are allocated as an `Arc` is.
     ///
     /// ```
     /// use brigade_queue::{NewError, fifo};

@@ -12,7 +12,7 @@
 //! and no other thread reads them. The owner's pop needs no release, because only the owner pushes. One thief at a time
 //! holds a claim; another one gets `Busy`.
 //!
-//! The word that owner and thieves contend for holds two positions in 64 bits. So one compare-exchange moves a claim, and
+//! The atomic that owner and thieves contend for holds two positions in 64 bits. So one compare-exchange moves a claim, and
 //! it fails if either side moved first.
 
 use core::marker::PhantomData;
@@ -91,7 +91,7 @@ impl<O: Rules> Positions<O> {
         if O::released(&self.state, claims) != head {
             return Err(StealError::Busy);
         }
-        // The words were read one after the other. A push meanwhile only adds. A pop meanwhile can make the count
+        // The atomics were read one after the other. A push meanwhile only adds. A pop meanwhile can make the count
         // arbitrary, but it has changed the claims, so that `claim` fails. The count is limited all the same.
         let count = self.count(claims).min(capacity);
         if count == 0 { Err(StealError::Empty) } else { Ok(Snapshot { claims, count }) }

@@ -1,9 +1,9 @@
-//! The words that owner and thieves share, and the two positions that one of them holds.
+//! The atomics that owner and thieves share, and the two positions that one of them holds.
 
 use brigade_sync::CachePadded;
 use brigade_sync::atomic::{AtomicU32, AtomicU64};
 
-/// The two positions in the word of claims.
+/// The two positions in `claims`.
 pub(super) struct Claims {
     /// The order's own: the number of pops (lifo), or the oldest position not released (fifo).
     pub(super) high: u32,
@@ -12,14 +12,14 @@ pub(super) struct Claims {
 }
 
 impl Claims {
-    /// Unpacks the word of claims.
+    /// Unpacks `claims`.
     #[inline(always)]
     #[allow(clippy::cast_possible_truncation)]
     pub(super) const fn unpack(claims: u64) -> Self {
         Self { high: (claims >> 32) as u32, head: claims as u32 }
     }
 
-    /// Packs both positions into the word of claims.
+    /// Packs both positions into `claims`.
     #[inline(always)]
     pub(super) const fn pack(self) -> u64 {
         ((self.high as u64) << 32) | self.head as u64
@@ -35,7 +35,7 @@ pub struct Claim {
     pub(super) count: u32,
 }
 
-/// The words that owner and thieves share.
+/// The atomics that owner and thieves share.
 #[derive(Debug)]
 pub struct State {
     /// Written by the owner: what the order publishes as the end for a tail.

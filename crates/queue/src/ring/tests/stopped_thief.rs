@@ -52,7 +52,7 @@ fn a_claim_fails_after_any_number_of_pops_but_a_lap() {
     fails_a_step_beside_a_lap::<Fifo<16>>();
 }
 
-/// The limit of the protocol: after exactly as many pops as there are positions, the words have their former values.
+/// The limit of the protocol: after exactly as many pops as there are positions, the atomics have their former values.
 fn succeeds_after_a_lap<O: Modelled>() {
     let worker = with_three::<O>();
     let seen = observe(&worker);
