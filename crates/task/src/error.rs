@@ -9,7 +9,7 @@ pub enum JoinError {
     Panicked(Box<dyn Any + Send>),
     /// It was dropped before it ran; a future, before it was ready.
     Cancelled,
-    /// The caller would have waited for ever; the job goes on.
+    /// The caller would have waited for ever; the job continues.
     WouldDeadlock,
 }
 

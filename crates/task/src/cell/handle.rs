@@ -67,7 +67,7 @@ impl RawHandle {
         let Some(schedule) = self.header().vtable.schedule else { return };
         // It may have ended meanwhile: then there is no job to make. The handle keeps the memory alive.
         if self.header().lifecycle.wake_by_ref() {
-            // SAFETY: Life rule: the handle is alive; Access rule: `wake_by_ref` told the caller to make the job.
+            // SAFETY: Life rule: the handle is alive; Access rule: `wake_by_ref` returned that the caller must make the job.
             unsafe { schedule(self.0) };
         }
     }

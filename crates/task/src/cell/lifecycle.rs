@@ -1,4 +1,4 @@
-//! The lifecycle of a future and its reference count: one word, and the transitions that change it.
+//! The lifecycle of a future and its reference count: one atomic, and the transitions that change it.
 //!
 //! | bit | meaning | set by | cleared by |
 //! |---|---|---|---|
@@ -18,10 +18,10 @@
 //! there are never two. The holder of the access alone touches the future and its key, and ends it. What has ended stays
 //! `RUNNING`, so that no job is made of it any more.
 //!
-//! No wake is lost, as each is a change of this word, even where it changes no bit. If it comes before the poll starts, the
+//! No wake is lost, as each is a change of this atomic, even where it changes no bit. If it comes before the poll starts, the
 //! poll sees what was written before the wake. Otherwise the end of the poll finds `SCHEDULED`, or the wake makes the job.
 //!
-//! Closures do not use this word.
+//! Closures do not use this atomic.
 
 use brigade_sync::atomic::{AtomicU32, Ordering};
 use brigade_sync::fork;
@@ -83,7 +83,7 @@ impl Lifecycle {
         Self(AtomicU32::new(0))
     }
 
-    /// Applies `next` to the word; returns what the word was.
+    /// Applies `next` to the state; returns the previous state.
     fn update(&self, order: Ordering, next: impl Fn(u32) -> u32) -> u32 {
         // Ordering: Relaxed: the exchange publishes and acquires.
         let mut word = self.0.load(Ordering::Relaxed);
@@ -97,9 +97,9 @@ impl Lifecycle {
 
     /// Starts a poll: the job turns into the running guard.
     pub(crate) fn begin_poll(&self) {
-        // One step for both bits: `RUNNING` is set and `SCHEDULED` cleared.
-        // Ordering: Acquire pairs with the Releases of the wakes and of the former poll's end. All changes between are
-        // read-modify-writes of one word, so each passes on what the one before it released.
+        // One step for both bits: `RUNNING` is set and `SCHEDULED` cleared. Ordering: Acquire pairs with the Releases of the
+        // wakes and of the former poll's end. All changes between are read-modify-writes of one atomic, so each passes on
+        // what the one before it released.
         let before = self.0.fetch_add(RUNNING - SCHEDULED, Ordering::Acquire);
         debug_assert!(before & (SCHEDULED | RUNNING) == SCHEDULED, "one job, one poll");
     }

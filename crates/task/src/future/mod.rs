@@ -2,7 +2,7 @@
 //!
 //! One allocation, the [`Task`](task::Task): the header that a [`JoinHandle`] knows, the scheduler, and the future or its
 //! result in the same place. So a future has the handle of a closure, which waits on the same state and is covered by the
-//! same models. Two words hold the rest: [`state`](crate::cell::state) the handle's side, and
+//! same models. Two atomics hold the rest: [`state`](crate::cell::state) the handle's side, and
 //! [`lifecycle`](crate::cell::lifecycle) the access to the future and the reason why no wake is lost.
 //!
 //! **Access rule.** There is one job, or one running guard that the job turned into, or the future is idle or has ended;
@@ -244,7 +244,7 @@ impl Job {
 
     /// Returns a future that has not been polled.
     ///
-    /// Its handle gets [`JoinError::Cancelled`](crate::JoinError::Cancelled), and its scheduler is not told.
+    /// Its handle gets [`JoinError::Cancelled`](crate::JoinError::Cancelled), and its scheduler is not notified.
     ///
     /// # Errors
     /// The job, if it does not poll a future, or one that has been polled.

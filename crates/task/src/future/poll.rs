@@ -103,8 +103,8 @@ impl<S: Store, E: Schedule> Running<S, E> {
         }
         match header.lifecycle.end_poll() {
             Pause::Idle => {}
-            // The job takes over the access and the reference; this thread must not touch the task any more.
-            // SAFETY: Access rule: `end_poll` told the caller to make the job.
+            // The job takes over the access and the reference; this thread must not touch the task any more. SAFETY: Access
+            // rule: `end_poll` returned that the caller must make the job.
             Pause::Reschedule => scheduler.schedule(unsafe { resumption::<S, E>(self.task) }, true),
             Pause::Orphaned => self.cancel(),
         }
@@ -115,7 +115,7 @@ impl<S: Store, E: Schedule> Running<S, E> {
         self.end(Err(JoinError::Cancelled));
     }
 
-    /// Moves the future to `out`; the handle gets `Cancelled`, and the scheduler is not told.
+    /// Moves the future to `out`; the handle gets `Cancelled`, and the scheduler is not notified.
     ///
     /// Not inlined: the frame may have room for a future.
     ///

@@ -1,4 +1,4 @@
-//! A future is polled, woken, cancelled and ended as its scheduler is told.
+//! A future is polled, woken, cancelled and ended as its scheduler is notified.
 #![allow(clippy::disallowed_types, reason = "the tests stand outside every loom model")]
 
 use core::any::Any;

@@ -7,7 +7,7 @@ use core::task::{RawWaker, RawWakerVTable, Waker};
 use crate::cell::Header;
 use crate::cell::lifecycle::{Dropped, Wake};
 
-/// A reference to a spawned future, in one word, which wakes it as its wakers do.
+/// A reference to a spawned future, as large as a pointer, which wakes it as its wakers do.
 ///
 /// **Reference rule.** It is one of the references that the lifecycle counts, so the future's memory lives as long as it
 /// does. The lifecycle tells which reference is the last.
@@ -39,7 +39,7 @@ impl TaskRef {
     pub fn wake(self) {
         let this = ManuallyDrop::new(self);
         match this.header().lifecycle.wake() {
-            // SAFETY: Access rule: `wake` told the caller to make the job.
+            // SAFETY: Access rule: `wake` returned that the caller must make the job.
             Wake::Schedule => unsafe { schedule(this.0) },
             Wake::AlreadyScheduled => {}
             // SAFETY: Reference rule: this was the last reference, and is not used again.
@@ -50,7 +50,7 @@ impl TaskRef {
     /// Wakes the future, which is polled soon unless it has ended.
     pub fn wake_by_ref(&self) {
         if self.header().lifecycle.wake_by_ref() {
-            // SAFETY: Access rule: `wake_by_ref` told the caller to make the job.
+            // SAFETY: Access rule: `wake_by_ref` returned that the caller must make the job.
             unsafe { schedule(self.0) };
         }
     }
@@ -86,7 +86,7 @@ impl Drop for TaskRef {
             Dropped::Orphaned => {
                 // Nothing else could wake it, so it is cancelled, as if its handle had asked.
                 _ = self.header().state.request_stop();
-                // SAFETY: Access rule: `drop_reference` told the caller to make the job.
+                // SAFETY: Access rule: `drop_reference` returned that the caller must make the job.
                 unsafe { schedule(self.0) };
             }
         }
