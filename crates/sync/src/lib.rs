@@ -3,7 +3,7 @@
 //! - [`atomic`], [`cell`], [`hint`], and with the feature `std` [`Mutex`], [`Condvar`], [`thread`]: the names of `std`,
 //!   which `--cfg brigade_loom` replaces with those of the model checker `loom`;
 //! - [`CachePadded`] keeps data that two threads write on separate cache lines;
-//! - [`Parker`] blocks a thread: one word, a futex where there is one; [`ParkerGroup`] blocks up to 32 threads, of which
+//! - [`Parker`] blocks a thread: one atomic, a futex where there is one; [`ParkerGroup`] blocks up to 32 threads, of which
 //!   one system call wakes any choice;
 //! - [`ScopedKey`] is a thread-local reference that is valid for the length of a call;
 //! - [`affinity`] gets and sets the CPUs that a thread may run on;

@@ -1,8 +1,8 @@
 //! Locks and counters that the model checker does not see.
 //!
-//! The model checker explores every order of the steps it sees, so each lock that a model passes without need multiplies
-//! its run time. These types are the ones of this crate, except under the model checker: there they are `std`'s, which
-//! make no step. What a model is to prove must not depend on them: no wait and no wake-up.
+//! The model checker explores every order of the steps it sees, so each lock that a model passes without need multiplies its
+//! run time. These types are the ones of this crate, except under the model checker: there they are `std`'s, which make no
+//! step. What a model must prove must not depend on them: no wait and no wake-up.
 
 #[cfg(not(brigade_loom))]
 pub use crate::atomic::{AtomicU64, AtomicUsize};

@@ -32,7 +32,7 @@ impl Sleeper {
     }
 }
 
-/// Blocks the threads of a group on one word, each with a bit of its own; it needs no memory.
+/// Blocks the threads of a group on one atomic, each with a bit of its own; it needs no memory.
 #[derive(Debug)]
 pub(super) struct Sleepers;
 

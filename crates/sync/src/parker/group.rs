@@ -1,6 +1,6 @@
 //! The parker of up to [`SEATS`](ParkerGroup::SEATS) threads, of which one system call wakes any choice.
 //!
-//! Protocol. Two words with a bit for each seat. `tokens`: there is a token for this seat; this is the word that the
+//! Protocol. Two atomics with a bit for each seat. `tokens`: there is a token for this seat; this is the atomic that the
 //! kernel compares. `asleep`: the thread of this seat is in the kernel, or about to be.
 //!
 //! - *Sleeper*: sets its bit in `asleep`; fence; reads `tokens`. If its own bit is set, it clears its bit in `asleep`,
@@ -19,8 +19,8 @@
 //! were preempted between that and its call, the thread could go to sleep a second time without a later waker seeing it
 //! asleep.
 //!
-//! **The kernel wakes no other thread.** But every token stored or taken changes the word. A thread that was about to
-//! block then returns from the kernel at once and tries again.
+//! **The kernel wakes no other thread.** But every token stored or taken changes `tokens`. A thread that was about to block
+//! then returns from the kernel at once and tries again.
 
 use core::time::Duration;
 
