@@ -67,8 +67,8 @@ impl<T: Pollable + 'static> Async<T> {
     /// Registers a value with the [current](Driver::current) driver, and sets it to non-blocking.
     ///
     /// # Errors
-    /// [`NoDriver`](crate::NoDriver) if there is no driver, if it has been closed, or if it is that of the parent process;
-    /// the system's if the value can't be waited for, like a regular file. The value is dropped then.
+    /// [`NoDriver`](crate::NoDriver) if there is no driver, if it has been closed, or if it is that of the parent process.
+    /// The system's if the value can't be waited for, like a regular file. The value is dropped then.
     ///
     /// ```
     /// use brigade_io::{Async, Driver};
@@ -165,7 +165,7 @@ impl<T> Async<T> {
         Ready::reported(self.source(), Direction::Write)
     }
 
-    /// Polls for what [`readable`](Self::readable) waits for. To be called when an operation would have blocked.
+    /// Polls for what [`readable`](Self::readable) waits for. Call it when an operation would have blocked.
     ///
     /// An event is returned once: the next call waits for the next event. Of two tasks that call this the earlier one is
     /// woken.

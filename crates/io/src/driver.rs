@@ -57,7 +57,7 @@ pub struct Driver {
     process: u32,
     /// Waits, and reports. Sources have it too.
     poller: Arc<Poller>,
-    /// Whether a wait has to be ended.
+    /// Whether a wait must be ended.
     wake_flag: WakeFlag,
     /// Held by the thread that polls.
     poll_lock: PollLock,

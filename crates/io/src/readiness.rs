@@ -1,6 +1,6 @@
-//! What is known of one direction of a source: one word, changed only through the transitions here.
+//! What is known of one direction of a source: one atomic, changed only through the transitions here.
 //!
-//! Every operation is Relaxed: the word says only whether a system call is worth a try, and the bytes come from the kernel.
+//! Every operation is Relaxed: the state says only whether a system call is worth a try, and the bytes come from the kernel.
 //! The one step that must not be missed (a task that looks a last time before it waits, and an event) happens under the
 //! source's lock, which orders it.
 

@@ -15,7 +15,7 @@ use crate::sys::{Pollable, borrow};
 
 /// By level, a read that fills a buffer of at least this size is followed by another, and a smaller one by a wait.
 ///
-/// If nothing is left, the other read is a system call in vain, of 240 ns; if something is left, the wait is one, of 530 ns
+/// If nothing is left, the other read is a system call in vain, of 240 ns. If something is left, the wait is one, of 530 ns
 /// and a turn of the task. Smaller buffers are those of records that are read one by one (a byte, an integer, the 128 bytes
 /// of `signalfd`); larger ones are filled by streams. `docs/design/io.md` has the measurement.
 const LARGE: usize = 512;

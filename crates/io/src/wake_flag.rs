@@ -1,4 +1,4 @@
-//! Whether a wait has to be ended, so that the system call for it is made only while a thread waits.
+//! Whether a wait must be ended, so that the system call for it is made only while a thread waits.
 
 use brigade_sync::atomic::{AtomicU8, Ordering};
 

@@ -1,8 +1,8 @@
 //! Models of the driver; `ci/loom.sh` runs them.
 //!
 //! The subject is the real [`Driver`] with real sources, on the kernel of `sys::model`. That kernel has one lock, which
-//! orders more than a real one promises, so the wake flag has models of its own, without it. The readiness words are Relaxed
-//! everywhere: what the models show of them is that the source's lock orders all that has to be.
+//! orders more than a real one promises, so the wake flag has models of its own, without it. Operations on the readiness are
+//! Relaxed everywhere: what the models show of them is that the source's lock orders all that has to be.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};

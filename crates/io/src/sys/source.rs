@@ -1,9 +1,9 @@
 //! A value, its registration with the operating system, and that the second never outlives the first.
 //!
 //! **Open rule.** The file of a [`Source`] is open while `open` is true. An [`Owned`] is made with its value inside and lends
-//! it by `&` only, so it can't be closed or replaced; and it sets `open` to false, under the lock, before it drops the value
-//! or gives it back. The value is `'static`: if the `Owned` is forgotten, its file stays open. The file's number must be
-//! used under that lock only, after a look at `open`.
+//! it by `&` only, so it can't be closed or replaced. It sets `open` to false, under the lock, before it drops the value or
+//! gives it back. The value is `'static`: if the `Owned` is forgotten, its file stays open. The file's number must be used
+//! under that lock only, after a look at `open`.
 //!
 //! **Delete rule.** What was added is deleted in the step that sets `open` to false.
 
