@@ -138,7 +138,7 @@ impl<T> JoinHandle<T> {
 
     /// Cancels the job if it has not started: drops its captures in this call, and its outcome is [`JoinError::Cancelled`].
     /// Returns `false` if it has started. Then it is asked to stop, which it can see by [`cancelled`](crate::cancelled), and
-    /// its outcome is its own.
+    /// its outcome is whatever it ends with.
     ///
     /// A [future](crate::Handle::spawn) that has not ended is cancelled for certain, begun or not: `true`. A thread of the
     /// pool drops it after its current poll, whose result is dropped too.

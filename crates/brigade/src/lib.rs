@@ -2,7 +2,7 @@
 //!
 //! A [`Pool`] runs closures and futures on its threads, which are started when they are needed. A [`Builder`] configures it:
 //! the number of threads is fixed, or grows and shrinks; queues are stealing or shared, last-in-first-out or
-//! first-in-first-out. The queue may be bounded, and idle threads sleep or spin. Guarantees of every configuration:
+//! first-in-first-out. The queue may be bounded, and idle threads sleep or spin. With every configuration:
 //!
 //! - Every accepted job has exactly one outcome: it returns, panics, or is cancelled; its closure is dropped once. A job that
 //!   is not accepted is returned to the caller ([`Rejected`]).

@@ -148,8 +148,8 @@ fn reach_from_outside<R>(key: Key, call: impl FnOnce(At<'_>) -> R) -> R {
 
 /// Makes a pool the one that this thread submitted to last.
 fn remember(core: Arc<Core>) {
-    // Not on a thread whose thread-locals are gone already, nor in code of the user's that is called from here: what starts
-    // a thread. The former one is dropped after the borrow: it may hold the last reference to user code.
+    // Not on a thread whose thread-locals are gone already, nor in user code that is called from here, such as a spawner. The
+    // former one is dropped after the borrow: it may hold the last reference to user code.
     let former = LAST.try_with(|last| last.try_borrow_mut().ok()?.replace(Last(Some(core))));
     drop(former);
 }

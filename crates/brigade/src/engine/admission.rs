@@ -14,7 +14,7 @@ use crate::config::WhenFull;
 use crate::rejected::Reason;
 use crate::semaphore::{Permit, Semaphore};
 
-/// What becomes of a submission.
+/// What happens to a submission.
 pub(crate) enum Admission {
     /// It is queued, with this permit if the pool is bounded.
     Queue(Option<Permit>),
@@ -27,7 +27,7 @@ pub(crate) enum Admission {
 /// A submission must [wait](Core::wait_for_permit) for a permit until then, for ever if that is `None`.
 pub(crate) struct MustWait(pub(crate) Option<Instant>);
 
-/// What becomes of a submission that is not queued.
+/// What happens to a submission that is not queued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unqueued {
     /// Its caller runs it. It has been accepted, unless that is a worker of this pool, which does so itself.
@@ -43,7 +43,7 @@ const LOOKS: u32 = 32;
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
 impl Core {
-    /// Says what becomes of a submission, from a job of this pool (`inside`) or from elsewhere.
+    /// Decides what happens to a submission, from a job of this pool (`inside`) or from elsewhere.
     ///
     /// # Errors
     /// If it must wait, until `until` at most. Never `inside`: a worker that runs what is queued can't wait for that.
@@ -93,8 +93,8 @@ impl Core {
 
     /// Why the pool rejected a job although it was not full.
     pub(crate) fn refusal(&self) -> Reason {
-        // An open pool refuses only what it has no thread for. One that is being closed may not say so yet, but its
-        // injectors, which are closed first, do.
+        // An open pool rejects a job only if it has no thread for it. The state of one that is being closed may not be
+        // `CLOSED` yet, but its injectors, which are closed first, are.
         match self.idle.may_be_empty() && !self.queues.injectors.is_closing() {
             true => Reason::NoThread,
             false => Reason::Closed,

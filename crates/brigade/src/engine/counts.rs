@@ -1,4 +1,4 @@
-//! The metrics of a pool, read from counters that go on changing.
+//! The metrics of a pool, read from counters that change meanwhile.
 
 use super::core::Core;
 use crate::metrics::{Counters, Metrics, WorkerMetrics};

@@ -36,7 +36,7 @@ where
     let idle = core.idle.snapshot().parked();
     let mut taken = jobs.by_ref().take(idle).collect::<Vec<_>>().into_iter();
     let mut refused = Vec::new();
-    // The iterator may have forked, and have come back in the child.
+    // The iterator may have forked, and have returned in the child.
     if core.key.is_here() {
         let mut burst = Burst { core, claimed: Vec::with_capacity(taken.len()), on_duty: false };
         for closure in taken.by_ref() {

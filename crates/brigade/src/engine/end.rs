@@ -1,8 +1,8 @@
 //! How a pool comes to rest, and its end.
 //!
-//! Open, then closed, then terminated. `close` refuses work from outside; the workers go on as always. The thread that finds all
-//! workers parked and nothing queued, after that, terminates the pool: the last worker to park, or the closer if they were parked
-//! already. Nothing can be accepted from then on, as only running workers still could, and there is none.
+//! Open, then closed, then terminated. `close` refuses work from outside; the workers continue as always. The thread that
+//! finds all workers parked and nothing queued, after that, terminates the pool: the last worker to park, or the closer if
+//! they were parked already. Nothing can be accepted from then on, as only running workers still could, and there is none.
 //!
 //! The injectors are closed one after the other, each in one step with the pushes to it: a push is accepted or refused for
 //! good. Meanwhile one producer's job may be rejected and another's still accepted. The state is changed last, so no job is

@@ -36,7 +36,7 @@ pub(super) struct Injectors {
 #[derive(Default)]
 struct Front {
     kept: Mutex<Kept>,
-    /// How many those are; one more while a sweep has entries in hand, so that no look misses these.
+    /// How many those are; one more while a sweep has taken entries out, so that no look misses these.
     len: AtomicUsize,
 }
 

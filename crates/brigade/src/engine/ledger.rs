@@ -1,4 +1,4 @@
-//! What became of a pool's jobs elsewhere than on its workers.
+//! Counts of the jobs of a pool that ended elsewhere than on its workers.
 
 use brigade_sync::atomic::Ordering;
 use brigade_sync::unmodelled::AtomicU64;

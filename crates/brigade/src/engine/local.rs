@@ -52,7 +52,7 @@ impl Local {
         }
     }
 
-    /// Queues a job and says how many are queued now, or gives it back if there is no room.
+    /// Queues a job and says how many are queued now, or gives it back if the queue is full.
     #[inline(always)]
     pub(crate) fn push(&self, job: Job) -> Result<usize, Job> {
         with_ring!(self, ring => ring.push_counted(job), else Err(job))

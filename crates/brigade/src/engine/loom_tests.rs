@@ -25,7 +25,7 @@ fn pool<const THREADS: usize>(
         size: Size { core: THREADS, max: THREADS, spare: 0 },
         queueing,
         placement: Placement::Kernel,
-        // Loom reports by panicking; a worker that goes on would not end.
+        // Loom reports by panicking; a worker that continues would not end.
         on_panic: OnPanic::Abort,
         ..Config::default()
     };

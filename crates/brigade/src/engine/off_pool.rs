@@ -15,7 +15,7 @@ use brigade_task::Job;
 
 use crate::key::Key;
 
-/// How many drops are nested; a chain that is longer goes on in a loop.
+/// How many drops are nested; a longer chain continues in a loop.
 const DEPTH: usize = 16;
 
 /// Counts a pool's work on threads that are no workers of it.

@@ -53,7 +53,7 @@ impl Idle {
         begins
     }
 
-    /// What the worker waits for has ended, or it waits no more. May be called again.
+    /// What the worker waits for has ended, or it has stopped waiting. May be called again.
     pub(crate) fn end_join(&self, join: &Join) {
         let mut crew = self.crew.lock();
         // Ordering: Release, as in `reset`.

@@ -72,8 +72,8 @@ impl Idle {
 }
 
 impl Crew {
-    /// Whether no worker runs or looks for work. One whose thread is being started has none in hand, and takes the lock
-    /// before it looks for any.
+    /// Whether no worker runs or looks for work. One whose thread is being started has none, and takes the lock before it
+    /// looks for any.
     fn is_still(&self) -> bool {
         self.sleepers.len() + self.starts.len() == self.count.live()
     }

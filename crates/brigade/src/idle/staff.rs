@@ -260,7 +260,7 @@ impl Idle {
 
     /// Gives the pool another size. Parked workers must be woken to learn of it.
     pub(crate) fn resize(&self, size: Size) {
-        // Before it can be so; and for good, as a thread may have looked at it and be about to submit.
+        // Before the pool can be empty; and for good, as a thread may have looked at it and be about to submit.
         if size.core == 0 {
             self.may_be_empty.store(true, Ordering::SeqCst);
         }

@@ -112,9 +112,9 @@ impl Pool {
     ///
     /// # Panics
     /// If the pool has no thread and can't start one, which is possible only if the core size is 0 or [may time
-    /// out](crate::Builder::allow_core_timeout). If it is full and its [policy](crate::WhenFull) rejects jobs then. If it was
-    /// [closed](Self::close), except on its own workers. In a forked child. [`try_execute`](Self::try_execute) and a
-    /// [`handle`](Self::handle) return the closure instead.
+    /// out](crate::Builder::allow_core_timeout). Likewise if it is full and its [policy](crate::WhenFull) rejects jobs then,
+    /// if it was [closed](Self::close), except on its own workers, and in a forked child. [`try_execute`](Self::try_execute)
+    /// and a [`handle`](Self::handle) return the closure instead.
     #[inline(always)]
     pub fn execute<F: FnOnce() + Send + 'static>(&self, job: F) {
         if self.core.key.is_bounded() {

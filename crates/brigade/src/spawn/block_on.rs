@@ -18,11 +18,11 @@ use crate::key::Key;
 /// May be called anywhere, also inside itself. On a worker of a pool the thread is [blocked](crate::blocking) while it
 /// sleeps: the pool may have another in its place. The future need not be `Send`, and is kept on this thread's stack.
 ///
-/// On a worker, the future may wait for nothing but handles of jobs of the pool, none of which could ever end. Then one of
-/// the handles is ready with [`WouldDeadlock`](crate::JoinError::WouldDeadlock), as from [`join`](crate::JoinHandle::join). A
-/// future that also waits for anything else may wait for ever for a [local](crate::spawn_local) future of that worker. It may
-/// do so for any other job of the pool once all threads that the pool may have, [spare ones](crate::Builder::spare_threads)
-/// included, are blocked.
+/// On a worker, a future that waits only for handles of jobs of the pool does not wait for ever. If none of these jobs could
+/// ever end, one of the handles is ready with [`WouldDeadlock`](crate::JoinError::WouldDeadlock), as from
+/// [`join`](crate::JoinHandle::join). A future that also waits for anything else may wait for ever. It may do so for a
+/// [local](crate::spawn_local) future of that worker, and for any other job of the pool once all threads that the pool may
+/// have, [spare ones](crate::Builder::spare_threads) included, are blocked.
 ///
 /// # Panics
 /// If the future does.

@@ -11,7 +11,7 @@ mod futures {
         /// Spawns a future without a handle for its outcome.
         ///
         /// # Errors
-        /// If the pool does not accept it, for whatever reason of [`Handle::spawn`]; the future is dropped.
+        /// If the pool does not accept it, for any reason of [`Handle::spawn`]; the future is dropped.
         fn spawn_obj(&self, future: FutureObj<'static, ()>) -> Result<(), SpawnError> {
             self.spawn(future).map(drop).map_err(|_| SpawnError::shutdown())
         }

@@ -26,7 +26,7 @@ pub use block_on::block_on;
 pub use local::spawn_local;
 pub use yield_now::{YieldNow, yield_now};
 
-/// The number of a future whose pool is gone.
+/// The number of a future whose pool is gone, or in another process.
 const NOWHERE: u32 = u32::MAX;
 
 /// The scheduler of a future: its pool.

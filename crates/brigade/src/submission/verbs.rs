@@ -115,8 +115,7 @@ impl Handle {
 
     /// Accepts a closure, to be run once, if there is room for it now.
     ///
-    /// Whatever the pool does [when it is full](WhenFull), this never waits, never runs the job here and cancels no other
-    /// job.
+    /// Whatever the pool's [policy](WhenFull) is, this never waits, never runs the job here and cancels no other job.
     ///
     /// # Errors
     /// Returns the closure if the pool is full, and for the other reasons of [`execute`](Self::execute).
@@ -143,7 +142,7 @@ impl Handle {
         self.joined(Submission::new(job).when_full(WhenFull::Reject).submit(self.key))
     }
 
-    /// Accepts a closure, to be run once, and waits for room for `timeout` at most, whatever the pool does when it is full.
+    /// Accepts a closure, to be run once, and waits for room for `timeout` at most, whatever the pool's policy is.
     ///
     /// A job of the same pool does not wait: if the pool is full, the closure runs inside this call, unless `timeout` is 0. A
     /// job of another pool waits as in [`blocking`](crate::blocking).
@@ -183,8 +182,7 @@ impl Handle {
         self.joined(Submission::new(job).when_full(WhenFull::BlockFor(timeout)).submit(self.key))
     }
 
-    /// Accepts a closure, to be run once, as soon as there is room, whatever the pool does when it is full, without blocking
-    /// a thread.
+    /// Accepts a closure, to be run once, as soon as there is room, whatever the pool's policy is, without blocking a thread.
     ///
     /// The future does nothing until it is polled. If a job of the same pool polls it, which must not wait for itself, and
     /// the pool is full, the closure runs inside that poll. Other submissions may wait behind it: poll it when it has been

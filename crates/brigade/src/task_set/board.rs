@@ -2,10 +2,10 @@
 //!
 //! **A job's way.** A job is admitted if fewer than `limit` are and none waits, else its closure waits in line. When its turn
 //! comes the job is made, with its permit in a bounded pool, and its handle is there before it is submitted. Its end is
-//! reported once, by the waker that its cell wakes with the outcome in place, on whatever thread that is: where it ran, was
-//! cancelled or was refused. The thread that reports it then submits from the line until that is empty or the limit is
-//! reached. So if anything waits while the limit allows more, a thread is about to look. In a bounded pool a job needs a
-//! permit too: [`Permits`] handles those.
+//! reported once, by the waker that its cell wakes with the outcome in place, on the thread on which it ran, was cancelled or
+//! was refused. The thread that reports it then submits from the line until that is empty or the limit is reached. So if
+//! anything waits while the limit allows more, a thread is about to look. In a bounded pool a job needs a permit too:
+//! [`Permits`] handles those.
 //!
 //! **On the way.** Jobs are submitted outside of the lock, as that may call user code (a spawner). Meanwhile the owner may
 //! cancel the job, which the pool counts only if it has accepted it. So the two meet in `passages`: the one that comes second
@@ -287,8 +287,8 @@ impl<T> Board<T> {
         contain(|| owner.into_iter().for_each(Waker::wake));
     }
 
-    /// Runs the first in line right here if it waits for a permit of the pool of `worker`, which can't wait for itself; `false`
-    /// if there is none.
+    /// Runs the first in line on this thread if it waits for a permit of the pool of `worker`, which can't wait for itself;
+    /// `false` if there is none.
     pub(super) fn run_first_in_line(self: &Arc<Self>, worker: &Worker) -> bool {
         if !self.permits.are_needed() {
             return false;
@@ -396,7 +396,7 @@ impl<T> Board<T> {
         waits
     }
 
-    /// The owner waits no more.
+    /// The owner stops waiting.
     pub(super) fn take_waker(&self) {
         let former = self.state.lock().owner.take();
         drop_contained(former);

@@ -14,7 +14,7 @@ use crate::handle::Handle;
 use crate::registry::reach;
 use crate::semaphore::{Permit, Semaphore, Waiter};
 
-/// Leave to submit one job: a permit, if the pool is bounded.
+/// The right to submit one job: a permit, if the pool is bounded.
 pub(super) type Leave = Option<Permit>;
 
 /// Where a set gets permits.
@@ -36,7 +36,7 @@ impl Permits {
         self.semaphore.is_some()
     }
 
-    /// Takes leave to submit a job; `None` if the pool is full.
+    /// Takes the right to submit a job; `None` if the pool is full.
     pub(super) fn try_acquire(&self) -> Option<Leave> {
         match &self.semaphore {
             Some(semaphore) => semaphore.try_acquire().map(Some),

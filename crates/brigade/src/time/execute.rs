@@ -131,7 +131,7 @@ impl Pool {
     ///
     /// # Panics
     /// If the pool has no thread and can't start one, which is possible only if the core size is 0 or [may time
-    /// out](crate::Builder::allow_core_timeout). If it was [closed](Self::close). In a forked child. A
+    /// out](crate::Builder::allow_core_timeout). Likewise if it was [closed](Self::close), and in a forked child. A
     /// [`handle`](Self::handle) returns the closure instead.
     ///
     /// ```

@@ -47,11 +47,11 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
     Sleep::new(deadline)
 }
 
-/// The future of [`sleep`] and [`sleep_until`]. Dropping it removes its timer from the pool at once.
+/// The future of [`sleep`] and [`sleep_until`]. Dropping it removes its timer from the pool at once, and loses nothing.
 ///
 /// It belongs to the pool of the worker that polls it first, elsewhere to the [default pool](crate::default_pool), wherever
-/// it is polled later. If that pool ends while a task of another pool or a thread waits for it, it moves to another pool by
-/// the same rule. A future of that pool is cancelled like all that wait there.
+/// it is polled later. If that pool ends while it is awaited outside of the pool, it moves to another by the same rule. A
+/// future of that pool is cancelled like all that wait there.
 ///
 /// # Panics
 /// Its poll panics if there is no pool for its timer. That is so outside of a worker if the default pool has been

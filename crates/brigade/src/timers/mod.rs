@@ -150,8 +150,8 @@ impl Timers {
         })
     }
 
-    /// The pool has been closed: takes all closures, for the caller to drop, and accepts no more. Futures go on, as a job
-    /// that runs may wait for one.
+    /// The pool has been closed: takes all closures, for the caller to drop, and accepts no more. Wakers stay, as a job that
+    /// runs may wait for one.
     pub(crate) fn close(&self) -> Vec<Entry> {
         let mut pending = self.pending.lock();
         if pending.accepts == Accepts::All {
@@ -200,7 +200,7 @@ mod tests {
         Entry::Wake(Waker::noop().clone())
     }
 
-    /// Counts what becomes of it.
+    /// Counts how often it was due, and abandoned.
     #[derive(Default)]
     struct Closure(Mutex<(u32, u32)>);
 

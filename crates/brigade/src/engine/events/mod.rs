@@ -43,7 +43,7 @@ impl Events {
         self.timers.next().map(|at| at.saturating_duration_since(Instant::now()))
     }
 
-    /// The pool has ended: whatever waits for its timers or I/O resources is woken, and waits no more.
+    /// The pool has ended: whatever waits for its timers or I/O resources is woken, and does not wait again.
     pub(super) fn end(&self) {
         self.timers.end().into_iter().for_each(Entry::give_up);
         self.driver.close(&mut |waker| contain(|| waker.wake()));

@@ -265,7 +265,7 @@ impl Worker {
         self.pace.make_due();
     }
 
-    /// Ends a forked child whose one thread would go on as a worker: the jobs it finds are its parent's.
+    /// Ends a forked child whose only thread would continue as a worker: the jobs it finds are its parent's.
     fn end_if_orphan(&self) {
         if !self.core.key.is_here() {
             brigade_sync::fork::abort(ORPHAN);

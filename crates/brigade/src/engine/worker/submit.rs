@@ -83,7 +83,7 @@ impl Worker {
         self.core.offer_help();
     }
 
-    /// Moves the older half of our queue to the injector; `false` if a thief is at it, or there is no queue.
+    /// Moves the older half of our queue to the injector; `false` if a thief holds a claim, or there is no queue.
     fn make_room(&self) -> bool {
         if self.local.is_shared() {
             return false;
@@ -118,7 +118,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Accepts a job and runs it right here, inside the job that submits it.
+    /// Accepts a job and runs it inside the job that submits it.
     pub(crate) fn run_here(&self, job: Job) {
         self.me.counters.accepted.add(1);
         match panic::catch_unwind(AssertUnwindSafe(|| job.run())) {

@@ -103,7 +103,7 @@ impl PoolWait<'_> {
         while !thread.park(core.threads.has_failed().then_some(RETRY_PERIOD)) {
             core.retry_start();
         }
-        // What is waited for ends a moment before it says so.
+        // What is waited for ends a moment before the thread that ends it calls `end_join`.
         core.idle.end_join(join);
         true
     }

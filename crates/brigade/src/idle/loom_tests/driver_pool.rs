@@ -106,7 +106,7 @@ impl DriverPool {
         }
     }
 
-    /// `dispatch`, and what is done with a job that comes back.
+    /// `dispatch`, and the handling of a job that is returned.
     pub(super) fn dispatch(&self) {
         turn();
         let Some(claimed) = self.idle.claim() else { return self.inject() };

@@ -74,7 +74,7 @@ fn a_worker_whose_job_has_ended_is_left_to_run_another() {
 
 /// Of two workers that wait for what neither runs, one gets an error.
 ///
-/// Caught: `begin_join` that counts after it has let go of the lock.
+/// Caught: `begin_join` that counts after it has released the lock.
 #[test]
 fn of_two_that_wait_for_ever_one_is_told() {
     check(3, || {

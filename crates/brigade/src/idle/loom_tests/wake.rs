@@ -283,7 +283,7 @@ fn work_in_sight_of_a_worker_that_is_claimed_is_not_forgotten() {
         turn();
         pool.queue.fetch_add(1, Ordering::Relaxed);
         pool.published();
-        // `dispatch`, and what is done with a job that comes back.
+        // `dispatch`, and the handling of a job that is returned.
         turn();
         match pool.idle.claim() {
             Some(claimed) => {
