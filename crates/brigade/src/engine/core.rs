@@ -33,9 +33,9 @@ const QUICK_RETRIES: usize = 6;
 
 /// What the owner, the handles and the workers of one pool share.
 ///
-/// Each part has a state of its own, and methods. The protocols that need several of them are methods here. This file has how
-/// work comes in, and a worker for it. `admission` has how a submission is admitted, `resume` how a future is queued again,
-/// `end` how a pool ends.
+/// Each part has a state of its own, and methods. The protocols that need several of them are methods of this type. This file
+/// has how work comes in, and a worker for it. `admission` has how a submission is admitted, `resume` how a future is queued
+/// again, `end` how a pool ends.
 pub(crate) struct Core {
     pub(crate) key: Key,
     pub(crate) config: Arc<Config>,

@@ -17,7 +17,7 @@ pub(crate) enum Local {
     Shared,
 }
 
-/// The end of all other threads.
+/// The end for all other threads.
 pub(crate) enum Remote {
     Lifo(lifo::Stealer<Job>),
     Fifo(fifo::Stealer<Job>),

@@ -1,7 +1,7 @@
 //! What other threads share with each worker, by its index in the pool.
 //!
-//! Places are made in runs, each as long as all before it, and are never freed: so a pool can be made larger while every
-//! thread reads. A worker that leaves gives its place back, with its queue and counters.
+//! Places are made in runs, each as long as all before it, and stay as long as the pool: so a pool can be made larger while
+//! every thread reads. A worker that leaves gives its place back, with its queue and counters.
 
 use std::sync::{Arc, OnceLock};
 

@@ -42,8 +42,8 @@ pub(crate) enum Hold {
 
 impl Idle {
     /// Picks the workers that come for published work, of which `queued` jobs wait. That is the last worker parked, unless
-    /// one is searching already. A new one is picked if the pool is below its core size. So it is if none is idle, more jobs
-    /// wait than workers are on their way, and `may_grow` or a worker is blocked.
+    /// one is searching already. A new one is picked if the pool is below its core size. It also is if none is idle, more
+    /// jobs wait than workers are on their way, and `may_grow` or a worker is blocked.
     #[cold]
     pub(crate) fn pick(&self, queued: usize, may_grow: bool) -> Help {
         let mut crew = self.crew.lock();

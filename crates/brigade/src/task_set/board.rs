@@ -13,7 +13,8 @@
 //!
 //! **Waiting.** The owner looks and leaves its waker in one critical section, and what it waits for changes under the same
 //! lock. So either it sees the change or the thread that makes it finds the waker. It waits until so many jobs have ended. On
-//! a worker of the pool it also waits until a job has been submitted, since it may be the only one left to run that.
+//! a worker of the pool the wait also ends when a job has been submitted, since this worker may be the only one left to run
+//! that.
 //!
 //! No closure, outcome, waker or spawner is run, dropped or cloned under the lock.
 //!

@@ -20,7 +20,7 @@ enum State {
     /// Nothing has been registered.
     None,
     Made(Arc<Driver>),
-    /// The pool has ended: no thread polls any more, and its file descriptors are closed.
+    /// The pool has ended: no thread polls any more, and the driver is closed.
     Closed,
 }
 
@@ -82,7 +82,8 @@ impl Driving {
         self.get().into_iter().for_each(|driver| driver.notify());
     }
 
-    /// The pool has ended: wakes what waits for events, which fails from now on, and drops the driver.
+    /// The pool has ended: wakes what waits for events, which fails from now on, and drops the pool's reference to the
+    /// driver.
     pub(crate) fn close(&self, wake: &mut impl FnMut(Waker)) {
         let former = core::mem::replace(&mut *self.state.lock(), State::Closed);
         self.is_made.store(false, Ordering::Relaxed);

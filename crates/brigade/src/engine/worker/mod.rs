@@ -188,7 +188,7 @@ impl Worker {
             }
         }
         loop {
-            // Before it takes a job: a job that it has taken it runs, so that no look at the queues misses anything.
+            // Before it takes a job: it runs each job that it takes, so that no look at the queues misses anything.
             if self.core.idle.snapshot().has_surplus() && self.leaves() {
                 return;
             }
