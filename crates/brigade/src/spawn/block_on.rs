@@ -21,8 +21,8 @@ use crate::key::Key;
 /// On a worker, a future that waits only for handles of jobs of the pool does not wait for ever. If none of these jobs could
 /// ever end, one of the handles is ready with [`WouldDeadlock`](crate::JoinError::WouldDeadlock), as from
 /// [`join`](crate::JoinHandle::join). A future that also waits for anything else may wait for ever. It may do so for a
-/// [local](crate::spawn_local) future of that worker, and for any other job of the pool once all threads that the pool may
-/// have, [spare ones](crate::Builder::spare_threads) included, are blocked.
+/// [local](crate::spawn_local) future of that worker. Once all threads that the pool may have, [spare
+/// ones](crate::Builder::spare_threads) included, are blocked, it may for any other job of the pool.
 ///
 /// # Panics
 /// If the future does.

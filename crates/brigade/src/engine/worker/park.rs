@@ -9,8 +9,8 @@ use super::Worker;
 use super::monitor::{Monitor, Tick};
 use crate::idle::{Duty, Leave};
 
-/// For a worker that was idle for long but is needed, because others are blocked or a job is being submitted: the part of its
-/// patience for which it sleeps again, and the minimum.
+/// The part of its patience for which a worker sleeps again that was idle for long but is needed, and the minimum. It is
+/// needed if others are blocked or a job is being submitted.
 const STAY: (u32, Duration) = (8, Duration::from_millis(10));
 
 /// What a worker does after it was parked.
