@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Soaks the pools for so many seconds, 60 if none are given: `ci/soak.sh [seconds]`. Pools of every kind live and end under
-# mixed work; every job must be accounted for, and no thread, file or memory be left.
+# mixed work; every job must be accounted for, and no thread, file or memory be left. Then, for as long again, threads wait until
+# pools are idle while others submit: nothing that was accepted before may be queued or running when a wait returns.
 #
 # BRIGADE_SEED repeats the plans of a run, as far as threads can be repeated. Linux only.
 set -euo pipefail
@@ -11,5 +12,7 @@ if [[ ! "$seconds" =~ ^[1-9][0-9]*$ ]]; then
     echo "usage: ci/soak.sh [seconds], a number of at least 1, not '$seconds'" >&2
     exit 2
 fi
-BRIGADE_SOAK_SECONDS="$seconds" \
-    cargo test --locked -p brigade --test soak -- --include-ignored --nocapture
+export BRIGADE_SOAK_SECONDS="$seconds"
+cargo test --locked -p brigade --test soak -- --include-ignored --nocapture
+cargo test --locked -p brigade --test it -- --nocapture \
+    what_was_accepted_before_has_ended_when_a_wait_does_with_all_its_descendants

@@ -35,7 +35,8 @@ const QUICK_RETRIES: usize = 6;
 ///
 /// Each part has a state of its own, and methods. The protocols that need several of them are methods of this type. This file
 /// has how work comes in, and a worker for it. `admission` has how a submission is admitted, `resume` how a future is queued
-/// again, `end` how a pool ends.
+/// again, `end` how a pool ends. Its fields are these parts and nothing else, which is why there are ten; of its methods, those of a
+/// protocol stand in that protocol's file.
 pub(crate) struct Core {
     pub(crate) key: Key,
     pub(crate) config: Arc<Config>,

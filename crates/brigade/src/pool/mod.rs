@@ -185,7 +185,7 @@ impl Pool {
     /// println!("{} threads were busy or not up yet", not_now.count());
     /// # Ok::<(), std::io::Error>(())
     /// ```
-    #[must_use = "these jobs were handed to nobody"]
+    #[must_use = "these jobs were not accepted"]
     pub fn dispatch<I>(&self, jobs: I) -> impl Iterator<Item = I::Item> + use<I>
     where
         I: IntoIterator,

@@ -100,7 +100,7 @@ impl Handle {
     /// assert_eq!(results.iter().take(5).sum::<i32>(), 15);
     /// # Ok::<(), std::io::Error>(())
     /// ```
-    #[must_use = "these jobs were handed to nobody"]
+    #[must_use = "these jobs were not accepted"]
     pub fn dispatch<I>(&self, jobs: I) -> impl Iterator<Item = I::Item> + use<I>
     where
         I: IntoIterator,

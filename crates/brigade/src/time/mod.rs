@@ -11,8 +11,12 @@
 //!   Each returns a [`Timer`], which can cancel the closure.
 //!
 //! A timer never fires early. If a thread is idle it fires less than a millisecond late, as a rule less than a tenth of one.
-//! If all threads are busy, it fires when the next of them has finished its job. The clock is that of [`Instant`]: setting
-//! the time of day does not affect it. Whether time counts during which the machine is suspended depends on the system (on
+//! If all threads are busy, a thread that runs jobs in a row looks for timers between two of them, after some 100 µs or
+//! [`injector_interval`](crate::Builder::injector_interval) jobs, whichever comes first. What a timer wakes is then queued like
+//! any other job. `brigade-lab busy-io` measures that: beside 4 chains of 200 µs jobs on 2 threads a timer is 3 ms late at the
+//! median and 9 ms at the 99th percentile (newest first: 0.9 and 1.3 ms; tokio: 25 and 49 ms).
+//!
+//! The clock is that of [`Instant`]: setting the time of day does not affect it. Whether time counts during which the machine is suspended depends on the system (on
 //! Linux it does not).
 //!
 //! ```

@@ -224,3 +224,27 @@ fn a_set_that_waits_for_its_limit_takes_no_room_from_others() {
         set.wait_all();
     }
 }
+
+/// Other threads end jobs of the set, and so submit those that wait in it, at any moment of the wait.
+///
+/// Caught: a wait that takes a job that has just been submitted for one that has ended.
+#[test]
+fn a_worker_gets_all_outcomes_of_a_set_whose_jobs_are_submitted_and_run_by_others() {
+    let _dog = Watchdog::start(60);
+    let builder = Pool::builder().threads(4).capacity(3).when_full(WhenFull::Block);
+    let pool = builder.build().unwrap();
+    for _ in 0..300 {
+        let here = pool.handle();
+        let waits = pool.submit(move || {
+            let mut set = TaskSet::new(here);
+            for _ in 0..20 {
+                set.spawn(|| std::thread::yield_now()).unwrap();
+            }
+            set.outcomes().count()
+        });
+        while !waits.is_finished() {
+            let _ = pool.try_execute(|| ());
+        }
+        assert_eq!(waits.join().unwrap(), 20);
+    }
+}

@@ -41,6 +41,12 @@ impl Kind {
     }
 }
 
+/// For how long a test that may be repeated is, in seconds: `ci/soak.sh` says so.
+fn soak_seconds() -> u64 {
+    let given = std::env::var("BRIGADE_SOAK_SECONDS").ok();
+    given.map_or(0, |seconds| seconds.parse().expect("a number of seconds"))
+}
+
 /// Runs `body` while another thread submits bursts, each when the one before has ended.
 fn beside_bursts<R>(pool: &Pool, kind: Kind, body: impl FnOnce() -> R) -> R {
     struct Stop(Arc<AtomicBool>);
@@ -97,23 +103,33 @@ fn sizes(claim: impl Fn(Pool, &str)) {
 
 #[test]
 fn what_was_accepted_before_has_ended_when_a_wait_does_with_all_its_descendants() {
-    let _dog = Watchdog::start(120);
-    let mut seed = Seed::printed();
-    for kind in KINDS {
-        let delays: Vec<_> = (0..100).map(|_| seed.micros(30)).collect();
-        sizes(|pool, size| {
-            let trees = Trees::default();
-            beside_bursts(&pool, kind, || {
-                for (round, delay) in delays.iter().enumerate() {
-                    pool.execute(trees.job(3));
-                    spin_for(*delay);
-                    assert!(pool.wait_idle());
-                    let left = trees.unfinished();
-                    assert_eq!(left, 0, "round {round}, {kind:?}, {size} threads");
-                }
-            });
-        });
+    let seconds = soak_seconds();
+    let _dog = Watchdog::start(120 + seconds);
+    let (mut seed, begun) = (Seed::printed(), Instant::now());
+    loop {
+        for kind in KINDS {
+            check_waits(kind, &mut seed);
+        }
+        if begun.elapsed() >= Duration::from_secs(seconds) {
+            break;
+        }
     }
+}
+
+fn check_waits(kind: Kind, seed: &mut Seed) {
+    let delays: Vec<_> = (0..100).map(|_| seed.micros(30)).collect();
+    sizes(|pool, size| {
+        let trees = Trees::default();
+        beside_bursts(&pool, kind, || {
+            for (round, delay) in delays.iter().enumerate() {
+                pool.execute(trees.job(3));
+                spin_for(*delay);
+                assert!(pool.wait_idle());
+                let left = trees.unfinished();
+                assert_eq!(left, 0, "round {round}, {kind:?}, {size} threads");
+            }
+        });
+    });
 }
 
 #[test]
