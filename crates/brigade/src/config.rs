@@ -48,9 +48,9 @@ pub enum Idle {
 pub enum Placement {
     /// Where the kernel puts it.
     Kernel,
-    /// Not on the CPU of a job that wakes it by submitting to its own worker's queue, as that job continues there. All other
-    /// wakes, and those of a pool with as many running workers as there are processors, are left to the kernel. Linux only;
-    /// elsewhere it is `Kernel`. The affinity that the worker's thread had is restored as it wakes.
+    /// Not on the CPU of the thread that wakes it, if that thread goes on there: it submits, or it is a worker with several
+    /// jobs. So it is while workers of the pool run, but fewer than there are processors; other wakes are left to the kernel.
+    /// Linux only; elsewhere it is `Kernel`. The affinity that the worker's thread had is restored as it wakes.
     Spread,
 }
 

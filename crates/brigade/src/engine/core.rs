@@ -53,13 +53,13 @@ pub(crate) struct Core {
     pub(super) rest: Signal,
 }
 
-/// What wakes a worker.
+/// What the thread does next that wakes a worker.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum WokenBy {
-    /// A job that submits to its own worker's queue, and continues.
-    Job,
-    /// A thread that is likely to stop next.
-    Other,
+pub(super) enum Waker {
+    /// It goes on: a job or another thread that submits, or a worker that has several jobs.
+    GoesOn,
+    /// It may well stop.
+    MayStop,
 }
 
 /// A worker that a thread is started for.
@@ -195,13 +195,13 @@ impl Core {
 
     /// Has a worker come for work that has been published, as the pool's rules say.
     pub(super) fn help(&self) {
-        self.help_as(WokenBy::Other);
+        self.help_as(Waker::GoesOn);
     }
 
     /// The same; `by` says what wakes the worker.
     #[cold]
     #[inline(never)]
-    pub(super) fn help_as(&self, by: WokenBy) {
+    pub(super) fn help_as(&self, waker: Waker) {
         let seen = self.idle.snapshot();
         let searching = seen.searching();
         // Whether there is more than the searchers will take. No more than that is asked for here: an elastic pool that
@@ -215,7 +215,7 @@ impl Core {
         let queued = if seen.is_below_max() { self.queues.len() } else { 0 };
         let may_grow = self.may_grow(queued);
         if may_grow || seen.parked() > 0 || seen.is_understaffed() {
-            self.bring(self.idle.pick(queued, may_grow), by);
+            self.bring(self.idle.pick(queued, may_grow), waker);
         }
     }
 
@@ -229,7 +229,7 @@ impl Core {
             if help.wake.is_none() && help.start.is_none() {
                 return;
             }
-            self.bring(help, WokenBy::Other);
+            self.bring(help, Waker::GoesOn);
         }
     }
 
@@ -243,9 +243,9 @@ impl Core {
     }
 
     /// Wakes and starts the workers that were picked.
-    fn bring(&self, help: Help, by: WokenBy) {
+    fn bring(&self, help: Help, waker: Waker) {
         if let Some(index) = help.wake {
-            self.wake_as(index, by);
+            self.wake_as(index, waker);
         }
         if let Some(index) = help.start {
             if self.start(index).is_err() {
@@ -256,15 +256,15 @@ impl Core {
 
     /// Wakes a worker that was picked.
     pub(super) fn wake(&self, index: usize) {
-        self.wake_as(index, WokenBy::Other);
+        self.wake_as(index, Waker::MayStop);
     }
 
-    fn wake_as(&self, index: usize, by: WokenBy) {
+    fn wake_as(&self, index: usize, waker: Waker) {
         let sleeper = &self.queues.peers.at(index).sleeper;
         // On a virtual machine the kernel tends to queue a woken thread behind its waker although another CPU is idle, which
         // does harm if the waker continues there. `docs/design/placement.md` has the measurements.
-        let spreads = self.config.placement == Placement::Spread && by == WokenBy::Job;
-        if spreads && self.idle.has_free_cpu() {
+        let spreads = self.config.placement == Placement::Spread && waker == Waker::GoesOn;
+        if spreads && self.idle.is_partly_busy() {
             sleeper.keep_off_this_cpu();
         }
         sleeper.unpark(&self.events.driver);
@@ -385,7 +385,7 @@ impl Core {
         }
         if seen.parked() > 0 || seen.is_understaffed() {
             // As for one job that is queued.
-            self.bring(self.idle.pick(1, false), WokenBy::Other);
+            self.bring(self.idle.pick(1, false), Waker::MayStop);
         } else if self.events.candidates.are_there() {
             self.events.candidates.call();
         }

@@ -28,8 +28,13 @@ impl Spinner {
 
 impl Idle {
     /// Whether the workers that run leave a processor for another.
-    pub(crate) fn has_free_cpu(&self) -> bool {
+    fn has_free_cpu(&self) -> bool {
         self.snapshot().running() < self.spinner.cpus
+    }
+
+    /// Whether workers run, and leave a processor for another.
+    pub(crate) fn is_partly_busy(&self) -> bool {
+        self.snapshot().running() > 0 && self.has_free_cpu()
     }
 
     /// Takes the right to spin; `None` if another worker has it, or the workers that run leave no processor for it.

@@ -5,6 +5,7 @@ use brigade_task::Job;
 
 use super::Worker;
 use super::park::Parked;
+use crate::engine::core::Waker;
 
 /// The most jobs taken from the injector at once: enough that its two contended writes do not show,
 /// few enough that half a queue is left for what they spawn.
@@ -56,7 +57,8 @@ impl Worker {
     fn found(&self, job: Job) -> Job {
         if self.core.idle.stop_search() {
             if self.core.queues.has_work() {
-                self.core.help();
+                let goes_on = self.local.len() > 1;
+                self.core.help_as(if goes_on { Waker::GoesOn } else { Waker::MayStop });
             } else {
                 self.core.see_to_driver();
             }

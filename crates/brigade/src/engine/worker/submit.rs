@@ -5,7 +5,6 @@ use std::panic::{self, AssertUnwindSafe};
 use brigade_task::{Job, Outcome};
 
 use super::Worker;
-use crate::engine::core::WokenBy;
 use crate::engine::injectors::drop_if_stale;
 
 /// How many completed entries a worker leaves in queues before it sweeps them out.
@@ -58,7 +57,7 @@ impl Worker {
         }
         let seen = self.core.idle.after_publishing();
         if seen.wants_help() && (queued > 1 || !seen.monitored() || seen.is_below_core()) {
-            self.core.help_as(WokenBy::Job);
+            self.core.help();
         }
     }
 
