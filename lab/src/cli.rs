@@ -64,7 +64,7 @@ struct Extent {
     /// Small runs: under two minutes altogether (the default).
     #[arg(long, conflicts_with = "full")]
     quick: bool,
-    /// The runs behind the project's numbers: seven minutes or so.
+    /// The runs behind the project's numbers: some twenty minutes on two CPUs.
     #[arg(long)]
     full: bool,
 }
