@@ -238,7 +238,7 @@ fn a_worker_gets_all_outcomes_of_a_set_whose_jobs_are_submitted_and_run_by_other
         let waits = pool.submit(move || {
             let mut set = TaskSet::new(here);
             for _ in 0..20 {
-                set.spawn(|| std::thread::yield_now()).unwrap();
+                set.spawn(thread::yield_now).unwrap();
             }
             set.outcomes().count()
         });
