@@ -161,7 +161,7 @@ impl<'a> Submitter<'a> {
     fn spawn(&mut self) {
         let (pool, job, yields) = (self.pool, self.job(), self.random.u8(0..3));
         let (waits, ledger) = (self.random.u8(0..4) == 0, self.ledger.clone());
-        let future = async move {
+        let future = Box::pin(async move {
             for _ in 0..yields {
                 brigade::yield_now().await;
             }
@@ -169,7 +169,7 @@ impl<'a> Submitter<'a> {
                 wait_for_a_local(&ledger).await;
             }
             job();
-        };
+        });
         let taken = Doing::Submitting.during(|| pool.spawn(future));
         let Some(mut handle) = self.count(taken, self.may_be_full()) else { return };
         // It is not cancelled, as that may come when the job has returned.
