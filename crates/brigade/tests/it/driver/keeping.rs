@@ -76,20 +76,20 @@ fn no_timer_is_lost_while_the_pool_changes_its_size() {
     }
 }
 
-/// Waiting for what was accepted before does not wait for a time that is far, and ends while there are events.
+/// A wait does not wait for a time that is far, and ends between two ticks: the next is due a while after the end of the one before.
 #[test]
 fn a_wait_ends_beside_timers() {
     let _dog = Watchdog::start(60);
     for_every_kind(|pool| {
         let far = pool.spawn(sleep(Duration::from_secs(3600)));
-        let ticks = pool.execute_every(Duration::from_micros(200), brigade::Missed::Burst, || ());
+        let ticks = pool.execute_every(Duration::from_millis(1), brigade::Missed::Delay, || ());
         for _ in 0..10 {
             pool.execute(|| ());
             assert!(pool.wait_idle_timeout(Duration::from_secs(20)));
         }
         ticks.cancel();
         pool.close();
-        eventually("it ends with a keeper", || pool.handle().is_closed());
+        eventually("it ends with a driver holder", || pool.handle().is_closed());
         drop(far);
     });
 }
