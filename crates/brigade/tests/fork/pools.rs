@@ -10,8 +10,15 @@ use brigade::{Handle, JoinError, Pool, Reason, Rejected};
 /// can start none itself.
 pub(crate) fn ready(threads: usize) -> Pool {
     let pool = Pool::builder().threads(threads).prestart().build().unwrap();
-    assert!(pool.wait_idle());
+    await_threads(&pool);
     pool
+}
+
+/// Waits until all threads of a pool are there and sleep: a wait until it is idle does not wait for those that are just starting.
+pub(crate) fn await_threads(pool: &Pool) {
+    while pool.metrics().idle_workers() < pool.threads() {
+        std::thread::yield_now();
+    }
 }
 
 /// Keeps every worker busy until the sender is dropped.

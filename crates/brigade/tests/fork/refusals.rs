@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use brigade::{Handle, JoinError, Pool, Reason, Rejected, TaskSet, WhenFull};
 
 use crate::child::{assert_in_child, claim};
-use crate::pools::{is_forked, occupy, ready, works_still};
+use crate::pools::{await_threads, is_forked, occupy, ready, works_still};
 
 fn job() -> impl FnOnce() + Send + 'static {
     || ()
@@ -63,7 +63,7 @@ pub(crate) fn every_way_to_submit_to_a_bounded_pool_says_forked_in_a_child_full_
     for when_full in policies {
         let builder = Pool::builder().threads(1).capacity(1).when_full(when_full).prestart();
         let pool = builder.build().unwrap();
-        assert!(pool.wait_idle());
+        await_threads(&pool);
         check(&pool);
         let busy = occupy(&pool);
         pool.try_execute(job()).unwrap();
