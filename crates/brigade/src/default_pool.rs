@@ -44,7 +44,7 @@ fn inherited_or_new() -> &'static Pool {
 ///
 /// ```
 /// use brigade::Pool;
-/// brigade::set_default_pool(Pool::new(1)).expect("nobody has used it yet");
+/// brigade::set_default_pool(Pool::new(1)).expect("it has not been used yet");
 /// assert_eq!(brigade::default_pool().threads(), 1);
 /// assert!(brigade::set_default_pool(Pool::new(2)).is_err(), "too late");
 /// ```

@@ -55,7 +55,7 @@ pub(crate) struct Core {
 
 /// What the thread does next that wakes a worker.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Waker {
+pub(super) enum Caller {
     /// It goes on: a job or another thread that submits, or a worker that has several jobs.
     GoesOn,
     /// It may well stop.
@@ -189,19 +189,14 @@ impl Core {
     #[inline(always)]
     pub(crate) fn offer_help(&self) {
         if self.idle.after_publishing().wants_help() {
-            self.help();
+            self.help(Caller::GoesOn);
         }
     }
 
     /// Has a worker come for work that has been published, as the pool's rules say.
-    pub(super) fn help(&self) {
-        self.help_as(Waker::GoesOn);
-    }
-
-    /// The same; `by` says what wakes the worker.
     #[cold]
     #[inline(never)]
-    pub(super) fn help_as(&self, waker: Waker) {
+    pub(super) fn help(&self, caller: Caller) {
         let seen = self.idle.snapshot();
         let searching = seen.searching();
         // Whether there is more than the searchers will take. No more than that is asked for here: an elastic pool that
@@ -215,7 +210,7 @@ impl Core {
         let queued = if seen.is_below_max() { self.queues.len() } else { 0 };
         let may_grow = self.may_grow(queued);
         if may_grow || seen.parked() > 0 || seen.is_understaffed() {
-            self.bring(self.idle.pick(queued, may_grow), waker);
+            self.bring(self.idle.pick(queued, may_grow), caller);
         }
     }
 
@@ -229,7 +224,7 @@ impl Core {
             if help.wake.is_none() && help.start.is_none() {
                 return;
             }
-            self.bring(help, Waker::GoesOn);
+            self.bring(help, Caller::GoesOn);
         }
     }
 
@@ -243,9 +238,9 @@ impl Core {
     }
 
     /// Wakes and starts the workers that were picked.
-    fn bring(&self, help: Help, waker: Waker) {
+    fn bring(&self, help: Help, caller: Caller) {
         if let Some(index) = help.wake {
-            self.wake_as(index, waker);
+            self.wake(index, caller);
         }
         if let Some(index) = help.start {
             if self.start(index).is_err() {
@@ -255,15 +250,11 @@ impl Core {
     }
 
     /// Wakes a worker that was picked.
-    pub(super) fn wake(&self, index: usize) {
-        self.wake_as(index, Waker::MayStop);
-    }
-
-    fn wake_as(&self, index: usize, waker: Waker) {
+    pub(super) fn wake(&self, index: usize, caller: Caller) {
         let sleeper = &self.queues.peers.at(index).sleeper;
         // On a virtual machine the kernel tends to queue a woken thread behind its waker although another CPU is idle, which
         // does harm if the waker continues there. `docs/design/placement.md` has the measurements.
-        let spreads = self.config.placement == Placement::Spread && waker == Waker::GoesOn;
+        let spreads = self.config.placement == Placement::Spread && caller == Caller::GoesOn;
         if spreads && self.idle.is_partly_busy() {
             sleeper.keep_off_this_cpu();
         }
@@ -292,7 +283,7 @@ impl Core {
     fn start_failed(&self) {
         if self.queues.has_work() {
             if let Some(index) = self.idle.pick_parked() {
-                self.wake(index);
+                self.wake(index, Caller::MayStop);
             }
         }
         self.settle();
@@ -319,7 +310,7 @@ impl Core {
     /// A worker has been blocked: another must come for what is queued, and for timers and I/O events.
     pub(super) fn replace_blocked(&self) {
         if self.queues.has_work() {
-            self.help();
+            self.help(Caller::MayStop);
         }
         self.see_to_driver();
         if self.threads.has_failed() {
@@ -337,7 +328,7 @@ impl Core {
         self.idle.resize(self.config.size_of(range));
         // Those that are too many leave at once, and one that slept for as long as it may learns how long that is now. All are
         // picked first: a worker that is woken soon sleeps again.
-        self.idle.pick_all_parked().into_iter().for_each(|index| self.wake(index));
+        self.idle.pick_all_parked().into_iter().for_each(|index| self.wake(index, Caller::MayStop));
         self.help_with(self.queues.len(), self.idle.snapshot());
     }
 
@@ -367,7 +358,7 @@ impl Core {
     pub(super) fn event_added(&self) {
         if self.idle.after_publishing().driver_held() {
             if let Some(index) = self.idle.pick_driver_holder() {
-                self.wake(index);
+                self.wake(index, Caller::MayStop);
             }
         } else if !self.events.candidates.are_there() || !self.events.candidates.call_poller() {
             self.see_to_driver();
@@ -385,7 +376,7 @@ impl Core {
         }
         if seen.parked() > 0 || seen.is_understaffed() {
             // As for one job that is queued.
-            self.bring(self.idle.pick(1, false), Waker::MayStop);
+            self.bring(self.idle.pick(1, false), Caller::MayStop);
         } else if self.events.candidates.are_there() {
             self.events.candidates.call();
         }

@@ -8,7 +8,7 @@ use core::any::Any;
 use brigade_sync::hint;
 use brigade_task::{Job, Outcome, TaskRef};
 
-use super::core::Core;
+use super::core::{Caller, Core};
 use super::current;
 use super::off_pool::drop_off_pool;
 use super::peers::Peer;
@@ -30,7 +30,7 @@ impl Core {
         }
         let seen = self.idle.after_publishing();
         if seen.wants_help() && (reserved.is_ok() || seen.parked() > 0) {
-            self.help();
+            self.help(Caller::GoesOn);
         }
         Ok(())
     }
@@ -89,7 +89,7 @@ impl Core {
             && self.idle.after_publishing().parked() > 0
             && self.idle.pick_this(index)
         {
-            self.wake(index);
+            self.wake(index, Caller::MayStop);
         }
     }
 

@@ -95,7 +95,7 @@ impl Handle {
     ///     move || done.send(number).unwrap()
     /// });
     /// for not_now in pool.handle().dispatch(work) {
-    ///     not_now(); // Nobody is idle: we do it ourselves.
+    ///     not_now(); // No thread is idle: we do it ourselves.
     /// }
     /// assert_eq!(results.iter().take(5).sum::<i32>(), 15);
     /// # Ok::<(), std::io::Error>(())

@@ -119,7 +119,7 @@ impl<A: Action> Schedule<A> {
         let action = schedule.state.lock().action.take();
         // Only now: it would drop the closure.
         drop(refused);
-        let Some(action) = action else { unreachable!("nobody else has had it") };
+        let Some(action) = action else { unreachable!("only a run takes it") };
         Err(action)
     }
 

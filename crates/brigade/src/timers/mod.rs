@@ -223,7 +223,7 @@ mod tests {
         assert!(timers.is_empty() && timers.next().is_none());
         let ((ten, first), (twenty, second)) = (set(10), set(20));
         assert!(first && !second);
-        assert!(!set(10).1, "whoever sleeps until then need not be told");
+        assert!(!set(10).1, "the holder sleeps until an earlier time");
         assert_eq!(timers.next(), Some(at(10)));
         assert!(timers.remove(ten).is_some() && timers.remove(ten).is_none());
         assert_eq!(timers.next(), Some(at(10)));

@@ -24,7 +24,7 @@ use brigade_queue::Cursor;
 use brigade_sync::fork::OnChild;
 use brigade_task::{Job, Outcome, drop_contained};
 
-use super::core::Core;
+use super::core::{Caller, Core};
 use super::current;
 use super::enter::enter_pool;
 use super::local::Local;
@@ -252,7 +252,7 @@ impl Worker {
         let leaves = self.core.idle.leave_if_surplus();
         if leaves {
             if self.core.queues.has_work() {
-                self.core.help();
+                self.core.help(Caller::MayStop);
             }
             // Now, and not once the hook at the end has returned.
             self.core.look_for_quiet();

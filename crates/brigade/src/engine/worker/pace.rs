@@ -6,9 +6,8 @@
 //!
 //! **How much.** One job at first; twice as many as last time if there was more, up to as many as there are jobs between two
 //! looks, or a sixteenth of that if these are short. So jobs from outside that have waited for a few looks get half of the worker's
-//! turns, of short ones one in 20: one with `n` jobs queued before it, on `w` workers, waits for some `2 n / w` jobs, or `20 n / w`
-//! short ones, and for what the worker's own queue holds. A larger share of short jobs costs more than it gives: what is taken
-//! overflows the worker's own queue, and goes back. `brigade-lab fairness` and `throughput` measure it.
+//! turns, of short ones one in 20. `docs/design/engine.md` has the bound that follows. A larger share of short jobs costs more than
+//! it gives: what is taken overflows the worker's own queue, and goes back. `brigade-lab fairness` and `throughput` measure it.
 
 use core::cell::Cell;
 use core::time::Duration;

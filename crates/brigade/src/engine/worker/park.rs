@@ -7,6 +7,7 @@ use brigade_task::Job;
 
 use super::Worker;
 use super::monitor::{Monitor, Tick};
+use crate::engine::core::Caller;
 use crate::idle::{Duty, Leave};
 
 /// The part of its patience for which a worker sleeps again that was idle for long but is needed, and the minimum. It is
@@ -51,7 +52,7 @@ impl Worker {
         let seen = core.idle.after_publishing();
         if seen.searching() == 0 && seen.wants_help() {
             if core.queues.has_work() {
-                core.help();
+                core.help(Caller::MayStop);
             } else {
                 core.see_to_driver();
             }
@@ -151,7 +152,7 @@ impl Worker {
         if leaves {
             // Once more: a thread that saw us parked goes by what the crew is without us, but a look costs little here.
             if core.queues.has_work() {
-                core.help();
+                core.help(Caller::MayStop);
             }
             core.see_to_driver();
         }

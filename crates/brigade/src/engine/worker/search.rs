@@ -5,7 +5,7 @@ use brigade_task::Job;
 
 use super::Worker;
 use super::park::Parked;
-use crate::engine::core::Waker;
+use crate::engine::core::Caller;
 
 /// The most jobs taken from the injector at once: enough that its two contended writes do not show,
 /// few enough that half a queue is left for what they spawn.
@@ -58,7 +58,7 @@ impl Worker {
         if self.core.idle.stop_search() {
             if self.core.queues.has_work() {
                 let goes_on = self.local.len() > 1;
-                self.core.help_as(if goes_on { Waker::GoesOn } else { Waker::MayStop });
+                self.core.help(if goes_on { Caller::GoesOn } else { Caller::MayStop });
             } else {
                 self.core.see_to_driver();
             }

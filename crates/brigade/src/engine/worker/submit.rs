@@ -5,6 +5,7 @@ use std::panic::{self, AssertUnwindSafe};
 use brigade_task::{Job, Outcome};
 
 use super::Worker;
+use crate::engine::core::Caller;
 use crate::engine::injectors::drop_if_stale;
 
 /// How many completed entries a worker leaves in queues before it sweeps them out.
@@ -57,7 +58,7 @@ impl Worker {
         }
         let seen = self.core.idle.after_publishing();
         if seen.wants_help() && (queued > 1 || !seen.monitored() || seen.is_below_core()) {
-            self.core.help();
+            self.core.help(Caller::GoesOn);
         }
     }
 

@@ -81,7 +81,7 @@ fn a_job_beside_a_worker_that_leaves_is_not_stranded() {
         let (stays, asked) = worker.join().unwrap();
         let comes =
             usize::from(stays) + usize::from(started.is_some()) + usize::from(asked.is_some());
-        assert!(comes >= 1, "nobody comes for the job");
+        assert!(comes >= 1, "no worker comes for the job");
         assert!(pool.idle.snapshot().live() <= 1);
     });
 }
@@ -186,7 +186,7 @@ fn a_job_is_published_to_a_pool_that_has_a_worker() {
                 pool.idle.arrive(index);
                 true
             }
-            Hold::None => panic!("nobody is being started"),
+            Hold::None => panic!("no worker is being started"),
         };
         turn();
         assert_eq!(pool.idle.snapshot().live(), 1, "started: {started}");
@@ -248,6 +248,6 @@ fn whoever_blocks_or_whoever_submits_sees_the_other() {
         turn();
         pool.queue.fetch_add(1, Ordering::Relaxed);
         let submitter_helps = pool.idle.after_publishing().wants_help();
-        assert!(blocker.join().unwrap() || submitter_helps, "nobody helps");
+        assert!(blocker.join().unwrap() || submitter_helps, "neither helps");
     });
 }

@@ -151,7 +151,7 @@ fn a_holder_that_withdraws_is_picked_or_not() {
         worker.join().unwrap();
         let state = pool.idle.snapshot();
         assert_eq!((state.searching(), state.parked(), state.driver_held()), (1, 0, false));
-        assert!(!pool.parkers[0].try_take(), "the token was taken by whom it was for");
+        assert!(!pool.parkers[0].try_take(), "the worker has taken its token");
         assert!(
             pool.idle.pick_driver_holder().is_none() && !pool.idle.take_up_duty(0, Duty::Driver)
         );

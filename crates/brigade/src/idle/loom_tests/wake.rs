@@ -224,7 +224,7 @@ fn a_worker_that_withdraws_is_picked_or_not() {
         worker.join().unwrap();
         let state = pool.idle.snapshot();
         assert_eq!((state.searching(), state.parked()), (1, 0));
-        assert!(!pool.parkers[0].try_take(), "the token was taken by whom it was for");
+        assert!(!pool.parkers[0].try_take(), "the worker has taken its token");
         assert!(pool.idle.pick(usize::MAX, true).wake.is_none());
     });
 }

@@ -1,8 +1,8 @@
 //! A job for which there is no room and that whoever submits it runs: by policy, or as a worker must not wait.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use brigade::{Handle, OnPanic, Pool, Reason, Shutdown, WhenFull};
@@ -194,36 +194,57 @@ fn with_run_in_caller_nothing_runs_in_the_caller_once_the_pool_is_closed() {
     });
 }
 
+/// A job that its submitter runs until the gate opens; whether it has ended, and the submitter.
+fn runs_in_its_submitter(pool: &Pool, gate: &Gate) -> (Arc<AtomicBool>, JoinHandle<()>) {
+    let (handle, begun, held) = (pool.handle(), Gate::closed(), gate.clone());
+    let ended = Arc::new(AtomicBool::new(false));
+    let (begins, ends) = (begun.clone(), ended.clone());
+    let submits = thread::spawn(move || {
+        let job = move || {
+            begins.open();
+            held.wait();
+            ends.store(true, Ordering::SeqCst);
+        };
+        handle.execute(job).unwrap();
+    });
+    begun.wait();
+    (ended, submits)
+}
+
 #[test]
-fn a_wait_and_a_shutdown_wait_for_a_job_that_its_submitter_runs() {
+fn a_wait_waits_for_a_job_that_its_submitter_runs() {
     let _dog = Watchdog::start(20);
-    for waits in [true, false] {
-        let (pool, gate) = full(Pool::builder(), 1, WhenFull::RunInCaller);
-        let (handle, begun, goes_on) = (pool.handle(), Gate::closed(), Gate::closed());
-        let (begins, held) = (begun.clone(), goes_on.clone());
-        let ended = Arc::new(AtomicUsize::new(0));
-        let ends = ended.clone();
-        let submits = thread::spawn(move || {
-            let job = move || {
-                begins.open();
-                held.wait();
-                ends.fetch_add(1, Ordering::SeqCst);
-            };
-            handle.execute(job).unwrap();
+    let (pool, busy) = full(Pool::builder(), 1, WhenFull::RunInCaller);
+    let gate = Gate::closed();
+    let (ended, submits) = runs_in_its_submitter(&pool, &gate);
+    busy.open();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            eventually("nothing else runs", || pool.metrics().idle_workers() == 1);
+            assert!(!pool.wait_idle_timeout(Duration::ZERO));
+            gate.open();
         });
-        begun.wait();
-        gate.open();
+        assert!(pool.wait_idle());
+        assert!(ended.load(Ordering::SeqCst), "the wait has come back too early");
+    });
+    submits.join().unwrap();
+}
+
+#[test]
+fn a_shutdown_waits_for_a_job_that_its_submitter_runs() {
+    let _dog = Watchdog::start(20);
+    for how in [Shutdown::Drain, Shutdown::Discard] {
+        let (pool, busy) = full(Pool::builder(), 1, WhenFull::RunInCaller);
+        let (gate, handle) = (Gate::closed(), pool.handle());
+        let (ended, submits) = runs_in_its_submitter(&pool, &gate);
+        busy.open();
         let opens = thread::spawn(move || {
-            thread::sleep(Duration::from_millis(20));
-            goes_on.open();
+            eventually("the pool is being shut down", || handle.is_closed());
+            gate.open();
         });
-        if waits {
-            assert!(pool.wait_idle());
-            assert_eq!(ended.load(Ordering::SeqCst), 1, "the wait has come back too early");
-        }
-        let report = pool.shutdown(Shutdown::Drain);
-        assert_eq!((report.still_running, ended.load(Ordering::SeqCst)), (0, 1));
-        submits.join().unwrap();
+        let report = pool.shutdown(how);
+        assert_eq!((report.still_running, ended.load(Ordering::SeqCst)), (0, true), "{how:?}");
         opens.join().unwrap();
+        submits.join().unwrap();
     }
 }
