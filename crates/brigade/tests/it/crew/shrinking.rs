@@ -216,7 +216,7 @@ fn with_destructors(keep_alive: Duration, name: &'static str) -> (Pool, Arc<Atom
     let start = move |_| LAST.set(Some(Counted(Arc::clone(&counted))));
     let builder = Pool::builder().threads(1..=3).keep_alive(keep_alive).on_start(start);
     let pool = builder.name(move |index| format!("{name}{index}")).build().unwrap();
-    // Who has not slept yet counts as busy.
+    // A worker that has not slept yet counts as busy.
     await_idle_workers(&pool, 1);
     (pool, dropped)
 }
@@ -234,7 +234,9 @@ fn a_thread_that_left_has_really_ended() {
     assert_eq!(dropped.load(Ordering::SeqCst), 2);
     fill(&pool);
     drop(pool);
-    assert_eq!((threads_named("retired-"), dropped.load(Ordering::SeqCst)), (0, 5));
+    assert_eq!(dropped.load(Ordering::SeqCst), 5);
+    // The kernel takes a thread off its list a moment after it could be joined.
+    eventually("the threads are gone", || threads_named("retired-") == 0);
 }
 
 #[test]

@@ -7,18 +7,11 @@ use std::thread;
 
 use brigade::{Builder, Pool};
 
+#[cfg(target_os = "linux")]
+use crate::support::crowd::threads_named;
 use crate::support::roll_call::on_every_worker;
 use brigade_testkit::panics;
 use brigade_testkit::{Watchdog, eventually};
-
-/// How many threads of this process have a name that starts so.
-#[cfg(target_os = "linux")]
-fn threads_named(prefix: &str) -> usize {
-    let tasks = std::fs::read_dir("/proc/self/task").unwrap();
-    let names =
-        tasks.filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("comm")).ok());
-    names.filter(|name| name.starts_with(prefix)).count()
-}
 
 #[track_caller]
 fn assert_refused(builder: Builder) {
