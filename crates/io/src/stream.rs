@@ -88,12 +88,19 @@ where
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         // First without waiting for room: the types of this crate need none.
         match self.get_ref().flush() {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.poll_with(
-                Direction::Write,
-                context,
-                |mut io: &T| io.flush(),
-                |()| Next::Unknown,
-            ),
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
+                ) =>
+            {
+                self.poll_with(
+                    Direction::Write,
+                    context,
+                    |mut io: &T| io.flush(),
+                    |()| Next::Unknown,
+                )
+            }
             outcome => Poll::Ready(outcome),
         }
     }
