@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Runs the tests of the crates under AddressSanitizer, which needs a nightly toolchain.
 #
-# Not among them: `allocations`, which brings an allocator of its own, `idle_cpu` and `leaks`, which measure what the
-# sanitizer adds to, and `fork`, whose children may find the sanitizer's own locks taken. Doc examples are left to ci/test.sh.
+# Of brigade's tests not `allocations` and `entries`, which bring an allocator of their own, nor `idle_cpu` and `leaks`, which measure
+# what the sanitizer adds to, nor `fork`, whose children may find the sanitizer's own locks taken; the children of brigade-io's fork
+# take none of these. Doc examples are left to ci/test.sh.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

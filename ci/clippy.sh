@@ -4,8 +4,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 cargo clippy --workspace --all-targets --locked -- -D warnings
-# With all doors open, and with none: the laboratory opens one of them above.
-cargo clippy -p brigade --lib --examples --test doors --features futures,hyper,io --locked -- -D warnings
+# With all features, and with none: the laboratory enables one of them above.
+cargo clippy -p brigade --lib --examples --test integrations --features futures,hyper,io --locked -- -D warnings
 cargo clippy -p brigade --all-targets --locked -- -D warnings
 cargo clippy -p brigade-io --all-targets --features hyper --locked -- -D warnings
 # As who has no `std` gets it.

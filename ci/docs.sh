@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --locked
-# With all doors open, as it is published, and with none.
+# With all features, as it is published, and with none.
 RUSTDOCFLAGS='-D warnings' cargo doc -p brigade -p brigade-io --all-features --no-deps --locked
 RUSTDOCFLAGS='-D warnings' cargo doc -p brigade --no-deps --locked
 

@@ -20,21 +20,30 @@ Tests are written as file::name, below `crates/*/tests`, `crates/*/src` or `lab/
 files that are reported by level and by edge. The soak, `ci/soak.sh`, puts most of these faults into the same pool.
 INTRO
     awk '
+        function row(text) {
+            text = "| " text " |"
+            if (length(text) > 200) fail("over 200 characters: " text)
+            print text
+        }
+        function fail(why) { print "docs/faults.txt:" FNR ": " why > "/dev/stderr"; exit 1 }
         /^#/ || /^$/ { next }
-        /^\[/ { printf "\n## %s\n\n| # | what is injected, and the tests |\n|---|---|\n", substr($0, 2, length($0) - 2); next }
-        /^    [(n]/ && !/::/ { sub(/^ +/, ""); row = "| | " $0 " |" }
-        /^    .*::/ { row = "| | `" $1 "` |" }
-        /^[^ ]/ { number = $1; sub(/^[^ ]+ /, ""); row = "| " number " | **" $0 "** |" }
-        { if (length(row) > 200) { print "docs/faults.txt: over 200 characters: " row > "/dev/stderr"; exit 1 } print row }
+        /^\[.*\]$/ { printf "\n## %s\n\n| # | what is injected, and the tests |\n|---|---|\n", substr($0, 2, length($0) - 2); next }
+        /^    [a-z0-9_\/]+\.rs::[a-z0-9_]+$/ || /^    ci\/[a-z-]+\.sh$/ { row("| `" $1 "`"); next }
+        /^    (\(|none: )/ { sub(/^ +/, ""); row("| " $0); next }
+        /^([0-9]+|-) ./ { number = $1; sub(/^[^ ]+ /, ""); row(number " | **" $0 "**"); next }
+        { fail("neither a section nor a fault, a test or a note: " $0) }
     ' docs/faults.txt
 }
 
+rendered="$(mktemp)"
+trap 'rm -f "$rendered"' EXIT
+render > "$rendered"
 if [[ "${1:-}" != --check ]]; then
-    render > docs/faults.md
+    cp "$rendered" docs/faults.md
     exit
 fi
 
-if ! diff <(render) docs/faults.md > /dev/null; then
+if ! cmp -s "$rendered" docs/faults.md; then
     echo "docs/faults.md is not what ci/faults.sh renders from docs/faults.txt: run it" >&2
     exit 1
 fi
@@ -46,4 +55,10 @@ while IFS= read -r named; do
         missing=1
     fi
 done < <(grep -oE '^    [a-z0-9_/]+\.rs::[a-z0-9_]+' docs/faults.txt | tr -d ' ' | sort -u)
+for script in $(grep -oE '^    ci/[a-z-]+\.sh$' docs/faults.txt | sort -u); do
+    if [[ ! -x "$script" ]]; then
+        echo "docs/faults.txt names $script, which is not there" >&2
+        missing=1
+    fi
+done
 exit "$missing"

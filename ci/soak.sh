@@ -14,5 +14,9 @@ if [[ ! "$seconds" =~ ^[1-9][0-9]*$ ]]; then
 fi
 export BRIGADE_SOAK_SECONDS="$seconds"
 cargo test --locked -p brigade --test soak -- --include-ignored --nocapture
-cargo test --locked -p brigade --test it -- --nocapture \
-    what_was_accepted_before_has_ended_when_a_wait_does_with_all_its_descendants
+waits=what_was_accepted_before_has_ended_when_a_wait_does_with_all_its_descendants
+if ! grep -rq "fn $waits(" crates/brigade/tests; then
+    echo "ci/soak.sh names $waits, which is no test" >&2
+    exit 2
+fi
+cargo test --locked -p brigade --test it -- --nocapture "$waits"

@@ -4,8 +4,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 cargo test --workspace --locked "$@"
-# Behind the doors that features open.
-cargo test -p brigade --features futures,hyper,io --locked --test doors
+# What features enable.
+cargo test -p brigade --features futures,hyper,io --locked --test integrations
 cargo test -p brigade --features futures,hyper,io --locked --doc
 cargo test -p brigade-io --features hyper --locked --test hyper
 # Examples that assert what they say.

@@ -1,6 +1,6 @@
 //! A server for HTTP on a pool, and a client that asks it.
 //!
-//! Sockets, tasks and time are the pool's, by the doors that the features `io` and `hyper` open: `brigade::io::TcpStream` is
+//! Sockets, tasks and time are the pool's, by what the features `io` and `hyper` enable: `brigade::io::TcpStream` is
 //! read and written by hyper, a `Handle` is its executor, `HyperTimer` its clock.
 
 use std::convert::Infallible;

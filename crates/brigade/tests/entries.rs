@@ -69,8 +69,8 @@ fn grown(builder: Builder, threads: usize, end: fn(Handle)) -> usize {
 }
 
 fn check(threads: usize, end: fn(Handle)) {
-    let _dog = Watchdog::start(120);
     let _alone = COUNTS.lock();
+    let _dog = Watchdog::start(120);
     for (name, builder) in builders() {
         let grown = grown(builder, threads, end);
         assert!(grown < MOST, "{grown} bytes more after {ENDED} jobs, {name}");
@@ -111,8 +111,8 @@ fn timers_that_are_cancelled_leave_nothing() {
 
 #[test]
 fn jobs_that_are_cancelled_from_outside_leave_nothing_while_the_only_worker_is_busy() {
-    let _dog = Watchdog::start(120);
     let _alone = COUNTS.lock();
+    let _dog = Watchdog::start(120);
     for (name, builder) in builders() {
         let pool = builder.threads(1).build().unwrap();
         let gate = Gate::closed();

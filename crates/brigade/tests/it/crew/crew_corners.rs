@@ -178,6 +178,7 @@ fn a_spawner_that_fails_after_it_has_started_the_thread_leaves_the_counts_right(
         pool.execute(crowd.job(&gate));
         thread::sleep(Duration::from_millis(2));
     }
+    eventually("those that are counted are at work", || crowd.now() == workers(&pool));
     let (most, counted) = (crowd.now(), workers(&pool));
     gate.open();
     assert!(returns_within(10, move || drop(pool)), "the pool never ends");

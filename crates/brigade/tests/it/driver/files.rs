@@ -95,7 +95,7 @@ fn a_server_answers_clients_of_its_own_pool_of_another_and_of_none() {
 /// Fault: whoever waits for files is in a long job, while another sleeps.
 #[test]
 fn what_arrives_is_read_while_all_workers_but_one_are_in_long_jobs() {
-    let _limit = Watchdog::start(30);
+    let _limit = Watchdog::start_alone(30);
     let pool = Pool::new(3);
     let (mut reader, writer) = pool.handle().enter(pipe).unwrap();
     let (say, hear) = mpsc::channel();

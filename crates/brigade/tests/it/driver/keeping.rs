@@ -131,7 +131,7 @@ mod files {
 
     /// Its last worker sleeps in the driver, or is about to.
     #[test]
-    fn a_pool_ends_whatever_its_keeper_does() {
+    fn a_pool_ends_whatever_its_driver_holder_does() {
         let _dog = Watchdog::start(100);
         let mut seed = Seed::printed();
         for round in 0..20 {

@@ -14,8 +14,8 @@ fn no_spares(threads: usize) -> Pool {
     Pool::builder().threads(threads).spare_threads(0).build().unwrap()
 }
 
-/// All of them sleep; one keeps, as there is something to keep.
-fn with_a_keeper(threads: usize) -> Pool {
+/// All of them sleep; one holds the driver, as there is a timer.
+fn with_a_holder(threads: usize) -> Pool {
     let pool = no_spares(threads);
     drop(pool.spawn(sleep(Duration::from_secs(3600))));
     eventually("all sleep", || pool.metrics().idle_workers() == threads);
@@ -23,12 +23,12 @@ fn with_a_keeper(threads: usize) -> Pool {
     pool
 }
 
-/// Puts the keeper into a job that blocks, after the other worker has gone to sleep on its account.
+/// Puts the driver holder into a job that blocks, after the other worker has gone to sleep on its account.
 #[test]
-fn a_sleeper_wakes_in_time_when_the_keeper_is_called_away() {
-    let _dog = Watchdog::start(30);
+fn a_sleeper_wakes_in_time_when_the_driver_holder_is_called_away() {
+    let _dog = Watchdog::start_alone(30);
     for says_so in [true, false] {
-        let (pool, gate) = (with_a_keeper(2), Gate::closed());
+        let (pool, gate) = (with_a_holder(2), Gate::closed());
         let (begun, begins) = mpsc::channel();
         let sleeper = pool.submit(move || {
             block_on(async {
@@ -38,7 +38,7 @@ fn a_sleeper_wakes_in_time_when_the_keeper_is_called_away() {
             Instant::now()
         });
         let start = begins.recv().unwrap();
-        eventually("the other keeps", || pool.metrics().idle_workers() == 1);
+        eventually("the other holds the driver", || pool.metrics().idle_workers() == 1);
         std::thread::sleep(SHORT);
         let held = gate.clone();
         pool.execute(move || if says_so { blocking(|| held.wait()) } else { held.wait() });
@@ -114,13 +114,13 @@ mod files {
     }
 
     #[test]
-    fn what_arrives_is_read_when_the_keeper_is_called_away() {
+    fn what_arrives_is_read_when_the_driver_holder_is_called_away() {
         let _dog = Watchdog::start(30);
         for says_so in [true, false] {
-            let (pool, gate) = (with_a_keeper(2), Gate::closed());
+            let (pool, gate) = (with_a_holder(2), Gate::closed());
             let (reader, mut writer) = pool.handle().enter(pipe).unwrap();
             let job = pool.submit(move || read(reader));
-            eventually("the other keeps", || pool.metrics().idle_workers() == 1);
+            eventually("the other holds the driver", || pool.metrics().idle_workers() == 1);
             std::thread::sleep(SHORT);
             let held = gate.clone();
             pool.execute(move || if says_so { blocking(|| held.wait()) } else { held.wait() });

@@ -223,7 +223,7 @@ fn woken_futures_hide_no_job_from_who_makes_room() {
     assert_eq!(at_rest(&pool), [25, 10, 0, 15, 15]);
 }
 
-/// Whatever phases begin and end meanwhile, in a pool that is open or closed: nobody pushes where nobody looks.
+/// Waits begin and give up meanwhile, in a pool that is open or closed.
 #[test]
 fn a_future_that_is_woken_beside_waits_and_the_closing_is_polled() {
     let _dog = Watchdog::start(60);
@@ -245,7 +245,7 @@ fn a_future_that_is_woken_beside_waits_and_the_closing_is_polled() {
                 latch.open();
             }
         });
-        // As long as a job runs, whoever is woken is polled.
+        // As long as a job runs, a future that is woken is polled.
         for job in jobs.into_inner().unwrap() {
             job.join().unwrap();
         }

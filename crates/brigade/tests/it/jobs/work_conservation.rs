@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::support::attempts::in_one_of_three_attempts;
+use crate::support::crowd::await_idle_workers;
 use crate::support::policy::queue_kinds;
 use brigade::{Handle, Pool};
 use brigade_testkit::{Seed, Watchdog};
@@ -36,7 +37,7 @@ fn assert_all_met(meets: &Receiver<()>, jobs: usize, kind: &str) {
 
 #[test]
 fn as_many_barrier_jobs_as_workers_meet_when_submitted_from_outside() {
-    let _dog = Watchdog::start(30);
+    let _dog = Watchdog::start_alone(30);
     for threads in [2, 4] {
         for (kind, pool) in queue_kinds(threads) {
             for _ in 0..50 {
@@ -50,7 +51,7 @@ fn as_many_barrier_jobs_as_workers_meet_when_submitted_from_outside() {
 
 #[test]
 fn as_many_barrier_jobs_as_workers_meet_when_submitted_from_one_worker() {
-    let _dog = Watchdog::start(30);
+    let _dog = Watchdog::start_alone(30);
     for threads in [2, 4] {
         for (kind, pool) in queue_kinds(threads) {
             for _ in 0..50 {
@@ -64,7 +65,7 @@ fn as_many_barrier_jobs_as_workers_meet_when_submitted_from_one_worker() {
 
 #[test]
 fn a_worker_that_spawned_its_peers_may_meet_them_at_the_barrier() {
-    let _dog = Watchdog::start(30);
+    let _dog = Watchdog::start_alone(30);
     for threads in [2, 4] {
         for (kind, pool) in queue_kinds(threads) {
             for _ in 0..50 {
@@ -81,7 +82,7 @@ fn a_worker_that_spawned_its_peers_may_meet_them_at_the_barrier() {
 
 #[test]
 fn a_batch_of_barrier_jobs_wakes_enough_workers_for_all() {
-    let _dog = Watchdog::start(30);
+    let _dog = Watchdog::start_alone(30);
     for (kind, pool) in queue_kinds(4) {
         for _ in 0..50 {
             let (job, meets) = meeting(4);
@@ -102,8 +103,12 @@ fn a_batch_of_barrier_jobs_wakes_enough_workers_for_all() {
 fn a_child_runs_although_its_parent_blocks_on_a_channel_for_it() {
     let _dog = Watchdog::start_alone(30);
     for (kind, pool) in queue_kinds(2) {
+        // Both threads there are started by two jobs that meet.
+        let (job, meets) = meeting(2);
+        (0..2).for_each(|_| pool.execute(job()));
+        assert_all_met(&meets, 2, &kind);
         for _ in 0..50 {
-            pool.wait_idle();
+            await_idle_workers(&pool, 2);
             let waited = pool.submit(|| {
                 let begun = Instant::now();
                 let (done, child): (Sender<()>, _) = mpsc::channel();
@@ -117,9 +122,9 @@ fn a_child_runs_although_its_parent_blocks_on_a_channel_for_it() {
     }
 }
 
-/// Nobody announces a lone child at once; a parked worker's watch has to find it.
+/// A lone child is not announced; the monitor must find it.
 #[test]
-fn a_lone_child_of_a_parent_that_makes_no_further_call_is_found_within_the_watch() {
+fn a_lone_child_of_a_parent_that_makes_no_further_call_is_found_by_the_monitor() {
     let _dog = Watchdog::start_alone(60);
     let pause = RefCell::new(Seed::printed());
     for (kind, pool) in queue_kinds(2) {
@@ -137,9 +142,9 @@ fn a_lone_child_of_a_parent_that_makes_no_further_call_is_found_within_the_watch
     }
 }
 
-/// The watch begins at once, however long idle workers are told to look out before they sleep.
+/// A worker monitors from the start, however long idle workers are told to spin before they sleep.
 #[test]
-fn a_lone_child_is_found_while_the_watcher_looks_out() {
+fn a_lone_child_is_found_while_the_monitor_spins() {
     let _dog = Watchdog::start_alone(60);
     let patience = Duration::from_secs(20);
     let pool = Pool::builder().threads(2).idle(brigade::Idle::SpinThenPark(patience)).build();
@@ -223,7 +228,7 @@ fn a_child_spawned_long_after_the_peers_parked_is_found() {
 
 #[test]
 fn two_workers_wait_for_each_others_children_without_calls_into_the_pool() {
-    let _dog = Watchdog::start(30);
+    let _dog = Watchdog::start_alone(30);
     let pool = Pool::new(2);
     for _ in 0..200 {
         let parent = pool.submit(|| {

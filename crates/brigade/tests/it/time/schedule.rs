@@ -226,7 +226,7 @@ fn a_tick_that_is_dropped_for_room_is_skipped_and_the_schedule_goes_on() {
 }
 
 #[test]
-fn who_waits_for_an_idle_pool_does_not_wait_for_timers() {
+fn a_wait_for_an_idle_pool_does_not_wait_for_timers() {
     let _dog = Watchdog::start(20);
     let (pool, (ran, _runs)) = (Pool::new(2), mpsc::channel());
     let far = pool.execute_after(FAR, tick_once(&ran));
@@ -235,7 +235,7 @@ fn who_waits_for_an_idle_pool_does_not_wait_for_timers() {
     let metrics = pool.metrics();
     assert_eq!((metrics.accepted, metrics.queued, metrics.running), (1, 0, 0));
     assert!(far.cancel());
-    let timer = ticked(&pool, Missed::Burst, 3, || ());
+    let timer = ticked(&pool, Missed::Delay, 3, || ());
     assert!((0..20).all(|_| pool.wait_idle()), "nor for ticks to come");
     timer.cancel();
 }

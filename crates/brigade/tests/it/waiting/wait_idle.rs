@@ -16,8 +16,8 @@ fn wait_idle_returns_at_once_when_nothing_was_ever_submitted() {
     let _dog = Watchdog::start(10);
     for idle in [Idle::Park, Idle::Spin] {
         let pool = Pool::builder().threads(2).idle(idle).build().unwrap();
-        pool.wait_idle();
-        pool.wait_idle();
+        assert!(pool.wait_idle());
+        assert!(pool.wait_idle());
     }
 }
 
@@ -105,14 +105,14 @@ fn wait_idle_wakes_every_waiter() {
     });
 }
 
-/// It can't wait for itself; the contract (P16) has it return.
+/// It can't wait for itself.
 #[test]
-fn wait_idle_in_a_job_of_the_same_pool_returns() {
+fn wait_idle_in_a_job_of_the_same_pool_returns_false() {
     let _dog = Watchdog::start(10);
     let pool = Arc::new(Pool::new(2));
     let inner = Arc::clone(&pool);
-    pool.submit(move || inner.wait_idle()).join().unwrap();
-    pool.wait_idle();
+    assert!(!pool.submit(move || inner.wait_idle()).join().unwrap());
+    assert!(pool.wait_idle());
 }
 
 #[test]
