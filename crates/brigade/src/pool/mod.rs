@@ -234,10 +234,13 @@ impl Pool {
     /// A timeout of 0 asks whether the pool is idle now.
     ///
     /// ```
+    /// use std::sync::mpsc;
     /// use std::time::Duration;
     /// let pool = brigade::Pool::new(2);
-    /// pool.execute(|| std::thread::sleep(Duration::from_millis(50)));
+    /// let (end, ends) = mpsc::channel::<()>();
+    /// pool.execute(move || _ = ends.recv());
     /// assert!(!pool.wait_idle_timeout(Duration::from_millis(1)));
+    /// drop(end);
     /// assert!(pool.wait_idle_timeout(Duration::MAX));
     /// ```
     pub fn wait_idle_timeout(&self, timeout: Duration) -> bool {
