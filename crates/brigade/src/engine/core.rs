@@ -9,6 +9,7 @@ use brigade_sync::fork::PerProcess;
 use brigade_sync::unmodelled;
 use brigade_task::Job;
 
+use super::current::is_worker_of;
 use super::events::Events;
 use super::ledger::Ledger;
 use super::owned_tasks::OwnedTasks;
@@ -255,7 +256,8 @@ impl Core {
         // On a virtual machine the kernel tends to queue a woken thread behind its waker although another CPU is idle, which
         // does harm if the waker continues there. `docs/design/placement.md` has the measurements.
         let spreads = self.config.placement == Placement::Spread && caller == Caller::GoesOn;
-        if spreads && self.idle.is_partly_busy() {
+        // A thread that is no worker takes a processor too.
+        if spreads && self.idle.is_partly_busy(usize::from(!is_worker_of(self.key))) {
             sleeper.keep_off_this_cpu();
         }
         sleeper.unpark(&self.events.driver);

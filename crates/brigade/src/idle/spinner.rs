@@ -27,19 +27,16 @@ impl Spinner {
 }
 
 impl Idle {
-    /// Whether the workers that run leave a processor for another.
-    fn has_free_cpu(&self) -> bool {
-        self.snapshot().running() < self.spinner.cpus
-    }
-
-    /// Whether workers run, and leave a processor for another.
-    pub(crate) fn is_partly_busy(&self) -> bool {
-        self.snapshot().running() > 0 && self.has_free_cpu()
+    /// Whether workers run, and they and so many other threads leave a processor for one more.
+    pub(crate) fn is_partly_busy(&self, others: usize) -> bool {
+        let running = self.snapshot().running();
+        running > 0 && running + others < self.spinner.cpus
     }
 
     /// Takes the right to spin; `None` if another worker has it, or the workers that run leave no processor for it.
     pub(crate) fn try_spin(&self) -> Option<Spinning<'_>> {
-        let may = self.has_free_cpu() && !self.spinner.spins.swap(true, Ordering::Relaxed);
+        let has_cpu = self.snapshot().running() < self.spinner.cpus;
+        let may = has_cpu && !self.spinner.spins.swap(true, Ordering::Relaxed);
         may.then(|| Spinning(&self.spinner))
     }
 }
