@@ -19,18 +19,28 @@ impl Kind {
     const OTHER: Self = Self { stream: false, socket: false, connecting: false };
     /// A pipe.
     pub(crate) const PIPE: Self = Self { stream: true, ..Self::OTHER };
-    /// A connection.
-    pub(crate) const STREAM: Self = Self { stream: true, socket: true, connecting: false };
-    /// A connection that is being made.
-    pub(crate) const CONNECTING: Self = Self { connecting: true, ..Self::STREAM };
+    /// A socket that passes messages, or bytes and more: a read of a Unix stream ends where descriptors were passed.
+    pub(crate) const MESSAGES: Self = Self { socket: true, ..Self::OTHER };
+    /// A TCP connection.
+    pub(crate) const STREAM: Self = Self { stream: true, ..Self::MESSAGES };
 
     /// Asks the operating system.
     pub(crate) fn of<T: Pollable>(io: &T) -> Self {
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        if let Ok(Some(rustix::net::ipproto::TCP)) =
+            rustix::net::sockopt::socket_protocol(borrow(io))
+        {
+            return Self::STREAM;
+        }
         match rustix::net::sockopt::socket_type(borrow(io)) {
-            Ok(rustix::net::SocketType::STREAM) => Self::STREAM,
-            Ok(_) => Self { socket: true, ..Self::OTHER },
+            Ok(_) => Self::MESSAGES,
             Err(_) => Self::OTHER,
         }
+    }
+
+    /// The same, but the connection is being made.
+    pub(crate) const fn connecting(self) -> Self {
+        Self { connecting: true, ..self }
     }
 
     /// How such a value is treated.

@@ -12,26 +12,28 @@ use crate::event::Direction;
 use crate::kind::Kind;
 use crate::sys::Pollable;
 
-/// Waits for a connection and registers it with the listener's driver.
+/// Waits for a connection, and registers it as one of that kind with the listener's driver.
 pub(crate) async fn accept<L, S: Pollable + 'static, A>(
     listener: &Async<L>,
+    kind: Kind,
     accept: impl FnMut(&L) -> io::Result<(S, A)>,
 ) -> io::Result<(Async<S>, A)> {
     // A child that can't register a connection must not take it from its parent.
     listener.driver().check_process()?;
     let (stream, address) = listener.read_with(accept).await?;
-    Ok((Async::register(listener.driver(), stream, Kind::STREAM)?, address))
+    Ok((Async::register(listener.driver(), stream, kind)?, address))
 }
 
 /// The same for the task that polls.
 pub(crate) fn poll_accept<L, S: Pollable + 'static, A>(
     listener: &Async<L>,
+    kind: Kind,
     context: &Context<'_>,
     accept: impl FnMut(&L) -> io::Result<(S, A)>,
 ) -> Poll<io::Result<Async<S>>> {
     listener.driver().check_process()?;
     let accepted = listener.poll_with(Direction::Read, context, accept, |_| Next::Unknown)?;
-    accepted.map(|(stream, _)| Async::register(listener.driver(), stream, Kind::STREAM))
+    accepted.map(|(stream, _)| Async::register(listener.driver(), stream, kind))
 }
 
 /// Makes a non-blocking socket for connections. It is closed on exec.

@@ -65,7 +65,7 @@ impl Async<net::TcpListener> {
     /// # Cancel safety
     /// If the future is dropped, no connection is lost.
     pub async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
-        socket::accept(self, net::TcpListener::accept).await
+        socket::accept(self, Kind::STREAM, net::TcpListener::accept).await
     }
 
     /// Returns a stream of connections, which does not end.
@@ -82,7 +82,7 @@ impl Stream for TcpIncoming<'_> {
     type Item = io::Result<TcpStream>;
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        socket::poll_accept(self.0, context, net::TcpListener::accept).map(Some)
+        socket::poll_accept(self.0, Kind::STREAM, context, net::TcpListener::accept).map(Some)
     }
 }
 
@@ -101,7 +101,8 @@ impl Async<net::TcpStream> {
         let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
         let socket = socket(family)?;
         begin(rustix::net::connect(&socket, &address))?;
-        let stream = Self::register(&driver, net::TcpStream::from(socket), Kind::CONNECTING)?;
+        let stream =
+            Self::register(&driver, net::TcpStream::from(socket), Kind::STREAM.connecting())?;
         stream.source().first_writable().await?;
         loop {
             if let Some(error) = stream.get_ref().take_error()? {

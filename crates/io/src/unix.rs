@@ -55,7 +55,7 @@ impl Async<net::UnixListener> {
     /// # Cancel safety
     /// If the future is dropped, no connection is lost.
     pub async fn accept(&self) -> io::Result<(UnixStream, SocketAddr)> {
-        socket::accept(self, net::UnixListener::accept).await
+        socket::accept(self, Kind::MESSAGES, net::UnixListener::accept).await
     }
 
     /// Returns a stream of connections, which does not end.
@@ -72,7 +72,7 @@ impl Stream for UnixIncoming<'_> {
     type Item = io::Result<UnixStream>;
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        socket::poll_accept(self.0, context, net::UnixListener::accept).map(Some)
+        socket::poll_accept(self.0, Kind::MESSAGES, context, net::UnixListener::accept).map(Some)
     }
 }
 
@@ -89,10 +89,10 @@ impl Async<net::UnixStream> {
         let address = SocketAddrUnix::new(path.as_ref())?;
         let socket = socket(AddressFamily::UNIX)?;
         match rustix::net::connect(&socket, &address) {
-            Ok(()) => Self::register(&driver, net::UnixStream::from(socket), Kind::STREAM),
+            Ok(()) => Self::register(&driver, net::UnixStream::from(socket), Kind::MESSAGES),
             Err(Errno::INPROGRESS | Errno::INTR) => {
                 let socket = net::UnixStream::from(socket);
-                let stream = Self::register(&driver, socket, Kind::CONNECTING)?;
+                let stream = Self::register(&driver, socket, Kind::MESSAGES.connecting())?;
                 stream.source().first_writable().await?;
                 stream.get_ref().take_error()?.map_or(Ok(stream), Err)
             }
@@ -107,8 +107,8 @@ impl Async<net::UnixStream> {
     pub fn pair() -> io::Result<(Self, Self)> {
         let driver = Driver::current()?;
         let (one, other) = net::UnixStream::pair()?;
-        let one = Self::register(&driver, one, Kind::STREAM)?;
-        Ok((one, Self::register(&driver, other, Kind::STREAM)?))
+        let one = Self::register(&driver, one, Kind::MESSAGES)?;
+        Ok((one, Self::register(&driver, other, Kind::MESSAGES)?))
     }
 
     /// Shuts down one direction of the connection, or both.

@@ -14,6 +14,7 @@ mod it {
     mod current;
     mod driving;
     mod pipes;
+    mod short_reads;
     mod sources;
     mod tcp;
     mod udp_and_unix;

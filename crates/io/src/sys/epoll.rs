@@ -19,16 +19,16 @@ const NOTIFIER: u64 = u64::MAX;
 /// slots: what overflows would be queued behind everything that comes later.
 const EVENTS: usize = 128;
 
-/// Reading: also that the other side closed its half, which an edge reports only once.
-const READ: EventFlags = EventFlags::IN.union(EventFlags::RDHUP);
+/// Reading: also that the other side closed its half, which an edge reports only once, and that there is urgent data.
+const READ: EventFlags = EventFlags::IN.union(EventFlags::RDHUP).union(EventFlags::PRI);
 /// What concerns a reader.
 const READABLE: EventFlags = READ.union(EventFlags::HUP).union(EventFlags::ERR);
 /// What concerns a writer.
 const WRITABLE: EventFlags = EventFlags::OUT.union(EventFlags::HUP).union(EventFlags::ERR);
 /// After these nothing changes for a writer.
 const ENDED: EventFlags = EventFlags::HUP.union(EventFlags::ERR);
-/// After these nothing changes for a reader.
-const READ_ENDED: EventFlags = ENDED.union(EventFlags::RDHUP);
+/// After these nothing changes for a reader, or a short read does not say that nothing is left: one ends where urgent data is.
+const READ_ENDED: EventFlags = ENDED.union(EventFlags::RDHUP).union(EventFlags::PRI);
 
 /// An epoll instance and the eventfd that ends its wait.
 #[derive(Debug)]
