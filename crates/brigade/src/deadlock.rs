@@ -1,9 +1,10 @@
 //! Detection of waits that would never end, as they wait for each other.
 //!
 //! A job waits if a thread that runs it is blocked until other jobs have ended. A thread may run several, one inside the
-//! other, and then all of these wait. A job that waits can't end before the wait does, so a cycle of such waits never ends.
-//! Each wait is listed here before its thread blocks, in one step with its look for a cycle. So the wait that would close it
-//! sees the rest, whatever pools their threads belong to.
+//! other, and then all of these wait. A wait may also be inside another, in a local future that is polled meanwhile. A job
+//! that waits can't end before its waits do, so a cycle of such waits never ends. Each wait is listed here before its thread
+//! blocks, in one step with its look for a cycle. So the wait that would close it sees the rest, whatever pools their threads
+//! belong to.
 //!
 //! Waits with a timeout are not listed, as they end. Nor is what a job waits for without a handle.
 //!
@@ -18,8 +19,10 @@ use brigade_sync::Mutex;
 use brigade_sync::fork::PerProcess;
 use brigade_task::{JobId, for_each_running};
 
-/// For each job that waits in this process, what it waits for.
-static WAITS: PerProcess<Mutex<BTreeMap<JobId, Awaited>>> = PerProcess::new();
+/// For each job that waits in this process, what it waits for: of its waits, one inside the other, each must end.
+static WAITS: PerProcess<Mutex<Waits>> = PerProcess::new();
+
+type Waits = BTreeMap<JobId, Vec<Awaited>>;
 
 /// What ends a wait.
 #[derive(Clone)]
@@ -32,7 +35,8 @@ pub(crate) enum Awaited {
     Any(Vec<JobId>),
 }
 
-/// The most jobs that a wait is listed with. A longer list would be looked through, under a lock, at each wait of another job.
+/// The most jobs that a wait is listed with. It is looked through itself for a cycle however many they are, but a longer list
+/// would be looked through, under a lock, at each wait of another job.
 const MOST: usize = 64;
 
 /// The jobs of this thread while it is blocked.
@@ -56,8 +60,8 @@ impl Waiting {
     pub(crate) fn begin(awaited: Awaited) -> Option<Self> {
         let mut jobs = Vec::new();
         for_each_running(|job| jobs.push(job));
-        if jobs.is_empty() || awaited.jobs().len() > MOST {
-            // No job can wait for us, or we look for none that does.
+        if jobs.is_empty() {
+            // No job can wait for us.
             return Some(Self { jobs: Vec::new() });
         }
         let mut waits = WAITS.get().lock();
@@ -66,24 +70,24 @@ impl Waiting {
         if never_ends(&awaited, &waits, &mut never) {
             return None;
         }
-        waits.extend(jobs.iter().map(|&job| (job, awaited.clone())));
+        if awaited.jobs().len() > MOST {
+            return Some(Self { jobs: Vec::new() });
+        }
+        jobs.iter().for_each(|&job| waits.entry(job).or_default().push(awaited.clone()));
         Some(Self { jobs })
     }
 }
 
 /// Whether a wait never ends; `never` says so of the jobs that have been looked at.
-fn never_ends(
-    awaited: &Awaited,
-    waits: &BTreeMap<JobId, Awaited>,
-    never: &mut BTreeMap<JobId, bool>,
-) -> bool {
+fn never_ends(awaited: &Awaited, waits: &Waits, never: &mut BTreeMap<JobId, bool>) -> bool {
     let mut is_stuck = |job: &JobId| {
         if let Some(&known) = never.get(job) {
             return known;
         }
+        let Some(all) = waits.get(job) else { return false };
         // A cycle that this thread is no part of would have been found by the wait that closed it.
         never.insert(*job, false);
-        let is_stuck = waits.get(job).is_some_and(|wait| never_ends(wait, waits, never));
+        let is_stuck = all.iter().any(|wait| never_ends(wait, waits, never));
         never.insert(*job, is_stuck);
         is_stuck
     };
@@ -98,7 +102,13 @@ impl Drop for Waiting {
     fn drop(&mut self) {
         if !self.jobs.is_empty() {
             let mut waits = WAITS.get().lock();
-            self.jobs.iter().for_each(|job| _ = waits.remove(job));
+            for job in &self.jobs {
+                // The innermost: waits of one thread end in the opposite order.
+                let all = waits.get_mut(job);
+                if all.is_some_and(|all| all.pop().is_some() && all.is_empty()) {
+                    waits.remove(job);
+                }
+            }
         }
     }
 }

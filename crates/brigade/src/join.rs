@@ -8,7 +8,7 @@ use core::time::Duration;
 
 use brigade_task::{JobId, JoinError};
 
-use crate::awaited;
+use crate::awaited::{self, Refused};
 use crate::deadlock::{Awaited, Waiting};
 use crate::engine::{BlockedThread, CURRENT, Worker, blocking};
 use crate::key::Key;
@@ -236,14 +236,12 @@ impl<T> Future for JoinHandle<T> {
         assert!(self.inner.is_some(), "{TAKEN}");
         let key = self.key;
         let Some(inner) = self.alive() else { return Poll::Ready(Err(JoinError::Cancelled)) };
-        if let Poll::Ready(outcome) = Pin::new(&mut *inner).poll(context) {
-            return Poll::Ready(outcome);
-        }
-        if awaited::note(context.waker(), inner.id(), key) {
+        let job = (inner.id(), key);
+        let polled = awaited::poll_job(context, job, |context| Pin::new(inner).poll(context));
+        polled.unwrap_or_else(|Refused| {
             self.inner = None;
-            return Poll::Ready(Err(JoinError::WouldDeadlock));
-        }
-        Poll::Pending
+            Poll::Ready(Err(JoinError::WouldDeadlock))
+        })
     }
 }
 

@@ -10,6 +10,7 @@ use brigade_sync::thread::{self, NewThread, Thread, ThreadId};
 use brigade_sync::{Condvar, Mutex};
 use brigade_task::drop_contained;
 
+use super::events::blocked::BlockedThread;
 use super::signal::left;
 use crate::config::Config;
 
@@ -38,6 +39,22 @@ pub(super) struct Threads {
     changed: Condvar,
     /// Whether the last start has failed.
     has_failed: AtomicBool,
+    /// Threads that wait for what only another worker may do, without a timeout unless the last start has failed.
+    told: Mutex<Vec<Arc<BlockedThread>>>,
+}
+
+/// A thread that is told of failed starts, until this is dropped.
+pub(super) struct Told<'a> {
+    threads: &'a Threads,
+    thread: &'a Arc<BlockedThread>,
+}
+
+impl Drop for Told<'_> {
+    fn drop(&mut self) {
+        let mut told = self.threads.told.lock();
+        let place = told.iter().position(|other| Arc::ptr_eq(other, self.thread));
+        place.into_iter().for_each(|place| drop(told.swap_remove(place)));
+    }
 }
 
 #[derive(Default)]
@@ -104,6 +121,7 @@ impl Threads {
             counts: Mutex::default(),
             changed: Condvar::new(),
             has_failed: AtomicBool::new(false),
+            told: Mutex::default(),
         }
     }
 
@@ -127,8 +145,11 @@ impl Threads {
         if result.is_err() {
             failed();
         }
-        // Ordering: Relaxed: a hint to threads that would wait without a timeout.
+        // Ordering: Relaxed: a thread that is listed after the lock below sees it, and one that is listed before is woken.
         self.has_failed.store(result.is_err(), Ordering::Relaxed);
+        if result.is_err() {
+            self.told.lock().iter().for_each(|thread| thread.unpark());
+        }
         self.change(|counts| {
             counts.alive -= usize::from(result.is_err());
             counts.spawning -= 1;
@@ -167,6 +188,12 @@ impl Threads {
     /// Whether the last start of a thread has failed.
     pub(super) fn has_failed(&self) -> bool {
         self.has_failed.load(Ordering::Relaxed)
+    }
+
+    /// Wakes a thread for each start that fails from now on, before which the last one [has](Self::has_failed).
+    pub(super) fn tell_of_failures<'a>(&'a self, thread: &'a Arc<BlockedThread>) -> Told<'a> {
+        self.told.lock().push(thread.clone());
+        Told { threads: self, thread }
     }
 
     /// The calling thread is one of the pool's.

@@ -3,7 +3,10 @@
 use core::future::Future;
 use core::pin::{Pin, pin};
 use core::task::{Context, Poll, Waker};
+use std::sync::Arc;
+use std::task::Wake;
 
+use brigade_sync::atomic::{AtomicBool, Ordering};
 use brigade_task::JobId;
 
 use crate::awaited::Polled;
@@ -74,31 +77,86 @@ fn wait_on_worker<F: Future>(
     thread: &ThisThread,
     worker: &Worker,
 ) -> F::Output {
-    let polled = Polled::new(Waker::from((*thread).clone()));
     let mut poll = |polled: &Polled| {
         polled.poll(|waker| future.as_mut().poll(&mut Context::from_waker(waker)))
     };
+    // No handle may be polled: then this allocates nothing.
+    let plain = Waker::from((*thread).clone());
+    let mut polled = Polled::new(plain.clone(), plain);
     loop {
-        let jobs = match poll(&polled) {
+        match poll(&polled) {
             (Poll::Ready(output), _) => return output,
-            (Poll::Pending, jobs) => jobs,
-        };
-        if jobs.is_empty() {
-            worker.wait_in_job(thread);
-            continue;
+            (Poll::Pending, jobs) if jobs.is_empty() => worker.wait_in_job(thread),
+            (Poll::Pending, _) => break,
         }
-        // Once more, with a waker that has no clones yet.
-        let wait = worker.begin_wait(thread);
-        let once = Polled::new(wait.waker());
-        let jobs = match poll(&once) {
+    }
+    // It waits for jobs, and perhaps for something else.
+    let wait = worker.begin_wait(thread);
+    let mut other = Other::new(thread);
+    polled = Polled::new(other.waker(), wait.waker());
+    loop {
+        wait.reset();
+        let mut jobs = match poll(&polled) {
             (Poll::Ready(output), _) => return output,
             (Poll::Pending, jobs) => jobs,
         };
-        // The one in `once`, and one for each handle.
-        if wait.wakers() > 1 + jobs.len() {
+        if !jobs.is_empty() && other.has_clones() {
+            // What has a clone may not be waited for any more: once more, with a waker that has none yet.
+            other.retire();
+            other = Other::new(thread);
+            polled.set_waker(other.waker());
+            jobs = match poll(&polled) {
+                (Poll::Ready(output), _) => return output,
+                (Poll::Pending, jobs) => jobs,
+            };
+        }
+        if jobs.is_empty() || other.has_clones() {
             worker.wait_in_job(thread);
         } else if !wait_for_jobs(&jobs, &wait, worker, thread) {
             polled.refuse(jobs[0].0);
+        }
+    }
+}
+
+/// Wakes the thread when something else than a job has happened.
+struct Other(Arc<Wakes>);
+
+struct Wakes {
+    thread: Arc<BlockedThread>,
+    /// The future has another waker by now. What takes this one's place may wake it, as if that were another task's.
+    is_retired: AtomicBool,
+}
+
+impl Other {
+    fn new(thread: &ThisThread) -> Self {
+        let (thread, is_retired) = ((*thread).clone(), AtomicBool::new(false));
+        Self(Arc::new(Wakes { thread, is_retired }))
+    }
+
+    fn waker(&self) -> Waker {
+        self.0.clone().into()
+    }
+
+    /// Whether there is a clone of the waker beside the one that polls.
+    fn has_clones(&self) -> bool {
+        Arc::strong_count(&self.0) > 2
+    }
+
+    /// The next poll has another waker, and sees what this one would have been woken for.
+    fn retire(&self) {
+        // Ordering: Relaxed: a wake that comes before it is one in vain.
+        self.0.is_retired.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Wake for Wakes {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        if !self.is_retired.load(Ordering::Relaxed) {
+            self.thread.unpark();
         }
     }
 }

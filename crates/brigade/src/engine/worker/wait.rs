@@ -57,15 +57,15 @@ impl PoolWait<'_> {
         self.waiting.clone().into()
     }
 
-    /// Counts the clones of the waker.
-    pub(crate) fn wakers(&self) -> usize {
-        Arc::strong_count(&self.waiting) - 1
+    /// Begins anew: what the waker was woken for is looked for after this.
+    pub(crate) fn reset(&self) {
+        self.waiting.join.reset();
     }
 
     /// Waits until `is_done`, checked when the waker is woken; `false` if no worker would be left to make it so.
     pub(crate) fn until(&self, mut is_done: impl FnMut() -> bool) -> bool {
         loop {
-            self.waiting.join.reset();
+            self.reset();
             if is_done() {
                 return true;
             }
@@ -86,6 +86,8 @@ impl PoolWait<'_> {
         let goes_on = match mail {
             Some(job) => {
                 self.worker.run(job);
+                // It may have forked: the jobs that are waited for here are the parent's.
+                self.worker.end_if_orphan();
                 true
             }
             None => self.sleep_counted(),
@@ -96,6 +98,7 @@ impl PoolWait<'_> {
 
     fn sleep_counted(&self) -> bool {
         let (worker, Waiting { core, join, thread }) = (self.worker, &*self.waiting);
+        let _told = core.threads.tell_of_failures(thread);
         let _blocked = worker.block();
         if !core.idle.begin_join(join) {
             return false;

@@ -2,12 +2,13 @@
 
 use std::future::ready;
 use std::io;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, mpsc};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread;
 use std::time::Duration;
 
 use brigade::{Handle, NewThread, Pool, Shutdown, Thread, block_on, blocking};
-use brigade_testkit::Watchdog;
+use brigade_testkit::{Gate, Watchdog, eventually};
 
 /// Starts threads, but for some from the second one on, whose starts fail.
 fn fails_after_the_first(fails: usize) -> impl Fn(NewThread) -> io::Result<Thread> + 'static {
@@ -78,4 +79,41 @@ fn a_spawner_that_starts_another_thread_than_it_was_given_strands_no_job() {
     };
     assert_eq!(job.join().unwrap(), 7);
     assert_eq!(pool.shutdown(Shutdown::Drain).still_running, 0);
+}
+
+/// The job that waits counted on a thread that another was just starting.
+#[test]
+fn a_blocked_job_gets_what_it_waits_for_although_a_start_fails_after_it_has_begun_to_wait() {
+    let _dog = Watchdog::start(60);
+    let (asked, fails, is_asked) = (AtomicUsize::new(0), Gate::closed(), Gate::closed());
+    let (works, failing) = (Arc::new(AtomicBool::new(false)), fails.clone());
+    let (now_works, asks) = (works.clone(), is_asked.clone());
+    let spawner = move |thread: NewThread| {
+        if asked.fetch_add(1, Ordering::SeqCst) == 0 || works.load(Ordering::SeqCst) {
+            return thread.start();
+        }
+        asks.open();
+        failing.wait();
+        Err(io::Error::other("expected: none today"))
+    };
+    let builder = Pool::builder().threads(1..=2).spare_threads(0).spawner(spawner);
+    let pool = builder.build().unwrap();
+    let (handle, begin) = (pool.handle(), Gate::closed());
+    let begins = begin.clone();
+    let waits = pool.submit(move || {
+        begins.wait();
+        handle.spawn(ready(7)).unwrap().join().unwrap()
+    });
+    eventually("it runs", || pool.metrics().running == 1);
+    let submits = pool.handle();
+    let submits = thread::spawn(move || submits.execute(|| ()).unwrap());
+    is_asked.wait();
+    begin.open();
+    eventually("it is about to be blocked", || pool.metrics().queued == 2);
+    thread::sleep(Duration::from_millis(20));
+    // All that the submission tries.
+    fails.open();
+    submits.join().unwrap();
+    now_works.store(true, Ordering::SeqCst);
+    assert_eq!(waits.join().unwrap(), 7);
 }

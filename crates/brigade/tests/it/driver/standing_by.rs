@@ -4,7 +4,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use brigade::time::sleep;
-use brigade::{Pool, block_on, blocking};
+use brigade::{Growth, Pool, block_on, blocking};
 use brigade_testkit::{Gate, Watchdog, eventually};
 
 const SHORT: Duration = Duration::from_millis(20);
@@ -71,10 +71,33 @@ fn all_workers_may_sleep_at_once() {
     }
 }
 
+/// The driver holder finds more than one job, and no worker comes for the rest: the job that waits polls itself from then on.
+#[test]
+fn a_sleeper_wakes_when_the_driver_holder_has_jobs_and_no_other_worker_comes() {
+    let _dog = Watchdog::start(30);
+    let builder = Pool::builder().threads(1..=4).growth(Growth::WhenQueued(10));
+    let (pool, gate) = (builder.build().unwrap(), Gate::closed());
+    let (begun, begins) = mpsc::channel();
+    let sleeper = pool.submit(move || {
+        block_on(async {
+            begun.send(()).unwrap();
+            sleep(SHORT * 5).await;
+        });
+    });
+    begins.recv().unwrap();
+    eventually("another holds the driver", || pool.metrics().idle_workers() == 1);
+    std::thread::sleep(SHORT);
+    let held = [gate.clone(), gate.clone()];
+    pool.execute_batch(held.map(|gate| move || gate.wait()));
+    sleeper.join().unwrap();
+    gate.open();
+}
+
 #[cfg(feature = "io")]
 mod files {
     use brigade::io::{PipeReader, pipe};
-    use futures_lite::{AsyncReadExt, AsyncWriteExt};
+    use brigade::yield_now;
+    use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
 
     use super::*;
 
@@ -155,5 +178,34 @@ mod files {
             block_on(sleep(Duration::from_micros(700)));
         }
         assert_eq!(job.join().unwrap(), 4950);
+    }
+
+    /// What polls a file takes each new waker for another task's, and wakes the former one.
+    #[test]
+    fn a_job_that_waits_for_a_file_and_for_a_job_lets_others_run() {
+        let _dog = Watchdog::start(30);
+        for threads in [1, 2] {
+            let pool = Pool::builder().threads(threads).spare_threads(1).build().unwrap();
+            let (mut reader, mut writer) = pool.handle().enter(pipe).unwrap();
+            let here = pool.handle();
+            let waits = pool.submit(move || {
+                let mut byte = [0];
+                let read = async { reader.read_exact(&mut byte).await.unwrap() };
+                // It needs a worker of its own.
+                let job = here.spawn(async { yield_now().await }).unwrap();
+                block_on(future::or(read, async { job.await.unwrap() }));
+                let gate = Gate::closed();
+                let (opens, held) = (gate.clone(), here.submit(move || gate.wait()).unwrap());
+                let read = async {
+                    reader.read_exact(&mut byte).await.unwrap();
+                };
+                block_on(future::or(read, async { held.await.unwrap() }));
+                opens.open();
+                byte[0]
+            });
+            std::thread::sleep(SHORT);
+            block_on(writer.write_all(&[7])).unwrap();
+            assert_eq!(waits.join().unwrap(), 7);
+        }
     }
 }

@@ -3,12 +3,12 @@
 use std::cell::Cell;
 use std::future::{Future, pending, poll_fn};
 use std::panic::{self, AssertUnwindSafe};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::rc::Rc;
-use std::task::Poll;
+use std::task::{Context, Poll};
 use std::thread;
 
-use brigade::{Pool, block_on, yield_now};
+use brigade::{Handle, JoinHandle, Pool, block_on, yield_now};
 
 use crate::support::policy::queue_kinds;
 use brigade_testkit::panics;
@@ -127,4 +127,42 @@ fn a_thread_that_blocks_for_ever_holds_up_no_shutdown_of_another_pool() {
     drop(thread::Builder::new().spawn(|| block_on(pending::<()>())));
     assert_eq!(pool.spawn(async { 42 }).join().unwrap(), 42);
     drop(pool);
+}
+
+/// How often a handle is polled, or whether it is still there, says nothing about what else the future waits for.
+#[test]
+fn a_wait_for_something_else_is_not_taken_for_one_for_a_job() {
+    let _dog = Watchdog::start(20);
+    /// Polls a job that no thread is left to run.
+    type Way = fn(&mut JoinHandle<()>, Handle, &mut Context<'_>);
+    let ways: [Way; 2] = [
+        |job, _, context| {
+            for _ in 0..3 {
+                assert!(Pin::new(&mut *job).poll(context).is_pending());
+            }
+        },
+        |job, here, context| {
+            assert!(Pin::new(&mut *job).poll(context).is_pending());
+            *job = here.spawn(async {}).unwrap();
+        },
+    ];
+    for poll in ways {
+        let pool = Pool::builder().threads(1).spare_threads(0).build().unwrap();
+        let (here, latch) = (pool.handle(), Latch::default());
+        let opens = latch.clone();
+        let waits = pool.submit(move || {
+            let mut job = here.spawn(async {}).unwrap();
+            let mut other = pin!(latch.wait());
+            block_on(poll_fn(|context| {
+                let polled = other.as_mut().poll(context);
+                if polled.is_pending() {
+                    poll(&mut job, here, context);
+                }
+                polled
+            }));
+        });
+        eventually("it waits", || opens.waiting() > 0);
+        opens.open();
+        waits.join().unwrap();
+    }
 }

@@ -167,3 +167,23 @@ fn a_local_future_may_be_as_large_as_it_likes_and_never_end() {
     assert_eq!(polls.recv(), Ok(10_000));
     assert_eq!(pool.shutdown(Shutdown::Discard).discarded, 2);
 }
+
+/// A worker polls its local futures before it takes what lies on a queue, so another must come for that.
+#[test]
+fn a_future_that_yields_goes_on_although_a_local_one_blocks_its_worker() {
+    let _dog = Watchdog::start(30);
+    let pool = Pool::builder().threads(2).prestart().build().unwrap();
+    for _ in 0..20 {
+        eventually("both sleep", || pool.metrics().idle_workers() == 2);
+        thread::sleep(Duration::from_millis(5));
+        let (goes_on, has_gone_on) = mpsc::channel();
+        let yields = pool.spawn(async move {
+            // Until no worker looks for work any more.
+            thread::sleep(Duration::from_millis(5));
+            drop(spawn_local(async move { has_gone_on.recv().unwrap() }));
+            yield_now().await;
+            goes_on.send(()).unwrap();
+        });
+        yields.join().unwrap();
+    }
+}

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::support::crowd::for_both_queueings;
-use brigade::{JoinError, JoinHandle, Pool};
+use brigade::{JoinError, JoinHandle, Pool, spawn_local};
 use brigade_testkit::{Gate, Latch, Watchdog, eventually};
 
 /// Hands a job the handle of another, or its own.
@@ -203,4 +203,38 @@ fn the_message_says_what_to_do() {
     assert!(error.to_string().contains("let one of them go on"), "{error}");
     assert_eq!(error.message(), None);
     assert_eq!(format!("{error:?}"), "WouldDeadlock");
+}
+
+/// A local future is polled while its worker waits in a join, and joins too.
+#[test]
+fn a_circle_is_seen_although_a_wait_inside_of_one_of_its_waits_has_ended() {
+    let _dog = Watchdog::start(20);
+    let (pool, other, gate) = (Pool::new(2), Pool::new(1), Gate::closed());
+    let ((own, take_own), (peer, take_peer)) = (letterbox::<()>(), letterbox::<()>());
+    let (joined, has_joined) = mpsc::channel();
+    let (told, tells) = mpsc::channel();
+    let (held, tell, begun) = (gate.clone(), told.clone(), Gate::closed());
+    let begins = begun.clone();
+    let elsewhere = other.submit(move || held.wait());
+    let first = pool.submit(move || {
+        let peer = take_peer();
+        // Else it would be run here.
+        begun.wait();
+        drop(spawn_local(async move {
+            elsewhere.join().unwrap();
+            joined.send(()).unwrap();
+        }));
+        tell.send(would_deadlock(peer.join())).unwrap();
+    });
+    let second = pool.submit(move || {
+        begins.open();
+        let first = take_own();
+        gate.open();
+        has_joined.recv().unwrap();
+        told.send(would_deadlock(first.join())).unwrap();
+    });
+    own.send(first).unwrap();
+    peer.send(second).unwrap();
+    let heard: Vec<_> = tells.iter().collect();
+    assert!(heard.contains(&true) && heard.contains(&false), "{heard:?}");
 }

@@ -1,8 +1,9 @@
 //! Waits for a set, and for futures by `block_on`, take part in the check for deadlocks.
 
 use std::future::ready;
+use std::sync::mpsc;
 
-use brigade::{Handle, JoinError, Pool, TaskSet, block_on};
+use brigade::{Handle, JoinError, JoinHandle, Pool, TaskSet, block_on};
 use brigade_testkit::{Gate, Watchdog};
 
 /// A job of a set joins a future that no thread is left to poll, once the job that waits for the set does so. Returns whether
@@ -78,4 +79,32 @@ fn a_join_beside_a_job_that_blocks_on_a_handle_ends() {
         });
         assert!(waits.join().unwrap());
     }
+}
+
+/// What has ended, and is not taken, does not make the check give up on the set.
+#[test]
+fn a_job_of_a_large_set_that_joins_the_job_that_waits_for_the_set_hears_it() {
+    let _dog = Watchdog::start(60);
+    let pool = Pool::new(2);
+    let here = pool.handle();
+    let (own, take_own) = mpsc::channel::<JoinHandle<()>>();
+    let (told, tells) = mpsc::channel();
+    let waits = pool.submit(move || {
+        let (mut set, begun) = (TaskSet::new(here), Gate::closed());
+        let begins = begun.clone();
+        let joins = move || {
+            let waits = take_own.recv().unwrap();
+            begins.open();
+            would_deadlock(waits.join())
+        };
+        set.spawn(joins).unwrap();
+        brigade::blocking(|| begun.wait());
+        for _ in 0..100 {
+            set.spawn(|| false).unwrap();
+        }
+        let goes_on = set.wait_all();
+        told.send(!goes_on || set.outcomes().any(|heard| heard.unwrap())).unwrap();
+    });
+    own.send(waits).unwrap();
+    assert!(tells.recv().unwrap());
 }
