@@ -201,7 +201,8 @@ pub enum WhenFull {
     Block,
     /// The same, but the job is returned when this much time has passed, and not earlier.
     BlockFor(Duration),
-    /// The submitting thread runs it, which slows submitters down to the pool's pace. Never after the pool was closed.
+    /// The submitting thread runs it, which slows submitters down to the pool's pace. From outside the pool never after
+    /// the pool was closed.
     ///
     /// The submission returns when the job has ended. [`wait_idle`](crate::Pool::wait_idle) and
     /// [`shutdown`](crate::Pool::shutdown) wait for that too, on whatever thread the job runs.

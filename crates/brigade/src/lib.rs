@@ -11,7 +11,8 @@
 //! - [Time](time) belongs to the pool: its threads run closures and wake futures when they are due, and never early.
 //! - A panic ends the job, never the worker's thread; the payload goes to the job's [`JoinHandle`], or to the
 //!   pool's [`OnPanic`] policy.
-//! - A pool that is dropped runs what it accepted, then joins its threads.
+//! - A pool that is dropped runs what it accepted, then joins its threads. Futures that wait then, and timers that are not
+//!   due, are cancelled.
 //!
 //! ```
 //! let pool = brigade::Pool::new(4);

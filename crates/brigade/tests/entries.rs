@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use brigade::{Builder, Handle, Order, Pool, Queueing};
-use brigade_testkit::{Gate, Watchdog};
+use brigade_testkit::{Gate, Latch, Watchdog};
 
 /// Counts the bytes that are allocated now.
 struct Counting;
@@ -126,4 +126,25 @@ fn jobs_that_are_cancelled_from_outside_leave_nothing_while_the_only_worker_is_b
         assert!(grown < MOST, "{grown} bytes more after {ENDED} jobs, {name}");
         gate.open();
     }
+}
+
+#[test]
+fn futures_that_waited_at_once_leave_nothing_when_they_have_ended() {
+    let _alone = COUNTS.lock();
+    let _dog = Watchdog::start(120);
+    let pool = Pool::new(1);
+    let wait_together = |futures: usize| {
+        let latch = Latch::default();
+        let waits: Vec<_> = (0..futures).map(|_| pool.spawn(latch.wait())).collect();
+        pool.wait_idle();
+        assert_eq!(latch.waiting(), futures);
+        latch.open();
+        waits.into_iter().for_each(|wait| wait.join().unwrap());
+        pool.wait_idle();
+    };
+    wait_together(100);
+    let before = allocated();
+    wait_together(100_000);
+    let grown = allocated().saturating_sub(before);
+    assert!(grown < MOST, "{grown} bytes more after 100,000 futures");
 }

@@ -6,7 +6,7 @@ use crate::sys::{Backend, Mode, Pollable, Poller, borrow};
 /// What a value is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kind {
-    /// Bytes without borders, of which a short read or write takes all there are.
+    /// Bytes without borders, of which a short read or write takes all there are, unless there is urgent data.
     stream: bool,
     /// Many tasks on several threads wait for such values at a time.
     socket: bool,

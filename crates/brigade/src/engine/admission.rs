@@ -8,18 +8,18 @@ use brigade_sync::hint;
 use brigade_task::{Job, Outcome};
 
 use super::core::Core;
-use super::end::cancel_contained;
+use super::end::{OffPoolWork, cancel_contained};
 use super::off_pool::drop_off_pool;
 use crate::config::WhenFull;
 use crate::rejected::Reason;
 use crate::semaphore::{Permit, Semaphore};
 
 /// What happens to a submission.
-pub(crate) enum Admission {
+pub(crate) enum Admission<'a> {
     /// It is queued, with this permit if the pool is bounded.
     Queue(Option<Permit>),
     /// It is not queued.
-    Unqueued(Unqueued),
+    Unqueued(Unqueued<'a>),
     /// It is given back.
     Refuse(Reason),
 }
@@ -28,12 +28,13 @@ pub(crate) enum Admission {
 pub(crate) struct MustWait(pub(crate) Option<Instant>);
 
 /// What happens to a submission that is not queued.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unqueued {
-    /// Its caller runs it. It has been accepted, unless that is a worker of this pool, which does so itself.
-    Run,
+pub(crate) enum Unqueued<'a> {
+    /// The worker of this pool that submits it accepts and runs it.
+    OnWorker,
+    /// It has been accepted, and its caller runs it.
+    Run(OffPoolWork<'a>),
     /// It has been accepted, and is dropped.
-    Drop,
+    Drop(OffPoolWork<'a>),
 }
 
 /// How often a submission looks again for a job that it could drop, before it waits for a permit.
@@ -52,7 +53,7 @@ impl Core {
         when_full: WhenFull,
         until: Option<Instant>,
         inside: bool,
-    ) -> Result<Admission, MustWait> {
+    ) -> Result<Admission<'_>, MustWait> {
         let Some(permits) = self.permits() else { return Ok(Admission::Queue(None)) };
         if let Some(permit) = permits.try_acquire() {
             return Ok(Admission::Queue(Some(permit)));
@@ -68,9 +69,9 @@ impl Core {
                 Admission::Refuse(Reason::Full)
             }
             WhenFull::Block | WhenFull::BlockFor(_) | WhenFull::RunInCaller if inside => {
-                Admission::Unqueued(Unqueued::Run)
+                Admission::Unqueued(Unqueued::OnWorker)
             }
-            WhenFull::DropOldest if starts && inside => Admission::Unqueued(Unqueued::Run),
+            WhenFull::DropOldest if starts && inside => Admission::Unqueued(Unqueued::OnWorker),
             WhenFull::Block | WhenFull::BlockFor(_) | WhenFull::DropOldest if starts => {
                 self.accept_unqueued(inside, Unqueued::Run)
             }
@@ -84,6 +85,18 @@ impl Core {
             WhenFull::DropOldest => self.make_room(permits, inside),
             WhenFull::DropNewest => self.accept_unqueued(inside, Unqueued::Drop),
         })
+    }
+
+    /// Accepts a job that was promised a place before the pool was closed, or gives it back if the pool runs none any more.
+    pub(crate) fn accept_late(&self, job: Job) -> Result<(), Job> {
+        let Ok(_reserved) = self.reserve() else { return Err(job) };
+        self.ledger.totals().accepted += 1;
+        if let Err(job) = self.push_late(job) {
+            self.ledger.totals().accepted -= 1;
+            return Err(job);
+        }
+        self.offer_help();
+        Ok(())
     }
 
     /// Whether a submission is refused, full or not.
@@ -102,9 +115,14 @@ impl Core {
     }
 
     /// Accepts a job that will not be queued, if the pool is still open.
-    fn accept_unqueued(&self, inside: bool, how: Unqueued) -> Admission {
-        let admission = self.accept_for(inside, || Some(Admission::Unqueued(how)));
-        admission.unwrap_or(Admission::Refuse(Reason::Closed))
+    fn accept_unqueued<'a>(
+        &'a self,
+        inside: bool,
+        how: impl FnOnce(OffPoolWork<'a>) -> Unqueued<'a>,
+    ) -> Admission<'a> {
+        // Counted as work in one step with its acceptance: whoever waits for the end waits for it too.
+        let accepted = self.accept_for(inside, || Some(self.begin_off_pool()));
+        accepted.map_or(Admission::Refuse(Reason::Closed), |work| Admission::Unqueued(how(work)))
     }
 
     /// Counts a job as accepted that will not be queued, if `find` finds what it is for and the pool is open.
@@ -124,7 +142,7 @@ impl Core {
     }
 
     /// Waits for a permit.
-    pub(crate) fn wait_for_permit(&self, MustWait(until): MustWait) -> Admission {
+    pub(crate) fn wait_for_permit(&self, MustWait(until): MustWait) -> Admission<'_> {
         let Some(permits) = self.permits() else { return Admission::Queue(None) };
         match permits.acquire(until, || self.is_closed()) {
             Some(permit) => Admission::Queue(Some(permit)),
@@ -134,7 +152,9 @@ impl Core {
     }
 
     /// Drops queued jobs, the oldest first, until there is a permit.
-    fn make_room(&self, permits: &Arc<Semaphore>, inside: bool) -> Admission {
+    fn make_room(&self, permits: &Arc<Semaphore>, inside: bool) -> Admission<'_> {
+        // From before a job is taken from its queue.
+        let _work = self.begin_off_pool();
         // Futures that have no permit, as they have been polled before. Put back one by one they would be found again and
         // again before what is queued in another injector.
         let mut polled_before = Vec::new();
@@ -148,7 +168,7 @@ impl Core {
         permits: &Arc<Semaphore>,
         inside: bool,
         polled_before: &mut Vec<Job>,
-    ) -> Admission {
+    ) -> Admission<'_> {
         let mut looks = 0;
         loop {
             let permit = match self.queues.take_oldest() {
@@ -196,10 +216,8 @@ impl Core {
         });
     }
 
-    /// Queues a future again that was taken for its permit and has none, or drops it if it will not be polled any more.
-    ///
-    /// Between the two it is on no queue: a pool that drains may end meanwhile. That is acceptable with a policy that drops
-    /// jobs.
+    /// Queues a future again that was taken for its permit and has none, or drops it if it will not be polled any more: a pool
+    /// that drains may have terminated while it was on no queue. That is acceptable with a policy that drops jobs.
     fn put_back(&self, job: Job) {
         if let Err(job) = self.requeue(job) {
             self.off_pool(|| drop_off_pool(self.key, job));

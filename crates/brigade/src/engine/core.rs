@@ -44,7 +44,7 @@ pub(crate) struct Core {
     pub(super) queues: Queues,
     pub(super) idle: Idle,
     pub(super) threads: Threads,
-    /// Boxed for the same reason as the futures are.
+    /// Boxed: a pool is built on a stack that may be a small one.
     pub(super) events: Box<Events>,
     pub(super) tasks: OwnedTasks,
     pub(super) ledger: Ledger,

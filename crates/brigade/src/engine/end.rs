@@ -16,7 +16,7 @@ use brigade_task::{Job, Outcome, drop_contained};
 
 use super::core::Core;
 use super::current;
-use super::off_pool::is_off_pool;
+use super::off_pool::{is_off_pool, nest};
 use crate::config::Shutdown;
 use crate::idle::Wait;
 
@@ -58,10 +58,14 @@ impl Core {
     /// Calls what runs or drops a job on this thread, which is no worker of the pool. The pool's end, and a wait until it is
     /// idle, wait for that.
     pub(crate) fn off_pool<R>(&self, work: impl FnOnce() -> R) -> R {
-        let result = self.ledger.enter(self.key, work);
-        self.look_for_quiet();
-        self.tell_of_end();
-        result
+        let _work = self.begin_off_pool();
+        nest(self.key, work)
+    }
+
+    /// Counts such work from now on: a job is accepted for it.
+    pub(super) fn begin_off_pool(&self) -> OffPoolWork<'_> {
+        self.ledger.off_pool().begin();
+        OffPoolWork(self)
     }
 
     /// Wakes the threads that wait for the last of the work that may outlive the workers.
@@ -138,6 +142,9 @@ impl Core {
     pub(super) fn settle(&self) {
         self.look_for_quiet();
         let state = self.idle.snapshot();
+        if state.terminated() {
+            return self.end_waiting();
+        }
         // Ordering: the queues are looked at after the state. `terminate` below relies on nothing having been queued *since
         // the pool was closed*, and a state from before that says nothing about it.
         fence(Ordering::SeqCst);
@@ -189,6 +196,18 @@ impl Core {
             let is_over = || self.tasks.is_empty() && self.ledger.is_idle();
             self.rest.wait_until(deadline, || is_off_pool(self.key) || is_over());
         }
+    }
+}
+
+/// Work of a pool elsewhere than on its workers, until it is dropped.
+pub(crate) struct OffPoolWork<'a>(&'a Core);
+
+impl Drop for OffPoolWork<'_> {
+    fn drop(&mut self) {
+        let Self(core) = self;
+        core.ledger.off_pool().end();
+        core.look_for_quiet();
+        core.tell_of_end();
     }
 }
 

@@ -202,6 +202,10 @@ impl Front {
     fn pop_locked(&self) -> Option<Job> {
         let mut kept = self.kept.lock();
         let job = kept.jobs.pop_front();
+        if kept.jobs.is_empty() {
+            // There may have been many.
+            kept.jobs = VecDeque::new();
+        }
         self.set_len(kept.jobs.len());
         job
     }
@@ -221,6 +225,9 @@ impl Front {
                 jobs.push_front(job);
                 break;
             }
+        }
+        if jobs.is_empty() {
+            *jobs = VecDeque::new();
         }
         self.set_len(jobs.len());
         first

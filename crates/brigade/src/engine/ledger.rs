@@ -6,7 +6,6 @@ use brigade_sync::{Mutex, MutexGuard};
 use brigade_task::Outcome;
 
 use super::off_pool::OffPool;
-use crate::key::Key;
 use crate::metrics::Totals;
 
 /// How many entries of completed jobs may be left in queues before these are swept out.
@@ -53,9 +52,9 @@ impl Ledger {
         totals.cancelled += u64::from(!is_counted_by_itself);
     }
 
-    /// Calls what runs or drops a job on this thread, which is no worker of the pool.
-    pub(super) fn enter<R>(&self, key: Key, work: impl FnOnce() -> R) -> R {
-        self.off_pool.enter(key, work)
+    /// Work elsewhere than on a worker.
+    pub(super) fn off_pool(&self) -> &OffPool {
+        &self.off_pool
     }
 
     /// Whether no thread runs or drops a job elsewhere than on a worker.

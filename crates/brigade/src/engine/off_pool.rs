@@ -26,19 +26,15 @@ pub(super) struct OffPool {
 }
 
 impl OffPool {
-    /// Calls `work`, and counts it meanwhile.
-    pub(super) fn enter<R>(&self, key: Key, work: impl FnOnce() -> R) -> R {
-        /// Counts the end, by return or by unwinding.
-        struct End<'a>(&'a OffPool);
-        impl Drop for End<'_> {
-            fn drop(&mut self) {
-                // Ordering: SeqCst, as all here: one order with the looks of `begun_if_idle`.
-                self.0.ended.fetch_add(1, Ordering::SeqCst);
-            }
-        }
+    /// Some begins.
+    pub(super) fn begin(&self) {
+        // Ordering: SeqCst, as all here: one order with the looks of `begun_if_idle`.
         self.begun.fetch_add(1, Ordering::SeqCst);
-        let _end = End(self);
-        nest(key, work)
+    }
+
+    /// Some that began has ended.
+    pub(super) fn end(&self) {
+        self.ended.fetch_add(1, Ordering::SeqCst);
     }
 
     /// Whether there is none now.
@@ -70,7 +66,7 @@ thread_local! {
 }
 
 /// Calls `work` with its pool on this thread's stack.
-fn nest<R>(key: Key, work: impl FnOnce() -> R) -> R {
+pub(super) fn nest<R>(key: Key, work: impl FnOnce() -> R) -> R {
     /// Takes the innermost off the stack.
     struct Leave;
     impl Drop for Leave {

@@ -16,6 +16,9 @@ use super::injectors::producer;
 /// How many threads may add a future at once without waiting for each other.
 const SHARDS: usize = if cfg!(brigade_loom) { 1 } else { 8 };
 
+/// How many places a shard keeps when there is no future.
+const KEPT: usize = 1024;
+
 /// The futures of one pool that have ever waited.
 pub(crate) struct OwnedTasks {
     /// Boxed: a pool is built on a stack that may be a small one, and in a build without optimisation lies there several
@@ -89,6 +92,10 @@ impl OwnedTasks {
         shard.count -= 1;
         let task = shard.tasks.get_mut(index as usize).and_then(Option::take);
         shard.vacant.push(index);
+        if shard.count == 0 && shard.vacant.len() > KEPT {
+            // Many have waited at once. None does now, so there is nothing in there.
+            (shard.tasks, shard.vacant) = (Vec::new(), Vec::new());
+        }
         drop(shard);
         // It may be the last reference to the future's memory.
         drop(task);
@@ -122,7 +129,7 @@ impl OwnedTasks {
 
     /// One was not queued after all.
     pub(super) fn uncount_wake(&self) {
-        // Ordering: as in `count`.
+        // Ordering: as in `count_wake`.
         self.woken.fetch_sub(1, Ordering::Release);
     }
 }

@@ -45,11 +45,11 @@ impl Core {
 
     /// Queues a job that was accepted before, in a pool that may be closed, or gives it back if it will not be run any more.
     #[cold]
-    fn push_late(&self, job: Job) -> Result<(), Job> {
+    pub(super) fn push_late(&self, job: Job) -> Result<(), Job> {
         // Under the gate, as is the end of the pool: what is pushed here is seen there.
         let _gate = self.tasks.lock_gate();
         let seen = self.idle.snapshot();
-        if seen.discards() || seen.terminated() {
+        if seen.discards() {
             return Err(job);
         }
         self.queues.injectors.push_accepted(job);

@@ -2,7 +2,7 @@
 //!
 //! It holds no queue and wakes no thread. It says *which* worker must be woken; the caller does so, outside the lock.
 //!
-//! `state`, `sleepers`, `headcount` and `starts` are the parts, `crew` holds them together; `staff`, `quiet` and `joins` are
+//! `state`, `sleepers`, `headcount`, `starts` and `spinner` are the parts, `crew` holds them together; `staff`, `quiet` and `joins` are
 //! further methods of [`Idle`].
 
 mod crew;

@@ -132,10 +132,11 @@ impl Snapshot {
         self.0 & CLOSED != 0
     }
 
-    /// Whether queued work is cancelled.
+    /// Whether queued work is cancelled, and a worker accepts none: the pool is discarded, or has terminated since the worker
+    /// announced that it parks.
     #[inline]
     pub(crate) fn discards(self) -> bool {
-        self.0 & DISCARD != 0
+        self.0 & (DISCARD | TERMINATED) != 0
     }
 
     /// Whether workers leave for good.

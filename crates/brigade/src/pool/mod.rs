@@ -23,6 +23,7 @@ use crate::submission::{Submission, submit_all};
 /// Not `Clone`. As long as it exists the pool accepts work, so [`execute`](Self::execute) and [`submit`](Self::submit) can't
 /// fail. The exceptions, described there, are a pool that is bounded, was [closed](Self::close) or may have no thread at all.
 /// Dropping it ends the pool: it rejects new work from outside, runs everything that it accepted, and joins its threads.
+/// Futures that still wait when nothing else is left, and timers that are not due, are cancelled.
 /// [`handle`](Self::handle) returns a `Copy` handle.
 ///
 /// Dropped on one of its own workers, the pool is closed, and its threads finish the accepted work without being joined.

@@ -136,7 +136,7 @@ impl Semaphore {
         struct End(Option<Capture>);
         impl End {
             fn end(&mut self) -> Option<Capture> {
-                self.0.take().map(|outer| CAPTURE.with(|capture| capture.replace(outer)))
+                self.0.take().and_then(replace)
             }
         }
         impl Drop for End {
@@ -144,7 +144,11 @@ impl Semaphore {
                 drop(self.end());
             }
         }
-        let mut end = End(Some(CAPTURE.with(|capture| capture.replace(Capture::On(self)))));
+        fn replace(capture: Capture) -> Option<Capture> {
+            CAPTURE.try_with(|current| current.replace(capture)).ok()
+        }
+        // At a thread's end there may be no place for it any more. The permit is one for anybody then.
+        let mut end = End(replace(Capture::On(self)));
         drop_job();
         match end.end() {
             Some(Capture::Done(permit)) => Some(permit),

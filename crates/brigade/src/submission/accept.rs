@@ -55,6 +55,21 @@ impl At<'_> {
         }
     }
 
+    /// Accepts a job that was promised a place before the pool was closed.
+    ///
+    /// # Errors
+    /// Gives it back if the pool runs none any more.
+    pub(crate) fn accept_late(self, job: Job) -> Result<(), Job> {
+        let job = match self.accept(job) {
+            Err(job) => job,
+            accepted => return accepted,
+        };
+        match self {
+            At::Outside(core) => core.accept_late(job),
+            At::Worker(_) | At::Gone(_) => Err(job),
+        }
+    }
+
     /// Decides what happens to a submission; if it must wait for a permit, does so. On a worker of another pool, that pool
     /// may have another thread meanwhile.
     pub(crate) fn admit(
@@ -62,17 +77,18 @@ impl At<'_> {
         core: &Core,
         when_full: WhenFull,
         until: Option<Instant>,
-    ) -> Admission {
+    ) -> Admission<'_> {
         let admission = core.admit(when_full, until, self.worker().is_some());
         admission.unwrap_or_else(|wait| blocking(|| core.wait_for_permit(wait)))
     }
 
     /// Runs or drops a job that is not queued.
-    pub(crate) fn settle(self, core: &Core, how: Unqueued, job: Job) {
+    pub(crate) fn settle(self, core: &Core, how: Unqueued<'_>, job: Job) {
         match (how, self.worker()) {
-            (Unqueued::Drop, _) => core.drop_for_room(job),
-            (Unqueued::Run, Some(worker)) => worker.run_here(job),
-            (Unqueued::Run, None) => core.run_here(job),
+            (Unqueued::OnWorker, Some(worker)) => worker.run_here(job),
+            (Unqueued::OnWorker, None) => unreachable!("only a worker is told so"),
+            (Unqueued::Run(_work), _) => core.run_here(job),
+            (Unqueued::Drop(_work), _) => core.drop_for_room(job),
         }
     }
 

@@ -252,7 +252,7 @@ impl<T> Board<T> {
             let Some(Passing { key, job }) = leave.and_then(|leave| self.pass_first(leave)) else {
                 return self.permits.stop_waiting_unless(|| self.lacks_leave());
             };
-            match reach(self.pool.key, |at| at.accept(job)) {
+            match reach(self.pool.key, |at| at.accept_late(job)) {
                 Ok(()) => self.accepted(key),
                 Err(job) => self.refused(Passing { key, job }),
             }

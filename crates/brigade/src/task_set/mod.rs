@@ -83,7 +83,9 @@ impl<T> TaskSet<T> {
         T: Send + 'static,
     {
         assert!(jobs > 0, "a set none of whose jobs may run would never end");
-        self.board.set_limit(jobs);
+        if self.is_here() {
+            self.board.set_limit(jobs);
+        }
         self
     }
 
@@ -229,7 +231,7 @@ impl<T> TaskSet<T> {
 
     /// Waits until all jobs have ended, as [`join_next`](Self::join_next) does; returns `true`. Their outcomes can then be
     /// taken. Returns `false` if one of them would never end, because it waits for this job, or because no thread of the pool
-    /// would be left.
+    /// would be left. If more than 64 jobs have not ended, one of them that begins later to wait for this job does not see that.
     ///
     /// ```
     /// use brigade::{Pool, TaskSet};
@@ -284,7 +286,8 @@ impl<T> TaskSet<T> {
 
     /// The jobs that are on the pool, of which this many must end.
     fn awaited(&self, ended: usize) -> Awaited {
-        let jobs = self.jobs.values().flatten().filter_map(JoinHandle::id);
+        let running = self.jobs.values().flatten().filter(|job| !job.is_finished());
+        let jobs = running.filter_map(JoinHandle::id);
         match ended {
             1 if self.board.may_pass() => Awaited::Any(Vec::new()),
             1 => Awaited::Any(jobs.collect()),

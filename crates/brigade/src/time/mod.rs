@@ -16,8 +16,8 @@
 //! any other job. `brigade-lab busy-io` measures that: beside 4 chains of 200 µs jobs on 2 threads a timer is 3 ms late at the
 //! median and 9 ms at the 99th percentile (newest first: 0.9 and 1.3 ms; tokio: 25 and 49 ms).
 //!
-//! The clock is that of [`Instant`]: setting the time of day does not affect it. Whether time counts during which the machine is suspended depends on the system (on
-//! Linux it does not).
+//! The clock is that of [`Instant`]: setting the time of day does not affect it. Whether time counts during which the machine
+//! is suspended depends on the system (on Linux it does not).
 //!
 //! ```
 //! use std::time::{Duration, Instant};

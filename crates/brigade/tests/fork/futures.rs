@@ -2,6 +2,9 @@
 
 use std::cell::RefCell;
 use std::future::poll_fn;
+use std::io::Read as _;
+use std::os::fd::AsRawFd as _;
+use std::os::unix::net::UnixStream;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
@@ -9,7 +12,7 @@ use std::task::{Poll, Waker};
 
 use brigade::{JoinHandle, Pool, block_on, spawn_local, yield_now};
 
-use crate::child::{assert_in_child, claim};
+use crate::child::{End, assert_in_child, await_end, claim, fork_here};
 use crate::pools::{is_cancelled, is_forked, ready, refuses, works_still};
 
 /// A future that waits, on some worker or on one of its own; its handle and its waker.
@@ -88,4 +91,30 @@ pub(crate) fn futures_of_the_parent_are_left_alone_in_a_child() {
         assert_eq!(job.join().unwrap(), 42);
     }
     assert!(works_still(&pool));
+}
+
+/// The child does not go on as the worker: neither the pool's panic handler nor a hook runs in it.
+pub(crate) fn a_local_future_that_forks_and_then_waits_ends_the_child_with_a_reason() {
+    let (told, tells) = mpsc::channel();
+    let (mut said, says) = UnixStream::pair().unwrap();
+    let pool = ready(1);
+    pool.execute(move || {
+        drop(spawn_local(poll_fn(move |_| match fork_here() {
+            0 => {
+                // SAFETY: both are open files.
+                unsafe { libc::dup2(says.as_raw_fd(), 2) };
+                Poll::Pending
+            }
+            pid => {
+                told.send(pid).unwrap();
+                Poll::Ready(())
+            }
+        })));
+    });
+    assert_eq!(await_end(tells.recv().unwrap()), End::Signal(libc::SIGABRT));
+    assert!(works_still(&pool));
+    let mut message = String::new();
+    said.read_to_string(&mut message).unwrap();
+    assert!(message.contains("must call exec or _exit"), "{message}");
+    assert!(!message.contains("panicked"), "{message}");
 }

@@ -5,10 +5,10 @@ use std::os::fd::AsRawFd as _;
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, mpsc};
 
-use brigade::{Handle, Pool, Shutdown};
+use brigade::{Handle, Order, Pool, Shutdown};
 
 use crate::child::{End, await_end, exit_now, fork, fork_here};
-use crate::pools::{is_forked, occupy, ready, works, works_still};
+use crate::pools::{await_threads, is_forked, occupy, ready, works, works_still};
 
 /// In a child that was forked by a job: it is on no worker, and its pool is not there.
 fn is_no_worker(handle: Handle) -> bool {
@@ -44,9 +44,9 @@ pub(crate) fn a_job_that_waits_for_one_that_forked_goes_on_in_the_child() {
 }
 
 /// What is queued behind the job is there in the child too, and must not be run a second time.
-fn return_in_a_child(end_of_job: fn()) {
+fn return_in_a_child(pool: Pool, end_of_job: fn()) {
     const QUEUED: usize = 200;
-    let pool = ready(1);
+    await_threads(&pool);
     let (mut ran, runs) = UnixStream::pair().unwrap();
     let (mut said, says) = UnixStream::pair().unwrap();
     let (told, tells) = mpsc::channel();
@@ -77,9 +77,30 @@ fn return_in_a_child(end_of_job: fn()) {
 }
 
 pub(crate) fn a_job_that_returns_in_a_child_it_forked_ends_the_child_with_a_reason() {
-    return_in_a_child(|| ());
+    return_in_a_child(ready(1), || ());
 }
 
 pub(crate) fn a_job_that_panics_in_a_child_it_forked_ends_the_child_with_a_reason() {
-    return_in_a_child(|| panic!("in the child"));
+    return_in_a_child(ready(1), || panic!("in the child"));
+}
+
+/// A worker that takes what waits outside, before it goes on with its own queue, notices it too.
+pub(crate) fn a_job_that_was_taken_out_of_turn_ends_the_child_with_a_reason_when_it_returns() {
+    for order in [Order::Lifo, Order::Fifo] {
+        let builder = Pool::builder().threads(1).injector_interval(1).order(order).prestart();
+        return_in_a_child(builder.build().unwrap(), || ());
+    }
+}
+
+pub(crate) fn a_start_hook_that_returns_in_a_child_it_forked_ends_the_child_with_a_reason() {
+    let (told, tells) = mpsc::channel();
+    let hook = move |_| match fork_here() {
+        // What it says is of no interest.
+        // SAFETY: it is an open file, or none, and nothing else uses it here.
+        0 => _ = unsafe { libc::close(2) },
+        pid => told.send(pid).unwrap(),
+    };
+    let pool = Pool::builder().threads(1).on_start(hook).prestart().build().unwrap();
+    assert_eq!(await_end(tells.recv().unwrap()), End::Signal(libc::SIGABRT));
+    assert!(works_still(&pool));
 }

@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 use brigade::{Handle, JoinError, Pool, Reason, Rejected, TaskSet, WhenFull};
 
+use brigade_testkit::Drops;
+
 use crate::child::{assert_in_child, claim};
 use crate::pools::{await_threads, is_forked, occupy, ready, works_still};
 
@@ -90,6 +92,11 @@ pub(crate) fn a_wait_for_a_set_of_the_parents_ends_in_a_child() {
     let busy = occupy(&pool);
     let [mut next, mut all, mut timed, mut cancelled, mut outcomes] =
         [(); 5].map(|()| waiting_set(&pool));
+    let (mut limited, drops) = (TaskSet::new(pool.handle()).limit(1), Drops::default());
+    for _ in 0..3 {
+        let token = drops.token();
+        limited.spawn(move || drop(token)).unwrap();
+    }
     assert_in_child(vec![
         claim("join_next", || {
             is_cancelled(next.join_next())
@@ -106,6 +113,11 @@ pub(crate) fn a_wait_for_a_set_of_the_parents_ends_in_a_child() {
         claim("cancel_all", || {
             cancelled.cancel_all();
             is_cancelled(cancelled.join_next())
+        }),
+        claim("limit", || {
+            // It drops nothing of the parent's.
+            let limited = limited.limit(2);
+            limited.len() == 3 && drops.count() == 0
         }),
         claim("outcomes", || outcomes.outcomes().all(|outcome| is_cancelled(Some(outcome)))),
     ]);

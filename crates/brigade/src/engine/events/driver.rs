@@ -20,7 +20,7 @@ enum State {
     /// Nothing has been registered.
     None,
     Made(Arc<Driver>),
-    /// The pool has ended: no thread polls any more, and the driver is closed.
+    /// The pool has ended, or the system has refused to wait: no thread polls any more, and the driver is closed.
     Closed,
 }
 
@@ -72,9 +72,18 @@ impl Driving {
         }
     }
 
-    /// Waits for events for `timeout` at most; `false`, at once, if another thread does or the system refuses.
+    /// Waits for events for `timeout` at most; `false`, at once, if another thread does. If the system refuses, which it would
+    /// again, the driver is closed: what waits for events fails.
     pub(crate) fn poll(&self, timeout: Option<Duration>, wake: &mut impl FnMut(Waker)) -> bool {
-        self.get().is_none_or(|driver| driver.drive(timeout, wake).is_ok())
+        let Some(driver) = self.get() else { return true };
+        match driver.drive(timeout, wake) {
+            Ok(_) => true,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => false,
+            Err(_) => {
+                self.close(wake);
+                true
+            }
+        }
     }
 
     /// Ends the wait of the thread that waits, or the next one.
@@ -82,8 +91,7 @@ impl Driving {
         self.get().into_iter().for_each(|driver| driver.notify());
     }
 
-    /// The pool has ended: wakes what waits for events, which fails from now on, and drops the pool's reference to the
-    /// driver.
+    /// Wakes what waits for events, which fails from now on, and drops the pool's reference to the driver.
     pub(crate) fn close(&self, wake: &mut impl FnMut(Waker)) {
         let former = core::mem::replace(&mut *self.state.lock(), State::Closed);
         self.is_made.store(false, Ordering::Relaxed);

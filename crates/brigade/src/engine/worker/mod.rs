@@ -182,6 +182,8 @@ impl Worker {
     /// Runs one job after another until the worker leaves, or a job panics.
     fn turns(&self) {
         if self.is_new.take() {
+            // The start hook may have forked.
+            self.end_if_orphan();
             match self.find_first() {
                 Some(job) => self.run(job),
                 None => return,
@@ -236,6 +238,7 @@ impl Worker {
 
     fn run_in_look(&self, job: Job) {
         self.run(job);
+        self.end_if_orphan();
         self.pace.end_turn();
     }
 

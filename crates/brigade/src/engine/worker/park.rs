@@ -53,9 +53,8 @@ impl Worker {
         if seen.searching() == 0 && seen.wants_help() {
             if core.queues.has_work() {
                 core.help(Caller::MayStop);
-            } else {
-                core.see_to_driver();
             }
+            core.see_to_driver();
         }
         self.me.sleeper.spot.parker.park(None);
         self.woken()

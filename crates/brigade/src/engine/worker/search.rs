@@ -61,9 +61,11 @@ impl Worker {
                 self.core.help(if goes_on { Caller::GoesOn } else { Caller::MayStop });
             } else {
                 self.core.see_to_driver();
+                return job;
             }
-        } else if self.core.events.candidates.are_there() {
-            // No worker sleeps. We may have held the driver on which a blocked thread relies.
+        }
+        // Perhaps no worker has come. We may have held the driver on which a blocked thread relies.
+        if self.core.events.candidates.are_there() {
             self.core.see_to_driver();
         }
         job

@@ -27,7 +27,7 @@ impl Worker {
         }
         self.core.queues.injectors.push_accepted(job);
         // If there is nothing else here, we are the next to come for it ourselves.
-        if self.local.len() > 0 {
+        if self.local.len() > 0 || !self.me.mailbox.is_empty() {
             self.core.offer_help();
         }
         Ok(())

@@ -11,7 +11,7 @@ use crate::support::busy::occupy;
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::{POLICIES, at_rest, fill, full};
 use brigade_testkit::panics;
-use brigade_testkit::{Gate, Watchdog, eventually};
+use brigade_testkit::{Gate, Seed, Watchdog, eventually, spin_for};
 
 /// The policies by which a worker runs the job itself.
 const RUN_INSIDE: [WhenFull; 3] =
@@ -246,5 +246,32 @@ fn a_shutdown_waits_for_a_job_that_its_submitter_runs() {
         assert_eq!((report.still_running, ended.load(Ordering::SeqCst)), (0, true), "{how:?}");
         opens.join().unwrap();
         submits.join().unwrap();
+    }
+}
+
+/// Its submitter may have been told to run it, and not have begun, when the pool ends.
+#[test]
+fn no_job_runs_in_its_submitter_after_the_pool_has_been_dropped() {
+    let _dog = Watchdog::start(120);
+    let mut seed = Seed::printed();
+    for _ in 0..300 {
+        let (pool, gate) = full(Pool::builder(), 1, WhenFull::RunInCaller);
+        let (handle, is_over) = (pool.handle(), Arc::new(AtomicBool::new(false)));
+        let (over, delay) = (is_over.clone(), seed.micros(30));
+        let submits = thread::spawn(move || {
+            spin_for(delay);
+            let mut late = false;
+            let (told, tells) = mpsc::channel();
+            let job = move || told.send(over.load(Ordering::SeqCst)).unwrap();
+            if handle.execute(job).is_ok() {
+                late = tells.recv().unwrap();
+            }
+            late
+        });
+        gate.open();
+        spin_for(seed.micros(30));
+        drop(pool);
+        is_over.store(true, Ordering::SeqCst);
+        assert!(!submits.join().unwrap(), "it ran after the pool had ended");
     }
 }

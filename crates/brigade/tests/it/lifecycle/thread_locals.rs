@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
-use brigade::{Handle, Pool};
+use crate::support::full::full;
+use brigade::{Handle, Pool, WhenFull};
 use brigade_testkit::Watchdog;
 
 /// Runs a closure when its thread ends.
@@ -122,5 +123,31 @@ fn a_destructor_registered_by_a_start_hook_may_call_the_pool() {
         assert_eq!(pool.submit(|| 42).join().unwrap(), 42);
         drop(pool);
         assert_eq!(exits.load(Ordering::Relaxed), 2, "destructors have run when drop returns");
+    }
+}
+
+/// Room is made by a job that is dropped, on a thread that has less left of itself than others.
+#[test]
+fn a_destructor_may_submit_to_a_pool_that_is_full_and_drops_the_oldest() {
+    let _dog = Watchdog::start(20);
+    for pool_first in [false, true] {
+        let (pool, gate) = full(Pool::builder(), 1, WhenFull::DropOldest);
+        let (handle, ran) = (pool.handle(), Arc::new(AtomicUsize::new(0)));
+        let runs = ran.clone();
+        let foreign = thread::spawn(move || {
+            let last = move || {
+                let runs = runs.clone();
+                handle.execute(move || _ = runs.fetch_add(1, Ordering::Relaxed)).unwrap();
+            };
+            if pool_first {
+                handle.execute(|| ()).unwrap();
+            }
+            at_exit(last);
+            handle.execute(|| ()).unwrap();
+        });
+        foreign.join().unwrap();
+        gate.open();
+        drop(pool);
+        assert_eq!(ran.load(Ordering::Relaxed), 1);
     }
 }

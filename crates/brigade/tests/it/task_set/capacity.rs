@@ -248,3 +248,16 @@ fn a_worker_gets_all_outcomes_of_a_set_whose_jobs_are_submitted_and_run_by_other
         assert_eq!(waits.join().unwrap(), 20);
     }
 }
+
+#[test]
+fn a_pool_that_drains_runs_what_gets_its_room_from_a_job_that_is_cancelled() {
+    let _dog = Watchdog::start(60);
+    let (pool, gate) = busy(Pool::builder(), 1, WhenFull::Reject);
+    let mut queued = pool.submit(|| ());
+    let mut set = TaskSet::new(pool.handle());
+    set.spawn(|| 42).unwrap();
+    pool.close();
+    assert!(queued.cancel());
+    gate.open();
+    assert_eq!(set.join_next().unwrap().unwrap(), 42);
+}

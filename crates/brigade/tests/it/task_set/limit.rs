@@ -210,3 +210,21 @@ fn a_job_that_found_no_thread_leaves_its_place_to_another() {
     set.spawn(|| 42).unwrap();
     assert_eq!(set.join_next().unwrap().unwrap(), 42);
 }
+
+#[test]
+fn a_pool_that_drains_runs_what_leaves_the_line_on_a_thread_that_is_no_worker() {
+    let _dog = Watchdog::start(60);
+    for (_, pool) in queue_kinds(1) {
+        let gate = Gate::closed();
+        occupy(&pool, &gate);
+        let mut set = TaskSet::new(pool.handle()).limit(1);
+        (0..10).for_each(|number| set.spawn(move || number).unwrap());
+        pool.close();
+        let mut set = set.limit(4);
+        gate.open();
+        let mut outcomes: Vec<_> = set.outcomes().map(Result::unwrap).collect();
+        outcomes.sort();
+        assert_eq!(outcomes, Vec::from_iter(0..10));
+        assert_eq!(pool.shutdown(Shutdown::Drain).discarded, 0);
+    }
+}

@@ -2,11 +2,13 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
+use std::task::{Context, Wake, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::support::busy::{occupy, open_once_closed};
 use crate::support::policy::for_every_row;
+use brigade::time::sleep;
 use brigade::{Handle, Missed, Pool, Reason, Report, Shutdown, Timer};
 use brigade_testkit::{Drops, Gate, Seed, Watchdog, eventually, spin_for};
 
@@ -196,4 +198,43 @@ fn a_tick_may_drop_its_own_pool() {
     eventually("it is over", || timer.is_over());
     assert!(handle.is_closed());
     assert_eq!((drops.count(), timer.ticks()), (1, 1));
+}
+
+/// Its waker is called by the worker that slept until then, which may be told just now that the pool has ended.
+#[test]
+fn what_is_accepted_when_a_timer_wakes_while_the_pool_ends_is_run() {
+    /// Submits when it is woken.
+    struct Submits {
+        pool: Handle,
+        accepted: AtomicUsize,
+        ran: Arc<AtomicUsize>,
+    }
+    impl Wake for Submits {
+        fn wake(self: Arc<Self>) {
+            let ran = self.ran.clone();
+            if self.pool.execute(move || _ = ran.fetch_add(1, Ordering::SeqCst)).is_ok() {
+                self.accepted.fetch_add(1, Ordering::SeqCst);
+            }
+        }
+    }
+    const DELAY: Duration = Duration::from_micros(150);
+    let _dog = Watchdog::start(120);
+    let mut seed = Seed::printed();
+    for _ in 0..500 {
+        let pool = Pool::new(1);
+        let ran = Arc::<AtomicUsize>::default();
+        let submits =
+            Arc::new(Submits { pool: pool.handle(), accepted: 0.into(), ran: ran.clone() });
+        let waker = Waker::from(submits.clone());
+        let sleeps = pool.submit(move || {
+            let mut sleeps = Box::pin(sleep(DELAY));
+            assert!(sleeps.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+            sleeps
+        });
+        let sleeps = sleeps.join().unwrap();
+        spin_for(seed.micros(200));
+        drop(pool);
+        assert_eq!(ran.load(Ordering::SeqCst), submits.accepted.load(Ordering::SeqCst));
+        drop(sleeps);
+    }
 }
