@@ -49,7 +49,8 @@ pub enum Placement {
     /// Where the kernel puts it.
     Kernel,
     /// Not on the CPU of the thread that wakes it, if that thread goes on there: it submits, or it is a worker with several
-    /// jobs. So it is while workers of the pool run, but fewer than there are processors; other wakes are left to the kernel.
+    /// jobs. So it is while workers of the pool run, and they, with the waker if it is none of them, leave a processor free;
+    /// other wakes are left to the kernel.
     /// Linux only; elsewhere it is `Kernel`. The affinity that the worker's thread had is restored as it wakes.
     Spread,
 }

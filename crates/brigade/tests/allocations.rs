@@ -2,16 +2,12 @@
 
 #![allow(clippy::disallowed_types, reason = "the tests stand outside every loom model")]
 
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use brigade::{Builder, Handle, Pool, Queueing, WhenFull};
 
-use brigade_testkit::Watchdog;
-
-/// Counts the allocations of the threads that belong to a test.
-struct Counting;
+use brigade_testkit::{Observed, Watchdog};
 
 /// One count per test, so that tests beside each other do not mix.
 static COUNTS: [AtomicUsize; 32] = [const { AtomicUsize::new(0) }; 32];
@@ -24,35 +20,17 @@ thread_local! {
     static METER: Cell<Option<usize>> = const { Cell::new(None) };
 }
 
-fn count(size: usize) {
+/// Counts the allocations of the threads that belong to a test.
+fn count(size: usize) -> bool {
     if let Ok(Some(meter)) = METER.try_with(Cell::get) {
         COUNTS[meter].fetch_add(1, Ordering::Relaxed);
         BYTES[meter].fetch_add(size, Ordering::Relaxed);
     }
-}
-
-// SAFETY: every call goes to the system's allocator with the arguments it came with.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count(layout.size());
-        // SAFETY: the caller keeps the rules of `alloc`, which are the same there.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: the caller keeps the rules of `dealloc`; `alloc` above used the same allocator.
-        unsafe { System.dealloc(memory, layout) }
-    }
-
-    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count(size);
-        // SAFETY: the caller keeps the rules of `realloc`; `alloc` above used the same allocator.
-        unsafe { System.realloc(memory, layout, size) }
-    }
+    true
 }
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: Observed = Observed::new(count, |_| ());
 
 /// A pool whose workers, and the calling thread, are counted together.
 struct Metered {

@@ -2,39 +2,27 @@
 
 #![allow(clippy::disallowed_types, reason = "the tests stand outside every loom model")]
 
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use brigade::{Builder, Handle, Order, Pool, Queueing};
-use brigade_testkit::{Gate, Latch, Watchdog};
+use brigade_testkit::{Gate, Latch, Observed, Watchdog};
 
-/// Counts the bytes that are allocated now.
-struct Counting;
-
+/// The bytes that are allocated now.
 static BYTES: AtomicUsize = AtomicUsize::new(0);
 
 /// Held by the test that counts: the count is the process's.
 static COUNTS: Mutex<()> = Mutex::new(());
 
-// SAFETY: every call goes to the system's allocator with the arguments it came with.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        BYTES.fetch_add(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller keeps the rules of `alloc`, which are the same there.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        BYTES.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller keeps the rules of `dealloc`; `alloc` above used the same allocator.
-        unsafe { System.dealloc(memory, layout) }
-    }
-}
-
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: Observed = Observed::new(
+    |bytes| {
+        BYTES.fetch_add(bytes, Ordering::Relaxed);
+        true
+    },
+    |bytes| _ = BYTES.fetch_sub(bytes, Ordering::Relaxed),
+);
 
 /// Jobs that end while the worker is inside one job. Each would leave some 100 bytes.
 const ENDED: usize = 20_000;

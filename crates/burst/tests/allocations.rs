@@ -3,35 +3,23 @@
 #![cfg(not(brigade_loom))]
 #![allow(clippy::disallowed_types, reason = "the tests stand outside every loom model")]
 
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use brigade_burst::channel;
-
-/// The system's allocator, counted.
-struct Counting;
+use brigade_testkit::Observed;
 
 static CALLS: AtomicUsize = AtomicUsize::new(0);
 static BYTES: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: passes every call on to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        CALLS.fetch_add(1, Ordering::Relaxed);
-        BYTES.fetch_add(layout.size(), Ordering::Relaxed);
-        // SAFETY: guaranteed by the caller.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
-        BYTES.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: guaranteed by the caller.
-        unsafe { System.dealloc(place, layout) };
-    }
-}
-
 #[global_allocator]
-static COUNTING: Counting = Counting;
+static ALLOCATOR: Observed = Observed::new(
+    |bytes| {
+        CALLS.fetch_add(1, Ordering::Relaxed);
+        BYTES.fetch_add(bytes, Ordering::Relaxed);
+        true
+    },
+    |bytes| _ = BYTES.fetch_sub(bytes, Ordering::Relaxed),
+);
 
 /// Returns how often a closure allocates, and by how many bytes the allocated memory grows.
 fn allocated(body: impl FnOnce()) -> (usize, usize) {

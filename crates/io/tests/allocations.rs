@@ -3,7 +3,6 @@
 #![cfg(all(target_os = "linux", not(brigade_loom), not(brigade_portable)))]
 #![allow(clippy::disallowed_types, reason = "the tests stand outside every loom model")]
 
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::io;
 use std::pin::Pin;
@@ -13,32 +12,22 @@ use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
 use brigade_io::{Driver, DriverSupply, UnixStream, pipe};
+use brigade_testkit::Observed;
 use futures_lite::{AsyncRead, AsyncWrite};
-
-/// The system's allocator, counted.
-struct Counting;
 
 std::thread_local! {
     /// Of each thread apart: the harness has one of its own.
     static CALLS: Cell<usize> = const { Cell::new(0) };
 }
 
-// SAFETY: hands everything on to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        CALLS.set(CALLS.get() + 1);
-        // SAFETY: by the caller.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
-        // SAFETY: by the caller.
-        unsafe { System.dealloc(place, layout) };
-    }
-}
-
 #[global_allocator]
-static COUNTING: Counting = Counting;
+static ALLOCATOR: Observed = Observed::new(
+    |_| {
+        CALLS.set(CALLS.get() + 1);
+        true
+    },
+    |_| (),
+);
 
 /// How often a body allocates on this thread.
 fn allocated(body: impl FnOnce()) -> usize {

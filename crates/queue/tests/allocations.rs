@@ -2,15 +2,14 @@
 #![allow(clippy::disallowed_types, reason = "the tests stand outside every loom model")]
 #![cfg(not(brigade_loom))]
 
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::error::Error;
 use std::hint::black_box;
-use std::ptr;
 
 use brigade_queue::{
     Cursor, Injector, Limit, NewError, Order, ShardedInjector, Worker, fifo, lifo,
 };
+use brigade_testkit::Observed;
 
 thread_local! {
     /// The number of allocations of this thread.
@@ -20,27 +19,14 @@ thread_local! {
 }
 
 /// The system's allocator, counted and limited by thread.
-struct Counting;
-
-// SAFETY: passes every call on to the system's allocator, or returns null for lack of memory.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        COUNT.set(COUNT.get() + 1);
-        if layout.size() > MOST.get() {
-            return ptr::null_mut();
-        }
-        // SAFETY: guaranteed by the caller.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        // SAFETY: guaranteed by the caller; it came from `alloc` above, which is the system's.
-        unsafe { System.dealloc(at, layout) }
-    }
-}
-
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: Observed = Observed::new(
+    |bytes| {
+        COUNT.set(COUNT.get() + 1);
+        bytes <= MOST.get()
+    },
+    |_| (),
+);
 
 /// Counts the allocations of a closure.
 fn allocations(run: impl FnOnce()) -> usize {

@@ -6,6 +6,7 @@
 //! - [`Seed`]: random numbers whose seed is printed;
 //! - [`WakeCounter`] and [`block_on`]: a waker to look at, and a future on the test's own thread;
 //! - [`panics`]: expected panics stay out of the output;
+//! - [`Observed`]: the system's allocator, counted or limited;
 //! - `syscalls`, on Linux: the system calls of one thread, counted by the kernel.
 //!
 //! It knows no pool and no queue: every crate of the workspace may use it in its tests.
@@ -15,6 +16,7 @@ mod captures;
 mod gate;
 mod latch;
 mod meeting;
+mod observed;
 pub mod panics;
 mod seed;
 #[cfg(target_os = "linux")]
@@ -26,6 +28,7 @@ pub use captures::{Bomb, Drops, Token};
 pub use gate::Gate;
 pub use latch::Latch;
 pub use meeting::Meeting;
+pub use observed::Observed;
 pub use seed::Seed;
 pub use waker::{WakeCounter, block_on};
 pub use watchdog::{Watchdog, eventually, spin_for};

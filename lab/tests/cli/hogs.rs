@@ -1,5 +1,6 @@
 //! Hogs compute while the laboratory measures, and end with it, however it ends.
 
+use std::cell::Cell;
 use std::fs;
 use std::process::{Child, Stdio};
 
@@ -22,6 +23,16 @@ fn is_hogs(process: u32) -> bool {
     line.split(|&byte| byte == 0).nth(1) == Some(b"hogs")
 }
 
+/// Waits until there is one. It may be gone by the next look.
+fn await_hogs(laboratory: u32) -> u32 {
+    let found = Cell::new(None);
+    until("there are hogs", || {
+        found.set(hogs_of(laboratory));
+        found.get().is_some()
+    });
+    found.get().expect("found above")
+}
+
 /// Clock ticks for which each thread of this process has computed.
 fn ticks(process: u32) -> Vec<u64> {
     let threads = fs::read_dir(format!("/proc/{process}/task")).expect("threads");
@@ -35,8 +46,7 @@ fn begin() -> (Child, u32) {
     let mut command = lab(LONG);
     command.args(["--hogs", "2"]).stdout(Stdio::null()).stderr(Stdio::null());
     let child = command.spawn().expect("the laboratory starts");
-    until("there are hogs", || hogs_of(child.id()).is_some());
-    let hogs = hogs_of(child.id()).expect("found above");
+    let hogs = await_hogs(child.id());
     (child, hogs)
 }
 
@@ -64,12 +74,11 @@ fn hogs_compute_beside_the_laboratory_and_end_with_it_whichever_signal_ends_it()
 
 #[test]
 fn hogs_end_with_a_run_that_comes_to_its_end() {
-    let short = ["wake", "--shots", "300", "--rounds", "1", "--target", "threadpool"];
+    let short = ["wake", "--shots", "3000", "--rounds", "1", "--target", "threadpool"];
     let mut command = lab(short);
     command.args(["--hogs", "1"]).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = command.spawn().expect("the laboratory starts");
-    until("there are hogs", || hogs_of(child.id()).is_some());
-    let hogs = hogs_of(child.id()).expect("found above");
+    let hogs = await_hogs(child.id());
     assert_eq!(child.wait().expect("an end").code(), Some(0));
     // It has waited for their end.
     assert!(!is_hogs(hogs));
