@@ -2,25 +2,13 @@
 
 use serde_json::Value;
 
-use crate::{code, errors, json, lab, run, text};
+use crate::{code, errors, json, lab, median, results_of, run, text};
 
 /// The results of `burst` with these options in one round.
 fn burst(options: &[&str]) -> Value {
     let output = run(lab(["burst", "--rounds", "1", "--json", "-"]).args(options));
     assert_eq!(code(&output), Some(0), "{options:?}: {}", errors(&output));
     json(&output)
-}
-
-/// The results for this target and metric, in the order of the rows.
-fn of<'a>(report: &'a Value, target: &str, metric: &str) -> Vec<&'a Value> {
-    let results = report["results"].as_array().expect("results").iter();
-    results.filter(|result| result["target"] == target && result["metric"] == metric).collect()
-}
-
-/// The only median for this target and metric.
-fn median(report: &Value, target: &str, metric: &str) -> f64 {
-    let [result] = of(report, target, metric)[..] else { panic!("one result: {report}") };
-    result["median"].as_f64().expect("a number")
 }
 
 #[test]
@@ -68,7 +56,7 @@ fn a_pause_is_as_long_as_it_is_told() {
 #[test]
 fn the_default_is_the_table_of_burst_pool() {
     let report = burst(&["--bursts", "1", "--target", "spmc"]);
-    let rows = of(&report, "spmc", "p50");
+    let rows = results_of(&report, "spmc", "p50");
     let rows: Vec<_> = rows.iter().map(|row| &row["params"]).collect();
     let pairs: Vec<_> = rows
         .iter()
@@ -81,7 +69,7 @@ fn the_default_is_the_table_of_burst_pool() {
 #[test]
 fn a_sweep_goes_from_ten_microseconds_to_a_tenth_of_a_second() {
     let report = burst(&["--messages", "1", "--bursts", "1", "--target", "spmc", "--sweep"]);
-    let rows = of(&report, "spmc", "p50");
+    let rows = results_of(&report, "spmc", "p50");
     let gaps: Vec<_> =
         rows.iter().map(|row| row["params"]["gap-ms"].as_f64().expect("a number")).collect();
     assert_eq!(gaps, [0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0]);

@@ -4,21 +4,13 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::{code, errors, json, lab, run, until};
+use crate::{code, errors, json, lab, median, run, until};
 
 /// Runs `elastic` with these options for one round.
 fn elastic(options: &[&str]) -> Command {
     let mut command = lab(["elastic", "--rounds", "1"]);
     command.args(options);
     command
-}
-
-/// The median of this metric for this target.
-fn median(report: &Value, target: &str, metric: &str) -> f64 {
-    let results = report["results"].as_array().expect("results").iter();
-    let mut results = results.filter(|result| result["target"] == target);
-    let result = results.find(|result| result["metric"] == metric).expect("a result");
-    result["median"].as_f64().expect("a number")
 }
 
 /// The results of `elastic` with these options, again until they are `right`: on a busy machine a thread may

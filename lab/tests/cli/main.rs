@@ -60,6 +60,18 @@ fn json(output: &Output) -> Value {
     })
 }
 
+/// The results for this target and metric, in the order of the rows.
+fn results_of<'a>(report: &'a Value, target: &str, metric: &str) -> Vec<&'a Value> {
+    let results = report["results"].as_array().expect("results").iter();
+    results.filter(|result| result["target"] == target && result["metric"] == metric).collect()
+}
+
+/// The only median for this target and metric.
+fn median(report: &Value, target: &str, metric: &str) -> f64 {
+    let [result] = results_of(report, target, metric)[..] else { panic!("one result: {report}") };
+    result["median"].as_f64().expect("a number")
+}
+
 /// Checks all of `items`, a sixth of them on a thread each: most of what runs here waits.
 fn check_all<T: Sync>(items: &[T], check: impl Fn(&T) + Sync) {
     let check = &check;
