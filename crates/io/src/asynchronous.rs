@@ -251,24 +251,17 @@ impl<T: fmt::Debug> fmt::Debug for Async<T> {
 /// written.
 #[cfg(all(test, unix, not(brigade_loom)))]
 mod tests {
-    use std::future::Future;
     use std::io::{Read, Write};
     use std::os::unix::net::UnixStream;
-    use std::pin::Pin;
     use std::task::Waker;
     use std::time::{Duration, Instant};
 
-    use brigade_testkit::{WakeCounter, Watchdog};
+    use brigade_testkit::{WakeCounter, Watchdog, poll_once as poll};
 
     use super::*;
 
     const BY_LEVEL: Kind = Kind::PIPE;
     const BY_EDGE: Kind = Kind::STREAM;
-
-    fn poll<F: Future + Unpin>(future: &mut F, counter: &Arc<WakeCounter>) -> Poll<F::Output> {
-        let waker = Waker::from(Arc::clone(counter));
-        Pin::new(future).poll(&mut Context::from_waker(&waker))
-    }
 
     fn drive(driver: &Driver, timeout: Duration) -> usize {
         driver.drive(Some(timeout), &mut Waker::wake).unwrap()

@@ -19,7 +19,7 @@ use brigade_io::{Driver, TcpListener, TcpStream, pipe};
 use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
 
 use self::machine::{Kind, Machine};
-use brigade_testkit::Watchdog;
+use brigade_testkit::{WakeCounter, Watchdog, poll_once};
 
 mod machine;
 
@@ -127,11 +127,11 @@ fn drive_under_fire(kind: Kind) {
         }
     });
     under_fire(move || {
-        let count = Arc::new(machine::Count::default());
+        let count = Arc::new(WakeCounter::default());
         for _ in 0..BYTES {
             next.send(()).unwrap();
             let mut buffer = [0; 8];
-            while machine::poll_once(&mut reader.read(&mut buffer), &count).is_pending() {
+            while poll_once(&mut reader.read(&mut buffer), &count).is_pending() {
                 driver.drive(None, &mut Waker::wake).unwrap();
             }
         }

@@ -4,7 +4,7 @@
 //! - [`Gate`], [`Latch`], [`Meeting`]: the test decides when a thread or a future goes on;
 //! - [`Drops`], [`Bomb`]: captures that are counted or that panic when they are dropped;
 //! - [`Seed`]: random numbers whose seed is printed;
-//! - [`WakeCounter`] and [`block_on`]: a waker to look at, and a future on the test's own thread;
+//! - [`WakeCounter`], [`poll_once`] and [`block_on`]: a waker to look at, and a future on the test's own thread;
 //! - [`panics`]: expected panics stay out of the output;
 //! - [`Observed`]: the system's allocator, counted or limited;
 //! - `syscalls`, on Linux: the system calls of one thread, counted by the kernel.
@@ -30,5 +30,5 @@ pub use latch::Latch;
 pub use meeting::Meeting;
 pub use observed::Observed;
 pub use seed::Seed;
-pub use waker::{WakeCounter, block_on};
+pub use waker::{WakeCounter, block_on, poll_once};
 pub use watchdog::{Watchdog, eventually, spin_for};

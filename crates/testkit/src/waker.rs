@@ -32,6 +32,12 @@ impl Wake for WakeCounter {
     }
 }
 
+/// Polls a future once, by that waker.
+pub fn poll_once<F: Future + Unpin>(future: &mut F, waker: &Arc<WakeCounter>) -> Poll<F::Output> {
+    let waker = Waker::from(waker.clone());
+    Pin::new(future).poll(&mut Context::from_waker(&waker))
+}
+
 /// Polls a future to its end on this thread.
 pub fn block_on<F: Future + Unpin>(mut future: F) -> F::Output {
     let counter = Arc::new(WakeCounter::default());

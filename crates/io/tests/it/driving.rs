@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use brigade_io::{Async, Driver, NoDriver, pipe};
 use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
 
-use crate::machine::{Count, Kind, drive_now, poll_once, with_each_kind};
-use brigade_testkit::{Watchdog, eventually};
+use crate::machine::{Kind, drive_now, with_each_kind};
+use brigade_testkit::{WakeCounter, Watchdog, eventually, poll_once};
 
 /// For a driver without tasks.
 fn no_task(_waker: Waker) {
@@ -137,7 +137,7 @@ fn timeouts_of_any_length_wait() {
         let driver = Driver::new().unwrap();
         let (reader, mut writer) = Kind::Pipe.reader(&driver);
         let mut wait = reader.readable();
-        assert!(poll_once(&mut wait, &Arc::new(Count::default())).is_pending());
+        assert!(poll_once(&mut wait, &Arc::new(WakeCounter::default())).is_pending());
         let other = driver.clone();
         let driving = thread::spawn(move || other.drive(Some(timeout), &mut Waker::wake));
         // It waits, or is about to: had it ended before the byte, it would have woken no task.
@@ -153,7 +153,7 @@ fn a_panic_of_one_wake_does_not_keep_others_from_theirs() {
     with_each_kind(|kind| {
         let driver = Driver::new().unwrap();
         let (near, mut far) = kind.reader(&driver);
-        let counts = [(); 3].map(|()| Arc::new(Count::default()));
+        let counts = [(); 3].map(|()| Arc::new(WakeCounter::default()));
         let mut waits = [(); 3].map(|()| near.readable());
         drive_now(&driver);
         for (wait, count) in waits.iter_mut().zip(&counts) {
@@ -175,7 +175,7 @@ fn a_wake_may_drive_and_make_and_drop_sources() {
         let (near, mut far) = kind.reader(&driver);
         let mut wait = near.readable();
         drive_now(&driver);
-        assert!(poll_once(&mut wait, &Arc::new(Count::default())).is_pending());
+        assert!(poll_once(&mut wait, &Arc::new(WakeCounter::default())).is_pending());
         far.write_all(b"x").unwrap();
         let woken = driver.drive(None, &mut |waker| {
             let pipe = driver.enter(pipe).unwrap();
@@ -201,7 +201,7 @@ fn closing_ends_all_waiting_and_leaves_the_rest() {
             }
         });
         eventually("the thread drives", || driver.is_driven());
-        let (count, mut buffer) = (Arc::new(Count::default()), [0; 2]);
+        let (count, mut buffer) = (Arc::new(WakeCounter::default()), [0; 2]);
         assert!(poll_once(&mut reader.read(&mut buffer), &count).is_pending());
         driver.close(&mut Waker::wake);
         assert_eq!(count.wakes(), 1);
@@ -244,7 +244,7 @@ fn an_idle_driver_sleeps() {
         let driver = Driver::new().unwrap();
         let [(one, _kept), (two, gone), (three, mut written), (four, mut filled)] =
             [(); 4].map(|()| kind.reader(&driver));
-        let count = &Arc::new(Count::default());
+        let count = &Arc::new(WakeCounter::default());
         // Each reader has waited and left. One has a writer still, of one the writer has gone, two have something to read,
         // of which one was reported.
         for reader in [&one, &two, &three] {

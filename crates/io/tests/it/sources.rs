@@ -11,8 +11,8 @@ use std::thread;
 use brigade_io::{Async, Driver, pipe};
 use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
 
-use crate::machine::{Count, Machine, drive_now, poll_once, with_each_kind};
-use brigade_testkit::Watchdog;
+use crate::machine::{Machine, drive_now, with_each_kind};
+use brigade_testkit::{WakeCounter, Watchdog, poll_once};
 
 #[test]
 #[cfg_attr(not(target_os = "linux"), ignore = "elsewhere a regular file is always ready")]
@@ -38,7 +38,7 @@ fn a_file_that_is_watched_already_is_refused_and_stays_watched() {
         assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
         assert_eq!(driver.sources(), 1);
         let mut wait = near.readable();
-        let count = Arc::new(Count::default());
+        let count = Arc::new(WakeCounter::default());
         assert!(poll_once(&mut wait, &count).is_pending());
         far.write_all(b"x").unwrap();
         assert_eq!(drive_now(&driver), 1);
@@ -54,7 +54,7 @@ fn an_event_of_a_former_file_of_this_number_wakes_nobody() {
     let _dog = Watchdog::start(60);
     with_each_kind(|kind| {
         let driver = Driver::new().unwrap();
-        let (former, latter) = (Arc::new(Count::default()), Arc::new(Count::default()));
+        let (former, latter) = (Arc::new(WakeCounter::default()), Arc::new(WakeCounter::default()));
         let [near, mut far] = kind.files();
         let number = near.as_raw_fd();
         let near = Async::with_driver(&driver, near).unwrap();
@@ -82,7 +82,7 @@ fn a_registration_ends_with_its_value_although_a_duplicate_lives() {
         let [near, mut far] = kind.files();
         let duplicate = near.try_clone().unwrap();
         let near = Async::with_driver(&driver, near).unwrap();
-        let count = Arc::new(Count::default());
+        let count = Arc::new(WakeCounter::default());
         let mut wait = near.readable();
         assert!(poll_once(&mut wait, &count).is_pending());
         drop(wait);
@@ -96,7 +96,7 @@ fn a_registration_ends_with_its_value_although_a_duplicate_lives() {
         // The duplicate is as good as the original was, and both can be registered at once.
         let again = Async::with_driver(&driver, duplicate.try_clone().unwrap()).unwrap();
         let duplicate = Async::with_driver(&driver, duplicate).unwrap();
-        let counts = [(); 2].map(|()| Arc::new(Count::default()));
+        let counts = [(); 2].map(|()| Arc::new(WakeCounter::default()));
         let mut waits = [again.readable(), duplicate.readable()];
         for (wait, count) in waits.iter_mut().zip(&counts) {
             assert!(poll_once(wait, count).is_pending());
@@ -115,7 +115,7 @@ fn a_value_comes_back_and_registers_again() {
         for round in 0..100_u8 {
             let source = Async::with_driver(&driver, near).unwrap();
             let mut wait = source.readable();
-            let count = Arc::new(Count::default());
+            let count = Arc::new(WakeCounter::default());
             assert!(poll_once(&mut wait, &count).is_pending());
             far.write_all(&[round]).unwrap();
             assert_eq!(drive_now(&driver), 1);
@@ -184,7 +184,7 @@ fn a_dropped_source_is_closed_at_once() {
             for _ in 0..500 {
                 let (near, mut far) = kind.reader(&machine.driver);
                 let mut wait = near.readable();
-                assert!(poll_once(&mut wait, &Arc::new(Count::default())).is_pending());
+                assert!(poll_once(&mut wait, &Arc::new(WakeCounter::default())).is_pending());
                 far.write_all(b"x").unwrap();
                 drop(wait);
                 drop(near);
@@ -223,7 +223,7 @@ fn ten_thousand_sources_each_get_their_own_event() {
         }
     }
     assert_eq!(driver.sources(), SOURCES);
-    let counts: Vec<_> = pipes.iter().map(|_| Arc::new(Count::default())).collect();
+    let counts: Vec<_> = pipes.iter().map(|_| Arc::new(WakeCounter::default())).collect();
     let mut buffers = vec![[0; 1]; pipes.len()];
     let (mut readers, mut writers): (Vec<_>, Vec<_>) = pipes.into_iter().unzip();
     let mut reads: Vec<_> =

@@ -11,8 +11,8 @@ use std::task::{Context, Wake, Waker};
 use brigade_io::{Async, Driver};
 use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
 
-use crate::machine::{Count, Machine, drive_now, on_each_machine, poll_once, with_each_kind};
-use brigade_testkit::Watchdog;
+use crate::machine::{Machine, drive_now, on_each_machine, with_each_kind};
+use brigade_testkit::{WakeCounter, Watchdog, poll_once};
 
 #[test]
 fn every_task_that_waits_is_woken() {
@@ -21,7 +21,7 @@ fn every_task_that_waits_is_woken() {
         let driver = Driver::new().unwrap();
         let (near, mut far) = kind.reader(&driver);
         drive_now(&driver);
-        let counts: Vec<_> = (0..5).map(|_| Arc::new(Count::default())).collect();
+        let counts: Vec<_> = (0..5).map(|_| Arc::new(WakeCounter::default())).collect();
         let mut waits: Vec<_> = counts.iter().map(|_| near.readable()).collect();
         for (wait, count) in waits.iter_mut().zip(&counts) {
             assert!(poll_once(wait, count).is_pending());
@@ -42,7 +42,7 @@ fn a_cancelled_read_takes_nothing_and_wakes_nobody() {
     with_each_kind(|kind| {
         let driver = Driver::new().unwrap();
         let (near, mut far) = kind.reader(&driver);
-        let count = Arc::new(Count::default());
+        let count = Arc::new(WakeCounter::default());
         let mut buffer = [0; 8];
         let mut read = Box::pin(near.read_with(|mut io| io.read(&mut buffer)));
         assert!(poll_once(&mut read, &count).is_pending());
@@ -62,7 +62,7 @@ fn what_nobody_waits_for_is_told_no_more() {
     with_each_kind(|kind| {
         let driver = Driver::new().unwrap();
         let (near, mut far) = kind.reader(&driver);
-        let count = Arc::new(Count::default());
+        let count = Arc::new(WakeCounter::default());
         let mut wait = near.readable();
         assert!(poll_once(&mut wait, &count).is_pending());
         drop(wait);
@@ -88,7 +88,7 @@ fn a_future_waits_for_what_is_there_not_for_what_was() {
     with_each_kind(|kind| {
         let driver = Driver::new().unwrap();
         let (near, mut far) = kind.reader(&driver);
-        let count = Arc::new(Count::default());
+        let count = Arc::new(WakeCounter::default());
         let mut wait = near.readable();
         assert!(poll_once(&mut wait, &count).is_pending(), "not by a guess");
         far.write_all(b"x").unwrap();
@@ -122,7 +122,7 @@ fn what_was_told_and_not_taken_is_there_for_whoever_reads_next() {
         let driver = Driver::new().unwrap();
         for told_by_poll in [false, true] {
             let (mut near, mut far) = kind.reader(&driver);
-            let count = Arc::new(Count::default());
+            let count = Arc::new(WakeCounter::default());
             let mut context = Context::from_waker(Waker::noop());
             if told_by_poll {
                 assert!(near.poll_readable(&mut context).is_pending());
@@ -140,7 +140,7 @@ fn what_was_told_and_not_taken_is_there_for_whoever_reads_next() {
                 assert!(poll_once(&mut wait, &count).is_ready());
             }
             // Reported and not read: no other event will follow.
-            let (reads, mut buffer) = (Arc::new(Count::default()), [0; 2]);
+            let (reads, mut buffer) = (Arc::new(WakeCounter::default()), [0; 2]);
             let mut read = near.read(&mut buffer);
             if poll_once(&mut read, &reads).is_pending() {
                 drive_now(&driver);
@@ -157,7 +157,7 @@ fn polled_readiness_is_told_once() {
     with_each_kind(|kind| {
         let driver = Driver::new().unwrap();
         let (near, mut far) = kind.reader(&driver);
-        let count = Arc::new(Count::default());
+        let count = Arc::new(WakeCounter::default());
         let waker = Waker::from(count.clone());
         let mut context = Context::from_waker(&waker);
         assert!(near.poll_readable(&mut context).is_pending());
@@ -178,7 +178,7 @@ fn of_two_tasks_that_poll_the_replaced_one_is_woken() {
     with_each_kind(|kind| {
         let driver = Driver::new().unwrap();
         let (near, _far) = kind.reader(&driver);
-        let counts = [(); 2].map(|()| Arc::new(Count::default()));
+        let counts = [(); 2].map(|()| Arc::new(WakeCounter::default()));
         for count in &counts {
             let waker = Waker::from(count.clone());
             assert!(near.poll_readable(&mut Context::from_waker(&waker)).is_pending());
@@ -282,7 +282,7 @@ fn many_tasks_share_one_value() {
 fn a_task_may_move_from_waker_to_waker() {
     let _dog = Watchdog::start(60);
     on_each_machine(|mut reader, writer| async move {
-        let count = Arc::new(Count::default());
+        let count = Arc::new(WakeCounter::default());
         let mut buffer = [0; 4];
         let mut read = reader.read(&mut buffer);
         assert!(poll_once(&mut read, &count).is_pending());

@@ -7,8 +7,8 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::task::{Context, Poll, Wake, Waker};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Waker;
 use std::thread;
 
 use brigade_io::{Async, Driver};
@@ -114,28 +114,6 @@ pub(crate) fn on_each_machine<E: Future<Output = io::Result<()>>>(
             body(reader, writer)
         });
     });
-}
-
-/// A waker that counts.
-#[derive(Default)]
-pub(crate) struct Count(AtomicUsize);
-
-impl Count {
-    pub(crate) fn wakes(&self) -> usize {
-        self.0.load(Ordering::SeqCst)
-    }
-}
-
-impl Wake for Count {
-    fn wake(self: Arc<Self>) {
-        self.0.fetch_add(1, Ordering::SeqCst);
-    }
-}
-
-/// Polls once, with a waker that counts.
-pub(crate) fn poll_once<F: Future + Unpin>(future: &mut F, count: &Arc<Count>) -> Poll<F::Output> {
-    let waker = Waker::from(count.clone());
-    std::pin::Pin::new(future).poll(&mut Context::from_waker(&waker))
 }
 
 /// Drives without waiting; returns how many tasks it woke.
