@@ -90,11 +90,7 @@ impl Core {
     /// Accepts a job that was promised a place before the pool was closed, or gives it back if the pool runs none any more.
     pub(crate) fn accept_late(&self, job: Job) -> Result<(), Job> {
         let Ok(_reserved) = self.reserve() else { return Err(job) };
-        self.ledger.totals().accepted += 1;
-        if let Err(job) = self.push_late(job) {
-            self.ledger.totals().accepted -= 1;
-            return Err(job);
-        }
+        self.push_late(job)?;
         self.offer_help();
         Ok(())
     }
@@ -120,7 +116,7 @@ impl Core {
         inside: bool,
         how: impl FnOnce(OffPoolWork<'a>) -> Unqueued<'a>,
     ) -> Admission<'a> {
-        // Counted as work in one step with its acceptance: whoever waits for the end waits for it too.
+        // Counted as work in one step with its acceptance: the end of the pool waits for it.
         let accepted = self.accept_for(inside, || Some(self.begin_off_pool()));
         accepted.map_or(Admission::Refuse(Reason::Closed), |work| Admission::Unqueued(how(work)))
     }

@@ -260,4 +260,5 @@ fn a_pool_that_drains_runs_what_gets_its_room_from_a_job_that_is_cancelled() {
     assert!(queued.cancel());
     gate.open();
     assert_eq!(set.join_next().unwrap().unwrap(), 42);
+    assert_eq!(at_rest(&pool), [3, 2, 0, 1, 0]);
 }

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
 
 use crate::support::busy::{occupy, open_once_closed};
+use crate::support::full::at_rest;
 use crate::support::policy::queue_kinds;
 use brigade::{JoinError, NewThread, Pool, Reason, Shutdown, TaskSet};
 use brigade_testkit::{Gate, Watchdog, eventually};
@@ -225,6 +226,6 @@ fn a_pool_that_drains_runs_what_leaves_the_line_on_a_thread_that_is_no_worker() 
         let mut outcomes: Vec<_> = set.outcomes().map(Result::unwrap).collect();
         outcomes.sort();
         assert_eq!(outcomes, Vec::from_iter(0..10));
-        assert_eq!(pool.shutdown(Shutdown::Drain).discarded, 0);
+        assert_eq!(at_rest(&pool), [11, 11, 0, 0, 0]);
     }
 }
