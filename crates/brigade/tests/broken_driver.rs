@@ -32,8 +32,10 @@ fn what_waits_for_a_file_fails_if_the_driver_can_wait_no_more() {
     let none = File::open("/dev/null").unwrap();
     // SAFETY: the number stays that of an open file, which is closed once, by its owner.
     assert!(unsafe { libc::dup2(none.as_raw_fd(), epoll()) } >= 0);
-    // The driver holder waits on what the number stood for, until there is a timer.
-    pool.spawn(brigade::time::sleep(Duration::from_millis(1))).join().unwrap();
+    // The driver holder waits on what the number stood for, until it is called for a timer.
+    while !reads.is_finished() {
+        pool.spawn(brigade::time::sleep(Duration::from_millis(1))).join().unwrap();
+    }
     assert!(reads.join().unwrap().is_err());
     drop(writer);
 }

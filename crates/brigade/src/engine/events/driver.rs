@@ -80,6 +80,8 @@ impl Driving {
             Ok(_) => true,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => false,
             Err(_) => {
+                // Another thread may sleep on what the file was before. It will be woken elsewhere from now on.
+                driver.notify();
                 self.close(wake);
                 true
             }
