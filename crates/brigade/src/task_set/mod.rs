@@ -263,6 +263,10 @@ impl<T> TaskSet<T> {
     fn wait_on(&mut self, worker: &Worker, ended: usize) -> bool {
         let thread = BlockedThread::of_this_thread();
         loop {
+            if !self.is_here() {
+                // In a child that a job has forked which ran here: the other jobs are the parent's.
+                return true;
+            }
             // Read before the jobs are looked at: one that is submitted after this ends the wait.
             let target = Target { ended, passed: Some(self.board.passed()) };
             if self.board.is_reached(Target { ended, passed: None }) {

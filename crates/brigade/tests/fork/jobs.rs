@@ -1,11 +1,17 @@
 //! Forks by a job: its child is no worker.
 
+use std::future::poll_fn;
 use std::io::{Read as _, Write as _};
 use std::os::fd::AsRawFd as _;
 use std::os::unix::net::UnixStream;
+use std::process;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
+use std::task::Poll;
+use std::thread;
+use std::time::Duration;
 
-use brigade::{Handle, Order, Pool, Shutdown};
+use brigade::{Handle, Order, Pool, Shutdown, TaskSet};
 
 use crate::child::{End, await_end, exit_now, fork, fork_here};
 use crate::pools::{await_threads, is_forked, occupy, ready, works, works_still};
@@ -103,4 +109,72 @@ pub(crate) fn a_start_hook_that_returns_in_a_child_it_forked_ends_the_child_with
     let pool = Pool::builder().threads(1).on_start(hook).prestart().build().unwrap();
     assert_eq!(await_end(tells.recv().unwrap()), End::Signal(libc::SIGABRT));
     assert!(works_still(&pool));
+}
+
+static RAN: AtomicUsize = AtomicUsize::new(0);
+
+/// The child goes on in the job that waits, and runs no other job of the set.
+pub(crate) fn a_wait_for_a_set_one_of_whose_jobs_forks_runs_no_other_in_the_child() {
+    let pool = ready(1);
+    let outer = pool.submit(|| {
+        let mut set = TaskSet::new(Handle::current().unwrap());
+        // The worker runs them here, in this order.
+        set.spawn(fork_here).unwrap();
+        for _ in 0..3 {
+            let job = || {
+                RAN.fetch_add(1, Ordering::SeqCst);
+                0
+            };
+            set.spawn(job).unwrap();
+        }
+        let parent = process::id();
+        set.wait_all();
+        if process::id() != parent {
+            exit_now(RAN.load(Ordering::SeqCst) as i32);
+        }
+        let pids = set.outcomes().map(Result::unwrap).filter(|&pid| pid != 0);
+        pids.map(await_end).collect::<Vec<_>>()
+    });
+    assert_eq!(outer.join().unwrap(), [End::Exit(0)]);
+    assert_eq!(RAN.load(Ordering::SeqCst), 3);
+    assert!(works_still(&pool));
+}
+
+/// The child goes on waiting, on a thread that is no worker any more.
+pub(crate) fn a_future_that_forks_inside_a_wait_has_no_other_job_run_in_the_child() {
+    const QUEUED: usize = 20;
+    let pool = ready(1);
+    let (mut ran, runs) = UnixStream::pair().unwrap();
+    let busy = occupy(&pool);
+    let waits = pool.submit(|| {
+        let mut polled = false;
+        brigade::block_on(poll_fn(move |context| {
+            if std::mem::replace(&mut polled, true) {
+                exit_now(0);
+            }
+            match fork_here() {
+                0 => {
+                    let waker = context.waker().clone();
+                    thread::spawn(move || {
+                        // Others of the child's threads, if there are any, have time for a job.
+                        thread::sleep(Duration::from_millis(50));
+                        waker.wake();
+                    });
+                    Poll::Pending
+                }
+                pid => Poll::Ready(pid),
+            }
+        }))
+    });
+    let runs = Arc::new(runs);
+    for _ in 0..QUEUED {
+        let runs = Arc::clone(&runs);
+        pool.execute(move || (&*runs).write_all(b".").unwrap());
+    }
+    drop((busy, runs));
+    assert_eq!(await_end(waits.join().unwrap()), End::Exit(0));
+    pool.shutdown(Shutdown::Drain);
+    let mut dots = String::new();
+    ran.read_to_string(&mut dots).unwrap();
+    assert_eq!(dots.len(), QUEUED);
 }

@@ -63,6 +63,8 @@ fn main() {
         jobs::a_job_that_returns_in_a_child_it_forked_ends_the_child_with_a_reason,
         jobs::a_job_that_panics_in_a_child_it_forked_ends_the_child_with_a_reason,
         jobs::a_job_that_was_taken_out_of_turn_ends_the_child_with_a_reason_when_it_returns,
+        jobs::a_wait_for_a_set_one_of_whose_jobs_forks_runs_no_other_in_the_child,
+        jobs::a_future_that_forks_inside_a_wait_has_no_other_job_run_in_the_child,
         jobs::a_start_hook_that_returns_in_a_child_it_forked_ends_the_child_with_a_reason,
         futures::a_local_future_that_forks_and_then_waits_ends_the_child_with_a_reason,
         moments::a_fork_at_any_moment_of_a_busy_pool_leaves_the_child_able,

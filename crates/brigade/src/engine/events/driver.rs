@@ -78,7 +78,8 @@ impl Driving {
         let Some(driver) = self.get() else { return true };
         match driver.drive(timeout, wake) {
             Ok(_) => true,
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => false,
+            // Another thread does, or this is a child that the thread has forked.
+            Err(error) if error.raw_os_error().is_none() => false,
             Err(_) => {
                 // Another thread may sleep on what the file was before. It will be woken elsewhere from now on.
                 driver.notify();

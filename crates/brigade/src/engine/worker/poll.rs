@@ -106,6 +106,11 @@ impl Worker {
 
     /// As a job that waits in `block_on`: sleeps until there is a token. If no other thread can, it polls meanwhile.
     pub(crate) fn wait_in_job(&self, thread: &Arc<BlockedThread>) {
+        if !self.core.key.is_here() {
+            // In a child that the future has forked: the pool is not there.
+            thread.park(None);
+            return;
+        }
         let events = &self.core.events;
         let mut candidate = events.candidates.enter(thread);
         while !thread.spot.parker.try_take() {
