@@ -50,8 +50,8 @@ pub enum Placement {
     Kernel,
     /// Not on the CPU of the thread that wakes it, if that thread goes on there: it submits, or it is a worker with several
     /// jobs. So it is while workers of the pool run, and they, with the waker if it is none of them, leave a processor free;
-    /// other wakes are left to the kernel.
-    /// Linux only; elsewhere it is `Kernel`. The affinity that the worker's thread had is restored as it wakes.
+    /// other wakes are left to the kernel. Linux only; elsewhere it is `Kernel`. The affinity that the worker's thread had is
+    /// restored as it wakes.
     Spread,
 }
 

@@ -193,6 +193,15 @@ impl Front {
         self.len.store(len, Ordering::Release);
     }
 
+    /// These are left.
+    fn left(&self, jobs: &mut VecDeque<Job>) {
+        if jobs.is_empty() {
+            // There may have been many.
+            *jobs = VecDeque::new();
+        }
+        self.set_len(jobs.len());
+    }
+
     #[inline]
     fn pop(&self) -> Option<Job> {
         if self.len() == 0 { None } else { self.pop_locked() }
@@ -202,11 +211,7 @@ impl Front {
     fn pop_locked(&self) -> Option<Job> {
         let mut kept = self.kept.lock();
         let job = kept.jobs.pop_front();
-        if kept.jobs.is_empty() {
-            // There may have been many.
-            kept.jobs = VecDeque::new();
-        }
-        self.set_len(kept.jobs.len());
+        self.left(&mut kept.jobs);
         job
     }
 
@@ -226,10 +231,7 @@ impl Front {
                 break;
             }
         }
-        if jobs.is_empty() {
-            *jobs = VecDeque::new();
-        }
-        self.set_len(jobs.len());
+        self.left(jobs);
         first
     }
 

@@ -2,8 +2,8 @@
 //!
 //! It holds no queue and wakes no thread. It says *which* worker must be woken; the caller does so, outside the lock.
 //!
-//! `state`, `sleepers`, `headcount`, `starts` and `spinner` are the parts, `crew` holds them together; `staff`, `quiet` and `joins` are
-//! further methods of [`Idle`].
+//! `state`, `sleepers`, `headcount`, `starts` and `spinner` are the parts, `crew` holds them together; `staff`, `quiet` and
+//! `joins` are further methods of [`Idle`].
 
 mod crew;
 mod headcount;

@@ -12,8 +12,8 @@ pub(crate) trait Backend: Sized {
     /// The events of one wait.
     type Events: EventBuffer;
 
-    /// Whether the end of a stream, and urgent data in it, are reported beside its readiness. Then they can't be missed, and by edge a short read or
-    /// write of a stream proves that the next one would block.
+    /// Whether the end of a stream, and urgent data in it, are reported beside its readiness. Then they can't be missed, and by
+    /// edge a short read or write of a stream proves that the next one would block.
     const REPORTS_THE_END: bool;
 
     /// # Errors

@@ -94,6 +94,8 @@ fn a_blocked_job_gets_what_it_waits_for_although_a_start_fails_after_it_has_begu
         }
         asks.open();
         failing.wait();
+        // A start that fails takes its time.
+        thread::sleep(Duration::from_millis(5));
         Err(io::Error::other("expected: none today"))
     };
     let builder = Pool::builder().threads(1..=2).spare_threads(0).spawner(spawner);
@@ -109,8 +111,7 @@ fn a_blocked_job_gets_what_it_waits_for_although_a_start_fails_after_it_has_begu
     let submits = thread::spawn(move || submits.execute(|| ()).unwrap());
     is_asked.wait();
     begin.open();
-    eventually("it is about to be blocked", || pool.metrics().queued == 2);
-    thread::sleep(Duration::from_millis(20));
+    eventually("it has spawned what it waits for", || pool.metrics().queued == 2);
     // All that the submission tries.
     fails.open();
     submits.join().unwrap();

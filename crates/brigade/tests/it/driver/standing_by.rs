@@ -86,7 +86,6 @@ fn a_sleeper_wakes_when_the_driver_holder_has_jobs_and_no_other_worker_comes() {
     });
     begins.recv().unwrap();
     eventually("another holds the driver", || pool.metrics().idle_workers() == 1);
-    std::thread::sleep(SHORT);
     let held = [gate.clone(), gate.clone()];
     pool.execute_batch(held.map(|gate| move || gate.wait()));
     sleeper.join().unwrap();
@@ -187,13 +186,14 @@ mod files {
         for threads in [1, 2] {
             let pool = Pool::builder().threads(threads).spare_threads(1).build().unwrap();
             let (mut reader, mut writer) = pool.handle().enter(pipe).unwrap();
-            let here = pool.handle();
+            let (here, (told, tells)) = (pool.handle(), mpsc::channel());
             let waits = pool.submit(move || {
                 let mut byte = [0];
                 let read = async { reader.read_exact(&mut byte).await.unwrap() };
                 // It needs a worker of its own.
                 let job = here.spawn(async { yield_now().await }).unwrap();
                 block_on(future::or(read, async { job.await.unwrap() }));
+                told.send(()).unwrap();
                 let gate = Gate::closed();
                 let (opens, held) = (gate.clone(), here.submit(move || gate.wait()).unwrap());
                 let read = async {
@@ -203,7 +203,7 @@ mod files {
                 opens.open();
                 byte[0]
             });
-            std::thread::sleep(SHORT);
+            tells.recv().unwrap();
             block_on(writer.write_all(&[7])).unwrap();
             assert_eq!(waits.join().unwrap(), 7);
         }

@@ -175,10 +175,9 @@ fn a_future_that_yields_goes_on_although_a_local_one_blocks_its_worker() {
     let pool = Pool::builder().threads(2).prestart().build().unwrap();
     for _ in 0..20 {
         eventually("both sleep", || pool.metrics().idle_workers() == 2);
-        thread::sleep(Duration::from_millis(5));
         let (goes_on, has_gone_on) = mpsc::channel();
         let yields = pool.spawn(async move {
-            // Until no worker looks for work any more.
+            // A job that takes so long that no other worker looks for work meanwhile.
             thread::sleep(Duration::from_millis(5));
             drop(spawn_local(async move { has_gone_on.recv().unwrap() }));
             yield_now().await;
