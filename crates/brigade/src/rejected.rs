@@ -1,10 +1,17 @@
 //! Rejected jobs: what a pool returns when it does not accept a job.
 
 use core::fmt;
+use std::io;
+use std::panic;
 
+use brigade_sync::Exclusive;
 use brigade_task::Job;
 
-/// Why a job was not accepted.
+/// The reason why a job was not accepted.
+///
+/// Like every error of this crate, `?` turns it into an [`io::Error`]: of the kind [`ResourceBusy`](io::ErrorKind::ResourceBusy)
+/// for [`Full`](Self::Full), [`Unsupported`](io::ErrorKind::Unsupported) for [`Forked`](Self::Forked), else
+/// [`Other`](io::ErrorKind::Other).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {
@@ -21,15 +28,12 @@ pub enum Reason {
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Closed => {
-                "the pool has been closed; run the job here, or submit it before the pool is shut down or dropped"
-            }
+            Self::Closed => "the pool is closed",
             Self::NoThread => {
                 "the pool has no thread and can't start one; try again later, or keep a core size of 1"
             }
             Self::Full => {
-                "the pool's queue is full; submit with `try_execute` to have the job back, wait with `execute_timeout`, \
-                or give the pool another capacity or `when_full`"
+                "the pool's queue is full; wait for room, run the job here, or raise the pool's capacity"
             }
             Self::Forked => {
                 "the pool's threads are in the process that this one was forked from; make a new pool here"
@@ -38,32 +42,48 @@ impl fmt::Display for Reason {
     }
 }
 
-/// A job that was not accepted, with the closure inside.
+impl std::error::Error for Reason {}
+
+impl From<Reason> for io::Error {
+    fn from(reason: Reason) -> Self {
+        let kind = match reason {
+            Reason::Full => io::ErrorKind::ResourceBusy,
+            Reason::Forked => io::ErrorKind::Unsupported,
+            Reason::Closed | Reason::NoThread => io::ErrorKind::Other,
+        };
+        Self::new(kind, reason)
+    }
+}
+
+/// A job that was not accepted, with the closure or future inside.
+///
+/// It is `Send`, `Sync` and an error whatever the job is, so `?` works on it. The conversion to an [`io::Error`] keeps the
+/// [reason](Self::reason) and drops the job.
 ///
 /// ```
-/// let handle = brigade::Pool::new(1).handle(); // The pool is gone at the end of this line.
-/// let rejected = handle.execute(|| println!("hello")).unwrap_err();
+/// let handle = brigade::Pool::new(1).handle(); // The pool is dropped at the end of this line.
+/// let rejected = handle.try_execute(|| println!("hello")).unwrap_err();
 /// assert_eq!(rejected.reason(), brigade::Reason::Closed);
-/// rejected.into_inner()(); // Here, then.
+/// rejected.into_inner()(); // Run it here instead.
 /// ```
 pub struct Rejected<F> {
-    job: F,
+    job: Exclusive<F>,
     reason: Reason,
 }
 
 impl<F> Rejected<F> {
     pub(crate) fn new(job: F, reason: Reason) -> Self {
-        Self { job, reason }
+        Self { job: Exclusive::new(job), reason }
     }
 
     /// The same with another form of the job.
     pub(crate) fn map<G>(self, change: impl FnOnce(F) -> G) -> Rejected<G> {
-        Rejected { job: change(self.job), reason: self.reason }
+        Rejected::new(change(self.job.into_inner()), self.reason)
     }
 
-    /// Returns the closure.
+    /// Returns the closure or future.
     pub fn into_inner(self) -> F {
-        self.job
+        self.job.into_inner()
     }
 
     /// Returns the reason.
@@ -71,6 +91,9 @@ impl<F> Rejected<F> {
         self.reason
     }
 }
+
+impl<F> panic::UnwindSafe for Rejected<F> {}
+impl<F> panic::RefUnwindSafe for Rejected<F> {}
 
 impl<F> fmt::Debug for Rejected<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -85,6 +108,29 @@ impl<F> fmt::Display for Rejected<F> {
 }
 
 impl<F> std::error::Error for Rejected<F> {}
+
+impl<F> From<Rejected<F>> for io::Error {
+    fn from(rejected: Rejected<F>) -> Self {
+        rejected.reason.into()
+    }
+}
+
+/// Panics with the reason if a job was not accepted; drops the job first.
+#[inline(always)]
+#[track_caller]
+pub(crate) fn expect_accepted<R, W>(result: Result<R, Rejected<W>>) -> R {
+    match result.map_err(|rejected| rejected.reason()) {
+        Ok(receipt) => receipt,
+        Err(reason) => refuse(reason),
+    }
+}
+
+#[cold]
+#[inline(never)]
+#[track_caller]
+fn refuse(reason: Reason) -> ! {
+    panic!("the job was not accepted: {reason}");
+}
 
 /// The closure that a rejected job was made from.
 pub(crate) fn closure_of<F: 'static>(job: Job) -> F {

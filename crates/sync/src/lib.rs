@@ -5,6 +5,7 @@
 //! - [`CachePadded`] keeps data that two threads write on separate cache lines;
 //! - [`Parker`] blocks a thread: one atomic, a futex where there is one; [`ParkerGroup`] blocks up to 32 threads, of which
 //!   one system call wakes any choice;
+//! - [`Exclusive`] holds a value that may be shared, as references can't reach it;
 //! - [`ScopedKey`] is a thread-local reference that is valid for the length of a call;
 //! - [`affinity`] gets and sets the CPUs that a thread may run on;
 //! - [`fork`] detects that the process is a forked child, and holds values of which each process has its own;
@@ -21,7 +22,7 @@
 //! parker   model   unmodelled
 //! lock   atomic
 //! delays
-//! fork   cell   hint   cache_padded   scoped_key   thread   affinity
+//! fork   cell   hint   cache_padded   exclusive   scoped_key   thread   affinity
 //! ```
 #![cfg_attr(not(feature = "std"), no_std)]
 // This is the crate that wraps what the others may not name.
@@ -39,6 +40,7 @@ mod cache_padded;
 pub mod cell;
 #[cfg_attr(not(all(brigade_delays, feature = "std", not(brigade_loom))), path = "delays/none.rs")]
 mod delays;
+mod exclusive;
 pub mod hint;
 
 #[cfg(brigade_loom)]
@@ -60,6 +62,7 @@ pub mod thread;
 pub mod unmodelled;
 
 pub use cache_padded::CachePadded;
+pub use exclusive::Exclusive;
 #[cfg(feature = "std")]
 pub use lock::{Condvar, Mutex, MutexGuard};
 /// Thread-locals of a model's threads, which to `std` are all one thread.

@@ -2,11 +2,20 @@
 
 use core::any::Any;
 use core::fmt;
+use std::io;
+use std::panic;
+
+use brigade_sync::Exclusive;
 
 /// The reason why a job has no result.
+///
+/// It is an error like any other: `?` turns it into a `Box<dyn Error + Send + Sync>`, and into an [`io::Error`], of the kind
+/// [`Deadlock`](io::ErrorKind::Deadlock) for [`WouldDeadlock`](Self::WouldDeadlock), else
+/// [`Other`](io::ErrorKind::Other).
+#[non_exhaustive]
 pub enum JoinError {
-    /// It panicked; this is the panic's payload.
-    Panicked(Box<dyn Any + Send>),
+    /// It panicked.
+    Panicked(Panic),
     /// It was dropped before it ran; a future, before it was ready.
     Cancelled,
     /// The caller would have waited for ever; the job continues.
@@ -14,14 +23,70 @@ pub enum JoinError {
 }
 
 impl JoinError {
-    /// Returns the message of a panic, if its payload is a string.
-    pub fn message(&self) -> Option<&str> {
+    /// Returns the error of a job that panicked with this payload.
+    ///
+    /// ```
+    /// use brigade_task::JoinError;
+    /// let error = JoinError::panicked(Box::new("no such file"));
+    /// assert_eq!(error.panic_message(), Some("no such file"));
+    /// ```
+    pub fn panicked(payload: Box<dyn Any + Send>) -> Self {
+        Self::Panicked(Panic::new(payload))
+    }
+
+    /// Returns whether the job panicked.
+    ///
+    /// ```
+    /// use brigade_task::JoinError;
+    /// assert!(JoinError::panicked(Box::new(42)).is_panic());
+    /// assert!(!JoinError::Cancelled.is_panic());
+    /// ```
+    pub fn is_panic(&self) -> bool {
+        matches!(self, Self::Panicked(_))
+    }
+
+    /// Returns whether the job was cancelled.
+    ///
+    /// ```
+    /// use brigade_task::JoinError;
+    /// assert!(JoinError::Cancelled.is_cancelled());
+    /// assert!(!JoinError::WouldDeadlock.is_cancelled());
+    /// ```
+    pub fn is_cancelled(&self) -> bool {
+        matches!(self, Self::Cancelled)
+    }
+
+    /// Returns the message of the panic, if the job panicked and the payload is a string.
+    ///
+    /// ```
+    /// use brigade_task::JoinError;
+    /// let error = JoinError::panicked(Box::new(format!("{} of 3", 2)));
+    /// assert_eq!(error.panic_message(), Some("2 of 3"));
+    /// assert_eq!(JoinError::panicked(Box::new(42)).panic_message(), None);
+    /// assert_eq!(JoinError::Cancelled.panic_message(), None);
+    /// ```
+    pub fn panic_message(&self) -> Option<&str> {
         match self {
-            Self::Panicked(payload) => payload
-                .downcast_ref::<&str>()
-                .copied()
-                .or_else(|| payload.downcast_ref::<String>().map(String::as_str)),
+            Self::Panicked(panic) => panic.message(),
             Self::Cancelled | Self::WouldDeadlock => None,
+        }
+    }
+
+    /// Returns the payload of the panic, for [`resume_unwind`](panic::resume_unwind).
+    ///
+    /// # Panics
+    /// If the job did not panic; match [`Panicked`](Self::Panicked) if that is not known.
+    ///
+    /// ```
+    /// use brigade_task::JoinError;
+    /// let payload = JoinError::panicked(Box::new(42)).into_panic();
+    /// assert_eq!(payload.downcast_ref(), Some(&42));
+    /// ```
+    #[track_caller]
+    pub fn into_panic(self) -> Box<dyn Any + Send> {
+        match self {
+            Self::Panicked(panic) => panic.into_payload(),
+            other => panic!("the job did not panic: {other}"),
         }
     }
 }
@@ -29,7 +94,7 @@ impl JoinError {
 impl fmt::Debug for JoinError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Panicked(_) => f.debug_tuple("Panicked").field(&self.message()).finish(),
+            Self::Panicked(panic) => f.debug_tuple("Panicked").field(&panic.message()).finish(),
             Self::Cancelled => f.write_str("Cancelled"),
             Self::WouldDeadlock => f.write_str("WouldDeadlock"),
         }
@@ -38,17 +103,87 @@ impl fmt::Debug for JoinError {
 
 impl fmt::Display for JoinError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self, self.message()) {
-            (Self::Cancelled, _) => f.write_str("the job was cancelled before it ran"),
-            (Self::WouldDeadlock, _) => f.write_str(
-                "the job would never end: it waits, itself or through others, for the job that joins it, so let one of \
-                 them go on without the other; or all threads that its pool may have wait in such joins, so give it \
-                 more spare threads or await the result",
+        match self {
+            Self::Panicked(panic) => panic.fmt(f),
+            Self::Cancelled => f.write_str("the job was cancelled"),
+            Self::WouldDeadlock => f.write_str(
+                "joining this job would deadlock: it waits for the caller, or all threads of its pool are blocked in joins",
             ),
-            (Self::Panicked(_), Some(message)) => write!(f, "the job panicked: {message}"),
-            (Self::Panicked(_), None) => f.write_str("the job panicked"),
         }
     }
 }
 
 impl std::error::Error for JoinError {}
+
+impl From<JoinError> for io::Error {
+    fn from(error: JoinError) -> Self {
+        let kind = match error {
+            JoinError::WouldDeadlock => io::ErrorKind::Deadlock,
+            JoinError::Panicked(_) | JoinError::Cancelled => io::ErrorKind::Other,
+        };
+        Self::new(kind, error)
+    }
+}
+
+/// The panic of a job. Its `Display` is the message.
+pub struct Panic(Exclusive<Box<dyn Any + Send>>);
+
+impl Panic {
+    fn new(payload: Box<dyn Any + Send>) -> Self {
+        Self(Exclusive::new(payload))
+    }
+
+    /// Returns the message, if the payload is a string.
+    ///
+    /// ```
+    /// use brigade_task::JoinError;
+    /// let JoinError::Panicked(panic) = JoinError::panicked(Box::new("lost")) else { unreachable!() };
+    /// assert_eq!(panic.message(), Some("lost"));
+    /// ```
+    pub fn message(&self) -> Option<&str> {
+        let Self(payload) = self;
+        let fixed = payload.downcast_ref::<&'static str>().copied();
+        fixed.or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+    }
+
+    /// Returns the payload.
+    ///
+    /// ```
+    /// use brigade_task::JoinError;
+    /// let JoinError::Panicked(panic) = JoinError::panicked(Box::new(42)) else { unreachable!() };
+    /// assert_eq!(*panic.into_payload().downcast::<i32>().unwrap(), 42);
+    /// ```
+    pub fn into_payload(self) -> Box<dyn Any + Send> {
+        self.0.into_inner()
+    }
+
+    /// Continues the panic on this thread, without calling the panic hook again.
+    ///
+    /// ```
+    /// use brigade_task::JoinError;
+    /// let JoinError::Panicked(panic) = JoinError::panicked(Box::new("lost")) else { unreachable!() };
+    /// let again = std::panic::catch_unwind(|| panic.resume()).unwrap_err();
+    /// assert_eq!(again.downcast_ref(), Some(&"lost"));
+    /// ```
+    pub fn resume(self) -> ! {
+        panic::resume_unwind(self.into_payload())
+    }
+}
+
+impl panic::UnwindSafe for Panic {}
+impl panic::RefUnwindSafe for Panic {}
+
+impl fmt::Debug for Panic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Panic").field(&self.message()).finish()
+    }
+}
+
+impl fmt::Display for Panic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.message() {
+            Some(message) => write!(f, "the job panicked: {message}"),
+            None => f.write_str("the job panicked"),
+        }
+    }
+}

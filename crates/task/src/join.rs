@@ -16,6 +16,7 @@ use std::time::Instant;
 use brigade_sync::Parker;
 
 use crate::act::Outcome;
+use crate::canceller::Canceller;
 use crate::cell::{Header, JobId, RawHandle};
 use crate::contain::drop_contained;
 use crate::error::JoinError;
@@ -137,6 +138,11 @@ impl<T> JoinHandle<T> {
     /// then a future is certain to be cancelled.
     pub fn ask_to_stop(&mut self) -> bool {
         self.cell.request_stop()
+    }
+
+    /// Returns what cancels the job from elsewhere, which this can be asked for once; `None` after that.
+    pub fn canceller(&self) -> Option<Canceller> {
+        self.cell.canceller().map(Canceller::new)
     }
 
     /// Returns whether the job is a future.

@@ -13,6 +13,7 @@
 //! future   poll   schedule, task   waker, store, local
 //! job
 //! join
+//! canceller
 //! cell     closure, handle   header, frames   state, lifecycle
 //! act   error   work   contain
 //! ```
@@ -23,10 +24,12 @@
 //     future
 //     job
 //     join
+//     canceller
 //     cell
 //     act   contain   error   work
 
 mod act;
+mod canceller;
 mod cell;
 mod contain;
 mod error;
@@ -36,10 +39,11 @@ mod join;
 mod work;
 
 pub use act::Outcome;
+pub use canceller::Canceller;
 pub use cell::JobId;
 pub use contain::{contain, drop_contained};
-pub use error::JoinError;
-pub use future::{Schedule, Spawned, TaskRef};
+pub use error::{JoinError, Panic};
+pub use future::{Guard, Schedule, Spawned, TaskRef};
 pub use job::Job;
 pub use join::JoinHandle;
 pub use work::Work;

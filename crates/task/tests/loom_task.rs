@@ -276,3 +276,46 @@ fn a_job_runs_on_its_worker_or_is_cancelled_by_the_joining_thread() {
         assert_eq!(tally.seen(), (1, runs, runs));
     });
 }
+
+#[test]
+fn a_job_runs_on_its_worker_or_is_cancelled_from_elsewhere() {
+    check(3, || {
+        let (tally, job, handle) = counted_job();
+        let canceller = handle.canceller().unwrap();
+        let runner = run(job);
+        let cancels = thread::spawn(move || {
+            turn();
+            canceller.drop_if_unclaimed()
+        });
+        turn();
+        let outcome = handle.join();
+        let (there, elsewhere) = (runner.join().unwrap(), cancels.join().unwrap());
+        match elsewhere {
+            Some(outcome) => assert_eq!((outcome, there), (Outcome::Cancelled, Outcome::Stale)),
+            None => assert_eq!(there, Outcome::Returned),
+        }
+        assert_eq!(outcome.is_ok(), elsewhere.is_none());
+        let runs = usize::from(outcome.is_ok());
+        drop(outcome);
+        assert_eq!(tally.seen(), (1, runs, runs));
+    });
+}
+
+/// Loom finds a cell that is freed twice, never, or before its last use.
+#[test]
+fn a_cell_is_freed_by_the_last_of_its_three_sides() {
+    check(3, || {
+        let (tally, job, handle) = counted_job();
+        let canceller = handle.canceller().unwrap();
+        let runner = run(job);
+        let cancels = thread::spawn(move || {
+            turn();
+            canceller.ask_to_stop();
+        });
+        turn();
+        drop(handle);
+        assert_eq!(runner.join().unwrap(), Outcome::Returned);
+        cancels.join().unwrap();
+        assert_eq!(tally.seen(), (1, 1, 1));
+    });
+}

@@ -154,9 +154,8 @@ where
     drop(release);
     // From here on the cell may be gone. A result without a handle is dropped, and its panic unwinds.
     match (panic, unclaimed) {
-        (Some(payload), _) | (None, Some(Err(JoinError::Panicked(payload)))) => {
-            panic::resume_unwind(payload)
-        }
+        (Some(payload), _) => panic::resume_unwind(payload),
+        (None, Some(Err(JoinError::Panicked(panic)))) => panic.resume(),
         (None, other) => drop(other),
     }
     outcome
@@ -168,7 +167,7 @@ fn start<W: Work>(state: &State, closure: W) -> (Outcome, Result<W::Output, Join
     match panic::catch_unwind(AssertUnwindSafe(|| frames::enter(state, call))) {
         Ok(Ok(value)) => (Outcome::Returned, Ok(value)),
         Ok(Err(closure)) => cancel(closure),
-        Err(payload) => (Outcome::Panicked, Err(JoinError::Panicked(payload))),
+        Err(payload) => (Outcome::Panicked, Err(JoinError::panicked(payload))),
     }
 }
 
@@ -193,19 +192,20 @@ unsafe fn take<F: Work<Output = T>, T>(header: NonNull<Header>, out: *mut ()) {
     unsafe { out.cast::<Result<T, JoinError>>().write(result) };
 }
 
-/// Runs the closure that the handle claimed if `run` is set and it may start, else drops it.
+/// Runs the closure that the handle claimed if `run` is set and it may start, else drops it. The canceller may do the latter.
 ///
 /// # Safety
-/// The cell must have these types. The caller must be the handle and have claimed the task.
+/// The cell must have these types. The caller must be the handle or the canceller, and have claimed the task.
 unsafe fn settle<F: Work<Output = T>, T>(header: NonNull<Header>, run: bool) -> Outcome {
     // SAFETY: the types are right, guaranteed by the caller; Life rule.
     let cell = unsafe { header.cast::<ClosureCell<F, T>>().as_ref() };
     // SAFETY: claimed by the caller.
     let closure = unsafe { cell.take_closure() };
     let (outcome, result) = if run { start(&cell.header.state, closure) } else { cancel(closure) };
-    // SAFETY: claimed, and the closure has been taken. The handle is alive, so the result stays in the cell.
+    // SAFETY: claimed, and the closure has been taken.
     let unclaimed = unsafe { cell.finish(result) };
-    debug_assert!(unclaimed.is_none());
+    // The canceller's: the handle may be gone.
+    debug_assert!(!matches!(unclaimed, Some(Ok(_))));
     outcome
 }
 

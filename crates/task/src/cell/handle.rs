@@ -1,4 +1,4 @@
-//! The handle's side of a cell.
+//! The handle's side of a cell, and the canceller's.
 
 use core::mem;
 use core::ptr::NonNull;
@@ -46,30 +46,21 @@ impl RawHandle {
 
     /// Claims the closure and runs it on this thread, or drops it; `None` if it was claimed before.
     pub(crate) fn settle_if_unclaimed(&self, run: bool) -> Option<Outcome> {
-        let settle = self.header().vtable.settle;
-        // SAFETY: claimed just now; the vtable is the cell's.
-        self.header().state.claim().then(|| unsafe { settle(self.0, run) })
+        // SAFETY: Life rule: the handle is alive.
+        unsafe { settle_if_unclaimed(self.0, run) }
     }
 
     /// Asks a claimed closure to stop, or wakes a future to be dropped.
     ///
     /// Returns `true` for the first request, unless the job has ended.
     pub(crate) fn request_stop(&self) -> bool {
-        let is_first = self.header().state.request_stop();
-        if is_first {
-            self.wake_future();
-        }
-        is_first
+        // SAFETY: Life rule: the handle is alive.
+        unsafe { request_stop(self.0) }
     }
 
-    /// Wakes a future after a stop request, so that it is dropped; it need not have a waker.
-    fn wake_future(&self) {
-        let Some(schedule) = self.header().vtable.schedule else { return };
-        // It may have ended meanwhile: then there is no job to make. The handle keeps the memory alive.
-        if self.header().lifecycle.wake_by_ref() {
-            // SAFETY: Life rule: the handle is alive; Access rule: `wake_by_ref` returned that the caller must make the job.
-            unsafe { schedule(self.0) };
-        }
+    /// Adds the canceller's side; `None` if there is or was one.
+    pub(crate) fn canceller(&self) -> Option<RawCanceller> {
+        self.header().state.add_canceller().then_some(RawCanceller(self.0))
     }
 
     /// Returns whether the job is a future.
@@ -122,4 +113,83 @@ impl RawHandle {
             unsafe { free(self.0) };
         }
     }
+}
+
+/// The side of a cell that cancels it, beside the handle; released when it is dropped.
+pub(crate) struct RawCanceller(NonNull<Header>);
+
+// SAFETY: it only changes the state, and claims the closure, which is `Send`, to drop it; a future is dropped by its scheduler.
+unsafe impl Send for RawCanceller {}
+// SAFETY: all that it does is decided by an atomic.
+unsafe impl Sync for RawCanceller {}
+
+impl RawCanceller {
+    fn header(&self) -> &Header {
+        // SAFETY: Life rule: the canceller is alive.
+        unsafe { self.0.as_ref() }
+    }
+
+    /// Returns whether the result has been written.
+    pub(crate) fn is_done(&self) -> bool {
+        self.header().state.is_done()
+    }
+
+    /// Returns whether the job is a future.
+    pub(crate) fn is_of_future(&self) -> bool {
+        self.header().vtable.schedule.is_some()
+    }
+
+    /// Claims the closure and drops it; `None` if it was claimed before.
+    pub(crate) fn drop_if_unclaimed(&self) -> Option<Outcome> {
+        // SAFETY: Life rule: the canceller is alive.
+        unsafe { settle_if_unclaimed(self.0, false) }
+    }
+
+    /// As [`RawHandle::request_stop`].
+    pub(crate) fn request_stop(&self) -> bool {
+        // SAFETY: Life rule: the canceller is alive.
+        unsafe { request_stop(self.0) }
+    }
+}
+
+impl Drop for RawCanceller {
+    fn drop(&mut self) {
+        let free = self.header().vtable.free;
+        if self.header().state.release_canceller() {
+            // SAFETY: Life rule: all sides have been released.
+            unsafe { free(self.0) };
+        }
+    }
+}
+
+/// Claims the closure of a cell and runs it on this thread, or drops it; `None` if it was claimed before.
+///
+/// # Safety
+/// Life rule: the caller's side must be alive, and be the handle's to run it.
+unsafe fn settle_if_unclaimed(cell: NonNull<Header>, run: bool) -> Option<Outcome> {
+    // SAFETY: guaranteed by the caller.
+    let header = unsafe { cell.as_ref() };
+    let settle = header.vtable.settle;
+    // SAFETY: claimed just now; the vtable is the cell's.
+    header.state.claim().then(|| unsafe { settle(cell, run) })
+}
+
+/// Asks a claimed closure to stop, or wakes a future to be dropped; `true` for the first request, unless the job has ended.
+///
+/// # Safety
+/// Life rule: the caller's side must be alive.
+unsafe fn request_stop(cell: NonNull<Header>) -> bool {
+    // SAFETY: guaranteed by the caller.
+    let header = unsafe { cell.as_ref() };
+    let is_first = header.state.request_stop();
+    // A future is woken to be dropped; it need not have a waker.
+    if let Some(schedule) = header.vtable.schedule.filter(|_| is_first) {
+        // It may have ended meanwhile: then there is no job to make.
+        if header.lifecycle.wake_by_ref() {
+            // SAFETY: Life rule: the caller's side is alive; Access rule: `wake_by_ref` returned that the caller must make the
+            // job.
+            unsafe { schedule(cell) };
+        }
+    }
+    is_first
 }

@@ -2,21 +2,22 @@
 //!
 //! | bit | meaning | set by | never set when |
 //! |---|---|---|---|
-//! | `CLAIMED` | the closure has been taken, to run or to drop it | the job, or its handle | – |
+//! | `CLAIMED` | the closure has been taken, to run or to drop it | the job, its handle or its canceller | – |
 //! | `DONE` | the result has been written | the thread that claimed | not claimed |
 //! | `WAKER` | the waker slot is filled and belongs to the thread that sets `DONE` | the handle | `DONE` was set before |
 //! | `JOB` | the job is alive | initially | – |
 //! | `HANDLE` | the handle is alive | initially | – |
-//! | `STOP_REQUESTED` | the closure is asked to stop, or the future to be dropped | the handle | not claimed |
+//! | `STOP_REQUESTED` | the closure is asked to stop, or the future to be dropped | the handle, the canceller | not claimed |
+//! | `CANCELLER` | the canceller is alive | the handle, once | `HANDLE` is clear |
 //!
 //! The result belongs to the handle if `HANDLE` is set when `DONE` is set; otherwise to the thread that set `DONE`. The
-//! cell is freed by the side that clears the last of `JOB` and `HANDLE`.
+//! cell is freed by the side that clears the last of `JOB`, `HANDLE` and `CANCELLER`.
 //!
 //! A future is cancelled if `STOP_REQUESTED` is set before `DONE`.
 //!
 //! For a closure `STOP_REQUESTED` decides nothing: only the closure looks at it, and not after `DONE`. It adds no race to
-//! the models. It is set by the handle and read by the thread that runs the closure, both of which keep the cell alive,
-//! and it publishes no other memory.
+//! the models. It is set by the handle or the canceller and read by the thread that runs the closure, all of which keep the
+//! cell alive, and it publishes no other memory.
 
 use brigade_sync::atomic::{AtomicU32, Ordering};
 
@@ -26,6 +27,10 @@ const WAKER: u32 = 4;
 const JOB: u32 = 8;
 const HANDLE: u32 = 16;
 const STOP_REQUESTED: u32 = 32;
+const CANCELLER: u32 = 64;
+
+/// The sides of a cell, each of which keeps it alive.
+const SIDES: u32 = JOB | HANDLE | CANCELLER;
 
 /// The state of a cell.
 pub(crate) struct State(AtomicU32);
@@ -202,20 +207,36 @@ impl State {
         false
     }
 
+    /// Adds the canceller's side, by the handle; `false` if there is or was one.
+    #[must_use]
+    pub(super) fn add_canceller(&self) -> bool {
+        // Ordering: Relaxed: the handle keeps the cell alive, and what the canceller is passed on by synchronises.
+        self.0.fetch_or(CANCELLER, Ordering::Relaxed) & CANCELLER == 0
+    }
+
     /// Releases the job's side; `true` if the caller must free the cell.
     #[must_use]
     pub(super) fn release_job(&self) -> bool {
-        // If the other side has released the cell, no other thread looks at the state any more.
-        // Ordering: Acquire, AcqRel: the other side's last use comes before the free.
-        self.0.load(Ordering::Acquire) & HANDLE == 0
-            || self.0.fetch_and(!JOB, Ordering::AcqRel) & HANDLE == 0
+        self.release(JOB)
     }
 
     /// Releases the handle's side of a finished task; `true` if the caller must free the cell.
     #[must_use]
     pub(super) fn release_handle(&self) -> bool {
-        // Ordering: as in `release_job`.
-        self.0.load(Ordering::Acquire) & JOB == 0
-            || self.0.fetch_and(!HANDLE, Ordering::AcqRel) & JOB == 0
+        self.release(HANDLE)
+    }
+
+    /// Releases the canceller's side; `true` if the caller must free the cell.
+    #[must_use]
+    pub(super) fn release_canceller(&self) -> bool {
+        self.release(CANCELLER)
+    }
+
+    fn release(&self, side: u32) -> bool {
+        let others = SIDES & !side;
+        // If the others have released the cell, no other thread looks at the state any more: only a handle adds a canceller.
+        // Ordering: Acquire, AcqRel: the last uses of the other sides come before the free.
+        self.0.load(Ordering::Acquire) & others == 0
+            || self.0.fetch_and(!side, Ordering::AcqRel) & others == 0
     }
 }

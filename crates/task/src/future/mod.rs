@@ -50,6 +50,16 @@ pub use schedule::Schedule;
 use store::{Boxed, Inline, Store, is_large};
 pub use waker::TaskRef;
 
+/// What is kept in the job of a future until its first poll.
+pub trait Guard: 'static {
+    /// Returns whether the future may still be polled; asked once, before the first poll. It must not panic.
+    fn may_start(&self) -> bool {
+        true
+    }
+}
+
+impl Guard for () {}
+
 /// A future as a job, and the handle for its result.
 pub struct Spawned<T> {
     /// The job that polls it for the first time.
@@ -61,8 +71,9 @@ pub struct Spawned<T> {
 impl<T: Send + 'static> Spawned<T> {
     /// Makes a job of a future.
     ///
-    /// `guard`, of two words at most, is stored in the job. It is dropped just before the first poll, or with the job. One
-    /// allocation, and another one for a future of 2 KiB or more.
+    /// `guard`, of two words at most, is stored in the job. It is dropped just before the first poll, or with the job. If it
+    /// [says](Guard::may_start) then that the future may not start, that is cancelled. One allocation, and another one for a
+    /// future of 2 KiB or more.
     ///
     /// ```
     /// use brigade_task::{Job, Outcome, Schedule, Spawned, TaskRef};
@@ -97,7 +108,7 @@ impl<T: Send + 'static> Spawned<T> {
     pub fn new<F, G, E>(future: F, guard: G, scheduler: E) -> Self
     where
         F: Future<Output = T> + Send + 'static,
-        G: Send + 'static,
+        G: Guard + Send,
         E: Schedule,
     {
         // SAFETY: future, guard, output and scheduler are `Send`.
@@ -144,7 +155,7 @@ impl<T: 'static> Spawned<T> {
     unsafe fn new_unchecked<F, G, E>(future: F, guard: G, scheduler: E) -> Self
     where
         F: Future<Output = T> + 'static,
-        G: 'static,
+        G: Guard,
         E: Schedule,
     {
         let (job, task) = match const { is_large::<F>() } {
@@ -175,7 +186,7 @@ struct TakeRequest {
 struct Fresh;
 
 /// Allocates a future, and makes the job that polls it for the first time.
-fn first_poll<S: Store, G: 'static, E: Schedule>(
+fn first_poll<S: Store, G: Guard, E: Schedule>(
     future: S::Future,
     guard: G,
     scheduler: E,
@@ -196,7 +207,7 @@ fn first_poll<S: Store, G: 'static, E: Schedule>(
 ///
 /// # Safety
 /// Payload rule of [`crate::job`]; `out` must be as the action says, but a [`TakeRequest`] for `Take`.
-unsafe fn act_on_first_poll<S: Store, G: 'static, E: Schedule>(
+unsafe fn act_on_first_poll<S: Store, G: Guard, E: Schedule>(
     payload: *mut Payload,
     action: Action,
     out: *mut (),
@@ -207,12 +218,13 @@ unsafe fn act_on_first_poll<S: Store, G: 'static, E: Schedule>(
     }
     // SAFETY: Payload rule: the payload is a `FirstPoll`, and is consumed.
     let FirstPoll { task, guard } = unsafe { payload.cast::<FirstPoll<G>>().read() };
+    let may_start = guard.may_start();
     // Before the guard of the access, so that an unwinding drop could not leave the future half-run; and contained too.
     drop_contained(guard);
     // SAFETY: Access rule: this is the one job, and it is consumed.
     let running = unsafe { Running::<S, E>::begin(task) };
     match action {
-        Action::Run => running.poll(),
+        Action::Run if may_start => running.poll(),
         Action::Take => {
             // SAFETY: `out` is a `TakeRequest`, guaranteed by the caller.
             let request = unsafe { &*out.cast::<TakeRequest>() };

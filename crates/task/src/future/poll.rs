@@ -69,7 +69,7 @@ impl<S: Store, E: Schedule> Running<S, E> {
         match panic::catch_unwind(AssertUnwindSafe(call)) {
             Ok(Poll::Pending) => self.pause(),
             Ok(Poll::Ready(value)) => self.end(Ok(value)),
-            Err(payload) => self.end(Err(JoinError::Panicked(payload))),
+            Err(payload) => self.end(Err(JoinError::panicked(payload))),
         }
     }
 
@@ -191,7 +191,7 @@ impl<S: Store, E: Schedule> Running<S, E> {
         }
         // From here on the task may be gone.
         match unclaimed {
-            Some(Err(JoinError::Panicked(payload))) => (outcome, Some(payload)),
+            Some(Err(JoinError::Panicked(panic))) => (outcome, Some(panic.into_payload())),
             other => {
                 drop_contained(other);
                 (outcome, None)

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::thread;
 
-use crate::{Job, JoinError, Outcome, Schedule, Spawned, TaskRef};
+use crate::{Guard, Job, JoinError, JoinHandle, Outcome, Schedule, Spawned, TaskRef};
 
 thread_local! {
     static QUEUE: RefCell<Queue> = RefCell::default();
@@ -87,6 +87,8 @@ impl Schedule for Ended {
 
     fn release(self, _: u32, _: Outcome, _: Option<Box<dyn Any + Send>>) {}
 }
+
+impl Guard for (Arc<()>, usize) {}
 
 #[test]
 fn a_future_of_24_bytes_takes_72_and_a_reference_takes_8() {
@@ -273,6 +275,7 @@ fn a_future_is_returned_only_before_its_first_poll() {
 #[test]
 fn a_panic_in_every_place_is_the_futures_own_end() {
     struct Bomb;
+    impl Guard for Bomb {}
     impl Drop for Bomb {
         fn drop(&mut self) {
             panic!("expected: a bomb");
@@ -324,9 +327,9 @@ fn a_local_future_on_another_thread_panics_and_is_leaked_untouched() {
         thread::spawn(run_or_drop).join().unwrap();
         let outcome: Result<(), _> = handle.try_join().unwrap();
         match outcome {
-            Err(JoinError::Panicked(payload)) if is_run => {
-                let message = payload.downcast_ref::<&str>();
-                assert_eq!(message, Some(&"a local future is on another thread than its own"));
+            Err(JoinError::Panicked(panic)) if is_run => {
+                let message = panic.message();
+                assert_eq!(message, Some("a local future is on another thread than its own"));
             }
             outcome => assert!(!is_run && matches!(outcome, Err(JoinError::Cancelled))),
         }
@@ -368,4 +371,33 @@ fn a_future_woken_after_the_end_of_its_pool_is_dropped_by_the_waking_thread() {
     assert_eq!(Arc::strong_count(&count), 1);
     assert!(matches!(handle.join(), Err(JoinError::Cancelled)));
     drop(task);
+}
+
+#[test]
+fn a_future_whose_guard_does_not_let_it_start_is_cancelled() {
+    struct Late;
+    impl Guard for Late {
+        fn may_start(&self) -> bool {
+            false
+        }
+    }
+    let Spawned { job, handle } = Spawned::new(async { unreachable!("it is late") }, Late, Binding);
+    let _: &JoinHandle<()> = &handle;
+    assert_eq!(job.run(), Outcome::Polled);
+    assert!(handle.join().unwrap_err().is_cancelled());
+}
+
+#[test]
+fn a_canceller_ends_a_future_whose_handle_is_gone() {
+    let Spawned { job, handle } = Spawned::new(pending::<()>(), (), Binding);
+    let canceller = handle.canceller().unwrap();
+    assert!(handle.canceller().is_none(), "there is one");
+    job.run();
+    drop(handle);
+    assert!(canceller.is_of_future() && !canceller.is_finished());
+    assert!(canceller.ask_to_stop());
+    assert_eq!(run_all(), 1);
+    assert!(canceller.is_finished());
+    assert!(!canceller.ask_to_stop(), "it has ended");
+    assert_eq!(with(|queue| queue.ended.pop()).unwrap().1, Outcome::Cancelled);
 }

@@ -71,11 +71,11 @@ fn every_result_reaches_the_handle() {
 
     let (job, handle) = Job::with_handle(|| -> u8 { std::panic::panic_any("as told") });
     assert_eq!(job.run(), Outcome::Panicked);
-    assert_eq!(handle.join().unwrap_err().message(), Some("as told"));
+    assert_eq!(handle.join().unwrap_err().panic_message(), Some("as told"));
 
     let (job, handle) = Job::with_handle(|| 5);
     drop(job);
-    assert_eq!(handle.join().unwrap_err().to_string(), "the job was cancelled before it ran");
+    assert_eq!(handle.join().unwrap_err().to_string(), "the job was cancelled");
 }
 
 #[test]

@@ -1,0 +1,52 @@
+//! Cancelling a job beside its handle.
+
+use core::fmt;
+
+use crate::act::Outcome;
+use crate::cell::RawCanceller;
+
+/// Cancels one job, from any thread, without its handle.
+///
+/// ```
+/// use brigade_task::{Job, JoinError, Outcome};
+/// let (job, handle) = Job::with_handle(|| unreachable!("cancelled"));
+/// let canceller = handle.canceller().unwrap();
+/// assert_eq!(canceller.drop_if_unclaimed(), Some(Outcome::Cancelled));
+/// assert!(matches!(handle.join(), Err(JoinError::Cancelled)));
+/// assert_eq!(job.run(), Outcome::Stale);
+/// ```
+pub struct Canceller(RawCanceller);
+
+impl Canceller {
+    pub(crate) fn new(raw: RawCanceller) -> Self {
+        Self(raw)
+    }
+
+    /// Drops a closure that no thread has begun to run, on this thread; returns how it ended.
+    ///
+    /// Returns `None` if a thread has begun to run or drop it. The job in the queue becomes [stale](Outcome::Stale).
+    pub fn drop_if_unclaimed(&self) -> Option<Outcome> {
+        self.0.drop_if_unclaimed()
+    }
+
+    /// Asks a running closure to stop, and cancels a future; see [`JoinHandle::ask_to_stop`](crate::JoinHandle::ask_to_stop).
+    pub fn ask_to_stop(&self) -> bool {
+        self.0.request_stop()
+    }
+
+    /// Returns whether the job is a future.
+    pub fn is_of_future(&self) -> bool {
+        self.0.is_of_future()
+    }
+
+    /// Returns whether the job has ended.
+    pub fn is_finished(&self) -> bool {
+        self.0.is_done()
+    }
+}
+
+impl fmt::Debug for Canceller {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Canceller").field("is_finished", &self.is_finished()).finish()
+    }
+}
