@@ -18,7 +18,7 @@ async fn shout(listener: TcpListener) -> io::Result<()> {
     let mut text = String::new();
     stream.read_to_string(&mut text).await?;
     // A closure beside the futures: what computes for long belongs on a queue, not into a poll.
-    let shouted = brigade::submit(move || text.to_uppercase()).expect("the pool polls this");
+    let shouted = brigade::try_submit(move || text.to_uppercase()).expect("the pool polls this");
     let shouted = shouted.await.expect("capitals do not panic");
     stream.write_all(shouted.as_bytes()).await
 }
@@ -27,7 +27,7 @@ async fn shout(listener: TcpListener) -> io::Result<()> {
 async fn ask() -> io::Result<String> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
-    let server = brigade::spawn(Compat::new(shout(listener))).expect("the pool polls this");
+    let server = brigade::try_spawn(Compat::new(shout(listener))).expect("the pool polls this");
     let mut stream = TcpStream::connect(address).await?;
     stream.write_all(b"bucket").await?;
     stream.shutdown().await?;

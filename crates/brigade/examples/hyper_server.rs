@@ -56,7 +56,7 @@ fn main() {
         let listener = TcpListener::bind(([127, 0, 0, 1], 0))?;
         let address = listener.get_ref().local_addr()?;
         // Cancelled with the handle, when there is nothing more to ask.
-        let _server = handle.spawn(serve(listener, handle))?.cancel_on_drop();
+        let _server = handle.try_spawn(serve(listener, handle))?.cancel_on_drop();
         get(TcpStream::connect(address).await?, "/bucket", handle).await
     });
     assert_eq!(client.join().unwrap().unwrap(), "you asked for /bucket");

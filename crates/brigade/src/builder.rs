@@ -7,7 +7,8 @@ use std::sync::Arc;
 use brigade_sync::thread::{NewThread, Thread};
 
 use crate::config::{
-    Config, Growth, Hook, Idle, OnPanic, Order, Placement, Queueing, Shutdown, Threads, WhenFull,
+    Config, Growth, Hook, Idle, OnPanic, Order, Placement, Queueing, Shutdown, ShutdownOptions,
+    Threads, WhenFull,
 };
 use crate::engine::{Child, Core, Worker};
 use crate::key::Key;
@@ -20,6 +21,13 @@ impl Pool {
     /// # Panics
     /// If `threads` is not 1 to 4096 or a thread can't be started; [`builder`](Self::builder) returns an error
     /// instead.
+    ///
+    /// ```
+    /// let pool = brigade::Pool::new(4);
+    /// assert_eq!(pool.submit(|| 6 * 7).join()?, 42);
+    /// # Ok::<(), brigade::JoinError>(())
+    /// ```
+    #[track_caller]
     pub fn new(threads: usize) -> Self {
         match Self::builder().threads(threads).build() {
             Ok(pool) => pool,
@@ -28,8 +36,27 @@ impl Pool {
     }
 
     /// Configures a pool that differs from the default.
+    ///
+    /// ```
+    /// let pool = brigade::Pool::builder().threads(2..=8).name("worker").build()?;
+    /// assert_eq!(pool.size(), 2..=8);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn builder() -> Builder {
         Builder::new()
+    }
+}
+
+/// A pool with the default configuration: as many threads as the process may run at once.
+///
+/// # Panics
+/// If a thread can't be started.
+impl Default for Pool {
+    fn default() -> Self {
+        match Self::builder().build() {
+            Ok(pool) => pool,
+            Err(error) => panic!("cannot start a pool: {error}"),
+        }
     }
 }
 
@@ -45,24 +72,38 @@ impl Pool {
 ///     .name(|index| format!("render-{index}"))
 ///     .build()?;
 /// let name = pool.submit(|| std::thread::current().name().map(String::from));
-/// assert!(name.join().unwrap().unwrap().starts_with("render-"));
+/// assert!(name.join()?.is_some_and(|name| name.starts_with("render-")));
 /// # Ok::<(), std::io::Error>(())
 /// ```
 #[must_use = "a builder makes nothing until `build`"]
+#[doc(alias = "ThreadPoolBuilder")]
 pub struct Builder {
     config: Config,
     threads: Threads,
 }
 
+impl Default for Builder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Builder {
-    pub(crate) fn new() -> Self {
+    /// Configures a pool that differs from the default; also [`Pool::builder`].
+    ///
+    /// ```
+    /// let pool = brigade::Builder::new().threads(2).build()?;
+    /// assert_eq!(pool.size(), 2..=2);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn new() -> Self {
         let config = Config::default();
         Self { threads: config.size.max.into(), config }
     }
 
-    /// Sets how many threads the pool has: a number, or a range. The pool keeps as many as the range begins with, its *core
-    /// size*, which may be 0. It has at most as many as the range ends with, 1 to 4096. A number is both. Default: as many as
-    /// the process may run at once (affinity and, on Linux, cgroup quota), at least 1.
+    /// Sets how many threads the pool has. A number fixes the size. A range `core..=max` lets the pool keep at least `core`
+    /// threads, its *core size*, which may be 0, and grow to `max`, which is 1 to 4096. Default: as many as the process may run
+    /// at once (affinity and, on Linux, cgroup quota), at least 1.
     ///
     /// [`build`](Self::build) starts the first, if the core size is not 0. Each submission then starts one until the core
     /// size is reached, whether others are idle or not. Beyond it the pool's [`growth`](Self::growth) decides, and a thread
@@ -70,28 +111,57 @@ impl Builder {
     ///
     /// ```
     /// let pool = brigade::Pool::builder().threads(1..=8).build()?;
-    /// assert_eq!(pool.submit(|| 6 * 7).join().unwrap(), 42);
+    /// assert_eq!(pool.submit(|| 6 * 7).join()?, 42);
     /// assert_eq!(pool.size(), 1..=8);
     /// # Ok::<(), std::io::Error>(())
     /// ```
+    #[doc(alias = "num_threads")]
+    #[doc(alias = "worker_threads")]
+    #[doc(alias = "core_size")]
+    #[doc(alias = "max_size")]
     pub fn threads(mut self, threads: impl Into<Threads>) -> Self {
         self.threads = threads.into();
         self
     }
 
-    /// Starts all threads of the core size in [`build`](Self::build). Default: only the first.
+    /// Starts all threads of the core size in [`build`](Self::build). Default: only the first. [`Pool::prestart`] does so later.
+    ///
+    /// ```
+    /// let pool = brigade::Pool::builder().threads(2).prestart().build()?;
+    /// assert_eq!(pool.metrics().threads, 2);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn prestart(mut self) -> Self {
         self.config.prestart = true;
         self
     }
 
     /// Sets when the pool gets more threads than its core size. Default: [`Growth::OnSubmit`].
+    ///
+    /// ```
+    /// use brigade::{Growth, Pool};
+    /// let pool = Pool::builder().threads(1..=8).growth(Growth::WhenQueued(10)).build()?;
+    /// pool.submit(|| ()).join()?;
+    /// assert_eq!(pool.metrics().threads, 1);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn growth(mut self, growth: Growth) -> Self {
         self.config.growth = growth;
         self
     }
 
     /// Sets how long a thread beyond the core size stays idle before it ends. Default: 60 seconds.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// let builder = brigade::Pool::builder().threads(0..=8);
+    /// let pool = builder.keep_alive(Duration::from_millis(1)).build()?;
+    /// pool.submit(|| ()).join()?;
+    /// while pool.metrics().threads > 0 {
+    ///     std::thread::yield_now();
+    /// }
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn keep_alive(mut self, idle: Duration) -> Self {
         self.config.keep_alive = idle;
         self
@@ -103,6 +173,17 @@ impl Builder {
     /// With this, as with a core size of 0, a pool may come to have no thread at all. If it then can't start one, a
     /// [`Handle`](crate::Handle) returns the job with [`Reason::NoThread`](crate::Reason::NoThread), and [`Pool::execute`]
     /// panics.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// let builder = brigade::Pool::builder().threads(2).allow_core_timeout(true);
+    /// let pool = builder.keep_alive(Duration::from_millis(1)).build()?;
+    /// while pool.metrics().threads > 0 {
+    ///     std::thread::yield_now();
+    /// }
+    /// assert_eq!(pool.submit(|| 42).join()?, 42, "it is started again");
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn allow_core_timeout(mut self, allow: bool) -> Self {
         self.config.core_timeout = allow;
         self
@@ -110,6 +191,15 @@ impl Builder {
 
     /// Sets how many threads there may be beyond the largest size, each in place of one that is [blocked](crate::blocking).
     /// Default: as many as that size, so that all of them may be blocked at once. With 0 a blocked thread is not replaced.
+    ///
+    /// ```
+    /// let pool = brigade::Pool::builder().threads(1).spare_threads(1).build()?;
+    /// let (sender, receiver) = std::sync::mpsc::channel();
+    /// let waits = pool.submit(move || brigade::blocking(|| receiver.recv()));
+    /// pool.execute(move || sender.send(42).unwrap()); // The spare thread runs this.
+    /// assert_eq!(waits.join()?, Ok(42));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn spare_threads(mut self, threads: usize) -> Self {
         self.config.spare = Some(threads);
         self
@@ -141,12 +231,26 @@ impl Builder {
     }
 
     /// Sets where jobs wait that a worker submits. Default: [`Queueing::Stealing`].
+    ///
+    /// ```
+    /// use brigade::{Pool, Queueing};
+    /// let pool = Pool::builder().threads(2).queueing(Queueing::Shared).build()?;
+    /// assert_eq!(pool.submit(|| 42).join()?, 42);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn queueing(mut self, queueing: Queueing) -> Self {
         self.config.queueing = queueing;
         self
     }
 
     /// Sets which of its own jobs a worker runs first. Default: [`Order::Fifo`]. Has no effect with [`Queueing::Shared`].
+    ///
+    /// ```
+    /// use brigade::{Order, Pool};
+    /// let pool = Pool::builder().threads(2).order(Order::Lifo).build()?;
+    /// assert_eq!(pool.submit(|| 42).join()?, 42);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn order(mut self, order: Order) -> Self {
         self.config.order = order;
         self
@@ -154,6 +258,12 @@ impl Builder {
 
     /// Sets after how many jobs of its own queue a worker takes the one that has waited longest: one from outside if there is
     /// one, else one of its own. At least 1. Default: 61.
+    ///
+    /// ```
+    /// let pool = brigade::Pool::builder().threads(2).injector_interval(31).build()?;
+    /// assert_eq!(pool.submit(|| 42).join()?, 42);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn injector_interval(mut self, jobs: u32) -> Self {
         self.config.injector_interval = jobs;
         self
@@ -175,7 +285,7 @@ impl Builder {
     ///     wait.recv().unwrap();
     /// });
     /// starts.recv().unwrap(); // It runs, so it is not queued any more.
-    /// pool.try_execute(|| ()).unwrap();
+    /// pool.try_execute(|| ())?;
     /// assert_eq!(pool.try_execute(|| ()).unwrap_err().reason(), brigade::Reason::Full);
     /// go.send(()).unwrap();
     /// # Ok::<(), std::io::Error>(())
@@ -185,41 +295,103 @@ impl Builder {
         self
     }
 
-    /// Sets what happens to a job for which there is no room. Default: [`WhenFull::Reject`]. Has no effect without a
-    /// [`capacity`](Self::capacity).
+    /// Sets what happens to a job for which there is no room. Default: [`WhenFull::Block`], the submitting thread waits. Has no
+    /// effect without a [`capacity`](Self::capacity).
+    ///
+    /// ```
+    /// use brigade::{Pool, Shutdown, WhenFull};
+    /// let bounded = || Pool::builder().threads(1).capacity(1);
+    /// let blocks = bounded().build()?;
+    /// (0..100).for_each(|_| blocks.execute(|| ())); // Waits for room.
+    /// assert_eq!(blocks.shutdown(Shutdown::Drain).ran, 100);
+    ///
+    /// let evicts = bounded().when_full(WhenFull::DropOldest).build()?;
+    /// (0..100).for_each(|_| evicts.execute(|| ())); // Never waits.
+    /// let report = evicts.shutdown(Shutdown::Drain);
+    /// assert_eq!(report.ran + report.discarded, 100);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[doc(alias = "CallerRuns")]
     pub fn when_full(mut self, policy: WhenFull) -> Self {
         self.config.when_full = policy;
         self
     }
 
     /// Sets what a worker does when there is nothing to do. Default: [`Idle::Park`].
+    ///
+    /// ```
+    /// use brigade::{Idle, Pool};
+    /// use std::time::Duration;
+    /// let spin = Idle::SpinThenPark(Duration::from_micros(10));
+    /// let pool = Pool::builder().threads(2).idle(spin).build()?;
+    /// assert_eq!(pool.submit(|| 42).join()?, 42);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn idle(mut self, idle: Idle) -> Self {
         self.config.idle = idle;
         self
     }
 
     /// Sets on which CPU a woken worker runs. Default: [`Placement::Spread`].
+    ///
+    /// ```
+    /// use brigade::{Placement, Pool};
+    /// let pool = Pool::builder().threads(2).placement(Placement::Kernel).build()?;
+    /// assert_eq!(pool.submit(|| 42).join()?, 42);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn placement(mut self, placement: Placement) -> Self {
         self.config.placement = placement;
         self
     }
 
-    /// Names each thread by its index. Default: `brigade-{index}`. Linux shows the first 15 bytes.
+    /// Names the threads: a text, to which `-{index}` is added, or a function of the index. Default: `brigade-{index}`. Linux
+    /// shows the first 15 bytes.
     ///
     /// Indices count from 0; one whose thread has ended is used again. For a thread of the core size, a name that contains
     /// NUL is an error of [`build`](Self::build); for a thread beyond it, the name ends at the NUL.
-    pub fn name(mut self, name: impl Fn(usize) -> String + Send + Sync + 'static) -> Self {
-        self.config.name = Some(Arc::new(name));
+    ///
+    /// ```
+    /// let name_of = |pool: &brigade::Pool| {
+    ///     pool.submit(|| std::thread::current().name().map(String::from)).join()
+    /// };
+    /// let pool = brigade::Pool::builder().threads(1).name("render").build()?;
+    /// assert_eq!(name_of(&pool)?.as_deref(), Some("render-0"));
+    /// let pool = brigade::Pool::builder().threads(1).name(|index| format!("no. {index}")).build()?;
+    /// assert_eq!(name_of(&pool)?.as_deref(), Some("no. 0"));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[doc(alias = "thread_name")]
+    pub fn name(mut self, name: impl ThreadName) -> Self {
+        self.config.name = Some(name.into_function());
         self
     }
 
     /// Sets the stack size of each thread, in bytes. Default: that of the standard library (2 MiB, or `RUST_MIN_STACK`).
+    ///
+    /// ```
+    /// let pool = brigade::Pool::builder().threads(1).stack_size(16 << 20).build()?;
+    /// assert_eq!(pool.submit(|| [0_u8; 4 << 20].len()).join()?, 4 << 20);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn stack_size(mut self, bytes: usize) -> Self {
         self.config.stack_size = Some(bytes);
         self
     }
 
     /// Sets a hook that each thread calls before its first job, with the worker's index. A panic is counted and contained.
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    /// let (started, starts) = mpsc::channel();
+    /// let hook = move |index| started.send(index).unwrap();
+    /// let pool = brigade::Pool::builder().threads(1).on_start(hook).build()?;
+    /// assert_eq!(starts.recv(), Ok(0));
+    /// # drop(pool);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[doc(alias = "start_handler")]
+    #[doc(alias = "on_thread_start")]
     pub fn on_start(mut self, hook: impl Fn(usize) + Send + Sync + 'static) -> Self {
         self.config.on_start = Some(Arc::new(hook) as Hook);
         self
@@ -227,14 +399,61 @@ impl Builder {
 
     /// Sets a hook that each thread calls after its last job, with the worker's index. That is when the pool, closed by then,
     /// ends, or earlier if the thread has been idle for too long or is surplus. A panic is counted and contained.
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    /// let (stopped, stops) = mpsc::channel();
+    /// let hook = move |index| stopped.send(index).unwrap();
+    /// drop(brigade::Pool::builder().threads(1).on_stop(hook).build()?);
+    /// assert_eq!(stops.recv(), Ok(0));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[doc(alias = "exit_handler")]
+    #[doc(alias = "on_thread_stop")]
     pub fn on_stop(mut self, hook: impl Fn(usize) + Send + Sync + 'static) -> Self {
         self.config.on_stop = Some(Arc::new(hook) as Hook);
         self
     }
 
     /// Sets what happens when a job panics and has no handle. Default: [`OnPanic::Report`].
+    ///
+    /// ```
+    /// use brigade::{OnPanic, Pool};
+    /// use std::sync::{Arc, mpsc};
+    /// let (sender, receiver) = mpsc::channel();
+    /// let tell = OnPanic::Call(Arc::new(move |payload| sender.send(payload).unwrap()));
+    /// let pool = Pool::builder().threads(1).on_panic(tell).build()?;
+    /// pool.execute(|| panic!("no such file"));
+    /// assert_eq!(receiver.recv().unwrap().downcast_ref(), Some(&"no such file"));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[doc(alias = "panic_handler")]
     pub fn on_panic(mut self, policy: OnPanic) -> Self {
         self.config.on_panic = policy;
+        self
+    }
+
+    /// Sets how the drop of the pool ends it. Default: [`Shutdown::Drain`], without a timeout.
+    ///
+    /// ```
+    /// use brigade::{Pool, Shutdown, time};
+    /// use std::time::Duration;
+    /// let finish = Shutdown::Finish.timeout(Duration::from_secs(60));
+    /// let pool = Pool::builder().threads(1).on_drop(finish).build()?;
+    /// let nap = pool.spawn(time::sleep(Duration::from_millis(5)));
+    /// drop(pool);
+    /// nap.join()?; // It has ended; with `Drain` it would have been cancelled.
+    ///
+    /// let detach = Shutdown::Drain.timeout(Duration::ZERO);
+    /// let pool = Pool::builder().threads(1).on_drop(detach).build()?;
+    /// let job = pool.submit(|| std::thread::sleep(Duration::from_millis(5)));
+    /// drop(pool); // Does not wait: the thread continues in the background.
+    /// job.join()?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[doc(alias = "detach")]
+    pub fn on_drop(mut self, how: impl Into<ShutdownOptions>) -> Self {
+        self.config.on_drop = how.into();
         self
     }
 
@@ -244,6 +463,12 @@ impl Builder {
     /// [`io::ErrorKind::InvalidInput`] for a number of threads that no pool can have, an injector interval or capacity of 0,
     /// a stack larger than the address space, or a name with NUL. The error of the system if a thread could not be started.
     /// No thread is left in any case.
+    ///
+    /// ```
+    /// assert!(brigade::Pool::builder().threads(2).build().is_ok());
+    /// let error = brigade::Pool::builder().threads(0).build().unwrap_err();
+    /// assert_eq!(error.to_string(), "a pool has 1 to 4096 threads, not 0");
+    /// ```
     pub fn build(mut self) -> io::Result<Pool> {
         self.check()?;
         let prestart = if self.config.prestart { usize::MAX } else { 1 };
@@ -251,7 +476,7 @@ impl Builder {
         let core = Core::new(key, self.config, Worker::live);
         if let Err(error) = core.start_core(prestart) {
             core.close(Shutdown::Discard);
-            core.wait_for_end(None);
+            _ = core.wait_for_end(None);
             return Err(error);
         }
         Ok(Pool::from_core(core))
@@ -279,6 +504,46 @@ impl Builder {
         }
     }
 }
+
+/// What [names](Builder::name) the threads of a pool: a text, or a function of the thread's index.
+pub trait ThreadName: sealed::IntoFunction {}
+
+impl<N: sealed::IntoFunction> ThreadName for N {}
+
+mod sealed {
+    use std::sync::Arc;
+
+    use crate::config::Name;
+
+    pub trait IntoFunction {
+        #[allow(private_interfaces)]
+        fn into_function(self) -> Name;
+    }
+
+    impl IntoFunction for &str {
+        #[allow(private_interfaces)]
+        fn into_function(self) -> Name {
+            self.to_owned().into_function()
+        }
+    }
+
+    impl IntoFunction for String {
+        #[allow(private_interfaces)]
+        fn into_function(self) -> Name {
+            Arc::new(move |index| format!("{self}-{index}"))
+        }
+    }
+
+    impl<F: Fn(usize) -> String + Send + Sync + 'static> IntoFunction for F {
+        #[allow(private_interfaces)]
+        fn into_function(self) -> Name {
+            Arc::new(self)
+        }
+    }
+}
+
+impl std::panic::UnwindSafe for Builder {}
+impl std::panic::RefUnwindSafe for Builder {}
 
 impl core::fmt::Debug for Builder {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {

@@ -4,6 +4,7 @@ use core::fmt;
 use core::future::Future;
 use core::pin::Pin;
 use core::task::{Context, Poll};
+use std::panic;
 
 use brigade_task::JoinError;
 
@@ -27,7 +28,8 @@ use crate::join::JoinHandle;
 /// });
 /// begins.recv().unwrap();
 /// assert!(!search.cancel(), "it has started");
-/// assert!(search.join().unwrap().is_some(), "but it stopped when it was asked to");
+/// assert!(search.join()?.is_some(), "but it stopped when it was asked to");
+/// # Ok::<(), brigade::JoinError>(())
 /// ```
 pub fn cancelled() -> bool {
     brigade_task::is_cancelled() || CURRENT.with(|worker| worker.is_some_and(Worker::discards))
@@ -51,6 +53,14 @@ pub struct CancelOnDrop<T>(Option<JoinHandle<T>>);
 
 impl<T> JoinHandle<T> {
     /// Cancels the job when the handle is dropped; if it has started by then, asks it to stop.
+    ///
+    /// ```
+    /// let pool = brigade::Pool::new(1);
+    /// let waits = pool.spawn(std::future::pending::<()>());
+    /// drop(waits.cancel_on_drop());
+    /// pool.shutdown(brigade::Shutdown::Finish); // Would wait for it else.
+    /// assert_eq!(pool.metrics().cancelled, 1);
+    /// ```
     pub fn cancel_on_drop(self) -> CancelOnDrop<T> {
         CancelOnDrop(Some(self))
     }
@@ -76,6 +86,9 @@ impl<T> CancelOnDrop<T> {
         self.into_inner().join()
     }
 }
+
+impl<T> panic::UnwindSafe for CancelOnDrop<T> {}
+impl<T> panic::RefUnwindSafe for CancelOnDrop<T> {}
 
 impl<T> Drop for CancelOnDrop<T> {
     fn drop(&mut self) {

@@ -13,8 +13,9 @@ use brigade_task::drop_contained;
 
 /// Where jobs wait that a worker of the pool submits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Queueing {
-    /// On that worker's own queue, from which idle workers steal. Scales with the workers.
+    /// On that worker's own queue, from which idle workers steal. Scales with the workers. The default.
     #[default]
     Stealing,
     /// On the one queue of the pool: jobs start in the order they were accepted in.
@@ -23,19 +24,22 @@ pub enum Queueing {
 
 /// Which of its own jobs a worker runs first. Thieves always take the oldest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Order {
     /// The newest, whose data is still in the cache. Every [injector interval](crate::Builder::injector_interval)
     /// the oldest is run instead, so none waits for ever.
     Lifo,
-    /// The oldest.
+    /// The oldest. The default.
     #[default]
     Fifo,
 }
 
 /// What a worker does when there is nothing to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Idle {
-    /// Sleeps until it is woken, at the cost of a system call to fall asleep and one to be woken.
+    /// Sleeps until it is woken, at the cost of a system call to fall asleep and one to be woken. The default.
+    #[default]
     Park,
     /// Spins for this long, then sleeps. Only one worker of a pool spins at a time.
     SpinThenPark(Duration),
@@ -44,14 +48,16 @@ pub enum Idle {
 }
 
 /// On which CPU a woken worker runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Placement {
     /// Where the kernel puts it.
     Kernel,
     /// Not on the CPU of the thread that wakes it, if that thread goes on there: it submits, or it is a worker with several
     /// jobs. So it is while workers of the pool run, and they, with the waker if it is none of them, leave a processor free;
     /// other wakes are left to the kernel. Linux only; elsewhere it is `Kernel`. The affinity that the worker's thread had is
-    /// restored as it wakes.
+    /// restored as it wakes. The default.
+    #[default]
     Spread,
 }
 
@@ -60,8 +66,9 @@ pub type PanicCallback = Arc<dyn Fn(Box<dyn Any + Send>) + Send + Sync>;
 
 /// What happens when a job panics and has no handle. The worker continues in any case.
 #[derive(Clone, Default)]
+#[non_exhaustive]
 pub enum OnPanic {
-    /// Counts it. The panic hook has reported it (to stderr, unless the program has set another hook).
+    /// Counts it. The panic hook has reported it (to stderr, unless the program has set another hook). The default.
     #[default]
     Report,
     /// Aborts the process.
@@ -104,19 +111,84 @@ impl fmt::Debug for OnPanic {
     }
 }
 
-/// What a shutdown does with jobs that have been accepted and not started.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The way to end a pool: what happens to jobs that have been accepted, once nothing is accepted from outside any more.
+///
+/// A pool that was ended in one way may then be ended in a stricter one: `Finish`, `Drain`, `Discard`.
+///
+/// ```
+/// use brigade::{Pool, Shutdown, time};
+/// use std::time::Duration;
+/// let nap = || time::sleep(Duration::from_millis(5));
+/// let pool = Pool::new(1);
+/// let finished = pool.spawn(nap());
+/// assert_eq!(pool.shutdown(Shutdown::Finish.timeout(Duration::from_secs(60))).ran, 1);
+/// finished.join()?;
+///
+/// let pool = Pool::new(1);
+/// let cancelled = pool.spawn(nap());
+/// pool.shutdown(Shutdown::Drain);
+/// assert!(cancelled.join().unwrap_err().is_cancelled());
+/// # Ok::<(), brigade::JoinError>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Shutdown {
-    /// Runs them, and what they submit in turn. Futures are polled as long as anything runs or is woken. When nothing is any
-    /// more, those that still wait are dropped, and their handles return
-    /// [`JoinError::Cancelled`](crate::JoinError::Cancelled).
+    /// Runs everything to its end: queued jobs, what they submit in turn, futures, and closures that wait for their time.
+    /// Closures that repeat end. A future that is never woken keeps the pool from ending, so give it a
+    /// [timeout](Self::timeout).
+    Finish,
+    /// Runs queued jobs, and what they submit in turn; futures are polled as long as anything runs or is woken. When nothing is
+    /// any more, those that still wait are dropped, and their handles return
+    /// [`JoinError::Cancelled`](crate::JoinError::Cancelled). Closures that wait for their time are dropped at once. The
+    /// default.
+    #[default]
     Drain,
-    /// Drops them; their handles return [`JoinError::Cancelled`](crate::JoinError::Cancelled).
+    /// Drops queued jobs; their handles return [`JoinError::Cancelled`](crate::JoinError::Cancelled). Running jobs end, and
+    /// [see](crate::cancelled) that they are asked to. Nothing is accepted any more, from the pool's own jobs either.
     Discard,
 }
 
+impl Shutdown {
+    /// Limits how long the end of the pool is waited for. After that the threads continue in the background, and end when they
+    /// are done. A timeout of 0 does not wait.
+    ///
+    /// ```
+    /// use brigade::{Pool, Shutdown};
+    /// use std::time::Duration;
+    /// let pool = Pool::new(1);
+    /// let waits = pool.spawn(std::future::pending::<()>());
+    /// let report = pool.shutdown(Shutdown::Finish.timeout(Duration::from_millis(5)));
+    /// assert_eq!(report.still_running, 1);
+    /// pool.shutdown(Shutdown::Drain);
+    /// assert!(waits.join().unwrap_err().is_cancelled());
+    /// ```
+    pub fn timeout(self, timeout: Duration) -> ShutdownOptions {
+        ShutdownOptions { how: self, timeout: Some(timeout) }
+    }
+}
+
+/// A way to end a pool and how long to wait for that; made from a [`Shutdown`], or by [`Shutdown::timeout`].
+///
+/// ```
+/// use brigade::{Shutdown, ShutdownOptions};
+/// assert_eq!(ShutdownOptions::from(Shutdown::Drain), ShutdownOptions::default());
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ShutdownOptions {
+    pub(crate) how: Shutdown,
+    /// For ever if it is `None`.
+    pub(crate) timeout: Option<Duration>,
+}
+
+impl From<Shutdown> for ShutdownOptions {
+    fn from(how: Shutdown) -> Self {
+        Self { how, timeout: None }
+    }
+}
+
 /// What became of the jobs that a pool accepted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Report {
     /// Jobs that returned or panicked.
     pub ran: u64,
@@ -179,8 +251,9 @@ pub(crate) struct Size {
 
 /// When a pool gets more threads than its core size, up to its largest. Up to the core size each submission starts one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Growth {
-    /// When a job is submitted and no thread is idle.
+    /// When a job is submitted and no thread is idle. The default.
     #[default]
     OnSubmit,
     /// When a job is submitted, no thread is idle, and at least this many jobs wait, including that one.
@@ -194,13 +267,14 @@ pub enum Growth {
 /// Where a policy waits or runs the job, a job of the same pool never waits, as its worker can't wait for itself. The worker
 /// runs the new job inside the one that submits it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum WhenFull {
-    /// It is returned with [`Reason::Full`](crate::Reason::Full).
-    #[default]
+    /// It is rejected with [`Reason::Full`](crate::Reason::Full): [`execute`](crate::Handle::execute) and its kin panic.
     Reject,
-    /// The submitting thread waits until there is room. If the pool is shut down meanwhile, the job is returned.
+    /// The submitting thread waits until there is room. If the pool is shut down meanwhile, the job is rejected. The default.
+    #[default]
     Block,
-    /// The same, but the job is returned when this much time has passed, and not earlier.
+    /// Like `Block`, but the job is rejected if there is still no room after this long, and not earlier.
     BlockFor(Duration),
     /// The submitting thread runs it, which slows submitters down to the pool's pace. From outside the pool never after
     /// the pool was closed.
@@ -251,6 +325,8 @@ pub(crate) struct Config {
     pub(crate) idle: Idle,
     pub(crate) placement: Placement,
     pub(crate) on_panic: OnPanic,
+    /// How the drop of the pool ends it.
+    pub(crate) on_drop: ShutdownOptions,
     pub(crate) on_start: Option<Hook>,
     pub(crate) on_stop: Option<Hook>,
 }
@@ -283,9 +359,10 @@ impl Default for Config {
             injector_interval: INJECTOR_INTERVAL,
             capacity: None,
             when_full: WhenFull::default(),
-            idle: Idle::Park,
-            placement: Placement::Spread,
+            idle: Idle::default(),
+            placement: Placement::default(),
             on_panic: OnPanic::default(),
+            on_drop: ShutdownOptions::default(),
             on_start: None,
             on_stop: None,
         }

@@ -1,13 +1,11 @@
-//! The pool of the process, and submission without a handle.
+//! The pool of the process.
 
 use std::sync::OnceLock;
 
 use brigade_sync::fork::PerProcess;
 
 use crate::handle::Handle;
-use crate::join::JoinHandle;
 use crate::pool::Pool;
-use crate::rejected::Rejected;
 
 /// Not shared with forked children: a child that was forked while another thread made it would wait for that for ever.
 static DEFAULT: PerProcess<OnceLock<Pool>> = PerProcess::new();
@@ -22,6 +20,12 @@ static DEFAULT: PerProcess<OnceLock<Pool>> = PerProcess::new();
 ///
 /// # Panics
 /// If its threads can't be started.
+///
+/// ```
+/// assert_eq!(brigade::default_pool().submit(|| 42).join()?, 42);
+/// # Ok::<(), brigade::JoinError>(())
+/// ```
+#[doc(alias = "build_global")]
 pub fn default_pool() -> &'static Pool {
     DEFAULT.existing().and_then(OnceLock::get).unwrap_or_else(inherited_or_new)
 }
@@ -45,47 +49,14 @@ fn inherited_or_new() -> &'static Pool {
 /// ```
 /// use brigade::Pool;
 /// brigade::set_default_pool(Pool::new(1)).expect("it has not been used yet");
-/// assert_eq!(brigade::default_pool().threads(), 1);
+/// assert_eq!(brigade::default_pool().size(), 1..=1);
 /// assert!(brigade::set_default_pool(Pool::new(2)).is_err(), "too late");
 /// ```
 pub fn set_default_pool(pool: Pool) -> Result<(), Pool> {
     DEFAULT.get().set(pool)
 }
 
-/// Submits a closure to the pool of the worker that this is called on, elsewhere to the [`default_pool`].
-///
-/// # Errors
-/// Returns the closure if that pool is being [discarded](crate::Shutdown::Discard), or belongs to a process that this one was
-/// forked from.
-///
-/// ```
-/// use std::sync::mpsc;
-/// let (sender, receiver) = mpsc::channel();
-/// brigade::execute(move || {
-///     // On a worker by now: the child goes to the same pool.
-///     brigade::execute(move || sender.send("child").unwrap()).unwrap();
-/// })?;
-/// assert_eq!(receiver.recv().unwrap(), "child");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[inline]
-pub fn execute<F: FnOnce() + Send + 'static>(job: F) -> Result<(), Rejected<F>> {
-    here().execute(job)
-}
-
-/// Like [`execute`], and gives a handle for the outcome.
-///
-/// # Errors
-/// As for [`execute`].
-pub fn submit<F, T>(job: F) -> Result<JoinHandle<T>, Rejected<F>>
-where
-    F: FnOnce() -> T + Send + 'static,
-    T: Send + 'static,
-{
-    here().submit(job)
-}
-
-/// The pool of the current worker, elsewhere the default one.
+/// The pool that the free functions use.
 #[inline]
 pub(crate) fn here() -> Handle {
     Handle::current().unwrap_or_else(|| default_pool().handle())

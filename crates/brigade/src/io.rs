@@ -46,29 +46,8 @@ use brigade_io::DriverSupply;
 use brigade_sync::fork::PerProcess;
 
 use crate::default_pool::default_pool;
-use crate::engine::{closed, enter_pool};
-use crate::handle::Handle;
+use crate::engine::closed;
 use crate::registry::reach;
-
-impl Handle {
-    /// Calls a closure on this thread; [I/O resources](crate::io) that are made meanwhile belong to this pool.
-    ///
-    /// On a worker they belong to the worker's pool without this. Code that `call` hands to other threads is not covered. If
-    /// the pool is gone `call` still runs, and making a resource fails with [`NoDriver::Closed`].
-    ///
-    /// ```
-    /// let pool = brigade::Pool::new(1);
-    /// let socket = pool.handle().enter(|| brigade::io::UdpSocket::bind(([127, 0, 0, 1], 0)))?;
-    /// assert!(socket.get_ref().local_addr()?.port() > 0);
-    /// # std::io::Result::Ok(())
-    /// ```
-    pub fn enter<R>(&self, call: impl FnOnce() -> R) -> R {
-        reach(self.key, |at| match at.core() {
-            Some(core) => enter_pool(core, call),
-            None => DriverSupply::new(|| Err(closed())).enter(call),
-        })
-    }
-}
 
 /// Calls a closure; I/O resources that are made meanwhile belong to the default pool, unless the thread has entered another.
 pub(crate) fn enter_default<R>(call: impl FnOnce() -> R) -> R {

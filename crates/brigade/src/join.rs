@@ -5,12 +5,15 @@ use core::future::Future;
 use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
 use core::time::Duration;
+use std::panic;
+use std::sync::{Arc, OnceLock};
 
-use brigade_task::{JobId, JoinError};
+use brigade_task::{Canceller, JobId, JoinError};
 
+use crate::abort::AbortHandle;
 use crate::awaited::{self, Refused};
 use crate::deadlock::{Awaited, Waiting};
-use crate::engine::{BlockedThread, CURRENT, Worker, blocking};
+use crate::engine::{BlockedThread, CURRENT, Worker, blocking, enter_job};
 use crate::key::Key;
 use crate::registry::reach;
 
@@ -41,6 +44,8 @@ pub struct JoinHandle<T> {
     key: Key,
     /// The index of the worker that alone may run it, if it is a [local](crate::spawn_local) future.
     index: Option<usize>,
+    /// What cancels it from elsewhere, once that has been asked for.
+    canceller: OnceLock<Arc<Canceller>>,
 }
 
 /// The panic message for an outcome that is taken twice.
@@ -48,12 +53,16 @@ const TAKEN: &str = "the outcome has been taken already";
 
 impl<T> JoinHandle<T> {
     pub(crate) fn new(inner: brigade_task::JoinHandle<T>, key: Key) -> Self {
-        Self { inner: Some(inner), key, index: None }
+        Self::of(inner, key, None)
     }
 
     /// The handle of a local future of the worker with that index.
     pub(crate) fn of_local(inner: brigade_task::JoinHandle<T>, key: Key, index: usize) -> Self {
-        Self { inner: Some(inner), key, index: Some(index) }
+        Self::of(inner, key, Some(index))
+    }
+
+    fn of(inner: brigade_task::JoinHandle<T>, key: Key, index: Option<usize>) -> Self {
+        Self { inner: Some(inner), key, index, canceller: OnceLock::new() }
     }
 
     /// Whether only this thread may run the job, so that it would wait for itself.
@@ -90,6 +99,16 @@ impl<T> JoinHandle<T> {
     ///
     /// # Panics
     /// If the outcome was taken before.
+    ///
+    /// ```
+    /// let pool = brigade::Pool::new(2);
+    /// assert_eq!(pool.submit(|| 42).join()?, 42);
+    /// let error = pool.submit(|| -> u32 { panic!("no such file") }).join().unwrap_err();
+    /// assert_eq!(error.panic_message(), Some("no such file"));
+    /// # Ok::<(), brigade::JoinError>(())
+    /// ```
+    #[doc(alias = "await_complete")]
+    #[track_caller]
     pub fn join(mut self) -> Result<T, JoinError> {
         assert!(self.inner.is_some(), "{TAKEN}");
         if self.alive().is_none() {
@@ -112,6 +131,15 @@ impl<T> JoinHandle<T> {
     ///
     /// # Errors
     /// The outer `Option` is `Some`, and the inner result as in [`join`](Self::join).
+    ///
+    /// ```
+    /// let pool = brigade::Pool::new(1);
+    /// let mut job = pool.submit(|| 42);
+    /// pool.wait_idle();
+    /// assert_eq!(job.try_join().transpose()?, Some(42));
+    /// assert!(job.try_join().is_none(), "it has been taken");
+    /// # Ok::<(), brigade::JoinError>(())
+    /// ```
     pub fn try_join(&mut self) -> Option<Result<T, JoinError>> {
         self.inner.as_ref()?;
         match self.alive() {
@@ -127,6 +155,17 @@ impl<T> JoinHandle<T> {
     ///
     /// # Errors
     /// The inner result is as in [`join`](Self::join).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// let pool = brigade::Pool::new(1);
+    /// let (end, ends) = std::sync::mpsc::channel::<()>();
+    /// let mut job = pool.submit(move || ends.recv().is_err());
+    /// assert!(job.join_timeout(Duration::from_millis(1)).is_none());
+    /// drop(end);
+    /// assert_eq!(job.join_timeout(Duration::MAX).transpose()?, Some(true));
+    /// # Ok::<(), brigade::JoinError>(())
+    /// ```
     pub fn join_timeout(&mut self, timeout: Duration) -> Option<Result<T, JoinError>> {
         self.inner.as_ref()?;
         match self.alive() {
@@ -153,9 +192,10 @@ impl<T> JoinHandle<T> {
     /// pool.execute(move || wait.recv().unwrap()); // The only thread is busy.
     /// let mut queued = pool.submit(|| 42);
     /// assert!(queued.cancel());
-    /// assert!(matches!(queued.join(), Err(brigade::JoinError::Cancelled)));
+    /// assert!(queued.join().unwrap_err().is_cancelled());
     /// go.send(()).unwrap();
     /// ```
+    #[doc(alias = "abort")]
     pub fn cancel(&mut self) -> bool {
         self.cancel_if(|| true)
     }
@@ -185,7 +225,37 @@ impl<T> JoinHandle<T> {
         cancelled
     }
 
+    /// Returns a handle that cancels the job from elsewhere, while this one waits for it. The first call allocates.
+    ///
+    /// # Panics
+    /// If the outcome was taken before.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// let pool = brigade::Pool::new(1);
+    /// let search = pool.submit(|| (0_u64..).find(|_| brigade::cancelled()));
+    /// let stop = search.abort_handle();
+    /// brigade::execute_after(Duration::from_millis(1), move || _ = stop.abort());
+    /// assert!(search.join().is_ok_and(|found| found.is_some()), "it saw that it was asked to stop");
+    /// ```
+    #[track_caller]
+    pub fn abort_handle(&self) -> AbortHandle {
+        let Some(inner) = &self.inner else { panic!("{TAKEN}") };
+        let canceller = self.canceller.get_or_init(|| match inner.canceller() {
+            Some(canceller) => Arc::new(canceller),
+            None => unreachable!("it is asked for once"),
+        });
+        AbortHandle::new(canceller.clone(), self.key)
+    }
+
     /// Whether the job has ended.
+    ///
+    /// ```
+    /// let pool = brigade::Pool::new(1);
+    /// let job = pool.submit(|| ());
+    /// pool.wait_idle();
+    /// assert!(job.is_finished());
+    /// ```
     pub fn is_finished(&self) -> bool {
         self.inner.as_ref().is_none_or(brigade_task::JoinHandle::is_finished)
     }
@@ -196,7 +266,8 @@ impl<T> JoinHandle<T> {
             let Some(worker) = worker.filter(|worker| worker.is_of(self.key)) else { return false };
             let unfinished = self.inner.as_mut().filter(|inner| !inner.is_finished());
             let Some(inner) = unfinished else { return false };
-            let outcome = inner.settle_if_unclaimed(!worker.discards());
+            let run = !worker.discards();
+            let outcome = enter_job(worker.core(), || inner.settle_if_unclaimed(run));
             outcome.inspect(|&outcome| worker.count_in_place(outcome)).is_some()
         })
     }
@@ -251,6 +322,9 @@ impl<T> Drop for JoinHandle<T> {
         self.alive();
     }
 }
+
+impl<T> panic::UnwindSafe for JoinHandle<T> {}
+impl<T> panic::RefUnwindSafe for JoinHandle<T> {}
 
 impl<T> fmt::Debug for JoinHandle<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -42,6 +42,7 @@
 // Each module imports only from those in the lines below it (`ci/imports.sh` checks that):
 //
 //     task_set   time
+//     free
 //     spawn
 //     io
 //     default_pool
@@ -50,11 +51,12 @@
 //     submission
 //     handle   cancel
 //     join
-//     awaited   deadlock   blocking   registry
+//     abort   awaited   deadlock   blocking   registry
 //     engine
 //     idle   semaphore   timers
-//     metrics   config   rejected   key
+//     metrics   config   rejected   key   job_name
 
+mod abort;
 mod awaited;
 mod blocking;
 mod builder;
@@ -63,10 +65,12 @@ mod config;
 mod deadlock;
 mod default_pool;
 mod engine;
+mod free;
 mod handle;
 mod idle;
 #[cfg(feature = "io")]
 pub mod io;
+mod job_name;
 mod join;
 mod key;
 mod metrics;
@@ -80,24 +84,33 @@ mod task_set;
 pub mod time;
 mod timers;
 
+pub use abort::AbortHandle;
 pub use blocking::blocking;
 pub use brigade_sync::thread::{NewThread, Thread};
-pub use brigade_task::JoinError;
-pub use builder::Builder;
+pub use brigade_task::{JoinError, Panic};
+pub use builder::{Builder, ThreadName};
 pub use cancel::{CancelOnDrop, cancelled};
 pub use config::{
-    Growth, Idle, OnPanic, Order, PanicCallback, Placement, Queueing, Report, Shutdown, Threads,
-    WhenFull,
+    Growth, Idle, OnPanic, Order, PanicCallback, Placement, Queueing, Report, Shutdown,
+    ShutdownOptions, Threads, WhenFull,
 };
-pub use default_pool::{default_pool, execute, set_default_pool, submit};
+pub use default_pool::{default_pool, set_default_pool};
+pub use free::{
+    current_worker_index, execute, job, spawn, submit, try_execute, try_spawn, try_submit,
+};
 pub use handle::Handle;
+pub use job_name::current_job_name;
 pub use join::JoinHandle;
 pub use metrics::{Metrics, WorkerMetrics};
 pub use pool::Pool;
 pub use rejected::{Reason, Rejected};
-pub use spawn::{YieldNow, block_on, spawn, spawn_local, yield_now};
+pub use spawn::{YieldNow, block_on, spawn_local, yield_now};
+pub use submission::{JobBuilder, Reserved};
 pub use task_set::TaskSet;
-pub use time::{Missed, Timer, execute_after, execute_at, execute_every};
+#[doc(inline)]
+pub use time::{
+    DelayedJob, Missed, PeriodicJob, Timer, execute_after, execute_at, execute_every, submit_after,
+};
 
 /// The examples of the project's README, some of which need I/O.
 #[cfg(all(doctest, feature = "io"))]

@@ -75,7 +75,7 @@ impl Totals {
     }
 }
 
-/// The counters of a pool, see [`Pool::metrics`](crate::Pool::metrics).
+/// The counters of a pool; see [`Handle::metrics`](crate::Handle::metrics).
 ///
 /// `accepted = returned + panicked + cancelled + queued + running`, always; each number is exact when nothing runs, and may
 /// be slightly out of date otherwise.
@@ -96,29 +96,14 @@ pub struct Metrics {
     pub queued: u64,
     /// Jobs that have started and not ended, futures that wait among them.
     pub running: u64,
-    /// Workers that have a thread, or are about to get one.
-    pub(crate) live: usize,
-    /// Those of them that sleep.
-    pub(crate) idle: usize,
+    /// Threads: those that run, and those that are about to be started.
+    pub threads: usize,
+    /// The threads that sleep.
+    pub idle_threads: usize,
+    /// Whether the pool has been closed, shut down or dropped, is being so, or belongs to the parent of a fork.
+    pub is_closed: bool,
     /// One entry for each index that ever had a worker, by that index.
     pub workers: Vec<WorkerMetrics>,
-}
-
-impl Metrics {
-    /// Returns how many workers there are: those that have a thread, or are about to get one.
-    pub fn workers(&self) -> usize {
-        self.live
-    }
-
-    /// Returns how many of the workers sleep.
-    pub fn idle_workers(&self) -> usize {
-        self.idle
-    }
-
-    /// How many jobs wait.
-    pub fn queued(&self) -> u64 {
-        self.queued
-    }
 }
 
 /// The counters of one worker.

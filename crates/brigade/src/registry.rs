@@ -73,6 +73,13 @@ impl<'a> At<'a> {
         }
     }
 
+    /// Counts a job as accepted that will not be queued.
+    pub(crate) fn count_accepted(self) {
+        if let Some(core) = self.core() {
+            core.count_accepted();
+        }
+    }
+
     /// Counts a job that is queued and has been cancelled by its handle.
     pub(crate) fn count_cancelled(self) {
         match self {

@@ -125,10 +125,11 @@ pub(crate) fn expect_accepted<R, W>(result: Result<R, Rejected<W>>) -> R {
     }
 }
 
+/// Panics with the reason.
 #[cold]
 #[inline(never)]
 #[track_caller]
-fn refuse(reason: Reason) -> ! {
+pub(crate) fn refuse(reason: Reason) -> ! {
     panic!("the job was not accepted: {reason}");
 }
 

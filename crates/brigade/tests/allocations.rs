@@ -96,7 +96,7 @@ fn from_outside<const WORDS: usize>(metered: &Metered) -> usize {
     });
     let handle = metered.pool.handle();
     let through_the_handle = metered.steady(ROUNDS, |_| {
-        (0..JOBS).for_each(|_| assert!(handle.execute(job::<WORDS>()).is_ok()));
+        (0..JOBS).for_each(|_| assert!(handle.try_execute(job::<WORDS>()).is_ok()));
     });
     through_the_owner.max(through_the_handle)
 }
@@ -105,7 +105,7 @@ fn from_a_worker<const WORDS: usize>(metered: &Metered) -> usize {
     metered.steady(ROUNDS, |pool| {
         pool.execute(|| {
             let here = Handle::current().unwrap();
-            (0..JOBS).for_each(|_| assert!(here.execute(job::<WORDS>()).is_ok()));
+            (0..JOBS).for_each(|_| assert!(here.try_execute(job::<WORDS>()).is_ok()));
         });
     })
 }
@@ -152,7 +152,7 @@ fn a_chain_of_jobs_with_24_bytes_allocates_nothing() {
         if left > 0 {
             let next = move || step(pool, left - 1, counter);
             assert_eq!(size_of_val(&next), 24);
-            assert!(pool.execute(next).is_ok());
+            assert!(pool.try_execute(next).is_ok());
         }
     }
     let _dog = Watchdog::start(30);
@@ -169,7 +169,7 @@ fn a_chain_of_jobs_with_24_bytes_allocates_nothing() {
 fn a_batch_allocates_nothing_per_job() {
     let _dog = Watchdog::start(30);
     for queueing in [Queueing::Stealing, Queueing::Shared] {
-        let batch = |pool: &Pool| pool.execute_batch((0..JOBS).map(|_| job::<3>()));
+        let batch = |pool: &Pool| pool.job().execute_batch((0..JOBS).map(|_| job::<3>())).unwrap();
         let allocations = Metered::new(queueing).steady(ROUNDS, batch);
         // A buffer to collect the iterator in is the batch's, not the jobs'.
         assert!(allocations <= ROUNDS * 8, "{allocations} for {ROUNDS} batches");
@@ -205,7 +205,7 @@ fn submit_and_join_cost_one_allocation() {
         let inside = metered.steady(ROUNDS, |pool| {
             pool.execute(|| {
                 (0..10).for_each(|n| {
-                    assert_eq!(brigade::submit(move || n).unwrap().join().unwrap(), n);
+                    assert_eq!(brigade::submit(move || n).join().unwrap(), n);
                 });
             });
         });
@@ -231,7 +231,7 @@ fn a_future_costs_one_allocation_however_often_it_is_woken() {
         });
         let inside = metered.steady(ROUNDS, |pool| {
             pool.execute(move || {
-                (0..10).for_each(|n| drop(brigade::spawn(future(n)).unwrap()));
+                (0..10).for_each(|n| drop(brigade::spawn(future(n))));
             });
         });
         let blocked_on = metered.steady(ROUNDS, |_| {

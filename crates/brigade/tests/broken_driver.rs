@@ -28,7 +28,7 @@ fn what_waits_for_a_file_fails_if_the_driver_can_wait_no_more() {
     let pool = Pool::new(2);
     let (mut reader, writer) = pool.handle().enter(brigade::io::pipe).unwrap();
     let reads = pool.spawn(async move { reader.read(&mut [0]).await });
-    eventually("it waits", || pool.metrics().idle_workers() == pool.threads());
+    eventually("it waits", || pool.metrics().idle_threads == *pool.size().end());
     let none = File::open("/dev/null").unwrap();
     // SAFETY: the number stays that of an open file, which is closed once, by its owner.
     assert!(unsafe { libc::dup2(none.as_raw_fd(), epoll()) } >= 0);

@@ -19,18 +19,18 @@ fn the_first_pool_set_before_first_use_is_the_default_pool() {
     assert!(brigade::set_default_pool(named("chosen", 3)).is_ok());
     // Given back whole: it is the same pool, and it works.
     let refused = brigade::set_default_pool(named("too late", 2)).expect_err("there is one");
-    assert_eq!(refused.threads(), 2);
+    assert_eq!(*refused.size().end(), 2);
     assert_eq!(refused.submit(thread_name).join().unwrap(), "too late");
 
-    assert_eq!(brigade::default_pool().threads(), 3);
-    assert_eq!(brigade::submit(thread_name).unwrap().join().unwrap(), "chosen");
+    assert_eq!(brigade::default_pool().size(), 3..=3);
+    assert_eq!(brigade::submit(thread_name).join().unwrap(), "chosen");
     let (told, tells) = std::sync::mpsc::channel();
-    assert!(brigade::execute(move || told.send(Handle::current()).unwrap()).is_ok());
+    assert!(brigade::try_execute(move || told.send(Handle::current()).unwrap()).is_ok());
     assert_eq!(tells.recv().unwrap(), Some(brigade::default_pool().handle()));
 
     // On a worker of another pool that pool comes first.
-    let nested = refused.submit(|| brigade::submit(thread_name).unwrap().join().unwrap());
+    let nested = refused.submit(|| brigade::submit(thread_name).join().unwrap());
     assert_eq!(nested.join().unwrap(), "too late");
     drop(refused);
-    assert_eq!(brigade::submit(thread_name).unwrap().join().unwrap(), "chosen");
+    assert_eq!(brigade::submit(thread_name).join().unwrap(), "chosen");
 }

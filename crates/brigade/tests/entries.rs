@@ -67,24 +67,24 @@ fn check(threads: usize, end: fn(Handle)) {
 
 #[test]
 fn jobs_that_are_joined_where_they_were_submitted_leave_nothing() {
-    check(1, |pool| assert_eq!(pool.submit(|| 1).unwrap().join().unwrap(), 1));
+    check(1, |pool| assert_eq!(pool.submit(|| 1).join().unwrap(), 1));
 }
 
 #[test]
 fn jobs_that_are_joined_beside_other_threads_leave_nothing() {
-    check(3, |pool| assert_eq!(pool.submit(|| 1).unwrap().join().unwrap(), 1));
+    check(3, |pool| assert_eq!(pool.submit(|| 1).join().unwrap(), 1));
 }
 
 #[test]
 fn jobs_that_are_cancelled_by_the_job_that_submitted_them_leave_nothing() {
-    check(1, |pool| assert!(pool.submit(|| ()).unwrap().cancel()));
+    check(1, |pool| assert!(pool.submit(|| ()).cancel()));
 }
 
 #[test]
 fn jobs_that_are_joined_behind_one_that_stays_queued_leave_nothing() {
     check(1, |pool| {
-        let first = pool.submit(|| 1).unwrap();
-        assert_eq!(pool.submit(|| 2).unwrap().join().unwrap(), 2);
+        let first = pool.submit(|| 1);
+        assert_eq!(pool.submit(|| 2).join().unwrap(), 2);
         assert_eq!(first.join().unwrap(), 1);
     });
 }
@@ -92,7 +92,7 @@ fn jobs_that_are_joined_behind_one_that_stays_queued_leave_nothing() {
 #[test]
 fn timers_that_are_cancelled_leave_nothing() {
     check(1, |pool| {
-        let timer = pool.execute_after(Duration::from_secs(1000), || ()).unwrap();
+        let timer = pool.job().after(Duration::from_secs(1000)).execute(|| ()).unwrap();
         assert!(timer.cancel());
     });
 }

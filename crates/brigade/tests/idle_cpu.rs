@@ -24,14 +24,16 @@ fn cpu_time(prefix: &str) -> u64 {
 /// Work of every kind that leaves traces: bursts, chains, sleepers, stray park tokens.
 fn use_for_a_while(pool: &Pool) {
     for round in 0..200 {
-        pool.execute_batch((0..20).map(|n| {
-            move || {
-                assert!(brigade::execute(|| thread::current().unpark()).is_ok());
-                if (n + round) % 50 == 0 {
-                    thread::sleep(Duration::from_micros(200));
+        pool.job()
+            .execute_batch((0..20).map(|n| {
+                move || {
+                    assert!(brigade::try_execute(|| thread::current().unpark()).is_ok());
+                    if (n + round) % 50 == 0 {
+                        thread::sleep(Duration::from_micros(200));
+                    }
                 }
-            }
-        }));
+            }))
+            .unwrap();
         pool.submit(|| ()).join().unwrap();
     }
     pool.wait_idle();
@@ -62,7 +64,7 @@ fn pools_of_four_that_are_left_alone_use_less_than_a_thousandth_of_a_core() {
     }
     let (_, timed) = pools.iter().find(|(name, _)| *name == "timed").unwrap();
     let far = Duration::from_secs(3600);
-    let timer = timed.execute_every(far, Missed::Burst, || unreachable!());
+    let timer = timed.job().every(far).missed(Missed::Burst).execute(|| unreachable!()).unwrap();
     drop(timed.spawn(brigade::time::sleep(far)));
     // Whoever still searches or spins a little may finish that first.
     thread::sleep(Duration::from_millis(100));

@@ -33,7 +33,7 @@ fn create_use_end(cycle: usize) {
     let pool = Pool::new(1 + cycle % 4);
     for n in 0..50 {
         // Refused where the pool is being discarded by then.
-        pool.execute(move || drop(brigade::submit(move || vec![n; 10])));
+        pool.execute(move || drop(brigade::try_submit(move || vec![n; 10])));
     }
     let joined = pool.submit(|| 42);
     match cycle % 5 {
@@ -45,7 +45,8 @@ fn create_use_end(cycle: usize) {
             drop(pool);
         }
         _ => {
-            pool.detach();
+            pool.shutdown(Shutdown::Drain.timeout(Duration::ZERO));
+            drop(pool);
             // Its threads end a moment later.
             return assert_eq!(joined.join().unwrap(), 42);
         }

@@ -39,7 +39,7 @@ fn a_dropped_pool_leaves_no_file_open_although_a_thread_lives_that_used_it_last(
         let user = thread::spawn(move || {
             waker.recv().unwrap().wake();
             if last == "a submission" {
-                handle.execute(|| ()).unwrap();
+                handle.execute(|| ());
             }
             used.send(()).unwrap();
             let _ = end.recv();

@@ -30,8 +30,9 @@ impl Core {
             false => (state.live(), state.parked()),
         };
         Metrics {
-            live,
-            idle,
+            threads: live,
+            idle_threads: idle,
+            is_closed: state.closed(),
             accepted,
             returned,
             panicked,

@@ -18,7 +18,7 @@
 use core::iter::Chain;
 use std::vec;
 
-use brigade_task::Job;
+use brigade_task::{Job, Work};
 
 use super::core::Core;
 use super::worker::Worker;
@@ -31,7 +31,7 @@ pub(crate) type NotNow<I> = Chain<vec::IntoIter<<I as Iterator>::Item>, I>;
 /// Hands closures to workers that are parked, from a job of the pool's on `worker` or from outside, and wakes those.
 pub(crate) fn dispatch<I>(core: &Core, worker: Option<&Worker>, mut jobs: I) -> NotNow<I>
 where
-    I: Iterator<Item: FnOnce() + Send + 'static>,
+    I: Iterator<Item: Work<Output = ()>>,
 {
     let idle = core.idle.snapshot().parked();
     let mut taken = jobs.by_ref().take(idle).collect::<Vec<_>>().into_iter();

@@ -19,6 +19,7 @@ use super::current;
 use super::off_pool::{is_off_pool, nest};
 use crate::config::Shutdown;
 use crate::idle::Wait;
+use crate::timers::{Entry, TimerKey};
 
 impl Core {
     /// Whether the calling thread may wait until the pool is idle. It would wait for itself if it runs or drops a job, or is
@@ -75,11 +76,11 @@ impl Core {
         }
     }
 
-    /// Accepts nothing from outside from now on; `Discard` accepts nothing at all and drops what is queued.
+    /// Accepts nothing from outside from now on; `Discard` accepts nothing at all and drops what is queued. A pool that was
+    /// closed before is not closed in a milder way.
     pub(crate) fn close(&self, how: Shutdown) {
         self.queues.injectors.close();
-        self.idle.close(how == Shutdown::Discard);
-        drop(self.events.timers.close());
+        drop(self.events.timers.close(self.close_gate(how)));
         // A job that is accepted without being queued has been by now, or its submitter sees that it is too late.
         drop(self.ledger.totals());
         if let Some(permits) = self.permits() {
@@ -92,6 +93,17 @@ impl Core {
             self.drop_queued();
         }
         self.settle();
+    }
+
+    /// Changes the state; returns whether the pool finishes what it has accepted before it ends.
+    fn close_gate(&self, how: Shutdown) -> bool {
+        // Of several closers, one after the other.
+        let _gate = self.tasks.lock_gate();
+        let finishes = how == Shutdown::Finish && (!self.is_closed() || self.tasks.finishes());
+        // Set first: a thread that finds the pool closed finds how.
+        self.tasks.set_finishes(finishes);
+        self.idle.close(how == Shutdown::Discard);
+        finishes
     }
 
     /// Whether nothing is accepted from outside any more.
@@ -107,6 +119,11 @@ impl Core {
                 self.drop_job(job);
             }
         });
+    }
+
+    /// Counts a job as accepted that will not be queued.
+    pub(crate) fn count_accepted(&self) {
+        self.ledger.totals().accepted += 1;
     }
 
     /// Counts a job that was cancelled by its handle elsewhere than on a worker.
@@ -165,7 +182,45 @@ impl Core {
     /// Ends the pool if nothing is queued; `true` for the one call that did.
     fn terminate(&self) -> bool {
         let _gate = self.tasks.lock_gate();
-        !self.queues.has_work() && !self.queues.has_mail() && self.idle.terminate()
+        // Looked at first: what is no longer there has been queued before.
+        !self.is_unfinished()
+            && !self.queues.has_work()
+            && !self.queues.has_mail()
+            && self.idle.terminate()
+    }
+
+    /// Whether the pool waits for futures or timers before it ends.
+    fn is_unfinished(&self) -> bool {
+        self.tasks.finishes()
+            && (self.events.timers.has_closures()
+                || !self.tasks.is_empty()
+                || self.queues.has_locals())
+    }
+
+    /// A future or a timer has ended elsewhere than on a worker, for which the pool may have waited.
+    pub(super) fn settle_finish(&self) {
+        if self.tasks.finishes() && self.is_closed() {
+            self.settle();
+        }
+    }
+
+    /// Takes a timer back, for the caller to drop; `None` if it has fired.
+    pub(crate) fn remove_timer(&self, key: TimerKey) -> Option<Entry> {
+        let entry = self.events.timers.remove(key)?;
+        if entry.is_closure() && self.events.timers.closure_left() {
+            self.settle_finish();
+        }
+        Some(entry)
+    }
+
+    /// Nothing waits for the end of the pool any more, its drop included.
+    pub(crate) fn detach(&self) {
+        self.threads.detach();
+    }
+
+    /// Whether that has been said.
+    pub(crate) fn is_detached(&self) -> bool {
+        self.threads.is_detached()
     }
 
     /// If the pool has ended: cancels the futures that wait, as nothing polls them any more, and ends timers and I/O.
@@ -189,12 +244,14 @@ impl Core {
     /// Waits for the end of a pool that has been closed, until `deadline` at most. That is the end of its threads with their
     /// thread-local destructors, and of what other threads run or drop of it. Not on a thread that [may
     /// not](Self::may_wait_for_end).
-    pub(crate) fn wait_for_end(&self, deadline: Option<Instant>) {
-        if self.threads.wait_left(deadline) {
+    ///
+    /// Returns whether it has ended.
+    pub(crate) fn wait_for_end(&self, deadline: Option<Instant>) -> bool {
+        self.threads.wait_left(deadline) && {
             self.threads.join_all();
             // A job that this thread runs or drops does not end before we return.
             let is_over = || self.tasks.is_empty() && self.ledger.is_idle();
-            self.rest.wait_until(deadline, || is_off_pool(self.key) || is_over());
+            self.rest.wait_until(deadline, || is_off_pool(self.key) || is_over())
         }
     }
 }

@@ -1,24 +1,71 @@
-//! Threads on which I/O resources belong to a pool.
+//! Threads that have entered a pool: what they spawn, their timers and their I/O resources belong to it.
 
+use core::cell::Cell;
 use std::sync::Arc;
 
 use super::core::Core;
+use crate::job_name;
+use crate::key::Key;
 
-/// Makes a call on this thread; I/O resources that are made meanwhile belong to this pool.
+#[cfg(not(brigade_loom))]
+std::thread_local! {
+    /// The pool that this thread has entered last, unless a job runs since.
+    static ENTERED: Cell<Option<Key>> = const { Cell::new(None) };
+}
+#[cfg(brigade_loom)]
+brigade_sync::thread_local! {
+    /// As above; loom has no `const` here.
+    static ENTERED: Cell<Option<Key>> = Cell::new(None);
+}
+
+/// Returns the pool that this thread has entered.
+#[inline]
+pub(crate) fn entered() -> Option<Key> {
+    ENTERED.try_with(Cell::get).ok().flatten()
+}
+
+/// Calls a closure on a thread that has entered this pool, which may be gone.
+pub(crate) fn enter<R>(key: Key, core: Option<&Arc<Core>>, call: impl FnOnce() -> R) -> R {
+    enter_as(Some(key), || enter_resources(core, call))
+}
+
+/// Calls what runs a job of this pool on a worker of it, inside of another job: neither what that has entered nor its name holds
+/// for it.
+#[inline]
+pub(crate) fn enter_job<R>(core: &Arc<Core>, call: impl FnOnce() -> R) -> R {
+    if entered().is_none() && !job_name::is_set() {
+        return call();
+    }
+    enter_as(None, || job_name::set(None, || enter_resources(Some(core), call)))
+}
+
+fn enter_as<R>(key: Option<Key>, call: impl FnOnce() -> R) -> R {
+    struct Restore(Option<Key>);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            let _ = ENTERED.try_with(|entered| entered.set(self.0));
+        }
+    }
+    let former = ENTERED.try_with(|entered| entered.replace(key)).ok().flatten();
+    let _restore = Restore(former);
+    call()
+}
+
+/// Calls a closure; I/O resources that are made meanwhile belong to this pool.
 #[cfg(feature = "io")]
-pub(crate) fn enter_pool<R>(core: &Arc<Core>, call: impl FnOnce() -> R) -> R {
+pub(super) fn enter_resources<R>(core: Option<&Arc<Core>>, call: impl FnOnce() -> R) -> R {
     // Weak: nothing that the thread keeps may keep the pool alive.
-    let core = Arc::downgrade(core);
-    let driver = move || match core.upgrade() {
+    let core = core.map(Arc::downgrade);
+    let driver = move || match core.as_ref().and_then(std::sync::Weak::upgrade) {
         Some(core) => core.driver(),
         None => Err(super::events::closed()),
     };
     brigade_io::DriverSupply::new(driver).enter(call)
 }
 
-/// Makes the call; without the feature there are no I/O resources.
+/// Calls it; without the feature there are no I/O resources.
 #[cfg(not(feature = "io"))]
-pub(crate) fn enter_pool<R>(_: &Arc<Core>, call: impl FnOnce() -> R) -> R {
+pub(super) fn enter_resources<R>(_: Option<&Arc<Core>>, call: impl FnOnce() -> R) -> R {
     call()
 }
 

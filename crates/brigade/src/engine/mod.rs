@@ -34,8 +34,7 @@ mod worker;
 pub(crate) use admission::{Admission, Unqueued};
 pub(crate) use core::Core;
 pub(crate) use dispatch::dispatch;
-#[cfg(feature = "io")]
-pub(crate) use enter::enter_pool;
+pub(crate) use enter::{enter, enter_job, entered};
 pub(crate) use events::blocked::{BlockedThread, ThisThread};
 #[cfg(feature = "io")]
 pub(crate) use events::closed;

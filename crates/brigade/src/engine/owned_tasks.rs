@@ -6,7 +6,7 @@
 
 use core::cell::Cell;
 
-use brigade_sync::atomic::Ordering;
+use brigade_sync::atomic::{AtomicBool, Ordering};
 use brigade_sync::unmodelled::{self, AtomicU64};
 use brigade_sync::{CachePadded, Mutex, MutexGuard};
 use brigade_task::TaskRef;
@@ -28,6 +28,8 @@ pub(crate) struct OwnedTasks {
     woken: AtomicU64,
     /// Held by a thread that queues an accepted job in a closed pool, and by the one that ends the pool.
     gate: Mutex<()>,
+    /// Whether the pool ends only when all have ended.
+    finishes: AtomicBool,
 }
 
 #[derive(Default)]
@@ -59,7 +61,19 @@ impl OwnedTasks {
             shards: (0..SHARDS).map(|_| CachePadded::default()).collect(),
             woken: AtomicU64::new(0),
             gate: Mutex::default(),
+            finishes: AtomicBool::new(false),
         }
+    }
+
+    /// Sets whether the pool ends only when all have ended, before it is closed.
+    pub(super) fn set_finishes(&self, finishes: bool) {
+        // Ordering: Release pairs with the Acquire in `finishes`.
+        self.finishes.store(finishes, Ordering::Release);
+    }
+
+    /// Whether the pool ends only when all have ended; a thread that has seen it closed sees what was set before.
+    pub(super) fn finishes(&self) -> bool {
+        self.finishes.load(Ordering::Acquire)
     }
 
     /// Locks out the end of the pool.

@@ -42,6 +42,11 @@ impl Queues {
         self.peers.iter().any(|peer| !peer.mailbox.is_empty())
     }
 
+    /// Whether a worker has local futures that have not ended.
+    pub(super) fn has_locals(&self) -> bool {
+        self.peers.iter().any(|peer| peer.mailbox.has_locals())
+    }
+
     /// Counts the jobs that any worker may take.
     pub(super) fn len(&self) -> usize {
         self.injectors.len() + self.peers.iter().map(|peer| peer.remote.len()).sum::<usize>()

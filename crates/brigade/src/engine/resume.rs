@@ -70,6 +70,7 @@ impl Core {
     ) {
         self.count_released(outcome, unclaimed);
         self.tasks.release(number);
+        self.settle_finish();
         self.tell_of_end();
     }
 

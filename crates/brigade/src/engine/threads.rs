@@ -39,6 +39,8 @@ pub(super) struct Threads {
     changed: Condvar,
     /// Whether the last start has failed.
     has_failed: AtomicBool,
+    /// Whether the drop of the pool leaves them to themselves.
+    is_detached: AtomicBool,
     /// Threads that wait for what only another worker may do, without a timeout unless the last start has failed.
     told: Mutex<Vec<Arc<BlockedThread>>>,
 }
@@ -121,6 +123,7 @@ impl Threads {
             counts: Mutex::default(),
             changed: Condvar::new(),
             has_failed: AtomicBool::new(false),
+            is_detached: AtomicBool::new(false),
             told: Mutex::default(),
         }
     }
@@ -183,6 +186,17 @@ impl Threads {
             }
             (_, Err(error)) => Err(error),
         }
+    }
+
+    /// From now on nothing waits for them when the pool is dropped.
+    pub(super) fn detach(&self) {
+        // Ordering: Relaxed, here and below: nothing is published by it.
+        self.is_detached.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether that has been said.
+    pub(super) fn is_detached(&self) -> bool {
+        self.is_detached.load(Ordering::Relaxed)
     }
 
     /// Whether the last start of a thread has failed.

@@ -12,11 +12,16 @@ use brigade_task::JobId;
 use crate::awaited::Polled;
 use crate::deadlock::{Awaited, Waiting};
 use crate::engine::{BlockedThread, CURRENT, PoolWait, ThisThread, Worker};
+use crate::handle::Handle;
 #[cfg(feature = "io")]
 use crate::io::enter_default;
 use crate::key::Key;
 
-/// Polls a future on this thread until it is ready, and sleeps while it waits.
+/// Runs a future to its end on this thread, and sleeps while it waits.
+///
+/// What it [spawns](crate::spawn()), its [timers](crate::time) and its I/O belong to the pool of the worker that this is called
+/// on, or the one that the thread has [entered](Handle::enter), elsewhere to the [default pool](crate::default_pool). Use
+/// [`Handle::block_on`] to name a pool.
 ///
 /// May be called anywhere, also inside itself. On a worker of a pool the thread is [blocked](crate::blocking) while it
 /// sleeps: the pool may have another in its place. The future need not be `Send`, and is kept on this thread's stack.
@@ -50,6 +55,34 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
 #[cfg(not(feature = "io"))]
 fn enter_default<R>(call: impl FnOnce() -> R) -> R {
     call()
+}
+
+impl Handle {
+    /// Runs a future to its end on this thread, inside of this pool: what it [spawns](crate::spawn()), its timers and its I/O
+    /// belong to the pool.
+    ///
+    /// The future need not be `Send`. See [`block_on`](crate::block_on) for what a wait on a worker means.
+    ///
+    /// # Panics
+    /// If the future does.
+    ///
+    /// ```
+    /// let pool = brigade::Pool::new(2);
+    /// let sum = pool.block_on(async {
+    ///     let parts = [brigade::spawn(async { 40 }), brigade::submit(|| 2)];
+    ///     let mut sum = 0;
+    ///     for part in parts {
+    ///         sum += part.await?;
+    ///     }
+    ///     Ok::<_, brigade::JoinError>(sum)
+    /// })?;
+    /// assert_eq!(sum, 42);
+    /// assert_eq!(pool.metrics().returned, 2);
+    /// # Ok::<(), brigade::JoinError>(())
+    /// ```
+    pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        self.enter(|| wait_for(future))
+    }
 }
 
 fn wait_for<F: Future>(future: F) -> F::Output {

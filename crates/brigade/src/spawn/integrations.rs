@@ -5,19 +5,32 @@ mod futures {
     use futures_task::{FutureObj, Spawn, SpawnError};
 
     use crate::handle::Handle;
+    use crate::pool::Pool;
 
     /// With the feature `futures`.
     impl Spawn for Handle {
         /// Spawns a future without a handle for its outcome.
         ///
         /// # Errors
-        /// If the pool does not accept it, for any reason of [`Handle::spawn`]; the future is dropped.
+        /// If the pool does not accept it, for any reason of [`JobBuilder::spawn`](crate::JobBuilder::spawn); the future is
+        /// dropped.
         fn spawn_obj(&self, future: FutureObj<'static, ()>) -> Result<(), SpawnError> {
-            self.spawn(future).map(drop).map_err(|_| SpawnError::shutdown())
+            self.job().spawn(future).map(drop).map_err(|_| SpawnError::shutdown())
         }
 
         fn status(&self) -> Result<(), SpawnError> {
             if self.is_closed() { Err(SpawnError::shutdown()) } else { Ok(()) }
+        }
+    }
+
+    /// With the feature `futures`; as for [`Handle`].
+    impl Spawn for Pool {
+        fn spawn_obj(&self, future: FutureObj<'static, ()>) -> Result<(), SpawnError> {
+            self.handle().spawn_obj(future)
+        }
+
+        fn status(&self) -> Result<(), SpawnError> {
+            Spawn::status(&self.handle())
         }
     }
 }
@@ -37,7 +50,7 @@ mod hyper {
         F::Output: Send + 'static,
     {
         fn execute(&self, future: F) {
-            drop(self.spawn(future));
+            drop(self.job().spawn(future));
         }
     }
 }

@@ -11,17 +11,24 @@ mod yield_now;
 
 use core::any::Any;
 use core::future::Future;
+use core::pin::Pin;
+use core::task::{Context, Poll};
+use std::borrow::Cow;
+use std::time::Instant;
 
-use brigade_task::{Job, Outcome, Schedule, Spawned, TaskRef, drop_contained};
+use brigade_task::{Guard, Job, Outcome, Schedule, Spawned, TaskRef, drop_contained};
+use pin_project_lite::pin_project;
 
-use crate::default_pool::here;
-use crate::engine::{Admission, drop_off_pool};
+use crate::config::WhenFull;
+use crate::engine::{Admission, Core, Unqueued, drop_off_pool};
 use crate::handle::Handle;
+use crate::job_name;
 use crate::join::JoinHandle;
 use crate::key::Key;
-use crate::pool::{Pool, expect_accepted};
 use crate::registry::{At, reach};
-use crate::rejected::Rejected;
+use crate::rejected::{Rejected, expect_accepted};
+use crate::semaphore::Permit;
+use crate::submission::{JobBuilder, Options, Reserved, Room};
 pub use block_on::block_on;
 pub use local::spawn_local;
 pub use yield_now::{YieldNow, yield_now};
@@ -75,74 +82,131 @@ impl Schedule for OnPool {
     }
 }
 
-/// Hands a future to a pool.
-fn spawn_at<F>(at: At<'_>, future: F) -> Result<JoinHandle<F::Output>, Rejected<F>>
+/// What is kept in the queue for a future until its first poll.
+struct FirstPoll {
+    /// Given back then, by its drop.
+    _permit: Option<Permit>,
+    /// Boxed, as there is room for one word.
+    deadline: Option<Box<Instant>>,
+}
+
+impl Guard for FirstPoll {
+    fn may_start(&self) -> bool {
+        self.deadline.as_ref().is_none_or(|at| Instant::now() < **at)
+    }
+}
+
+/// Hands a future to a pool, as the pool's policy says or another one.
+fn spawn_at<F>(
+    at: At<'_>,
+    future: F,
+    when_full: Option<WhenFull>,
+    deadline: Option<Instant>,
+) -> Result<JoinHandle<F::Output>, Rejected<F>>
 where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
     let Some(core) = at.core() else { return Err(at.rejected(future)) };
-    let (permit, unqueued) = match at.admit(core, core.config.when_full, None) {
-        Admission::Queue(permit) => (permit, None),
-        Admission::Unqueued(how) => (None, Some(how)),
+    let handle = match at.admit(core, when_full.unwrap_or(core.config.when_full), deadline) {
+        Admission::Queue(permit) => queue_future(at, future, permit, deadline)?,
+        Admission::Unqueued(how) => settle_future(at, core, future, how, deadline),
         Admission::Refuse(reason) => return Err(Rejected::new(future, reason)),
     };
-    // The permit is given back when it is polled for the first time.
-    let Spawned { job, handle } = Spawned::new(future, permit, OnPool(core.key));
-    if let Some(how) = unqueued {
-        at.settle(core, how, job);
-        // It may have woken itself, and the job around it may take long.
-        core.offer_help();
-    } else if let Err(job) = at.accept(job) {
-        return match job.into_future() {
-            Ok(future) => Err(at.rejected(future)),
-            Err(_) => unreachable!("a rejected job is what it was made of"),
-        };
-    }
     Ok(JoinHandle::new(handle, core.key))
 }
 
+/// Makes a job of a future that has a permit, or needs none.
+pub(crate) fn make_future<F>(
+    key: Key,
+    future: F,
+    permit: Option<Permit>,
+    deadline: Option<Instant>,
+) -> (Job, brigade_task::JoinHandle<F::Output>)
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    let first = FirstPoll { _permit: permit, deadline: deadline.map(Box::new) };
+    let Spawned { job, handle } = Spawned::new(future, first, OnPool(key));
+    (job, handle)
+}
+
+/// Queues a future that has a permit, or needs none.
+pub(crate) fn queue_future<F>(
+    at: At<'_>,
+    future: F,
+    permit: Option<Permit>,
+    deadline: Option<Instant>,
+) -> Result<brigade_task::JoinHandle<F::Output>, Rejected<F>>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    let Some(core) = at.core() else { return Err(at.rejected(future)) };
+    let (job, handle) = make_future(core.key, future, permit, deadline);
+    match at.accept(job) {
+        Ok(()) => Ok(handle),
+        Err(job) => match job.into_future() {
+            Ok(future) => Err(at.rejected(future)),
+            Err(_) => unreachable!("a rejected job is what it was made of"),
+        },
+    }
+}
+
+/// Polls or drops a future that is not queued.
+fn settle_future<F>(
+    at: At<'_>,
+    core: &Core,
+    future: F,
+    how: Unqueued<'_>,
+    deadline: Option<Instant>,
+) -> brigade_task::JoinHandle<F::Output>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    let (job, handle) = make_future(core.key, future, None, deadline);
+    at.settle(core, how, job);
+    // It may have woken itself, and the job around it may take long.
+    core.offer_help();
+    handle
+}
+
+pin_project! {
+    /// A future with a name.
+    struct Named<F> {
+        #[pin]
+        future: F,
+        name: Cow<'static, str>,
+    }
+}
+
+impl<F: Future> Future for Named<F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        let this = self.project();
+        job_name::set(Some(this.name), || this.future.poll(context))
+    }
+}
+
 impl Handle {
-    /// Accepts a future, to be polled on the pool's threads until it is ready, and gives a handle for its outcome. One
-    /// allocation, and one more for a future of 2 KiB or more.
+    /// Runs a future on the pool's threads until it is ready, and returns a handle for its outcome. One allocation, and one more
+    /// for a future of 2 KiB or more.
     ///
     /// A future is one job, however often it is woken: it is on a queue at most once at a time, and runs on one thread at a
     /// time. If it is woken while it is polled, as by [`yield_now`], it is queued behind all other queued jobs. While it
-    /// waits it occupies no thread. The [counters](Pool::metrics) count it as running then, but
-    /// [`wait_idle`](Pool::wait_idle) does not wait for it, as it may never be woken. A poll occupies its thread until it
+    /// waits it occupies no thread. The [counters](Self::metrics) count it as running then, but
+    /// [`wait_idle`](Self::wait_idle) does not wait for it, as it may never be woken. A poll occupies its thread until it
     /// returns: wrap code that blocks in [`blocking`](crate::blocking), and call [`yield_now`] in long computations.
     ///
     /// [`JoinHandle::cancel`] drops it when its current poll returns, or at once if it waits. A pool that is
     /// [drained](crate::Shutdown::Drain) polls its futures as long as anything runs or is woken. When nothing is any more,
-    /// those that still wait are dropped, and their handles return [`JoinError::Cancelled`](crate::JoinError::Cancelled).
+    /// those that still wait are dropped, and their handles return [`JoinError::Cancelled`](crate::JoinError::Cancelled);
+    /// [`Shutdown::Finish`](crate::Shutdown::Finish) waits for them.
     ///
     /// In a bounded pool a future counts as queued only until it is polled for the first time.
-    ///
-    /// # Errors
-    /// Returns the future for the reasons of [`execute`](Self::execute).
-    ///
-    /// ```
-    /// let pool = brigade::Pool::new(2);
-    /// let handle = pool.handle();
-    /// let sum = handle.spawn(async move {
-    ///     let child = handle.spawn(async { 20 }).expect("the pool polls this, so it is there");
-    ///     child.await.unwrap() + 22
-    /// })?;
-    /// assert_eq!(sum.join().unwrap(), 42);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn spawn<F>(&self, future: F) -> Result<JoinHandle<F::Output>, Rejected<F>>
-    where
-        F: Future + Send + 'static,
-        F::Output: Send + 'static,
-    {
-        reach(self.key, |at| spawn_at(at, future))
-    }
-}
-
-impl Pool {
-    /// Accepts a future, to be polled on the pool's threads until it is ready, and gives a handle for its outcome; see
-    /// [`Handle::spawn`].
     ///
     /// # Panics
     /// As [`execute`](Self::execute).
@@ -150,8 +214,8 @@ impl Pool {
     /// ```
     /// let pool = brigade::Pool::new(2);
     /// let first = pool.spawn(async { 40 });
-    /// let both = pool.spawn(async { first.await.unwrap() + 2 });
-    /// assert_eq!(both.join()?, 42);
+    /// let both = pool.spawn(async { Ok::<_, brigade::JoinError>(first.await? + 2) });
+    /// assert_eq!(both.join()??, 42);
     /// # Ok::<(), brigade::JoinError>(())
     /// ```
     #[track_caller]
@@ -160,28 +224,92 @@ impl Pool {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        expect_accepted(self.handle().spawn(future))
+        expect_accepted(reach(self.key, |at| spawn_at(at, future, None, None)))
+    }
+
+    /// Runs a future on the pool's threads, and returns a handle for its outcome, or returns the future; never waits.
+    ///
+    /// To wait for room without blocking a thread, [reserve](crate::JobBuilder::reserve) it first.
+    ///
+    /// # Errors
+    /// As for [`try_execute`](Self::try_execute).
+    ///
+    /// ```
+    /// let pool = brigade::Pool::builder().threads(1).capacity(100).build()?;
+    /// assert_eq!(pool.try_spawn(async { 42 })?.join()?, 42);
+    /// pool.close();
+    /// let rejected = pool.try_spawn(async { 42 }).unwrap_err();
+    /// assert_eq!(brigade::block_on(rejected.into_inner()), 42);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn try_spawn<F>(&self, future: F) -> Result<JoinHandle<F::Output>, Rejected<F>>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        reach(self.key, |at| spawn_at(at, future, Some(WhenFull::Reject), None))
     }
 }
 
-/// Spawns a future on the pool of the worker that this is called on, elsewhere on the
-/// [`default_pool`](crate::default_pool).
-///
-/// # Errors
-/// As for [`submit`](crate::submit).
-///
-/// ```
-/// let answer = brigade::spawn(async {
-///     // On a worker by now: the child goes to the same pool.
-///     brigade::spawn(async { 6 * 7 }).unwrap().await.unwrap()
-/// })?;
-/// assert_eq!(brigade::block_on(answer).unwrap(), 42);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn spawn<F>(future: F) -> Result<JoinHandle<F::Output>, Rejected<F>>
-where
-    F: Future + Send + 'static,
-    F::Output: Send + 'static,
-{
-    here().spawn(future)
+impl JobBuilder {
+    /// Spawns a future, and returns a handle for its outcome. A deadline is for its first poll.
+    ///
+    /// # Errors
+    /// As for [`execute`](Self::execute).
+    ///
+    /// ```
+    /// let pool = brigade::Pool::new(1);
+    /// let name = pool.job().name("answer").spawn(async { brigade::current_job_name() })?;
+    /// assert_eq!(name.join()?.as_deref(), Some("answer"));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn spawn<F>(self, future: F) -> Result<JoinHandle<F::Output>, Rejected<F>>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        let (key, when_full, Options { deadline, name }) = self.into_parts();
+        reach(key, |at| match name {
+            None => spawn_at(at, future, when_full, deadline),
+            Some(name) => spawn_at(at, Named { future, name }, when_full, deadline)
+                .map_err(|rejected| rejected.map(|named| named.future)),
+        })
+    }
+}
+
+impl Reserved {
+    /// Spawns a future, and returns a handle for its outcome; never waits.
+    ///
+    /// # Errors
+    /// As for [`execute`](Self::execute).
+    ///
+    /// ```
+    /// let pool = brigade::Pool::builder().threads(1).capacity(1).build()?;
+    /// let answer = brigade::block_on(async {
+    ///     let room = pool.job().reserve().await?;
+    ///     room.spawn(async { 42 })?.await.map_err(std::io::Error::from)
+    /// })?;
+    /// assert_eq!(answer, 42);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn spawn<F>(self, future: F) -> Result<JoinHandle<F::Output>, Rejected<F>>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        let (builder, permit) = match self.into_parts() {
+            (builder, Room::Queue(permit)) => (builder, permit),
+            // A future occupies no thread while it waits for its first poll, but it is queued.
+            (builder, Room::OnWorker) => {
+                return builder.when_full(WhenFull::RunInCaller).spawn(future);
+            }
+        };
+        let (key, _, Options { deadline, name }) = builder.into_parts();
+        reach(key, |at| match name {
+            None => queue_future(at, future, permit, deadline),
+            Some(name) => queue_future(at, Named { future, name }, permit, deadline)
+                .map_err(|rejected| rejected.map(|named| named.future)),
+        })
+        .map(|handle| JoinHandle::new(handle, key))
+    }
 }

@@ -15,7 +15,7 @@ use core::task::{Context, Poll};
 /// let seen = Arc::new(Mutex::new(Vec::new()));
 /// let (first, other) = (seen.clone(), seen.clone());
 /// let first = pool.spawn(async move {
-///     brigade::spawn(async move { other.lock().unwrap().push("other") }).unwrap();
+///     brigade::spawn(async move { other.lock().unwrap().push("other") });
 ///     brigade::yield_now().await;
 ///     first.lock().unwrap().push("first");
 /// });

@@ -92,21 +92,23 @@ impl At<'_> {
         }
     }
 
-    /// Accepts several closures at once, in a pool that is not bounded.
+    /// Accepts several closures at once, in a pool that is not bounded, and makes a receipt for each.
     ///
     /// # Errors
     /// Gives those back that came too late.
-    pub(crate) fn execute_batch<F>(self, closures: Vec<F>) -> Result<(), Rejected<Vec<F>>>
+    pub(crate) fn submit_batch<F, T, R>(self, closures: Vec<F>) -> Result<Vec<R>, Rejected<Vec<F>>>
     where
-        F: FnOnce() + Send + 'static,
+        F: FnOnce() -> T + Send + 'static,
+        R: Receipt<T>,
     {
-        let jobs = closures.into_iter().map(Job::new).collect();
+        let (jobs, receipts) = closures.into_iter().map(|closure| R::make(closure)).unzip();
         let accepted = match self {
             At::Worker(worker) => worker.submit_batch(jobs),
             At::Outside(core) => core.inject_batch(jobs),
             At::Gone(_) => Err(jobs),
         };
-        accepted.map_err(|jobs| self.rejected(jobs.into_iter().map(closure_of).collect()))
+        let back = |jobs: Vec<_>| self.rejected(jobs.into_iter().map(closure_of).collect());
+        accepted.map(|()| receipts).map_err(back)
     }
 
     /// Gives work back that the pool did not accept.

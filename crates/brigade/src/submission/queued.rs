@@ -1,55 +1,75 @@
-//! The wrapper of a closure that is queued in a bounded pool or with a deadline.
+//! What a bounded pool, a deadline or a name adds to a closure.
 
+use std::borrow::Cow;
 use std::time::Instant;
 
 use brigade_task::Work;
 
+use crate::job_name;
 use crate::semaphore::Permit;
 
-/// When a queued job must not be started any more: never, or from an instant on.
-pub(crate) trait Deadline: Copy + Send + 'static {
-    /// The instant, if there is one.
-    fn at(self) -> Option<Instant>;
+/// What a [`JobBuilder`](super::JobBuilder) sets beside the job itself: nothing, or its [`Options`].
+pub(crate) trait Terms: Send + 'static {
+    /// The instant from which on the job must not be started any more.
+    fn deadline(&self) -> Option<Instant>;
+
+    /// Calls what runs the job.
+    fn run<R>(self, call: impl FnOnce() -> R) -> R;
 }
 
-impl Deadline for () {
+impl Terms for () {
     #[inline(always)]
-    fn at(self) -> Option<Instant> {
+    fn deadline(&self) -> Option<Instant> {
         None
     }
-}
 
-impl Deadline for Instant {
     #[inline(always)]
-    fn at(self) -> Option<Instant> {
-        Some(self)
+    fn run<R>(self, call: impl FnOnce() -> R) -> R {
+        call()
     }
 }
 
-/// A closure that is queued in a bounded pool or with a deadline.
+/// What was set for a job.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Options {
+    pub(crate) deadline: Option<Instant>,
+    pub(crate) name: Option<Cow<'static, str>>,
+}
+
+impl Terms for Options {
+    fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    fn run<R>(self, call: impl FnOnce() -> R) -> R {
+        job_name::set(self.name.as_ref(), call)
+    }
+}
+
+/// A closure that is queued in a bounded pool, or with a deadline or a name.
 pub(super) struct Queued<F, D> {
     /// First, so that it is given back before any user code runs, the drop of the closure included.
     pub(super) permit: Option<Permit>,
-    pub(super) deadline: D,
+    pub(super) terms: D,
     pub(super) work: F,
 }
 
 impl<F, T, D> Work for Queued<F, D>
 where
     F: FnOnce() -> T + Send + 'static,
-    D: Deadline,
+    D: Terms,
 {
     type Output = T;
 
     #[inline]
     fn may_start(&self) -> bool {
-        self.deadline.at().is_none_or(|at| Instant::now() < at)
+        self.terms.deadline().is_none_or(|at| Instant::now() < at)
     }
 
     #[inline]
     fn run(self) -> T {
-        let Self { permit, work, .. } = self;
+        let Self { permit, terms, work } = self;
         drop(permit);
-        work()
+        terms.run(work)
     }
 }

@@ -329,6 +329,10 @@ impl<T> Board<T> {
 
     /// Drops a job that the pool has not accepted.
     fn drop_unaccepted(&self, Passing { key, job }: Passing) {
+        if job.is_future() {
+            // Its end is counted wherever it comes.
+            reach(self.pool.key, |at| at.count_accepted());
+        }
         let dropped = panic::catch_unwind(AssertUnwindSafe(|| job.cancel()));
         let outcome = dropped.unwrap_or_else(|payload| {
             drop_contained(payload);

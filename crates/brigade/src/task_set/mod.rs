@@ -12,17 +12,20 @@ use core::mem;
 use core::task::{Context, Poll, Waker};
 use core::time::Duration;
 use std::collections::BTreeMap;
+use std::panic;
 use std::sync::Arc;
 use std::time::Instant;
 
-use brigade_task::JoinError;
+use brigade_task::{Job, JoinError};
 
 use crate::deadlock::{Awaited, Waiting};
 use crate::engine::{BlockedThread, Worker, blocking};
 use crate::handle::Handle;
 use crate::join::JoinHandle;
+use crate::key::Key;
 use crate::registry::{At, reach};
-use crate::rejected::Rejected;
+use crate::rejected::{Rejected, expect_accepted};
+use crate::spawn::{make_future, queue_future};
 use crate::submission::{make_with_permit, submit_with};
 use board::{Board, Target};
 use permits::Leave;
@@ -30,7 +33,8 @@ use permits::Leave;
 /// The end of one job.
 const FIRST: Target = Target { ended: 1, passed: None };
 
-/// A set of jobs on one pool, whose outcomes are of one type and are returned in the order in which the jobs end.
+/// A set of jobs on one pool, closures and futures, whose outcomes are of one type and are returned in the order in which the
+/// jobs end.
 ///
 /// With a [`limit`](Self::limit) at most that many of them are on the pool at once, and the others wait in the set. A panic
 /// is the outcome of the job that panicked, and does not affect the others. Dropping the set cancels the jobs that have not
@@ -46,15 +50,16 @@ const FIRST: Target = Target { ended: 1, passed: None };
 /// ```
 /// use brigade::{Pool, TaskSet};
 /// let pool = Pool::new(4);
-/// let mut set = TaskSet::new(pool.handle()).limit(2);
+/// let mut set = TaskSet::new(&pool).limit(2);
 /// for number in 1..=10 {
-///     set.spawn(move || number * number)?;
+///     set.submit(move || number * number);
 /// }
-/// let sum: u32 = set.outcomes().map(|square| square.unwrap()).sum();
-/// assert_eq!(sum, 385);
+/// assert_eq!(set.outcomes().sum::<Result<u32, _>>()?, 385);
 /// assert!(set.is_empty());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # Ok::<(), brigade::JoinError>(())
 /// ```
+#[doc(alias = "JoinSet")]
+#[doc(alias = "TaskTracker")]
 pub struct TaskSet<T> {
     board: Arc<Board<T>>,
     pool: Handle,
@@ -67,45 +72,156 @@ pub struct TaskSet<T> {
 }
 
 impl<T> TaskSet<T> {
-    /// Makes a set whose jobs run on the pool that `pool` names.
-    pub fn new(pool: Handle) -> Self {
+    /// Makes a set whose jobs run on a pool: a [`Handle`] or a [`&Pool`](crate::Pool).
+    ///
+    /// ```
+    /// let pool = brigade::Pool::new(2);
+    /// let set = brigade::TaskSet::<u32>::new(&pool);
+    /// assert!(set.is_empty());
+    /// ```
+    pub fn new(pool: impl Into<Handle>) -> Self {
+        let pool = pool.into();
         Self { board: Board::new(pool), pool, jobs: BTreeMap::new(), next: 0, tried: 0 }
     }
 
     /// Limits how many jobs of the set are on the pool at once, queued or running, from now on. The others wait in the set.
-    /// As one ends the next is submitted, in the order in which they were spawned. Without a limit all are submitted at once,
-    /// or as soon as the pool has room.
+    /// As one ends the next is submitted, in the order in which they were submitted to the set. Without a limit all are
+    /// submitted at once, or as soon as the pool has room.
     ///
     /// # Panics
     /// If `jobs` is 0.
+    ///
+    /// ```
+    /// let pool = brigade::Pool::new(2);
+    /// let mut set = brigade::TaskSet::new(&pool).limit(1);
+    /// for number in 0..3 {
+    ///     set.submit(move || number);
+    /// }
+    /// assert_eq!(set.outcomes().collect::<Result<Vec<_>, _>>()?, [0, 1, 2]);
+    /// # Ok::<(), brigade::JoinError>(())
+    /// ```
+    #[must_use = "the set with the limit is returned"]
+    #[track_caller]
     pub fn limit(self, jobs: usize) -> Self
     where
         T: Send + 'static,
     {
-        assert!(jobs > 0, "a set none of whose jobs may run would never end");
+        assert!(jobs > 0, "the limit must be at least 1");
         if self.is_here() {
             self.board.set_limit(jobs);
         }
         self
     }
 
-    /// Accepts a closure, to be run once. Never blocks.
+    /// Adds a closure, to be run once. Never blocks.
     ///
-    /// # Errors
-    /// Returns the closure if the pool accepts none, as [`Handle::submit`] does. A job that must wait in the set is accepted
-    /// by the set; if the pool is discarded before its turn comes, its outcome is [`JoinError::Cancelled`].
-    pub fn spawn<F>(&mut self, job: F) -> Result<(), Rejected<F>>
+    /// A job that must wait in the set is accepted by the set; if the pool is discarded before its turn comes, its outcome is
+    /// [`JoinError::Cancelled`].
+    ///
+    /// # Panics
+    /// If the pool accepts none: it has been closed or dropped, has no thread and can't start one, or belongs to the parent of
+    /// a fork. [`try_submit`](Self::try_submit) returns the closure instead.
+    ///
+    /// ```
+    /// let pool = brigade::Pool::new(2);
+    /// let mut set = brigade::TaskSet::new(&pool);
+    /// set.submit(|| 42);
+    /// assert_eq!(set.join_next().transpose()?, Some(42));
+    /// # Ok::<(), brigade::JoinError>(())
+    /// ```
+    #[track_caller]
+    pub fn submit<F>(&mut self, job: F)
     where
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
+        expect_accepted(self.try_submit(job));
+    }
+
+    /// Adds a closure, to be run once, or returns it. Never blocks.
+    ///
+    /// # Errors
+    /// Returns the closure if the pool accepts none, for the reasons of [`submit`](Self::submit).
+    ///
+    /// ```
+    /// let pool = brigade::Pool::new(2);
+    /// let mut set = brigade::TaskSet::new(&pool);
+    /// set.try_submit(|| 42)?;
+    /// pool.close();
+    /// assert_eq!(set.try_submit(|| 43).unwrap_err().reason(), brigade::Reason::Closed);
+    /// assert_eq!(set.len(), 1);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn try_submit<F>(&mut self, job: F) -> Result<(), Rejected<F>>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        self.add(job, submit_with_leave, |_, leave, job| make_with_permit(leave, job))
+    }
+
+    /// Adds a future, to be polled on the pool's threads until it is ready. Never blocks.
+    ///
+    /// # Panics
+    /// As [`submit`](Self::submit).
+    ///
+    /// ```
+    /// let pool = brigade::Pool::new(2);
+    /// let mut set = brigade::TaskSet::new(&pool).limit(10);
+    /// for number in 1..=3 {
+    ///     set.spawn(async move { number * number });
+    /// }
+    /// assert_eq!(set.outcomes().sum::<Result<u32, _>>()?, 14);
+    /// # Ok::<(), brigade::JoinError>(())
+    /// ```
+    #[track_caller]
+    pub fn spawn<F>(&mut self, future: F)
+    where
+        F: Future<Output = T> + Send + 'static,
+        T: Send + 'static,
+    {
+        expect_accepted(self.try_spawn(future));
+    }
+
+    /// Adds a future, to be polled on the pool's threads until it is ready, or returns it. Never blocks.
+    ///
+    /// # Errors
+    /// As for [`try_submit`](Self::try_submit).
+    ///
+    /// ```
+    /// let pool = brigade::Pool::new(2);
+    /// let mut set = brigade::TaskSet::new(&pool);
+    /// set.try_spawn(async { 42 })?;
+    /// assert_eq!(set.join_next().transpose()?, Some(42));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn try_spawn<F>(&mut self, future: F) -> Result<(), Rejected<F>>
+    where
+        F: Future<Output = T> + Send + 'static,
+        T: Send + 'static,
+    {
+        let queue = |at: At<'_>, leave, future| queue_future(at, future, leave, None);
+        self.add(future, queue, |key, leave, future| make_future(key, future, leave, None))
+    }
+
+    /// Adds what a job is made of: submits it, or has it wait for its turn.
+    fn add<W>(
+        &mut self,
+        work: W,
+        submit: impl FnOnce(At<'_>, Leave, W) -> Result<brigade_task::JoinHandle<T>, Rejected<W>>,
+        make: impl FnOnce(Key, Leave, W) -> (Job, brigade_task::JoinHandle<T>) + Send + 'static,
+    ) -> Result<(), Rejected<W>>
+    where
+        W: Send + 'static,
+        T: Send + 'static,
+    {
         let pool = self.pool.key;
         if !pool.is_here() {
-            return reach(pool, |at| Err(at.rejected(job)));
+            return reach(pool, |at| Err(at.rejected(work)));
         }
         let key = self.next;
         let handle = match self.board.admit() {
-            Some(leave) => match reach(pool, |at| submit_with_leave(at, leave, job)) {
+            Some(leave) => match reach(pool, |at| submit(at, leave, work)) {
                 Ok(handle) => {
                     let mut handle = JoinHandle::new(handle, pool);
                     self.board.hear_of(key, &mut handle);
@@ -116,10 +232,10 @@ impl<T> TaskSet<T> {
                     return Err(rejected);
                 }
             },
-            None if reach(pool, refuses) => return reach(pool, |at| Err(at.rejected(job))),
+            None if reach(pool, refuses) => return reach(pool, |at| Err(at.rejected(work))),
             None => {
                 let make = move |leave, board: &Arc<Board<T>>| {
-                    let (job, handle) = make_with_permit(leave, job);
+                    let (job, handle) = make(pool, leave, work);
                     let mut handle = JoinHandle::new(handle, pool);
                     board.hear_of(key, &mut handle);
                     (job, handle)
@@ -133,7 +249,7 @@ impl<T> TaskSet<T> {
         Ok(())
     }
 
-    /// Returns how many jobs have been spawned whose outcomes have not been taken.
+    /// Returns how many jobs have been added whose outcomes have not been taken.
     pub fn len(&self) -> usize {
         self.jobs.len()
     }
@@ -157,11 +273,11 @@ impl<T> TaskSet<T> {
     /// ```
     /// use brigade::{Pool, TaskSet};
     /// let pool = Pool::new(1);
-    /// let mut set = TaskSet::new(pool.handle());
-    /// set.spawn(|| 42).unwrap();
-    /// set.spawn(|| "no number".parse().unwrap()).unwrap();
+    /// let mut set = TaskSet::new(&pool);
+    /// set.submit(|| 42);
+    /// set.submit(|| "no number".parse().unwrap());
     /// assert_eq!(set.join_next().unwrap().unwrap(), 42);
-    /// assert!(set.join_next().unwrap().unwrap_err().message().unwrap().contains("ParseIntError"));
+    /// assert!(set.join_next().unwrap().unwrap_err().panic_message().unwrap().contains("ParseIntError"));
     /// assert!(set.join_next().is_none());
     /// ```
     pub fn join_next(&mut self) -> Option<Result<T, JoinError>> {
@@ -236,8 +352,8 @@ impl<T> TaskSet<T> {
     /// ```
     /// use brigade::{Pool, TaskSet};
     /// let pool = Pool::new(2);
-    /// let mut set = TaskSet::new(pool.handle());
-    /// set.spawn(|| 42).unwrap();
+    /// let mut set = TaskSet::new(&pool);
+    /// set.submit(|| 42);
     /// assert!(set.wait_all());
     /// assert_eq!(set.len(), 1);
     /// assert_eq!(set.try_join_next().unwrap().unwrap(), 42);
@@ -356,20 +472,20 @@ impl<T> TaskSet<T> {
     /// [stop](crate::cancelled).
     ///
     /// The outcomes can be taken as always: [`JoinError::Cancelled`] for jobs that had not started, and for the others
-    /// whatever they end with. Jobs spawned later are not affected.
+    /// whatever they end with. Jobs added later are not affected.
     ///
     /// ```
     /// use brigade::{Pool, TaskSet};
     /// use std::sync::mpsc;
     /// let pool = Pool::new(1);
-    /// let mut set = TaskSet::new(pool.handle());
+    /// let mut set = TaskSet::new(&pool);
     /// let (begun, begins) = mpsc::channel();
-    /// set.spawn(move || {
+    /// set.submit(move || {
     ///     begun.send(()).unwrap();
     ///     while !brigade::cancelled() {}
     ///     "stopped"
-    /// })?;
-    /// set.spawn(|| "never started")?;
+    /// });
+    /// set.submit(|| "never started");
     /// begins.recv()?;
     /// set.cancel_all();
     /// set.wait_all();
@@ -397,10 +513,10 @@ impl<T> TaskSet<T> {
     /// use std::sync::mpsc;
     /// let pool = Pool::new(1);
     /// let (ran, runs) = mpsc::channel();
-    /// let mut set = TaskSet::new(pool.handle()).limit(1);
+    /// let mut set = TaskSet::new(&pool).limit(1);
     /// for number in 0..3 {
     ///     let ran = ran.clone();
-    ///     set.spawn(move || ran.send(number).unwrap()).unwrap();
+    ///     set.submit(move || ran.send(number).unwrap());
     /// }
     /// set.detach_all();
     /// assert!(set.join_next().is_none());
@@ -449,6 +565,9 @@ impl<T> Drop for TaskSet<T> {
         }
     }
 }
+
+impl<T> panic::UnwindSafe for TaskSet<T> {}
+impl<T> panic::RefUnwindSafe for TaskSet<T> {}
 
 impl<T> fmt::Debug for TaskSet<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,32 +1,26 @@
 //! Submission of closures that run at a given time.
 
+use core::fmt;
+use core::future::Future;
+use core::pin::Pin;
+use core::task::{Context, Poll, ready};
 use core::time::Duration;
 use std::sync::Arc;
 use std::time::Instant;
 
 use super::schedule::{Action, Again, Every, Once, Schedule};
+use super::sleep::{Sleep, sleep_until};
 use super::timer::Timer;
 use super::{Missed, NO_PERIOD, later};
-use crate::default_pool::here;
-use crate::handle::Handle;
-use crate::pool::{Pool, expect_accepted};
+use crate::free::job;
+use crate::join::JoinHandle;
+use crate::key::Key;
 use crate::registry::reach;
-use crate::rejected::Rejected;
+use crate::rejected::{Rejected, expect_accepted};
+use crate::submission::JobBuilder;
 
-impl Handle {
-    /// Runs a closure once, when `delay` has passed, and not earlier; a time too far to be represented never comes. One
-    /// allocation.
-    ///
-    /// Until then the closure is no job: it does not count towards a [capacity](crate::Builder::capacity) or in the
-    /// [counters](crate::Pool::metrics), and [`wait_idle`](crate::Pool::wait_idle) does not wait for it. When its time has
-    /// come it is accepted as a job, even if the pool is full, and a worker runs it in its turn.
-    ///
-    /// A pool that is closed, shut down or dropped does not wait for timers. A closure that is not due by then is cancelled,
-    /// and its captures are dropped at once. A closure that is queued already runs like any other job.
-    ///
-    /// # Errors
-    /// Returns the closure if the pool has been closed, shut down or dropped, also to a job of its own. Also if it has no
-    /// thread and can't start one, or belongs to a process that this one was forked from.
+impl JobBuilder {
+    /// Sets that the closure runs when `delay` has passed, and not earlier; a time too far to be represented never comes.
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -34,200 +28,305 @@ impl Handle {
     /// let pool = brigade::Pool::new(1);
     /// let ((sender, receiver), begun) = (mpsc::channel(), Instant::now());
     /// let wait = Duration::from_millis(5);
-    /// let timer = pool.handle().execute_after(wait, move || sender.send(42).unwrap())?;
+    /// let timer = pool.job().after(wait).execute(move || sender.send(42).unwrap())?;
     /// assert_eq!(receiver.recv(), Ok(42));
     /// assert!(begun.elapsed() >= wait && !timer.cancel());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # Ok::<(), std::io::Error>(())
     /// ```
-    pub fn execute_after<F>(&self, delay: Duration, job: F) -> Result<Timer, Rejected<F>>
-    where
-        F: FnOnce() + Send + 'static,
-    {
-        self.execute_at(later(Instant::now(), delay), job)
+    pub fn after(self, delay: Duration) -> DelayedJob {
+        self.at(later(Instant::now(), delay))
     }
 
-    /// Runs a closure once, at `deadline`, and not earlier; at once, on a worker, if that has passed. Otherwise as
-    /// [`execute_after`](Self::execute_after).
-    ///
-    /// # Errors
-    /// As for [`execute_after`](Self::execute_after).
+    /// Sets that the closure runs at `time`, and not earlier; at once, on a worker, if that has passed.
     ///
     /// ```
-    /// use std::sync::mpsc;
     /// use std::time::{Duration, Instant};
     /// let pool = brigade::Pool::new(1);
-    /// let (sender, receiver) = mpsc::channel();
     /// let time = Instant::now() + Duration::from_millis(2);
-    /// pool.handle().execute_at(time, move || sender.send(Instant::now()).unwrap())?;
-    /// assert!(receiver.recv()? >= time);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// let started = pool.job().at(time).submit(Instant::now)?;
+    /// assert!(started.join()? >= time);
+    /// # Ok::<(), std::io::Error>(())
     /// ```
-    pub fn execute_at<F>(&self, deadline: Instant, job: F) -> Result<Timer, Rejected<F>>
-    where
-        F: FnOnce() + Send + 'static,
-    {
-        self.schedule(deadline, Again::Never, Once(Some(job))).map_err(|Once(job)| match job {
-            Some(job) => reach(self.key, |at| at.rejected(job)),
-            None => unreachable!("it has not run"),
-        })
+    pub fn at(self, time: Instant) -> DelayedJob {
+        DelayedJob { job: self, time }
     }
 
-    /// Runs a closure every `period`, for the first time when one has passed, until it is [cancelled](Timer::cancel) or the
-    /// pool is closed. One allocation for all runs.
-    ///
-    /// A run begins when the one before it has ended; [`Missed`] says what happens to those that were due meanwhile. A panic
-    /// of a run is handled as that of any [job](crate::OnPanic), its message is kept as [`last_error`](Timer::last_error),
-    /// and the next run comes at its time.
-    ///
-    /// Each run is a job from the moment it is due, and ends with the pool, as for [`execute_after`](Self::execute_after).
-    /// After the pool has been closed there is no further run but the one that is queued or running.
-    ///
-    /// # Errors
-    /// As for [`execute_after`](Self::execute_after).
+    /// Sets that the closure runs every `period`, for the first time when one has passed.
     ///
     /// # Panics
     /// If the period is 0.
     ///
     /// ```
-    /// use brigade::{Missed, Pool};
     /// use std::sync::mpsc;
     /// use std::time::Duration;
-    /// let pool = Pool::new(1);
+    /// let pool = brigade::Pool::new(1);
     /// let (sender, receiver) = mpsc::channel();
     /// let mut count = 0;
-    /// let tick = move || {
+    /// let timer = pool.job().every(Duration::from_millis(1)).execute(move || {
     ///     count += 1;
     ///     _ = sender.send(count);
-    /// };
-    /// let timer = pool.handle().execute_every(Duration::from_millis(1), Missed::Skip, tick)?;
+    /// })?;
     /// assert!(receiver.iter().take(3).eq(1..=3));
     /// timer.cancel();
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # Ok::<(), std::io::Error>(())
     /// ```
-    pub fn execute_every<F>(
-        &self,
-        period: Duration,
-        missed: Missed,
-        job: F,
-    ) -> Result<Timer, Rejected<F>>
-    where
-        F: FnMut() + Send + 'static,
-    {
+    #[track_caller]
+    pub fn every(self, period: Duration) -> PeriodicJob {
         assert!(!period.is_zero(), "{NO_PERIOD}");
-        let first = later(Instant::now(), period);
-        self.schedule(first, Again::Every(period, missed), Every(job))
-            .map_err(|Every(job)| reach(self.key, |at| at.rejected(job)))
-    }
-
-    fn schedule<A: Action>(self, at: Instant, again: Again, action: A) -> Result<Timer, A> {
-        let schedule: Arc<Schedule<A>> = Schedule::begin(self.key, at, again, action)?;
-        Ok(Timer::new(schedule, self.key))
+        PeriodicJob { job: self, period, missed: Missed::default() }
     }
 }
 
-impl Pool {
-    /// Runs a closure once, when `delay` has passed, and not earlier; see [`Handle::execute_after`], also for what happens to
-    /// it when the pool ends first.
+/// Submits a closure that runs at a given time; made by [`JobBuilder::after`] and [`JobBuilder::at`].
+///
+/// Until then the closure is no job: it does not count towards a [capacity](crate::Builder::capacity) or in the
+/// [counters](crate::Handle::metrics), and [`wait_idle`](crate::Handle::wait_idle) does not wait for it. When its time has come
+/// it is accepted as a job, even if the pool is full, and a worker runs it in its turn.
+///
+/// A pool that is closed or dropped does not wait for timers. A closure that is not due by then is cancelled, and its captures
+/// are dropped at once; [`Shutdown::Finish`](crate::Shutdown::Finish) waits for it. A closure that is queued already runs like
+/// any other job.
+///
+/// ```
+/// use std::time::Duration;
+/// let pool = brigade::Pool::new(1);
+/// let timer = pool.job().after(Duration::MAX).execute(|| unreachable!("never"))?;
+/// drop(pool);
+/// assert!(timer.is_over());
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[must_use = "it submits nothing until one of its verbs is called"]
+pub struct DelayedJob {
+    job: JobBuilder,
+    time: Instant,
+}
+
+impl DelayedJob {
+    /// Submits a closure that runs once, and returns a [`Timer`], which can cancel it. One allocation.
     ///
-    /// # Panics
-    /// If the pool has no thread and can't start one, which is possible only if the core size is 0 or [may time
-    /// out](crate::Builder::allow_core_timeout). Likewise if it was [closed](Self::close), and in a forked child. A
-    /// [`handle`](Self::handle) returns the closure instead.
+    /// # Errors
+    /// Returns the closure if the pool has been closed or dropped, also to a job of its own. Also if it has no thread and
+    /// can't start one, or belongs to a process that this one was forked from.
     ///
     /// ```
     /// use std::time::Duration;
     /// let pool = brigade::Pool::new(1);
-    /// let timer = pool.execute_after(Duration::MAX, || unreachable!("never"));
-    /// drop(pool);
-    /// assert!(timer.is_over());
+    /// let timer = pool.job().after(Duration::from_secs(60)).execute(|| ())?;
+    /// assert!(timer.cancel());
+    /// # Ok::<(), std::io::Error>(())
     /// ```
-    #[track_caller]
-    pub fn execute_after<F>(&self, delay: Duration, job: F) -> Timer
-    where
-        F: FnOnce() + Send + 'static,
-    {
-        expect_accepted(self.handle().execute_after(delay, job))
+    pub fn execute<F: FnOnce() + Send + 'static>(self, job: F) -> Result<Timer, Rejected<F>> {
+        let (key, _, options) = self.job.into_parts();
+        let once = Once(Some(job), options.name);
+        schedule(key, self.time, Again::Never, once).map_err(|Once(job, _)| match job {
+            Some(job) => reach(key, |at| at.rejected(job)),
+            None => unreachable!("it has not run"),
+        })
     }
 
-    /// Runs a closure once, at `deadline`, and not earlier; see [`Handle::execute_at`].
+    /// Submits a closure that runs once, and returns a handle for its outcome.
     ///
-    /// # Panics
-    /// As [`execute_after`](Self::execute_after).
-    #[track_caller]
-    pub fn execute_at<F>(&self, deadline: Instant, job: F) -> Timer
+    /// It is spawned as a [future](JobBuilder::spawn) that sleeps until then. So it is a job from now on, and
+    /// [cancelling](JoinHandle::cancel) it is certain.
+    ///
+    /// # Errors
+    /// As for [`JobBuilder::execute`].
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// let pool = brigade::Pool::new(1);
+    /// let answer = pool.job().after(Duration::from_millis(1)).submit(|| 42)?;
+    /// assert_eq!(answer.join()?, 42);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn submit<F, T>(self, job: F) -> Result<JoinHandle<T>, Rejected<F>>
     where
-        F: FnOnce() + Send + 'static,
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
     {
-        expect_accepted(self.handle().execute_at(deadline, job))
+        let Self { job: builder, time } = self;
+        let delayed = Delayed { sleep: sleep_until(time), job: Some(job) };
+        builder.spawn(delayed).map_err(|rejected| {
+            rejected.map(|delayed| match delayed.job {
+                Some(job) => job,
+                None => unreachable!("it has not run"),
+            })
+        })
     }
+}
 
-    /// Runs a closure every `period`, for the first time when one has passed, until it is [cancelled](Timer::cancel) or the
-    /// pool is closed; see [`Handle::execute_every`].
-    ///
-    /// # Panics
-    /// If the period is 0, and as [`execute_after`](Self::execute_after).
+impl fmt::Debug for DelayedJob {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DelayedJob").field("job", &self.job).field("time", &self.time).finish()
+    }
+}
+
+/// A closure that runs when a sleep has ended, as a future.
+struct Delayed<F> {
+    sleep: Sleep,
+    job: Option<F>,
+}
+
+impl<F> Unpin for Delayed<F> {}
+
+impl<F: FnOnce() -> T, T> Future for Delayed<F> {
+    type Output = T;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
+        ready!(Pin::new(&mut self.sleep).poll(context));
+        match self.job.take() {
+            Some(job) => Poll::Ready(job()),
+            None => panic!("polled after it was ready"),
+        }
+    }
+}
+
+/// Submits a closure that runs periodically; made by [`JobBuilder::every`].
+///
+/// A run begins when the one before it has ended; [`Missed`] says what happens to those that were due in the meantime. A panic
+/// of a run is handled as that of any [job](crate::OnPanic), its message is kept as [`last_error`](Timer::last_error), and the
+/// next run comes at its time.
+///
+/// Each run is a job from the moment it is due. After the pool has been closed there is no further run but the one that is
+/// queued or running.
+///
+/// ```
+/// use brigade::{Missed, Pool};
+/// use std::time::Duration;
+/// let pool = Pool::new(1);
+/// let timer = pool.job().every(Duration::from_millis(1)).missed(Missed::Delay).execute(|| ())?;
+/// while timer.ticks() < 3 {
+///     std::thread::yield_now();
+/// }
+/// assert!(timer.cancel());
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[must_use = "it submits nothing until `execute` is called"]
+pub struct PeriodicJob {
+    job: JobBuilder,
+    period: Duration,
+    missed: Missed,
+}
+
+impl PeriodicJob {
+    /// Sets what happens to runs that were due while one ran. Default: [`Missed::Skip`].
     ///
     /// ```
     /// use brigade::{Missed, Pool};
     /// use std::time::Duration;
     /// let pool = Pool::new(1);
-    /// let timer = pool.execute_every(Duration::from_millis(1), Missed::Skip, || ());
-    /// while timer.ticks() < 3 {
-    ///     std::thread::yield_now();
-    /// }
-    /// assert!(timer.cancel());
+    /// let timer = pool.job().every(Duration::from_secs(1)).missed(Missed::Burst).execute(|| ())?;
+    /// assert_eq!(timer.ticks(), 0);
+    /// # Ok::<(), std::io::Error>(())
     /// ```
-    #[track_caller]
-    pub fn execute_every<F>(&self, period: Duration, missed: Missed, job: F) -> Timer
-    where
-        F: FnMut() + Send + 'static,
-    {
-        expect_accepted(self.handle().execute_every(period, missed, job))
+    pub fn missed(mut self, missed: Missed) -> Self {
+        self.missed = missed;
+        self
+    }
+
+    /// Submits a closure that runs periodically until it is [cancelled](Timer::cancel) or the pool is closed. One allocation
+    /// for all runs.
+    ///
+    /// # Errors
+    /// As for [`DelayedJob::execute`].
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// let pool = brigade::Pool::new(1);
+    /// let timer = pool.job().every(Duration::from_secs(1)).execute(|| println!("a second"))?;
+    /// timer.cancel();
+    /// assert!(timer.is_over());
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn execute<F: FnMut() + Send + 'static>(self, job: F) -> Result<Timer, Rejected<F>> {
+        let Self { job: builder, period, missed } = self;
+        let (key, _, options) = builder.into_parts();
+        let first = later(Instant::now(), period);
+        schedule(key, first, Again::Every(period, missed), Every(job, options.name))
+            .map_err(|Every(job, _)| reach(key, |at| at.rejected(job)))
     }
 }
 
-/// Runs a closure once, when `delay` has passed, on the pool of the worker that this is called on, elsewhere on the
-/// [`default_pool`](crate::default_pool); see [`Handle::execute_after`].
+impl fmt::Debug for PeriodicJob {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { job, period, missed } = self;
+        let mut debug = f.debug_struct("PeriodicJob");
+        debug.field("job", job).field("period", period).field("missed", missed).finish()
+    }
+}
+
+fn schedule<A: Action>(key: Key, at: Instant, again: Again, action: A) -> Result<Timer, A> {
+    let schedule: Arc<Schedule<A>> = Schedule::begin(key, at, again, action)?;
+    Ok(Timer::new(schedule, key))
+}
+
+/// Runs a closure once, when `delay` has passed, on the pool that [`execute`](crate::execute()) takes; see [`JobBuilder::after`].
 ///
-/// # Errors
-/// As for [`Handle::execute_after`].
+/// # Panics
+/// As [`execute`](crate::execute()).
 ///
 /// ```
 /// use std::{sync::mpsc, time::Duration};
 /// let (sender, receiver) = mpsc::channel();
-/// let timer = brigade::execute_after(Duration::from_millis(1), move || sender.send(42).unwrap())?;
+/// brigade::execute_after(Duration::from_millis(1), move || sender.send(42).unwrap());
 /// assert_eq!(receiver.recv(), Ok(42));
-/// # drop(timer);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn execute_after<F>(delay: Duration, job: F) -> Result<Timer, Rejected<F>>
-where
-    F: FnOnce() + Send + 'static,
-{
-    here().execute_after(delay, job)
+#[track_caller]
+pub fn execute_after<F: FnOnce() + Send + 'static>(delay: Duration, closure: F) -> Timer {
+    expect_accepted(job().after(delay).execute(closure))
 }
 
-/// Runs a closure once, at `deadline`, on the pool that [`execute_after`] takes; see [`Handle::execute_at`].
-///
-/// # Errors
-/// As for [`Handle::execute_after`].
-pub fn execute_at<F>(deadline: Instant, job: F) -> Result<Timer, Rejected<F>>
-where
-    F: FnOnce() + Send + 'static,
-{
-    here().execute_at(deadline, job)
-}
-
-/// Runs a closure every `period`, on the pool that [`execute_after`] takes; see [`Handle::execute_every`].
-///
-/// # Errors
-/// As for [`Handle::execute_after`].
+/// Runs a closure once, at `time`, on the pool that [`execute`](crate::execute()) takes; see [`JobBuilder::at`].
 ///
 /// # Panics
-/// If the period is 0.
-pub fn execute_every<F>(period: Duration, missed: Missed, job: F) -> Result<Timer, Rejected<F>>
+/// As [`execute`](crate::execute()).
+///
+/// ```
+/// use std::{sync::mpsc, time::Instant};
+/// let (sender, receiver) = mpsc::channel();
+/// brigade::execute_at(Instant::now(), move || sender.send(42).unwrap());
+/// assert_eq!(receiver.recv(), Ok(42));
+/// ```
+#[track_caller]
+pub fn execute_at<F: FnOnce() + Send + 'static>(time: Instant, closure: F) -> Timer {
+    expect_accepted(job().at(time).execute(closure))
+}
+
+/// Runs a closure every `period`, for the first time when one has passed, on the pool that [`execute`](crate::execute()) takes;
+/// see [`JobBuilder::every`].
+///
+/// # Panics
+/// If the period is 0, and as [`execute`](crate::execute()).
+///
+/// ```
+/// use std::{sync::mpsc, time::Duration};
+/// let (sender, receiver) = mpsc::channel();
+/// let timer = brigade::execute_every(Duration::from_millis(1), move || _ = sender.send("tick"));
+/// assert_eq!(receiver.iter().take(3).count(), 3);
+/// timer.cancel();
+/// ```
+#[track_caller]
+pub fn execute_every<F: FnMut() + Send + 'static>(period: Duration, closure: F) -> Timer {
+    expect_accepted(job().every(period).execute(closure))
+}
+
+/// Runs a closure once, when `delay` has passed, on the pool that [`execute`](crate::execute()) takes, and returns a handle for
+/// its outcome; see [`DelayedJob::submit`].
+///
+/// # Panics
+/// As [`execute`](crate::execute()).
+///
+/// ```
+/// use std::time::Duration;
+/// let answer = brigade::submit_after(Duration::from_millis(1), || 42);
+/// assert_eq!(answer.join()?, 42);
+/// # Ok::<(), brigade::JoinError>(())
+/// ```
+#[track_caller]
+pub fn submit_after<F, T>(delay: Duration, closure: F) -> JoinHandle<T>
 where
-    F: FnMut() + Send + 'static,
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
 {
-    here().execute_every(period, missed, job)
+    expect_accepted(job().after(delay).submit(closure))
 }

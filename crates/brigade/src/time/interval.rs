@@ -6,8 +6,8 @@ use core::task::{Context, Poll, ready};
 use core::time::Duration;
 use std::time::Instant;
 
-use super::sleep::{Sleep, sleep};
-use super::{Missed, NO_PERIOD};
+use super::sleep::Sleep;
+use super::{Missed, NO_PERIOD, later};
 
 /// Ticks every `period`, the first time a period after this call.
 ///
@@ -28,12 +28,32 @@ use super::{Missed, NO_PERIOD};
 ///     assert!(interval.tick().await >= first + period);
 /// });
 /// ```
+#[track_caller]
 pub fn interval(period: Duration) -> Interval {
-    assert!(!period.is_zero(), "{NO_PERIOD}");
-    Interval { sleep: sleep(period), period, missed: Missed::default() }
+    interval_at(later(Instant::now(), period), period)
 }
 
-/// Ticks every period; see [`interval`]. Between two ticks it belongs to a pool as [`Sleep`] does.
+/// Ticks every `period`, the first time at `start`; otherwise as [`interval`].
+///
+/// # Panics
+/// If the period is 0.
+///
+/// ```
+/// use std::time::{Duration, Instant};
+/// let (now, period) = (Instant::now(), Duration::from_millis(2));
+/// brigade::block_on(async {
+///     let mut interval = brigade::time::interval_at(now, period);
+///     assert_eq!(interval.tick().await, now, "at once");
+///     assert_eq!(interval.tick().await, now + period);
+/// });
+/// ```
+#[track_caller]
+pub fn interval_at(start: Instant, period: Duration) -> Interval {
+    assert!(!period.is_zero(), "{NO_PERIOD}");
+    Interval { sleep: Sleep::new(start), period, missed: Missed::default() }
+}
+
+/// Ticks every period; see [`interval`] and [`interval_at`]. Between two ticks it belongs to a pool as [`Sleep`] does.
 ///
 /// With the feature `futures` it is a `Stream` that never ends.
 #[derive(Debug)]

@@ -4,11 +4,11 @@
 //! uses no CPU, and needs no thread beside its workers.
 //!
 //! - For futures: [`sleep`], [`sleep_until`], [`interval`] and [`timeout`]. Each belongs to the pool whose thread polls it
-//!   first. If that is no thread of a pool, as in [`block_on`](crate::block_on) on the main thread, it belongs to the
-//!   [`default_pool`](crate::default_pool).
-//! - For closures: [`execute_after`], [`execute_at`] and [`execute_every`], as methods of [`Pool`](crate::Pool) and
-//!   [`Handle`](crate::Handle), and here for the pool of the worker that they are called on, elsewhere for the default pool.
-//!   Each returns a [`Timer`], which can cancel the closure.
+//!   first. If that is no thread of a pool, as in [`block_on`](crate::block_on) on the main thread, it belongs to the pool
+//!   that the thread has [entered](crate::Handle::enter), else to the [`default_pool`](crate::default_pool).
+//! - For closures: [`execute_after`], [`execute_at`], [`execute_every`] and [`submit_after`], and for a pool of your choice
+//!   [`pool.job()`](crate::Handle::job) with [`after`](crate::JobBuilder::after), [`at`](crate::JobBuilder::at) or
+//!   [`every`](crate::JobBuilder::every). `execute` returns a [`Timer`], which can cancel the closure.
 //!
 //! A timer never fires early. If a thread is idle it fires less than a millisecond late, as a rule less than a tenth of one.
 //! If all threads are busy, a thread that runs jobs in a row looks for timers between two of them, after some 100 µs or
@@ -45,12 +45,14 @@ mod timer;
 use core::time::Duration;
 use std::time::Instant;
 
-pub use execute::{execute_after, execute_at, execute_every};
+pub use execute::{
+    DelayedJob, PeriodicJob, execute_after, execute_at, execute_every, submit_after,
+};
 #[cfg(feature = "hyper")]
 pub use integrations::HyperTimer;
-pub use interval::{Interval, interval};
+pub use interval::{Interval, interval, interval_at};
 pub use sleep::{Sleep, sleep, sleep_until};
-pub use timeout::{Elapsed, Timeout, timeout};
+pub use timeout::{Elapsed, Timeout, timeout, timeout_at};
 pub use timer::Timer;
 
 /// What happens to ticks that were due while one ran, or while none was awaited.
@@ -64,16 +66,18 @@ pub use timer::Timer;
 /// use std::time::Duration;
 /// let pool = brigade::Pool::new(2);
 /// let (sender, receiver) = std::sync::mpsc::channel();
-/// let timer = pool.execute_every(Duration::from_millis(1), Missed::Delay, move || {
-///     _ = sender.send("a tick");
-/// });
+/// let every = pool.job().every(Duration::from_millis(1)).missed(Missed::Delay);
+/// let timer = every.execute(move || _ = sender.send("a tick"))?;
 /// assert_eq!(receiver.iter().take(3).count(), 3);
 /// assert!(timer.cancel());
 /// receiver.iter().for_each(drop); // Ends: the closure is gone.
+/// # Ok::<(), std::io::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+#[doc(alias = "MissedTickBehavior")]
 pub enum Missed {
-    /// They are skipped: the next one comes a whole number of periods after the first.
+    /// They are skipped: the next one comes a whole number of periods after the first. The default.
     #[default]
     Skip,
     /// They are delayed: the next one comes a period after the late one has ended, and so do those after it.

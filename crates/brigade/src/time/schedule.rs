@@ -8,6 +8,7 @@
 
 use core::any::Any;
 use core::time::Duration;
+use std::borrow::Cow;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::time::Instant;
@@ -16,6 +17,7 @@ use brigade_sync::{Mutex, MutexGuard};
 use brigade_task::{Job, Work, drop_contained};
 
 use super::Missed;
+use crate::job_name;
 use crate::key::Key;
 use crate::registry::reach;
 use crate::timers::{Due, Entry, TimerKey};
@@ -25,21 +27,26 @@ pub(super) trait Action: Send + 'static {
     fn run(&mut self);
 }
 
+/// The name of a job, if it has one.
+pub(super) type Name = Option<Cow<'static, str>>;
+
 /// A closure that runs once and is gone afterwards.
-pub(super) struct Once<F>(pub(super) Option<F>);
+pub(super) struct Once<F>(pub(super) Option<F>, pub(super) Name);
 
 impl<F: FnOnce() + Send + 'static> Action for Once<F> {
     fn run(&mut self) {
-        self.0.take().into_iter().for_each(|closure| closure());
+        let Self(closure, name) = self;
+        closure.take().into_iter().for_each(|closure| job_name::set(name.as_ref(), closure));
     }
 }
 
 /// A closure that runs many times.
-pub(super) struct Every<F>(pub(super) F);
+pub(super) struct Every<F>(pub(super) F, pub(super) Name);
 
 impl<F: FnMut() + Send + 'static> Action for Every<F> {
     fn run(&mut self) {
-        (self.0)();
+        let Self(closure, name) = self;
+        job_name::set(name.as_ref(), closure);
     }
 }
 
@@ -149,7 +156,7 @@ impl<A: Action> Schedule<A> {
     }
 
     fn unset_timer(&self, timer: TimerKey) {
-        drop(reach(self.pool, |pool| pool.core()?.timers().remove(timer)));
+        drop(reach(self.pool, |pool| pool.core()?.remove_timer(timer)));
     }
 
     /// Sets the timer of the next run, for a closure that is here; if the pool rejects it, the closure is over.
@@ -259,6 +266,10 @@ impl<A: Action> Due for Schedule<A> {
 
     fn abandon(&self) {
         let _ = self.end(self.state.lock());
+    }
+
+    fn repeats(&self) -> bool {
+        matches!(self.again, Again::Every(..))
     }
 }
 

@@ -97,7 +97,7 @@ impl Sleep {
     /// Removes the timer from its pool.
     fn disarm(&mut self) {
         if let Some((pool, timer)) = self.timer.take() {
-            drop(reach(pool, |at| at.core()?.timers().remove(timer)));
+            drop(reach(pool, |at| at.core()?.remove_timer(timer)));
         }
     }
 }

@@ -5,10 +5,12 @@ use core::future::Future;
 use core::pin::Pin;
 use core::task::{Context, Poll};
 use core::time::Duration;
+use std::io;
+use std::time::Instant;
 
 use pin_project_lite::pin_project;
 
-use super::sleep::{Sleep, sleep};
+use super::sleep::{Sleep, sleep, sleep_until};
 
 /// Limits a future to `duration`, counted from this call: ready when the future is, or with [`Elapsed`] when the time is
 /// over.
@@ -31,8 +33,20 @@ pub fn timeout<F: Future>(duration: Duration, future: F) -> Timeout<F> {
     Timeout { future, sleep: sleep(duration) }
 }
 
+/// Like [`timeout`], with the time at which the limit is over.
+///
+/// ```
+/// use brigade::time::{Elapsed, timeout_at};
+/// use std::time::Instant;
+/// let late = timeout_at(Instant::now(), std::future::pending::<()>());
+/// assert_eq!(brigade::block_on(late), Err(Elapsed));
+/// ```
+pub fn timeout_at<F: Future>(deadline: Instant, future: F) -> Timeout<F> {
+    Timeout { future, sleep: sleep_until(deadline) }
+}
+
 pin_project! {
-    /// The future of [`timeout`]. It belongs to a pool as [`Sleep`] does.
+    /// The future of [`timeout`] and [`timeout_at`]. It belongs to a pool as [`Sleep`] does.
     ///
     /// # Panics
     /// If the future does, and as the poll of a [`Sleep`].
@@ -58,13 +72,31 @@ impl<F: Future> Future for Timeout<F> {
 }
 
 /// The time of a [`timeout`] is over, and its future was not ready.
+///
+/// `?` turns it into an [`io::Error`] of the kind [`TimedOut`](io::ErrorKind::TimedOut).
+///
+/// ```
+/// use brigade::time::timeout;
+/// use std::{future::pending, io, time::Duration};
+/// let result = brigade::block_on(async {
+///     timeout(Duration::from_millis(1), pending::<()>()).await?;
+///     io::Result::Ok(())
+/// });
+/// assert_eq!(result.unwrap_err().kind(), io::ErrorKind::TimedOut);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Elapsed;
 
 impl fmt::Display for Elapsed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("it took longer than it was allowed to")
+        f.write_str("the operation timed out")
     }
 }
 
 impl std::error::Error for Elapsed {}
+
+impl From<Elapsed> for io::Error {
+    fn from(elapsed: Elapsed) -> Self {
+        Self::new(io::ErrorKind::TimedOut, elapsed)
+    }
+}

@@ -7,7 +7,7 @@ use super::schedule::Control;
 use crate::key::Key;
 
 /// The handle of a closure that runs at a given time, or periodically; returned by [`execute_after`](crate::execute_after)
-/// and similar functions.
+/// and its kin.
 ///
 /// Dropping it has no effect: the closure still runs at its time. It does not keep the pool alive either. In a forked child
 /// no thread runs the closure: it counts as over, its state is unknown, and it is not dropped.
@@ -15,10 +15,11 @@ use crate::key::Key;
 /// ```
 /// use std::time::Duration;
 /// let pool = brigade::Pool::new(1);
-/// let timer = pool.execute_after(Duration::from_secs(60), || unreachable!());
+/// let timer = pool.job().after(Duration::from_secs(60)).execute(|| unreachable!())?;
 /// assert!(!timer.is_over());
 /// assert!(timer.cancel());
 /// assert!(timer.is_over());
+/// # Ok::<(), std::io::Error>(())
 /// ```
 pub struct Timer {
     /// `Some` until the handle is dropped.
@@ -43,16 +44,16 @@ impl Timer {
     /// drops them directly afterwards. The closure itself may call this.
     ///
     /// ```
-    /// use brigade::Missed;
     /// use std::sync::Arc;
     /// use std::time::Duration;
     /// let pool = brigade::Pool::new(1);
     /// let captured = Arc::new(());
     /// let held = captured.clone();
-    /// let timer = pool.execute_every(Duration::from_secs(1), Missed::Skip, move || _ = &held);
+    /// let timer = pool.job().every(Duration::from_secs(1)).execute(move || _ = &held)?;
     /// assert!(timer.cancel());
     /// assert_eq!(Arc::strong_count(&captured), 1);
     /// assert!(!timer.cancel(), "it is already");
+    /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn cancel(&self) -> bool {
         self.here().is_some_and(Control::cancel)
@@ -65,11 +66,12 @@ impl Timer {
     /// use std::time::Duration;
     /// # std::panic::set_hook(Box::new(|_| ()));
     /// let pool = brigade::Pool::new(1);
-    /// let timer = pool.execute_after(Duration::ZERO, || panic!("no such file"));
+    /// let timer = pool.job().after(Duration::ZERO).execute(|| panic!("no such file"))?;
     /// while !timer.is_over() {
     ///     std::thread::yield_now();
     /// }
     /// assert_eq!(timer.last_error().as_deref(), Some("no such file"));
+    /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn last_error(&self) -> Option<String> {
         self.here().and_then(Control::last_error)
@@ -80,11 +82,12 @@ impl Timer {
     /// ```
     /// use std::time::Duration;
     /// let pool = brigade::Pool::new(1);
-    /// let timer = pool.execute_after(Duration::ZERO, || ());
+    /// let timer = pool.job().after(Duration::ZERO).execute(|| ())?;
     /// while !timer.is_over() {
     ///     std::thread::yield_now();
     /// }
     /// assert_eq!(timer.ticks(), 1);
+    /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn ticks(&self) -> u64 {
         self.here().map_or(0, Control::ticks)
@@ -96,6 +99,9 @@ impl Timer {
         self.here().is_none_or(Control::is_over)
     }
 }
+
+impl std::panic::UnwindSafe for Timer {}
+impl std::panic::RefUnwindSafe for Timer {}
 
 impl Drop for Timer {
     fn drop(&mut self) {

@@ -20,6 +20,9 @@ pub(crate) trait Due: Send + Sync {
 
     /// Its time will not come: drops it, if it is still there.
     fn abandon(&self);
+
+    /// Whether it runs more than once.
+    fn repeats(&self) -> bool;
 }
 
 /// A closure among the timers. Dropped before its time has come, it drops the closure.
@@ -33,7 +36,19 @@ impl Drop for Scheduled {
     }
 }
 
+impl Scheduled {
+    /// Whether it runs more than once.
+    pub(super) fn repeats(&self) -> bool {
+        self.0.as_ref().is_some_and(|due| due.repeats())
+    }
+}
+
 impl Entry {
+    /// Whether it is for a closure.
+    pub(crate) fn is_closure(&self) -> bool {
+        matches!(self, Self::Run(_))
+    }
+
     /// For a closure.
     pub(crate) fn run(due: Arc<dyn Due>) -> Self {
         Self::Run(Scheduled(Some(due)))

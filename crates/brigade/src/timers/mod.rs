@@ -27,6 +27,8 @@ pub(crate) struct Timers {
     pending: Mutex<Pending>,
     /// The earliest deadline in nanoseconds since `start`, or [`NONE`]. Written under the lock.
     next: AtomicU64,
+    /// Closures that have been set, and are neither queued yet nor dropped.
+    closures: AtomicU64,
     start: Instant,
 }
 
@@ -66,7 +68,12 @@ impl Pending {
 
 impl Timers {
     pub(crate) fn new() -> Self {
-        Self { pending: Mutex::default(), next: AtomicU64::new(NONE), start: Instant::now() }
+        Self {
+            pending: Mutex::default(),
+            next: AtomicU64::new(NONE),
+            closures: AtomicU64::new(0),
+            start: Instant::now(),
+        }
     }
 
     /// The earliest deadline.
@@ -84,6 +91,17 @@ impl Timers {
         self.next.load(Ordering::Relaxed) == NONE
     }
 
+    /// Whether a closure waits for its time, or is on its way from here to a queue.
+    pub(crate) fn has_closures(&self) -> bool {
+        // Ordering: SeqCst, as where it changes: a job that is queued is seen in its queue by a thread that does not see it here.
+        self.closures.load(Ordering::SeqCst) > 0
+    }
+
+    /// A closure that was taken out has been queued or dropped; `true` if there is no other.
+    pub(crate) fn closure_left(&self) -> bool {
+        self.closures.fetch_sub(1, Ordering::SeqCst) == 1
+    }
+
     /// Sets a timer; says whether it comes before all that were there.
     ///
     /// # Errors
@@ -98,6 +116,9 @@ impl Timers {
             drop(pending);
             return Err(entry);
         }
+        if entry.is_closure() {
+            self.closures.fetch_add(1, Ordering::SeqCst);
+        }
         let key = TimerKey { at, number: pending.number };
         pending.number += 1;
         pending.entries.insert(key, entry);
@@ -108,7 +129,7 @@ impl Timers {
         Ok((key, is_first))
     }
 
-    /// Takes a timer back, for the caller to drop; `None` if it has fired.
+    /// Takes a timer back, for the caller to drop; `None` if it has fired. A closure [leaves](Self::closure_left) after that.
     pub(crate) fn remove(&self, key: TimerKey) -> Option<Entry> {
         let mut pending = self.pending.lock();
         let was_first = pending.is_first(key);
@@ -139,7 +160,8 @@ impl Timers {
         is_there
     }
 
-    /// Takes those one by one whose time has come by `now`, the earliest first; the caller fires them.
+    /// Takes those one by one whose time has come by `now`, the earliest first; the caller fires them. A closure
+    /// [leaves](Self::closure_left) after that.
     pub(crate) fn take_due(&self, now: Instant) -> impl Iterator<Item = Entry> {
         core::iter::from_fn(move || {
             let mut pending = self.pending.lock();
@@ -150,19 +172,25 @@ impl Timers {
         })
     }
 
-    /// The pool has been closed: takes all closures, for the caller to drop, and accepts no more. Wakers stay, as a job that
-    /// runs may wait for one.
-    pub(crate) fn close(&self) -> Vec<Entry> {
+    /// The pool has been closed: takes the closures, for the caller to drop, and accepts no more. Wakers stay, as a job that
+    /// runs may wait for one. Closures that run once stay too if the pool `finishes` what it has accepted.
+    pub(crate) fn close(&self, finishes: bool) -> Vec<Entry> {
         let mut pending = self.pending.lock();
         if pending.accepts == Accepts::All {
             pending.accepts = Accepts::Wakers;
         }
         let entries = core::mem::take(&mut pending.entries).into_iter();
-        let (kept, taken) = entries.partition(|(_, entry)| matches!(entry, Entry::Wake(_)));
+        let stays = |entry: &Entry| match entry {
+            Entry::Wake(_) => true,
+            Entry::Run(closure) => finishes && !closure.repeats(),
+        };
+        let (kept, taken): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            entries.partition(|(_, entry)| stays(entry));
         pending.entries = kept;
         self.note_next(&pending);
+        self.closures.fetch_sub(taken.len() as u64, Ordering::SeqCst);
         drop(pending);
-        BTreeMap::into_values(taken).collect()
+        taken.into_values().collect()
     }
 
     /// The pool has ended: takes all there are, for the caller to [give up](Entry::give_up), and accepts nothing any more.
@@ -171,6 +199,8 @@ impl Timers {
         pending.accepts = Accepts::Nothing;
         let entries = core::mem::take(&mut pending.entries);
         self.note_next(&pending);
+        let closures = entries.values().filter(|entry| entry.is_closure()).count();
+        self.closures.fetch_sub(closures as u64, Ordering::SeqCst);
         drop(pending);
         entries.into_values().collect()
     }
@@ -212,6 +242,10 @@ mod tests {
 
         fn abandon(&self) {
             self.0.lock().1 += 1;
+        }
+
+        fn repeats(&self) -> bool {
+            false
         }
     }
 
@@ -261,6 +295,9 @@ mod tests {
                 None
             }
             fn abandon(&self) {}
+            fn repeats(&self) -> bool {
+                false
+            }
         }
         for number in 0..50 {
             let entry = Entry::run(Arc::new(Numbered(number, order.clone())));
@@ -276,7 +313,7 @@ mod tests {
         let at = timers.start;
         let schedule = || timers.set(at, Entry::run(closure.clone()));
         assert!(timers.set(at, waker()).is_ok() && schedule().is_ok());
-        drop(timers.close());
+        drop(timers.close(false));
         assert_eq!(*closure.0.lock(), (0, 1), "it was abandoned");
         assert!(timers.set(at, waker()).is_ok() && schedule().is_err());
         assert_eq!(*closure.0.lock(), (0, 2), "with what came back");

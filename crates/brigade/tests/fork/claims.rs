@@ -31,28 +31,28 @@ fn poll_with<T>(job: &mut JoinHandle<T>, waker: &Waker) -> Poll<Result<T, JoinEr
 pub(crate) fn a_handle_gives_the_job_back_in_a_child() {
     let pool = ready(2);
     let handle = pool.handle();
-    handle.submit(|| ()).unwrap().join().unwrap();
+    handle.submit(|| ()).join().unwrap();
     assert_in_child(vec![
         claim("execute gives the closure back", || {
             let (told, tells) = mpsc::channel();
-            let rejected = handle.execute(move || told.send(42).unwrap()).unwrap_err();
+            let rejected = handle.try_execute(move || told.send(42).unwrap()).unwrap_err();
             let says_what_to_do = rejected.to_string().contains("make a new pool here");
             rejected.into_inner()();
             says_what_to_do && tells.recv() == Ok(42)
         }),
-        claim("execute says forked", || is_forked(handle.execute(|| ()))),
-        claim("submit says forked", || is_forked(handle.submit(|| ()))),
+        claim("execute says forked", || is_forked(handle.try_execute(|| ()))),
+        claim("submit says forked", || is_forked(handle.try_submit(|| ()))),
         claim("a batch comes back whole", || {
-            let rejected = handle.execute_batch([|| (), || ()]).unwrap_err();
+            let rejected = handle.job().execute_batch([|| (), || ()]).unwrap_err();
             rejected.reason() == Reason::Forked && rejected.into_inner().len() == 2
         }),
-        claim("a dispatch comes back whole", || handle.dispatch([|| (), || ()]).count() == 2),
-        claim("the pool counts as closed", || handle.is_closed()),
+        claim("a dispatch comes back whole", || handle.job().dispatch([|| (), || ()]).count() == 2),
+        claim("the pool counts as closed", || handle.metrics().is_closed),
         claim("a new pool works", || works(&Pool::new(2))),
-        claim("and changes nothing for the old one", || is_forked(handle.execute(|| ()))),
+        claim("and changes nothing for the old one", || is_forked(handle.try_execute(|| ()))),
     ]);
-    assert!(!handle.is_closed());
-    assert_eq!(handle.submit(|| 42).unwrap().join().unwrap(), 42);
+    assert!(!handle.metrics().is_closed);
+    assert_eq!(handle.submit(|| 42).join().unwrap(), 42);
 }
 
 /// The child goes on in the middle of the call.
@@ -60,7 +60,7 @@ pub(crate) fn an_iterator_of_a_dispatch_that_forks_hands_nothing_over_in_the_chi
     let pool = ready(2);
     let parent = std::process::id();
     let mut child = None;
-    let back = pool.dispatch((0..1).map(|_| {
+    let back = pool.job().dispatch((0..1).map(|_| {
         child = Some(fork_here());
         || ()
     }));
@@ -78,16 +78,16 @@ pub(crate) fn the_owner_returns_from_everything_in_a_child() {
     // Only the child takes them out.
     let others = RefCell::new(Vec::from(others));
     let next = || others.borrow_mut().pop().unwrap();
-    let nothing = Report { ran: 0, discarded: 0, still_running: 0 };
+    let nothing = Report::default();
     assert_in_child(vec![
         claim("execute refuses", || refuses(|| pool.execute(|| ()))),
         claim("submit refuses", || refuses(|| drop(pool.submit(|| ())))),
-        claim("a batch is refused", || refuses(|| pool.execute_batch([|| ()]))),
-        claim("a dispatch comes back whole", || pool.dispatch([|| (), || ()]).count() == 2),
+        claim("a batch is refused", || is_forked(pool.job().execute_batch([|| ()]))),
+        claim("a dispatch comes back whole", || pool.job().dispatch([|| (), || ()]).count() == 2),
         claim("wait_idle does not wait", || !pool.wait_idle()),
         claim("nor for a while", || !pool.wait_idle_timeout(Duration::MAX)),
         claim("the counters are 0", || pool.metrics() == Metrics::default()),
-        claim("it has no threads", || pool.size() == (0..=0) && pool.threads() == 0),
+        claim("it has no threads", || pool.size() == (0..=0) && *pool.size().end() == 0),
         claim("it has no other size", || {
             pool.resize(1..=3).is_err_and(|error| error.kind() == io::ErrorKind::Unsupported)
         }),
@@ -99,11 +99,11 @@ pub(crate) fn the_owner_returns_from_everything_in_a_child() {
         claim("a drain reports nothing", || next().shutdown(Shutdown::Drain) == nothing),
         claim("a discard reports nothing", || next().shutdown(Shutdown::Discard) == nothing),
         claim("a timeout is not waited for", || {
-            next().shutdown_timeout(Shutdown::Drain, Duration::MAX) == nothing
+            next().shutdown(Shutdown::Drain.timeout(Duration::MAX)) == nothing
         }),
         claim("drop and detach return", || {
             drop(next());
-            next().detach();
+            next().shutdown(Shutdown::Drain.timeout(Duration::ZERO));
             true
         }),
     ]);
@@ -165,22 +165,22 @@ pub(crate) fn an_unfinished_job_counts_as_cancelled_in_a_child_and_a_finished_on
 /// One test: whether there is a default pool yet matters.
 pub(crate) fn the_default_pool_is_the_parents_until_the_child_sets_its_own() {
     assert_in_child(vec![claim("no parent, no default pool: the child makes one", || {
-        brigade::submit(|| 42).unwrap().join().unwrap() == 42
+        brigade::submit(|| 42).join().unwrap() == 42
     })]);
     let parents = brigade::default_pool();
     assert!(works_still(parents));
     assert_in_child(vec![
         claim("it is the parent's", || brigade::default_pool().handle() == parents.handle()),
-        claim("execute says forked", || is_forked(brigade::execute(|| ()))),
-        claim("submit says forked", || is_forked(brigade::submit(|| ()))),
+        claim("execute says forked", || is_forked(brigade::try_execute(|| ()))),
+        claim("submit says forked", || is_forked(brigade::try_submit(|| ()))),
         claim("it can be set", || brigade::set_default_pool(Pool::new(1)).is_ok()),
         claim("once", || brigade::set_default_pool(Pool::new(1)).is_err()),
         claim("then it is the child's", || brigade::default_pool().handle() != parents.handle()),
-        claim("and works", || brigade::submit(|| 42).unwrap().join().unwrap() == 42),
+        claim("and works", || brigade::submit(|| 42).join().unwrap() == 42),
         claim("a grandchild has that of the child", || {
             let childs = brigade::default_pool().handle();
             let code = || i32::from(brigade::default_pool().handle() != childs);
-            let right = fork(move || code() + i32::from(!is_forked(brigade::execute(|| ()))));
+            let right = fork(move || code() + i32::from(!is_forked(brigade::try_execute(|| ()))));
             await_end(right) == End::Exit(0)
         }),
     ]);
@@ -195,7 +195,7 @@ pub(crate) fn a_grandchild_knows_both_pools_for_what_they_are() {
             let own = ready(1);
             let refused = [parents.handle(), childs.handle()]
                 .iter()
-                .all(|handle| is_forked(handle.execute(|| ())));
+                .all(|handle| is_forked(handle.try_execute(|| ())));
             i32::from(!(refused && works(&own)))
         });
         await_end(grandchild) == End::Exit(0) && works(&childs)
@@ -208,9 +208,10 @@ pub(crate) fn what_has_a_time_has_none_in_a_child() {
     let (pool, far, capture) = (ready(1), Duration::from_secs(3600), Arc::new(()));
     assert!(works_still(brigade::default_pool()), "the child has no other, until it sets one");
     let [held, kept] = [(); 2].map(|()| Arc::clone(&capture));
-    let timer = pool.execute_after(far, move || drop(held));
-    let mut dropped = Some(pool.execute_every(far, Missed::Skip, move || _ = &kept));
-    let ran = pool.execute_after(Duration::ZERO, || ());
+    let timer = pool.job().after(far).execute(move || drop(held)).unwrap();
+    let mut dropped =
+        Some(pool.job().every(far).missed(Missed::Skip).execute(move || _ = &kept).unwrap());
+    let ran = pool.job().after(Duration::ZERO).execute(|| ()).unwrap();
     while !ran.is_over() {
         thread::yield_now();
     }
@@ -227,11 +228,11 @@ pub(crate) fn what_has_a_time_has_none_in_a_child() {
     let (mut forgotten, mut moves) = (polled(time::sleep(far)), polled(time::sleep(soon)));
     let handle = pool.handle();
     assert_in_child(vec![
-        claim("execute_after says forked", || is_forked(handle.execute_after(far, || ()))),
+        claim("execute_after says forked", || is_forked(handle.job().after(far).execute(|| ()))),
         claim("execute_every says forked", || {
-            is_forked(handle.execute_every(far, Missed::Skip, || ()))
+            is_forked(handle.job().every(far).missed(Missed::Skip).execute(|| ()))
         }),
-        claim("the owner refuses", || refuses(|| drop(pool.execute_after(far, || ())))),
+        claim("the owner refuses", || is_forked(pool.job().after(far).execute(|| ()))),
         claim("a timer counts as over, and nothing is known of it", || {
             timer.is_over() && !timer.cancel() && timer.ticks() == 0 && ran.ticks() == 0
         }),
@@ -252,7 +253,7 @@ pub(crate) fn what_has_a_time_has_none_in_a_child() {
             begun.elapsed() >= soon
         }),
         claim("and a timer runs there", || {
-            let timer = brigade::execute_after(Duration::ZERO, || ()).unwrap();
+            let timer = brigade::execute_after(Duration::ZERO, || ());
             while !timer.is_over() {
                 thread::yield_now();
             }
@@ -281,11 +282,11 @@ pub(crate) fn a_child_may_exit_through_the_destructors() {
     let hook = move |_| _ = &parents;
     let ended = Pool::builder().threads(1).on_start(hook).build().unwrap();
     let (left, handle) = (ready(1), ended.handle());
-    handle.submit(|| ()).unwrap().join().unwrap();
+    handle.submit(|| ()).join().unwrap();
     thread::spawn(move || drop(ended)).join().unwrap();
-    assert!(handle.execute(|| ()).is_err());
+    assert!(handle.try_execute(|| ()).is_err());
     for last in [handle, left.handle()] {
-        let _ = last.execute(|| ());
+        let _ = last.try_execute(|| ());
         assert_eq!(await_end(fork(|| process::exit(7))), End::Exit(7));
     }
     assert!(works_still(&left));

@@ -56,7 +56,7 @@ pub(crate) fn futures_of_the_parent_are_left_alone_in_a_child() {
     let waits = RefCell::new(waits);
     let handle = pool.handle();
     assert_in_child(vec![
-        claim("a handle gives the future back", || is_forked(handle.spawn(async { 42 }))),
+        claim("a handle gives the future back", || is_forked(handle.try_spawn(async { 42 }))),
         claim("the owner refuses", || refuses(|| drop(pool.spawn(async { 42 })))),
         claim("cancel does nothing", || {
             waits.borrow_mut().iter_mut().all(|(job, _)| !job.cancel())
@@ -79,8 +79,7 @@ pub(crate) fn futures_of_the_parent_are_left_alone_in_a_child() {
         }),
         claim("and the child's own pool polls one", || {
             let own = ready(1);
-            block_on(own.spawn(async { brigade::spawn(async { 42 }).unwrap().await.unwrap() }))
-                .unwrap()
+            block_on(own.spawn(async { brigade::spawn(async { 42 }).await.unwrap() })).unwrap()
                 == 42
         }),
         claim("nothing has been dropped", || Arc::strong_count(&capture) == held),

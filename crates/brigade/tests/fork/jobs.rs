@@ -19,8 +19,8 @@ use crate::pools::{await_threads, is_forked, occupy, ready, works, works_still};
 /// In a child that was forked by a job: it is on no worker, and its pool is not there.
 fn is_no_worker(handle: Handle) -> bool {
     Handle::current().is_none()
-        && is_forked(handle.execute(|| ()))
-        && brigade::blocking(|| is_forked(handle.submit(|| ())))
+        && is_forked(handle.try_execute(|| ()))
+        && brigade::blocking(|| is_forked(handle.try_submit(|| ())))
         && works(&Pool::new(1))
 }
 
@@ -39,7 +39,7 @@ pub(crate) fn a_job_that_waits_for_one_that_forked_goes_on_in_the_child() {
     let outer = pool.submit(move || {
         // Nobody else could run it: it forks on this stack.
         let inner = Handle::current().unwrap().submit(fork_here);
-        match inner.unwrap().join() {
+        match inner.join() {
             Ok(0) => exit_now(i32::from(Handle::current().is_some())),
             Ok(pid) => await_end(pid),
             Err(error) => panic!("{error}"),
@@ -119,13 +119,13 @@ pub(crate) fn a_wait_for_a_set_one_of_whose_jobs_forks_runs_no_other_in_the_chil
     let outer = pool.submit(|| {
         let mut set = TaskSet::new(Handle::current().unwrap());
         // The worker runs them here, in this order.
-        set.spawn(fork_here).unwrap();
+        set.submit(fork_here);
         for _ in 0..3 {
             let job = || {
                 RAN.fetch_add(1, Ordering::SeqCst);
                 0
             };
-            set.spawn(job).unwrap();
+            set.submit(job);
         }
         let parent = process::id();
         set.wait_all();

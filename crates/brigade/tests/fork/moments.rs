@@ -42,10 +42,10 @@ fn keep_busy(
         for n in 0..50 {
             let counter = Arc::clone(ran);
             // By turns: each time it has to be looked up.
-            pools[n % 2].execute(move || _ = counter.fetch_add(1, Ordering::Relaxed)).unwrap();
+            pools[n % 2].execute(move || _ = counter.fetch_add(1, Ordering::Relaxed));
             accepted += 1;
         }
-        pools[0].submit(|| ()).unwrap().join().unwrap();
+        pools[0].submit(|| ()).join().unwrap();
     }
     accepted
 }
@@ -57,12 +57,12 @@ fn child_of_busy_pools(pools: &[Pool; 2], job: JoinHandle<()>, how: Meanwhile) -
     let may_start_threads = how == Meanwhile::ThreadsStay;
     let checks = [
         Handle::current().is_none(),
-        is_forked(handle.execute(|| ())) && is_forked(other.handle().submit(|| ())),
-        !pool.wait_idle() && pool.metrics().accepted == 0 && pool.threads() == 0,
+        is_forked(handle.try_execute(|| ())) && is_forked(other.try_submit(|| ())),
+        !pool.wait_idle() && pool.metrics().accepted == 0 && *pool.size().end() == 0,
         matches!(job.join(), Ok(()) | Err(JoinError::Cancelled)),
-        Pool::builder().threads(0..=1).build().is_ok_and(|own| !own.handle().is_closed()),
+        Pool::builder().threads(0..=1).build().is_ok_and(|own| !own.handle().metrics().is_closed),
         !may_start_threads || works(&Pool::new(2)),
-        handle.is_closed(),
+        handle.metrics().is_closed,
     ];
     checks.iter().position(|holds| !holds).map_or(0, |index| index as i32 + 1)
 }
@@ -99,7 +99,7 @@ fn fork_at_random_moments(
         forked.unwrap_or_else(|payload| panic::resume_unwind(payload));
         accepted
     });
-    assert!(pools.iter().all(Pool::wait_idle));
+    assert!(pools.iter().all(|pool| pool.wait_idle()));
     assert_eq!(ran.load(Ordering::Relaxed), accepted);
 }
 

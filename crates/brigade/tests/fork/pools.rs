@@ -16,7 +16,7 @@ pub(crate) fn ready(threads: usize) -> Pool {
 
 /// Waits until all threads of a pool are there and sleep: a wait until it is idle does not wait for those that are just starting.
 pub(crate) fn await_threads(pool: &Pool) {
-    while pool.metrics().idle_workers() < pool.threads() {
+    while pool.metrics().idle_threads < *pool.size().end() {
         std::thread::yield_now();
     }
 }
@@ -26,14 +26,14 @@ pub(crate) fn occupy(pool: &Pool) -> Sender<()> {
     let (started, starts) = mpsc::channel();
     let (go, gone): (_, Receiver<()>) = mpsc::channel();
     let gone = Arc::new(Mutex::new(gone));
-    for _ in 0..pool.threads() {
+    for _ in 0..*pool.size().end() {
         let (started, gone) = (started.clone(), Arc::clone(&gone));
         pool.execute(move || {
             started.send(()).unwrap();
             let _ = gone.lock().unwrap().recv();
         });
     }
-    (0..pool.threads()).for_each(|_| starts.recv().unwrap());
+    (0..*pool.size().end()).for_each(|_| starts.recv().unwrap());
     go
 }
 
@@ -57,7 +57,7 @@ pub(crate) fn works(pool: &Pool) -> bool {
     let sum: i32 = jobs.into_iter().map(|job| job.join().unwrap()).sum();
     let by_handle = pool.handle().submit(|| Handle::current().unwrap());
     sum == 4950
-        && by_handle.unwrap().join().unwrap() == pool.handle()
+        && by_handle.join().unwrap() == pool.handle()
         && pool.wait_idle()
         && pool.metrics().returned == 101
 }

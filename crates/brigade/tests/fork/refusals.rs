@@ -4,21 +4,21 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use brigade::{Handle, JoinError, Pool, Reason, Rejected, TaskSet, WhenFull};
+use brigade::{Handle, JoinError, Pool, Reason, TaskSet, WhenFull};
 
 use brigade_testkit::Drops;
 
 use crate::child::{assert_in_child, claim};
-use crate::pools::{await_threads, is_forked, occupy, ready, works_still};
+use crate::pools::{await_threads, is_forked, occupy, ready, refuses, works_still};
 
 fn job() -> impl FnOnce() + Send + 'static {
     || ()
 }
 
 /// Whether a future is ready at once, and says that its pool is not here.
-fn is_forked_at_once<T, F>(future: impl Future<Output = Result<T, Rejected<F>>>) -> bool {
+fn is_forked_at_once<T>(future: impl Future<Output = Result<T, Reason>>) -> bool {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(result) => is_forked(result),
+        Poll::Ready(result) => result.is_err_and(|reason| reason == Reason::Forked),
         Poll::Pending => false,
     }
 }
@@ -28,28 +28,39 @@ fn check(pool: &Pool) {
     let hour = Duration::from_secs(3600);
     let later = Instant::now() + hour;
     assert_in_child(vec![
-        claim("execute", || is_forked(handle.execute(job()))),
-        claim("submit", || is_forked(handle.submit(job()))),
-        claim("execute_batch", || is_forked(handle.execute_batch([job()]))),
-        claim("spawn", || is_forked(handle.spawn(async {}))),
+        claim("execute", || refuses(|| handle.execute(job()))),
+        claim("submit", || refuses(|| drop(handle.submit(job())))),
+        claim("spawn", || refuses(|| drop(handle.spawn(async {})))),
         claim("try_execute", || is_forked(handle.try_execute(job()))),
         claim("try_submit", || is_forked(handle.try_submit(job()))),
-        claim("execute_timeout", || is_forked(handle.execute_timeout(job(), hour))),
-        claim("submit_timeout", || is_forked(handle.submit_timeout(job(), hour))),
-        claim("execute_async", || is_forked_at_once(handle.execute_async(job()))),
-        claim("submit_async", || is_forked_at_once(handle.submit_async(job()))),
-        claim("execute_before", || is_forked(handle.execute_before(later, job()))),
-        claim("submit_before", || is_forked(handle.submit_before(later, job()))),
-        claim("execute_after", || is_forked(handle.execute_after(hour, job()))),
+        claim("try_spawn", || is_forked(handle.try_spawn(async {}))),
+        claim("execute by the policy", || is_forked(handle.job().execute(job()))),
+        claim("submit by the policy", || is_forked(handle.job().submit(job()))),
+        claim("spawn by the policy", || is_forked(handle.job().spawn(async {}))),
+        claim("execute_batch", || is_forked(handle.job().execute_batch([job()]))),
+        claim("submit_batch", || is_forked(handle.job().submit_batch([job()]))),
+        claim("execute with a timeout", || {
+            is_forked(handle.job().when_full(WhenFull::BlockFor(hour)).execute(job()))
+        }),
+        claim("submit with a timeout", || {
+            is_forked(handle.job().when_full(WhenFull::BlockFor(hour)).submit(job()))
+        }),
+        claim("reserve", || is_forked_at_once(handle.job().reserve())),
+        claim("execute with a deadline", || is_forked(handle.job().deadline(later).execute(job()))),
+        claim("submit with a deadline", || is_forked(handle.job().deadline(later).submit(job()))),
+        claim("spawn with a deadline", || is_forked(handle.job().deadline(later).spawn(async {}))),
+        claim("execute with a name", || is_forked(handle.job().name("child").execute(job()))),
+        claim("execute later", || is_forked(handle.job().after(hour).execute(job()))),
+        claim("submit later", || is_forked(handle.job().after(hour).submit(job()))),
         claim("the owner's try_execute", || is_forked(pool.try_execute(job()))),
         claim("the owner's try_submit", || is_forked(pool.try_submit(job()))),
         claim("a set", || {
             let mut set = TaskSet::new(handle);
-            set.spawn(job()).is_err_and(|rejected| rejected.reason() == Reason::Forked)
+            set.try_submit(job()).is_err_and(|rejected| rejected.reason() == Reason::Forked)
         }),
         claim("a set with a limit", || {
             let mut set = TaskSet::new(handle).limit(1);
-            is_forked(set.spawn(job()))
+            is_forked(set.try_submit(job()))
         }),
     ]);
 }
@@ -68,7 +79,7 @@ pub(crate) fn every_way_to_submit_to_a_bounded_pool_says_forked_in_a_child_full_
         await_threads(&pool);
         check(&pool);
         let busy = occupy(&pool);
-        pool.try_execute(job()).unwrap();
+        pool.execute(job());
         check(&pool);
         drop(busy);
         assert!(pool.wait_idle());
@@ -82,8 +93,8 @@ fn is_cancelled<T>(outcome: Option<Result<T, JoinError>>) -> bool {
 /// A set with a job that runs, and one that is queued behind it.
 fn waiting_set(pool: &Pool) -> TaskSet<i32> {
     let mut set = TaskSet::new(pool.handle());
-    set.spawn(|| 1).unwrap();
-    set.spawn(|| 2).unwrap();
+    set.submit(|| 1);
+    set.submit(|| 2);
     set
 }
 
@@ -95,7 +106,7 @@ pub(crate) fn a_wait_for_a_set_of_the_parents_ends_in_a_child() {
     let (mut limited, drops) = (TaskSet::new(pool.handle()).limit(1), Drops::default());
     for _ in 0..3 {
         let token = drops.token();
-        limited.spawn(move || drop(token)).unwrap();
+        limited.submit(move || drop(token));
     }
     assert_in_child(vec![
         claim("join_next", || {

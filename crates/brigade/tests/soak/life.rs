@@ -64,7 +64,10 @@ fn end_under_load(pool: Pool, plan: &Plan, ledger: &Arc<Ledger>, random: &mut Rn
         ledger.end();
         end(pool, plan.end, ledger, random)
     });
-    assert!(handle.is_closed() && handle.execute(|| ()).is_err(), "accepted after the end");
+    assert!(
+        handle.metrics().is_closed && handle.try_execute(|| ()).is_err(),
+        "accepted after the end"
+    );
     // Who did not wait for the threads waits for the jobs.
     let sums = || ledger.sums();
     eventually(
@@ -90,9 +93,9 @@ fn end(pool: Pool, how: End, ledger: &Arc<Ledger>, random: &mut Rng) -> Option<R
         End::Drop => drop(pool),
         End::DropInside => drop_inside(pool, ledger),
         End::Shutdown(how) => return Some(pool.shutdown(how)),
-        End::Timeout(how, patience) => _ = pool.shutdown_timeout(how, patience),
+        End::Timeout(how, patience) => _ = pool.shutdown(how.timeout(patience)),
         End::Close(how) => return Some(close_first(pool, how, random)),
-        End::Detach => pool.detach(),
+        End::Detach => _ = pool.shutdown(Shutdown::Drain.timeout(Duration::ZERO)),
     }
     None
 }
@@ -101,7 +104,7 @@ fn close_first(pool: Pool, how: Shutdown, random: &mut Rng) -> Report {
     thread::scope(|scope| {
         scope.spawn(|| pool.close());
         pool.close();
-        assert!(pool.handle().is_closed());
+        assert!(pool.handle().metrics().is_closed);
     });
     if random.bool() {
         pool.resize(plan::size(random)).expect("a size that a pool can have");
@@ -119,7 +122,7 @@ fn drop_inside(pool: Pool, ledger: &Arc<Ledger>) {
     let (dropped, mut ticket) = (Arc::clone(&pool), Ticket::new(ledger));
     let take = |pool: &Mutex<Option<Pool>>| pool.lock().unwrap().take();
     let submitted = Doing::Submitting.during(|| {
-        handle.submit(move || {
+        handle.job().submit(move || {
             Doing::Other.during(|| {
                 let _ledger = ticket.called();
                 drop(take(&dropped));

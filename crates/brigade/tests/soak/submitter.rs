@@ -58,13 +58,13 @@ impl<'a> Submitter<'a> {
         match self.random.u8(0..28) {
             0..6 => {
                 let job = self.job();
-                let taken = Doing::Submitting.during(|| pool.execute(job));
+                let taken = Doing::Submitting.during(|| pool.job().execute(job));
                 self.count(taken, self.may_be_full());
             }
             6..8 => self.batch(),
             8..14 => {
                 let job = self.job();
-                let taken = Doing::Submitting.during(|| pool.submit(job));
+                let taken = Doing::Submitting.during(|| pool.job().submit(job));
                 self.count_and_wait(taken, self.may_be_full());
             }
             14 => {
@@ -95,7 +95,7 @@ impl<'a> Submitter<'a> {
     fn batch(&mut self) {
         let count = self.random.u64(0..20);
         let jobs: Vec<_> = (0..count).map(|_| self.job()).collect();
-        let taken = Doing::Submitting.during(|| self.pool.execute_batch(jobs));
+        let taken = Doing::Submitting.during(|| self.pool.job().execute_batch(jobs));
         let back = taken.err().map_or(0, |rejected| {
             self.ledger.assert_is_reason(rejected.reason(), self.may_be_full());
             rejected.into_inner().len() as u64
@@ -111,11 +111,13 @@ impl<'a> Submitter<'a> {
         let begun = Instant::now();
         let may_be_full = self.is_bounded() && time < Duration::MAX;
         if self.random.bool() {
-            let taken = Doing::Submitting.during(|| pool.execute_timeout(job, time));
+            let taken = Doing::Submitting
+                .during(|| pool.job().when_full(WhenFull::BlockFor(time)).execute(job));
             assert_waited(&taken, begun, time);
             self.count(taken, may_be_full);
         } else {
-            let taken = Doing::Submitting.during(|| pool.submit_timeout(job, time));
+            let taken = Doing::Submitting
+                .during(|| pool.job().when_full(WhenFull::BlockFor(time)).submit(job));
             assert_waited(&taken, begun, time);
             self.count_and_wait(taken, may_be_full);
         }
@@ -132,10 +134,10 @@ impl<'a> Submitter<'a> {
         let may_be_full = self.may_be_full() || self.ledger.when_full == Some(WhenFull::Block);
         let pool = self.pool;
         if self.random.bool() {
-            let taken = Doing::Submitting.during(|| pool.execute_before(deadline, job));
+            let taken = Doing::Submitting.during(|| pool.job().deadline(deadline).execute(job));
             self.count(taken, may_be_full);
         } else {
-            let taken = Doing::Submitting.during(|| pool.submit_before(deadline, job));
+            let taken = Doing::Submitting.during(|| pool.job().deadline(deadline).submit(job));
             self.count_and_wait(taken, may_be_full);
         }
     }
@@ -144,16 +146,22 @@ impl<'a> Submitter<'a> {
     fn later(&mut self) {
         let (pool, job) = (self.pool, self.job());
         let polls = if self.random.bool() { None } else { Some(self.random.u32(0..5)) };
+        let room = match ready_soon(pool.job().reserve(), polls) {
+            Some(Ok(room)) => room,
+            refused => {
+                if let Some(Err(reason)) = refused {
+                    self.ledger.assert_is_reason(reason, false);
+                }
+                drop(job);
+                return self.ledger.submitted(0, 1);
+            }
+        };
         if self.random.bool() {
-            match ready_soon(pool.execute_async(job), polls) {
-                Some(taken) => _ = self.count(taken, false),
-                None => self.ledger.submitted(0, 1),
-            }
+            let taken = Doing::Submitting.during(|| room.execute(job));
+            self.count(taken, false);
         } else {
-            match ready_soon(pool.submit_async(job), polls) {
-                Some(taken) => self.count_and_wait(taken, false),
-                None => self.ledger.submitted(0, 1),
-            }
+            let taken = Doing::Submitting.during(|| room.submit(job));
+            self.count_and_wait(taken, false);
         }
     }
 
@@ -170,7 +178,7 @@ impl<'a> Submitter<'a> {
             }
             job();
         });
-        let taken = Doing::Submitting.during(|| pool.spawn(future));
+        let taken = Doing::Submitting.during(|| pool.job().spawn(future));
         let Some(mut handle) = self.count(taken, self.may_be_full()) else { return };
         // It is not cancelled, as that may come when the job has returned.
         match self.random.u8(0..4) {

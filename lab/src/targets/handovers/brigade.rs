@@ -53,7 +53,7 @@ impl Handover for BrigadePool {
         let (inbox, values) = (self.inbox, values.collect::<Vec<_>>());
         let jobs = values.iter().map(|&value| move || inbox.receive(value));
         // Jobs come back, in order, and a value can't be had from one: they are those of the last values.
-        let refused = self.pool.dispatch(jobs).count();
+        let refused = self.pool.job().dispatch(jobs).count();
         back.extend(&values[values.len() - refused..]);
     }
 

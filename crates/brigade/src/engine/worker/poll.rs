@@ -89,7 +89,12 @@ impl Worker {
         for entry in timers.take_due(now) {
             found = true;
             first();
+            let is_closure = entry.is_closure();
             contain(|| entry.fire(&mut |job| self.queue_due(job)));
+            if is_closure {
+                // Not before it is queued: a pool that finishes what it has accepted must not end in between.
+                timers.closure_left();
+            }
         }
         found
     }

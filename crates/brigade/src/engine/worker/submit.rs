@@ -6,6 +6,7 @@ use brigade_task::{Job, Outcome};
 
 use super::Worker;
 use crate::engine::core::Caller;
+use crate::engine::enter::enter_job;
 use crate::engine::injectors::drop_if_stale;
 
 /// How many completed entries a worker leaves in queues before it sweeps them out.
@@ -121,7 +122,8 @@ impl Worker {
     /// Accepts a job and runs it inside the job that submits it.
     pub(crate) fn run_here(&self, job: Job) {
         self.me.counters.accepted.add(1);
-        match panic::catch_unwind(AssertUnwindSafe(|| job.run())) {
+        let run = || enter_job(&self.core, || job.run());
+        match panic::catch_unwind(AssertUnwindSafe(run)) {
             Ok(outcome) => self.count(outcome),
             Err(payload) => self.panicked(payload),
         }

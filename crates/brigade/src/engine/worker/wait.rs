@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use super::Worker;
 use crate::engine::core::Core;
+use crate::engine::enter::enter_job;
 use crate::engine::events::blocked::BlockedThread;
 use crate::idle::Join;
 
@@ -85,7 +86,7 @@ impl PoolWait<'_> {
         let mail = mailbox.take_of(self.worker.turn(), &self.waker());
         let goes_on = match mail {
             Some(job) => {
-                self.worker.run(job);
+                enter_job(&self.worker.core, || self.worker.run(job));
                 // It may have forked: the jobs that are waited for here are the parent's.
                 self.worker.end_if_orphan();
                 true

@@ -33,12 +33,13 @@ fn jobs_of_the_pools_own_jobs_count_wherever_they_are_queued() {
     const CAPACITY: usize = 700;
     let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
-        let pool = builder.threads(1).capacity(CAPACITY).build().unwrap();
+        let pool =
+            builder.threads(1).capacity(CAPACITY).when_full(WhenFull::Reject).build().unwrap();
         let (gate, filled) = (Gate::closed(), Gate::closed());
         let (inner, told) = (gate.clone(), filled.clone());
         let accepted = pool.submit(move || {
             let here = Handle::current().unwrap();
-            let accepted = (0..2 * CAPACITY).filter(|_| here.execute(|| ()).is_ok()).count();
+            let accepted = (0..2 * CAPACITY).filter(|_| here.job().execute(|| ()).is_ok()).count();
             told.open();
             inner.wait();
             accepted
@@ -57,7 +58,8 @@ fn four_threads_that_submit_at_once_fill_it_exactly() {
     const CAPACITY: usize = 50;
     let _dog = Watchdog::start(60);
     for_both_queueings(|builder| {
-        let pool = builder.threads(1).capacity(CAPACITY).build().unwrap();
+        let pool =
+            builder.threads(1).capacity(CAPACITY).when_full(WhenFull::Reject).build().unwrap();
         for _ in 0..200 {
             let (gate, start) = (Gate::closed(), Barrier::new(4));
             occupy(&pool, &gate);
@@ -82,7 +84,7 @@ fn four_threads_that_submit_at_once_fill_it_exactly() {
 fn four_threads_that_submit_at_once_find_the_room_that_there_is_for_all() {
     let _dog = Watchdog::start(60);
     for_both_queueings(|builder| {
-        let pool = builder.threads(1).capacity(4 * 25).build().unwrap();
+        let pool = builder.threads(1).capacity(4 * 25).when_full(WhenFull::Reject).build().unwrap();
         for _ in 0..200 {
             let (gate, start) = (Gate::closed(), Barrier::new(4));
             occupy(&pool, &gate);
@@ -90,7 +92,7 @@ fn four_threads_that_submit_at_once_find_the_room_that_there_is_for_all() {
                 for _ in 0..4 {
                     scope.spawn(|| {
                         start.wait();
-                        (0..25).for_each(|_| pool.try_execute(|| ()).unwrap());
+                        (0..25).for_each(|_| pool.execute(|| ()));
                     });
                 }
             });
@@ -120,7 +122,7 @@ fn a_job_that_is_cancelled_makes_room_at_once() {
     for_both_queueings(|builder| {
         let (pool, gate) = busy(builder, 2, WhenFull::Reject);
         for _ in 0..5 {
-            let mut handle = pool.try_submit(|| ()).unwrap();
+            let mut handle = pool.submit(|| ());
             assert_eq!(fill(&pool), if pool.metrics().cancelled == 0 { 1 } else { 0 });
             assert!(handle.cancel());
         }
@@ -134,10 +136,10 @@ fn a_job_that_is_cancelled_makes_room_at_once() {
 fn a_job_that_whoever_waits_for_it_runs_makes_room() {
     let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
-        let pool = builder.threads(1).capacity(1).build().unwrap();
+        let pool = builder.threads(1).capacity(1).when_full(WhenFull::Reject).build().unwrap();
         let parent = pool.submit(|| {
             let here = Handle::current().unwrap();
-            let child = here.submit(move || here.try_execute(|| ()).is_ok()).unwrap();
+            let child = here.submit(move || here.try_execute(|| ()).is_ok());
             assert!(here.try_execute(|| ()).is_err(), "the child is queued");
             child.join().unwrap()
         });
@@ -153,7 +155,7 @@ fn a_job_that_panics_and_one_whose_captures_do_make_room() {
         let (pool, gate) = busy(builder, 3, WhenFull::Reject);
         pool.execute(|| panic!("expected: body"));
         let bomb = Bomb;
-        pool.execute_before(Instant::now(), move || drop(bomb)).unwrap();
+        pool.job().deadline(Instant::now()).execute(move || drop(bomb)).unwrap();
         let bomb = Bomb;
         assert!(pool.submit(move || drop(bomb)).cancel());
         assert_eq!(fill(&pool), 1);
@@ -194,14 +196,17 @@ fn as_much_fits_after_a_storm_of_everything_as_before() {
 
 fn one_of_everything(pool: Handle, seed: &mut Seed) {
     let soon = Instant::now() + seed.micros(100);
-    let child = move || _ = pool.execute(|| ());
+    let child = move || _ = pool.job().execute(|| ());
     match seed.below(6) {
-        0 => _ = pool.execute(child),
-        1 => _ = pool.submit(child).map(|mut handle| handle.cancel()),
-        2 => _ = pool.execute_before(soon, child),
-        3 => _ = pool.execute_timeout(child, seed.micros(50)),
-        4 => _ = pool.execute(move || _ = pool.submit(child).map(brigade::JoinHandle::join)),
-        _ => _ = pool.execute_batch((0..4).map(|_| child)),
+        0 => _ = pool.job().execute(child),
+        1 => _ = pool.job().submit(child).map(|mut handle| handle.cancel()),
+        2 => _ = pool.job().deadline(soon).execute(child),
+        3 => _ = pool.job().when_full(WhenFull::BlockFor(seed.micros(50))).execute(child),
+        4 => {
+            let joins = move || _ = pool.job().submit(child).map(brigade::JoinHandle::join);
+            _ = pool.job().execute(joins);
+        }
+        _ => _ = pool.job().execute_batch((0..4).map(|_| child)),
     }
 }
 
@@ -210,7 +215,12 @@ fn a_pool_without_room_for_a_job_is_refused_and_one_with_room_for_all_is_not() {
     let _dog = Watchdog::start(20);
     let refused = Pool::builder().threads(1).capacity(0).build().unwrap_err();
     assert_eq!(refused.kind(), std::io::ErrorKind::InvalidInput);
-    let pool = Pool::builder().threads(1).capacity(usize::MAX).build().unwrap();
+    let pool = Pool::builder()
+        .threads(1)
+        .capacity(usize::MAX)
+        .when_full(WhenFull::Reject)
+        .build()
+        .unwrap();
     (0..1000).for_each(|_| pool.execute(|| ()));
     assert_eq!(at_rest(&pool)[0], 1000);
 }
@@ -222,11 +232,11 @@ fn a_pool_without_a_capacity_is_never_full() {
     let gate = Gate::closed();
     occupy(&pool, &gate);
     for _ in 0..2000 {
-        pool.try_execute(|| ()).unwrap();
+        pool.execute(|| ());
     }
-    pool.try_submit(|| ()).unwrap();
-    pool.execute_timeout(|| (), Duration::ZERO).unwrap();
-    brigade_testkit::block_on(pool.execute_async(|| ())).unwrap();
+    pool.submit(|| ());
+    pool.job().when_full(WhenFull::BlockFor(Duration::ZERO)).execute(|| ()).unwrap();
+    brigade::block_on(pool.job().reserve()).unwrap().execute(|| ()).unwrap();
     gate.open();
     assert_eq!(at_rest(&pool), [2004, 2004, 0, 0, 0]);
 }

@@ -45,10 +45,10 @@ fn with_drop_oldest_what_came_from_outside_goes_before_what_a_worker_has() {
     let (pool, gate, submitted) = (builder.build().unwrap(), Gate::closed(), Gate::closed());
     let (inner, told) = (gate.clone(), submitted.clone());
     let children = pool.submit(move || {
-        let children = [0, 1].map(|number| brigade::submit(move || number).unwrap());
+        let children = [0, 1].map(|number| brigade::submit(move || number));
         told.open();
         inner.wait();
-        let last = brigade::submit(|| 2).unwrap();
+        let last = brigade::submit(|| 2);
         (children, last)
     });
     submitted.wait();
@@ -69,9 +69,8 @@ fn with_drop_oldest_a_worker_gives_up_the_oldest_of_its_own() {
     for_both_queueings(|builder| {
         let builder = builder.threads(1).capacity(2).when_full(WhenFull::DropOldest);
         let pool = builder.build().unwrap();
-        let children = pool.submit(|| {
-            (0..5).map(|number| brigade::submit(move || number).unwrap()).collect::<Vec<_>>()
-        });
+        let children = pool
+            .submit(|| (0..5).map(|number| brigade::submit(move || number)).collect::<Vec<_>>());
         let outcomes: Vec<_> =
             children.join().unwrap().into_iter().map(|child| child.join().ok()).collect();
         assert_eq!(outcomes, [None, None, None, Some(3), Some(4)]);
@@ -133,14 +132,14 @@ fn with_drop_newest_the_new_job_is_accepted_and_cancelled() {
         pool.execute(move || drop(captured));
         assert_eq!(Arc::strong_count(&token), 1, "dropped at once");
         assert!(matches!(pool.submit(|| ()).join(), Err(JoinError::Cancelled)));
-        pool.execute_batch([|| unreachable!(), || unreachable!()]);
+        pool.job().execute_batch([|| unreachable!(), || unreachable!()]).unwrap();
         assert_eq!(pool.metrics().evicted, 4);
         gate.open();
         assert_eq!(at_rest(&pool), [7, 3, 0, 4, 4]);
         let inside = pool.submit(|| {
-            brigade::execute(|| ()).unwrap();
-            brigade::execute(|| ()).unwrap();
-            brigade::submit(|| ()).unwrap().join().map_err(|error| error.to_string())
+            brigade::execute(|| ());
+            brigade::execute(|| ());
+            brigade::submit(|| ()).join().map_err(|error| error.to_string())
         });
         assert!(inside.join().unwrap().unwrap_err().contains("cancelled"));
         assert_eq!(at_rest(&pool), [11, 6, 0, 5, 5]);

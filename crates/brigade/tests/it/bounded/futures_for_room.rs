@@ -20,8 +20,11 @@ type Submitting = Pin<Box<dyn Future<Output = Result<(), Reason>> + Send>>;
 /// A submission of a job that counts itself.
 fn submitting(pool: Handle, ran: &Arc<AtomicUsize>) -> Submitting {
     let ran = ran.clone();
-    let accepted = pool.execute_async(move || _ = ran.fetch_add(1, Ordering::Relaxed));
-    Box::pin(async { accepted.await.map_err(|rejected| rejected.reason()) })
+    let room = pool.job().reserve();
+    Box::pin(async {
+        let job = move || _ = ran.fetch_add(1, Ordering::Relaxed);
+        room.await?.execute(job).map_err(|rejected| rejected.reason())
+    })
 }
 
 fn poll(future: &mut Submitting, waker: &Waker) -> Poll<Result<(), Reason>> {
@@ -42,7 +45,7 @@ fn pending<const COUNT: usize>(pool: Handle) -> [(Submitting, Arc<WakeCounter>);
 fn patient(pool: Handle, ran: &Arc<AtomicUsize>) -> usize {
     for _ in 0..500 {
         let counted = ran.clone();
-        pool.execute(move || _ = counted.fetch_add(1, Ordering::Relaxed)).unwrap();
+        pool.execute(move || _ = counted.fetch_add(1, Ordering::Relaxed));
         block_on(submitting(pool, ran)).unwrap();
     }
     1000
@@ -54,7 +57,9 @@ fn hasty(pool: Handle, ran: &Arc<AtomicUsize>) -> usize {
     for _ in 0..500 {
         let counted = ran.clone();
         let job = move || _ = counted.fetch_add(1, Ordering::Relaxed);
-        accepted += usize::from(pool.execute_timeout(job, Duration::from_nanos(1)).is_ok());
+        accepted += usize::from(
+            pool.job().when_full(WhenFull::BlockFor(Duration::from_nanos(1))).execute(job).is_ok(),
+        );
         let mut future = submitting(pool, ran);
         let waker = Waker::from(Arc::new(WakeCounter::default()));
         let mut ready = poll(&mut future, &waker).is_ready();
@@ -144,12 +149,11 @@ fn a_future_that_is_dropped_passes_its_wake_on_and_submits_nothing() {
 }
 
 #[test]
-fn futures_hear_that_the_pool_is_closed_and_give_the_job_back() {
+fn futures_hear_that_the_pool_is_closed() {
     let _dog = Watchdog::start(20);
     let (pool, gate) = full(Pool::builder(), 1, WhenFull::Reject);
-    let (token, waiting) = (Arc::new(()), pending::<3>(pool.handle()));
-    let captured = token.clone();
-    let mut last = Box::pin(pool.submit_async(move || captured));
+    let waiting = pending::<3>(pool.handle());
+    let mut last = Box::pin(pool.job().reserve());
     let bell = Arc::new(WakeCounter::default());
     let waker = Waker::from(bell.clone());
     assert!(last.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
@@ -160,8 +164,7 @@ fn futures_hear_that_the_pool_is_closed_and_give_the_job_back() {
     for (future, _) in waiting {
         assert_eq!(block_on(future), Err(Reason::Closed));
     }
-    let rejected = block_on(last).unwrap_err();
-    assert!(Arc::ptr_eq(&rejected.into_inner()(), &token));
+    assert_eq!(block_on(last).unwrap_err(), Reason::Closed);
     gate.open();
     assert_eq!(closing.join().unwrap().ran, 2);
 }
@@ -170,9 +173,9 @@ fn futures_hear_that_the_pool_is_closed_and_give_the_job_back() {
 fn a_future_may_be_polled_first_when_its_pool_is_gone() {
     let _dog = Watchdog::start(20);
     let pool = Pool::builder().threads(1).capacity(1).build().unwrap();
-    let (before, ran) = (pool.submit_async(|| 42), Arc::default());
+    let (before, ran) = (pool.job().reserve(), Arc::default());
     let gone = submitting(pool.handle(), &ran);
-    assert_eq!(block_on(Box::pin(before)).unwrap().join().unwrap(), 42);
+    assert_eq!(block_on(Box::pin(before)).unwrap().submit(|| 42).unwrap().join().unwrap(), 42);
     drop(pool);
     assert_eq!(block_on(gone), Err(Reason::Closed));
     assert_eq!(Arc::strong_count(&ran), 1);
@@ -211,13 +214,17 @@ fn a_future_whose_job_runs_where_it_is_polled_keeps_nobody_waiting_meanwhile() {
     let pool = Pool::builder().threads(1).capacity(1).build().unwrap();
     let parent = pool.submit(|| {
         let here = Handle::current().unwrap();
-        let queued = Arc::new(Mutex::new(here.submit(|| ()).unwrap()));
+        let queued = Arc::new(Mutex::new(here.submit(|| ())));
         let bell = Arc::new(WakeCounter::default());
         let (makes_room, rung) = (queued.clone(), bell.clone());
-        let mut first = Box::pin(here.submit_async(move || {
-            assert!(makes_room.lock().unwrap().cancel());
-            rung.wakes()
-        }));
+        let room = here.job().reserve();
+        let mut first = Box::pin(async {
+            let job = move || {
+                assert!(makes_room.lock().unwrap().cancel());
+                rung.wakes()
+            };
+            room.await.unwrap().submit(job).unwrap()
+        });
         // Both have to stand in line, which no worker of the pool does.
         let outside = thread::spawn(move || {
             assert!(first.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
@@ -226,7 +233,7 @@ fn a_future_whose_job_runs_where_it_is_polled_keeps_nobody_waiting_meanwhile() {
             (first, second)
         });
         let (first, second) = outside.join().unwrap();
-        let rings = block_on(first).unwrap().join().unwrap();
+        let rings = block_on(first).join().unwrap();
         drop(second);
         rings
     });

@@ -22,11 +22,11 @@ fn ways_back(pool: Handle, token: &Arc<()>) -> Vec<(Reason, Arc<()>)> {
     let far = Instant::now() + Duration::from_secs(3600);
     let nap = Duration::from_millis(1);
     vec![
-        open(pool.submit(held()).unwrap_err()),
+        open(pool.job().submit(held()).unwrap_err()),
         open(pool.try_submit(held()).unwrap_err()),
-        open(pool.submit_timeout(held(), nap).unwrap_err()),
-        open(pool.submit_timeout(held(), Duration::ZERO).unwrap_err()),
-        open(pool.submit_before(far, held()).unwrap_err()),
+        open(pool.job().when_full(WhenFull::BlockFor(nap)).submit(held()).unwrap_err()),
+        open(pool.job().when_full(WhenFull::BlockFor(Duration::ZERO)).submit(held()).unwrap_err()),
+        open(pool.job().deadline(far).submit(held()).unwrap_err()),
     ]
 }
 
@@ -55,7 +55,7 @@ fn a_closed_pool_says_so_whether_it_is_full_or_not() {
             (0..jobs).for_each(|_| pool.execute(|| ()));
             let (handle, token) = (pool.handle(), Arc::new(()));
             let closing = thread::spawn(move || pool.shutdown(Shutdown::Drain));
-            eventually("the pool closes", || handle.is_closed());
+            eventually("the pool closes", || handle.metrics().is_closed);
             for (reason, back) in ways_back(handle, &token) {
                 assert_eq!(reason, Reason::Closed, "{policy:?} with {jobs} jobs");
                 assert!(Arc::ptr_eq(&back, &token));
@@ -92,7 +92,7 @@ fn one_closure_rejected_1000_times_and_accepted_then_runs_once() {
         }
         gate.open();
         pool.wait_idle();
-        pool.try_execute(job).unwrap();
+        pool.execute(job);
         pool.wait_idle();
         assert_eq!(runs.load(Ordering::Relaxed), 1);
     });
@@ -102,7 +102,7 @@ fn one_closure_rejected_1000_times_and_accepted_then_runs_once() {
 fn each_of_1000_jobs_submitted_again_until_there_is_room_runs_once() {
     let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
-        let pool = builder.threads(2).capacity(1).build().unwrap();
+        let pool = builder.threads(2).capacity(1).when_full(WhenFull::Reject).build().unwrap();
         let runs: Arc<[AtomicUsize]> = (0..1000).map(|_| AtomicUsize::new(0)).collect();
         for number in 0..1000 {
             let counted = runs.clone();
@@ -127,7 +127,7 @@ fn a_batch_is_accepted_as_far_as_there_is_room_and_the_rest_comes_back_in_order(
             let sender = sender.clone();
             move || sender.send(number).unwrap()
         });
-        let rejected = pool.handle().execute_batch(jobs).unwrap_err();
+        let rejected = pool.handle().job().execute_batch(jobs).unwrap_err();
         assert_eq!(rejected.reason(), Reason::Full);
         gate.open();
         pool.wait_idle();

@@ -5,7 +5,7 @@ use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use brigade::{Handle, OnPanic, Pool, Reason, Shutdown, WhenFull};
+use brigade::{Handle, OnPanic, Pool, Reason, Shutdown, WhenFull, block_on};
 
 use crate::support::busy::occupy;
 use crate::support::crowd::for_both_queueings;
@@ -26,14 +26,14 @@ fn a_job_that_would_wait_for_its_own_pool_runs_the_new_one_itself() {
             let pool = builder.build().unwrap();
             let parent = pool.submit(|| {
                 let (here, ran) = (Handle::current().unwrap(), Arc::new(AtomicUsize::new(0)));
-                here.execute(|| ()).unwrap();
+                here.execute(|| ());
                 for _ in 0..10 {
                     let ran = ran.clone();
-                    here.execute(move || _ = ran.fetch_add(1, Ordering::Relaxed)).unwrap();
+                    here.execute(move || _ = ran.fetch_add(1, Ordering::Relaxed));
                 }
                 assert_eq!(ran.load(Ordering::Relaxed), 10, "each right where it was submitted");
                 let place = || (thread::current().id(), Handle::current());
-                let child = here.submit(place).unwrap();
+                let child = here.submit(place);
                 assert!(child.is_finished());
                 assert_eq!(child.join().unwrap(), place());
             });
@@ -51,20 +51,30 @@ fn what_waits_for_a_while_or_without_a_thread_runs_inside_too_whatever_the_polic
         let pool = builder.build().unwrap();
         let parent = pool.submit(|| {
             let here = Handle::current().unwrap();
-            here.try_execute(|| ()).unwrap();
+            here.execute(|| ());
             let nap = Duration::from_nanos(1);
             let ran = Arc::new(AtomicUsize::new(0));
             let job = || {
                 let ran = ran.clone();
                 move || _ = ran.fetch_add(1, Ordering::Relaxed)
             };
-            here.execute_timeout(job(), nap).unwrap();
-            assert!(here.submit_timeout(job(), Duration::MAX).unwrap().is_finished());
-            brigade_testkit::block_on(here.execute_async(job())).unwrap();
-            let later = Box::pin(here.submit_async(job()));
-            assert!(brigade_testkit::block_on(later).unwrap().is_finished());
+            here.job().when_full(WhenFull::BlockFor(nap)).execute(job()).unwrap();
+            assert!(
+                here.job()
+                    .when_full(WhenFull::BlockFor(Duration::MAX))
+                    .submit(job())
+                    .unwrap()
+                    .is_finished()
+            );
+            let room = || block_on(here.job().reserve()).unwrap();
+            room().execute(job()).unwrap();
+            assert!(room().submit(job()).unwrap().is_finished());
             assert_eq!(ran.load(Ordering::Relaxed), 4);
-            let now_or_never = here.execute_timeout(job(), Duration::ZERO).unwrap_err();
+            let now_or_never = here
+                .job()
+                .when_full(WhenFull::BlockFor(Duration::ZERO))
+                .execute(job())
+                .unwrap_err();
             now_or_never.reason()
         });
         assert_eq!(parent.join().unwrap(), Reason::Full, "{policy:?}");
@@ -82,12 +92,14 @@ fn with_run_in_caller_a_full_pool_makes_the_submitter_work() {
         let handle = pool.submit(place);
         assert!(handle.is_finished());
         assert_eq!(handle.join().unwrap(), here);
-        assert_eq!(pool.handle().submit(place).unwrap().join().unwrap(), here);
+        assert_eq!(pool.handle().submit(place).join().unwrap(), here);
         let (sender, ran) = mpsc::channel();
-        pool.execute_batch((0..5).map(|number| {
-            let sender = sender.clone();
-            move || sender.send(number).unwrap()
-        }));
+        pool.job()
+            .execute_batch((0..5).map(|number| {
+                let sender = sender.clone();
+                move || sender.send(number).unwrap()
+            }))
+            .unwrap();
         assert!(ran.try_iter().eq(0..5));
         let other = Pool::new(1);
         let (inner, reached) = (other.handle(), Arc::new(AtomicUsize::new(0)));
@@ -95,8 +107,8 @@ fn with_run_in_caller_a_full_pool_makes_the_submitter_work() {
         // The job that runs here may submit elsewhere, and here again.
         let again = pool.handle();
         pool.execute(move || {
-            again.execute(move || _ = reaches.fetch_add(1, Ordering::Relaxed)).unwrap();
-            inner.execute(|| ()).unwrap();
+            again.execute(move || _ = reaches.fetch_add(1, Ordering::Relaxed));
+            inner.execute(|| ());
         });
         assert_eq!(reached.load(Ordering::Relaxed), 1);
         gate.open();
@@ -150,14 +162,14 @@ fn a_panic_of_a_job_that_its_submitter_runs_is_the_jobs() {
         let builder = Pool::builder().threads(1).capacity(1).when_full(policy).on_panic(callback);
         let pool = builder.build().unwrap();
         let panics = |here: Handle| {
-            here.execute(|| panic!("expected: detached")).unwrap();
-            let joined = here.submit(|| panic!("expected: joined")).unwrap();
+            here.execute(|| panic!("expected: detached"));
+            let joined = here.submit(|| panic!("expected: joined"));
             let joined: Result<(), _> = joined.join();
-            assert_eq!(joined.unwrap_err().message(), Some("expected: joined"));
+            assert_eq!(joined.unwrap_err().panic_message(), Some("expected: joined"));
         };
         let parent = pool.submit(move || {
             let here = Handle::current().unwrap();
-            here.execute(|| ()).unwrap();
+            here.execute(|| ());
             panics(here);
         });
         parent.join().unwrap();
@@ -185,9 +197,12 @@ fn with_run_in_caller_nothing_runs_in_the_caller_once_the_pool_is_closed() {
         let (pool, gate) = full(builder, 1, WhenFull::RunInCaller);
         let handle = pool.handle();
         let closing = thread::spawn(move || pool.shutdown(Shutdown::Drain));
-        eventually("the pool closes", || handle.is_closed());
+        eventually("the pool closes", || handle.metrics().is_closed);
         for _ in 0..100 {
-            assert_eq!(handle.execute(|| unreachable!()).unwrap_err().reason(), Reason::Closed);
+            assert_eq!(
+                handle.job().execute(|| unreachable!()).unwrap_err().reason(),
+                Reason::Closed
+            );
         }
         gate.open();
         assert_eq!(closing.join().unwrap().ran, 2);
@@ -205,7 +220,7 @@ fn runs_in_its_submitter(pool: &Pool, gate: &Gate) -> (Arc<AtomicBool>, JoinHand
             held.wait();
             ends.store(true, Ordering::SeqCst);
         };
-        handle.execute(job).unwrap();
+        handle.execute(job);
     });
     begun.wait();
     (ended, submits)
@@ -220,7 +235,7 @@ fn a_wait_waits_for_a_job_that_its_submitter_runs() {
     busy.open();
     thread::scope(|scope| {
         scope.spawn(|| {
-            eventually("nothing else runs", || pool.metrics().idle_workers() == 1);
+            eventually("nothing else runs", || pool.metrics().idle_threads == 1);
             assert!(!pool.wait_idle_timeout(Duration::ZERO));
             gate.open();
         });
@@ -239,7 +254,7 @@ fn a_shutdown_waits_for_a_job_that_its_submitter_runs() {
         let (ended, submits) = runs_in_its_submitter(&pool, &gate);
         busy.open();
         let opens = thread::spawn(move || {
-            eventually("the pool is being shut down", || handle.is_closed());
+            eventually("the pool is being shut down", || handle.metrics().is_closed);
             gate.open();
         });
         let report = pool.shutdown(how);
@@ -263,7 +278,7 @@ fn no_job_runs_in_its_submitter_after_the_pool_has_been_dropped() {
             let mut late = false;
             let (told, tells) = mpsc::channel();
             let job = move || told.send(over.load(Ordering::SeqCst)).unwrap();
-            if handle.execute(job).is_ok() {
+            if handle.job().execute(job).is_ok() {
                 late = tells.recv().unwrap();
             }
             late

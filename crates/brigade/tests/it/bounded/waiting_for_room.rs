@@ -41,7 +41,7 @@ fn a_thread_that_waits_hears_that_the_pool_is_closed() {
             let waits = [(); 3].map(|()| {
                 let token = token.clone();
                 thread::spawn(move || {
-                    let rejected = handle.submit(move || token).map(|_| ()).unwrap_err();
+                    let rejected = handle.job().submit(move || token).map(|_| ()).unwrap_err();
                     (rejected.reason(), rejected.into_inner()())
                 })
             });
@@ -89,10 +89,26 @@ fn a_wait_for_a_while_ends_no_earlier() {
     let (pool, gate) = full(Pool::builder(), 1, WhenFull::BlockFor(while_));
     let handle = pool.handle();
     let waits: [(Duration, &dyn Fn() -> Reason); 4] = [
-        (while_, &|| handle.execute(|| unreachable!()).unwrap_err().reason()),
-        (while_, &|| handle.execute_timeout(|| unreachable!(), while_).unwrap_err().reason()),
-        (3 * while_, &|| pool.submit_timeout(|| (), 3 * while_).unwrap_err().reason()),
-        (Duration::ZERO, &|| handle.submit_timeout(|| (), Duration::ZERO).unwrap_err().reason()),
+        (while_, &|| handle.job().execute(|| unreachable!()).unwrap_err().reason()),
+        (while_, &|| {
+            handle
+                .job()
+                .when_full(WhenFull::BlockFor(while_))
+                .execute(|| unreachable!())
+                .unwrap_err()
+                .reason()
+        }),
+        (3 * while_, &|| {
+            pool.job().when_full(WhenFull::BlockFor(3 * while_)).submit(|| ()).unwrap_err().reason()
+        }),
+        (Duration::ZERO, &|| {
+            handle
+                .job()
+                .when_full(WhenFull::BlockFor(Duration::ZERO))
+                .submit(|| ())
+                .unwrap_err()
+                .reason()
+        }),
     ];
     for (at_least, wait) in waits {
         let begun = Instant::now();
@@ -109,8 +125,14 @@ fn a_wait_for_a_while_ends_as_soon_as_there_is_room() {
     for timeout in [Duration::from_secs(3600), Duration::MAX] {
         let (pool, gate) = full(Pool::builder(), 1, WhenFull::Reject);
         thread::scope(|scope| {
-            let waits =
-                scope.spawn(|| pool.submit_timeout(|| 42, timeout).unwrap().join().unwrap());
+            let waits = scope.spawn(|| {
+                pool.job()
+                    .when_full(WhenFull::BlockFor(timeout))
+                    .submit(|| 42)
+                    .unwrap()
+                    .join()
+                    .unwrap()
+            });
             thread::sleep(Duration::from_millis(2));
             gate.open();
             assert_eq!(waits.join().unwrap(), 42);
@@ -126,7 +148,7 @@ fn a_job_of_another_pool_that_waits_leaves_its_thread_to_others() {
     let (sender, begun) = mpsc::channel();
     let waits = other.submit(move || {
         sender.send(()).unwrap();
-        handle.submit(|| 42).unwrap()
+        handle.submit(|| 42)
     });
     begun.recv().unwrap();
     // Behind it on the only thread of that pool.

@@ -24,12 +24,13 @@ fn the_owner_panics_where_a_handle_gives_the_job_back() {
         let attempts: [&dyn Fn(Arc<()>); 3] = [
             &|token| pool.execute(move || drop(token)),
             &|token| _ = pool.submit(move || drop(token)),
-            &|token| pool.execute_batch([move || drop(token)]),
+            &|token| _ = pool.spawn(async move { drop(token) }),
         ];
         for attempt in attempts {
             let said = panic::catch_unwind(AssertUnwindSafe(|| attempt(token.clone())));
             let said = said.unwrap_err();
-            assert!(panics::text(&*said).unwrap().contains("try_execute"));
+            let said = panics::text(&*said).unwrap();
+            assert!(said.contains("not accepted") && said.contains("is full"), "{said}");
             assert_eq!(Arc::strong_count(&token), 1);
         }
         gate.open();
@@ -41,13 +42,14 @@ fn the_owner_panics_where_a_handle_gives_the_job_back() {
 fn with_reject_a_job_of_the_pool_has_its_job_back_too() {
     let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
-        let pool = builder.threads(1).capacity(1).build().unwrap();
+        let builder = builder.threads(1).capacity(1).when_full(WhenFull::Reject);
+        let pool = builder.build().unwrap();
         let parent = pool.submit(|| {
             let here = Handle::current().unwrap();
-            here.execute(|| ()).unwrap();
-            let batch = here.execute_batch([|| (), || ()]).unwrap_err();
+            here.execute(|| ());
+            let batch = here.job().execute_batch([|| (), || ()]).unwrap_err();
             assert_eq!((batch.reason(), batch.into_inner().len()), (Reason::Full, 2));
-            here.execute(|| unreachable!()).unwrap_err().reason()
+            here.job().execute(|| unreachable!()).unwrap_err().reason()
         });
         assert_eq!(parent.join().unwrap(), Reason::Full);
         assert_eq!(at_rest(&pool), [2, 2, 0, 0, 0]);
@@ -67,7 +69,7 @@ fn with_block_a_submission_from_outside_waits_until_there_is_room() {
                         pool.execute(|| ());
                         accepted.fetch_add(1, Ordering::SeqCst);
                     }
-                    pool.execute_batch([|| (); 10]);
+                    pool.job().execute_batch([|| (); 10]).unwrap();
                     pool.submit(|| 42).join().unwrap()
                 });
                 thread::sleep(Duration::from_millis(2));
@@ -86,7 +88,7 @@ fn a_try_waits_runs_and_drops_nothing_whatever_the_policy() {
     for policy in POLICIES {
         for_both_queueings(|builder| {
             let (pool, gate) = busy(builder, 2, policy);
-            let queued = [0, 1].map(|number| pool.try_submit(move || number).unwrap());
+            let queued = [0, 1].map(|number| pool.submit(move || number));
             let (own, told) = (pool.handle(), mpsc::channel());
             for _ in 0..3 {
                 let full = pool.try_execute(|| unreachable!()).unwrap_err();
@@ -98,8 +100,8 @@ fn a_try_waits_runs_and_drops_nothing_whatever_the_policy() {
             let [first, second] = queued.map(|handle| handle.join().unwrap());
             assert_eq!((first, second), (0, 1), "{policy:?}");
             pool.execute(move || {
-                own.try_execute(|| ()).unwrap();
-                own.try_execute(|| ()).unwrap();
+                own.execute(|| ());
+                own.execute(|| ());
                 told.0.send(own.try_execute(|| unreachable!()).is_err()).unwrap();
             });
             assert!(told.1.recv().unwrap());
@@ -126,7 +128,7 @@ fn a_draining_pool_treats_what_its_jobs_submit_as_ever() {
                 sender.send(()).unwrap();
                 inner.wait();
                 for number in 0..3 {
-                    let accepted = brigade::execute(|| ());
+                    let accepted = brigade::job().execute(|| ());
                     assert_eq!(accepted.is_err(), policy == WhenFull::Reject && number > 0);
                 }
             });
@@ -149,10 +151,10 @@ fn a_discarded_pool_refuses_what_its_jobs_submit_whether_it_is_full_or_not() {
         let refused = pool.submit(move || {
             sender.send(()).unwrap();
             inner.wait();
-            brigade::execute(|| unreachable!()).unwrap_err().reason()
+            brigade::job().execute(|| unreachable!()).unwrap_err().reason()
         });
         begun.recv().unwrap();
-        pool.try_execute(|| unreachable!()).unwrap();
+        pool.execute(|| unreachable!());
         open_once_closed(&gate, pool.handle());
         let report = pool.shutdown(Shutdown::Discard);
         assert_eq!((report.ran, report.discarded), (1, 1), "{policy:?}");

@@ -112,7 +112,7 @@ fn a_replacement_ends_although_the_thread_it_replaced_stays_busy() {
             busy.wait();
         });
         pool.submit(|| ()).join().unwrap();
-        eventually("the replacement sleeps", || pool.metrics().idle_workers() == 1);
+        eventually("the replacement sleeps", || pool.metrics().idle_threads == 1);
         // For good, as far as it knows: there is no other that counts.
         thread::sleep(Duration::from_millis(50));
         blocked.open();
@@ -190,7 +190,7 @@ fn a_block_around_a_join_may_run_a_job_that_blocks() {
             for _ in 0..20 {
                 let (answered, answers) = mpsc::channel();
                 pool.execute(move || {
-                    let child = brigade::submit(|| brigade::blocking(|| 42)).unwrap();
+                    let child = brigade::submit(|| brigade::blocking(|| 42));
                     let answer = brigade::blocking(|| child.join());
                     answered.send(answer.unwrap()).unwrap();
                 });
@@ -212,7 +212,7 @@ fn a_child_submitted_in_a_block_runs_while_its_parent_waits_for_it() {
             let (sender, receiver) = mpsc::channel();
             let parent = pool.submit(move || {
                 brigade::blocking(|| {
-                    brigade::execute(move || _ = sender.send(42)).unwrap();
+                    brigade::execute(move || _ = sender.send(42));
                     receiver.recv_timeout(limit)
                 })
             });
@@ -229,7 +229,7 @@ fn a_child_submitted_before_a_block_runs_while_its_parent_waits_for_it() {
         for _ in 0..20 {
             let (sender, receiver) = mpsc::channel();
             let parent = pool.submit(move || {
-                brigade::execute(move || _ = sender.send(42)).unwrap();
+                brigade::execute(move || _ = sender.send(42));
                 brigade::blocking(|| receiver.recv_timeout(limit))
             });
             assert_eq!(parent.join().unwrap(), Ok(42));

@@ -24,7 +24,7 @@ fn returns_within(seconds: u64, code: impl FnOnce() + Send + 'static) -> bool {
 fn a_child_runs_elsewhere() -> bool {
     let child = Arc::new(AtomicBool::new(false));
     let ran = Arc::clone(&child);
-    brigade::execute(move || ran.store(true, Ordering::SeqCst)).unwrap();
+    brigade::execute(move || ran.store(true, Ordering::SeqCst));
     let limit = Instant::now() + Duration::from_secs(1);
     while !child.load(Ordering::SeqCst) && Instant::now() < limit {
         thread::yield_now();
@@ -38,13 +38,13 @@ fn a_spawner_may_submit_to_another_pool() {
     let other = Pool::new(1);
     let log = other.handle();
     let builder = Pool::builder().threads(1..=2).spawner(move |thread| {
-        log.execute(|| ()).unwrap();
+        log.execute(|| ());
         thread.start()
     });
     let pool = builder.build().unwrap();
     let (handle, gate, crowd) = (pool.handle(), Gate::closed(), Crowd::default());
     for busy in 1..=2 {
-        handle.execute(crowd.job(&gate)).unwrap();
+        handle.execute(crowd.job(&gate));
         eventually("the job has started", || crowd.now() == busy);
     }
     gate.open();
@@ -65,8 +65,8 @@ fn two_first_jobs_run_at_once_although_the_thread_of_one_runs_the_other() {
     let pool = builder.build().unwrap();
     let (handle, meeting) = (pool.handle(), Meeting::of(2));
     let first = meeting.job();
-    let submitter = thread::spawn(move || handle.submit(first).unwrap().join().unwrap());
-    eventually("its thread is there and idle", || pool.metrics().idle_workers() == 1);
+    let submitter = thread::spawn(move || handle.submit(first).join().unwrap());
+    eventually("its thread is there and idle", || pool.metrics().idle_threads == 1);
     let other = meeting.job();
     let second = pool.submit(move || {
         busy.open();
@@ -142,7 +142,7 @@ fn shutdown_waits_for_a_thread_whose_name_is_being_made() {
         .on_stop(move |_| stops.store(true, Ordering::SeqCst));
     let pool = builder.build().unwrap();
     let handle = pool.handle();
-    let submitter = thread::spawn(move || handle.execute(|| ()).is_ok());
+    let submitter = thread::spawn(move || handle.try_execute(|| ()).is_ok());
     entered.wait();
     let opener = thread::spawn(move || {
         thread::sleep(Duration::from_millis(200));
@@ -195,7 +195,7 @@ fn a_pool_made_smaller_while_all_its_threads_are_blocked_still_runs_jobs() {
         pool.execute(move || brigade::blocking(job));
         // One that is not back in its bed yet would be taken for busy at the next job, and another started.
         eventually("it is blocked, and the others are idle", || {
-            crowd.now() == blocked && workers(&pool) == blocked + pool.metrics().idle_workers()
+            crowd.now() == blocked && workers(&pool) == blocked + pool.metrics().idle_threads
         });
     }
     assert_eq!(workers(&pool), 4);
@@ -229,7 +229,7 @@ fn a_worker_does_not_leave_to_a_blocked_one_and_one_that_may_not_start() {
     pool.execute(crowd.job(&busy));
     eventually("one is blocked and one busy", || crowd.now() == 2);
     let (handle, frees) = (pool.handle(), freed.clone());
-    let submitter = thread::spawn(move || handle.execute(move || frees.open()).is_ok());
+    let submitter = thread::spawn(move || handle.try_execute(move || frees.open()).is_ok());
     entered.wait();
     pool.resize(1).unwrap();
     busy.open();
@@ -258,14 +258,14 @@ fn a_shutdown_with_a_timeout_does_not_wait_for_a_spawner() {
     });
     let pool = builder.build().unwrap();
     let handle = pool.handle();
-    let submitter = thread::spawn(move || handle.execute(|| ()).is_ok());
-    eventually("its thread is there and idle", || pool.metrics().idle_workers() == 1);
+    let submitter = thread::spawn(move || handle.try_execute(|| ()).is_ok());
+    eventually("its thread is there and idle", || pool.metrics().idle_threads == 1);
     let opener = thread::spawn(move || {
         thread::sleep(Duration::from_secs(2));
         until.open();
     });
     let begun = Instant::now();
-    pool.shutdown_timeout(Shutdown::Drain, Duration::from_millis(20));
+    pool.shutdown(Shutdown::Drain.timeout(Duration::from_millis(20)));
     let took = begun.elapsed();
     opener.join().unwrap();
     submitter.join().unwrap();
@@ -292,7 +292,7 @@ fn a_spawner_may_submit_to_its_own_pool_when_full(policy: WhenFull) {
     let handle = Arc::clone(&own);
     let builder = Pool::builder().threads(0..=1).capacity(1).when_full(policy);
     let builder = builder.spawner(move |thread| {
-        let _ = handle.get().map(|handle| handle.execute(|| ()));
+        let _ = handle.get().map(|handle| handle.job().execute(|| ()));
         thread.start()
     });
     let pool = builder.build().unwrap();
@@ -342,7 +342,7 @@ fn a_child_of_a_replacement_is_run_by_the_thread_it_replaced() {
     });
     eventually("its replacement is busy", || crowd.now() == 2);
     freed.open();
-    eventually("it is idle", || pool.metrics().idle_workers() == 1);
+    eventually("it is idle", || pool.metrics().idle_threads == 1);
     // Until it no longer watches.
     thread::sleep(Duration::from_millis(50));
     busy.open();

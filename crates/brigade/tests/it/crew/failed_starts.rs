@@ -23,17 +23,17 @@ fn fails_after_the_first(fails: usize) -> impl Fn(NewThread) -> io::Result<Threa
 type Wait = fn(Handle) -> i32;
 
 const WAITS: [Wait; 4] = [
-    |pool| pool.spawn(ready(7)).unwrap().join().unwrap(),
-    |pool| block_on(pool.spawn(ready(7)).unwrap()).unwrap(),
+    |pool| pool.spawn(ready(7)).join().unwrap(),
+    |pool| block_on(pool.spawn(ready(7))).unwrap(),
     |pool| {
         let (told, tells) = mpsc::channel();
-        pool.execute(move || told.send(7).unwrap()).unwrap();
+        pool.execute(move || told.send(7).unwrap());
         blocking(|| tells.recv().unwrap())
     },
     |pool| {
         let (told, tells) = mpsc::channel();
         let due = Duration::from_millis(20);
-        let timer = pool.execute_after(due, move || told.send(7).unwrap());
+        let timer = pool.job().after(due).execute(move || told.send(7).unwrap()).unwrap();
         let seven = blocking(|| tells.recv().unwrap());
         drop(timer);
         seven
@@ -73,7 +73,7 @@ fn a_spawner_that_starts_another_thread_than_it_was_given_strands_no_job() {
     let handle = pool.handle();
     let job = loop {
         // The first two starts fail. What is accepted all the same has an outcome.
-        if let Ok(job) = handle.submit(|| 7) {
+        if let Ok(job) = handle.try_submit(|| 7) {
             break job;
         }
     };
@@ -104,11 +104,11 @@ fn a_blocked_job_gets_what_it_waits_for_although_a_start_fails_after_it_has_begu
     let begins = begin.clone();
     let waits = pool.submit(move || {
         begins.wait();
-        handle.spawn(ready(7)).unwrap().join().unwrap()
+        handle.spawn(ready(7)).join().unwrap()
     });
     eventually("it runs", || pool.metrics().running == 1);
     let submits = pool.handle();
-    let submits = thread::spawn(move || submits.execute(|| ()).unwrap());
+    let submits = thread::spawn(move || submits.execute(|| ()));
     is_asked.wait();
     begin.open();
     eventually("it has spawned what it waits for", || pool.metrics().queued == 2);

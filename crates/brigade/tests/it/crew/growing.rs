@@ -41,9 +41,9 @@ fn prestart_starts_the_core_size_and_no_more() {
 fn a_number_of_threads_is_core_and_largest_size() {
     let _dog = Watchdog::start(20);
     let pool = Pool::builder().threads(3).build().unwrap();
-    assert_eq!((pool.size(), pool.threads()), (3..=3, 3));
+    assert_eq!((pool.size(), *pool.size().end()), (3..=3, 3));
     let pool = Pool::builder().threads(1..=4).build().unwrap();
-    assert_eq!((pool.size(), pool.threads()), (1..=4, 4));
+    assert_eq!((pool.size(), *pool.size().end()), (1..=4, 4));
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn a_submission_from_a_job_starts_a_thread_of_the_core_size_too() {
         let pool = builder.threads(3).build().unwrap();
         await_idle_workers(&pool, 1);
         // One for the job from outside, one for its child.
-        pool.submit(|| brigade::submit(|| ()).unwrap().join().unwrap()).join().unwrap();
+        pool.submit(|| brigade::submit(|| ()).join().unwrap()).join().unwrap();
         assert_eq!(workers(&pool), 3);
     });
 }
@@ -104,7 +104,7 @@ fn a_pool_of_core_size_zero_runs_jobs() {
             assert_eq!(job.join().unwrap(), n * 2);
         }
         assert!((1..=2).contains(&workers(&pool)));
-        pool.execute_batch((0..10).map(|_| || ()));
+        pool.job().execute_batch((0..10).map(|_| || ())).unwrap();
         pool.wait_idle();
         assert_eq!(pool.metrics().returned, 110);
     });
@@ -134,8 +134,8 @@ fn a_burst_of_more_blocking_jobs_than_threads_has_all_threads_and_leaves_the_cor
             }
             (0..5).for_each(|_| pool.execute(crowd.job(&gate)));
             let metrics = pool.metrics();
-            assert_eq!((metrics.workers(), metrics.idle_workers()), (4, 0));
-            assert_eq!((metrics.queued(), metrics.running), (5, 4));
+            assert_eq!((metrics.threads, metrics.idle_threads), (4, 0));
+            assert_eq!((metrics.queued, metrics.running), (5, 4));
             gate.open();
             pool.wait_idle();
             assert_eq!((crowd.most(), pool.metrics().returned), (4, burst * 9));
@@ -168,13 +168,15 @@ fn a_batch_of_as_many_jobs_as_threads_runs_at_once() {
         for round in 0..200 {
             await_idle_workers(&pool, 1);
             let (meeting, met) = (Meeting::of(3), Arc::new(Mutex::new(Vec::new())));
-            pool.execute_batch((0..3).map(|_| {
-                let (attend, met) = (meeting.job(), Arc::clone(&met));
-                move || {
-                    let all = attend();
-                    met.lock().unwrap().push(all);
-                }
-            }));
+            pool.job()
+                .execute_batch((0..3).map(|_| {
+                    let (attend, met) = (meeting.job(), Arc::clone(&met));
+                    move || {
+                        let all = attend();
+                        met.lock().unwrap().push(all);
+                    }
+                }))
+                .unwrap();
             pool.wait_idle();
             assert_eq!(*met.lock().unwrap(), [true; 3], "round {round}");
         }
@@ -191,7 +193,7 @@ fn children_of_one_job_run_at_once_on_as_many_threads_as_there_may_be() {
             await_idle_workers(&pool, 1);
             let meeting = Meeting::of(3);
             let met = pool.submit(move || {
-                let children = [(); 2].map(|()| brigade::submit(meeting.job()).unwrap());
+                let children = [(); 2].map(|()| brigade::submit(meeting.job()));
                 (meeting.attend(), children)
             });
             let (parent, children) = met.join().unwrap();
@@ -231,7 +233,7 @@ fn with_growth_when_queued_so_many_jobs_must_wait_before_a_thread_starts() {
         for queued in 1..5 {
             pool.execute(crowd.job(&gate));
             let metrics = pool.metrics();
-            assert_eq!((metrics.workers(), metrics.queued()), (1, queued));
+            assert_eq!((metrics.threads, metrics.queued), (1, queued));
         }
         pool.execute(crowd.job(&gate));
         assert_eq!(workers(&pool), 2, "the fifth that waits");

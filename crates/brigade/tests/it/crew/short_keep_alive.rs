@@ -35,7 +35,7 @@ fn a_future_that_a_job_joins_sleeps_no_longer_than_it_asked_for() {
     for_each_pool(|pool, started| {
         for _ in 0..3 {
             let job = pool.submit(|| {
-                let future = brigade::spawn(time::sleep(SHORT)).unwrap();
+                let future = brigade::spawn(time::sleep(SHORT));
                 future.join()
             });
             assert!(job.join().unwrap().is_ok());
@@ -53,7 +53,8 @@ fn a_later_job_runs_although_another_blocks_until_it_has() {
             let job = pool.submit(|| {
                 let (told, tells) = mpsc::channel();
                 let handle = Handle::current().unwrap();
-                let timer = handle.execute_after(SHORT, move || told.send(()).unwrap());
+                let timer =
+                    handle.job().after(SHORT).execute(move || told.send(()).unwrap()).unwrap();
                 brigade::blocking(|| tells.recv().unwrap());
                 drop(timer);
             });

@@ -33,7 +33,7 @@ fn shutdown_waits_for_the_only_thread_although_its_spawner_has_not_returned() {
         let (spawner, returns) = slow_after(0);
         let pool = builder.threads(0..=1).spawner(spawner).build().unwrap();
         let (handle, gate, crowd) = (pool.handle(), Gate::closed(), Crowd::default());
-        let first = thread::spawn(move || handle.execute(|| ()).is_ok());
+        let first = thread::spawn(move || handle.try_execute(|| ()).is_ok());
         eventually("its thread is being started", || workers(&pool) == 1);
         pool.execute(crowd.job(&gate));
         eventually("it runs a job", || crowd.now() == 1);
@@ -69,7 +69,7 @@ fn shutdown_waits_for_the_hook_of_a_thread_whose_spawner_has_not_returned() {
         pool.execute(crowd.job(&gate));
         eventually("the first thread is busy", || crowd.now() == 1);
         let job = crowd.job(&gate);
-        let submitter = thread::spawn(move || handle.execute(job).is_ok());
+        let submitter = thread::spawn(move || handle.try_execute(job).is_ok());
         eventually("the second thread is busy", || crowd.now() == 2);
         gate.open();
         let opener = thread::spawn(move || {
@@ -99,7 +99,7 @@ fn a_job_may_drop_its_pool_although_the_spawner_of_its_thread_has_not_returned()
         let (told, tells) = mpsc::channel();
         let open = gate.clone();
         let submitter = thread::spawn(move || {
-            handle.execute(move || {
+            handle.try_execute(move || {
                 let pool = receiver.recv().unwrap();
                 open.open();
                 drop(pool);
@@ -134,7 +134,7 @@ fn a_start_that_fails_after_a_resize_does_not_cost_another_thread() {
     let (handle, busy, crowd) = (pool.handle(), Gate::closed(), Crowd::default());
     pool.execute(crowd.job(&busy));
     eventually("the first thread is busy", || crowd.now() == 1);
-    let submitter = thread::spawn(move || handle.execute(|| ()).is_ok());
+    let submitter = thread::spawn(move || handle.try_execute(|| ()).is_ok());
     entered.wait();
     pool.resize(1).unwrap();
     gate.open();

@@ -148,7 +148,7 @@ fn a_blocked_thread_whose_replacement_can_not_start_does_the_work_afterwards() {
         pool.execute(move || brigade::blocking(job));
         eventually("it is blocked", || crowd.now() == 1);
         let jobs: Vec<_> = (0..5).map(|n| pool.submit(move || n)).collect();
-        assert_eq!((workers(&pool), pool.metrics().queued()), (1, 5));
+        assert_eq!((workers(&pool), pool.metrics().queued), (1, 5));
         gate.open();
         for (n, job) in jobs.into_iter().enumerate() {
             assert_eq!(job.join().unwrap(), n);
@@ -181,7 +181,7 @@ fn a_spawner_that_fails_now_and_then_costs_no_job_and_no_count() {
         });
         pool.wait_idle();
         await_idle_workers(&pool, 1);
-        assert_eq!((pool.metrics().returned, pool.metrics().queued()), (1500, 0));
+        assert_eq!((pool.metrics().returned, pool.metrics().queued), (1500, 0));
         assert!(pool.metrics().workers.len() <= 8, "{}", pool.metrics().workers.len());
     });
 }
@@ -204,21 +204,21 @@ fn a_pool_that_can_not_have_a_thread_gives_jobs_back() {
             let kept = Arc::new(());
             for round in 1..=50 {
                 let keeper = Arc::clone(&kept);
-                let back = handle.execute(move || drop(keeper)).unwrap_err();
+                let back = handle.try_execute(move || drop(keeper)).unwrap_err();
                 assert_eq!(Arc::strong_count(&kept), 2, "it has the closure");
                 back.into_inner()();
-                let back = handle.submit(move || round).expect_err("no thread");
+                let back = handle.try_submit(move || round).expect_err("no thread");
                 assert_eq!(back.into_inner()(), round);
-                let back = handle.execute_batch([|| (), || ()]).unwrap_err();
+                let back = handle.job().execute_batch([|| (), || ()]).unwrap_err();
                 assert_eq!(back.into_inner().len(), 2);
                 let metrics = pool.metrics();
-                assert_eq!((metrics.workers(), metrics.accepted, metrics.queued()), (0, 0, 0));
+                assert_eq!((metrics.threads, metrics.accepted, metrics.queued), (0, 0, 0));
             }
             assert_eq!(Arc::strong_count(&kept), 1);
-            assert!(!handle.is_closed());
+            assert!(!handle.metrics().is_closed);
             assert!(pool.wait_idle());
             starter.fail(false);
-            assert_eq!(handle.submit(|| 42).unwrap().join().unwrap(), 42);
+            assert_eq!(handle.submit(|| 42).join().unwrap(), 42);
             pool.wait_idle();
             assert_eq!(pool.metrics().accepted, 1);
             assert!(workers(&pool) <= 2);
@@ -232,12 +232,12 @@ fn a_job_given_back_for_want_of_a_thread_says_so() {
     for_both_queueings(|builder| {
         let (pool, starter) = threadless(builder, Failure::Error);
         let handle = pool.handle();
-        assert_eq!(handle.execute(|| ()).unwrap_err().reason(), Reason::NoThread);
-        assert_eq!(handle.submit(|| ()).err().unwrap().reason(), Reason::NoThread);
-        assert_eq!(handle.execute_batch([|| ()]).unwrap_err().reason(), Reason::NoThread);
+        assert_eq!(handle.try_execute(|| ()).unwrap_err().reason(), Reason::NoThread);
+        assert_eq!(handle.try_submit(|| ()).err().unwrap().reason(), Reason::NoThread);
+        assert_eq!(handle.job().execute_batch([|| ()]).unwrap_err().reason(), Reason::NoThread);
         starter.fail(false);
         drop(pool);
-        assert_eq!(handle.execute(|| ()).unwrap_err().reason(), Reason::Closed);
+        assert_eq!(handle.try_execute(|| ()).unwrap_err().reason(), Reason::Closed);
     });
 }
 
@@ -260,7 +260,7 @@ fn a_pool_that_never_had_a_thread_ends() {
     let _dog = Watchdog::start(30);
     for how in [Shutdown::Drain, Shutdown::Discard] {
         let (pool, _) = threadless(Pool::builder(), Failure::Error);
-        assert!(pool.handle().execute(|| ()).is_err());
+        assert!(pool.handle().try_execute(|| ()).is_err());
         let report = pool.shutdown(how);
         assert_eq!((report.ran, report.discarded, report.still_running), (0, 0, 0));
     }
@@ -279,7 +279,7 @@ fn a_pool_resized_to_no_core_gives_jobs_back_too() {
         pool.execute(|| ());
         await_idle_workers(&pool, 0);
         starter.fail(true);
-        let accepted = pool.handle().execute(|| ()).is_ok();
+        let accepted = pool.handle().try_execute(|| ()).is_ok();
         assert!(!accepted, "accepted with nobody to run it: {:?}", pool.metrics());
     });
 }
@@ -302,7 +302,7 @@ fn a_job_accepted_while_the_only_thread_fails_to_start_is_not_left_alone() {
     let pool = builder.build().unwrap();
     let handle = pool.handle();
     thread::scope(|scope| {
-        let submit = || handle.submit(|| ());
+        let submit = || handle.try_submit(|| ());
         let first = scope.spawn(submit);
         eventually("its thread is being started", || asked.load(Ordering::SeqCst) == 1);
         let second = scope.spawn(submit);
@@ -335,7 +335,7 @@ fn a_job_accepted_while_the_last_thread_leaves_is_not_left_alone_although_the_ne
         let pool = builder.spawner(spawner).build().unwrap();
         let handle = pool.handle();
         for n in 0..10_000 {
-            if let Ok(mut job) = handle.submit(move || n) {
+            if let Ok(mut job) = handle.try_submit(move || n) {
                 let outcome = job.join_timeout(Duration::from_secs(10));
                 assert!(outcome.is_some(), "job {n} is left alone: {:?}", pool.metrics());
             }

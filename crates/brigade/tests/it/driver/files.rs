@@ -55,7 +55,7 @@ fn a_byte_passes_through_a_hundred_tasks_many_times() {
 async fn serve(listener: TcpListener) -> io::Result<()> {
     loop {
         let (mut stream, _) = listener.accept().await?;
-        let _ = brigade::spawn(async move {
+        let _ = brigade::try_spawn(async move {
             let mut buffer = [0; 64];
             while let Ok(count @ 1..) = stream.read(&mut buffer).await {
                 stream.write_all(&buffer[..count]).await?;
@@ -105,7 +105,8 @@ fn what_arrives_is_read_while_all_workers_but_one_are_in_long_jobs() {
             say.send(Instant::now()).unwrap();
             // Whoever has read it is in a long job from now on, up to the last but one.
             if byte[0] < 2 {
-                let _ = brigade::spawn(async { std::thread::sleep(Duration::from_millis(300)) });
+                let _ =
+                    brigade::try_spawn(async { std::thread::sleep(Duration::from_millis(300)) });
             }
         }
     });

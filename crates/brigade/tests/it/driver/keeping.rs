@@ -50,7 +50,7 @@ fn no_timer_is_lost_whoever_is_called_away() {
                 })
             });
             pool.execute(|| ());
-            drop(pool.dispatch([|| ()]));
+            drop(pool.job().dispatch([|| ()]));
             assert!(tasks.into_iter().all(|task| task.join().unwrap()));
         }
     });
@@ -82,14 +82,19 @@ fn a_wait_ends_beside_timers() {
     let _dog = Watchdog::start(60);
     for_every_kind(|pool| {
         let far = pool.spawn(sleep(Duration::from_secs(3600)));
-        let ticks = pool.execute_every(Duration::from_millis(1), brigade::Missed::Delay, || ());
+        let ticks = pool
+            .job()
+            .every(Duration::from_millis(1))
+            .missed(brigade::Missed::Delay)
+            .execute(|| ())
+            .unwrap();
         for _ in 0..10 {
             pool.execute(|| ());
             assert!(pool.wait_idle_timeout(Duration::from_secs(20)));
         }
         ticks.cancel();
         pool.close();
-        eventually("it ends with a driver holder", || pool.handle().is_closed());
+        eventually("it ends with a driver holder", || pool.handle().metrics().is_closed);
         drop(far);
     });
 }
@@ -116,7 +121,7 @@ mod files {
             for byte in 0..40 {
                 if byte % 3 == 0 {
                     pool.execute(|| ());
-                    drop(pool.dispatch([|| ()]));
+                    drop(pool.job().dispatch([|| ()]));
                 }
                 if byte % 7 == 0 {
                     drop(pool.spawn(sleep(Duration::from_micros(100))));

@@ -18,7 +18,7 @@ fn no_spares(threads: usize) -> Pool {
 fn with_a_holder(threads: usize) -> Pool {
     let pool = no_spares(threads);
     drop(pool.spawn(sleep(Duration::from_secs(3600))));
-    eventually("all sleep", || pool.metrics().idle_workers() == threads);
+    eventually("all sleep", || pool.metrics().idle_threads == threads);
     std::thread::sleep(SHORT);
     pool
 }
@@ -38,7 +38,7 @@ fn a_sleeper_wakes_in_time_when_the_driver_holder_is_called_away() {
             Instant::now()
         });
         let start = begins.recv().unwrap();
-        eventually("the other holds the driver", || pool.metrics().idle_workers() == 1);
+        eventually("the other holds the driver", || pool.metrics().idle_threads == 1);
         std::thread::sleep(SHORT);
         let held = gate.clone();
         pool.execute(move || if says_so { blocking(|| held.wait()) } else { held.wait() });
@@ -85,9 +85,9 @@ fn a_sleeper_wakes_when_the_driver_holder_has_jobs_and_no_other_worker_comes() {
         });
     });
     begins.recv().unwrap();
-    eventually("another holds the driver", || pool.metrics().idle_workers() == 1);
+    eventually("another holds the driver", || pool.metrics().idle_threads == 1);
     let held = [gate.clone(), gate.clone()];
-    pool.execute_batch(held.map(|gate| move || gate.wait()));
+    pool.job().execute_batch(held.map(|gate| move || gate.wait())).unwrap();
     sleeper.join().unwrap();
     gate.open();
 }
@@ -142,7 +142,7 @@ mod files {
             let (pool, gate) = (with_a_holder(2), Gate::closed());
             let (reader, mut writer) = pool.handle().enter(pipe).unwrap();
             let job = pool.submit(move || read(reader));
-            eventually("the other holds the driver", || pool.metrics().idle_workers() == 1);
+            eventually("the other holds the driver", || pool.metrics().idle_threads == 1);
             std::thread::sleep(SHORT);
             let held = gate.clone();
             pool.execute(move || if says_so { blocking(|| held.wait()) } else { held.wait() });
@@ -191,11 +191,11 @@ mod files {
                 let mut byte = [0];
                 let read = async { reader.read_exact(&mut byte).await.unwrap() };
                 // It needs a worker of its own.
-                let job = here.spawn(async { yield_now().await }).unwrap();
+                let job = here.spawn(async { yield_now().await });
                 block_on(future::or(read, async { job.await.unwrap() }));
                 told.send(()).unwrap();
                 let gate = Gate::closed();
-                let (opens, held) = (gate.clone(), here.submit(move || gate.wait()).unwrap());
+                let (opens, held) = (gate.clone(), here.submit(move || gate.wait()));
                 let read = async {
                     reader.read_exact(&mut byte).await.unwrap();
                 };

@@ -67,8 +67,8 @@ fn on_a_worker_the_pool_has_another_meanwhile() {
                     yield_now().await;
                     20
                 });
-                let other = handle.submit(|| 22).unwrap();
-                inner.unwrap().await.unwrap() + other.await.unwrap()
+                let other = handle.submit(|| 22);
+                inner.await.unwrap() + other.await.unwrap()
             })
         });
         assert_eq!(outer.join().unwrap(), 42);
@@ -80,7 +80,7 @@ fn a_future_on_the_only_worker_may_block_on_another() {
     let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     let nested = pool.spawn(async {
-        block_on(async { brigade::spawn(async { block_on(async { 42 }) }).unwrap().await.unwrap() })
+        block_on(async { brigade::spawn(async { block_on(async { 42 }) }).await.unwrap() })
     });
     assert_eq!(nested.join().unwrap(), 42);
 }
@@ -143,7 +143,7 @@ fn a_wait_for_something_else_is_not_taken_for_one_for_a_job() {
         },
         |job, here, context| {
             assert!(Pin::new(&mut *job).poll(context).is_pending());
-            *job = here.spawn(async {}).unwrap();
+            *job = here.spawn(async {});
         },
     ];
     for poll in ways {
@@ -151,7 +151,7 @@ fn a_wait_for_something_else_is_not_taken_for_one_for_a_job() {
         let (here, latch) = (pool.handle(), Latch::default());
         let opens = latch.clone();
         let waits = pool.submit(move || {
-            let mut job = here.spawn(async {}).unwrap();
+            let mut job = here.spawn(async {});
             let mut other = pin!(latch.wait());
             block_on(poll_fn(|context| {
                 let polled = other.as_mut().poll(context);

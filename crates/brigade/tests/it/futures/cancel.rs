@@ -257,7 +257,7 @@ fn run(pool: &Pool, case: Case) {
     assert_eq!(futures.load(Ordering::SeqCst), 1, "drops of the future, {case:?}");
     let after = pool.metrics();
     let (returned, panicked, ended_cancelled) = (
-        after.returned - before.returned - pool.threads() as u64,
+        after.returned - before.returned - *pool.size().end() as u64,
         after.panicked - before.panicked,
         after.cancelled - before.cancelled,
     );

@@ -6,9 +6,10 @@ use std::sync::{Arc, Mutex};
 use std::task::Waker;
 use std::thread;
 
-use crate::support::busy::{occupy, open_once_closed};
+use crate::support::busy::{let_go, occupy, open_once_closed};
 use crate::support::policy::for_every_row;
-use brigade::{Handle, JoinError, JoinHandle, Pool, Report, Shutdown, block_on, yield_now};
+use crate::support::reports::counts;
+use brigade::{Handle, JoinError, JoinHandle, Pool, Shutdown, block_on, yield_now};
 use brigade_testkit::{Drops, Gate, Latch, Seed, Token, Watchdog, eventually};
 
 /// Never ready, and counted when it is dropped.
@@ -28,7 +29,7 @@ fn a_future_that_never_completes_is_dropped_with_its_pool_and_cancelled() {
         let report = pool.shutdown(Shutdown::Drain);
         assert_eq!(drops.count(), 2);
         assert!(matches!(job.join(), Err(JoinError::Cancelled)));
-        assert_eq!(report, Report { ran: 0, discarded: 2, still_running: 0 });
+        assert_eq!(counts(report), (0, 2, 0));
     });
 }
 
@@ -44,7 +45,7 @@ fn a_drained_pool_polls_its_futures_until_they_wait_for_something_outside() {
             40
         });
         // The pool drains: what runs in it may still spawn, and be woken.
-        let sum = child.unwrap().await.unwrap() + 2;
+        let sum = child.await.unwrap() + 2;
         yield_now().await;
         sum
     });
@@ -53,7 +54,7 @@ fn a_drained_pool_polls_its_futures_until_they_wait_for_something_outside() {
     let report = pool.shutdown(Shutdown::Drain);
     assert_eq!(job.join().unwrap(), 42);
     assert!(matches!(never.join(), Err(JoinError::Cancelled)));
-    assert_eq!(report, Report { ran: 4, discarded: 1, still_running: 0 });
+    assert_eq!(counts(report), (4, 1, 0));
 }
 
 /// As long as a job runs, the pool has not ended, and a wake from any thread counts.
@@ -68,7 +69,7 @@ fn a_pool_that_drains_can_be_woken_from_outside() {
         eventually("it waits", || latch.waiting() == 1);
         let handle = pool.handle();
         let waker = thread::spawn(move || {
-            eventually("the pool closes", || handle.is_closed());
+            eventually("the pool closes", || handle.metrics().is_closed);
             latch.open();
             let woken = block_on(job);
             gate.open();
@@ -76,7 +77,7 @@ fn a_pool_that_drains_can_be_woken_from_outside() {
         });
         let report = pool.shutdown(Shutdown::Drain);
         waker.join().unwrap().unwrap();
-        assert_eq!(report, Report { ran: 2, discarded: 0, still_running: 0 });
+        assert_eq!(counts(report), (2, 0, 0));
     }
 }
 
@@ -98,7 +99,7 @@ fn a_discarded_pool_cancels_the_queued_and_those_that_wait() {
     assert_eq!(drops.count(), 2);
     assert!(matches!(waiting.join(), Err(JoinError::Cancelled)));
     assert!(matches!(queued.join(), Err(JoinError::Cancelled)));
-    assert_eq!(report, Report { ran: 1, discarded: 2, still_running: 0 });
+    assert_eq!(counts(report), (1, 2, 0));
 }
 
 #[test]
@@ -106,7 +107,7 @@ fn a_detached_pool_cancels_what_waits_when_nothing_runs() {
     let _dog = Watchdog::start(20);
     let (pool, drops) = (Pool::new(2), Drops::default());
     let job = pool.spawn(never(drops.token()));
-    pool.detach();
+    let_go(pool);
     assert!(matches!(job.join(), Err(JoinError::Cancelled)));
     assert_eq!(drops.count(), 1);
 }
@@ -117,7 +118,7 @@ fn a_pool_whose_threads_have_all_gone_cancels_what_waits() {
     let builder = Pool::builder().threads(0..=2).keep_alive(std::time::Duration::from_micros(1));
     let (pool, drops) = (builder.build().unwrap(), Drops::default());
     let job = pool.spawn(never(drops.token()));
-    eventually("its threads go", || pool.metrics().workers() == 0);
+    eventually("its threads go", || pool.metrics().threads == 0);
     drop(pool);
     assert_eq!(drops.count(), 1);
     assert!(matches!(job.join(), Err(JoinError::Cancelled)));
@@ -163,8 +164,8 @@ fn a_future_may_drop_its_own_pool() {
         done.send(Handle::current().is_some()).unwrap();
     });
     assert_eq!(ends.recv(), Ok(true));
-    job.unwrap().join().unwrap();
-    eventually("it has ended", || handle.is_closed());
+    job.join().unwrap();
+    eventually("it has ended", || handle.metrics().is_closed);
 }
 
 /// Row 59: whoever wakes goes on after the pool has run the future and ended.
@@ -212,7 +213,7 @@ fn a_spawn_beside_the_end_of_the_pool_is_accepted_or_given_back() {
         let (pool, drops) = (Pool::new(1), Drops::default());
         let (handle, tokens) = (pool.handle(), drops.clone());
         let spawner = thread::spawn(move || {
-            let jobs = (0..50).map(|_| handle.spawn(never(tokens.token())));
+            let jobs = (0..50).map(|_| handle.try_spawn(never(tokens.token())));
             let (accepted, refused): (Vec<_>, Vec<_>) = jobs.partition(Result::is_ok);
             (accepted, refused.len())
         });

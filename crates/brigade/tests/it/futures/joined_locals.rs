@@ -21,7 +21,7 @@ fn a_future_that_was_polled_in_place_is_joined_although_it_awaits_a_local_future
                     });
                     local.await.unwrap()
                 };
-                here.spawn(future).unwrap().join().unwrap()
+                here.spawn(future).join().unwrap()
             });
             assert_eq!(job.join().unwrap(), 1, "{when_full:?}, {threads} threads");
         }

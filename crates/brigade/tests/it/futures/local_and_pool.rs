@@ -24,12 +24,12 @@ fn an_idle_worker_with_a_local_future_does_not_leave() {
     eventually("it waits", || latch.waiting() == 1);
     // Another one comes and goes.
     pool.submit(|| thread::sleep(Duration::from_millis(5))).join().unwrap();
-    eventually("one is left", || pool.metrics().workers() == 1);
+    eventually("one is left", || pool.metrics().threads == 1);
     thread::sleep(Duration::from_millis(20));
-    assert_eq!(pool.metrics().workers(), 1);
+    assert_eq!(pool.metrics().threads, 1);
     latch.open();
     assert_eq!(job.join().unwrap(), 42);
-    eventually("it leaves", || pool.metrics().workers() == 0);
+    eventually("it leaves", || pool.metrics().threads == 0);
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn a_pool_that_is_made_smaller_keeps_the_worker_with_a_local_future() {
     }
     eventually("the others leave", || {
         pool.execute(|| ());
-        pool.metrics().workers() == 1
+        pool.metrics().threads == 1
     });
 }
 
@@ -74,7 +74,7 @@ fn a_local_future_that_yields_for_ever_and_other_work_take_turns() {
     // And the other way round: jobs that submit each other on the same worker.
     fn again(stop: Arc<AtomicBool>) {
         if !stop.load(Ordering::SeqCst) {
-            drop(brigade::execute(move || again(stop)));
+            let _ = brigade::try_execute(move || again(stop));
         }
     }
     let inner = stop.clone();
@@ -174,7 +174,7 @@ fn a_future_that_yields_goes_on_although_a_local_one_blocks_its_worker() {
     let _dog = Watchdog::start(30);
     let pool = Pool::builder().threads(2).prestart().build().unwrap();
     for _ in 0..20 {
-        eventually("both sleep", || pool.metrics().idle_workers() == 2);
+        eventually("both sleep", || pool.metrics().idle_threads == 2);
         let (goes_on, has_gone_on) = mpsc::channel();
         let yields = pool.spawn(async move {
             // A job that takes so long that no other worker looks for work meanwhile.

@@ -44,7 +44,7 @@ fn a_future_that_runs_in_its_caller_may_end_the_pool() {
     let (pool, gate) = full(Pool::builder(), 1, WhenFull::RunInCaller);
     let handle = pool.handle();
     open_once_closed(&gate, pool.handle());
-    let job = handle.spawn(async move { pool.shutdown(Shutdown::Drain) }).unwrap();
+    let job = handle.spawn(async move { pool.shutdown(Shutdown::Drain) });
     let report = job.join().unwrap();
     assert_eq!((report.ran, report.still_running), (2, 1), "itself");
 }
@@ -62,16 +62,16 @@ fn a_future_that_is_dropped_by_its_waker_may_own_its_pool() {
         inner.spawn(async move {
             owner.close();
             gate.open();
-            eventually("its threads go", || owner.metrics().workers() == 0);
+            eventually("its threads go", || owner.metrics().threads == 0);
             drop(pool);
             waits.await;
             drop(owner);
         })
     });
     // The pool had ended when its future came to wait.
-    let job = caller.join().unwrap().unwrap();
+    let job = caller.join().unwrap();
     assert!(matches!(job.join(), Err(JoinError::Cancelled)));
-    assert!(handle.is_closed());
+    assert!(handle.metrics().is_closed);
     assert!(latch.take_wakers().into_iter().all(|waker| {
         waker.wake();
         true
@@ -99,11 +99,11 @@ fn a_shutdown_waits_for_a_future_on_another_thread_until_its_timeout() {
         begins.recv().unwrap();
         gate.open();
         let (timeout, start) = (Duration::from_millis(30), Instant::now());
-        let report = pool.shutdown_timeout(Shutdown::Drain, timeout);
+        let report = pool.shutdown(Shutdown::Drain.timeout(timeout));
         assert!(start.elapsed() >= timeout);
         assert_eq!((report.ran, report.still_running), (2, 1));
         held.open();
-        let outcome = caller.join().unwrap().unwrap().join();
+        let outcome = caller.join().unwrap().join();
         assert_eq!(matches!(outcome, Err(JoinError::Cancelled)), pends);
         assert_eq!(drops.count(), 1);
     }
@@ -130,7 +130,7 @@ fn a_future_that_is_woken_when_no_thread_is_to_be_had_waits_for_the_next_one() {
     let fails = Arc::new(AtomicBool::new(false));
     let (pool, latch) = (deserted(&fails, || ()), Latch::default());
     let mut job = pool.spawn(latch.wait());
-    eventually("its thread goes", || latch.waiting() == 1 && pool.metrics().workers() == 0);
+    eventually("its thread goes", || latch.waiting() == 1 && pool.metrics().threads == 0);
     fails.store(true, Ordering::SeqCst);
     latch.open();
     assert!(!job.is_finished());
@@ -149,7 +149,7 @@ fn the_end_of_a_pool_without_a_thread_polls_what_was_woken_or_drops_it() {
         let fails = Arc::new(AtomicBool::new(false));
         let (pool, latch) = (deserted(&fails, || ()), Latch::default());
         let job = pool.spawn(latch.wait());
-        eventually("its thread goes", || latch.waiting() == 1 && pool.metrics().workers() == 0);
+        eventually("its thread goes", || latch.waiting() == 1 && pool.metrics().threads == 0);
         fails.store(true, Ordering::SeqCst);
         latch.open();
         fails.store(failing, Ordering::SeqCst);
@@ -172,7 +172,7 @@ fn what_starts_a_thread_may_wake_futures() {
         }
     });
     let job = pool.spawn(latch.wait());
-    eventually("its thread goes", || latch.waiting() == 1 && pool.metrics().workers() == 0);
+    eventually("its thread goes", || latch.waiting() == 1 && pool.metrics().threads == 0);
     wakes.store(true, Ordering::SeqCst);
     // The thread that this starts finds the future too.
     pool.execute(|| ());

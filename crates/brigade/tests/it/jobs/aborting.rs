@@ -126,7 +126,7 @@ fn a_job_that_needs_more_stack_than_there_is_ends_the_process_with_a_message() {
 fn body_that_returns_from_main_with_a_busy_default_pool() {
     let _dog = Watchdog::start(10);
     for _ in 0..100 {
-        brigade::execute(|| std::thread::sleep(std::time::Duration::from_millis(1))).unwrap();
+        brigade::execute(|| std::thread::sleep(std::time::Duration::from_millis(1)));
     }
 }
 

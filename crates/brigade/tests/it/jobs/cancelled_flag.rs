@@ -92,8 +92,8 @@ fn a_panic_after_the_cancelling_is_the_outcome() {
     let mut job = until_cancelled(&pool, || panic!("expected: rather than stop"));
     job.cancel();
     match job.join() {
-        Err(JoinError::Panicked(payload)) => {
-            assert_eq!(panics::text(&*payload), Some("expected: rather than stop"));
+        Err(JoinError::Panicked(panic)) => {
+            assert_eq!(panic.message(), Some("expected: rather than stop"));
         }
         other => panic!("it panicked: {other:?}"),
     }
@@ -107,10 +107,10 @@ fn a_job_run_inside_another_has_a_flag_of_its_own() {
     let mut outer = until_cancelled(&pool, || {
         let here = thread::current().id();
         let inner = brigade::submit(move || (cancelled(), thread::current().id() == here));
-        let returned = inner.unwrap().join().unwrap();
+        let returned = inner.join().unwrap();
         let after_return = cancelled();
-        let inner = brigade::submit(|| panic!("expected: inside {}", cancelled())).unwrap();
-        let panicked = inner.join().unwrap_err().message().unwrap().to_owned();
+        let inner = brigade::submit(|| panic!("expected: inside {}", cancelled()));
+        let panicked = inner.join().unwrap_err().panic_message().unwrap().to_owned();
         (returned, after_return, panicked, cancelled())
     });
     outer.cancel();

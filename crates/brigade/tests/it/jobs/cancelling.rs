@@ -56,7 +56,7 @@ fn a_job_is_cancelled_from_a_job_of_its_pool_and_counted_there() {
     let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     let own = pool.handle();
-    let cancelled = pool.submit(move || own.submit(|| unreachable!()).unwrap().cancel());
+    let cancelled = pool.submit(move || own.submit(|| unreachable!()).cancel());
     assert!(cancelled.join().unwrap());
     assert_eq!(pool.shutdown(Shutdown::Drain).discarded, 1);
 }

@@ -47,7 +47,7 @@ fn jobs_that_need_every_thread_meet_on_each_of_512_pools_whose_threads_come_and_
             let builder = Pool::builder().threads(1..=3).keep_alive(keep_alive);
             let pool = builder.queueing(queueing).build().unwrap();
             for _ in 0..20 {
-                pool.execute(|| _ = brigade::execute(thread::yield_now));
+                pool.execute(|| brigade::execute(thread::yield_now));
             }
             // One by one: each is long-lived, and finds the others busy or about to leave.
             let meeting = Meeting::of(3);
@@ -77,7 +77,7 @@ fn after_seventy_thousand_sleeps_the_counts_are_what_they_were() {
     let parks = || pool.metrics().workers.iter().map(|worker| worker.parks).sum::<u64>();
     while parks() < 70_000 {
         for _ in 0..1000 {
-            pool.execute_batch([|| (); 4]);
+            pool.job().execute_batch([|| (); 4]).unwrap();
             pool.wait_idle();
         }
     }

@@ -49,7 +49,7 @@ fn jobs_from_outside_run_exactly_once_in_every_row() {
         let tally = Tally::of(600);
         let handle = pool.handle();
         thread::scope(|scope| {
-            scope.spawn(|| (0..300).for_each(|job| handle.execute(tally.job(job)).unwrap()));
+            scope.spawn(|| (0..300).for_each(|job| handle.execute(tally.job(job))));
             scope.spawn(|| (300..600).for_each(|job| pool.execute(tally.job(job))));
         });
         pool.wait_idle();
@@ -62,7 +62,7 @@ fn chains_run_to_their_end_in_every_row() {
     fn step(left: usize, tally: Tally) {
         tally.count(left);
         if left % 100 != 0 {
-            here().execute(move || step(left - 1, tally)).unwrap();
+            here().execute(move || step(left - 1, tally));
         }
     }
     let _dog = Watchdog::start(30);
@@ -85,7 +85,7 @@ fn a_fan_out_of_a_thousand_children_runs_each_once_in_every_row() {
         let children = tally.clone();
         pool.execute(move || {
             let pool = here();
-            (0..1000).for_each(|job| pool.execute(children.job(job)).unwrap());
+            (0..1000).for_each(|job| pool.execute(children.job(job)));
         });
         pool.wait_idle();
         tally.assert_once_each();
@@ -97,13 +97,13 @@ fn batches_from_outside_and_inside_run_each_once_in_every_row() {
     let _dog = Watchdog::start(30);
     for_every_row(|pool| {
         let tally = Tally::of(1200);
-        pool.execute_batch((0..400).map(|job| tally.job(job)));
-        pool.handle().execute_batch((400..800).map(|job| tally.job(job))).unwrap();
-        pool.execute_batch(std::iter::empty::<fn()>());
+        pool.job().execute_batch((0..400).map(|job| tally.job(job))).unwrap();
+        pool.handle().job().execute_batch((400..800).map(|job| tally.job(job))).unwrap();
+        pool.job().execute_batch(std::iter::empty::<fn()>()).unwrap();
         let inner = tally.clone();
         pool.execute(move || {
-            here().execute_batch((800..1200).map(|job| inner.job(job))).unwrap();
-            here().execute_batch(std::iter::empty::<fn()>()).unwrap();
+            here().job().execute_batch((800..1200).map(|job| inner.job(job))).unwrap();
+            here().job().execute_batch(std::iter::empty::<fn()>()).unwrap();
         });
         pool.wait_idle();
         tally.assert_once_each();
@@ -116,8 +116,7 @@ fn submitted_jobs_hand_their_values_over_in_every_row() {
     for_every_row(|pool| {
         let outside: Vec<_> = (0..100).map(|n| pool.submit(move || n * 2)).collect();
         let inside = pool.submit(|| {
-            let children: Vec<_> =
-                (0..100).map(|n| brigade::submit(move || n * 3).unwrap()).collect();
+            let children: Vec<_> = (0..100).map(|n| brigade::submit(move || n * 3)).collect();
             children.into_iter().map(|child| child.join().unwrap()).collect::<Vec<usize>>()
         });
         for (n, job) in outside.into_iter().enumerate() {
@@ -162,7 +161,7 @@ fn drain_runs_all_that_was_accepted_and_what_that_spawns_in_every_row() {
             let (tally, child) = (tally.clone(), tally.job(job + 200));
             pool.execute(move || {
                 tally.count(job);
-                assert!(brigade::execute(child).is_ok(), "a draining job may spawn");
+                assert!(brigade::try_execute(child).is_ok(), "a draining job may spawn");
             });
         }
         let report = pool.shutdown(Shutdown::Drain);
@@ -177,7 +176,7 @@ fn discard_accounts_for_every_job_in_every_row() {
     for_every_row(|pool| {
         let (gate, ran) = (Gate::closed(), Arc::new(AtomicUsize::new(0)));
         occupy(&pool, &gate);
-        let busy = pool.threads() as u64;
+        let busy = *pool.size().end() as u64;
         let jobs: Vec<_> = (0..200)
             .map(|_| {
                 let ran = Arc::clone(&ran);
@@ -199,7 +198,7 @@ fn metrics_add_up_in_every_row() {
     for_every_row(|pool| {
         for n in 0..100 {
             pool.execute(move || {
-                brigade::execute(|| ()).unwrap();
+                brigade::execute(|| ());
                 assert!(n % 10 != 0, "expected: every tenth");
             });
         }
@@ -207,7 +206,7 @@ fn metrics_add_up_in_every_row() {
         let sums = pool.metrics();
         assert_eq!((sums.accepted, sums.returned, sums.panicked), (200, 190, 10));
         assert_eq!((sums.cancelled, sums.queued, sums.running), (0, 0, 0));
-        assert_eq!(sums.workers.len(), pool.threads());
+        assert_eq!(sums.workers.len(), *pool.size().end());
         assert_eq!(sums.workers.iter().map(|worker| worker.run).sum::<u64>(), 200);
         assert_eq!(sums.workers.iter().map(|worker| worker.panics).sum::<u64>(), 10);
         assert_eq!(sums.workers.iter().map(|worker| worker.queued).sum::<u64>(), 0);
@@ -218,11 +217,7 @@ fn metrics_add_up_in_every_row() {
 #[test]
 fn a_job_waits_for_its_own_children_twenty_deep_in_every_row() {
     fn nest(depth: u32) -> u32 {
-        if depth == 0 {
-            0
-        } else {
-            1 + here().submit(move || nest(depth - 1)).unwrap().join().unwrap()
-        }
+        if depth == 0 { 0 } else { 1 + here().submit(move || nest(depth - 1)).join().unwrap() }
     }
     let _dog = Watchdog::start(30);
     for_every_row(|pool: Pool| {

@@ -68,7 +68,7 @@ fn a_snapshot_adds_up_and_never_overstates_whatever_is_done_when_a_pool_is_full(
                 scope.spawn(move || {
                     for _ in 0..3000 {
                         submitted.fetch_add(2, Ordering::SeqCst);
-                        let _ = handle.execute(move || _ = handle.execute(|| ()));
+                        let _ = handle.job().execute(move || _ = handle.job().execute(|| ()));
                     }
                     stop.store(true, Ordering::SeqCst);
                 });
@@ -113,7 +113,7 @@ fn jobs_queued_by_a_worker_that_is_still_busy_count_as_queued() {
         let (gate, spawned) = (Gate::closed(), Gate::closed());
         let (inner, told) = (gate.clone(), spawned.clone());
         pool.execute(move || {
-            (0..10).for_each(|_| brigade::execute(|| ()).unwrap());
+            (0..10).for_each(|_| brigade::execute(|| ()));
             told.open();
             inner.wait();
         });
@@ -145,7 +145,7 @@ fn the_counters_of_the_workers_show_who_ran_stole_and_slept() {
     // Spawned on one worker and run on all: the others stole.
     let children = pool.submit(|| {
         let nap = || thread::sleep(Duration::from_millis(20));
-        (0..8).map(|_| brigade::submit(nap).unwrap()).collect::<Vec<_>>()
+        (0..8).map(|_| brigade::submit(nap)).collect::<Vec<_>>()
     });
     children.join().unwrap().into_iter().for_each(|child| child.join().unwrap());
     pool.wait_idle();

@@ -28,11 +28,11 @@ fn a_job_runs_before_its_deadline_and_not_after() {
     let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let pool = builder.threads(1).build().unwrap();
-        assert_eq!(pool.submit_before(far(), || 42).unwrap().join().unwrap(), 42);
-        let gone = pool.submit_before(Instant::now(), || unreachable!()).unwrap();
+        assert_eq!(pool.job().deadline(far()).submit(|| 42).unwrap().join().unwrap(), 42);
+        let gone = pool.job().deadline(Instant::now()).submit(|| unreachable!()).unwrap();
         assert!(matches!(gone.join(), Err(JoinError::Cancelled)));
-        pool.execute_before(Instant::now(), || unreachable!()).unwrap();
-        pool.handle().execute_before(far(), || ()).unwrap();
+        pool.job().deadline(Instant::now()).execute(|| unreachable!()).unwrap();
+        pool.handle().job().deadline(far()).execute(|| ()).unwrap();
         assert_eq!(at_rest(&pool), [4, 2, 0, 2, 0]);
     });
 }
@@ -44,9 +44,9 @@ fn a_job_whose_deadline_comes_while_it_is_queued_is_cancelled() {
         let (pool, gate) = (builder.threads(1).build().unwrap(), Gate::closed());
         occupy(&pool, &gate);
         let soon = Instant::now() + Duration::from_millis(5);
-        let (token, later) = (Arc::new(()), pool.submit_before(far(), || 42).unwrap());
+        let (token, later) = (Arc::new(()), pool.job().deadline(far()).submit(|| 42).unwrap());
         let captured = token.clone();
-        let handle = pool.submit_before(soon, move || drop(captured)).unwrap();
+        let handle = pool.job().deadline(soon).submit(move || drop(captured)).unwrap();
         past(soon);
         assert!(!handle.is_finished(), "its turn has not come");
         gate.open();
@@ -62,8 +62,8 @@ fn a_job_that_has_started_goes_on_after_its_deadline() {
     let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     let soon = Instant::now() + Duration::from_millis(500);
-    let outlives = pool.submit_before(soon, move || past(soon));
-    outlives.unwrap().join().unwrap();
+    let outlives = pool.job().deadline(soon).submit(move || past(soon)).unwrap();
+    outlives.join().unwrap();
     assert!(Instant::now() >= soon);
 }
 
@@ -73,8 +73,8 @@ fn who_waits_for_a_late_job_does_not_run_it_either() {
     let pool = Pool::new(1);
     let parent = pool.submit(|| {
         let here = Handle::current().unwrap();
-        let late = here.submit_before(Instant::now(), || unreachable!()).unwrap();
-        let in_time = here.submit_before(far(), || 42).unwrap();
+        let late = here.job().deadline(Instant::now()).submit(|| unreachable!()).unwrap();
+        let in_time = here.job().deadline(far()).submit(|| 42).unwrap();
         (late.join().is_err(), in_time.join().unwrap())
     });
     assert_eq!(parent.join().unwrap(), (true, 42));
@@ -86,9 +86,9 @@ fn a_late_job_counts_as_queued_until_its_turn() {
     let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let (pool, gate) = busy(builder, 2, WhenFull::Reject);
-        pool.execute_before(Instant::now(), || unreachable!()).unwrap();
+        pool.job().deadline(Instant::now()).execute(|| unreachable!()).unwrap();
         assert_eq!(fill(&pool), 1);
-        let full = pool.execute_before(far(), || unreachable!()).unwrap_err();
+        let full = pool.job().deadline(far()).execute(|| unreachable!()).unwrap_err();
         assert_eq!(full.reason(), Reason::Full);
         gate.open();
         assert_eq!(at_rest(&pool), [3, 2, 0, 1, 0]);
@@ -101,7 +101,7 @@ fn a_late_job_makes_room_in_its_turn_before_its_captures_are_dropped() {
     impl Drop for Successor {
         fn drop(&mut self) {
             let ran = self.1.clone();
-            self.0.try_execute(move || _ = ran.fetch_add(1, Ordering::Relaxed)).unwrap();
+            self.0.execute(move || _ = ran.fetch_add(1, Ordering::Relaxed));
         }
     }
     let _dog = Watchdog::start(20);
@@ -109,7 +109,7 @@ fn a_late_job_makes_room_in_its_turn_before_its_captures_are_dropped() {
         let (pool, gate) = busy(builder, 1, WhenFull::Reject);
         let ran = Arc::new(AtomicUsize::new(0));
         let successor = Successor(pool.handle(), ran.clone());
-        pool.execute_before(Instant::now(), move || drop(successor)).unwrap();
+        pool.job().deadline(Instant::now()).execute(move || drop(successor)).unwrap();
         gate.open();
         assert_eq!(at_rest(&pool), [3, 2, 0, 1, 0]);
         assert_eq!(ran.load(Ordering::Relaxed), 1);
@@ -123,7 +123,7 @@ fn a_submission_waits_for_room_until_the_deadline_at_most() {
         for_both_queueings(|builder| {
             let (pool, gate) = full(builder, 1, policy);
             let soon = Instant::now() + Duration::from_millis(5);
-            let waited = pool.execute_before(soon, || unreachable!()).unwrap_err();
+            let waited = pool.job().deadline(soon).execute(|| unreachable!()).unwrap_err();
             assert_eq!(waited.reason(), Reason::Full);
             assert!(Instant::now() >= soon);
             gate.open();
@@ -137,9 +137,9 @@ fn a_late_job_that_its_submitter_would_run_is_cancelled() {
     let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let (pool, gate) = full(builder, 1, WhenFull::RunInCaller);
-        let late = pool.submit_before(Instant::now(), || unreachable!()).unwrap();
+        let late = pool.job().deadline(Instant::now()).submit(|| unreachable!()).unwrap();
         assert!(matches!(late.join(), Err(JoinError::Cancelled)));
-        assert_eq!(pool.submit_before(far(), || 42).unwrap().join().unwrap(), 42);
+        assert_eq!(pool.job().deadline(far()).submit(|| 42).unwrap().join().unwrap(), 42);
         gate.open();
         assert_eq!(at_rest(&pool), [4, 3, 0, 1, 0], "and not evicted");
     });
@@ -152,8 +152,8 @@ fn a_late_job_whose_captures_panic_costs_no_thread() {
     let pool = Pool::new(1);
     let bombs = [Bomb, Bomb];
     let [first, second] = bombs;
-    pool.execute_before(Instant::now(), move || drop(first)).unwrap();
-    let late = pool.submit_before(Instant::now(), move || drop(second)).unwrap();
+    pool.job().deadline(Instant::now()).execute(move || drop(first)).unwrap();
+    let late = pool.job().deadline(Instant::now()).submit(move || drop(second)).unwrap();
     assert!(matches!(late.join(), Err(JoinError::Cancelled)));
     assert_eq!(pool.submit(|| 42).join().unwrap(), 42);
     assert_eq!(at_rest(&pool), [3, 1, 0, 2, 0]);

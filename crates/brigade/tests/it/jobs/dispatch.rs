@@ -15,7 +15,7 @@ use brigade_testkit::{Gate, Watchdog, eventually};
 
 /// Waits until all threads have come up and found nothing to do.
 fn all_idle(pool: &Pool) {
-    eventually("all are idle", || pool.metrics().idle_workers() == pool.threads());
+    eventually("all are idle", || pool.metrics().idle_threads == *pool.size().end());
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn as_many_jobs_start_as_threads_are_idle_and_the_rest_comes_back() {
                     told.send(number).unwrap();
                 }
             });
-            let back = pool.dispatch(jobs);
+            let back = pool.job().dispatch(jobs);
             assert_eq!(pool.metrics().queued, 0, "they wait in no queue");
             assert_eq!(back.count(), 2);
             together.wait();
@@ -58,7 +58,7 @@ fn a_busy_pool_gives_everything_back_in_order() {
             let told = told.clone();
             move || told.send(number).unwrap()
         });
-        pool.dispatch(jobs).for_each(|job| job());
+        pool.job().dispatch(jobs).for_each(|job| job());
         assert!(tells.try_iter().eq(0..3));
         gate.open();
         pool.wait_idle();
@@ -73,7 +73,7 @@ fn the_capacity_of_a_bounded_pool_is_no_matter() {
         (Pool::builder().threads(3).prestart().capacity(1).build().unwrap(), Gate::closed());
     all_idle(&pool);
     let held = [(); 3].map(|()| gate.clone()).map(|gate| move || gate.wait());
-    assert_eq!(pool.dispatch(held).count(), 0);
+    assert_eq!(pool.job().dispatch(held).count(), 0);
     pool.try_execute(|| ()).expect("none of them has the only place");
     gate.open();
 }
@@ -82,8 +82,8 @@ fn the_capacity_of_a_bounded_pool_is_no_matter() {
 fn threads_that_are_not_up_are_not_idle_and_none_is_started() {
     let _dog = Watchdog::start(20);
     let pool = Pool::builder().threads(0..=2).build().unwrap();
-    assert_eq!(pool.dispatch([|| ()]).count(), 1);
-    assert_eq!(pool.metrics().workers(), 0);
+    assert_eq!(pool.job().dispatch([|| ()]).count(), 1);
+    assert_eq!(pool.metrics().threads, 0);
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn a_closed_pool_gives_everything_back() {
         all_idle(&pool);
         let handle = pool.handle();
         let report = pool.shutdown(how);
-        assert_eq!(handle.dispatch([|| (), || ()]).count(), 2);
+        assert_eq!(handle.job().dispatch([|| (), || ()]).count(), 2);
         assert_eq!(report.ran, 0);
     }
 }
@@ -116,7 +116,7 @@ fn a_job_hands_work_to_the_idle_threads_of_its_own_pool() {
                 .collect();
             // The other threads may be just coming up.
             while !left.is_empty() {
-                left = handle.dispatch(left).collect();
+                left = handle.job().dispatch(left).collect();
             }
             together.wait();
             true
@@ -136,9 +136,11 @@ fn an_iterator_that_panics_hands_nothing_over() {
             assert!(number == 0, "expected: no more");
             || unreachable!("handed over")
         });
-        assert!(panic::catch_unwind(AssertUnwindSafe(|| pool.dispatch(jobs).count())).is_err());
+        assert!(
+            panic::catch_unwind(AssertUnwindSafe(|| pool.job().dispatch(jobs).count())).is_err()
+        );
         assert_eq!(pool.metrics().accepted, 0);
-        assert_eq!(pool.dispatch([|| (), || ()]).count(), 0, "all are there again");
+        assert_eq!(pool.job().dispatch([|| (), || ()]).count(), 0, "all are there again");
     });
 }
 
@@ -155,10 +157,10 @@ fn an_iterator_may_submit_to_the_pool_and_dispatch_in_turn() {
         };
         let jobs = (0..2).map(|_| {
             pool.execute(count());
-            pool.dispatch([count()]).for_each(|job| job());
+            pool.job().dispatch([count()]).for_each(|job| job());
             count()
         });
-        pool.dispatch(jobs).for_each(|job| job());
+        pool.job().dispatch(jobs).for_each(|job| job());
         eventually("all have run", || ran.load(Ordering::SeqCst) == 6);
     });
 }
@@ -176,7 +178,7 @@ fn an_iterator_may_wait_for_the_pool_and_is_not_asked_for_more_than_are_idle() {
             || ()
         });
         // It has no end.
-        drop(pool.dispatch(jobs));
+        drop(pool.job().dispatch(jobs));
         assert_eq!(asked, 2);
     });
 }
@@ -189,7 +191,7 @@ fn a_dispatched_job_that_panics_is_counted_and_its_thread_goes_on() {
         let pool = builder.threads(1).prestart().build().unwrap();
         for _ in 0..3 {
             all_idle(&pool);
-            assert_eq!(pool.dispatch([|| panic!("expected: dispatched")]).count(), 0);
+            assert_eq!(pool.job().dispatch([|| panic!("expected: dispatched")]).count(), 0);
         }
         all_idle(&pool);
         assert_eq!((pool.metrics().accepted, pool.metrics().panicked), (3, 3));
@@ -208,7 +210,7 @@ fn wait_idle_waits_for_what_was_dispatched() {
             held.wait();
             counter.fetch_add(1, Ordering::SeqCst);
         };
-        assert_eq!(pool.dispatch([job]).count(), 0);
+        assert_eq!(pool.job().dispatch([job]).count(), 0);
         thread::scope(|scope| {
             let waiter = scope.spawn(|| pool.wait_idle() && ended.load(Ordering::SeqCst) == 1);
             assert!(!pool.wait_idle_timeout(Duration::from_millis(1)));
@@ -228,11 +230,11 @@ fn a_lone_child_is_not_forgotten_when_who_watches_is_handed_a_job() {
         let (done, gate) = (Gate::closed(), Gate::closed());
         let (child, hold) = (done.clone(), gate.clone());
         pool.execute(move || {
-            brigade::execute(move || child.open()).unwrap();
+            brigade::execute(move || child.open());
             hold.wait();
         });
         let hold = gate.clone();
-        pool.dispatch([move || hold.wait()]).for_each(drop);
+        pool.job().dispatch([move || hold.wait()]).for_each(drop);
         done.wait();
         gate.open();
     }
@@ -254,7 +256,7 @@ fn in_a_storm_every_job_runs_or_comes_back() {
                 let (pool, count, back) = (&pool, &count, &back);
                 scope.spawn(move || {
                     for round in 0..3000 {
-                        let refused = pool.dispatch((0..size).map(|_| count())).count();
+                        let refused = pool.job().dispatch((0..size).map(|_| count())).count();
                         back.fetch_add(refused, Ordering::SeqCst);
                         if round % 16 == 0 {
                             pool.wait_idle_timeout(Duration::from_micros(50));

@@ -17,13 +17,13 @@ struct PingPong(Arc<AtomicBool>);
 impl PingPong {
     fn ping(self) {
         if !self.0.load(Ordering::Relaxed) {
-            let _ = here().execute(move || self.pong());
+            let _ = here().try_execute(move || self.pong());
         }
     }
 
     fn pong(self) {
         if !self.0.load(Ordering::Relaxed) {
-            let _ = here().execute(move || self.ping());
+            let _ = here().try_execute(move || self.ping());
         }
     }
 }
@@ -42,7 +42,7 @@ fn bystander_waits(pool: &Pool, chains: usize, from_inside: bool) -> Option<Dura
     if from_inside {
         // First the bystander, so that a newest-first queue holds it under the pair.
         pool.execute(move || {
-            here().execute(move || ran.send(begun.elapsed()).unwrap()).unwrap();
+            here().execute(move || ran.send(begun.elapsed()).unwrap());
             (0..chains).for_each(|_| pair.clone().ping());
         });
     } else {
@@ -106,7 +106,7 @@ fn bystanders_run_although_every_worker_has_a_pair_of_its_own() {
 fn endless_chain(ran: Arc<AtomicU64>, stop: Arc<AtomicBool>) {
     ran.fetch_add(1, Ordering::Relaxed);
     if !stop.load(Ordering::Relaxed) {
-        let _ = here().execute(move || endless_chain(ran, stop));
+        let _ = here().try_execute(move || endless_chain(ran, stop));
     }
 }
 
@@ -143,7 +143,7 @@ fn behind_a_thousand_chains_of_short_jobs_a_bystander_waits_for_few_of_these() {
 fn counted_chain(counts: Arc<[AtomicU64; 2]>, own: usize, until: u64) {
     counts[own].fetch_add(1, Ordering::Relaxed);
     if counts.iter().map(|count| count.load(Ordering::Relaxed)).sum::<u64>() < until {
-        let _ = here().execute(move || counted_chain(counts, own, until));
+        let _ = here().try_execute(move || counted_chain(counts, own, until));
     }
 }
 
@@ -157,7 +157,7 @@ fn of_two_chains_on_one_worker_neither_gets_twice_as_much_as_the_other() {
         pool.execute(move || {
             for own in 0..2 {
                 let counts = Arc::clone(&both);
-                here().execute(move || counted_chain(counts, own, 20_000)).unwrap();
+                here().execute(move || counted_chain(counts, own, 20_000));
             }
         });
         pool.wait_idle();
@@ -176,7 +176,7 @@ fn an_injector_interval_of_one_and_a_huge_one_lose_nothing() {
             let ran = ran.clone();
             pool.execute(move || {
                 let child = ran.clone();
-                brigade::execute(move || child.send(500 + n).unwrap()).unwrap();
+                brigade::execute(move || child.send(500 + n).unwrap());
                 ran.send(n).unwrap();
             });
         }

@@ -113,7 +113,7 @@ fn a_job_joined_on_the_only_worker_is_run_by_the_joiner() {
     for (kind, pool) in queue_kinds(1) {
         for _ in 0..200 {
             let parent = pool.submit(|| {
-                let child = brigade::submit(|| thread::current().id()).unwrap();
+                let child = brigade::submit(|| thread::current().id());
                 (child.join().unwrap(), thread::current().id())
             });
             let (child, parent) = parent.join().unwrap();
@@ -132,7 +132,7 @@ fn children_may_be_joined_in_any_order_on_the_only_worker() {
     for (kind, pool) in queue_kinds(1) {
         for step in [1, 3, 7, 399] {
             let parent = pool.submit(move || {
-                let submit = |n| Some(brigade::submit(move || n).unwrap());
+                let submit = |n| Some(brigade::submit(move || n));
                 let mut children: Vec<Option<JoinHandle<usize>>> = (0..400).map(submit).collect();
                 // Each step has no factor in common with 400, so that this visits all.
                 let order = (0..400).map(|n| n * step % 400);
@@ -159,7 +159,7 @@ fn as_many_waiting_jobs_as_workers_finish() {
                         let all_there = Arc::clone(&all_there);
                         pool.submit(move || {
                             all_there.wait();
-                            brigade::submit(|| 21).unwrap().join().unwrap() * 2
+                            brigade::submit(|| 21).join().unwrap() * 2
                         })
                     })
                     .collect();
@@ -197,12 +197,12 @@ fn what_a_waiting_worker_has_queued_runs_elsewhere() {
             // Ends when the other worker's child has run, and that worker waits for this job.
             let running = pool.submit(move || {
                 begun.send(()).unwrap();
-                brigade::submit(|| ()).unwrap().join().unwrap();
+                brigade::submit(|| ()).join().unwrap();
                 opened
             });
             begins.recv().unwrap();
             let parent = pool.submit(move || {
-                brigade::execute(move || opens.send(42).unwrap()).unwrap();
+                brigade::execute(move || opens.send(42).unwrap());
                 running.join().unwrap()
             });
             assert_eq!(parent.join().unwrap().recv().unwrap(), 42, "{kind}");
@@ -216,7 +216,7 @@ fn fibonacci_by_nested_joins_is_right() {
         if n < 2 {
             return u64::from(n);
         }
-        let left = brigade::submit(move || fibonacci(n - 1)).unwrap();
+        let left = brigade::submit(move || fibonacci(n - 1));
         fibonacci(n - 2) + left.join().unwrap()
     }
     let _dog = Watchdog::start(30);

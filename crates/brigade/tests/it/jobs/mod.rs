@@ -1,5 +1,6 @@
 //! What jobs get: exactly one outcome, an order, a fair turn, and no harm from each other.
 
+mod abort_handles;
 mod aborting;
 mod cancelled_flag;
 mod cancelling;
@@ -10,7 +11,9 @@ mod counters;
 mod deadlines;
 mod deadlocks;
 mod dispatch;
+mod errors;
 mod fairness;
+mod job_builder;
 mod joining;
 mod on_panic;
 mod order;

@@ -90,7 +90,7 @@ fn a_callback_may_submit_to_the_pool() {
     let (tell, told) = mpsc::channel();
     let call = move |_| {
         let tell = tell.clone();
-        assert!(brigade::execute(move || tell.send(()).unwrap()).is_ok());
+        assert!(brigade::try_execute(move || tell.send(()).unwrap()).is_ok());
     };
     let pool = Pool::builder().threads(1).on_panic(OnPanic::Call(Arc::new(call)));
     let pool = pool.build().unwrap();

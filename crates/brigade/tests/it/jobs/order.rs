@@ -15,7 +15,7 @@ fn order_of_children(pool: &Pool) -> Vec<u32> {
     pool.execute(move || {
         for child in 0..10 {
             let ran = ran.clone();
-            brigade::execute(move || ran.send(child).unwrap()).unwrap();
+            brigade::execute(move || ran.send(child).unwrap());
         }
     });
     order.iter().collect()
@@ -48,7 +48,7 @@ fn a_shared_queue_runs_jobs_in_the_order_they_were_accepted_in_whoever_submits()
         let submitter = std::thread::spawn(move || {
             for job in half {
                 let ran = ran.clone();
-                handle.execute(move || ran.send(job).unwrap()).unwrap();
+                handle.execute(move || ran.send(job).unwrap());
             }
         });
         submitter.join().unwrap();

@@ -70,7 +70,7 @@ fn ten_thousand_panics_reach_their_handles_and_cost_no_thread() {
     let jobs: Vec<_> = (0..10_000).map(|n| pool.submit(move || go_wrong(n))).collect();
     for (n, job) in jobs.into_iter().enumerate() {
         match job.join() {
-            Err(JoinError::Panicked(payload)) => assert_is_payload_of(n, payload),
+            Err(JoinError::Panicked(panic)) => assert_is_payload_of(n, panic.into_payload()),
             Err(other) => panic!("job {n}: {other}"),
             Ok(()) => panic!("job {n} returned"),
         }
@@ -164,9 +164,9 @@ fn a_panic_in_a_job_that_its_joiner_runs_inline_does_not_unwind_the_joiner() {
     let pool = Pool::new(1);
     for n in 0..400 {
         let parent = pool.submit(move || {
-            let child = brigade::submit(move || go_wrong(n)).unwrap();
+            let child = brigade::submit(move || go_wrong(n));
             match child.join() {
-                Err(JoinError::Panicked(payload)) => assert_is_payload_of(n, payload),
+                Err(JoinError::Panicked(panic)) => assert_is_payload_of(n, panic.into_payload()),
                 _ => panic!("the child did not panic"),
             }
             n
@@ -182,12 +182,12 @@ fn a_job_may_resume_the_panic_of_another() {
     let _dog = Watchdog::start(20);
     panics::silence_expected();
     let pool = Pool::new(2);
-    let parent = pool.submit(|| match brigade::submit(|| go_wrong(2)).unwrap().join() {
-        Err(JoinError::Panicked(payload)) => panic::resume_unwind(payload),
+    let parent = pool.submit(|| match brigade::submit(|| go_wrong(2)).join() {
+        Err(JoinError::Panicked(panic)) => panic.resume(),
         _ => unreachable!("the child panics"),
     });
     match parent.join() {
-        Err(JoinError::Panicked(payload)) => assert_is_payload_of(2, payload),
+        Err(JoinError::Panicked(panic)) => assert_is_payload_of(2, panic.into_payload()),
         _ => panic!("the parent did not panic"),
     }
 }

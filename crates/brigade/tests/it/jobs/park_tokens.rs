@@ -12,7 +12,7 @@ use brigade_testkit::Watchdog;
 #[track_caller]
 fn assert_nothing_is_stranded(pool: &Pool) {
     for round in 0..300 {
-        let mut job = pool.submit(|| brigade::submit(|| ()).unwrap());
+        let mut job = pool.submit(|| brigade::submit(|| ()));
         let child = job.join_timeout(Duration::from_secs(5));
         let mut child = child.unwrap_or_else(|| panic!("round {round} is stranded")).unwrap();
         let outcome = child.join_timeout(Duration::from_secs(5));
@@ -45,17 +45,19 @@ fn jobs_that_wait_inside_std_strand_nothing() {
     let pool = Pool::new(4);
     for _ in 0..100 {
         let cell = Arc::new(OnceLock::new());
-        pool.execute_batch((0..8).map(|n| {
-            let cell = Arc::clone(&cell);
-            move || {
-                let slow = || {
-                    thread::sleep(Duration::from_micros(50));
-                    n
-                };
-                assert!(*cell.get_or_init(slow) < 8);
-                println!("job {n}");
-            }
-        }));
+        pool.job()
+            .execute_batch((0..8).map(|n| {
+                let cell = Arc::clone(&cell);
+                move || {
+                    let slow = || {
+                        thread::sleep(Duration::from_micros(50));
+                        n
+                    };
+                    assert!(*cell.get_or_init(slow) < 8);
+                    println!("job {n}");
+                }
+            }))
+            .unwrap();
         pool.wait_idle();
     }
     assert_nothing_is_stranded(&pool);

@@ -43,7 +43,7 @@ fn a_job_that_was_woken_for_may_run_anywhere() {
     for round in 0..200 {
         thread::sleep(Duration::from_micros(500));
         assert_eq!(pool.submit(allowed).join().unwrap(), mine, "round {round}");
-        let child = pool.submit(|| brigade::submit(allowed).unwrap()).join().unwrap();
+        let child = pool.submit(|| brigade::submit(allowed)).join().unwrap();
         assert_eq!(child.join().unwrap(), mine, "the child in round {round}");
     }
     assert_eq!(allowed(), mine, "nor is the submitter moved");

@@ -35,7 +35,7 @@ fn of_four_idle_workers_that_may_spin_one_does() {
     let pool = Pool::builder().threads(4).idle(idle).prestart();
     let pool = pool.name(|index| format!("spinner-{index}")).build().unwrap();
     await_idle_workers(&pool, 4);
-    pool.execute_batch((0..100).map(|_| || ()));
+    pool.job().execute_batch((0..100).map(|_| || ())).unwrap();
     assert!(pool.wait_idle());
     let before = cpu_times("spinner-");
     // Time that the one spends, and the others do not.

@@ -56,7 +56,7 @@ fn as_many_barrier_jobs_as_workers_meet_when_submitted_from_one_worker() {
         for (kind, pool) in queue_kinds(threads) {
             for _ in 0..50 {
                 let (job, meets) = meeting(threads);
-                pool.execute(move || (0..threads).for_each(|_| brigade::execute(job()).unwrap()));
+                pool.execute(move || (0..threads).for_each(|_| brigade::execute(job())));
                 assert_all_met(&meets, threads, &kind);
             }
         }
@@ -71,7 +71,7 @@ fn a_worker_that_spawned_its_peers_may_meet_them_at_the_barrier() {
             for _ in 0..50 {
                 let (job, meets) = meeting(threads);
                 pool.execute(move || {
-                    (1..threads).for_each(|_| brigade::execute(job()).unwrap());
+                    (1..threads).for_each(|_| brigade::execute(job()));
                     job()();
                 });
                 assert_all_met(&meets, threads, &kind);
@@ -86,12 +86,12 @@ fn a_batch_of_barrier_jobs_wakes_enough_workers_for_all() {
     for (kind, pool) in queue_kinds(4) {
         for _ in 0..50 {
             let (job, meets) = meeting(4);
-            pool.execute_batch((0..4).map(|_| job()));
+            pool.job().execute_batch((0..4).map(|_| job())).unwrap();
             assert_all_met(&meets, 4, &kind);
             let (job, meets) = meeting(4);
             pool.execute(move || {
                 let here = Handle::current().unwrap();
-                assert!(here.execute_batch((0..4).map(|_| job())).is_ok());
+                assert!(here.job().execute_batch((0..4).map(|_| job())).is_ok());
             });
             assert_all_met(&meets, 4, &kind);
         }
@@ -112,7 +112,7 @@ fn a_child_runs_although_its_parent_blocks_on_a_channel_for_it() {
             let waited = pool.submit(|| {
                 let begun = Instant::now();
                 let (done, child): (Sender<()>, _) = mpsc::channel();
-                brigade::execute(move || done.send(()).unwrap()).unwrap();
+                brigade::execute(move || done.send(()).unwrap());
                 child.recv().unwrap();
                 begun.elapsed()
             });
@@ -187,7 +187,7 @@ fn plain_wake() -> Duration {
 fn spin_until_child_ran() -> Duration {
     let (ran, begun) = (Arc::new(AtomicBool::new(false)), Instant::now());
     let child = Arc::clone(&ran);
-    brigade::execute(move || child.store(true, Ordering::Relaxed)).unwrap();
+    brigade::execute(move || child.store(true, Ordering::Relaxed));
     while !ran.load(Ordering::Relaxed) {
         std::hint::spin_loop();
     }
@@ -236,11 +236,10 @@ fn two_workers_wait_for_each_others_children_without_calls_into_the_pool() {
             let pool = Handle::current().unwrap();
             pool.execute(move || {
                 let (done_too, grandchild) = mpsc::channel();
-                pool.execute(move || done_too.send(()).unwrap()).unwrap();
+                pool.execute(move || done_too.send(()).unwrap());
                 // Ends before the grandchild can be waited for: one of two workers must be free.
                 done.send(grandchild).unwrap();
-            })
-            .unwrap();
+            });
             child.recv().unwrap().recv().unwrap();
         });
         parent.join().unwrap();

@@ -10,9 +10,10 @@ use std::rc::Rc;
 
 use brigade::time::{Elapsed, Interval, Sleep, Timeout};
 use brigade::{
-    Builder, CancelOnDrop, Handle, Idle, JoinError, JoinHandle, Metrics, Missed, OnPanic, Order,
-    Placement, Pool, Queueing, Reason, Rejected, Report, Shutdown, TaskSet, Timer, WhenFull,
-    WorkerMetrics, YieldNow,
+    AbortHandle, Builder, CancelOnDrop, DelayedJob, Growth, Handle, Idle, JobBuilder, JoinError,
+    JoinHandle, Metrics, Missed, NewThread, OnPanic, Order, Panic, PeriodicJob, Placement, Pool,
+    Queueing, Reason, Rejected, Report, Reserved, Shutdown, ShutdownOptions, TaskSet, Thread,
+    Threads, Timer, WhenFull, WorkerMetrics, YieldNow,
 };
 
 const fn threads<T: Send + Sync + Unpin + 'static>() {}
@@ -26,12 +27,37 @@ const fn key<T: Eq + Hash>() {}
 const fn equal<T: PartialEq + Eq>() {}
 const fn clone<T: Clone>() {}
 
+/// What any thread may hold, also one that has caught a panic.
+const fn shared<T: Debug + Send + Sync + Unpin + UnwindSafe + RefUnwindSafe + 'static>() {}
+/// The same of types that nothing unwinds through.
+const fn debug<T: Debug + Send + Unpin + 'static>() {}
+
 const _: () = {
-    threads::<Pool>();
+    shared::<Pool>();
+    shared::<AbortHandle>();
+    clone::<AbortHandle>();
+    shared::<JoinHandle<u8>>();
+    shared::<CancelOnDrop<u8>>();
+    shared::<TaskSet<u8>>();
+    shared::<JobBuilder>();
+    clone::<JobBuilder>();
+    shared::<DelayedJob>();
+    shared::<PeriodicJob>();
+    debug::<Reserved>();
+    sync::<Reserved>();
+    shared::<Timer>();
+    debug::<Sleep>();
+    debug::<Interval>();
+    debug::<Timeout<u8>>();
+    debug::<NewThread>();
+    debug::<Thread>();
     threads::<Builder>();
+    debug::<Builder>();
     threads::<OnPanic>();
+    debug::<OnPanic>();
     clone::<OnPanic>();
     threads::<YieldNow>();
+    debug::<YieldNow>();
     plain::<Handle>();
     key::<Handle>();
     plain::<Report>();
@@ -39,23 +65,32 @@ const _: () = {
     plain::<Queueing>();
     plain::<Order>();
     plain::<Idle>();
+    plain::<Growth>();
     plain::<Placement>();
     plain::<Shutdown>();
+    equal::<Shutdown>();
+    plain::<ShutdownOptions>();
+    equal::<ShutdownOptions>();
+    plain::<Threads>();
+    equal::<Threads>();
     plain::<Reason>();
+    equal::<Reason>();
+    error::<Reason>();
     plain::<WhenFull>();
     equal::<WhenFull>();
     plain::<Missed>();
     equal::<Missed>();
     plain::<Elapsed>();
     error::<Elapsed>();
-    threads::<Timer>();
     threads::<Sleep>();
     threads::<Interval>();
     value::<Metrics>();
     value::<WorkerMetrics>();
-    send::<JoinError>();
-    unpin::<JoinError>();
+    shared::<JoinError>();
     error::<JoinError>();
+    shared::<Panic>();
+    shared::<Rejected<u8>>();
+    shared::<Rejected<OnlySend>>();
     assert!(size_of::<Handle>() == 8, "a handle is one word");
 };
 
@@ -76,7 +111,7 @@ const _: () = {
     sync::<TaskSet<OnlySend>>();
     unpin::<TaskSet<PhantomPinned>>();
     send::<Rejected<OnlySend>>();
-    sync::<Rejected<u8>>();
+    sync::<Rejected<OnlySend>>();
     unpin::<Rejected<u8>>();
     error::<Rejected<OnlySend>>();
     error::<Rejected<Rc<PhantomPinned>>>();
@@ -108,7 +143,6 @@ assert_not!(CancelOnDrop<Rc<u8>>: Send);
 assert_not!(TaskSet<u8>: Clone);
 assert_not!(TaskSet<Rc<u8>>: Send);
 assert_not!(Rejected<Rc<u8>>: Send);
-assert_not!(JoinError: Sync);
 
 /// What the compiler has checked above; here only so that the list of tests shows it.
 #[test]

@@ -120,8 +120,8 @@ fn absurd_stack_sizes_are_refused_or_made_to_fit() {
 fn the_default_pool_size_is_what_the_machine_offers() {
     let _dog = Watchdog::start(20);
     let offered = thread::available_parallelism().map_or(1, usize::from);
-    assert_eq!(Pool::builder().build().unwrap().threads(), offered);
+    assert_eq!(Pool::builder().build().unwrap().size(), offered..=offered);
     for threads in [1, 2, 3, 64] {
-        assert_eq!(Pool::new(threads).threads(), threads);
+        assert_eq!(Pool::new(threads).size(), threads..=threads);
     }
 }

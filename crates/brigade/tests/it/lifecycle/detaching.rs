@@ -1,4 +1,4 @@
-//! `detach`: lets go of a pool, which finishes by itself.
+//! A pool that is detached, by a shutdown with a timeout of 0 and its drop, finishes by itself.
 
 use std::cell::RefCell;
 use std::panic::{self, AssertUnwindSafe};
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use crate::support::busy::occupy;
+use crate::support::busy::{let_go, occupy};
 use crate::support::policy::queue_kinds;
 use brigade::{Handle, Pool, Reason};
 use brigade_testkit::{
@@ -23,11 +23,11 @@ fn detach_does_not_wait_and_everything_accepted_still_runs() {
         let (gate, handle) = (Gate::closed(), pool.handle());
         occupy(&pool, &gate);
         let queued: Vec<_> = (0..100)
-            .map(|n| pool.submit(move || brigade::submit(move || n).unwrap().join().unwrap()))
+            .map(|n| pool.submit(move || brigade::submit(move || n).join().unwrap()))
             .collect();
         // It would never return, did it wait.
-        pool.detach();
-        assert_eq!(handle.execute(|| ()).unwrap_err().reason(), Reason::Closed, "{kind}");
+        let_go(pool);
+        assert_eq!(handle.try_execute(|| ()).unwrap_err().reason(), Reason::Closed, "{kind}");
         gate.open();
         let sum: i32 = queued.into_iter().map(|job| job.join().unwrap()).sum();
         assert_eq!(sum, 4950, "{kind}");
@@ -42,7 +42,7 @@ fn the_threads_of_a_detached_pool_end_by_themselves() {
     let pool = Pool::builder().threads(3).prestart().on_stop(hook).build().unwrap();
     let gate = Gate::closed();
     occupy(&pool, &gate);
-    pool.detach();
+    let_go(pool);
     assert!(stops.try_recv().is_err(), "they are busy");
     gate.open();
     (0..3).for_each(|_| stops.recv_timeout(LONG).expect("it stops"));
@@ -65,10 +65,17 @@ fn detach_does_not_wait_for_thread_local_destructors() {
     let waits = Waits(gate.clone(), gone);
     pool.submit(move || LAST.set(Some(waits))).join().unwrap();
     pool.close();
-    eventually("the worker leaves", || pool.metrics().workers() == 0);
-    pool.detach();
+    eventually("the worker leaves", || pool.metrics().threads == 0);
+    let (told, tells) = mpsc::channel();
+    let detaching = thread::spawn(move || {
+        let_go(pool);
+        let _ = told.send(());
+    });
+    let returned = tells.recv_timeout(LONG);
     assert!(goes.try_recv().is_err(), "it still waits");
     gate.open();
+    detaching.join().unwrap();
+    assert!(returned.is_ok(), "it has waited for the destructor");
     goes.recv_timeout(LONG).expect("the destructor ends");
 }
 
@@ -80,7 +87,7 @@ fn pools_may_be_detached_by_several_threads_at_once() {
             let detach = |n| {
                 let pool = Pool::new(2);
                 let job = pool.submit(move || n);
-                pool.detach();
+                let_go(pool);
                 job
             };
             let threads: Vec<_> = (0..4).map(|n| scope.spawn(move || detach(n))).collect();
@@ -97,7 +104,7 @@ fn detach(slot: &Slot) {
     eventually("the pool is in its slot", || slot.lock().unwrap().is_some());
     let pool = slot.lock().unwrap().take().unwrap();
     pool.close();
-    pool.detach();
+    let_go(pool);
 }
 
 #[test]
@@ -109,7 +116,7 @@ fn a_job_may_detach_its_own_pool() {
             let inner = Arc::clone(&slot);
             let detacher = pool.submit(move || {
                 detach(&inner);
-                Handle::current().unwrap().submit(|| 42).unwrap().join().unwrap()
+                Handle::current().unwrap().submit(|| 42).join().unwrap()
             });
             let queued: Vec<_> = (0..10).map(|n| pool.submit(move || n)).collect();
             *slot.lock().unwrap() = Some(pool);

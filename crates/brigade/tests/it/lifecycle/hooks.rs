@@ -84,7 +84,7 @@ fn a_job_submitted_by_a_start_hook_runs() {
         let hook = move |index| {
             let ran = ran.clone();
             let pool = Handle::current().expect("the hook runs on a worker");
-            assert!(pool.execute(move || ran.send(index).unwrap()).is_ok());
+            assert!(pool.try_execute(move || ran.send(index).unwrap()).is_ok());
         };
         let pool = Pool::builder().threads(3).prestart().on_start(hook).build().unwrap();
         let mut seen: Vec<usize> =
@@ -104,7 +104,7 @@ fn a_job_submitted_by_a_stop_hook_is_rejected_or_gets_an_outcome() {
         let submitted = Arc::clone(&jobs);
         let hook = move |_| {
             if let Some(pool) = Handle::current() {
-                submitted.lock().unwrap().push(pool.submit(|| ()));
+                submitted.lock().unwrap().push(pool.try_submit(|| ()));
             }
         };
         drop(Pool::builder().threads(3).on_stop(hook).build().unwrap());

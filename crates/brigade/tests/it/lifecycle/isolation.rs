@@ -19,7 +19,7 @@ fn a_job_of_b_submitted_by_a_worker_of_a_outlives_a() {
                 thread::current().id()
             })
         });
-        let job = job.join().unwrap().unwrap();
+        let job = job.join().unwrap();
         drop(a);
         assert!(!job.is_finished());
         gate.open();
@@ -35,7 +35,7 @@ fn the_current_pool_is_the_one_of_the_worker() {
     assert_ne!(a.handle(), b.handle());
     assert_eq!(a.submit(Handle::current).join().unwrap(), Some(a.handle()));
     let to_b = b.handle();
-    let through_a = a.submit(move || to_b.submit(Handle::current).unwrap().join().unwrap());
+    let through_a = a.submit(move || to_b.submit(Handle::current).join().unwrap());
     assert_eq!(through_a.join().unwrap(), Some(b.handle()));
     let ids = (thread_ids(&a), thread_ids(&b));
     assert!(ids.0.is_disjoint(&ids.1));
@@ -51,7 +51,7 @@ fn the_free_functions_stay_on_the_pool_of_the_worker() {
             for _ in 0..20 {
                 let ran = ran.clone();
                 let job = move || ran.send(Handle::current()).unwrap();
-                assert!(brigade::execute(job).is_ok());
+                assert!(brigade::try_execute(job).is_ok());
             }
         });
         assert_eq!(runs.iter().collect::<Vec<_>>(), [Some(pool.handle()); 20]);
@@ -67,7 +67,7 @@ fn a_pool_made_and_dropped_inside_a_job_leaves_the_job_where_it_was() {
         let ran_on = inner.submit(Handle::current).join().unwrap();
         assert_eq!(ran_on, Some(inner.handle()));
         drop(inner);
-        brigade::submit(Handle::current).unwrap().join().unwrap()
+        brigade::submit(Handle::current).join().unwrap()
     });
     assert_eq!(job.join().unwrap(), Some(outer.handle()));
 }
@@ -79,8 +79,8 @@ fn two_pools_of_one_worker_may_wait_for_each_other_in_turn() {
     let (a, b) = (Pool::new(1), Pool::new(1));
     let (to_a, to_b) = (a.handle(), b.handle());
     for _ in 0..200 {
-        let there = a.submit(move || to_b.submit(|| 1).unwrap().join().unwrap());
-        let back = b.submit(move || to_a.submit(|| 2).unwrap());
+        let there = a.submit(move || to_b.submit(|| 1).join().unwrap());
+        let back = b.submit(move || to_a.submit(|| 2));
         assert_eq!(there.join().unwrap() + back.join().unwrap().join().unwrap(), 3);
     }
 }

@@ -21,7 +21,7 @@ fn a_pool_has_another_thread_while_its_only_one_waits_for_another_pool() {
         let here = pool.handle();
         let job = pool.submit(move || {
             let other = Pool::new(1);
-            other.execute(move || assert_eq!(here.submit(|| 1).unwrap().join().unwrap(), 1));
+            other.execute(move || assert_eq!(here.submit(|| 1).join().unwrap(), 1));
             wait(other);
         });
         job.join().unwrap();

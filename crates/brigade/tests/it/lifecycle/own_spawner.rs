@@ -48,7 +48,7 @@ fn check(pool: Pool, slot: &Mutex<Option<Pool>>) {
     let (handle, (told, tells)) = (pool.handle(), mpsc::channel::<()>());
     *slot.lock().unwrap() = Some(pool);
     let submits = thread::spawn(move || {
-        let _ = handle.execute(move || drop(told));
+        let _ = handle.job().execute(move || drop(told));
     });
     submits.join().unwrap();
     assert!(tells.recv().is_err(), "the closure is gone");

@@ -51,7 +51,7 @@ fn rounds_of_add_and_wait(pool: &Pool, seed: &mut Seed) {
         if round % 2 == 0 {
             in_time(pool.submit(|| ()), round);
         } else {
-            let child = in_time(pool.submit(|| brigade::submit(|| ()).unwrap()), round);
+            let child = in_time(pool.submit(|| brigade::submit(|| ())), round);
             in_time(child, round);
         }
     }
@@ -73,8 +73,8 @@ fn a_job_submitted_to_b_from_a_worker_of_a_runs_on_b() {
     let (to_a, to_b) = (a.handle(), b.handle());
     for _ in 0..500 {
         let there = move || {
-            let to_b_and_back = to_b.submit(move || (name(), to_a.submit(name).unwrap()));
-            (name(), to_b_and_back.unwrap())
+            let to_b_and_back = to_b.submit(move || (name(), to_a.submit(name)));
+            (name(), to_b_and_back)
         };
         let (first, rest) = a.submit(there).join().unwrap();
         let (second, rest) = rest.join().unwrap();
@@ -102,7 +102,7 @@ fn four_sleeping_children_of_one_job_sleep_at_once_on_four_workers() {
                     thread::current().id()
                 };
                 let pool = Handle::current().unwrap();
-                (0..4).map(|_| pool.submit(nap).unwrap()).collect::<Vec<_>>()
+                (0..4).map(|_| pool.submit(nap)).collect::<Vec<_>>()
             });
             let children = children.join().unwrap();
             let ids: HashSet<_> = children.into_iter().map(|child| child.join().unwrap()).collect();

@@ -22,7 +22,7 @@ fn a_handle_that_a_start_hook_gives_away_is_accepted_at_once() {
         let hook = move |index| {
             if index == 0 {
                 let (handle, told) = (Handle::current().unwrap(), told.clone());
-                thread::spawn(move || told.send(handle.execute(|| ()).is_ok()).unwrap());
+                thread::spawn(move || told.send(handle.try_execute(|| ()).is_ok()).unwrap());
             }
         };
         let pool = builder.on_start(hook).build().unwrap();
@@ -75,7 +75,7 @@ fn check_futures(spawn: fn() -> JoinHandle<i32>) {
 #[test]
 fn a_future_that_a_start_hook_spawns_is_woken_by_another_thread() {
     let _dog = Watchdog::start(60);
-    check_futures(|| Handle::current().unwrap().spawn(woken_elsewhere()).unwrap());
+    check_futures(|| Handle::current().unwrap().spawn(woken_elsewhere()));
 }
 
 #[test]

@@ -34,13 +34,13 @@ fn call_everything(pool: Handle, ran: &Arc<AtomicUsize>) {
         move || _ = ran.fetch_add(1, Ordering::Relaxed)
     };
     let _ = Handle::current();
-    let _ = pool.is_closed();
-    let _ = pool.execute(job());
-    let _ = pool.execute_batch([job(), job()]);
-    if let Ok(submitted) = pool.submit(job()) {
+    let _ = pool.metrics().is_closed;
+    let _ = pool.try_execute(job());
+    let _ = pool.job().execute_batch([job(), job()]);
+    if let Ok(submitted) = pool.try_submit(job()) {
         let _ = submitted.join();
     }
-    let _ = brigade::execute(job());
+    let _ = brigade::try_execute(job());
 }
 
 #[test]
@@ -53,10 +53,10 @@ fn a_destructor_on_a_foreign_thread_may_submit_and_join() {
             let foreign = thread::spawn(move || {
                 // Thread-locals die in the order of their birth, or the other way round.
                 if pool_first {
-                    handle.submit(|| ()).unwrap().join().unwrap();
+                    handle.submit(|| ()).join().unwrap();
                 }
                 at_exit(move || call_everything(handle, &counted));
-                handle.submit(|| ()).unwrap().join().unwrap();
+                handle.submit(|| ()).join().unwrap();
             });
             foreign.join().unwrap();
             drop(pool);
@@ -95,7 +95,7 @@ fn a_destructor_on_a_worker_may_use_another_pool() {
         let to_other = other.handle();
         pool.execute(move || {
             at_exit(move || {
-                let answer = to_other.submit(|| 42).unwrap().join().unwrap();
+                let answer = to_other.submit(|| 42).join().unwrap();
                 told.send(answer).unwrap();
             });
         });
@@ -137,13 +137,13 @@ fn a_destructor_may_submit_to_a_pool_that_is_full_and_drops_the_oldest() {
         let foreign = thread::spawn(move || {
             let last = move || {
                 let runs = runs.clone();
-                handle.execute(move || _ = runs.fetch_add(1, Ordering::Relaxed)).unwrap();
+                handle.execute(move || _ = runs.fetch_add(1, Ordering::Relaxed));
             };
             if pool_first {
-                handle.execute(|| ()).unwrap();
+                handle.execute(|| ());
             }
             at_exit(last);
-            handle.execute(|| ()).unwrap();
+            handle.execute(|| ());
         });
         foreign.join().unwrap();
         gate.open();

@@ -54,7 +54,8 @@ fn a_discarded_closure_whose_drop_submits_gets_its_job_back() {
         discard_with(pool, 50, move |pool| {
             let refused = sender.clone();
             OnDrop(move || {
-                let _ = refused.send(pool.execute(|| ()).is_err() && pool.submit(|| ()).is_err());
+                let _ = refused
+                    .send(pool.try_execute(|| ()).is_err() && pool.try_submit(|| ()).is_err());
             })
         });
         assert_eq!(refusals.iter().collect::<Vec<_>>(), [true; 50]);
@@ -76,7 +77,7 @@ fn a_discarded_closure_whose_drop_takes_a_lock_that_jobs_take_blocks_nothing() {
             let counted = Arc::clone(&shared);
             OnDrop(move || {
                 let mut count = counted.lock().unwrap();
-                assert!(pool.is_closed());
+                assert!(pool.metrics().is_closed);
                 *count += 1;
             })
         });
@@ -157,7 +158,7 @@ fn a_capture_whose_drop_submits_after_its_job_ran_is_served() {
             let (counted, handle) = (Arc::clone(&ran), pool.handle());
             let capture = OnDrop(move || {
                 let counted = Arc::clone(&counted);
-                handle.execute(move || _ = counted.fetch_add(1, Ordering::Relaxed)).unwrap();
+                handle.execute(move || _ = counted.fetch_add(1, Ordering::Relaxed));
             });
             pool.execute(move || drop(capture));
         }
@@ -177,17 +178,21 @@ fn an_iterator_of_a_batch_may_submit_and_may_panic() {
             let ran = Arc::clone(&ran);
             move || _ = ran.fetch_add(1, Ordering::Relaxed)
         };
-        pool.execute_batch((0..100).map(|_| {
-            pool.execute(job());
-            job()
-        }));
+        pool.job()
+            .execute_batch((0..100).map(|_| {
+                pool.execute(job());
+                job()
+            }))
+            .unwrap();
         pool.wait_idle();
         assert_eq!(ran.load(Ordering::Relaxed), 200, "{kind}");
         let unwound = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            pool.execute_batch((0..100).map(|n| {
-                assert!(n < 50, "expected: the iterator panics");
-                job()
-            }));
+            pool.job()
+                .execute_batch((0..100).map(|n| {
+                    assert!(n < 50, "expected: the iterator panics");
+                    job()
+                }))
+                .unwrap();
         }));
         assert!(unwound.is_err(), "{kind}");
         pool.wait_idle();

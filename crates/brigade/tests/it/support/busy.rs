@@ -2,21 +2,22 @@
 
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
+use std::time::Duration;
 
-use brigade::{Handle, Pool};
+use brigade::{Handle, Pool, Shutdown};
 use brigade_testkit::{Gate, eventually};
 
 /// Keeps every worker of `pool` busy until the gate opens; returns once all of them are.
 pub(crate) fn occupy(pool: &Pool, gate: &Gate) {
     let (started, starts): (_, Receiver<()>) = mpsc::channel();
-    for _ in 0..pool.threads() {
+    for _ in 0..*pool.size().end() {
         let (gate, started) = (gate.clone(), started.clone());
         pool.execute(move || {
             started.send(()).unwrap();
             gate.wait();
         });
     }
-    for _ in 0..pool.threads() {
+    for _ in 0..*pool.size().end() {
         starts.recv().unwrap();
     }
 }
@@ -25,7 +26,13 @@ pub(crate) fn occupy(pool: &Pool, gate: &Gate) {
 pub(crate) fn open_once_closed(gate: &Gate, pool: Handle) {
     let gate = gate.clone();
     thread::spawn(move || {
-        eventually("the pool closes", || pool.is_closed());
+        eventually("the pool closes", || pool.metrics().is_closed);
         gate.open();
     });
+}
+
+/// Detaches a pool, which finishes by itself.
+pub(crate) fn let_go(pool: Pool) {
+    pool.shutdown(Shutdown::Drain.timeout(Duration::ZERO));
+    drop(pool);
 }

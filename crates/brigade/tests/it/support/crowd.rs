@@ -64,7 +64,7 @@ impl Drop for Inside {
 
 /// How many workers the pool has now.
 pub(crate) fn workers(pool: &Pool) -> usize {
-    pool.metrics().workers()
+    pool.metrics().threads
 }
 
 /// Waits until the pool has so many workers and all of them sleep.
@@ -72,7 +72,7 @@ pub(crate) fn workers(pool: &Pool) -> usize {
 pub(crate) fn await_idle_workers(pool: &Pool, count: usize) {
     eventually("so many workers, all of them idle", || {
         let metrics = pool.metrics();
-        (metrics.workers(), metrics.idle_workers()) == (count, count)
+        (metrics.threads, metrics.idle_threads) == (count, count)
     });
 }
 

@@ -5,5 +5,6 @@ pub(crate) mod busy;
 pub(crate) mod crowd;
 pub(crate) mod full;
 pub(crate) mod policy;
+pub(crate) mod reports;
 pub(crate) mod roll_call;
 pub(crate) mod trees;

@@ -77,7 +77,7 @@ fn idles() -> [(&'static str, Idle); 3] {
 pub(crate) fn for_every_row(claim: impl Fn(Pool)) {
     for row in rows() {
         let pool = row.builder().build().unwrap();
-        assert_eq!(pool.threads(), row.threads, "{}", row.name);
+        assert_eq!(*pool.size().end(), row.threads, "{}", row.name);
         if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(|| claim(pool))) {
             eprintln!("failed with the pool: {}", row.name);
             panic::resume_unwind(payload);

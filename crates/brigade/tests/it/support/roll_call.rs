@@ -12,8 +12,8 @@ where
     T: Send + 'static,
     F: Fn() -> T + Copy + Send + 'static,
 {
-    let all_there = Arc::new(Barrier::new(pool.threads()));
-    let answers: Vec<_> = (0..pool.threads())
+    let all_there = Arc::new(Barrier::new(*pool.size().end()));
+    let answers: Vec<_> = (0..*pool.size().end())
         .map(|_| {
             let all_there = Arc::clone(&all_there);
             pool.submit(move || {
@@ -28,6 +28,6 @@ where
 /// The threads of the pool.
 pub(crate) fn thread_ids(pool: &Pool) -> HashSet<ThreadId> {
     let ids: HashSet<_> = on_every_worker(pool, || thread::current().id()).into_iter().collect();
-    assert_eq!(ids.len(), pool.threads(), "as many threads as workers");
+    assert_eq!(ids.len(), *pool.size().end(), "as many threads as workers");
     ids
 }

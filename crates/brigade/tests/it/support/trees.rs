@@ -22,12 +22,12 @@ impl Trees {
         let trees = self.clone();
         move || {
             if depth > 0 {
-                brigade::execute(trees.boxed(depth - 1)).unwrap();
+                brigade::execute(trees.boxed(depth - 1));
                 let handle = Handle::current().unwrap();
                 let pair = [trees.boxed(depth - 1), trees.boxed(0)];
-                handle.execute_batch(pair).unwrap();
-                let joined = brigade::submit(trees.boxed(depth - 1)).unwrap();
-                brigade::execute(trees.boxed(0)).unwrap();
+                handle.job().execute_batch(pair).unwrap();
+                let joined = brigade::submit(trees.boxed(depth - 1));
+                brigade::execute(trees.boxed(0));
                 joined.join().unwrap();
             }
             spin_for(Duration::from_micros(2));

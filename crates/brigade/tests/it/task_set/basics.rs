@@ -17,11 +17,10 @@ use brigade_testkit::{Gate, Watchdog, eventually};
 fn spawn_gated(set: &mut TaskSet<u32>, value: u32) -> Gate {
     let gate = Gate::closed();
     let inner = gate.clone();
-    set.spawn(move || {
+    set.submit(move || {
         inner.wait();
         value
-    })
-    .unwrap();
+    });
     gate
 }
 
@@ -62,7 +61,7 @@ fn a_panic_is_one_outcome_and_no_others() {
         let mut set = TaskSet::new(pool.handle()).limit(2);
         for number in 0..100 {
             let job = move || assert!(number % 10 != 3, "expected: {number}");
-            set.spawn(job).unwrap();
+            set.submit(job);
         }
         let (mut returned, mut panicked) = (0, 0);
         for outcome in set.outcomes() {
@@ -115,7 +114,7 @@ fn waiting_for_all_leaves_the_outcomes_to_be_taken() {
     for (kind, pool) in queue_kinds(2) {
         let mut set = TaskSet::new(pool.handle());
         set.wait_all();
-        (0..100).for_each(|number| set.spawn(move || number).unwrap());
+        (0..100).for_each(|number| set.submit(move || number));
         set.wait_all();
         assert_eq!(set.len(), 100, "{kind}");
         let mut sum = 0;
@@ -131,7 +130,7 @@ fn an_iterator_that_is_dropped_leaves_the_rest() {
     let _dog = Watchdog::start(20);
     let pool = Pool::new(2);
     let mut set = TaskSet::new(pool.handle());
-    (0..10).for_each(|_| set.spawn(|| ()).unwrap());
+    (0..10).for_each(|_| set.submit(|| ()));
     assert_eq!(set.outcomes().take(4).count(), 4);
     assert_eq!(set.len(), 6);
     assert_eq!(set.outcomes().count(), 6);
@@ -154,7 +153,7 @@ fn a_task_that_awaits_is_woken_by_each_end() {
     let mut context = Context::from_waker(&waker);
     let mut set = TaskSet::new(pool.handle()).limit(2);
     assert!(matches!(set.poll_join_next(&mut context), Poll::Ready(None)), "empty");
-    (0..2000).for_each(|number| set.spawn(move || number).unwrap());
+    (0..2000).for_each(|number| set.submit(move || number));
     let mut sum = 0;
     while !set.is_empty() {
         let mut next = Box::pin(set.join_next_async());
@@ -180,7 +179,7 @@ fn a_waker_that_panics_costs_nobody_anything() {
     let pool = Pool::new(1);
     let mut set = TaskSet::new(pool.handle()).limit(1);
     let gate = spawn_gated(&mut set, 1);
-    set.spawn(|| 2).unwrap();
+    set.submit(|| 2);
     let broken = Arc::new(Broken(AtomicUsize::new(0)));
     let waker = Waker::from(broken.clone());
     assert!(set.poll_join_next(&mut Context::from_waker(&waker)).is_pending());
@@ -194,10 +193,10 @@ fn a_set_may_be_owned_by_another_thread_and_another_pool() {
     let _dog = Watchdog::start(20);
     let (pool, other) = (Pool::new(1), Pool::new(1));
     let mut set = TaskSet::new(pool.handle());
-    set.spawn(|| thread::current().id()).unwrap();
+    set.submit(|| thread::current().id());
     let ids = thread_ids(&pool);
     let moved = other.submit(move || {
-        set.spawn(|| thread::current().id()).unwrap();
+        set.submit(|| thread::current().id());
         set.outcomes().map(Result::unwrap).collect::<Vec<_>>()
     });
     assert!(moved.join().unwrap().iter().all(|thread| ids.contains(thread)));
@@ -213,12 +212,11 @@ fn outcomes_of_jobs_that_were_let_go_are_dropped_as_they_end() {
     let ran = Arc::new(AtomicUsize::new(0));
     let spawn = |set: &mut TaskSet<Arc<()>>, gate: Option<Gate>| {
         let (witness, ran) = (witness.clone(), ran.clone());
-        set.spawn(move || {
+        set.submit(move || {
             gate.into_iter().for_each(|gate| gate.wait());
             ran.fetch_add(1, Ordering::Relaxed);
             witness
-        })
-        .unwrap();
+        });
     };
     (0..2).for_each(|_| spawn(&mut set, None));
     set.wait_all();

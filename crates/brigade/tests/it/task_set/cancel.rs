@@ -26,7 +26,7 @@ fn what_has_not_started_is_cancelled_at_once_and_its_captures_are_dropped() {
             let mut set = TaskSet::new(pool.handle()).limit(limit);
             for _ in 0..10 {
                 let witness = witness.clone();
-                set.spawn(move || drop(witness)).unwrap();
+                set.submit(move || drop(witness));
             }
             set.cancel_all();
             assert_eq!(Arc::strong_count(&witness), 1, "{kind}");
@@ -52,15 +52,14 @@ fn running_jobs_see_it_and_their_outcomes_are_their_own() {
     let mut set = TaskSet::new(pool.handle());
     for panics in [false, true] {
         let begun = begun.clone();
-        set.spawn(move || {
+        set.submit(move || {
             begun.send(()).unwrap();
             while !cancelled() {
                 thread::yield_now();
             }
             assert!(!panics, "expected: cancelled");
             42
-        })
-        .unwrap();
+        });
     }
     begins.iter().take(2).for_each(drop);
     set.cancel_all();
@@ -70,7 +69,7 @@ fn running_jobs_see_it_and_their_outcomes_are_their_own() {
     assert_eq!(returned.into_iter().map(Result::unwrap).collect::<Vec<_>>(), [42]);
     assert!(matches!(panicked[..], [Err(JoinError::Panicked(_))]));
     // The set goes on, and what comes now is not cancelled.
-    set.spawn(|| if cancelled() { 0 } else { 43 }).unwrap();
+    set.submit(|| if cancelled() { 0 } else { 43 });
     assert_eq!(set.join_next().unwrap().unwrap(), 43);
 }
 
@@ -83,7 +82,7 @@ fn a_set_that_is_dropped_cancels_what_is_queued_and_asks_what_runs_to_stop() {
         let (gate, witness) = (Gate::closed(), Arc::new(()));
         let mut set = TaskSet::new(pool.handle()).limit(limit);
         let (inner, result) = (gate.clone(), witness.clone());
-        set.spawn(move || {
+        set.submit(move || {
             begun.send(()).unwrap();
             while !cancelled() {
                 thread::yield_now();
@@ -91,12 +90,11 @@ fn a_set_that_is_dropped_cancels_what_is_queued_and_asks_what_runs_to_stop() {
             stopped.send(()).unwrap();
             inner.wait();
             result
-        })
-        .unwrap();
+        });
         begins.recv().unwrap();
         for _ in 0..5 {
             let witness = witness.clone();
-            set.spawn(move || witness).unwrap();
+            set.submit(move || witness);
         }
         drop(set);
         stops.recv().unwrap();
@@ -115,7 +113,7 @@ fn a_set_dropped_with_outcomes_in_it_drops_them() {
     let mut set = TaskSet::new(pool.handle());
     for _ in 0..10 {
         let witness = witness.clone();
-        set.spawn(move || witness).unwrap();
+        set.submit(move || witness);
     }
     set.wait_all();
     drop(set.join_next());
@@ -137,7 +135,7 @@ fn a_cancel_that_races_starts_and_ends_leaves_one_outcome_each() {
                 let mut set = TaskSet::new(pool.handle()).limit(1 + seed.below(4) as usize);
                 for _ in 0..=seed.below(11) {
                     let ran = ran.clone();
-                    set.spawn(move || _ = ran.fetch_add(1, Ordering::Relaxed)).unwrap();
+                    set.submit(move || _ = ran.fetch_add(1, Ordering::Relaxed));
                 }
                 spin_for(seed.micros(20));
                 set.cancel_all();
@@ -175,10 +173,10 @@ fn a_cancel_that_races_the_end_of_the_pool_is_counted_once() {
         let mut set = TaskSet::new(handle).limit(limit);
         for _ in 0..10 {
             let slow = Slow;
-            set.spawn(move || drop(slow)).unwrap();
+            set.submit(move || drop(slow));
         }
         let closer = thread::spawn(move || pool.shutdown(Shutdown::Discard));
-        while !handle.is_closed() {
+        while !handle.metrics().is_closed {
             std::hint::spin_loop();
         }
         spin_for(seed.micros(5));
@@ -208,7 +206,7 @@ fn captures_that_panic_in_their_drop_stop_nothing() {
         let mut set = TaskSet::new(pool.handle()).limit(3);
         for _ in 0..10 {
             let bomb = Bomb(dropped.clone());
-            set.spawn(move || drop(bomb)).unwrap();
+            set.submit(move || drop(bomb));
         }
         if discard {
             open_once_closed(&gate, pool.handle());
@@ -229,7 +227,7 @@ fn what_a_capture_does_in_its_drop_meets_no_lock() {
     impl Drop for Meddler {
         fn drop(&mut self) {
             let mut set = TaskSet::new(self.0).limit(1);
-            (0..3).for_each(|_| set.spawn(|| ()).unwrap());
+            (0..3).for_each(|_| set.submit(|| ()));
             set.cancel_all();
             assert_eq!(set.outcomes().count(), 3);
         }
@@ -240,7 +238,7 @@ fn what_a_capture_does_in_its_drop_meets_no_lock() {
     let mut set = TaskSet::new(pool.handle()).limit(2);
     for _ in 0..5 {
         let meddler = Meddler(pool.handle());
-        set.spawn(move || drop(meddler)).unwrap();
+        set.submit(move || drop(meddler));
     }
     set.cancel_all();
     assert!(set.outcomes().all(is_cancelled));
@@ -253,7 +251,7 @@ fn a_set_is_cancelled_on_a_worker_of_its_pool() {
     let pool = Pool::new(1);
     let cancelled = pool.submit(|| {
         let mut set = TaskSet::new(brigade::Handle::current().unwrap()).limit(2);
-        (0..5).for_each(|_| set.spawn(|| ()).unwrap());
+        (0..5).for_each(|_| set.submit(|| ()));
         set.cancel_all();
         set.outcomes().filter(|outcome| outcome.is_err()).count()
     });
@@ -275,12 +273,12 @@ fn a_job_cancelled_on_its_way_to_the_pool_never_starts_and_is_counted_once() {
         thread.start()
     };
     let pool = Pool::builder().threads(1..=2).spawner(spawner).build().unwrap();
-    eventually("the first thread is idle", || pool.metrics().idle_workers() == 1);
+    eventually("the first thread is idle", || pool.metrics().idle_threads == 1);
     let (begin, begins) = mpsc::channel();
     let mut set = TaskSet::new(pool.handle()).limit(1);
-    set.spawn(move || begins.recv().unwrap()).unwrap();
+    set.submit(move || begins.recv().unwrap());
     eventually("it runs", || pool.metrics().running == 1);
-    set.spawn(|| unreachable!("cancelled before it started")).unwrap();
+    set.submit(|| unreachable!("cancelled before it started"));
     begin.send(()).unwrap();
     asks.recv().unwrap();
     set.cancel_all();

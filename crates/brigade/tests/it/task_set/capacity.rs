@@ -18,7 +18,7 @@ fn no_more_jobs_of_a_set_are_queued_than_there_is_room_for_and_all_run() {
         for_both_queueings(|builder| {
             let (pool, gate) = busy(builder, 3, policy);
             let mut set = TaskSet::new(pool.handle());
-            (0..10).for_each(|number| set.spawn(move || number).unwrap());
+            (0..10).for_each(|number| set.submit(move || number));
             assert_eq!((set.len(), pool.metrics().queued), (10, 3));
             gate.open();
             let mut outcomes: Vec<_> = set.outcomes().map(Result::unwrap).collect();
@@ -39,10 +39,10 @@ fn jobs_of_a_set_leave_no_room_to_others_nor_these_to_them() {
     for_both_queueings(|builder| {
         let (pool, gate) = busy(builder, 2, WhenFull::Reject);
         let mut set = TaskSet::new(pool.handle());
-        set.spawn(|| "of the set").unwrap();
-        pool.try_execute(|| ()).unwrap();
+        set.submit(|| "of the set");
+        pool.execute(|| ());
         assert_eq!(pool.try_execute(|| ()).unwrap_err().reason(), Reason::Full);
-        set.spawn(|| "later").unwrap();
+        set.submit(|| "later");
         assert_eq!(pool.metrics().queued, 2, "the last waits in the set");
         gate.open();
         assert!(set.outcomes().map(Result::unwrap).eq(["of the set", "later"]));
@@ -55,8 +55,8 @@ fn a_job_of_a_set_that_is_cancelled_makes_room_for_the_next() {
     for_both_queueings(|builder| {
         let (pool, gate) = busy(builder, 2, WhenFull::Reject);
         let (mut first, mut second) = (TaskSet::new(pool.handle()), TaskSet::new(pool.handle()));
-        (0..3).for_each(|_| first.spawn(|| "first").unwrap());
-        (0..2).for_each(|_| second.spawn(|| "second").unwrap());
+        (0..3).for_each(|_| first.submit(|| "first"));
+        (0..2).for_each(|_| second.submit(|| "second"));
         first.cancel_all();
         assert_eq!(second.len(), 2);
         assert_eq!(pool.try_execute(|| ()).unwrap_err().reason(), Reason::Full, "both are queued");
@@ -72,7 +72,7 @@ fn a_set_that_is_dropped_while_it_waits_for_room_holds_nobody_up() {
     for_both_queueings(|builder| {
         let (pool, gate) = full(builder, 1, WhenFull::Block);
         let mut set = TaskSet::new(pool.handle());
-        set.spawn(|| ()).unwrap();
+        set.submit(|| ());
         thread::scope(|scope| {
             let submitter = scope.spawn(|| pool.execute(|| ()));
             thread::sleep(Duration::from_millis(5));
@@ -93,7 +93,7 @@ fn a_set_that_was_let_go_gets_its_room() {
         let mut set = TaskSet::new(pool.handle());
         for number in 0..3 {
             let ran = ran.clone();
-            set.spawn(move || ran.send(number).unwrap()).unwrap();
+            set.submit(move || ran.send(number).unwrap());
         }
         set.detach_all();
         drop(set);
@@ -109,7 +109,7 @@ fn a_full_pool_that_is_drained_runs_what_waits_in_the_set_and_a_discarded_one_ca
         for_both_queueings(|builder| {
             let (pool, gate) = full(builder, 2, WhenFull::Reject);
             let mut set = TaskSet::new(pool.handle());
-            (0..20).for_each(|_| set.spawn(|| ()).unwrap());
+            (0..20).for_each(|_| set.submit(|| ()));
             open_once_closed(&gate, pool.handle());
             pool.shutdown(how);
             let ran = set.outcomes().filter(Result::is_ok).count();
@@ -124,7 +124,7 @@ fn one_eviction_costs_a_set_one_job() {
     for_both_queueings(|builder| {
         let (pool, gate) = busy(builder, 2, WhenFull::DropOldest);
         let mut set = TaskSet::new(pool.handle());
-        (0..10).for_each(|_| set.spawn(|| ()).unwrap());
+        (0..10).for_each(|_| set.submit(|| ()));
         pool.execute(|| ());
         assert_eq!(pool.metrics().evicted, 1);
         gate.open();
@@ -141,9 +141,9 @@ fn a_worker_that_waits_for_a_set_on_its_own_full_pool_runs_the_jobs_itself() {
         let pool = builder.spare_threads(0).build().unwrap();
         let handle = pool.handle();
         let sum = pool.submit(move || {
-            handle.try_execute(|| ()).unwrap();
+            handle.execute(|| ());
             let mut set = TaskSet::new(handle);
-            (1..=10).for_each(|number| set.spawn(move || number).unwrap());
+            (1..=10).for_each(|number| set.submit(move || number));
             set.outcomes().map(Result::unwrap).sum::<u32>()
         });
         assert_eq!(sum.join().unwrap(), 55);
@@ -157,7 +157,7 @@ fn a_limit_and_a_capacity_both_hold() {
     for_both_queueings(|builder| {
         let (pool, gate) = busy(builder, 4, WhenFull::Reject);
         let mut set = TaskSet::new(pool.handle()).limit(2);
-        (0..10).for_each(|_| set.spawn(|| ()).unwrap());
+        (0..10).for_each(|_| set.submit(|| ()));
         assert_eq!(pool.metrics().queued, 2);
         set = set.limit(6);
         assert_eq!(pool.metrics().queued, 4);
@@ -182,7 +182,7 @@ fn several_sets_and_submitters_share_a_small_room_and_none_is_forgotten() {
                 scope.spawn(move || {
                     for _ in 0..100 {
                         let mut set = TaskSet::new(pool.handle()).limit(limit);
-                        (0..20).for_each(|_| set.spawn(counted()).unwrap());
+                        (0..20).for_each(|_| set.submit(counted()));
                         set.wait_all();
                     }
                 });
@@ -203,16 +203,16 @@ fn a_set_that_waits_for_its_limit_takes_no_room_from_others() {
         let gate = Gate::closed();
         let mut set = TaskSet::new(pool.handle()).limit(1);
         let hold = gate.clone();
-        set.spawn(move || hold.wait()).unwrap();
+        set.submit(move || hold.wait());
         eventually("it runs", || pool.metrics().queued == 0);
         let ended = AtomicBool::new(false);
         thread::scope(|scope| {
             scope.spawn(|| {
-                (0..20_000).for_each(|_| set.spawn(|| ()).unwrap());
+                (0..20_000).for_each(|_| set.submit(|| ()));
                 ended.store(true, Ordering::SeqCst);
             });
             while !ended.load(Ordering::SeqCst) {
-                let jobs = [(); 2].map(|()| pool.handle().submit(|| ()));
+                let jobs = [(); 2].map(|()| pool.handle().try_submit(|| ()));
                 for job in jobs {
                     let mut job = job.expect("there is room for two");
                     assert!(!job.is_finished(), "dropped although there is room");
@@ -238,7 +238,7 @@ fn a_worker_gets_all_outcomes_of_a_set_whose_jobs_are_submitted_and_run_by_other
         let waits = pool.submit(move || {
             let mut set = TaskSet::new(here);
             for _ in 0..20 {
-                set.spawn(thread::yield_now).unwrap();
+                set.submit(thread::yield_now);
             }
             set.outcomes().count()
         });
@@ -255,7 +255,7 @@ fn a_pool_that_drains_runs_what_gets_its_room_from_a_job_that_is_cancelled() {
     let (pool, gate) = busy(Pool::builder(), 1, WhenFull::Reject);
     let mut queued = pool.submit(|| ());
     let mut set = TaskSet::new(pool.handle());
-    set.spawn(|| 42).unwrap();
+    set.submit(|| 42);
     pool.close();
     assert!(queued.cancel());
     gate.open();

@@ -14,7 +14,7 @@ fn told(wait: impl FnOnce(TaskSet<bool>) -> bool + Send + 'static, spare: usize)
     let waits = pool.submit(move || {
         let (mut set, begun) = (TaskSet::new(here), Gate::closed());
         let begins = begun.clone();
-        set.spawn(move || joins_a_future(here, &begins)).unwrap();
+        set.submit(move || joins_a_future(here, &begins));
         if spare > 0 {
             brigade::blocking(|| begun.wait());
         }
@@ -25,7 +25,7 @@ fn told(wait: impl FnOnce(TaskSet<bool>) -> bool + Send + 'static, spare: usize)
 
 /// Whether that would have been for ever.
 fn joins_a_future(pool: Handle, begun: &Gate) -> bool {
-    let future = pool.spawn(ready(())).unwrap();
+    let future = pool.spawn(ready(()));
     begun.open();
     would_deadlock(future.join())
 }
@@ -73,7 +73,7 @@ fn a_join_beside_a_job_that_blocks_on_a_handle_ends() {
         let waits = pool.submit(move || {
             let begun = Gate::closed();
             let begins = begun.clone();
-            let job = here.submit(move || joins_a_future(here, &begins)).unwrap();
+            let job = here.submit(move || joins_a_future(here, &begins));
             brigade::blocking(|| begun.wait());
             is_told(Some(block_on(job)))
         });
@@ -97,10 +97,10 @@ fn a_job_of_a_large_set_that_joins_the_job_that_waits_for_the_set_hears_it() {
             begins.open();
             would_deadlock(waits.join())
         };
-        set.spawn(joins).unwrap();
+        set.submit(joins);
         brigade::blocking(|| begun.wait());
         for _ in 0..100 {
-            set.spawn(|| false).unwrap();
+            set.submit(|| false);
         }
         let goes_on = set.wait_all();
         told.send(!goes_on || set.outcomes().any(|heard| heard.unwrap())).unwrap();

@@ -35,11 +35,10 @@ fn no_more_jobs_run_at_once_than_the_limit_and_all_of_them_do() {
         let mut set = TaskSet::new(pool.handle()).limit(3);
         for number in 0..10_000_u64 {
             let counts = counts.clone();
-            set.spawn(move || {
+            set.submit(move || {
                 let _present = Present::enter(&counts.0, &counts.1);
                 std::hint::black_box(number)
-            })
-            .unwrap();
+            });
         }
         assert_eq!(set.outcomes().map(Result::unwrap).sum::<u64>(), 49_995_000, "{kind}");
         assert!(counts.1.load(Ordering::SeqCst) <= 3, "{kind}");
@@ -52,12 +51,12 @@ fn no_more_jobs_are_queued_than_the_limit() {
     let (pool, gate) = (Pool::new(1), Gate::closed());
     occupy(&pool, &gate);
     let mut set = TaskSet::new(pool.handle()).limit(3);
-    (0..10).for_each(|_| set.spawn(|| ()).unwrap());
+    (0..10).for_each(|_| set.submit(|| ()));
     assert_eq!((set.len(), pool.metrics().queued), (10, 3));
     set = set.limit(5);
     assert_eq!(pool.metrics().queued, 5, "there is room for more");
     set = set.limit(1);
-    set.spawn(|| ()).unwrap();
+    set.submit(|| ());
     assert_eq!(pool.metrics().queued, 5, "what is there stays");
     gate.open();
     assert_eq!(set.outcomes().map(Result::unwrap).count(), 11);
@@ -72,7 +71,7 @@ fn as_many_run_at_once_as_the_limit_allows() {
     let all_there = Arc::new(Barrier::new(3));
     for _ in 0..300 {
         let all_there = all_there.clone();
-        set.spawn(move || _ = all_there.wait()).unwrap();
+        set.submit(move || _ = all_there.wait());
     }
     set.wait_all();
     assert_eq!(set.outcomes().map(Result::unwrap).count(), 300);
@@ -83,7 +82,7 @@ fn jobs_start_in_the_order_in_which_they_were_spawned() {
     let _dog = Watchdog::start(20);
     for (kind, pool) in queue_kinds(2) {
         let mut set = TaskSet::new(pool.handle()).limit(1);
-        (0..20_000).for_each(|number| set.spawn(move || number).unwrap());
+        (0..20_000).for_each(|number| set.submit(move || number));
         assert!(set.outcomes().map(Result::unwrap).eq(0..20_000), "{kind}");
     }
 }
@@ -94,7 +93,7 @@ fn a_job_spawned_while_others_end_is_not_left_behind() {
     for (kind, pool) in queue_kinds(2) {
         let mut set = TaskSet::new(pool.handle()).limit(1);
         for number in 0..5000 {
-            set.spawn(move || number).unwrap();
+            set.submit(move || number);
             if number % 2 == 1 {
                 assert_eq!(set.join_next().unwrap().unwrap(), number - 1, "{kind}");
                 assert_eq!(set.join_next().unwrap().unwrap(), number, "{kind}");
@@ -119,11 +118,11 @@ fn a_pool_that_is_dropped_runs_what_waits_in_the_set() {
             occupy(&pool, &gate);
             let handle = pool.handle();
             let mut set = TaskSet::new(handle).limit(limit);
-            (0..100).for_each(|_| set.spawn(|| ()).unwrap());
+            (0..100).for_each(|_| set.submit(|| ()));
             open_once_closed(&gate, handle);
             drop(pool);
             assert_eq!(set.outcomes().map(Result::unwrap).count(), 100, "{kind}");
-            let rejected = set.spawn(|| ()).unwrap_err();
+            let rejected = set.try_submit(|| ()).unwrap_err();
             assert_eq!(rejected.reason(), Reason::Closed, "{kind}");
         }
     }
@@ -141,7 +140,7 @@ fn a_pool_that_is_discarded_cancels_what_waits_in_the_set() {
             let witness = Arc::new(());
             for _ in 0..100 {
                 let witness = witness.clone();
-                set.spawn(move || drop(witness)).unwrap();
+                set.submit(move || drop(witness));
             }
             open_once_closed(&gate, handle);
             let report = pool.shutdown(Shutdown::Discard);
@@ -164,7 +163,7 @@ fn a_long_line_ends_with_its_pool() {
     let gate = Gate::closed();
     occupy(&pool, &gate);
     let mut set = TaskSet::new(pool.handle()).limit(1);
-    (0..100_000).for_each(|_| set.spawn(|| ()).unwrap());
+    (0..100_000).for_each(|_| set.submit(|| ()));
     open_once_closed(&gate, pool.handle());
     pool.shutdown(Shutdown::Discard);
     assert_eq!(set.outcomes().filter(Result::is_err).count(), 100_000);
@@ -176,14 +175,14 @@ fn a_set_that_is_full_refuses_what_its_closed_pool_would() {
     let (pool, gate) = (Pool::new(1), Gate::closed());
     let mut set = TaskSet::new(pool.handle()).limit(1);
     let inner = gate.clone();
-    set.spawn(move || inner.wait()).unwrap();
+    set.submit(move || inner.wait());
     eventually("it runs", || pool.metrics().running == 1);
     let handle = pool.handle();
     let closer = std::thread::spawn(move || drop(pool));
-    eventually("the pool closes", || handle.is_closed());
+    eventually("the pool closes", || handle.metrics().is_closed);
     let witness = Arc::new(());
     let captured = witness.clone();
-    let rejected = set.spawn(move || drop(captured)).unwrap_err();
+    let rejected = set.try_submit(move || drop(captured)).unwrap_err();
     assert_eq!((rejected.reason(), set.len()), (Reason::Closed, 1));
     rejected.into_inner()();
     assert_eq!(Arc::strong_count(&witness), 1);
@@ -204,11 +203,11 @@ fn a_job_that_found_no_thread_leaves_its_place_to_another() {
     let pool = Pool::builder().threads(0..=1).spawner(spawner).build().unwrap();
     let mut set = TaskSet::new(pool.handle()).limit(1);
     for _ in 0..3 {
-        assert_eq!(set.spawn(|| 1).unwrap_err().reason(), Reason::NoThread);
+        assert_eq!(set.try_submit(|| 1).unwrap_err().reason(), Reason::NoThread);
     }
     assert!(set.is_empty() && set.join_next().is_none());
     fails.store(false, Ordering::SeqCst);
-    set.spawn(|| 42).unwrap();
+    set.submit(|| 42);
     assert_eq!(set.join_next().unwrap().unwrap(), 42);
 }
 
@@ -219,7 +218,7 @@ fn a_pool_that_drains_runs_what_leaves_the_line_on_a_thread_that_is_no_worker() 
         let gate = Gate::closed();
         occupy(&pool, &gate);
         let mut set = TaskSet::new(pool.handle()).limit(1);
-        (0..10).for_each(|number| set.spawn(move || number).unwrap());
+        (0..10).for_each(|number| set.submit(move || number));
         pool.close();
         let mut set = set.limit(4);
         gate.open();

@@ -4,5 +4,6 @@ mod basics;
 mod cancel;
 mod capacity;
 mod deadlocks;
+mod futures;
 mod limit;
 mod on_workers;

@@ -21,8 +21,8 @@ fn on_the_only_worker_the_waiting_job_runs_those_of_its_set_and_no_others() {
         let (sender, receiver) = mpsc::channel();
         let parent = pool.submit(move || {
             let mut set = TaskSet::new(brigade::Handle::current().unwrap()).limit(limit);
-            brigade::execute(move || sender.send(()).unwrap()).unwrap();
-            (0..100).for_each(|_| set.spawn(|| thread::current().id()).unwrap());
+            brigade::execute(move || sender.send(()).unwrap());
+            (0..100).for_each(|_| set.submit(|| thread::current().id()));
             let first = set.join_next().unwrap().unwrap();
             set.wait_all();
             let mut threads: Vec<_> = set.outcomes().map(Result::unwrap).collect();
@@ -48,7 +48,7 @@ fn sets_that_depend_on_each_other_finish_on_one_thread_and_on_more() {
             return 1;
         }
         let mut set = TaskSet::new(brigade::Handle::current().unwrap()).limit(limit);
-        (0..3).for_each(|_| set.spawn(move || leaves(depth - 1, limit)).unwrap());
+        (0..3).for_each(|_| set.submit(move || leaves(depth - 1, limit)));
         set.outcomes().map(Result::unwrap).sum()
     }
     let _dog = Watchdog::start(60);
@@ -73,14 +73,13 @@ fn a_waiting_worker_runs_what_is_submitted_while_it_sleeps() {
     let owner = pool.submit(move || {
         let mut set = TaskSet::new(brigade::Handle::current().unwrap()).limit(1);
         let (done, is_done) = mpsc::channel();
-        set.spawn(move || {
+        set.submit(move || {
             begun.send(()).unwrap();
             inner.wait();
-            brigade::execute(move || is_done.recv().unwrap()).unwrap();
+            brigade::execute(move || is_done.recv().unwrap());
             thread::current().id()
-        })
-        .unwrap();
-        set.spawn(|| thread::current().id()).unwrap();
+        });
+        set.submit(|| thread::current().id());
         begins.recv().unwrap(); // On the other worker.
         set.wait_all();
         done.send(()).unwrap();

@@ -24,8 +24,12 @@ fn a_cancelled_closure_never_runs_and_its_captures_are_dropped_at_once() {
     for_both_queueings(|builder| {
         let (pool, drops) = (builder.threads(2).build().unwrap(), Drops::default());
         let (token, also) = (drops.token(), drops.token());
-        let once = pool.execute_after(SOON * 20, move || unreachable!("{}", size_of_val(&token)));
-        let every = pool.execute_every(FAR, Missed::Skip, move || _ = &also);
+        let once = pool
+            .job()
+            .after(SOON * 20)
+            .execute(move || unreachable!("{}", size_of_val(&token)))
+            .unwrap();
+        let every = pool.job().every(FAR).missed(Missed::Skip).execute(move || _ = &also).unwrap();
         assert!(once.cancel());
         assert_eq!((drops.count(), once.is_over(), every.is_over()), (1, true, false));
         assert!(every.cancel());
@@ -49,12 +53,17 @@ fn a_closure_that_is_queued_already_can_be_cancelled() {
         // The other worker queues what is due, and is then busy with the first of it.
         let (held, counted) = (gate.clone(), spun.clone());
         let due = Instant::now() + SOON * 5;
-        let blocks = pool.execute_at(due, move || {
-            counted.fetch_add(1, Ordering::SeqCst);
-            held.wait();
-        });
+        let blocks = pool
+            .job()
+            .at(due)
+            .execute(move || {
+                counted.fetch_add(1, Ordering::SeqCst);
+                held.wait();
+            })
+            .unwrap();
         let token = drops.token();
-        let queued = pool.execute_at(due, move || unreachable!("{}", size_of_val(&token)));
+        let queued =
+            pool.job().at(due).execute(move || unreachable!("{}", size_of_val(&token))).unwrap();
         eventually("the first runs", || spun.load(Ordering::SeqCst) == 1);
         assert!(!blocks.cancel(), "it runs for the only time");
         assert!(queued.cancel());
@@ -71,8 +80,8 @@ fn a_closure_that_is_queued_already_can_be_cancelled() {
 fn a_closure_that_is_dropped_without_being_cancelled_runs_in_its_time() {
     let _dog = Watchdog::start(20);
     let (pool, (ran, runs)) = (Pool::new(1), mpsc::channel());
-    drop(pool.execute_after(SOON, tick_once(&ran)));
-    std::mem::forget(pool.execute_after(SOON, tick_once(&ran)));
+    drop(pool.job().after(SOON).execute(tick_once(&ran)).unwrap());
+    std::mem::forget(pool.job().after(SOON).execute(tick_once(&ran)).unwrap());
     assert_eq!(runs.iter().take(2).count(), 2);
 }
 
@@ -83,12 +92,17 @@ fn a_tick_may_cancel_its_own_schedule() {
     let (place, token) = (Arc::new(OnceLock::<Timer>::new()), drops.token());
     let own = place.clone();
     let (told, tells) = mpsc::channel();
-    let timer = pool.execute_every(SOON, Missed::Burst, move || {
-        let _ = &token;
-        eventually("the handle is there", || own.get().is_some());
-        let timer = own.get().unwrap();
-        told.send((timer.cancel(), timer.cancel(), timer.is_over())).unwrap();
-    });
+    let timer = pool
+        .job()
+        .every(SOON)
+        .missed(Missed::Burst)
+        .execute(move || {
+            let _ = &token;
+            eventually("the handle is there", || own.get().is_some());
+            let timer = own.get().unwrap();
+            told.send((timer.cancel(), timer.cancel(), timer.is_over())).unwrap();
+        })
+        .unwrap();
     place.set(timer).unwrap();
     assert!(tells.iter().eq([(true, false, false)]), "once, and then it is dropped");
     eventually("it is over", || place.get().unwrap().is_over());
@@ -100,11 +114,16 @@ fn who_cancels_a_tick_that_runs_has_its_captures_dropped_directly_after_it() {
     let _dog = Watchdog::start(20);
     let (pool, gate, drops) = (Pool::new(1), Gate::closed(), Drops::default());
     let ((begun, begins), token, held) = (mpsc::channel(), drops.token(), gate.clone());
-    let timer = pool.execute_every(SOON, Missed::Burst, move || {
-        let _ = &token;
-        begun.send(()).unwrap();
-        held.wait();
-    });
+    let timer = pool
+        .job()
+        .every(SOON)
+        .missed(Missed::Burst)
+        .execute(move || {
+            let _ = &token;
+            begun.send(()).unwrap();
+            held.wait();
+        })
+        .unwrap();
     begins.recv().unwrap();
     assert!(timer.cancel() && !timer.cancel());
     assert_eq!((drops.count(), timer.is_over()), (0, false));
@@ -122,7 +141,7 @@ impl Drop for Meddler {
         if let Some(timer) = self.1.get() {
             assert!(!timer.cancel() && timer.last_error().is_none() && !timer.is_over());
         }
-        if let Ok(another) = self.0.execute_after(FAR, || ()) {
+        if let Ok(another) = self.0.job().after(FAR).execute(|| ()) {
             assert!(another.cancel());
         }
         *self.2.lock().unwrap() += 1;
@@ -138,15 +157,16 @@ fn the_drop_of_captures_may_cancel_and_schedule() {
         (Meddler(pool.handle(), place.clone(), dropped.clone()), place)
     };
     let (cancelled, place) = meddler(&pool);
-    let _ = place.set(pool.execute_after(FAR, move || drop(cancelled)));
+    let _ = place.set(pool.job().after(FAR).execute(move || drop(cancelled)).unwrap());
     assert!(place.get().unwrap().cancel());
     let (every, place) = meddler(&pool);
-    let _ = place.set(pool.execute_every(FAR, Missed::Skip, move || _ = &every));
+    let _ =
+        place.set(pool.job().every(FAR).missed(Missed::Skip).execute(move || _ = &every).unwrap());
     assert!(place.get().unwrap().cancel());
     assert_eq!(*dropped.lock().unwrap(), 2);
     // And where the pool is closed, and drops them.
     let (left, place) = meddler(&pool);
-    let _ = place.set(pool.execute_after(FAR, move || drop(left)));
+    let _ = place.set(pool.job().after(FAR).execute(move || drop(left)).unwrap());
     pool.close();
     assert_eq!(*dropped.lock().unwrap(), 3);
     assert!(place.get().unwrap().is_over());
@@ -158,12 +178,12 @@ fn a_panic_of_captures_that_are_dropped_is_contained() {
     panics::silence_expected();
     let pool = Pool::new(1);
     let [first, second, third] = [Bomb, Bomb, Bomb];
-    let cancelled = pool.execute_after(FAR, move || drop(first));
+    let cancelled = pool.job().after(FAR).execute(move || drop(first)).unwrap();
     assert!(cancelled.cancel() && cancelled.is_over());
     let timer = ticked(&pool, Missed::Skip, 1, move || _ = &second);
     timer.cancel();
     eventually("it is over", || timer.is_over());
-    let left = pool.execute_after(FAR, move || drop(third));
+    let left = pool.job().after(FAR).execute(move || drop(third)).unwrap();
     pool.close();
     assert!(left.is_over());
 }
@@ -176,7 +196,7 @@ fn a_cancel_beside_a_tick_has_one_of_two_outcomes() {
     let mut seed = brigade_testkit::Seed::printed();
     for round in 0..500 {
         let (token, delay) = (drops.token(), seed.micros(100));
-        let timer = pool.execute_after(delay, move || drop(token));
+        let timer = pool.job().after(delay).execute(move || drop(token)).unwrap();
         spin_for(seed.micros(200));
         let cancelled = timer.cancel();
         eventually("it is over", || timer.is_over());
@@ -194,7 +214,8 @@ fn a_cancel_beside_ticks_always_ends_them() {
     let mut seed = brigade_testkit::Seed::printed();
     for round in 0..5000 {
         let (token, period) = (drops.token(), seed.micros(20) + SOON / 1000);
-        let timer = pool.execute_every(period, Missed::Burst, move || _ = &token);
+        let timer =
+            pool.job().every(period).missed(Missed::Burst).execute(move || _ = &token).unwrap();
         spin_for(seed.micros(200));
         assert!(timer.cancel() && !timer.cancel(), "round {round}");
         eventually("it is over", || timer.is_over());

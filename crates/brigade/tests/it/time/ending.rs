@@ -6,10 +6,11 @@ use std::task::{Context, Wake, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::support::busy::{occupy, open_once_closed};
+use crate::support::busy::{let_go, occupy, open_once_closed};
 use crate::support::policy::for_every_row;
+use crate::support::reports::counts;
 use brigade::time::sleep;
-use brigade::{Handle, Missed, Pool, Reason, Report, Shutdown, Timer};
+use brigade::{Handle, Missed, Pool, Reason, Shutdown, Timer};
 use brigade_testkit::{Drops, Gate, Seed, Watchdog, eventually, spin_for};
 
 const FAR: Duration = Duration::from_secs(3600);
@@ -19,8 +20,9 @@ const SOON: Duration = Duration::from_millis(1);
 fn two_far(pool: &Pool) -> (Drops, [Timer; 2]) {
     let drops = Drops::default();
     let (first, second) = (drops.token(), drops.token());
-    let once = pool.execute_after(FAR, move || unreachable!("{}", size_of_val(&first)));
-    let every = pool.execute_every(FAR, Missed::Skip, move || _ = &second);
+    let once =
+        pool.job().after(FAR).execute(move || unreachable!("{}", size_of_val(&first))).unwrap();
+    let every = pool.job().every(FAR).missed(Missed::Skip).execute(move || _ = &second).unwrap();
     (drops, [once, every])
 }
 
@@ -39,11 +41,10 @@ fn a_pool_that_is_closed_drops_what_is_not_due_at_once() {
 #[test]
 fn no_end_of_a_pool_waits_for_a_time() {
     let _dog = Watchdog::start(120);
-    let nothing = Report { ran: 0, discarded: 0, still_running: 0 };
     for_every_row(|pool| {
         let (drops, timers) = two_far(&pool);
-        let how = if pool.threads() == 1 { Shutdown::Drain } else { Shutdown::Discard };
-        assert_eq!(pool.shutdown(how), nothing);
+        let how = if *pool.size().end() == 1 { Shutdown::Drain } else { Shutdown::Discard };
+        assert_eq!(counts(pool.shutdown(how)), (0, 0, 0));
         assert_eq!(drops.count(), 2);
         assert!(timers.iter().all(Timer::is_over));
     });
@@ -53,7 +54,7 @@ fn no_end_of_a_pool_waits_for_a_time() {
     assert_eq!(drops.count(), 2);
     let pool = Pool::builder().threads(0..=1).keep_alive(Duration::ZERO).build().unwrap();
     let (drops, _timers) = two_far(&pool);
-    pool.detach();
+    let_go(pool);
     assert_eq!(drops.count(), 2);
 }
 
@@ -77,10 +78,10 @@ fn a_closed_pool_gives_closures_back_to_its_own_jobs_too() {
 fn refusals(pool: Handle) -> [Reason; 3] {
     let (ran, runs) = mpsc::channel();
     let [first, second, third] = [(); 3].map(|()| ran.clone());
-    let after = pool.execute_after(FAR, move || first.send(1).unwrap()).unwrap_err();
-    let at = pool.execute_at(Instant::now(), move || second.send(2).unwrap()).unwrap_err();
+    let after = pool.job().after(FAR).execute(move || first.send(1).unwrap()).unwrap_err();
+    let at = pool.job().at(Instant::now()).execute(move || second.send(2).unwrap()).unwrap_err();
     let every = move || third.send(3).unwrap();
-    let every = pool.execute_every(SOON, Missed::Skip, every).unwrap_err();
+    let every = pool.job().every(SOON).missed(Missed::Skip).execute(every).unwrap_err();
     let reasons = [after.reason(), at.reason(), every.reason()];
     after.into_inner()();
     at.into_inner()();
@@ -95,7 +96,7 @@ fn the_owner_of_a_closed_pool_panics() {
     brigade_testkit::panics::silence_expected();
     let pool = Pool::new(1);
     pool.close();
-    let call = || drop(pool.execute_after(SOON, || ()));
+    let call = || drop(pool.enter(|| brigade::execute_after(FAR, || ())));
     let payload = std::panic::catch_unwind(std::panic::AssertUnwindSafe(call)).unwrap_err();
     assert!(
         brigade_testkit::panics::text(&*payload).unwrap().starts_with("the job was not accepted")
@@ -114,16 +115,20 @@ fn a_tick_that_is_queued_runs_in_a_drain_and_is_dropped_by_a_discard() {
         pool.execute(move || held.wait());
         let due = Instant::now() + SOON * 5;
         let held = gate.clone();
-        let first = pool.execute_at(due, move || {
-            begun.send(()).unwrap();
-            held.wait();
-        });
+        let first = pool
+            .job()
+            .at(due)
+            .execute(move || {
+                begun.send(()).unwrap();
+                held.wait();
+            })
+            .unwrap();
         let (token, counted) = (drops.token(), ran.clone());
         let count = move || {
             let _ = &token;
             counted.fetch_add(1, Ordering::SeqCst);
         };
-        let queued = pool.execute_at(due, count);
+        let queued = pool.job().at(due).execute(count).unwrap();
         begins.recv().unwrap();
         eventually("it is queued", || pool.metrics().queued == 1);
         open_once_closed(&gate, pool.handle());
@@ -139,11 +144,16 @@ fn a_schedule_whose_tick_runs_as_the_pool_is_closed_does_not_go_on() {
     for missed in [Missed::Skip, Missed::Delay, Missed::Burst] {
         let (pool, gate, drops) = (Pool::new(2), Gate::closed(), Drops::default());
         let ((begun, begins), token, held) = (mpsc::channel(), drops.token(), gate.clone());
-        let timer = pool.execute_every(SOON, missed, move || {
-            let _ = &token;
-            begun.send(()).unwrap();
-            held.wait();
-        });
+        let timer = pool
+            .job()
+            .every(SOON)
+            .missed(missed)
+            .execute(move || {
+                let _ = &token;
+                begun.send(()).unwrap();
+                held.wait();
+            })
+            .unwrap();
         begins.recv().unwrap();
         pool.close();
         assert_eq!((drops.count(), timer.is_over()), (0, false));
@@ -167,9 +177,11 @@ fn no_closure_is_lost_that_is_scheduled_beside_the_end() {
             loop {
                 let token = counter.token();
                 let delay = delays.micros(50);
-                let timer = handle.execute_every(delay + SOON / 100, Missed::Burst, move || {
-                    let _ = &token;
-                });
+                let timer = handle.job().every(delay + SOON / 100).missed(Missed::Burst).execute(
+                    move || {
+                        let _ = &token;
+                    },
+                );
                 scheduled += 1;
                 if timer.is_err() {
                     return scheduled;
@@ -189,14 +201,18 @@ fn a_tick_may_drop_its_own_pool() {
     let (pool, drops) = (Pool::new(2), Drops::default());
     let (handle, token) = (pool.handle(), drops.token());
     let (place, own) = mpsc::channel();
-    let timer = handle.execute_every(SOON, Missed::Burst, move || {
-        let _ = &token;
-        drop(own.recv());
-    });
-    let timer = timer.unwrap();
+    let timer = handle
+        .job()
+        .every(SOON)
+        .missed(Missed::Burst)
+        .execute(move || {
+            let _ = &token;
+            drop(own.recv());
+        })
+        .unwrap();
     place.send(pool).unwrap();
     eventually("it is over", || timer.is_over());
-    assert!(handle.is_closed());
+    assert!(handle.metrics().is_closed);
     assert_eq!((drops.count(), timer.ticks()), (1, 1));
 }
 
@@ -212,7 +228,7 @@ fn what_is_accepted_when_a_timer_wakes_while_the_pool_ends_is_run() {
     impl Wake for Submits {
         fn wake(self: Arc<Self>) {
             let ran = self.ran.clone();
-            if self.pool.execute(move || _ = ran.fetch_add(1, Ordering::SeqCst)).is_ok() {
+            if self.pool.try_execute(move || _ = ran.fetch_add(1, Ordering::SeqCst)).is_ok() {
                 self.accepted.fetch_add(1, Ordering::SeqCst);
             }
         }

@@ -22,7 +22,7 @@ const LONG: Duration = Duration::from_secs(10);
 /// When a closure of the pool ran that was due then.
 fn ran_at(pool: Handle, deadline: Instant) -> Receiver<Instant> {
     let (ran, runs) = mpsc::channel();
-    let _detached = pool.execute_at(deadline, move || _ = ran.send(Instant::now())).unwrap();
+    let _detached = pool.job().at(deadline).execute(move || _ = ran.send(Instant::now())).unwrap();
     runs
 }
 
@@ -41,9 +41,13 @@ fn none_of_a_thousand_sleeps_and_closures_comes_early() {
                 Instant::now() - asked >= duration
             }));
             let ran = ran.clone();
-            let _detached = pool.execute_after(duration, move || {
-                ran.send(Instant::now() - asked >= duration).unwrap();
-            });
+            let _detached = pool
+                .job()
+                .after(duration)
+                .execute(move || {
+                    ran.send(Instant::now() - asked >= duration).unwrap();
+                })
+                .unwrap();
         }
         for (number, sleep) in sleeps.into_iter().enumerate() {
             assert!(sleep.join().unwrap(), "sleep {number} of {threads} threads");
@@ -93,7 +97,7 @@ fn a_timer_that_comes_before_the_one_a_worker_sleeps_for_is_not_missed() {
     let _dog = Watchdog::start(60);
     for threads in [1, 2, 4] {
         let pool = Pool::new(threads);
-        let _far = pool.execute_after(FAR, || unreachable!());
+        let _far = pool.job().after(FAR).execute(|| unreachable!()).unwrap();
         for round in 0..50 {
             // Somebody sleeps for the first one by now, or is about to.
             thread::sleep(Duration::from_micros(round * 10));
@@ -122,11 +126,12 @@ fn timers_of_any_order_and_any_configuration_all_fire() {
     let _dog = Watchdog::start(120);
     let seed = Seed::printed();
     for_every_row(|pool| {
-        let mut seed = seed.fork(pool.threads() as u64);
+        let mut seed = seed.fork(*pool.size().end() as u64);
         let (fired, fires) = mpsc::channel();
         for _ in 0..20 {
             let (fired, duration) = (fired.clone(), seed.micros(1000));
-            let _detached = pool.execute_after(duration, move || fired.send(()).unwrap());
+            let _detached =
+                pool.job().after(duration).execute(move || fired.send(()).unwrap()).unwrap();
             let job = pool.spawn(sleep(seed.micros(1000)));
             drop(job);
         }
@@ -197,7 +202,7 @@ fn a_timer_that_is_due_while_all_workers_are_busy_fires_when_one_is_not() {
 fn timers_fire_on_a_worker_that_always_has_work() {
     fn again(until: Instant) {
         if Instant::now() < until {
-            brigade::execute(move || again(until)).unwrap();
+            brigade::execute(move || again(until));
         }
     }
     let _dog = Watchdog::start(60);
@@ -222,9 +227,14 @@ fn a_pool_without_a_thread_starts_one_for_a_timer_and_keeps_it_until_then() {
     let timing_out = Pool::builder().threads(2).keep_alive(Duration::ZERO);
     let pool = timing_out.allow_core_timeout(true).build().unwrap();
     let (tick, ticks) = mpsc::channel();
-    let timer = pool.execute_every(Duration::from_millis(3), Missed::Skip, move || {
-        tick.send(()).unwrap();
-    });
+    let timer = pool
+        .job()
+        .every(Duration::from_millis(3))
+        .missed(Missed::Skip)
+        .execute(move || {
+            tick.send(()).unwrap();
+        })
+        .unwrap();
     assert_eq!(ticks.iter().take(10).count(), 10);
     timer.cancel();
 }
@@ -235,7 +245,8 @@ fn a_pool_that_can_start_no_thread_gives_the_closure_back() {
     let builder = Pool::builder().threads(0..=1);
     let pool = builder.spawner(|_| Err(io::Error::other("no thread"))).build().unwrap();
     let (ran, runs) = mpsc::channel();
-    let refused = pool.handle().execute_after(FAR, move || ran.send(42).unwrap()).unwrap_err();
+    let refused =
+        pool.handle().job().after(FAR).execute(move || ran.send(42).unwrap()).unwrap_err();
     assert_eq!(refused.reason(), Reason::NoThread);
     refused.into_inner()();
     assert_eq!(runs.recv(), Ok(42));

@@ -37,7 +37,7 @@ pub(crate) fn ticked(
     times: u64,
     tick: impl FnMut() + Send + 'static,
 ) -> Timer {
-    let timer = pool.execute_every(SOON, missed, tick);
+    let timer = pool.job().every(SOON).missed(missed).execute(tick).unwrap();
     eventually("it has ticked", || timer.ticks() >= times);
     timer
 }
@@ -91,7 +91,11 @@ fn a_closure_that_panics_the_only_time_is_over_and_its_text_is_kept() {
     panics::silence_expected();
     let (pool, drops) = (Pool::new(1), Drops::default());
     let token = drops.token();
-    let timer = pool.execute_after(SOON, move || panic!("expected: {}", size_of_val(&token)));
+    let timer = pool
+        .job()
+        .after(SOON)
+        .execute(move || panic!("expected: {}", size_of_val(&token)))
+        .unwrap();
     assert_eq!(timer.last_error(), None);
     eventually("it is over", || timer.is_over());
     assert_eq!(drops.count(), 1);
@@ -119,13 +123,18 @@ fn ticks_never_overlap() {
 fn begins(missed: Missed, period: Duration) -> Vec<Duration> {
     let (pool, (ticked, ticks)) = (Pool::new(2), mpsc::channel());
     let (begun, mut is_first) = (Instant::now(), true);
-    let timer = pool.execute_every(period, missed, move || {
-        ticked.send(begun.elapsed()).unwrap();
-        if std::mem::take(&mut is_first) {
-            thread::sleep(period * 7 / 2);
+    let timer = pool
+        .job()
+        .every(period)
+        .missed(missed)
+        .execute(move || {
             ticked.send(begun.elapsed()).unwrap();
-        }
-    });
+            if std::mem::take(&mut is_first) {
+                thread::sleep(period * 7 / 2);
+                ticked.send(begun.elapsed()).unwrap();
+            }
+        })
+        .unwrap();
     let ticks = ticks.iter().take(7).collect();
     timer.cancel();
     ticks
@@ -144,6 +153,7 @@ fn ticks_that_were_missed_are_skipped_or_delayed_or_made_up_for() {
             Missed::Burst => period * (number + 1),
             Missed::Delay => ended + period * number,
             Missed::Skip => ended + period * (number - 1),
+            other => unreachable!("not among them: {other:?}"),
         };
         for (tick, number) in ticks[2..].iter().zip(1..) {
             assert!(*tick >= earliest(number), "{missed:?} {ticks:?}");
@@ -171,7 +181,7 @@ fn ticks_do_not_drift() {
         let (pool, (ticked, ticks)) = (Pool::new(1), mpsc::channel());
         let (begun, period) = (Instant::now(), Duration::from_millis(2));
         let send = move || _ = ticked.send(begun.elapsed());
-        let timer = pool.execute_every(period, Missed::Burst, send);
+        let timer = pool.job().every(period).missed(Missed::Burst).execute(send).unwrap();
         let late: Vec<_> =
             ticks.iter().take(50).zip(1..).map(|(tick, number)| tick - period * number).collect();
         timer.cancel();
@@ -188,7 +198,7 @@ fn what_is_due_is_accepted_by_a_pool_that_is_full() {
             let (pool, gate) = full(builder, 2, policy);
             let (ran, runs) = mpsc::channel();
             let timers: Vec<_> =
-                (0..10).map(|_| pool.execute_after(SOON, tick_once(&ran))).collect();
+                (0..10).map(|_| pool.job().after(SOON).execute(tick_once(&ran)).unwrap()).collect();
             thread::sleep(SOON * 3);
             gate.open();
             assert_eq!(runs.iter().take(10).count(), 10, "{policy:?}");
@@ -209,9 +219,9 @@ fn a_tick_that_is_dropped_for_room_is_skipped_and_the_schedule_goes_on() {
         eventually("it runs", || pool.metrics().queued == 0);
     }
     let (due, token) = (Instant::now(), drops.token());
-    let every = pool.execute_every(SOON, Missed::Skip, move || _ = &token);
-    let blocks = pool.execute_at(due, gate_job(&gate));
-    let once = pool.execute_at(due, || unreachable!());
+    let every = pool.job().every(SOON).missed(Missed::Skip).execute(move || _ = &token).unwrap();
+    let blocks = pool.job().at(due).execute(gate_job(&gate)).unwrap();
+    let once = pool.job().at(due).execute(|| unreachable!()).unwrap();
     thread::sleep(SOON * 2);
     // Its worker queues what is due, and is then busy with the first of it.
     first.open();
@@ -229,7 +239,7 @@ fn a_tick_that_is_dropped_for_room_is_skipped_and_the_schedule_goes_on() {
 fn a_wait_for_an_idle_pool_does_not_wait_for_timers() {
     let _dog = Watchdog::start(20);
     let (pool, (ran, _runs)) = (Pool::new(2), mpsc::channel());
-    let far = pool.execute_after(FAR, tick_once(&ran));
+    let far = pool.job().after(FAR).execute(tick_once(&ran)).unwrap();
     pool.submit(|| ()).join().unwrap();
     assert!(pool.wait_idle());
     let metrics = pool.metrics();
@@ -244,7 +254,7 @@ fn a_wait_for_an_idle_pool_does_not_wait_for_timers() {
 fn a_period_of_0_is_refused() {
     let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
-    let schedule = || pool.execute_every(Duration::ZERO, Missed::Skip, || ());
+    let schedule = || pool.job().every(Duration::ZERO).missed(Missed::Skip).execute(|| ()).unwrap();
     let payload = std::panic::catch_unwind(std::panic::AssertUnwindSafe(schedule)).unwrap_err();
     let said = "a period is longer than 0; what is to run all the time is a loop";
     assert_eq!(text(&*payload), Some(said));
@@ -255,8 +265,8 @@ fn delays_and_periods_as_long_as_they_can_be_never_come() {
     let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
     for far in [Duration::MAX, Duration::from_secs(u64::MAX / 3), Duration::from_secs(1 << 32)] {
-        let once = pool.execute_after(far, || unreachable!());
-        let every = pool.execute_every(far, Missed::Burst, || unreachable!());
+        let once = pool.job().after(far).execute(|| unreachable!()).unwrap();
+        let every = pool.job().every(far).missed(Missed::Burst).execute(|| unreachable!()).unwrap();
         pool.submit(|| ()).join().unwrap();
         assert!(!once.is_over() && !every.is_over());
         assert!(once.cancel() && every.cancel());
@@ -271,8 +281,9 @@ fn what_is_due_already_runs_on_a_worker_at_once() {
     let name = || thread::current().name().map(str::to_owned);
     let past = Instant::now();
     let [first, second] = [ran.clone(), ran];
-    let _detached = pool.execute_after(Duration::ZERO, move || first.send(name()).unwrap());
-    let _detached = pool.execute_at(past, move || second.send(name()).unwrap());
+    let _detached =
+        pool.job().after(Duration::ZERO).execute(move || first.send(name()).unwrap()).unwrap();
+    let _detached = pool.job().at(past).execute(move || second.send(name()).unwrap()).unwrap();
     assert!(runs.iter().eq([Some("timely".to_owned()), Some("timely".to_owned())]));
 }
 
@@ -283,7 +294,7 @@ fn a_job_schedules_on_its_own_pool_and_others_on_the_default_pool() {
     let inner = pool.submit(|| {
         let (ran, runs) = mpsc::channel();
         let send = move || ran.send(Handle::current().unwrap()).unwrap();
-        let timer = brigade::execute_at(Instant::now(), send).unwrap();
+        let timer = brigade::execute_at(Instant::now(), send);
         drop(timer);
         runs
     });
@@ -291,13 +302,13 @@ fn a_job_schedules_on_its_own_pool_and_others_on_the_default_pool() {
     assert_eq!(runs.recv().unwrap(), pool.handle());
     let (ran, runs) = mpsc::channel();
     let every = tick(&ran, ());
-    let timer = brigade::execute_every(SOON, Missed::Delay, every).unwrap();
+    let timer = brigade::execute_every(SOON, every);
     runs.recv().unwrap();
     timer.cancel();
     let on = Arc::new(Mutex::new(None));
     let seen = on.clone();
     let see = move || *seen.lock().unwrap() = Handle::current();
-    let timer = brigade::execute_after(SOON, see).unwrap();
+    let timer = brigade::execute_after(SOON, see);
     eventually("it is over", || timer.is_over());
     assert_eq!(*on.lock().unwrap(), Some(brigade::default_pool().handle()));
 }
@@ -309,7 +320,11 @@ fn many_schedules_of_one_pool_all_go_on() {
     occupy(&pool, &gate);
     let timers: Vec<_> = (0..200)
         .map(|number| {
-            pool.execute_every(SOON + SOON * (number % 7), ALL[number as usize % 3], || ())
+            pool.job()
+                .every(SOON + SOON * (number % 7))
+                .missed(ALL[number as usize % 3])
+                .execute(|| ())
+                .unwrap()
         })
         .collect();
     gate.open();

@@ -144,7 +144,7 @@ fn a_wait_does_not_wait_for_a_thread_that_is_being_started() {
         held.hold_a_thread(&pool);
         let handle = pool.handle();
         thread::scope(|scope| {
-            scope.spawn(move || handle.execute(|| ()).unwrap());
+            scope.spawn(move || handle.execute(|| ()));
             starting.began.wait();
             held.gate.open();
             assert!(pool.wait_idle());
@@ -178,7 +178,7 @@ fn a_wait_waits_for_what_a_set_has_held_back() {
         let (pool, trees) = (builder.threads(2).build().unwrap(), Trees::default());
         for _ in 0..100 {
             let mut set = TaskSet::new(pool.handle()).limit(1);
-            (0..5).for_each(|_| set.spawn(trees.job(1)).unwrap());
+            (0..5).for_each(|_| set.submit(trees.job(1)));
             assert!(pool.wait_idle());
             assert_eq!(trees.unfinished(), 0);
         }

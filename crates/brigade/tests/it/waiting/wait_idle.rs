@@ -47,7 +47,7 @@ fn wait_idle_waits_for_children_and_their_children() {
         }
         for _ in 0..2 {
             let leaves = Arc::clone(&leaves);
-            brigade::execute(move || tree(depth - 1, leaves)).unwrap();
+            brigade::execute(move || tree(depth - 1, leaves));
         }
     }
     let _dog = Watchdog::start(30);

@@ -29,12 +29,12 @@ impl Kind {
         match self {
             Self::Short => {}
             Self::HasChildren => (0..4).for_each(|_| {
-                let grandchild = || _ = brigade::execute(|| ());
-                let _ = brigade::execute(grandchild);
+                let grandchild = || _ = brigade::try_execute(|| ());
+                let _ = brigade::try_execute(grandchild);
             }),
             Self::JoinsItsChild => {
                 // Both may be refused when the pool ends.
-                let child = brigade::submit(|| ());
+                let child = brigade::try_submit(|| ());
                 let _ = child.map(|child| child.join());
             }
         }
@@ -70,7 +70,7 @@ fn beside_bursts<R>(pool: &Pool, kind: Kind, body: impl FnOnce() -> R) -> R {
                         any.store(true, Ordering::Relaxed);
                         unfinished.fetch_sub(1, Ordering::Relaxed);
                     };
-                    handle.execute(job).unwrap();
+                    handle.execute(job);
                 }
                 while unfinished.load(Ordering::Relaxed) > 0 {
                     thread::yield_now();

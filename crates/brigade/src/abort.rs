@@ -1,0 +1,90 @@
+//! Cancelling a job from elsewhere than its handle.
+
+use core::fmt;
+use std::panic;
+use std::sync::Arc;
+
+use brigade_task::Canceller;
+
+use crate::key::Key;
+use crate::registry::reach;
+
+/// Cancels a job from elsewhere than its [`JoinHandle`](crate::JoinHandle); made by
+/// [`JoinHandle::abort_handle`](crate::JoinHandle::abort_handle).
+///
+/// It is `Clone`, and may be used from any thread, also while another waits for the job. Dropping it has no effect.
+///
+/// ```
+/// let pool = brigade::Pool::new(1);
+/// let waits = pool.spawn(std::future::pending::<()>());
+/// let stop = waits.abort_handle();
+/// std::thread::spawn(move || stop.abort());
+/// assert!(waits.join().unwrap_err().is_cancelled());
+/// ```
+#[derive(Clone)]
+pub struct AbortHandle {
+    canceller: Arc<Canceller>,
+    key: Key,
+}
+
+impl AbortHandle {
+    pub(crate) fn new(canceller: Arc<Canceller>, key: Key) -> Self {
+        Self { canceller, key }
+    }
+
+    /// Cancels the job, as [`JoinHandle::cancel`](crate::JoinHandle::cancel) does, and returns what that returns.
+    ///
+    /// ```
+    /// let pool = brigade::Pool::new(1);
+    /// let waits = pool.spawn(std::future::pending::<()>());
+    /// let stop = waits.abort_handle();
+    /// assert!(stop.abort());
+    /// assert!(waits.join().unwrap_err().is_cancelled());
+    /// assert!(!stop.abort(), "it has ended");
+    /// ```
+    #[doc(alias = "cancel")]
+    pub fn abort(&self) -> bool {
+        if !self.key.is_here() {
+            return false;
+        }
+        if self.canceller.is_of_future() {
+            return self.canceller.ask_to_stop();
+        }
+        let cancelled = reach(self.key, |at| {
+            at.off_pool(|| {
+                let cancelled = self.canceller.drop_if_unclaimed().is_some();
+                if cancelled {
+                    at.count_cancelled();
+                }
+                cancelled
+            })
+        });
+        if !cancelled {
+            self.canceller.ask_to_stop();
+        }
+        cancelled
+    }
+
+    /// Whether the job has ended.
+    ///
+    /// ```
+    /// let pool = brigade::Pool::new(1);
+    /// let job = pool.submit(|| ());
+    /// let handle = job.abort_handle();
+    /// job.join()?;
+    /// assert!(handle.is_finished());
+    /// # Ok::<(), brigade::JoinError>(())
+    /// ```
+    pub fn is_finished(&self) -> bool {
+        self.canceller.is_finished()
+    }
+}
+
+impl fmt::Debug for AbortHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AbortHandle").field("is_finished", &self.is_finished()).finish()
+    }
+}
+
+impl panic::UnwindSafe for AbortHandle {}
+impl panic::RefUnwindSafe for AbortHandle {}

@@ -1,0 +1,152 @@
+//! Submission without naming a pool.
+//!
+//! Each function submits to the pool of the worker that it is called on, or to the one that the thread has
+//! [entered](Handle::enter), elsewhere to the [default pool](crate::default_pool).
+
+use core::future::Future;
+
+use crate::default_pool::here;
+use crate::engine::{CURRENT, Worker};
+#[cfg(doc)]
+use crate::handle::Handle;
+use crate::join::JoinHandle;
+use crate::rejected::Rejected;
+use crate::submission::JobBuilder;
+
+/// Runs a closure, once, on the pool of the worker that this is called on, or the one that the thread has
+/// [entered](Handle::enter), elsewhere on the [`default_pool`](crate::default_pool).
+///
+/// # Panics
+/// As [`Handle::execute`]: if that pool is closed and this is none of its jobs, or belongs to the parent of a fork.
+///
+/// ```
+/// use std::sync::mpsc;
+/// let (sender, receiver) = mpsc::channel();
+/// brigade::execute(move || {
+///     // On a worker by now: the child goes to the same pool.
+///     brigade::execute(move || sender.send("child").unwrap());
+/// });
+/// assert_eq!(receiver.recv(), Ok("child"));
+/// ```
+#[inline]
+#[track_caller]
+pub fn execute<F: FnOnce() + Send + 'static>(job: F) {
+    here().execute(job);
+}
+
+/// Like [`execute`](execute()), but returns a closure that the pool does not accept; never waits.
+///
+/// # Errors
+/// As for [`Handle::try_execute`].
+///
+/// ```
+/// brigade::try_execute(|| println!("on the pool"))?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[inline]
+pub fn try_execute<F: FnOnce() + Send + 'static>(job: F) -> Result<(), Rejected<F>> {
+    here().try_execute(job)
+}
+
+/// Like [`execute`](execute()), and returns a handle for the outcome.
+///
+/// # Panics
+/// As [`execute`](execute()).
+///
+/// ```
+/// assert_eq!(brigade::submit(|| 6 * 7).join()?, 42);
+/// # Ok::<(), brigade::JoinError>(())
+/// ```
+#[doc(alias = "spawn_blocking")]
+#[track_caller]
+pub fn submit<F, T>(job: F) -> JoinHandle<T>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    here().submit(job)
+}
+
+/// Like [`submit`](submit()), but returns a closure that the pool does not accept; never waits.
+///
+/// # Errors
+/// As for [`Handle::try_submit`].
+///
+/// ```
+/// assert_eq!(brigade::try_submit(|| 6 * 7)?.join()?, 42);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn try_submit<F, T>(job: F) -> Result<JoinHandle<T>, Rejected<F>>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    here().try_submit(job)
+}
+
+/// Spawns a future on the pool of the worker that this is called on, or the one that the thread has [entered](Handle::enter),
+/// elsewhere on the [`default_pool`](crate::default_pool).
+///
+/// # Panics
+/// As [`execute`](execute()).
+///
+/// ```
+/// let answer = brigade::spawn(async {
+///     // On a worker by now: the child goes to the same pool.
+///     brigade::spawn(async { 6 * 7 }).await
+/// });
+/// assert_eq!(brigade::block_on(answer)??, 42);
+/// # Ok::<(), brigade::JoinError>(())
+/// ```
+#[track_caller]
+pub fn spawn<F>(future: F) -> JoinHandle<F::Output>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    here().spawn(future)
+}
+
+/// Like [`spawn`](spawn()), but returns a future that the pool does not accept; never waits.
+///
+/// # Errors
+/// As for [`Handle::try_spawn`].
+///
+/// ```
+/// assert_eq!(brigade::try_spawn(async { 42 })?.join()?, 42);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn try_spawn<F>(future: F) -> Result<JoinHandle<F::Output>, Rejected<F>>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    here().try_spawn(future)
+}
+
+/// Returns a builder for a job with settings of its own, on the pool that [`execute`](execute()) takes; see [`Handle::job`].
+///
+/// ```
+/// use std::time::{Duration, Instant};
+/// let soon = Instant::now() + Duration::from_secs(60);
+/// assert_eq!(brigade::job().deadline(soon).submit(|| 42)?.join()?, 42);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn job() -> JobBuilder {
+    here().job()
+}
+
+/// Returns the index of the worker that this is called on, in its pool; `None` on any other thread.
+///
+/// Indices count from 0. One whose thread has ended is used again, so at any time each thread of a pool has another.
+///
+/// ```
+/// let pool = brigade::Pool::new(1);
+/// assert_eq!(pool.submit(brigade::current_worker_index).join()?, Some(0));
+/// assert_eq!(brigade::current_worker_index(), None);
+/// # Ok::<(), brigade::JoinError>(())
+/// ```
+#[doc(alias = "current_thread_index")]
+pub fn current_worker_index() -> Option<usize> {
+    CURRENT.with(|worker| worker.map(Worker::index))
+}

@@ -1,0 +1,191 @@
+//! The owner of a pool.
+
+use core::fmt;
+use core::ops::Deref;
+use std::io;
+use std::panic;
+use std::sync::Arc;
+
+use crate::engine::Core;
+use crate::handle::Handle;
+use crate::join::JoinHandle;
+use crate::registry::reach_owned;
+use crate::rejected::{Reason, expect_accepted, refuse};
+
+/// A pool of threads that runs closures and futures; this is its only owner.
+///
+/// It dereferences to its [`Handle`], whose methods submit jobs, wait for them, and manage the pool:
+///
+/// | to | use |
+/// |---|---|
+/// | run a closure | [`execute`](Self::execute), [`submit`](Self::submit) for its outcome |
+/// | run a future | [`spawn`](Handle::spawn), [`block_on`](Handle::block_on) on this thread |
+/// | have a rejected job back | [`try_execute`](Handle::try_execute), [`try_submit`](Handle::try_submit), [`try_spawn`](Handle::try_spawn) |
+/// | set a deadline, a name, a time; submit many | [`job`](Handle::job) |
+/// | wait until all is done | [`wait_idle`](Handle::wait_idle) |
+/// | see what it does, change its size | [`metrics`](Handle::metrics), [`size`](Handle::size), [`resize`](Handle::resize) |
+/// | end it | drop it, or [`shutdown`](Handle::shutdown), [`close`](Handle::close) |
+///
+/// As long as the pool is open, submitting can't fail, with two exceptions that are described there: a pool that is bounded,
+/// and one that may have no thread at all.
+///
+/// Dropping the pool ends it: it rejects new work from outside, runs everything that it accepted, and joins its threads. Futures
+/// that still wait when nothing else is left, and timers that are not due, are cancelled.
+/// [`Builder::on_drop`](crate::Builder::on_drop) sets other ways. Dropped on one of its own workers, the pool is closed, and
+/// its threads finish the accepted work without being joined. A pool that was left to itself by a
+/// [shutdown](Handle::shutdown) whose timeout elapsed is not waited for again.
+///
+/// ```
+/// let pool = brigade::Pool::new(4);
+/// let six = pool.submit(|| 6);
+/// let answer = pool.spawn(async { Ok::<_, brigade::JoinError>(six.await? * 7) });
+/// assert_eq!(answer.join()??, 42);
+///
+/// pool.execute(|| println!("fire and forget"));
+/// drop(pool); // Has run it.
+/// # Ok::<(), brigade::JoinError>(())
+/// ```
+///
+/// # Forks
+/// In the child of a fork the pool's threads don't exist. Every call returns at once: a submission panics, or returns the
+/// closure with [`Reason::Forked`](crate::Reason::Forked); a wait does not block; counters are 0. An unfinished job's
+/// [`JoinHandle`](crate::JoinHandle) reports it as cancelled, and dropping the pool leaks it. A job that forks must call
+/// `exec` or `_exit` in the child: if it returns there, the child is aborted with a message.
+///
+/// A pool that is made in the child works as any other, if the standard library can start threads there. As of Rust 1.95 it
+/// holds a lock for a moment while any thread of the process starts or ends. A child that is forked in that moment waits for
+/// this lock for ever.
+///
+/// Only children made by the C library's `fork` are detected, once the process has made a pool.
+#[doc(alias = "ThreadPool")]
+#[doc(alias = "Runtime")]
+pub struct Pool {
+    core: Arc<Core>,
+    handle: Handle,
+}
+
+impl Pool {
+    pub(crate) fn from_core(core: Arc<Core>) -> Self {
+        let handle = Handle::new(core.key);
+        Self { core, handle }
+    }
+
+    /// Returns a handle that names the pool, to submit from anywhere.
+    ///
+    /// ```
+    /// let pool = brigade::Pool::new(2);
+    /// let handle = pool.handle();
+    /// let sum = pool.submit(move || handle.submit(|| 40).join().map(|part| part + 2));
+    /// assert_eq!(sum.join()??, 42);
+    /// # Ok::<(), brigade::JoinError>(())
+    /// ```
+    pub fn handle(&self) -> Handle {
+        self.handle
+    }
+
+    /// Runs a closure on the pool, once; see [`Handle::execute`]. The owner of a pool need not look for it, which saves a third
+    /// of the time that a submission from outside takes.
+    ///
+    /// # Panics
+    /// As [`Handle::execute`].
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicU32, Ordering};
+    /// static RAN: AtomicU32 = AtomicU32::new(0);
+    /// let pool = brigade::Pool::new(4);
+    /// for _ in 0..1000 {
+    ///     pool.execute(|| _ = RAN.fetch_add(1, Ordering::Relaxed));
+    /// }
+    /// drop(pool);
+    /// assert_eq!(RAN.load(Ordering::Relaxed), 1000);
+    /// ```
+    #[inline(always)]
+    #[track_caller]
+    pub fn execute<F: FnOnce() + Send + 'static>(&self, job: F) {
+        if self.core.key.is_bounded() {
+            return self.handle.execute(job);
+        }
+        if let Err(rejected) = reach_owned(&self.core, |at| at.execute(job)) {
+            refuse(rejected.reason());
+        }
+    }
+
+    /// Runs a closure on the pool, once, and returns a handle for its outcome; see [`Handle::submit`].
+    ///
+    /// # Panics
+    /// As [`Handle::execute`].
+    ///
+    /// ```
+    /// let pool = brigade::Pool::new(2);
+    /// assert_eq!(pool.submit(|| 6 * 7).join()?, 42);
+    /// # Ok::<(), brigade::JoinError>(())
+    /// ```
+    #[track_caller]
+    pub fn submit<F, T>(&self, job: F) -> JoinHandle<T>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        let key = self.core.key;
+        if key.is_bounded() {
+            return self.handle.submit(job);
+        }
+        JoinHandle::new(expect_accepted(reach_owned(&self.core, |at| at.submit(job))), key)
+    }
+
+    /// Starts the threads of the core size that do not run yet; see [`Builder::threads`](crate::Builder::threads).
+    ///
+    /// # Errors
+    /// The error of the system if a thread can't be started; those before it run. In a forked child
+    /// [`Reason::Forked`] as an [`io::Error`].
+    ///
+    /// ```
+    /// let pool = brigade::Pool::new(2);
+    /// assert_eq!(pool.metrics().threads, 1, "others start when they are needed");
+    /// pool.prestart()?;
+    /// assert_eq!(pool.metrics().threads, 2);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[doc(alias = "start_core_threads")]
+    pub fn prestart(&self) -> io::Result<()> {
+        if !self.core.key.is_here() {
+            return Err(Reason::Forked.into());
+        }
+        self.core.start_core(usize::MAX)
+    }
+}
+
+impl Deref for Pool {
+    type Target = Handle;
+
+    #[inline(always)]
+    fn deref(&self) -> &Handle {
+        &self.handle
+    }
+}
+
+impl From<&Pool> for Handle {
+    fn from(pool: &Pool) -> Self {
+        pool.handle
+    }
+}
+
+impl panic::UnwindSafe for Pool {}
+impl panic::RefUnwindSafe for Pool {}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        if !self.core.key.is_here() {
+            // Nothing that its threads were working on may be dropped here.
+            core::mem::forget(Arc::clone(&self.core));
+        } else if !self.core.is_detached() {
+            self.handle.shutdown(self.core.config.on_drop);
+        }
+    }
+}
+
+impl fmt::Debug for Pool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pool").field("size", &self.size()).finish_non_exhaustive()
+    }
+}

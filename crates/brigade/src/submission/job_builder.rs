@@ -1,0 +1,305 @@
+//! Jobs with settings of their own.
+
+use core::fmt;
+use std::borrow::Cow;
+use std::time::Instant;
+
+use brigade_task::Work;
+
+use super::queued::Queued;
+use super::{Options, Receipt, Submission, Terms, submit_each};
+use crate::config::WhenFull;
+use crate::engine;
+use crate::handle::Handle;
+use crate::join::JoinHandle;
+use crate::key::Key;
+use crate::registry::reach;
+use crate::rejected::Rejected;
+
+/// Submits jobs with settings of their own; made by [`Handle::job`] or [`brigade::job`](crate::job).
+///
+/// First come settings: a [name](Self::name), a [deadline](Self::deadline), [what happens if the pool is
+/// full](Self::when_full), a time ([`after`](Self::after), [`at`](Self::at), [`every`](Self::every)). Then a verb submits a job.
+/// Every verb returns the job if the pool does not accept it.
+///
+/// | verb | submits |
+/// |---|---|
+/// | [`execute`](Self::execute), [`submit`](Self::submit), [`spawn`](Self::spawn) | one job, as the methods of [`Handle`] do |
+/// | [`execute_batch`](Self::execute_batch), [`submit_batch`](Self::submit_batch) | several closures at once |
+/// | [`dispatch`](Self::dispatch) | closures that must begin now, or not at all |
+/// | [`reserve`](Self::reserve) | nothing yet: waits for room, as a future |
+///
+/// ```
+/// use brigade::WhenFull;
+/// use std::time::{Duration, Instant};
+/// let pool = brigade::Pool::builder().threads(1).capacity(10).build()?;
+/// let soon = Instant::now() + Duration::from_secs(60);
+/// let answer = pool.job().name("answer").deadline(soon).when_full(WhenFull::Reject).submit(|| 42)?;
+/// assert_eq!(answer.join()?, 42);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Clone)]
+#[must_use = "it submits nothing until one of its verbs is called"]
+pub struct JobBuilder {
+    pub(super) key: Key,
+    pub(super) when_full: Option<WhenFull>,
+    pub(super) options: Options,
+}
+
+impl Handle {
+    /// Returns a builder for a job with settings of its own: a name, a deadline, what happens if the pool is full, a time. It
+    /// also submits batches.
+    ///
+    /// ```
+    /// use brigade::{Pool, WhenFull};
+    /// use std::time::Duration;
+    /// let pool = Pool::builder().threads(1).capacity(1).build()?;
+    /// for _ in 0..100 {
+    ///     pool.job().when_full(WhenFull::BlockFor(Duration::from_secs(60))).execute(|| ())?;
+    /// }
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn job(&self) -> JobBuilder {
+        JobBuilder { key: self.key, when_full: None, options: Options::default() }
+    }
+}
+
+impl JobBuilder {
+    /// Names the job, for [`current_job_name`](crate::current_job_name).
+    ///
+    /// ```
+    /// let pool = brigade::Pool::new(1);
+    /// let name = pool.job().name("resize").submit(brigade::current_job_name)?;
+    /// assert_eq!(name.join()?.as_deref(), Some("resize"));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn name(mut self, name: impl Into<Cow<'static, str>>) -> Self {
+        self.options.name = Some(name.into());
+        self
+    }
+
+    /// Sets the latest time at which the job may start: if it is still queued at `deadline`, it is
+    /// [cancelled](crate::JoinError::Cancelled) when its turn comes. Until then it counts as queued.
+    ///
+    /// A job that has started by then continues. In a pool that [blocks](WhenFull::Block) when it is full, the submission
+    /// waits until `deadline` at most, and is rejected then.
+    ///
+    /// ```
+    /// use std::time::{Duration, Instant};
+    /// let pool = brigade::Pool::new(1);
+    /// let (now, soon) = (Instant::now(), Instant::now() + Duration::from_secs(60));
+    /// let late = pool.job().deadline(now).submit(|| 42)?;
+    /// assert!(late.join().unwrap_err().is_cancelled());
+    /// assert_eq!(pool.job().deadline(soon).submit(|| 42)?.join()?, 42);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn deadline(mut self, deadline: Instant) -> Self {
+        self.options.deadline = Some(deadline);
+        self
+    }
+
+    /// Sets what happens if the pool is full, in place of the [pool's policy](crate::Builder::when_full). Has no effect in a
+    /// pool without a [capacity](crate::Builder::capacity).
+    ///
+    /// ```
+    /// use brigade::{Pool, Reason, WhenFull};
+    /// use std::time::Duration;
+    /// let pool = Pool::builder().threads(1).capacity(1).build()?;
+    /// let (end, ends) = std::sync::mpsc::channel::<()>();
+    /// pool.execute(move || _ = ends.recv()); // Runs, or is about to.
+    /// let briefly = WhenFull::BlockFor(Duration::from_millis(1));
+    /// let jobs = || pool.job().when_full(briefly).execute(|| ());
+    /// let rejected = (0..3).find_map(|_| jobs().err()).expect("there is room for one");
+    /// assert_eq!(rejected.reason(), Reason::Full);
+    /// drop(end);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn when_full(mut self, policy: WhenFull) -> Self {
+        self.when_full = Some(policy);
+        self
+    }
+
+    /// Submits a closure, to be run once.
+    ///
+    /// # Errors
+    /// Returns the closure if the pool has been closed or dropped, has no thread and can't start one, or is full and the
+    /// [policy](Self::when_full) rejects jobs then. Also if the pool belongs to a process that this one was forked from.
+    ///
+    /// ```
+    /// let pool = brigade::Pool::new(1);
+    /// pool.job().name("hello").execute(|| println!("hello"))?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn execute<F: FnOnce() + Send + 'static>(self, job: F) -> Result<(), Rejected<F>> {
+        self.submit_job(job)
+    }
+
+    /// Submits a closure, to be run once, and returns a handle for its outcome.
+    ///
+    /// # Errors
+    /// As for [`execute`](Self::execute).
+    ///
+    /// ```
+    /// let pool = brigade::Pool::new(1);
+    /// assert_eq!(pool.job().name("answer").submit(|| 42)?.join()?, 42);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn submit<F, T>(self, job: F) -> Result<JoinHandle<T>, Rejected<F>>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        let key = self.key;
+        self.submit_job(job).map(|handle| JoinHandle::new(handle, key))
+    }
+
+    /// The pool, what to do if it is full, and the other settings.
+    pub(crate) fn into_parts(self) -> (Key, Option<WhenFull>, Options) {
+        (self.key, self.when_full, self.options)
+    }
+
+    pub(super) fn submit_job<F, T, R>(self, work: F) -> Result<R, Rejected<F>>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        R: Receipt<T>,
+    {
+        let Self { key, when_full, options } = self;
+        match options.is_empty() {
+            true if !key.is_bounded() => reach(key, |at| at.submit(work)),
+            true => Submission { work, when_full, terms: () }.submit(key),
+            false => Submission { work, when_full, terms: options }.submit(key),
+        }
+    }
+
+    /// Submits several closures with one publication, and wakes as many sleeping workers as there are jobs.
+    ///
+    /// The iterator is exhausted before any closure is accepted. With a setting, and in a bounded pool, they are accepted one
+    /// by one, each as [`execute`](Self::execute) would.
+    ///
+    /// # Errors
+    /// Returns the closures that were not accepted, in order, for the reasons of [`execute`](Self::execute); those before
+    /// them, if any, were accepted and will run.
+    ///
+    /// ```
+    /// let (sender, receiver) = std::sync::mpsc::channel();
+    /// let pool = brigade::Pool::new(2);
+    /// pool.job().execute_batch((0..10).map(|number| {
+    ///     let sender = sender.clone();
+    ///     move || sender.send(number).unwrap()
+    /// }))?;
+    /// assert_eq!(receiver.iter().take(10).sum::<i32>(), 45);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn execute_batch<I>(self, jobs: I) -> Result<(), Rejected<Vec<I::Item>>>
+    where
+        I: IntoIterator,
+        I::Item: FnOnce() + Send + 'static,
+    {
+        self.submit_jobs(jobs.into_iter().collect()).map(|_: Vec<()>| ())
+    }
+
+    /// Like [`execute_batch`](Self::execute_batch), and returns a handle for the outcome of each, in order.
+    ///
+    /// # Errors
+    /// As for [`execute_batch`](Self::execute_batch).
+    ///
+    /// ```
+    /// let pool = brigade::Pool::new(2);
+    /// let squares = pool.job().submit_batch((1..=3).map(|n| move || n * n))?;
+    /// let squares: Result<Vec<_>, _> = squares.into_iter().map(|square| square.join()).collect();
+    /// assert_eq!(squares?, [1, 4, 9]);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn submit_batch<I, T>(self, jobs: I) -> Result<Vec<JoinHandle<T>>, Rejected<Vec<I::Item>>>
+    where
+        I: IntoIterator,
+        I::Item: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        let key = self.key;
+        let handles = self.submit_jobs(jobs.into_iter().collect())?;
+        Ok(handles.into_iter().map(|handle| JoinHandle::new(handle, key)).collect())
+    }
+
+    fn submit_jobs<F, T, R>(self, jobs: Vec<F>) -> Result<Vec<R>, Rejected<Vec<F>>>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        R: Receipt<T>,
+    {
+        match self.key.is_bounded() || !self.options.is_empty() {
+            true => submit_each(jobs, |job| self.clone().submit_job(job)),
+            false => reach(self.key, |at| at.submit_batch(jobs)),
+        }
+    }
+
+    /// Hands closures to idle threads of the pool, one to each, and wakes all of these at once. Returns the closures whose
+    /// thread was taken by other work, followed by the rest of the iterator, unread.
+    ///
+    /// Nothing is queued, no job waits behind another, and no thread is started (see [`Pool::prestart`](crate::Pool::prestart)).
+    /// Use it where a few jobs come at once after a quiet time and each must begin soon; to keep threads busy, use
+    /// [`execute_batch`](Self::execute_batch). A thread is idle once it has found nothing to do, whether it sleeps or still
+    /// [spins](crate::Idle).
+    ///
+    /// One job for each thread that is idle now is taken from the iterator before the first is handed over; if the iterator
+    /// panics, none is. A [capacity](crate::Builder::capacity) does not apply here. A pool that is closed returns everything.
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    /// let pool = brigade::Pool::builder().threads(2).prestart().build()?;
+    /// let (done, results) = mpsc::channel();
+    /// let work = (1..=5).map(|number| {
+    ///     let done = done.clone();
+    ///     move || done.send(number).unwrap()
+    /// });
+    /// for not_now in pool.job().dispatch(work) {
+    ///     not_now(); // No thread is idle: run it here.
+    /// }
+    /// assert_eq!(results.iter().take(5).sum::<i32>(), 15);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use = "these jobs were not accepted"]
+    pub fn dispatch<I>(self, jobs: I) -> impl Iterator<Item = I::Item> + use<I>
+    where
+        I: IntoIterator,
+        I::Item: FnOnce() + Send + 'static,
+    {
+        let Self { key, options, .. } = self;
+        let (plain, with_options) = match options.is_empty() {
+            true => (Some(jobs.into_iter()), None),
+            false => (None, Some(jobs.into_iter())),
+        };
+        let with_options = with_options.map(|jobs| {
+            let make = move |work| Queued { permit: None, terms: options.clone(), work };
+            dispatch(key, jobs.map(make)).map(|queued| queued.work)
+        });
+        let plain = plain.map(|jobs| dispatch(key, jobs));
+        plain.into_iter().flatten().chain(with_options.into_iter().flatten())
+    }
+}
+
+fn dispatch<I>(key: Key, jobs: I) -> impl Iterator<Item = I::Item> + use<I>
+where
+    I: Iterator<Item: Work<Output = ()>>,
+{
+    reach(key, |at| match at.core() {
+        Some(core) => engine::dispatch(core, at.worker(), jobs),
+        None => Vec::new().into_iter().chain(jobs),
+    })
+}
+
+impl Options {
+    /// Whether nothing was set.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.deadline.is_none() && self.name.is_none()
+    }
+}
+
+impl fmt::Debug for JobBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { when_full, options, .. } = self;
+        let (name, deadline) = (&options.name, options.deadline());
+        let mut debug = f.debug_struct("JobBuilder");
+        debug.field("name", name).field("deadline", &deadline).field("when_full", when_full);
+        debug.finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,197 @@
+//! Waiting for room in a bounded pool without blocking a thread.
+
+use core::fmt;
+use core::future::{Future, poll_fn};
+use core::task::{Context, Poll};
+
+use super::{JobBuilder, Receipt, submit_with};
+use crate::config::WhenFull;
+use crate::engine::{Admission, Unqueued};
+use crate::join::JoinHandle;
+use crate::key::Key;
+use crate::registry::{At, reach};
+use crate::rejected::{Reason, Rejected};
+use crate::semaphore::{Permit, Waiter};
+use crate::submission::queued::Queued;
+
+impl JobBuilder {
+    /// Waits, as a future, until the pool has room for one job, whatever its policy is, and reserves that.
+    ///
+    /// A pool without a capacity always has room. The future does nothing until it is polled. On a worker of the same pool,
+    /// which must not wait for itself, it is ready at once: if the pool is full, the job then runs inside of
+    /// [`execute`](Reserved::execute) or [`submit`](Reserved::submit). Other submissions may wait behind it: poll it when it has
+    /// been woken, or drop it, which passes the wake-up on.
+    ///
+    /// # Errors
+    /// The [`Reason`] why the pool accepts nothing, except that it is full. If the pool is closed in the meantime, it says so
+    /// at once.
+    ///
+    /// # Cancel safety
+    /// Dropped before it is ready, it has reserved nothing.
+    ///
+    /// ```
+    /// let pool = brigade::Pool::builder().threads(1).capacity(1).build()?;
+    /// let handle = pool.handle();
+    /// brigade::block_on(async {
+    ///     for _ in 0..100 {
+    ///         handle.job().reserve().await?.execute(|| ())?;
+    ///     }
+    ///     std::io::Result::Ok(())
+    /// })?;
+    /// assert_eq!(pool.shutdown(brigade::Shutdown::Drain).ran, 100);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn reserve(self) -> impl Future<Output = Result<Reserved, Reason>> + Send + use<> {
+        let mut builder = Some(self);
+        let mut waiter = None;
+        poll_fn(move |context| {
+            let Some(key) = builder.as_ref().map(|builder| builder.key) else {
+                panic!("polled after it was ready")
+            };
+            reserve_or_wait(key, &mut waiter, context).map(|room| {
+                let Some(builder) = builder.take() else { unreachable!("it is there") };
+                room.map(|room| Reserved { builder, room })
+            })
+        })
+    }
+}
+
+/// Room for one job.
+pub(crate) enum Room {
+    /// In the queue, with a permit if the pool is bounded.
+    Queue(Option<Permit>),
+    /// On the worker that asked for it.
+    OnWorker,
+}
+
+/// Tries to reserve; if the pool is full, leaves a waiter, and the caller will be woken.
+fn reserve_or_wait(
+    key: Key,
+    waiter: &mut Option<Waiter>,
+    context: &Context<'_>,
+) -> Poll<Result<Room, Reason>> {
+    // A worker does not wait for itself, and neither may a future on it.
+    let on_own_worker = reach(key, |at| at.worker().is_some());
+    if on_own_worker {
+        // It needs no permit, so it must not delay the next waiter while its job runs.
+        *waiter = None;
+    }
+    let mut is_registered = false;
+    loop {
+        let room = reach(key, try_reserve);
+        match room {
+            Err(Reason::Full) if on_own_worker => return Poll::Ready(Ok(Room::OnWorker)),
+            Err(Reason::Full) if is_registered => return Poll::Pending,
+            Err(Reason::Full) => {}
+            room => {
+                // Its place goes to the next one.
+                *waiter = None;
+                return Poll::Ready(room);
+            }
+        }
+        if waiter.is_none() {
+            let permits = reach(key, |at| at.core().and_then(|core| core.permits().cloned()));
+            *waiter = permits.map(Waiter::new);
+        }
+        if let Some(waiter) = waiter {
+            waiter.register(context.waker());
+            is_registered = true;
+        }
+        // Else the pool is gone, which the next try says.
+    }
+}
+
+fn try_reserve(at: At<'_>) -> Result<Room, Reason> {
+    let Some(core) = at.core() else { return Err(at.refusal()) };
+    match at.admit(core, WhenFull::Reject, None) {
+        Admission::Queue(None) if core.is_closed() && at.worker().is_none() => Err(Reason::Closed),
+        Admission::Queue(permit) => Ok(Room::Queue(permit)),
+        Admission::Refuse(reason) => Err(reason),
+        Admission::Unqueued(_) => unreachable!("`Reject` queues a job or refuses it"),
+    }
+}
+
+/// Room for one job in a pool, from [`JobBuilder::reserve`]; given back when it is dropped.
+///
+/// It does not keep the pool alive: if that is closed in the meantime, the job is returned.
+///
+/// ```
+/// let pool = brigade::Pool::builder().threads(1).capacity(1).build()?;
+/// let room = brigade::block_on(pool.job().reserve())?;
+/// assert!(pool.try_execute(|| ()).is_err(), "the room is taken");
+/// assert_eq!(room.submit(|| 42)?.join()?, 42);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[must_use = "dropping it gives the room back"]
+pub struct Reserved {
+    builder: JobBuilder,
+    room: Room,
+}
+
+impl Reserved {
+    /// Submits a closure, to be run once; never waits.
+    ///
+    /// # Errors
+    /// Returns the closure if the pool has been closed in the meantime, or has no thread and can't start one.
+    ///
+    /// ```
+    /// let pool = brigade::Pool::new(1);
+    /// brigade::block_on(pool.job().reserve())?.execute(|| ())?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn execute<F: FnOnce() + Send + 'static>(self, job: F) -> Result<(), Rejected<F>> {
+        self.submit_job(job)
+    }
+
+    /// Submits a closure, to be run once, and returns a handle for its outcome; never waits.
+    ///
+    /// # Errors
+    /// As for [`execute`](Self::execute).
+    ///
+    /// ```
+    /// let pool = brigade::Pool::new(1);
+    /// let answer = brigade::block_on(pool.job().reserve())?.submit(|| 42)?;
+    /// assert_eq!(answer.join()?, 42);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn submit<F, T>(self, job: F) -> Result<JoinHandle<T>, Rejected<F>>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        let key = self.builder.key;
+        self.submit_job(job).map(|handle| JoinHandle::new(handle, key))
+    }
+
+    fn submit_job<F, T, R>(self, work: F) -> Result<R, Rejected<F>>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        R: Receipt<T>,
+    {
+        let Self { builder, room } = self;
+        reach(builder.key, |at| match (room, at.core()) {
+            (Room::Queue(permit), _) if builder.options.is_empty() => {
+                submit_with(at, permit, (), work)
+            }
+            (Room::Queue(permit), _) => submit_with(at, permit, builder.options, work),
+            (Room::OnWorker, Some(core)) if at.worker().is_some() => {
+                let (job, receipt) = R::make(Queued { permit: None, terms: builder.options, work });
+                at.settle(core, Unqueued::OnWorker, job);
+                Ok(receipt)
+            }
+            // Elsewhere by now.
+            (Room::OnWorker, _) => builder.submit_job(work),
+        })
+    }
+
+    /// Takes it apart, to spawn a future.
+    pub(crate) fn into_parts(self) -> (JobBuilder, Room) {
+        (self.builder, self.room)
+    }
+}
+
+impl fmt::Debug for Reserved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Reserved").field(&self.builder).finish()
+    }
+}

@@ -1,0 +1,360 @@
+//! Cancelling a job from elsewhere than its handle, which may be waiting for it, or gone.
+
+use std::future::pending;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Barrier, mpsc};
+use std::thread;
+
+use brigade::{
+    AbortHandle, JoinError, JoinHandle, Pool, Shutdown, block_on, cancelled, spawn_local,
+};
+
+use crate::support::busy::occupy;
+use crate::support::crowd::for_both_queueings;
+use crate::support::full::at_rest;
+use brigade_testkit::panics;
+use brigade_testkit::{Bomb, Drops, Gate, Latch, Seed, Token, Watchdog, eventually, spin_for};
+
+fn is_cancelled<T>(outcome: Result<T, JoinError>) -> bool {
+    matches!(outcome, Err(JoinError::Cancelled))
+}
+
+/// A future that waits until the latch is open, or for ever.
+async fn holding(token: Token, latch: Latch) {
+    let _token = token;
+    latch.wait().await;
+}
+
+/// A job that runs until it is asked to stop; returns once it runs.
+fn running(pool: &Pool) -> JoinHandle<&'static str> {
+    let (begun, begins) = mpsc::channel();
+    let job = pool.submit(move || {
+        begun.send(()).unwrap();
+        while !cancelled() {
+            thread::yield_now();
+        }
+        "stopped"
+    });
+    begins.recv().unwrap();
+    job
+}
+
+#[test]
+fn a_queued_closure_is_dropped_in_the_call_and_counted() {
+    let _dog = Watchdog::start(20);
+    for_both_queueings(|builder| {
+        let (pool, gate, drops) =
+            (builder.threads(1).build().unwrap(), Gate::closed(), Drops::default());
+        occupy(&pool, &gate);
+        let token = drops.token();
+        let job = pool.submit(move || drop(token));
+        let abort = job.abort_handle();
+        assert!(!abort.is_finished());
+        assert!(abort.abort());
+        assert_eq!((drops.count(), pool.metrics().cancelled, pool.metrics().queued), (1, 1, 0));
+        assert!(abort.is_finished() && job.is_finished());
+        assert!(!abort.abort(), "again, to no further effect");
+        assert!(is_cancelled(job.join()));
+        assert!(!abort.abort());
+        gate.open();
+        assert_eq!(at_rest(&pool), [2, 1, 0, 1, 0]);
+    });
+}
+
+#[test]
+fn a_running_closure_is_asked_to_stop_and_its_outcome_is_its_own() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::new(1);
+    let job = running(&pool);
+    let abort = job.abort_handle();
+    assert!(!abort.abort(), "it has started");
+    assert_eq!(job.join().unwrap(), "stopped");
+    assert!(abort.is_finished() && !abort.abort());
+    assert_eq!(pool.submit(cancelled).join().unwrap(), false, "it was for that job alone");
+    assert_eq!(at_rest(&pool), [2, 2, 0, 0, 0]);
+}
+
+#[test]
+fn a_future_that_waits_is_cancelled_and_so_is_one_that_is_queued() {
+    let _dog = Watchdog::start(20);
+    let (pool, latch, drops, gate) =
+        (Pool::new(1), Latch::default(), Drops::default(), Gate::closed());
+    let waits = pool.spawn(holding(drops.token(), latch.clone()));
+    eventually("it waits", || latch.waiting() == 1);
+    occupy(&pool, &gate);
+    let queued = pool.spawn(holding(drops.token(), latch.clone()));
+    let aborts = [&waits, &queued].map(JoinHandle::abort_handle);
+    assert!(aborts.iter().all(AbortHandle::abort));
+    assert!(!aborts.iter().any(AbortHandle::abort), "again, to no further effect");
+    gate.open();
+    assert!(is_cancelled(waits.join()) && is_cancelled(queued.join()));
+    assert_eq!(drops.count(), 2);
+    assert!(aborts.iter().all(AbortHandle::is_finished));
+    assert_eq!(latch.waiting(), 1, "the second was never polled");
+    assert_eq!(at_rest(&pool), [3, 1, 0, 2, 0]);
+}
+
+#[test]
+fn a_local_future_is_cancelled_from_another_thread() {
+    let _dog = Watchdog::start(20);
+    let (pool, latch) = (Pool::new(1), Latch::default());
+    let waits = latch.wait();
+    let job = pool.submit(|| spawn_local(waits)).join().unwrap();
+    eventually("it waits", || latch.waiting() == 1);
+    let abort = job.abort_handle();
+    assert!(abort.abort());
+    assert!(is_cancelled(job.join()));
+    assert!(abort.is_finished());
+}
+
+#[test]
+fn a_thread_that_joins_and_a_task_that_awaits_hear_of_it() {
+    let _dog = Watchdog::start(20);
+    let (pool, other, gate) = (Pool::new(1), Pool::new(1), Gate::closed());
+    occupy(&pool, &gate);
+    let jobs = [(); 2].map(|()| pool.submit(|| ()));
+    let aborts = jobs.each_ref().map(JoinHandle::abort_handle);
+    let [joined, awaited] = jobs;
+    let joins = thread::spawn(move || is_cancelled(joined.join()));
+    let awaits = other.spawn(async { is_cancelled(awaited.await) });
+    assert!(aborts.iter().all(AbortHandle::abort));
+    assert!(joins.join().unwrap() && awaits.join().unwrap());
+    gate.open();
+}
+
+#[test]
+fn it_works_after_the_join_handle_was_dropped() {
+    let _dog = Watchdog::start(20);
+    let (pool, latch, drops) = (Pool::new(2), Latch::default(), Drops::default());
+    let future = pool.spawn(holding(drops.token(), latch.clone())).abort_handle();
+    eventually("it waits", || latch.waiting() == 1);
+    let runs = running(&pool).abort_handle();
+    let gate = Gate::closed();
+    let (held, begun) = (gate.clone(), Gate::closed());
+    let begins = begun.clone();
+    pool.execute(move || {
+        begins.open();
+        held.wait();
+    });
+    begun.wait();
+    let token = drops.token();
+    let queued = pool.submit(move || drop(token)).abort_handle();
+    assert!(queued.abort());
+    assert_eq!(drops.count(), 1);
+    assert!(future.abort());
+    assert!(!runs.abort());
+    gate.open();
+    eventually("both end", || runs.is_finished() && future.is_finished());
+    assert_eq!(at_rest(&pool), [4, 2, 0, 2, 0]);
+    assert_eq!(drops.count(), 2);
+}
+
+#[test]
+fn of_clones_on_several_threads_one_cancels() {
+    let _dog = Watchdog::start(60);
+    for round in 0..200 {
+        let (pool, gate, start) = (Pool::new(1), Gate::closed(), Arc::new(Barrier::new(3)));
+        occupy(&pool, &gate);
+        let job = if round % 2 == 0 { pool.submit(|| ()) } else { pool.spawn(pending()) };
+        let abort = job.abort_handle();
+        let aborts = [(); 3].map(|()| {
+            let (abort, start) = (abort.clone(), start.clone());
+            thread::spawn(move || {
+                start.wait();
+                abort.abort()
+            })
+        });
+        let cancelled = aborts.into_iter().map(|abort| abort.join().unwrap());
+        assert_eq!(cancelled.filter(|&cancelled| cancelled).count(), 1, "round {round}");
+        gate.open();
+        assert!(is_cancelled(job.join()));
+        assert_eq!(at_rest(&pool), [2, 1, 0, 1, 0]);
+    }
+}
+
+#[test]
+fn a_job_is_aborted_by_another_of_its_pool_and_by_itself() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::new(1);
+    let parent = pool.submit(|| {
+        let child = brigade::submit(|| unreachable!());
+        let abort = child.abort_handle();
+        abort.abort() && is_cancelled::<()>(child.join())
+    });
+    assert!(parent.join().unwrap());
+    let (give, take) = mpsc::channel::<AbortHandle>();
+    let own = pool.submit(move || {
+        let abort = take.recv().unwrap();
+        let before = cancelled();
+        (before, abort.abort(), cancelled())
+    });
+    give.send(own.abort_handle()).unwrap();
+    assert_eq!(own.join().unwrap(), (false, false, true));
+    assert_eq!(at_rest(&pool), [3, 2, 0, 1, 0]);
+}
+
+#[test]
+fn a_panic_of_the_captures_is_contained() {
+    let _dog = Watchdog::start(20);
+    panics::silence_expected();
+    let (pool, gate) = (Pool::new(1), Gate::closed());
+    occupy(&pool, &gate);
+    let bomb = Bomb;
+    let job = pool.submit(move || drop(bomb));
+    assert!(job.abort_handle().abort());
+    assert!(is_cancelled(job.join()));
+    gate.open();
+    assert_eq!(at_rest(&pool), [2, 1, 0, 1, 0]);
+}
+
+#[test]
+fn it_outlives_its_pool_and_keeps_nothing_of_it_alive() {
+    let _dog = Watchdog::start(20);
+    let held = Arc::new(());
+    let witness = held.clone();
+    let pool = Pool::builder().threads(1).on_start(move |_| _ = &witness).build().unwrap();
+    let ended = pool.submit(|| ()).abort_handle();
+    let waits = pool.spawn(pending::<()>()).abort_handle();
+    drop(pool);
+    assert_eq!(Arc::strong_count(&held), 1);
+    for abort in [ended, waits] {
+        assert!(abort.is_finished());
+        assert!(!abort.abort());
+        assert!(format!("{abort:?}").contains("true"));
+    }
+}
+
+/// Whatever became of the job, and whatever was done with its handle.
+#[test]
+fn it_keeps_no_captures_and_no_outcome_alive() {
+    let _dog = Watchdog::start(20);
+    let witness = Arc::new(());
+    let (pool, mut aborts) = (Pool::new(1), Vec::new());
+    for is_future in [false, true] {
+        let job = || {
+            let held = witness.clone();
+            if is_future { pool.spawn(async { held }) } else { pool.submit(|| held) }
+        };
+        let joined = job();
+        aborts.push(joined.abort_handle());
+        assert_eq!(Arc::strong_count(&joined.join().unwrap()), 2);
+        let dropped = job();
+        aborts.push(dropped.abort_handle());
+        drop(dropped);
+        pool.wait_idle();
+        let untaken = job();
+        aborts.push(untaken.abort_handle());
+        pool.wait_idle();
+        drop(untaken);
+        assert_eq!(Arc::strong_count(&witness), 1, "an outcome is left, future: {is_future}");
+        let gate = Gate::closed();
+        occupy(&pool, &gate);
+        let cancelled = job();
+        aborts.push(cancelled.abort_handle());
+        aborts.last().unwrap().abort();
+        gate.open();
+        assert!(is_cancelled(cancelled.join()));
+        assert_eq!(Arc::strong_count(&witness), 1, "captures are left, future: {is_future}");
+    }
+    assert!(aborts.iter().all(AbortHandle::is_finished));
+}
+
+/// What one round of a race did.
+struct Round {
+    aborted: bool,
+    outcome: Result<(), JoinError>,
+}
+
+/// A job is aborted while it is joined, in one of several ways, and while the pool runs it.
+fn race(pool: &Pool, job: JoinHandle<()>, seed: &mut Seed) -> Round {
+    let abort = job.abort_handle();
+    let (early, late) = (seed.micros(20), seed.micros(20));
+    let aborts = thread::spawn(move || {
+        spin_for(early);
+        abort.abort()
+    });
+    spin_for(late);
+    let outcome = match seed.below(4) {
+        0 => pool.submit(move || job.join()).join().unwrap(),
+        1 => block_on(job),
+        2 => pool.spawn(job).join().unwrap(),
+        _ => job.join(),
+    };
+    Round { aborted: aborts.join().unwrap(), outcome }
+}
+
+#[test]
+fn a_race_of_join_abort_and_run_has_one_outcome() {
+    let _dog = Watchdog::start(120);
+    let seed = Seed::printed();
+    for_both_queueings(|builder| {
+        let pool = builder.threads(2).build().unwrap();
+        let (witness, mut seed, mut cancelled) = (Arc::new(()), seed.fork(0), 0);
+        for round in 0..1500 {
+            let (ran, held, is_future) =
+                (Arc::new(AtomicBool::new(false)), witness.clone(), round % 3 == 0);
+            let runs = ran.clone();
+            let work = move || {
+                let _held = held;
+                runs.store(true, Ordering::SeqCst);
+            };
+            let job = if is_future { pool.spawn(async { work() }) } else { pool.submit(work) };
+            let Round { aborted, outcome } = race(&pool, job, &mut seed);
+            let returned = match outcome {
+                Ok(()) => true,
+                Err(JoinError::Cancelled) => false,
+                Err(other) => unreachable!("{other}"),
+            };
+            cancelled += u64::from(!returned);
+            assert_eq!(aborted, !returned, "round {round}");
+            // A future that is aborted during its poll has run, and its result is dropped.
+            let has_run = ran.load(Ordering::SeqCst);
+            assert!(has_run == returned || is_future && has_run, "round {round}");
+        }
+        pool.wait_idle();
+        assert_eq!(Arc::strong_count(&witness), 1, "captures are left");
+        let metrics = pool.metrics();
+        assert_eq!(metrics.cancelled, cancelled);
+        assert_eq!(metrics.accepted, metrics.returned + metrics.cancelled);
+        assert_eq!(metrics.queued + metrics.running, 0);
+    });
+}
+
+#[test]
+fn an_abort_beside_the_end_of_the_pool_is_counted_once() {
+    let _dog = Watchdog::start(120);
+    let mut seed = Seed::printed();
+    for round in 0..400 {
+        let how = [Shutdown::Drain, Shutdown::Discard, Shutdown::Finish][round % 3];
+        let (pool, witness) = (Pool::new(1 + round % 2), Arc::new(()));
+        let jobs: Vec<_> = (0..10)
+            .map(|number| {
+                let held = witness.clone();
+                if number % 2 == 0 {
+                    pool.submit(move || drop(held))
+                } else {
+                    pool.spawn(async move {
+                        let _held = held;
+                        // With `Finish` only the abort ends it.
+                        pending().await
+                    })
+                }
+            })
+            .collect();
+        let aborts: Vec<_> = jobs.iter().map(JoinHandle::abort_handle).collect();
+        let pause = seed.micros(50);
+        let aborting = thread::spawn(move || {
+            spin_for(pause);
+            aborts.iter().filter(|abort| abort.abort()).count()
+        });
+        spin_for(seed.micros(50));
+        let report = pool.shutdown(how);
+        let aborted = aborting.join().unwrap();
+        let cancelled = jobs.into_iter().filter_map(|job| job.join().err()).count();
+        assert!(aborted <= cancelled, "round {round}");
+        assert_eq!((report.ran + report.discarded, report.still_running), (10, 0), "round {round}");
+        assert_eq!(report.discarded, cancelled as u64, "round {round}");
+        assert_eq!(Arc::strong_count(&witness), 1, "round {round}: captures are left");
+        assert_eq!(pool.metrics().accepted, 10);
+    }
+}

@@ -1,0 +1,395 @@
+//! `Shutdown::Finish`: the pool ends when everything that it accepted has ended, what waits included.
+
+use std::rc::Rc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::support::reports::counts;
+use brigade::time::{interval, sleep};
+use brigade::{
+    Handle, JoinError, Missed, Pool, Queueing, Reason, Report, Shutdown, TaskSet, Timer,
+    spawn_local, yield_now,
+};
+use brigade_testkit::{Drops, Gate, Latch, Seed, Watchdog, eventually, spin_for};
+
+const SOON: Duration = Duration::from_millis(2);
+const FAR: Duration = Duration::from_secs(3600);
+
+/// A pool of one thread, one with a shared queue, and one whose threads leave while something waits.
+fn pools() -> [(&'static str, Pool); 3] {
+    let elastic = Pool::builder().threads(0..=2).keep_alive(SOON / 20);
+    let shared = Pool::builder().threads(2).queueing(Queueing::Shared);
+    [
+        ("one thread", Pool::new(1)),
+        ("shared", shared.build().unwrap()),
+        ("elastic", elastic.build().unwrap()),
+    ]
+}
+
+fn is_cancelled<T>(outcome: Result<T, JoinError>) -> bool {
+    matches!(outcome, Err(JoinError::Cancelled))
+}
+
+/// Begins to finish a pool on another thread; returns once the pool accepts nothing more.
+fn finishing(pool: &Arc<Pool>) -> thread::JoinHandle<Report> {
+    let finished = pool.clone();
+    let finishing = thread::spawn(move || finished.shutdown(Shutdown::Finish));
+    eventually("the pool closes", || pool.metrics().is_closed);
+    finishing
+}
+
+#[test]
+fn futures_that_sleep_run_to_their_end_with_those_that_they_spawn() {
+    let _dog = Watchdog::start(20);
+    for (kind, pool) in pools() {
+        let handle = pool.handle();
+        let jobs: Vec<_> = (0..10)
+            .map(|number| {
+                pool.spawn(async move {
+                    sleep(SOON).await;
+                    let child = handle.spawn(async move {
+                        sleep(SOON).await;
+                        handle.submit(move || number).await.unwrap()
+                    });
+                    yield_now().await;
+                    child.await.unwrap()
+                })
+            })
+            .collect();
+        assert_eq!(counts(pool.shutdown(Shutdown::Finish)), (30, 0, 0), "{kind}");
+        assert!(jobs.iter().all(|job| job.is_finished()), "{kind}");
+        let values: Vec<_> = jobs.into_iter().map(|job| job.join().unwrap()).collect();
+        assert!(values.into_iter().eq(0..10), "{kind}");
+    }
+}
+
+#[test]
+fn local_futures_run_to_their_end() {
+    let _dog = Watchdog::start(20);
+    for (kind, pool) in pools() {
+        let job = pool.submit(|| {
+            spawn_local(async {
+                let value = Rc::new(42);
+                sleep(SOON).await;
+                let child = spawn_local(async {
+                    sleep(SOON).await;
+                    1
+                });
+                *value + child.await.unwrap()
+            })
+        });
+        let job = job.join().unwrap();
+        assert_eq!(counts(pool.shutdown(Shutdown::Finish)), (3, 0, 0), "{kind}");
+        assert!(job.is_finished(), "{kind}");
+        assert_eq!(job.join().unwrap(), 43, "{kind}");
+    }
+}
+
+#[test]
+fn closures_that_run_once_run_at_their_time() {
+    let _dog = Watchdog::start(20);
+    for (kind, pool) in pools() {
+        let (ran, runs) = mpsc::channel();
+        let begun = Instant::now();
+        let timers = [SOON * 3, SOON, Duration::ZERO].map(|delay| {
+            let ran = ran.clone();
+            pool.job().after(delay).execute(move || ran.send(Instant::now()).unwrap()).unwrap()
+        });
+        let answer = pool.job().after(SOON * 2).submit(|| 42).unwrap();
+        assert_eq!(counts(pool.shutdown(Shutdown::Finish)), (4, 0, 0), "{kind}");
+        drop(ran);
+        let runs: Vec<_> = runs.iter().collect();
+        assert_eq!(runs.len(), 3, "{kind}");
+        assert!(runs.iter().max().unwrap().duration_since(begun) >= SOON * 3, "{kind}");
+        assert!(timers.iter().all(|timer| timer.is_over() && timer.ticks() == 1), "{kind}");
+        assert_eq!(answer.join().unwrap(), 42, "{kind}");
+    }
+}
+
+#[test]
+fn closures_that_repeat_end_and_do_not_keep_the_pool() {
+    let _dog = Watchdog::start(20);
+    for (kind, pool) in pools() {
+        let drops = Drops::default();
+        let timers = [SOON / 20, FAR].map(|period| {
+            let token = drops.token();
+            let job = pool.job().every(period).missed(Missed::Burst);
+            job.execute(move || _ = &token).unwrap()
+        });
+        // It is finishing for longer than the period of the first.
+        let nap = pool.spawn(sleep(SOON));
+        eventually("it ticks", || timers[0].ticks() > 0);
+        pool.shutdown(Shutdown::Finish);
+        nap.join().unwrap();
+        assert!(timers.iter().all(Timer::is_over), "{kind}");
+        assert_eq!(drops.count(), 2, "{kind}");
+    }
+}
+
+/// A tick runs as the pool begins to finish: it is the last.
+#[test]
+fn a_tick_that_runs_then_is_the_last() {
+    let _dog = Watchdog::start(20);
+    for (kind, pool) in pools() {
+        let (pool, gate, begun) = (Arc::new(pool), Gate::closed(), Gate::closed());
+        let (held, tells) = (gate.clone(), begun.clone());
+        let timer = pool.job().every(SOON / 20).execute(move || {
+            tells.open();
+            held.wait();
+        });
+        let timer = timer.unwrap();
+        begun.wait();
+        let finishing = finishing(&pool);
+        gate.open();
+        assert_eq!(counts(finishing.join().unwrap()), (1, 0, 0), "{kind}");
+        assert!(timer.is_over() && timer.ticks() == 1, "{kind}");
+    }
+}
+
+#[test]
+fn nothing_is_accepted_from_outside_and_jobs_and_futures_from_inside() {
+    let _dog = Watchdog::start(20);
+    for (kind, pool) in pools() {
+        let (pool, latch) = (Arc::new(pool), Latch::default());
+        let (waits, handle) = (latch.wait(), pool.handle());
+        let job = pool.spawn(async move {
+            waits.await;
+            let closure = handle.submit(|| 20);
+            let future = brigade::spawn(async {
+                sleep(SOON).await;
+                22
+            });
+            closure.await.unwrap() + future.await.unwrap()
+        });
+        let finishing = finishing(&pool);
+        let closed = Reason::Closed;
+        assert_eq!(pool.try_execute(|| ()).unwrap_err().reason(), closed, "{kind}");
+        assert_eq!(pool.try_submit(|| ()).unwrap_err().reason(), closed, "{kind}");
+        assert_eq!(pool.try_spawn(async {}).unwrap_err().reason(), closed, "{kind}");
+        assert_eq!(pool.job().after(SOON).execute(|| ()).unwrap_err().reason(), closed, "{kind}");
+        assert!(!finishing.is_finished() && !job.is_finished(), "{kind}");
+        latch.open();
+        assert_eq!(counts(finishing.join().unwrap()), (3, 0, 0), "{kind}");
+        assert_eq!(job.join().unwrap(), 42, "{kind}");
+    }
+}
+
+/// Nothing but the wake from outside brings a thread back.
+#[test]
+fn a_future_is_woken_although_all_threads_have_gone() {
+    let _dog = Watchdog::start(20);
+    let builder = Pool::builder().threads(0..=2).keep_alive(Duration::ZERO);
+    let (pool, latch) = (Arc::new(builder.build().unwrap()), Latch::default());
+    let jobs = [(); 3].map(|()| pool.spawn(latch.wait()));
+    eventually("they wait", || latch.waiting() >= 3);
+    eventually("the threads go", || pool.metrics().threads == 0);
+    let finishing = finishing(&pool);
+    assert!(!finishing.is_finished());
+    latch.open();
+    assert_eq!(counts(finishing.join().unwrap()), (3, 0, 0));
+    assert!(jobs.into_iter().all(|job| job.join().is_ok()));
+}
+
+#[test]
+fn a_timeout_is_kept_and_a_drain_then_cancels_what_waits() {
+    let _dog = Watchdog::start(20);
+    for (kind, pool) in pools() {
+        let drops = Drops::default();
+        let (first, second) = (drops.token(), drops.token());
+        let never = pool.spawn(async move {
+            let _first = first;
+            std::future::pending::<()>().await;
+        });
+        let far = pool.job().after(FAR).execute(move || drop(second)).unwrap();
+        eventually("it waits", || pool.metrics().queued == 0);
+        let begun = Instant::now();
+        let report = pool.shutdown(Shutdown::Finish.timeout(SOON));
+        assert!(begun.elapsed() >= SOON, "{kind}");
+        assert_eq!(counts(report), (0, 0, 1), "{kind}");
+        assert!(!far.is_over() && !never.is_finished() && drops.count() == 0, "{kind}");
+        assert_eq!(counts(pool.shutdown(Shutdown::Drain)), (0, 1, 0), "{kind}");
+        assert!(is_cancelled(never.join()), "{kind}");
+        assert!(far.is_over() && drops.count() == 2, "{kind}");
+    }
+}
+
+#[test]
+fn a_stricter_end_ends_one_that_waits() {
+    let _dog = Watchdog::start(20);
+    for how in [Shutdown::Drain, Shutdown::Discard] {
+        for (kind, pool) in pools() {
+            let (pool, drops) = (Arc::new(pool), Drops::default());
+            let (token, local) = (drops.token(), drops.token());
+            let never = pool.spawn(std::future::pending::<()>());
+            let here = pool.submit(|| {
+                spawn_local(async move {
+                    let _local = local;
+                    std::future::pending::<()>().await;
+                })
+            });
+            let here = here.join().unwrap();
+            let far = pool.job().after(FAR).execute(move || drop(token)).unwrap();
+            let finishing = finishing(&pool);
+            assert!(!finishing.is_finished() && !far.is_over(), "{kind}");
+            assert_eq!(counts(pool.shutdown(how)), (1, 2, 0), "{kind}");
+            assert_eq!(counts(finishing.join().unwrap()), (1, 2, 0), "{kind}");
+            assert!(is_cancelled(never.join()) && is_cancelled(here.join()), "{kind}");
+            assert!(far.is_over() && drops.count() == 2, "{kind}");
+        }
+    }
+}
+
+#[test]
+fn a_pool_that_drains_does_not_wait_because_it_is_told_to_finish_then() {
+    let _dog = Watchdog::start(20);
+    let closes: [fn(&Pool); 3] = [
+        |pool| pool.close(),
+        |pool| _ = pool.shutdown(Shutdown::Drain.timeout(Duration::ZERO)),
+        |pool| _ = pool.shutdown(Shutdown::Discard.timeout(Duration::ZERO)),
+    ];
+    for close in closes {
+        for (kind, pool) in pools() {
+            let (gate, begun, drops) = (Gate::closed(), Gate::closed(), Drops::default());
+            let (held, tells, token) = (gate.clone(), begun.clone(), drops.token());
+            let never = pool.spawn(std::future::pending::<()>());
+            let far = pool.job().after(FAR).execute(move || drop(token)).unwrap();
+            pool.execute(move || {
+                tells.open();
+                held.wait();
+            });
+            begun.wait();
+            close(&pool);
+            assert!(far.is_over() && drops.count() == 1, "{kind}");
+            gate.open();
+            assert_eq!(counts(pool.shutdown(Shutdown::Finish)), (1, 1, 0), "{kind}");
+            assert!(is_cancelled(never.join()), "{kind}");
+        }
+    }
+}
+
+/// What the pool waits for last is cancelled by a thread that is none of its own.
+#[test]
+fn what_is_cancelled_from_outside_lets_the_pool_end() {
+    let _dog = Watchdog::start(20);
+    for (kind, pool) in pools() {
+        let pool = Arc::new(pool);
+        let far = pool.job().after(FAR).execute(|| unreachable!()).unwrap();
+        let finishing = finishing(&pool);
+        assert!(!finishing.is_finished(), "{kind}");
+        assert!(far.cancel());
+        assert_eq!(counts(finishing.join().unwrap()), (0, 0, 0), "{kind}");
+    }
+    for (kind, pool) in pools() {
+        let pool = Arc::new(pool);
+        let mut never = pool.spawn(std::future::pending::<()>());
+        let finishing = finishing(&pool);
+        assert!(!finishing.is_finished(), "{kind}");
+        assert!(never.cancel());
+        assert_eq!(counts(finishing.join().unwrap()), (0, 1, 0), "{kind}");
+    }
+    for (kind, pool) in pools() {
+        let pool = Arc::new(pool);
+        let later = pool.job().after(FAR).submit(|| ()).unwrap();
+        let finishing = finishing(&pool);
+        assert!(!finishing.is_finished(), "{kind}");
+        assert!(later.abort_handle().abort());
+        assert_eq!(counts(finishing.join().unwrap()), (0, 1, 0), "{kind}");
+    }
+}
+
+#[test]
+fn jobs_that_wait_in_a_set_run() {
+    let _dog = Watchdog::start(20);
+    for (kind, pool) in pools() {
+        let mut set = TaskSet::new(&pool).limit(1);
+        for number in 0..10 {
+            set.spawn(async move {
+                sleep(SOON / 20).await;
+                number
+            });
+        }
+        assert_eq!(counts(pool.shutdown(Shutdown::Finish)), (10, 0, 0), "{kind}");
+        assert!(set.outcomes().map(Result::unwrap).eq(0..10), "{kind}");
+    }
+}
+
+#[test]
+fn a_job_may_finish_its_own_pool() {
+    let _dog = Watchdog::start(20);
+    for (kind, pool) in pools() {
+        let nap = pool.spawn(async {
+            let mut ticks = interval(SOON);
+            for _ in 0..3 {
+                ticks.tick().await;
+            }
+        });
+        let job = pool.submit(|| {
+            let pool = Handle::current().unwrap();
+            pool.shutdown(Shutdown::Finish).still_running
+        });
+        assert!(job.join().unwrap() >= 1, "it does not wait for itself");
+        assert_eq!(counts(pool.shutdown(Shutdown::Finish)), (2, 0, 0), "{kind}");
+        nap.join().unwrap_or_else(|error| panic!("{kind}: {error}"));
+    }
+}
+
+#[test]
+fn a_closure_that_is_due_as_the_pool_begins_to_finish_runs() {
+    let _dog = Watchdog::start(120);
+    let mut seed = Seed::printed();
+    let ran = Arc::new(AtomicUsize::new(0));
+    for round in 1..=400 {
+        for (kind, pool) in pools() {
+            let counted = ran.clone();
+            let due = Instant::now() + seed.micros(60);
+            let timer =
+                pool.job().at(due).execute(move || _ = counted.fetch_add(1, Ordering::SeqCst));
+            spin_for(seed.micros(60));
+            let report = pool.shutdown(Shutdown::Finish);
+            assert_eq!(counts(report), (1, 0, 0), "{kind}, round {round}");
+            assert!(timer.unwrap().is_over(), "{kind}, round {round}");
+        }
+        assert_eq!(ran.load(Ordering::SeqCst), 3 * round);
+    }
+}
+
+/// Accepted and run, or given back: nothing between.
+#[test]
+fn what_is_accepted_beside_the_end_runs() {
+    let _dog = Watchdog::start(120);
+    let seed = Seed::printed();
+    for round in 0..100 {
+        for (kind, pool) in pools() {
+            let (mut ours, mut theirs) = (seed.fork(2 * round), seed.fork(2 * round + 1));
+            let (handle, ran) = (pool.handle(), Arc::new(AtomicUsize::new(0)));
+            let (counted, begun) = (ran.clone(), Gate::closed());
+            let begins = begun.clone();
+            let submits = thread::spawn(move || {
+                let mut accepted = 0;
+                loop {
+                    let counted = counted.clone();
+                    let count = move || _ = counted.fetch_add(1, Ordering::SeqCst);
+                    let delay = theirs.micros(50);
+                    let is_accepted = match accepted % 3 {
+                        0 => handle.job().after(delay).execute(count).is_ok(),
+                        1 => handle.job().after(delay).submit(count).is_ok(),
+                        _ => handle.try_execute(count).is_ok(),
+                    };
+                    begins.open();
+                    match is_accepted {
+                        true => accepted += 1,
+                        false => return accepted,
+                    }
+                }
+            });
+            begun.wait();
+            spin_for(ours.micros(100));
+            let report = pool.shutdown(Shutdown::Finish);
+            let accepted = submits.join().unwrap();
+            assert_eq!(ran.load(Ordering::SeqCst), accepted, "{kind}, round {round}");
+            assert_eq!(counts(report), (accepted as u64, 0, 0), "{kind}, round {round}");
+        }
+    }
+}
