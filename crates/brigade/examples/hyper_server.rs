@@ -53,8 +53,8 @@ fn main() {
     let pool = Pool::new(2);
     let handle = pool.handle();
     let client = pool.spawn(async move {
-        let listener = TcpListener::bind(([127, 0, 0, 1], 0))?;
-        let address = listener.get_ref().local_addr()?;
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let address = listener.local_addr()?;
         // Cancelled with the handle, when there is nothing more to ask.
         let _server = handle.try_spawn(serve(listener, handle))?.cancel_on_drop();
         get(TcpStream::connect(address).await?, "/bucket", handle).await

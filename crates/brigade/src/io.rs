@@ -19,8 +19,8 @@
 //!
 //! let pool = brigade::Pool::new(2);
 //! let answer = pool.spawn(async {
-//!     let listener = TcpListener::bind(([127, 0, 0, 1], 0))?;
-//!     let address = listener.get_ref().local_addr()?;
+//!     let listener = TcpListener::bind("127.0.0.1:0").await?;
+//!     let address = listener.local_addr()?;
 //!     let server = brigade::spawn(async move {
 //!         let (mut stream, _) = listener.accept().await?;
 //!         stream.write_all(b"42").await
@@ -37,7 +37,8 @@
 use std::sync::OnceLock;
 
 pub use brigade_io::{
-    Async, NoDriver, Pollable, Ready, TcpIncoming, TcpListener, TcpStream, UdpSocket,
+    Async, Driver, NoDriver, Pollable, ReadHalf, Ready, ReuniteError, TcpIncoming, TcpListener,
+    TcpStream, ToSocketAddrs, UdpSocket, WriteHalf,
 };
 #[cfg(unix)]
 pub use brigade_io::{PipeReader, PipeWriter, UnixIncoming, UnixListener, UnixStream, pipe};

@@ -14,7 +14,9 @@ use crate::sys::{Owned, Pollable, Source, borrow};
 
 /// A value with a file descriptor, which tasks wait for instead of blocking their thread.
 ///
-/// The value is inside and lent by `&` only, so it can't be closed or replaced while the driver watches it. There is no
+/// It belongs to a pool, whose threads wait for its events. Tasks of any other pool or executor may use it as well.
+///
+/// The value is inside and lent by `&` only, so it can't be closed or replaced while it is watched. There is no
 /// `get_mut` for that reason; [`into_inner`](Self::into_inner) ends the registration first.
 ///
 /// `AsyncRead` and `AsyncWrite` are implemented if `&T` is [`Read`](io::Read) or [`Write`](io::Write). A value that reads
@@ -25,35 +27,35 @@ use crate::sys::{Owned, Pollable, Source, borrow};
 /// may share it, but then they wake each other. Futures (`readable`, `read_with`, `accept`) have a slot each.
 ///
 /// ```compile_fail,E0505
-/// # use brigade_io::{Async, Driver};
-/// # let driver = Driver::new().unwrap();
-/// let socket = Async::with_driver(&driver, std::net::UdpSocket::bind("127.0.0.1:0").unwrap()).unwrap();
+/// # brigade::block_on(async {
+/// let socket = brigade::io::UdpSocket::bind("127.0.0.1:0").await.unwrap();
 /// let wait = socket.readable();
 /// drop(socket); // a future waits for it
 /// drop(wait);
+/// # });
 /// ```
 ///
 /// ```compile_fail,E0507
-/// # use brigade_io::{Async, Driver};
-/// # let driver = Driver::new().unwrap();
-/// let socket = Async::with_driver(&driver, std::net::UdpSocket::bind("127.0.0.1:0").unwrap()).unwrap();
+/// # brigade::block_on(async {
+/// let socket = brigade::io::UdpSocket::bind("127.0.0.1:0").await.unwrap();
 /// drop(*socket.get_ref()); // it is watched
+/// # });
 /// ```
 ///
 /// A borrowed value can't be registered: if its registration were forgotten, it could be closed while it is watched, and
 /// another file could get its number. An [`Arc`] shares a value.
 ///
 /// ```compile_fail,E0597
-/// # use brigade_io::{Async, Driver};
-/// # let driver = Driver::new().unwrap();
+/// # brigade::block_on(async {
 /// let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
-/// std::mem::forget(Async::with_driver(&driver, &socket).unwrap()); // `socket` is borrowed for `'static`
+/// std::mem::forget(brigade::io::Async::new(&socket).unwrap()); // `socket` is borrowed for `'static`
 /// drop(socket);
+/// # });
 /// ```
 ///
 /// After `mem::forget` the file stays open and registered for as long as the process lives.
 ///
-/// In the child of a fork, registering and every operation that would wait fail with
+/// In the child of a fork, making one and every operation that would wait fail with
 /// [`NoDriver::Closed`](crate::NoDriver::Closed), and a drop takes nothing from the parent. [`Driver`] says when a fork is
 /// detected.
 pub struct Async<T> {
@@ -64,27 +66,28 @@ pub struct Async<T> {
 }
 
 impl<T: Pollable + 'static> Async<T> {
-    /// Registers a value with the [current](Driver::current) driver, and sets it to non-blocking.
+    /// Takes a value, which belongs to the pool of the thread from now on, and sets it to non-blocking.
+    ///
+    /// That is the pool that the thread has entered, or the worker's own. A socket of the standard library may be made and set
+    /// up before: `TcpListener::new(listener)`. Without a pool the value is registered with the
+    /// [current driver](Driver::current).
     ///
     /// # Errors
-    /// [`NoDriver`](crate::NoDriver) if there is no driver, if it has been closed, or if it is that of the parent process.
+    /// [`NoDriver`](crate::NoDriver) if there is no pool, if it has ended, or if it is that of the parent process.
     /// The system's if the value can't be waited for, like a regular file. The value is dropped then.
     ///
     /// ```
-    /// use brigade_io::{Async, Driver};
-    /// use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
-    /// use std::os::unix::net::UnixStream;
+    /// use std::os::unix::net::UnixDatagram;
+    /// use brigade::io::Async;
     ///
-    /// let driver = Driver::new()?;
-    /// let (near, far) = UnixStream::pair()?;
-    /// let (mut near, mut far) = driver.enter(|| std::io::Result::Ok((Async::new(near)?, Async::new(far)?)))?;
-    /// let received = future::block_on(async {
-    ///     far.write_all(b"here").await?; // there is room, so the driver need not run
-    ///     let mut received = [0; 4];
-    ///     near.read_exact(&mut received).await?;
-    ///     std::io::Result::Ok(received)
+    /// brigade::block_on(async {
+    ///     let (near, far) = UnixDatagram::pair()?;
+    ///     let (near, far) = (Async::new(near)?, Async::new(far)?);
+    ///     far.write_with(|socket| socket.send(b"here")).await?;
+    ///     let mut received = [0; 16];
+    ///     assert_eq!(near.read_with(|socket| socket.recv(&mut received)).await?, 4);
+    ///     std::io::Result::Ok(())
     /// })?;
-    /// assert_eq!(&received, b"here");
     /// # std::io::Result::Ok(())
     /// ```
     pub fn new(io: T) -> io::Result<Self> {
@@ -92,6 +95,8 @@ impl<T: Pollable + 'static> Async<T> {
     }
 
     /// Registers a value with this driver, and sets it to non-blocking.
+    ///
+    /// For schedulers that have a driver of their own; a pool has its own, which [`new`](Self::new) takes.
     ///
     /// # Errors
     /// Those of [`new`](Self::new), but for the missing driver.
@@ -121,13 +126,14 @@ impl<T> Async<T> {
     /// Ends the registration and returns the value, still non-blocking.
     ///
     /// ```
-    /// use std::net::UdpSocket;
-    /// use brigade_io::{Async, Driver};
-    /// let driver = Driver::new()?;
-    /// let socket = Async::with_driver(&driver, UdpSocket::bind("127.0.0.1:0")?)?;
-    /// let socket: UdpSocket = socket.into_inner();
-    /// assert_eq!(driver.sources(), 0);
-    /// assert!(Async::with_driver(&driver, socket).is_ok(), "again");
+    /// use brigade::io::UdpSocket;
+    /// brigade::block_on(async {
+    ///     let socket = UdpSocket::bind("127.0.0.1:0").await?;
+    ///     let socket: std::net::UdpSocket = socket.into_inner();
+    ///     socket.set_broadcast(true)?;
+    ///     assert!(UdpSocket::new(socket).is_ok(), "again");
+    ///     std::io::Result::Ok(())
+    /// })?;
     /// # std::io::Result::Ok(())
     /// ```
     pub fn into_inner(self) -> T {
@@ -136,7 +142,7 @@ impl<T> Async<T> {
         owned.into_inner()
     }
 
-    /// Returns the driver that the value is registered with.
+    /// Returns the driver that the value is registered with, which is its pool's.
     pub fn driver(&self) -> &Arc<Driver> {
         self.registration.driver()
     }
@@ -195,16 +201,14 @@ impl<T> Async<T> {
     /// If the future is dropped, `operation` has not succeeded.
     ///
     /// ```
-    /// use brigade_io::{Async, Driver};
-    /// use futures_lite::future;
-    /// let driver = Driver::new()?;
-    /// let socket = Async::with_driver(&driver, std::net::UdpSocket::bind("127.0.0.1:0")?)?;
-    /// let own = socket.get_ref().local_addr()?;
-    /// let length = future::block_on(async {
+    /// use brigade::io::UdpSocket;
+    /// brigade::block_on(async {
+    ///     let socket = UdpSocket::bind("127.0.0.1:0").await?;
+    ///     let own = socket.local_addr()?;
     ///     socket.write_with(|socket| socket.send_to(b"datagram", own)).await?;
-    ///     socket.read_with(|socket| socket.recv(&mut [0; 16])).await
+    ///     assert_eq!(socket.read_with(|socket| socket.recv(&mut [0; 16])).await?, 8);
+    ///     std::io::Result::Ok(())
     /// })?;
-    /// assert_eq!(length, 8);
     /// # std::io::Result::Ok(())
     /// ```
     pub async fn read_with<R>(&self, operation: impl FnMut(&T) -> io::Result<R>) -> io::Result<R> {

@@ -19,8 +19,10 @@ use crate::wake_flag::WakeFlag;
 
 /// Waits for all registered files in one call, and wakes the tasks that wait for them.
 ///
-/// A driver has no thread of its own. A thread that has nothing else to do [drives](Self::drive) it, one thread at a time. A
-/// pool has one driver, and its workers drive in turn.
+/// For authors of schedulers. A pool makes its own driver when the first of its resources is made, and its workers drive it
+/// in turn.
+///
+/// A driver has no thread of its own. A thread that has nothing else to do [drives](Self::drive) it, one thread at a time.
 ///
 /// # In a forked child
 /// The driver of the parent process is closed there: registering, driving and waiting fail with
@@ -65,6 +67,8 @@ pub struct Driver {
     table: Mutex<Table>,
     /// How many sources there are, to be read without the lock.
     sources: AtomicUsize,
+    /// Runs code that blocks its thread.
+    blocking: fn(&mut dyn FnMut()),
 }
 
 impl Driver {
@@ -75,6 +79,37 @@ impl Driver {
     /// [`Unsupported`](io::ErrorKind::Unsupported) on a system with event ports, which report a file only once each time
     /// they are asked.
     pub fn new() -> io::Result<Arc<Self>> {
+        Self::with_blocking(|code| code())
+    }
+
+    /// Makes a driver whose scheduler is told of code that blocks.
+    ///
+    /// Names are looked up on the thread that asks for a connection. `blocking` runs such code there: it must call it once. A
+    /// pool has another thread run its jobs meanwhile.
+    ///
+    /// # Errors
+    /// Those of [`new`](Self::new).
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicUsize, Ordering};
+    /// use brigade_io::{Driver, TcpListener};
+    /// use futures_lite::future;
+    ///
+    /// static LOOK_UPS: AtomicUsize = AtomicUsize::new(0);
+    /// let driver = Driver::with_blocking(|code| {
+    ///     LOOK_UPS.fetch_add(1, Ordering::Relaxed);
+    ///     code();
+    /// })?;
+    /// driver.enter(|| {
+    ///     future::block_on(TcpListener::bind("127.0.0.1:0"))?;
+    ///     assert_eq!(LOOK_UPS.load(Ordering::Relaxed), 0, "it is an address");
+    ///     future::block_on(TcpListener::bind("localhost:0"))?;
+    ///     assert_eq!(LOOK_UPS.load(Ordering::Relaxed), 1);
+    ///     std::io::Result::Ok(())
+    /// })?;
+    /// # std::io::Result::Ok(())
+    /// ```
+    pub fn with_blocking(blocking: fn(&mut dyn FnMut())) -> io::Result<Arc<Self>> {
         Ok(Arc::new(Self {
             process: fork::generation(),
             poller: Arc::new(Poller::new()?),
@@ -82,6 +117,7 @@ impl Driver {
             poll_lock: PollLock::new(),
             table: Mutex::default(),
             sources: AtomicUsize::new(0),
+            blocking,
         }))
     }
 
@@ -251,6 +287,13 @@ impl Driver {
     /// Fails in the child of a fork: the kernel's part is the parent's, and its threads may have held locks.
     pub(crate) fn check_process(&self) -> io::Result<()> {
         if self.is_here() { Ok(()) } else { Err(driver_closed()) }
+    }
+
+    /// Calls what may block this thread.
+    pub(crate) fn blocking<R>(&self, call: impl FnOnce() -> R) -> R {
+        let (mut call, mut result) = (Some(call), None);
+        (self.blocking)(&mut || result = call.take().map(|call| call()));
+        result.expect("the function of `Driver::with_blocking` calls the code once")
     }
 
     pub(crate) fn poller(&self) -> &Arc<Poller> {

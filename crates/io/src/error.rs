@@ -4,22 +4,24 @@ use std::error::Error;
 use std::fmt;
 use std::io;
 
-/// Why there was no driver to register or to wait with; [`io::Error::get_ref`] has it.
+/// Why no pool waits for an I/O resource; [`io::Error::get_ref`] has it.
 ///
 /// ```
-/// use brigade_io::{NoDriver, UdpSocket};
-/// let error = UdpSocket::bind(([127, 0, 0, 1], 0)).unwrap_err();
-/// assert!(error.get_ref().unwrap().is::<NoDriver>());
-/// assert!(error.to_string().starts_with("no I/O driver on this thread"));
+/// use brigade::io::{NoDriver, pipe};
+/// let error = pipe().unwrap_err(); // this thread is of no pool
+/// assert_eq!(error.get_ref().unwrap().downcast_ref(), Some(&NoDriver::None));
+/// assert!(error.to_string().starts_with("no pool to wait for I/O here"));
+/// assert!(brigade::Pool::new(1).handle().enter(pipe).is_ok());
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NoDriver {
-    /// The thread has none: the call was made outside of [`Driver::enter`](crate::Driver::enter) and
+    /// The resource would belong to no pool: it was made outside of jobs and tasks, of `brigade::block_on` and of
+    /// `Handle::enter`. Without a pool: outside of [`Driver::enter`](crate::Driver::enter) and
     /// [`DriverSupply::enter`](crate::DriverSupply::enter).
     None,
-    /// It was [closed](crate::Driver::close); or it belongs to the parent process, in the child of a fork. Nothing can be
-    /// waited for any more.
+    /// The pool that the resource belongs to has ended, or is that of the parent process in the child of a fork. Nothing can
+    /// be waited for any more. Without a pool: the driver was [closed](crate::Driver::close).
     Closed,
 }
 
@@ -27,9 +29,12 @@ impl fmt::Display for NoDriver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::None => {
-                "no I/O driver on this thread: call inside `Driver::enter`, or name the driver"
+                "no pool to wait for I/O here: call this in a job or task of a pool, inside `block_on`, \
+                 or inside `Handle::enter`"
             }
-            Self::Closed => "the I/O driver has been closed, or belongs to the parent process",
+            Self::Closed => {
+                "the pool that would wait for this I/O has ended, or belongs to the parent process"
+            }
         })
     }
 }
@@ -42,4 +47,9 @@ pub(crate) fn no_driver() -> io::Error {
 
 pub(crate) fn driver_closed() -> io::Error {
     io::Error::other(NoDriver::Closed)
+}
+
+/// A list of addresses or the look-up of a name has none.
+pub(crate) fn no_address() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, "there is no address to connect to or to bind")
 }

@@ -27,6 +27,7 @@ mod ready;
 mod attempt;
 mod driver;
 
+mod addresses;
 mod kind;
 mod supply;
 
@@ -38,6 +39,7 @@ mod hyper;
 #[cfg(unix)]
 mod pipe;
 mod socket;
+mod split;
 mod stream;
 
 mod tcp;
@@ -48,12 +50,14 @@ mod unix;
 #[cfg(all(test, brigade_loom))]
 mod loom_tests;
 
+pub use addresses::ToSocketAddrs;
 pub use asynchronous::Async;
 pub use driver::Driver;
 pub use error::NoDriver;
 #[cfg(unix)]
 pub use pipe::{PipeReader, PipeWriter, pipe};
 pub use ready::Ready;
+pub use split::{ReadHalf, ReuniteError, WriteHalf};
 pub use supply::DriverSupply;
 pub use sys::Pollable;
 pub use tcp::{TcpIncoming, TcpListener, TcpStream};

@@ -11,22 +11,22 @@ use crate::asynchronous::Async;
 use crate::driver::Driver;
 use crate::kind::Kind;
 
-/// Makes a pipe and registers its ends with the [current](Driver::current) driver.
+/// Makes a pipe, whose ends belong to the pool of the thread.
 ///
 /// # Errors
 /// [`NoDriver`](crate::NoDriver), or the system's, if it has no more file descriptors.
 ///
 /// ```
-/// use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
-/// let driver = brigade_io::Driver::new()?;
-/// let (mut reader, mut writer) = driver.enter(brigade_io::pipe)?;
-/// let received = future::block_on(async {
-///     writer.write_all(b"bucket").await?; // there is room, so the driver need not run
+/// use brigade::io::pipe;
+/// use futures_lite::{AsyncReadExt, AsyncWriteExt};
+/// brigade::block_on(async {
+///     let (mut reader, mut writer) = pipe()?;
+///     writer.write_all(b"bucket").await?;
 ///     let mut received = [0; 6];
 ///     reader.read_exact(&mut received).await?;
-///     std::io::Result::Ok(received)
+///     assert_eq!(&received, b"bucket");
+///     std::io::Result::Ok(())
 /// })?;
-/// assert_eq!(&received, b"bucket");
 /// # std::io::Result::Ok(())
 /// ```
 pub fn pipe() -> io::Result<(PipeReader, PipeWriter)> {
@@ -102,7 +102,7 @@ pub struct PipeWriter(
 );
 
 impl PipeReader {
-    /// Registers the reading end of a pipe with the [current](Driver::current) driver.
+    /// Takes the reading end of a pipe, which belongs to the pool of the thread from now on.
     ///
     /// # Errors
     /// Those of [`Async::new`].
@@ -117,7 +117,7 @@ impl PipeReader {
 }
 
 impl PipeWriter {
-    /// Registers the writing end of a pipe with the [current](Driver::current) driver.
+    /// Takes the writing end of a pipe, which belongs to the pool of the thread from now on.
     ///
     /// # Errors
     /// Those of [`Async::new`].

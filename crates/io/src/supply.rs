@@ -17,10 +17,10 @@ impl Driver {
     /// Calls `call` with this driver as the thread's: what is made in it registers with this driver.
     ///
     /// ```
-    /// use brigade_io::{Driver, UdpSocket};
+    /// use brigade_io::{Driver, pipe};
     /// let driver = Driver::new()?;
-    /// assert!(driver.enter(|| UdpSocket::bind(([127, 0, 0, 1], 0))).is_ok());
-    /// assert!(UdpSocket::bind(([127, 0, 0, 1], 0)).is_err(), "no driver here");
+    /// assert!(driver.enter(pipe).is_ok());
+    /// assert!(pipe().is_err(), "no driver here");
     /// # std::io::Result::Ok(())
     /// ```
     pub fn enter<R>(self: &Arc<Self>, call: impl FnOnce() -> R) -> R {
@@ -91,9 +91,9 @@ impl DriverSupply {
     ///
     /// ```
     /// use std::io;
-    /// use brigade_io::{DriverSupply, UdpSocket};
+    /// use brigade_io::{DriverSupply, pipe};
     /// let none = DriverSupply::new(|| Err(io::Error::other("no driver today")));
-    /// let error = none.enter(|| UdpSocket::bind(([127, 0, 0, 1], 0))).unwrap_err();
+    /// let error = none.enter(pipe).unwrap_err();
     /// assert_eq!(error.to_string(), "no driver today");
     /// ```
     pub fn enter<R>(&self, call: impl FnOnce() -> R) -> R {

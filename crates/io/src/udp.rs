@@ -3,54 +3,107 @@
 use std::io;
 use std::net::{self, SocketAddr};
 
+use crate::addresses::{ToSocketAddrs, resolve};
 use crate::asynchronous::Async;
 use crate::driver::Driver;
 
 /// A UDP socket.
 ///
 /// ```
-/// use brigade_io::{Driver, UdpSocket};
-/// use futures_lite::future;
-/// let driver = Driver::new()?;
-/// let socket = driver.enter(|| UdpSocket::bind(([127, 0, 0, 1], 0)))?;
-/// let own = socket.get_ref().local_addr()?;
-/// let mut buffer = [0; 16];
-/// let (length, from) = future::block_on(async {
+/// use brigade::io::UdpSocket;
+/// brigade::block_on(async {
+///     let socket = UdpSocket::bind("127.0.0.1:0").await?;
+///     let own = socket.local_addr()?;
 ///     socket.send_to(b"to myself", own).await?;
-///     socket.recv_from(&mut buffer).await
+///     let mut buffer = [0; 16];
+///     let (length, from) = socket.recv_from(&mut buffer).await?;
+///     assert_eq!((&buffer[..length], from), (&b"to myself"[..], own));
+///     std::io::Result::Ok(())
 /// })?;
-/// assert_eq!((&buffer[..length], from), (&b"to myself"[..], own));
 /// # std::io::Result::Ok(())
 /// ```
+///
+/// Where nothing can be awaited, [`new`](Async::new) takes a socket of the standard library.
 pub type UdpSocket = Async<net::UdpSocket>;
 
 impl Async<net::UdpSocket> {
     /// Binds a socket to an address; with port 0 the system chooses the port.
     ///
     /// # Errors
-    /// [`NoDriver`](crate::NoDriver), or the system's, for example if the address is in use.
-    pub fn bind(address: impl Into<SocketAddr>) -> io::Result<Self> {
+    /// [`NoDriver`](crate::NoDriver); that of the system for the last address, for example that it is in use; that of the
+    /// look-up of a name.
+    ///
+    /// ```
+    /// use brigade::io::UdpSocket;
+    /// let socket = brigade::block_on(UdpSocket::bind("localhost:0"))?;
+    /// assert!(socket.local_addr()?.ip().is_loopback());
+    /// # std::io::Result::Ok(())
+    /// ```
+    pub async fn bind(address: impl ToSocketAddrs) -> io::Result<Self> {
         let driver = Driver::current()?;
-        Self::with_driver(&driver, net::UdpSocket::bind(address.into())?)
+        let addresses = resolve(&driver, &address)?;
+        addresses.try_each(|address| Self::with_driver(&driver, net::UdpSocket::bind(address)?))
     }
 
-    /// Sets the peer of [`send`](Self::send) and [`recv`](Self::recv).
+    /// Sets the peer of [`send`](Self::send) and [`recv`](Self::recv): the first address that the system accepts.
+    ///
+    /// # Errors
+    /// That of the system for the last address; that of the look-up of a name.
+    ///
+    /// ```
+    /// use brigade::io::UdpSocket;
+    /// brigade::block_on(async {
+    ///     let (one, other) =
+    ///         (UdpSocket::bind("127.0.0.1:0").await?, UdpSocket::bind("127.0.0.1:0").await?);
+    ///     one.connect(other.local_addr()?).await?;
+    ///     one.send(b"bucket").await?;
+    ///     assert_eq!(other.recv(&mut [0; 16]).await?, 6);
+    ///     std::io::Result::Ok(())
+    /// })?;
+    /// # std::io::Result::Ok(())
+    /// ```
+    pub async fn connect(&self, address: impl ToSocketAddrs) -> io::Result<()> {
+        let addresses = resolve(self.driver(), &address)?;
+        addresses.try_each(|address| self.get_ref().connect(address))
+    }
+
+    /// Returns the address that the socket is bound to.
     ///
     /// # Errors
     /// The system's.
-    pub fn connect(&self, address: impl Into<SocketAddr>) -> io::Result<()> {
-        self.get_ref().connect(address.into())
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.get_ref().local_addr()
     }
 
-    /// Sends a datagram; returns its length.
+    /// Returns the peer that [`connect`](Self::connect) set.
     ///
     /// # Errors
-    /// The system's: for example that the datagram is too long.
+    /// The system's: [`NotConnected`](io::ErrorKind::NotConnected) if there is none.
+    ///
+    /// ```
+    /// use brigade::io::UdpSocket;
+    /// brigade::block_on(async {
+    ///     let socket = UdpSocket::bind("127.0.0.1:0").await?;
+    ///     assert!(socket.peer_addr().is_err());
+    ///     socket.connect("127.0.0.1:9").await?;
+    ///     assert_eq!(socket.peer_addr()?.port(), 9);
+    ///     std::io::Result::Ok(())
+    /// })?;
+    /// # std::io::Result::Ok(())
+    /// ```
+    pub fn peer_addr(&self) -> io::Result<SocketAddr> {
+        self.get_ref().peer_addr()
+    }
+
+    /// Sends a datagram to an address, of several to the first; returns its length.
+    ///
+    /// # Errors
+    /// The system's: for example that the datagram is too long; that of the look-up of a name.
     ///
     /// # Cancel safety
     /// If the future is dropped, nothing has been sent.
-    pub async fn send_to(&self, bytes: &[u8], to: impl Into<SocketAddr>) -> io::Result<usize> {
-        let to = to.into();
+    pub async fn send_to(&self, bytes: &[u8], to: impl ToSocketAddrs) -> io::Result<usize> {
+        let to = resolve(self.driver(), &to)?.first()?;
         self.write_with(|socket| socket.send_to(bytes, to)).await
     }
 
@@ -70,6 +123,9 @@ impl Async<net::UdpSocket> {
     /// # Errors
     /// The system's: for example that there is no peer, or that an earlier datagram was
     /// [refused](io::ErrorKind::ConnectionRefused).
+    ///
+    /// # Cancel safety
+    /// If the future is dropped, nothing has been sent.
     pub async fn send(&self, bytes: &[u8]) -> io::Result<usize> {
         self.write_with(|socket| socket.send(bytes)).await
     }
@@ -79,6 +135,9 @@ impl Async<net::UdpSocket> {
     ///
     /// # Errors
     /// Those of [`send`](Self::send).
+    ///
+    /// # Cancel safety
+    /// If the future is dropped, no datagram is lost.
     pub async fn recv(&self, buffer: &mut [u8]) -> io::Result<usize> {
         self.read_with(|socket| socket.recv(buffer)).await
     }

@@ -15,30 +15,49 @@ use crate::asynchronous::Async;
 use crate::driver::Driver;
 use crate::kind::Kind;
 use crate::socket::{self, socket};
+use crate::split::{ReadHalf, WriteHalf, split};
 
 /// A connection of Unix-domain sockets.
 ///
 /// ```
-/// use brigade_io::{Driver, UnixStream};
-/// use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
-/// let driver = Driver::new()?;
-/// let (mut near, mut far) = driver.enter(UnixStream::pair)?;
-/// let received = future::block_on(async {
-///     near.write_all(b"hello").await?; // there is room, so the driver need not run
+/// use brigade::io::UnixStream;
+/// use futures_lite::{AsyncReadExt, AsyncWriteExt};
+/// brigade::block_on(async {
+///     let (mut near, mut far) = UnixStream::pair()?;
+///     near.write_all(b"hello").await?;
 ///     let mut received = [0; 5];
 ///     far.read_exact(&mut received).await?;
-///     std::io::Result::Ok(received)
+///     assert_eq!(&received, b"hello");
+///     std::io::Result::Ok(())
 /// })?;
-/// assert_eq!(&received, b"hello");
 /// # std::io::Result::Ok(())
 /// ```
 pub type UnixStream = Async<net::UnixStream>;
 
 /// A Unix-domain socket that accepts connections.
+///
+/// ```
+/// use brigade::io::{UnixListener, UnixStream};
+/// use futures_lite::{AsyncReadExt, AsyncWriteExt};
+/// let path = std::env::temp_dir().join(format!("brigade-listener-{}", std::process::id()));
+/// brigade::block_on(async {
+///     let listener = UnixListener::bind(&path)?;
+///     let mut client = UnixStream::connect(&path).await?;
+///     client.write_all(b"hello").await?;
+///     client.close().await?;
+///     let mut received = String::new();
+///     listener.accept().await?.0.read_to_string(&mut received).await?;
+///     assert_eq!(received, "hello");
+///     std::fs::remove_file(&path)
+/// })?;
+/// # std::io::Result::Ok(())
+/// ```
 pub type UnixListener = Async<net::UnixListener>;
 
 impl Async<net::UnixListener> {
     /// Listens at a path, which must not exist and is not removed in the end.
+    ///
+    /// No `async fn`: there is no name to be looked up.
     ///
     /// # Errors
     /// [`NoDriver`](crate::NoDriver), or the system's, for example if the path exists.
@@ -47,7 +66,7 @@ impl Async<net::UnixListener> {
         Self::with_driver(&driver, net::UnixListener::bind(path)?)
     }
 
-    /// Waits for a connection and registers it with the listener's driver.
+    /// Waits for a connection; it belongs to the listener's pool.
     ///
     /// # Errors
     /// The system's: for example that it has no more file descriptors. The next call may succeed.
@@ -61,6 +80,23 @@ impl Async<net::UnixListener> {
     /// Returns a stream of connections, which does not end.
     pub fn incoming(&self) -> UnixIncoming<'_> {
         UnixIncoming(self)
+    }
+
+    /// Returns the address at which it listens: a path, or on Linux an abstract name.
+    ///
+    /// # Errors
+    /// The system's.
+    ///
+    /// ```
+    /// use brigade::io::UnixListener;
+    /// let path = std::env::temp_dir().join(format!("brigade-address-{}", std::process::id()));
+    /// let listener = brigade::block_on(async { UnixListener::bind(&path) })?;
+    /// assert_eq!(listener.local_addr()?.as_pathname(), Some(&*path));
+    /// std::fs::remove_file(&path)?;
+    /// # std::io::Result::Ok(())
+    /// ```
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.get_ref().local_addr()
     }
 }
 
@@ -111,11 +147,63 @@ impl Async<net::UnixStream> {
         Ok((one, Self::register(&driver, other, Kind::MESSAGES)?))
     }
 
+    /// Returns the address of this end, which has no name if it connected.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.get_ref().local_addr()
+    }
+
+    /// Returns the address of the other end: of a listener its path.
+    ///
+    /// # Errors
+    /// The system's.
+    ///
+    /// ```
+    /// use brigade::io::UnixStream;
+    /// let (near, _far) = brigade::block_on(async { UnixStream::pair() })?;
+    /// assert!(near.peer_addr()?.is_unnamed());
+    /// # std::io::Result::Ok(())
+    /// ```
+    pub fn peer_addr(&self) -> io::Result<SocketAddr> {
+        self.get_ref().peer_addr()
+    }
+
     /// Shuts down one direction of the connection, or both.
     ///
     /// # Errors
     /// The system's, for example if there is no connection any more.
     pub fn shutdown(&self, which: Shutdown) -> io::Result<()> {
         self.get_ref().shutdown(which)
+    }
+
+    /// Splits the connection into a half that reads and a half that writes, for two tasks.
+    ///
+    /// Dropping the [`WriteHalf`] ends what is sent, as closing it does. The connection ends with the later of the two.
+    /// Within one task no halves are needed: `&UnixStream` reads and writes.
+    ///
+    /// ```
+    /// use brigade::io::UnixStream;
+    /// use futures_lite::{AsyncReadExt, AsyncWriteExt};
+    /// brigade::block_on(async {
+    ///     let (near, mut far) = UnixStream::pair()?;
+    ///     let (_reader, mut writer) = near.split();
+    ///     writer.write_all(b"bucket").await?;
+    ///     drop(writer);
+    ///     let mut received = String::new();
+    ///     far.read_to_string(&mut received).await?; // up to the end
+    ///     assert_eq!(received, "bucket");
+    ///     std::io::Result::Ok(())
+    /// })?;
+    /// # std::io::Result::Ok(())
+    /// ```
+    #[doc(alias = "into_split")]
+    pub fn split(self) -> (ReadHalf<Self>, WriteHalf<Self>) {
+        split(self, |stream| {
+            // In the child of a fork the connection is the parent's as well.
+            stream.driver().check_process()?;
+            stream.shutdown(Shutdown::Write)
+        })
     }
 }

@@ -128,13 +128,16 @@ mod claims {
         let driver = Driver::new().unwrap();
         let (mut reader, mut writer) = driver.enter(pipe).unwrap();
         assert!(poll_read(&mut reader).is_pending());
-        let listener = driver.enter(|| TcpListener::bind(LOCAL)).unwrap();
-        let address = listener.get_ref().local_addr().unwrap();
+        let listener = driver.enter(|| future::block_on(TcpListener::bind(LOCAL))).unwrap();
+        let address = listener.local_addr().unwrap();
         let mut client = std::net::TcpStream::connect(address).unwrap();
+        let (near, mut far) = driver.enter(UnixStream::pair).unwrap();
+        let (near_reader, near_writer) = near.split();
+        let mut halves = Some(near_writer);
         let child = || {
             let (near, _far) = Stream::pair().unwrap();
             let connect = || driver.enter(|| future::block_on(TcpStream::connect(address)));
-            let claims: [&mut dyn FnMut() -> bool; 12] = [
+            let claims: [&mut dyn FnMut() -> bool; 13] = [
                 &mut || is_closed(driver.drive(Some(Duration::ZERO), &mut Waker::wake)),
                 &mut || is_closed(driver.drive(None, &mut Waker::wake)),
                 &mut || is_closed(Async::with_driver(&driver, near.try_clone().unwrap())),
@@ -143,10 +146,15 @@ mod claims {
                 &mut || is_closed(driver.enter(Driver::current)),
                 &mut || is_closed(driver.enter(pipe)),
                 &mut || is_closed(driver.enter(UnixStream::pair)),
-                &mut || is_closed(driver.enter(|| UdpSocket::bind(LOCAL))),
+                &mut || is_closed(driver.enter(|| future::block_on(UdpSocket::bind(LOCAL)))),
                 &mut || is_closed(connect()),
                 // And takes no connection from the parent.
                 &mut || is_closed(future::block_on(listener.accept())),
+                // And ends no connection of the parent.
+                &mut || {
+                    drop(halves.take());
+                    true
+                },
                 &mut || {
                     driver.notify();
                     driver.close(&mut Waker::wake);
@@ -160,7 +168,9 @@ mod claims {
         };
         succeeds(fork_child(child));
         // The parent's is as it was.
-        assert_eq!(driver.sources(), 3);
+        assert_eq!(driver.sources(), 5);
+        future::block_on(near_reader.as_ref().write_all(b"x")).unwrap();
+        assert_eq!(future::block_on(far.read(&mut [0])).unwrap(), 1, "the child ended nothing");
         future::block_on(writer.write_all(b"x")).unwrap();
         assert_eq!(driver.drive(None, &mut Waker::wake).unwrap(), 1);
         assert!(matches!(poll_read(&mut reader), Poll::Ready(Ok(1))));

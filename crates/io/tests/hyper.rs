@@ -95,8 +95,8 @@ fn requests_are_answered_over_tcp_on_one_thread() {
     let _dog = Watchdog::start(60);
     let driver = Driver::new().unwrap();
     run(&driver, async {
-        let listener = TcpListener::bind(([127, 0, 0, 1], 0)).unwrap();
-        let address = listener.get_ref().local_addr().unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
         let both = future::zip(TcpStream::connect(address), listener.accept());
         let (near, far) = both.await;
         exchange(near.unwrap(), far.unwrap().0).await;

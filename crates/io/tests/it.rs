@@ -13,6 +13,8 @@ mod it {
     mod auto_traits;
     mod current;
     mod driving;
+    mod halves;
+    mod names;
     mod pipes;
     mod short_reads;
     mod sources;

@@ -49,7 +49,7 @@ fn every_step_fails_cleanly_without_files() {
         let made = limited(taken + more, || {
             let driver = Driver::new()?;
             let pipe = driver.enter(pipe)?;
-            let socket = driver.enter(|| UdpSocket::bind(([127, 0, 0, 1], 0)))?;
+            let socket = driver.enter(|| future::block_on(UdpSocket::bind("127.0.0.1:0")))?;
             let pair = driver.enter(UnixStream::pair)?;
             io::Result::Ok((driver, pipe, socket, pair))
         });
@@ -107,8 +107,8 @@ fn another_program_gets_none() {
     let machine = Machine::start();
     machine.run(async {
         let pipe = pipe().unwrap();
-        let listener = TcpListener::bind(([127, 0, 0, 1], 0)).unwrap();
-        let address = listener.get_ref().local_addr().unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
         let both = future::zip(TcpStream::connect(address), listener.accept()).await;
         let pair = UnixStream::pair().unwrap();
         assert_eq!(&open_in_another(), before);
@@ -127,8 +127,8 @@ fn files_are_refused_cleanly_closed_all_and_given_to_no_other_program() {
     for _ in 0..10 {
         machine.run(async {
             let (_reader, _writer) = pipe().unwrap();
-            let no_listener = UdpSocket::bind(([127, 0, 0, 1], 0)).unwrap();
-            TcpStream::connect(no_listener.get_ref().local_addr().unwrap()).await.unwrap_err();
+            let no_listener = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+            TcpStream::connect(no_listener.local_addr().unwrap()).await.unwrap_err();
         });
     }
     drop(machine);

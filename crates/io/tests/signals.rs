@@ -93,8 +93,8 @@ fn bytes_arrive_under_signals_to_who_reads_and_to_who_drives() {
     let machine = Machine::start();
     under_fire(|| {
         machine.run(async {
-            let listener = TcpListener::bind(([127, 0, 0, 1], 0)).unwrap();
-            let address = listener.get_ref().local_addr().unwrap();
+            let listener = TcpListener::bind(([127, 0, 0, 1], 0)).await.unwrap();
+            let address = listener.local_addr().unwrap();
             let (client, server) =
                 future::zip(TcpStream::connect(address), listener.accept()).await;
             let (mut client, mut server) = (client.unwrap(), server.unwrap().0);

@@ -84,7 +84,8 @@ impl Core {
         }
         let no_thread = |_| std::io::Error::other("the pool has no thread and can't start one");
         let _reserved = self.reserve().map_err(no_thread)?;
-        let (driver, is_new) = self.events.driver.get_or_make()?;
+        let blocking = |code: &mut dyn FnMut()| super::blocking(code);
+        let (driver, is_new) = self.events.driver.get_or_make(blocking)?;
         if is_new {
             self.event_added();
         }

@@ -2,8 +2,11 @@
 
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
+use futures_lite::future::block_on;
+
 use brigade_io::{
-    Async, Driver, DriverSupply, PipeReader, PipeWriter, Ready, TcpIncoming, UnixIncoming,
+    Async, Driver, DriverSupply, PipeReader, PipeWriter, ReadHalf, Ready, TcpIncoming, TcpStream,
+    UnixIncoming, WriteHalf,
 };
 
 #[test]
@@ -14,6 +17,8 @@ fn everything_is_sent_and_shared_if_its_value_is() {
     free::<Async<std::net::TcpStream>>();
     free::<PipeReader>();
     free::<PipeWriter>();
+    free::<ReadHalf<TcpStream>>();
+    free::<WriteHalf<TcpStream>>();
     free::<Ready<'_>>();
     free::<TcpIncoming<'_>>();
     free::<UnixIncoming<'_>>();
@@ -30,10 +35,14 @@ fn drivers_and_their_supply_may_be_used_after_a_panic() {
 fn futures_of_operations_are_sent() {
     fn sent<T: Send>(_: &T) {}
     let driver = Driver::new().unwrap();
-    let socket = driver.enter(|| brigade_io::UdpSocket::bind(([127, 0, 0, 1], 0))).unwrap();
+    let socket =
+        driver.enter(|| block_on(brigade_io::UdpSocket::bind(([127, 0, 0, 1], 0)))).unwrap();
     sent(&socket.recv_from(&mut [0]));
     sent(&socket.readable());
     sent(&brigade_io::TcpStream::connect(([127, 0, 0, 1], 1)));
-    let listener = driver.enter(|| brigade_io::TcpListener::bind(([127, 0, 0, 1], 0))).unwrap();
+    sent(&brigade_io::TcpStream::connect("localhost:1"));
+    sent(&socket.send_to(&[0], String::from("localhost:1")));
+    let listener =
+        driver.enter(|| block_on(brigade_io::TcpListener::bind(([127, 0, 0, 1], 0)))).unwrap();
     sent(&listener.accept());
 }

@@ -11,6 +11,7 @@ use std::task::{Context, Waker};
 use brigade_io::{Driver, DriverSupply, NoDriver, UdpSocket, pipe};
 
 use brigade_testkit::Watchdog;
+use futures_lite::future;
 
 #[test]
 fn the_current_driver_is_the_innermost_and_only_inside() {
@@ -26,7 +27,7 @@ fn the_current_driver_is_the_innermost_and_only_inside() {
     });
     let error = Driver::current().unwrap_err();
     assert_eq!(error.get_ref().unwrap().downcast_ref(), Some(&NoDriver::None));
-    let error = UdpSocket::bind(([127, 0, 0, 1], 0)).unwrap_err();
+    let error = future::block_on(UdpSocket::bind(([127, 0, 0, 1], 0))).unwrap_err();
     assert_eq!(error.get_ref().unwrap().downcast_ref(), Some(&NoDriver::None));
     let connect = pin!(brigade_io::TcpStream::connect(([127, 0, 0, 1], 1)));
     assert!(connect.poll(&mut Context::from_waker(Waker::noop())).is_ready(), "an error at once");

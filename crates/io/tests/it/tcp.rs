@@ -12,8 +12,8 @@ use brigade_testkit::Watchdog;
 const ANYWHERE: ([u8; 4], u16) = ([127, 0, 0, 1], 0);
 
 async fn connected() -> io::Result<(TcpStream, TcpStream)> {
-    let listener = TcpListener::bind(ANYWHERE)?;
-    let address = listener.get_ref().local_addr()?;
+    let listener = TcpListener::bind(ANYWHERE).await?;
+    let address = listener.local_addr()?;
     let (client, server) = future::zip(TcpStream::connect(address), listener.accept()).await;
     Ok((client?, server?.0))
 }
@@ -100,7 +100,7 @@ fn a_connection_that_nobody_accepts_is_refused() {
     let _dog = Watchdog::start(60);
     on_a_machine(|| async {
         // Its port is free again, and not in use yet.
-        let address = TcpListener::bind(ANYWHERE)?.get_ref().local_addr()?;
+        let address = TcpListener::bind(ANYWHERE).await?.local_addr()?;
         let error = TcpStream::connect(address).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused);
         Ok(())
@@ -132,8 +132,8 @@ fn connections_come_in_one_after_the_other() {
     let _dog = Watchdog::start(60);
     on_a_machine(|| async {
         const CLIENTS: u8 = 20;
-        let listener = TcpListener::bind(ANYWHERE)?;
-        let address = listener.get_ref().local_addr()?;
+        let listener = TcpListener::bind(ANYWHERE).await?;
+        let address = listener.local_addr()?;
         let clients = async {
             for number in 0..CLIENTS {
                 TcpStream::connect(address).await?.write_all(&[number]).await?;
@@ -151,6 +151,92 @@ fn connections_come_in_one_after_the_other() {
         let (clients, served) = future::zip(clients, serve).await;
         clients?;
         assert!(served?.into_iter().eq(0..CLIENTS));
+        Ok(())
+    });
+}
+
+/// With the backlog as the only difference, so that the first listener is seen to need it.
+#[cfg(target_os = "linux")]
+#[test]
+fn no_more_connections_wait_to_be_accepted_than_the_backlog_and_one() {
+    use std::net;
+    use std::time::Duration;
+    let _dog = Watchdog::start(60);
+    on_a_machine(|| async {
+        for (backlog, waiting) in [(1, 2), (20, 20)] {
+            let listener = TcpListener::bind_with_backlog("127.0.0.1:0", backlog).await?;
+            let address = listener.local_addr()?;
+            let connect = || net::TcpStream::connect(address);
+            let clients: Vec<_> = (0..waiting).map(|_| connect().unwrap()).collect();
+            if backlog == 1 {
+                // Shorter than the pause before the system's next attempt.
+                let timeout = Duration::from_millis(500);
+                let error = net::TcpStream::connect_timeout(&address, timeout).unwrap_err();
+                assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+            }
+            for client in clients {
+                assert_eq!(listener.accept().await?.1, client.local_addr()?);
+            }
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn an_address_is_bound_again_while_its_last_connection_is_being_closed() {
+    let _dog = Watchdog::start(60);
+    on_a_machine(|| async {
+        let listener = TcpListener::bind_with_backlog(ANYWHERE, 8).await?;
+        let address = listener.local_addr()?;
+        let mut client = TcpStream::connect(address).await?;
+        // The server closes first, so its address is the one that lingers.
+        drop(listener.accept().await?);
+        assert_eq!(client.read(&mut [0]).await?, 0);
+        drop((client, listener));
+        assert_eq!(TcpListener::bind_with_backlog(address, 8).await?.local_addr()?, address);
+        Ok(())
+    });
+}
+
+#[test]
+fn options_and_addresses_are_those_of_the_socket() {
+    let _dog = Watchdog::start(60);
+    on_a_machine(|| async {
+        let listener = TcpListener::bind(ANYWHERE).await?;
+        listener.set_ttl(41)?;
+        assert_eq!((listener.ttl()?, listener.get_ref().ttl()?), (41, 41));
+        let client = TcpStream::connect(listener.local_addr()?).await?;
+        let (server, from) = listener.accept().await?;
+        assert_eq!((client.local_addr()?, client.peer_addr()?), (from, listener.local_addr()?));
+        assert_eq!((server.local_addr()?, server.peer_addr()?), (listener.local_addr()?, from));
+        client.set_ttl(42)?;
+        assert_eq!((client.ttl()?, client.get_ref().ttl()?), (42, 42));
+        for nodelay in [true, false] {
+            client.set_nodelay(nodelay)?;
+            assert_eq!((client.nodelay()?, client.get_ref().nodelay()?), (nodelay, nodelay));
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn what_is_peeked_at_waits_and_is_read_again() {
+    let _dog = Watchdog::start(60);
+    on_a_machine(|| async {
+        let (mut client, mut server) = connected().await?;
+        let mut peeked = [0; 8];
+        let send = async {
+            future::yield_now().await;
+            client.write_all(b"bucket").await?;
+            client.close().await
+        };
+        let (length, sent) = future::zip(server.peek(&mut peeked), send).await;
+        sent?;
+        assert_eq!(&peeked[..length?], b"bucket");
+        let mut read = String::new();
+        server.read_to_string(&mut read).await?;
+        assert_eq!(read, "bucket");
+        assert_eq!(server.peek(&mut peeked).await?, 0, "the end");
         Ok(())
     });
 }

@@ -14,8 +14,8 @@ const ANYWHERE: ([u8; 4], u16) = ([127, 0, 0, 1], 0);
 fn datagrams_arrive_with_their_borders_and_sender() {
     let _dog = Watchdog::start(60);
     on_a_machine(|| async {
-        let (one, other) = (UdpSocket::bind(ANYWHERE)?, UdpSocket::bind(ANYWHERE)?);
-        let addresses = (one.get_ref().local_addr()?, other.get_ref().local_addr()?);
+        let (one, other) = (UdpSocket::bind(ANYWHERE).await?, UdpSocket::bind(ANYWHERE).await?);
+        let addresses = (one.local_addr()?, other.local_addr()?);
         let mut buffer = [0; 64];
         for round in 1..100_usize {
             let send = async {
@@ -25,8 +25,10 @@ fn datagrams_arrive_with_their_borders_and_sender() {
             let (received, sent) = future::zip(other.recv_from(&mut buffer), send).await;
             assert_eq!((sent?, received?), (round % 50, (round % 50, addresses.0)));
         }
-        one.connect(addresses.1)?;
-        other.connect(addresses.0)?;
+        assert_eq!(one.peer_addr().unwrap_err().kind(), io::ErrorKind::NotConnected);
+        one.connect(addresses.1).await?;
+        assert_eq!(one.peer_addr()?, addresses.1);
+        other.connect(addresses.0).await?;
         one.send(b"nineteen characters").await?;
         assert_eq!(other.recv(&mut buffer).await?, 19);
         Ok(())
@@ -37,9 +39,9 @@ fn datagrams_arrive_with_their_borders_and_sender() {
 fn a_datagram_to_nobody_is_an_error_of_the_next_operation() {
     let _dog = Watchdog::start(60);
     on_a_machine(|| async {
-        let closed = UdpSocket::bind(ANYWHERE)?.get_ref().local_addr()?;
-        let socket = UdpSocket::bind(ANYWHERE)?;
-        socket.connect(closed)?;
+        let closed = UdpSocket::bind(ANYWHERE).await?.local_addr()?;
+        let socket = UdpSocket::bind(ANYWHERE).await?;
+        socket.connect(closed).await?;
         socket.send(b"hello?").await?;
         let error = socket.recv(&mut [0]).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused);
@@ -56,6 +58,7 @@ fn a_path_is_bound_connected_to_and_served() {
         let error = UnixStream::connect(&path).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
         let listener = UnixListener::bind(&path)?;
+        assert_eq!(listener.local_addr()?.as_pathname(), Some(&*path));
         for way in 0..2 {
             let accept = async {
                 if way == 0 {
@@ -66,6 +69,9 @@ fn a_path_is_bound_connected_to_and_served() {
             };
             let (server, client) = future::zip(accept, UnixStream::connect(&path)).await;
             let (mut server, mut client) = (server?, client?);
+            assert_eq!(client.peer_addr()?.as_pathname(), Some(&*path));
+            assert_eq!(server.local_addr()?.as_pathname(), Some(&*path));
+            assert!(client.local_addr()?.is_unnamed() && server.peer_addr()?.is_unnamed());
             client.write_all(b"over here").await?;
             client.close().await?;
             let mut received = String::new();

@@ -69,7 +69,10 @@ pub(crate) struct Machine {
 
 impl Machine {
     pub(crate) fn start() -> Self {
-        let driver = Driver::new().unwrap();
+        Self::with(Driver::new().unwrap())
+    }
+
+    pub(crate) fn with(driver: Arc<Driver>) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let (own, stopped) = (driver.clone(), stop.clone());
         let thread = thread::spawn(move || {

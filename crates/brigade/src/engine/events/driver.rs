@@ -57,14 +57,17 @@ impl Driving {
         }
     }
 
-    /// The driver, made now if there is none; says whether it was.
-    pub(crate) fn get_or_make(&self) -> io::Result<(DriverRef, bool)> {
+    /// The driver, made now if there is none; says whether it was. `blocking` runs what its resources do that blocks.
+    pub(crate) fn get_or_make(
+        &self,
+        blocking: fn(&mut dyn FnMut()),
+    ) -> io::Result<(DriverRef, bool)> {
         let mut state = self.state.lock();
         match &*state {
             State::Made(driver) => Ok((driver.clone(), false)),
             State::Closed => Err(closed()),
             State::None => {
-                let driver = Driver::new()?;
+                let driver = Driver::with_blocking(blocking)?;
                 *state = State::Made(driver.clone());
                 self.is_made.store(true, Ordering::Relaxed);
                 Ok((driver, true))

@@ -69,8 +69,8 @@ async fn serve(listener: TcpListener) -> io::Result<()> {
 fn a_server_answers_clients_of_its_own_pool_of_another_and_of_none() {
     let _limit = Watchdog::start(30);
     let (pool, other) = (Pool::new(2), Pool::new(1));
-    let listener = pool.handle().enter(|| TcpListener::bind(([127, 0, 0, 1], 0))).unwrap();
-    let address = listener.get_ref().local_addr().unwrap();
+    let listener = pool.spawn(TcpListener::bind("127.0.0.1:0")).join().unwrap().unwrap();
+    let address = listener.local_addr().unwrap();
     let server = pool.spawn(serve(listener));
     let client = move |number: u8| async move {
         let mut stream = TcpStream::connect(address).await?;

@@ -3,4 +3,6 @@
 #[cfg(feature = "io")]
 mod files;
 mod keeping;
+#[cfg(feature = "io")]
+mod names;
 mod standing_by;

@@ -1,0 +1,156 @@
+//! Where to: addresses as programs have them, and names, which are looked up.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
+
+use crate::driver::Driver;
+use crate::error::no_address;
+use sealed::{Input, ToInput};
+
+/// What can be connected to or bound: an address, several of them, or a name that is looked up.
+///
+/// Implemented for what [`std::net::ToSocketAddrs`] is implemented for; it can't be implemented elsewhere. Text that is an
+/// address, like `"127.0.0.1:80"`, is taken as it is. Any other text is a name, like `"localhost:80"` or `("localhost", 80)`.
+/// The system looks it up on the calling thread, in `brigade::blocking`: the pool has another thread run its jobs meanwhile.
+///
+/// Of several addresses each is tried in turn, until one succeeds. The error is that of the last.
+///
+/// ```
+/// use brigade::io::{TcpListener, ToSocketAddrs};
+///
+/// async fn port(address: impl ToSocketAddrs) -> std::io::Result<u16> {
+///     Ok(TcpListener::bind(address).await?.local_addr()?.port())
+/// }
+/// brigade::block_on(async {
+///     assert!(port("127.0.0.1:0").await? > 0);
+///     assert!(port(("localhost", 0)).await? > 0);
+///     assert!(port(([127, 0, 0, 1], 0)).await? > 0);
+///     std::io::Result::Ok(())
+/// })?;
+/// # std::io::Result::Ok(())
+/// ```
+pub trait ToSocketAddrs: ToInput {}
+
+/// What makes the trait one that is implemented here only.
+pub(crate) mod sealed {
+    use std::net::SocketAddr;
+
+    pub trait ToInput {
+        fn to_input(&self) -> Input<'_>;
+    }
+
+    /// What the types are, as far as [`resolve`](super::resolve) treats them differently.
+    #[derive(Debug)]
+    pub enum Input<'a> {
+        One(SocketAddr),
+        Many(&'a [SocketAddr]),
+        /// An address, or a name and a port.
+        Text(&'a str),
+        /// An address of a machine, or its name; and a port.
+        Host(&'a str, u16),
+    }
+}
+
+/// What is left to be tried.
+#[derive(Debug)]
+pub(crate) enum Addresses {
+    /// Not a list, which would be an allocation.
+    One(SocketAddr),
+    Many(Vec<SocketAddr>),
+}
+
+impl Addresses {
+    pub(crate) fn as_slice(&self) -> &[SocketAddr] {
+        match self {
+            Self::One(address) => std::slice::from_ref(address),
+            Self::Many(addresses) => addresses,
+        }
+    }
+
+    /// The first.
+    pub(crate) fn first(&self) -> io::Result<SocketAddr> {
+        self.as_slice().first().copied().ok_or_else(no_address)
+    }
+
+    /// Calls `call` for each in turn, until one succeeds.
+    pub(crate) fn try_each<R>(
+        &self,
+        mut call: impl FnMut(SocketAddr) -> io::Result<R>,
+    ) -> io::Result<R> {
+        let mut outcome = Err(no_address());
+        for &address in self.as_slice() {
+            outcome = call(address);
+            if outcome.is_ok() {
+                break;
+            }
+        }
+        outcome
+    }
+}
+
+/// The addresses; of a name, those that the system knows. They are looked up as the driver's pool runs blocking code.
+pub(crate) fn resolve(driver: &Driver, to: &impl ToSocketAddrs) -> io::Result<Addresses> {
+    use std::net::ToSocketAddrs as LookUp;
+    let look_up = |name: &dyn Fn() -> io::Result<std::vec::IntoIter<SocketAddr>>| {
+        driver.blocking(|| name().map(|found| Addresses::Many(found.collect())))
+    };
+    match to.to_input() {
+        Input::One(address) => Ok(Addresses::One(address)),
+        Input::Many(addresses) => Ok(Addresses::Many(addresses.to_vec())),
+        Input::Text(text) => match text.parse() {
+            Ok(address) => Ok(Addresses::One(address)),
+            Err(_) => look_up(&|| LookUp::to_socket_addrs(text)),
+        },
+        Input::Host(host, port) => match host.parse::<IpAddr>() {
+            Ok(address) => Ok(Addresses::One((address, port).into())),
+            Err(_) => look_up(&|| LookUp::to_socket_addrs(&(host, port))),
+        },
+    }
+}
+
+/// Implements the trait for types of which nothing must be looked up.
+macro_rules! addresses {
+    ($($address:ty),* $(,)?) => {$(
+        impl ToSocketAddrs for $address {}
+        impl ToInput for $address {
+            fn to_input(&self) -> Input<'_> {
+                Input::One((*self).into())
+            }
+        }
+    )*};
+}
+
+addresses!(
+    SocketAddr,
+    SocketAddrV4,
+    SocketAddrV6,
+    (IpAddr, u16),
+    (Ipv4Addr, u16),
+    (Ipv6Addr, u16),
+    ([u8; 4], u16),
+    ([u8; 16], u16),
+    ([u16; 8], u16),
+);
+
+/// Implements the trait for the other types.
+macro_rules! inputs {
+    ($([$($generic:tt)*] $type:ty: $this:ident => $input:expr;)*) => {$(
+        impl<$($generic)*> ToSocketAddrs for $type {}
+        impl<$($generic)*> ToInput for $type {
+            fn to_input(&self) -> Input<'_> {
+                let $this = self;
+                $input
+            }
+        }
+    )*};
+}
+
+inputs! {
+    [] str: this => Input::Text(this);
+    [] String: this => Input::Text(this);
+    [] (&str, u16): this => Input::Host(this.0, this.1);
+    [] (String, u16): this => Input::Host(&this.0, this.1);
+    [] [SocketAddr]: this => Input::Many(this);
+    [const N: usize] [SocketAddr; N]: this => Input::Many(this);
+    [T: ToSocketAddrs + ?Sized] &T: this => (**this).to_input();
+}

@@ -1,0 +1,270 @@
+//! TCP connections.
+
+use std::io;
+use std::net::{self, Shutdown, SocketAddr};
+use std::sync::Arc;
+
+use rustix::io::Errno;
+use rustix::net::AddressFamily;
+
+use crate::addresses::{ToSocketAddrs, resolve};
+use crate::asynchronous::Async;
+use crate::driver::Driver;
+use crate::error::no_address;
+use crate::kind::Kind;
+use crate::socket::socket;
+use crate::split::{ReadHalf, WriteHalf, split};
+
+/// A TCP connection.
+///
+/// It is read and written by `AsyncRead` and `AsyncWrite`, which `&TcpStream` implements as well. Closing it, or
+/// [`shutdown`](Async::shutdown), ends what is sent; dropping it ends the connection.
+///
+/// ```
+/// use brigade::io::{TcpListener, TcpStream};
+/// use futures_lite::{AsyncReadExt, AsyncWriteExt};
+///
+/// brigade::block_on(async {
+///     let listener = TcpListener::bind("127.0.0.1:0").await?;
+///     let mut client = TcpStream::connect(listener.local_addr()?).await?;
+///     client.set_nodelay(true)?;
+///     client.write_all(b"question").await?;
+///     client.close().await?;
+///     let mut question = String::new();
+///     listener.accept().await?.0.read_to_string(&mut question).await?;
+///     assert_eq!(question, "question");
+///     std::io::Result::Ok(())
+/// })?;
+/// # std::io::Result::Ok(())
+/// ```
+///
+/// [`new`](Async::new) takes a connection of the standard library, and [`into_inner`](Async::into_inner) gives it back.
+pub type TcpStream = Async<net::TcpStream>;
+
+impl Async<net::TcpStream> {
+    /// Connects to an address.
+    ///
+    /// Of several addresses, like those of a name, each is tried until one accepts.
+    ///
+    /// # Errors
+    /// [`NoDriver`](crate::NoDriver); that of the system for the last address, like
+    /// [`ConnectionRefused`](io::ErrorKind::ConnectionRefused); that of the look-up of a name.
+    ///
+    /// # Cancel safety
+    /// Dropping the future closes the socket.
+    ///
+    /// ```
+    /// use brigade::io::{TcpListener, TcpStream};
+    /// brigade::block_on(async {
+    ///     let listener = TcpListener::bind("localhost:0").await?;
+    ///     let address = listener.local_addr()?;
+    ///     let stream = TcpStream::connect(("localhost", address.port())).await?;
+    ///     assert_eq!(stream.peer_addr()?, address);
+    ///     std::io::Result::Ok(())
+    /// })?;
+    /// # std::io::Result::Ok(())
+    /// ```
+    pub async fn connect(address: impl ToSocketAddrs) -> io::Result<Self> {
+        let driver = Driver::current()?;
+        let addresses = resolve(&driver, &address)?;
+        let mut outcome = Err(no_address());
+        for &address in addresses.as_slice() {
+            outcome = Self::connect_to(&driver, address).await;
+            if outcome.is_ok() {
+                break;
+            }
+        }
+        outcome
+    }
+
+    async fn connect_to(driver: &Arc<Driver>, address: SocketAddr) -> io::Result<Self> {
+        let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+        let socket = socket(family)?;
+        begin(rustix::net::connect(&socket, &address))?;
+        let stream =
+            Self::register(driver, net::TcpStream::from(socket), Kind::STREAM.connecting())?;
+        stream.source().first_writable().await?;
+        loop {
+            if let Some(error) = stream.get_ref().take_error()? {
+                return Err(error);
+            }
+            match stream.get_ref().peer_addr() {
+                Ok(_) => return Ok(stream),
+                Err(error) if error.kind() == io::ErrorKind::NotConnected => {}
+                Err(error) => return Err(error),
+            }
+            stream.source().writable_again().await?;
+        }
+    }
+
+    /// Returns the address of this end.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.get_ref().local_addr()
+    }
+
+    /// Returns the address of the other end.
+    ///
+    /// # Errors
+    /// The system's: [`NotConnected`](io::ErrorKind::NotConnected) if there is no connection any more.
+    ///
+    /// ```
+    /// use brigade::io::{TcpListener, TcpStream};
+    /// brigade::block_on(async {
+    ///     let listener = TcpListener::bind("127.0.0.1:0").await?;
+    ///     let client = TcpStream::connect(listener.local_addr()?).await?;
+    ///     let (server, _) = listener.accept().await?;
+    ///     assert_eq!(client.peer_addr()?, server.local_addr()?);
+    ///     std::io::Result::Ok(())
+    /// })?;
+    /// # std::io::Result::Ok(())
+    /// ```
+    pub fn peer_addr(&self) -> io::Result<SocketAddr> {
+        self.get_ref().peer_addr()
+    }
+
+    /// Returns whether small writes are sent at once; see [`set_nodelay`](Self::set_nodelay).
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn nodelay(&self) -> io::Result<bool> {
+        self.get_ref().nodelay()
+    }
+
+    /// Sets whether small writes are sent at once (`TCP_NODELAY`).
+    ///
+    /// Otherwise the system may collect them until the other side has confirmed what was sent before.
+    ///
+    /// # Errors
+    /// The system's.
+    ///
+    /// ```
+    /// use brigade::io::{TcpListener, TcpStream};
+    /// brigade::block_on(async {
+    ///     let listener = TcpListener::bind("127.0.0.1:0").await?;
+    ///     let stream = TcpStream::connect(listener.local_addr()?).await?;
+    ///     assert!(!stream.nodelay()?);
+    ///     stream.set_nodelay(true)?;
+    ///     assert!(stream.nodelay()?);
+    ///     std::io::Result::Ok(())
+    /// })?;
+    /// # std::io::Result::Ok(())
+    /// ```
+    pub fn set_nodelay(&self, nodelay: bool) -> io::Result<()> {
+        self.get_ref().set_nodelay(nodelay)
+    }
+
+    /// Returns the time to live of the packets that are sent.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn ttl(&self) -> io::Result<u32> {
+        self.get_ref().ttl()
+    }
+
+    /// Sets the time to live of the packets that are sent: how many routers may pass them on.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn set_ttl(&self, ttl: u32) -> io::Result<()> {
+        self.get_ref().set_ttl(ttl)
+    }
+
+    /// Waits for bytes and copies them into the buffer; the next read returns them again. Returns how many there were, and
+    /// zero at the end.
+    ///
+    /// # Errors
+    /// The system's.
+    ///
+    /// # Cancel safety
+    /// If the future is dropped, nothing is lost.
+    ///
+    /// ```
+    /// use brigade::io::{TcpListener, TcpStream};
+    /// use futures_lite::{AsyncReadExt, AsyncWriteExt};
+    /// brigade::block_on(async {
+    ///     let listener = TcpListener::bind("127.0.0.1:0").await?;
+    ///     let mut client = TcpStream::connect(listener.local_addr()?).await?;
+    ///     let (mut server, _) = listener.accept().await?;
+    ///     client.write_all(b"GET /").await?;
+    ///     let mut method = [0; 3];
+    ///     assert_eq!(server.peek(&mut method).await?, 3);
+    ///     let mut request = [0; 5];
+    ///     server.read_exact(&mut request).await?;
+    ///     assert_eq!((&method, &request), (b"GET", b"GET /"));
+    ///     std::io::Result::Ok(())
+    /// })?;
+    /// # std::io::Result::Ok(())
+    /// ```
+    pub async fn peek(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.read_with(|stream| stream.peek(buffer)).await
+    }
+
+    /// Shuts down one direction of the connection, or both.
+    ///
+    /// # Errors
+    /// The system's, for example if there is no connection any more.
+    ///
+    /// ```
+    /// use std::net::Shutdown;
+    /// use brigade::io::{TcpListener, TcpStream};
+    /// use futures_lite::AsyncReadExt;
+    /// brigade::block_on(async {
+    ///     let listener = TcpListener::bind("127.0.0.1:0").await?;
+    ///     let client = TcpStream::connect(listener.local_addr()?).await?;
+    ///     client.shutdown(Shutdown::Write)?;
+    ///     let (mut server, _) = listener.accept().await?;
+    ///     assert_eq!(server.read(&mut [0]).await?, 0, "the end");
+    ///     std::io::Result::Ok(())
+    /// })?;
+    /// # std::io::Result::Ok(())
+    /// ```
+    pub fn shutdown(&self, which: Shutdown) -> io::Result<()> {
+        self.get_ref().shutdown(which)
+    }
+
+    /// Splits the connection into a half that reads and a half that writes, for two tasks.
+    ///
+    /// Dropping the [`WriteHalf`] ends what is sent, as closing it does. The connection ends with the later of the two.
+    /// Within one task no halves are needed: `&TcpStream` reads and writes.
+    ///
+    /// ```
+    /// use brigade::io::{TcpListener, TcpStream};
+    /// use futures_lite::{AsyncReadExt, AsyncWriteExt, io};
+    ///
+    /// let pool = brigade::Pool::new(2);
+    /// let echoed = pool.spawn(async {
+    ///     let listener = TcpListener::bind("127.0.0.1:0").await?;
+    ///     let (mut reader, mut writer) = TcpStream::connect(listener.local_addr()?).await?.split();
+    ///     let (server, _) = listener.accept().await?;
+    ///     let send = async move { writer.write_all(b"bucket").await }; // and drops it
+    ///     let echo = async { io::copy(&server, &server).await };
+    ///     let (sent, echoed) = futures_lite::future::zip(send, echo).await;
+    ///     sent.and(echoed)?;
+    ///     drop(server);
+    ///     let mut echoed = String::new();
+    ///     reader.read_to_string(&mut echoed).await?;
+    ///     std::io::Result::Ok(echoed)
+    /// });
+    /// assert_eq!(echoed.join().unwrap()?, "bucket");
+    /// # std::io::Result::Ok(())
+    /// ```
+    #[doc(alias = "into_split")]
+    pub fn split(self) -> (ReadHalf<Self>, WriteHalf<Self>) {
+        split(self, |stream| {
+            // In the child of a fork the connection is the parent's as well.
+            stream.driver().check_process()?;
+            stream.shutdown(Shutdown::Write)
+        })
+    }
+}
+
+/// Whether a connection is made or being made. A signal does not end the attempt.
+fn begin(outcome: Result<(), Errno>) -> io::Result<()> {
+    match outcome {
+        Ok(()) | Err(Errno::INPROGRESS | Errno::WOULDBLOCK | Errno::INTR) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
