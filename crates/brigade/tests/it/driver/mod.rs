@@ -2,6 +2,8 @@
 
 #[cfg(feature = "io")]
 mod files;
+#[cfg(feature = "io")]
+mod fs;
 mod keeping;
 #[cfg(feature = "io")]
 mod names;

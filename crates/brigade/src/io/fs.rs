@@ -1,0 +1,120 @@
+//! Files of a file system, read and written as blocking code.
+//!
+//! No system reports when a regular file is ready, so a task can't wait for one. Each function here calls that of [`std::fs`]
+//! when it is polled, on the thread that polls, inside [`blocking`](crate::blocking). On a worker the pool may have another
+//! thread run its jobs meanwhile, up to [`spare_threads`](crate::Builder::spare_threads). Anywhere else, inside of
+//! [`block_on`](crate::block_on) for example, the thread is blocked and that is all. A file need not belong to a pool.
+//!
+//! What is not here is done likewise, `brigade::blocking(|| std::fs::remove_file(path))`, and so is what takes several steps:
+//! one `blocking` around all of them is cheaper. Pipes and sockets that have a path are better opened as
+//! [I/O resources](super).
+//!
+//! # Cancel safety
+//! A future here is ready at its first poll. One that is dropped before that has done nothing.
+//!
+//! # Examples
+//! ```
+//! use brigade::io::fs;
+//!
+//! let path = std::env::temp_dir().join(format!("brigade-fs-{}", std::process::id()));
+//! let pool = brigade::Pool::new(2);
+//! let length = pool.spawn(async move {
+//!     fs::write(&path, "bucket").await?;
+//!     assert_eq!(fs::read_to_string(&path).await?, "bucket");
+//!     let length = fs::metadata(&path).await?.len();
+//!     brigade::blocking(|| std::fs::remove_file(&path))?;
+//!     std::io::Result::Ok(length)
+//! });
+//! assert_eq!(length.join().unwrap()?, 6);
+//! # std::io::Result::Ok(())
+//! ```
+
+use std::fs::{self, File, Metadata};
+use std::io;
+use std::path::Path;
+
+use crate::engine::blocking;
+
+/// Reads a whole file, as [`std::fs::read`] does.
+///
+/// # Errors
+/// The system's, like [`NotFound`](io::ErrorKind::NotFound).
+///
+/// ```
+/// use brigade::io::fs;
+/// let manifest = brigade::block_on(fs::read("Cargo.toml"))?;
+/// assert!(manifest.starts_with(b"[package]"));
+/// # std::io::Result::Ok(())
+/// ```
+pub async fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
+    blocking(|| fs::read(path))
+}
+
+/// Reads a whole file of text, as [`std::fs::read_to_string`] does.
+///
+/// # Errors
+/// The system's; [`InvalidData`](io::ErrorKind::InvalidData) if it is not UTF-8.
+///
+/// ```
+/// use brigade::io::fs;
+/// let manifest = brigade::block_on(fs::read_to_string("Cargo.toml"))?;
+/// assert!(manifest.contains("name = \"brigade\""));
+/// # std::io::Result::Ok(())
+/// ```
+pub async fn read_to_string(path: impl AsRef<Path>) -> io::Result<String> {
+    blocking(|| fs::read_to_string(path))
+}
+
+/// Writes a whole file, as [`std::fs::write`] does: it is created, or its content is replaced.
+///
+/// # Errors
+/// The system's, like [`PermissionDenied`](io::ErrorKind::PermissionDenied). Part of the content may have been written then.
+///
+/// ```
+/// use brigade::io::fs;
+/// let path = std::env::temp_dir().join(format!("brigade-write-{}", std::process::id()));
+/// brigade::block_on(fs::write(&path, b"bucket"))?;
+/// assert_eq!(std::fs::read(&path)?, b"bucket");
+/// # std::fs::remove_file(path)?;
+/// # std::io::Result::Ok(())
+/// ```
+pub async fn write(path: impl AsRef<Path>, content: impl AsRef<[u8]>) -> io::Result<()> {
+    blocking(|| fs::write(path, content))
+}
+
+/// Opens a file to read, as [`File::open`] does.
+///
+/// The file is one of the standard library. Its operations block, so they belong into [`blocking`](crate::blocking).
+///
+/// # Errors
+/// The system's, like [`NotFound`](io::ErrorKind::NotFound).
+///
+/// ```
+/// use std::io::Read;
+/// use brigade::io::fs;
+/// let start = brigade::block_on(async {
+///     let mut file = fs::open("Cargo.toml").await?;
+///     let mut start = [0; 9];
+///     brigade::blocking(|| file.read_exact(&mut start))?;
+///     std::io::Result::Ok(start)
+/// })?;
+/// assert_eq!(&start, b"[package]");
+/// # std::io::Result::Ok(())
+/// ```
+pub async fn open(path: impl AsRef<Path>) -> io::Result<File> {
+    blocking(|| File::open(path))
+}
+
+/// Returns what the system knows of a path, as [`std::fs::metadata`] does.
+///
+/// # Errors
+/// The system's, like [`NotFound`](io::ErrorKind::NotFound).
+///
+/// ```
+/// use brigade::io::fs;
+/// assert!(brigade::block_on(fs::metadata("src"))?.is_dir());
+/// # std::io::Result::Ok(())
+/// ```
+pub async fn metadata(path: impl AsRef<Path>) -> io::Result<Metadata> {
+    blocking(|| fs::metadata(path))
+}

@@ -1,0 +1,116 @@
+//! Asynchronous I/O resources: pipes, TCP, UDP, Unix sockets, and anything else that has a file descriptor.
+//!
+//! A resource belongs to the pool that the thread has [entered](crate::Handle::enter), on a worker else to the worker's pool.
+//! Inside of [`block_on`](crate::block_on) on other threads it belongs to the [default pool](crate::default_pool). On any
+//! other thread it can't be made: [`NoDriver::None`].
+//!
+//! The pool's workers wait for events where they would sleep anyway: there is no thread for I/O. The first resource makes the
+//! pool's driver, which costs two file descriptors, and from then on an elastic pool keeps a worker.
+//!
+//! | for | use |
+//! |---|---|
+//! | TCP and UDP | [`TcpListener`], [`TcpStream`], [`UdpSocket`], with an address or a name: [`ToSocketAddrs`] |
+//! | processes of one machine | `UnixListener`, `UnixStream`, `pipe` |
+//! | reading in one task and writing in another | `split`: [`ReadHalf`], [`WriteHalf`] |
+//! | any other file descriptor, and sockets of the standard library | [`Async`] |
+//! | files of a file system | [`fs`] |
+//! | HTTP by hyper | the feature `hyper`: its traits for all sockets, and by `Hyper` for anything else |
+//!
+//! Resources implement the traits of `futures-io`. They may be used from tasks of any pool and of any other executor. When
+//! their pool has ended, an operation that would have to wait fails with [`NoDriver::Closed`].
+//!
+//! ```
+//! use brigade::io::{TcpListener, TcpStream};
+//! use futures_lite::{AsyncReadExt, AsyncWriteExt};
+//!
+//! let pool = brigade::Pool::new(2);
+//! let answer = pool.block_on(async {
+//!     let listener = TcpListener::bind("127.0.0.1:0").await?;
+//!     let address = listener.local_addr()?;
+//!     let server = brigade::spawn(async move {
+//!         let (mut stream, _) = listener.accept().await?;
+//!         stream.write_all(b"42").await
+//!     });
+//!     let mut answer = String::new();
+//!     TcpStream::connect(address).await?.read_to_string(&mut answer).await?;
+//!     server.await??;
+//!     std::io::Result::Ok(answer)
+//! })?;
+//! assert_eq!(answer, "42");
+//! # Ok::<(), std::io::Error>(())
+//! ```
+//!
+//! Where nothing can be awaited, a socket of the standard library is made asynchronous inside of a pool:
+//!
+//! ```
+//! let pool = brigade::Pool::new(1);
+//! let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
+//! let listener = pool.enter(|| brigade::io::TcpListener::new(listener))?;
+//! assert!(listener.local_addr()?.port() > 0);
+//! # Ok::<(), std::io::Error>(())
+//! ```
+
+pub mod fs;
+
+use std::sync::OnceLock;
+
+/// # Examples
+/// A request over a connection that hyper does not know:
+/// ```
+/// use brigade::io::{Hyper, UnixStream};
+/// use futures_lite::io::BufReader;
+/// use hyper::{Request, Response, body::Incoming, client, server, service::service_fn};
+///
+/// async fn answer(_: Request<Incoming>) -> hyper::Result<Response<String>> {
+///     Ok(Response::new(String::from("bucket")))
+/// }
+///
+/// let pool = brigade::Pool::new(1);
+/// let status = pool.spawn(async {
+///     let (near, far) = UnixStream::pair().unwrap();
+///     let far = Hyper::new(BufReader::new(far));
+///     let serving = server::conn::http1::Builder::new().serve_connection(far, service_fn(answer));
+///     drop(brigade::spawn(serving));
+///
+///     let near = Hyper::new(BufReader::new(near));
+///     let (mut client, connection) = client::conn::http1::handshake(near).await?;
+///     drop(brigade::spawn(connection));
+///     let response = client.send_request(Request::new(String::new())).await?;
+///     Ok::<_, hyper::Error>(response.status())
+/// });
+/// assert_eq!(status.join()?.unwrap(), 200);
+/// # Ok::<(), brigade::JoinError>(())
+/// ```
+#[cfg(feature = "hyper")]
+pub use brigade_io::Hyper;
+pub use brigade_io::{
+    Async, Driver, NoDriver, Pollable, ReadHalf, Ready, ReuniteError, TcpIncoming, TcpListener,
+    TcpStream, ToSocketAddrs, UdpSocket, WriteHalf,
+};
+#[cfg(unix)]
+pub use brigade_io::{PipeReader, PipeWriter, UnixIncoming, UnixListener, UnixStream, pipe};
+
+use brigade_io::DriverSupply;
+use brigade_sync::fork::PerProcess;
+
+use crate::default_pool::default_pool;
+use crate::engine::closed;
+use crate::registry::reach;
+
+/// Calls a closure; I/O resources that are made meanwhile belong to the default pool, unless the thread has entered another.
+pub(crate) fn enter_default<R>(call: impl FnOnce() -> R) -> R {
+    /// Not one for all processes: a child that was forked while another thread made it would wait for that for ever.
+    static SUPPLY: PerProcess<OnceLock<DriverSupply>> = PerProcess::new();
+    if DriverSupply::is_entered() {
+        return call();
+    }
+    let supply = SUPPLY.get().get_or_init(|| {
+        DriverSupply::new(|| {
+            reach(default_pool().handle().key, |at| match at.core() {
+                Some(core) => core.driver(),
+                None => Err(closed()),
+            })
+        })
+    });
+    supply.enter(call)
+}
