@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::io;
 use std::task::{Context, Poll};
 
-use crate::event::{Direction, Trigger};
+use crate::event::Direction;
 use crate::readiness::Snapshot;
 use crate::ready::Ready;
 use crate::sys::Source;
@@ -81,8 +81,7 @@ impl Source {
     fn note(&self, next: Next, direction: Direction, seen: Snapshot) {
         let blocks = match next {
             Next::Blocks => self.mode.short_is_last,
-            // Only if the kernel reports it again: by edge it does not.
-            Next::ProbablyBlocks => self.mode.trigger == Trigger::Level,
+            Next::ProbablyBlocks => self.mode.trigger.reports_what_is_left(),
             Next::Unknown => false,
         };
         if blocks {

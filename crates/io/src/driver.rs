@@ -76,8 +76,6 @@ impl Driver {
     ///
     /// # Errors
     /// Those of the operating system: on Linux it needs two file descriptors.
-    /// [`Unsupported`](io::ErrorKind::Unsupported) on a system with event ports, which report a file only once each time
-    /// they are asked.
     pub fn new() -> io::Result<Arc<Self>> {
         Self::with_blocking(|code| code())
     }
@@ -188,9 +186,9 @@ impl Driver {
         }
         // Another thread may wait while this one makes system calls and wakes.
         drop(guard);
-        let Scratch { wakers, stale, .. } = &mut *scratch;
-        for source in stale.drain(..) {
-            source.drop_stale(wakers);
+        let Scratch { wakers, changed, .. } = &mut *scratch;
+        for source in changed.drain(..) {
+            source.follow_up(wakers);
         }
         let woken = scratch.wake_all(wake);
         scratch.keep();
@@ -219,8 +217,8 @@ impl Driver {
         for event in events {
             // No source: it has been dropped since the wait, or another one has its entry.
             let Some(source) = table.get(event.key) else { continue };
-            if source.deliver(event, &mut scratch.wakers) == FollowUp::DropStale {
-                scratch.stale.push(Arc::clone(source));
+            if source.deliver(event, &mut scratch.wakers) == FollowUp::SetInterest {
+                scratch.changed.push(Arc::clone(source));
             }
         }
     }

@@ -66,9 +66,16 @@ pub(crate) enum Trigger {
     Level,
     /// Once, when it becomes ready.
     Edge,
+    /// Once, when it is ready in a direction of its interest, which is empty from then on. Where a system offers nothing else.
+    Oneshot,
 }
 
 impl Trigger {
+    /// Whether a task that waits is told what is ready already: by edge it is told only what becomes ready.
+    pub(crate) fn reports_what_is_left(self) -> bool {
+        self != Self::Edge
+    }
+
     /// Sockets by edge, everything else by level.
     ///
     /// A pipe is read once per event by one task, which then waits again: by level that takes fewer system calls. Of a
@@ -83,7 +90,7 @@ impl Trigger {
         match self {
             // For good: an edge that no task waits for costs one event.
             Self::Edge => Interest::BOTH,
-            Self::Level => Interest::NONE,
+            Self::Level | Self::Oneshot => Interest::NONE,
         }
     }
 }

@@ -1,6 +1,5 @@
 //! What a value is, as far as the driver treats it differently.
 
-use crate::event::Trigger;
 use crate::sys::{Backend, Mode, Pollable, Poller, borrow};
 
 /// What a value is.
@@ -46,9 +45,8 @@ impl Kind {
     /// How such a value is treated.
     pub(crate) fn mode(self, poller: &Poller) -> Mode {
         let trigger = poller.trigger(self.socket);
-        // By level the next wait reports what is left, whatever was taken for the last.
-        let by_level = trigger == Trigger::Level;
-        let short_is_last = by_level || (self.stream && Poller::REPORTS_THE_END);
+        let short_is_last =
+            trigger.reports_what_is_left() || (self.stream && Poller::REPORTS_THE_END);
         Mode { trigger, untried: !self.connecting, short_is_last }
     }
 }

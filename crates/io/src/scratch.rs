@@ -19,7 +19,7 @@ pub(crate) struct Scratch {
     /// The wakers of the tasks that waited for it.
     pub(crate) wakers: Vec<Waker>,
     /// The sources whose interest must change.
-    pub(crate) stale: Vec<Arc<Source>>,
+    pub(crate) changed: Vec<Arc<Source>>,
 }
 
 impl Scratch {
@@ -28,13 +28,13 @@ impl Scratch {
     pub(crate) fn take() -> Box<Self> {
         let kept = KEPT.try_with(Cell::take).ok().flatten();
         kept.unwrap_or_else(|| {
-            Box::new(Self { events: Events::new(), wakers: Vec::new(), stale: Vec::new() })
+            Box::new(Self { events: Events::new(), wakers: Vec::new(), changed: Vec::new() })
         })
     }
 
     /// Leaves them to the thread's next call.
     pub(crate) fn keep(self: Box<Self>) {
-        debug_assert!(self.wakers.is_empty() && self.stale.is_empty());
+        debug_assert!(self.wakers.is_empty() && self.changed.is_empty());
         // It fails if the thread ends, which has no use for them.
         let _ = KEPT.try_with(|kept| kept.set(Some(self)));
     }

@@ -28,8 +28,8 @@ pub(crate) struct State {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FollowUp {
     Nothing,
-    /// Ask the kernel for the [interest without what is stale](State::interest_without_stale).
-    DropStale,
+    /// Ask the kernel for the [interest after the event](State::interest_after_event).
+    SetInterest,
 }
 
 impl State {
@@ -63,24 +63,31 @@ impl State {
                 waiters.take(wakers);
             }
         }
-        if self.stale == Interest::NONE { FollowUp::Nothing } else { FollowUp::DropStale }
+        if self.trigger == Trigger::Oneshot {
+            self.interest = Interest::NONE;
+        }
+        match self.interest_after_event() {
+            Some(_) => FollowUp::SetInterest,
+            None => FollowUp::Nothing,
+        }
     }
 
-    /// The interest without the directions that are stale; `None` if the kernel is asked for that already.
-    pub(crate) fn interest_without_stale(&mut self) -> Option<Interest> {
+    /// The interest without the directions that are stale, and by oneshot with those in which tasks still wait; `None` if
+    /// the kernel is asked for that already.
+    pub(crate) fn interest_after_event(&self) -> Option<Interest> {
         let mut interest = self.interest;
         for direction in Direction::BOTH {
             interest[direction] &= !self.stale[direction];
+            interest[direction] |=
+                self.trigger == Trigger::Oneshot && !self.waiters[direction].is_empty();
         }
-        self.stale = Directions::default();
         (interest != self.interest).then_some(interest)
     }
 
     /// The interest that a task needs which is about to wait; `None` if the kernel need not be asked. `again`: what the
     /// kernel reported before is outdated, so by edge it must be asked once more.
     pub(crate) fn interest_to_wait(&self, direction: Direction, again: bool) -> Option<Interest> {
-        // By level an event comes again by itself.
-        let asks = !self.interest[direction] || (again && self.trigger == Trigger::Edge);
+        let asks = !self.interest[direction] || (again && !self.trigger.reports_what_is_left());
         asks.then(|| {
             let mut interest = self.interest;
             interest[direction] = true;
@@ -94,6 +101,9 @@ impl State {
     /// The kernel is asked for this now.
     pub(crate) fn set_interest(&mut self, interest: Interest) {
         self.interest = interest;
+        for direction in Direction::BOTH {
+            self.stale[direction] &= interest[direction];
+        }
     }
 
     /// Gives a slot to a future.
@@ -124,5 +134,68 @@ impl State {
         for direction in Direction::BOTH {
             self.waiters[direction].take(wakers);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::task::Waker;
+
+    use super::*;
+
+    const READ: Interest = Interest { read: true, write: false };
+    const WRITE: Interest = Interest { read: false, write: true };
+
+    fn event(ready: Interest) -> Event {
+        Event { key: 0, ready, ended: Directions::default() }
+    }
+
+    /// Waits as a task does that polls; returns what the kernel is asked for.
+    fn wait(state: &mut State, direction: Direction) -> Option<Interest> {
+        let asked = state.interest_to_wait(direction, false);
+        asked.into_iter().for_each(|interest| state.set_interest(interest));
+        assert!(state.wait(direction, SlotId::Polled, Waker::noop().clone()).is_none());
+        asked
+    }
+
+    #[test]
+    fn by_oneshot_an_event_ends_the_interest_and_that_of_a_task_that_still_waits_is_renewed() {
+        let mut state = State::new(Trigger::Oneshot);
+        assert_eq!(wait(&mut state, Direction::Read), Some(READ));
+        assert_eq!(wait(&mut state, Direction::Write), Some(Interest::BOTH));
+        let mut wakers = Vec::new();
+        assert_eq!(state.deliver(event(READ), &mut wakers), FollowUp::SetInterest);
+        assert_eq!(wakers.len(), 1);
+        assert_eq!(state.interest_after_event(), Some(WRITE));
+        state.set_interest(WRITE);
+        assert_eq!(state.interest_after_event(), None);
+        assert_eq!(state.deliver(event(WRITE), &mut wakers), FollowUp::Nothing);
+        assert_eq!(wakers.len(), 2);
+        assert_eq!(wait(&mut state, Direction::Write), Some(WRITE), "asked again");
+    }
+
+    /// An event in neither direction, or one that the task was too late for, ends the interest as well.
+    #[test]
+    fn by_oneshot_a_task_that_an_event_does_not_wake_is_not_forgotten() {
+        let mut state = State::new(Trigger::Oneshot);
+        assert_eq!(wait(&mut state, Direction::Read), Some(READ));
+        let mut wakers = Vec::new();
+        assert_eq!(state.deliver(event(Interest::NONE), &mut wakers), FollowUp::SetInterest);
+        // Before the follow-up, another task waits, and asks for its own direction.
+        assert_eq!(wait(&mut state, Direction::Write), Some(WRITE));
+        assert_eq!(state.interest_after_event(), Some(Interest::BOTH));
+    }
+
+    #[test]
+    fn by_level_an_event_without_a_task_leaves_the_interest() {
+        let mut state = State::new(Trigger::Level);
+        assert_eq!(wait(&mut state, Direction::Read), Some(READ));
+        let mut wakers = Vec::new();
+        assert_eq!(state.deliver(event(READ), &mut wakers), FollowUp::Nothing);
+        assert_eq!(state.deliver(event(READ), &mut wakers), FollowUp::SetInterest);
+        assert_eq!(state.interest_after_event(), Some(Interest::NONE));
+        state.set_interest(Interest::NONE);
+        assert_eq!(state.interest_after_event(), None);
+        assert_eq!(wait(&mut state, Direction::Read), Some(READ));
     }
 }

@@ -108,11 +108,12 @@ impl Source {
         })
     }
 
-    /// Ends the reports that no task waits for. If that fails, the wakers of all tasks go to `wakers`.
-    pub(crate) fn drop_stale(&self, wakers: &mut Vec<Waker>) {
+    /// Has the kernel report what tasks wait for after an event, and nothing else. If that fails, the wakers of all tasks go to
+    /// `wakers`.
+    pub(crate) fn follow_up(&self, wakers: &mut Vec<Waker>) {
         self.with(|state, registered| {
             let Some(registered) = registered else { return };
-            let Some(interest) = state.interest_without_stale() else { return };
+            let Some(interest) = state.interest_after_event() else { return };
             match registered.modify(interest) {
                 Ok(()) => state.set_interest(interest),
                 Err(_) => {

@@ -36,11 +36,8 @@ fn number() -> BorrowedFd<'static> {
 }
 
 fn file(driver: &Arc<Driver>, trigger: Trigger) -> File {
-    let kind = match trigger {
-        Trigger::Level => Kind::PIPE,
-        Trigger::Edge => Kind::STREAM,
-    };
-    Async::register(driver, number(), kind).unwrap()
+    driver.poller().offer_only(trigger);
+    Async::register(driver, number(), Kind::STREAM).unwrap()
 }
 
 /// Something to read arrives.
@@ -100,7 +97,7 @@ impl Wake for Task {
 
 /// Explores a model with each trigger.
 fn check_each(preemptions: usize, model: impl Fn(Trigger) + Copy + Send + Sync + 'static) {
-    for trigger in [Trigger::Level, Trigger::Edge] {
+    for trigger in [Trigger::Level, Trigger::Edge, Trigger::Oneshot] {
         println!("{trigger:?}");
         check(preemptions, move || model(trigger));
     }

@@ -39,7 +39,7 @@ fn a_task_that_begins_to_wait_beside_an_event_is_woken() {
     });
 }
 
-/// Caught: the look under the lock left out (deadlock); `drop_stale` ending an interest although a task waits by then.
+/// Caught: the look under the lock left out (deadlock); `follow_up` ending an interest although a task waits by then.
 #[test]
 fn a_task_that_begins_to_wait_beside_an_event_for_nobody_is_woken() {
     check_each(5, |trigger| {

@@ -17,7 +17,7 @@ pub(crate) trait Backend: Sized {
     const REPORTS_THE_END: bool;
 
     /// # Errors
-    /// Those of the system; [`Unsupported`](io::ErrorKind::Unsupported) if it offers no [`Trigger`].
+    /// Those of the system.
     fn new() -> io::Result<Self>;
 
     /// How files of a kind are reported: the trigger of their kind, if it is offered.
@@ -34,7 +34,7 @@ pub(crate) trait Backend: Sized {
     /// Adds a file. It must be [deleted](Self::delete) before it is closed.
     fn add(&self, file: BorrowedFd<'_>, watch: Watch) -> io::Result<()>;
 
-    /// Changes how a file is watched that has been added. By edge, what is ready now is reported once more.
+    /// Changes how a file is watched that has been added. By edge and by oneshot, what is ready now is reported once more.
     fn modify(&self, file: BorrowedFd<'_>, watch: Watch) -> io::Result<()>;
 
     /// Ends the reports of a file.

@@ -140,6 +140,7 @@ fn flags(watch: Watch) -> EventFlags {
     let Watch { interest, trigger, .. } = watch;
     let trigger = match trigger {
         Trigger::Edge => EventFlags::ET,
+        Trigger::Oneshot => EventFlags::ONESHOT,
         // The kernel adds ERR and HUP to every interest. If there is none, it must report those once only.
         Trigger::Level if interest == Interest::NONE => EventFlags::ONESHOT,
         Trigger::Level => EventFlags::empty(),

@@ -8,7 +8,7 @@ use brigade_sync::{Condvar, Mutex};
 use rustix::fd::{AsRawFd, BorrowedFd, RawFd};
 
 use super::{Backend, EventBuffer};
-use crate::event::{Directions, Event, Trigger, Watch};
+use crate::event::{Directions, Event, Interest, Trigger, Watch};
 
 /// The kernel of one driver.
 #[derive(Debug)]
@@ -20,6 +20,8 @@ pub(crate) struct Poller {
 
 #[derive(Debug, Default)]
 struct Kernel {
+    /// The only trigger that is offered, if there are not two.
+    only: Option<Trigger>,
     /// There was a notification, and no wait has ended since.
     notified: bool,
     files: Vec<File>,
@@ -43,6 +45,10 @@ impl Backend for Poller {
 
     fn new() -> io::Result<Self> {
         Ok(Self { kernel: Mutex::default(), changed: Condvar::new() })
+    }
+
+    fn trigger(&self, is_socket: bool) -> Trigger {
+        self.kernel.lock().only.unwrap_or(Trigger::by_kind(is_socket))
     }
 
     fn notify(&self) -> io::Result<()> {
@@ -84,6 +90,11 @@ impl Backend for Poller {
 }
 
 impl Poller {
+    /// From now on it offers this trigger and no other.
+    pub(crate) fn offer_only(&self, trigger: Trigger) {
+        self.kernel.lock().only = Some(trigger);
+    }
+
     /// Something to read arrives.
     pub(crate) fn arrive(&self, file: BorrowedFd<'_>) {
         self.at(file, |file| (file.ready, file.unreported) = (true, true));
@@ -109,11 +120,14 @@ impl Poller {
 impl File {
     /// What a wait says of it.
     fn report(&mut self) -> Option<Event> {
-        let due = self.watch.trigger == Trigger::Level || self.unreported;
+        let due = self.watch.trigger.reports_what_is_left() || self.unreported;
         if !(self.watch.interest.read && self.ready && due) {
             return None;
         }
         self.unreported = false;
+        if self.watch.trigger == Trigger::Oneshot {
+            self.watch.interest = Interest::NONE;
+        }
         let ready = Directions { read: true, write: false };
         Some(Event { key: self.watch.key, ready, ended: Directions::default() })
     }
