@@ -71,6 +71,13 @@ impl Async<net::UdpSocket> {
     ///
     /// # Errors
     /// The system's.
+    ///
+    /// ```
+    /// use brigade::io::UdpSocket;
+    /// let socket = brigade::block_on(UdpSocket::bind("127.0.0.1:0"))?;
+    /// assert_ne!(socket.local_addr()?.port(), 0, "the system has chosen one");
+    /// # std::io::Result::Ok(())
+    /// ```
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.get_ref().local_addr()
     }
@@ -102,6 +109,19 @@ impl Async<net::UdpSocket> {
     ///
     /// # Cancel safety
     /// If the future is dropped, nothing has been sent.
+    ///
+    /// ```
+    /// use brigade::io::UdpSocket;
+    /// brigade::block_on(async {
+    ///     let (one, other) =
+    ///         (UdpSocket::bind("127.0.0.1:0").await?, UdpSocket::bind("127.0.0.1:0").await?);
+    ///     let to = ("127.0.0.1", other.local_addr()?.port());
+    ///     assert_eq!(one.send_to(b"bucket", to).await?, 6);
+    ///     assert_eq!(other.recv_from(&mut [0; 16]).await?, (6, one.local_addr()?));
+    ///     std::io::Result::Ok(())
+    /// })?;
+    /// # std::io::Result::Ok(())
+    /// ```
     pub async fn send_to(&self, bytes: &[u8], to: impl ToSocketAddrs) -> io::Result<usize> {
         let to = resolve(self.driver(), &to)?.first()?;
         self.write_with(|socket| socket.send_to(bytes, to)).await

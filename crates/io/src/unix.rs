@@ -151,6 +151,13 @@ impl Async<net::UnixStream> {
     ///
     /// # Errors
     /// The system's.
+    ///
+    /// ```
+    /// use brigade::io::UnixStream;
+    /// let (near, _far) = brigade::block_on(async { UnixStream::pair() })?;
+    /// assert!(near.local_addr()?.is_unnamed());
+    /// # std::io::Result::Ok(())
+    /// ```
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.get_ref().local_addr()
     }

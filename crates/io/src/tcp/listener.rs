@@ -75,10 +75,10 @@ impl Async<net::TcpListener> {
         addresses.try_each(|address| Self::with_driver(&driver, net::TcpListener::bind(address)?))
     }
 
-    /// Listens at an address as [`bind`](Self::bind) does; so many connections may wait to be accepted.
+    /// Listens at an address as [`bind`](Self::bind) does, with a backlog: how many connections may wait to be accepted.
     ///
-    /// The system may round the number, and limits it: on Linux to `net.core.somaxconn`, and one more than `backlog` may
-    /// wait. A connection beyond that is tried again by the system of the client, and then times out.
+    /// The system may round the number and limits it, on Linux to `net.core.somaxconn`. On Linux one connection more than
+    /// `backlog` may wait. A client beyond that tries again, and times out in the end.
     ///
     /// # Errors
     /// Those of [`bind`](Self::bind).
@@ -152,7 +152,7 @@ impl Async<net::TcpListener> {
         self.get_ref().local_addr()
     }
 
-    /// Returns the time to live of the packets of its connections.
+    /// Returns the time to live of the packets of its connections; [`set_ttl`](Self::set_ttl) has an example.
     ///
     /// # Errors
     /// The system's.

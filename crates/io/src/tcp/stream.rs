@@ -101,6 +101,17 @@ impl Async<net::TcpStream> {
     ///
     /// # Errors
     /// The system's.
+    ///
+    /// ```
+    /// use brigade::io::{TcpListener, TcpStream};
+    /// brigade::block_on(async {
+    ///     let listener = TcpListener::bind("127.0.0.1:0").await?;
+    ///     let stream = TcpStream::connect(listener.local_addr()?).await?;
+    ///     assert!(stream.local_addr()?.ip().is_loopback());
+    ///     std::io::Result::Ok(())
+    /// })?;
+    /// # std::io::Result::Ok(())
+    /// ```
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.get_ref().local_addr()
     }
@@ -125,7 +136,7 @@ impl Async<net::TcpStream> {
         self.get_ref().peer_addr()
     }
 
-    /// Returns whether small writes are sent at once; see [`set_nodelay`](Self::set_nodelay).
+    /// Returns whether small writes are sent at once, as [`set_nodelay`](Self::set_nodelay) has it, which has an example.
     ///
     /// # Errors
     /// The system's.
@@ -156,7 +167,7 @@ impl Async<net::TcpStream> {
         self.get_ref().set_nodelay(nodelay)
     }
 
-    /// Returns the time to live of the packets that are sent.
+    /// Returns the time to live of the packets that are sent; [`set_ttl`](Self::set_ttl) has an example.
     ///
     /// # Errors
     /// The system's.
@@ -168,6 +179,18 @@ impl Async<net::TcpStream> {
     ///
     /// # Errors
     /// The system's.
+    ///
+    /// ```
+    /// use brigade::io::{TcpListener, TcpStream};
+    /// brigade::block_on(async {
+    ///     let listener = TcpListener::bind("127.0.0.1:0").await?;
+    ///     let stream = TcpStream::connect(listener.local_addr()?).await?;
+    ///     stream.set_ttl(42)?;
+    ///     assert_eq!(stream.ttl()?, 42);
+    ///     std::io::Result::Ok(())
+    /// })?;
+    /// # std::io::Result::Ok(())
+    /// ```
     pub fn set_ttl(&self, ttl: u32) -> io::Result<()> {
         self.get_ref().set_ttl(ttl)
     }
