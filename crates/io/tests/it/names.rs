@@ -104,12 +104,15 @@ fn of_several_addresses_each_is_tried_until_one_succeeds() {
         // Of a test network that no machine has.
         let foreign = SocketAddr::from(([192, 0, 2, 1], 0));
         let local = SocketAddr::from(([127, 0, 0, 1], 0));
-        let listener = TcpListener::bind([foreign, local]).await?;
+        let listener = TcpListener::bind([foreign, local, foreign]).await?;
         let address = listener.local_addr()?;
         assert_eq!(address.ip(), local.ip());
-        let other = TcpListener::bind_with_backlog([foreign, local], 1).await?;
+        let other = TcpListener::bind_with_backlog([foreign, local, foreign], 1).await?;
         assert_eq!(other.local_addr()?.ip(), local.ip());
-        assert_eq!(UdpSocket::bind([foreign, local]).await?.local_addr()?.ip(), local.ip());
+        assert_eq!(
+            UdpSocket::bind([foreign, local, foreign]).await?.local_addr()?.ip(),
+            local.ip()
+        );
         // Nothing listens there any more.
         let free = TcpListener::bind(local).await?.local_addr()?;
         let stream = TcpStream::connect(&[free, address, free][..]).await?;
