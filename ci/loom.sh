@@ -14,7 +14,8 @@ export RUSTFLAGS='--cfg brigade_loom -D warnings'
 # What the laboratory needs for its figures would take longer to compile here than it saves.
 export CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_DEBUG=false
 
-cargo test --release --locked -p brigade-sync --test loom_parker --test loom_parker_group -- "$@"
+# The other crates' dev-dependencies enable this feature.
+cargo test --release --locked -p brigade-sync --features loom --test loom_parker --test loom_parker_group -- "$@"
 cargo test --release --locked -p brigade-queue --test loom_ring --test loom_transfer --test loom_injector -- "$@"
 cargo test --release --locked -p brigade-burst --test loom_burst -- "$@"
 cargo test --release --locked -p brigade-task --test loom_task --test loom_future -- "$@"

@@ -33,6 +33,9 @@ compile_error!(
     "brigade needs 64-bit atomics: its positions may not wrap inside one preempted step"
 );
 
+#[cfg(all(brigade_loom, not(feature = "loom")))]
+compile_error!("--cfg brigade_loom needs the feature `loom` of brigade-sync");
+
 extern crate alloc;
 
 pub mod atomic;
