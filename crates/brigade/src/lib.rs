@@ -37,6 +37,8 @@
 //! - `futures`: `futures::task::Spawn` for [`Handle`], `Stream` for [`time::Interval`].
 //! - `hyper`: `hyper::rt::Executor` for [`Handle`], `brigade::time::HyperTimer`, and with `io` `hyper::rt::{Read, Write}` for
 //!   sockets.
+// Shows which feature an item needs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
 // Each module imports only from those in the lines below it (`ci/imports.sh` checks that):
@@ -114,15 +116,15 @@ pub use time::{
 
 /// The examples of the project's README, some of which need I/O.
 #[cfg(all(doctest, feature = "io"))]
-#[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../README.md")]
 struct Readme;
 
 /// The examples of the chapter about moving from rusty_pool or threadpool.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/coming-from/rusty-pool.md")]
+#[doc = include_str!("../docs/coming-from/rusty-pool.md")]
 struct ComingFromRustyPool;
 
 /// The examples of the chapter about threads and tasks, some of which need I/O.
 #[cfg(all(doctest, feature = "io"))]
-#[doc = include_str!("../../../docs/threads-or-tasks.md")]
+#[doc = include_str!("../docs/threads-or-tasks.md")]
 struct ThreadsOrTasks;

@@ -86,5 +86,5 @@ struct Readme;
 
 /// Tests the examples of the guide for users of burst-pool.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/coming-from/burst-pool.md")]
+#[doc = include_str!("../docs/coming-from/burst-pool.md")]
 struct ComingFromBurstPool;

@@ -1,4 +1,6 @@
 #![doc = include_str!("../README.md")]
+// Shows which feature an item needs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(unsafe_code)]
 
 // From the ground up: a module imports from the groups above its own, and from nothing else in the crate.

@@ -19,6 +19,8 @@
 //! injector    sharded, pop, push   list   block
 //! ring        transfer   owner   thief   drain   shared   positions   order   state, limit, error
 //! ```
+// Shows which feature an item needs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(not(test), no_std)]
 
 extern crate alloc;

@@ -24,6 +24,8 @@
 //! delays
 //! fork   cell   hint   cache_padded   exclusive   scoped_key   thread   affinity
 //! ```
+// Shows which feature an item needs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(not(feature = "std"), no_std)]
 // This is the crate that wraps what the others may not name.
 #![allow(clippy::disallowed_types)]
@@ -75,3 +77,8 @@ pub use loom::thread_local;
 pub use parker::{Parker, ParkerGroup};
 #[cfg(feature = "std")]
 pub use scoped_key::{ScopedKey, ScopedSlot};
+
+/// Tests the examples of the README.
+#[cfg(all(doctest, feature = "std"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

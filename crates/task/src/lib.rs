@@ -95,3 +95,8 @@ pub fn is_cancelled() -> bool {
 pub fn for_each_running(call: impl FnMut(JobId)) {
     cell::for_each_running(call);
 }
+
+/// Tests the examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
