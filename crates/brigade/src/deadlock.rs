@@ -13,16 +13,16 @@
 //!
 //! `idle/joins.rs` detects that no thread is left to run what is waited for.
 
-use std::collections::BTreeMap;
-
 use brigade_sync::Mutex;
 use brigade_sync::fork::PerProcess;
 use brigade_task::{JobId, for_each_running};
 
+use crate::sorted_map::SortedMap;
+
 /// For each job that waits in this process, what it waits for: of its waits, one inside the other, each must end.
 static WAITS: PerProcess<Mutex<Waits>> = PerProcess::new();
 
-type Waits = BTreeMap<JobId, Vec<Awaited>>;
+type Waits = SortedMap<JobId, Vec<Awaited>>;
 
 /// What ends a wait.
 #[derive(Clone)]
@@ -66,29 +66,34 @@ impl Waiting {
         }
         let mut waits = WAITS.get().lock();
         // Whether it never ends, if the jobs of this thread do not.
-        let mut never = jobs.iter().map(|&job| (job, true)).collect();
+        let mut never = SortedMap::default();
+        for &job in &jobs {
+            *never.get_or_default(job) = true;
+        }
         if never_ends(&awaited, &waits, &mut never) {
             return None;
         }
         if awaited.jobs().len() > MOST {
             return Some(Self { jobs: Vec::new() });
         }
-        jobs.iter().for_each(|&job| waits.entry(job).or_default().push(awaited.clone()));
+        for &job in &jobs {
+            waits.get_or_default(job).push(awaited.clone());
+        }
         Some(Self { jobs })
     }
 }
 
 /// Whether a wait never ends; `never` says so of the jobs that have been looked at.
-fn never_ends(awaited: &Awaited, waits: &Waits, never: &mut BTreeMap<JobId, bool>) -> bool {
-    let mut is_stuck = |job: &JobId| {
+fn never_ends(awaited: &Awaited, waits: &Waits, never: &mut SortedMap<JobId, bool>) -> bool {
+    let mut is_stuck = |&job: &JobId| {
         if let Some(&known) = never.get(job) {
             return known;
         }
         let Some(all) = waits.get(job) else { return false };
         // A cycle that this thread is no part of would have been found by the wait that closed it.
-        never.insert(*job, false);
+        *never.get_or_default(job) = false;
         let is_stuck = all.iter().any(|wait| never_ends(wait, waits, never));
-        never.insert(*job, is_stuck);
+        *never.get_or_default(job) = is_stuck;
         is_stuck
     };
     match awaited {
@@ -102,12 +107,9 @@ impl Drop for Waiting {
     fn drop(&mut self) {
         if !self.jobs.is_empty() {
             let mut waits = WAITS.get().lock();
-            for job in &self.jobs {
+            for &job in &self.jobs {
                 // The innermost: waits of one thread end in the opposite order.
-                let all = waits.get_mut(job);
-                if all.is_some_and(|all| all.pop().is_some() && all.is_empty()) {
-                    waits.remove(job);
-                }
+                waits.remove_if(job, |all| all.pop().is_some() && all.is_empty());
             }
         }
     }

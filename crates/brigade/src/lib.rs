@@ -56,7 +56,7 @@
 //     abort   awaited   deadlock   blocking   registry
 //     engine
 //     idle   semaphore   timers
-//     metrics   config   rejected   key   job_name
+//     metrics   config   rejected   key   job_name   sorted_map
 
 mod abort;
 mod awaited;
@@ -80,6 +80,7 @@ mod pool;
 mod registry;
 mod rejected;
 mod semaphore;
+mod sorted_map;
 mod spawn;
 mod submission;
 mod task_set;

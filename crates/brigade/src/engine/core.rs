@@ -1,6 +1,5 @@
 //! What the owner, the handles and the workers of one pool share.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -20,10 +19,11 @@ use crate::config::{Config, Growth, Placement, Size, Threads as Range};
 use crate::idle::{Help, Hold, Idle, Snapshot};
 use crate::key::Key;
 use crate::semaphore::Semaphore;
+use crate::sorted_map::SortedMap;
 use crate::timers::{Entry, TimerKey, Timers};
 
 /// The pools of this process that have not been dropped.
-static POOLS: PerProcess<unmodelled::Mutex<BTreeMap<Key, Weak<Core>>>> = PerProcess::new();
+static POOLS: PerProcess<unmodelled::Mutex<SortedMap<Key, Weak<Core>>>> = PerProcess::new();
 
 /// Milliseconds before each try to start a thread again, where a start has failed and work waits that no thread can run. A system
 /// that refuses a thread does so for a moment or for long; some 100 ms is what a job may be held up for the former.
@@ -87,7 +87,7 @@ impl Drop for Core {
     fn drop(&mut self) {
         // In a forked child the parent's pools are not in the list.
         if self.key.is_here() {
-            let former = POOLS.get().lock().remove(&self.key);
+            let former = POOLS.get().lock().remove_if(self.key, |_| true);
             drop(former);
         }
     }
@@ -117,7 +117,7 @@ impl Core {
                 config,
             }
         });
-        POOLS.get().lock().insert(key, Arc::downgrade(&core));
+        *POOLS.get().lock().get_or_default(key) = Arc::downgrade(&core);
         core
     }
 
@@ -127,7 +127,7 @@ impl Core {
         if !key.is_here() {
             return None;
         }
-        POOLS.get().lock().get(&key).and_then(Weak::upgrade)
+        POOLS.get().lock().get(key).and_then(Weak::upgrade)
     }
 
     /// Accepts a job from outside, or gives it back if the pool is closed or has no thread and can't start one.
