@@ -216,12 +216,12 @@ impl Front {
     }
 
     #[inline]
-    fn refill(&self, local: &Local, share: &impl Fn(usize) -> usize) -> Option<Job> {
+    fn refill(&self, local: &Local, share: &dyn Fn(usize) -> usize) -> Option<Job> {
         if self.len() == 0 { None } else { self.refill_locked(local, share) }
     }
 
     #[cold]
-    fn refill_locked(&self, local: &Local, share: &impl Fn(usize) -> usize) -> Option<Job> {
+    fn refill_locked(&self, local: &Local, share: &dyn Fn(usize) -> usize) -> Option<Job> {
         let jobs = &mut self.kept.lock().jobs;
         let first = jobs.pop_front();
         for _ in 1..share(jobs.len() + 1) {

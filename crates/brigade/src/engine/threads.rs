@@ -232,12 +232,17 @@ impl Threads {
 
     /// Joins threads whose workers have left.
     pub(super) fn join_finished(&self) {
-        let finished: Vec<_> = {
-            let mut handles = self.handles.lock();
-            let (finished, others) = handles.drain(..).partition(Thread::is_finished);
-            *handles = others;
-            finished
-        };
+        let mut finished = Vec::new();
+        let mut handles = self.handles.lock();
+        let mut index = 0;
+        while let Some(thread) = handles.get(index) {
+            if thread.is_finished() {
+                finished.push(handles.swap_remove(index));
+            } else {
+                index += 1;
+            }
+        }
+        drop(handles);
         finished.into_iter().for_each(|thread| self.join(thread));
     }
 

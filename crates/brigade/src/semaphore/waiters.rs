@@ -36,9 +36,14 @@ impl Waiters {
     }
 
     pub(super) fn remove_outsiders(&mut self) -> Vec<Waker> {
-        let (kept, leaving) = self.entries.drain(..).partition(|entry| entry.stays);
-        self.entries = kept;
-        VecDeque::into_iter(leaving).map(|entry| entry.waker).collect()
+        let mut leaving = Vec::new();
+        for _ in 0..self.entries.len() {
+            match self.entries.pop_front() {
+                Some(entry) if entry.stays => self.entries.push_back(entry),
+                entry => leaving.extend(entry.map(|entry| entry.waker)),
+            }
+        }
+        leaving
     }
 
     fn position(&self, number: u64) -> Option<usize> {
