@@ -67,30 +67,51 @@ thread_local! {
 
 /// Calls `work` with its pool on this thread's stack.
 pub(super) fn nest<R>(key: Key, work: impl FnOnce() -> R) -> R {
-    /// Takes the innermost off the stack.
-    struct Leave;
-    impl Drop for Leave {
-        fn drop(&mut self) {
-            STACK.with(|stack| stack.depth.set(stack.depth.get() - 1));
+    let nested = Nested::enter(key);
+    let result = work();
+    nested.drop_deferred();
+    result
+}
+
+/// A pool's work on this thread's stack, until it is dropped.
+struct Nested {
+    /// How many were there before.
+    depth: usize,
+}
+
+impl Nested {
+    #[inline(never)]
+    fn enter(key: Key) -> Self {
+        STACK.with(|stack| {
+            let depth = stack.depth.get();
+            if let Some(place) = stack.keys.get(depth) {
+                place.set(Some(key));
+            }
+            stack.depth.set(depth + 1);
+            Self { depth }
+        })
+    }
+
+    /// The work has ended: drops what was deferred meanwhile, if this is where that is done.
+    fn drop_deferred(&self) {
+        if self.depth + 1 == DEPTH {
+            self.drop_all_deferred();
         }
     }
-    let depth = STACK.with(|stack| {
-        let depth = stack.depth.get();
-        if let Some(place) = stack.keys.get(depth) {
-            place.set(Some(key));
-        }
-        stack.depth.set(depth + 1);
-        depth
-    });
-    let _leave = Leave;
-    let result = work();
-    if depth + 1 == DEPTH {
+
+    #[cold]
+    fn drop_all_deferred(&self) {
         while let Some((key, job)) = next_deferred() {
-            STACK.with(|stack| stack.keys[depth].set(Some(key)));
+            STACK.with(|stack| stack.keys[self.depth].set(Some(key)));
             drop(job);
         }
     }
-    result
+}
+
+impl Drop for Nested {
+    fn drop(&mut self) {
+        STACK.with(|stack| stack.depth.set(self.depth));
+    }
 }
 
 fn next_deferred() -> Option<(Key, Job)> {
