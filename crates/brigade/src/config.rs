@@ -118,14 +118,13 @@ impl fmt::Debug for OnPanic {
 /// ```
 /// use brigade::{Pool, Shutdown, time};
 /// use std::time::Duration;
-/// let nap = || time::sleep(Duration::from_millis(5));
 /// let pool = Pool::new(1);
-/// let finished = pool.spawn(nap());
+/// let finished = pool.spawn(time::sleep(Duration::from_millis(5)));
 /// assert_eq!(pool.shutdown(Shutdown::Finish.timeout(Duration::from_secs(60))).ran, 1);
 /// finished.join()?;
 ///
 /// let pool = Pool::new(1);
-/// let cancelled = pool.spawn(nap());
+/// let cancelled = pool.spawn(time::sleep(Duration::from_secs(3600)));
 /// pool.shutdown(Shutdown::Drain);
 /// assert!(cancelled.join().unwrap_err().is_cancelled());
 /// # Ok::<(), brigade::JoinError>(())
@@ -279,8 +278,8 @@ pub enum WhenFull {
     /// The submitting thread runs it, which slows submitters down to the pool's pace. From outside the pool never after
     /// the pool was closed.
     ///
-    /// The submission returns when the job has ended. [`wait_idle`](crate::Pool::wait_idle) and
-    /// [`shutdown`](crate::Pool::shutdown) wait for that too, on whatever thread the job runs.
+    /// The submission returns when the job has ended. [`wait_idle`](crate::Handle::wait_idle) and
+    /// [`shutdown`](crate::Handle::shutdown) wait for that too, on whatever thread the job runs.
     RunInCaller,
     /// The oldest queued job is [cancelled](crate::JoinError::Cancelled) in its place: the oldest from outside, else one of a
     /// worker's own queue. With [`Queueing::Shared`] it is the oldest of all. Else several producers have several queues, and

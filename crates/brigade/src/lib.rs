@@ -1,48 +1,67 @@
-//! A thread pool for closures and futures.
-//!
-//! A [`Pool`] runs closures and futures on its threads, which are started when they are needed. A [`Builder`] configures it:
-//! the number of threads is fixed, or grows and shrinks; queues are stealing or shared, last-in-first-out or
-//! first-in-first-out. The queue may be bounded, and idle threads sleep or spin. With every configuration:
-//!
-//! - Every accepted job has exactly one outcome: it returns, panics, or is cancelled; its closure is dropped once. A job that
-//!   is not accepted is returned to the caller ([`Rejected`]).
-//! - While a job waits and a worker sleeps, one is woken.
-//! - A [future](Pool::spawn) is a job as a closure is, with the same handle; it occupies no thread while it waits.
-//! - [Time](time) belongs to the pool: its threads run closures and wake futures when they are due, and never early.
-//! - A panic ends the job, never the worker's thread; the payload goes to the job's [`JoinHandle`], or to the
-//!   pool's [`OnPanic`] policy.
-//! - A pool that is dropped runs what it accepted, then joins its threads. Futures that wait then, and timers that are not
-//!   due, are cancelled.
+//! A thread pool for closures, futures, timers and socket I/O.
 //!
 //! ```
 //! let pool = brigade::Pool::new(4);
-//! let six = pool.submit(|| 6);
-//! let answer = pool.spawn(async { six.await.unwrap() * 7 });
-//! assert_eq!(answer.join()?, 42);
+//! let six = pool.submit(|| 6); // A closure,
+//! let answer = pool.spawn(async { Ok::<_, brigade::JoinError>(six.await? * 7) }); // and a future that awaits it.
+//! assert_eq!(answer.join()??, 42);
 //! # Ok::<(), brigade::JoinError>(())
 //! ```
 //!
-//! | to | closures | futures |
-//! |---|---|---|
-//! | run | [`execute`](Pool::execute), [`submit`](Pool::submit) for its outcome, [`TaskSet`] for many | [`spawn`](Pool::spawn), [`spawn_local`] on this worker, [`block_on`] on this thread |
-//! | wait for a time | [`execute_after`], [`execute_at`], [`execute_every`] | [`time::sleep`], [`time::interval`], [`time::timeout`] |
-//! | wait for I/O | [`blocking`], around whatever blocks | `brigade::io` |
-//! | let other jobs run | [`blocking`] | [`yield_now`] |
+//! A [`Pool`] runs closures and futures on its threads, and its idle threads drive timers and I/O. A [`Builder`] configures
+//! it: the number of threads is fixed, or grows and shrinks; queues are stealing or shared, last-in-first-out or
+//! first-in-first-out, bounded or not; idle threads sleep or spin. Every pool guarantees:
+//!
+//! - An accepted job has exactly one outcome: it returns, panics, or is cancelled; its closure is dropped once. A rejected job
+//!   is returned to the caller ([`Rejected`]).
+//! - If a job waits and a worker sleeps, a worker is woken.
+//! - A [future](Handle::spawn) is a job like a closure, with the same [`JoinHandle`]; it occupies no thread while it waits.
+//! - [Timers](time) never fire early, and need no thread of their own.
+//! - A panic ends the job, never the worker's thread; the payload goes to the job's [`JoinHandle`], or to the
+//!   pool's [`OnPanic`] policy.
+//! - A pool that is dropped runs what it accepted, then joins its threads. Futures that wait then, and timers that are not
+//!   due, are cancelled; [`Shutdown::Finish`] waits for them too.
+//!
+//! # What to use
+//!
+//! | you want to | write |
+//! |---|---|
+//! | run a closure | `pool.execute(\|\| work())` |
+//! | run a closure, and have its result | `let job = pool.submit(\|\| work());`, then `job.join()?` or `job.await?` |
+//! | run a future | `let job = pool.spawn(async { … });` |
+//! | run a future on this thread | `pool.block_on(async { … })` |
+//! | run many jobs, at most `n` at once | [`TaskSet`] |
+//! | have a rejected job back | `pool.try_execute(…)`, `try_submit`, `try_spawn` |
+//! | submit from a job, a library, another thread | [`Handle`], which is `Copy`; or [`execute()`], [`submit()`], [`spawn()`] |
+//! | wait for a time | [`time::sleep`], [`time::timeout`], [`time::interval`] |
+//! | run a closure later, or again and again | [`execute_after`], [`execute_every`], or for a pool of your choice `pool.job().after(…)`, `.every(…)` |
+//! | set a deadline or a name, submit a batch, wait for room | [`pool.job()`](Handle::job) |
+//! | run code that blocks | [`blocking`] |
+//! | cancel | [`JoinHandle::cancel`], [`AbortHandle`], [`cancelled`] |
+//! | wait until all is done | [`wait_idle`](Handle::wait_idle) |
+//! | end | drop the pool, or [`shutdown`](Handle::shutdown) |
+//! | use sockets and files | `brigade::io`, with the feature `io` |
+//!
+#![cfg_attr(
+    all(doc, feature = "futures", feature = "hyper", feature = "io"),
+    doc = "The [`guide`] has more: which pool for which program, threads or tasks, how to come from rayon, tokio, rusty_pool and \
+others, how to write a library, and which crates work with this one."
+)]
 //!
 //! # Features
 //!
-//! Each enables an API and changes nothing else; none is enabled by default.
+//! Features only add APIs; none is enabled by default.
 //!
-//! - `io`: the module `brigade::io`, pipes, sockets and other I/O resources; the workers themselves wait for their events.
-//! - `futures`: `futures::task::Spawn` for [`Handle`], `Stream` for [`time::Interval`].
+//! - `io`: the module `brigade::io`: TCP, UDP and Unix sockets, pipes, and any other file descriptor; idle workers wait for
+//!   their events.
+//! - `futures`: `futures::task::Spawn` for [`Handle`] and [`Pool`], `Stream` for [`time::Interval`].
 //! - `hyper`: `hyper::rt::Executor` for [`Handle`], `brigade::time::HyperTimer`, and with `io` `hyper::rt::{Read, Write}` for
 //!   sockets.
-// Shows which feature an item needs.
-#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
 // Each module imports only from those in the lines below it (`ci/imports.sh` checks that):
 //
+//     guide
 //     task_set   time
 //     free
 //     spawn
@@ -68,6 +87,8 @@ mod deadlock;
 mod default_pool;
 mod engine;
 mod free;
+#[cfg(all(any(doc, doctest), feature = "futures", feature = "hyper", feature = "io"))]
+pub mod guide;
 mod handle;
 mod idle;
 #[cfg(feature = "io")]
@@ -119,13 +140,3 @@ pub use time::{
 #[cfg(all(doctest, feature = "io"))]
 #[doc = include_str!("../README.md")]
 struct Readme;
-
-/// The examples of the chapter about moving from rusty_pool or threadpool.
-#[cfg(doctest)]
-#[doc = include_str!("../docs/coming-from/rusty-pool.md")]
-struct ComingFromRustyPool;
-
-/// The examples of the chapter about threads and tasks, some of which need I/O.
-#[cfg(all(doctest, feature = "io"))]
-#[doc = include_str!("../docs/threads-or-tasks.md")]
-struct ThreadsOrTasks;

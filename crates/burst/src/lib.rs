@@ -84,7 +84,3 @@ pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-/// Tests the examples of the guide for users of burst-pool.
-#[cfg(doctest)]
-#[doc = include_str!("../docs/coming-from/burst-pool.md")]
-struct ComingFromBurstPool;

@@ -77,7 +77,7 @@ impl Handle {
     ///     Ok::<_, brigade::JoinError>(sum)
     /// })?;
     /// assert_eq!(sum, 42);
-    /// assert_eq!(pool.metrics().returned, 2);
+    /// assert_eq!(pool.metrics().accepted, 2);
     /// # Ok::<(), brigade::JoinError>(())
     /// ```
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {

@@ -59,7 +59,7 @@ impl Schedule for OnWorker {
 /// Accepts a future that need not be `Send`, on a worker of a pool: only this thread polls and drops it. One allocation.
 ///
 /// It may be woken and [cancelled](JoinHandle::cancel) from anywhere. Code that blocks this thread delays it: no other thread
-/// can run it. A worker with such a future stays, even if the pool was made [smaller](crate::Pool::resize) or ends idle
+/// can run it. A worker with such a future stays, even if the pool was made [smaller](crate::Handle::resize) or ends idle
 /// threads. When the pool ends, futures that still wait are cancelled, on this thread. They don't count towards the pool's
 /// capacity.
 ///

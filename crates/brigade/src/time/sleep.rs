@@ -55,7 +55,7 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 ///
 /// # Panics
 /// Its poll panics if there is no pool for its timer. That is so outside of a worker if the default pool has been
-/// [closed](crate::Pool::close), or belongs to a process that this one was forked from.
+/// [closed](crate::Handle::close), or belongs to a process that this one was forked from.
 #[derive(Debug)]
 #[must_use = "it waits when it is awaited"]
 pub struct Sleep {
