@@ -57,6 +57,7 @@ others, how to write a library, and which crates work with this one."
 //! - `futures`: `futures::task::Spawn` for [`Handle`] and [`Pool`], `Stream` for [`time::Interval`].
 //! - `hyper`: `hyper::rt::Executor` for [`Handle`], `brigade::time::HyperTimer`, and with `io` `hyper::rt::{Read, Write}` for
 //!   sockets.
+//! - `macros`: `#[brigade::main]` and `#[brigade::test]`.
 #![forbid(unsafe_code)]
 
 // Each module imports only from those in the lines below it (`ci/imports.sh` checks that):
@@ -112,6 +113,8 @@ pub use abort::AbortHandle;
 pub use blocking::blocking;
 pub use brigade_sync::thread::{NewThread, Thread};
 pub use brigade_task::{JoinError, Panic};
+#[cfg(feature = "macros")]
+pub use brigade_macros::{main, test};
 pub use builder::{Builder, ThreadName};
 pub use cancel::{CancelOnDrop, cancelled};
 pub use config::{

@@ -1,0 +1,36 @@
+//! `#[brigade::main]` and `#[brigade::test]` run an `async fn` on a pool of its own.
+#![forbid(unsafe_code)]
+
+use brigade::{Handle, JoinError};
+
+#[brigade::test]
+async fn what_a_test_spawns_runs_on_its_own_pool() {
+    let Some(here) = Handle::current() else { panic!("the test has entered a pool") };
+    assert_ne!(here, brigade::default_pool().handle());
+    assert_eq!(brigade::spawn(async { Handle::current() }).await.unwrap(), Some(here));
+}
+
+/// An attribute and a result are passed on.
+#[brigade::test(threads = 3)]
+#[should_panic(expected = "as it should")]
+async fn a_test_may_panic() {
+    assert_eq!(Handle::current().map(|pool| pool.size()), Some(3..=3));
+    panic!("as it should");
+}
+
+#[brigade::test(threads = 1)]
+async fn a_test_may_return_a_result() -> Result<(), JoinError> {
+    assert_eq!(brigade::submit(|| 6 * 7).await?, 42);
+    Ok(())
+}
+
+#[brigade::main(threads = 2)]
+async fn main_of_a_program() -> usize {
+    *Handle::current().unwrap().size().end()
+}
+
+#[test]
+fn the_main_function_is_a_plain_one() {
+    let main: fn() -> usize = main_of_a_program;
+    assert_eq!(main(), 2);
+}

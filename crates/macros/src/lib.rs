@@ -1,0 +1,135 @@
+//! The attributes `#[brigade::main]` and `#[brigade::test]`, for [brigade](https://docs.rs/brigade)'s feature `macros`.
+//!
+//! An attribute removes the `async` of a function and wraps its body. All else is passed on token by token, so this needs no
+//! parser.
+#![forbid(unsafe_code)]
+
+use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenStream, TokenTree};
+
+/// Makes an `async fn main` the main function of a program: builds a pool and runs the body on it.
+///
+/// The pool has the default configuration, or as many threads as `#[brigade::main(threads = 4)]` says. What the body spawns runs
+/// on this pool, which is dropped when the body has ended.
+///
+/// ```ignore
+/// #[brigade::main]
+/// async fn main() -> std::io::Result<()> {
+///     let answer = brigade::spawn(async { 6 * 7 }).await?;
+///     assert_eq!(answer, 42);
+///     Ok(())
+/// }
+/// ```
+#[proc_macro_attribute]
+pub fn main(attribute: TokenStream, function: TokenStream) -> TokenStream {
+    expand(attribute, function, false).unwrap_or_else(Problem::into_tokens)
+}
+
+/// Makes an `async fn` a test: builds a pool and runs the body on it, as [`main`](macro@main) does.
+///
+/// ```ignore
+/// #[brigade::test(threads = 2)]
+/// async fn a_sum_is_computed() {
+///     assert_eq!(brigade::submit(|| 40 + 2).await.unwrap(), 42);
+/// }
+/// ```
+#[proc_macro_attribute]
+pub fn test(attribute: TokenStream, function: TokenStream) -> TokenStream {
+    expand(attribute, function, true).unwrap_or_else(Problem::into_tokens)
+}
+
+/// What is wrong, and where.
+struct Problem {
+    at: Span,
+    message: &'static str,
+}
+
+impl Problem {
+    /// The error that the compiler shows.
+    fn into_tokens(self) -> TokenStream {
+        let Self { at, message } = self;
+        let mut literal = Literal::string(message);
+        literal.set_span(at);
+        let mut bang = Punct::new('!', Spacing::Alone);
+        bang.set_span(at);
+        let arguments = TokenStream::from(TokenTree::Literal(literal));
+        let mut arguments = Group::new(Delimiter::Brace, arguments);
+        arguments.set_span(at);
+        let name = Ident::new("compile_error", at);
+        TokenStream::from_iter([
+            TokenTree::Ident(name),
+            TokenTree::Punct(bang),
+            TokenTree::Group(arguments),
+        ])
+    }
+}
+
+fn expand(
+    attribute: TokenStream,
+    function: TokenStream,
+    is_test: bool,
+) -> Result<TokenStream, Problem> {
+    let threads = threads(attribute)?;
+    let mut tokens: Vec<TokenTree> = function.into_iter().collect();
+    let is = |token: &TokenTree, text: &str| matches!(token, TokenTree::Ident(ident) if ident.to_string() == text);
+    let Some(function) = tokens.iter().position(|token| is(token, "fn")) else {
+        return Err(Problem {
+            at: Span::call_site(),
+            message: "the attribute belongs to a function",
+        });
+    };
+    let Some(asynchronous) = tokens[..function].iter().position(|token| is(token, "async")) else {
+        let message = "the function must be `async`, else it needs no attribute";
+        return Err(Problem { at: tokens[function].span(), message });
+    };
+    let arguments = tokens[function..].iter().find_map(|token| match token {
+        TokenTree::Group(group) if group.delimiter() == Delimiter::Parenthesis => Some(group),
+        _ => None,
+    });
+    if let Some(arguments) = arguments.filter(|arguments| !arguments.stream().is_empty()) {
+        return Err(Problem { at: arguments.span(), message: "the function takes no arguments" });
+    }
+    let Some(TokenTree::Group(body)) = tokens.pop() else {
+        return Err(Problem { at: Span::call_site(), message: "the function has no body" });
+    };
+    tokens.remove(asynchronous);
+    let mut block = TokenStream::from(TokenTree::Ident(Ident::new("async", body.span())));
+    block.extend([TokenTree::Group(body.clone())]);
+    let mut statements: TokenStream = parse(&format!(
+        "match ::brigade::Builder::new(){threads}.build() {{
+            ::core::result::Result::Ok(pool) => pool,
+            ::core::result::Result::Err(error) => panic!(\"cannot start a pool: {{error}}\"),
+        }}.block_on"
+    ));
+    statements.extend([TokenTree::Group(Group::new(Delimiter::Parenthesis, block))]);
+    let mut result =
+        if is_test { parse("#[::core::prelude::v1::test]") } else { TokenStream::new() };
+    result.extend(tokens);
+    let mut new_body = Group::new(Delimiter::Brace, statements);
+    new_body.set_span(body.span());
+    result.extend([TokenTree::Group(new_body)]);
+    Ok(result)
+}
+
+/// The call that sets the number of threads, from `threads = N`.
+fn threads(attribute: TokenStream) -> Result<String, Problem> {
+    let tokens: Vec<TokenTree> = attribute.into_iter().collect();
+    match &tokens[..] {
+        [] => Ok(String::new()),
+        [TokenTree::Ident(name), TokenTree::Punct(equals), TokenTree::Literal(number)]
+            if name.to_string() == "threads" && equals.as_char() == '=' =>
+        {
+            Ok(format!(".threads({number})"))
+        }
+        [first, ..] => {
+            let message = "write `threads = 4`, or nothing for as many as there are processors";
+            Err(Problem { at: first.span(), message })
+        }
+    }
+}
+
+fn parse(text: &str) -> TokenStream {
+    match text.parse() {
+        Ok(tokens) => tokens,
+        Err(error) => panic!("the macro wrote what is no Rust: {error}"),
+    }
+}
