@@ -13,17 +13,17 @@ use crate::metrics::Metrics;
 use crate::registry::{self, reach};
 use crate::rejected::Reason;
 
-/// A handle that names a pool: submits to it, waits for it and manages it, from anywhere.
+/// A lightweight reference to a pool, which submits jobs to it, waits for it and manages it from anywhere.
 ///
-/// It is `Copy`, and 8 bytes large, so it moves into every job. It does not keep the pool alive. Once the pool has been shut
-/// down or dropped, the `try_` methods return the job as [`Rejected`](crate::Rejected), the others panic, and nothing ever
-/// reaches another pool. The same holds in the child of a fork, where the pool's threads don't exist
-/// ([`Reason::Forked`](crate::Reason::Forked)).
+/// It is `Copy` and 8 bytes in size, so every job can have its own copy. It does not keep the pool alive. Once the pool has
+/// been shut down or dropped, the `try_` methods return the job as [`Rejected`](crate::Rejected), and the others panic. The
+/// same holds in the child of a fork, where the pool's threads don't exist ([`Reason::Forked`](crate::Reason::Forked)). A
+/// handle never refers to another pool.
 ///
-/// From a job of the same pool a submission goes to the worker's own queue. From anywhere else, a job of another pool
-/// included, it goes to the queue of the pool that the handle names.
+/// A submission from a job of the same pool goes to the worker's own queue. From anywhere else, including a job of another
+/// pool, it goes to the shared queue of the handle's pool.
 ///
-/// A library takes `impl Into<Handle>` from its caller, which is a [`Handle`], a [`&Pool`](crate::Pool) or a `&Handle`.
+/// A library can take `impl Into<Handle>` from its caller, which is a [`Handle`], a [`&Pool`](crate::Pool) or a `&Handle`.
 ///
 /// ```
 /// fn sum_of_squares(pool: impl Into<brigade::Handle>, numbers: u64) -> Result<u64, brigade::JoinError> {
@@ -57,8 +57,8 @@ impl Handle {
         Self { key }
     }
 
-    /// Returns the pool that this thread has [entered](Self::enter), on a worker else the worker's pool; `None` on any other
-    /// thread.
+    /// Returns the current pool: the one that this thread has [entered](Self::enter), or else the one that it is a worker of.
+    /// Returns `None` on any other thread.
     ///
     /// ```
     /// use brigade::Handle;
@@ -73,11 +73,11 @@ impl Handle {
         key.map(Self::new)
     }
 
-    /// Calls a closure on this thread; [`spawn`](crate::spawn()) and the other free functions, [timers](crate::time) and
-    /// `brigade::io` resources in it belong to this pool.
+    /// Calls a closure on this thread with this pool as the [current](Self::current) one: [`spawn`](crate::spawn()) and the
+    /// other free functions, [timers](crate::time) and `brigade::io` resources use it.
     ///
-    /// On a worker they belong to the worker's pool without this. Code that `call` hands to other threads is not covered. If
-    /// the pool is gone `call` still runs; what it submits is rejected.
+    /// On a worker, the worker's pool is the current one without this. Code that `call` moves to other threads is not affected.
+    /// If the pool no longer exists, `call` still runs, and its submissions are rejected.
     ///
     /// ```
     /// let pool = brigade::Pool::builder().threads(1).name("mine").build()?;
@@ -89,15 +89,15 @@ impl Handle {
         enter(self.key, self.core().as_ref(), call)
     }
 
-    /// The pool, unless its memory is gone or it is in another process.
+    /// The pool, unless it has been freed or belongs to another process.
     fn core(&self) -> Option<Arc<Core>> {
         reach(self.key, |at| at.core().cloned())
     }
 
-    /// Reads the counters and the size. A pool that is gone, or belongs to the parent of a fork, is closed, and its counters
-    /// are 0.
+    /// Returns the counters and the size. A pool that no longer exists, or belongs to the parent of a fork, counts as closed,
+    /// and its counters are 0.
     ///
-    /// They can be read as long as the [`Pool`](crate::Pool) exists, also when it has been shut down.
+    /// They can be read as long as the [`Pool`](crate::Pool) exists, even after it has been shut down.
     ///
     /// ```
     /// let pool = brigade::Pool::new(2);
@@ -114,8 +114,8 @@ impl Handle {
         metrics.unwrap_or_else(|| Metrics { is_closed: true, ..Metrics::default() })
     }
 
-    /// Returns how many threads the pool may have: from its core size to the largest. `0..=0` for a pool that is gone, or
-    /// belongs to the parent of a fork.
+    /// Returns how many threads the pool may have, from its core size to its maximum. `0..=0` for a pool that no longer exists,
+    /// or belongs to the parent of a fork.
     ///
     /// ```
     /// let pool = brigade::Pool::builder().threads(1..=8).build()?;
@@ -127,16 +127,16 @@ impl Handle {
         size.map_or(0..=0, |size| size.core..=size.max)
     }
 
-    /// Gives the pool another size, without interrupting a job and without losing one.
+    /// Changes the size of the pool, without interrupting or losing a job.
     ///
-    /// Surplus threads end: idle ones at once, the others between two jobs. If the new size is larger, more threads start as
-    /// if it had always been so: with submissions, or now if jobs wait.
+    /// Surplus threads end: idle ones at once, the others between two jobs. If the new size is larger, more threads start as if
+    /// the pool had been built with it: with submissions, or now if jobs are queued.
     ///
     /// # Errors
-    /// [`io::ErrorKind::InvalidInput`] for a number of threads that no pool can have; see
-    /// [`Builder::threads`](crate::Builder::threads). For a pool that is gone, or belongs to the parent of a fork, the
-    /// [`Reason`] as an [`io::Error`].
+    /// [`io::ErrorKind::InvalidInput`] if no pool can have this size; see [`Builder::threads`](crate::Builder::threads). If the
+    /// pool no longer exists, or belongs to the parent of a fork, the [`Reason`] as an [`io::Error`].
     ///
+    /// # Examples
     /// ```
     /// let pool = brigade::Pool::new(8);
     /// pool.resize(1..=2)?;
@@ -151,29 +151,29 @@ impl Handle {
         Ok(())
     }
 
-    /// Whether the pool accepts nothing from outside any more, or is gone.
+    /// Whether the pool no longer accepts submissions from outside, or no longer exists.
     #[cfg(feature = "futures")]
     pub(crate) fn is_closed(&self) -> bool {
         self.core().is_none_or(|core| core.is_closed())
     }
 
-    /// Why there is no pool.
+    /// The reason why there is no pool.
     fn gone(&self) -> Reason {
         if self.key.is_here() { Reason::Closed } else { Reason::Forked }
     }
 
-    /// Waits until, at one moment after the call, no job is queued and none runs; returns `true`.
+    /// Waits until, at one moment after the call, no job is queued and none runs, and then returns `true`.
     ///
-    /// Everything accepted before the call has ended by then, with all that it submitted. Jobs that other threads submit in
-    /// the meantime are waited for as well: if jobs keep coming, this never returns. To wait for some jobs only, use a
-    /// [`TaskSet`](crate::TaskSet) or their handles.
+    /// By then every job accepted before the call has ended, and so have the jobs that these submitted. Jobs that other threads
+    /// submit in the meantime are waited for as well: if jobs keep coming, this never returns. To wait for some jobs only, use
+    /// a [`TaskSet`](crate::TaskSet) or their handles.
     ///
-    /// A [future](Self::spawn) that waits to be woken does not count, as it may never be woken; join its handle for that. A
+    /// A [future](Self::spawn) that waits to be woken is not waited for, as it may never be woken; join its handle instead. A
     /// job that another thread [cancels](crate::JoinHandle::cancel), or [runs because the pool is
     /// full](crate::WhenFull::RunInCaller), counts until its captures have been dropped.
     ///
     /// Returns `false` at once where it would wait for itself: on a worker of this pool and in the pool's
-    /// [spawner](crate::Builder::spawner); also for a pool that is gone, and in a forked child.
+    /// [spawner](crate::Builder::spawner). It does so too for a pool that no longer exists, and in a forked child.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicU32, Ordering};
@@ -190,10 +190,10 @@ impl Handle {
         self.wait(None)
     }
 
-    /// Like [`wait_idle`](Self::wait_idle), but waits for at most `timeout`. Returns `false` if that has elapsed, and not
+    /// Like [`wait_idle`](Self::wait_idle), but waits for at most `timeout`. Returns `false` once that has elapsed, and not
     /// earlier.
     ///
-    /// A timeout of 0 asks whether the pool is idle now.
+    /// With a timeout of 0, it only checks whether the pool is idle now.
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -216,10 +216,10 @@ impl Handle {
         })
     }
 
-    /// Rejects new work from outside from now on; never blocks.
+    /// Closes the pool: from now on, submissions from outside are rejected. Never blocks.
     ///
-    /// Accepted jobs still run, and may submit more to their own pool. The threads end when all of that is done. May be
-    /// called from any thread, also a worker of the pool, and more than once.
+    /// Accepted jobs still run, and may submit more to their own pool. The threads end when all of these have ended. May be
+    /// called more than once, and from any thread, including a worker of the pool.
     ///
     /// ```
     /// let pool = brigade::Pool::new(2);
@@ -236,16 +236,17 @@ impl Handle {
         }
     }
 
-    /// Ends the pool and reports what became of its jobs; see [`Shutdown`] for the ways to end it.
+    /// Shuts the pool down, waits for its end, and reports what happened to its jobs. See [`Shutdown`] for the ways to end a
+    /// pool.
     ///
-    /// From now on nothing is accepted from outside. Returns when the threads have ended, thread-local destructors included.
-    /// With a [timeout](Shutdown::timeout) it returns when that has elapsed, and the threads continue in the background;
-    /// dropping the pool does not wait for them any more then. A timeout of 0 does not wait: it detaches the pool. Once all
-    /// workers have ended, thread-local destructors are waited for, however long they take.
+    /// From now on, submissions from outside are rejected. Returns when the threads have ended, thread-local destructors
+    /// included. With a [timeout](Shutdown::timeout) it returns once that has elapsed, and the threads continue in the
+    /// background; dropping the pool then no longer waits for them. A timeout of 0 does not wait: it detaches the pool. Once
+    /// all workers have ended, it waits for their thread-local destructors, however long these take.
     ///
-    /// May be called more than once and from several threads: each call waits, and the strictest way counts. On a worker of
-    /// this pool it does not wait, and the report counts what still runs. For a pool that is gone, and in a forked child, it
-    /// does nothing, and the report is all zeros.
+    /// May be called more than once and from several threads: each call waits, and the strictest way applies. On a worker of
+    /// this pool it does not wait, and the report counts what still runs. For a pool that no longer exists, and in a forked
+    /// child, it does nothing, and the report is all zeros.
     ///
     /// ```
     /// use brigade::{Pool, Shutdown};
@@ -264,9 +265,10 @@ impl Handle {
         let ShutdownOptions { how, timeout } = how.into();
         core.close(how);
         registry::forget(self.key);
-        // A deadline too far to be represented is none.
+        // A deadline too far in the future to be represented is no deadline.
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
-        if core.may_wait_for_end() && !blocking(|| core.wait_for_end(deadline)) {
+        let waits = timeout != Some(Duration::ZERO);
+        if !waits || (core.may_wait_for_end() && !blocking(|| core.wait_for_end(deadline))) {
             core.detach();
         }
         let metrics = core.metrics();

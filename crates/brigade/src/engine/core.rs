@@ -25,39 +25,38 @@ use crate::timers::{Entry, TimerKey, Timers};
 /// The pools of this process that have not been dropped.
 static POOLS: PerProcess<unmodelled::Mutex<SortedMap<Key, Weak<Core>>>> = PerProcess::new();
 
-/// Milliseconds before each try to start a thread again, where a start has failed and work waits that no thread can run. A system
-/// that refuses a thread does so for a moment or for long; some 100 ms is what a job may be held up for the former.
+/// Milliseconds before each retry of a failed thread start, while work waits that no thread can run. A system refuses a thread
+/// either briefly or for long; the former may delay a job by some 100 ms.
 const RETRY_AFTER: [u64; 12] = [0, 0, 0, 0, 0, 0, 1, 2, 4, 8, 16, 64];
 
-/// How many of these a submission makes, which must not take long: those without a pause.
+/// How many of these a submission makes, which must be quick: those without a pause.
 const QUICK_RETRIES: usize = 6;
 
 /// What the owner, the handles and the workers of one pool share.
 ///
-/// Each part has a state of its own, and methods. The protocols that need several of them are methods of this type. This file
-/// has how work comes in, and a worker for it. `admission` has how a submission is admitted, `resume` how a future is queued
-/// again, `end` how a pool ends. Its fields are these parts and nothing else, which is why there are ten; of its methods, those of a
-/// protocol stand in that protocol's file.
+/// Each part has its own state and methods. The protocols that need several parts are methods of this type, each in its own
+/// file. This file has the injection of work and the choice of a worker for it, `admission` the admission of submissions,
+/// `resume` the requeueing of futures, and `end` the end of a pool. The ten fields are these parts and nothing else.
 pub(crate) struct Core {
     pub(crate) key: Key,
     pub(crate) config: Arc<Config>,
     pub(super) queues: Queues,
     pub(super) idle: Idle,
     pub(super) threads: Threads,
-    /// Boxed: a pool is built on a stack that may be a small one.
+    /// Boxed, as a pool may be built on a small stack.
     pub(super) events: Box<Events>,
     pub(super) tasks: OwnedTasks,
     pub(super) ledger: Ledger,
     /// How many jobs may be queued, if the pool is bounded.
     permits: Option<Arc<Semaphore>>,
-    /// Notified when the pool has been quiet, has ended, or when work elsewhere than on its workers has ended after that.
+    /// Notified when the pool has been quiet or has ended, or when work off the pool has ended after that.
     pub(super) rest: Signal,
 }
 
-/// What the thread does next that wakes a worker.
+/// What a thread does after it has woken a worker.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Caller {
-    /// It goes on: a job or another thread that submits, or a worker that has several jobs.
+    /// It continues: a job or another thread that submits, or a worker that has several jobs.
     GoesOn,
     /// It may well stop.
     MayStop,
@@ -94,7 +93,7 @@ impl Drop for Core {
 }
 
 impl Core {
-    /// Puts a pool together, which has no threads yet; each will call `run`. From now on it can be [found](Self::find).
+    /// Assembles a pool without threads; each thread will call `run`. From now on it can be [found](Self::find).
     pub(crate) fn new(key: Key, config: Config, run: fn(Arc<Self>, usize)) -> Arc<Self> {
         let cpus = brigade_sync::thread::parallelism();
         let config = Arc::new(config);
@@ -121,7 +120,7 @@ impl Core {
         core
     }
 
-    /// The pool that a key names; `None` if its memory is gone, or it is not of this process.
+    /// The pool that a key names; `None` if it has been freed, or belongs to another process.
     #[cold]
     pub(crate) fn find(key: Key) -> Option<Arc<Self>> {
         if !key.is_here() {
@@ -130,7 +129,7 @@ impl Core {
         POOLS.get().lock().get(key).and_then(Weak::upgrade)
     }
 
-    /// Accepts a job from outside, or gives it back if the pool is closed or has no thread and can't start one.
+    /// Accepts a job from outside, or returns it if the pool is closed or has no thread and can't start one.
     #[inline(always)]
     pub(crate) fn inject(&self, job: Job) -> Result<(), Job> {
         if self.idle.may_be_empty() {
@@ -141,7 +140,7 @@ impl Core {
         Ok(())
     }
 
-    /// The same for a pool that may have no worker.
+    /// Like [`inject`](Self::inject), for a pool that may have no worker.
     #[cold]
     #[inline(never)]
     fn inject_reserved(&self, job: Job) -> Result<(), Job> {
@@ -154,7 +153,7 @@ impl Core {
         Ok(())
     }
 
-    /// Accepts several jobs from outside, or gives back those that came too late.
+    /// Accepts several jobs from outside, or returns those that came after the close.
     pub(crate) fn inject_batch(&self, jobs: Vec<Job>) -> Result<(), Vec<Job>> {
         // A closed pool needs no thread to reject jobs.
         let reserved = if self.is_closed() { Ok(None) } else { self.reserve() };
@@ -168,7 +167,7 @@ impl Core {
         result
     }
 
-    /// Makes sure that there is a worker until what is returned is dropped, if the pool may have none.
+    /// Ensures that the pool has a worker until the returned value is dropped, if it is a pool that may have none.
     ///
     /// # Errors
     /// If none can be started.
@@ -186,7 +185,7 @@ impl Core {
         }
     }
 
-    /// Has a worker come for work that the caller has just published, if one must.
+    /// Wakes or starts a worker for work that the caller has just published, if that is necessary.
     #[inline(always)]
     pub(crate) fn offer_help(&self) {
         if self.idle.after_publishing().wants_help() {
@@ -194,14 +193,14 @@ impl Core {
         }
     }
 
-    /// Has a worker come for work that has been published, as the pool's rules say.
+    /// Wakes or starts a worker for published work, according to the wake-up rule and the growth policy.
     #[cold]
     #[inline(never)]
     pub(super) fn help(&self, caller: Caller) {
         let seen = self.idle.snapshot();
         let searching = seen.searching();
-        // Whether there is more than the searchers will take. No more than that is asked for here: an elastic pool that
-        // is not full comes here for each job.
+        // Whether there is more than the searchers will take. Nothing more is read here: an elastic pool that is not full
+        // reaches this for each job.
         if searching > 0
             && !seen.is_below_core()
             && (seen.parked() > 0 || !self.queues.has_more_than(searching))
@@ -215,7 +214,7 @@ impl Core {
         }
     }
 
-    /// The same for several jobs at once.
+    /// Like [`help`](Self::help), for several jobs at once.
     pub(super) fn help_with(&self, jobs: usize, seen: Snapshot) {
         if !seen.has_reserves() {
             return;
@@ -229,7 +228,7 @@ impl Core {
         }
     }
 
-    /// Whether so many queued jobs let the pool grow beyond its core size.
+    /// Whether the pool may grow beyond its core size with this many queued jobs.
     fn may_grow(&self, queued: usize) -> bool {
         match self.config.growth {
             Growth::OnSubmit => true,
@@ -256,14 +255,14 @@ impl Core {
         // On a virtual machine the kernel tends to queue a woken thread behind its waker although another CPU is idle, which
         // does harm if the waker continues there. `docs/design/placement.md` has the measurements.
         let spreads = self.config.placement == Placement::Spread && caller == Caller::GoesOn;
-        // A thread that is no worker takes a processor too.
+        // A thread that is not a worker also occupies a CPU.
         if spreads && self.idle.is_partly_busy(usize::from(!is_worker_of(self.key))) {
             sleeper.keep_off_this_cpu();
         }
         sleeper.unpark(&self.events.driver);
     }
 
-    /// Starts threads until the pool has its core size, or this many.
+    /// Starts threads until the pool has its core size, but at most this many.
     pub(crate) fn start_core(&self, most: usize) -> io::Result<()> {
         for _ in 0..most {
             match self.idle.pick_core() {
@@ -274,14 +273,14 @@ impl Core {
         Ok(())
     }
 
-    /// Starts a worker with an index that was picked. If that fails, nothing is left of it.
+    /// Starts a worker with an index that was picked. If that fails, the worker is removed again.
     fn start(&self, index: usize) -> io::Result<()> {
         self.queues.peers.open(index, &self.config);
         let (started, failed) = (|| self.idle.started(index), || self.idle.fail(index));
         self.threads.start(index, started, failed).inspect_err(|_| self.start_failed())
     }
 
-    /// What relied on a worker whose start has failed must not wait for it; none is started for that, as that has just failed.
+    /// Wakes another worker for jobs that relied on one whose start has failed. Starts none, as that has just failed.
     fn start_failed(&self) {
         if self.queues.has_work() {
             if let Some(index) = self.idle.pick_parked() {
@@ -291,7 +290,7 @@ impl Core {
         self.settle();
     }
 
-    /// A start has failed: tries again while work waits that no thread can run.
+    /// Retries a failed start while work waits that no thread can run.
     #[cold]
     fn start_again(&self, most: usize) {
         for &pause in &RETRY_AFTER[..most] {
@@ -309,7 +308,7 @@ impl Core {
         index.is_none_or(|index| self.start(index).is_ok())
     }
 
-    /// A worker has been blocked: another must come for what is queued, and for timers and I/O events.
+    /// Gets another worker for queued jobs, timers and I/O events after one has been blocked.
     pub(super) fn replace_blocked(&self) {
         if self.queues.has_work() {
             self.help(Caller::MayStop);
@@ -325,11 +324,11 @@ impl Core {
         self.idle.size()
     }
 
-    /// Gives the pool another size.
+    /// Changes the size of the pool.
     pub(crate) fn resize(&self, range: Range) {
         self.idle.resize(self.config.size_of(range));
-        // Those that are too many leave at once, and one that slept for as long as it may learns how long that is now. All are
-        // picked first: a worker that is woken soon sleeps again.
+        // Surplus workers leave at once, and the others learn whether their keep-alive now applies. All are picked first: a
+        // worker that is woken soon sleeps again.
         self.idle.pick_all_parked().into_iter().for_each(|index| self.wake(index, Caller::MayStop));
         self.help_with(self.queues.len(), self.idle.snapshot());
     }
@@ -339,12 +338,14 @@ impl Core {
         self.permits.as_ref()
     }
 
-    /// Sets a timer, or gives it back: the pool has ended, or has no thread and can't start one, or is not in this process.
+    /// Sets a timer. Returns it if the pool has ended, has no thread and can't start one, or belongs to another process.
     pub(crate) fn set_timer(&self, at: Instant, entry: Entry) -> Result<TimerKey, Entry> {
         let Some(Ok(_reserved)) = self.key.is_here().then(|| self.reserve()) else {
             return Err(entry);
         };
-        let (key, is_first) = self.events.timers.set(at, entry)?;
+        let set = self.events.timers.set(at, entry);
+        // While it was tried it counted as one that the end of the pool waits for.
+        let (key, is_first) = set.inspect_err(|_| self.settle_finish())?;
         if is_first {
             self.event_added();
         }
@@ -356,7 +357,7 @@ impl Core {
         &self.events.timers
     }
 
-    /// There is something to wait for that the holder of the driver does not know of. Called after that is published.
+    /// Has the driver holder look again, or gets one. Called after a new timer or driver has been published.
     pub(super) fn event_added(&self) {
         if self.idle.after_publishing().driver_held() {
             if let Some(index) = self.idle.pick_driver_holder() {
@@ -367,7 +368,7 @@ impl Core {
         }
     }
 
-    /// Has a worker hold the driver, if there is anything to wait for and one that could.
+    /// Has a worker hold the driver, if there is anything to wait for and a worker that could.
     pub(super) fn see_to_driver(&self) {
         if !self.events.are_wanted() {
             return;
@@ -385,10 +386,10 @@ impl Core {
     }
 }
 
-/// There is no worker, and none can be started.
+/// The error of a pool that has no worker and can't start one.
 pub(super) struct NoThread;
 
-/// Until it is dropped there is a worker.
+/// Guarantees that the pool has a worker until this is dropped.
 pub(super) struct Reserved<'a>(&'a Core);
 
 impl Drop for Reserved<'_> {

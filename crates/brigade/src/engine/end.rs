@@ -1,12 +1,12 @@
-//! How a pool comes to rest, and its end.
+//! When a pool is idle, and how it ends.
 //!
-//! Open, then closed, then terminated. `close` refuses work from outside; the workers continue as always. The thread that
-//! finds all workers parked and nothing queued, after that, terminates the pool: the last worker to park, or the closer if
-//! they were parked already. Nothing can be accepted from then on, as only running workers still could, and there is none.
+//! A pool is open, then closed, then terminated. `close` rejects work from outside; the workers continue as before. The thread
+//! that then finds all workers parked and nothing queued terminates the pool: the last worker to park, or the closer if they
+//! were parked already. Nothing can be accepted from then on, as only running workers still could, and there is none.
 //!
-//! The injectors are closed one after the other, each in one step with the pushes to it: a push is accepted or refused for
-//! good. Meanwhile one producer's job may be rejected and another's still accepted. The state is changed last, so no job is
-//! accepted from a thread that has seen the pool closed.
+//! The injectors are closed one after the other, each in one step with the pushes to it: a push is either accepted or rejected,
+//! finally. While that goes on, one producer's job may be rejected and another's still accepted. The state is changed last, so
+//! no job is accepted from a thread that has seen the pool closed.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::time::{Duration, Instant};
@@ -28,23 +28,23 @@ impl Core {
         !current::is_worker_of(self.key) && !is_off_pool(self.key) && !self.idle.is_starter()
     }
 
-    /// Waits until nothing is queued and nothing runs, for `timeout` at most; `false` if that is over. Not on a thread that
-    /// [may not](Self::may_wait_idle).
+    /// Waits until nothing is queued and nothing runs, for at most `timeout`; returns `false` if that has elapsed. Not on a
+    /// thread that [may not](Self::may_wait_idle).
     pub(crate) fn wait_idle(&self, timeout: Option<Duration>) -> bool {
         if timeout == Some(Duration::ZERO) {
             return self.idle.is_quiet(|| self.is_empty());
         }
-        // A deadline too far to be represented is none.
+        // A deadline too far in the future to be represented is no deadline.
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let Wait::Since(quiets) = self.idle.begin_wait(|| self.is_empty()) else { return true };
-        // Work elsewhere than on a worker may have ended before it could see that we wait.
+        // Work off the pool may have ended before it could see that this thread waits.
         self.look_for_quiet();
         let was_quiet = self.rest.wait_until(deadline, || self.idle.was_quiet(quiets));
         self.idle.end_wait();
         was_quiet
     }
 
-    /// Whether nothing is queued, and no job is run or dropped elsewhere than on a worker.
+    /// Whether nothing is queued, and no job is being run or dropped off the pool.
     fn is_empty(&self) -> bool {
         self.ledger.is_idle_and(|| !self.queues.has_work() && !self.queues.has_mail())
     }
@@ -56,14 +56,14 @@ impl Core {
         }
     }
 
-    /// Calls what runs or drops a job on this thread, which is no worker of the pool. The pool's end, and a wait until it is
-    /// idle, wait for that.
+    /// Calls what runs or drops a job on this thread, which is not a worker of the pool. The end of the pool, and waits until
+    /// it is idle, wait for that.
     pub(crate) fn off_pool<R>(&self, work: impl FnOnce() -> R) -> R {
         let _work = self.begin_off_pool();
         nest(self.key, work)
     }
 
-    /// Counts such work from now on: a job is accepted for it.
+    /// Counts work off the pool from now on, for a job that is accepted for it.
     pub(super) fn begin_off_pool(&self) -> OffPoolWork<'_> {
         self.ledger.off_pool().begin();
         OffPoolWork(self)
@@ -76,12 +76,12 @@ impl Core {
         }
     }
 
-    /// Accepts nothing from outside from now on; `Discard` accepts nothing at all and drops what is queued. A pool that was
-    /// closed before is not closed in a milder way.
+    /// Accepts nothing from outside from now on; `Discard` accepts nothing at all and drops the queued jobs. A closed pool
+    /// can't be closed again in a milder way.
     pub(crate) fn close(&self, how: Shutdown) {
         self.queues.injectors.close();
         drop(self.events.timers.close(self.close_gate(how)));
-        // A job that is accepted without being queued has been by now, or its submitter sees that it is too late.
+        // A job that is accepted without being queued has been accepted by now, or its submitter sees that the pool is closed.
         drop(self.ledger.totals());
         if let Some(permits) = self.permits() {
             permits.wake_outsiders();
@@ -97,10 +97,10 @@ impl Core {
 
     /// Changes the state; returns whether the pool finishes what it has accepted before it ends.
     fn close_gate(&self, how: Shutdown) -> bool {
-        // Of several closers, one after the other.
+        // Several closers take turns.
         let _gate = self.tasks.lock_gate();
         let finishes = how == Shutdown::Finish && (!self.is_closed() || self.tasks.finishes());
-        // Set first: a thread that finds the pool closed finds how.
+        // Set first: a thread that finds the pool closed also finds how.
         self.tasks.set_finishes(finishes);
         self.idle.close(how == Shutdown::Discard);
         finishes
@@ -108,11 +108,11 @@ impl Core {
 
     /// Whether nothing is accepted from outside any more.
     pub(crate) fn is_closed(&self) -> bool {
-        // The state is changed last, so a thread that sees it finds all of it in force.
+        // The state is changed last, so a thread that sees it finds every part closed.
         self.idle.snapshot().closed()
     }
 
-    /// Drops all jobs that are queued. Workers drop what they find meanwhile.
+    /// Drops all queued jobs. Workers concurrently drop those that they find.
     fn drop_queued(&self) {
         self.off_pool(|| {
             while let Some(job) = self.queues.take_oldest() {
@@ -121,18 +121,18 @@ impl Core {
         });
     }
 
-    /// Counts a job as accepted that will not be queued.
+    /// Counts a job as accepted, without queueing it.
     pub(crate) fn count_accepted(&self) {
         self.ledger.totals().accepted += 1;
     }
 
-    /// Counts a job that was cancelled by its handle elsewhere than on a worker.
+    /// Counts a job that was cancelled by its handle, off the pool.
     pub(crate) fn count_cancelled(&self) {
         self.ledger.count_cancelled(1);
         self.leaves_entry();
     }
 
-    /// A job that is queued has ended elsewhere than on a worker.
+    /// Notes that a queued job has ended off the pool: its entry is left in a queue.
     pub(crate) fn leaves_entry(&self) {
         if self.ledger.leaves_entry() {
             self.sweep();
@@ -148,7 +148,7 @@ impl Core {
     /// Sweeps completed entries out of the injectors.
     pub(super) fn sweep(&self) {
         self.ledger.count_cancelled(self.queues.sweep());
-        // A worker that looked meanwhile may have found that there is work, and gone on in vain.
+        // A worker that looked during the sweep may have seen work, and not settled because of that.
         self.settle();
     }
 
@@ -162,14 +162,14 @@ impl Core {
         if state.terminated() {
             return self.end_waiting();
         }
-        // Ordering: the queues are looked at after the state. `terminate` below relies on nothing having been queued *since
-        // the pool was closed*, and a state from before that says nothing about it.
+        // Ordering: the queues are read after the state. `terminate` below requires that nothing has been queued *since the
+        // pool was closed*, about which an older state says nothing.
         fence(Ordering::SeqCst);
         if !state.all_parked() || self.queues.has_work() {
-            // A worker runs, or a submitter is about to wake one: the last one that parks comes here.
+            // A worker runs, or a submitter is about to wake one: the last worker that parks calls this again.
             return;
         }
-        // If it was open then, the closer settles after us.
+        // If the pool was open at that read, the closer settles after this.
         if state.closed() && self.terminate() {
             for peer in self.queues.peers.iter() {
                 peer.sleeper.unpark(&self.events.driver);
@@ -179,10 +179,10 @@ impl Core {
         self.end_waiting();
     }
 
-    /// Ends the pool if nothing is queued; `true` for the one call that did.
+    /// Terminates the pool if nothing is queued; `true` for the one call that did.
     fn terminate(&self) -> bool {
         let _gate = self.tasks.lock_gate();
-        // Looked at first: what is no longer there has been queued before.
+        // Checked first: what is no longer in there was queued before it left.
         !self.is_unfinished()
             && !self.queues.has_work()
             && !self.queues.has_mail()
@@ -197,14 +197,14 @@ impl Core {
                 || self.queues.has_locals())
     }
 
-    /// A future or a timer has ended elsewhere than on a worker, for which the pool may have waited.
+    /// Settles after a future or a timer has ended off the pool for which the pool may have waited.
     pub(super) fn settle_finish(&self) {
         if self.tasks.finishes() && self.is_closed() {
             self.settle();
         }
     }
 
-    /// Takes a timer back, for the caller to drop; `None` if it has fired.
+    /// Removes a timer, for the caller to drop; `None` if it has fired.
     pub(crate) fn remove_timer(&self, key: TimerKey) -> Option<Entry> {
         let entry = self.events.timers.remove(key)?;
         if entry.is_closure() && self.events.timers.closure_left() {
@@ -213,19 +213,19 @@ impl Core {
         Some(entry)
     }
 
-    /// Nothing waits for the end of the pool any more, its drop included.
+    /// From now on, nothing waits for the end of the pool, not even its drop.
     pub(crate) fn detach(&self) {
         self.threads.detach();
     }
 
-    /// Whether that has been said.
+    /// Whether [`detach`](Self::detach) has been called.
     pub(crate) fn is_detached(&self) -> bool {
         self.threads.is_detached()
     }
 
-    /// If the pool has ended: cancels the futures that wait, as nothing polls them any more, and ends timers and I/O.
+    /// If the pool has ended: cancels the pending futures, as nothing polls them any more, and ends timers and I/O.
     ///
-    /// Not on a worker, where what their drops submit would be queued and never run. Those that leave come here later.
+    /// Not on a worker, where jobs that their drops submit would be queued and never run. Workers that leave call this later.
     pub(super) fn end_waiting(&self) {
         if !current::is_worker_of(self.key) && self.idle.snapshot().terminated() {
             if !self.tasks.is_empty() {
@@ -235,28 +235,27 @@ impl Core {
         }
     }
 
-    /// Whether the calling thread may wait for the end of the pool: it is none of the pool's threads, thread-local
+    /// Whether the calling thread may wait for the end of the pool: it is not one of the pool's threads, thread-local
     /// destructors included, nor in the user's spawner.
     pub(crate) fn may_wait_for_end(&self) -> bool {
         !self.threads.is_own() && !self.idle.is_starter()
     }
 
-    /// Waits for the end of a pool that has been closed, until `deadline` at most. That is the end of its threads with their
-    /// thread-local destructors, and of what other threads run or drop of it. Not on a thread that [may
-    /// not](Self::may_wait_for_end).
+    /// Waits for the end of a closed pool, until `deadline` at most: for its threads with their thread-local destructors, and
+    /// for the jobs that other threads run or drop for it. Not on a thread that [may not](Self::may_wait_for_end).
     ///
     /// Returns whether it has ended.
     pub(crate) fn wait_for_end(&self, deadline: Option<Instant>) -> bool {
         self.threads.wait_left(deadline) && {
             self.threads.join_all();
-            // A job that this thread runs or drops does not end before we return.
+            // A job that this thread runs or drops can't end before this returns.
             let is_over = || self.tasks.is_empty() && self.ledger.is_idle();
             self.rest.wait_until(deadline, || is_off_pool(self.key) || is_over())
         }
     }
 }
 
-/// Work of a pool elsewhere than on its workers, until it is dropped.
+/// Work of a pool off the pool, until it is dropped.
 pub(crate) struct OffPoolWork<'a>(&'a Core);
 
 impl Drop for OffPoolWork<'_> {
@@ -268,7 +267,7 @@ impl Drop for OffPoolWork<'_> {
     }
 }
 
-/// Drops a job's closure, panics of that contained; `false` if it had been taken from the job before.
+/// Drops a job's closure and contains panics of that; `false` if it had been taken from the job before.
 pub(super) fn cancel_contained(job: Job) -> bool {
     let outcome = panic::catch_unwind(AssertUnwindSafe(|| job.cancel()));
     let outcome = outcome.unwrap_or_else(|payload| {

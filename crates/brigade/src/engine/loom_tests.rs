@@ -1,9 +1,10 @@
-//! Models of the whole engine with one or two workers: the real loop, the real way to sleep, the real end.
-//! `ci/loom.sh` runs them; each half of the wake rule by itself is in the models of [`crate::idle`].
+//! Models of the whole engine with one or two workers: the real loop, the real way to sleep, the real end. `ci/loom.sh` runs
+//! them; the models of [`crate::idle`] have each half of the wake-up rule separately.
 //!
-//! No job here looks for its worker: that is in a thread-local of `std`, to which a model is one thread.
+//! No job here uses its worker: that is in a thread-local of `std`, for which a whole model is one thread.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use brigade_sync::atomic::{AtomicUsize, Ordering};
 use brigade_sync::model::{check, turn};
@@ -13,6 +14,7 @@ use loom::thread;
 use super::{Child, Core, Worker};
 use crate::config::{Config, OnPanic, Placement, Queueing, Shutdown, Size};
 use crate::key::Key;
+use crate::timers::{Due, Entry};
 
 /// Compiles only if the facade really is loom's.
 const _: fn(brigade_sync::atomic::AtomicUsize) -> loom::sync::atomic::AtomicUsize = |a| a;
@@ -25,7 +27,7 @@ fn pool<const THREADS: usize>(
         size: Size { core: THREADS, max: THREADS, spare: 0 },
         queueing,
         placement: Placement::Kernel,
-        // Loom reports by panicking; a worker that continues would not end.
+        // Loom reports errors by panicking; a worker that contained the panic would not end.
         on_panic: OnPanic::Abort,
         ..Config::default()
     };
@@ -137,7 +139,7 @@ fn a_job_accepted_beside_a_close_is_run() {
     });
 }
 
-/// Caught: the token put down before the job, and a claimed worker that is still counted as parked.
+/// Caught: the token set before the job; a claimed worker that is still counted as parked.
 #[test]
 fn a_dispatched_job_runs_or_comes_back_beside_a_close() {
     check(2, || {
@@ -163,7 +165,7 @@ fn a_dispatched_job_runs_or_comes_back_beside_a_close() {
     });
 }
 
-/// Two workers; a second job stays for the worker that is awake, and neither sleeps for ever.
+/// Two workers; a second job remains for the worker that is awake, and neither sleeps forever.
 fn two_workers<const JOBS: usize>(queueing: Queueing) {
     check(1, move || {
         let (core, workers) = pool::<2>(queueing);
@@ -189,8 +191,40 @@ fn two_workers_share_a_queue_until_it_is_drained() {
     two_workers::<2>(Queueing::Shared);
 }
 
-/// One job: with two the model takes minutes, and it saw no more.
+/// One job: with two the model takes minutes, and found nothing more.
 #[test]
 fn two_workers_steal_until_all_is_drained() {
     two_workers::<1>(Queueing::Stealing);
+}
+
+/// A closure that is due at once, and the count of its runs.
+struct AtOnce(Arc<AtomicUsize>);
+
+impl Due for AtOnce {
+    fn due(self: Arc<Self>) -> Option<Job> {
+        let ran = self.0.clone();
+        Some(Job::new(move || _ = ran.fetch_add(1, Ordering::Relaxed)))
+    }
+
+    fn abandon(&self) {}
+
+    fn repeats(&self) -> bool {
+        false
+    }
+}
+
+/// Caught: the closure no longer counted as soon as it is taken from the timers. The pool ended before its job was queued.
+#[test]
+fn a_pool_that_finishes_runs_a_closure_that_is_due_beside_the_end() {
+    check(4, || {
+        let (core, [worker]) = pool(Queueing::Shared);
+        let ran = Arc::new(AtomicUsize::new(0));
+        turn();
+        let entry = Entry::run(Arc::new(AtOnce(ran.clone())));
+        assert!(core.set_timer(Instant::now(), entry).is_ok());
+        turn();
+        core.close(Shutdown::Finish);
+        worker.join().unwrap();
+        assert_eq!(ran.load(Ordering::Relaxed), 1);
+    });
 }

@@ -1,4 +1,4 @@
-//! What a timer does when it is due, or when it never will be.
+//! What a timer does when it is due, or when its pool ends before that.
 
 use core::task::Waker;
 use std::sync::Arc;
@@ -15,17 +15,17 @@ pub(crate) enum Entry {
 
 /// A closure that runs at a given time.
 pub(crate) trait Due: Send + Sync {
-    /// Its time has come: makes a job of it, unless it was cancelled.
+    /// Makes a job of the closure, which is due, unless it was cancelled.
     fn due(self: Arc<Self>) -> Option<Job>;
 
-    /// Its time will not come: drops it, if it is still there.
+    /// Drops the closure, if it still exists, as it will never be due.
     fn abandon(&self);
 
     /// Whether it runs more than once.
     fn repeats(&self) -> bool;
 }
 
-/// A closure among the timers. Dropped before its time has come, it drops the closure.
+/// A closure with a timer. Dropping this before the closure is due drops the closure.
 pub(crate) struct Scheduled(Option<Arc<dyn Due>>);
 
 impl Drop for Scheduled {
@@ -44,12 +44,12 @@ impl Scheduled {
 }
 
 impl Entry {
-    /// Whether it is for a closure.
+    /// Whether the timer is for a closure.
     pub(crate) fn is_closure(&self) -> bool {
         matches!(self, Self::Run(_))
     }
 
-    /// For a closure.
+    /// Makes the entry of a closure.
     pub(crate) fn run(due: Arc<dyn Due>) -> Self {
         Self::Run(Scheduled(Some(due)))
     }
@@ -67,8 +67,8 @@ impl Entry {
         }
     }
 
-    /// Its time will not come, as the pool has ended: a task that waits is woken, to set its timer elsewhere; a closure is
-    /// dropped.
+    /// Ends a timer that will never be due, as the pool has ended: a waiting task is woken, to set its timer in another pool; a
+    /// closure is dropped.
     ///
     /// Calls user code, outside of every lock.
     pub(crate) fn give_up(self) {

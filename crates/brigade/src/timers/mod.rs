@@ -1,11 +1,11 @@
-//! The timers of one pool: what must happen, and when.
+//! The timers of one pool.
 //!
-//! A map under one lock, and the earliest deadline beside it for a look without the lock. No user code runs under the lock:
-//! the caller wakes, queues or drops what is taken out. The engine decides which thread sleeps until the next deadline, and
-//! which is woken when an earlier one is set.
+//! A map under one lock, and the earliest deadline beside it to read without the lock. No user code runs under the lock: the
+//! caller wakes, queues or drops the entries that are taken out. The engine decides which thread sleeps until the next
+//! deadline, and which is woken when an earlier one is set.
 //!
-//! *Rejected:* a wheel. Its ticks are either coarser than the millisecond that is promised, or wake a thread for nothing.
-//! *Rejected:* timers of each worker's own: one that is in a long job would hide them.
+//! *Rejected:* a timer wheel. Its ticks are either coarser than the promised millisecond, or wake a thread without need.
+//! *Rejected:* separate timers for each worker: a worker in a long job would delay its own.
 
 mod entry;
 
@@ -14,7 +14,7 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use brigade_sync::atomic::Ordering;
+use brigade_sync::atomic::{self, Ordering};
 use brigade_sync::unmodelled::{AtomicU64, Mutex};
 
 pub(crate) use entry::{Due, Entry};
@@ -28,11 +28,11 @@ pub(crate) struct Timers {
     /// The earliest deadline in nanoseconds since `start`, or [`NONE`]. Written under the lock.
     next: AtomicU64,
     /// Closures that have been set, and are neither queued yet nor dropped.
-    closures: AtomicU64,
+    closures: atomic::AtomicU64,
     start: Instant,
 }
 
-/// What is under the lock.
+/// The data under the lock.
 #[derive(Default)]
 struct Pending {
     entries: BTreeMap<TimerKey, Entry>,
@@ -41,7 +41,7 @@ struct Pending {
     accepts: Accepts,
 }
 
-/// What may still be set.
+/// Which timers may still be set.
 #[derive(Default, PartialEq, Eq)]
 enum Accepts {
     #[default]
@@ -52,11 +52,11 @@ enum Accepts {
     Nothing,
 }
 
-/// Names a timer of one pool, also when it is not there any more.
+/// Names a timer of one pool, even after it has fired or been removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct TimerKey {
     at: Instant,
-    /// Counts what was ever set: of two with the same deadline the one that was set first comes first.
+    /// The number of timers set before: of two with the same deadline, the one that was set first fires first.
     number: u64,
 }
 
@@ -71,15 +71,15 @@ impl Timers {
         Self {
             pending: Mutex::default(),
             next: AtomicU64::new(NONE),
-            closures: AtomicU64::new(0),
+            closures: atomic::AtomicU64::new(0),
             start: Instant::now(),
         }
     }
 
     /// The earliest deadline.
     pub(crate) fn next(&self) -> Option<Instant> {
-        // Ordering: Relaxed: a time is read from it and nothing else. The fences of `idle` make sure that a thread that goes
-        // to sleep and one that sets a timer don't miss each other, as for a job.
+        // Ordering: Relaxed: only a time is read from it. The fences of `idle` ensure that a thread that goes to sleep and one
+        // that sets a timer don't miss each other, as for a job.
         let next = self.next.load(Ordering::Relaxed);
         let next = (next != NONE).then(|| Duration::from_nanos(next))?;
         self.start.checked_add(next)
@@ -91,22 +91,26 @@ impl Timers {
         self.next.load(Ordering::Relaxed) == NONE
     }
 
-    /// Whether a closure waits for its time, or is on its way from here to a queue.
+    /// Whether a closure has a timer, or is being moved from here to a queue.
     pub(crate) fn has_closures(&self) -> bool {
-        // Ordering: SeqCst, as where it changes: a job that is queued is seen in its queue by a thread that does not see it here.
+        // Ordering: SeqCst, as for its changes: a thread that no longer sees the closure here sees its job in the queue.
         self.closures.load(Ordering::SeqCst) > 0
     }
 
-    /// A closure that was taken out has been queued or dropped; `true` if there is no other.
+    /// Notes that a closure that was taken out has been queued or dropped; `true` if there is no other.
     pub(crate) fn closure_left(&self) -> bool {
         self.closures.fetch_sub(1, Ordering::SeqCst) == 1
     }
 
-    /// Sets a timer; says whether it comes before all that were there.
+    /// Sets a timer; returns its key, and whether it is the earliest one.
     ///
     /// # Errors
-    /// Gives it back if the pool is closed, or for a waker if it has ended.
+    /// Returns the entry if the pool is closed, or, for a waker, if the pool has ended.
     pub(crate) fn set(&self, at: Instant, entry: Entry) -> Result<(TimerKey, bool), Entry> {
+        // Counted first: a closure that is in there is counted.
+        if entry.is_closure() {
+            self.closures.fetch_add(1, Ordering::SeqCst);
+        }
         let mut pending = self.pending.lock();
         let accepts = match entry {
             Entry::Wake(_) => pending.accepts != Accepts::Nothing,
@@ -114,10 +118,10 @@ impl Timers {
         };
         if !accepts {
             drop(pending);
+            if entry.is_closure() {
+                self.closure_left();
+            }
             return Err(entry);
-        }
-        if entry.is_closure() {
-            self.closures.fetch_add(1, Ordering::SeqCst);
         }
         let key = TimerKey { at, number: pending.number };
         pending.number += 1;
@@ -129,7 +133,8 @@ impl Timers {
         Ok((key, is_first))
     }
 
-    /// Takes a timer back, for the caller to drop; `None` if it has fired. A closure [leaves](Self::closure_left) after that.
+    /// Removes a timer, for the caller to drop; `None` if it has fired. For a closure, the caller must then call
+    /// [`closure_left`](Self::closure_left).
     pub(crate) fn remove(&self, key: TimerKey) -> Option<Entry> {
         let mut pending = self.pending.lock();
         let was_first = pending.is_first(key);
@@ -140,14 +145,14 @@ impl Timers {
         entry
     }
 
-    /// Has a timer wake by another waker; `false` if it has fired.
+    /// Replaces the waker of a timer; `false` if it has fired.
     pub(crate) fn wake_by(&self, key: TimerKey, waker: &Waker) -> bool {
         match self.pending.lock().entries.get(&key) {
             Some(Entry::Wake(present)) if present.will_wake(waker) => return true,
             Some(_) => {}
             None => return false,
         }
-        // Cloned, and below dropped, outside of the lock.
+        // Cloned, and dropped below, outside of the lock.
         let mut entry = Entry::Wake(waker.clone());
         let is_there = match self.pending.lock().entries.get_mut(&key) {
             Some(present) => {
@@ -160,8 +165,8 @@ impl Timers {
         is_there
     }
 
-    /// Takes those one by one whose time has come by `now`, the earliest first; the caller fires them. A closure
-    /// [leaves](Self::closure_left) after that.
+    /// Takes the timers that are due at `now` one by one, the earliest first; the caller fires them. For a closure, the caller
+    /// must then call [`closure_left`](Self::closure_left).
     pub(crate) fn take_due(&self, now: Instant) -> impl Iterator<Item = Entry> {
         core::iter::from_fn(move || {
             let mut pending = self.pending.lock();
@@ -172,8 +177,8 @@ impl Timers {
         })
     }
 
-    /// The pool has been closed: takes the closures, for the caller to drop, and accepts no more. Wakers stay, as a job that
-    /// runs may wait for one. Closures that run once stay too if the pool `finishes` what it has accepted.
+    /// Takes the closures of a pool that has been closed, for the caller to drop, and accepts no more. Wakers stay, as a
+    /// running job may wait for one. Closures that run once also stay if the pool `finishes` what it has accepted.
     pub(crate) fn close(&self, finishes: bool) -> Vec<Entry> {
         let mut pending = self.pending.lock();
         if pending.accepts == Accepts::All {
@@ -183,7 +188,7 @@ impl Timers {
             Entry::Wake(_) => true,
             Entry::Run(closure) => finishes && !closure.repeats(),
         };
-        // Not `partition`, which sorts both halves to build them anew: 20 kB of code for what happens once.
+        // Not `partition`, which sorts and rebuilds both halves: 20 kB of code for something that happens once.
         let mut keys = Vec::new();
         for (&key, entry) in &pending.entries {
             if !stays(entry) {
@@ -195,30 +200,31 @@ impl Timers {
             taken.extend(pending.entries.remove(&key));
         }
         self.note_next(&pending);
+        drop(pending);
         self.closures.fetch_sub(taken.len() as u64, Ordering::SeqCst);
         taken
     }
 
-    /// The pool has ended: takes all there are, for the caller to [give up](Entry::give_up), and accepts nothing any more.
+    /// Takes all timers of a pool that has ended, for the caller to [give up](Entry::give_up), and accepts nothing any more.
     pub(crate) fn end(&self) -> Vec<Entry> {
         let mut pending = self.pending.lock();
         pending.accepts = Accepts::Nothing;
         let entries = core::mem::take(&mut pending.entries);
         self.note_next(&pending);
         let closures = entries.values().filter(|entry| entry.is_closure()).count();
-        self.closures.fetch_sub(closures as u64, Ordering::SeqCst);
         drop(pending);
+        self.closures.fetch_sub(closures as u64, Ordering::SeqCst);
         entries.into_values().collect()
     }
 
-    /// The first entry has changed.
+    /// Updates `next` after the first entry has changed.
     fn note_next(&self, pending: &Pending) {
         let nanos = |at: Instant| at.saturating_duration_since(self.start).as_nanos();
         let next = pending.entries.keys().next().map_or(NONE, |first| {
-            // One that is centuries away is looked at again when they have passed.
+            // A timer that is centuries away is checked again after that time.
             u64::try_from(nanos(first.at)).unwrap_or(NONE).min(NONE - 1)
         });
-        // Ordering: Relaxed, as in `next`; the writers have the lock.
+        // Ordering: Relaxed, as in `next`; the writers hold the lock.
         self.next.store(next, Ordering::Relaxed);
     }
 }
@@ -236,7 +242,7 @@ mod tests {
         Entry::Wake(Waker::noop().clone())
     }
 
-    /// Counts how often it was due, and abandoned.
+    /// Counts how often it was due, and how often abandoned.
     #[derive(Default)]
     struct Closure(Mutex<(u32, u32)>);
 
