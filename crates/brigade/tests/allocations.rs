@@ -9,7 +9,7 @@ use brigade::{Builder, Handle, Pool, Queueing, WhenFull};
 
 use brigade_testkit::{Observed, Watchdog};
 
-/// One count per test, so that tests beside each other do not mix.
+/// One count per test, so that concurrent tests do not mix.
 static COUNTS: [AtomicUsize; 32] = [const { AtomicUsize::new(0) }; 32];
 
 /// The bytes of the same.
@@ -46,7 +46,7 @@ impl Metered {
     fn with(builder: Builder) -> Self {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
         let meter = NEXT.fetch_add(1, Ordering::Relaxed);
-        // Starting a thread allocates: all that there will be are there from the beginning.
+        // Starting a thread allocates, so all threads exist from the beginning.
         let builder = builder.threads(2).prestart().spare_threads(0);
         let pool = builder.on_start(move |_| METER.set(Some(meter))).build().unwrap();
         METER.set(Some(meter));
@@ -244,7 +244,7 @@ fn a_future_costs_one_allocation_however_often_it_is_woken() {
     }
 }
 
-/// One byte, or 24: what it comes to, or why it does not, has as many.
+/// One byte, or 24, as large as the outcome.
 #[test]
 fn a_small_future_costs_72_bytes() {
     const FUTURE: usize = 72;
@@ -263,7 +263,7 @@ fn a_small_future_costs_72_bytes() {
     }
 }
 
-/// Jobs that pile up need room, but a block of many at a time.
+/// Queued jobs need memory, but in blocks of many.
 #[test]
 fn a_backlog_is_kept_in_blocks() {
     let _dog = Watchdog::start(30);

@@ -1,4 +1,4 @@
-//! A producer that is far ahead of the pool: what a queued job costs, and that the next backlog has the same memory. One
+//! A producer that is far ahead of the pool: the memory of a queued job, and that the next backlog reuses it. One
 //! test: the memory is the process's.
 
 #![cfg(target_os = "linux")]
@@ -14,7 +14,7 @@ use brigade::Pool;
 /// Jobs that wait at once.
 const JOBS: u64 = 1 << 20;
 
-/// What a queued job may cost: its four words, and one for what the queue has to know of it.
+/// The most memory of a queued job: its four words, and one for the queue's bookkeeping.
 const BYTES: u64 = 40;
 
 /// Bytes that the process has resident.
@@ -24,10 +24,10 @@ fn resident() -> u64 {
     line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
 }
 
-/// Fault 93. An unbounded pool has no ceiling but this one: so much for each job that waits.
+/// Fault 93. The memory of an unbounded pool is bounded only per queued job.
 ///
-/// Resident memory does not say what has been freed: an allocator may keep that. It does say what has not been, since
-/// later backlogs would need more.
+/// Resident memory does not show what has been freed, as an allocator may keep it. It does show a leak, since later
+/// backlogs would need more.
 #[test]
 fn a_backlog_costs_forty_bytes_a_job_at_most_and_later_ones_no_more() {
     static SUM: AtomicU64 = AtomicU64::new(0);

@@ -21,7 +21,7 @@ fn epoll() -> i32 {
     found[0].file_name().unwrap().to_str().unwrap().parse().unwrap()
 }
 
-/// As by what closes all files in order to become a daemon.
+/// As in a process that closes all files to become a daemon.
 #[test]
 fn what_waits_for_a_file_fails_if_the_driver_can_wait_no_more() {
     let _dog = Watchdog::start(30);
@@ -32,7 +32,8 @@ fn what_waits_for_a_file_fails_if_the_driver_can_wait_no_more() {
     let none = File::open("/dev/null").unwrap();
     // SAFETY: the number stays that of an open file, which is closed once, by its owner.
     assert!(unsafe { libc::dup2(none.as_raw_fd(), epoll()) } >= 0);
-    // The driver holder waits on what the number stood for, until it is called for a timer.
+    // The driver holder waits on the file that the number named before, until it is called for a
+    // timer.
     while !reads.is_finished() {
         pool.spawn(brigade::time::sleep(Duration::from_millis(1))).join().unwrap();
     }

@@ -17,7 +17,7 @@ fn thread_name() -> String {
 #[test]
 fn the_first_pool_set_before_first_use_is_the_default_pool() {
     assert!(brigade::set_default_pool(named("chosen", 3)).is_ok());
-    // Given back whole: it is the same pool, and it works.
+    // The rejected pool is returned unchanged, and works.
     let refused = brigade::set_default_pool(named("too late", 2)).expect_err("there is one");
     assert_eq!(*refused.size().end(), 2);
     assert_eq!(refused.submit(thread_name).join().unwrap(), "too late");

@@ -1,4 +1,4 @@
-//! The default pool when nobody chooses one. One test: first use happens once.
+//! The default pool when the program sets none. One test: first use happens once.
 
 #![forbid(unsafe_code)]
 

@@ -27,7 +27,7 @@ static ALLOCATOR: Observed = Observed::new(
 /// Jobs that end while the worker is inside one job. Each would leave some 100 bytes.
 const ENDED: usize = 20_000;
 
-/// As much as the entries of a few hundred jobs take, and the blocks that they lie in.
+/// The memory of the entries of a few hundred jobs, and of their blocks.
 const MOST: usize = 100_000;
 
 fn allocated() -> usize {
@@ -43,7 +43,7 @@ fn builders() -> [(&'static str, Builder); 3] {
     ]
 }
 
-/// How many bytes more are allocated after `end` has been called often inside a job of a pool of so many threads.
+/// How many more bytes are allocated after many calls of `end` inside a job of a pool with this many threads.
 fn grown(builder: Builder, threads: usize, end: fn(Handle)) -> usize {
     let pool = builder.threads(threads).spare_threads(0).build().unwrap();
     let handle = pool.handle();

@@ -1,7 +1,6 @@
-//! A process whose pools live in statics ends when its main function does, at once and with the code that is due.
+//! A process whose pools are in statics ends with its main function, at once and with the right exit code.
 //!
-//! No test harness here: it is `main` itself that has to return, exit and panic. The binary runs itself again for each of
-//! these.
+//! No test harness here: `main` itself must return, exit and panic. The binary runs itself again for each of these.
 
 #![allow(clippy::disallowed_types, reason = "the tests stand outside every loom model")]
 #![forbid(unsafe_code)]
@@ -15,13 +14,13 @@ use std::time::{Duration, Instant};
 
 use brigade::Pool;
 
-/// Says to this binary how it is to end.
+/// Tells this binary how to end.
 const HOW: &str = "BRIGADE_TEST_HOW_TO_END";
 
-/// A pool that nobody drops, beside the default one.
+/// A pool that is never dropped, beside the default one.
 static POOL: OnceLock<Pool> = OnceLock::new();
 
-/// How long the end may take. The jobs take for ever.
+/// How long the end may take. The jobs never end.
 const LIMIT: Duration = Duration::from_secs(10);
 
 fn main() -> ExitCode {

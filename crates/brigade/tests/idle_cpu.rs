@@ -66,7 +66,7 @@ fn pools_of_four_that_are_left_alone_use_less_than_a_thousandth_of_a_core() {
     let far = Duration::from_secs(3600);
     let timer = timed.job().every(far).missed(Missed::Burst).execute(|| unreachable!()).unwrap();
     drop(timed.spawn(brigade::time::sleep(far)));
-    // Whoever still searches or spins a little may finish that first.
+    // Workers that still search or spin may finish that first.
     thread::sleep(Duration::from_millis(100));
     let measure = || pools.iter().map(|(name, _)| cpu_time(name)).collect::<Vec<_>>();
     let (before, whole_before) = (measure(), cpu_time(""));

@@ -1,4 +1,4 @@
-//! What features open: spawning, time and streams by the traits of other crates.
+//! What features enable: spawning, time and streams by the traits of other crates.
 
 #![allow(clippy::disallowed_types, reason = "the tests stand outside every loom model")]
 

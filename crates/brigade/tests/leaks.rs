@@ -32,7 +32,7 @@ fn assert_threads_are_back_to(baseline: usize) {
 fn create_use_end(cycle: usize) {
     let pool = Pool::new(1 + cycle % 4);
     for n in 0..50 {
-        // Refused where the pool is being discarded by then.
+        // Rejected if the pool is being discarded by then.
         pool.execute(move || drop(brigade::try_submit(move || vec![n; 10])));
     }
     let joined = pool.submit(|| 42);

@@ -7,7 +7,7 @@ use std::sync::Once;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a child may take. It does nothing that takes long.
+/// How long a child may take; it does nothing slow.
 const LIMIT: Duration = Duration::from_secs(5);
 
 /// Forks; returns 0 in the child.
@@ -33,7 +33,7 @@ pub(crate) fn exit_now(code: i32) -> ! {
     unsafe { libc::_exit(code) }
 }
 
-/// A panic in a child says nothing; its exit code does.
+/// A panic in a child prints nothing; its exit code reports it.
 fn silence_children() {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {
@@ -74,7 +74,7 @@ pub(crate) fn await_end(pid: libc::pid_t) -> End {
     }
 }
 
-/// A claim that a child checks, and what it says.
+/// A claim that a child checks, and its message.
 pub(crate) type Claim<'a> = (&'static str, Box<dyn FnOnce() -> bool + 'a>);
 
 pub(crate) fn claim<'a>(said: &'static str, holds: impl FnOnce() -> bool + 'a) -> Claim<'a> {

@@ -1,4 +1,4 @@
-//! What a child can do with the files of its parent's driver.
+//! The files of the parent's driver in a child.
 
 use std::cell::RefCell;
 use std::pin::Pin;
@@ -22,7 +22,7 @@ pub(crate) fn a_file_that_a_child_drops_is_still_watched_for_the_parent() {
     assert!(poll_read(&mut reader).is_pending());
     let held = RefCell::new(Some(reader));
     assert_in_child(vec![
-        claim("who would wait there fails", || {
+        claim("a wait there fails", || {
             let outcome = poll_read(held.borrow_mut().as_mut().unwrap());
             matches!(outcome, Poll::Ready(Err(error)) if error.get_ref().is_some_and(|error| error.is::<NoDriver>()))
         }),

@@ -1,4 +1,4 @@
-//! What a child can do with futures: its own, and those of its parent.
+//! Futures in a child: its own, and those of its parent.
 
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -92,7 +92,8 @@ pub(crate) fn futures_of_the_parent_are_left_alone_in_a_child() {
     assert!(works_still(&pool));
 }
 
-/// The child does not go on as the worker: neither the pool's panic handler nor a hook runs in it.
+/// The child does not continue as the worker: neither the pool's panic handler nor a hook runs in
+/// it.
 pub(crate) fn a_local_future_that_forks_and_then_waits_ends_the_child_with_a_reason() {
     let (told, tells) = mpsc::channel();
     let (mut said, says) = UnixStream::pair().unwrap();

@@ -37,7 +37,7 @@ pub(crate) fn a_job_that_forks_is_no_worker_in_the_child() {
 pub(crate) fn a_job_that_waits_for_one_that_forked_goes_on_in_the_child() {
     let pool = ready(1);
     let outer = pool.submit(move || {
-        // Nobody else could run it: it forks on this stack.
+        // No other thread can run it: it forks on this stack.
         let inner = Handle::current().unwrap().submit(fork_here);
         match inner.join() {
             Ok(0) => exit_now(i32::from(Handle::current().is_some())),
@@ -49,7 +49,7 @@ pub(crate) fn a_job_that_waits_for_one_that_forked_goes_on_in_the_child() {
     assert!(works_still(&pool));
 }
 
-/// What is queued behind the job is there in the child too, and must not be run a second time.
+/// The jobs queued behind it exist in the child too, and must not be run a second time.
 fn return_in_a_child(pool: Pool, end_of_job: fn()) {
     const QUEUED: usize = 200;
     await_threads(&pool);
@@ -101,7 +101,7 @@ pub(crate) fn a_job_that_was_taken_out_of_turn_ends_the_child_with_a_reason_when
 pub(crate) fn a_start_hook_that_returns_in_a_child_it_forked_ends_the_child_with_a_reason() {
     let (told, tells) = mpsc::channel();
     let hook = move |_| match fork_here() {
-        // What it says is of no interest.
+        // Its output is not needed.
         // SAFETY: it is an open file, or none, and nothing else uses it here.
         0 => _ = unsafe { libc::close(2) },
         pid => told.send(pid).unwrap(),
@@ -113,7 +113,7 @@ pub(crate) fn a_start_hook_that_returns_in_a_child_it_forked_ends_the_child_with
 
 static RAN: AtomicUsize = AtomicUsize::new(0);
 
-/// The child goes on in the job that waits, and runs no other job of the set.
+/// The child continues in the job that waits, and runs no other job of the set.
 pub(crate) fn a_wait_for_a_set_one_of_whose_jobs_forks_runs_no_other_in_the_child() {
     let pool = ready(1);
     let outer = pool.submit(|| {
@@ -140,7 +140,7 @@ pub(crate) fn a_wait_for_a_set_one_of_whose_jobs_forks_runs_no_other_in_the_chil
     assert!(works_still(&pool));
 }
 
-/// The child goes on waiting, on a thread that is no worker any more.
+/// The child continues to wait, on a thread that is no worker any more.
 pub(crate) fn a_future_that_forks_inside_a_wait_has_no_other_job_run_in_the_child() {
     const QUEUED: usize = 20;
     let pool = ready(1);

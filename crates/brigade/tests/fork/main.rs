@@ -1,9 +1,9 @@
-//! Pools in the child of a fork: everything returns there, and says so.
+//! Pools in the child of a fork: every call returns there, and reports the fork.
 //!
 //! No test harness here: it starts and ends threads, and for a moment the standard library holds a lock as it does; a child
 //! that is forked then can start no thread itself. So one claim after the other is checked by `main`, from which children
-//! are forked when the threads of the parent's pools are all there. Arguments are names, or parts of names, of the claims
-//! to check.
+//! are forked when all threads of the parent's pools have started. Arguments are names, or parts of names, of the claims to
+//! check.
 //!
 //! A child checks its part and exits with the number of the first thing that does not hold. It must not print, nor panic
 //! unheard: another thread may have held the lock of stderr at the fork.
@@ -45,7 +45,7 @@ macro_rules! check {
 fn main() {
     #[cfg(unix)]
     check! {
-        // The first, as it is about who makes the default pool.
+        // The first, as it is about which process creates the default pool.
         claims::the_default_pool_is_the_parents_until_the_child_sets_its_own,
         claims::a_handle_gives_the_job_back_in_a_child,
         claims::an_iterator_of_a_dispatch_that_forks_hands_nothing_over_in_the_child,

@@ -12,13 +12,13 @@ use crate::child::{End, await_end, exit_now, fork, fork_here};
 use crate::pools::{is_forked, ready, works};
 use brigade_testkit::Seed;
 
-/// How many forks.
+/// The number of forks.
 const FORKS: usize = 200;
 
-/// What the parent's threads do meanwhile.
+/// What the parent's threads do during the forks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Meanwhile {
-    /// All that takes a lock, except starting and ending threads.
+    /// Everything that takes a lock, except starting and ending threads.
     ThreadsStay,
     /// That too.
     ThreadsComeAndGo,
@@ -33,7 +33,7 @@ fn keep_busy(
 ) -> usize {
     let mut accepted = 0;
     while !stop.load(Ordering::Relaxed) {
-        // It starts no thread for a core size of none, until there is work.
+        // With a core size of zero it starts no thread until there is work.
         let pool = Pool::builder().threads(0..=1).build().unwrap();
         let _ = (pool.metrics(), pool.size());
         if how == Meanwhile::ThreadsComeAndGo {
@@ -50,7 +50,7 @@ fn keep_busy(
     accepted
 }
 
-/// What a child does that was forked in the middle of everything.
+/// The checks of a child that was forked at a random moment.
 fn child_of_busy_pools(pools: &[Pool; 2], job: JoinHandle<()>, how: Meanwhile) -> i32 {
     let [pool, other] = pools;
     let handle = pool.handle();
@@ -119,7 +119,7 @@ pub(crate) fn a_fork_by_a_job_at_any_moment_of_a_busy_pool_leaves_the_child_able
     });
 }
 
-/// Starting one may be beyond it: the standard library holds a lock while any thread starts or ends.
+/// It may be unable to start one: the standard library holds a lock while any thread starts or ends.
 pub(crate) fn a_fork_while_threads_come_and_go_leaves_the_child_all_but_threads() {
     let how = Meanwhile::ThreadsComeAndGo;
     fork_at_random_moments(how, |pools, job| {

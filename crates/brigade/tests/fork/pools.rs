@@ -1,4 +1,4 @@
-//! Pools for the parent and for the child, and what they say of each other.
+//! Pools of the parent and of the child.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -14,7 +14,7 @@ pub(crate) fn ready(threads: usize) -> Pool {
     pool
 }
 
-/// Waits until all threads of a pool are there and sleep: a wait until it is idle does not wait for those that are just starting.
+/// Waits until all threads of a pool have started and sleep: `wait_idle` does not wait for those that are just starting.
 pub(crate) fn await_threads(pool: &Pool) {
     while pool.metrics().idle_threads < *pool.size().end() {
         std::thread::yield_now();
@@ -45,7 +45,7 @@ pub(crate) fn is_cancelled<T>(outcome: Result<T, JoinError>) -> bool {
     matches!(outcome, Err(JoinError::Cancelled))
 }
 
-/// Whether it panics and says what to do.
+/// Whether it panics with a message that says what to do.
 pub(crate) fn refuses(call: impl FnOnce()) -> bool {
     let payload = panic::catch_unwind(AssertUnwindSafe(call)).expect_err("it has no thread");
     payload.downcast_ref::<String>().is_some_and(|said| said.contains("make a new pool here"))

@@ -1,4 +1,4 @@
-//! Every way to submit to a pool of the parent's says why it is refused, and a wait for a set ends.
+//! Every way to submit to the parent's pool returns `Reason::Forked`, and a wait for a set ends.
 
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
@@ -15,7 +15,7 @@ fn job() -> impl FnOnce() + Send + 'static {
     || ()
 }
 
-/// Whether a future is ready at once, and says that its pool is not here.
+/// Whether a future is ready at once with `Reason::Forked`.
 fn is_forked_at_once<T>(future: impl Future<Output = Result<T, Reason>>) -> bool {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(result) => result.is_err_and(|reason| reason == Reason::Forked),

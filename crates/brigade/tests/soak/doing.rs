@@ -1,8 +1,8 @@
-//! What a thread is about: a closure that is dropped meanwhile tells by it why.
+//! What a thread is doing: a closure that is dropped then records the reason by it.
 
 use std::cell::Cell;
 
-/// What the innermost of a thread's undertakings is.
+/// The innermost operation of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Doing {
     /// A call that hands a job to the pool.
@@ -15,7 +15,7 @@ thread_local! {
     static NOW: Cell<Doing> = const { Cell::new(Doing::Other) };
 }
 
-/// What was before, to be so again.
+/// The former value, to be restored.
 struct Before(Doing);
 
 impl Drop for Before {
@@ -29,7 +29,7 @@ impl Doing {
         NOW.get()
     }
 
-    /// Does it.
+    /// Runs it.
     pub(crate) fn during<R>(self, call: impl FnOnce() -> R) -> R {
         let _before = Before(NOW.replace(self));
         call()

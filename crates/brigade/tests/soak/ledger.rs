@@ -1,8 +1,8 @@
-//! What the soak itself counts, beside the pool's own counters.
+//! The soak's own counts, to compare with the pool's counters.
 //!
-//! Two figures it can't know to the job. What waits in a [`TaskSet`](brigade::TaskSet) has been accepted by the set, and by
-//! the pool perhaps never; and a job whose turn it is while another is evicted may be dropped by the same call. Both can
-//! come about only by jobs of sets with a limit or on a bounded pool, so those are *in doubt*, and all others must agree exactly.
+//! Two figures are not exact. A job that waits in a [`TaskSet`](brigade::TaskSet) has been accepted by the set, and perhaps
+//! never by the pool. And a job whose turn it is while another is evicted may be dropped by the same call. Only jobs of sets
+//! with a limit or on a bounded pool can do either, so these are *in doubt*; all others must agree exactly.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -12,7 +12,7 @@ use brigade::{Metrics, Reason, Report, WhenFull};
 use crate::doing::Doing;
 use crate::plan::Plan;
 
-/// One pool's jobs as those see it who submit and run them.
+/// One pool's jobs, as counted by their submitters and by themselves.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     /// What the pool does when it is full; `None` if it never is.
@@ -22,11 +22,11 @@ pub(crate) struct Ledger {
     /// Whether the pool's end may have begun.
     ends: AtomicBool,
     accepted: AtomicU64,
-    /// Closures that came back.
+    /// Closures that were returned.
     rejected: AtomicU64,
     returned: AtomicU64,
     panicked: AtomicU64,
-    /// Closures dropped before they were called, those that came back among them.
+    /// Closures dropped before they were called, including returned ones.
     uncalled: AtomicU64,
     /// Those of them that are in doubt.
     doubtful: AtomicU64,
@@ -45,7 +45,7 @@ pub(crate) struct Sums {
     pub(crate) returned: u64,
     pub(crate) panicked: u64,
     pub(crate) cancelled: u64,
-    /// At most so many of the accepted and cancelled ones have never reached the pool.
+    /// At most this many of the accepted and cancelled ones have never reached the pool.
     doubtful: u64,
     evicted: u64,
     perhaps_evicted: u64,
@@ -61,7 +61,7 @@ impl Ledger {
         Arc::new(Self { when_full, may_lack_threads, ..Self::default() })
     }
 
-    /// So many closures were taken, and so many came back.
+    /// Counts closures that were accepted, and closures that were returned.
     pub(crate) fn submitted(&self, taken: u64, back: u64) {
         add(&self.accepted, taken);
         add(&self.rejected, back);
@@ -72,7 +72,8 @@ impl Ledger {
         self.ends.store(true, Ordering::SeqCst);
     }
 
-    /// A closure has come back for this reason, of a kind of submission that may say that the pool is full or may not.
+    /// Counts a closure that was returned for this reason; says whether this kind of submission may report that the pool is
+    /// full.
     pub(crate) fn assert_is_reason(&self, reason: Reason, may_be_full: bool) {
         let is_one = match reason {
             Reason::Full => may_be_full,
@@ -87,7 +88,7 @@ impl Ledger {
         matches!(self.when_full, Some(WhenFull::DropOldest | WhenFull::DropNewest))
     }
 
-    /// Exact once nobody submits any more and everything accepted has ended.
+    /// Exact once no thread submits any more and everything accepted has ended.
     pub(crate) fn sums(&self) -> Sums {
         let get = |counter: &AtomicU64| counter.load(Ordering::SeqCst);
         Sums {
@@ -108,14 +109,14 @@ impl Sums {
         self.returned + self.panicked + self.cancelled
     }
 
-    /// So many jobs of sets have never reached a pool that accepted so many.
+    /// How many jobs of sets have never reached a pool that accepted this many.
     fn unreached(self, accepted: u64) -> u64 {
         let unreached = self.accepted.checked_sub(accepted);
         let unreached = unreached.filter(|unreached| *unreached <= self.doubtful);
         unreached.unwrap_or_else(|| panic!("accepted {accepted}, by the pool's count, of {self:?}"))
     }
 
-    /// The pool is quiet: its counters say the same, to the job.
+    /// The pool is quiet: its counters must be equal, exactly.
     pub(crate) fn assert_agrees_with_metrics(self, metrics: &Metrics) {
         let cancelled = metrics.cancelled + self.unreached(metrics.accepted);
         assert_eq!(

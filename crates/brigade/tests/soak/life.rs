@@ -13,7 +13,7 @@ use crate::plan::{self, End, Plan};
 use crate::progress::Underway;
 use crate::submitter::{Submitter, produce};
 
-/// How long jobs and threads that nobody can wait for may take to end.
+/// How long jobs and threads that can't be joined may take to end.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Lives one life; returns how many jobs the pool accepted.
@@ -25,7 +25,7 @@ pub(crate) fn live(random: &mut Rng) -> u64 {
     let ledger = Ledger::new(&plan);
     work_and_rest(&pool, &plan, &ledger, random);
     end_under_load(pool, &plan, &ledger, random);
-    // Every closure has been dropped, whatever became of it, and what it held.
+    // Every closure has been dropped with its captures, whatever its outcome.
     eventually(|| Arc::strong_count(&ledger) == 1, || format!("closures are left: {ledger:?}"));
     ledger.sums().accepted
 }
@@ -48,7 +48,7 @@ fn work_and_rest(pool: &Pool, plan: &Plan, ledger: &Arc<Ledger>, random: &mut Rn
     ledger.sums().assert_agrees_with_metrics(&pool.metrics());
 }
 
-/// The pool ends at some moment while others submit; what it then reports has to be what became of the jobs.
+/// The pool ends at some moment while others submit; its report must match the outcomes of the jobs.
 fn end_under_load(pool: Pool, plan: &Plan, ledger: &Arc<Ledger>, random: &mut Rng) {
     let handle = pool.handle();
     let delay = Duration::from_micros(random.u64(0..300));
@@ -68,7 +68,7 @@ fn end_under_load(pool: Pool, plan: &Plan, ledger: &Arc<Ledger>, random: &mut Rn
         handle.metrics().is_closed && handle.try_execute(|| ()).is_err(),
         "accepted after the end"
     );
-    // Who did not wait for the threads waits for the jobs.
+    // Without a wait for the threads, waits for the jobs.
     let sums = || ledger.sums();
     eventually(
         || sums().accepted == sums().outcomes(),
@@ -115,7 +115,7 @@ fn close_first(pool: Pool, how: Shutdown, random: &mut Rng) -> Report {
     pool.shutdown(how)
 }
 
-/// Has the pool dropped by one of its own jobs, or by whoever runs that if there is no room; here if nobody does.
+/// Drops the pool in one of its own jobs, or on the thread that runs that job for lack of room; here if it is rejected.
 fn drop_inside(pool: Pool, ledger: &Arc<Ledger>) {
     let handle = pool.handle();
     let pool = Arc::new(Mutex::new(Some(pool)));

@@ -1,10 +1,10 @@
-//! Pools that live for some milliseconds, as different as chance makes them, for as long as is asked for.
+//! Random pools that exist for some milliseconds each, for a given time.
 //!
 //! `ci/soak.sh 60` runs it for a minute, `cargo test` for two seconds. Each pool gets every kind of work at once and ends
 //! in one of seven ways; then its counters must say what the soak itself has counted, to the job. Between rounds
 //! the process must have the threads, files and memory that it had before.
 //!
-//! `BRIGADE_SEED` repeats the plans of a run, though not what the threads make of them. Linux only: it reads `/proc`.
+//! `BRIGADE_SEED` repeats the plans of a run, but not the scheduling of the threads. Linux only: it reads `/proc`.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::disallowed_types, reason = "the tests stand outside every loom model")]
@@ -31,7 +31,7 @@ use fastrand::Rng;
 
 use process::Process;
 
-/// Lives side by side in a round: pools must not get in each other's way either.
+/// Lives side by side in a round: pools must not affect each other either.
 const BESIDE: u64 = 2;
 
 /// Lives one after the other in a round.

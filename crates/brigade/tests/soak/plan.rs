@@ -1,4 +1,4 @@
-//! What one pool is to be like, and how it is to end: all of it by chance.
+//! The configuration of one pool, and how it ends, at random.
 
 use std::io;
 use std::ops::RangeInclusive;
@@ -21,7 +21,7 @@ pub(crate) enum End {
     Detach,
 }
 
-/// A pool and what it is to go through.
+/// A pool and its operations.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(crate) threads: RangeInclusive<usize>,
@@ -35,9 +35,9 @@ pub(crate) struct Plan {
     interval: u32,
     idle: Idle,
     placement: Placement,
-    /// How many jobs may be queued, and what becomes of one more.
+    /// How many jobs may be queued, and the policy for one more.
     pub(crate) capacity: Option<(usize, WhenFull)>,
-    /// One in so many threads can't be started.
+    /// One in this many threads can't be started.
     fails: Option<u64>,
     /// Threads that submit at once.
     pub(crate) producers: usize,

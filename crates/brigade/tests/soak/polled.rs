@@ -27,7 +27,7 @@ pub(crate) fn ready<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// Polls a future so many times, asked for or not; without a number, as often as it asks for that, until it is ready.
+/// Polls a future this many times, woken or not; without a number, whenever it is woken, until it is ready.
 /// `None` if it was not, and is dropped.
 pub(crate) fn ready_soon<F: Future>(future: F, polls: Option<u32>) -> Option<F::Output> {
     let (bell, wakes) = mpsc::channel();

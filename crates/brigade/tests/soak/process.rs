@@ -1,4 +1,4 @@
-//! What the process has: threads, open files, memory.
+//! The resources of the process: threads, open files, memory.
 
 use std::fs;
 use std::thread;

@@ -1,4 +1,4 @@
-//! Ends the process when a life does not end, and says which.
+//! Ends the process when a life does not end, and prints which.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -37,14 +37,14 @@ impl Drop for Underway {
     }
 }
 
-/// Looks after the lives for as long as the process is there.
+/// Monitors the lives as long as the process runs.
 pub(crate) fn watch() {
     thread::spawn(|| {
         loop {
             thread::sleep(Duration::from_secs(1));
             for (begun, what) in lives().values() {
                 if begun.elapsed() > LIMIT {
-                    // Not `eprintln!`: libtest captures that, and the capture dies with the process.
+                    // Not `eprintln!`: libtest captures its output, which is lost with the process.
                     let _ = writeln!(std::io::stderr(), "hung for {LIMIT:?}: {what}");
                     std::process::abort();
                 }

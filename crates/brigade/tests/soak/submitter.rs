@@ -12,7 +12,7 @@ use crate::ledger::{Ledger, Ticket};
 use crate::polled::{ready, ready_soon};
 use crate::{plan, sets, work};
 
-/// Who submits to a pool: a thread from outside, or a job.
+/// A submitter to a pool: a thread from outside, or a job.
 pub(crate) struct Submitter<'a> {
     pub(crate) pool: Handle,
     ledger: &'a Arc<Ledger>,
@@ -47,7 +47,7 @@ impl<'a> Submitter<'a> {
         self.job_of(self.ticket())
     }
 
-    /// Up to so many microseconds.
+    /// Up to this many microseconds.
     pub(crate) fn micros(&mut self, most: u64) -> Duration {
         Duration::from_micros(self.random.u64(0..=most))
     }
@@ -189,7 +189,7 @@ impl<'a> Submitter<'a> {
         }
     }
 
-    /// Whether a submission that leaves it to the pool what to do may come back from a full one.
+    /// Whether a full pool may return a submission that has no policy of its own.
     pub(crate) fn may_be_full(&self) -> bool {
         matches!(self.ledger.when_full, Some(WhenFull::Reject | WhenFull::BlockFor(_)))
     }
@@ -256,7 +256,7 @@ async fn wait_for_a_local(ledger: &Arc<Ledger>) {
     let _ = local.await;
 }
 
-/// What came back because of the time was not too early.
+/// A submission that timed out did not do so early.
 fn assert_waited<R, F>(taken: &Result<R, Rejected<F>>, begun: Instant, time: Duration) {
     let is_full = |rejected: &Rejected<F>| rejected.reason() == brigade::Reason::Full;
     if taken.as_ref().is_err_and(is_full) {

@@ -54,7 +54,7 @@ pub(crate) fn job(
     }
 }
 
-/// Works for so long, or until it is to stop.
+/// Works for this long, or until it must stop.
 fn busy(time: Duration, is_over: impl Fn() -> bool) {
     let begun = Instant::now();
     while begun.elapsed() < time && !is_over() {
@@ -67,7 +67,7 @@ fn family(parent: &mut Submitter<'_>, random: &mut Rng) {
     for _ in 0..random.u32(1..5) {
         parent.call();
     }
-    // Those that are left are joined by their parent, or by nobody.
+    // The remaining ones are joined by their parent, or not at all.
     if random.bool() {
         for child in parent.kept() {
             if random.bool() {

@@ -1,4 +1,4 @@
-//! A bounded pool queues as many jobs as it says: never more, never fewer, wherever they come from.
+//! A bounded pool queues exactly as many jobs as its capacity, from inside and outside.
 
 use std::sync::Barrier;
 use std::thread;
@@ -79,7 +79,7 @@ fn four_threads_that_submit_at_once_fill_it_exactly() {
     });
 }
 
-/// Nobody is turned away over another's submission.
+/// No submission is rejected because of another one that does not get the room.
 #[test]
 fn four_threads_that_submit_at_once_find_the_room_that_there_is_for_all() {
     let _dog = Watchdog::start(60);
@@ -176,7 +176,7 @@ fn as_much_fits_after_a_storm_of_everything_as_before() {
     for policy in POLICIES {
         for_both_queueings(|builder| {
             let builder = builder.threads(2).capacity(CAPACITY).when_full(policy);
-            // No third thread in place of one that joined, which would be idle at the end.
+            // No third thread replaces one that joins: it would be idle at the end.
             let pool = builder.spare_threads(0).build().unwrap();
             thread::scope(|scope| {
                 for thread in 0..3 {

@@ -78,7 +78,7 @@ fn with_drop_oldest_a_worker_gives_up_the_oldest_of_its_own() {
     });
 }
 
-/// What a cancelled job leaves in the queue holds no place, so the next one has to go.
+/// The entry of a cancelled job holds no permit, so the next job is evicted.
 #[test]
 fn with_drop_oldest_what_is_left_of_cancelled_jobs_does_not_count() {
     let _dog = Watchdog::start(20);
@@ -116,7 +116,7 @@ fn the_captures_of_an_evicted_job_may_submit_and_panic() {
         pool.execute(move || drop(last));
         pool.execute(|| ());
         gate.open();
-        // The room that the drop made is the new job's, and the job of the drop is refused.
+        // The released permit goes to the new job, and the job that the drop submits is rejected.
         assert_eq!(at_rest(&pool), [3, 2, 0, 1, 1]);
         assert_eq!(ran.load(Ordering::Relaxed), 0);
     });

@@ -1,4 +1,4 @@
-//! Futures that wait for room: each is woken when there is some, and the wake of one that gives up goes on.
+//! Futures that wait for room: each is woken when there is some, and a cancelled one passes its wake on.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -31,7 +31,7 @@ fn poll(future: &mut Submitting, waker: &Waker) -> Poll<Result<(), Reason>> {
     future.as_mut().poll(&mut Context::from_waker(waker))
 }
 
-/// Submissions that are pending, each with the bell it will ring.
+/// Submissions that are pending, each with its waker.
 fn pending<const COUNT: usize>(pool: Handle) -> [(Submitting, Arc<WakeCounter>); COUNT] {
     std::array::from_fn(|_| {
         let (mut future, bell) =
@@ -41,7 +41,7 @@ fn pending<const COUNT: usize>(pool: Handle) -> [(Submitting, Arc<WakeCounter>);
     })
 }
 
-/// Submits 500 jobs as a thread that waits and 500 as a future; says how many.
+/// Submits 500 jobs as a thread that waits and 500 as a future; returns how many.
 fn patient(pool: Handle, ran: &Arc<AtomicUsize>) -> usize {
     for _ in 0..500 {
         let counted = ran.clone();
@@ -51,7 +51,7 @@ fn patient(pool: Handle, ran: &Arc<AtomicUsize>) -> usize {
     1000
 }
 
-/// The same with no patience; says how many were accepted.
+/// The same without waiting; returns how many were accepted.
 fn hasty(pool: Handle, ran: &Arc<AtomicUsize>) -> usize {
     let mut accepted = 0;
     for _ in 0..500 {
@@ -204,7 +204,7 @@ fn a_future_that_was_pending_outside_runs_its_job_on_a_worker_that_polls_it() {
         block_on(future)
     });
     assert_eq!(polled.join().unwrap(), Ok(()));
-    // Who ran its job needs no place, and is in nobody's way.
+    // A submitter that ran its job needs no permit, and is not among the waiters.
     assert_eq!(block_on(other), Ok(()));
 }
 
@@ -225,7 +225,7 @@ fn a_future_whose_job_runs_where_it_is_polled_keeps_nobody_waiting_meanwhile() {
             };
             room.await.unwrap().submit(job).unwrap()
         });
-        // Both have to stand in line, which no worker of the pool does.
+        // Both must wait for a permit, which no worker of the pool does.
         let outside = thread::spawn(move || {
             assert!(first.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
             let mut second = submitting(here, &Arc::default());

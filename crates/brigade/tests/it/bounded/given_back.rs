@@ -1,4 +1,4 @@
-//! A job that finds no room comes back as it was, and may be submitted again.
+//! A job that is rejected for lack of room is returned unchanged, and may be submitted again.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
@@ -10,7 +10,7 @@ use crate::support::full::{POLICIES, at_rest, busy, full};
 use brigade::{Handle, Reason, Rejected, Shutdown, WhenFull};
 use brigade_testkit::{Watchdog, eventually};
 
-/// Submits in every way that may give the job back, and says for what reasons and with what.
+/// Submits in every way that may return the job; returns the reasons and the jobs.
 fn ways_back(pool: Handle, token: &Arc<()>) -> Vec<(Reason, Arc<()>)> {
     fn open<F: FnOnce() -> Arc<()>>(rejected: Rejected<F>) -> (Reason, Arc<()>) {
         (rejected.reason(), rejected.into_inner()())

@@ -1,4 +1,4 @@
-//! A job for which there is no room and that whoever submits it runs: by policy, or as a worker must not wait.
+//! A job that its submitter runs for lack of room: by policy, or because a worker must not wait.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};

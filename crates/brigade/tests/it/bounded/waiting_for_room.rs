@@ -1,4 +1,4 @@
-//! Threads that wait for room: each hears of what it waits for, in time.
+//! Threads that wait for room: each is woken in time.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
@@ -48,7 +48,7 @@ fn a_thread_that_waits_hears_that_the_pool_is_closed() {
             thread::sleep(Duration::from_millis(2));
             let closing = thread::spawn(move || pool.shutdown(how));
             for wait in waits {
-                // The only worker is still busy: it was not a place that woke them.
+                // The only worker is still busy: they were not woken by a free permit.
                 let (reason, back) = wait.join().unwrap();
                 assert_eq!(reason, Reason::Closed);
                 assert!(Arc::ptr_eq(&back, &token));

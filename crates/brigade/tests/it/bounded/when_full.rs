@@ -1,4 +1,4 @@
-//! What becomes of a job for which there is no room: what all policies share, rejecting, and waiting.
+//! What happens to a job for which there is no room: the common rules, rejecting, and waiting.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};

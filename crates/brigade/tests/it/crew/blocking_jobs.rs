@@ -1,4 +1,4 @@
-//! `brigade::blocking`: who blocks is replaced, up to a limit, and counts again afterwards.
+//! `brigade::blocking`: a blocked worker is replaced, up to a limit, and counts again afterwards.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::mpsc;
@@ -99,7 +99,7 @@ fn after_the_block_the_threads_that_are_too_many_end() {
     });
 }
 
-/// The one that was blocked goes on with a long job, and its replacement has nothing to do.
+/// The worker that was blocked continues with a long job, and its replacement has nothing to do.
 #[test]
 fn a_replacement_ends_although_the_thread_it_replaced_stays_busy() {
     let _dog = Watchdog::start(60);
@@ -113,7 +113,7 @@ fn a_replacement_ends_although_the_thread_it_replaced_stays_busy() {
         });
         pool.submit(|| ()).join().unwrap();
         eventually("the replacement sleeps", || pool.metrics().idle_threads == 1);
-        // For good, as far as it knows: there is no other that counts.
+        // Permanently, for the pool: no other worker counts.
         thread::sleep(Duration::from_millis(50));
         blocked.open();
         eventually("the replacement ends", || workers(&pool) == 1);

@@ -1,4 +1,4 @@
-//! Corners of a crew that grows, shrinks, blocks and is started by user code.
+//! Corner cases of a crew that grows, shrinks, blocks and is started by user code.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
@@ -10,7 +10,7 @@ use crate::support::crowd::{Crowd, workers};
 use brigade::{Handle, Pool, Queueing, Shutdown, WhenFull};
 use brigade_testkit::{Gate, Meeting, Watchdog, eventually};
 
-/// Whether `code` returns within so many seconds; a thread that does not is left behind.
+/// Whether `code` returns within this many seconds; otherwise its thread is abandoned.
 fn returns_within(seconds: u64, code: impl FnOnce() + Send + 'static) -> bool {
     let (told, tells) = mpsc::channel();
     thread::spawn(move || {
@@ -94,7 +94,7 @@ fn resizes_that_race_leave_a_pool_whose_jobs_have_their_children_run() {
             continue;
         }
         let ran_beside = pool.submit(|| {
-            // Until the watcher has given up.
+            // Until the monitor has given up.
             thread::sleep(Duration::from_millis(4));
             a_child_runs_elsewhere()
         });
@@ -193,7 +193,8 @@ fn a_pool_made_smaller_while_all_its_threads_are_blocked_still_runs_jobs() {
     for blocked in 1..=4 {
         let job = crowd.job(&gate);
         pool.execute(move || brigade::blocking(job));
-        // One that is not back in its bed yet would be taken for busy at the next job, and another started.
+        // A worker that has not parked again would count as busy at the next job, and another would be
+        // started.
         eventually("it is blocked, and the others are idle", || {
             crowd.now() == blocked && workers(&pool) == blocked + pool.metrics().idle_threads
         });
@@ -204,7 +205,7 @@ fn a_pool_made_smaller_while_all_its_threads_are_blocked_still_runs_jobs() {
     let mut freeing = pool.submit(move || opens.open());
     let freed = freeing.join_timeout(Duration::from_secs(3)).is_some();
     gate.open();
-    assert!(freed, "nobody is there to free them: {:?}", pool.metrics());
+    assert!(freed, "no thread frees them: {:?}", pool.metrics());
 }
 
 #[test]
@@ -224,7 +225,7 @@ fn a_worker_does_not_leave_to_a_blocked_one_and_one_that_may_not_start() {
     let (freed, busy, crowd) = (Gate::closed(), Gate::closed(), Crowd::default());
     let blocked = crowd.job(&freed);
     pool.execute(move || brigade::blocking(blocked));
-    // Before there is more to do: who blocks asks for another thread for that.
+    // Before more is submitted: a worker that blocks starts another thread for that.
     eventually("one is blocked", || crowd.now() == 1);
     pool.execute(crowd.job(&busy));
     eventually("one is blocked and one busy", || crowd.now() == 2);
@@ -243,7 +244,7 @@ fn a_worker_does_not_leave_to_a_blocked_one_and_one_that_may_not_start() {
     }
     let (left, sums) = (crowd.now(), pool.metrics());
     freed.open();
-    assert_eq!(left, 0, "accepted, and nobody runs it: {sums:?}");
+    assert_eq!(left, 0, "accepted, and no thread runs it: {sums:?}");
 }
 
 #[test]
@@ -343,7 +344,7 @@ fn a_child_of_a_replacement_is_run_by_the_thread_it_replaced() {
     eventually("its replacement is busy", || crowd.now() == 2);
     freed.open();
     eventually("it is idle", || pool.metrics().idle_threads == 1);
-    // Until it no longer watches.
+    // Until it no longer monitors.
     thread::sleep(Duration::from_millis(50));
     busy.open();
     assert!(parent.join().unwrap(), "one worker is idle, and a job waits");
@@ -366,10 +367,10 @@ fn a_blocked_thread_beyond_the_core_size_is_replaced_for_one_job() {
     let ran = freeing.join_timeout(Duration::from_secs(2)).is_some();
     freed.open();
     busy.open();
-    assert!(ran, "there is work, and nobody in the place of the blocked thread");
+    assert!(ran, "there is work, and no thread in place of the blocked one");
 }
 
-/// As the test of two first jobs above, without a helping hand.
+/// As the test of two first jobs above, without another submission.
 #[test]
 fn two_first_jobs_of_two_threads_run_at_once() {
     let _dog = Watchdog::start(120);

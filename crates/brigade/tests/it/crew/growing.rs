@@ -23,7 +23,7 @@ fn build_starts_one_thread_of_a_core_size_and_none_of_zero() {
         let pool = builder.build().unwrap();
         assert_eq!((workers(&pool), started.load(Ordering::SeqCst)), (first, first), "{threads:?}");
         drop(pool);
-        assert_eq!(started.load(Ordering::SeqCst), first, "{threads:?}: an end starts nobody");
+        assert_eq!(started.load(Ordering::SeqCst), first, "{threads:?}: an end starts no thread");
     }
 }
 
@@ -127,7 +127,7 @@ fn a_burst_of_more_blocking_jobs_than_threads_has_all_threads_and_leaves_the_cor
         let pool = builder.threads(1..=4).keep_alive(SHORT).build().unwrap();
         for burst in 1..=5 {
             let (gate, crowd) = (Gate::closed(), Crowd::default());
-            // One by one: each finds nobody idle.
+            // One by one: each finds no idle thread.
             for busy in 1..=4 {
                 pool.execute(crowd.job(&gate));
                 eventually("the job has started", || crowd.now() == busy);
@@ -144,7 +144,7 @@ fn a_burst_of_more_blocking_jobs_than_threads_has_all_threads_and_leaves_the_cor
     });
 }
 
-/// All at once: whoever is about to look for work must not make the others believe that it takes all of it.
+/// All at once: a thread that is about to look for work counts for one job only.
 #[test]
 fn as_many_jobs_as_threads_run_at_once_however_fast_they_are_submitted() {
     let _dog = Watchdog::start(60);
@@ -267,7 +267,7 @@ fn with_growth_when_blocked_only_a_blocked_thread_is_replaced() {
     });
 }
 
-/// Places and their indices are used again: bursts don't make the numbers grow.
+/// Indices are used again: bursts don't make the numbers grow.
 #[test]
 fn the_indices_of_ended_threads_are_used_again() {
     let _dog = Watchdog::start(30);
@@ -294,7 +294,7 @@ fn the_indices_of_ended_threads_are_used_again() {
             eventually("their threads have stopped", || running.now() == 1);
             assert_eq!(indices.lock().unwrap().len(), 1 + round * 2);
         }
-        // A place is free a moment after its hook: now and then one more is opened.
+        // An index is free a moment after the stop hook, so occasionally one more is used.
         let largest = indices.lock().unwrap().iter().copied().max();
         assert!(largest.is_some_and(|largest| largest < 6), "{largest:?}");
     });

@@ -21,7 +21,7 @@ struct Calls {
     there: HashMap<usize, ThreadId>,
     starts: usize,
     stops: usize,
-    /// The first thing that was wrong.
+    /// The first error.
     wrong: Option<String>,
 }
 
@@ -138,7 +138,7 @@ fn counts_add_up_at_every_moment_while_threads_come_and_go() {
         });
         let sums = pool.metrics();
         assert_eq!((sums.accepted, sums.returned, sums.panicked), (6000, 5700, 300));
-        // What those ran that are there no longer is not forgotten.
+        // The jobs of threads that have ended still count.
         assert_eq!(sums.workers.iter().map(|worker| worker.run).sum::<u64>(), 6000);
         let report = pool.shutdown(Shutdown::Drain);
         assert_eq!(counts(report), (6000, 0, 0));

@@ -1,4 +1,4 @@
-//! Threads that come and go: growing, shrinking, replacing blocked ones, and starts that fail.
+//! Threads that start and end: growing, shrinking, replacing blocked ones, and starts that fail.
 
 mod blocking_jobs;
 mod crew_corners;

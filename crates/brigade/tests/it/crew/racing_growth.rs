@@ -31,7 +31,7 @@ fn submit_until_closed(pool: Handle, ran: &Arc<AtomicUsize>) -> Vec<JoinHandle<(
     }
 }
 
-/// What became of accepted jobs, all of which must have an outcome by now.
+/// The outcomes of accepted jobs; each must have one by now.
 fn outcomes(jobs: Vec<JoinHandle<()>>) -> (u64, u64, u64) {
     let (mut ran, mut discarded) = (0, 0);
     for mut job in jobs {

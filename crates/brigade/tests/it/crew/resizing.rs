@@ -1,4 +1,4 @@
-//! `Pool::resize`: to any size, at any time, from anywhere, and no job notices.
+//! `Handle::resize`: to any size, at any time, from any thread, without affecting a job.
 
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -184,7 +184,7 @@ fn idle_threads_that_are_too_many_end_at_once_although_one_looks_out() {
     }
 }
 
-/// The largest size is the same, so nobody is too many; the core size is what `keep_alive` is about.
+/// The largest size is the same, so there is no surplus; `keep_alive` applies to the core size.
 #[test]
 fn idle_threads_beyond_a_smaller_core_size_end_after_keep_alive() {
     let _dog = Watchdog::start(60);
@@ -225,7 +225,7 @@ fn a_larger_size_by_one_lets_a_queued_job_start_at_once() {
     });
 }
 
-/// A thread that is one too many starts no further job, however many wait.
+/// A surplus thread starts no further job, however many wait.
 #[test]
 fn threads_that_are_too_many_end_between_two_jobs() {
     let _dog = Watchdog::start(60);

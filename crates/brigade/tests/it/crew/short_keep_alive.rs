@@ -1,4 +1,4 @@
-//! Timers fire although threads leave as soon as they are idle, and the one that stays is blocked.
+//! Timers fire although threads end as soon as they are idle, and the remaining one is blocked.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,7 +8,7 @@ use std::time::Duration;
 use brigade::{Handle, Pool, Threads, time};
 use brigade_testkit::Watchdog;
 
-/// How long a job waits for its timer. A pool that sees to no timer takes for ever.
+/// How long a job waits for its timer. In a pool that polls no timer it waits forever.
 const SHORT: Duration = Duration::from_millis(1);
 
 /// Calls with each kind of pool that has no thread to spare for timers, and a count of the threads it has started.

@@ -24,7 +24,7 @@ fn fill(pool: &Pool) {
     pool.wait_idle();
 }
 
-/// A worker's patience ends while a job is submitted, again and again.
+/// A worker's keep-alive ends while a job is submitted, many times.
 fn no_job_is_stranded(core: usize, keep_alive: Duration) {
     let _dog = Watchdog::start(120);
     for_both_queueings(|builder| {
@@ -76,7 +76,7 @@ fn no_job_is_stranded_with_no_thread_kept_and_a_keep_alive_of_a_job() {
     no_job_is_stranded(0, Duration::from_micros(80));
 }
 
-/// Workers that leave while a job of theirs has children: those are found by who is left, or by who comes.
+/// Workers that leave while a job of theirs has children: the remaining workers or new ones find these.
 #[test]
 fn chains_run_to_their_end_while_workers_come_and_go() {
     fn step(left: u32, ran: Arc<AtomicUsize>) {
@@ -141,7 +141,7 @@ fn a_thread_with_no_keep_alive_ends_at_once_however_it_waits() {
     }
 }
 
-/// The time that a worker looks out before it sleeps is part of the time for which it is idle.
+/// The time that a worker spins before it sleeps is part of the time for which it is idle.
 #[test]
 fn a_thread_ends_after_keep_alive_although_it_may_look_out_for_longer() {
     let _dog = Watchdog::start(60);
@@ -159,7 +159,7 @@ fn a_core_that_may_time_out_goes_down_to_no_thread_and_the_next_job_runs() {
         let pool = builder.build().unwrap();
         for _ in 0..3 {
             await_idle_workers(&pool, 0);
-            assert!(pool.wait_idle(), "nobody there, nothing to wait for");
+            assert!(pool.wait_idle(), "no thread, nothing to wait for");
             assert_eq!(pool.submit(|| 42).join().unwrap(), 42);
             fill(&pool);
         }

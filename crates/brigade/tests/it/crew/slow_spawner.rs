@@ -1,4 +1,4 @@
-//! A spawner takes its time: the thread may work before the pool has it, or fail long after it was counted.
+//! A spawner is slow: the thread may work before the spawner returns, or fail long after it was counted.
 
 use std::io;
 use std::sync::Arc;
@@ -11,7 +11,8 @@ use crate::support::crowd::{Crowd, await_idle_workers, for_both_queueings, worke
 use brigade::{NewThread, Pool, Shutdown, Thread};
 use brigade_testkit::{Gate, Watchdog, eventually};
 
-/// A spawner that starts a thread, and returns at once for so many and for others when a gate has opened.
+/// A spawner that starts a thread. It returns at once for this many threads, and for the others when a
+/// gate has opened.
 fn slow_after(quick: usize) -> (impl Fn(NewThread) -> io::Result<Thread> + 'static, Gate) {
     let (asked, gate) = (AtomicUsize::new(0), Gate::closed());
     let until = gate.clone();
@@ -25,7 +26,7 @@ fn slow_after(quick: usize) -> (impl Fn(NewThread) -> io::Result<Thread> + 'stat
     (spawner, gate)
 }
 
-/// Another's job runs on it meanwhile.
+/// A job of another thread runs on it in the meantime.
 #[test]
 fn shutdown_waits_for_the_only_thread_although_its_spawner_has_not_returned() {
     let _dog = Watchdog::start(30);
@@ -84,7 +85,7 @@ fn shutdown_waits_for_the_hook_of_a_thread_whose_spawner_has_not_returned() {
     });
 }
 
-/// The owner is a job on a thread that the pool has no name for yet.
+/// The owner is a job on a thread that the pool has not registered yet.
 #[test]
 fn a_job_may_drop_its_pool_although_the_spawner_of_its_thread_has_not_returned() {
     let _dog = Watchdog::start(30);

@@ -1,4 +1,4 @@
-//! What starts the threads is the user's: it may fail, panic and be slow, and the pool makes do.
+//! The spawner is user code: it may fail, panic and be slow, and the pool still works.
 
 use std::io;
 use std::panic::{self, AssertUnwindSafe};
@@ -20,7 +20,7 @@ enum Failure {
     Panic,
 }
 
-/// Starts threads, except when it is told not to.
+/// Starts threads, unless told to fail.
 #[derive(Clone, Default)]
 struct Starter {
     fails: Arc<AtomicBool>,
@@ -110,14 +110,14 @@ fn a_thread_that_can_not_start_is_done_without_while_there_is_another() {
                 for _ in 0..19 {
                     pool.execute(crowd.job(&gate));
                     // The worker may be about to fail to start one, too.
-                    eventually("nobody is about to start", || workers(&pool) == 1);
+                    eventually("no thread is about to start", || workers(&pool) == 1);
                 }
                 pool.execute(|| ());
                 assert!(starter.asked() > 2, "it was not asked");
                 gate.open();
                 pool.wait_idle();
                 assert_eq!((crowd.most(), pool.metrics().returned), (1, 21));
-                // The places are as good as new.
+                // The indices can be used again.
                 starter.fail(false);
                 let (gate, crowd) = (Gate::closed(), Crowd::default());
                 for busy in 1..=3 {
@@ -280,7 +280,7 @@ fn a_pool_resized_to_no_core_gives_jobs_back_too() {
         await_idle_workers(&pool, 0);
         starter.fail(true);
         let accepted = pool.handle().try_execute(|| ()).is_ok();
-        assert!(!accepted, "accepted with nobody to run it: {:?}", pool.metrics());
+        assert!(!accepted, "accepted without a thread to run it: {:?}", pool.metrics());
     });
 }
 

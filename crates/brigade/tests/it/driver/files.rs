@@ -1,4 +1,4 @@
-//! Files that tasks wait for, on the workers themselves.
+//! I/O resources that tasks wait for, polled by the workers.
 
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -92,7 +92,7 @@ fn a_server_answers_clients_of_its_own_pool_of_another_and_of_none() {
     assert!(matches!(server.join(), Err(JoinError::Cancelled)));
 }
 
-/// Fault: whoever waits for files is in a long job, while another sleeps.
+/// Fault: the worker that held the driver is in a long job, while another sleeps.
 #[test]
 fn what_arrives_is_read_while_all_workers_but_one_are_in_long_jobs() {
     let _limit = Watchdog::start_alone(30);
@@ -103,7 +103,7 @@ fn what_arrives_is_read_while_all_workers_but_one_are_in_long_jobs() {
         let mut byte = [0];
         while reader.read(&mut byte).await.unwrap() == 1 {
             say.send(Instant::now()).unwrap();
-            // Whoever has read it is in a long job from now on, up to the last but one.
+            // The worker that has read it is in a long job from now on, up to the last but one.
             if byte[0] < 2 {
                 let _ =
                     brigade::try_spawn(async { std::thread::sleep(Duration::from_millis(300)) });

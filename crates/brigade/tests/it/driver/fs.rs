@@ -1,4 +1,4 @@
-//! Files of a file system: what they hold, and that a pool goes on while one blocks.
+//! Files on disk: their content, and that a pool continues while one blocks.
 
 use std::future::Future;
 use std::io;

@@ -1,4 +1,4 @@
-//! Timers and files of pools of every kind: who looks at them comes and goes, and is never missed.
+//! Timers and I/O resources of pools of every kind: the driver holder changes, and one is never missing.
 
 use std::time::{Duration, Instant};
 
@@ -35,7 +35,7 @@ fn for_every_kind(mut test: impl FnMut(&Pool)) {
     }
 }
 
-/// Nobody does anything but wait, and then one job comes between.
+/// Everything waits, and then one job is submitted.
 #[test]
 fn no_timer_is_lost_whoever_is_called_away() {
     let _dog = Watchdog::start(100);
@@ -76,7 +76,8 @@ fn no_timer_is_lost_while_the_pool_changes_its_size() {
     }
 }
 
-/// A wait does not wait for a time that is far, and ends between two ticks: the next is due a while after the end of the one before.
+/// A wait does not wait for a timer that is far away, and ends between two ticks: the next is due a while after the end of the
+/// last.
 #[test]
 fn a_wait_ends_beside_timers() {
     let _dog = Watchdog::start(60);
@@ -148,7 +149,7 @@ mod files {
                 if round % 2 == 0 {
                     pool.close();
                 }
-                // In vain if the task has been cancelled.
+                // Without effect if the task has been cancelled.
                 let _ = brigade::block_on(writer.write_all(&[2]));
                 drop(task);
             });

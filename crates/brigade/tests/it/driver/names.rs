@@ -19,7 +19,7 @@ fn another_thread_runs_jobs_while_a_name_is_looked_up() {
     let handle = pool.handle();
     let (ran, runs) = mpsc::channel();
     let outcome = pool.spawn(async move {
-        handle.execute(move || ran.send(()).unwrap()).unwrap();
+        handle.execute(move || ran.send(()).unwrap());
         {
             let connect = pin!(TcpStream::connect("localhost:1"));
             let _ = connect.poll(&mut Context::from_waker(Waker::noop()));

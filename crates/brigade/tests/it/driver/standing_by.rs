@@ -1,4 +1,4 @@
-//! Jobs that block in `block_on` look after timers and files when every thread of their pool is blocked or busy.
+//! Jobs that block in `block_on` poll timers and I/O when every thread of their pool is blocked or busy.
 
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use brigade_testkit::{Gate, Watchdog, eventually};
 
 const SHORT: Duration = Duration::from_millis(20);
 
-/// So many threads and no others, however many of them are blocked.
+/// This many threads and no others, however many of them are blocked.
 fn no_spares(threads: usize) -> Pool {
     Pool::builder().threads(threads).spare_threads(0).build().unwrap()
 }
@@ -71,7 +71,7 @@ fn all_workers_may_sleep_at_once() {
     }
 }
 
-/// The driver holder finds more than one job, and no worker comes for the rest: the job that waits polls itself from then on.
+/// The driver holder finds more than one job, and no worker takes the rest: from then on the waiting job polls.
 #[test]
 fn a_sleeper_wakes_when_the_driver_holder_has_jobs_and_no_other_worker_comes() {
     let _dog = Watchdog::start(30);
@@ -155,7 +155,7 @@ mod files {
         }
     }
 
-    /// One looks at the driver for all; a worker that runs out of work takes its place, and gives it back.
+    /// One polls the driver for all; a worker that runs out of work takes its place, and returns it.
     #[test]
     fn a_timer_and_a_file_go_on_while_workers_come_and_go() {
         let _dog = Watchdog::start(60);

@@ -28,7 +28,7 @@ fn a_future_that_is_not_send_may_be_blocked_on() {
     assert_eq!(count.get(), 4950);
 }
 
-/// Row 66: what wakes the outer one does not end the inner one's wait, and the other way round.
+/// Row 66: a wake of the outer one does not end the inner one's wait, and the other way round.
 #[test]
 fn block_on_nests() {
     let _dog = Watchdog::start(20);
@@ -46,7 +46,7 @@ fn block_on_nests() {
         let sum = block_on(poll_fn(|context| {
             let polled = waits.as_mut().poll(context);
             if std::mem::replace(&mut first, false) {
-                // Inside a poll whose waker is woken meanwhile.
+                // Inside a poll whose waker is woken at the same time.
                 block_on(inner.wait());
             }
             polled.map(|()| 42)
@@ -97,7 +97,7 @@ fn a_panic_goes_through_and_the_next_call_works() {
     block_on(yield_now());
 }
 
-/// A token that somebody left by a late wake makes a poll more, and no wrong outcome.
+/// A token left by a late wake causes one more poll, and no wrong outcome.
 #[test]
 fn late_wakes_of_an_earlier_call_do_no_harm() {
     let _dog = Watchdog::start(20);
@@ -123,13 +123,13 @@ fn late_wakes_of_an_earlier_call_do_no_harm() {
 fn a_thread_that_blocks_for_ever_holds_up_no_shutdown_of_another_pool() {
     let _dog = Watchdog::start(20);
     let pool = Pool::new(2);
-    // A thread that is none of anybody's.
+    // A thread of no pool.
     drop(thread::Builder::new().spawn(|| block_on(pending::<()>())));
     assert_eq!(pool.spawn(async { 42 }).join().unwrap(), 42);
     drop(pool);
 }
 
-/// How often a handle is polled, or whether it is still there, says nothing about what else the future waits for.
+/// Neither the number of polls of a handle nor its existence shows what else the future waits for.
 #[test]
 fn a_wait_for_something_else_is_not_taken_for_one_for_a_job() {
     let _dog = Watchdog::start(20);

@@ -1,4 +1,4 @@
-//! Cancelling futures: where they are dropped, and that everybody agrees on what became of them.
+//! Cancelling futures: where they are dropped, and that pool and handle report the same outcome.
 
 use std::future::{Future, poll_fn};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -151,7 +151,7 @@ fn a_future_may_be_cancelled_from_anywhere() {
     assert_eq!(pool.metrics().cancelled, 3);
 }
 
-/// What a future of the product does when its time has come.
+/// What a future of the product does when it is polled for the second time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Case {
     panics_in_poll: bool,
@@ -279,7 +279,7 @@ fn run(pool: &Pool, case: Case) {
     }
 }
 
-/// Row 60 with threads: whoever cancels, whoever polls and whoever waits agree.
+/// Row 60 with threads: canceller, worker and waiting thread agree on the outcome.
 #[test]
 fn a_cancel_beside_the_end_has_one_winner_that_all_agree_on() {
     let _dog = Watchdog::start(60);

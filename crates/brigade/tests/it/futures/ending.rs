@@ -1,4 +1,4 @@
-//! What becomes of futures when their pool ends.
+//! Futures at the end of their pool.
 
 use std::future::pending;
 use std::sync::mpsc;
@@ -18,7 +18,7 @@ async fn never(token: Token) {
     drop(token);
 }
 
-/// Row 69: it has given its waker to nobody, and still is cancelled.
+/// Row 69: it has stored its waker nowhere, and is still cancelled.
 #[test]
 fn a_future_that_never_completes_is_dropped_with_its_pool_and_cancelled() {
     let _dog = Watchdog::start(60);
@@ -168,7 +168,7 @@ fn a_future_may_drop_its_own_pool() {
     eventually("it has ended", || handle.metrics().is_closed);
 }
 
-/// Row 59: whoever wakes goes on after the pool has run the future and ended.
+/// Row 59: the waking thread continues after the pool has run the future and ended.
 #[test]
 fn wakes_beside_the_end_of_the_pool_lose_no_future_and_touch_nothing_that_is_gone() {
     let _dog = Watchdog::start(60);
@@ -205,7 +205,7 @@ fn wakes_beside_the_end_of_the_pool_lose_no_future_and_touch_nothing_that_is_gon
     }
 }
 
-/// Row 83, for futures: accepted and then polled or cancelled, or given back.
+/// Row 83, for futures: accepted and then polled or cancelled, or returned.
 #[test]
 fn a_spawn_beside_the_end_of_the_pool_is_accepted_or_given_back() {
     let _dog = Watchdog::start(60);

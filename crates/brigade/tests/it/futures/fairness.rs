@@ -1,4 +1,4 @@
-//! Futures that wake themselves or each other for ever do not keep a bystander from running.
+//! Futures that wake themselves or each other forever do not keep a bystander from running.
 
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -52,7 +52,7 @@ fn start_hogs(pairs: bool, stop: &Arc<AtomicBool>) {
     }
 }
 
-/// How long a bystander waits on one worker beside futures that never rest.
+/// How long a bystander waits on one worker beside futures that are always ready.
 fn bystander_waits(pool: &Pool, pairs: bool, from_inside: bool) -> Option<Duration> {
     let (stop, (ran, runs)) = (Arc::<AtomicBool>::default(), mpsc::channel());
     let stops = stop.clone();

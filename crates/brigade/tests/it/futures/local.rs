@@ -15,7 +15,7 @@ use crate::support::policy::for_every_row;
 use brigade_testkit::panics;
 use brigade_testkit::{Drops, Latch, Token, Watchdog, eventually};
 
-/// Knows its thread: is not `Send`, and panics if it is dropped elsewhere.
+/// Bound to its thread: is not `Send`, and panics if it is dropped on another.
 pub(crate) struct Here {
     thread: ThreadId,
     alone: Rc<()>,
@@ -71,7 +71,7 @@ fn a_local_future_is_polled_and_dropped_on_its_worker_whoever_wakes_it() {
             let latch = Latch::default();
             let (job, _) = local_on(&pool, &latch, &drops);
             match round % 3 {
-                // From outside, at some time or other; from a worker, perhaps this one.
+                // From outside, at any time; from a worker, perhaps this one.
                 0 => latch.open(),
                 1 => {
                     eventually("it waits", || latch.waiting() == 1);
@@ -138,7 +138,7 @@ fn local_futures_that_wait_are_cancelled_on_their_thread_when_the_pool_ends() {
             for job in jobs {
                 assert!(matches!(job.join(), Err(JoinError::Cancelled)));
             }
-            // Too late, and on a thread that is none of theirs.
+            // Too late, and on a thread of no pool.
             latch.open();
         });
     }
@@ -162,7 +162,7 @@ fn wakes_of_local_futures_beside_the_end_of_the_pool_touch_nothing_that_is_gone(
     }
 }
 
-/// Its drop goes on to submit, wake and spawn when its worker is none any more.
+/// Its drop submits, wakes and spawns after its worker has ended as one.
 #[test]
 fn the_drop_of_a_local_future_at_the_end_may_call_anything() {
     struct Calls(Latch, Drops, Handle);

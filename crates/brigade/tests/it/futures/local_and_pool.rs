@@ -1,4 +1,4 @@
-//! What a pool with local futures does: who stays, who has its turn, who waits.
+//! Pools with local futures: which workers stay, run and wait.
 
 use std::future::{pending, poll_fn};
 use std::rc::Rc;
@@ -14,7 +14,7 @@ use crate::futures::local::Here;
 use crate::futures::local::local_on;
 use brigade_testkit::{Drops, Gate, Latch, Watchdog, eventually};
 
-/// A worker with such a future stays, and leaves when that has ended.
+/// A worker with a local future stays, and leaves when that has ended.
 #[test]
 fn an_idle_worker_with_a_local_future_does_not_leave() {
     let _dog = Watchdog::start(30);
@@ -50,7 +50,7 @@ fn a_pool_that_is_made_smaller_keeps_the_worker_with_a_local_future() {
     });
 }
 
-/// Neither starves the other: a local future that yields for ever, and jobs from outside and inside.
+/// Neither starves the other: a local future that yields forever, and jobs from outside and inside.
 #[test]
 fn a_local_future_that_yields_for_ever_and_other_work_take_turns() {
     let _dog = Watchdog::start(30);
@@ -177,7 +177,7 @@ fn a_future_that_yields_goes_on_although_a_local_one_blocks_its_worker() {
         eventually("both sleep", || pool.metrics().idle_threads == 2);
         let (goes_on, has_gone_on) = mpsc::channel();
         let yields = pool.spawn(async move {
-            // A job that takes so long that no other worker looks for work meanwhile.
+            // A long job, during which no other worker looks for work.
             thread::sleep(Duration::from_millis(5));
             drop(spawn_local(async move { has_gone_on.recv().unwrap() }));
             yield_now().await;

@@ -49,7 +49,7 @@ fn a_future_that_runs_in_its_caller_may_end_the_pool() {
     assert_eq!((report.ran, report.still_running), (2, 1), "itself");
 }
 
-/// The same where it is dropped: by whoever wakes it too late.
+/// The same where it is dropped by the thread that wakes it too late.
 #[test]
 fn a_future_that_is_dropped_by_its_waker_may_own_its_pool() {
     let _dog = Watchdog::start(20);
@@ -123,7 +123,7 @@ fn deserted(fails: &Arc<AtomicBool>, call: impl Fn() + Send + Sync + 'static) ->
     builder.spawner(spawner).build().unwrap()
 }
 
-/// Caught: it was dropped, though nobody had cancelled it.
+/// Caught: it was dropped, although it had not been cancelled.
 #[test]
 fn a_future_that_is_woken_when_no_thread_is_to_be_had_waits_for_the_next_one() {
     let _dog = Watchdog::start(20);
@@ -136,12 +136,12 @@ fn a_future_that_is_woken_when_no_thread_is_to_be_had_waits_for_the_next_one() {
     assert!(!job.is_finished());
     assert_eq!((pool.metrics().queued, pool.metrics().running), (1, 0));
     fails.store(false, Ordering::SeqCst);
-    // Somebody has to ask for a thread.
+    // A submission must start a thread.
     pool.execute(|| ());
     assert!(matches!(job.join_timeout(Duration::from_secs(10)), Some(Ok(()))));
 }
 
-/// The same, and nobody ever asks: the end of the pool does, or drops it.
+/// The same without a submission: the end of the pool starts a thread, or drops it.
 #[test]
 fn the_end_of_a_pool_without_a_thread_polls_what_was_woken_or_drops_it() {
     let _dog = Watchdog::start(20);
@@ -223,7 +223,7 @@ fn woken_futures_hide_no_job_from_who_makes_room() {
     assert_eq!(at_rest(&pool), [25, 10, 0, 15, 15]);
 }
 
-/// Waits begin and give up meanwhile, in a pool that is open or closed.
+/// Waits begin and time out at the same time, in a pool that is open or closed.
 #[test]
 fn a_future_that_is_woken_beside_waits_and_the_closing_is_polled() {
     let _dog = Watchdog::start(60);

@@ -1,4 +1,4 @@
-//! Futures on a pool: what their handles say, and what the counters do.
+//! Futures on a pool: their handles, and the counters.
 
 use std::future::{Future, poll_fn};
 use std::panic::AssertUnwindSafe;
@@ -314,7 +314,7 @@ fn a_future_that_joins_itself_is_told_so() {
     assert_eq!(tells.recv(), Ok(true));
 }
 
-/// Row 67: what the iterator had given by then runs.
+/// Row 67: the futures that the iterator had yielded by then run.
 #[test]
 fn futures_spawned_before_an_iterator_panics_run() {
     let _dog = Watchdog::start(20);
@@ -331,7 +331,7 @@ fn futures_spawned_before_an_iterator_panics_run() {
     assert_eq!(pool.spawn(async { 42 }).join().unwrap(), 42);
 }
 
-/// Row 70: whoever polls on after the end harms itself only.
+/// Row 70: a poll after the end affects only the caller.
 #[test]
 fn a_future_that_polls_another_after_its_end_fails_alone() {
     struct Twice<F>(Pin<Box<F>>);

@@ -1,4 +1,4 @@
-//! Wakers of futures: whoever calls them, whenever, and whatever wakers a future is waited for with.
+//! Wakers of futures, called by any thread at any time, and other wakers that wait for a future.
 
 use std::cell::RefCell;
 use std::future::{Future, poll_fn};
@@ -149,7 +149,7 @@ fn a_waker_may_be_called_by_the_destructor_of_a_thread_local() {
     drop(other);
 }
 
-/// Row 57: who waits for a future may wait with anything.
+/// Row 57: a future may be awaited with any waker.
 #[test]
 fn a_waker_that_panics_when_the_future_ends_is_contained() {
     let _dog = Watchdog::start(20);
@@ -190,7 +190,7 @@ fn a_waker_may_call_the_pool_and_drop_the_last_handle() {
     }
 }
 
-/// The drop of a future wakes, cancels, spawns and joins: nothing of that is inside anybody's lock.
+/// The drop of a future wakes, cancels, spawns and joins: it runs under no lock.
 #[test]
 fn the_drop_of_a_future_may_call_anything() {
     struct Busy(Handle, Latch, Drops);

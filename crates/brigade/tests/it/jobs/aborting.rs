@@ -74,7 +74,7 @@ fn body_with_a_panic_in_a_drop_that_unwinds() {
     println!("still here");
 }
 
-/// Fault 37: the language ends the process, and no pool can do anything about it.
+/// Fault 37: the language aborts the process; no pool can prevent it.
 #[test]
 fn a_panic_while_a_job_unwinds_ends_the_process_with_both_messages() {
     let _dog = Watchdog::start(20);
@@ -87,7 +87,7 @@ fn a_panic_while_a_job_unwinds_ends_the_process_with_both_messages() {
     assert_eq!(std::os::unix::process::ExitStatusExt::signal(&output.status), Some(6), "SIGABRT");
 }
 
-/// Uses so many KiB of stack, at the least.
+/// Uses at least this many KiB of stack.
 #[cfg(unix)]
 fn deep(kibibytes: usize) -> usize {
     let frame = [1_u8; 1 << 10];
@@ -130,7 +130,7 @@ fn body_that_returns_from_main_with_a_busy_default_pool() {
     }
 }
 
-/// Fault 80: the default pool lives in a `static`, and nobody drops it.
+/// Fault 80: the default pool is in a `static`, and is never dropped.
 #[test]
 fn a_process_with_a_busy_default_pool_ends_when_main_does() {
     let _dog = Watchdog::start(20);

@@ -1,4 +1,4 @@
-//! What a running job sees of being cancelled: its own flag, and the end of its pool.
+//! How a running job detects that it is cancelled: its own flag, and the end of its pool.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ fn until_cancelled<T: Send + 'static>(
         wait_until_cancelled();
         and_then()
     });
-    assert!(!begins.recv().unwrap(), "nobody has cancelled it yet");
+    assert!(!begins.recv().unwrap(), "it has not been cancelled yet");
     job
 }
 

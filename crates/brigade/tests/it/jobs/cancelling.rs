@@ -1,4 +1,4 @@
-//! A job that has not started can be cancelled; one that has goes on.
+//! A job that has not started can be cancelled; one that has started continues.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};

@@ -1,4 +1,4 @@
-//! Threads that come, sleep and go all the time: nobody counts on one that can't take a job.
+//! Threads that start, sleep and end all the time: the pool never relies on one that can't take a job.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +9,7 @@ use crate::support::crowd::{await_idle_workers, for_both_queueings, workers};
 use brigade::{Pool, Queueing};
 use brigade_testkit::{Gate, Meeting, Watchdog, eventually};
 
-/// Fault 27: the first thread is held up before it can begin with any job, and nobody takes it for an idle one.
+/// Fault 27: the first thread is delayed before it can begin with any job, and does not count as idle.
 #[test]
 fn a_job_does_not_wait_for_a_thread_that_has_not_begun() {
     let _dog = Watchdog::start(60);

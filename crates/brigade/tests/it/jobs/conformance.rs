@@ -1,4 +1,4 @@
-//! What every configuration of the pool promises alike: the body of the policy table.
+//! The guarantees of every configuration of the pool: the body of the policy table.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};

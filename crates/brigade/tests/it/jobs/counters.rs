@@ -141,7 +141,7 @@ fn the_counters_of_the_workers_show_who_ran_stole_and_slept() {
     let wakes = |pool: &Pool| pool.metrics().workers.iter().map(|worker| worker.wakes).sum::<u64>();
     let before = wakes(&pool);
     on_every_worker(&pool, || ());
-    assert!(wakes(&pool) > before, "nobody was woken: {:?}", pool.metrics());
+    assert!(wakes(&pool) > before, "no worker was woken: {:?}", pool.metrics());
     // Spawned on one worker and run on all: the others stole.
     let children = pool.submit(|| {
         let nap = || thread::sleep(Duration::from_millis(20));

@@ -1,4 +1,4 @@
-//! A job with a deadline is run if it starts before, and cancelled else.
+//! A job with a deadline runs if it starts before that, and is cancelled otherwise.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

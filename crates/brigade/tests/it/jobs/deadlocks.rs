@@ -1,4 +1,4 @@
-//! Joins that would wait for themselves say so.
+//! Joins that would wait for themselves return an error.
 
 use std::sync::mpsc;
 use std::thread;
@@ -8,7 +8,7 @@ use crate::support::crowd::for_both_queueings;
 use brigade::{JoinError, JoinHandle, Pool, spawn_local};
 use brigade_testkit::{Gate, Latch, Watchdog, eventually};
 
-/// Hands a job the handle of another, or its own.
+/// Passes a job the handle of another, or its own.
 fn letterbox<T: Send + 'static>()
 -> (mpsc::Sender<JoinHandle<T>>, impl FnOnce() -> JoinHandle<T> + Send + 'static) {
     let (sender, receiver) = mpsc::channel();
@@ -33,7 +33,7 @@ fn a_job_that_joins_itself_hears_that_this_would_never_end() {
     });
 }
 
-/// The last to join hears it, and the others have outcomes.
+/// The last to join gets the error, and the others have outcomes.
 #[test]
 fn of_a_circle_of_jobs_one_hears_it_and_all_end() {
     let _dog = Watchdog::start(60);
@@ -102,7 +102,7 @@ fn many_joins_at_once_that_are_no_circle_are_none() {
     });
 }
 
-/// The last thread that would join hears it, and with it goes on whoever would run what the others wait for.
+/// The last thread that would join gets the error, and continues to run what the others wait for.
 #[test]
 fn of_jobs_that_join_futures_on_all_threads_one_hears_it_and_all_end() {
     let _dog = Watchdog::start(60);
@@ -117,7 +117,7 @@ fn of_jobs_that_join_futures_on_all_threads_one_hears_it_and_all_end() {
                     told.send(would_deadlock(future.join())).unwrap();
                 });
             }
-            assert!(tells.recv().unwrap(), "the last one, and nobody else has an outcome yet");
+            assert!(tells.recv().unwrap(), "the last one, and no other has an outcome yet");
             assert!(tells.try_recv().is_err());
             assert_eq!(pool.metrics().threads, 2 + spare, "no sooner");
             latch.open();
@@ -149,7 +149,7 @@ fn a_join_of_a_future_that_waits_is_none_while_the_pool_may_have_another_thread(
     });
 }
 
-/// The one job waits for the other, which would wait for what nobody is left to run.
+/// One job waits for the other, which would wait for a job that no thread is left to run.
 #[test]
 fn a_job_that_another_waits_for_hears_that_nobody_would_run_its_future() {
     let _dog = Watchdog::start(20);
@@ -163,7 +163,7 @@ fn a_job_that_another_waits_for_hears_that_nobody_would_run_its_future() {
             would_deadlock(handle.spawn(async {}).join())
         });
         begun.wait();
-        // If it comes late it is the last, and hears it.
+        // If it comes late it is the last, and gets the error.
         let outer = pool.submit(move || match inner.join() {
             Ok(heard) => heard,
             outcome => would_deadlock(outcome),
@@ -175,7 +175,7 @@ fn a_job_that_another_waits_for_hears_that_nobody_would_run_its_future() {
     });
 }
 
-/// Who is told that its job has ended counts no longer, although it has yet to wake up.
+/// A thread whose job has ended no longer counts as waiting, although it has not woken up yet.
 #[test]
 fn a_join_beside_one_that_has_just_ended_is_no_deadlock() {
     /// A job that joins a future, which leaves another such job behind as it ends.

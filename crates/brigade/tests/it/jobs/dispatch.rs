@@ -1,4 +1,4 @@
-//! `dispatch`: a job for each thread that is idle, at once, and the rest back.
+//! `dispatch`: a job for each idle thread at once; the rest is returned.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,7 +13,7 @@ use crate::support::crowd::for_both_queueings;
 use brigade_testkit::panics;
 use brigade_testkit::{Gate, Watchdog, eventually};
 
-/// Waits until all threads have come up and found nothing to do.
+/// Waits until all threads have started and found nothing to do.
 fn all_idle(pool: &Pool) {
     eventually("all are idle", || pool.metrics().idle_threads == *pool.size().end());
 }
@@ -114,7 +114,7 @@ fn a_job_hands_work_to_the_idle_threads_of_its_own_pool() {
                     move || _ = together.wait()
                 })
                 .collect();
-            // The other threads may be just coming up.
+            // The other threads may be just starting.
             while !left.is_empty() {
                 left = handle.job().dispatch(left).collect();
             }
@@ -240,7 +240,7 @@ fn a_lone_child_is_not_forgotten_when_who_watches_is_handed_a_job() {
     }
 }
 
-/// Everything at once: each closure runs or comes back, once.
+/// Everything at once: each closure runs or is returned, once.
 #[test]
 fn in_a_storm_every_job_runs_or_comes_back() {
     let _dog = Watchdog::start(60);

@@ -1,4 +1,4 @@
-//! Jobs that spawn each other for ever do not keep a bystander from running.
+//! Jobs that spawn each other forever do not keep a bystander from running.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -88,7 +88,7 @@ fn a_bystander_from_the_same_worker_runs_within_100_ms_beside_a_ping_pong_pair()
     }
 }
 
-/// Every worker is kept busy by a pair of its own, and nobody is left to search.
+/// Every worker is kept busy by a pair of its own, and none is left to search.
 #[test]
 fn bystanders_run_although_every_worker_has_a_pair_of_its_own() {
     let _dog = Watchdog::start_alone(30);
@@ -126,8 +126,8 @@ fn jobs_before_a_bystander(pool: &Pool) -> u64 {
     after - before
 }
 
-/// Counted in jobs, not in time: the bound of `docs/design/engine.md` for each worker, twice as much as what overflows takes turns.
-/// Without it, it is more than a hundred times what is queued before.
+/// Counted in jobs, not in time: the bound of `docs/design/engine.md` for each worker, doubled because overflowing jobs take
+/// turns. Without the rule it is more than a hundred times the number of jobs queued before.
 #[test]
 fn behind_a_thousand_chains_of_short_jobs_a_bystander_waits_for_few_of_these() {
     let _dog = Watchdog::start(60);
@@ -139,7 +139,7 @@ fn behind_a_thousand_chains_of_short_jobs_a_bystander_waits_for_few_of_these() {
     }
 }
 
-/// A chain that counts its jobs, until both together have had so many.
+/// A chain that counts its jobs, until both together have had this many.
 fn counted_chain(counts: Arc<[AtomicU64; 2]>, own: usize, until: u64) {
     counts[own].fetch_add(1, Ordering::Relaxed);
     if counts.iter().map(|count| count.load(Ordering::Relaxed)).sum::<u64>() < until {
@@ -147,7 +147,7 @@ fn counted_chain(counts: Arc<[AtomicU64; 2]>, own: usize, until: u64) {
     }
 }
 
-/// Fault 33: neither order lets one of two chains have the worker to itself.
+/// Fault 33: in neither order does one of two chains occupy the worker alone.
 #[test]
 fn of_two_chains_on_one_worker_neither_gets_twice_as_much_as_the_other() {
     let _dog = Watchdog::start(30);

@@ -64,7 +64,7 @@ fn try_join_gives_the_value_once() {
     assert!(job.is_finished(), "taken is finished");
 }
 
-/// Between "not finished" and "taken" there is no third answer.
+/// There is no third answer between "not finished" and "taken".
 #[test]
 fn a_job_that_is_finished_has_a_value_to_take() {
     let _dog = Watchdog::start(20);

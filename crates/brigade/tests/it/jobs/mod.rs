@@ -1,4 +1,4 @@
-//! What jobs get: exactly one outcome, an order, a fair turn, and no harm from each other.
+//! Guarantees for jobs: exactly one outcome, order, fairness, and isolation from each other.
 
 mod abort_handles;
 mod aborting;

@@ -15,7 +15,7 @@ use brigade_testkit::{
     panics::{self, text},
 };
 
-/// A pool that sends what its panics say.
+/// A pool that sends the messages of its panics.
 fn telling_pool() -> (Pool, Receiver<String>) {
     let (tell, told) = mpsc::channel();
     let call = move |payload: Box<dyn Any + Send>| {

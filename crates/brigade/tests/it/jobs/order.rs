@@ -1,4 +1,4 @@
-//! In which order one worker runs what it has, by configuration.
+//! The order in which one worker runs its jobs, by configuration.
 
 use std::sync::mpsc;
 

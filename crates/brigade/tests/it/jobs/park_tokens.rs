@@ -1,4 +1,5 @@
-//! Jobs and strangers may use the workers' `thread::park` tokens: brigade does not rely on them.
+//! Jobs and other threads may use the workers' `thread::park` tokens: brigade does not rely on
+//! them.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};

@@ -10,7 +10,7 @@ use crate::support::roll_call::on_every_worker;
 use brigade::{Placement, Pool};
 use brigade_testkit::Watchdog;
 
-/// The CPUs the calling thread may run on, as the kernel says them.
+/// The CPUs that the calling thread may run on, according to the kernel.
 fn allowed() -> String {
     let status = fs::read_to_string("/proc/thread-self/status").unwrap();
     let line = status.lines().find(|line| line.starts_with("Cpus_allowed_list:"));
@@ -49,7 +49,8 @@ fn a_job_that_was_woken_for_may_run_anywhere() {
     assert_eq!(allowed(), mine, "nor is the submitter moved");
 }
 
-/// Threads started by a job inherit the worker's affinity: nothing may leak through that either.
+/// Threads started by a job inherit the worker's affinity: a temporary affinity must not leak
+/// through that either.
 #[test]
 fn threads_started_by_jobs_may_run_anywhere() {
     let _dog = Watchdog::start(20);

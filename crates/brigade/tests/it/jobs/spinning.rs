@@ -17,7 +17,7 @@ use crate::support::crowd::await_idle_workers;
 fn cpu_times(prefix: &str) -> BTreeMap<OsString, u64> {
     let tasks = fs::read_dir("/proc/self/task").unwrap().map(|task| task.unwrap().path());
     let named = |task: &std::path::PathBuf| {
-        // Threads of other tests end meanwhile.
+        // Threads of other tests end at the same time.
         fs::read_to_string(task.join("comm")).is_ok_and(|name| name.starts_with(prefix))
     };
     let used = tasks.filter(named).map(|task| {

@@ -194,7 +194,7 @@ fn spin_until_child_ran() -> Duration {
     begun.elapsed()
 }
 
-/// A second parent on the other worker must not end the watch for the first.
+/// A second parent on the other worker must not end the monitoring of the first.
 #[test]
 fn lone_children_of_all_but_one_worker_are_found_by_the_one_that_is_left() {
     let _dog = Watchdog::start_alone(30);
@@ -210,7 +210,7 @@ fn lone_children_of_all_but_one_worker_are_found_by_the_one_that_is_left() {
     }
 }
 
-/// A job that blocked before the peers parked is still watched over: its child comes late.
+/// A job that blocked before the peers parked is still monitored: its child comes late.
 #[test]
 fn a_child_spawned_long_after_the_peers_parked_is_found() {
     let _dog = Watchdog::start_alone(30);
@@ -237,7 +237,8 @@ fn two_workers_wait_for_each_others_children_without_calls_into_the_pool() {
             pool.execute(move || {
                 let (done_too, grandchild) = mpsc::channel();
                 pool.execute(move || done_too.send(()).unwrap());
-                // Ends before the grandchild can be waited for: one of two workers must be free.
+                // It must end before the test waits for the grandchild: one of two workers must be
+                // free.
                 done.send(grandchild).unwrap();
             });
             child.recv().unwrap().recv().unwrap();

@@ -1,4 +1,4 @@
-//! What the builder takes, what it refuses, and that a refusal leaves nothing behind.
+//! The values that the builder accepts and rejects; a rejected one leaks nothing.
 
 use std::hint::black_box;
 use std::io::ErrorKind;
@@ -64,7 +64,7 @@ fn a_name_function_that_panics_leaves_no_thread() {
         format!("bad-name-{index}")
     };
     let builder = Pool::builder().threads(4).name(name);
-    // A panic here, an error, or a pool with another name: each is bearable, a leak is not.
+    // A panic here, an error, or a pool with another name: each is acceptable, a leak is not.
     drop(panic::catch_unwind(AssertUnwindSafe(|| builder.build())));
     eventually("the threads are gone", || threads_named("bad-name-") == 0);
 }

@@ -1,4 +1,4 @@
-//! `close`: refuses work from outside at once, and leaves the rest as it was.
+//! `close`: rejects work from outside at once, and changes nothing else.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -93,7 +93,7 @@ fn a_pool_may_be_closed_from_several_threads_while_others_submit() {
                     let ran = Arc::clone(&ran);
                     move || _ = ran.fetch_add(1, Ordering::Relaxed)
                 };
-                // Until the first that is refused; none after it may be accepted.
+                // Until the first rejected one; none after it may be accepted.
                 let accepted =
                     (0..1_000_000).take_while(|_| handle.try_execute(job()).is_ok()).count();
                 assert!(handle.try_execute(job()).is_err());
@@ -118,14 +118,14 @@ fn the_threads_of_a_closed_pool_end_when_its_work_is_done() {
     gate.open();
     assert!(pool.wait_idle());
     eventually("they leave", || pool.metrics().threads == 0);
-    // What else can be asked of a pool is still there.
+    // All other calls still work.
     pool.close();
     assert!(pool.wait_idle() && pool.resize(1..=8).is_ok());
-    assert_eq!(pool.metrics().threads, 0, "nobody is needed");
+    assert_eq!(pool.metrics().threads, 0, "no thread is needed");
     assert_eq!(pool.shutdown(Shutdown::Drain).ran, 4);
 }
 
-/// Where a pool's own code finds it.
+/// Where the pool's own code finds the pool.
 type Slot = Arc<OnceLock<Weak<Pool>>>;
 
 fn close_own(slot: &Slot) {
@@ -219,10 +219,10 @@ fn a_thread_local_destructor_may_close_its_own_pool_and_a_foreign_one() {
         thread::spawn(leave(&foreign)).join().unwrap();
         closes.recv_timeout(LONG).expect("the foreign one returns");
         assert!(foreign.handle().metrics().is_closed);
-        // Its threads end, and what they leave behind closes it once more.
+        // Its threads end, and their thread-locals close it once more.
         pool.close();
         closes.recv_timeout(LONG).expect("its own returns");
-        eventually("nobody else has it", || Arc::strong_count(&pool) == 1);
+        eventually("it has no other owner", || Arc::strong_count(&pool) == 1);
     }
 }
 

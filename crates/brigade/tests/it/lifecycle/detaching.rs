@@ -25,7 +25,7 @@ fn detach_does_not_wait_and_everything_accepted_still_runs() {
         let queued: Vec<_> = (0..100)
             .map(|n| pool.submit(move || brigade::submit(move || n).join().unwrap()))
             .collect();
-        // It would never return, did it wait.
+        // It would never return if it waited.
         let_go(pool);
         assert_eq!(handle.try_execute(|| ()).unwrap_err().reason(), Reason::Closed, "{kind}");
         gate.open();
@@ -48,7 +48,7 @@ fn the_threads_of_a_detached_pool_end_by_themselves() {
     (0..3).for_each(|_| stops.recv_timeout(LONG).expect("it stops"));
 }
 
-/// A destructor of a thread-local takes as long as it likes: nobody waits for it.
+/// A destructor of a thread-local may take any time: no call waits for it.
 #[test]
 fn detach_does_not_wait_for_thread_local_destructors() {
     struct Waits(Gate, mpsc::Sender<()>);
@@ -97,7 +97,7 @@ fn pools_may_be_detached_by_several_threads_at_once() {
     }
 }
 
-/// Where a worker finds the pool that it is to detach.
+/// Where a worker finds the pool that it must detach.
 type Slot = Arc<Mutex<Option<Pool>>>;
 
 fn detach(slot: &Slot) {

@@ -14,7 +14,7 @@ use brigade_testkit::{
     panics::{self, text},
 };
 
-/// Where a worker finds the pool that it is to drop.
+/// Where a worker finds the pool that it must drop.
 type Slot = Arc<Mutex<Option<Pool>>>;
 
 fn take(slot: &Slot) -> Pool {
@@ -22,7 +22,7 @@ fn take(slot: &Slot) -> Pool {
     slot.lock().unwrap().take().unwrap()
 }
 
-/// Sends a pool's drop to wherever its owner dies.
+/// Drops a pool where its owner is dropped.
 struct Owner {
     pool: Option<Pool>,
     dropped: mpsc::Sender<()>,

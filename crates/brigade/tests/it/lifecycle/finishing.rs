@@ -269,7 +269,7 @@ fn a_pool_that_drains_does_not_wait_because_it_is_told_to_finish_then() {
     }
 }
 
-/// What the pool waits for last is cancelled by a thread that is none of its own.
+/// A thread outside cancels the last thing that the pool waits for.
 #[test]
 fn what_is_cancelled_from_outside_lets_the_pool_end() {
     let _dog = Watchdog::start(20);
@@ -355,7 +355,7 @@ fn a_closure_that_is_due_as_the_pool_begins_to_finish_runs() {
     }
 }
 
-/// Accepted and run, or given back: nothing between.
+/// Accepted and run, or returned: nothing in between.
 #[test]
 fn what_is_accepted_beside_the_end_runs() {
     let _dog = Watchdog::start(120);

@@ -110,7 +110,8 @@ fn a_handle_never_reaches_a_pool_that_was_made_after_its_own_was_gone() {
     assert!(dead.iter().all(|old| old.try_submit(|| ()).is_err()));
 }
 
-/// The slot of a dead pool may serve another while a late caller still holds the old handle.
+/// The registry slot of a pool that has ended may be reused while a late caller still holds the old
+/// handle.
 #[test]
 fn late_callers_and_new_pools_do_not_meet() {
     let _dog = Watchdog::start(30);

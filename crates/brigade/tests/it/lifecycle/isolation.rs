@@ -1,4 +1,4 @@
-//! Pools do not reach into each other.
+//! Pools do not affect each other.
 
 use std::sync::mpsc;
 use std::thread;

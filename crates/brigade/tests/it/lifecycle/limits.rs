@@ -1,4 +1,4 @@
-//! What the system does not grant: threads, address space, processors. Each in a process of its own that has less.
+//! Limits of the system: threads, address space, processors. Each in a separate process with less.
 //!
 //! Commands give the limits (`prlimit`, `setpriv`, `taskset`, `timeout`); what is not there is skipped, and says so.
 
@@ -63,7 +63,7 @@ fn body_with_few_threads_to_be_had() {
     let there = workers(&pool);
     assert!((1..64).contains(&there), "{there} threads");
 
-    // The system counts threads that have ended for a while: others have what has become free.
+    // The system counts threads for a while after their end, so other threads may use what became free.
     let mut others = Vec::new();
     let (threadless, rejected) = loop {
         let other = Pool::builder().threads(0..=2).build().unwrap();
@@ -139,7 +139,7 @@ fn body_with_the_default_stack() {
         Ok(pool) => assert_eq!(pool.submit(|| 42).join().unwrap(), 42),
         Err(error) => assert!(!error.to_string().is_empty()),
     }
-    // Whoever says how much does not depend on it.
+    // An explicit stack size does not depend on it.
     let pool = Pool::builder().threads(2).prestart().stack_size(1 << 20).build().unwrap();
     assert_eq!(pool.submit(|| 42).join().unwrap(), 42);
 }

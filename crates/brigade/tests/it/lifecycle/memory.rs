@@ -1,4 +1,4 @@
-//! What is visible to whom: submitting, starting, finishing and waiting order memory.
+//! Memory ordering: submitting, starting, finishing and waiting synchronise.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -12,7 +12,7 @@ use crate::support::policy::queue_kinds;
 use brigade_testkit::panics;
 use brigade_testkit::{Gate, Watchdog, spin_for};
 
-/// Takes its time to be dropped, and then says so.
+/// Is slow to drop, and then reports the drop.
 struct SlowDrop(Arc<AtomicBool>);
 
 impl Drop for SlowDrop {

@@ -1,4 +1,4 @@
-//! How pools are built, closed, shut down and dropped, and what holds for their threads.
+//! How pools are built, closed, shut down and dropped, and the guarantees for their threads.
 
 mod auto_traits;
 mod building;

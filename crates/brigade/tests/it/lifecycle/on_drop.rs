@@ -1,1 +1,212 @@
-//! Pending.
+//! How the drop of a pool ends it.
+
+use std::future::pending;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::support::busy::{occupy, open_once_closed};
+use brigade::time::sleep;
+use brigade::{JoinError, Pool, Shutdown, ShutdownOptions};
+use brigade_testkit::{Drops, Gate, Watchdog, eventually};
+
+const SOON: Duration = Duration::from_millis(5);
+/// The most time for a call that does not wait.
+const LONG: Duration = Duration::from_secs(60);
+
+fn pool(on_drop: impl Into<ShutdownOptions>) -> Pool {
+    Pool::builder().threads(1).on_drop(on_drop).build().unwrap()
+}
+
+fn is_cancelled<T>(outcome: Result<T, JoinError>) -> bool {
+    matches!(outcome, Err(JoinError::Cancelled))
+}
+
+/// Drops a pool on another thread, and then sends on the channel.
+fn dropping(pool: Pool) -> mpsc::Receiver<()> {
+    let (dropped, drops) = mpsc::channel();
+    thread::spawn(move || {
+        drop(pool);
+        let _ = dropped.send(());
+    });
+    drops
+}
+
+/// Keeps the one worker of a pool busy until the gate opens; whether that job has ended.
+fn busy(pool: &Pool, gate: &Gate) -> Arc<AtomicBool> {
+    let (ended, held, begun) = (Arc::new(AtomicBool::new(false)), gate.clone(), Gate::closed());
+    let (ends, begins) = (ended.clone(), begun.clone());
+    pool.execute(move || {
+        begins.open();
+        held.wait();
+        // The drop of the pool would come first if it did not wait.
+        thread::sleep(SOON);
+        ends.store(true, Ordering::SeqCst);
+    });
+    begun.wait();
+    ended
+}
+
+#[test]
+fn without_more_said_it_drains() {
+    let _dog = Watchdog::start(20);
+    for pool in [Pool::new(1), pool(Shutdown::Drain), pool(ShutdownOptions::default())] {
+        let (gate, drops) = (Gate::closed(), Drops::default());
+        let token = drops.token();
+        occupy(&pool, &gate);
+        let queued = pool.submit(|| 42);
+        let naps = pool.spawn(sleep(LONG));
+        let later = pool.job().after(LONG).execute(move || drop(token)).unwrap();
+        open_once_closed(&gate, pool.handle());
+        drop(pool);
+        assert!(queued.is_finished() && naps.is_finished());
+        assert_eq!(queued.join().unwrap(), 42);
+        assert!(is_cancelled(naps.join()));
+        assert!(later.is_over() && drops.count() == 1);
+    }
+}
+
+#[test]
+fn with_finish_it_waits_for_what_waits() {
+    let _dog = Watchdog::start(20);
+    for on_drop in [Shutdown::Finish.into(), Shutdown::Finish.timeout(Duration::MAX)] {
+        let pool = pool(on_drop);
+        let naps = pool.spawn(sleep(SOON));
+        let later = pool.job().after(SOON).execute(|| ()).unwrap();
+        drop(pool);
+        assert!(naps.is_finished());
+        naps.join().unwrap();
+        assert!(later.is_over() && later.ticks() == 1);
+    }
+}
+
+#[test]
+fn with_finish_and_a_timeout_it_waits_no_longer_and_what_waits_goes_on() {
+    let _dog = Watchdog::start(20);
+    let pool = pool(Shutdown::Finish.timeout(SOON));
+    let (gate, handle) = (Gate::closed(), pool.handle());
+    let ended = busy(&pool, &gate);
+    let naps = pool.spawn(sleep(SOON));
+    let begun = Instant::now();
+    dropping(pool).recv_timeout(LONG).expect("it does not wait for the job");
+    assert!(begun.elapsed() >= SOON && !ended.load(Ordering::SeqCst));
+    assert!(handle.try_execute(|| ()).is_err());
+    gate.open();
+    naps.join().unwrap();
+    assert!(ended.load(Ordering::SeqCst));
+}
+
+#[test]
+fn with_discard_it_drops_what_is_queued() {
+    let _dog = Watchdog::start(20);
+    let pool = pool(Shutdown::Discard);
+    let (gate, drops) = (Gate::closed(), Drops::default());
+    occupy(&pool, &gate);
+    let token = drops.token();
+    let queued = pool.submit(move || drop(token));
+    let waits = pool.spawn(pending::<()>());
+    open_once_closed(&gate, pool.handle());
+    drop(pool);
+    assert!(is_cancelled(queued.join()) && is_cancelled(waits.join()));
+    assert_eq!(drops.count(), 1);
+}
+
+#[test]
+fn with_a_timeout_of_0_it_does_not_wait() {
+    let _dog = Watchdog::start(20);
+    let pool = pool(Shutdown::Drain.timeout(Duration::ZERO));
+    let gate = Gate::closed();
+    let ended = busy(&pool, &gate);
+    let queued = pool.submit(|| 42);
+    dropping(pool).recv_timeout(LONG).expect("it does not wait");
+    assert!(!ended.load(Ordering::SeqCst));
+    gate.open();
+    assert_eq!(queued.join().unwrap(), 42);
+}
+
+#[test]
+fn a_shutdown_that_was_stricter_counts() {
+    let _dog = Watchdog::start(20);
+    let pool = pool(Shutdown::Finish);
+    let waits = pool.spawn(pending::<()>());
+    pool.shutdown(Shutdown::Drain);
+    assert!(is_cancelled(waits.join()));
+    dropping(pool).recv_timeout(LONG).expect("it has ended");
+}
+
+#[test]
+fn a_pool_whose_shutdown_timed_out_is_not_waited_for_again() {
+    let _dog = Watchdog::start(20);
+    for how in [Shutdown::Finish, Shutdown::Drain, Shutdown::Discard] {
+        for timeout in [Duration::ZERO, SOON] {
+            let (pool, gate) = (Pool::new(1), Gate::closed());
+            let ended = busy(&pool, &gate);
+            assert!(pool.shutdown(how.timeout(timeout)).still_running >= 1);
+            dropping(pool).recv_timeout(LONG).expect("it does not wait");
+            assert!(!ended.load(Ordering::SeqCst));
+            gate.open();
+            eventually("the job ends", || ended.load(Ordering::SeqCst));
+        }
+    }
+}
+
+#[test]
+fn a_pool_whose_shutdown_is_over_in_time_is_waited_for() {
+    let _dog = Watchdog::start(20);
+    let (pool, gate) = (Pool::new(1), Gate::closed());
+    let ended = busy(&pool, &gate);
+    gate.open();
+    assert_eq!(pool.shutdown(Shutdown::Drain.timeout(LONG)).still_running, 0);
+    drop(pool);
+    assert!(ended.load(Ordering::SeqCst));
+}
+
+/// The handle's call and the drop both wait.
+#[test]
+fn a_pool_that_a_handle_shuts_down_meanwhile_is_waited_for() {
+    let _dog = Watchdog::start(20);
+    for how in [Shutdown::Finish, Shutdown::Drain, Shutdown::Discard] {
+        for _ in 0..10 {
+            let (pool, gate) = (Pool::new(1), Gate::closed());
+            let (ended, handle) = (busy(&pool, &gate), pool.handle());
+            let closing = thread::spawn(move || handle.shutdown(how));
+            eventually("it is being shut down", || handle.metrics().is_closed);
+            let seen = ended.clone();
+            let dropping = thread::spawn(move || {
+                drop(pool);
+                seen.load(Ordering::SeqCst)
+            });
+            thread::yield_now();
+            assert!(!dropping.is_finished() && !closing.is_finished());
+            gate.open();
+            assert!(dropping.join().unwrap(), "{how:?}: the drop has not waited");
+            assert_eq!(closing.join().unwrap().still_running, 0);
+        }
+    }
+}
+
+/// So it is with a job of its own, which does not wait and has no timeout.
+#[test]
+fn a_pool_that_its_own_job_shuts_down_is_waited_for() {
+    let _dog = Watchdog::start(20);
+    let (pool, gate) = (Pool::new(1), Gate::closed());
+    let job = pool.submit(|| brigade::Handle::current().unwrap().shutdown(Shutdown::Drain));
+    assert_eq!(job.join().unwrap().still_running, 1);
+    drop(pool);
+    let (pool, held) = (Pool::new(1), gate.clone());
+    let (told, tells) = mpsc::channel();
+    let ended = Arc::new(AtomicBool::new(false));
+    let ends = ended.clone();
+    pool.execute(move || {
+        brigade::Handle::current().unwrap().shutdown(Shutdown::Drain);
+        told.send(()).unwrap();
+        held.wait();
+        thread::sleep(SOON);
+        ends.store(true, Ordering::SeqCst);
+    });
+    tells.recv().unwrap();
+    gate.open();
+    drop(pool);
+    assert!(ended.load(Ordering::SeqCst), "the drop has not waited");
+}

@@ -43,7 +43,7 @@ fn a_pool_that_ends_in_its_own_name_function_returns_and_so_does_the_submission(
     }
 }
 
-/// The job comes back, runs, or is dropped with the pool; nothing waits for ever.
+/// The job is returned, runs, or is dropped with the pool; nothing waits forever.
 fn check(pool: Pool, slot: &Mutex<Option<Pool>>) {
     let (handle, (told, tells)) = (pool.handle(), mpsc::channel::<()>());
     *slot.lock().unwrap() = Some(pool);

@@ -9,13 +9,13 @@ use crate::support::reports::counts;
 use brigade::{Handle, JoinError, JoinHandle, Pool, Shutdown, WhenFull};
 use brigade_testkit::{Seed, Watchdog, spin_for};
 
-/// What became of one submitter's attempts.
+/// The outcomes of one submitter's attempts.
 struct Attempts {
     accepted: Vec<JoinHandle<()>>,
     rejected: usize,
 }
 
-/// Submits until it is told that the pool is closed, and runs what comes back.
+/// Submits until the pool is closed, and runs rejected jobs.
 fn submit_until_closed(pool: Handle, ran: &Arc<AtomicUsize>) -> Attempts {
     let mut attempts = Attempts { accepted: Vec::new(), rejected: 0 };
     while attempts.rejected < 3 {
@@ -145,7 +145,7 @@ fn a_batch_that_races_shutdown_is_accounted_for_job_by_job() {
     }
 }
 
-/// W2: the sleeping workers of rayon once never heard of the end.
+/// W2: rayon's sleeping workers once missed the end.
 #[test]
 fn two_thousand_parked_pools_end_when_dropped() {
     let _dog = Watchdog::start(60);

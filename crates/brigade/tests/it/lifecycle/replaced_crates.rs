@@ -1,4 +1,5 @@
-//! The defects reproduced in `executors` and `rusty_pool`, each by the behaviour that rules it out.
+//! The defects reproduced in `executors` and `rusty_pool`, each with the behaviour that excludes
+//! it.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -29,7 +30,7 @@ fn wait_idle_never_returns_while_an_accepted_job_has_not_finished() {
     }
 }
 
-/// S10: `rusty_pool` left 3 of 7,200 jobs on a queue that nobody looked at any more.
+/// S10: `rusty_pool` left 3 of 7,200 jobs on a queue that no thread looked at any more.
 #[test]
 fn a_job_submitted_while_a_worker_is_going_idle_is_never_stranded() {
     let _dog = Watchdog::start(60);

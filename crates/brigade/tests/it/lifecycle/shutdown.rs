@@ -157,7 +157,7 @@ fn a_deadline_that_passes_is_waited_for_and_reported() {
             assert!(begun.elapsed() >= asked, "{:?} of {asked:?}", begun.elapsed());
             assert!(report.still_running >= 1, "{how:?}: {report:?}");
             gate.open();
-            // Whichever it is: an outcome, although nobody waits for the pool any more.
+            // It has an outcome in either case, although no call waits for the pool any more.
             assert!(matches!(queued.join(), Ok(()) | Err(JoinError::Cancelled)), "{how:?}");
         }
     }

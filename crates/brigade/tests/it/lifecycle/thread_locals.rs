@@ -1,4 +1,4 @@
-//! The pool called from thread-local destructors: late, but never fatal.
+//! Calls of the pool from thread-local destructors: they never abort.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -51,7 +51,7 @@ fn a_destructor_on_a_foreign_thread_may_submit_and_join() {
             let (pool, ran) = (Pool::new(2), Arc::new(AtomicUsize::new(0)));
             let (handle, counted) = (pool.handle(), Arc::clone(&ran));
             let foreign = thread::spawn(move || {
-                // Thread-locals die in the order of their birth, or the other way round.
+                // Thread-locals are dropped in the order of their creation, or in reverse.
                 if pool_first {
                     handle.submit(|| ()).join().unwrap();
                 }
@@ -79,8 +79,8 @@ fn a_destructor_on_a_worker_may_submit_and_join() {
             });
         }
         drop(pool);
-        // Accepted or given back: whichever it was, no closure is left anywhere but in the
-        // default pool, where the free function put its own.
+        // Accepted or returned: in either case no closure is left, except in the default pool, to
+        // which the free function submitted its own.
         brigade::default_pool().wait_idle();
         assert_eq!(Arc::strong_count(&ran), 1);
     }

@@ -1,4 +1,4 @@
-//! Pools whose workers are all busy until the test says so.
+//! Pools whose workers are all busy until the test releases them.
 
 use std::sync::mpsc::{self, Receiver};
 use std::thread;

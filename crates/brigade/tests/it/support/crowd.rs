@@ -1,4 +1,4 @@
-//! Jobs that gather on a pool, and who is counted meanwhile: for pools that grow and shrink.
+//! Jobs that meet on a pool, and counts of its threads, for pools that grow and shrink.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use brigade::{Builder, Pool, Queueing};
 use brigade_testkit::{Gate, eventually};
 
-/// Runs `claim` with a builder for each queueing; a failure says which it was.
+/// Runs `claim` with a builder for each queueing; a failure names it.
 pub(crate) fn for_both_queueings(claim: impl Fn(Builder)) {
     for queueing in [Queueing::Stealing, Queueing::Shared] {
         let builder = Pool::builder().queueing(queueing);
@@ -67,7 +67,7 @@ pub(crate) fn workers(pool: &Pool) -> usize {
     pool.metrics().threads
 }
 
-/// Waits until the pool has so many workers and all of them sleep.
+/// Waits until the pool has this many workers and all of them sleep.
 #[track_caller]
 pub(crate) fn await_idle_workers(pool: &Pool, count: usize) {
     eventually("so many workers, all of them idle", || {

@@ -4,7 +4,7 @@ use crate::support::busy::occupy;
 use brigade::{Builder, Metrics, Pool, Reason, WhenFull};
 use brigade_testkit::Gate;
 
-/// A pool of one thread, which is busy until the gate opens, with room for so many jobs.
+/// A pool of one thread, which is busy until the gate opens, with this capacity.
 pub(crate) fn busy(builder: Builder, capacity: usize, policy: WhenFull) -> (Pool, Gate) {
     let pool = builder.threads(1).capacity(capacity).when_full(policy).build().unwrap();
     let gate = Gate::closed();
@@ -12,7 +12,7 @@ pub(crate) fn busy(builder: Builder, capacity: usize, policy: WhenFull) -> (Pool
     (pool, gate)
 }
 
-/// Queues jobs that do nothing until there is no room; says how many.
+/// Queues jobs that do nothing until there is no room; returns how many.
 pub(crate) fn fill(pool: &Pool) -> usize {
     let mut accepted = 0;
     loop {

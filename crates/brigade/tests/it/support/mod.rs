@@ -1,4 +1,4 @@
-//! What several of these tests share and what knows a pool; the rest is in `brigade-testkit`.
+//! Helpers of several of these tests that depend on pools; the rest is in `brigade-testkit`.
 
 pub(crate) mod attempts;
 pub(crate) mod busy;

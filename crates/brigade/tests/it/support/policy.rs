@@ -13,7 +13,7 @@ pub(crate) struct Row {
     order: Order,
     idle: Idle,
     placement: Placement,
-    /// Room for so many jobs, and whoever submits one too many waits or runs it.
+    /// A capacity; the submitter of one job too many waits or runs it.
     capacity: Option<usize>,
 }
 
@@ -32,7 +32,7 @@ impl Row {
     }
 }
 
-/// As many jobs as any row has to queue at once; some submit more.
+/// As many jobs as any row must queue at once; some submit more.
 const ROOM: usize = 200;
 
 fn rows() -> Vec<Row> {
@@ -73,7 +73,7 @@ fn idles() -> [(&'static str, Idle); 3] {
     [("park", Idle::Park), ("spin-then-park", short), ("spin", Idle::Spin)]
 }
 
-/// Runs `claim` with a pool of every row; a failure says which row it was.
+/// Runs `claim` with a pool of every row; a failure names the row.
 pub(crate) fn for_every_row(claim: impl Fn(Pool)) {
     for row in rows() {
         let pool = row.builder().build().unwrap();

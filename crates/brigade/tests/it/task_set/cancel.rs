@@ -68,7 +68,7 @@ fn running_jobs_see_it_and_their_outcomes_are_their_own() {
     let (returned, panicked): (Vec<_>, Vec<_>) = set.outcomes().partition(Result::is_ok);
     assert_eq!(returned.into_iter().map(Result::unwrap).collect::<Vec<_>>(), [42]);
     assert!(matches!(panicked[..], [Err(JoinError::Panicked(_))]));
-    // The set goes on, and what comes now is not cancelled.
+    // The set continues, and jobs submitted from now on are not cancelled.
     set.submit(|| if cancelled() { 0 } else { 43 });
     assert_eq!(set.join_next().unwrap().unwrap(), 43);
 }
@@ -122,7 +122,7 @@ fn a_set_dropped_with_outcomes_in_it_drops_them() {
     assert_eq!(Arc::strong_count(&witness), 1);
 }
 
-/// Whoever starts and whoever cancels agree on each job, the pool's count included.
+/// The starting and the cancelling thread agree on each job, and so does the pool's count.
 #[test]
 fn a_cancel_that_races_starts_and_ends_leaves_one_outcome_each() {
     let _dog = Watchdog::start(120);
@@ -153,10 +153,10 @@ fn a_cancel_that_races_starts_and_ends_leaves_one_outcome_each() {
     }
 }
 
-/// The pool has seen as many as the limit allows, and counts those, whoever drops them.
+/// The pool has accepted as many as the limit allows, and counts those, whichever thread drops them.
 #[test]
 fn a_cancel_that_races_the_end_of_the_pool_is_counted_once() {
-    /// Gives the other side time to come upon the same job.
+    /// Gives the other side time to reach the same job.
     struct Slow;
     impl Drop for Slow {
         fn drop(&mut self) {

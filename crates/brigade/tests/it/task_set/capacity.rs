@@ -132,7 +132,7 @@ fn one_eviction_costs_a_set_one_job() {
     });
 }
 
-/// Nobody else is there to make room.
+/// No other thread can make room.
 #[test]
 fn a_worker_that_waits_for_a_set_on_its_own_full_pool_runs_the_jobs_itself() {
     let _dog = Watchdog::start(20);

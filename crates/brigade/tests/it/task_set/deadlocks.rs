@@ -7,7 +7,7 @@ use brigade::{Handle, JoinError, JoinHandle, Pool, TaskSet, block_on};
 use brigade_testkit::{Gate, Watchdog};
 
 /// A job of a set joins a future that no thread is left to poll, once the job that waits for the set does so. Returns whether
-/// one of the two has heard so.
+/// one of the two gets the error.
 fn told(wait: impl FnOnce(TaskSet<bool>) -> bool + Send + 'static, spare: usize) -> bool {
     let pool = Pool::builder().threads(1).spare_threads(spare).build().unwrap();
     let here = pool.handle();
@@ -23,7 +23,7 @@ fn told(wait: impl FnOnce(TaskSet<bool>) -> bool + Send + 'static, spare: usize)
     waits.join().unwrap()
 }
 
-/// Whether that would have been for ever.
+/// Whether the wait would have been endless.
 fn joins_a_future(pool: Handle, begun: &Gate) -> bool {
     let future = pool.spawn(ready(()));
     begun.open();
@@ -34,7 +34,7 @@ fn would_deadlock<T>(outcome: Result<T, JoinError>) -> bool {
     matches!(outcome, Err(JoinError::WouldDeadlock))
 }
 
-/// Whether the set's job, or the wait for it, has heard.
+/// Whether the set's job, or the wait for it, got the error.
 fn is_told(outcome: Option<Result<bool, JoinError>>) -> bool {
     match outcome {
         Some(Ok(heard)) => heard,

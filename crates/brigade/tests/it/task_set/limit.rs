@@ -1,4 +1,5 @@
-//! `TaskSet::limit`: so many jobs are on the pool and no more, and the others come when there is room.
+//! `TaskSet::limit`: no more than this many jobs are on the pool, and the others are submitted when
+//! one has ended.
 
 use std::io;
 use std::panic::{self, AssertUnwindSafe};

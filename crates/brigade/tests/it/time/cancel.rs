@@ -1,4 +1,4 @@
-//! Cancelling closures that have a time, and what becomes of their captures.
+//! Cancelling closures that run at a time, and the drop of their captures.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;

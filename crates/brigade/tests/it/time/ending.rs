@@ -1,4 +1,4 @@
-//! What becomes of closures that have a time when their pool ends before it.
+//! Closures that run at a time, if their pool ends before that.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
@@ -74,7 +74,7 @@ fn a_closed_pool_gives_closures_back_to_its_own_jobs_too() {
     assert_eq!(refusals(handle), [Reason::Closed; 3]);
 }
 
-/// Why each of the ways in gives the closure back, which it does whole.
+/// The reason with which each way to submit returns the closure, unchanged.
 fn refusals(pool: Handle) -> [Reason; 3] {
     let (ran, runs) = mpsc::channel();
     let [first, second, third] = [(); 3].map(|()| ran.clone());
@@ -163,7 +163,7 @@ fn a_schedule_whose_tick_runs_as_the_pool_is_closed_does_not_go_on() {
     }
 }
 
-/// A thread schedules while another ends the pool: each closure runs, is dropped, or comes back.
+/// A thread schedules while another ends the pool: each closure runs, is dropped, or is returned.
 #[test]
 fn no_closure_is_lost_that_is_scheduled_beside_the_end() {
     let _dog = Watchdog::start(60);

@@ -1,4 +1,4 @@
-//! What has a time happens then: never before, and soon after on a pool that is idle.
+//! Timers fire on time: never early, and soon after their deadline on an idle pool.
 
 use std::io;
 use std::sync::mpsc::{self, Receiver};
@@ -16,7 +16,7 @@ use brigade_testkit::{Gate, Seed, Watchdog};
 /// Far longer than anything here may take, and no test's limit.
 const FAR: Duration = Duration::from_secs(3600);
 
-/// How long something that was rung for may take; what nobody rings for takes [`FAR`].
+/// How long an event with a wake may take; without one it takes [`FAR`].
 const LONG: Duration = Duration::from_secs(10);
 
 /// When a closure of the pool ran that was due then.
@@ -86,7 +86,7 @@ fn what_is_due_on_an_idle_pool_is_less_than_a_millisecond_late() {
                 late.push(woken.join().unwrap());
             }
             late.sort();
-            // Two of three: somebody else may have the machine now and then.
+            // Two of three: other processes may use the machine at times.
             if late[66] < limit { Ok(()) } else { Err(format!("{threads} threads: {late:?}")) }
         });
     }
@@ -99,7 +99,7 @@ fn a_timer_that_comes_before_the_one_a_worker_sleeps_for_is_not_missed() {
         let pool = Pool::new(threads);
         let _far = pool.job().after(FAR).execute(|| unreachable!()).unwrap();
         for round in 0..50 {
-            // Somebody sleeps for the first one by now, or is about to.
+            // A worker sleeps for the first one by now, or is about to.
             thread::sleep(Duration::from_micros(round * 10));
             let end = Instant::now() + Duration::from_millis(1);
             let ran = ran_at(pool.handle(), end).recv_timeout(LONG);
@@ -140,7 +140,7 @@ fn timers_of_any_order_and_any_configuration_all_fire() {
     });
 }
 
-/// The one that is free keeps the time, and is not kept from its work by that.
+/// The idle worker polls the timers, and still runs jobs.
 #[test]
 fn timers_fire_while_all_workers_but_one_are_busy() {
     let _dog = Watchdog::start(60);
@@ -166,7 +166,7 @@ fn timers_fire_while_all_workers_but_one_are_busy() {
     }
 }
 
-/// Whoever set it goes on for long: another has to see to it.
+/// The thread that set it continues for a long time: another must fire it.
 #[test]
 fn a_timer_that_a_job_sets_fires_although_the_job_goes_on() {
     let _dog = Watchdog::start(60);
@@ -191,13 +191,13 @@ fn a_timer_that_is_due_while_all_workers_are_busy_fires_when_one_is_not() {
         occupy(&pool, &gate);
         let end = Instant::now() + Duration::from_millis(2);
         let runs = ran_at(pool.handle(), end);
-        assert!(runs.recv_timeout(Duration::from_millis(10)).is_err(), "there is nobody");
+        assert!(runs.recv_timeout(Duration::from_millis(10)).is_err(), "there is no thread");
         gate.open();
         assert!(runs.recv_timeout(LONG).is_ok());
     }
 }
 
-/// Jobs that never end must not keep the time from passing.
+/// Jobs that never end must not delay timers.
 #[test]
 fn timers_fire_on_a_worker_that_always_has_work() {
     fn again(until: Instant) {

@@ -1,4 +1,4 @@
-//! Closures that run at a time, or every so often.
+//! Closures that run at a time, or periodically.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -21,7 +21,7 @@ pub(crate) const FAR: Duration = Duration::from_secs(3600);
 pub(crate) const SOON: Duration = Duration::from_millis(1);
 pub(crate) const ALL: [Missed; 3] = [Missed::Skip, Missed::Delay, Missed::Burst];
 
-/// The same tick for as long as the other end listens.
+/// The same tick as long as the receiver exists.
 pub(crate) fn tick<T: Clone + Send + 'static>(
     to: &Sender<T>,
     what: T,
@@ -30,7 +30,7 @@ pub(crate) fn tick<T: Clone + Send + 'static>(
     move || _ = to.send(what.clone())
 }
 
-/// Runs it as a tick of a pool until it has run so often.
+/// Runs it as a tick of a pool until it has run this often.
 pub(crate) fn ticked(
     pool: &Pool,
     missed: Missed,
@@ -159,7 +159,7 @@ fn ticks_that_were_missed_are_skipped_or_delayed_or_made_up_for() {
             assert!(*tick >= earliest(number), "{missed:?} {ticks:?}");
         }
     }
-    // How many come at once tells the one that makes up for them from the others.
+    // The number of ticks at once distinguishes `Burst` from the others.
     in_one_of_three_attempts(|| {
         for (missed, expected) in [(Missed::Burst, 3), (Missed::Skip, 0), (Missed::Delay, 0)] {
             let ticks = begins(missed, period);

@@ -1,4 +1,4 @@
-//! Futures that wait for a time: whose they are, and what becomes of them.
+//! Futures that wait for a time: the pool that they belong to, and their end.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -21,7 +21,7 @@ fn poll(sleep: &mut Sleep, bell: &Arc<WakeCounter>) -> Poll<()> {
     pin!(sleep).poll(&mut Context::from_waker(&Waker::from(bell.clone())))
 }
 
-/// A sleep of so long that a worker of the pool has polled once.
+/// A sleep of this length that a worker of the pool has polled once.
 fn polled_on(pool: &Pool, duration: Duration, bell: &Arc<WakeCounter>) -> Sleep {
     let bell = bell.clone();
     let polled = pool.submit(move || {
@@ -88,7 +88,7 @@ fn a_sleep_belongs_to_the_pool_that_polls_it_first() {
     let (pool, gate, bell) = (Pool::new(1), Gate::closed(), Arc::default());
     let mut sleep = polled_on(&pool, Duration::from_millis(50), &bell);
     crate::support::busy::occupy(&pool, &gate);
-    // Its pool's only worker is busy, and no other pool sees to it.
+    // Its pool's only worker is busy, and no other pool polls it.
     thread::sleep(Duration::from_millis(100));
     assert_eq!(bell.wakes(), 0);
     gate.open();
@@ -120,7 +120,7 @@ fn a_thread_that_is_no_worker_waits_with_the_default_pool() {
     assert!(!default_pool().handle().metrics().is_closed);
 }
 
-/// A pool that is drained waits for its jobs, and they for the time.
+/// A pool that is drained waits for its jobs, and they for timers.
 #[test]
 fn a_job_that_waits_for_a_time_ends_although_its_pool_is_closed_meanwhile() {
     let _dog = Watchdog::start(20);
@@ -148,7 +148,7 @@ fn a_job_that_waits_for_a_time_ends_although_its_pool_is_closed_meanwhile() {
     }
 }
 
-/// Nobody is there who could keep the time but those who wait for it.
+/// Only the waiting threads can poll the timers.
 #[test]
 fn jobs_that_wait_for_a_time_on_every_thread_a_pool_may_have_all_end() {
     let _dog = Watchdog::start(20);
@@ -327,7 +327,7 @@ fn a_sleep_may_be_forgotten() {
     assert_eq!(Arc::strong_count(&bell), 1);
 }
 
-/// Its thread-locals go when the worker is none any more.
+/// Its thread-locals are dropped after the worker has ended.
 #[test]
 fn a_destructor_of_a_thread_local_of_a_worker_may_sleep() {
     struct Sleeper;

@@ -12,7 +12,7 @@ use brigade_testkit::{Gate, Watchdog, eventually};
 use crate::support::crowd::{await_idle_workers, for_both_queueings, workers};
 use crate::support::trees::Trees;
 
-/// Where a job waits, and whether it has come there.
+/// Where a job waits, and whether it has arrived there.
 #[derive(Clone, Default)]
 struct Stop {
     began: Gate,

@@ -41,7 +41,7 @@ impl Kind {
     }
 }
 
-/// For how long a test that may be repeated is, in seconds: `ci/soak.sh` says so.
+/// How long a test repeats, in seconds; `ci/soak.sh` sets it.
 fn soak_seconds() -> u64 {
     let given = std::env::var("BRIGADE_SOAK_SECONDS").ok();
     given.map_or(0, |seconds| seconds.parse().expect("a number of seconds"))
