@@ -8,5 +8,5 @@ cargo clippy --workspace --all-targets --locked -- -D warnings
 cargo clippy -p brigade --lib --examples --test integrations --features futures,hyper,io --locked -- -D warnings
 cargo clippy -p brigade --all-targets --locked -- -D warnings
 cargo clippy -p brigade-io --all-targets --features hyper --locked -- -D warnings
-# As who has no `std` gets it.
+# As it is without `std`.
 cargo clippy -p brigade-queue --no-default-features --locked -- -D warnings

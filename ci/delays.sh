@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the tests of the library with random delays between the steps of threads, then soaks the pools the same way:
-# `ci/delays.sh [seconds]`. The soak gets the rest of so many seconds, 1800 if none are given, and at least 30.
+# `ci/delays.sh [seconds]`. The soak gets the rest of this many seconds, by default 1800, and at least 30.
 #
 # BRIGADE_DELAY_SEED repeats the delays of a run, whose seed is on stderr, though not what the scheduler does between them.
 # BRIGADE_DELAY_ONE_IN and BRIGADE_DELAY_MAX_MICROS set how often and how long; crates/sync/src/delays has the defaults.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the public documentation; a broken link is an error, and so is a test that the list of faults names and that does not exist.
+# Builds the public documentation; a broken link is an error, and so is a missing test that the list of faults names.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Renders docs/faults.md from docs/faults.txt; with --check it only says whether that has been done, and whether each test that
-# is named exists.
+# Renders docs/faults.md from docs/faults.txt; with --check it only checks that this has been done, and that each named test
+# exists.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -8,13 +8,13 @@ render() {
     cat <<'INTRO'
 # Faults, and the tests that inject them
 
-What goes wrong in thread pools, taken from the public bugs of many of them, and the tests that make it go wrong here.
+Faults of thread pools, taken from the public bugs of many of them, and the tests that inject them here.
 `ci/faults.sh` renders this page from `faults.txt`.
 
 The numbers are those of the list that the project began with; `-` was not in it. Those that are missing belong to the
 [queues](../crates/queue/README.md) (1 to 17, 24) and to the command line of the [laboratory](../lab/README.md) (121 to 140),
-whose tests are their own; to scopes (40 to 42, 45 to 47), which are not there yet; and to reads and writes that the kernel
-does by itself (95 to 102), which the driver does not ask for.
+which have their own tests; to scopes (40 to 42, 45 to 47), which do not exist; and to reads and writes that the kernel
+does asynchronously (95 to 102), which the driver does not use.
 
 Tests are written as file::name, below `crates/*/tests`, `crates/*/src` or `lab/tests`. Those of input and output run with
 files that are reported by level and by edge. The soak, `ci/soak.sh`, puts most of these faults into the same pool.

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Explores the loom models: those of `sync`, `queue`, `burst` and `task` beside their sources, those of the driver
-# and of the wake rule inside `io` and `brigade`, as they need what is private there.
+# and of the wake rule inside `io` and `brigade`, as they need private items.
 #
 # Each model names its own bound of preemptions; LOOM_MAX_PREEMPTIONS overrides all of them. BRIGADE_LOOM_SHORT takes one
-# from each, which takes a fraction of the time: so it is after every change, and whoever changes a protocol leaves it
-# out. Arguments are passed on to the test binaries: `ci/loom.sh submitter` explores the models with that in their name.
+# from each, which takes a fraction of the time: use it after every change, but explore the full bounds after a change of
+# a protocol. Arguments are passed on to the test binaries: `ci/loom.sh submitter` explores the models with that in their
+# name.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

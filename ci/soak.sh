@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Soaks the pools for so many seconds, 60 if none are given: `ci/soak.sh [seconds]`. Pools of every kind live and end under
+# Soaks the pools for this many seconds, by default 60: `ci/soak.sh [seconds]`. Pools of every kind live and end under
 # mixed work; every job must be accounted for, and no thread, file or memory be left. Then, for as long again, threads wait until
 # pools are idle while others submit: nothing that was accepted before may be queued or running when a wait returns.
 #

@@ -1,4 +1,5 @@
-//! Tells the laboratory which compiler built it: a number without its compiler is not a measurement.
+//! Passes the compiler's version to the laboratory: a number without its compiler is not a
+//! measurement.
 
 use std::env;
 use std::process::Command;

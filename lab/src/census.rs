@@ -1,11 +1,11 @@
-//! Which threads this process has, seen from outside: no target is asked how many it has.
+//! The threads of this process as the system lists them, independent of the counts of the targets.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
 
-/// Where Linux lists the threads of this process, by their number. No other system has that.
+/// The directory in which Linux lists the threads of this process. No other system has it.
 const TASKS: &str = "/proc/self/task";
 
 /// The threads of one moment.
@@ -15,7 +15,7 @@ impl Census {
     /// Whether threads can be counted here. Where they can't, a census is empty.
     pub(crate) const POSSIBLE: bool = cfg!(target_os = "linux");
 
-    /// Looks at the threads that there are.
+    /// Lists the present threads.
     pub(crate) fn take() -> io::Result<Self> {
         if !Self::POSSIBLE {
             return Ok(Census(HashSet::new()));
@@ -29,8 +29,8 @@ impl Census {
         Self::take().map(|now| self.missing(&now))
     }
 
-    /// How many threads of `now` are not in this one. One that is may have ended meanwhile, as a pool's
-    /// do that doesn't wait for them, so this is no difference of sizes.
+    /// How many threads of `now` are not in this one. This is no difference of sizes, as threads of
+    /// this census may have ended in the meantime: a pool need not join its threads.
     fn missing(&self, now: &Self) -> usize {
         now.0.difference(&self.0).count()
     }

@@ -22,9 +22,9 @@ use crate::targets;
 use crate::workloads::Choice;
 use crate::workloads::memory::{Memory, process};
 
-/// Measures brigade beside the thread pools people use today.
+/// Compares brigade with widely used thread pools.
 ///
-/// Without a workload it measures a little of everything: `all --quick`.
+/// Without a workload it runs a short selection of all of them: `all --quick`.
 #[derive(Debug, Parser)]
 #[command(name = "brigade-lab", version, disable_help_subcommand = true)]
 pub(crate) struct Cli {
@@ -46,10 +46,10 @@ enum What {
     All(Extent),
     /// Name the workloads and the targets.
     List,
-    /// One run of `memory` in this process, which the laboratory starts for it.
+    /// One run of `memory`, in a process that the laboratory starts for it.
     #[command(name = process::COMMAND, hide = true)]
     Resident(Memory),
-    /// Threads that compute, in this process, which the laboratory starts for them.
+    /// Computing threads, in a process that the laboratory starts for them.
     #[command(name = hogs::COMMAND, hide = true)]
     Hogs {
         /// How many.
@@ -72,7 +72,8 @@ struct Extent {
 /// How to measure, whatever the workload.
 #[derive(Args, Debug)]
 pub(crate) struct Options {
-    /// Targets, separated by commas; `all` is every one that `list` names and the workload is for.
+    /// Targets, separated by commas; `all` stands for every target in `list` that suits the
+    /// workload.
     #[arg(long, global = true, value_name = "NAMES", value_delimiter = ',', value_parser = target)]
     target: Vec<Selection>,
     /// Rounds that count. Each target runs once per round; one more round before that warms up.
@@ -96,7 +97,7 @@ pub(crate) struct Options {
         value_parser = whole::<0, { limits::MAX_HOGS }>
     )]
     pub(crate) hogs: u64,
-    /// Seconds after which a target that runs nothing is given up, beyond the workload's own pauses.
+    /// Seconds without progress after which a target is given up, beyond the workload's own pauses.
     #[arg(
         long, global = true, value_name = "SECONDS", default_value_t = 20,
         value_parser = whole::<1, { limits::MAX_PATIENCE }>
@@ -147,7 +148,7 @@ fn path() -> impl TypedValueParser<Value = PathBuf> {
     })
 }
 
-/// What the command line asks for.
+/// The request of the command line.
 pub(crate) enum Task {
     /// Name everything there is.
     List,
@@ -155,7 +156,7 @@ pub(crate) enum Task {
     Measure(Vec<Contest>),
     /// Measure the memory of one target in this process.
     Resident(Memory, &'static Entry),
-    /// Compute on so many threads until the laboratory that has started this process ends.
+    /// Compute on this many threads until the laboratory that has started this process ends.
     Hogs(u64),
 }
 
@@ -203,7 +204,7 @@ impl Cli {
     }
 }
 
-/// What follows from clap's answer: what was asked for is printed, all else is an error.
+/// Handles clap's answer: prints help and version, and turns the rest into an error.
 fn stop(error: clap::Error) -> Stop {
     if !matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         return Stop::Usage(reason(&error));
@@ -213,7 +214,7 @@ fn stop(error: clap::Error) -> Stop {
     printed.map_or_else(Stop::from, |()| Stop::Closed)
 }
 
-/// What is wrong with the command line, without the usage that clap adds in lines of its own.
+/// The error of the command line, without the usage that clap adds in lines of its own.
 fn reason(error: &clap::Error) -> String {
     let text = error.to_string();
     let lines = text.lines().take_while(|line| !line.is_empty()).map(str::trim);
@@ -249,7 +250,7 @@ impl Options {
         row.targets().into_iter().filter(wanted).collect()
     }
 
-    /// What holds for the rounds of all rows.
+    /// The settings for the rounds of all rows.
     pub(crate) fn rules(&self) -> Rules {
         let patience = Duration::from_secs(self.patience);
         Rules { rounds: self.rounds, patience, inject: self.inject }

@@ -13,9 +13,10 @@ pub(crate) fn cpu_time() -> Duration {
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs() as u32)
 }
 
-/// Lets the sleeps of this thread end when they should, where the system lets it: Linux adds 50 µs.
+/// Makes the sleeps of this thread end on time, where the system allows that: Linux adds 50 µs
+/// otherwise.
 pub(crate) fn sleep_short() {
-    // Where it is refused, the sleeps are longer, and nothing else is.
+    // If it is refused, only the sleeps are longer.
     #[cfg(target_os = "linux")]
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
 }
@@ -105,8 +106,8 @@ mod tests {
             meter.end(&lap);
             meter.cpus()
         };
-        // Another process may hold the CPU meanwhile, but not for so many laps; other tests of this
-        // one may add theirs.
+        // Another process may hold the CPU for some of the laps, but not for this many; other tests
+        // of this process may add CPU time.
         assert!((0..100).any(|_| busy() > 0.1));
     }
 }

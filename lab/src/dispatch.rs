@@ -1,5 +1,5 @@
-//! Brings a workload and a target together, each with its own type, so that the compiler sees
-//! through both: nothing on the way of a task is a call through a pointer.
+//! Combines a workload and a target, each with its own type, so that the compiler can inline both:
+//! no task is called through a pointer.
 
 use std::thread;
 
@@ -28,11 +28,11 @@ where
 
 /// A run of a workload.
 pub(crate) struct Run<W> {
-    /// What is run.
+    /// The workload.
     workload: W,
-    /// On what.
+    /// The target.
     target: &'static Entry,
-    /// How.
+    /// The terms of the run.
     terms: Terms,
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn counted<W: Workload>(
 ) -> Outcome {
     let tally = Tally::leak();
     tally.expect(workload.expected());
-    // That nothing ends while the workload itself pauses is no standstill of the target.
+    // While the workload itself pauses, a target without progress does not stand still.
     let patience = terms.patience + workload.quiet();
     supervise(tally, patience, move || {
         let values = run(&workload, &Bench { tally, fault: terms.fault })?;

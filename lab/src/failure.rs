@@ -1,34 +1,34 @@
-//! Why a run has no number.
+//! The reason why a run has no number.
 
 use std::fmt;
 use std::io;
 
-/// Why a run has no number.
+/// The reason why a run has no number.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The machine would not let the target start.
+    /// The machine did not allow the target to start.
     Refused(io::Error),
-    /// Nothing ran any more, though the run wasn't over.
+    /// Nothing ran any more, although the run had not ended.
     Stalled {
         /// Tasks that had run.
         ran: u64,
         /// Tasks that had to run.
         expected: u64,
     },
-    /// The run was over, but not every task had run exactly once.
+    /// The run ended, but not every task had run exactly once.
     Miscounted {
         /// Tasks that had run.
         ran: u64,
         /// Tasks that had to run.
         expected: u64,
     },
-    /// Every value that was sent came back.
+    /// Every value that was sent was returned.
     Unreceived,
-    /// It broke off, for this reason.
+    /// It was aborted, for this reason.
     Told(String),
     /// The thread that submits panicked.
     Panicked,
-    /// The run was given up by its supervisor, which says why.
+    /// The run was given up by its supervisor, which reports the reason.
     Abandoned,
 }
 

@@ -1,4 +1,4 @@
-//! Faults the laboratory can make itself, so that its tests can see that it detects them.
+//! Faults that the laboratory can inject, so that its tests can check that it detects them.
 
 /// What happens to one task of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,12 +9,13 @@ pub(crate) enum Fault {
     Lost,
     /// The first task is submitted twice.
     Repeated,
-    /// The task in the middle of a line panics when half of all bytes have come by. It is for lines only.
+    /// The task in the middle of a line panics when half of all bytes have passed it. It is for lines
+    /// only.
     Died,
 }
 
 impl Fault {
-    /// How often the task with this index is to be submitted.
+    /// How often the task with this index must be submitted.
     #[inline]
     pub(crate) fn copies(self, index: u32) -> usize {
         match (self, index) {

@@ -1,9 +1,9 @@
-//! Threads of another process that compute while the laboratory measures: what a machine that is busy
-//! otherwise does to the targets.
+//! Threads of another process that compute while the laboratory measures, to show the targets on a busy
+//! machine.
 //!
-//! The process is this program once more. It reads a pipe that the laboratory holds open and never writes
-//! to. However the laboratory ends, by itself, by a signal, or killed, the kernel closes its end, and the
-//! process ends as it reads that.
+//! The process runs this program again. It reads a pipe that the laboratory holds open and never writes
+//! to. However the laboratory ends (normally, by a signal, or killed), the kernel closes its end of the
+//! pipe, and the process ends when it reads that.
 
 use std::hint;
 use std::io::{self, BufRead, BufReader, Write};
@@ -14,10 +14,10 @@ use crate::program;
 use crate::stop::Stop;
 use crate::work::grind;
 
-/// What the process is told to do. `list` doesn't name it.
+/// The subcommand of the process. `list` doesn't name it.
 pub(crate) const COMMAND: &str = "hogs";
 
-/// What the process says when all its threads compute.
+/// What the process prints when all its threads compute.
 const READY: &str = "ready";
 
 /// Arithmetic between two turns of a thread's loop.
@@ -27,7 +27,7 @@ const UNITS: u64 = 1_000_000;
 pub(crate) struct Hogs(Option<Child>);
 
 impl Hogs {
-    /// Starts so many threads and waits until all of them compute.
+    /// Starts this many threads and waits until all of them compute.
     pub(crate) fn start(count: u64) -> Result<Self, Stop> {
         if count == 0 {
             return Ok(Hogs(None));
@@ -41,7 +41,7 @@ impl Hogs {
             BufReader::new(stdout).read_line(&mut said).map_err(refused)?;
         }
         let hogs = Hogs(Some(child));
-        // Otherwise it has said why on stderr.
+        // Otherwise it has printed the reason on stderr.
         if said.trim() == READY { Ok(hogs) } else { Err(refused(io::Error::other("see above"))) }
     }
 }
@@ -56,7 +56,7 @@ impl Drop for Hogs {
     }
 }
 
-/// What the process does: computes on so many threads until the laboratory is gone.
+/// The main function of the process: computes on this many threads until the laboratory has ended.
 pub(crate) fn compute(count: u64) -> Result<(), Stop> {
     for _ in 0..count {
         let thread = Builder::new().name("hog".to_owned()).spawn(|| {

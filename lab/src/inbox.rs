@@ -1,11 +1,11 @@
-//! Where values arrive: each one's time, and the thread that got it busy with it for a while.
+//! The inbox of values: records the time of each, and keeps the receiving thread busy for a while.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::clock::Epoch;
 use crate::tally::Tally;
 
-/// What is sent: two numbers, so that nothing has to be allocated that a channel doesn't allocate.
+/// A value: two numbers, so that only the channel itself allocates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Value {
     /// The number of its burst.
@@ -14,25 +14,25 @@ pub(crate) struct Value {
     pub(crate) index: u32,
 }
 
-/// What all receiving threads of a run share; leaked, since a value may turn up late.
+/// The state that all receiving threads of a run share; leaked, since a value may arrive late.
 ///
-/// A receipt wakes no thread: it stores the time where the sending thread will look for it, which sleeps
-/// meanwhile and takes no CPU that a receiver needs.
+/// Receiving a value wakes no thread: it stores the time for the sending thread to read. That one sleeps in
+/// the meantime, and takes no CPU that a receiver needs.
 pub(crate) struct Inbox {
     /// Counts the values.
     tally: &'static Tally,
-    /// What the times count from.
+    /// The origin of the times.
     pub(crate) epoch: Epoch,
     /// When each value of the current burst arrived, by its number; 0 if it didn't.
     times: Box<[AtomicU64]>,
-    /// What a thread is busy with after it has received a value.
+    /// How long a thread is busy after it has received a value.
     busy: Box<dyn Fn() + Send + Sync>,
-    /// Values that threads are through with, over all bursts.
+    /// The number of values that threads are done with, over all bursts.
     done: AtomicU64,
 }
 
 impl Inbox {
-    /// An inbox for bursts of so many values, each of which keeps its thread busy with `busy`.
+    /// An inbox for bursts of this many values, each of which keeps its thread busy with `busy`.
     pub(crate) fn leak(
         tally: &'static Tally,
         messages: usize,
@@ -46,17 +46,17 @@ impl Inbox {
     /// Receives `value` on this thread, which is busy with it before this returns.
     #[inline]
     pub(crate) fn receive(&self, value: Value) {
-        // Before all else: this is the number. It can't be 0, since the value was sent later than
-        // the epoch, but for a clock that stands still.
+        // First of all: this is the measured time. It can't be 0 unless the clock stands still, since the
+        // value was sent after the epoch.
         let now = self.epoch.nanos().max(1);
         self.times[value.index as usize].store(now, Ordering::Relaxed);
-        // A thread that sees the value counted sees its time too.
+        // A thread that sees the value counted also sees its time.
         self.tally.ran(value.index, value.burst);
         (self.busy)();
         self.done.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Notes that `value` came back to the thread that sent it, which is then done with.
+    /// Records that `value` was returned to the thread that sent it; it is done with then.
     pub(crate) fn refuse(&self, value: Value) {
         self.tally.ran(value.index, value.burst);
     }
@@ -72,9 +72,9 @@ impl Inbox {
         self.times.iter().map(|time| time.load(Ordering::Relaxed)).filter(|&time| time > 0)
     }
 
-    /// Values that threads are through with, over all bursts.
+    /// The number of values that threads are done with, over all bursts.
     pub(crate) fn done(&self) -> u64 {
-        // Nothing else is read on its account, so Relaxed will do.
+        // Nothing else is read because of it, so Relaxed is enough.
         self.done.load(Ordering::Relaxed)
     }
 }

@@ -1,6 +1,7 @@
-//! SIGINT and SIGTERM end the laboratory with what it has, written down and marked as incomplete.
+//! SIGINT and SIGTERM end the laboratory; the results so far are written and marked as incomplete.
 //!
-//! A thread of its own does it, since the others may be anywhere: in a peer's shutdown, or asleep.
+//! A separate thread handles them, since the others may be blocked: in a peer's shutdown, or
+//! asleep.
 
 use std::io::{self, Write};
 use std::process;
@@ -38,7 +39,7 @@ pub(crate) fn install(book: SharedBook) -> Result<(), Stop> {
     listen().map_err(|error| Stop::Refused(format!("can't listen for signals: {error}")))
 }
 
-/// Writes what there is and ends the process.
+/// Writes the results so far and ends the process.
 fn end(book: &SharedBook, signal: i32) {
     if let Err(stop) = book.finish(false) {
         stop.explain();

@@ -1,4 +1,5 @@
-//! Waiting, asleep, for the last of many tasks, and knowing when it was.
+//! A countdown: a thread sleeps until the last of many tasks has ended, and gets the time of that
+//! end.
 
 use std::array;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -9,10 +10,11 @@ use crate::clock::Epoch;
 use crate::failure::Failure;
 use crate::tally::Tally;
 
-/// Stripes the arrivals are spread over, so that the countdown isn't what the run is about.
+/// Stripes that the arrivals are spread over, so that the countdown is not the bottleneck of the
+/// run.
 const STRIPES: usize = 16;
 
-/// Longest sleep of the waiter before it asks whether the run was given up.
+/// The longest sleep of the waiter before it checks whether the run was given up.
 const LOOK: Duration = Duration::from_millis(200);
 
 /// Arrivals still to come in one stripe, alone on its cache lines.
@@ -28,7 +30,7 @@ pub(crate) struct Latch {
     open: AtomicUsize,
     /// When the last one arrived, in nanoseconds since the epoch.
     ended: AtomicU64,
-    /// What `ended` counts from.
+    /// The origin of `ended`.
     epoch: Epoch,
     /// The thread that waits.
     waiter: Thread,

@@ -12,15 +12,15 @@ pub(crate) const MAX_TASKS: u64 = 1 << 40;
 pub(crate) const MAX_AMPLIFICATION: u64 = u32::MAX as u64;
 /// Units of work per task: a second or two.
 pub(crate) const MAX_UNITS: u64 = 1_000_000_000;
-/// Milliseconds between bursts, or of a keep-alive: longer than a reader waits for the next number.
+/// Milliseconds between bursts, or of a keep-alive.
 pub(crate) const MAX_SLEEP_MS: u64 = 10_000;
-/// Bursts or shots of one run, each of which keeps its time until the run is over.
+/// Bursts or shots of one run; the time of each is stored until the run has ended.
 pub(crate) const MAX_SHOTS: u64 = 1_000_000;
-/// Microseconds between bursts, at least: the shortest sleep that is a sleep.
+/// The fewest microseconds between bursts: a shorter sleep would not be one.
 pub(crate) const MIN_GAP_US: u64 = 10;
 /// Microseconds between bursts, where they are given as fractions of a millisecond.
 pub(crate) const MAX_GAP_US: u64 = MAX_SLEEP_MS * 1_000;
-/// Values of one run, each of which keeps its time until the run is over.
+/// Values of one run; the time of each is stored until the run has ended.
 pub(crate) const MAX_VALUES: u64 = 10_000_000;
 /// Milliseconds for which a job blocks.
 pub(crate) const MAX_BLOCK_MS: u64 = 5_000;
@@ -40,7 +40,7 @@ pub(crate) const MAX_ITEMS: u64 = 1_000_000;
 pub(crate) const MAX_IN_FLIGHT: u64 = 4096;
 /// Connections of one run, whose both ends are files of this process.
 pub(crate) const MAX_CONNECTIONS: u64 = 10_000;
-/// Tasks whose memory is measured: with less of them it is a few pages.
+/// Tasks whose memory is measured: fewer take only a few pages.
 pub(crate) const MIN_RESIDENT: u64 = 1_000;
 /// Threads of another process that compute beside the runs.
 pub(crate) const MAX_HOGS: u64 = 256;

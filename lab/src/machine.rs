@@ -1,4 +1,4 @@
-//! What the numbers were measured on, and with.
+//! The machine and the compiler of a measurement.
 
 use std::fs;
 use std::thread;
@@ -14,7 +14,7 @@ pub(crate) struct Machine {
     pub(crate) cpus: usize,
     /// Which CPUs it may run on, without looking at quotas, where the kernel tells.
     pub(crate) affinity: Option<String>,
-    /// What the CPUs call themselves.
+    /// The model of the CPUs.
     pub(crate) cpu_model: String,
     /// Name and release of the kernel.
     pub(crate) kernel: String,
@@ -30,12 +30,12 @@ pub(crate) struct Machine {
     pub(crate) date: String,
     /// Seed of the order of the targets.
     pub(crate) seed: u64,
-    /// Threads of another process that compute all the while.
+    /// Threads of another process that compute during the measurements.
     pub(crate) hogs: u64,
 }
 
 impl Machine {
-    /// Describes this machine, and how it is used.
+    /// Describes this machine and its settings.
     pub(crate) fn read(seed: u64, hogs: u64) -> Self {
         let kernel = uname();
         let words = [kernel.sysname(), kernel.release()].map(|word| word.to_string_lossy());

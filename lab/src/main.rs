@@ -1,24 +1,23 @@
-//! `brigade-lab`: measures brigade beside the thread pools people use today, its queues and its channel
-//! beside theirs.
+//! `brigade-lab`: compares brigade with widely used thread pools, and its queues and channel with theirs.
 //!
-//! `README.md` says what each number means. Nothing here is a library for others.
+//! `README.md` defines each number. This crate is not a library.
 //!
 //! # Order
 //!
 //! A module imports from those above it in this list, and from none below; so do the files inside a folder.
 //! `tests/order.rs` checks it.
 //!
-//! - what knows nothing of the rest: `census`, `clock`, `failure`, `fault`, `machine`, `program`, `stats`, `stop`,
+//! - independent of the rest: `census`, `clock`, `failure`, `fault`, `machine`, `program`, `stats`, `stop`,
 //!   `switches`, `work`;
 //! - limits, and counting every task: `limits`, `needs`, `tally`, `inbox`, `latch`, `supervise`;
-//! - what a target is, and a folder of them: `target`, `targets`, `setup`;
-//! - what a workload is, how one meets a target, and a folder of them: `workload`, `dispatch`, `row`, `workloads`,
-//!   `plan`;
-//! - what the reader sees: `report`, `interrupt`;
+//! - the traits of targets, and a folder of them: `target`, `targets`, `setup`;
+//! - the traits of workloads, their runs on targets, and a folder of them: `workload`, `dispatch`, `row`,
+//!   `workloads`, `plan`;
+//! - the output: `report`, `interrupt`;
 //! - the program: `hogs`, `rounds`, `cli`, `session`.
 
 #![forbid(unsafe_code)]
-// The laboratory stands outside every loom model: it must measure with the real atomics and threads.
+// The laboratory is not part of any loom model: it must measure with the real atomics and threads.
 #![allow(clippy::disallowed_types)]
 
 mod census;
@@ -60,7 +59,7 @@ use crate::stop::Stop;
 
 fn main() -> ExitCode {
     report::quiet_panics();
-    // Bad luck in here is a failed run with a reason, never exit code 101 and a backtrace.
+    // A failure here must be a failed run with a reason, never exit code 101 and a backtrace.
     let outcome = panic::catch_unwind(|| Cli::read().and_then(session::run));
     let stop = match outcome {
         Ok(Ok(())) => return ExitCode::SUCCESS,

@@ -1,8 +1,8 @@
-//! What a run needs of the machine, and which of the machine's limits is in the way.
+//! The resources that a run needs, and the limit of the machine that is too low for it.
 //!
 //! A run that meets such a limit in the middle gets an error that names neither the limit nor the
-//! value it should have. So they are read before anything is started. What can't be read is no
-//! obstacle here; the threads are then started for a trial, which finds all the others.
+//! value it should have. So they are read before anything is started. A limit that can't be read is
+//! ignored here; a trial start of the threads then finds all others.
 
 use std::fs;
 use std::str::FromStr;
@@ -11,7 +11,7 @@ use rustix::process::{Resource, Rlimit, geteuid, getrlimit, setrlimit};
 
 use crate::stop::Stop;
 
-/// What a run needs beyond what the process has.
+/// The resources that a run needs beyond those that the process has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Needs {
     /// Open files.
@@ -20,7 +20,8 @@ pub(crate) struct Needs {
     pub(crate) threads: u64,
 }
 
-/// Files that the process has open besides: standard ones, the signals' and those of an event loop.
+/// Files that the process has open besides: the standard ones, the signals' and those of an event
+/// loop.
 const OWN_FILES: u64 = 32;
 /// Threads of the laboratory itself: it supervises, submits and listens for signals.
 pub(crate) const OWN_THREADS: u64 = 3;
@@ -35,13 +36,13 @@ impl Needs {
         Needs { files: self.files.max(other.files), threads: self.threads.max(other.threads) }
     }
 
-    /// An error if a limit is in the way. The one on open files is raised if it may be.
+    /// An error if a limit is too low. The limit on open files is raised if possible.
     pub(crate) fn check(self) -> Result<(), Stop> {
         let files = self.files + OWN_FILES;
         let limit = getrlimit(Resource::Nofile);
         if self.files > 0 && limit.current.is_some_and(|current| current < files) {
             let raised = Rlimit { current: Some(files), maximum: limit.maximum };
-            // It is refused beyond the maximum, and then there is nothing to do but to say so.
+            // It is refused beyond the maximum, which is then reported.
             let _ = setrlimit(Resource::Nofile, raised);
         }
         let lacking = Limits::read().lacking(self);
@@ -67,7 +68,7 @@ struct Limits {
 }
 
 impl Limits {
-    /// Those of now.
+    /// Returns the present limits.
     fn read() -> Self {
         let soft = |resource| getrlimit(resource).current;
         let load = read::<String>("/proc/loadavg");
@@ -91,7 +92,7 @@ impl Limits {
     fn lacking(self, needs: Needs) -> Option<String> {
         let (threads, files) = (needs.threads + OWN_THREADS, needs.files + OWN_FILES);
         let all = threads + self.others;
-        // Of what is not needed no limit is too low.
+        // A limit is never too low for a resource that is not needed.
         let limits = [
             (needs.files, "open files", files, self.files, "RLIMIT_NOFILE (ulimit -n)"),
             (needs.threads, "threads", threads, self.user, "RLIMIT_NPROC (ulimit -u)"),

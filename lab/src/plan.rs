@@ -1,12 +1,12 @@
-//! What `all` measures: command lines. `--full` is the table of the project's goals; `--quick` is small
-//! enough for a first look.
+//! The command lines that `all` measures. `--full` is the table of the project's goals; `--quick` is
+//! small enough for a first look.
 
 use clap::{Command, Error, FromArgMatches, Subcommand};
 
 use crate::row::Row;
 use crate::workloads::Choice;
 
-/// A little of everything, in under two minutes.
+/// A short selection of all workloads, in under two minutes.
 const QUICK: &str = "
     throughput --messages 200000
     throughput --messages 200 --amplification 2000
@@ -121,7 +121,7 @@ mod tests {
                 .map(|one| (one.name, one.about))
                 .collect();
             for target in FAMILIES.iter().flat_map(|(_, targets)| targets.iter()) {
-                // A name is one within its family only.
+                // A name is unique within its family only.
                 assert!(measured.contains(&(target.name, target.about)), "{target:?}");
             }
         }

@@ -1,5 +1,5 @@
-//! The targets take turns, in random order inside each round, so that whatever drifts (the clock
-//! of the CPU, a neighbour on the machine) hits all of them alike.
+//! The targets take turns, in random order inside each round, so that drift (of the CPU's clock, or
+//! by other load) affects all of them alike.
 
 use std::time::Duration;
 
@@ -17,19 +17,19 @@ use crate::workload::Terms;
 
 /// A row, and the targets that take turns in it.
 pub(crate) struct Contest {
-    /// What is measured.
+    /// The workload.
     pub(crate) row: Box<dyn Row>,
-    /// On what; all of the row's family.
+    /// The targets, all of the row's family.
     pub(crate) targets: Vec<&'static Entry>,
 }
 
-/// What holds for the rounds of all contests.
+/// The settings for the rounds of all contests.
 pub(crate) struct Rules {
     /// Rounds that count.
     pub(crate) rounds: u64,
     /// How long to wait for a target that runs nothing.
     pub(crate) patience: Duration,
-    /// What to do wrong on purpose, and in the target with which name.
+    /// The fault to inject, and the name of the target.
     pub(crate) inject: Option<(Fault, &'static str)>,
 }
 
@@ -42,7 +42,7 @@ impl Rules {
     }
 }
 
-/// Measures one row in all its rounds; what came of it is on the book's last sheet.
+/// Measures one row in all its rounds; the results are on the book's last sheet.
 ///
 /// A target that fails is out for the rest of the row, and has no number in it.
 pub(crate) fn measure(

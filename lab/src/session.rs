@@ -60,12 +60,12 @@ fn measure(contests: &[Contest], options: &Options) -> Result<(), Stop> {
         })
     });
     drop(hogs);
-    // What there is gets written even if the rest can't be had.
+    // The results so far are written even if the rest fails.
     let [peers, own] = [true, false].map(|peers| book.failures(peers));
     let written = book.finish(measured.is_ok() && peers.is_empty() && own.is_empty());
     measured?;
     written?;
-    // A number that a peer does not have is missing from the table, and that is all.
+    // A peer without a number is missing from the table, and does not fail the run.
     let notes = peers.iter().map(|failure| format!("\nno number: {failure}"));
     reporter.print(&notes.chain([HINT.to_owned()]).collect::<String>())?;
     if own.is_empty() { Ok(()) } else { Err(Stop::Failed(own.join("; "))) }
@@ -78,11 +78,11 @@ More: `brigade-lab list` names what there is, `brigade-lab all --full` takes lon
 /// A seed from the clock.
 fn fresh_seed() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    // Six digits are easily typed again.
+    // Six digits are easy to type.
     u64::from(now.unwrap_or_default().subsec_nanos()) % 1_000_000
 }
 
-/// Bytes to go on with when threads have taken all others.
+/// Bytes to continue with when threads have taken all others.
 const RESERVE: usize = 1 << 20;
 
 /// As much as any run needs.
@@ -95,8 +95,8 @@ fn needs(contests: &[Contest]) -> Needs {
 
 /// Starts as many threads as any run will have, all at a time, and ends them again.
 ///
-/// Half of the peers answer a thread that can't be started with a panic or by waiting for it for
-/// ever; this finds out before any of them does.
+/// If a thread can't be started, half of the peers panic or wait for it forever; this check comes
+/// before any of them starts.
 fn probe(needs: Needs) -> Result<(), Stop> {
     let most = (needs.threads + needs::OWN_THREADS) as usize;
     let reserve = black_box(Vec::<u8>::with_capacity(RESERVE));
@@ -112,7 +112,7 @@ fn probe(needs: Needs) -> Result<(), Stop> {
         match thread {
             Ok(thread) => {
                 started.push(thread);
-                // One after the other: a thread that begins with no memory left ends the process.
+                // One after the other: a thread that starts with no memory left aborts the process.
                 let _ = ups.recv();
             }
             Err(error) => {

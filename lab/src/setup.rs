@@ -1,4 +1,4 @@
-//! Starts a target, lets it come to rest before anything is timed, and ends it.
+//! Starts a target, lets it become idle before anything is timed, and ends it.
 
 use std::any::Any;
 use std::io;
@@ -12,15 +12,15 @@ use crate::failure::Failure;
 use crate::tally::Tally;
 use crate::target::pool::{Pool, Submit};
 
-/// What `start` starts.
+/// Calls `start`, and contains its panic.
 pub(crate) fn started<T>(start: impl FnOnce() -> io::Result<T>) -> Result<T, Failure> {
-    // Half of the peers answer a thread that can't be started with a panic.
+    // Half of the peers panic if a thread can't be started.
     panic::catch_unwind(AssertUnwindSafe(start))
         .unwrap_or_else(|panic| Err(io::Error::other(words(&*panic))))
         .map_err(Failure::Refused)
 }
 
-/// What a panic said, if it said something.
+/// The message of a panic, if it has one.
 fn words(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("it panicked").to_owned()
@@ -28,10 +28,10 @@ fn words(panic: &(dyn Any + Send)) -> String {
 
 /// Jobs per thread that a fresh pool runs before it is measured.
 const WARM_UP_JOBS: usize = 4;
-/// Time for the threads to be through with starting up and to fall asleep.
+/// Time for the threads to start up and to fall asleep.
 pub(crate) const SETTLE: Duration = Duration::from_millis(3);
 
-/// Lets a fresh pool run a few jobs, so that no run is about starting threads.
+/// Lets a fresh pool run a few jobs, so that no run measures the start of threads.
 pub(crate) fn warm<T: Pool>(pool: &T, threads: usize, tally: &Tally) -> Result<(), Failure> {
     let left = Arc::new(AtomicUsize::new(threads * WARM_UP_JOBS));
     let outside = pool.outside();
@@ -49,7 +49,7 @@ pub(crate) fn warm<T: Pool>(pool: &T, threads: usize, tally: &Tally) -> Result<(
     Ok(())
 }
 
-/// Time for a pool that can't wait for its threads to run what it should not have.
+/// Time in which a pool that can't wait for its threads may run repeated tasks.
 const AFTERMATH: Duration = Duration::from_millis(1);
 
 /// Ends the pool.

@@ -1,16 +1,16 @@
-//! Why the laboratory stops before it is through, and the exit code each reason has.
+//! The reasons for which the laboratory stops early, and the exit code of each.
 
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 
-/// A reason to end, other than being done.
+/// A reason to stop early.
 #[derive(Debug)]
 pub(crate) enum Stop {
-    /// The reader of the output has gone: nothing is wrong, and there is nothing to say.
+    /// The reader of the output has closed it: no failure, and nothing is printed.
     Closed,
-    /// The command line asks for what isn't there or isn't allowed.
+    /// The command line asks for something that does not exist or is not allowed.
     Usage(String),
-    /// This machine doesn't grant what the command line asks for.
+    /// This machine can't provide what the command line asks for.
     Refused(String),
     /// A target that is no peer lost or repeated a task, or the results could not be written.
     Failed(String),
@@ -34,12 +34,12 @@ impl Stop {
             Stop::Usage(reason) => (reason, "\ntry `brigade-lab --help`"),
             Stop::Refused(reason) | Stop::Failed(reason) => (reason, ""),
         };
-        // `eprintln!` panics on a closed stderr, and then nothing can be said.
+        // `eprintln!` panics on a closed stderr; in that case nothing can be printed.
         let _ = writeln!(io::stderr(), "brigade-lab: {}{hint}", printable(reason));
     }
 }
 
-/// A failure to write output: a reader that went away is no failure.
+/// A failure to write output: a reader that closed it is no failure.
 impl From<io::Error> for Stop {
     fn from(error: io::Error) -> Self {
         match error.kind() {
@@ -52,7 +52,7 @@ impl From<io::Error> for Stop {
 /// The longest reason shown. Arguments are echoed in reasons, and an argument can be 100 KiB.
 const LONGEST_REASON: usize = 600;
 
-/// `text` in one line without control characters, which a terminal would obey.
+/// `text` in one line without control characters, which a terminal would interpret.
 fn printable(text: &str) -> String {
     let mut line = String::new();
     for character in text.chars().take(LONGEST_REASON) {

@@ -1,7 +1,7 @@
-//! Runs one measurement on a thread of its own and gives it up if nothing happens any more.
+//! Runs one measurement on a separate thread and gives it up if it makes no progress.
 //!
-//! Whatever a target does (lose a task, block in a submission, hang in its shutdown), the laboratory
-//! goes on: the thread is left behind, and the run has no number.
+//! If a target loses a task, blocks in a submission or hangs in its shutdown, the laboratory
+//! continues: the thread is abandoned, and the run has no number.
 
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
@@ -13,7 +13,7 @@ use crate::tally::Tally;
 /// Pause between two looks at the run.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Runs `run` on a thread of its own; gives it up when `tally` stood still for all of `patience`.
+/// Runs `run` on a separate thread; gives it up when `tally` has not changed for all of `patience`.
 pub(crate) fn supervise<R: Send + 'static>(
     tally: &'static Tally,
     patience: Duration,
@@ -68,7 +68,7 @@ mod tests {
         let (tally, patience) = (Tally::leak(), Duration::from_millis(600));
         let outcome = supervise(tally, patience, move || {
             let begun = Instant::now();
-            // Only a machine that stops this thread for all of the patience can end it.
+            // It is given up only if the machine stops this thread for all of the patience.
             for message in 0.. {
                 tally.ran(message, 0);
                 thread::sleep(Duration::from_millis(1));

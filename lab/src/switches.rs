@@ -1,4 +1,4 @@
-//! How often the kernel took a CPU from a thread of this process, or was given it back.
+//! The context switches of this process: a thread lost its CPU, or gave it up.
 
 use nix::sys::resource::{UsageWho, getrusage};
 
@@ -7,7 +7,7 @@ pub(crate) fn switches() -> u64 {
     let counted = |usage: nix::sys::resource::Usage| {
         usage.voluntary_context_switches() + usage.involuntary_context_switches()
     };
-    // It is refused for no process that asks about itself.
+    // A process may always ask about itself.
     getrusage(UsageWho::RUSAGE_SELF).map_or(0, counted).unsigned_abs()
 }
 

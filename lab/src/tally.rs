@@ -1,12 +1,12 @@
 //! Counts every task, nearly for free and the same for every target.
 //!
-//! Each worker thread writes a slot of its own with plain loads and stores; the submitting side
-//! sums the slots. Beside the count a slot holds the sum of the tasks' fingerprints, so that a lost
-//! task and a repeated one can't make up for each other.
+//! Each worker thread writes a slot of its own with plain loads and stores; the submitting side sums
+//! the slots. Beside the count a slot holds the sum of the tasks' fingerprints, so that a lost task
+//! and a repeated one can't cancel out.
 //!
-//! Rejected: one shared counter (it would be the most contended word of the whole run, and hide
-//! every difference between targets behind itself); a counter that each task carries (a target that
-//! repeats a task would go unnoticed).
+//! Rejected: one shared counter (it would be the most contended atomic of the whole run, and hide
+//! every difference between targets); a counter that each task carries (a target that repeats a task
+//! would go unnoticed).
 
 use std::cell::Cell;
 use std::ptr;
@@ -38,7 +38,7 @@ pub(crate) struct Sum {
 }
 
 impl Sum {
-    /// The task that [`Tally::ran`] notes as this one.
+    /// The task that [`Tally::ran`] records as this one.
     pub(crate) fn one(message: u32, step: u32) -> Self {
         Sum { tasks: 1, prints: scramble(message.into()).wrapping_mul(scramble(step.into())) }
     }
@@ -49,7 +49,7 @@ impl Sum {
         Sum { tasks: messages * steps, prints: prints(messages).wrapping_mul(prints(steps)) }
     }
 
-    /// The tasks of one message, of so many steps.
+    /// The tasks of one message with this many steps.
     pub(crate) fn chain(message: u32, steps: u64) -> Self {
         Sum { tasks: steps, prints: scramble(message.into()).wrapping_mul(prints(steps)) }
     }
@@ -101,7 +101,7 @@ pub(crate) struct Tally {
     slots: Mutex<Vec<&'static Slot>>,
     /// What must have run at the end.
     expected: Mutex<Sum>,
-    /// The run is given up.
+    /// Whether the run is given up.
     abandoned: AtomicBool,
 }
 
@@ -118,19 +118,19 @@ static SPARE: Mutex<Vec<&'static Slot>> = Mutex::new(Vec::new());
 const PAUSE: Duration = Duration::from_micros(50);
 
 impl Tally {
-    /// A tally for one run. Leaked, since a task that a target runs too late, when the run has long
-    /// failed, must still find it; it is a few words.
+    /// A tally for one run. Leaked, since a task that a target runs late, after the run has failed,
+    /// must still be able to access it; it is a few words.
     pub(crate) fn leak() -> &'static Self {
         Box::leak(Box::default())
     }
 
-    /// Notes that the task with this identity ran, on this thread.
+    /// Records that the task with this identity ran, on this thread.
     #[inline]
     pub(crate) fn ran(&'static self, message: u32, step: u32) {
         self.add(Sum::one(message, step));
     }
 
-    /// Notes that these tasks ran, on this thread.
+    /// Records that these tasks ran, on this thread.
     #[inline]
     pub(crate) fn add(&'static self, sum: Sum) {
         let slot = match MINE.get() {
@@ -140,7 +140,7 @@ impl Tally {
         let prints = slot.prints.load(Ordering::Relaxed).wrapping_add(sum.prints);
         slot.prints.store(prints, Ordering::Relaxed);
         // Ordering: Release pairs with the Acquire in `sum`: a thread that sees the count sees
-        // the fingerprint too. A load and a store will do, since no other thread writes this slot.
+        // the fingerprint too. A load and a store are enough, since no other thread writes this slot.
         slot.ran.store(slot.ran.load(Ordering::Relaxed) + sum.tasks, Ordering::Release);
     }
 
@@ -156,7 +156,7 @@ impl Tally {
         slot
     }
 
-    /// What ran, over all slots.
+    /// The tasks that ran, over all slots.
     fn sum(&self) -> Sum {
         lock(&self.slots).iter().fold(Sum::default(), |sum, slot| {
             let tasks = slot.ran.load(Ordering::Acquire);
@@ -164,13 +164,13 @@ impl Tally {
         })
     }
 
-    /// Expects these tasks too. A run whose length is a time knows some of them at its end only.
+    /// Expects these tasks too. In a run of a given time, some of them are known only at its end.
     pub(crate) fn expect(&self, sum: Sum) {
         let mut expected = lock(&self.expected);
         *expected = expected.plus(sum);
     }
 
-    /// What must have run at the end, as far as it is known.
+    /// The tasks that must have run at the end, as far as they are known.
     pub(crate) fn expected(&self) -> Sum {
         *lock(&self.expected)
     }
@@ -180,7 +180,7 @@ impl Tally {
         self.sum().tasks
     }
 
-    /// Waits until `count` tasks have run, looking every now and then.
+    /// Waits until `count` tasks have run, by polling.
     pub(crate) fn wait_for(&self, count: u64) -> Result<(), Failure> {
         while self.count() < count {
             self.go_on()?;
@@ -189,17 +189,17 @@ impl Tally {
         Ok(())
     }
 
-    /// Tells all that wait for this run that it is given up.
+    /// Gives the run up; all waits for it end.
     pub(crate) fn abandon(&self) {
         self.abandoned.store(true, Ordering::Relaxed);
     }
 
-    /// An error if the run was given up: each wait must ask before it goes on.
+    /// An error if the run was given up: each wait must check that before it continues.
     pub(crate) fn go_on(&self) -> Result<(), Failure> {
         if self.abandoned.load(Ordering::Relaxed) { Err(Failure::Abandoned) } else { Ok(()) }
     }
 
-    /// Compares what ran with what had to run, exactly.
+    /// Compares the tasks that ran with those that had to run, exactly.
     pub(crate) fn check(&self, expected: Sum) -> Result<(), Failure> {
         let ran = self.sum();
         if ran == expected {
@@ -208,14 +208,14 @@ impl Tally {
         Err(Failure::Miscounted { ran: ran.tasks, expected: expected.tasks })
     }
 
-    /// Hands the slots on to later runs. Only for a run that was checked, and whose target is shut
-    /// down: a straggler must not write into another run's slot.
+    /// Releases the slots for later runs. Only for a run that was checked, and whose target is shut
+    /// down: a late task must not write into another run's slot.
     pub(crate) fn retire(&self) {
         lock(&SPARE).append(&mut lock(&self.slots));
     }
 }
 
-/// Locks `mutex`, whose content no panic can leave half-changed.
+/// Locks `mutex`; no panic can leave its content half-changed.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! What a workload is: what a run of it yields, what it needs, and for each family how it runs on a target.
+//! The traits of workloads: the results of a run, its needs, and for each family how it runs on a target.
 
 use std::fmt::Debug;
 use std::time::Duration;
@@ -62,44 +62,44 @@ impl Metric {
 /// The options of a run by name, in the order in which they are shown.
 pub(crate) type Params = Vec<(&'static str, Value)>;
 
-/// What a run yields: a value for each metric, in the order of the metrics.
+/// The results of a run: a value for each metric, in the order of the metrics.
 pub(crate) type Outcome = Result<Vec<f64>, Failure>;
 
-/// What a run has besides its target and its options.
+/// The other inputs of a run, besides its target and its options.
 pub(crate) struct Bench {
     /// Counts the tasks.
     pub(crate) tally: &'static Tally,
-    /// What to do wrong on purpose.
+    /// The fault to inject.
     pub(crate) fault: Fault,
 }
 
-/// How one run is made.
+/// The terms of one run.
 #[derive(Clone, Copy)]
 pub(crate) struct Terms {
-    /// What to do wrong on purpose.
+    /// The fault to inject.
     pub(crate) fault: Fault,
     /// How long to wait for a target that runs nothing.
     pub(crate) patience: Duration,
 }
 
-/// One thing to measure, whatever it is measured on.
+/// A workload, generic over its targets.
 pub(crate) trait Workload: Clone + Debug + Send + 'static {
-    /// What the tables and the command line call it.
+    /// Its name in the tables and on the command line.
     const NAME: &'static str;
 
-    /// What it is measured on.
+    /// The family of its targets.
     type Family: Family;
 
     /// Names of further targets that take part even if none is named.
     const FURTHER: &'static [&'static str] = &[];
 
-    /// What a run yields, [`Metric::CPU`] last.
+    /// The metrics of a run, [`Metric::CPU`] last.
     const METRICS: &'static [Metric];
 
     /// The options by name.
     fn params(&self) -> Params;
 
-    /// Checks what no option can check for itself.
+    /// Checks conditions between several options.
     fn check(&self) -> Result<(), Stop> {
         Ok(())
     }
@@ -109,10 +109,10 @@ pub(crate) trait Workload: Clone + Debug + Send + 'static {
         true
     }
 
-    /// Threads that the target is told to have.
+    /// The number of threads that the target is started with.
     fn threads(&self) -> usize;
 
-    /// Threads of the workload itself, but for the one that runs it.
+    /// Threads of the workload itself, without the one that runs it.
     fn further_threads(&self) -> usize {
         0
     }
@@ -127,26 +127,27 @@ pub(crate) trait Workload: Clone + Debug + Send + 'static {
         0
     }
 
-    /// What a run on this target needs of the machine.
+    /// The needs of a run on this target.
     fn needs(&self, target: &Entry) -> Needs {
         let threads = target.threads(self.threads() as u64, self.tasks());
         Needs { files: self.files(), threads: threads + self.further_threads() as u64 }
     }
 
-    /// The tasks a run must run, or the items that must come out of a queue; those that are known before.
+    /// The tasks that a run must run, or the items that must be popped from a queue, as far as they are
+    /// known before it.
     fn expected(&self) -> Sum;
 
-    /// The longest time for which a run leaves its target without anything to end.
+    /// The longest time in which no task of a run can end.
     fn quiet(&self) -> Duration {
         Duration::ZERO
     }
 
-    /// A line about the numbers for the reader of the table, if there is something to say.
+    /// A line about the numbers, printed above the table.
     fn note(&self) -> Option<String> {
         None
     }
 
-    /// What a run yields on a target that is not started as the others are, if this is one.
+    /// Runs once on a target that is not started as the others are; `None` if this is not such a target.
     fn instead(&self, _target: &'static Entry, _terms: Terms) -> Option<Outcome> {
         None
     }
@@ -179,16 +180,16 @@ pub(crate) trait InjectorWorkload: Workload {
     fn run<I: Injector>(&self, make: Make<I>, bench: &Bench) -> Outcome;
 }
 
-/// A workload for what hands values to threads that wait.
+/// A workload for handovers.
 pub(crate) trait HandoverWorkload: Workload {
-    /// What the threads give the values of a run to.
+    /// The inbox to which the threads pass the values of a run.
     fn inbox(&self, bench: &Bench) -> &'static Inbox;
 
     /// Runs once.
     fn run<H: Handover>(&self, target: &mut H, inbox: &'static Inbox, bench: &Bench) -> Outcome;
 }
 
-/// A workload for what runs futures, and for threads that do the same.
+/// A workload for runtimes of futures, and for threads that do the same.
 pub(crate) trait RuntimeWorkload: Workload {
     /// Runs once.
     fn run<R: Runtime>(&self, runtime: &R, bench: &Bench) -> Outcome;

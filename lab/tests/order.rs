@@ -43,7 +43,7 @@ fn every_module_imports_from_those_above_it_in_the_list() {
         let inside = path.strip_prefix(&source).expect("below it").with_extension("");
         let module = inside.iter().next().and_then(|name| name.to_str()).expect("a name");
         let text = fs::read_to_string(&path).expect("a source file");
-        // Tests may look at anything.
+        // Tests may import anything.
         let text = text.split("#[cfg(test)]").next().unwrap_or_default();
         for import in imports(text).filter(|import| *import != module && module != "main") {
             if inside.ends_with("tests") {

@@ -83,4 +83,3 @@ pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
-

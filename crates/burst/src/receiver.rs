@@ -40,7 +40,7 @@ impl<T> Receiver<T> {
     /// Sets how long each [`recv`](Self::recv) spins before it sleeps; by default it does not spin.
     ///
     /// A spinning receiver has its value almost as soon as it is handed over, without a wake and without a system call, and
-    /// occupies a processor meanwhile. If that is the sender's processor, spinning only makes things worse.
+    /// occupies a processor while it spins. If that is the sender's processor, spinning only makes things worse.
     ///
     /// ```
     /// use std::time::Duration;
@@ -93,7 +93,7 @@ impl<T> Receiver<T> {
     /// Returns a value if there is one; otherwise begins to wait for one, without blocking.
     ///
     /// From then on a value may be handed over, and the next call of any kind returns it. A thread that does not call again
-    /// for a while should [`withdraw`](Self::withdraw), or a value is delayed meanwhile.
+    /// for a while should [`withdraw`](Self::withdraw), as a value would be delayed until it does.
     ///
     /// # Errors
     /// [`Empty`](TryRecvError::Empty), if no value has been handed over.

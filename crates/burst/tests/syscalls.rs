@@ -17,7 +17,7 @@ use brigade_burst::{Receiver, Sender, channel};
 use brigade_testkit::Watchdog;
 use brigade_testkit::syscalls::{counted, mark};
 
-/// Starts a thread that receives for ever; returns the file in which the kernel reports its state.
+/// Starts a thread that receives forever; returns the file in which the kernel reports its state.
 fn sleeper(mut receiver: Receiver<usize>) -> String {
     let (name, named) = std::sync::mpsc::channel();
     thread::spawn(move || {

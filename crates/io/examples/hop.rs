@@ -1,8 +1,9 @@
 //! What the driver adds to the system calls of a hop: a byte through one pipe, for which one thread waits, reads and
-//! writes, once with the driver and once by the calls themselves. A look, `drive` for zero, with nothing to see. And reads
-//! that fill their buffer, by its size: those after which nothing is left, and those after which something is.
+//! writes, once with the driver and once by the calls themselves. Then `drive` with a timeout of zero and no event. Then
+//! reads that fill their buffer, by its size: those after which nothing is left, and those after which something is.
 //!
-//! `cargo run --release -p brigade-io --example hop -- 9 100000`: 9 rounds of so many, the median of each.
+//! `cargo run --release -p brigade-io --example hop -- 9 100000`: 9 rounds of 100,000 each, and the median of the
+//! rounds.
 
 #[cfg(target_os = "linux")]
 mod linux {
@@ -20,7 +21,7 @@ mod linux {
 
     type Body = Box<dyn FnMut() -> io::Result<()>>;
 
-    /// Wait, read, write, with nothing around.
+    /// Wait, read, write, by bare system calls.
     fn bare_hop() -> io::Result<Body> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let (reader, writer) = pipe_with(PipeFlags::NONBLOCK)?;
@@ -45,7 +46,7 @@ mod linux {
         Ok(Box::new(move || {
             let context = &mut Context::from_waker(Waker::noop());
             let mut buffer = [0; 16];
-            // A task that waits, and is written to, and woken.
+            // A task that waits, is written to, and is woken.
             assert!(Pin::new(&mut reader).poll_read(context, &mut buffer).is_pending());
             assert!(matches!(Pin::new(&mut writer).poll_write(context, b"x"), Poll::Ready(Ok(1))));
             while driver.drive(None, &mut Waker::wake)? == 0 {}

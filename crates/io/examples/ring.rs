@@ -1,7 +1,7 @@
 //! A byte goes round a ring, on one thread that drives and runs the tasks: the time of a hop, through pipes, which are reported
 //! by level, and through sockets, which are reported by edge.
 //!
-//! `cargo run --release -p brigade-io --example ring -- 500 200`: 500 of either, 200 rounds.
+//! `cargo run --release -p brigade-io --example ring -- 500 200`: 500 pipes or sockets, 200 rounds.
 
 use std::future::Future;
 use std::io;

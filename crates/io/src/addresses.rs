@@ -1,4 +1,4 @@
-//! Where to: addresses as programs have them, and names, which are looked up.
+//! Addresses to connect to or to bind, and names, which are looked up.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
@@ -7,13 +7,14 @@ use crate::driver::Driver;
 use crate::error::no_address;
 use sealed::{Input, ToInput};
 
-/// What can be connected to or bound: an address, several of them, or a name that is looked up.
+/// An address to connect to or to bind: one address, several of them, or a name that is looked up.
 ///
-/// Implemented for what [`std::net::ToSocketAddrs`] is implemented for; it can't be implemented elsewhere. Text that is an
-/// address, like `"127.0.0.1:80"`, is taken as it is. Any other text is a name, like `"localhost:80"` or `("localhost", 80)`.
-/// The system looks it up on the calling thread, in `brigade::blocking`: the pool has another thread run its jobs meanwhile.
+/// Implemented for the types that [`std::net::ToSocketAddrs`] is implemented for; it can't be implemented elsewhere. Text
+/// that is an address, like `"127.0.0.1:80"`, is used as it is. Any other text is a name, like `"localhost:80"` or
+/// `("localhost", 80)`. The system looks it up on the calling thread, in `brigade::blocking`: another thread runs the pool's
+/// jobs in the meantime.
 ///
-/// Of several addresses each is tried in turn, until one succeeds. The error is that of the last.
+/// Several addresses are tried in turn, until one succeeds. The error is that of the last.
 ///
 /// ```
 /// use brigade::io::{TcpListener, ToSocketAddrs};
@@ -31,7 +32,7 @@ use sealed::{Input, ToInput};
 /// ```
 pub trait ToSocketAddrs: ToInput {}
 
-/// What makes the trait one that is implemented here only.
+/// Seals the trait: it can be implemented here only.
 pub(crate) mod sealed {
     use std::net::SocketAddr;
 
@@ -39,7 +40,7 @@ pub(crate) mod sealed {
         fn to_input(&self) -> Input<'_>;
     }
 
-    /// What the types are, as far as [`resolve`](super::resolve) treats them differently.
+    /// The kinds of types that [`resolve`](super::resolve) treats differently.
     #[derive(Debug)]
     pub enum Input<'a> {
         One(SocketAddr),
@@ -51,10 +52,10 @@ pub(crate) mod sealed {
     }
 }
 
-/// What is left to be tried.
+/// The addresses that are left to try.
 #[derive(Debug)]
 pub(crate) enum Addresses {
-    /// Not a list, which would be an allocation.
+    /// One address: no list, which would be allocated.
     One(SocketAddr),
     Many(Vec<SocketAddr>),
 }
@@ -88,7 +89,7 @@ impl Addresses {
     }
 }
 
-/// The addresses; of a name, those that the system knows. They are looked up as the driver's pool runs blocking code.
+/// Returns the addresses; of a name, those that the system returns. The look-up runs as blocking code of the driver's pool.
 pub(crate) fn resolve(driver: &Driver, to: &impl ToSocketAddrs) -> io::Result<Addresses> {
     use std::net::ToSocketAddrs as LookUp;
     let look_up = |name: &dyn Fn() -> io::Result<std::vec::IntoIter<SocketAddr>>| {
@@ -108,7 +109,7 @@ pub(crate) fn resolve(driver: &Driver, to: &impl ToSocketAddrs) -> io::Result<Ad
     }
 }
 
-/// Implements the trait for types of which nothing must be looked up.
+/// Implements the trait for types that need no look-up.
 macro_rules! addresses {
     ($($address:ty),* $(,)?) => {$(
         impl ToSocketAddrs for $address {}

@@ -59,22 +59,22 @@ use crate::sys::{Owned, Pollable, Source, borrow};
 /// [`NoDriver::Closed`](crate::NoDriver::Closed), and a drop takes nothing from the parent. [`Driver`] says when a fork is
 /// detected.
 pub struct Async<T> {
-    /// Dropped first: from then on the driver does not find the source.
+    /// Dropped first: then the driver does not find the source any more.
     registration: Registration,
     /// The value, which is watched until it leaves this field.
     owned: Owned<T>,
 }
 
 impl<T: Pollable + 'static> Async<T> {
-    /// Takes a value, which belongs to the pool of the thread from now on, and sets it to non-blocking.
+    /// Registers a value with the pool of the thread, and sets it to non-blocking.
     ///
-    /// That is the pool that the thread has entered, or the worker's own. A socket of the standard library may be made and set
-    /// up before: `TcpListener::new(listener)`. Without a pool the value is registered with the
-    /// [current driver](Driver::current).
+    /// That is the pool that the thread has entered, or the worker's own. A socket of the standard library may be created and
+    /// configured before: `TcpListener::new(listener)`. Without a pool the value is registered with the [current
+    /// driver](Driver::current).
     ///
     /// # Errors
     /// [`NoDriver`](crate::NoDriver) if there is no pool, if it has ended, or if it is that of the parent process.
-    /// The system's if the value can't be waited for, like a regular file. The value is dropped then.
+    /// The error of the system if the value can't be waited for, like a regular file. The value is dropped then.
     ///
     /// ```
     /// use std::os::unix::net::UnixDatagram;
@@ -96,10 +96,10 @@ impl<T: Pollable + 'static> Async<T> {
 
     /// Registers a value with this driver, and sets it to non-blocking.
     ///
-    /// For schedulers that have a driver of their own; a pool has its own, which [`new`](Self::new) takes.
+    /// For schedulers with their own driver; in a pool, [`new`](Self::new) uses the pool's.
     ///
     /// # Errors
-    /// Those of [`new`](Self::new), but for the missing driver.
+    /// Those of [`new`](Self::new), except for the missing driver.
     pub fn with_driver(driver: &Arc<Driver>, io: T) -> io::Result<Self> {
         let kind = Kind::of(&io);
         Self::register(driver, io, kind)
@@ -147,13 +147,13 @@ impl<T> Async<T> {
         self.registration.driver()
     }
 
-    /// Waits until there is something to read or to accept, the end of it, or an error.
+    /// Waits until there is something to read or to accept, the end of the stream, or an error.
     ///
     /// For operations of your own on [`get_ref`](Self::get_ref); [`read_with`](Self::read_with) is simpler. The operation
     /// may still block, as another task may be faster.
     ///
     /// # Errors
-    /// [`NoDriver::Closed`](crate::NoDriver::Closed), or the system's if it can't wait for the value.
+    /// [`NoDriver::Closed`](crate::NoDriver::Closed), or the error of the system if it can't wait for the value.
     ///
     /// # Cancel safety
     /// Dropping the future ends the wait and loses nothing.
@@ -161,7 +161,7 @@ impl<T> Async<T> {
         Ready::reported(self.source(), Direction::Read)
     }
 
-    /// Waits until there is room to write, a connection is made, or there is an error.
+    /// Waits until there is room to write, a connection is established, or there is an error.
     ///
     /// Otherwise as [`readable`](Self::readable).
     ///
@@ -226,7 +226,7 @@ impl<T> Async<T> {
         self.source().attempt(Direction::Write, self.get_ref(), operation).await
     }
 
-    /// The same for the task that polls. `next` says what a result says about the next try.
+    /// The same for the task that polls. `next` decides what a result says about the next try.
     pub(crate) fn poll_with<R>(
         &self,
         direction: Direction,

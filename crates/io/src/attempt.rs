@@ -1,4 +1,5 @@
-//! Trying an operation until it need not wait, and what its result says about the next one.
+//! Tries an operation until it does not block, and concludes from its result whether the next one
+//! would.
 
 use std::future::poll_fn;
 use std::io;
@@ -46,7 +47,7 @@ impl Source {
         }
     }
 
-    /// The same for the task that polls. `next` says what a result says about the next try.
+    /// The same for the task that polls. `next` decides what a result says about the next try.
     pub(crate) fn poll_attempt<T, R>(
         &self,
         direction: Direction,
@@ -77,7 +78,7 @@ impl Source {
         }
     }
 
-    /// Takes note of what a result says about the next try.
+    /// Records what a result says about the next try.
     fn note(&self, next: Next, direction: Direction, seen: Snapshot) {
         let blocks = match next {
             Next::Blocks => self.mode.short_is_last,
@@ -117,7 +118,8 @@ impl Source {
     }
 }
 
-/// What an operation returns that can't be waited for any more: `cannot_wait` if it would have to be.
+/// Returns the result of an operation that can't be waited for any more: `cannot_wait` if it would
+/// block.
 fn last_try<R>(outcome: io::Result<R>, cannot_wait: io::Error) -> io::Result<R> {
     outcome.map_err(|error| match error.kind() {
         io::ErrorKind::WouldBlock => cannot_wait,

@@ -19,16 +19,16 @@ use crate::wake_flag::WakeFlag;
 
 /// Waits for all registered files in one call, and wakes the tasks that wait for them.
 ///
-/// For authors of schedulers. A pool makes its own driver when the first of its resources is made, and its workers drive it
-/// in turn.
+/// For authors of schedulers. A pool creates its driver together with its first I/O resource, and its workers drive it in
+/// turn.
 ///
-/// A driver has no thread of its own. A thread that has nothing else to do [drives](Self::drive) it, one thread at a time.
+/// A driver has no thread of its own. An idle thread [drives](Self::drive) it, one thread at a time.
 ///
 /// # In a forked child
 /// The driver of the parent process is closed there: registering, driving and waiting fail with
 /// [`NoDriver::Closed`](crate::NoDriver::Closed), while [`notify`](Self::notify) and [`close`](Self::close) do nothing. No
-/// call reaches the kernel objects that the child shares with its parent. The child may make a driver of its own. A fork is
-/// detected if a pool of brigade's was made before it.
+/// call reaches the kernel objects that the child shares with its parent. The child may create a driver of its own. A fork is
+/// detected if the process had created a brigade pool before it.
 ///
 /// # Examples
 /// ```
@@ -55,9 +55,9 @@ use crate::wake_flag::WakeFlag;
 /// # std::io::Result::Ok(())
 /// ```
 pub struct Driver {
-    /// The process that made it, by its generation.
+    /// The process that created it, by its generation.
     process: u32,
-    /// Waits, and reports. Sources have it too.
+    /// Waits and reports; shared with the sources.
     poller: Arc<Poller>,
     /// Whether a wait must be ended.
     wake_flag: WakeFlag,
@@ -65,7 +65,7 @@ pub struct Driver {
     poll_lock: PollLock,
     /// The sources.
     table: Mutex<Table>,
-    /// How many sources there are, to be read without the lock.
+    /// The number of sources, for reading without the lock.
     sources: AtomicUsize,
     /// Runs code that blocks its thread.
     blocking: fn(&mut dyn FnMut()),
@@ -80,10 +80,10 @@ impl Driver {
         Self::with_blocking(|code| code())
     }
 
-    /// Makes a driver whose scheduler is told of code that blocks.
+    /// Creates a driver whose scheduler is told of code that blocks.
     ///
-    /// Names are looked up on the thread that asks for a connection. `blocking` runs such code there: it must call it once. A
-    /// pool has another thread run its jobs meanwhile.
+    /// Names are looked up on the thread that asks for a connection. `blocking` runs such code there, and must call it once.
+    /// In a pool, another thread runs jobs in the meantime.
     ///
     /// # Errors
     /// Those of [`new`](Self::new).
@@ -151,11 +151,10 @@ impl Driver {
     /// Waits once, for at most `timeout`, and calls `wake` for each task that can continue; returns how many there were.
     ///
     /// Returns after the first events, after a [notification](Self::notify), or when the timeout has elapsed: never before
-    /// that, and signals do not end it. It may also return for no reason. `None` is no limit. A timeout of zero polls
+    /// that, and signals do not end it. It may also return spuriously. `None` is no limit. A timeout of zero polls
     /// without waiting, and leaves a notification to the next call that waits.
     ///
-    /// `wake` is called without a lock, and another thread may drive already. If it panics, the other tasks are woken all
-    /// the same.
+    /// `wake` is called without a lock, and another thread may drive already. If it panics, the other tasks are still woken.
     ///
     /// # Errors
     /// [`WouldBlock`](io::ErrorKind::WouldBlock), at once, if another thread drives;
@@ -215,7 +214,7 @@ impl Driver {
         }
         let table = self.table.lock();
         for event in events {
-            // No source: it has been dropped since the wait, or another one has its entry.
+            // The source has been dropped since the wait, and another one may have its entry.
             let Some(source) = table.get(event.key) else { continue };
             if source.deliver(event, &mut scratch.wakers) == FollowUp::SetInterest {
                 scratch.changed.push(Arc::clone(source));
@@ -235,7 +234,7 @@ impl Driver {
     /// ```
     pub fn notify(&self) {
         if self.is_here() && self.wake_flag.notify() {
-            // It fails for no reason that the system documents.
+            // The system documents no reason for which this fails.
             let notified = self.poller.notify();
             debug_assert!(notified.is_ok(), "{notified:?}");
         }
@@ -244,8 +243,8 @@ impl Driver {
     /// Ends all waiting for sources: calls `wake` for each task that waits, and from now on every operation that would
     /// wait fails with [`NoDriver::Closed`](crate::NoDriver::Closed).
     ///
-    /// For the end of a pool, when no thread will drive any more. Operations that need not wait still work: the values can
-    /// be read, written and taken back.
+    /// For the end of a pool, after which no thread drives. Operations that need not wait still work: the values can be read,
+    /// written and taken out.
     ///
     /// ```
     /// use futures_lite::{AsyncReadExt, future};
@@ -277,12 +276,12 @@ impl Driver {
         Ok(Registration { driver: Arc::clone(self), key })
     }
 
-    /// Whether this process made it, and not the parent process, before a fork.
+    /// Whether this process created it, and not the parent process before a fork.
     fn is_here(&self) -> bool {
         self.process == fork::generation()
     }
 
-    /// Fails in the child of a fork: the kernel's part is the parent's, and its threads may have held locks.
+    /// Fails in the child of a fork: the kernel objects are the parent's, and its threads may have held locks.
     pub(crate) fn check_process(&self) -> io::Result<()> {
         if self.is_here() { Ok(()) } else { Err(driver_closed()) }
     }

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::io;
 
-/// Why no pool waits for an I/O resource; [`io::Error::get_ref`] has it.
+/// The reason why no pool waits for an I/O resource; [`io::Error::get_ref`] returns it.
 ///
 /// ```
 /// use brigade::io::{NoDriver, pipe};
@@ -16,12 +16,12 @@ use std::io;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NoDriver {
-    /// The resource would belong to no pool: it was made outside of jobs and tasks, of `brigade::block_on` and of
+    /// The resource would belong to no pool: it was created outside of jobs and tasks, of `brigade::block_on` and of
     /// `Handle::enter`. Without a pool: outside of [`Driver::enter`](crate::Driver::enter) and
     /// [`DriverSupply::enter`](crate::DriverSupply::enter).
     None,
-    /// The pool that the resource belongs to has ended, or is that of the parent process in the child of a fork. Nothing can
-    /// be waited for any more. Without a pool: the driver was [closed](crate::Driver::close).
+    /// The pool that the resource belongs to has ended, or is that of the parent process in the child of a fork. It can't
+    /// wait for anything any more. Without a pool: the driver was [closed](crate::Driver::close).
     Closed,
 }
 

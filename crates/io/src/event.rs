@@ -1,8 +1,8 @@
-//! What the driver and the operating system tell each other about a source.
+//! What the driver and the operating system exchange about a source.
 
 use core::ops::{Index, IndexMut};
 
-/// One of the two things that a source can be ready for.
+/// A direction in which a source can be ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {
     /// Reading, or accepting.
@@ -59,7 +59,7 @@ impl Interest {
     pub(crate) const BOTH: Self = Self { read: true, write: true };
 }
 
-/// When the operating system reports a source. Programs see no difference but speed.
+/// When the operating system reports a source. It affects only the speed of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trigger {
     /// At every wait, as long as it is ready in a direction of its interest.
@@ -71,7 +71,7 @@ pub(crate) enum Trigger {
 }
 
 impl Trigger {
-    /// Whether a task that waits is told what is ready already: by edge it is told only what becomes ready.
+    /// Whether what is ready already is reported to a task that waits. By edge only what becomes ready is.
     pub(crate) fn reports_what_is_left(self) -> bool {
         self != Self::Edge
     }
@@ -88,17 +88,17 @@ impl Trigger {
     /// What a new source is added with.
     pub(crate) fn first_interest(self) -> Interest {
         match self {
-            // For good: an edge that no task waits for costs one event.
+            // Permanently: an edge that no task waits for costs one event.
             Self::Edge => Interest::BOTH,
             Self::Level | Self::Oneshot => Interest::NONE,
         }
     }
 }
 
-/// What the operating system is asked to report of one source, and how.
+/// The events of one source that the operating system must report, and how.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Watch {
-    /// What its events carry.
+    /// The key in its events.
     pub(crate) key: usize,
     pub(crate) interest: Interest,
     pub(crate) trigger: Trigger,

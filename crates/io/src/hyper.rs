@@ -1,7 +1,7 @@
 //! The traits of hyper for reading and writing.
 //!
-//! hyper lends memory that may be uninitialized, into which nothing can be read here without unsafe code. So what is read
-//! is copied, from a buffer that the thread keeps.
+//! hyper lends memory that may be uninitialized, and reading into that would need unsafe code. So bytes are read into a
+//! buffer of the thread and copied.
 
 use std::cell::Cell;
 use std::io::{self, IoSlice};
@@ -27,7 +27,7 @@ fn with_buffer<R>(call: impl FnOnce(&mut [u8; MAX]) -> R) -> R {
     let kept = KEPT.try_with(Cell::take).ok().flatten();
     let mut buffer = kept.unwrap_or_else(|| Box::new([0; MAX]));
     let result = call(&mut buffer);
-    // It fails if the thread ends, which has no use for it.
+    // It fails if the thread ends, and then the buffer is not needed.
     let _ = KEPT.try_with(|kept| kept.set(Some(buffer)));
     result
 }

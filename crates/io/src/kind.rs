@@ -1,11 +1,11 @@
-//! What a value is, as far as the driver treats it differently.
+//! The kinds of values that the driver treats differently.
 
 use crate::sys::{Backend, Mode, Pollable, Poller, borrow};
 
-/// What a value is.
+/// The kind of a value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kind {
-    /// Bytes without borders, of which a short read or write takes all there are, unless there is urgent data.
+    /// A byte stream: a short read or write takes all there is, unless there is urgent data.
     stream: bool,
     /// Many tasks on several threads wait for such values at a time.
     socket: bool,
@@ -18,7 +18,8 @@ impl Kind {
     const OTHER: Self = Self { stream: false, socket: false, connecting: false };
     /// A pipe.
     pub(crate) const PIPE: Self = Self { stream: true, ..Self::OTHER };
-    /// A socket that passes messages, or bytes and more: a read of a Unix stream ends where descriptors were passed.
+    /// A socket that passes messages, or more than bytes: a read of a Unix stream ends where descriptors were
+    /// passed.
     pub(crate) const MESSAGES: Self = Self { socket: true, ..Self::OTHER };
     /// A TCP connection.
     pub(crate) const STREAM: Self = Self { stream: true, ..Self::MESSAGES };
@@ -37,12 +38,12 @@ impl Kind {
         }
     }
 
-    /// The same, but the connection is being made.
+    /// The same, but the connection is being established.
     pub(crate) const fn connecting(self) -> Self {
         Self { connecting: true, ..self }
     }
 
-    /// How such a value is treated.
+    /// Returns how such a value is treated.
     pub(crate) fn mode(self, poller: &Poller) -> Mode {
         let trigger = poller.trigger(self.socket);
         let short_is_last =

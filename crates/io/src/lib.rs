@@ -5,7 +5,7 @@
 
 // From the ground up: a module imports from the groups above its own, and from nothing else in the crate.
 
-// What is known of a file and of the tasks that wait for it.
+// The state of a file and of the tasks that wait for it.
 mod error;
 mod event;
 mod poll_lock;

@@ -11,10 +11,10 @@ use crate::asynchronous::Async;
 use crate::driver::Driver;
 use crate::kind::Kind;
 
-/// Makes a pipe, whose ends belong to the pool of the thread.
+/// Creates a pipe, whose ends belong to the pool of the thread.
 ///
 /// # Errors
-/// [`NoDriver`](crate::NoDriver), or the system's, if it has no more file descriptors.
+/// [`NoDriver`](crate::NoDriver), or the error of the system if it has no more file descriptors.
 ///
 /// ```
 /// use brigade::io::pipe;
@@ -97,12 +97,12 @@ pub struct PipeReader(Async<End>);
 /// reader, as dropping it does.
 #[derive(Debug)]
 pub struct PipeWriter(
-    /// None when it has been closed.
+    /// `None` once it has been closed.
     Option<Async<End>>,
 );
 
 impl PipeReader {
-    /// Takes the reading end of a pipe, which belongs to the pool of the thread from now on.
+    /// Registers the reading end of a pipe with the pool of the thread.
     ///
     /// # Errors
     /// Those of [`Async::new`].
@@ -117,7 +117,7 @@ impl PipeReader {
 }
 
 impl PipeWriter {
-    /// Takes the writing end of a pipe, which belongs to the pool of the thread from now on.
+    /// Registers the writing end of a pipe with the pool of the thread.
     ///
     /// # Errors
     /// Those of [`Async::new`].

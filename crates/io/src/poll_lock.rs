@@ -2,7 +2,7 @@
 
 use brigade_sync::atomic::{AtomicBool, Ordering};
 
-/// A lock that is only tried: a second thread has nothing to wait for.
+/// A lock that is only tried: a second thread need not wait for it.
 #[derive(Debug)]
 pub(crate) struct PollLock(AtomicBool);
 

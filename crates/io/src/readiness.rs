@@ -1,4 +1,4 @@
-//! What is known of one direction of a source: one atomic, changed only through the transitions here.
+//! The readiness of one direction of a source: one atomic, changed only through the transitions here.
 //!
 //! Every operation is Relaxed: the state says only whether a system call is worth a try, and the bytes come from the kernel.
 //! The one step that must not be missed (a task that looks a last time before it waits, and an event) happens under the
@@ -10,7 +10,7 @@ use brigade_sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// An event reported it, and no operation has found the opposite since.
 const READY: u64 = 1;
-/// No operation has been tried and no event has come: the first operation is tried without waiting. Never set again.
+/// No operation has been tried and there was no event: the first operation is tried without waiting. Never set again.
 const UNTRIED: u64 = 2;
 /// What is ready now is the last: no event will follow. Set only with `READY`.
 const ENDED: u64 = 4;
@@ -56,14 +56,14 @@ impl Readiness {
         self.change(seen, seen.0 & !(READY | UNTRIED | ENDED | REPORTED));
     }
 
-    /// An operation took all there was. What is ready after the last event stays so: the end is still to be read.
+    /// An operation took all there was. What is ready after the last event stays so: the end must still be read.
     pub(crate) fn drain(&self, seen: Snapshot) {
         if seen.0 & ENDED == 0 {
             self.change(seen, seen.0 & !(READY | UNTRIED));
         }
     }
 
-    /// It has been reported to a task, or a task wants a new report: what is known is outdated.
+    /// It has been reported to a task, or a task requests a new report: the state is outdated.
     pub(crate) fn report(&self, seen: Snapshot) {
         self.change(seen, seen.0 & !(READY | UNTRIED | ENDED) | REPORTED);
     }

@@ -18,7 +18,7 @@ use crate::waiters::SlotId;
 pub struct Ready<'a> {
     source: &'a Source,
     direction: Direction,
-    /// Whether it must be the operating system that says so, and not what the driver knows from before.
+    /// Whether a new report of the operating system is required, instead of the state in the driver.
     reported: bool,
     /// The slot of its waker, and what it saw before it had one.
     waiting: Option<(SlotId, Snapshot)>,

@@ -1,4 +1,4 @@
-//! Buffers for what one wait returns, which a thread keeps for the next: driving allocates nothing.
+//! Buffers for the results of one wait, which a thread reuses for the next: driving allocates nothing.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -7,8 +7,8 @@ use std::task::Waker;
 use crate::sys::{EventBuffer, Events, Source};
 
 std::thread_local! {
-    /// The buffers that this thread used last. Of the thread and not of the driver, as they are in use while the tasks are
-    /// woken, when another thread may drive already. They are empty, so the end of the thread runs no user code.
+    /// The buffers that this thread used last. They belong to the thread and not to the driver: they are in use while the
+    /// tasks are woken, when another thread may drive already. They are empty, so the end of the thread runs no user code.
     static KEPT: Cell<Option<Box<Scratch>>> = const { Cell::new(None) };
 }
 
@@ -35,11 +35,11 @@ impl Scratch {
     /// Leaves them to the thread's next call.
     pub(crate) fn keep(self: Box<Self>) {
         debug_assert!(self.wakers.is_empty() && self.changed.is_empty());
-        // It fails if the thread ends, which has no use for them.
+        // It fails if the thread ends, and then the buffers are not needed.
         let _ = KEPT.try_with(|kept| kept.set(Some(self)));
     }
 
-    /// Calls `wake` for each waker; returns how many there were. If it panics, the remaining tasks are woken all the same.
+    /// Calls `wake` for each waker; returns how many there were. If it panics, the remaining tasks are still woken.
     pub(crate) fn wake_all(&mut self, wake: &mut impl FnMut(Waker)) -> usize {
         let count = self.wakers.len();
         let mut remaining = Remaining(self.wakers.drain(..));

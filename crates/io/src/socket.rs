@@ -1,4 +1,4 @@
-//! What TCP and Unix-domain sockets share: making and accepting connections.
+//! Connecting and accepting, for TCP and Unix-domain sockets.
 
 use std::io;
 use std::task::{Context, Poll};

@@ -1,4 +1,4 @@
-//! What a source's lock guards: the tasks that wait, and what the kernel is asked to report.
+//! The data under a source's lock: the tasks that wait, and the interest.
 //!
 //! Nothing here makes a system call. A method returns the interest that the kernel must be asked for, and the caller in
 //! [`waiting`](crate::waiting) says with [`set_interest`](State::set_interest) that it has been.
@@ -16,14 +16,14 @@ pub(crate) struct State {
     waiters: Directions<Waiters>,
     /// What the kernel is asked to report.
     interest: Interest,
-    /// By level: directions of which an event came while no task waited, and none has waited since. At each wait it would
-    /// come again, so they leave the interest.
+    /// By level: directions with an event while no task waited, for which none has waited since. Each wait would report
+    /// the event again, so they leave the interest.
     stale: Directions<bool>,
     /// There will be no more events.
     closed: bool,
 }
 
-/// What an event leaves to be done when no other lock is held.
+/// What must follow an event, when no other lock is held.
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FollowUp {
@@ -52,7 +52,7 @@ impl State {
         self.closed = true;
     }
 
-    /// Takes note of an event; the wakers of the tasks that waited for it go to `wakers`.
+    /// Records an event; the wakers of the tasks that waited for it go to `wakers`.
     pub(crate) fn deliver(&mut self, event: Event, wakers: &mut Vec<Waker>) -> FollowUp {
         for direction in Direction::BOTH {
             if event.ready[direction] {
@@ -84,7 +84,7 @@ impl State {
         (interest != self.interest).then_some(interest)
     }
 
-    /// The interest that a task needs which is about to wait; `None` if the kernel need not be asked. `again`: what the
+    /// The interest for a task that is about to wait; `None` if the kernel need not be asked. `again`: what the
     /// kernel reported before is outdated, so by edge it must be asked once more.
     pub(crate) fn interest_to_wait(&self, direction: Direction, again: bool) -> Option<Interest> {
         let asks = !self.interest[direction] || (again && !self.trigger.reports_what_is_left());

@@ -15,12 +15,12 @@ use crate::sys::{Pollable, borrow};
 
 /// By level, a read that fills a buffer of at least this size is followed by another, and a smaller one by a wait.
 ///
-/// If nothing is left, the other read is a system call in vain, of 240 ns. If something is left, the wait is one, of 530 ns
-/// and a turn of the task. Smaller buffers are those of records that are read one by one (a byte, an integer, the 128 bytes
-/// of `signalfd`); larger ones are filled by streams. `docs/design/io.md` has the measurement.
+/// If nothing is left, the other read is a wasted system call of 240 ns. If something is left, the wait is one, of 530 ns
+/// and one more poll of the task. Smaller buffers are those of records that are read one by one (a byte, an integer, the
+/// 128 bytes of `signalfd`); larger ones are filled by streams. `docs/design/io.md` has the measurement.
 const LARGE: usize = 512;
 
-/// A short read says that nothing is left. Nothing at all is the end, which stays.
+/// A short read proves that nothing is left. Zero bytes are the end, which stays.
 fn after_read(done: usize, asked: usize) -> Next {
     match done {
         0 => Next::Unknown,
@@ -30,7 +30,7 @@ fn after_read(done: usize, asked: usize) -> Next {
     }
 }
 
-/// A short write says that there is no room.
+/// A short write proves that there is no room.
 fn after_write(done: usize, asked: usize) -> Next {
     if 0 < done && done < asked { Next::Blocks } else { Next::Unknown }
 }

@@ -1,4 +1,4 @@
-//! The driver of a thread: what is made on the thread registers with it.
+//! The current driver of a thread, with which values register by default.
 
 use std::fmt;
 use std::io;
@@ -9,12 +9,12 @@ use crate::driver::Driver;
 use crate::error::no_driver;
 
 brigade_sync::scoped_thread_local!(
-    /// What gives this thread its driver.
+    /// The supply of this thread's driver.
     static CURRENT: DriverSupply
 );
 
 impl Driver {
-    /// Calls `call` with this driver as the thread's: what is made in it registers with this driver.
+    /// Calls `call` with this as the thread's current driver: values that are created in it register with this driver.
     ///
     /// ```
     /// use brigade_io::{Driver, pipe};
@@ -44,7 +44,7 @@ impl Driver {
     }
 }
 
-/// Gives a thread its driver when one is needed, and not before.
+/// Creates the current driver of a thread when one is needed, and not before.
 ///
 /// The workers of a pool run inside one: the pool has no driver, with its file descriptors, until the first of its tasks
 /// makes a socket.
@@ -113,7 +113,7 @@ impl DriverSupply {
     }
 }
 
-// A maker that panics has made nothing, and a call of it changes nothing here.
+// A `make` that panics has created nothing, and calling it changes nothing here.
 impl UnwindSafe for DriverSupply {}
 impl RefUnwindSafe for DriverSupply {}
 

@@ -23,7 +23,7 @@ use crate::driver::Driver;
 /// # std::io::Result::Ok(())
 /// ```
 ///
-/// Where nothing can be awaited, [`new`](Async::new) takes a socket of the standard library.
+/// In code that is not async, [`new`](Async::new) takes a socket of the standard library.
 pub type UdpSocket = Async<net::UdpSocket>;
 
 impl Async<net::UdpSocket> {
@@ -102,7 +102,7 @@ impl Async<net::UdpSocket> {
         self.get_ref().peer_addr()
     }
 
-    /// Sends a datagram to an address, of several to the first; returns its length.
+    /// Sends a datagram to an address, or to the first of several; returns its length.
     ///
     /// # Errors
     /// The system's: for example that the datagram is too long; that of the look-up of a name.

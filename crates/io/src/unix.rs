@@ -55,9 +55,9 @@ pub type UnixStream = Async<net::UnixStream>;
 pub type UnixListener = Async<net::UnixListener>;
 
 impl Async<net::UnixListener> {
-    /// Listens at a path, which must not exist and is not removed in the end.
+    /// Listens at a path, which must not exist and is not removed when the listener is dropped.
     ///
-    /// No `async fn`: there is no name to be looked up.
+    /// Not an `async fn`: no name must be looked up.
     ///
     /// # Errors
     /// [`NoDriver`](crate::NoDriver), or the system's, for example if the path exists.
@@ -136,7 +136,7 @@ impl Async<net::UnixStream> {
         }
     }
 
-    /// Makes two sockets that are connected to each other.
+    /// Creates two sockets that are connected to each other.
     ///
     /// # Errors
     /// [`NoDriver`](crate::NoDriver), or the system's, if it has no more file descriptors.

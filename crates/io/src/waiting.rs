@@ -26,7 +26,7 @@ impl Source {
         self.poll_until(direction, slot, context, || readiness.load().may_succeed())
     }
 
-    /// Waits until `done`, which an event may bring about: it is called under the lock.
+    /// Waits until `done` returns `true`, which an event may cause. It is called under the lock.
     pub(crate) fn poll_until(
         &self,
         direction: Direction,
@@ -57,7 +57,7 @@ impl Source {
         outcome
     }
 
-    /// Has the kernel report what a task is about to wait for.
+    /// Sets the interest for a task that is about to wait.
     fn prepare_wait(
         &self,
         state: &mut State,
@@ -96,7 +96,7 @@ impl Source {
         drop(waker);
     }
 
-    /// Takes note of an event; the wakers of the tasks that waited for it go to `wakers`.
+    /// Records an event; the wakers of the tasks that waited for it go to `wakers`.
     pub(crate) fn deliver(&self, event: Event, wakers: &mut Vec<Waker>) -> FollowUp {
         self.with(|state, _| {
             for direction in Direction::BOTH {
@@ -108,7 +108,7 @@ impl Source {
         })
     }
 
-    /// Has the kernel report what tasks wait for after an event, and nothing else. If that fails, the wakers of all tasks go to
+    /// Sets the interest to the directions in which tasks wait after an event. If that fails, the wakers of all tasks go to
     /// `wakers`.
     pub(crate) fn follow_up(&self, wakers: &mut Vec<Waker>) {
         self.with(|state, registered| {
@@ -133,14 +133,14 @@ impl Source {
         });
     }
 
-    /// Takes the wakers, which will not be woken any more.
+    /// Takes the wakers, without waking them.
     pub(crate) fn take_wakers(&self) -> Vec<Waker> {
         let mut wakers = Vec::new();
         self.with(|state, _| state.take_wakers(&mut wakers));
         wakers
     }
 
-    /// Has every task try its operation.
+    /// Lets every task try its operation: its waker goes to `wakers`.
     fn wake_all(&self, state: &mut State, wakers: &mut Vec<Waker>) {
         for direction in Direction::BOTH {
             self.readiness[direction].set(false);

@@ -6,7 +6,7 @@ use brigade_sync::atomic::{AtomicU8, Ordering};
 const IDLE: u8 = 0;
 /// A thread waits, or is about to.
 const WAITING: u8 = 1;
-/// There was a notification. The wait of this moment, or the next one, ends at once.
+/// There was a notification. The present wait, or the next one, ends at once.
 const NOTIFIED: u8 = 2;
 
 /// The flag.

@@ -34,7 +34,7 @@ mod claims {
     use brigade_testkit::{Watchdog, eventually};
     use futures_lite::{AsyncRead, AsyncReadExt, AsyncWriteExt, future};
 
-    /// How long a child may take, which does nothing that takes long.
+    /// How long a child may take; it does nothing slow.
     const LIMIT: Duration = Duration::from_secs(30);
 
     struct Nothing;
@@ -141,7 +141,7 @@ mod claims {
                 &mut || is_closed(driver.drive(Some(Duration::ZERO), &mut Waker::wake)),
                 &mut || is_closed(driver.drive(None, &mut Waker::wake)),
                 &mut || is_closed(Async::with_driver(&driver, near.try_clone().unwrap())),
-                // The file may be shared with the parent: nothing has changed about it.
+                // The file may be shared with the parent: it has not been changed.
                 &mut || !is_non_blocking(&near),
                 &mut || is_closed(driver.enter(Driver::current)),
                 &mut || is_closed(driver.enter(pipe)),
@@ -255,7 +255,7 @@ mod claims {
         assert_eq!(driving.join().unwrap(), 1, "by the byte");
     }
 
-    /// Also if a claim does not hold.
+    /// Even if a claim does not hold.
     struct StopOnDrop<'a>(&'a AtomicBool);
 
     impl Drop for StopOnDrop<'_> {

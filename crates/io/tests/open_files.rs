@@ -1,4 +1,5 @@
-//! File descriptors: what a driver does without, what it leaves, and what another program gets. Faults 106, 113 and 115.
+//! File descriptors: too few of them, those that a driver leaves open, and those that another program inherits. Faults
+//! 106, 113 and 115.
 //!
 //! A process of its own: the limit and the files are the process's. One test, as its parts would see each other's files.
 
@@ -17,7 +18,7 @@ use brigade_testkit::Watchdog;
 
 mod machine;
 
-/// The numbers of the open files but the one that looks.
+/// The numbers of the open files, except for the one used for looking.
 fn open() -> Vec<String> {
     let files = std::fs::read_dir("/proc/self/fd").unwrap();
     let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
@@ -76,7 +77,7 @@ fn instances() -> Vec<i32> {
     numbers.map(|number| number.parse().unwrap()).collect()
 }
 
-/// What Rust's types would not let through: a number without a file, and the driver's own files.
+/// Values that Rust's types exclude: a number without a file, and the driver's own files.
 fn numbers_that_cannot_be_waited_for_are_refused() {
     let (before, others) = (open(), instances());
     let driver = Driver::new().unwrap();
@@ -96,7 +97,7 @@ fn numbers_that_cannot_be_waited_for_are_refused() {
     assert_eq!(open(), before);
 }
 
-/// What another program finds open: the three that each has, its own, and what this process was started with.
+/// The files that another program finds open: the standard three, its own, and those that this process was started with.
 fn open_in_another() -> String {
     let output = Command::new("ls").arg("/proc/self/fd").output().unwrap();
     String::from_utf8(output.stdout).unwrap()

@@ -30,7 +30,8 @@ fn run(driver: &Driver, future: impl Future<Output = ()>) {
     }
 }
 
-/// The calls of a byte that goes round two files so often, read into so much room, when it has gone round before.
+/// The calls of a byte that goes round two files this often, read into a buffer of this size, after a first
+/// round.
 fn calls_of_a_ring<R, W>(ends: fn() -> io::Result<(R, W)>, room: usize) -> Option<Vec<i64>>
 where
     R: AsyncRead + Unpin + 'static,
@@ -67,7 +68,8 @@ const ROUNDS: usize = 100;
 /// Two a round.
 const HOPS: usize = 2 * ROUNDS;
 
-/// Of each kind as many as there are hops, and of reads as many as that, in vain or not, as `reads` says.
+/// As many calls of each kind as there are hops; `reads` is the number of reads per hop, wasted ones
+/// included.
 #[track_caller]
 fn assert_hops(calls: &[i64], [read, write]: [i64; 2], reads: usize) {
     let each = |number: i64| calls.iter().filter(|&&call| call == number).count();
@@ -125,7 +127,8 @@ fn reads_that_fill_a_large_buffer_do_not_wait_for_each_other() {
         let (mut reader, mut writer) = driver.enter(pipe).unwrap();
         let mut buffer = vec![0; LARGE];
         run(&driver, async {
-            // The reader waits once, so that it goes by events and not by its first guess.
+            // The reader waits once, so that later operations follow events and not the first, untried
+            // state.
             let wait = async { reader.read(&mut buffer).await.unwrap() };
             let (read, ()) =
                 future::zip(wait, async { writer.write_all(b"x").await.unwrap() }).await;

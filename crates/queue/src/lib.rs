@@ -7,7 +7,7 @@
 //!
 //! Nothing here starts a thread. Rings don't allocate after construction; the injector allocates a block when no used one
 //! is left. Rings never wait. A pop from an injector may wait for a pusher that was preempted in the middle, and yields the
-//! processor meanwhile. Works without `std`: with `default-features = false` waiting is only pausing.
+//! processor while it waits. Works without `std`: with `default-features = false` a wait only pauses.
 //!
 //! No user code runs between reading and publishing a position: limits are values, items are only moved, and items are
 //! dropped outside.

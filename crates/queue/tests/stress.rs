@@ -15,11 +15,11 @@ use brigade_testkit::{Seed, Watchdog};
 use fastrand::Rng;
 
 const THREADS: usize = 8;
-/// The items that each thread keeps back until every thread has stolen one: one for each of the others.
+/// The items that each thread reserves until every thread has stolen one: one for each of the others.
 const RESERVE: usize = THREADS - 1;
 const CAPACITIES: [usize; 6] = [1, 2, 4, 16, 64, 256];
 
-/// Counts what became of the items.
+/// Counts the outcomes of the items.
 struct Fates {
     dropped: Vec<AtomicU8>,
     left: AtomicUsize,
@@ -136,7 +136,7 @@ impl<O: Order, const WORDS: usize> Thief<'_, '_, O, WORDS> {
                 self.injector.push_batch(items.collect()).ok().expect("it is never closed");
             }
             1 => {
-                // A claim that is open while the owner goes on, as if a thief had been preempted.
+                // A claim that is open while the owner continues, as if a thief had been preempted.
                 let claim = self.own.drain(|_| count).map(|mut drain| {
                     drop(drain.next());
                     drain

@@ -1,11 +1,11 @@
 //! A value that references can't reach.
 //!
-//! **Exclusive rule.** A shared reference to an [`Exclusive`] gives no access to the value in it, but for
-//! [`downcast_ref`](Exclusive::downcast_ref): that gives access to what is `Sync` itself.
+//! **Exclusive rule.** A shared reference to an [`Exclusive`] gives no access to the value in it, except
+//! for [`downcast_ref`](Exclusive::downcast_ref), which gives access to a value that is itself `Sync`.
 
 use core::any::Any;
 
-/// A value that is `Sync` whatever it is, since only its owner can use it.
+/// A value that is always `Sync`, since only its owner can use it.
 ///
 /// ```
 /// use brigade_sync::Exclusive;

@@ -5,7 +5,7 @@
 //! parent may have been changing, so that the child leaves it alone. [`PerProcess`] holds what a child must create anew.
 //!
 //! Only the C library's `fork` is detected: it calls the handlers that `pthread_atfork` registers. A child created
-//! otherwise (`vfork`, the bare system call) is not detected; all it may do is call `exec` or `_exit`. Where there is no
+//! otherwise (`vfork`, the bare system call) is not detected; it may only call `exec` or `_exit`. Where there is no
 //! fork, the generation is always 0.
 //!
 //! Rejected: handlers that take every lock before a fork, so that the child finds all data consistent. They would have to
@@ -100,7 +100,7 @@ mod imp {
     }
 
     pub(super) fn watch<C: OnChild>() -> io::Result<()> {
-        /// Whether `child` has been registered. Not a `Once`: a child forked inside one would find it locked for ever.
+        /// Whether `child` has been registered. Not a `Once`: a child forked inside one would find it locked forever.
         static WATCHES: AtomicBool = AtomicBool::new(false);
         // Ordering: Acquire pairs with the Release below: a thread that sees it set may fork.
         if WATCHES.load(Ordering::Acquire) {

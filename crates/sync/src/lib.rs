@@ -3,8 +3,8 @@
 //! - [`atomic`], [`cell`], [`hint`], and with the feature `std` [`Mutex`], [`Condvar`], [`thread`]: the names of `std`,
 //!   which `--cfg brigade_loom` replaces with those of the model checker `loom`;
 //! - [`CachePadded`] keeps data that two threads write on separate cache lines;
-//! - [`Parker`] blocks a thread: one atomic, a futex where there is one; [`ParkerGroup`] blocks up to 32 threads, of which
-//!   one system call wakes any choice;
+//! - [`Parker`] blocks a thread: one atomic, a futex where there is one; [`ParkerGroup`] blocks up to 32 threads, and one
+//!   system call wakes any subset of them;
 //! - [`Exclusive`] holds a value that may be shared, as references can't reach it;
 //! - [`ScopedKey`] is a thread-local reference that is valid for the length of a call;
 //! - [`affinity`] gets and sets the CPUs that a thread may run on;
@@ -14,7 +14,7 @@
 //! With `--cfg brigade_delays` every atomic operation is followed, and every lock, wait and parker operation preceded, by a
 //! random delay, mostly none: for tests, which `ci/delays.sh` runs so.
 //!
-//! It contains no policy: it knows no queue, no job and no pool.
+//! It contains no policy: no queue, no job and no pool.
 //!
 //! Each module imports only from those below it:
 //!
@@ -27,7 +27,7 @@
 // Shows which feature an item needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(not(feature = "std"), no_std)]
-// This is the crate that wraps what the others may not name.
+// This is the crate that wraps the types that the others may not name.
 #![allow(clippy::disallowed_types)]
 
 #[cfg(not(target_has_atomic = "64"))]

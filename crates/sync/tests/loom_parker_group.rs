@@ -1,6 +1,6 @@
 //! Models of the parker of a group; `ci/loom.sh` runs them.
 //!
-//! Threads block on locks and condition variables, as the model checker has no futex; the protocol of the two words is
+//! Threads block on locks and condition variables, as the model checker has no futex; the protocol of the two atomics is
 //! the same for both.
 
 #![cfg(brigade_loom)]
@@ -86,7 +86,7 @@ fn a_token_that_meets_the_timeout_is_taken_or_stays() {
     });
 }
 
-/// A waker is preempted between its token and its kernel call, and the thread has gone to sleep again meanwhile.
+/// A waker is preempted between its token and its kernel call, and the thread has gone to sleep again in the meantime.
 ///
 /// Caught: `unpark` clearing the bits in `asleep` that it is about to call (deadlock).
 #[test]

@@ -74,7 +74,7 @@ impl<T> JoinHandle<T> {
     ///
     /// # Errors
     /// [`JoinError::Panicked`] with the payload, or [`JoinError::Cancelled`]. Never [`JoinError::WouldDeadlock`]: a job
-    /// that joins itself here waits for ever.
+    /// that joins itself here waits forever.
     ///
     /// # Panics
     /// If the result was taken before.
@@ -140,7 +140,7 @@ impl<T> JoinHandle<T> {
         self.cell.request_stop()
     }
 
-    /// Returns what cancels the job from elsewhere, which this can be asked for once; `None` after that.
+    /// Returns a canceller, which cancels the job from another place; `None` if this has been called before.
     pub fn canceller(&self) -> Option<Canceller> {
         self.cell.canceller().map(Canceller::new)
     }

@@ -5,7 +5,7 @@
 //! - [`Spawned::new`] makes a job of a future, which its [`Schedule`] queues again whenever it is woken.
 //! - [`Work`] is what a job is made of: any closure, or a type with a condition to check before it runs.
 //!
-//! This crate has no queues and no threads: a job does not know what runs it.
+//! This crate has no queues and no threads: a job does not depend on what runs it.
 //!
 //! Each module imports only from those below it:
 //!

@@ -2,8 +2,8 @@
 
 /// Something to run once, on any thread: a closure, or a type with a condition to check before it runs.
 ///
-/// Every closure without arguments implements it. A type of your own may implement it too; just before it would run it is
-/// asked whether it still may start.
+/// Every closure without arguments implements it. Another type may implement it too; [`may_start`](Self::may_start) is called
+/// just before it would run.
 ///
 /// ```
 /// use brigade_task::{Job, JoinError, Outcome, Work};

@@ -460,7 +460,7 @@ fn the_last_waker_that_goes_beside_a_cancel_or_another_leaves_one_job() {
             if cancels {
                 handle.ask_to_stop();
                 run_all();
-                // While the other may still be at it.
+                // While the other thread may still run it.
                 drop(handle);
                 drops.join().unwrap();
                 run_all();

@@ -9,7 +9,7 @@ use std::task::{Poll, Waker};
 pub struct Latch(Arc<Mutex<(bool, Vec<Waker>)>>);
 
 impl Latch {
-    /// Lets all futures go on.
+    /// Lets all futures continue.
     pub fn open(&self) {
         let wakers = {
             let mut state = self.0.lock().unwrap();
@@ -40,7 +40,7 @@ impl Latch {
         std::mem::take(&mut self.0.lock().unwrap().1)
     }
 
-    /// Waits until the latch is open.
+    /// Returns a future that waits until the latch is open.
     pub fn wait(&self) -> impl Future<Output = ()> + Send + use<> {
         let latch = self.clone();
         poll_fn(move |context| {

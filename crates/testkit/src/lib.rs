@@ -1,15 +1,15 @@
 //! What the tests of several brigade crates share.
 //!
 //! - [`Watchdog`] and [`eventually`]: a test that hangs fails with its name, and a test waits for a state, never for a time;
-//! - [`Gate`], [`Latch`], [`Meeting`]: the test decides when a thread or a future goes on;
+//! - [`Gate`], [`Latch`], [`Meeting`]: the test decides when a thread or a future continues;
 //! - [`Drops`], [`Bomb`]: captures that are counted or that panic when they are dropped;
 //! - [`Seed`]: random numbers whose seed is printed;
-//! - [`WakeCounter`], [`poll_once`] and [`block_on`]: a waker to look at, and a future on the test's own thread;
+//! - [`WakeCounter`], [`poll_once`] and [`block_on`]: a waker that counts, and a future on the test's own thread;
 //! - [`panics`]: expected panics stay out of the output;
 //! - [`Observed`]: the system's allocator, counted or limited;
 //! - `syscalls`, on Linux: the system calls of one thread, counted by the kernel.
 //!
-//! It knows no pool and no queue: every crate of the workspace may use it in its tests.
+//! It depends on no pool and no queue, so every crate of the workspace may use it in its tests.
 #![allow(clippy::disallowed_types, reason = "the tests stand outside every loom model")]
 
 mod captures;

@@ -1,9 +1,9 @@
-//! A barrier that gives up.
+//! A barrier with a time limit.
 
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-/// Blocks a number of threads until all of them are there.
+/// Blocks a number of threads until all of them have arrived.
 #[derive(Clone, Debug)]
 pub struct Meeting {
     there: Arc<(Mutex<usize>, Condvar)>,
@@ -16,7 +16,7 @@ impl Meeting {
         Self { there: Arc::default(), invited }
     }
 
-    /// Waits for all others, 60 seconds at most; `true` if they came.
+    /// Waits for all others, 60 seconds at most; `true` if they arrived.
     pub fn attend(&self) -> bool {
         let (count, changed) = &*self.there;
         let mut there = count.lock().unwrap();

@@ -30,8 +30,8 @@ pub struct Observed {
 }
 
 impl Observed {
-    /// Calls `allocates` with the bytes before an allocation, which fails if that returns `false`, and `frees` with those that
-    /// are freed. Neither may allocate.
+    /// Calls `allocates` with the number of bytes before an allocation, which fails if that returns `false`, and `frees` with
+    /// the number that is freed. Neither may allocate.
     pub const fn new(allocates: fn(usize) -> bool, frees: fn(usize)) -> Self {
         Self { allocates, frees }
     }

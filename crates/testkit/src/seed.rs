@@ -8,7 +8,7 @@ use std::time::Duration;
 pub struct Seed(u64);
 
 impl Seed {
-    /// A new one, or the one in `BRIGADE_SEED`; shown when the test fails.
+    /// Returns a new seed, or the one in `BRIGADE_SEED`; it is shown when the test fails.
     pub fn printed() -> Self {
         let given = std::env::var("BRIGADE_SEED").ok().and_then(|text| text.parse().ok());
         let seed = given.unwrap_or_else(|| RandomState::new().hash_one(0)) | 1;
@@ -16,7 +16,7 @@ impl Seed {
         Self(seed)
     }
 
-    /// Another for a thread of its own, from the same start.
+    /// Returns another generator for a thread, derived from the same seed.
     pub fn fork(&self, number: u64) -> Self {
         Self(self.0.wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15)) | 1)
     }

@@ -1,5 +1,5 @@
 //! Counts the system calls of a thread, by the kernel: every call is announced to another thread (seccomp(2),
-//! `SECCOMP_RET_USER_NOTIF`), which writes it down and lets it go on.
+//! `SECCOMP_RET_USER_NOTIF`), which records it and lets it continue.
 
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -31,7 +31,8 @@ const RECEIVE: libc::c_ulong = 0xc050_2100;
 const SEND: libc::c_ulong = 0xc018_2101;
 const GO_ON: u32 = 1;
 
-/// Has every later system call of this thread announced at the file that is returned, or says that it can't be had.
+/// Announces every later system call of this thread to the returned file; `None` if the system does not support
+/// that.
 fn announce_all() -> Option<i32> {
     let every_call = libc::sock_filter {
         code: (libc::BPF_RET | libc::BPF_K) as u16,
@@ -41,7 +42,7 @@ fn announce_all() -> Option<i32> {
     };
     let mut rules = [every_call];
     let program = libc::sock_fprog { len: 1, filter: rules.as_mut_ptr() };
-    // SAFETY: only numbers; the thread can't gain privileges any more, which it has no use for.
+    // SAFETY: only numbers; the thread can't gain privileges any more, and needs none.
     unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) };
     // SAFETY: `program` and its rules outlive the call, which copies them.
     let file = unsafe {
@@ -55,17 +56,17 @@ fn announce_all() -> Option<i32> {
     i32::try_from(file).ok().filter(|file| *file >= 0)
 }
 
-/// Writes down what is announced, and lets it happen; ends with the thread that makes the calls.
+/// Records the announced calls and lets them continue; ends with the thread that makes the calls.
 fn supervise(file: i32, log: &Mutex<Vec<i64>>) {
     loop {
         let mut call = Announced::default();
-        // SAFETY: `call` has the layout and, all zero, the content that the kernel wants.
+        // SAFETY: `call` has the layout and, all zero, the content that the kernel requires.
         if unsafe { libc::ioctl(file, RECEIVE, &mut call) } != 0 {
             return;
         }
         log.lock().unwrap().push(i64::from(call.number));
         let answer = Answer { id: call.id, value: 0, error: 0, flags: GO_ON };
-        // SAFETY: `answer` has the layout that the kernel wants.
+        // SAFETY: `answer` has the layout that the kernel requires.
         unsafe { libc::ioctl(file, SEND, &answer) };
     }
 }
@@ -78,7 +79,7 @@ pub fn mark() {
 
 /// Runs a body on a thread of its own; returns the system calls between each two marks, first to last.
 pub fn counted(body: impl FnOnce() + Send + 'static) -> Option<Vec<Vec<i64>>> {
-    /// Not yet, and never.
+    /// Values without a file: not announced yet, and not supported.
     const UNKNOWN: i32 = -1;
     const NONE: i32 = -2;
     let file = Arc::new(AtomicI32::new(UNKNOWN));

@@ -1,4 +1,4 @@
-//! A waker to look at.
+//! A waker that counts.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -32,7 +32,7 @@ impl Wake for WakeCounter {
     }
 }
 
-/// Polls a future once, by that waker.
+/// Polls a future once, with that waker.
 pub fn poll_once<F: Future + Unpin>(future: &mut F, waker: &Arc<WakeCounter>) -> Poll<F::Output> {
     let waker = Waker::from(waker.clone());
     Pin::new(future).poll(&mut Context::from_waker(&waker))

@@ -1,4 +1,4 @@
-//! Ends the process when a test hangs, and waits for states that nothing announces.
+//! Ends the process when a test hangs, and waits for states that no event announces.
 
 use std::io::Write as _;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// How many times longer than on an idle machine a test may take: beside two computing threads per CPU it gets a third of
-/// the time, and the sanitizers slow it down as well. Only a hang pays for it.
+/// the time, and the sanitizers slow it down as well. Only a hang takes that long.
 const PATIENCE: u64 = 8;
 
 /// How long [`eventually`] waits.
@@ -47,7 +47,7 @@ fn watch(seconds: u64) -> Sender<()> {
     let limit = Duration::from_secs(seconds * PATIENCE);
     thread::spawn(move || {
         if ended.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
-            // Not `eprintln!`: libtest captures that, and the capture is lost with the process.
+            // Not `eprintln!`: libtest captures its output, which is lost with the process.
             let _ = writeln!(std::io::stderr(), "watchdog: {test} hung for {limit:?}");
             std::process::abort();
         }
@@ -55,7 +55,7 @@ fn watch(seconds: u64) -> Sender<()> {
     leash
 }
 
-/// Waits for a state that nothing announces.
+/// Waits for a state that no event announces.
 ///
 /// # Panics
 /// If the state is not reached within 80 seconds.

@@ -82,7 +82,7 @@ impl SharedBook {
 
     /// Writes the results to where they go, once: the second call finds it done.
     pub(crate) fn finish(&self, complete: bool) -> Result<(), Stop> {
-        // Locked until all is written, lest the process ends meanwhile.
+        // Locked until all is written, so that the process does not end before that.
         let mut book = self.lock();
         match book.destination.take() {
             Some(destination) => destination.write(&json::of(&book.results, complete)?),

@@ -60,7 +60,7 @@ impl Sheet {
             }
         };
         let samples = lane.samples(metric).into_iter().enumerate();
-        // Nothing is so many times nothing: a count may be 0.
+        // A ratio to 0 is not defined, and a count may be 0.
         let best = |round| best(round).filter(|&best| best > 0.0);
         samples.filter_map(|(round, value)| Some(value / best(round)?)).collect()
     }

@@ -1,8 +1,8 @@
-//! What hands values to threads that wait for them does: a channel, or a pool that is used as one.
+//! The traits of handovers: a channel, or a pool that is used as one.
 //!
-//! A channel is a [`Channel`], and its receivers are threads of ours, one per receiver, as they would be a
-//! user's. A pool has threads of its own and is a [`Handover`] itself: `burst` then gives it a job for each
-//! value, which passes the value to the inbox.
+//! A channel is a [`Channel`], and its receivers run on the laboratory's threads, one per receiver, as they would in
+//! a user's program. A pool has its own threads and is a [`Handover`] itself: `burst` submits a job for each value,
+//! which passes the value to the inbox.
 
 use std::io;
 use std::thread::{Builder, JoinHandle};
@@ -11,8 +11,8 @@ use crate::inbox::{Inbox, Value};
 
 /// Threads that wait for values.
 pub(crate) trait Handover: Sized + 'static {
-    /// Hands these values over and wakes the threads that got one. Those that no thread takes now, if the target does
-    /// not keep them for later, are added to `back`.
+    /// Hands these values over and wakes the threads that got one. If the target does not queue the others, they are
+    /// added to `back`.
     fn burst(&mut self, values: impl ExactSizeIterator<Item = Value>, back: &mut Vec<Value>);
 
     /// Ends the threads. All that was handed over has been received.
@@ -21,7 +21,7 @@ pub(crate) trait Handover: Sized + 'static {
 
 /// The sender's end of a channel.
 pub(crate) trait Channel: Send + Sized + 'static {
-    /// What a thread receives with.
+    /// The receiver's end.
     type Receiver: Receive;
 
     /// A further receiver.
@@ -33,7 +33,7 @@ pub(crate) trait Channel: Send + Sized + 'static {
 
 /// The receiver's end of a channel.
 pub(crate) trait Receive: Send + 'static {
-    /// Waits for a value. None comes once the sender is gone.
+    /// Waits for a value; `None` once the sender is gone.
     fn receive(&mut self) -> Option<Value>;
 }
 
@@ -46,7 +46,7 @@ pub(crate) struct Receivers<C> {
 }
 
 impl<C: Channel> Receivers<C> {
-    /// Starts so many threads that receive from the channel of `sender`, which has no receivers yet.
+    /// Starts this many threads that receive from the channel of `sender`, which has no receivers yet.
     pub(crate) fn start(
         mut sender: C,
         receivers: usize,
@@ -74,19 +74,19 @@ impl<C: Channel> Handover for Receivers<C> {
 
     fn shutdown(self) {
         drop(self.sender);
-        // One that panicked has said so, and the value it should have received is missing.
+        // A thread that panicked has printed that, and the value it should have received is missing.
         self.threads.into_iter().for_each(|thread| drop(thread.join()));
     }
 }
 
-/// Starts so many threads, which give what they receive to the inbox, one value at a time.
+/// Starts this many threads, which pass each value they receive to the inbox.
 pub(crate) type Start<H> = fn(usize, &'static Inbox) -> io::Result<H>;
 
-/// What is done with threads that wait for values, whatever hands them over.
+/// An operation on waiting threads, generic over the handover.
 pub(crate) trait VisitHandover {
-    /// What comes of it.
+    /// Its result.
     type Output;
 
-    /// Does it with threads that `start` starts.
+    /// Runs it with threads that `start` starts.
     fn visit<H: Handover>(self, start: Start<H>) -> Self::Output;
 }

@@ -1,23 +1,22 @@
-//! What a target is: an entry, a way to start it, and the trait of its family.
+//! A target: an entry, a way to start it, and the trait of its family.
 //!
-//! A family is a kind of targets that can take each other's place. It has a trait ([`pool`], [`queue`],
-//! [`handover`], [`runtime`]) and a table of [`Listing`]s in `targets`. A workload measures one family.
-//! A name is one within its family: `brigade-lifo` is a pool to a workload for pools, and a queue to one
-//! for queues. Targets know nothing of workloads.
+//! A family is a set of interchangeable targets. It has a trait ([`pool`], [`queue`], [`handover`], [`runtime`]) and a table of
+//! [`Listing`]s in `targets`. A workload measures one family. A name is unique within its family: `brigade-lifo` is a pool to a
+//! workload for pools, and a queue to one for queues. Targets do not depend on workloads.
 
 pub(crate) mod handover;
 pub(crate) mod pool;
 pub(crate) mod queue;
 pub(crate) mod runtime;
 
-/// A target as the command line knows it.
+/// A target as the command line names it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
-    /// What `--target` calls it.
+    /// Its name for `--target`.
     pub(crate) name: &'static str,
-    /// What it is, in a line.
+    /// Its description, in one line.
     pub(crate) about: &'static str,
-    /// Whether others are compared with it: everything but brigade, and but what is no program of its own.
+    /// Whether brigade is compared with it: every independent program but brigade.
     pub(crate) is_peer: bool,
     /// Whether it takes part in every workload of its family when `--target` is not given.
     pub(crate) is_default: bool,
@@ -34,12 +33,12 @@ impl Entry {
         Entry { name, about, is_peer: true, is_default: true, is_cold: false, threads }
     }
 
-    /// A configuration of brigade, or what is no program of its own.
+    /// A configuration of brigade, or a target that is no independent program.
     pub(crate) const fn own(name: &'static str, about: &'static str) -> Self {
         Entry { is_peer: false, ..Entry::peer(name, about) }
     }
 
-    /// The same, only where it or its workload names it.
+    /// The same, taking part only if the command line or its workload names it.
     pub(crate) const fn further(self) -> Self {
         Entry { is_default: false, ..self }
     }
@@ -49,12 +48,12 @@ impl Entry {
         Entry { is_cold: true, ..self }
     }
 
-    /// The same with another number of threads than it is told.
+    /// The same with another number of threads than it is started with.
     pub(crate) const fn with_threads(self, threads: fn(u64, u64) -> u64) -> Self {
         Entry { threads, ..self }
     }
 
-    /// Threads that it has at most when it is told to have `threads` of them and given `tasks` tasks.
+    /// The most threads that it has when it is started with `threads` threads and runs `tasks` tasks.
     pub(crate) fn threads(&self, threads: u64, tasks: u64) -> u64 {
         (self.threads)(threads, tasks)
     }
@@ -65,16 +64,16 @@ impl Entry {
     }
 }
 
-/// What the file of a target exports, once for each configuration: a line of its family's table.
+/// The export of a target's file, one for each configuration: a line of its family's table.
 #[derive(Clone, Copy)]
 pub(crate) struct Listing<S> {
-    /// What the command line knows.
+    /// Its entry on the command line.
     pub(crate) entry: Entry,
     /// Starts it: a plain function, whose result has the target's own type.
     pub(crate) start: S,
 }
 
-/// Targets that can take each other's place.
+/// A set of interchangeable targets.
 pub(crate) trait Family {
     /// The heading of its targets in `list`.
     const HEADING: &'static str;
@@ -82,17 +81,18 @@ pub(crate) trait Family {
     const TARGETS: &'static [&'static Entry];
 }
 
-/// A family that a visitor may visit: the visitor meets one target with its own type, so that the compiler
-/// sees through both and nothing on the way of a task is a call through a pointer.
+/// A family that accepts a visitor: the visitor gets one target with its own type, so that the compiler can inline both and no
+/// task is called through a pointer.
 pub(crate) trait Accept<V>: Family {
-    /// What comes of it.
+    /// The result of the visit.
     type Output;
 
-    /// Brings the visitor to this target of the family.
+    /// Calls the visitor with this target of the family.
     fn accept(target: &Entry, visitor: V) -> Self::Output;
 }
 
-/// Makes a family of its table, which names one listing a line; a target behind `and` has an entry only, and no visitor meets it.
+/// Defines a family by its table, which names one listing a line. A target behind `and` has an entry only, and no visitor gets
+/// it.
 macro_rules! family {
     (
         $(#[$doc:meta])*

@@ -1,14 +1,14 @@
-//! What a pool does, in the idiom its own documentation offers.
+//! The traits of pools; each implementation follows the pool's documentation.
 //!
-//! A pool says how a thread outside submits and how a task submits from inside; both are generic, so that
-//! the compiler sees through them as it would in a user's program.
+//! A pool defines how a thread outside submits and how a task submits from inside. Both are generic, so
+//! that the compiler inlines them as in a user's program.
 
 use std::io;
 use std::time::Duration;
 
 /// A way to submit jobs to one pool.
 pub(crate) trait Submit: Clone + Send + 'static {
-    /// Submits `job`. A pool that drops it instead is found out by the tally.
+    /// Submits `job`. The tally detects a pool that drops it instead.
     fn submit<F: FnOnce() + Send + 'static>(&self, job: F);
 }
 
@@ -25,7 +25,7 @@ pub(crate) trait Pool: 'static {
     /// A submitter for tasks.
     fn inside(&self) -> Self::Inside;
 
-    /// Ends the pool, as well as it can be ended, after it has run what it has.
+    /// Ends the pool after it has run its jobs, as far as the pool offers that.
     fn shutdown(self);
 }
 
@@ -42,41 +42,41 @@ pub(crate) struct Size {
 
 /// Core threads of the pools called `-50`: fewer than most workloads ask for.
 pub(crate) const FEW: usize = 2;
-/// Threads that those pools may have, unless a workload asks for more.
+/// The most threads of those pools, unless a workload asks for more.
 pub(crate) const MANY: usize = 50;
 /// How long a thread beyond the core size may idle in a pool that is not told: longer than any run.
 /// brigade's own number and rusty_pool's.
 pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(60);
 
-/// Starts a pool with so many threads.
+/// Starts a pool with this many threads.
 pub(crate) type Start<T> = fn(usize) -> io::Result<T>;
 /// Starts a pool of this size, which grows and shrinks.
 pub(crate) type StartSized<T> = fn(Size) -> io::Result<T>;
 
-/// What is done with a pool, whichever it is.
+/// An operation on a pool, generic over the pool.
 pub(crate) trait VisitPool {
-    /// What comes of it.
+    /// Its result.
     type Output;
 
     /// Threads that the pool will have.
     fn threads(&self) -> usize;
 
-    /// Does it with a pool that `start` starts.
+    /// Runs it with a pool that `start` starts.
     fn visit<T: Pool>(self, start: Start<T>) -> Self::Output;
 }
 
-/// What is done with an elastic pool, whichever it is.
+/// An operation on an elastic pool, generic over the pool.
 pub(crate) trait VisitElastic {
-    /// What comes of it.
+    /// Its result.
     type Output;
 
-    /// Does it with a pool that `start` starts.
+    /// Runs it with a pool that `start` starts.
     fn visit<T: Pool>(self, start: StartSized<T>) -> Self::Output;
 }
 
 /// A way to start pools that may be of several types.
 pub(crate) trait Offer {
-    /// Brings the visitor to the one with as many threads as it asks for.
+    /// Calls the visitor with the one that has as many threads as it asks for.
     fn offer<V: VisitPool>(self, visitor: V) -> V::Output;
 }
 

@@ -1,18 +1,18 @@
-//! What a queue does, without a pool around it.
+//! The traits of queues that are measured without a pool.
 //!
-//! An adapter adds nothing but a name: everything is generic and inlined, so that a workload calls the queue
-//! as a scheduler would. What the crates offer in common is what the traits ask for.
+//! An adapter adds no code: everything is generic and inlined, so that a workload calls the queue as a
+//! scheduler would. The traits require what the crates have in common.
 
-/// What deques hold: a word, as st3's own benchmark has it.
+/// The items of deques: a word, as in st3's own benchmark.
 pub(crate) type Item = u64;
 
-/// What injectors hold: as large as a job of a pool.
+/// The items of injectors: as large as a job of a pool.
 pub(crate) type Job = [u64; 4];
 
 /// Places in a deque that is bounded; one that isn't begins smaller and grows.
 pub(crate) const CAPACITY: usize = 256;
 
-/// The most that [`Stealer::steal_half`] takes at a time: what crossbeam-deque does unasked.
+/// The most that [`Stealer::steal_half`] takes at a time: crossbeam-deque's own limit.
 pub(crate) const MOST_STOLEN: usize = 32;
 
 /// How many of `count` items [`Stealer::steal_half`] takes.
@@ -20,24 +20,24 @@ pub(crate) fn half(count: usize) -> usize {
     (count - count / 2).min(MOST_STOLEN)
 }
 
-/// Why a thief comes back with nothing.
+/// The reason why a steal took nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Missed {
     /// There was nothing to take.
     Empty,
-    /// Another thief was at it, or was faster.
+    /// Another thief held the queue, or was faster.
     Busy,
 }
 
 /// A queue that one thread owns and others steal from.
 pub(crate) trait Deque: Send + Sized + 'static {
-    /// What others steal with.
+    /// A thief's end.
     type Stealer: Stealer<Self>;
 
-    /// Queues an item, or gives it back if there is no room.
+    /// Queues an item, or returns it if there is no room.
     fn push(&self, item: Item) -> Result<(), Item>;
 
-    /// Takes the item that the owner is to have next.
+    /// Takes the owner's next item.
     fn pop(&self) -> Option<Item>;
 
     /// Makes a thief's end.
@@ -55,7 +55,7 @@ pub(crate) trait Stealer<D>: Clone + Send + 'static {
 
 /// A queue that any thread pushes to and pops from.
 pub(crate) trait Injector: Send + Sync + 'static {
-    /// Queues a job of the producer with this number, or gives it back if the queue takes none.
+    /// Queues a job of the producer with this number, or returns it if the queue accepts none.
     fn push(&self, producer: usize, job: Job) -> Result<(), Job>;
 
     /// Takes the oldest job.
@@ -65,20 +65,20 @@ pub(crate) trait Injector: Send + Sync + 'static {
 /// Makes an empty queue; a deque has room for [`CAPACITY`] items at least.
 pub(crate) type Make<Q> = fn() -> Q;
 
-/// What is done with a deque, whichever it is.
+/// An operation on deques, generic over the deque.
 pub(crate) trait VisitDeque {
-    /// What comes of it.
+    /// Its result.
     type Output;
 
-    /// Does it with deques that `make` makes.
+    /// Runs it with deques that `make` creates.
     fn visit<D: Deque>(self, make: Make<D>) -> Self::Output;
 }
 
-/// What is done with an injector, whichever it is.
+/// An operation on an injector, generic over the injector.
 pub(crate) trait VisitInjector {
-    /// What comes of it.
+    /// Its result.
     type Output;
 
-    /// Does it with an injector that `make` makes.
+    /// Runs it with an injector that `make` creates.
     fn visit<I: Injector>(self, make: Make<I>) -> Self::Output;
 }

@@ -1,11 +1,11 @@
-//! What runs futures does, and threads that do the same: tasks, links between them, and streams.
+//! The traits of runtimes of futures, and of threads that do the same: tasks, links between them, and
+//! streams.
 //!
-//! A workload is written once, with futures, and each target brings what these wait on. A thread is a
-//! target too: it runs one future to its end, and what that waits on blocks, so that no future of a
-//! thread is ever polled twice.
+//! A workload is written once, with futures, and each target provides the I/O that these wait for. A thread
+//! is a target too: it runs one future to its end, and its I/O blocks, so that no future of a thread is ever
+//! polled twice.
 //!
-//! The I/O is in the idiom that the target's own documentation offers, and reads and writes no more
-//! than it is told.
+//! The I/O follows the target's own documentation, and reads and writes no more than requested.
 
 use std::future::Future;
 use std::io::{
@@ -18,7 +18,7 @@ use std::time::Duration;
 
 /// Runs futures.
 pub(crate) trait Runtime: Sized + Sync + 'static {
-    /// What spawns from anywhere.
+    /// Its handle for spawning from anywhere.
     type Spawner: Spawn;
     /// The end of a task, which is its result. One that is not awaited may be cancelled.
     type Task<T: Send + 'static>: Future<Output = T> + Send;
@@ -36,7 +36,7 @@ pub(crate) trait Runtime: Sized + Sync + 'static {
     /// Runs `future` to its end on this thread.
     fn block_on<F: Future>(&self, future: F) -> F::Output;
 
-    /// Runs `future` beside others. Only a thread can be refused.
+    /// Spawns `future`. This fails only if a thread can't be started.
     fn spawn<F>(&self, future: F) -> io::Result<Self::Task<F::Output>>
     where
         F: Future<Output: Send + 'static> + Send + 'static;
@@ -44,10 +44,10 @@ pub(crate) trait Runtime: Sized + Sync + 'static {
     /// Spawns from anywhere, from inside of a task too.
     fn spawner(&self) -> Self::Spawner;
 
-    /// Waits for so long; to be awaited inside of a task, and inside of `block_on`.
+    /// Waits for this long; must be awaited inside a task or inside `block_on`.
     fn sleep(time: Duration) -> impl Future<Output = ()> + Send;
 
-    /// Reads from this end of a pipe; to be called inside of `block_on`, as the next two.
+    /// Reads from this end of a pipe; must be called inside `block_on`, as the next two.
     fn reader(end: OwnedFd) -> io::Result<Self::Reader>;
 
     /// Writes to this end of a pipe.
@@ -56,28 +56,28 @@ pub(crate) trait Runtime: Sized + Sync + 'static {
     /// Reads from this connection and writes to it.
     fn stream(stream: TcpStream) -> io::Result<Self::Stream>;
 
-    /// A channel for so many bytes.
+    /// A channel with room for this many bytes.
     fn channel(capacity: usize) -> (Self::Sender, Self::Receiver);
 
-    /// Ends the runtime. Its tasks have ended, but for those that wait for ever.
+    /// Ends the runtime. Its tasks have ended, except those that wait forever.
     fn shutdown(self);
 }
 
 /// Spawns tasks from anywhere.
 pub(crate) trait Spawn: Clone + Send + 'static {
-    /// Runs `future`, whose end nothing waits for. Only a thread can be refused.
+    /// Spawns `future`, detached. This fails only if a thread can't be started.
     fn detach<F>(&self, future: F) -> io::Result<()>
     where
         F: Future<Output = ()> + Send + 'static;
 }
 
-/// Where bytes come from.
+/// A source of bytes.
 pub(crate) trait Source: Send + 'static {
     /// Fills all of `buffer`; an error if the other end is closed before that.
     fn fill(&mut self, buffer: &mut [u8]) -> impl Future<Output = io::Result<()>> + Send;
 }
 
-/// Where bytes go.
+/// A sink for bytes.
 pub(crate) trait Sink: Send + 'static {
     /// Writes all of `bytes`.
     fn put(&mut self, bytes: &[u8]) -> impl Future<Output = io::Result<()>> + Send;
@@ -113,8 +113,8 @@ impl<P: Sink> Downstream for Piped<P> {
     }
 }
 
-/// What came of a read or a write, if the other end is there. All else panics in the task that asked for it,
-/// since a pipe that is broken is no pipe that is closed.
+/// The result of a read or a write, `None` if the other end is closed. Any other error panics in the task,
+/// since a broken pipe is not a closed one.
 fn unless_gone<T>(outcome: io::Result<T>) -> Option<T> {
     match outcome {
         Ok(value) => Some(value),
@@ -123,14 +123,14 @@ fn unless_gone<T>(outcome: io::Result<T>) -> Option<T> {
     }
 }
 
-/// Starts a runtime with so many threads, if it has a choice.
+/// Starts a runtime with this many threads, if it has a choice.
 pub(crate) type Start<R> = fn(usize) -> io::Result<R>;
 
-/// What is done with a runtime, whichever it is.
+/// An operation on a runtime, generic over the runtime.
 pub(crate) trait VisitRuntime {
-    /// What comes of it.
+    /// Its result.
     type Output;
 
-    /// Does it with a runtime that `start` starts.
+    /// Runs it with a runtime that `start` starts.
     fn visit<R: Runtime>(self, start: Start<R>) -> Self::Output;
 }

@@ -1,4 +1,4 @@
-//! What is under test, a file each and a folder for each family.
+//! The targets, one file each, in a folder for each family.
 //!
 //! To add one: its file, and a line in the table of its family, which is in the folder's `mod.rs`.
 
@@ -31,7 +31,7 @@ const fn listed<F: Family>() -> Listed {
     (F::HEADING, F::TARGETS)
 }
 
-/// The name of a target of any family, if there is one that is called so.
+/// This name, if a target of any family has it.
 pub(crate) fn known(name: &str) -> Option<&'static str> {
     let mut targets = FAMILIES.iter().flat_map(|(_, targets)| targets.iter());
     targets.find(|target| target.name == name).map(|target| target.name)

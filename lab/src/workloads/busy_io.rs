@@ -1,8 +1,8 @@
-//! A timer and a byte on a socket while jobs keep all workers busy: how late is each?
+//! Measures how late a timer and a byte on a socket are while jobs keep all workers busy.
 //!
-//! Chains of jobs, each of which spawns the next, keep the workers busy. A task waits for one short time after
-//! the other, and another sends back the bytes that a thread of the laboratory writes to a socket. All three
-//! end when the time is over, however late a timer or a byte is then.
+//! Chains of jobs, each of which spawns the next, keep the workers busy. A task waits for one short time after the
+//! other, and another sends back the bytes that a thread of the laboratory writes to a socket. All three end when
+//! the time is over, even if a timer or a byte is late then.
 
 use std::future::Future;
 use std::io::{self, ErrorKind, Read, Write};
@@ -57,12 +57,12 @@ const TIMER: Duration = Duration::from_millis(1);
 /// Longest wait for a byte before the thread that wrote it asks whether the time is over.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What a timer is counted as, beside its number: no chain is so long.
+/// The count that marks a timer, beside its number; no chain is that long.
 const TICK: u32 = u32::MAX;
-/// What a byte is counted as, beside its value.
+/// The count that marks a byte, beside its value.
 const BYTE: u32 = u32::MAX - 1;
 
-/// What all tasks of a run share; leaked, so that a task reaches it with one word and no count.
+/// The state that all tasks of a run share; leaked, so that a task needs one word for it and no reference count.
 struct Shared {
     /// Counts the jobs, the timers and the bytes.
     tally: &'static Tally,
@@ -98,14 +98,15 @@ impl<S: Spawn> Future for Link<S> {
             shared.ended.add_permits(1);
         } else {
             let next = Link { spawner: spawner.clone(), chain, step: step + 1, shared };
-            // Only a thread can be refused, and a chain is none.
+            // Only the start of a thread can fail, and a chain is no thread.
             let _ = spawner.detach(next);
         }
         Poll::Ready(())
     }
 }
 
-/// Waits for one time after the other until the time is over, once at least: seconds that each was late.
+/// Waits for one timer after the other until the time is over, at least once; returns the seconds that each was
+/// late.
 async fn timer<R: Runtime>(shared: &'static Shared) -> Vec<f64> {
     let mut late = Vec::new();
     while late.is_empty() || !shared.over.load(Ordering::Relaxed) {
@@ -125,8 +126,7 @@ async fn serve<S: Source + Sink>(mut stream: S) {
     while stream.fill(&mut byte).await.is_ok() && stream.put(&byte).await.is_ok() {}
 }
 
-/// Tells the chains and the timer to end when it is dropped: whatever came of the bytes, nothing is to
-/// compute beside later runs.
+/// Tells the chains and the timer to end when it is dropped, so that nothing computes beside later runs.
 struct Over(&'static Shared);
 
 impl Drop for Over {
@@ -136,13 +136,14 @@ impl Drop for Over {
 }
 
 impl BusyIo {
-    /// Writes one byte after the other until the time is over, one at least: seconds until each has come back.
+    /// Writes one byte after the other until the time is over, at least one; returns the seconds until each was
+    /// sent back.
     fn bytes(&self, mut stream: TcpStream, over: Over, fault: Fault) -> io::Result<Vec<f64>> {
         let (shared, begun) = (over.0, Instant::now());
         let (mut times, mut random) = (Vec::new(), SmallRng::seed_from_u64(0));
         stream.set_read_timeout(Some(LOOK))?;
         while times.is_empty() || begun.elapsed() < self.time() {
-            // From a half to one and a half of it: no beat of the target's own meets every byte.
+            // From a half to one and a half of it, so that no period of the target coincides with every byte.
             thread::sleep(Duration::from_micros(self.every_ms * random.random_range(500..1_500)));
             let (number, written) = (times.len() as u8, Instant::now());
             shared.tally.expect(Sum::one(number.into(), BYTE));
@@ -152,7 +153,7 @@ impl BusyIo {
         }
         drop(over);
         stream.shutdown(Shutdown::Write)?;
-        // There is nothing to come unless something is repeated.
+        // Nothing follows unless a byte was repeated.
         while self.next(&mut stream, shared, begun)?.is_some() {}
         Ok(times)
     }
@@ -221,7 +222,7 @@ impl Workload for BusyIo {
     }
 
     fn is_for(&self, target: &Entry) -> bool {
-        // A thread for each job is never kept waiting by others of its runtime.
+        // With a thread for each job, no job waits for another.
         !target.is(&FLOOR) && !target.is(&threads::EACH.entry)
     }
 
@@ -238,7 +239,7 @@ impl Workload for BusyIo {
     }
 
     fn expected(&self) -> Sum {
-        // How many jobs there are is known at the end.
+        // The number of jobs is known only at the end.
         Sum::default()
     }
 }

@@ -6,8 +6,8 @@ use crate::target::pool::Submit;
 use crate::work::grind;
 use crate::workload::Bench;
 
-/// What all tasks of a run share. Leaked, so that a task reaches it with one word and no count; it
-/// is some lines per run.
+/// The state that all tasks of a run share. Leaked, so that a task needs one word for it and no
+/// reference count; it is some cache lines per run.
 pub(crate) struct Shared {
     /// Counts the tasks.
     tally: &'static Tally,
@@ -20,7 +20,7 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// Chains whose tasks do `pre` and `post` units of work and whose ends `latch` is told of.
+    /// Chains whose tasks do `pre` and `post` units of work and whose ends are reported to `latch`.
     pub(crate) fn leak(bench: &Bench, pre: u64, post: u64, latch: Option<Latch>) -> &'static Self {
         Box::leak(Box::new(Shared { tally: bench.tally, pre, post, latch }))
     }

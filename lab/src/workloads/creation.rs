@@ -1,4 +1,4 @@
-//! What it costs to make a task that does next to nothing, and to wait for its end.
+//! The price of creating a task that does next to nothing, and of waiting for its end.
 
 use std::time::Instant;
 
@@ -15,7 +15,7 @@ use crate::target::runtime::Runtime;
 use crate::targets::runtimes::{FLOOR, Runtimes, threads};
 use crate::workload::{Bench, Metric, Outcome, Params, RuntimeWorkload, Workload};
 
-/// What is made.
+/// Whether tasks or threads are created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum What {
     /// Tasks that are futures.
@@ -27,13 +27,13 @@ pub(crate) enum What {
 /// Options of `creation`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Creation {
-    /// What is made.
+    /// Whether tasks or threads are created.
     #[arg(long, value_enum, default_value = "task")]
     pub(crate) kind: What,
-    /// Tasks that are made before the first of them is waited for.
+    /// Tasks that are created before the first of them is joined.
     #[arg(long, default_value_t = 1_000, value_parser = whole::<1, { limits::MAX_CHILDREN }>)]
     pub(crate) tasks: u64,
-    /// Times that are taken in a run, which yields their median.
+    /// Measurements in a run, which reports their median.
     #[arg(long, default_value_t = 20, value_parser = whole::<1, { limits::MAX_SHOTS }>)]
     pub(crate) repetitions: u64,
     /// Threads that run the tasks, where there is a choice.
@@ -41,7 +41,7 @@ pub(crate) struct Creation {
     pub(crate) threads: u64,
 }
 
-/// Repetitions before those that count, the first of which has the fault if there is one.
+/// Repetitions before those that count; an injected fault is in the first.
 const WARM_UP: u64 = 2;
 
 impl Workload for Creation {
@@ -101,7 +101,7 @@ impl RuntimeWorkload for Creation {
 }
 
 impl Creation {
-    /// Makes all tasks and waits for them all: seconds for each.
+    /// Creates all tasks and waits for all of them; returns the seconds for each.
     fn create<R: Runtime>(
         &self,
         runtime: &R,

@@ -1,4 +1,4 @@
-//! TCP ping-pong over loopback: clients that send a message and wait until it has come back.
+//! TCP ping-pong over loopback: clients that send a message and wait until it has been sent back.
 //!
 //! Both ends of each connection are tasks of the target, so that it is measured whole, and nothing
 //! else is. The connections exist before anything is timed.
@@ -25,7 +25,7 @@ use crate::workload::{Bench, Metric, Outcome, Params, RuntimeWorkload, Workload}
 /// Options of `echo`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Echo {
-    /// Connections, each with a client that has one request on its way at a time.
+    /// Connections, each with a client that has one request in flight at a time.
     #[arg(long, default_value_t = 64, value_parser = whole::<1, { limits::MAX_CONNECTIONS }>)]
     pub(crate) connections: u64,
     /// Requests of all clients together, rounded down to a multiple of their number; one each at least.
@@ -43,7 +43,7 @@ const WARM_UP: u32 = 2;
 /// Bytes of a message: its connection, its number, and as much as a small request has.
 const MESSAGE: usize = 64;
 
-/// What of the message is its connection and its number.
+/// The bytes of the message with its connection and its number.
 const HEAD: usize = 8;
 
 impl Workload for Echo {
@@ -99,7 +99,7 @@ impl RuntimeWorkload for Echo {
     }
 }
 
-/// So many connections, both ends of each.
+/// This many connections, both ends of each.
 pub(super) fn connect(count: u64) -> io::Result<Vec<(TcpStream, TcpStream)>> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let address = listener.local_addr()?;
@@ -116,13 +116,13 @@ pub(super) fn connect(count: u64) -> io::Result<Vec<(TcpStream, TcpStream)>> {
 
 /// The tasks of a run, all of them started.
 struct Crew<R: Runtime> {
-    /// Those that answer.
+    /// The servers.
     servers: Vec<R::Task<()>>,
-    /// Those that ask, which end with the seconds that each request took.
+    /// The clients, which return the seconds that each request took.
     clients: Vec<R::Task<io::Result<Vec<f64>>>>,
     /// Has a permit from each client that has warmed up.
     warm: Arc<Semaphore>,
-    /// Has a permit for each of them when all may go on.
+    /// Has a permit for each of them when all may continue.
     go: Arc<Semaphore>,
 }
 
@@ -152,7 +152,7 @@ impl Echo {
         Ok(Crew { servers, clients, warm, go })
     }
 
-    /// Lets all clients go on at once and waits for them.
+    /// Lets all clients continue at once and waits for them.
     async fn measure<R: Runtime>(&self, crew: Crew<R>) -> io::Result<Vec<f64>> {
         let all = self.connections as u32;
         // Neither of the two is ever closed.
@@ -175,7 +175,7 @@ impl Echo {
     }
 }
 
-/// Sends back what comes, until the client is gone.
+/// Sends back what it receives, until the client closes the connection.
 async fn serve<S: Source + Sink>(mut stream: S) {
     let mut message = [0; MESSAGE];
     while stream.fill(&mut message).await.is_ok() && stream.put(&message).await.is_ok() {}
@@ -194,7 +194,8 @@ struct Client<S> {
 }
 
 impl<S: Source + Sink> Client<S> {
-    /// Warms up, waits for the others at the gate, and then makes so many requests: seconds for each.
+    /// Warms up, waits for the others at the gate, and then makes this many requests; returns the
+    /// seconds for each.
     async fn run(
         mut self,
         requests: u32,
@@ -234,7 +235,7 @@ impl<S: Source + Sink> Client<S> {
         self.stream.put(&message).await
     }
 
-    /// Receives an answer and counts it as what it says that it is.
+    /// Receives an answer and counts it under the number in it.
     #[inline]
     async fn hear(&mut self) -> io::Result<()> {
         let mut message = [0; MESSAGE];
@@ -242,7 +243,7 @@ impl<S: Source + Sink> Client<S> {
         let word = |at: usize| u32::from_le_bytes([0, 1, 2, 3].map(|byte| message[at + byte]));
         let (number, request) = (word(0), word(4));
         if number != self.number || message[HEAD..].iter().any(|&byte| byte != request as u8) {
-            // Bytes of two messages, or of another's: no count will come out right.
+            // Bytes of two messages, or of another connection: the counts can't be right.
             return Err(io::Error::other("an answer to nothing that was asked"));
         }
         self.tally.ran(number, request);

@@ -1,5 +1,5 @@
-//! Bursts of jobs that block, on a pool that is small between them: how many it runs at once, how
-//! soon, and whether it lets go of the threads.
+//! Bursts of blocking jobs on a pool that is small between them: how many run at once, how soon,
+//! and whether the threads end again.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread;
@@ -52,11 +52,12 @@ const AT_ONCE: Metric = Metric::more("at-once", "jobs");
 /// Time for threads to end when their keep-alive is over, many of them on few CPUs.
 const GRACE: Duration = Duration::from_millis(20);
 
-/// What all jobs of a run share; leaked, so that a job reaches it with one word and no count.
+/// The state that all jobs of a run share; leaked, so that a job needs one word for it and no
+/// reference count.
 struct Shared {
     /// Counts the jobs.
     tally: &'static Tally,
-    /// What `grown` counts from.
+    /// The origin of `grown`.
     epoch: Epoch,
     /// Jobs that run now.
     running: AtomicUsize,
@@ -68,7 +69,7 @@ struct Shared {
     grown: AtomicU64,
     /// How long a job blocks.
     block: Duration,
-    /// Told of each job's end.
+    /// Counts each job's end.
     latch: Latch,
 }
 
@@ -163,7 +164,7 @@ impl ElasticWorkload for Elastic {
         let (mut grown, mut all) = (Vec::new(), Vec::new());
         let (mut at_once, mut left) = (Vec::new(), Vec::new());
         let mut meter = Meter::default();
-        // What the warm-up started ends, as what a burst started does before the next one.
+        // The threads that the warm-up started end, as those of a burst do before the next one.
         thread::sleep(pause);
         let lap = Lap::begin();
         for burst in 1..=self.bursts {
@@ -175,9 +176,10 @@ impl ElasticWorkload for Elastic {
             thread::sleep(pause);
             left.push(others.newcomers().map_err(Failure::Refused)? as f64);
         }
-        // The pauses are timed too: what threads cost that wait for their end is part of it.
+        // The pauses are timed too: the CPU time of threads that wait for their end is part of the
+        // price.
         meter.end(&lap);
-        // The fewest: that a burst now and then is run by few threads must not go unseen.
+        // The least: an occasional burst that few threads ran must be visible.
         let fewest = quantile(&sorted(at_once), 0.0);
         let left = Census::POSSIBLE.then(|| median(left));
         let values = [median(grown), median(all), fewest].into_iter();
@@ -185,7 +187,7 @@ impl ElasticWorkload for Elastic {
     }
 }
 
-/// What one burst took, in seconds from its first submission.
+/// The times of one burst, in seconds from its first submission.
 struct Times {
     /// To the moment when as many jobs ran at once as can.
     grown: f64,
@@ -240,7 +242,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::thread;
 
-    /// A pool that starts a thread for each of so many jobs, and then runs one after the other.
+    /// A pool that starts a thread for each of this many jobs, and then runs one after the other.
     #[derive(Clone)]
     struct Fading(Arc<AtomicUsize>);
 

@@ -1,8 +1,8 @@
-//! A bystander beside chains of jobs that submit themselves again: how long until it is its turn?
+//! Measures how long a bystander waits beside chains of jobs that submit themselves again.
 //!
-//! The chains keep all workers busy. Meanwhile an outside thread submits a job now and then, the bystander,
-//! and the next one when that has started. A pool that never starts it is given up on: the bystander then
-//! counts with the limit, and runs when the chains have ended.
+//! The chains keep all workers busy. At the same time an outside thread submits a job now and then, the
+//! bystander, and the next one when that has started. A bystander that does not start within the limit is
+//! given up: it counts with the limit, and runs when the chains have ended.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -47,23 +47,23 @@ pub(crate) struct Fairness {
     limit_ms: u64,
 }
 
-/// What all jobs of a run share; leaked, so that a job reaches it with one word and no count.
+/// The state that all jobs of a run share; leaked, so that a job needs one word for it and no reference count.
 struct Shared {
     /// Counts the jobs.
     tally: &'static Tally,
-    /// What the times count from.
+    /// The origin of the times.
     epoch: Epoch,
     /// Units of work in a job of a chain.
     units: u64,
     /// Tells the chains to end.
     over: AtomicBool,
-    /// Told of the end of each chain.
+    /// Counts the end of each chain.
     latch: Latch,
     /// Submits the bystanders, and waits for the start of each.
     outside: Thread,
 }
 
-/// What a bystander is counted as, beside its number: no chain is so long.
+/// The count that marks a bystander, beside its number; no chain is that long.
 const BYSTANDER: u32 = u32::MAX;
 
 /// Longest sleep of the thread outside before it asks whether the run was given up.
@@ -90,7 +90,7 @@ impl Shared {
         self.outside.unpark();
     }
 
-    /// Waits until a bystander has started, and says when; `None` if that has taken as long as `limit`.
+    /// Waits until a bystander has started, and returns when; `None` if that has taken as long as `limit`.
     fn wait(&self, started: &AtomicU64, limit: Duration) -> Result<Option<u64>, Failure> {
         let begun = Instant::now();
         loop {
@@ -136,7 +136,7 @@ impl Workload for Fairness {
     }
 
     fn expected(&self) -> Sum {
-        // How many jobs there are is known at the end.
+        // The number of jobs is known only at the end.
         Sum::default()
     }
 
@@ -166,7 +166,7 @@ impl PoolWorkload for Fairness {
             outside.submit(move || shared.link(inside, chain, 0));
         }
         let measured = self.bystanders(&outside, shared, bench);
-        // Whatever came of it: chains that nothing ends would compute beside all later runs.
+        // In any case: chains that continue would compute beside all later runs.
         shared.over.store(true, Ordering::Relaxed);
         let starts = measured?;
         shared.latch.wait(bench.tally)?;
@@ -194,7 +194,8 @@ impl Fairness {
         let (begun, mut random) = (Instant::now(), SmallRng::seed_from_u64(0));
         let mut starts = Vec::new();
         while starts.is_empty() || begun.elapsed() < Duration::from_millis(self.millis) {
-            // From a half to one and a half of it: no beat of the pool's own meets every bystander.
+            // From a half to one and a half of it, so that no period of the pool coincides with every
+            // bystander.
             thread::sleep(Duration::from_micros(self.every_ms * random.random_range(500..1_500)));
             let (number, started) = (starts.len() as u32, Arc::new(AtomicU64::new(0)));
             bench.tally.expect(Sum::one(number, BYSTANDER));
@@ -292,7 +293,7 @@ mod tests {
 
     #[test]
     fn a_run_ends_although_the_pool_starts_no_bystander_while_the_chains_run() {
-        // The first chain never lets go of the thread.
+        // The first chain never releases the thread.
         let [p50, max, given_up] = values(&one(false), 10, ["p50", "max", "given-up"]);
         assert_eq!((p50, max), (0.01, 0.01));
         assert!(given_up >= 1.0, "{given_up}");

@@ -1,4 +1,4 @@
-//! One task spawns k children where it runs: how soon do other workers take their share?
+//! One task spawns k children on its worker; measures how soon other workers take their share.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -43,11 +43,11 @@ const PAUSE: Duration = Duration::from_micros(1_600);
 struct Shared {
     /// Counts the tasks.
     tally: &'static Tally,
-    /// What `begun` counts from.
+    /// The origin of `begun`.
     epoch: Epoch,
     /// When the first task of the shot began.
     begun: AtomicU64,
-    /// Told of each child's end.
+    /// Counts each child's end.
     latch: Latch,
     /// How many children there are.
     children: u32,

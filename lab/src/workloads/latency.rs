@@ -1,5 +1,5 @@
-//! Bursts with sleep between them, submitted from threads that exist already: what a server does
-//! that is not fully loaded.
+//! Bursts with sleep between them, submitted from threads that exist already, as in a server that
+//! is not fully loaded.
 
 use std::sync::{Arc, Barrier};
 use std::thread;
@@ -127,7 +127,7 @@ impl Latency {
         Sum::grid(self.producers * self.messages, 1 + self.amplification)
     }
 
-    /// Submits what the producer `index` submits in a burst.
+    /// Submits the tasks of the producer `index` in a burst.
     fn producer<T: Pool>(
         &self,
         pool: &T,

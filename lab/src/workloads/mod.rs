@@ -1,4 +1,4 @@
-//! What the targets have to do. Each workload is a file: its options, its limits, its metrics.
+//! The workloads. Each is a file: its options, its limits, its metrics.
 //!
 //! To add one: its file, and a line in the table below.
 

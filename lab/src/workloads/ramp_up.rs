@@ -1,4 +1,4 @@
-//! Jobs that block, as many as there are idle threads: how soon all of them have begun.
+//! Measures how soon as many blocking jobs as there are idle threads have begun.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -27,7 +27,7 @@ pub(crate) struct RampUp {
     /// Jobs of a ramp-up [default: as many as threads]
     #[arg(long, value_parser = whole::<1, { limits::MAX_CHILDREN }>)]
     jobs: Option<u64>,
-    /// Milliseconds for which each of them blocks: long enough for all to begin meanwhile.
+    /// Milliseconds for which each of them blocks: long enough for all to begin.
     #[arg(long, default_value_t = 30, value_parser = whole::<1, { limits::MAX_BLOCK_MS }>)]
     block_ms: u64,
     /// Ramp-ups in a run, one after the other.
@@ -38,22 +38,24 @@ pub(crate) struct RampUp {
 /// Sleep before each ramp-up: the pool is asleep for some milliseconds of it.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// What all jobs of a run share; leaked, so that a job reaches it with one word and no count.
+/// The state that all jobs of a run share; leaked, so that a job needs one word for it and no
+/// reference count.
 struct Shared {
     /// Counts the jobs.
     tally: &'static Tally,
-    /// What `latest` counts from.
+    /// The origin of `latest`.
     epoch: Epoch,
     /// When the last job to begin has begun.
     latest: AtomicU64,
     /// How long a job blocks.
     block: Duration,
-    /// Told of each job's end.
+    /// Counts each job's end.
     latch: Latch,
 }
 
 impl Shared {
-    /// Submits so many jobs and waits for the end of the last: seconds until all had begun.
+    /// Submits this many jobs and waits for the end of the last; returns the seconds until all had
+    /// begun.
     fn ramp_up<S: Submit>(
         &'static self,
         outside: &S,
@@ -158,7 +160,7 @@ impl PoolWorkload for RampUp {
             latch: Latch::new(epoch),
         }));
         let (outside, mut meter) = (pool.outside(), Meter::default());
-        // All threads are there after this one: each has had a job that blocks.
+        // All threads exist after this one: each has had a job that blocks.
         shared.ramp_up(&outside, self.warm_up(), bench.fault)?;
         let mut times = Vec::with_capacity(self.shots as usize);
         for _ in 0..self.shots {

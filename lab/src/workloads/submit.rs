@@ -1,4 +1,4 @@
-//! rusty_pool's three tests of what a submission costs the thread that submits.
+//! rusty_pool's three tests of the time that a submission takes the submitting thread.
 //!
 //! Its jobs sleep for a second, which is meant to be longer than the test. Here they wait for a gate
 //! for that long; it opens when the measurement is over, so that all jobs run and can be counted.
@@ -131,7 +131,7 @@ impl Submit {
         if self.pattern == Pattern::Contended { 1 + FURTHER_PRODUCERS } else { 1 }
     }
 
-    /// Submits what the producer `index` submits.
+    /// Submits the jobs of the producer `index`.
     fn producer<T: Pool>(
         &self,
         pool: &T,
@@ -165,7 +165,7 @@ struct Shared {
 
 /// Something to sleep for, until it opens or the sleep is over.
 struct Gate {
-    /// Open once and for all. The short cut for the many jobs that run after that.
+    /// Permanently open; the fast path for the many jobs that run after that.
     open: AtomicBool,
     /// What the sleepers hold while they check.
     lock: Mutex<()>,

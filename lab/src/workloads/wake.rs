@@ -30,11 +30,11 @@ const PAUSE: Duration = Duration::from_micros(1_600);
 /// Sleep after a submission, so that looking for the task's end doesn't hold a CPU it needs.
 const MEANWHILE: Duration = Duration::from_micros(400);
 
-/// What the task and the submitting thread share; leaked, since a lost task may turn up late.
+/// The state that the task and the submitting thread share; leaked, since a lost task may run late.
 struct Shared {
     /// Counts the tasks.
     tally: &'static Tally,
-    /// What `started` counts from.
+    /// The origin of `started`.
     epoch: Epoch,
     /// When the latest task started.
     started: AtomicU64,
@@ -78,12 +78,12 @@ impl PoolWorkload for Wake {
             }
             submits.push(seconds(epoch.nanos() - begun));
             thread::sleep(MEANWHILE);
-            // Seeing the task counted is seeing when it started.
+            // A thread that sees the task counted also sees when it started.
             bench.tally.wait_for(shot)?;
             let started = shared.started.load(Ordering::Relaxed);
             starts.push(seconds(started.saturating_sub(begun)));
         }
-        // The pauses are timed too: what an idle pool costs is part of what waking it costs.
+        // The pauses are timed too: the CPU time of an idle pool is part of the price of waking it.
         meter.end(&lap);
         Ok(vec![median(starts), median(submits), meter.cpus()])
     }

@@ -1,4 +1,4 @@
-//! What `burst` says of a channel is what is known of it.
+//! The results of `burst` for a channel match its known behaviour.
 
 use serde_json::Value;
 
@@ -23,10 +23,10 @@ fn values_for_which_nobody_is_free_come_back_or_wait() {
         ("spmc", true),
         ("crossbeam-channel", true),
     ] {
-        // How many come back depends on how soon the threads are back, but not whether any does.
+        // How many are returned depends on how soon the threads wait again, but some always are.
         let refused = median(&report, target, "refused");
         assert_eq!(refused == 0.0, keeps, "{target}: {refused}");
-        // The fourth of those that are kept waits for as long as a thread is busy.
+        // The fourth queued value waits for as long as a thread is busy.
         assert!(!keeps || median(&report, target, "last") >= 0.02, "{target}: {report}");
     }
 }

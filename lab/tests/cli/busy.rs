@@ -1,4 +1,4 @@
-//! What `ramp-up` and `busy-io` say of a target is what is known of it.
+//! The results of `ramp-up` and `busy-io` match the known behaviour of their targets.
 
 use crate::{code, errors, json, lab, median, run};
 

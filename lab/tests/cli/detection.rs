@@ -3,7 +3,7 @@
 
 use crate::{check_all, code, errors, json, lab, run, text};
 
-/// A run of each workload that is over at once, and two targets: a faulty one and another.
+/// A short run of each workload, and two targets: a faulty one and another.
 const WORKLOADS: &[(&[&str], [&str; 2])] = &[
     (&["throughput", "--messages", "50"], OWN),
     (
@@ -33,7 +33,7 @@ const WORKLOADS: &[(&[&str], [&str; 2])] = &[
     (&["queue", "--pattern", "injector", "--repetitions", "2"], INJECTORS),
     (&["queue", "--pattern", "injector", "--producers", "2", "--repetitions", "2"], INJECTORS),
     (&["burst", "--messages", "2", "--bursts", "2"], NOW_OR_NEVER),
-    // A repeated value comes back then.
+    // A repeated value is returned then.
     (&["burst", "--messages", "3", "--bursts", "2"], NOW_OR_NEVER),
     (&["burst", "--messages", "2", "--bursts", "2"], ["brigade-burst", "crossbeam-channel"]),
     (&["burst", "--messages", "2", "--bursts", "2"], ["brigade-pool", "crossbeam-channel"]),
@@ -122,7 +122,7 @@ fn a_line_in_which_a_stage_dies_is_over_and_the_stage_has_a_name() {
             let (said, table) = (errors(&output), text(&output));
             let peer = !target.starts_with("brigade");
             assert_eq!(code(&output), Some(i32::from(!peer)), "{line:?} on {target}: {said}");
-            // The reason of a line that only stood still would be that nothing ran any more.
+            // For a line that only stood still the reason would be that nothing ran any more.
             let named = format!("{target}: stage 21 of 40 died");
             let noted = if peer { &table } else { &said };
             assert!(noted.contains(&named), "{line:?} on {target}: {said}{table}");

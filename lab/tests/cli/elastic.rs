@@ -1,4 +1,4 @@
-//! What `elastic` says of a pool is what is known of it.
+//! The results of `elastic` match the known behaviour of the pools.
 
 use std::process::Command;
 
@@ -37,13 +37,13 @@ fn what_is_left_is_the_core_size_where_there_is_one() {
 
 #[test]
 fn as_many_jobs_run_at_once_as_the_pool_may_have_threads() {
-    // All threads are there from the start: no pool has an excuse.
+    // All threads exist from the start, so every pool must use them.
     let options = "--core 4 --max 4 --jobs 8 --bursts 1 --keep-alive-ms 1 --block-ms 100";
     eventually(options, |report| {
         ["brigade", "rusty_pool", "threadpool", "tokio-blocking"].iter().all(|target| {
             let [grown, all, at_once] =
                 ["grown", "all", "at-once"].map(|metric| median(report, target, metric));
-            // Two turns of 100 ms: with eight threads it were one, and with two of them four.
+            // Two turns of 100 ms: with eight threads it would be one, with two threads four.
             assert!(all >= 0.2 && at_once <= 4.0, "{target}: {all} s, {at_once} at once");
             all < 0.4 && grown < 0.1 && at_once == 4.0
         })
@@ -64,7 +64,7 @@ fn a_pool_that_grows_with_each_job_has_them_all_at_once() {
 
 #[test]
 fn a_pool_that_never_has_all_its_threads_has_grown_at_the_end() {
-    // rusty_pool counts the one idle thread for each job of a volley, until that has woken up.
+    // rusty_pool counts the one idle thread for each job of a burst, until that has woken up.
     let options =
         "--max 64 --jobs 60 --bursts 1 --block-ms 1 --keep-alive-ms 1 --target rusty_pool";
     eventually(options, |report| {

@@ -1,4 +1,4 @@
-//! What the machine doesn't grant ends with exit code 3 and a reason, and soon.
+//! A limit of the machine ends the program soon, with exit code 3 and a reason.
 
 use std::process::Command;
 
@@ -23,7 +23,7 @@ fn a_limit_that_is_too_low_is_named_with_the_value_that_is_needed() {
         // Two ends of 501 pipes; there is room for 32 files besides.
         ("bucket-brigade --tasks 500", "1034", "RLIMIT_NOFILE"),
         ("echo --connections 600 --target tokio", "1232", "RLIMIT_NOFILE"),
-        // No machine has so many, whichever of its limits is the first to say so.
+        // No machine has this many, whichever of its limits is reported first.
         ("creation --kind thread --tasks 1000000", "1000", "kernel.threads-max"),
         ("bucket-brigade --over channel --tasks 1000000", "1000", "kernel.threads-max"),
         ("memory --tasks 1000000", "1000", "kernel.threads-max"),
@@ -34,7 +34,7 @@ fn a_limit_that_is_too_low_is_named_with_the_value_that_is_needed() {
         assert_eq!(code(&output), Some(3), "{row}: {}", errors(&output));
         let reason = errors(&output);
         assert!(reason.contains(&format!("needs {needed}")), "{row}: {reason}");
-        // What it is for a user depends on the user.
+        // The limit depends on the user.
         let for_threads = ["RLIMIT_NPROC", "kernel.pid_max", "vm.max_map_count"];
         let is_one = |name: &str| reason.contains(name);
         assert!(

@@ -1,4 +1,4 @@
-//! The laboratory as its user meets it: a program with exit codes, tables and a result file.
+//! The laboratory as a program, with exit codes, tables and a result file.
 
 #![forbid(unsafe_code)]
 
@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-/// A run of any workload that is over at once.
+/// A short run of any workload.
 const TINY: &[&str] = &["wake", "--shots", "2", "--rounds", "1", "--target", "threadpool"];
 
 /// A run that takes a minute.
@@ -43,17 +43,17 @@ fn code(output: &Output) -> Option<i32> {
     output.status.code()
 }
 
-/// What came to stderr.
+/// The output on stderr.
 fn errors(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// What came to stdout.
+/// The output on stdout.
 fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// The results that came to stdout.
+/// The results on stdout.
 fn json(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
         panic!("{error} in {:?}, stderr {:?}", text(output), errors(output))
@@ -82,7 +82,7 @@ fn check_all<T: Sync>(items: &[T], check: impl Fn(&T) + Sync) {
     });
 }
 
-/// Asks `ready` until it says yes, or panics after a time no machine should need.
+/// Calls `ready` until it returns `true`; panics after a time that no machine should need.
 fn until(what: &str, mut ready: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !ready() {

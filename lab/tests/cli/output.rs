@@ -1,4 +1,4 @@
-//! Where results go: an old file stays until it is replaced, and a reader may go away.
+//! The result file: an old one stays until it is replaced, and a reader of the output may close it.
 
 use std::fs::{self, File};
 use std::os::fd::OwnedFd;

@@ -1,4 +1,4 @@
-//! Every workload runs on every target, and the result file says what it promises.
+//! Every workload runs on every target, and the result file has the documented content.
 
 use std::collections::BTreeSet;
 
@@ -60,7 +60,7 @@ const WORKLOADS: &[(&[&str], &[&str], &str)] = &[
         &["time", "cpu"],
         "injectors",
     ),
-    // So many that some thread is back in one of them, however busy the machine is.
+    // Enough that some thread waits again in one of them, however busy the machine is.
     (&["burst", "--messages", "2", "--bursts", "20"], BURST, "handovers"),
     (&["burst", "--messages", "9", "--receivers", "2", "--bursts", "20"], BURST, "handovers"),
 ];
@@ -163,7 +163,7 @@ fn runs_on(workload: &[&str], metrics: &[&str], targets: &BTreeSet<&str>) {
     assert_eq!(all(results, "metric"), metrics.iter().copied().collect(), "{workload:?}");
     assert_eq!(all(results, "target"), *targets, "{workload:?}");
     for result in results {
-        // What is not finite is no number in JSON.
+        // JSON has no number that is not finite.
         let median = result["median"].as_f64().expect("a number");
         let count = ["left", "refused", "switches", "given-up"]
             .iter()

@@ -1,4 +1,4 @@
-//! A signal ends the laboratory soon, with what it has, marked as incomplete.
+//! A signal ends the laboratory soon; the results so far are written and marked as incomplete.
 
 use std::ffi::OsStr;
 use std::process::{Child, Command, Stdio};

@@ -1,4 +1,4 @@
-//! Iterators that panic, that use the sender themselves, and that go on after their end.
+//! Iterators that panic, that use the sender themselves, and that continue after their end.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 

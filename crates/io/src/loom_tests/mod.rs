@@ -2,7 +2,7 @@
 //!
 //! The subject is the real [`Driver`] with real sources, on the kernel of `sys::model`. That kernel has one lock, which
 //! orders more than a real one promises, so the wake flag has models of its own, without it. Operations on the readiness are
-//! Relaxed everywhere: what the models show of them is that the source's lock orders all that has to be.
+//! Relaxed everywhere: the models show that the source's lock gives the ordering they need.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -27,7 +27,7 @@ mod wake_flag;
 /// Compiles only if the facade really is loom's.
 const _: fn(brigade_sync::atomic::AtomicUsize) -> loom::sync::atomic::AtomicUsize = |a| a;
 
-/// A file, of which only the number is used.
+/// A file; only its number is used.
 type File = Async<BorrowedFd<'static>>;
 
 fn number() -> BorrowedFd<'static> {
@@ -45,7 +45,7 @@ fn arrives(driver: &Driver) {
     driver.poller().arrive(number());
 }
 
-/// Reads once, or leaves the waker.
+/// Reads once, or stores the waker.
 fn read(file: &File, waker: &Waker) -> Poll<io::Result<usize>> {
     turn();
     let poller = file.driver().poller();
@@ -62,7 +62,7 @@ fn look(driver: &Driver) {
     }
 }
 
-/// A task that remembers whether it was woken.
+/// A task that records whether it was woken.
 #[derive(Default)]
 struct Task {
     woken: Mutex<bool>,

@@ -5,7 +5,7 @@ use std::pin::pin;
 
 use super::*;
 
-/// Caught: the look under the lock left out by edge (deadlock); an event that raises nothing.
+/// Caught: the check under the lock left out by edge (deadlock); an event that sets nothing.
 #[test]
 fn a_task_that_begins_to_wait_beside_an_event_is_woken() {
     check_each(3, |trigger| {
@@ -39,7 +39,8 @@ fn a_task_that_begins_to_wait_beside_an_event_is_woken() {
     });
 }
 
-/// Caught: the look under the lock left out (deadlock); `follow_up` ending an interest although a task waits by then.
+/// Caught: the check under the lock left out (deadlock); `follow_up` ending an interest although a task waits by
+/// then.
 #[test]
 fn a_task_that_begins_to_wait_beside_an_event_for_nobody_is_woken() {
     check_each(5, |trigger| {
@@ -92,7 +93,7 @@ fn a_dropped_source_leaves_no_waker_and_no_event_for_the_next() {
         });
         turn();
         drop(former);
-        // The same place in the table, and the same number.
+        // The same entry in the table, and the same file number.
         let latter = file(&driver, trigger);
         let (other, waker) = Task::new();
         assert!(read(&latter, &waker).is_pending());
@@ -117,7 +118,7 @@ fn two_who_drive_in_turn_wake_whoever_waits() {
         let (task, waker) = Task::new();
         let mut outcome = read(&file, &waker);
         arrives(&driver);
-        // Read in vain, and waits again, when woken already.
+        // Reads nothing, and waits again, when woken already.
         if outcome.is_pending() {
             outcome = read(&file, &waker);
         }
@@ -130,7 +131,7 @@ fn two_who_drive_in_turn_wake_whoever_waits() {
     });
 }
 
-/// Caught: sources that don't remember the end; an end that wakes no task.
+/// Caught: sources that don't record the end; an end that wakes no task.
 #[test]
 fn whoever_waits_beside_the_end_is_told() {
     check_each(5, |trigger| {

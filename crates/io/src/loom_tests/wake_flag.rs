@@ -7,18 +7,19 @@ use crate::wake_flag::WakeFlag;
 #[derive(Default)]
 struct Model {
     flag: WakeFlag,
-    /// What an eventfd tells the wait.
+    /// What the wait reads from the eventfd.
     notified: AtomicBool,
     work: [AtomicBool; 2],
 }
 
 impl Model {
-    /// As `Driver::notify`, after something was left to be done.
+    /// As `Driver::notify`, after some work was published.
     fn notify(&self, work: usize) {
         turn();
         self.work[work].store(true, Ordering::Relaxed);
         if self.flag.notify() {
-            // An exchange, as loom may let the exchanges of the other side pass a store by for ever.
+            // An exchange, as loom may order a store after all exchanges of the other side, without
+            // end.
             self.notified.swap(true, Ordering::Relaxed);
         }
     }

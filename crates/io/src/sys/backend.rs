@@ -1,4 +1,4 @@
-//! What the driver needs of an operating system.
+//! The interface that the driver requires of an operating system.
 
 use std::io;
 use std::time::Duration;
@@ -17,7 +17,7 @@ pub(crate) trait Backend: Sized {
     const REPORTS_THE_END: bool;
 
     /// # Errors
-    /// Those of the system.
+    /// That of the system.
     fn new() -> io::Result<Self>;
 
     /// How files of a kind are reported: the trigger of their kind, if it is offered.
@@ -25,7 +25,7 @@ pub(crate) trait Backend: Sized {
         Trigger::by_kind(is_socket)
     }
 
-    /// Ends the wait of this moment, or the next one.
+    /// Ends the present wait, or the next one.
     fn notify(&self) -> io::Result<()>;
 
     /// Waits for at least one event, a notification or the end of `timeout`, never less.

@@ -15,19 +15,20 @@ use crate::event::{Directions, Event, Interest, Trigger, Watch};
 /// The key of the notifier. No source has it: its index would be the largest there is.
 const NOTIFIER: u64 = u64::MAX;
 
-/// How many events one wait can return; more are left for the next. Few enough for a worker's own queue, which has 256
-/// slots: what overflows would be queued behind everything that comes later.
+/// The most events that one wait returns; more are left for the next. The tasks must fit into a worker's own queue, which has
+/// 256 slots: those that overflow would be queued behind everything that comes later.
 const EVENTS: usize = 128;
 
 /// Reading: also that the other side closed its half, which an edge reports only once, and that there is urgent data.
 const READ: EventFlags = EventFlags::IN.union(EventFlags::RDHUP).union(EventFlags::PRI);
-/// What concerns a reader.
+/// The events for a reader.
 const READABLE: EventFlags = READ.union(EventFlags::HUP).union(EventFlags::ERR);
-/// What concerns a writer.
+/// The events for a writer.
 const WRITABLE: EventFlags = EventFlags::OUT.union(EventFlags::HUP).union(EventFlags::ERR);
 /// After these nothing changes for a writer.
 const ENDED: EventFlags = EventFlags::HUP.union(EventFlags::ERR);
-/// After these nothing changes for a reader, or a short read does not say that nothing is left: one ends where urgent data is.
+/// After these nothing changes for a reader, or a short read does not prove that nothing is left: a read ends where urgent
+/// data is.
 const READ_ENDED: EventFlags = ENDED.union(EventFlags::RDHUP).union(EventFlags::PRI);
 
 /// An epoll instance and the eventfd that ends its wait.
@@ -108,7 +109,7 @@ impl Backend for Poller {
 impl Poller {
     /// May return early, with no event.
     fn wait_once(&self, events: &mut Events, rest: Option<Duration>) -> Result<(), Errno> {
-        /// What `epoll_wait` counts in.
+        /// The unit of `epoll_wait`.
         const UNIT: Duration = Duration::from_millis(1);
         /// `epoll_wait` takes about 24 days in one call.
         const LONGEST: Duration = Duration::from_millis(i32::MAX as u64);

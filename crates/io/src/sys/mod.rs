@@ -1,11 +1,12 @@
-//! What the operating system does for the driver, and the only unsafe code of the crate.
+//! The calls of the operating system, and the only unsafe code of the crate.
 //!
-//! - `backend`: what the driver needs of an operating system. `epoll` implements it on Linux, `portable` elsewhere by the
-//!   crate `polling`, and `model` under the model checker;
+//! - `backend`: the interface that the driver requires of an operating system. `epoll` implements it on Linux, `portable`
+//!   elsewhere by the crate `polling`, and `model` under the model checker;
 //! - `source`: a value and its registration, and that the second never outlives the first.
 //!
 //! *Not* `polling` everywhere: its wait makes five system calls on Linux (it sets a timer file, arms it, waits, reads its
-//! notifier and arms that). And it asks for urgent data with all other data, which by level is then reported for ever.
+//! notifier and arms that). And it requests urgent data with all other data, which by level is then reported at every
+//! wait.
 
 mod backend;
 pub(crate) use backend::{Backend, EventBuffer};

@@ -1,5 +1,5 @@
-//! Waiting in the models: a kernel that knows of each file whether it is ready to be read, and reports it by the rules of
-//! its trigger. Files are numbers here, and are not read or written.
+//! Waiting in the models: a kernel that records for each file whether it is readable, and reports it by the rules of its
+//! trigger. Files are numbers here, and are not read or written.
 
 use std::io;
 use std::time::Duration;
@@ -118,7 +118,7 @@ impl Poller {
 }
 
 impl File {
-    /// What a wait says of it.
+    /// What a wait reports of it.
     fn report(&mut self) -> Option<Event> {
         let due = self.watch.trigger.reports_what_is_left() || self.unreported;
         if !(self.watch.interest.read && self.ready && due) {

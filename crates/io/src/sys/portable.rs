@@ -30,7 +30,7 @@ impl Backend for Poller {
             (true, true) => asked_for(),
             (true, false) => Some(Trigger::Level),
             (false, true) => Some(Trigger::Edge),
-            // Event ports. Whatever `polling` runs on has it.
+            // Event ports. Every backend of `polling` supports it.
             (false, false) => Some(Trigger::Oneshot),
         };
         Ok(Self { inner, only })

@@ -1,9 +1,9 @@
-//! A value, its registration with the operating system, and that the second never outlives the first.
+//! A value and its registration with the operating system, which never outlives it.
 //!
 //! **Open rule.** The file of a [`Source`] is open while `open` is true. An [`Owned`] is made with its value inside and lends
-//! it by `&` only, so it can't be closed or replaced. It sets `open` to false, under the lock, before it drops the value or
-//! gives it back. The value is `'static`: if the `Owned` is forgotten, its file stays open. The file's number must be used
-//! under that lock only, after a look at `open`.
+//! it by `&` only, so it can't be closed or replaced. It sets `open` to false, under the lock, before it drops or returns the
+//! value. The value is `'static`: if the `Owned` is forgotten, its file stays open. The file's number must be used under that
+//! lock only, after a look at `open`.
 //!
 //! **Delete rule.** What was added is deleted in the step that sets `open` to false.
 
@@ -18,7 +18,7 @@ use crate::event::{Directions, Interest, Trigger, Watch};
 use crate::readiness::Readiness;
 use crate::state::State;
 
-/// What the driver knows of a value: everything but the value.
+/// The driver's data of a value, without the value.
 pub(crate) struct Source {
     /// The number of the file; see the open rule.
     file: RawFd,
@@ -28,7 +28,7 @@ pub(crate) struct Source {
     process: u32,
     /// How it is treated.
     pub(crate) mode: Mode,
-    /// What is known of its readiness.
+    /// Its readiness in each direction.
     pub(crate) readiness: Directions<Readiness>,
     /// Everything else.
     locked: Mutex<Locked>,
@@ -41,7 +41,7 @@ pub(crate) struct Mode {
     pub(crate) trigger: Trigger,
     /// Whether the first operation in a direction is tried without waiting.
     pub(crate) untried: bool,
-    /// Whether nothing is lost if a short read or write is taken for the last that would not block.
+    /// Whether a short read or write proves that the next one would block.
     pub(crate) short_is_last: bool,
 }
 
@@ -119,7 +119,7 @@ impl Drop for DeleteOnDrop {
 }
 
 impl<T: Pollable + 'static> Owned<T> {
-    /// Takes the value, as yet without adding it.
+    /// Takes the value, without adding it yet.
     pub(crate) fn new(io: T, poller: Arc<Poller>, mode: Mode) -> Self {
         let readiness = || Readiness::new(mode.untried);
         let state = State::new(mode.trigger);
@@ -155,13 +155,13 @@ impl<T> Owned<T> {
         &self.io
     }
 
-    /// What the driver knows of it.
+    /// The driver's data of it.
     #[inline]
     pub(crate) fn source(&self) -> &Arc<Source> {
         &self.source.0
     }
 
-    /// Ends the registration and gives the value back.
+    /// Ends the registration and returns the value.
     pub(crate) fn into_inner(self) -> T {
         let Self { source, io } = self;
         drop(source);

@@ -35,7 +35,7 @@ use crate::tcp::TcpStream;
 /// # std::io::Result::Ok(())
 /// ```
 ///
-/// Where nothing can be awaited, [`new`](Async::new) takes a listener of the standard library. Any other option of a socket
+/// In code that is not async, [`new`](Async::new) takes a listener of the standard library. Any other option of a socket
 /// can be set before, or by [`get_ref`](Async::get_ref):
 ///
 /// ```

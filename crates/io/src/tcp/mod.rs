@@ -1,4 +1,4 @@
-//! TCP: connections, and what accepts them.
+//! TCP: connections and listeners.
 
 mod listener;
 mod stream;

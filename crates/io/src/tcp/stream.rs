@@ -38,7 +38,7 @@ use crate::split::{ReadHalf, WriteHalf, split};
 /// # std::io::Result::Ok(())
 /// ```
 ///
-/// [`new`](Async::new) takes a connection of the standard library, and [`into_inner`](Async::into_inner) gives it back.
+/// [`new`](Async::new) takes a connection of the standard library, and [`into_inner`](Async::into_inner) returns it.
 pub type TcpStream = Async<net::TcpStream>;
 
 impl Async<net::TcpStream> {
@@ -136,7 +136,7 @@ impl Async<net::TcpStream> {
         self.get_ref().peer_addr()
     }
 
-    /// Returns whether small writes are sent at once, as [`set_nodelay`](Self::set_nodelay) has it, which has an example.
+    /// Returns whether small writes are sent at once; [`set_nodelay`](Self::set_nodelay) has an example.
     ///
     /// # Errors
     /// The system's.
@@ -146,7 +146,7 @@ impl Async<net::TcpStream> {
 
     /// Sets whether small writes are sent at once (`TCP_NODELAY`).
     ///
-    /// Otherwise the system may collect them until the other side has confirmed what was sent before.
+    /// Otherwise the system may collect them until the other side has acknowledged earlier bytes.
     ///
     /// # Errors
     /// The system's.

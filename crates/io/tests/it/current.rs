@@ -1,4 +1,4 @@
-//! With which driver a thread's files register: the current one, and one that is made when it is asked for.
+//! The driver that a thread's files register with: the current one, and one that is created on demand.
 
 use std::future::Future;
 use std::io;
@@ -46,7 +46,8 @@ fn a_supply_is_asked_only_when_something_registers() {
     supply.enter(|| assert_eq!(made.lock().unwrap().len(), 0, "not needed yet"));
     let pipe = supply.enter(pipe).unwrap();
     assert_eq!(made.lock().unwrap()[0].sources(), 2);
-    // Asked at each registration; and what it makes inside its own call stays with what was made.
+    // Called at each registration; a value that it creates inside its own call registers with the
+    // driver created before.
     let other = Driver::new().unwrap();
     supply.enter(|| {
         other.enter(|| assert!(Arc::ptr_eq(&Driver::current().unwrap(), &other)));

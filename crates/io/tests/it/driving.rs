@@ -32,7 +32,7 @@ fn one_drives_at_a_time_and_a_notification_ends_it() {
             }
         }
     });
-    // Until the other is in its wait this drives itself, and not for long.
+    // Until the other thread waits, this one drives, with a short timeout.
     loop {
         match driver.drive(Some(Duration::ZERO), &mut no_task) {
             Ok(_) => thread::yield_now(),
@@ -91,7 +91,7 @@ fn no_notification_is_lost() {
         loop {
             match told.try_recv() {
                 Ok(number) => break assert_eq!(number, round),
-                // As a worker does: look for work, then wait.
+                // Like a worker: looks for work, then waits.
                 Err(_) => drop(driver.drive(None, &mut no_task).unwrap()),
             }
         }
@@ -119,7 +119,7 @@ fn timeouts_are_late_by_less_than_a_millisecond() {
     let driver = Driver::new().unwrap();
     for micros in [25, 999, 1_000, 1_500, 3_700] {
         let timeout = Duration::from_micros(micros);
-        // Once: others may want the processor.
+        // Once: other threads may use the processor.
         let in_time = (0..500).any(|_| {
             let begun = Instant::now();
             driver.drive(Some(timeout), &mut no_task).unwrap();

@@ -8,7 +8,7 @@ use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
 use crate::machine::{Machine, on_a_machine, on_each_machine, with_each_kind};
 use brigade_testkit::Watchdog;
 
-/// A megabyte that is nowhere like itself.
+/// A megabyte without repetition.
 fn bytes() -> Vec<u8> {
     (0..1_u32 << 20).map(|number| (number.wrapping_mul(2_654_435_761) >> 24) as u8).collect()
 }
@@ -73,7 +73,7 @@ fn the_last_bytes_and_the_end_arrive_together() {
         let write = async {
             future::yield_now().await;
             writer.write_all(b"last").await?;
-            // Both are there before the reader looks: an edge tells of them once.
+            // Both have arrived before the reader checks: an edge reports them once.
             drop(writer);
             io::Result::Ok(())
         };

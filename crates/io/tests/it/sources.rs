@@ -87,7 +87,7 @@ fn a_registration_ends_with_its_value_although_a_duplicate_lives() {
         assert!(poll_once(&mut wait, &count).is_pending());
         drop(wait);
         drop(near);
-        // The kernel would report it under the old key for ever, if it were still registered.
+        // The kernel would report it under the old key at every wait, if it were still registered.
         far.write_all(b"x").unwrap();
         let begun = std::time::Instant::now();
         let rest = std::time::Duration::from_millis(20);

@@ -99,7 +99,7 @@ fn one_half_closes_and_the_other_goes_on() {
 fn a_connection_that_nobody_accepts_is_refused() {
     let _dog = Watchdog::start(60);
     on_a_machine(|| async {
-        // Its port is free again, and not in use yet.
+        // Its port is free again.
         let address = TcpListener::bind(ANYWHERE).await?.local_addr()?;
         let error = TcpStream::connect(address).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused);

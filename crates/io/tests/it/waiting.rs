@@ -71,7 +71,7 @@ fn what_nobody_waits_for_is_told_no_more() {
         for _ in 0..3 {
             drive_now(&driver);
         }
-        // Else it would return at once, again and again, as both the byte and the end are still there.
+        // Otherwise it would return at once each time, as the byte and the end have not been read.
         let begun = std::time::Instant::now();
         let rest = std::time::Duration::from_millis(20);
         driver.drive(Some(rest), &mut Waker::wake).unwrap();
@@ -94,7 +94,7 @@ fn a_future_waits_for_what_is_there_not_for_what_was() {
         far.write_all(b"x").unwrap();
         drive_now(&driver);
         assert!(poll_once(&mut wait, &count).is_ready());
-        // The user's own operation, of which the driver knows nothing.
+        // The user's own operation, outside of the driver.
         near.get_ref().read_exact(&mut [0]).unwrap();
         let mut wait = near.readable();
         drive_now(&driver);

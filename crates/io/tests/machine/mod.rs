@@ -14,7 +14,7 @@ use std::thread;
 use brigade_io::{Async, Driver};
 use futures_lite::future;
 
-/// What the driver treats differently. A program must not see a difference.
+/// The kinds of files that the driver treats differently. A program must not see a difference.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kind {
     /// By level.

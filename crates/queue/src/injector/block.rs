@@ -89,7 +89,7 @@ impl<T> Block<T> {
         let mut round = 0;
         // Ordering: Acquire pairs with the Release in `write`.
         while !self.ready[slot].load(Ordering::Acquire) {
-            // Its pusher is between its exchange and its store; if it was preempted there, it gets our processor.
+            // Its pusher is between its exchange and its store; if it was preempted there, it may run on our processor.
             hint::snooze(round);
             round += 1;
         }

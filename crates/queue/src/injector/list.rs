@@ -91,7 +91,7 @@ impl<T> Injector<T> {
         self.tail.index.fetch_or(CLOSED, Ordering::SeqCst);
     }
 
-    /// Accepts pushes again; items that were rejected meanwhile must be pushed again.
+    /// Accepts pushes again; items that were rejected in the meantime must be pushed again.
     ///
     /// ```
     /// let injector = brigade_queue::Injector::new();

@@ -5,11 +5,11 @@
 //! the tail index, in the same step in which it sees that the queue is not closed. Then it writes the slot and marks it
 //! ready. A pop claims a run of positions by advancing the head index, and reads each slot when it is ready.
 //!
-//! The push that claims the last slot of a block installs the next block. Meanwhile the index is at the position without a
-//! slot, and other threads wait. A block becomes a spare once all of its slots have been read.
+//! The push that claims the last slot of a block installs the next block. Until then the index is at the position without
+//! a slot, and other threads wait. A block becomes a spare once all of its slots have been read.
 //!
 //! It is not lock-free in the strict sense. A pusher that is preempted between its claim and its store delays the pop that
-//! claimed its slot, which yields the processor.
+//! claimed its slot. That pop yields the processor.
 
 mod block;
 mod list;

@@ -141,7 +141,7 @@ impl<T> Injector<T> {
         unsafe { block.read(claim.start + offset) }
     }
 
-    /// Gives back the slots that `claim_head` claimed, once all of them have been read.
+    /// Releases the slots that `claim_head` claimed, once all of them have been read.
     #[inline]
     fn finish_reading(&self, claim: &ClaimedSlots<T>) {
         // SAFETY: the block lives until all of its slots are counted as read, which happens now.

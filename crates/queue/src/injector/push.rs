@@ -63,7 +63,7 @@ impl<T> Injector<T> {
 
     /// Queues several items, closed or not, see [`push_accepted`](Self::push_accepted).
     pub fn push_batch_accepted(&self, items: Vec<T>) {
-        // No bit is forbidden, so no item comes back.
+        // No bit is forbidden, so no item is returned.
         let _ = self.push_run(items.into_iter(), 0);
     }
 
@@ -149,7 +149,7 @@ impl<T> Injector<T> {
         // Ordering: Release pairs with the Acquire of `tail.block` in `claim_tail`.
         self.tail.block.store(next, Ordering::Release);
         // Ordering: Release: a thread that sees the index past the gap sees the block above. An addition, since `close`
-        // may set its bit meanwhile.
+        // may set its bit at the same time.
         self.tail.index.fetch_add(STEP, Ordering::Release);
         // SAFETY: the block lives until all of its slots have been read, and ours is not yet written.
         let block = unsafe { &*block };

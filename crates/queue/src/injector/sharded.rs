@@ -113,7 +113,7 @@ impl<T> ShardedInjector<T> {
         self.shards.iter().map(Injector::pushed).sum()
     }
 
-    /// Closes each injector, one after the other; meanwhile some producers may be rejected and others not.
+    /// Closes each injector, one after the other; during that time some producers may be rejected and others not.
     pub fn close(&self) {
         self.shards.iter().for_each(Injector::close);
     }

@@ -148,7 +148,7 @@ impl<const BITS: u32> Rules for Fifo<BITS> {
         // Ordering: Relaxed: the exchange decides.
         let mut claims = state.claims.load(Ordering::Relaxed);
         loop {
-            // The owner may have popped meanwhile; everything up to its head is released.
+            // The owner may have popped in the meantime; everything up to its head is released.
             let Claims { head, .. } = Claims::unpack(claims);
             // Ordering: Release pairs with the Acquire in `acquire_claims`; the slots have been read. Every change of this
             // atomic is a read-modify-write, so later ones continue its release sequence.

@@ -183,8 +183,8 @@ impl<T, O: Order> Worker<T, O> {
     /// claimed, and may use this queue. It never gets more than the capacity.
     ///
     /// Until the iterator has ended or is dropped, thieves get [`StealError::Busy`] and the slots stay in use; in a fifo ring
-    /// so do those that are popped meanwhile. If it is forgotten, that remains so, and the items that it had not yielded leak.
-    /// Then a lifo ring goes on with the other slots; a fifo ring takes the rest of one lap and is full afterwards.
+    /// so do those that are popped in the meantime. If it is forgotten, that remains so, and the items that it had not yielded
+    /// leak. Then a lifo ring continues with the other slots; a fifo ring takes the rest of one lap and is full afterwards.
     ///
     /// # Errors
     /// [`StealError::Empty`] if the ring is empty or `count_fn` returns 0, [`StealError::Busy`] if a thief holds a claim.
@@ -223,7 +223,7 @@ impl<T, O: Order> Worker<T, O> {
         self.ring().slots.len()
     }
 
-    /// Returns how many items can certainly be pushed; thieves may free more slots meanwhile.
+    /// Returns how many items can certainly be pushed; thieves may free more slots at any time.
     pub fn spare_capacity(&self) -> usize {
         self.free_slots() as usize
     }
@@ -236,7 +236,7 @@ impl<T, O: Order> Worker<T, O> {
 
     /// Returns how many slots are free from the tail on, after refreshing the owner's view.
     ///
-    /// Inlined: an item that is about to be pushed stays in registers only if there is no call meanwhile.
+    /// Inlined: an item that is about to be pushed stays in registers only if there is no call in between.
     #[inline(always)]
     pub(super) fn free_slots(&self) -> u32 {
         let claims = self.ring().positions.acquire_claims();

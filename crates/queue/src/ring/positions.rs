@@ -91,7 +91,7 @@ impl<O: Rules> Positions<O> {
         if O::released(&self.state, claims) != head {
             return Err(StealError::Busy);
         }
-        // The atomics were read one after the other. A push meanwhile only adds. A pop meanwhile can make the count
+        // The atomics were read one after the other. A push in between only adds. A pop in between can make the count
         // arbitrary, but it has changed the claims, so that `claim` fails. The count is limited all the same.
         let count = self.count(claims).min(capacity);
         if count == 0 { Err(StealError::Empty) } else { Ok(Snapshot { claims, count }) }

@@ -86,8 +86,9 @@ impl<T, O: Order> Ring<T, O> {
 
     /// Claims the oldest items; `pick` gets their number and returns how many to claim.
     ///
-    /// Tries again if the owner or a thief has moved meanwhile; each time another thread got an item. After a few lost
-    /// exchanges the ring is `Busy`: an owner of tiny items moves faster than a thief can follow.
+    /// Tries again if the owner or a thief has changed the claims in the meantime; each time another thread got an
+    /// item. After a few lost exchanges the ring is `Busy`: an owner of tiny items moves faster than a thief can
+    /// follow.
     #[inline(always)]
     pub(super) fn claim_oldest(&self, pick: impl Fn(u32) -> u32) -> Result<Claim, StealError> {
         for _ in 0..CLAIM_ATTEMPTS {
@@ -139,7 +140,7 @@ impl<T, O: Order> Ring<T, O> {
         }
     }
 
-    /// Calls a user's closure with the number of items; returns the number it wants, before anything is claimed.
+    /// Calls a user's closure with the number of items; returns the number to take, before anything is claimed.
     #[inline(always)]
     pub(super) fn limit_by(
         &self,

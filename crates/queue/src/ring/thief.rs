@@ -10,7 +10,7 @@ use super::shared::Ring;
 
 /// A thief's end of a ring: takes the oldest items.
 ///
-/// One thief at a time moves items; meanwhile the others get [`StealError::Busy`] at once.
+/// One thief at a time moves items; during that time the others get [`StealError::Busy`] at once.
 pub struct Stealer<T, O: Order> {
     pub(super) ring: Arc<Ring<T, O>>,
 }
@@ -40,7 +40,7 @@ impl<T, O: Order> Stealer<T, O> {
 
     /// Returns a number that changes with each push, pop and steal.
     ///
-    /// If two versions are equal and [`len`](Self::len) was not 0 meanwhile, the oldest item has waited all that time.
+    /// If two versions are equal and [`len`](Self::len) was not 0 in between, the oldest item has waited all that time.
     pub fn version(&self) -> u64 {
         self.ring.positions.version()
     }

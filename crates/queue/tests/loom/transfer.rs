@@ -61,12 +61,12 @@ fn drain_beside_a_thief<O: Order>() {
     });
 }
 
-/// Another thread reads what the owner claimed, while the owner goes on and a thief looks.
+/// Another thread reads what the owner claimed, while the owner continues and a thief looks.
 ///
 /// Caught: as above; a fifo pop that releases what is still read.
 fn drain_on_another_thread<O: Order>() {
     check(2, || {
-        // Loom's threads want `'static`; the ring is leaked.
+        // Loom's threads require `'static`; the ring is leaked.
         let worker = Box::leak(Box::new(ring::<O>(2, [0, 1])));
         let stealer = worker.stealer();
         let drain = worker.drain(|count| count).unwrap();

@@ -1,8 +1,8 @@
 //! Random delays between the steps of threads, with `--cfg brigade_delays` only.
 //!
 //! Every atomic operation is followed, and every lock, condition variable wait and parker operation preceded, by a call
-//! of [`delay`]. Most calls return at once; one in sixteen waits, mostly for a few microseconds. A thread that waits
-//! between two steps gives the other threads time for what they otherwise do only if it is preempted just there.
+//! of [`delay`]. Most calls return at once; one in sixteen waits, mostly for a few microseconds. While a thread waits
+//! between two steps, the others can take steps that they otherwise take only if it is preempted just there.
 //! `ci/delays.sh` runs the tests of all crates so.
 //!
 //! Read once, at the first call of the process:
@@ -10,7 +10,7 @@
 //! | variable | meaning | default |
 //! |---|---|---|
 //! | `BRIGADE_DELAY_SEED` | the seed of all generators | random |
-//! | `BRIGADE_DELAY_ONE_IN` | one in so many calls waits | 16 |
+//! | `BRIGADE_DELAY_ONE_IN` | one in this many calls waits | 16 |
 //! | `BRIGADE_DELAY_MAX_MICROS` | the longest delay | 120 |
 //!
 //! The seed is written to stderr then. Each thread has a generator, seeded from that and the thread's number in the order
@@ -35,7 +35,7 @@ const SHORTEST_SLEEP: Duration = Duration::from_micros(10);
 
 /// The seed; 0 before the first call. Odd afterwards.
 static SEED: AtomicU64 = AtomicU64::new(0);
-/// One in so many calls waits.
+/// One in this many calls waits.
 static ONE_IN: AtomicU64 = AtomicU64::new(16);
 /// The longest delay.
 static MAX_MICROS: AtomicU64 = AtomicU64::new(120);

@@ -1,4 +1,4 @@
-//! The parker of up to [`SEATS`](ParkerGroup::SEATS) threads, of which one system call wakes any choice.
+//! The parker of up to [`SEATS`](ParkerGroup::SEATS) threads; one system call wakes any subset of them.
 //!
 //! Protocol. Two atomics with a bit for each seat. `tokens`: there is a token for this seat; this is the atomic that the
 //! kernel compares. `asleep`: the thread of this seat is in the kernel, or about to be.

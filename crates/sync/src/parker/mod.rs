@@ -1,6 +1,6 @@
-//! Blocking a thread until another thread hands it a token.
+//! Blocking a thread until another thread stores a token for it.
 //!
-//! [`Parker`] blocks one thread, [`ParkerGroup`] up to 32, of which one system call wakes any choice. Not
+//! [`Parker`] blocks one thread, [`ParkerGroup`] up to 32; one system call wakes any subset of them. Not
 //! `std::thread::park`: std's own locks consume its tokens (rust-lang/rust#145816).
 //!
 //! Each module imports only from those below it:

@@ -1,7 +1,7 @@
 //! The jobs with handles that a thread runs, one inside the other.
 //!
 //! **Stack rule.** A frame lies on its thread's stack, inside [`enter`], while it is the thread's reference or the outer
-//! frame of one that is. Meanwhile the state that it points to is borrowed there.
+//! frame of one that is. During that time the state that it points to is borrowed there.
 
 use core::ptr::{self, NonNull};
 

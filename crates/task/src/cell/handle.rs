@@ -78,7 +78,7 @@ impl RawHandle {
         let former = self.swap_waker(Some(waker));
         let offered = self.header().state.offer_waker();
         let unused = if offered { None } else { self.swap_waker(None) };
-        // User code, so after the slot has been given back.
+        // User code, so after the slot has been returned.
         drop((former, unused));
         offered
     }
@@ -90,7 +90,7 @@ impl RawHandle {
         })
     }
 
-    /// Leaves an unfinished task to its job; `false`, and nothing has changed, if the result has been written.
+    /// Leaves an unfinished task to its job; `false`, without an effect, if the result has been written.
     ///
     /// After `true` the handle must not be used again.
     #[must_use]
@@ -184,7 +184,7 @@ unsafe fn request_stop(cell: NonNull<Header>) -> bool {
     let is_first = header.state.request_stop();
     // A future is woken to be dropped; it need not have a waker.
     if let Some(schedule) = header.vtable.schedule.filter(|_| is_first) {
-        // It may have ended meanwhile: then there is no job to make.
+        // It may have ended in the meantime: then there is no job to make.
         if header.lifecycle.wake_by_ref() {
             // SAFETY: Life rule: the caller's side is alive; Access rule: `wake_by_ref` returned that the caller must make the
             // job.

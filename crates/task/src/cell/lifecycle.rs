@@ -33,7 +33,7 @@ const REFERENCE: u32 = 4;
 /// The largest count: beyond it the count could wrap around before all threads that increment it are stopped.
 const MAX_COUNT: u32 = u32::MAX / 2;
 
-/// The message with which a process that forgets so many wakers is aborted.
+/// The message with which a process that forgets too many wakers is aborted.
 const OVERFLOW: &str = "brigade: a future has more than 2^29 wakers; are they being forgotten?";
 
 /// The lifecycle of a future.

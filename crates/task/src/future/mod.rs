@@ -25,7 +25,7 @@
 //! User code (polls, and drops of futures, guards, outputs and wakers) runs under no lock, and its panics are contained.
 //!
 //! Rejected: [`async-task`](https://docs.rs/async-task). It takes 144 bytes and the future where this takes 48, its schedule
-//! function had to know each future from the start, and it has no models of its inside.
+//! function needs each future from the start, and it has no models of its internals.
 
 mod local;
 mod poll;

@@ -62,8 +62,8 @@ impl TaskRef {
     /// Converts the data of a waker back to its reference.
     ///
     /// # Safety
-    /// The pointer must be that of a waker created here. Its reference must not be used elsewhere meanwhile nor, if the
-    /// returned value is dropped, afterwards.
+    /// The pointer must be that of a waker created here. Its reference must not be used elsewhere as long as the
+    /// returned value exists nor, if that is dropped, afterwards.
     unsafe fn from_raw(pointer: *const ()) -> Self {
         // SAFETY: guaranteed by the caller: it was no null pointer.
         Self(unsafe { NonNull::new_unchecked(pointer.cast_mut().cast()) })
@@ -84,7 +84,7 @@ impl Drop for TaskRef {
             // SAFETY: Reference rule: this was the last reference.
             Dropped::LastReference => unsafe { Header::release_job(self.0) },
             Dropped::Orphaned => {
-                // Nothing else could wake it, so it is cancelled, as if its handle had asked.
+                // Nothing else could wake it, so it is cancelled, as if by its handle.
                 _ = self.header().state.request_stop();
                 // SAFETY: Access rule: `drop_reference` returned that the caller must make the job.
                 unsafe { schedule(self.0) };

@@ -37,7 +37,7 @@ pub struct Job {
     /// First, so that a copy in halves of 16 bytes splits no word off: a load that spans two stores waits until both have
     /// left the store buffer.
     payload: Payload,
-    /// The function that knows the payload's type.
+    /// The function for the payload's type.
     act: Act,
     /// Not `Sync`: `is_stale` borrows the work, which need not be.
     not_sync: PhantomData<Cell<()>>,

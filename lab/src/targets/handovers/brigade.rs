@@ -1,5 +1,5 @@
-//! brigade: its channel, as many values as find a waiting receiver and one call for all of them; and its pool,
-//! as many jobs as find an idle thread.
+//! brigade: its channel, which hands over as many values as receivers wait and wakes them with one call; and
+//! its pool, with as many jobs as threads are idle.
 
 use brigade::{Pool, Shutdown};
 use brigade_burst::{Receiver, Sender};
@@ -8,7 +8,7 @@ use crate::inbox::{Inbox, Value};
 use crate::target::handover::{Channel, Handover, Receive, Receivers, Start};
 use crate::target::{Entry, Listing};
 
-/// The channel. The receiver that comes with it makes way for those that are asked for.
+/// The channel. The receiver created with it is replaced by the requested ones.
 pub(crate) const BURST: Listing<Start<Receivers<BrigadeBurst>>> = Listing {
     entry: Entry::own("brigade-burst", "brigade-burst: Sender::burst"),
     start: |n, inbox| Receivers::start(BrigadeBurst(brigade_burst::channel().0), n, inbox),
@@ -43,7 +43,7 @@ impl Channel for BrigadeBurst {
 pub(crate) struct BrigadePool {
     /// The pool.
     pool: Pool,
-    /// Where its jobs bring the values.
+    /// Its jobs pass the values to this.
     inbox: &'static Inbox,
 }
 
@@ -52,7 +52,8 @@ impl Handover for BrigadePool {
     fn burst(&mut self, values: impl ExactSizeIterator<Item = Value>, back: &mut Vec<Value>) {
         let (inbox, values) = (self.inbox, values.collect::<Vec<_>>());
         let jobs = values.iter().map(|&value| move || inbox.receive(value));
-        // Jobs come back, in order, and a value can't be had from one: they are those of the last values.
+        // The rejected jobs are returned in order, so they are those of the last values; a value can't be
+        // taken out of a job.
         let refused = self.pool.job().dispatch(jobs).count();
         back.extend(&values[values.len() - refused..]);
     }

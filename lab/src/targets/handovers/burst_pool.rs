@@ -1,13 +1,13 @@
-//! burst-pool, used as its own benchmark uses it: a box per value, as many as find a waiting
-//! receiver, then one call that wakes them. The box is part of what sending costs.
+//! burst-pool, used as in its own benchmark: a box per value, as many as receivers wait, then one call
+//! that wakes them. The box is part of the price of sending.
 //!
-//! A receiver of burst-pool 0.5.1 that is awake on account of another's wake-up panics if the sender
-//! has chosen it and not yet given it the value. It is awake only as long as a receiver has not received
-//! what was sent before. So a burst must begin when all of the one before has been received, as `burst`
-//! does: then the eventfd is at 0, since each value raises it by one and each receipt lowers it by one,
-//! and every receiver sleeps until `wake_all`, which comes after the last value. A thread that panics
-//! all the same (a signal does it too) receives nothing any more; its value is missing, and the run has no
-//! number. The eventfd is never closed: a run costs one file descriptor for good.
+//! A receiver of burst-pool 0.5.1 that is awake because of another's wake-up panics if the sender has
+//! chosen it and not yet stored the value. It is awake only as long as a receiver has not received what
+//! was sent before. So a burst must begin when all of the one before has been received, as `burst` does:
+//! then the eventfd is at 0, since each value raises it by one and each receipt lowers it by one, and
+//! every receiver sleeps until `wake_all`, which comes after the last value. A thread that still panics (a
+//! signal may cause that too) receives nothing any more; its value is missing, and the run has no number.
+//! The eventfd is never closed: each run leaks one file descriptor.
 
 use burst_pool::{Receiver, Sender};
 
@@ -33,7 +33,7 @@ impl Channel for BurstPool {
 
     #[inline]
     fn burst(&mut self, mut values: impl ExactSizeIterator<Item = Value>, back: &mut Vec<Value>) {
-        // When one comes back no receiver waits any more, and there is no use in trying another.
+        // If one is returned no receiver waits any more, and trying another is useless.
         let refused = values.find_map(|value| self.0.enqueue(Box::new(value)));
         self.0.wake_all();
         back.extend(refused.into_iter().map(|value| *value).chain(values));

@@ -1,6 +1,6 @@
-//! crossbeam-channel: unbounded, the usual choice, where values that no thread takes now
-//! stay queued; and without any room, which makes `try_send` now or never, as
-//! burst-pool is, with a wake-up for each value.
+//! crossbeam-channel: unbounded, the usual choice, where values that no thread takes now stay
+//! queued; and without capacity, where `try_send` rejects a value if no thread waits, as burst-pool
+//! does, with a wake-up for each value.
 
 use crossbeam_channel::{Receiver, Sender};
 
@@ -17,7 +17,7 @@ pub(crate) const UNBOUNDED: Listing<Start<Receivers<Crossbeam>>> = Listing {
     },
 };
 
-/// A value is received at once or comes back.
+/// A value is received at once or returned.
 pub(crate) const ZERO: Listing<Start<Receivers<Crossbeam>>> = Listing {
     entry: Entry::peer("crossbeam-channel-0", "crossbeam-channel: bounded(0), try_send").further(),
     start: |receivers, inbox| {
@@ -43,7 +43,7 @@ impl Channel for Crossbeam {
 
     #[inline]
     fn burst(&mut self, values: impl ExactSizeIterator<Item = Value>, back: &mut Vec<Value>) {
-        // Where there is room for all, this never fails and is what `send` does.
+        // In the unbounded channel this never fails and does what `send` does.
         let refused = values.filter_map(|value| self.sender.try_send(value).err());
         back.extend(refused.map(|error| error.into_inner()));
     }

@@ -1,4 +1,4 @@
-//! What hands values to threads that wait for them, and the table.
+//! The handovers under test, and their table.
 
 mod brigade;
 #[cfg(target_os = "linux")]
@@ -10,7 +10,7 @@ use crate::target::family;
 use crate::target::handover::VisitHandover;
 
 family! {
-    /// Channels to threads that wait, and pools that are used as such.
+    /// Channels to waiting threads, and pools that are used as such.
     Handovers: "handovers, for burst", VisitHandover => VisitHandover::visit;
     brigade::BURST,
     brigade::POOL,

@@ -32,7 +32,7 @@ impl Channel for Spmc {
 
     #[inline]
     fn burst(&mut self, values: impl ExactSizeIterator<Item = Value>, back: &mut Vec<Value>) {
-        // Fails only when there are no receivers, and one is in here.
+        // Fails only without receivers, and this holds one.
         back.extend(values.filter_map(|value| self.sender.send(value).err()).map(|error| error.0));
     }
 }

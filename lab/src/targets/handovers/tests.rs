@@ -1,4 +1,4 @@
-//! Every adapter means the same by what it calls the same.
+//! All adapters behave alike.
 
 use brigade_testkit::{Gate, Watchdog};
 
@@ -10,18 +10,19 @@ use crate::target::{Accept, Family};
 
 /// Three threads that receive values, each busy with the first one until the gate is open.
 struct Three<H> {
-    /// What hands them over.
+    /// The handover.
     target: H,
-    /// Where they arrive.
+    /// Their inbox.
     inbox: &'static Inbox,
-    /// Counts them.
+    /// Their tally.
     tally: &'static Tally,
-    /// What a busy thread waits for.
+    /// The gate that a busy thread waits for.
     gate: Gate,
 }
 
 impl<H: Handover> Three<H> {
-    /// Hands over these values, and again those that came back because a thread did not wait yet.
+    /// Hands over these values, and again those that were returned because a thread did not wait
+    /// yet.
     fn hand_over(&mut self, mut values: Vec<Value>) {
         while !values.is_empty() {
             let (mut back, sent) = (Vec::new(), self.tally.count() + values.len() as u64);
@@ -66,7 +67,7 @@ fn values(numbers: std::ops::Range<u32>) -> Vec<Value> {
 fn threads_that_wait_receive_a_value_each() {
     fn body<H: Handover>(name: &str, mut three: Three<H>) {
         three.hand_over(values(0..3));
-        // None of them had two, for which it would have had to be through with the first.
+        // None of them had two: it would have had to be done with the first.
         assert_eq!(three.inbox.done(), 0, "{name}");
         assert_eq!(three.inbox.times().count(), 3, "{name}");
         three.gate.open();

@@ -66,7 +66,7 @@ impl Pool for AsyncExecutor {
     }
 }
 
-/// The executor, as all share it.
+/// The shared executor.
 #[derive(Clone, Copy)]
 pub(crate) struct Shared(&'static StaticExecutor);
 

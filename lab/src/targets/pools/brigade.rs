@@ -9,7 +9,7 @@ use brigade::{Builder, Handle, Idle, Order, Placement, Pool as Inner, Queueing};
 use crate::target::pool::{FEW, KEEP_ALIVE, MANY, Pool, Start, StartSized, Submit};
 use crate::target::{Entry, Listing};
 
-/// A line of the table: the default pool but for what `start` configures.
+/// A line of the table: the default pool, except for what `start` configures.
 const fn policy(
     name: &'static str,
     about: &'static str,
@@ -51,7 +51,7 @@ pub(crate) const SHARED_SPREAD: Listing<Start<Brigade>> =
         built(of(n).queueing(Queueing::Shared).placement(Placement::Spread))
     });
 
-/// As many threads as are asked for, and none but the first before there is work for it.
+/// As many threads as requested; all but the first start when there is work for them.
 pub(crate) const ELASTIC: Listing<Start<Brigade>> = Listing {
     entry: Entry::own("brigade-elastic", "threads but the first are started by tasks")
         .further()
@@ -59,7 +59,7 @@ pub(crate) const ELASTIC: Listing<Start<Brigade>> = Listing {
     start: |n| built(Inner::builder().threads(n..=n).keep_alive(KEEP_ALIVE)),
 };
 
-/// From [`FEW`] threads to [`MANY`], or to as many as are asked for if that is more.
+/// From [`FEW`] threads to [`MANY`], or to as many as requested if that is more.
 pub(crate) const ELASTIC_50: Listing<Start<Brigade>> = Listing {
     entry: Entry::own("brigade-elastic-50", "the same, with 2 to 50 threads or more")
         .further()
@@ -68,13 +68,13 @@ pub(crate) const ELASTIC_50: Listing<Start<Brigade>> = Listing {
     start: |n| built(Inner::builder().threads(FEW..=n.max(MANY)).keep_alive(KEEP_ALIVE)),
 };
 
-/// The default pool but for its size.
+/// The default pool, except for its size.
 pub(crate) const SIZED: Listing<StartSized<Brigade>> = Listing {
     entry: Entry::own("brigade", "the default pool"),
     start: |size| built(Inner::builder().threads(size.core..=size.max).keep_alive(size.keep_alive)),
 };
 
-/// The default pool with so many threads.
+/// The default pool with this many threads.
 fn of(threads: usize) -> Builder {
     Inner::builder().threads(threads)
 }
@@ -105,7 +105,7 @@ impl Pool for Brigade {
     }
 }
 
-/// The pool's owner, as the submitting threads share it.
+/// The pool's owner, shared by the submitting threads.
 #[derive(Clone)]
 pub(crate) struct Owner(Arc<Inner>);
 

@@ -14,7 +14,7 @@ pub(crate) const CHANNEL: Listing<Start<Any<ChannelPool>>> = Listing {
     start: |threads| Ok(Any(ChannelPool::new(threads))),
 };
 
-/// `crossbeam_workstealing_pool`, whose parker the number of threads decides.
+/// `crossbeam_workstealing_pool`; the number of threads decides its parker.
 pub(crate) const STEALING: Listing<ByThreads> = Listing {
     entry: Entry::peer("executors-stealing", "executors: crossbeam_workstealing_pool"),
     start: ByThreads,
@@ -26,7 +26,7 @@ pub(crate) const THREADPOOL: Listing<Start<Any<ThreadPoolExecutor>>> = Listing {
     start: |threads| Ok(Any(ThreadPoolExecutor::new(threads))),
 };
 
-/// Starts the stealing pool with the fastest parker that knows so many threads.
+/// Starts the stealing pool with the fastest parker that supports this many threads.
 #[derive(Clone, Copy)]
 pub(crate) struct ByThreads;
 
@@ -56,7 +56,7 @@ impl<E: Executor + 'static> Pool for Any<E> {
     }
 
     fn shutdown(self) {
-        // It gives up by itself after a few seconds. What it left undone the tally reports.
+        // It gives up by itself after a few seconds. The tally reports the tasks that did not run.
         drop(self.0.shutdown());
     }
 }

@@ -38,7 +38,7 @@ impl Pool for Rayon {
     }
 }
 
-/// The pool, as the submitting threads share it.
+/// The pool, shared by the submitting threads.
 #[derive(Clone)]
 pub(crate) struct Outside(Arc<ThreadPool>);
 

@@ -1,4 +1,4 @@
-//! rusty_pool, held at a fixed size or left to grow, a clone of the pool in every task.
+//! rusty_pool, of a fixed size or growing, with a clone of the pool in every task.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use rusty_pool::ThreadPool;
 use crate::target::pool::{FEW, KEEP_ALIVE, MANY, Pool, Size, Start, StartSized, Submit};
 use crate::target::{Entry, Listing};
 
-/// All its threads are core threads, and there from the start.
+/// All its threads are core threads, and exist from the start.
 pub(crate) const FIXED: Listing<Start<RustyPool>> = Listing {
     entry: Entry::peer("rusty_pool", "rusty_pool: core size and maximum alike"),
     start: |threads| {
@@ -17,7 +17,7 @@ pub(crate) const FIXED: Listing<Start<RustyPool>> = Listing {
     },
 };
 
-/// The same, and not one thread is there before there is work for it.
+/// The same, but each thread starts when there is work for it.
 pub(crate) const ELASTIC: Listing<Start<RustyPool>> = Listing {
     entry: Entry::peer("rusty_pool-elastic", "rusty_pool: the same, started by tasks")
         .further()
@@ -25,7 +25,7 @@ pub(crate) const ELASTIC: Listing<Start<RustyPool>> = Listing {
     start: |threads| sized(Size { core: threads, max: threads, keep_alive: KEEP_ALIVE }),
 };
 
-/// The same with [`FEW`] threads to [`MANY`], or to as many as are asked for if that is more.
+/// The same with [`FEW`] threads to [`MANY`], or to as many as requested if that is more.
 pub(crate) const ELASTIC_50: Listing<Start<RustyPool>> = Listing {
     entry: Entry::peer("rusty_pool-50", "rusty_pool: the same, with 2 to 50 threads or more")
         .further()
@@ -34,7 +34,7 @@ pub(crate) const ELASTIC_50: Listing<Start<RustyPool>> = Listing {
     start: |threads| sized(Size { core: FEW, max: threads.max(MANY), keep_alive: KEEP_ALIVE }),
 };
 
-/// The pool among those that grow.
+/// The pool as an elastic one.
 pub(crate) const SIZED: Listing<StartSized<RustyPool>> =
     Listing { entry: Entry::peer("rusty_pool", "rusty_pool"), start: sized };
 

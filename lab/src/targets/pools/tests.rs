@@ -1,4 +1,4 @@
-//! What the adapters of elastic pools mean by their sizes.
+//! The sizes of the adapters of elastic pools.
 
 use std::io;
 use std::sync::mpsc;
@@ -9,10 +9,11 @@ use brigade_testkit::Gate;
 use super::{brigade, rusty_pool, threadpool, tokio_blocking};
 use crate::target::pool::{MANY, Pool, Size, Submit};
 
-/// Time in which one job too many would show. A busy machine that needs longer hides a defect and makes none.
+/// Time in which one job too many would be seen. If a busy machine needs longer, a defect is missed, but the
+/// test passes without one.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Time in which a job must begin for which there may be a thread, however busy the machine is.
+/// Time in which a job must begin if the pool may have a thread for it, however busy the machine is.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// Checks that this pool runs `most` jobs at once and no more: each is submitted when the one before it

@@ -11,7 +11,7 @@ pub(crate) const FIXED: Listing<Start<Threadpool>> = Listing {
     start: |threads| Ok(Threadpool(ThreadPool::new(threads))),
 };
 
-/// The pool among those that grow, which it does not.
+/// The pool as an elastic one, although it does not grow.
 pub(crate) const SIZED: Listing<StartSized<Threadpool>> = Listing {
     entry: Entry::peer("threadpool", "threadpool: always at its largest"),
     start: |size| Ok(Threadpool(ThreadPool::new(size.max))),

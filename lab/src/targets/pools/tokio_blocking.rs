@@ -1,5 +1,5 @@
 //! tokio: `spawn_blocking` on a runtime without worker threads, so that all its threads are those for blocking
-//! tasks. It knows no core size: idle threads end, all of them.
+//! tasks. It has no core size: all idle threads end.
 
 use tokio::runtime::{Builder, Handle, Runtime};
 
@@ -32,7 +32,7 @@ impl Pool for TokioBlocking {
     }
 
     fn shutdown(self) {
-        // Waits for the tasks that run, and drops those that don't, which the tally reports.
+        // Waits for the running tasks, and drops the others, which the tally reports.
         drop(self.0);
     }
 }

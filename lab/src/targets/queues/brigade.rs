@@ -24,10 +24,10 @@ pub(crate) const SHARDED: Listing<Make<ShardedInjector<Job>>> = Listing {
     start: || ShardedInjector::new(SHARDS),
 };
 
-/// More than the producers of a run, so that none meet.
+/// More than the producers of a run, so that none share a shard.
 const SHARDS: usize = 8;
 
-/// Either ring: the order is a type parameter of brigade's own.
+/// Either ring: the order is a type parameter in brigade-queue.
 type Ring<O> = brigade_queue::Worker<Item, O>;
 
 impl<O: Order + 'static> Deque for Ring<O> {

@@ -1,5 +1,5 @@
-//! crossbeam: its deque in two orders, which grows, its injector, and the queue of its own that the injector is a
-//! relative of.
+//! crossbeam: its growing deque in two orders, its injector, and its `SegQueue`, which is built like the
+//! injector.
 
 use crossbeam_deque::{Steal, Worker};
 use crossbeam_queue::SegQueue;

@@ -1,4 +1,4 @@
-//! Every adapter means the same by what it calls the same.
+//! All adapters behave alike.
 
 use super::{Deques, Injectors, VisitDeque, VisitInjector};
 use crate::target::queue::{CAPACITY, Deque, Injector, Item, MOST_STOLEN, Make, Missed, Stealer};
@@ -28,7 +28,7 @@ fn filled<D: Deque>(make: Make<D>, count: usize) -> D {
     deque
 }
 
-/// What there is left, in ascending order.
+/// The remaining items, in ascending order.
 fn rest<D: Deque>(deque: &D) -> Vec<Item> {
     let mut rest: Vec<_> = std::iter::from_fn(|| deque.pop()).collect();
     rest.sort_unstable();

@@ -20,14 +20,14 @@ use crate::target::{Entry, Listing};
 pub(crate) const DEFAULT: Listing<Start<Brigade>> =
     Listing { entry: Entry::own("brigade", "the default pool, with I/O"), start };
 
-/// The default pool with one thread, whatever it is told.
+/// The default pool with one thread, whatever number is requested.
 pub(crate) const ONE_THREAD: Listing<Start<Brigade>> = Listing {
     entry: Entry::own("brigade-one-thread", "the default pool with one thread, with I/O")
         .with_threads(|_, _| 1),
     start: |_| start(1),
 };
 
-/// The default pool but for the order of the local queues.
+/// The default pool, except for the order of the local queues.
 pub(crate) const LIFO: Listing<Start<Brigade>> = Listing {
     entry: Entry::own("brigade-lifo", "the default pool, local queues newest first, with I/O")
         .further(),
@@ -42,7 +42,7 @@ fn start(threads: usize) -> io::Result<Brigade> {
 /// A pool.
 pub(crate) struct Brigade(Pool);
 
-/// A task whose panic goes on in the task that awaits it.
+/// A task whose panic continues in the task that awaits it.
 pub(crate) struct Task<T>(JoinHandle<T>);
 
 impl<T> Future for Task<T> {
@@ -101,7 +101,7 @@ impl Runtime for Brigade {
     }
 
     fn shutdown(self) {
-        // Joins the threads, and drops what waits for ever.
+        // Joins the threads, and drops the tasks that wait forever.
         drop(self.0);
     }
 }

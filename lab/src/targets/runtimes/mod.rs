@@ -1,4 +1,4 @@
-//! What runs futures, and threads that do the same, and the table.
+//! The runtimes of futures, and threads that do the same, and the table.
 
 mod brigade;
 mod smol;
@@ -8,13 +8,13 @@ mod tokio;
 use crate::target::runtime::VisitRuntime;
 use crate::target::{Entry, family};
 
-/// No tasks at all: one thread does their reads and writes. Nothing can do with less, so it is no peer.
+/// No tasks at all: one thread does their reads and writes. That is the minimum, so it is no peer.
 pub(crate) const FLOOR: Entry =
     Entry::own("floor", "one thread with the reads and writes of all, for bucket-brigade")
         .with_threads(|_, _| 0);
 
 family! {
-    /// What runs futures, and threads that do the same.
+    /// Runtimes of futures, and threads that do the same.
     Runtimes: "runtimes, for bucket-brigade, creation, memory, echo and busy-io",
         VisitRuntime => VisitRuntime::visit, and FLOOR;
     brigade::DEFAULT,

@@ -1,5 +1,5 @@
-//! smol: its executor, run by threads that wait for I/O when there is nothing to run, as its
-//! documentation does it; `smol::spawn` would have one thread and no end.
+//! smol: its executor, run by threads that wait for I/O when there is nothing to run, as in its
+//! documentation; the executor of `smol::spawn` has one thread and can't be ended.
 
 use std::convert::Infallible;
 use std::fs::File;
@@ -98,7 +98,7 @@ impl Runtime for Smol {
 
     fn shutdown(self) {
         drop(self.open);
-        // One that panicked has said so, and what it should have run is missing.
+        // A thread that panicked has printed that, and the tasks it should have run are missing.
         self.threads.into_iter().for_each(|thread| drop(thread.join()));
     }
 }

@@ -1,4 +1,4 @@
-//! Every adapter means the same by what it calls the same.
+//! All adapters behave alike.
 
 use std::io;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -91,7 +91,7 @@ fn a_task_that_waits_for_a_link_lets_others_go_on() {
             for task in tasks {
                 task.await;
             }
-            // All that sent is gone, and nothing comes any more.
+            // All senders are gone, and nothing more is received.
             assert_eq!(last.take().await, None, "{name}");
             Ok(())
         })
@@ -109,7 +109,7 @@ fn the_end_of_a_pipe_is_seen_after_its_last_byte() {
             let mut buffer = [0; 2];
             reader.fill(&mut buffer).await?;
             assert_eq!(&buffer, b"ab", "{name}");
-            // Half of what is asked for is no answer.
+            // Half of the requested bytes is no answer.
             assert!(reader.fill(&mut buffer).await.is_err(), "{name}");
             let (writer, reader) = pipe::<R>()?;
             drop(reader);

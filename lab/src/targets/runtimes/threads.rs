@@ -31,7 +31,7 @@ pub(crate) struct Threads;
 #[derive(Clone)]
 pub(crate) struct Starter;
 
-/// A thread; to await it is to join it, which blocks.
+/// A thread; awaiting it joins it, which blocks.
 pub(crate) struct Joining<T>(Option<JoinHandle<T>>);
 
 impl<T> Future for Joining<T> {

@@ -38,7 +38,7 @@ fn built(builder: &mut Builder) -> io::Result<Tokio> {
 /// Either runtime: they are one type, and differ in how they are built.
 pub(crate) struct Tokio(Inner);
 
-/// A task whose panic goes on in the task that awaits it.
+/// A task whose panic continues in the task that awaits it.
 pub(crate) struct Task<T>(JoinHandle<T>);
 
 impl<T> Future for Task<T> {

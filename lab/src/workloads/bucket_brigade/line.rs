@@ -1,4 +1,4 @@
-//! A line of links with a carrier between each two, and what tells a lost byte from a repeated one.
+//! A line of links with a carrier between each two, and the counts that detect lost and repeated bytes.
 
 use std::io;
 use std::mem;
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::tally::Tally;
 use crate::target::runtime::{Downstream, Piped, Runtime, Upstream};
 
-/// A link through the system: where bytes go in, and where they come out.
+/// A link through the system: its sink and its source.
 type Pipe<R> = (Piped<<R as Runtime>::Writer>, Piped<<R as Runtime>::Reader>);
 
 /// Makes a link through the system.
@@ -17,10 +17,10 @@ pub(super) fn pipe<R: Runtime>() -> io::Result<Pipe<R>> {
     Ok((Piped(R::writer(into)?), Piped(R::reader(out)?)))
 }
 
-/// The bytes that have come by one place in the line.
+/// The bytes that have passed one place in the line.
 ///
-/// A byte is the number of its iteration, the last eight bits of it. They come in order, so the byte
-/// tells which one it is if no more than half of 256 are missing.
+/// A byte is the last eight bits of the number of its iteration. Bytes pass in order, so a byte identifies its
+/// iteration if no more than half of 256 are missing.
 pub(super) struct Trail {
     /// Counts the hops.
     tally: &'static Tally,
@@ -31,12 +31,12 @@ pub(super) struct Trail {
 }
 
 impl Trail {
-    /// Nothing has come by the place with this number.
+    /// Creates the count of the place with this number.
     pub(super) fn new(tally: &'static Tally, hop: u32) -> Self {
         Trail { tally, hop, next: 0 }
     }
 
-    /// Counts a byte that came by.
+    /// Counts a byte that passed.
     #[inline]
     pub(super) fn note(&mut self, byte: u8) {
         let ahead = byte.wrapping_sub(self.next as u8) as i8;
@@ -51,14 +51,15 @@ impl Trail {
     }
 }
 
-/// The first stage of a line that has ended while there was work to do.
+/// The first stage of a line that ended early.
 #[derive(Clone, Default)]
 pub(super) struct Fallen(Arc<AtomicU32>);
 
 impl Fallen {
-    /// Notes the stage with this number, which is not 0.
+    /// Records the stage with this number, which is not 0.
     fn note(&self, stage: u32) {
-        // Ordering: Release pairs with the Acquire in `first`. Those that end because this one did come later.
+        // Ordering: Release pairs with the Acquire in `first`. Stages that end because this one did are
+        // recorded later.
         let _ = self.0.compare_exchange(0, stage, Ordering::Release, Ordering::Relaxed);
     }
 
@@ -73,9 +74,9 @@ impl Fallen {
 struct Post {
     /// Its number.
     stage: u32,
-    /// Told when it is left.
+    /// Gets the number if the stage ends early.
     fallen: Fallen,
-    /// Whether there is work to do.
+    /// Whether there is still work.
     open: bool,
 }
 
@@ -87,15 +88,15 @@ impl Drop for Post {
     }
 }
 
-/// A stage of the line: passes on what comes.
+/// A stage of the line: passes bytes on.
 pub(super) struct Carrier<U, D> {
-    /// Where that is. First, so that its end is noted before others see it from their links.
+    /// Its place. The first field, so that its end is recorded before the other stages see closed links.
     post: Post,
-    /// Where bytes come from.
+    /// The source of bytes.
     up: U,
-    /// Where they go.
+    /// The sink of bytes.
     down: D,
-    /// Those that came.
+    /// The bytes that have passed.
     trail: Trail,
 }
 
@@ -114,7 +115,7 @@ impl<U: Upstream, D: Downstream> Carrier<U, D> {
         self.post.open = false;
     }
 
-    /// Passes so many bytes on and panics.
+    /// Passes this many bytes on and panics.
     pub(super) async fn die_after(mut self, bytes: u32) {
         for _ in 0..bytes {
             self.hand_on().await;
@@ -123,22 +124,22 @@ impl<U: Upstream, D: Downstream> Carrier<U, D> {
     }
 }
 
-/// A line in which nothing runs yet.
+/// A line that does not run yet.
 pub(super) struct Line<U, D> {
-    /// Where bytes go in.
+    /// Its sink.
     pub(super) first: D,
-    /// Those that pass them on, from the first to the last.
+    /// The carriers, from the first to the last.
     pub(super) carriers: Vec<Carrier<U, D>>,
-    /// Where they come out.
+    /// Its source.
     pub(super) last: U,
-    /// What has come out.
+    /// The bytes that have come out.
     pub(super) trail: Trail,
     /// The first that ended too early.
     pub(super) fallen: Fallen,
 }
 
 impl<U: Upstream, D: Downstream> Line<U, D> {
-    /// A line of so many carriers, connected by what `link` makes.
+    /// A line of this many carriers, connected by the links that `link` makes.
     pub(super) fn new(
         carriers: u32,
         tally: &'static Tally,
@@ -158,11 +159,11 @@ impl<U: Upstream, D: Downstream> Line<U, D> {
     }
 }
 
-/// The end of a line whose carriers have no tasks: to take a byte is to do the work of them all.
+/// The end of a line whose carriers have no tasks: taking a byte does the work of all of them.
 pub(super) struct Relay<U, D> {
-    /// Those that would pass it on.
+    /// The carriers.
     pub(super) carriers: Vec<Carrier<U, D>>,
-    /// Where bytes come out.
+    /// The last source.
     pub(super) last: U,
 }
 

@@ -1,11 +1,9 @@
-//! The bucket brigade of context-switch: tasks in a line pass a byte from each to the next, and it
-//! takes so long to arrive at the end.
+//! The bucket brigade of context-switch: tasks in a line pass a byte from each to the next, until it arrives at the end.
 //!
-//! A task that measures puts a byte into the line and takes it out at its other end; there are as
-//! many hops as tasks in the line, and one more. A task reads one byte, counts it, and writes it, and knows no
-//! other. The one that measures is a task like those: what it costs to wake the thread that waits for all of this
-//! is none of a hop's business. With several bytes in flight the next one is put in when one has arrived, so that there are
-//! so many on their way all the time.
+//! A task that measures puts a byte into the line and takes it out at its other end; there are as many hops as tasks in the
+//! line, and one more. Each task reads one byte, counts it, and writes it. The one that measures is a task like those, so
+//! that a hop does not include waking the thread that waits for the whole run. With several bytes in flight the next one is
+//! put in when one has arrived, so that their number is constant.
 
 mod line;
 
@@ -34,19 +32,19 @@ use crate::targets::runtimes::threads::Threads;
 use crate::targets::runtimes::{FLOOR, Runtimes};
 use crate::workload::{Bench, Metric, Outcome, Params, RuntimeWorkload, Terms, Workload};
 
-/// What the tasks are connected by.
+/// The links between the tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Over {
     /// Pipes of the system.
     Pipe,
-    /// Channels: tokio's for tasks, whatever runs them, and std's for threads.
+    /// Channels: tokio's for tasks of all targets, and std's for threads.
     Channel,
 }
 
 /// Options of `bucket-brigade`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct BucketBrigade {
-    /// What the tasks are connected by.
+    /// The links between the tasks.
     #[arg(long, value_enum, default_value = "pipe")]
     pub(crate) over: Over,
     /// Tasks in the line.
@@ -55,7 +53,7 @@ pub(crate) struct BucketBrigade {
     /// Bytes that go through all of it.
     #[arg(long, default_value_t = 1_000, value_parser = whole::<1, { limits::MAX_SHOTS }>)]
     pub(crate) iterations: u64,
-    /// Bytes that are on their way at a time.
+    /// Bytes that are in flight at a time.
     #[arg(long, default_value_t = 1, value_parser = whole::<1, { limits::MAX_IN_FLIGHT }>)]
     pub(crate) in_flight: u64,
     /// Threads that run the tasks, where there is a choice.
@@ -132,7 +130,7 @@ impl RuntimeWorkload for BucketBrigade {
 }
 
 impl BucketBrigade {
-    /// Runs without tasks: one thread does what they would do, each after the one before it.
+    /// Runs without tasks: one thread does their work, one after the other.
     fn floor(&self, bench: &Bench) -> Outcome {
         let capacity = self.capacity();
         block_on(async {
@@ -168,7 +166,7 @@ impl BucketBrigade {
             return Err(Failure::Told(died));
         }
         let Some((values, mut passing)) = measured else { return Err(self.broken(bench)) };
-        // The first end is gone, which the tasks learn one from the other.
+        // The first end is closed, so the tasks end one after the other.
         for task in tasks {
             task.await;
         }
@@ -191,7 +189,7 @@ impl BucketBrigade {
         Ok(values)
     }
 
-    /// Lets all bytes through the line, whose ends these are; `None` if it broke.
+    /// Passes all bytes through the line with these ends; `None` if it broke.
     async fn measure<U: Upstream, D: Downstream>(
         self,
         mut first: D,
@@ -213,7 +211,7 @@ impl BucketBrigade {
         Some((values, passing))
     }
 
-    /// Says that the line broke.
+    /// Reports that the line broke.
     fn broken(&self, bench: &Bench) -> Failure {
         Failure::Miscounted { ran: bench.tally.count(), expected: self.expected().tasks }
     }
@@ -228,17 +226,17 @@ impl BucketBrigade {
         self.tasks + 1
     }
 
-    /// Bytes for which a channel has room: as many as may be in it, and one that is repeated.
+    /// The capacity of a channel: the bytes in flight, and one that is repeated.
     fn capacity(&self) -> usize {
         self.in_flight.max(WARM_UP.into()) as usize + 1
     }
 }
 
-/// Bytes on their way, seen from the end of the line.
+/// Bytes in flight, seen from the end of the line.
 struct Passing<U> {
     /// The last end.
     last: U,
-    /// The bytes that came out of it.
+    /// The bytes that have come out of it.
     trail: Trail,
     /// Seconds that each of them took.
     times: Vec<f64>,
@@ -275,7 +273,7 @@ impl<U: Upstream> Passing<U> {
         Some(())
     }
 
-    /// Counts what comes after the last byte, which is nothing unless something is repeated.
+    /// Counts the bytes after the last one: none, unless one was repeated.
     async fn rest(&mut self) {
         while let Some(byte) = self.last.take().await {
             self.trail.note(byte);

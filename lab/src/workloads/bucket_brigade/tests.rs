@@ -1,4 +1,4 @@
-//! What tells a lost byte from a repeated one, and what the line is made of.
+//! The detection of lost and repeated bytes, and the parts of the line.
 
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ fn a_byte_that_is_lost_and_one_that_is_repeated_do_not_make_up_for_each_other() 
     }
 }
 
-/// What came of `run`, which is given up when nothing is counted any more.
+/// The outcome of `run`, which is given up when nothing is counted any more.
 fn ends<R: Send + 'static>(
     tally: &'static Tally,
     run: impl FnOnce() -> Result<R, Failure> + Send + 'static,
@@ -110,7 +110,7 @@ fn a_line_that_breaks_has_no_number() {
         }
     }
 
-    /// A first end that takes everything.
+    /// A first end that accepts everything.
     struct Open;
 
     impl Downstream for Open {

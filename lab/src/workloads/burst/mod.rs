@@ -1,19 +1,17 @@
 //! Several values at once for threads that have waited for them: when each one is received.
 //!
 //! It is burst-pool's own benchmark. All times count from one moment, just before the first value is
-//! handed over, so that a value's time includes what the sender does for those before it. A thread
-//! is busy for a while with a value that it has received, so that none gets two values of a burst that
-//! has no more values than there are threads.
+//! handed over, so that a value's time includes what the sender does for those before it. A thread is
+//! busy for a while with a value that it has received. So no thread gets two values of a burst that has
+//! no more values than there are threads.
 //!
-//! A value that comes back is not sent again: where it is now or never, this is never. It is counted,
-//! and it has no time. A target that keeps it for later has a time for it instead, which is about that
-//! of the thread that had to get free first: when there are more values than threads, compare the two
-//! kinds with that in mind.
+//! A value that is returned is not sent again. It is counted, and it has no time. A target that queues
+//! it has a time for it, which includes the time until a thread is free. So with more values than
+//! threads the two kinds of targets can't be compared directly.
 //!
-//! The pause begins when all threads are through with what they have received, which the sender sees
-//! a little later, so it is longer than it is told by some ten microseconds. A thread is then on its way
-//! to wait again; one that has not arrived there when the next burst comes is not waiting, and a value
-//! for it comes back.
+//! The pause begins when all threads are done with the values they have received. The sender sees that a
+//! little later, so the pause is some ten microseconds too long. A thread then starts to wait again; if
+//! it does not wait yet when the next burst begins, a value for it is returned.
 
 pub(crate) mod options;
 
@@ -48,11 +46,11 @@ pub(crate) struct Burst {
     pub(crate) bursts: u64,
 }
 
-/// Bursts before those that count, the first of which has the fault if there is one.
+/// Bursts before those that count; an injected fault is in the first.
 const WARM_UP: u64 = 3;
 
-/// The sender sleeps for so long after a burst, if threads are busy for less: looking for the times
-/// must not hold a CPU that a receiver needs.
+/// The sender sleeps at least this long after a burst, as reading the times must not take a CPU that a
+/// receiver needs.
 const MEANWHILE: Duration = Duration::from_micros(400);
 
 /// The longest time between two looks for threads that are still busy.
@@ -128,28 +126,28 @@ impl HandoverWorkload for Burst {
         for number in WARM_UP..WARM_UP + self.bursts {
             self.burst(number, Fault::None, &mut sending, &mut times)?;
         }
-        // The pauses are timed too: what threads cost that wait is part of what waking them costs.
+        // The pauses are timed too: the CPU time of waiting threads is part of the price of waking them.
         meter.end(&lap);
         times.values(self.bursts, &meter)
     }
 }
 
-/// What it takes to send one burst after the other.
+/// The state for sending one burst after the other.
 struct Sending<'a, H> {
-    /// What is measured.
+    /// The row that is measured.
     target: &'a mut H,
-    /// Where the values arrive.
+    /// The inbox of the values.
     inbox: &'static Inbox,
     /// Counts the values.
     bench: &'a Bench,
-    /// Values of the current burst that came back.
+    /// Values of the current burst that were returned.
     back: Vec<Value>,
-    /// Values that did not come back, over all bursts.
+    /// Values that were not returned, over all bursts.
     taken: u64,
 }
 
 impl Burst {
-    /// Sends the burst with this number after a pause and waits until all threads are through with it.
+    /// Sends the burst with this number after a pause and waits until all threads are done with it.
     fn burst<H: Handover>(
         &self,
         number: u64,
@@ -210,16 +208,16 @@ struct Times {
     lasts: Vec<f64>,
     /// Of the sender's last line, by burst.
     senders: Vec<f64>,
-    /// Values that came back.
+    /// Values that were returned.
     refused: u64,
 }
 
 impl Times {
-    /// Notes what came of the burst that began at `begun`.
+    /// Records the results of the burst that began at `begun`.
     fn note(&mut self, begun: u64, inbox: &Inbox) {
         let received = inbox.times().map(|time| seconds(time.saturating_sub(begun)));
         let received = sorted(received.collect());
-        // A burst of which all came back has neither.
+        // A burst of which all values were returned has neither.
         self.firsts.extend(received.first());
         self.lasts.extend(received.last());
         self.values.extend(received);
@@ -241,8 +239,8 @@ impl Times {
     }
 }
 
-/// The mean of `values`, of which there is one at least, and how far they are from it: the standard
-/// deviation of a sample, or 0 for a single value.
+/// The mean of `values`, of which there is at least one, and the standard deviation of a sample, or 0
+/// for a single value.
 fn moments(values: &[f64]) -> (f64, f64) {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;

@@ -1,4 +1,4 @@
-//! What is said of a burst is what happened in it.
+//! The metrics of a burst report what happened in it.
 
 use std::thread;
 use std::time::Duration;
@@ -12,8 +12,8 @@ use crate::tally::Tally;
 use crate::target::handover::Handover;
 use crate::workload::{Bench, HandoverWorkload as _};
 
-/// Takes so many values of every other burst, and so many of those between, with a pause before each of
-/// them, and gives back the others.
+/// Takes this many values of every odd burst, and this many of every even one, with a pause before
+/// each, and returns the others.
 struct Picky<const EVEN: usize, const ODD: usize>(&'static Inbox);
 
 /// Pause before a value is taken.
@@ -41,7 +41,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Bursts of three values.
 const BURST: Burst = Burst { messages: 3, receivers: 3, gap_us: 10, block_ms: 0, bursts: 3 };
 
-/// What a run of [`BURST`] yields on a target that takes so many values, an odd burst being the first.
+/// The results of a run of [`BURST`] on a target that takes this many values; the first burst is an
+/// odd one.
 fn run<const EVEN: usize, const ODD: usize>() -> Result<Vec<f64>, Failure> {
     let tally = Tally::leak();
     supervise(tally, PATIENCE, move || {

@@ -1,9 +1,8 @@
-//! What a task that waits takes of the memory: bytes resident for each, by regression.
+//! The memory of a waiting task: resident bytes for each, by regression.
 //!
 //! Tasks are made in four steps, and after each of them the process reads how much of it is resident.
-//! The slope is what a task takes; what the runtime takes without any is left out. A run has a process
-//! of its own, see [`process`]: in one in which tasks have ended already, new ones
-//! take what those left.
+//! The slope is the memory of a task; that of the runtime without tasks is excluded. A run has a
+//! process of its own, see [`process`]: where tasks have ended already, new ones reuse their memory.
 
 pub(crate) mod process;
 
@@ -40,7 +39,7 @@ pub(crate) struct Memory {
     pub(crate) threads: u64,
 }
 
-/// Steps in which the tasks are made.
+/// Steps in which the tasks are created.
 const STEPS: u64 = 4;
 
 /// Pause between two looks for tasks that don't wait yet.
@@ -107,7 +106,7 @@ impl RuntimeWorkload for Memory {
     }
 }
 
-/// Ends when so many tasks wait, and lets them run until then.
+/// Ends when this many tasks wait, and lets them run until then.
 async fn all_wait(count: u64, tally: &Tally) -> Result<(), Failure> {
     while tally.count() < count {
         tally.go_on()?;
@@ -118,13 +117,13 @@ async fn all_wait(count: u64, tally: &Tally) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Waits for ever, and keeps what would wake it: a task that nothing could wake may be ended.
+/// Waits forever, and keeps its waker: a task that nothing could wake may be dropped.
 ///
-/// It is small, three words, so that what a target adds to a task is not lost in what it is.
+/// It is small, three words, so that the memory that a target adds to a task is visible.
 enum Waiting {
-    /// Not polled yet: its number, and what counts those that wait.
+    /// Not polled yet: its number, and the count of waiting tasks.
     Fresh(u32, &'static Tally),
-    /// What would wake it.
+    /// Its waker.
     Polled { _waker: Waker },
 }
 

@@ -1,8 +1,8 @@
-//! Memory of a process of its own: the laboratory starts itself for each run of `memory`.
+//! A process for each run of `memory`: the laboratory starts itself again.
 //!
-//! Memory that was resident once is seldom given back, so a second run in one process would find that
-//! its tasks take none. The child measures one target once, reads its own memory, and says so on
-//! stdout; it is for no other reader.
+//! Memory that was resident once is seldom returned to the system, so in a second run in one process
+//! the tasks would seem to take none. The child measures one target once, reads its own memory, and
+//! prints it to stdout for the parent.
 
 use std::fs;
 use std::io::{self, Error, ErrorKind, Write};
@@ -18,11 +18,11 @@ use crate::workload::{Outcome, Terms};
 /// Whether resident memory can be read here.
 pub(crate) const POSSIBLE: bool = cfg!(target_os = "linux");
 
-/// What the child is told to do. `list` doesn't name it.
+/// The subcommand of the child. `list` doesn't name it.
 pub(crate) const COMMAND: &str = "resident";
 
-/// The parts of this process that are in memory; what `/proc/self/statm` says may be some hundred
-/// pages late.
+/// The parts of this process that are in memory; `/proc/self/statm` may be off by some hundred
+/// pages.
 const PARTS: &str = "/proc/self/smaps_rollup";
 
 /// Bytes of this process that are in memory.
@@ -56,16 +56,16 @@ pub(crate) fn apart(options: &[&str], target: &'static Entry, terms: Terms) -> O
     }
 }
 
-/// What the child does: says what came of its `run`.
+/// The main function of the child: prints the result of its `run`.
 pub(crate) fn child(run: impl FnOnce() -> Outcome) -> Result<(), Stop> {
-    // Nothing waits for it when the laboratory itself has been ended.
+    // Nothing waits for it once the laboratory has ended.
     #[cfg(target_os = "linux")]
     let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM));
     match run() {
         Ok(values) => {
             let mut stdout = io::stdout();
             serde_json::to_writer(&stdout, &values).map_err(io::Error::from)?;
-            // The tasks wait for ever: they end with the process.
+            // The tasks wait forever: they end with the process.
             stdout.flush().map_err(Stop::from)
         }
         Err(Failure::Refused(error)) => Err(Stop::Refused(error.to_string())),
@@ -86,7 +86,7 @@ mod tests {
         let reserved = bytes().expect("read");
         block.resize(SIZE, 1);
         let written = bytes().expect("read");
-        // Other tests of this process take some and give it back.
+        // Other tests of this process allocate some and free it.
         assert!(reserved < before + (SIZE as u64) / 2, "{before} {reserved}");
         assert!(written > reserved + (SIZE as u64) / 2, "{reserved} {written}");
         drop(black_box(block));

@@ -1,7 +1,7 @@
 //! st3's second benchmark: a toy executor, whose workers steal when they are out of work.
 //!
 //! The numbers of tasks and of their steps are drawn once per worker and are the same for every
-//! target and repetition; which thread steals what is up to the scheduler of the machine.
+//! target and repetition; which thread steals what depends on the kernel's scheduling.
 
 use std::iter;
 use std::panic;
@@ -34,17 +34,17 @@ pub(crate) struct Executor {
 /// Steps that a task has at most.
 const STEPS: u64 = 100;
 
-/// What a task is multiplied by to make room for the steps it has left.
+/// The factor that makes room for the number of steps that a task has left.
 const LEFT: u64 = 128;
 
 impl Executor {
-    /// The numbers that belong to a worker.
+    /// The numbers of a worker.
     fn random(worker: u64) -> SmallRng {
         SmallRng::seed_from_u64(worker)
     }
 
-    /// The tasks that a worker begins with. The lower digits of one are the steps that will follow
-    /// its first, the others tell it from all other tasks.
+    /// The tasks that a worker begins with. The lower digits of a task are the steps that follow
+    /// its first, the others distinguish it from all other tasks.
     fn tasks(worker: u64) -> Vec<Item> {
         let mut random = Self::random(worker);
         let count = random.random_range(1..=CAPACITY as u64);
@@ -124,11 +124,11 @@ struct Worker<D: Deque> {
     deque: D,
     /// The queues of all others, in any order.
     victims: Vec<D::Stealer>,
-    /// What each repetition begins with.
+    /// The tasks at the beginning of each repetition.
     tasks: Vec<Item>,
-    /// Says which to steal from.
+    /// Chooses which to steal from.
     random: SmallRng,
-    /// What all begin and end together.
+    /// The race that all begin and end together.
     race: Arc<Race>,
     /// Counts the steps.
     tally: &'static Tally,
@@ -159,8 +159,8 @@ impl<D: Deque> Worker<D> {
         Ok(sum)
     }
 
-    /// Takes a task of its own, or else one of another's, and half of its others with it. None says
-    /// that every queue was found empty.
+    /// Takes a task of its own, or else one of another worker, and half of that worker's tasks with
+    /// it. `None` if every queue was found empty.
     #[inline]
     fn next(&mut self) -> Result<Option<Item>, Failure> {
         if let Some(task) = self.deque.pop() {

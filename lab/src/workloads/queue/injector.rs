@@ -1,4 +1,4 @@
-//! What a push to a shared queue costs, with one thread pushing or several.
+//! The price of a push to a shared queue, by one thread or by several.
 //!
 //! The time runs until all have pushed, over the pushes of all: if two threads need as long as one
 //! for the same number, the number is the same.
@@ -89,7 +89,7 @@ impl InjectorWorkload for Fill {
         let (race, injector) = &*race;
         let values = repeat(self.repetitions, bench, |fault| {
             let (time, ()) = race.run(tally, || push(injector, 0, self.share(0), fault))?;
-            // The others wait for us at the start meanwhile.
+            // The others wait for this thread at the start.
             tally.add(iter::from_fn(|| injector.pop()).map(print).collect());
             Ok(time / self.items as f64)
         })?;

@@ -1,4 +1,4 @@
-//! Queues alone, without a pool: what pushes, pops and thefts cost.
+//! Queues alone, without a pool: the price of pushes, pops and steals.
 //!
 //! Each pattern is a file and a type; `options` reads the command line into one of them.
 
@@ -19,7 +19,7 @@ use crate::tally::{Sum, scramble};
 use crate::target::queue::{Deque, Item};
 use crate::workload::{Bench, Metric, Outcome};
 
-/// What every pattern yields.
+/// The metrics of every pattern.
 const METRICS: &[Metric] = &[Metric::time("time"), Metric::CPU];
 
 /// One repetition in this many warms up, besides the first.
@@ -55,7 +55,7 @@ fn items(count: usize) -> Vec<Item> {
     (0..count as u64).map(scramble).collect()
 }
 
-/// Pushes `items`, the first one as often as `fault` says. One that finds no room is lost, which the
+/// Pushes `items`, the first one as often as `fault` says. An item without room is lost, which the
 /// tally reports.
 fn fill<D: Deque>(deque: &D, items: &[Item], fault: Fault) {
     for (index, &item) in items.iter().enumerate() {

@@ -10,7 +10,7 @@ use crate::limits::{self, whole};
 use crate::row::{Row, Rows};
 use crate::stop::Stop;
 
-/// What is done with the queues.
+/// The pattern of operations on the queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Pattern {
     /// One thread pushes 64 items, and pops them: time per 64 of both.
@@ -29,7 +29,7 @@ enum Pattern {
 /// Options of `queue`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Options {
-    /// What is done with the queues.
+    /// The pattern of operations on the queues.
     #[arg(long, value_enum, default_value = "push-pop-small")]
     pattern: Pattern,
     /// Threads of the executor [default: 4]
@@ -44,7 +44,7 @@ pub(crate) struct Options {
     /// Items that all of them push to the injector, together [default: 1500]
     #[arg(long, value_parser = whole::<1, { limits::MAX_ITEMS }>)]
     items: Option<u64>,
-    /// Times that are taken in a run, which yields their median [default: as many as the pattern
+    /// Measurements in a run, which reports their median [default: as many as the pattern
     /// needs to be steady]
     #[arg(long, value_parser = whole::<1, { limits::MAX_SHOTS }>)]
     repetitions: Option<u64>,

@@ -14,7 +14,7 @@ use crate::workload::{Bench, DequeWorkload, Metric, Outcome, Params, Workload};
 /// The pattern `push-pop-small` or `push-pop-large`.
 #[derive(Clone, Debug)]
 pub(crate) struct PushPop {
-    /// What it is called.
+    /// Its name.
     name: &'static str,
     /// Items of a batch.
     size: usize,
@@ -69,7 +69,7 @@ impl Workload for PushPop {
 impl DequeWorkload for PushPop {
     fn run<D: Deque>(&self, make: Make<D>, bench: &Bench) -> Outcome {
         let (deque, items) = (make(), items(self.size));
-        // Without it no thread could steal, and a queue that knows that would be another one.
+        // Without a stealer no thread could steal, and a queue might be faster because of that.
         let stealer = deque.stealer();
         let values = repeat(self.repetitions, bench, |fault| {
             fill(&deque, &items, fault);
@@ -92,7 +92,8 @@ impl DequeWorkload for PushPop {
 #[inline]
 fn batch<D: Deque>(deque: &D, items: &[Item], sum: &mut Sum) {
     for &item in black_box(items) {
-        // A bounded queue may be full, which no target is here; what it loses is not in the sum.
+        // A bounded queue may be full, but no target is here; a lost item would be missing in the
+        // sum.
         let _ = deque.push(item);
     }
     for _ in 0..items.len() {

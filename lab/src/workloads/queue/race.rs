@@ -1,4 +1,4 @@
-//! Threads that begin each repetition at the same moment, and the time until the last one is through.
+//! Threads that begin each repetition at the same moment, and the time until the last one has ended it.
 
 use std::hint;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -13,18 +13,18 @@ const SPINS: u32 = 200;
 
 /// A start and a finish for a fixed number of threads, again and again.
 ///
-/// Both are waited for awake, with yields: all begin within a moment of each other, no thread has to be
-/// woken and given a CPU between two repetitions, and a run that is given up ends at either.
+/// The threads wait by spinning with yields. So all begin at almost the same time, no thread must be
+/// woken and scheduled between two repetitions, and a run that is given up ends at either wait.
 pub(super) struct Race {
-    /// Where all wait before.
+    /// Where all wait before a repetition.
     start: Meeting,
-    /// Where all wait after.
+    /// Where all wait after it.
     finish: Meeting,
     /// When the latest start was, in nanoseconds since the epoch.
     started: AtomicU64,
-    /// When the latest thread was through.
+    /// When the last thread had ended.
     ended: AtomicU64,
-    /// What the times count from.
+    /// The origin of the times.
     epoch: Epoch,
 }
 
@@ -49,7 +49,7 @@ impl Race {
     ) -> Result<(f64, R), Failure> {
         self.start.meet(tally, || self.started.store(self.epoch.nanos(), Ordering::Relaxed))?;
         let outcome = lap();
-        // The clock only goes on: no time of an earlier repetition is later than this.
+        // The clock is monotonic: no time of an earlier repetition is later than this.
         self.ended.fetch_max(self.epoch.nanos(), Ordering::Relaxed);
         // The meetings order the times: they are written before one and read before the next.
         self.finish.meet(tally, || ())?;
@@ -74,7 +74,7 @@ impl Meeting {
         Meeting { runners, arrived: AtomicUsize::new(0), met: AtomicU64::new(0) }
     }
 
-    /// Waits for all threads; the last to come does `complete` and lets all go.
+    /// Waits for all threads; the last to arrive calls `complete` and releases all.
     fn meet(&self, tally: &Tally, complete: impl FnOnce()) -> Result<(), Failure> {
         // They can't have met without us, so this is never out of date.
         let before = self.met.load(Ordering::Relaxed);

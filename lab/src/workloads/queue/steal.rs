@@ -1,7 +1,7 @@
-//! What a theft costs per item, from queues that no other thread touches at the time.
+//! The price of a steal per item, from queues that no other thread touches at the time.
 //!
-//! One thread is right for that: a second one would add the traffic between two CPUs, which is the
-//! same for all and more than everything else.
+//! It uses one thread: a second one would add the traffic between two CPUs, which is the same for
+//! all targets and larger than all else.
 
 use std::time::Instant;
 
@@ -29,7 +29,7 @@ pub(crate) struct Steal {
 const VICTIMS: usize = 16;
 
 impl Steal {
-    /// Thefts from a full queue. One takes at most half of what is there, since crossbeam does.
+    /// Steals from a full queue. One takes at most half of the items, since crossbeam does.
     fn thefts(&self) -> usize {
         let batch = self.batch as usize;
         (CAPACITY - batch) / batch
@@ -84,7 +84,7 @@ impl DequeWorkload for Steal {
             let begun = Instant::now();
             for (stealer, (_, thief)) in stealers.iter().zip(&pairs) {
                 for _ in 0..thefts {
-                    // What a failed theft leaves where it was shows below.
+                    // The items that a failed steal leaves are found below.
                     let _ = stealer.steal(thief, batch);
                 }
             }

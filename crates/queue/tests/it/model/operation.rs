@@ -21,7 +21,8 @@ pub(crate) enum Operation {
     Pop {
         ring: u8,
     },
-    /// Claims `want` items and reads `used` of them; the owner goes on before the rest is dropped.
+    /// Claims `want` items and reads `used` of them; the owner continues before the rest is
+    /// dropped.
     Drain {
         ring: u8,
         want: u8,

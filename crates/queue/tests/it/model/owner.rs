@@ -93,7 +93,7 @@ impl<O: Model> Machine<O> {
             let popped = ring.worker.pop().map(|item| *item.number);
             assert_eq!(popped, O::take_next(&mut ring.model));
         }
-        // The slots popped meanwhile may stay in use with the claim.
+        // The slots popped in the meantime may stay in use with the claim.
         let free = ring.worker.capacity() - ring.model.len() - held;
         let room = ring.worker.spare_capacity();
         assert!(
