@@ -8,6 +8,4 @@ cargo test --workspace --locked "$@"
 cargo test -p brigade --features futures,hyper,io --locked --test integrations
 cargo test -p brigade --features futures,hyper,io --locked --doc
 cargo test -p brigade-io --features hyper --locked --test hyper
-# Examples that assert what they say.
-cargo run -p brigade --example async_compat --locked
-cargo run -p brigade --features hyper,io --example hyper_server --locked
+ci/examples.sh

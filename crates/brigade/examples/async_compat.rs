@@ -3,6 +3,10 @@
 //! tokio's sockets and sleeps need tokio's reactor, which `async-compat` keeps on one thread of its own. The futures that
 //! use them are polled by the pool, beside futures and closures of all kinds. What is to run on the pool is spawned there:
 //! `tokio::spawn` would give it to that other thread.
+//!
+//! ```sh
+//! cargo run --example async_compat
+//! ```
 
 use std::io;
 use std::time::Duration;
@@ -18,8 +22,7 @@ async fn shout(listener: TcpListener) -> io::Result<()> {
     let mut text = String::new();
     stream.read_to_string(&mut text).await?;
     // A closure beside the futures: what computes for long belongs on a queue, not into a poll.
-    let shouted = brigade::try_submit(move || text.to_uppercase()).expect("the pool polls this");
-    let shouted = shouted.await.expect("capitals do not panic");
+    let shouted = brigade::submit(move || text.to_uppercase()).await?;
     stream.write_all(shouted.as_bytes()).await
 }
 
@@ -27,20 +30,21 @@ async fn shout(listener: TcpListener) -> io::Result<()> {
 async fn ask() -> io::Result<String> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
-    let server = brigade::try_spawn(Compat::new(shout(listener))).expect("the pool polls this");
+    let server = brigade::spawn(Compat::new(shout(listener)));
     let mut stream = TcpStream::connect(address).await?;
     stream.write_all(b"bucket").await?;
     stream.shutdown().await?;
     let mut answer = String::new();
     let read = stream.read_to_string(&mut answer);
-    tokio::time::timeout(Duration::from_secs(10), read).await??;
-    server.await.expect("it does not panic")?;
+    tokio::time::timeout(Duration::from_secs(60), read).await??;
+    server.await??;
     Ok(answer)
 }
 
-fn main() {
+fn main() -> io::Result<()> {
     let pool = Pool::new(2);
     let answer = pool.spawn(Compat::new(ask()));
-    assert_eq!(answer.join().unwrap().unwrap(), "BUCKET");
+    assert_eq!(answer.join()??, "BUCKET");
     println!("tokio's sockets, brigade's threads");
+    Ok(())
 }
