@@ -1,19 +1,19 @@
 //! The command line.
 
 use std::env;
-use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 
+use crate::chart::Chart;
 use crate::fault::Fault;
 use crate::hogs;
 use crate::limits::{self, whole};
 use crate::plan;
+use crate::report::destination::path;
 use crate::rounds::{Contest, Rules};
 use crate::row::Row;
 use crate::stop::Stop;
@@ -46,6 +46,10 @@ enum What {
     All(Extent),
     /// Name the workloads and the targets.
     List,
+    /// Draw a bar chart of a result file.
+    ///
+    /// A bar for each target, the best first, as SVG. The options that say how to measure are refused.
+    Chart(Chart),
     /// One run of `memory`, in a process that the laboratory starts for it.
     #[command(name = process::COMMAND, hide = true)]
     Resident(Memory),
@@ -71,6 +75,7 @@ struct Extent {
 
 /// How to measure, whatever the workload.
 #[derive(Args, Debug)]
+#[command(next_help_heading = "How to measure")]
 pub(crate) struct Options {
     /// Targets, separated by commas; `all` stands for every target in `list` that suits the
     /// workload.
@@ -141,17 +146,12 @@ fn injection(text: &str) -> Result<(Fault, &'static str), String> {
     }
 }
 
-/// Reads a path, which need not be UTF-8 but must not be empty.
-fn path() -> impl TypedValueParser<Value = PathBuf> {
-    OsStringValueParser::new().try_map(|text: OsString| {
-        if text.is_empty() { Err("must not be empty") } else { Ok(PathBuf::from(text)) }
-    })
-}
-
 /// The request of the command line.
 pub(crate) enum Task {
     /// Name everything there is.
     List,
+    /// Draw results that there are.
+    Chart(Chart),
     /// Measure these, one after the other.
     Measure(Vec<Contest>),
     /// Measure the memory of one target in this process.
@@ -180,6 +180,7 @@ impl Cli {
     pub(crate) fn task(&self) -> Result<Task, Stop> {
         let rows = match &self.what {
             Some(What::List) => return Ok(Task::List),
+            Some(What::Chart(chart)) => return Ok(Task::Chart(chart.clone())),
             Some(What::Hogs { count }) => return Ok(Task::Hogs(*count)),
             Some(What::One(choice)) => {
                 let rows = choice.rows()?;

@@ -13,7 +13,7 @@
 //! - the traits of targets, and a folder of them: `target`, `targets`, `setup`;
 //! - the traits of workloads, their runs on targets, and a folder of them: `workload`, `dispatch`, `row`,
 //!   `workloads`, `plan`;
-//! - the output: `report`, `interrupt`;
+//! - the output: `report`, `chart`, `interrupt`;
 //! - the program: `hogs`, `rounds`, `cli`, `session`.
 
 #![forbid(unsafe_code)]
@@ -21,6 +21,7 @@
 #![allow(clippy::disallowed_types)]
 
 mod census;
+mod chart;
 mod cli;
 mod clock;
 mod dispatch;

@@ -25,6 +25,7 @@ use crate::workloads::memory::process;
 pub(crate) fn run(cli: Cli) -> Result<(), Stop> {
     match cli.task()? {
         Task::List => report::list(),
+        Task::Chart(chart) => chart.draw(),
         Task::Hogs(count) => hogs::compute(count),
         Task::Measure(contests) => measure(&contests, &cli.options),
         Task::Resident(memory, target) => {

@@ -19,7 +19,7 @@ use crate::target::runtime::Runtime;
 use crate::target::{Entry, Family};
 
 /// Which of two values of a metric is the better one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Direction {
     /// The higher one.

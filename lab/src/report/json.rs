@@ -9,7 +9,7 @@ use crate::stop::Stop;
 use crate::workload::Direction;
 
 /// The version of all this. A reader of another version must not guess.
-const SCHEMA: u32 = 1;
+pub(crate) const SCHEMA: u32 = 1;
 
 /// The whole file.
 #[derive(serde::Serialize)]

@@ -5,7 +5,8 @@
 
 pub(crate) mod book;
 pub(crate) mod destination;
-mod json;
+pub(crate) mod json;
+pub(crate) mod quantity;
 mod results;
 mod table;
 

@@ -1,5 +1,6 @@
 //! Aligned tables, one block per metric, the best target first.
 
+use super::quantity;
 use super::results::{Lane, Sheet, median};
 use crate::workload::{Direction, Metric};
 
@@ -63,7 +64,7 @@ fn ranked(sheet: &Sheet, index: usize, direction: Direction) -> Vec<&Lane> {
 fn line(sheet: &Sheet, index: usize, metric: &Metric, lane: &Lane) -> String {
     let samples = lane.samples(index);
     let shown = |value: Option<f64>| {
-        value.map_or_else(|| "–".to_owned(), |value| quantity(value, metric.unit))
+        value.map_or_else(|| "–".to_owned(), |value| quantity::short(value, metric.unit))
     };
     let plain = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |v| format!("{v:.2}"));
     format!(
@@ -77,46 +78,13 @@ fn line(sheet: &Sheet, index: usize, metric: &Metric, lane: &Lane) -> String {
     )
 }
 
-/// `value` with a prefix that makes it readable, in four digits or so.
-fn quantity(value: f64, unit: &str) -> String {
-    if matches!(unit, "jobs" | "threads" | "values" | "switches") {
-        // A count, or a median or mean of some.
-        return ((value * 100.0).round() / 100.0).to_string();
-    }
-    let prefixes = [(1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ")];
-    let fitting = prefixes.into_iter().find(|(scale, _)| value >= *scale);
-    let (scale, prefix) = fitting.unwrap_or((1e-9, "n"));
-    // A rate says what it is a rate of in the name of the workload.
-    let (value, unit) = (value / scale, unit.find("s/s").map_or(unit, |end| &unit[end + 1..]));
-    let decimals = if value >= 100.0 {
-        0
-    } else if value >= 10.0 {
-        1
-    } else {
-        2
-    };
-    format!("{value:.decimals$} {prefix}{unit}")
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{of, quantity};
+    use super::of;
     use crate::report::results::{Lane, Sheet};
     use crate::target::Family as _;
     use crate::targets::pools::ElasticPools;
     use crate::workload::Metric;
-
-    #[test]
-    fn quantities_are_short() {
-        assert_eq!(quantity(12_345_678.0, "tasks/s"), "12.3 M/s");
-        assert_eq!(quantity(0.000_001_5, "s"), "1.50 µs");
-        assert_eq!(quantity(0.000_000_041_3, "s"), "41.3 ns");
-        assert_eq!(quantity(0.25, "s"), "250 ms");
-        assert_eq!(quantity(98_765.0, "requests/s"), "98.8 k/s");
-        assert_eq!(quantity(329.4, "B"), "329 B");
-        assert_eq!([0.0, 1.5, 16.0].map(|count| quantity(count, "threads")), ["0", "1.5", "16"]);
-        assert_eq!([2.0, 2.0 / 3.0].map(|count| quantity(count, "values")), ["2", "0.67"]);
-    }
 
     #[test]
     fn a_count_of_threads_is_shown_as_a_number_and_compared_with_none_that_is_0() {

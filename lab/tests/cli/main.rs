@@ -4,6 +4,7 @@
 
 mod burst;
 mod busy;
+mod chart;
 mod detection;
 mod elastic;
 mod environment;

@@ -18,7 +18,13 @@ fn refused(arguments: &[&str]) -> String {
 
 #[test]
 fn help_and_version_end_well() {
-    for arguments in [&["--help"][..], &["--version"], &["throughput", "--help"], &["list"]] {
+    for arguments in [
+        &["--help"][..],
+        &["--version"],
+        &["throughput", "--help"],
+        &["chart", "--help"],
+        &["list"],
+    ] {
         let output = run(&mut lab(arguments));
         assert_eq!(code(&output), Some(0), "{arguments:?}: {}", errors(&output));
         assert_ne!(text(&output), "", "{arguments:?}");

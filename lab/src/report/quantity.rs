@@ -1,0 +1,81 @@
+//! Numbers for people: a prefix and three digits.
+
+/// `value` with a prefix that makes it readable, for a column of a table. A rate does not say what it is a rate of.
+pub(super) fn short(value: f64, unit: &str) -> String {
+    if is_count(unit) {
+        return count(value);
+    }
+    // A rate says what it is a rate of in the name of the workload.
+    prefixed(value, unit.find("s/s").map_or(unit, |end| &unit[end + 1..]))
+}
+
+/// `value` with a prefix that makes it readable, and its whole unit.
+pub(crate) fn full(value: f64, unit: &str) -> String {
+    match unit {
+        // Seconds of a second are no unit that a reader knows.
+        "CPU s/s" => format!("{} CPUs", count(value)),
+        "switches" if value == 1.0 => "1 switch".to_owned(),
+        _ if is_count(unit) && value == 1.0 => format!("1 {}", unit.trim_end_matches('s')),
+        _ if is_count(unit) => format!("{} {unit}", count(value)),
+        // The smallest prefix says nothing about nothing.
+        _ if value == 0.0 => format!("0 {unit}"),
+        // A prefix belongs to a symbol, and stands by itself before a word. There may be none.
+        _ if unit.contains('/') => prefixed(value, &format!(" {unit}")).replace("  ", " "),
+        _ => prefixed(value, unit),
+    }
+}
+
+/// Whether this unit is that of a count, or of a median or mean of some.
+fn is_count(unit: &str) -> bool {
+    matches!(unit, "jobs" | "threads" | "values" | "switches")
+}
+
+/// A count in two decimals at most.
+fn count(value: f64) -> String {
+    ((value * 100.0).round() / 100.0).to_string()
+}
+
+/// `value` with a prefix, in three digits or so.
+fn prefixed(value: f64, unit: &str) -> String {
+    let prefixes = [(1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ")];
+    let fitting = prefixes.into_iter().find(|(scale, _)| value >= *scale);
+    let (scale, prefix) = fitting.unwrap_or((1e-9, "n"));
+    let value = value / scale;
+    let decimals = if value >= 100.0 {
+        0
+    } else if value >= 10.0 {
+        1
+    } else {
+        2
+    };
+    format!("{value:.decimals$} {prefix}{unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{full, short};
+
+    #[test]
+    fn quantities_are_short() {
+        assert_eq!(short(12_345_678.0, "tasks/s"), "12.3 M/s");
+        assert_eq!(short(0.000_001_5, "s"), "1.50 µs");
+        assert_eq!(short(0.000_000_041_3, "s"), "41.3 ns");
+        assert_eq!(short(0.25, "s"), "250 ms");
+        assert_eq!(short(98_765.0, "requests/s"), "98.8 k/s");
+        assert_eq!(short(329.4, "B"), "329 B");
+        assert_eq!([0.0, 1.5, 16.0].map(|count| short(count, "threads")), ["0", "1.5", "16"]);
+        assert_eq!([2.0, 2.0 / 3.0].map(|count| short(count, "values")), ["2", "0.67"]);
+    }
+
+    #[test]
+    fn a_full_quantity_has_its_whole_unit() {
+        assert_eq!(full(38_345_678.0, "tasks/s"), "38.3 M tasks/s");
+        assert_eq!(full(7.0, "requests/s"), "7.00 requests/s");
+        assert_eq!(full(0.000_001_5, "s"), "1.50 µs");
+        assert_eq!(full(1.949, "CPU s/s"), "1.95 CPUs");
+        assert_eq!([4.0, 1.0].map(|count| full(count, "threads")), ["4 threads", "1 thread"]);
+        assert_eq!(full(1.0, "switches"), "1 switch");
+        assert_eq!(full(1_500.0, "B"), "1.50 kB");
+        assert_eq!([full(0.0, "s"), full(0.0, "tasks/s")], ["0 s", "0 tasks/s"]);
+    }
+}

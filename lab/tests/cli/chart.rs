@@ -1,0 +1,207 @@
+//! A chart shows what a result file says. What it cannot show is answered in one line, and no file changes.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::{TINY, code, errors, lab, run, text};
+
+/// A result of a workload with these options, between 0.5 and 1.5 of `median`.
+fn result(workload: &str, params: Value, target: &str, median: f64) -> Value {
+    json!({
+        "workload": workload, "target": target, "metric": "rate", "params": params,
+        "unit": "tasks/s", "direction": "higher",
+        "samples": [median * 0.5, median, median * 1.5],
+        "median": median, "min": median * 0.5, "max": median * 1.5, "complete": true,
+    })
+}
+
+/// A result file with one set of options of `throughput` and two of `fairness`.
+fn report() -> Value {
+    let threads = |threads: u64| json!({ "threads": threads, "millis": 20 });
+    json!({
+        "schema": 1, "complete": true,
+        "machine": {
+            "cpus": 2, "affinity": null, "cpu_model": "a <model>", "kernel": "Linux 6.1",
+            "arch": "x86_64", "rustc": "rustc 1.85.0", "debug": false, "version": "0.1.0",
+            "date": "2025-01-02T03:04:05Z", "seed": 7, "hogs": 0,
+        },
+        "results": [
+            result("throughput", json!({ "threads": 2, "pre": 0 }), "rayon", 3e6),
+            result("throughput", json!({ "threads": 2, "pre": 0 }), "brigade", 38.2e6),
+            result("fairness", threads(1), "brigade", 1e6),
+            result("fairness", threads(2), "brigade", 2e6),
+        ],
+    })
+}
+
+/// A folder with `results.json` in it.
+fn folder(report: &str) -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let results = folder.path().join("results.json");
+    fs::write(&results, report).expect("a result file");
+    (folder, results)
+}
+
+/// A chart of `results` to stdout.
+fn chart(results: &Path, arguments: &[&str]) -> Output {
+    run(lab(["chart"]).arg(results).args(["--svg", "-"]).args(arguments))
+}
+
+/// The texts of an SVG document, in their order, the title twice.
+fn texts(svg: &str) -> Vec<&str> {
+    let texts = svg.split("</t").filter_map(|part| part.rsplit_once('>'));
+    texts.map(|(_, text)| text).filter(|text| !text.trim().is_empty()).collect()
+}
+
+#[test]
+fn a_chart_has_a_bar_for_each_target_and_says_where_the_numbers_come_from() {
+    let (_folder, results) = folder(&report().to_string());
+    let output = chart(&results, &["--workload", "throughput"]);
+    assert_eq!(code(&output), Some(0), "{}", errors(&output));
+    assert_eq!(errors(&output), "");
+    let svg = text(&output);
+    assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"), "{svg}");
+    assert_eq!(
+        texts(&svg),
+        [
+            "throughput: rate",
+            "throughput: rate",
+            "rate, more is better · median of 3 rounds, whiskers from minimum to maximum",
+            "brigade",
+            "38.2 M tasks/s",
+            "rayon",
+            "3.00 M tasks/s",
+            "2 × a &lt;model&gt;, Linux 6.1 x86_64",
+            "rustc 1.85.0 · brigade-lab 0.1.0, 2025-01-02",
+            "brigade-lab throughput --pre 0 --threads 2 --rounds 3 --target brigade,rayon",
+        ]
+    );
+    let dark = text(&chart(&results, &["--workload", "throughput", "--theme", "dark"]));
+    assert_eq!(texts(&dark), texts(&svg));
+    assert_ne!(dark, svg);
+}
+
+#[test]
+fn options_of_the_chart_choose_what_it_shows() {
+    let (_folder, results) = folder(&report().to_string());
+    let shown = |arguments: &[&str], expected: &str| {
+        let output = chart(&results, arguments);
+        assert_eq!(code(&output), Some(0), "{arguments:?}: {}", errors(&output));
+        let svg = text(&output);
+        assert!(texts(&svg).contains(&expected), "{arguments:?}: {svg}");
+        svg
+    };
+    for choice in ["threads=2", "threads=2,millis=20"] {
+        shown(&["--workload", "fairness", "--where", choice], "2.00 M tasks/s");
+    }
+    shown(&["--workload", "throughput", "--title", "Tasks & more"], "Tasks &amp; more");
+    let svg = shown(&["--workload", "throughput", "--targets", "rayon"], "rayon");
+    assert!(!texts(&svg).contains(&"brigade"), "{svg}");
+}
+
+#[test]
+fn what_the_file_does_not_have_is_answered_with_what_it_has() {
+    let (_folder, results) = folder(&report().to_string());
+    for (arguments, reason) in [
+        (&["--workload", "wake"][..], "it has throughput, fairness"),
+        (&["--workload", "fairness"], "choose one by --where: threads=1|2"),
+        (&["--workload", "fairness", "--where", "threads=3"], "there are threads=1|2"),
+        (&["--workload", "fairness", "--where", "core=3"], "it has millis, threads"),
+        (&["--workload", "throughput", "--metric", "p50"], "it has rate"),
+        (&["--workload", "throughput", "--targets", "tokio"], "there are rayon, brigade"),
+        (&["--workload", "throughput", "--where", "threads"], "OPTION=VALUE"),
+        (&["--workload", "throughput", "--theme", "blue"], "light, dark"),
+        (&["--workload", "throughput", "--target", "rayon"], "--target"),
+        (&["--workload", "throughput", "--rounds", "3"], "--rounds"),
+        (&[], "--workload"),
+    ] {
+        let output = chart(&results, arguments);
+        assert_eq!(code(&output), Some(2), "{arguments:?}: {}", errors(&output));
+        assert!(errors(&output).contains(reason), "{arguments:?}: {}", errors(&output));
+        assert_eq!(errors(&output).lines().count(), 2, "{arguments:?}: {}", errors(&output));
+        assert_eq!(text(&output), "", "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_file_that_is_no_result_file_says_so() {
+    let mut other = report();
+    other["schema"] = 2.into();
+    let mut without = report();
+    without["results"][0]["median"] = Value::Null;
+    for content in ["", "{", "[]", "{}", "{\"schema\": 1}", "<svg/>"]
+        .map(str::to_owned)
+        .into_iter()
+        .chain([other.to_string(), without.to_string()])
+    {
+        let (_folder, results) = folder(&content);
+        let output = chart(&results, &["--workload", "throughput"]);
+        assert_eq!(code(&output), Some(2), "{content}: {}", errors(&output));
+        let reason = "results.json is not a result file of the laboratory: ";
+        assert!(errors(&output).contains(reason), "{content}: {}", errors(&output));
+    }
+    let (folder, _) = folder("");
+    for path in [folder.path().join("missing"), folder.path().to_owned()] {
+        let output = chart(&path, &["--workload", "throughput"]);
+        assert_eq!(code(&output), Some(2), "{}", errors(&output));
+        assert!(errors(&output).contains("can't be read"), "{}", errors(&output));
+    }
+}
+
+#[test]
+fn an_old_chart_stays_unless_force_replaces_it_and_the_chart_can_be_drawn() {
+    let (folder, results) = folder(&report().to_string());
+    let path = folder.path().join("chart.svg");
+    fs::write(&path, "old").expect("an old file");
+    let draw = |arguments: &[&str]| {
+        run(lab(["chart"]).arg(&results).arg("--svg").arg(&path).args(arguments))
+    };
+    for arguments in [&["--workload", "throughput"][..], &["--workload", "wake", "--force"]] {
+        let output = draw(arguments);
+        assert_eq!(code(&output), Some(2), "{arguments:?}: {}", errors(&output));
+        assert_eq!(fs::read_to_string(&path).expect("still there"), "old", "{arguments:?}");
+    }
+    let output = draw(&["--workload", "throughput", "--force"]);
+    assert_eq!(code(&output), Some(0), "{}", errors(&output));
+    assert!(fs::read_to_string(&path).expect("a chart").starts_with("<svg "));
+    assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 2, "nothing else left");
+}
+
+#[test]
+fn the_result_file_is_never_replaced_by_its_chart() {
+    let report = report().to_string();
+    let (folder, results) = folder(&report);
+    let link = folder.path().join("link");
+    std::os::unix::fs::symlink(&results, &link).expect("a link");
+    for svg in [&results, &link] {
+        let output = run(lab(["chart", "--workload", "throughput", "--force", "--svg"])
+            .arg(svg)
+            .arg(&results));
+        assert_eq!(code(&output), Some(2), "{}", errors(&output));
+        assert_eq!(fs::read_to_string(&results).expect("the results"), report);
+    }
+}
+
+#[test]
+fn a_place_that_cannot_be_written_is_refused() {
+    let (folder, results) = folder(&report().to_string());
+    let missing = folder.path().join("missing/chart.svg");
+    let output = run(lab(["chart", "--workload", "throughput", "--svg"]).arg(missing).arg(results));
+    assert_eq!(code(&output), Some(3), "{}", errors(&output));
+}
+
+#[test]
+fn what_the_laboratory_writes_it_can_draw() {
+    let measured = run(lab(TINY).args(["--json", "-"]));
+    let (_folder, results) = folder(&text(&measured));
+    for metric in ["start", "submit", "cpu"] {
+        let output = chart(&results, &["--workload", "wake", "--metric", metric]);
+        assert_eq!(code(&output), Some(0), "{metric}: {}", errors(&output));
+        let key = format!("{metric}, less is better · one round");
+        assert!(texts(&text(&output)).contains(&key.as_str()), "{}", text(&output));
+    }
+}
