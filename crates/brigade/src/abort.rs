@@ -1,4 +1,4 @@
-//! Cancelling a job from elsewhere than its handle.
+//! Cancelling a job without its handle.
 
 use core::fmt;
 use std::panic;
@@ -9,10 +9,10 @@ use brigade_task::Canceller;
 use crate::key::Key;
 use crate::registry::reach;
 
-/// Cancels a job from elsewhere than its [`JoinHandle`](crate::JoinHandle); made by
+/// Cancels a job without its [`JoinHandle`](crate::JoinHandle); made by
 /// [`JoinHandle::abort_handle`](crate::JoinHandle::abort_handle).
 ///
-/// It is `Clone`, and may be used from any thread, also while another waits for the job. Dropping it has no effect.
+/// It is `Clone`, and may be used from any thread, even while another thread waits for the job. Dropping it has no effect.
 ///
 /// ```
 /// let pool = brigade::Pool::new(1);
@@ -32,7 +32,7 @@ impl AbortHandle {
         Self { canceller, key }
     }
 
-    /// Cancels the job, as [`JoinHandle::cancel`](crate::JoinHandle::cancel) does, and returns what that returns.
+    /// Cancels the job like [`JoinHandle::cancel`](crate::JoinHandle::cancel), with the same return value.
     ///
     /// ```
     /// let pool = brigade::Pool::new(1);

@@ -1,7 +1,7 @@
 //! The jobs that the future of a [`block_on`](crate::block_on) waits for, if it waits only for jobs.
 //!
-//! A handle that is polled by the waker of the `block_on` leaves another one with its job. So if nothing has a clone of the
-//! former, only the end of a job can wake the thread. Which jobs those are is noted at each poll.
+//! A handle that is polled with the waker of the `block_on` registers another waker with its job. So if the first waker has no
+//! clones, only the end of a job can wake the thread. Each poll notes which jobs these are.
 
 use core::cell::{Cell, RefCell};
 use core::task::{Context, Poll, Waker};
@@ -11,26 +11,26 @@ use brigade_task::JobId;
 use crate::key::Key;
 
 brigade_sync::scoped_thread_local! {
-    /// The poll that this thread is in.
+    /// The poll that this thread is executing.
     static CURRENT: Polled
 }
 
-/// What a poll has come to wait for.
+/// The jobs that a poll waits for.
 pub(crate) struct Polled {
     /// Polls the future.
     waker: Waker,
-    /// What handles leave with their jobs in its place.
+    /// The waker that handles register with their jobs in its place.
     for_jobs: Waker,
     jobs: RefCell<Vec<(JobId, Key)>>,
-    /// A job for which it must not wait.
+    /// A job that it must not wait for.
     refused: Cell<Option<JobId>>,
 }
 
-/// It would be waited for ever.
+/// The error for a handle whose wait would never end.
 pub(crate) struct Refused;
 
 impl Polled {
-    /// Polls with `waker`, by which handles leave `for_jobs`.
+    /// Polls with `waker`, for which handles register `for_jobs`.
     pub(crate) fn new(waker: Waker, for_jobs: Waker) -> Self {
         Self { waker, for_jobs, jobs: RefCell::default(), refused: Cell::new(None) }
     }
@@ -40,14 +40,14 @@ impl Polled {
         self.waker = waker;
     }
 
-    /// Calls what polls, and returns the jobs that it waits for.
+    /// Calls `poll`, and returns the jobs that it waits for.
     pub(crate) fn poll<R>(&self, poll: impl FnOnce(&Waker) -> R) -> (R, Vec<(JobId, Key)>) {
         self.jobs.borrow_mut().clear();
         let result = CURRENT.set(self, || poll(&self.waker));
         (result, self.jobs.take())
     }
 
-    /// Has the next poll of that job's handle say that the wait would be for ever.
+    /// Makes the next poll of that job's handle fail, as the wait would never end.
     pub(crate) fn refuse(&self, job: JobId) {
         self.refused.set(Some(job));
     }
@@ -63,7 +63,7 @@ impl Polled {
     }
 }
 
-/// Calls what polls the handle of a job, with the waker that it must leave.
+/// Polls the handle of a job, with the waker that it must register.
 ///
 /// # Errors
 /// If the handle is not ready and the job must not be waited for.

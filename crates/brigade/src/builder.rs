@@ -15,13 +15,13 @@ use crate::key::Key;
 use crate::pool::Pool;
 
 impl Pool {
-    /// Makes a pool of `threads` threads with the default configuration. The first is started now, the others as jobs
-    /// come; [`prestart`](crate::Builder::prestart) starts them all.
+    /// Creates a pool of `threads` threads with the default configuration. The first is started now, the others as jobs are
+    /// submitted; [`prestart`](crate::Builder::prestart) starts them all.
     ///
     /// # Panics
-    /// If `threads` is not 1 to 4096 or a thread can't be started; [`builder`](Self::builder) returns an error
-    /// instead.
+    /// If `threads` is not 1 to 4096, or a thread can't be started; [`builder`](Self::builder) returns an error instead.
     ///
+    /// # Examples
     /// ```
     /// let pool = brigade::Pool::new(4);
     /// assert_eq!(pool.submit(|| 6 * 7).join()?, 42);
@@ -35,7 +35,7 @@ impl Pool {
         }
     }
 
-    /// Configures a pool that differs from the default.
+    /// Returns a builder with the default configuration.
     ///
     /// ```
     /// let pool = brigade::Pool::builder().threads(2..=8).name("worker").build()?;
@@ -60,7 +60,7 @@ impl Default for Pool {
     }
 }
 
-/// Configures and builds a [`Pool`]; what is not set has its default.
+/// Configures and builds a [`Pool`]. Every setting has a default.
 ///
 /// ```
 /// use brigade::{Idle, Order, Pool};
@@ -89,7 +89,7 @@ impl Default for Builder {
 }
 
 impl Builder {
-    /// Configures a pool that differs from the default; also [`Pool::builder`].
+    /// Returns a builder with the default configuration; also [`Pool::builder`].
     ///
     /// ```
     /// let pool = brigade::Builder::new().threads(2).build()?;
@@ -105,9 +105,9 @@ impl Builder {
     /// threads, its *core size*, which may be 0, and grow to `max`, which is 1 to 4096. Default: as many as the process may run
     /// at once (affinity and, on Linux, cgroup quota), at least 1.
     ///
-    /// [`build`](Self::build) starts the first, if the core size is not 0. Each submission then starts one until the core
-    /// size is reached, whether others are idle or not. Beyond it the pool's [`growth`](Self::growth) decides, and a thread
-    /// that has been idle for [`keep_alive`](Self::keep_alive) ends.
+    /// [`build`](Self::build) starts the first thread, unless the core size is 0. Each submission then starts one until the
+    /// core size is reached, whether or not others are idle. Beyond that, the pool's [`growth`](Self::growth) decides, and a
+    /// thread that has been idle for [`keep_alive`](Self::keep_alive) ends.
     ///
     /// ```
     /// let pool = brigade::Pool::builder().threads(1..=8).build()?;
@@ -124,7 +124,8 @@ impl Builder {
         self
     }
 
-    /// Starts all threads of the core size in [`build`](Self::build). Default: only the first. [`Pool::prestart`] does so later.
+    /// Starts all threads of the core size in [`build`](Self::build). Default: only the first. [`Pool::prestart`] starts them
+    /// later.
     ///
     /// ```
     /// let pool = brigade::Pool::builder().threads(2).prestart().build()?;
@@ -170,9 +171,8 @@ impl Builder {
     /// Sets whether threads of the core size also end when they have been idle for [`keep_alive`](Self::keep_alive). Default:
     /// no.
     ///
-    /// With this, as with a core size of 0, a pool may come to have no thread at all. If it then can't start one, a
-    /// [`Handle`](crate::Handle) returns the job with [`Reason::NoThread`](crate::Reason::NoThread), and [`Pool::execute`]
-    /// panics.
+    /// With this, as with a core size of 0, a pool may at times have no thread at all. If it then can't start one, submissions
+    /// fail with [`Reason::NoThread`](crate::Reason::NoThread): the `try_` methods return the job, [`Pool::execute`] panics.
     ///
     /// ```
     /// use std::time::Duration;
@@ -189,8 +189,8 @@ impl Builder {
         self
     }
 
-    /// Sets how many threads there may be beyond the largest size, each in place of one that is [blocked](crate::blocking).
-    /// Default: as many as that size, so that all of them may be blocked at once. With 0 a blocked thread is not replaced.
+    /// Sets how many threads there may be beyond the maximum, each in place of one that is [blocked](crate::blocking). Default:
+    /// as many as the maximum, so that all threads may be blocked at once. With 0 a blocked thread is not replaced.
     ///
     /// ```
     /// let pool = brigade::Pool::builder().threads(1).spare_threads(1).build()?;
@@ -230,7 +230,7 @@ impl Builder {
         self
     }
 
-    /// Sets where jobs wait that a worker submits. Default: [`Queueing::Stealing`].
+    /// Sets which queue takes the jobs that a worker submits. Default: [`Queueing::Stealing`].
     ///
     /// ```
     /// use brigade::{Pool, Queueing};
@@ -256,8 +256,8 @@ impl Builder {
         self
     }
 
-    /// Sets after how many jobs of its own queue a worker takes the one that has waited longest: one from outside if there is
-    /// one, else one of its own. At least 1. Default: 61.
+    /// Sets after how many jobs of its own queue a worker takes the job that has waited longest: one from outside if there is
+    /// one, or else one of its own. At least 1. Default: 61.
     ///
     /// ```
     /// let pool = brigade::Pool::builder().threads(2).injector_interval(31).build()?;
@@ -269,12 +269,12 @@ impl Builder {
         self
     }
 
-    /// Sets how many jobs may be queued at most, that is, accepted and not started; at least 1. Default: any number.
+    /// Limits how many jobs may be queued, that is, accepted but not started; at least 1. Default: no limit.
     ///
-    /// The limit is exact, wherever jobs are queued and from where they are submitted, the pool's own jobs included. A job
+    /// The limit is exact. It covers all queues of the pool and all submissions, those of the pool's own jobs included. A job
     /// that starts, is cancelled or is dropped makes room at once. [`when_full`](Self::when_full) sets what happens to a job
-    /// for which there is no room; those of a [`TaskSet`](crate::TaskSet) wait in the set. A closure in the queue of such a
-    /// pool needs no allocation if its captures have at most 16 bytes.
+    /// for which there is no room; jobs of a [`TaskSet`](crate::TaskSet) wait in the set. A bounded pool queues a closure
+    /// without an allocation if its captures have at most 16 bytes.
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -284,7 +284,7 @@ impl Builder {
     ///     started.send(()).unwrap();
     ///     wait.recv().unwrap();
     /// });
-    /// starts.recv().unwrap(); // It runs, so it is not queued any more.
+    /// starts.recv().unwrap(); // It runs, so it is no longer queued.
     /// pool.try_execute(|| ())?;
     /// assert_eq!(pool.try_execute(|| ()).unwrap_err().reason(), brigade::Reason::Full);
     /// go.send(()).unwrap();
@@ -295,8 +295,8 @@ impl Builder {
         self
     }
 
-    /// Sets what happens to a job for which there is no room. Default: [`WhenFull::Block`], the submitting thread waits. Has no
-    /// effect without a [`capacity`](Self::capacity).
+    /// Sets what happens to a job for which there is no room. Default: [`WhenFull::Block`], which makes the submitting thread
+    /// wait. Has no effect without a [`capacity`](Self::capacity).
     ///
     /// ```
     /// use brigade::{Pool, Shutdown, WhenFull};
@@ -345,10 +345,10 @@ impl Builder {
         self
     }
 
-    /// Names the threads: a text, to which `-{index}` is added, or a function of the index. Default: `brigade-{index}`. Linux
-    /// shows the first 15 bytes.
+    /// Sets the names of the threads: a string, to which `-{index}` is appended, or a function of the index. Default:
+    /// `brigade-{index}`. Linux shows the first 15 bytes.
     ///
-    /// Indices count from 0; one whose thread has ended is used again. For a thread of the core size, a name that contains
+    /// Indices start at 0; the index of a thread that has ended is reused. For a thread of the core size, a name that contains
     /// NUL is an error of [`build`](Self::build); for a thread beyond it, the name ends at the NUL.
     ///
     /// ```
@@ -379,7 +379,8 @@ impl Builder {
         self
     }
 
-    /// Sets a hook that each thread calls before its first job, with the worker's index. A panic is counted and contained.
+    /// Sets a hook that each thread calls before its first job, with the worker's index. A panic of the hook is caught and
+    /// counted.
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -397,8 +398,8 @@ impl Builder {
         self
     }
 
-    /// Sets a hook that each thread calls after its last job, with the worker's index. That is when the pool, closed by then,
-    /// ends, or earlier if the thread has been idle for too long or is surplus. A panic is counted and contained.
+    /// Sets a hook that each thread calls after its last job, with the worker's index. The pool has been closed by then, unless
+    /// the thread ends earlier, idle for too long or surplus. A panic of the hook is caught and counted.
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -433,7 +434,7 @@ impl Builder {
         self
     }
 
-    /// Sets how the drop of the pool ends it. Default: [`Shutdown::Drain`], without a timeout.
+    /// Sets how dropping the pool ends it. Default: [`Shutdown::Drain`], without a timeout.
     ///
     /// ```
     /// use brigade::{Pool, Shutdown, time};
@@ -460,10 +461,11 @@ impl Builder {
     /// Builds the pool and starts its first thread, or all of the core size with [`prestart`](Self::prestart).
     ///
     /// # Errors
-    /// [`io::ErrorKind::InvalidInput`] for a number of threads that no pool can have, an injector interval or capacity of 0,
-    /// a stack larger than the address space, or a name with NUL. The error of the system if a thread could not be started.
-    /// No thread is left in any case.
+    /// [`io::ErrorKind::InvalidInput`] for a number of threads that no pool can have, an injector interval or capacity of 0, a
+    /// stack larger than the address space, or a name with NUL. The operating system's error if a thread can't be started.
+    /// After an error, no thread is left.
     ///
+    /// # Examples
     /// ```
     /// assert!(brigade::Pool::builder().threads(2).build().is_ok());
     /// let error = brigade::Pool::builder().threads(0).build().unwrap_err();
@@ -489,10 +491,10 @@ impl Builder {
         let threads = self.threads.check().map_err(refusal)?;
         self.config.size = self.config.size_of(threads);
         if self.config.injector_interval == 0 {
-            return refuse("the injector interval is at least 1".into());
+            return refuse("the injector interval must be at least 1".into());
         }
         if self.config.capacity == Some(0) {
-            return refuse("the capacity of a pool's queue is at least 1".into());
+            return refuse("the capacity of a pool's queue must be at least 1".into());
         }
         // Half the address space: no system gives that much, and std's rounding up must not overflow.
         if self.config.stack_size.is_some_and(|bytes| bytes > usize::MAX / 2) {
@@ -505,7 +507,7 @@ impl Builder {
     }
 }
 
-/// What [names](Builder::name) the threads of a pool: a text, or a function of the thread's index.
+/// What [names](Builder::name) the threads of a pool: a string, or a function of the thread's index.
 pub trait ThreadName: sealed::IntoFunction {}
 
 impl<N: sealed::IntoFunction> ThreadName for N {}

@@ -11,12 +11,12 @@ use brigade_task::JoinError;
 use crate::engine::{CURRENT, Worker};
 use crate::join::JoinHandle;
 
-/// Whether the job that calls this is asked to stop: its handle was [cancelled](JoinHandle::cancel), or its pool is being
-/// [discarded](crate::Shutdown::Discard), which also holds for a job without a handle. `false` on any other thread.
+/// Returns whether the calling job has been asked to stop: its handle was [cancelled](JoinHandle::cancel), or its pool is being
+/// [discarded](crate::Shutdown::Discard), which also applies to a job without a handle. Returns `false` outside of a job.
 ///
-/// A job that does not call this is not stopped. It costs a few loads, so a loop may call it in every iteration. What
-/// happened before the cancellation happens before this returns `true`. A job that another runs while
-/// [joining](JoinHandle::join) it has its own flag: when it has ended, this returns the outer job's again.
+/// A job that does not call this is not stopped. The call costs a few loads, so a loop may make it in every iteration.
+/// Everything before the cancellation happens before this returns `true`. A job that another job runs while
+/// [joining](JoinHandle::join) it has its own flag; when it has ended, this reads the outer job's flag again.
 ///
 /// ```
 /// use std::sync::mpsc;
@@ -35,7 +35,7 @@ pub fn cancelled() -> bool {
     brigade_task::is_cancelled() || CURRENT.with(|worker| worker.is_some_and(Worker::discards))
 }
 
-/// A handle whose job is cancelled when the handle is dropped; one that has started by then is asked to stop.
+/// A handle that cancels its job when it is dropped; a job that has started by then is asked to stop.
 ///
 /// Made by [`JoinHandle::cancel_on_drop`].
 ///
@@ -58,7 +58,7 @@ impl<T> JoinHandle<T> {
     /// let pool = brigade::Pool::new(1);
     /// let waits = pool.spawn(std::future::pending::<()>());
     /// drop(waits.cancel_on_drop());
-    /// pool.shutdown(brigade::Shutdown::Finish); // Would wait for it else.
+    /// pool.shutdown(brigade::Shutdown::Finish); // Would wait for the future otherwise.
     /// assert_eq!(pool.metrics().cancelled, 1);
     /// ```
     pub fn cancel_on_drop(self) -> CancelOnDrop<T> {
@@ -67,7 +67,7 @@ impl<T> JoinHandle<T> {
 }
 
 impl<T> CancelOnDrop<T> {
-    /// Returns the handle; dropping that detaches the job.
+    /// Returns the inner handle, which detaches the job when it is dropped.
     pub fn into_inner(mut self) -> JoinHandle<T> {
         match self.0.take() {
             Some(handle) => handle,

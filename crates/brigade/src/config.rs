@@ -11,14 +11,14 @@ use std::sync::Arc;
 use brigade_sync::thread::{NewThread, Thread};
 use brigade_task::drop_contained;
 
-/// Where jobs wait that a worker of the pool submits.
+/// Which queue takes the jobs that a worker of the pool submits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Queueing {
-    /// On that worker's own queue, from which idle workers steal. Scales with the workers. The default.
+    /// The worker's own queue, from which idle workers steal. Scales with the number of workers. The default.
     #[default]
     Stealing,
-    /// On the one queue of the pool: jobs start in the order they were accepted in.
+    /// One queue for the whole pool: jobs start in the order in which they were accepted.
     Shared,
 }
 
@@ -26,8 +26,8 @@ pub enum Queueing {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Order {
-    /// The newest, whose data is still in the cache. Every [injector interval](crate::Builder::injector_interval)
-    /// the oldest is run instead, so none waits for ever.
+    /// The newest, whose data is still in the cache. Every [injector interval](crate::Builder::injector_interval) the oldest is
+    /// run instead, so that none waits forever.
     Lifo,
     /// The oldest. The default.
     #[default]
@@ -51,12 +51,12 @@ pub enum Idle {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Placement {
-    /// Where the kernel puts it.
+    /// The one that the kernel chooses.
     Kernel,
-    /// Not on the CPU of the thread that wakes it, if that thread goes on there: it submits, or it is a worker with several
-    /// jobs. So it is while workers of the pool run, and they, with the waker if it is none of them, leave a processor free;
-    /// other wakes are left to the kernel. Linux only; elsewhere it is `Kernel`. The affinity that the worker's thread had is
-    /// restored as it wakes. The default.
+    /// A CPU other than that of the waking thread, if that thread continues to run: it submits, or it is a worker with several
+    /// jobs. This applies while workers of the pool run, if these workers and the waking thread leave a CPU free. Otherwise the
+    /// kernel chooses. The affinity that the worker's thread had is restored as it wakes. Linux only; elsewhere the same as
+    /// `Kernel`. The default.
     #[default]
     Spread,
 }
@@ -73,7 +73,7 @@ pub enum OnPanic {
     Report,
     /// Aborts the process.
     Abort,
-    /// Calls this on the worker. A panic of the callback is counted and otherwise ignored.
+    /// Calls this callback on the worker. A panic of the callback is counted and otherwise ignored.
     Call(PanicCallback),
 }
 
@@ -113,7 +113,7 @@ impl fmt::Debug for OnPanic {
 
 /// The way to end a pool: what happens to jobs that have been accepted, once nothing is accepted from outside any more.
 ///
-/// A pool that was ended in one way may then be ended in a stricter one: `Finish`, `Drain`, `Discard`.
+/// A second shutdown may be stricter than the first; from the mildest to the strictest: `Finish`, `Drain`, `Discard`.
 ///
 /// ```
 /// use brigade::{Pool, Shutdown, time};
@@ -132,23 +132,21 @@ impl fmt::Debug for OnPanic {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Shutdown {
-    /// Runs everything to its end: queued jobs, what they submit in turn, futures, and closures that wait for their time.
-    /// Closures that repeat end. A future that is never woken keeps the pool from ending, so give it a
-    /// [timeout](Self::timeout).
+    /// Runs everything to its end: queued jobs, the jobs that these submit, futures, and delayed closures. Periodic closures
+    /// stop. A future that is never woken keeps the pool from ending, so set a [timeout](Self::timeout).
     Finish,
-    /// Runs queued jobs, and what they submit in turn; futures are polled as long as anything runs or is woken. When nothing is
-    /// any more, those that still wait are dropped, and their handles return
-    /// [`JoinError::Cancelled`](crate::JoinError::Cancelled). Closures that wait for their time are dropped at once. The
-    /// default.
+    /// Runs queued jobs and the jobs that these submit; futures are polled as long as anything runs or is woken. Futures that
+    /// are still pending after that are dropped, and their handles return
+    /// [`JoinError::Cancelled`](crate::JoinError::Cancelled). Delayed closures are dropped at once. The default.
     #[default]
     Drain,
-    /// Drops queued jobs; their handles return [`JoinError::Cancelled`](crate::JoinError::Cancelled). Running jobs end, and
-    /// [see](crate::cancelled) that they are asked to. Nothing is accepted any more, from the pool's own jobs either.
+    /// Drops queued jobs; their handles return [`JoinError::Cancelled`](crate::JoinError::Cancelled). Running jobs are [asked
+    /// to stop](crate::cancelled), and are waited for. Nothing is accepted any more, not even from the pool's own jobs.
     Discard,
 }
 
 impl Shutdown {
-    /// Limits how long the end of the pool is waited for. After that the threads continue in the background, and end when they
+    /// Limits how long to wait for the end of the pool. After that the threads continue in the background, and end when they
     /// are done. A timeout of 0 does not wait.
     ///
     /// ```
@@ -166,7 +164,7 @@ impl Shutdown {
     }
 }
 
-/// A way to end a pool and how long to wait for that; made from a [`Shutdown`], or by [`Shutdown::timeout`].
+/// A way to end a pool, and how long to wait for its end; made from a [`Shutdown`], or by [`Shutdown::timeout`].
 ///
 /// ```
 /// use brigade::{Shutdown, ShutdownOptions};
@@ -175,7 +173,7 @@ impl Shutdown {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ShutdownOptions {
     pub(crate) how: Shutdown,
-    /// For ever if it is `None`.
+    /// Without a limit if `None`.
     pub(crate) timeout: Option<Duration>,
 }
 
@@ -185,7 +183,7 @@ impl From<Shutdown> for ShutdownOptions {
     }
 }
 
-/// What became of the jobs that a pool accepted.
+/// What happened to the jobs that a pool accepted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
@@ -193,12 +191,12 @@ pub struct Report {
     pub ran: u64,
     /// Jobs that were dropped before they started, and futures that were dropped before they were ready.
     pub discarded: u64,
-    /// Jobs without an outcome yet: 0, unless a timeout cut the wait short, or one of the pool's own jobs shut it down. That
-    /// may be a job that [runs in its caller](WhenFull::RunInCaller). The workers finish the others.
+    /// Jobs that have not ended yet: 0, unless the timeout elapsed, or one of the pool's own jobs shut it down. Such a job may
+    /// also be one that [runs in its caller](WhenFull::RunInCaller). The workers finish the others.
     pub still_running: u64,
 }
 
-/// How many threads a pool has: a number, or a range from the core size to the largest; see
+/// How many threads a pool has: a number, or a range from the core size to the maximum; see
 /// [`Builder::threads`](crate::Builder::threads).
 ///
 /// ```
@@ -224,11 +222,11 @@ impl From<RangeInclusive<usize>> for Threads {
 }
 
 impl Threads {
-    /// Rejects what no pool can have; says why.
+    /// Rejects a size that no pool can have, with the reason.
     pub(crate) fn check(self) -> Result<Self, String> {
         let Self { core, max } = self;
         if core > max {
-            return Err(format!("a pool's core size is at most its largest, not {core}..={max}"));
+            return Err(format!("a pool's core size must not exceed its maximum: {core}..={max}"));
         }
         if !(1..=MAX_THREADS).contains(&max) {
             return Err(format!("a pool has 1 to {MAX_THREADS} threads, not {max}"));
@@ -240,22 +238,22 @@ impl Threads {
 /// How many workers a pool has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Size {
-    /// How many are kept.
+    /// How many an idle pool keeps.
     pub(crate) core: usize,
-    /// How many there are at most, blocked ones not counted.
+    /// How many there are at most, not counting blocked ones.
     pub(crate) max: usize,
     /// How many blocked ones are replaced at most.
     pub(crate) spare: usize,
 }
 
-/// When a pool gets more threads than its core size, up to its largest. Up to the core size each submission starts one.
+/// When a pool adds threads beyond its core size, up to its maximum. Up to the core size, each submission starts one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Growth {
     /// When a job is submitted and no thread is idle. The default.
     #[default]
     OnSubmit,
-    /// When a job is submitted, no thread is idle, and at least this many jobs wait, including that one.
+    /// When a job is submitted, no thread is idle, and at least this many jobs are queued, including that one.
     WhenQueued(usize),
     /// Never, except in place of a thread that is [blocked](crate::blocking).
     WhenBlocked,
@@ -263,29 +261,31 @@ pub enum Growth {
 
 /// What happens to a job that is submitted to a bounded pool whose queue is full.
 ///
-/// Where a policy waits or runs the job, a job of the same pool never waits, as its worker can't wait for itself. The worker
-/// runs the new job inside the one that submits it.
+/// Where a policy would wait, a job of the same pool does not, as its worker can't wait for itself. There, and with
+/// `RunInCaller`, the worker runs the new job inside the one that submits it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WhenFull {
-    /// It is rejected with [`Reason::Full`](crate::Reason::Full): [`execute`](crate::Handle::execute) and its kin panic.
+    /// The job is rejected with [`Reason::Full`](crate::Reason::Full): [`execute`](crate::Handle::execute) and the other
+    /// methods without `try_` panic.
     Reject,
-    /// The submitting thread waits until there is room. If the pool is shut down meanwhile, the job is rejected. The default.
+    /// The submitting thread waits until there is room. If the pool is shut down in the meantime, the job is rejected. The
+    /// default.
     #[default]
     Block,
     /// Like `Block`, but the job is rejected if there is still no room after this long, and not earlier.
     BlockFor(Duration),
-    /// The submitting thread runs it, which slows submitters down to the pool's pace. From outside the pool never after
-    /// the pool was closed.
+    /// The submitting thread runs the job, which slows submitters down to the pool's pace. A thread outside the pool runs none
+    /// once the pool is closed.
     ///
     /// The submission returns when the job has ended. [`wait_idle`](crate::Handle::wait_idle) and
-    /// [`shutdown`](crate::Handle::shutdown) wait for that too, on whatever thread the job runs.
+    /// [`shutdown`](crate::Handle::shutdown) wait for that too, whichever thread runs the job.
     RunInCaller,
-    /// The oldest queued job is [cancelled](crate::JoinError::Cancelled) in its place: the oldest from outside, else one of a
-    /// worker's own queue. With [`Queueing::Shared`] it is the oldest of all. Else several producers have several queues, and
-    /// it is the oldest of one of these.
+    /// The oldest queued job is [cancelled](crate::JoinError::Cancelled) in its place: the oldest from outside, or else one of
+    /// a worker's own queue. With [`Queueing::Shared`] it is the oldest of all. Otherwise several producers have several
+    /// queues, and it is the oldest of one of these.
     DropOldest,
-    /// It is accepted and [cancelled](crate::JoinError::Cancelled) at once.
+    /// The new job is accepted, and [cancelled](crate::JoinError::Cancelled) at once.
     DropNewest,
 }
 
@@ -301,14 +301,14 @@ pub(crate) type Hook = Arc<dyn Fn(usize) + Send + Sync>;
 /// The values of one pool.
 #[derive(Clone)]
 pub(crate) struct Config {
-    /// At the start.
+    /// The size at the start.
     pub(crate) size: Size,
     /// How many blocked workers are replaced at most; `None` for as many as there may be.
     pub(crate) spare: Option<usize>,
     pub(crate) growth: Growth,
     /// How long a worker beyond the core size stays idle before it leaves.
     pub(crate) keep_alive: Duration,
-    /// Whether that holds for the core size too.
+    /// Whether that applies to the core size too.
     pub(crate) core_timeout: bool,
     /// Whether all threads of the core size are started at once.
     pub(crate) prestart: bool,
@@ -324,7 +324,7 @@ pub(crate) struct Config {
     pub(crate) idle: Idle,
     pub(crate) placement: Placement,
     pub(crate) on_panic: OnPanic,
-    /// How the drop of the pool ends it.
+    /// How dropping the pool ends it.
     pub(crate) on_drop: ShutdownOptions,
     pub(crate) on_start: Option<Hook>,
     pub(crate) on_stop: Option<Hook>,
@@ -381,14 +381,14 @@ impl Config {
     /// The name of a worker's thread.
     pub(crate) fn thread_name(&self, index: usize) -> String {
         let asked = self.name.as_ref().and_then(|name| {
-            // User code; a submission must not fail by its panic.
+            // User code: a panic here must not make a submission fail.
             panic::catch_unwind(AssertUnwindSafe(|| name(index))).map_err(drop_contained).ok()
         });
         asked.unwrap_or_else(|| format!("brigade-{index}"))
     }
 }
 
-/// As many threads as the process may run at once (affinity and quota count), 1 if that is unknown.
+/// As many threads as the process may run at once, by affinity and quota; 1 if that is unknown.
 fn default_threads() -> usize {
     brigade_sync::thread::parallelism().min(MAX_THREADS)
 }

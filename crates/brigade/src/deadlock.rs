@@ -1,17 +1,17 @@
-//! Detection of waits that would never end, as they wait for each other.
+//! Detection of waits that would never end because they wait for each other.
 //!
-//! A job waits if a thread that runs it is blocked until other jobs have ended. A thread may run several, one inside the
-//! other, and then all of these wait. A wait may also be inside another, in a local future that is polled meanwhile. A job
+//! A job waits if a thread that runs it is blocked until other jobs have ended. A thread may run several jobs, one inside the
+//! other, and then all of these wait. A wait may also be inside another, in a local future that the waiting thread polls. A job
 //! that waits can't end before its waits do, so a cycle of such waits never ends. Each wait is listed here before its thread
-//! blocks, in one step with its look for a cycle. So the wait that would close it sees the rest, whatever pools their threads
-//! belong to.
+//! blocks, in one step with its search for a cycle. So the wait that would close a cycle sees the rest of it, whatever pools
+//! the threads belong to.
 //!
-//! Waits with a timeout are not listed, as they end. Nor is what a job waits for without a handle.
+//! Waits with a timeout are not listed, as they end. Nor are waits for anything but the handle of a job.
 //!
-//! **Name rule.** A job that waits is running, and one that is waited for has its handle until the entry is gone. So no name
-//! in here is that of two jobs.
+//! **Name rule.** A job that waits is running, and one that is waited for has its handle until the entry is gone. So no name in
+//! this list stands for two jobs.
 //!
-//! `idle/joins.rs` detects that no thread is left to run what is waited for.
+//! `idle/joins.rs` detects that no thread is left to run an awaited job.
 
 use brigade_sync::Mutex;
 use brigade_sync::fork::PerProcess;
@@ -35,8 +35,8 @@ pub(crate) enum Awaited {
     Any(Vec<JobId>),
 }
 
-/// The most jobs that a wait is listed with. It is looked through itself for a cycle however many they are, but a longer list
-/// would be looked through, under a lock, at each wait of another job.
+/// The most jobs that a wait is listed with. All jobs of a new wait are searched for a cycle, but a longer list would be
+/// searched again, under a lock, at each wait of another job.
 const MOST: usize = 64;
 
 /// The jobs of this thread while it is blocked.
@@ -54,7 +54,7 @@ impl Awaited {
 }
 
 impl Waiting {
-    /// Lists that the jobs of this thread wait for that; `None` if it never comes, as it waits for one of them.
+    /// Lists that the jobs of this thread wait for `awaited`; `None` if that never ends, as it waits for one of them.
     ///
     /// The handles of the awaited jobs must outlive the value (Name rule).
     pub(crate) fn begin(awaited: Awaited) -> Option<Self> {
@@ -65,7 +65,7 @@ impl Waiting {
             return Some(Self { jobs: Vec::new() });
         }
         let mut waits = WAITS.get().lock();
-        // Whether it never ends, if the jobs of this thread do not.
+        // For each job whether it never ends, given that the jobs of this thread do not.
         let mut never = SortedMap::default();
         for &job in &jobs {
             *never.get_or_default(job) = true;
@@ -83,14 +83,14 @@ impl Waiting {
     }
 }
 
-/// Whether a wait never ends; `never` says so of the jobs that have been looked at.
+/// Whether a wait never ends; `never` has the result for the jobs that have been searched.
 fn never_ends(awaited: &Awaited, waits: &Waits, never: &mut SortedMap<JobId, bool>) -> bool {
     let mut is_stuck = |&job: &JobId| {
         if let Some(&known) = never.get(job) {
             return known;
         }
         let Some(all) = waits.get(job) else { return false };
-        // A cycle that this thread is no part of would have been found by the wait that closed it.
+        // A cycle without this thread would have been found by the wait that closed it.
         *never.get_or_default(job) = false;
         let is_stuck = all.iter().any(|wait| never_ends(wait, waits, never));
         *never.get_or_default(job) = is_stuck;

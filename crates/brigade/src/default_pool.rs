@@ -7,20 +7,21 @@ use brigade_sync::fork::PerProcess;
 use crate::handle::Handle;
 use crate::pool::Pool;
 
-/// Not shared with forked children: a child that was forked while another thread made it would wait for that for ever.
+/// Not shared with forked children: a child that is forked while another thread makes the pool would wait for it forever.
 static DEFAULT: PerProcess<OnceLock<Pool>> = PerProcess::new();
 
-/// Returns the process-wide pool, which is made with the default configuration on first use.
+/// Returns the process-wide pool, which is created with the default configuration on first use.
 ///
 /// It is never dropped: jobs that still run when the process exits are cut short. A library should take a [`Handle`] from its
-/// caller rather than start threads here.
+/// caller rather than start the threads of this pool.
 ///
-/// In a forked child it is that of the parent, which accepts nothing there, until the child [sets](set_default_pool) one of
-/// its own. If the parent had none, the child makes one on first use.
+/// In a forked child it is the parent's pool, which accepts no jobs there, until the child [sets](set_default_pool) its own. If
+/// the parent had none, the child creates one on first use.
 ///
 /// # Panics
 /// If its threads can't be started.
 ///
+/// # Examples
 /// ```
 /// assert_eq!(brigade::default_pool().submit(|| 42).join()?, 42);
 /// # Ok::<(), brigade::JoinError>(())
@@ -44,8 +45,9 @@ fn inherited_or_new() -> &'static Pool {
 /// Makes `pool` the process-wide pool.
 ///
 /// # Errors
-/// Returns `pool` if this process has one already, because it was set or has been used.
+/// Returns `pool` if this process already has one, because it was set or used before.
 ///
+/// # Examples
 /// ```
 /// use brigade::Pool;
 /// brigade::set_default_pool(Pool::new(1)).expect("it has not been used yet");

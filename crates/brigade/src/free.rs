@@ -1,7 +1,7 @@
 //! Submission without naming a pool.
 //!
-//! Each function submits to the pool of the worker that it is called on, or to the one that the thread has
-//! [entered](Handle::enter), elsewhere to the [default pool](crate::default_pool).
+//! Each function submits to the [current pool](Handle::current): that of the worker that it is called on, or the one that the
+//! thread has [entered](Handle::enter). Without one, it submits to the [default pool](crate::default_pool).
 
 use core::future::Future;
 
@@ -13,12 +13,13 @@ use crate::join::JoinHandle;
 use crate::rejected::Rejected;
 use crate::submission::JobBuilder;
 
-/// Runs a closure, once, on the pool of the worker that this is called on, or the one that the thread has
-/// [entered](Handle::enter), elsewhere on the [`default_pool`](crate::default_pool).
+/// Runs a closure, once, on the [current pool](Handle::current), or else on the [`default_pool`](crate::default_pool).
 ///
 /// # Panics
-/// As [`Handle::execute`]: if that pool is closed and this is none of its jobs, or belongs to the parent of a fork.
+/// As for [`Handle::execute`]: if that pool is closed and the caller is not one of its jobs, or if it belongs to the parent of
+/// a fork.
 ///
+/// # Examples
 /// ```
 /// use std::sync::mpsc;
 /// let (sender, receiver) = mpsc::channel();
@@ -34,11 +35,12 @@ pub fn execute<F: FnOnce() + Send + 'static>(job: F) {
     here().execute(job);
 }
 
-/// Like [`execute`](execute()), but returns a closure that the pool does not accept; never waits.
+/// Like [`execute`](execute()), but returns the closure if the pool does not accept it; never waits.
 ///
 /// # Errors
 /// As for [`Handle::try_execute`].
 ///
+/// # Examples
 /// ```
 /// brigade::try_execute(|| println!("on the pool"))?;
 /// # Ok::<(), std::io::Error>(())
@@ -51,8 +53,9 @@ pub fn try_execute<F: FnOnce() + Send + 'static>(job: F) -> Result<(), Rejected<
 /// Like [`execute`](execute()), and returns a handle for the outcome.
 ///
 /// # Panics
-/// As [`execute`](execute()).
+/// As for [`execute`](execute()).
 ///
+/// # Examples
 /// ```
 /// assert_eq!(brigade::submit(|| 6 * 7).join()?, 42);
 /// # Ok::<(), brigade::JoinError>(())
@@ -67,11 +70,12 @@ where
     here().submit(job)
 }
 
-/// Like [`submit`](submit()), but returns a closure that the pool does not accept; never waits.
+/// Like [`submit`](submit()), but returns the closure if the pool does not accept it; never waits.
 ///
 /// # Errors
 /// As for [`Handle::try_submit`].
 ///
+/// # Examples
 /// ```
 /// assert_eq!(brigade::try_submit(|| 6 * 7)?.join()?, 42);
 /// # Ok::<(), std::io::Error>(())
@@ -84,12 +88,12 @@ where
     here().try_submit(job)
 }
 
-/// Spawns a future on the pool of the worker that this is called on, or the one that the thread has [entered](Handle::enter),
-/// elsewhere on the [`default_pool`](crate::default_pool).
+/// Spawns a future on the [current pool](Handle::current), or else on the [`default_pool`](crate::default_pool).
 ///
 /// # Panics
-/// As [`execute`](execute()).
+/// As for [`execute`](execute()).
 ///
+/// # Examples
 /// ```
 /// let answer = brigade::spawn(async {
 ///     // On a worker by now: the child goes to the same pool.
@@ -107,11 +111,12 @@ where
     here().spawn(future)
 }
 
-/// Like [`spawn`](spawn()), but returns a future that the pool does not accept; never waits.
+/// Like [`spawn`](spawn()), but returns the future if the pool does not accept it; never waits.
 ///
 /// # Errors
 /// As for [`Handle::try_spawn`].
 ///
+/// # Examples
 /// ```
 /// assert_eq!(brigade::try_spawn(async { 42 })?.join()?, 42);
 /// # Ok::<(), std::io::Error>(())
@@ -124,7 +129,7 @@ where
     here().try_spawn(future)
 }
 
-/// Returns a builder for a job with settings of its own, on the pool that [`execute`](execute()) takes; see [`Handle::job`].
+/// Returns a builder for a job with its own settings, on the pool that [`execute`](execute()) uses; see [`Handle::job`].
 ///
 /// ```
 /// use std::time::{Duration, Instant};
@@ -136,9 +141,9 @@ pub fn job() -> JobBuilder {
     here().job()
 }
 
-/// Returns the index of the worker that this is called on, in its pool; `None` on any other thread.
+/// Returns the index of the current worker in its pool; `None` on any other thread.
 ///
-/// Indices count from 0. One whose thread has ended is used again, so at any time each thread of a pool has another.
+/// Indices start at 0. At any time each thread of a pool has a different index; the index of a thread that has ended is reused.
 ///
 /// ```
 /// let pool = brigade::Pool::new(1);

@@ -27,7 +27,7 @@ pub(crate) fn is_set() -> bool {
     NAME.with(|name| name.is_some_and(Option::is_some))
 }
 
-/// Calls what runs a job with this name, or without one.
+/// Runs a job, with this name or without one.
 pub(crate) fn set<R>(name: Option<&Cow<'static, str>>, call: impl FnOnce() -> R) -> R {
     NAME.set(&name.cloned(), call)
 }

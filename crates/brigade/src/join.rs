@@ -19,11 +19,11 @@ use crate::registry::reach;
 
 /// A handle for the outcome of one job.
 ///
-/// [`join`](Self::join) blocks; `.await` does not. Dropping the handle detaches the job, which still runs. When the outcome
-/// is there, the job's captures have been dropped. All that the job did happens before any of these returns the outcome.
+/// [`join`](Self::join) blocks; `.await` does not. Dropping the handle detaches the job, which still runs. Once the outcome is
+/// available, the job's captures have been dropped. Everything that the job did happens before its outcome is returned.
 ///
-/// In the child of a fork, a job of the parent's that has not ended by then never will: it counts as
-/// [cancelled](JoinError::Cancelled), and what it captured is leaked.
+/// In the child of a fork, a job of the parent that had not ended at the fork never ends: it counts as
+/// [cancelled](JoinError::Cancelled), and its captures are leaked.
 ///
 /// ```
 /// use std::time::Duration;
@@ -42,9 +42,9 @@ pub struct JoinHandle<T> {
     inner: Option<brigade_task::JoinHandle<T>>,
     /// The pool that runs it.
     key: Key,
-    /// The index of the worker that alone may run it, if it is a [local](crate::spawn_local) future.
+    /// The index of the only worker that may run it, if it is a [local](crate::spawn_local) future.
     index: Option<usize>,
-    /// What cancels it from elsewhere, once that has been asked for.
+    /// Cancels it for abort handles; made for the first of these.
     canceller: OnceLock<Arc<Canceller>>,
 }
 
@@ -82,24 +82,26 @@ impl<T> JoinHandle<T> {
 
     /// Waits until the job has ended and takes its outcome.
     ///
-    /// On a worker of the same pool, a job that has not started yet runs inside this call, on the stack of the waiting job.
-    /// So jobs that wait for each other's results can't use up the workers. A chain of such waits is as deep as a recursion,
-    /// and needs a [stack](crate::Builder::stack_size) like one. A lock that is held across the wait must not be one that the
+    /// On a worker of the same pool, a job that has not started yet runs inside this call, on the stack of the waiting job. So
+    /// jobs that wait for each other's results can't use up the workers. A chain of such waits nests like a recursion, and
+    /// needs a [stack](crate::Builder::stack_size) to match. A lock that is held across the wait must not be one that the
     /// awaited job takes. A job that has started is waited for as in [`blocking`](crate::blocking): the pool may have another
-    /// thread meanwhile. While the pool is being [discarded](crate::Shutdown::Discard) the job is cancelled instead.
+    /// thread in the meantime. While the pool is being [discarded](crate::Shutdown::Discard), a job that has not started is
+    /// cancelled instead.
     ///
     /// # Errors
     /// [`JoinError::Panicked`] with the payload of the job's panic. [`JoinError::Cancelled`] if the job was dropped before it
-    /// started, or is a future and was dropped before it was ready. [`JoinError::WouldDeadlock`] if this would wait for ever;
+    /// started, or is a future and was dropped before it was ready. [`JoinError::WouldDeadlock`] if this would wait forever;
     /// the job then continues without a handle.
     ///
-    /// A wait never ends if the job waits in a `join`, directly or through others and on whatever pools, for a job that this
-    /// thread runs. The same holds if with this wait all threads that the pool may have, [spare
+    /// A wait never ends if the job waits in a `join` for a job that this thread runs, directly or through other jobs, on any
+    /// pools. It never ends either if, with this wait, all threads that the pool may have, [spare
     /// ones](crate::Builder::spare_threads) included, would be in a `join` for jobs of the pool.
     ///
     /// # Panics
     /// If the outcome was taken before.
     ///
+    /// # Examples
     /// ```
     /// let pool = brigade::Pool::new(2);
     /// assert_eq!(pool.submit(|| 42).join()?, 42);
@@ -127,11 +129,13 @@ impl<T> JoinHandle<T> {
         inner.join()
     }
 
-    /// Takes the outcome if the job has ended; never blocks. `None` too once it has been taken.
+    /// Takes the outcome if the job has ended; never blocks. Returns `None` if it has not, or if the outcome has already been
+    /// taken.
     ///
     /// # Errors
     /// The outer `Option` is `Some`, and the inner result as in [`join`](Self::join).
     ///
+    /// # Examples
     /// ```
     /// let pool = brigade::Pool::new(1);
     /// let mut job = pool.submit(|| 42);
@@ -148,14 +152,15 @@ impl<T> JoinHandle<T> {
         }
     }
 
-    /// Waits for `timeout` at most until the job has ended, and takes its outcome.
+    /// Waits for at most `timeout` until the job has ended, and takes its outcome.
     ///
-    /// Returns `None` if the job has not ended by then, and not earlier, or if the outcome has been taken before. Runs no job
-    /// here, since that could take longer.
+    /// Returns `None` if the job has not ended by then, and not earlier, or if the outcome has already been taken. Unlike
+    /// [`join`](Self::join), it runs no job on this thread, since that could take longer.
     ///
     /// # Errors
     /// The inner result is as in [`join`](Self::join).
     ///
+    /// # Examples
     /// ```
     /// use std::time::Duration;
     /// let pool = brigade::Pool::new(1);
@@ -175,15 +180,15 @@ impl<T> JoinHandle<T> {
         }
     }
 
-    /// Cancels the job if it has not started: drops its captures in this call, and its outcome is [`JoinError::Cancelled`].
-    /// Returns `false` if it has started. Then it is asked to stop, which it can see by [`cancelled`](crate::cancelled), and
-    /// its outcome is whatever it ends with.
+    /// Cancels the job if it has not started, and returns `true`: its captures are dropped in this call, and its outcome is
+    /// [`JoinError::Cancelled`]. Returns `false` if the job has started. Then it is asked to stop, which it can check with
+    /// [`cancelled`](crate::cancelled), and its outcome is its own.
     ///
-    /// A [future](crate::Handle::spawn) that has not ended is cancelled for certain, begun or not: `true`. A thread of the
-    /// pool drops it after its current poll, whose result is dropped too.
+    /// A [future](crate::Handle::spawn) that has not ended is always cancelled, even after its first poll, and this returns
+    /// `true`. A thread of the pool drops it after its current poll, and also drops the result of that poll.
     ///
-    /// May be called again, without further effect. Takes the same time however many jobs are queued. A panic of the
-    /// captures' drop is contained. In a forked child it has no effect on a job of the parent's, and returns `false`.
+    /// Another call has no further effect. The cost does not depend on how many jobs are queued. A panic while the captures are
+    /// dropped is caught. In a forked child this has no effect on a job of the parent, and returns `false`.
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -200,14 +205,14 @@ impl<T> JoinHandle<T> {
         self.cancel_if(|| true)
     }
 
-    /// The same for a job that the pool may not have accepted yet: then `is_accepted` says that it must not be counted.
+    /// Like `cancel`, for a job that the pool may not have accepted yet: if `is_accepted` returns `false`, it is not counted.
     pub(crate) fn cancel_if(&mut self, is_accepted: impl FnOnce() -> bool) -> bool {
         if !self.key.is_here() {
             return false;
         }
         let Some(inner) = &mut self.inner else { return false };
         if inner.is_of_future() {
-            // Dropped, and counted, where its next poll would be.
+            // It is dropped and counted where its next poll would be.
             return inner.ask_to_stop();
         }
         let cancelled = reach(self.key, |at| {
@@ -225,11 +230,12 @@ impl<T> JoinHandle<T> {
         cancelled
     }
 
-    /// Returns a handle that cancels the job from elsewhere, while this one waits for it. The first call allocates.
+    /// Returns a handle that can cancel the job from any thread while this one waits for it. The first call allocates.
     ///
     /// # Panics
     /// If the outcome was taken before.
     ///
+    /// # Examples
     /// ```
     /// use std::time::Duration;
     /// let pool = brigade::Pool::new(1);
@@ -277,13 +283,13 @@ impl<T> JoinHandle<T> {
         self.inner.as_ref().map(brigade_task::JoinHandle::id)
     }
 
-    /// Has `waker` woken when the job has ended; `false` if it has ended already, and then `waker` is not woken.
+    /// Registers `waker` to be woken when the job has ended; `false` if it has ended already, and then `waker` is not woken.
     pub(crate) fn wake_when_finished(&mut self, waker: &Waker) -> bool {
         self.alive().is_some_and(|inner| inner.wake_when_finished(waker))
     }
 }
 
-/// Waits until a job of that pool has ended; `false` if it never would.
+/// Waits until a job of that pool has ended; returns `false` at once if that would never happen.
 fn wait_for<T>(inner: &mut brigade_task::JoinHandle<T>, key: Key) -> bool {
     let Some(_listed) = Waiting::begin(Awaited::One(inner.id())) else { return false };
     CURRENT.with(|worker| {
@@ -293,7 +299,7 @@ fn wait_for<T>(inner: &mut brigade_task::JoinHandle<T>, key: Key) -> bool {
         };
         let thread = BlockedThread::of_this_thread();
         let wait = worker.begin_wait(&thread);
-        // Before it is counted: else it could not be taken out.
+        // Before the wait is counted: a counted one could no longer be withdrawn.
         !inner.wake_when_finished(&wait.waker()) || wait.until(|| inner.is_finished())
     })
 }
@@ -318,7 +324,7 @@ impl<T> Future for JoinHandle<T> {
 
 impl<T> Drop for JoinHandle<T> {
     fn drop(&mut self) {
-        // Leaks it if that is necessary.
+        // Leaks it if necessary.
         self.alive();
     }
 }

@@ -1,8 +1,8 @@
 //! The keys that name pools.
 //!
-//! A key is given out once, so a handle can't come to name another pool. It also names the process of the pool. In a forked
-//! child the threads of the parent's pools don't exist, and what they were doing at the fork stays half done. Of such a pool
-//! only the key is read.
+//! A key is used once, so a handle never names another pool. It also names the process of the pool. In a forked child the
+//! threads of the parent's pools don't exist, and what they were doing at the fork remains unfinished. Of such a pool only the
+//! key is read.
 
 use std::io;
 
@@ -14,19 +14,18 @@ use brigade_sync::unmodelled::AtomicU64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Key(u64);
 
-/// Where a key's generation begins. Below it is the number of the pool: enough for a million pools a second for four years.
+/// The first bit of a key's generation. Below it is the number of the pool: enough for a million pools a second for four years.
 /// Only 16 bits of the generation are kept. So a process may mistake a pool for its own that is 65,536 nested forks away.
 const GENERATION: u32 = 48;
 
-/// The bit of a key that says that its pool is bounded, so that submissions to other pools need not look at the pool for
-/// that.
+/// The bit of a key that says that its pool is bounded, so that submissions to other pools need not look that up.
 const BOUNDED: u64 = 1;
 
 impl Key {
-    /// A key that no pool has had before. In each child that is forked from now on `C` is called.
+    /// Returns a key that no pool has had before. From now on, `C` is called in each forked child.
     ///
     /// # Errors
-    /// If forks can't be watched.
+    /// If the fork handler can't be installed.
     pub(crate) fn new<C: OnChild>(bounded: bool) -> io::Result<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(2 * BOUNDED);
         fork::watch::<C>()?;

@@ -2,8 +2,8 @@
 //!
 //! ```
 //! let pool = brigade::Pool::new(4);
-//! let six = pool.submit(|| 6); // A closure,
-//! let answer = pool.spawn(async { Ok::<_, brigade::JoinError>(six.await? * 7) }); // and a future that awaits it.
+//! let six = pool.submit(|| 6); // a closure
+//! let answer = pool.spawn(async { six.await.map(|six| six * 7) }); // a future
 //! assert_eq!(answer.join()??, 42);
 //! # Ok::<(), brigade::JoinError>(())
 //! ```
@@ -73,7 +73,8 @@ others, how to write a library, and which crates work with this one."
 //     submission
 //     handle   cancel
 //     join
-//     abort   awaited   deadlock   blocking   registry
+//     abort   awaited   deadlock   blocking
+//     registry
 //     engine
 //     idle   semaphore   timers
 //     metrics   config   rejected   key   job_name   sorted_map
@@ -111,10 +112,10 @@ mod timers;
 
 pub use abort::AbortHandle;
 pub use blocking::blocking;
-pub use brigade_sync::thread::{NewThread, Thread};
-pub use brigade_task::{JoinError, Panic};
 #[cfg(feature = "macros")]
 pub use brigade_macros::{main, test};
+pub use brigade_sync::thread::{NewThread, Thread};
+pub use brigade_task::{JoinError, Panic};
 pub use builder::{Builder, ThreadName};
 pub use cancel::{CancelOnDrop, cancelled};
 pub use config::{

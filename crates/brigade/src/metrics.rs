@@ -6,23 +6,23 @@ use brigade_task::Outcome;
 /// The counters of one worker. Only the worker writes them.
 #[derive(Default)]
 pub(crate) struct Counters {
-    /// Jobs that returned here.
+    /// Jobs that returned on it.
     pub(crate) returned: Counter,
-    /// Jobs that panicked here.
+    /// Jobs that panicked on it.
     pub(crate) panicked: Counter,
-    /// Panics caught here: those of jobs, hooks, callbacks and destructors.
+    /// Panics caught on it: those of jobs, hooks, callbacks and destructors.
     pub(crate) panics: Counter,
-    /// Jobs dropped here because the pool was being discarded.
+    /// Jobs dropped on it because the pool was being discarded.
     pub(crate) cancelled: Counter,
     /// Successful steals, each of one job or several.
     pub(crate) stolen: Counter,
-    /// How often it announced that it parks.
+    /// How often it announced itself as parked.
     pub(crate) parks: Counter,
     /// How often it was woken by another thread.
     pub(crate) wakes: Counter,
     /// Jobs accepted on its own queue.
     pub(crate) accepted: Counter,
-    /// Jobs moved from its own queue to the injector, and futures queued here again, counted before they are.
+    /// Jobs moved from its own queue to the injector, and futures queued on it again; counted before they are moved or queued.
     pub(crate) moved: Counter,
 }
 
@@ -39,7 +39,7 @@ impl Counter {
         self.0.store(self.0.load(Ordering::Relaxed) + more, Ordering::Release);
     }
 
-    /// Subtracts what was added too much; by the owner only.
+    /// Subtracts what was added in excess; by the owner only.
     pub(crate) fn take_back(&self, less: u64) {
         // Ordering: as in `add`.
         self.0.store(self.0.load(Ordering::Relaxed) - less, Ordering::Release);
@@ -51,7 +51,7 @@ impl Counter {
     }
 }
 
-/// Counts of jobs that ended elsewhere than on a worker: run in their caller, or dropped.
+/// Counts of jobs that did not end on a worker: run in their caller, or dropped.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Totals {
     /// Jobs that were accepted without being queued. The others are counted where they were queued.
@@ -59,7 +59,7 @@ pub(crate) struct Totals {
     pub(crate) returned: u64,
     pub(crate) panicked: u64,
     pub(crate) cancelled: u64,
-    /// Those of the cancelled ones that were dropped because the queue was full.
+    /// The cancelled ones that were dropped because the queue was full.
     pub(crate) evicted: u64,
 }
 
@@ -90,19 +90,19 @@ pub struct Metrics {
     pub panicked: u64,
     /// Jobs dropped before they started, and futures dropped before they were ready.
     pub cancelled: u64,
-    /// Those of them that were dropped because the queue was full.
+    /// The cancelled jobs that were dropped because the queue was full.
     pub evicted: u64,
-    /// Jobs that wait.
+    /// Jobs that are queued.
     pub queued: u64,
-    /// Jobs that have started and not ended, futures that wait among them.
+    /// Jobs that have started and not ended, including pending futures.
     pub running: u64,
-    /// Threads: those that run, and those that are about to be started.
+    /// Threads, including those that are about to be started.
     pub threads: usize,
     /// The threads that sleep.
     pub idle_threads: usize,
-    /// Whether the pool has been closed, shut down or dropped, is being so, or belongs to the parent of a fork.
+    /// Whether the pool has been closed, shut down or dropped, is about to be, or belongs to the parent of a fork.
     pub is_closed: bool,
-    /// One entry for each index that ever had a worker, by that index.
+    /// One entry for each index that has ever had a worker, by index.
     pub workers: Vec<WorkerMetrics>,
 }
 
@@ -114,7 +114,7 @@ pub struct WorkerMetrics {
     pub run: u64,
     /// Successful steals from other workers, each of one job or several.
     pub stolen: u64,
-    /// How often it went to sleep.
+    /// How often it fell asleep.
     pub parks: u64,
     /// How often it was woken.
     pub wakes: u64,

@@ -12,7 +12,7 @@ use crate::join::JoinHandle;
 use crate::registry::reach_owned;
 use crate::rejected::{Reason, expect_accepted, refuse};
 
-/// A pool of threads that runs closures and futures; this is its only owner.
+/// A pool of threads that runs closures and futures. This value is its only owner.
 ///
 /// It dereferences to its [`Handle`], whose methods submit jobs, wait for them, and manage the pool:
 ///
@@ -20,29 +20,29 @@ use crate::rejected::{Reason, expect_accepted, refuse};
 /// |---|---|
 /// | run a closure | [`execute`](Self::execute), [`submit`](Self::submit) for its outcome |
 /// | run a future | [`spawn`](Handle::spawn), [`block_on`](Handle::block_on) on this thread |
-/// | have a rejected job back | [`try_execute`](Handle::try_execute), [`try_submit`](Handle::try_submit), [`try_spawn`](Handle::try_spawn) |
+/// | get a rejected job back | [`try_execute`](Handle::try_execute), [`try_submit`](Handle::try_submit), [`try_spawn`](Handle::try_spawn) |
 /// | set a deadline, a name, a time; submit many | [`job`](Handle::job) |
-/// | wait until all is done | [`wait_idle`](Handle::wait_idle) |
-/// | see what it does, change its size | [`metrics`](Handle::metrics), [`size`](Handle::size), [`resize`](Handle::resize) |
+/// | wait until all jobs have ended | [`wait_idle`](Handle::wait_idle) |
+/// | read its counters, change its size | [`metrics`](Handle::metrics), [`size`](Handle::size), [`resize`](Handle::resize) |
 /// | end it | drop it, or [`shutdown`](Handle::shutdown), [`close`](Handle::close) |
 ///
-/// As long as the pool is open, submitting can't fail, with two exceptions that are described there: a pool that is bounded,
-/// and one that may have no thread at all.
+/// As long as the pool is open, submitting can't fail, with two exceptions: a pool with a [capacity](crate::Builder::capacity),
+/// and one that [may have no thread](crate::Builder::allow_core_timeout) at all.
 ///
-/// Dropping the pool ends it: it rejects new work from outside, runs everything that it accepted, and joins its threads. Futures
-/// that still wait when nothing else is left, and timers that are not due, are cancelled.
-/// [`Builder::on_drop`](crate::Builder::on_drop) sets other ways. Dropped on one of its own workers, the pool is closed, and
-/// its threads finish the accepted work without being joined. A pool that was left to itself by a
-/// [shutdown](Handle::shutdown) whose timeout elapsed is not waited for again.
+/// Dropping the pool ends it: it rejects new work from outside, runs everything that it accepted, and joins its threads.
+/// Futures that are still pending when nothing else is left, and timers that are not due, are cancelled.
+/// [`Builder::on_drop`](crate::Builder::on_drop) sets another way. If it is dropped on one of its own workers, the pool is
+/// closed, and its threads finish the accepted work without being joined. After a [shutdown](Handle::shutdown) whose timeout
+/// elapsed, the drop does not wait again.
 ///
 /// ```
 /// let pool = brigade::Pool::new(4);
 /// let six = pool.submit(|| 6);
-/// let answer = pool.spawn(async { Ok::<_, brigade::JoinError>(six.await? * 7) });
+/// let answer = pool.spawn(async { six.await.map(|six| six * 7) });
 /// assert_eq!(answer.join()??, 42);
 ///
 /// pool.execute(|| println!("fire and forget"));
-/// drop(pool); // Has run it.
+/// drop(pool); // Waits for the job.
 /// # Ok::<(), brigade::JoinError>(())
 /// ```
 ///
@@ -52,11 +52,11 @@ use crate::rejected::{Reason, expect_accepted, refuse};
 /// [`JoinHandle`](crate::JoinHandle) reports it as cancelled, and dropping the pool leaks it. A job that forks must call
 /// `exec` or `_exit` in the child: if it returns there, the child is aborted with a message.
 ///
-/// A pool that is made in the child works as any other, if the standard library can start threads there. As of Rust 1.95 it
-/// holds a lock for a moment while any thread of the process starts or ends. A child that is forked in that moment waits for
-/// this lock for ever.
+/// A pool that is made in the child works like any other, if the standard library can start threads there. As of Rust 1.95, the
+/// standard library briefly holds a lock whenever a thread of the process starts or ends. A child that is forked at such a
+/// moment waits for this lock forever.
 ///
-/// Only children made by the C library's `fork` are detected, once the process has made a pool.
+/// Only children created by the C library's `fork` are detected, and only once the process has made a pool.
 #[doc(alias = "ThreadPool")]
 #[doc(alias = "Runtime")]
 pub struct Pool {
@@ -83,12 +83,13 @@ impl Pool {
         self.handle
     }
 
-    /// Runs a closure on the pool, once; see [`Handle::execute`]. The owner of a pool need not look for it, which saves a third
-    /// of the time that a submission from outside takes.
+    /// Runs a closure on the pool, once; see [`Handle::execute`]. Unlike a handle, the owner does not look the pool up, which
+    /// saves a third of the time that a submission from outside takes.
     ///
     /// # Panics
-    /// As [`Handle::execute`].
+    /// As for [`Handle::execute`].
     ///
+    /// # Examples
     /// ```
     /// use std::sync::atomic::{AtomicU32, Ordering};
     /// static RAN: AtomicU32 = AtomicU32::new(0);
@@ -113,8 +114,9 @@ impl Pool {
     /// Runs a closure on the pool, once, and returns a handle for its outcome; see [`Handle::submit`].
     ///
     /// # Panics
-    /// As [`Handle::execute`].
+    /// As for [`Handle::execute`].
     ///
+    /// # Examples
     /// ```
     /// let pool = brigade::Pool::new(2);
     /// assert_eq!(pool.submit(|| 6 * 7).join()?, 42);
@@ -133,12 +135,13 @@ impl Pool {
         JoinHandle::new(expect_accepted(reach_owned(&self.core, |at| at.submit(job))), key)
     }
 
-    /// Starts the threads of the core size that do not run yet; see [`Builder::threads`](crate::Builder::threads).
+    /// Starts the threads of the core size that are not running yet; see [`Builder::threads`](crate::Builder::threads).
     ///
     /// # Errors
-    /// The error of the system if a thread can't be started; those before it run. In a forked child
-    /// [`Reason::Forked`] as an [`io::Error`].
+    /// The operating system's error if a thread can't be started; the threads started before it keep running. In a forked
+    /// child, [`Reason::Forked`] as an [`io::Error`].
     ///
+    /// # Examples
     /// ```
     /// let pool = brigade::Pool::new(2);
     /// assert_eq!(pool.metrics().threads, 1, "others start when they are needed");
@@ -176,7 +179,7 @@ impl panic::RefUnwindSafe for Pool {}
 impl Drop for Pool {
     fn drop(&mut self) {
         if !self.core.key.is_here() {
-            // Nothing that its threads were working on may be dropped here.
+            // What the parent's threads were working on must not be dropped here.
             core::mem::forget(Arc::clone(&self.core));
         } else if !self.core.is_detached() {
             self.handle.shutdown(self.core.config.on_drop);

@@ -1,8 +1,8 @@
 //! The only way from a key to its pool.
 //!
-//! Closing is checked in the same step as the push because it is that pool's own queue that is pushed to. Each thread
-//! remembers the pool that it submitted to last: then a submission touches no shared count and no lock. That keeps the pool's
-//! memory, not its threads nor its file descriptors, until the thread submits elsewhere or ends.
+//! Closing is checked in the same step as the push, as the push goes to the pool's own queue. Each thread caches the pool that
+//! it submitted to last, so that a submission touches neither a shared count nor a lock. The cache keeps the pool's memory, but
+//! not its threads or file descriptors, until the thread submits to another pool or ends.
 
 use core::cell::RefCell;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ thread_local! {
     static LAST: RefCell<Option<Last>> = const { RefCell::new(None) };
 }
 
-/// Keeps a pool's memory; in a forked child, for ever.
+/// Keeps a pool's memory; a forked child leaks it.
 struct Last(Option<Arc<Core>>);
 
 impl Last {
@@ -29,26 +29,26 @@ impl Last {
 
 impl Drop for Last {
     fn drop(&mut self) {
-        // What its threads were using can't be dropped in another process.
+        // What the parent's threads were using can't be dropped in another process.
         if let Some(core) = self.0.take().filter(|core| !core.key.is_here()) {
             core::mem::forget(core);
         }
     }
 }
 
-/// Where the calling thread is, as seen from a pool.
+/// The relation of the calling thread to a pool.
 #[derive(Clone, Copy)]
 pub(crate) enum At<'a> {
-    /// On this worker of it.
+    /// It is this worker of the pool.
     Worker(&'a Worker),
-    /// On another thread.
+    /// It is not a worker of the pool.
     Outside(&'a Arc<Core>),
-    /// Nowhere: the pool is gone, or not in this process.
+    /// The pool no longer exists, or belongs to another process.
     Gone(Reason),
 }
 
 impl<'a> At<'a> {
-    /// The pool, unless it is gone.
+    /// The pool, if it exists.
     pub(crate) fn core(self) -> Option<&'a Arc<Core>> {
         match self {
             At::Worker(worker) => Some(worker.core()),
@@ -57,7 +57,7 @@ impl<'a> At<'a> {
         }
     }
 
-    /// The worker that the thread is.
+    /// The worker, if the thread is one.
     pub(crate) fn worker(self) -> Option<&'a Worker> {
         match self {
             At::Worker(worker) => Some(worker),
@@ -65,7 +65,7 @@ impl<'a> At<'a> {
         }
     }
 
-    /// Calls what drops a job; off the pool, its end waits for that.
+    /// Calls what drops a job; off the pool, the end of the pool waits for that.
     pub(crate) fn off_pool<R>(self, drop_job: impl FnOnce() -> R) -> R {
         match self {
             At::Outside(core) => core.off_pool(drop_job),
@@ -73,7 +73,7 @@ impl<'a> At<'a> {
         }
     }
 
-    /// Counts a job as accepted that will not be queued.
+    /// Counts a job as accepted, without queueing it.
     pub(crate) fn count_accepted(self) {
         if let Some(core) = self.core() {
             core.count_accepted();
@@ -85,7 +85,7 @@ impl<'a> At<'a> {
         match self {
             At::Worker(worker) => worker.count_in_place(Outcome::Cancelled),
             At::Outside(core) => core.count_cancelled(),
-            // There is no pool any more.
+            // The pool no longer exists.
             At::Gone(_) => {}
         }
     }
@@ -99,7 +99,7 @@ impl<'a> At<'a> {
         }
     }
 
-    /// Why the pool has not accepted a job although it was not full.
+    /// The reason why the pool has not accepted a job although it was not full.
     #[cold]
     pub(crate) fn refusal(self) -> Reason {
         match self {
@@ -110,7 +110,7 @@ impl<'a> At<'a> {
     }
 }
 
-/// Calls with where this thread is as seen from the pool that the key names. User code may run in there.
+/// Calls a closure with the relation of this thread to the pool that the key names. The closure may run user code.
 #[inline(always)]
 pub(crate) fn reach<R>(key: Key, call: impl FnOnce(At<'_>) -> R) -> R {
     CURRENT.with(|worker| match worker {
@@ -119,11 +119,11 @@ pub(crate) fn reach<R>(key: Key, call: impl FnOnce(At<'_>) -> R) -> R {
     })
 }
 
-/// The same for the owner of a pool, which need not look for it.
+/// Like [`reach`], for the owner of a pool, which need not look it up.
 #[inline(always)]
 pub(crate) fn reach_owned<R>(core: &Arc<Core>, call: impl FnOnce(At<'_>) -> R) -> R {
     CURRENT.with(|worker| {
-        // One call, so that its code is here once.
+        // One call, so that its code is inlined once.
         call(match worker {
             Some(worker) if worker.is_of(core.key) => At::Worker(worker),
             _ if core.key.is_here() => At::Outside(core),
@@ -153,15 +153,15 @@ fn reach_from_outside<R>(key: Key, call: impl FnOnce(At<'_>) -> R) -> R {
     result
 }
 
-/// Makes a pool the one that this thread submitted to last.
+/// Caches the pool that this thread submitted to last.
 fn remember(core: Arc<Core>) {
-    // Not on a thread whose thread-locals are gone already, nor in user code that is called from here, such as a spawner. The
-    // former one is dropped after the borrow: it may hold the last reference to user code.
+    // Not on a thread whose thread-locals have been destroyed, nor in user code that is called from here, such as a spawner.
+    // The former pool is dropped after the borrow: it may hold the last reference to user code.
     let former = LAST.try_with(|last| last.try_borrow_mut().ok()?.replace(Last(Some(core))));
     drop(former);
 }
 
-/// Makes this thread forget a pool.
+/// Removes a pool from this thread's cache.
 pub(crate) fn forget(key: Key) {
     let former =
         LAST.try_with(|last| last.try_borrow_mut().ok()?.take_if(|last| last.core(key).is_some()));

@@ -9,19 +9,19 @@ use brigade_task::Job;
 
 /// The reason why a job was not accepted.
 ///
-/// Like every error of this crate, `?` turns it into an [`io::Error`]: of the kind [`ResourceBusy`](io::ErrorKind::ResourceBusy)
-/// for [`Full`](Self::Full), [`Unsupported`](io::ErrorKind::Unsupported) for [`Forked`](Self::Forked), else
-/// [`Other`](io::ErrorKind::Other).
+/// Like every error of this crate, `?` turns it into an [`io::Error`]: of the kind
+/// [`ResourceBusy`](io::ErrorKind::ResourceBusy) for [`Full`](Self::Full), [`Unsupported`](io::ErrorKind::Unsupported) for
+/// [`Forked`](Self::Forked), else [`Other`](io::ErrorKind::Other).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {
     /// The pool has been closed, shut down or dropped, or is being so.
     Closed,
-    /// The pool has no thread, and the system did not start one.
+    /// The pool has no thread, and the operating system did not start one.
     NoThread,
     /// The pool is bounded, and as many jobs are queued as it allows.
     Full,
-    /// The pool belongs to a process that this one was forked from: its threads exist there, not here.
+    /// The pool belongs to the parent of a fork: its threads do not exist in this process.
     Forked,
 }
 
@@ -55,7 +55,7 @@ impl From<Reason> for io::Error {
     }
 }
 
-/// A job that was not accepted, with the closure or future inside.
+/// A job that was not accepted; contains the closure or future.
 ///
 /// It is `Send`, `Sync` and an error whatever the job is, so `?` works on it. The conversion to an [`io::Error`] keeps the
 /// [reason](Self::reason) and drops the job.
@@ -76,7 +76,7 @@ impl<F> Rejected<F> {
         Self { job: Exclusive::new(job), reason }
     }
 
-    /// The same with another form of the job.
+    /// The same rejection of another form of the job.
     pub(crate) fn map<G>(self, change: impl FnOnce(F) -> G) -> Rejected<G> {
         Rejected::new(change(self.job.into_inner()), self.reason)
     }

@@ -1,8 +1,8 @@
 //! A map in a sorted vector.
 //!
-//! For maps that hold few entries most of the time: those are found as fast as in a `BTreeMap`, and with several thousand an
-//! insertion in the middle still costs less than the system call that it comes with. A `BTreeMap` adds 10 kB of machine code to
-//! a program for each pair of types.
+//! For maps that hold few entries most of the time. These are found as fast as in a `BTreeMap`, and with several thousand an
+//! insertion in the middle still costs less than the system call that accompanies it. A `BTreeMap` adds 10 kB of machine code
+//! to a program for each pair of types.
 
 /// A map in a vector that is sorted by key.
 pub(crate) struct SortedMap<K, V> {
@@ -16,7 +16,7 @@ impl<K, V> Default for SortedMap<K, V> {
 }
 
 impl<K: Copy + Ord, V> SortedMap<K, V> {
-    /// Where the key is, or would be.
+    /// The position of a key, or the one where it would be inserted.
     fn position(&self, key: K) -> Result<usize, usize> {
         self.entries.binary_search_by_key(&key, |&(key, _)| key)
     }
@@ -38,7 +38,7 @@ impl<K: Copy + Ord, V> SortedMap<K, V> {
         &mut self.entries[position].1
     }
 
-    /// Removes a key if its value is `over`, which may change it.
+    /// Removes a key if `over` returns `true` for its value, which it may change.
     pub(crate) fn remove_if(&mut self, key: K, over: impl FnOnce(&mut V) -> bool) -> Option<V> {
         let position = self.position(key).ok()?;
         over(&mut self.entries[position].1).then(|| self.entries.remove(position).1)

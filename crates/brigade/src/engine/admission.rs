@@ -1,4 +1,4 @@
-//! Whether a bounded pool has a permit for a job, and what happens to a job if it has none.
+//! Admission to a bounded pool: whether there is a permit for a job, and what happens to a job if there is none.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
@@ -20,11 +20,11 @@ pub(crate) enum Admission<'a> {
     Queue(Option<Permit>),
     /// It is not queued.
     Unqueued(Unqueued<'a>),
-    /// It is given back.
+    /// It is rejected.
     Refuse(Reason),
 }
 
-/// A submission must [wait](Core::wait_for_permit) for a permit until then, for ever if that is `None`.
+/// A submission must [wait](Core::wait_for_permit) for a permit until this instant, or without a limit if it is `None`.
 pub(crate) struct MustWait(pub(crate) Option<Instant>);
 
 /// What happens to a submission that is not queued.
@@ -37,17 +37,17 @@ pub(crate) enum Unqueued<'a> {
     Drop(OffPoolWork<'a>),
 }
 
-/// How often a submission looks again for a job that it could drop, before it waits for a permit.
+/// How often a submission looks again for a job to drop before it waits for a permit.
 const LOOKS: u32 = 32;
 
-/// How long it waits for one before it looks again.
+/// How long it waits for a permit before it looks again.
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
 impl Core {
     /// Decides what happens to a submission, from a job of this pool (`inside`) or from elsewhere.
     ///
     /// # Errors
-    /// If it must wait, until `until` at most. Never `inside`: a worker that runs what is queued can't wait for that.
+    /// If it must wait. Never `inside`: a worker can't wait for jobs that it has to run itself.
     pub(crate) fn admit(
         &self,
         when_full: WhenFull,
@@ -58,11 +58,12 @@ impl Core {
         if let Some(permit) = permits.try_acquire() {
             return Ok(Admission::Queue(Some(permit)));
         }
-        // Looked at after the permits: it was full while the pool was open, or the pool is closed, which comes first.
+        // Checked after the permits: either the pool was full while it was open, or it is closed, which takes precedence.
         if self.refuses(inside) {
             return Ok(Admission::Refuse(Reason::Closed));
         }
-        // In the user's spawner, which a submission may have called that has the only permit and no job yet.
+        // In the user's spawner, which may have been called by the submission that has the only permit and has not made its job
+        // yet.
         let starts = self.idle.is_starter();
         Ok(match when_full {
             WhenFull::Reject | WhenFull::BlockFor(Duration::ZERO) => {
@@ -78,7 +79,7 @@ impl Core {
             WhenFull::RunInCaller => self.accept_unqueued(inside, Unqueued::Run),
             WhenFull::Block => return Err(MustWait(until)),
             WhenFull::BlockFor(timeout) => {
-                // A deadline too far to be represented is none.
+                // A deadline too far in the future to be represented is no deadline.
                 let end = Instant::now().checked_add(timeout);
                 return Err(MustWait(end.into_iter().chain(until).min()));
             }
@@ -87,7 +88,7 @@ impl Core {
         })
     }
 
-    /// Accepts a job that was promised a place before the pool was closed, or gives it back if the pool runs none any more.
+    /// Accepts a job that the pool agreed to before it was closed, or returns it if the pool no longer runs any.
     pub(crate) fn accept_late(&self, job: Job) -> Result<(), Job> {
         let Ok(_reserved) = self.reserve() else { return Err(job) };
         self.push_late(job)?;
@@ -95,12 +96,12 @@ impl Core {
         Ok(())
     }
 
-    /// Whether a submission is refused, full or not.
+    /// Whether a submission is rejected even if there is a permit.
     fn refuses(&self, inside: bool) -> bool {
         if inside { self.idle.snapshot().discards() } else { self.is_closed() }
     }
 
-    /// Why the pool rejected a job although it was not full.
+    /// The reason why the pool rejected a job although it was not full.
     pub(crate) fn refusal(&self) -> Reason {
         // An open pool rejects a job only if it has no thread for it. The state of one that is being closed may not be
         // `CLOSED` yet, but its injectors, which are closed first, are.
@@ -110,25 +111,25 @@ impl Core {
         }
     }
 
-    /// Accepts a job that will not be queued, if the pool is still open.
+    /// Accepts a job without queueing it, if the pool is still open.
     fn accept_unqueued<'a>(
         &'a self,
         inside: bool,
         how: impl FnOnce(OffPoolWork<'a>) -> Unqueued<'a>,
     ) -> Admission<'a> {
-        // Counted as work in one step with its acceptance: the end of the pool waits for it.
+        // Counted as work off the pool in one step with its acceptance: the end of the pool waits for it.
         let accepted = self.accept_for(inside, || Some(self.begin_off_pool()));
         accepted.map_or(Admission::Refuse(Reason::Closed), |work| Admission::Unqueued(how(work)))
     }
 
-    /// Counts a job as accepted that will not be queued, if `find` finds what it is for and the pool is open.
+    /// Counts a job as accepted that is not queued, if the pool is open and `find` returns a value, which this returns.
     pub(super) fn accept_for<R>(
         &self,
         inside: bool,
         find: impl FnOnce() -> Option<R>,
     ) -> Option<R> {
         let mut totals = self.ledger.totals();
-        // Under the lock, which `close` takes when it has said so: what is accepted is in the report of the end.
+        // Under the lock that `close` takes after it has closed the pool: every accepted job is in the final report.
         if self.refuses(inside) {
             return None;
         }
@@ -149,10 +150,10 @@ impl Core {
 
     /// Drops queued jobs, the oldest first, until there is a permit.
     fn make_room(&self, permits: &Arc<Semaphore>, inside: bool) -> Admission<'_> {
-        // From before a job is taken from its queue.
+        // Begins before a job is taken from its queue.
         let _work = self.begin_off_pool();
-        // Futures that have no permit, as they have been polled before. Put back one by one they would be found again and
-        // again before what is queued in another injector.
+        // Futures without a permit, as they have been polled before. If each was put back at once, it would be found again and
+        // again before the jobs in another injector.
         let mut polled_before = Vec::new();
         let admission = self.evict(permits, inside, &mut polled_before);
         polled_before.into_iter().for_each(|job| self.put_back(job));
@@ -172,9 +173,9 @@ impl Core {
                     polled_before.push(job);
                     None
                 }
-                // One that was cancelled has given its permit back already; then there is one, or the next job goes.
+                // A cancelled job has already released its permit; then there is a permit, or the next job is dropped.
                 Some(job) => permits.capture(|| self.drop_for_room(job)),
-                // All are on their way from one queue to another, or about to start.
+                // All jobs are being moved from one queue to another, or are about to start.
                 None => {
                     polled_before.drain(..).for_each(|job| self.put_back(job));
                     looks += 1;
@@ -190,7 +191,7 @@ impl Core {
         }
     }
 
-    /// Waits a moment, for a permit or for a job that could be dropped; longer the more often it has `looked` in vain.
+    /// Waits briefly for a permit, or for a job to drop; longer after more looks in vain (`looked`).
     fn wait_for_any(&self, permits: &Arc<Semaphore>, looked: u32) -> Option<Permit> {
         if looked < LOOKS {
             hint::snooze(looked);
@@ -203,7 +204,7 @@ impl Core {
     pub(crate) fn drop_for_room(&self, job: Job) {
         self.off_pool(|| {
             if job.is_future() {
-                // Its own end counts it as cancelled.
+                // The end of the future counts it as cancelled.
                 self.ledger.count_evicted(true);
                 drop(job);
             } else if cancel_contained(job) {
@@ -212,26 +213,26 @@ impl Core {
         });
     }
 
-    /// Queues a future again that was taken for its permit and has none, or drops it if it will not be polled any more: a pool
-    /// that drains may have terminated while it was on no queue. That is acceptable with a policy that drops jobs.
+    /// Queues a future again that was taken from a queue but has no permit. Drops it if it will not be polled any more: a
+    /// draining pool may have terminated while the future was on no queue, which is acceptable with a policy that drops jobs.
     fn put_back(&self, job: Job) {
         if let Err(job) = self.requeue(job) {
             self.off_pool(|| drop_off_pool(self.key, job));
         }
     }
 
-    /// Runs a job that was accepted without being queued, on this thread, which is no worker of the pool: a closure, or the first
-    /// poll of a future.
+    /// Runs a job that was accepted without being queued, on this thread, which is not a worker of the pool: a closure, or the
+    /// first poll of a future.
     pub(crate) fn run_here(&self, job: Job) {
         self.off_pool(|| {
             let outcome = panic::catch_unwind(AssertUnwindSafe(|| job.run()));
             let outcome = outcome.unwrap_or_else(|payload| {
-                // A panic of the callback has been contained; the counters of panics are the workers'.
+                // A panic of the callback has been contained; only workers have counters for panics.
                 let _ = self.config.on_panic.tell(payload);
                 Outcome::Panicked
             });
             self.ledger.count(outcome);
-            // A pool that has ended meanwhile may have done so before it knew this future.
+            // The pool may have ended in the meantime, before it listed this future.
             self.end_waiting();
         });
     }

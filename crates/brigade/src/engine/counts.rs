@@ -1,10 +1,10 @@
-//! The metrics of a pool, read from counters that change meanwhile.
+//! The metrics of a pool, read from counters that may change at any time.
 
 use super::core::Core;
 use crate::metrics::{Counters, Metrics, WorkerMetrics};
 
 impl Core {
-    /// Reads the counters; the order in which they are read keeps each from passing what it is part of.
+    /// Reads the counters, in an order that keeps each from exceeding the total that it is part of.
     pub(crate) fn metrics(&self) -> Metrics {
         let peers = &self.queues.peers;
         let sum =
@@ -24,7 +24,7 @@ impl Core {
         let accepted = accepted.saturating_sub(again).max(finished);
         let queued = queued.min(accepted - finished);
         let state = self.idle.snapshot();
-        // Once the pool has ended its state stays as it is, and those that were parked leave.
+        // Once the pool has ended, its state no longer changes, although the parked workers leave.
         let (live, idle) = match state.terminated() {
             true => (self.threads.alive(), 0),
             false => (state.live(), state.parked()),

@@ -6,7 +6,7 @@ use crate::key::Key;
 
 #[cfg(not(brigade_loom))]
 std::thread_local! {
-    /// The pool that this thread is a worker of, and which.
+    /// The pool that this thread is a worker of, and the worker's index.
     static WORKER: Cell<Option<(Key, usize)>> = const { Cell::new(None) };
 }
 #[cfg(brigade_loom)]
@@ -15,18 +15,18 @@ brigade_sync::thread_local! {
     static WORKER: Cell<Option<(Key, usize)>> = Cell::new(None);
 }
 
-/// Which worker of that pool the calling thread is.
+/// The index of the calling thread's worker in that pool.
 pub(super) fn index_in(key: Key) -> Option<usize> {
     let worker = WORKER.try_with(Cell::get).ok().flatten();
     worker.filter(|&(pool, _)| pool == key).map(|(_, index)| index)
 }
 
-/// Whether it is one.
+/// Whether the calling thread is a worker of that pool.
 pub(super) fn is_worker_of(key: Key) -> bool {
     index_in(key).is_some()
 }
 
-/// Calls on a thread that is this worker meanwhile.
+/// Calls a closure; the calling thread is this worker until it returns.
 pub(super) fn work_as<R>(key: Key, index: usize, call: impl FnOnce() -> R) -> R {
     struct End;
     impl Drop for End {

@@ -1,19 +1,19 @@
 //! Handing jobs to parked workers, without a queue.
 //!
-//! **Hand-off rule.** Under the crew's lock a parked worker is claimed: off the list, and running from then on. Then the job is
-//! put into its slot, and its token last. So a worker that finds a token looks into the slot first: with a job there it was
-//! claimed and runs that, without one it was picked to search. A worker is claimed once until it parks again, so its slot
-//! is empty when it is.
+//! **Hand-off rule.** A parked worker is claimed under the crew's lock: it is taken off the list, and is running from then on.
+//! Then the job is put into its slot, and the token is set last. So a worker that finds a token looks into the slot first. With
+//! a job in it the worker was claimed, and runs that job; otherwise it was picked to search. A worker is claimed only once
+//! until it parks again, so its slot is empty when that happens.
 //!
-//! A job that is handed over never lies in a queue. A worker that parks later need not see it, and the end of the pool waits for
-//! the worker that has it, as that one is not parked.
+//! A job that is handed over is never in a queue. A worker that parks later need not see it, and the end of the pool waits for
+//! the worker that has it, as that worker is not parked.
 //!
-//! A claimed worker does not search, as a picked one would. So if it had a duty, the thread that claimed it looks at the
-//! queues in its stead and has another woken. A worker that has announced itself and then sees work, and is claimed before it
-//! can take the announcement back, has another woken by itself.
+//! A claimed worker does not search, as a picked one would. So if it had a duty, the thread that claimed it looks at the queues
+//! in its place and wakes another worker. A worker that has announced itself, then sees work, and is claimed before it can
+//! withdraw, wakes another worker itself.
 //!
-//! The user's iterator is called before any worker is claimed, and no user code runs from then on until all claimed workers
-//! are awake. These are not idle any more, and a slow iterator must not keep them from other work.
+//! The user's iterator is called before any worker is claimed, and no user code runs from then on until all claimed workers are
+//! awake. These are no longer idle, and a slow iterator must not keep them from other work.
 
 use core::iter::Chain;
 use std::vec;
@@ -25,10 +25,10 @@ use super::worker::Worker;
 use crate::idle::Claimed;
 use crate::rejected::closure_of;
 
-/// What was not handed to a worker: what had been taken from the iterator, and the rest of it.
+/// The jobs that were not handed to a worker: those taken from the iterator, and the rest of it.
 pub(crate) type NotNow<I> = Chain<vec::IntoIter<<I as Iterator>::Item>, I>;
 
-/// Hands closures to workers that are parked, from a job of the pool's on `worker` or from outside, and wakes those.
+/// Hands closures to parked workers and wakes these; the caller is a job on `worker`, or outside of the pool.
 pub(crate) fn dispatch<I>(core: &Core, worker: Option<&Worker>, mut jobs: I) -> NotNow<I>
 where
     I: Iterator<Item: Work<Output = ()>>,
@@ -60,7 +60,7 @@ struct Burst<'a> {
 }
 
 impl Burst<'_> {
-    /// Hands a job to a parked worker, or gives it back.
+    /// Hands a job to a parked worker, or returns it.
     fn hand_over(&mut self, job: Job, worker: Option<&Worker>) -> Result<(), Job> {
         let core = self.core;
         let Some(claimed) = core.accept_for(worker.is_some(), || core.idle.claim()) else {
@@ -79,11 +79,11 @@ impl Burst<'_> {
     fn wake(self) {
         let core = self.core;
         for index in self.claimed {
-            // Where the kernel puts it: `docs/design/placement.md` has the measurement.
+            // The kernel chooses the CPU: `docs/design/placement.md` has the measurement.
             core.queues.peers.at(index).sleeper.unpark(&core.events.driver);
         }
         if self.on_duty {
-            // A submitter that saw one of them monitor the queues has woken no worker for a lone job.
+            // A submitter may have woken no worker for a lone job, as it saw that one of them monitored the queues.
             if core.queues.has_work() {
                 core.offer_help();
             }

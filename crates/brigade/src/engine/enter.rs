@@ -9,7 +9,7 @@ use crate::key::Key;
 
 #[cfg(not(brigade_loom))]
 std::thread_local! {
-    /// The pool that this thread has entered last, unless a job runs since.
+    /// The pool that this thread has entered last, unless it runs a job since.
     static ENTERED: Cell<Option<Key>> = const { Cell::new(None) };
 }
 #[cfg(brigade_loom)]
@@ -24,13 +24,13 @@ pub(crate) fn entered() -> Option<Key> {
     ENTERED.try_with(Cell::get).ok().flatten()
 }
 
-/// Calls a closure on a thread that has entered this pool, which may be gone.
+/// Calls a closure on a thread that enters this pool, which may no longer exist.
 pub(crate) fn enter<R>(key: Key, core: Option<&Arc<Core>>, call: impl FnOnce() -> R) -> R {
     enter_as(Some(key), || enter_resources(core, call))
 }
 
-/// Calls what runs a job of this pool on a worker of it, inside of another job: neither what that has entered nor its name holds
-/// for it.
+/// Calls what runs a job of this pool on one of its workers, inside another job, whose entered pool and name do not apply to
+/// it.
 #[inline]
 pub(crate) fn enter_job<R>(core: &Arc<Core>, call: impl FnOnce() -> R) -> R {
     if entered().is_none() && !job_name::is_set() {
@@ -51,10 +51,10 @@ fn enter_as<R>(key: Option<Key>, call: impl FnOnce() -> R) -> R {
     call()
 }
 
-/// Calls a closure; I/O resources that are made meanwhile belong to this pool.
+/// Calls a closure; I/O resources that it makes belong to this pool.
 #[cfg(feature = "io")]
 pub(super) fn enter_resources<R>(core: Option<&Arc<Core>>, call: impl FnOnce() -> R) -> R {
-    // Weak: nothing that the thread keeps may keep the pool alive.
+    // Weak: state of the thread must not keep the pool alive.
     let core = core.map(Arc::downgrade);
     let driver = move || match core.as_ref().and_then(std::sync::Weak::upgrade) {
         Some(core) => core.driver(),
@@ -74,7 +74,8 @@ impl Core {
     /// The pool's driver, made now if it has none.
     ///
     /// # Errors
-    /// If the pool has ended, is not in this process, or has no thread and can't start one; else what the system says.
+    /// If the pool has ended, belongs to another process, or has no thread and can't start one; otherwise the operating
+    /// system's error.
     pub(crate) fn driver(&self) -> std::io::Result<super::events::DriverRef> {
         if !self.key.is_here() {
             return Err(super::events::closed());

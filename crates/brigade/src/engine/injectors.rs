@@ -1,15 +1,15 @@
-//! The queues for work from outside, and for what does not fit a worker's own queue.
+//! The queues for jobs from outside, and for jobs that do not fit a worker's own queue.
 //!
-//! Each producing thread keeps to one of a few injectors ([`ShardedInjector`] says why), and workers take from each in turn.
-//! The order of one producer's jobs is kept; there is none between producers except where there is one injector, which
-//! is what [`Queueing::Shared`] has.
+//! Each producing thread uses one of a few injectors ([`ShardedInjector`] says why), and workers take from each in turn. Jobs
+//! of one producer keep their order; jobs of different producers have none, except with [`Queueing::Shared`], which has only
+//! one injector.
 //!
 //! `brigade-lab submit --pattern contended` and `throughput --amplification 1` measure it.
 //!
-//! **Completed entries.** A job that its joiner ran or its canceller dropped is over, but its entry stays in the queue, with its
-//! memory, until it is popped. Where no worker pops, as each is inside a job that joins, such entries would become more and
-//! more. So [`Injectors::sweep`] takes the oldest entries out, and keeps those that are not completed in front of all that is
-//! queued, in their order.
+//! **Completed entries.** A job that its joiner ran or its canceller dropped has ended, but its entry stays in the queue, with
+//! its memory, until it is popped. If no worker pops, as each is inside a job that joins, such entries would accumulate. So
+//! [`Injectors::sweep`] takes the oldest entries out, and keeps those that are not completed in front of everything queued, in
+//! their order.
 
 use core::cell::Cell;
 use std::collections::VecDeque;
@@ -22,8 +22,8 @@ use brigade_task::{Job, Outcome};
 use super::local::Local;
 use crate::config::{Config, Queueing};
 
-/// The most injectors. Every worker that looks for work looks at each one, so more would cost idle workers what they save
-/// producers. At most as many producers as there are processors run at once.
+/// The most injectors. Every searching worker looks at each one, so more would cost idle workers what they save producers. At
+/// most as many producers as there are CPUs run at once.
 const MAX_SHARDS: usize = if cfg!(brigade_loom) { 2 } else { 16 };
 
 /// The injectors of one pool.
@@ -32,18 +32,18 @@ pub(super) struct Injectors {
     front: Front,
 }
 
-/// What a sweep has kept: older than all that is in the shards.
+/// The entries that a sweep has kept: older than everything in the shards.
 #[derive(Default)]
 struct Front {
     kept: Mutex<Kept>,
-    /// How many those are; one more while a sweep has taken entries out, so that no look misses these.
+    /// The number of these; one more while a sweep has taken entries out, so that no look misses those.
     len: AtomicUsize,
 }
 
 #[derive(Default)]
 struct Kept {
     jobs: VecDeque<Job>,
-    /// How many entries sweeps have looked at since all of these were looked at.
+    /// How many entries sweeps have looked at since the last full pass over these.
     looks: usize,
 }
 
@@ -52,7 +52,7 @@ thread_local! {
     static PRODUCER: Cell<usize> = const { Cell::new(0) };
 }
 
-/// A number that this thread keeps and that the next threads do not have.
+/// A number that this thread keeps; the next threads get different ones.
 #[inline(always)]
 pub(super) fn producer() -> usize {
     match PRODUCER.get() {
@@ -77,7 +77,8 @@ fn new_producer() -> usize {
 }
 
 impl Injectors {
-    /// One injector if there is one order for all, else two for each processor: few producers that run at once then share one.
+    /// One injector if there is one order for all jobs, else two for each CPU, so that producers that run at once rarely share
+    /// one.
     pub(super) fn new(config: &Config, cpus: usize) -> Self {
         let shards = match config.queueing {
             Queueing::Shared => 1,
@@ -92,34 +93,34 @@ impl Injectors {
         self.shards.shard(producer())
     }
 
-    /// Accepts a job, or gives it back if the pool is closed.
+    /// Accepts a job, or returns it if the pool is closed.
     #[inline(always)]
     pub(super) fn push(&self, job: Job) -> Result<(), Job> {
         self.mine().push(job)
     }
 
-    /// Accepts several jobs, or gives back those that came too late.
+    /// Accepts several jobs, or returns those that came after the close.
     pub(super) fn push_batch(&self, jobs: Vec<Job>) -> Result<(), Vec<Job>> {
         self.mine().push_batch(jobs)
     }
 
-    /// Takes a job that the pool has accepted, closed or not.
+    /// Queues a job that the pool has accepted, even if it is closed.
     pub(super) fn push_accepted(&self, job: Job) {
         self.mine().push_accepted(job);
     }
 
-    /// Takes several jobs that the pool has accepted, closed or not.
+    /// Queues several jobs that the pool has accepted, even if it is closed.
     pub(super) fn push_batch_accepted(&self, jobs: Vec<Job>) {
         self.mine().push_batch_accepted(jobs);
     }
 
-    /// Takes the older half of a worker's queue; returns how many jobs.
+    /// Moves the older half of a worker's queue to the injector; returns how many jobs.
     pub(super) fn take_overflow(&self, local: &Local) -> usize {
         local.overflow_to(self.mine())
     }
 
-    /// Takes a worker's share of what has waited longest, or of the first injector that has work, from the one after `cursor`
-    /// on. Returns one job and queues the others on `local`. `cursor` then names that injector.
+    /// Takes a worker's share of the entries kept in front, or else of the first injector that has work, starting after
+    /// `cursor`. Returns one job and queues the others on `local`. `cursor` then names that injector.
     pub(super) fn refill(
         &self,
         local: &Local,
@@ -134,23 +135,23 @@ impl Injectors {
         })
     }
 
-    /// Takes the oldest job that was kept in front, or of the first injector that has one, from the one after `cursor` on.
+    /// Takes the oldest job that was kept in front, or else that of the first injector that has one, starting after `cursor`.
     pub(super) fn pop(&self, cursor: &Cursor) -> Option<Job> {
         self.front.pop().or_else(|| self.shards.pop(cursor))
     }
 
     /// Whether nothing is queued.
     pub(super) fn is_empty(&self) -> bool {
-        // In this order: a sweep counts before it takes an entry out.
+        // In this order, as a sweep counts before it takes an entry out.
         self.shards.is_empty() && self.front.len() == 0
     }
 
-    /// Counts what is queued.
+    /// The number of queued jobs.
     pub(super) fn len(&self) -> usize {
         self.shards.len() + self.front.len()
     }
 
-    /// Counts what was ever queued.
+    /// The number of jobs that were ever queued.
     pub(super) fn pushed(&self) -> u64 {
         self.shards.pushed()
     }
@@ -160,7 +161,7 @@ impl Injectors {
         self.shards.close();
     }
 
-    /// Whether an injector accepts nothing any more: the pool is closed, or is just being so.
+    /// Whether an injector accepts nothing any more: the pool is closed, or is being closed.
     pub(super) fn is_closing(&self) -> bool {
         self.shards.shards().iter().any(Injector::is_closed)
     }
@@ -171,7 +172,8 @@ impl Injectors {
     }
 }
 
-/// Whether a job is completed: then it is dropped, which calls no user code. Counts it if it had to be cancelled for that.
+/// Drops a job if it is completed, which calls no user code; otherwise returns it. Counts a job that had to be cancelled for
+/// that.
 pub(super) fn drop_if_stale(job: Job, cancelled: &mut u64) -> Option<Job> {
     if !job.is_stale() {
         return Some(job);
@@ -183,8 +185,8 @@ pub(super) fn drop_if_stale(job: Job, cancelled: &mut u64) -> Option<Job> {
 impl Front {
     #[inline]
     fn len(&self) -> usize {
-        // Ordering: Acquire pairs with the Release in `set_len`. A look that finds an injector without what a sweep has
-        // popped sees that it counted before.
+        // Ordering: Acquire pairs with the Release in `set_len`. A look that finds an injector without the entries that a sweep
+        // has popped sees the count that was set before.
         self.len.load(Ordering::Acquire)
     }
 
@@ -193,10 +195,10 @@ impl Front {
         self.len.store(len, Ordering::Release);
     }
 
-    /// These are left.
+    /// Keeps the remaining jobs.
     fn left(&self, jobs: &mut VecDeque<Job>) {
         if jobs.is_empty() {
-            // There may have been many.
+            // Frees memory, as there may have been many.
             *jobs = VecDeque::new();
         }
         self.set_len(jobs.len());
@@ -235,11 +237,11 @@ impl Front {
         first
     }
 
-    /// Drops completed entries: of `most` that are popped, and now and then of those that are kept here.
+    /// Drops completed entries: among `most` that are popped, and from time to time among those that are kept here.
     fn sweep(&self, most: usize, pop: impl FnMut() -> Option<Job>) -> u64 {
         let mut cancelled = 0;
         let kept = &mut *self.kept.lock();
-        // Before the first is popped. Nothing is taken from here until the lock is free, so the order stays.
+        // Before the first is popped. Nothing is taken from here until the lock is released, so the order is preserved.
         self.set_len(kept.jobs.len() + 1);
         kept.looks += most;
         if kept.looks >= kept.jobs.len() {

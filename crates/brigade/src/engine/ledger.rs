@@ -1,4 +1,4 @@
-//! Counts of the jobs of a pool that ended elsewhere than on its workers.
+//! Counts of the jobs that ended off the pool.
 
 use brigade_sync::atomic::Ordering;
 use brigade_sync::unmodelled::AtomicU64;
@@ -8,10 +8,10 @@ use brigade_task::Outcome;
 use super::off_pool::OffPool;
 use crate::metrics::Totals;
 
-/// How many entries of completed jobs may be left in queues before these are swept out.
+/// How many completed entries may be left in queues before they are swept out.
 const MAX_STALE: u64 = 64;
 
-/// Jobs that ended elsewhere than on a worker, and those that are run or dropped there now.
+/// Jobs that ended off the pool, and those that are being run or dropped there.
 #[derive(Default)]
 pub(super) struct Ledger {
     totals: Mutex<Totals>,
@@ -21,7 +21,7 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    /// What is counted here, for as long as no more is.
+    /// Locks and returns the counts.
     pub(super) fn totals(&self) -> MutexGuard<'_, Totals> {
         self.totals.lock()
     }
@@ -38,8 +38,7 @@ impl Ledger {
         }
     }
 
-    /// A job that is queued has ended elsewhere than on a worker; `true` if it is time to sweep what such jobs leave in the
-    /// queues.
+    /// Notes that a queued job has ended off the pool; `true` if it is time to sweep completed entries.
     #[must_use]
     pub(super) fn leaves_entry(&self) -> bool {
         self.left.fetch_add(1, Ordering::Relaxed) % MAX_STALE == MAX_STALE - 1
@@ -52,17 +51,17 @@ impl Ledger {
         totals.cancelled += u64::from(!is_counted_by_itself);
     }
 
-    /// Work elsewhere than on a worker.
+    /// Work off the pool.
     pub(super) fn off_pool(&self) -> &OffPool {
         &self.off_pool
     }
 
-    /// Whether no thread runs or drops a job elsewhere than on a worker.
+    /// Whether no job is being run or dropped off the pool.
     pub(super) fn is_idle(&self) -> bool {
         self.off_pool.is_idle()
     }
 
-    /// Whether none does, and what `is_empty` says; both at one moment.
+    /// Whether no job is, and `is_empty` returns `true`, both at one moment.
     pub(super) fn is_idle_and(&self, is_empty: impl FnOnce() -> bool) -> bool {
         let before = self.off_pool.begun_if_idle();
         before.is_some() && is_empty() && self.off_pool.begun_if_idle() == before

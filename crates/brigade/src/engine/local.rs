@@ -6,14 +6,14 @@ use brigade_task::Job;
 use crate::config::{Config, Order, Queueing};
 
 /// Slots of a worker's queue. At 32 bytes each it fills a quarter of a first-level cache; a queue that overflows has work for
-/// every worker anyway. Go and tokio chose the same.
+/// every worker anyway. Go and tokio use the same number.
 const CAPACITY: usize = 256;
 
 /// The owner's end.
 pub(crate) enum Local {
     Lifo(lifo::Worker<Job>),
     Fifo(fifo::Worker<Job>),
-    /// Everything waits on the pool's queue.
+    /// Every job goes to the pool's queue.
     Shared,
 }
 
@@ -52,7 +52,7 @@ impl Local {
         }
     }
 
-    /// Queues a job and says how many are queued now, or gives it back if the queue is full.
+    /// Queues a job and returns how many are queued now, or returns the job if the queue is full.
     #[inline(always)]
     pub(crate) fn push(&self, job: Job) -> Result<usize, Job> {
         with_ring!(self, ring => ring.push_counted(job), else Err(job))
@@ -108,7 +108,7 @@ fn steal_half<O: queue::Order>(
     victim: &queue::Stealer<Job, O>,
     ring: &queue::Worker<Job, O>,
 ) -> Result<Job, StealError> {
-    // One try: the search has other victims to look at before it comes back.
+    // One attempt: the search tries other victims before it retries this one.
     victim.steal_batch_and_pop(ring, Limit::Half, 0).map(|(job, _)| job)
 }
 
@@ -117,7 +117,7 @@ impl Remote {
         with_ring!(self, ring => ring.len(), else 0)
     }
 
-    /// A number that changes when anything on the queue moves.
+    /// A number that changes whenever the queue changes.
     pub(crate) fn mark(&self) -> u64 {
         with_ring!(self, ring => ring.version(), else 0)
     }

@@ -1,6 +1,6 @@
-//! What only one worker may run: its local futures, and those of them that have been woken.
+//! The local futures of one worker, and the mailbox with those that have been woken.
 //!
-//! The rule that no wake is lost here is in `idle/MAILBOX.md`.
+//! `idle/MAILBOX.md` has the protocol, and the proof that no wake is lost.
 
 use core::task::Waker;
 use std::collections::VecDeque;
@@ -13,44 +13,44 @@ use brigade_task::{Job, TaskRef};
 #[derive(Default)]
 pub(super) struct Mailbox {
     mail: Mutex<Mail>,
-    /// How many jobs are in there.
+    /// The number of jobs in the mailbox.
     count: AtomicUsize,
-    /// Those that have not ended.
+    /// The local futures that have not ended.
     locals: Mutex<Locals>,
 }
 
 #[derive(Default)]
 struct Mail {
-    /// Woken, the first one first; each with the turn of the worker in which it was spawned.
+    /// Woken futures in the order of their wakes, each with the turn of the worker in which it was spawned.
     jobs: VecDeque<(u64, Job)>,
-    /// The worker, while a job on it waits.
+    /// The waker of the worker, while a job on it waits.
     waiting: Option<Waker>,
 }
 
 #[derive(Default)]
 struct Locals {
-    /// Those that have ever waited.
+    /// The futures that have ever waited.
     tasks: Vec<Option<TaskRef>>,
-    /// Where there is none.
+    /// The vacant indices of `tasks`.
     vacant: Vec<u32>,
-    /// How many there are, whether they have waited or not.
+    /// How many there are, including those that have never waited.
     alive: usize,
 }
 
 impl Mailbox {
-    /// Queues a future that was spawned in that turn for the worker, which must be woken if it is parked.
+    /// Queues a future that was spawned in that turn. The worker must then be woken if it is parked.
     pub(super) fn send(&self, turn: u64, job: Job) {
         let mut mail = self.mail.lock();
         mail.jobs.push_back((turn, job));
-        // Ordering: Release: a thread that sees it finds it under the lock. Whether a worker sees it before it parks goes by
-        // the fences of `after_publishing` and `announce`.
+        // Ordering: Release: a thread that sees the count finds the job under the lock. The fences of `after_publishing` and
+        // `announce` ensure that a worker sees it before it parks.
         self.count.store(mail.jobs.len(), Ordering::Release);
         let waiting = mail.waiting.take();
         drop(mail);
         waiting.into_iter().for_each(Waker::wake);
     }
 
-    /// Takes the first one; only the worker does.
+    /// Takes the first job; called only by the worker.
     pub(super) fn take(&self) -> Option<Job> {
         if self.is_empty() {
             return None;
@@ -61,7 +61,7 @@ impl Mailbox {
         job.map(|(_, job)| job)
     }
 
-    /// Takes the first one that was spawned in this turn; has `waker` woken when another is sent.
+    /// Takes the first job that was spawned in this turn; registers `waker` to be woken when another is sent.
     pub(super) fn take_of(&self, turn: u64, waker: &Waker) -> Option<Job> {
         let waker = waker.clone();
         let mut mail = self.mail.lock();
@@ -72,13 +72,13 @@ impl Mailbox {
         job.map(|(_, job)| job)
     }
 
-    /// The worker stops waiting.
+    /// Removes the worker's waker, as it stops waiting.
     pub(super) fn stop_waiting(&self) {
         let waiting = self.mail.lock().waiting.take();
         drop(waiting);
     }
 
-    /// Counts what is queued.
+    /// The number of queued jobs.
     pub(super) fn len(&self) -> usize {
         // Ordering: Acquire pairs with the Release in `send`.
         self.count.load(Ordering::Acquire)
@@ -89,12 +89,12 @@ impl Mailbox {
         self.len() == 0
     }
 
-    /// Counts a future that is about to be queued for the first time. Only the worker does.
+    /// Counts a future that is about to be queued for the first time; called only by the worker.
     pub(super) fn accept(&self) {
         self.locals.lock().alive += 1;
     }
 
-    /// Adds a future that is about to wait; returns its number, which is not 0. Only the worker does.
+    /// Adds a future that is about to wait; returns its number, which is not 0. Called only by the worker.
     pub(super) fn bind(&self, task: TaskRef) -> u32 {
         let mut locals = self.locals.lock();
         let vacant = locals.vacant.pop().map(|index| index as usize);
@@ -128,7 +128,7 @@ impl Mailbox {
         tasks.into_iter().for_each(TaskRef::wake);
     }
 
-    /// Whether there are any that have not ended.
+    /// Whether there are local futures that have not ended.
     pub(super) fn has_locals(&self) -> bool {
         self.locals.lock().alive > 0
     }

@@ -1,11 +1,11 @@
-//! Work of a pool on a thread that is no worker of it. These are jobs that run in their caller, and drops of jobs and futures
-//! that are cancelled, evicted or woken too late.
+//! Work of a pool on threads that are not its workers: jobs that run in their caller, and drops of jobs and futures that are
+//! cancelled, evicted or woken too late.
 //!
-//! The pool is not idle, and has not ended, while there is any: [`OffPool`] counts it. Two things may go wrong there and
-//! nowhere else. The drop of a future may wake another, which is dropped for that, and wakes the next. A chain of futures,
-//! each with the handle of the one before, would be a recursion as deep as it is long. And such work may end its own pool, or
-//! wait until it is idle, and would wait for itself. So each thread knows which pools' work it has on its stack, and from
-//! some depth on defers what it would drop.
+//! The pool is not idle, and has not ended, while there is any: [`OffPool`] counts it. There are two hazards that do not exist
+//! on workers. First, the drop of a future may wake another, which is therefore dropped too, and wakes the next. A long chain
+//! of futures, each with the handle of the one before, would be a deep recursion. Second, such work may end its own pool, or
+//! wait until it is idle, and would then wait for itself. So each thread records which pools' work it has on its stack, and
+//! defers drops beyond some depth.
 
 use core::cell::{Cell, RefCell};
 
@@ -15,10 +15,10 @@ use brigade_task::Job;
 
 use crate::key::Key;
 
-/// How many drops are nested; a longer chain continues in a loop.
+/// The maximum nesting of drops; a longer chain continues in a loop.
 const DEPTH: usize = 16;
 
-/// Counts a pool's work on threads that are no workers of it.
+/// Counts a pool's work on threads that are not its workers.
 #[derive(Default)]
 pub(super) struct OffPool {
     begun: AtomicU64,
@@ -26,13 +26,13 @@ pub(super) struct OffPool {
 }
 
 impl OffPool {
-    /// Some begins.
+    /// Counts a piece of work that begins.
     pub(super) fn begin(&self) {
-        // Ordering: SeqCst, as all here: one order with the looks of `begun_if_idle`.
+        // Ordering: SeqCst, as everywhere here: one order with the reads of `begun_if_idle`.
         self.begun.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Some that began has ended.
+    /// Counts a piece of work that has ended.
     pub(super) fn end(&self) {
         self.ended.fetch_add(1, Ordering::SeqCst);
     }
@@ -42,15 +42,15 @@ impl OffPool {
         self.begun_if_idle().is_some()
     }
 
-    /// How much has ever begun, if all of it has ended. The same number twice says that there was none in between.
+    /// How much work has ever begun, if all of it has ended. The same number twice means that there was none in between.
     pub(super) fn begun_if_idle(&self) -> Option<u64> {
         let begun = self.begun.load(Ordering::SeqCst);
-        // After `begun`: what ended has begun before.
+        // Read after `begun`, as work begins before it ends.
         (self.ended.load(Ordering::SeqCst) >= begun).then_some(begun)
     }
 }
 
-/// What a thread has on its stack.
+/// The work that a thread has on its stack.
 struct Stack {
     depth: Cell<usize>,
     /// The pools, from the outermost in.
@@ -58,10 +58,10 @@ struct Stack {
 }
 
 thread_local! {
-    /// No destructor: it can be asked for until the thread's very end.
+    /// No destructor, so that it is accessible until the very end of the thread.
     static STACK: Stack =
         const { Stack { depth: Cell::new(0), keys: [const { Cell::new(None) }; DEPTH] } };
-    /// What is dropped once the innermost has ended.
+    /// Jobs to drop once the innermost work has ended.
     static DEFERRED: RefCell<Vec<(Key, Job)>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -92,7 +92,7 @@ impl Nested {
         })
     }
 
-    /// The work has ended: drops what was deferred meanwhile, if this is where that is done.
+    /// Drops the jobs that were deferred during this work, if this is the level that does so.
     fn drop_deferred(&self) {
         if self.depth + 1 == DEPTH {
             self.drop_all_deferred();
@@ -118,11 +118,11 @@ fn next_deferred() -> Option<(Key, Job)> {
     DEFERRED.try_with(|jobs| jobs.borrow_mut().pop()).ok().flatten()
 }
 
-/// Drops a future of that pool, now or when those have been dropped that are on the stack.
+/// Drops a future of that pool, now or after the drops that are on the stack.
 pub(crate) fn drop_off_pool(key: Key, job: Job) {
     let mut job = Some(job);
     if STACK.with(|stack| stack.depth.get()) >= DEPTH {
-        // At the thread's end there may be no list any more.
+        // At the end of a thread the list may have been destroyed.
         let _ = DEFERRED.try_with(|jobs| {
             jobs.borrow_mut().extend(job.take().map(|job| (key, job)));
         });
@@ -136,7 +136,7 @@ pub(crate) fn drop_off_pool(key: Key, job: Job) {
 pub(crate) fn is_off_pool(key: Key) -> bool {
     STACK.with(|stack| {
         let depth = stack.depth.get();
-        // What is nested deeper, or deferred, may be of any pool.
+        // Work that is nested deeper, or deferred, may be of any pool.
         depth >= DEPTH || stack.keys[..depth].iter().any(|other| other.get() == Some(key))
     })
 }

@@ -1,8 +1,8 @@
 //! The futures of a pool that have ever waited.
 //!
-//! They are listed so that a pool that ends can cancel those that wait: these may be nowhere else. Each has a number from
-//! when it first waits. A future that ends without having waited is never listed. No user code is called under the lock: the
-//! tasks are woken outside of it.
+//! They are listed so that a pool that ends can cancel the pending ones, which may be referenced nowhere else. Each gets a
+//! number when it first waits. A future that ends without having waited is never listed. No user code is called under the lock:
+//! the tasks are woken outside of it.
 
 use core::cell::Cell;
 
@@ -16,39 +16,38 @@ use super::injectors::producer;
 /// How many threads may add a future at once without waiting for each other.
 const SHARDS: usize = if cfg!(brigade_loom) { 1 } else { 8 };
 
-/// How many places a shard keeps when there is no future.
+/// How many slots an empty shard keeps.
 const KEPT: usize = 1024;
 
 /// The futures of one pool that have ever waited.
 pub(crate) struct OwnedTasks {
-    /// Boxed: a pool is built on a stack that may be a small one, and in a build without optimisation lies there several
-    /// times.
+    /// Boxed: a pool may be built on a small stack, where a build without optimization holds several copies of it.
     shards: Box<[CachePadded<unmodelled::Mutex<Shard>>]>,
-    /// How often one of them was woken from outside and queued for that: not accepted once more.
+    /// How often a future was queued again by a wake from outside, which must not count as accepted once more.
     woken: AtomicU64,
     /// Held by a thread that queues an accepted job in a closed pool, and by the one that ends the pool.
     gate: Mutex<()>,
-    /// Whether the pool ends only when all have ended.
+    /// Whether the pool ends only when all futures have ended.
     finishes: AtomicBool,
 }
 
 #[derive(Default)]
 struct Shard {
-    /// Those that have not ended, until they are woken for the end of the pool.
+    /// The futures that have not ended, until they are woken for the end of the pool.
     tasks: Vec<Option<TaskRef>>,
-    /// Where there is none.
+    /// The vacant indices of `tasks`.
     vacant: Vec<u32>,
     /// How many have not ended.
     count: usize,
 }
 
 thread_local! {
-    /// Where this thread adds the next one.
+    /// The shard to which this thread adds its next future.
     static NEXT: Cell<usize> = const { Cell::new(0) };
 }
 
-/// A shard for the calling thread, another one each time: futures that were spawned together wait together, and are removed by
-/// several threads at once.
+/// A shard for the calling thread, a different one each time: futures that were spawned together wait together, and are removed
+/// by several threads at once.
 fn next_shard() -> usize {
     let next = NEXT.get();
     NEXT.set(next.wrapping_add(1));
@@ -65,18 +64,18 @@ impl OwnedTasks {
         }
     }
 
-    /// Sets whether the pool ends only when all have ended, before it is closed.
+    /// Sets whether the pool ends only when all futures have ended; called before it is closed.
     pub(super) fn set_finishes(&self, finishes: bool) {
         // Ordering: Release pairs with the Acquire in `finishes`.
         self.finishes.store(finishes, Ordering::Release);
     }
 
-    /// Whether the pool ends only when all have ended; a thread that has seen it closed sees what was set before.
+    /// Whether the pool ends only when all futures have ended; a thread that has seen the pool closed sees the final value.
     pub(super) fn finishes(&self) -> bool {
         self.finishes.load(Ordering::Acquire)
     }
 
-    /// Locks out the end of the pool.
+    /// Prevents the end of the pool as long as the guard lives.
     pub(super) fn lock_gate(&self) -> MutexGuard<'_, ()> {
         self.gate.lock()
     }
@@ -107,7 +106,7 @@ impl OwnedTasks {
         let task = shard.tasks.get_mut(index as usize).and_then(Option::take);
         shard.vacant.push(index);
         if shard.count == 0 && shard.vacant.len() > KEPT {
-            // Many have waited at once. None does now, so there is nothing in there.
+            // Many have waited at once. None does now, so both are empty of futures.
             (shard.tasks, shard.vacant) = (Vec::new(), Vec::new());
         }
         drop(shard);
@@ -115,7 +114,7 @@ impl OwnedTasks {
         drop(task);
     }
 
-    /// Wakes them all, in a pool where that ends them.
+    /// Wakes all futures, in a pool in which that ends them.
     pub(super) fn wake_all(&self) {
         for shard in &self.shards {
             // They keep their numbers until they have ended.
@@ -129,19 +128,19 @@ impl OwnedTasks {
         self.shards.iter().all(|shard| shard.lock().count == 0)
     }
 
-    /// How often one was queued again from outside.
+    /// How often a future was queued again from outside.
     pub(super) fn wakes(&self) -> u64 {
-        // Ordering: Acquire, so that what is read before it is older.
+        // Ordering: Acquire; the caller has read the queues' counts before, which must not be newer than this.
         self.woken.load(Ordering::Acquire)
     }
 
-    /// Counts one that is about to be queued again.
+    /// Counts a future that is about to be queued again.
     pub(super) fn count_wake(&self) {
         // Ordering: Release: a thread that sees it queued finds it counted, as the queue publishes it afterwards.
         self.woken.fetch_add(1, Ordering::Release);
     }
 
-    /// One was not queued after all.
+    /// Takes the count back, as the future was not queued after all.
     pub(super) fn uncount_wake(&self) {
         // Ordering: as in `count_wake`.
         self.woken.fetch_sub(1, Ordering::Release);

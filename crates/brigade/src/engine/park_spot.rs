@@ -1,4 +1,4 @@
-//! What a thread sleeps on that may sleep on the driver as well.
+//! What a thread sleeps on if it may also sleep on the driver.
 
 use brigade_sync::Parker;
 use brigade_sync::atomic::{AtomicBool, Ordering, fence};
@@ -10,7 +10,7 @@ pub(super) struct ParkSpot {
     on_driver: AtomicBool,
 }
 
-/// A token was there and has been taken.
+/// There was a token, which has been taken.
 pub(super) struct Token;
 
 impl ParkSpot {
@@ -18,7 +18,7 @@ impl ParkSpot {
         Self { parker: Parker::new(), on_driver: AtomicBool::new(false) }
     }
 
-    /// Puts a token down for the thread, and calls what wakes it if it sleeps on the driver.
+    /// Sets the token, and calls `notify_driver` if the thread sleeps on the driver.
     pub(super) fn unpark(&self, notify_driver: impl FnOnce()) {
         self.parker.unpark();
         // Ordering: token, fence, look at `on_driver`, against set `on_driver`, fence, look for a token in `sleep_on_driver`.
@@ -28,7 +28,8 @@ impl ParkSpot {
         }
     }
 
-    /// As the thread: calls what sleeps on the driver, unless there is a token, which is taken then.
+    /// Calls `sleep`, which sleeps on the driver, unless there is a token, which is then taken. Only the thread itself calls
+    /// this.
     pub(super) fn sleep_on_driver<R>(&self, sleep: impl FnOnce() -> R) -> Result<R, Token> {
         self.on_driver.store(true, Ordering::Relaxed);
         // Ordering: see `unpark`.
@@ -51,7 +52,7 @@ mod loom_tests {
     /// Compiles only if the facade really is loom's.
     const _: fn(brigade_sync::atomic::AtomicUsize) -> loom::sync::atomic::AtomicUsize = |a| a;
 
-    /// A second parker is the driver.
+    /// A second parker stands for the driver.
     ///
     /// Caught: no fence in `unpark`; none in `sleep_on_driver`.
     #[test]

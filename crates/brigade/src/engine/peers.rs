@@ -1,7 +1,7 @@
 //! What other threads share with each worker, by its index in the pool.
 //!
-//! Places are made in runs, each as long as all before it, and stay as long as the pool: so a pool can be made larger while
-//! every thread reads. A worker that leaves gives its place back, with its queue and counters.
+//! Slots are allocated in runs, each as long as all before it, and live as long as the pool, so that a pool can grow while
+//! other threads read. A worker that leaves releases its slot, with its queue and counters, for the next worker.
 
 use std::sync::{Arc, OnceLock};
 
@@ -21,9 +21,9 @@ pub(super) struct Peer {
     pub(super) sleeper: Sleeper,
     /// Jobs that only this worker may run.
     pub(super) mailbox: Mailbox,
-    /// Apart: its worker writes them at every turn.
+    /// In their own cache line, as the worker writes them at every turn.
     pub(super) counters: CachePadded<Counters>,
-    /// The queue's own end, while no worker has it.
+    /// The owner's end of the queue, while no worker has it.
     pub(super) local: Mutex<Option<Local>>,
 }
 
@@ -51,17 +51,17 @@ impl Peer {
     }
 }
 
-/// Runs of places: the first has 1 and each later one as many as all before it.
+/// Runs of slots: the first has 1, and each later one as many as all before it.
 const RUNS: usize = PLACES.ilog2() as usize + 1;
 
-/// The places of a pool.
+/// The slots of a pool.
 pub(super) struct Peers {
     runs: [OnceLock<Box<[Arc<Peer>]>>; RUNS],
-    /// Places that a worker ever had.
+    /// One more than the largest index in use so far.
     used: AtomicUsize,
 }
 
-/// The run that a place is in, and where it is there.
+/// The run that an index is in, and its position in that run.
 fn locate(index: usize) -> (usize, usize) {
     match index.checked_ilog2() {
         None => (0, 0),
@@ -74,36 +74,36 @@ impl Peers {
         Self { runs: [const { OnceLock::new() }; RUNS], used: AtomicUsize::new(0) }
     }
 
-    /// Makes the place with this index, if it is new.
+    /// Allocates the slot with this index, if it is new.
     pub(super) fn open(&self, index: usize, config: &Config) {
         let (run, _) = locate(index);
         self.runs[run].get_or_init(|| {
             let length = if run == 0 { 1 } else { 1 << (run - 1) };
             (0..length).map(|_| Peer::new(config)).collect()
         });
-        // Before its worker starts, so before anything can lie on its queue: a thread that sees the one sees the other.
+        // Before its worker starts, so before its queue can have a job: a thread that sees the job also sees the slot.
         self.used.fetch_max(index + 1, Ordering::Release);
     }
 
-    /// The place with this index; `None` if it has never had a worker. Places are not opened in their order.
+    /// The slot with this index; `None` if it has never had a worker. Slots are not opened in order.
     pub(super) fn get(&self, index: usize) -> Option<&Arc<Peer>> {
         let (run, offset) = locate(index);
         self.runs[run].get().map(|places| &places[offset])
     }
 
-    /// The place with this index, which has a worker.
+    /// The slot with this index, which has a worker.
     pub(super) fn at(&self, index: usize) -> &Arc<Peer> {
         let Some(peer) = self.get(index) else { unreachable!("a worker's place has been opened") };
         peer
     }
 
-    /// A number above the indices of all places that ever had a worker.
+    /// A number above the indices of all slots that have ever had a worker.
     pub(super) fn len(&self) -> usize {
         // Ordering: Acquire pairs with the Release in `open`.
         self.used.load(Ordering::Acquire)
     }
 
-    /// All places that ever had a worker, and perhaps some that had not.
+    /// All slots that have ever had a worker, and maybe some that had none.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Arc<Peer>> + Clone {
         (0..self.len()).filter_map(|index| self.get(index))
     }

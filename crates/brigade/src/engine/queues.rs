@@ -12,15 +12,15 @@ use crate::config::Config;
 
 /// The queues of one pool.
 pub(super) struct Queues {
-    /// Work from outside, and what did not fit a worker's own queue.
+    /// Jobs from outside, and jobs that did not fit a worker's own queue.
     pub(super) injectors: Injectors,
-    /// The workers' own queues, with all else that others may know of a worker.
+    /// The workers' own queues, with everything else that they share with other threads.
     pub(super) peers: Peers,
     /// How often completed entries have been swept out of the injectors.
     sweeps: AtomicU64,
 }
 
-/// How many entries a sweep looks at: twice as many as make one due, so that sweeps gain on those that are left.
+/// How many entries a sweep looks at: twice as many as trigger one, so that sweeps outpace the new completed entries.
 const SWEPT: usize = 128;
 
 impl Queues {
@@ -52,20 +52,20 @@ impl Queues {
         self.injectors.len() + self.peers.iter().map(|peer| peer.remote.len()).sum::<usize>()
     }
 
-    /// Whether more jobs than that are queued. Those from outside are counted sooner.
+    /// Whether more jobs than that are queued. The injectors are counted first, as that is cheaper.
     pub(super) fn has_more_than(&self, jobs: usize) -> bool {
         self.injectors.len() > jobs || self.len() > jobs
     }
 
-    /// Drops completed entries of the injectors, and returns how many of these it has cancelled; each worker sweeps its own
-    /// queue when it sees that.
+    /// Drops completed entries of the injectors, and returns how many of these it has cancelled. Each worker sweeps its own
+    /// queue when it sees the new count of sweeps.
     pub(super) fn sweep(&self) -> u64 {
         let cancelled = self.injectors.sweep(SWEPT);
         self.sweeps.fetch_add(1, Ordering::Relaxed);
         cancelled
     }
 
-    /// How often that was done.
+    /// How often [`sweep`](Self::sweep) was called.
     pub(super) fn sweeps(&self) -> u64 {
         self.sweeps.load(Ordering::Relaxed)
     }

@@ -1,7 +1,7 @@
-//! How a future that was woken elsewhere than on a worker is queued again, and how it ends there.
+//! Futures that are woken, or end, off the pool.
 //!
-//! A future is one job, accepted when it is spawned. Each time that it is queued again the counters would see one more: what
-//! they see too much is counted before, beside what moves between queues.
+//! A future is one job, accepted when it is spawned. The counters would see one more job each time that it is queued again. So
+//! each requeueing is counted beforehand, like a move between queues, and subtracted.
 
 use core::any::Any;
 
@@ -14,9 +14,11 @@ use super::off_pool::drop_off_pool;
 use super::peers::Peer;
 
 impl Core {
-    /// Queues a future that was woken by a thread that is no worker here; gives it back if it will not be polled any more.
+    /// Queues a future that was woken by a thread that is not a worker of this pool; returns it if it will not be polled any
+    /// more.
     pub(crate) fn resume(&self, job: Job) -> Result<(), Job> {
-        // No thread, and none to be had now: in an open pool it waits for the next one; a closed pool may never have one.
+        // The pool may have no thread and fail to start one. In an open pool the future then waits for the next thread; a
+        // closed pool may never have one.
         let reserved = self.reserve();
         self.tasks.count_wake();
         let queued = match self.queues.injectors.push(job) {
@@ -35,7 +37,7 @@ impl Core {
         Ok(())
     }
 
-    /// Queues a future again that was taken from a queue; gives it back if it will not be polled any more.
+    /// Queues a future again that was taken from a queue; returns it if it will not be polled any more.
     pub(super) fn requeue(&self, job: Job) -> Result<(), Job> {
         self.tasks.count_wake();
         self.push_late(job).inspect_err(|_| self.tasks.uncount_wake())?;
@@ -43,10 +45,10 @@ impl Core {
         Ok(())
     }
 
-    /// Queues a job that was accepted before, in a pool that may be closed, or gives it back if it will not be run any more.
+    /// Queues a job that has already been accepted, in a pool that may be closed, or returns it if it will not be run any more.
     #[cold]
     pub(super) fn push_late(&self, job: Job) -> Result<(), Job> {
-        // Under the gate, as is the end of the pool: what is pushed here is seen there.
+        // Under the gate, as is the end of the pool, which therefore sees this push.
         let _gate = self.tasks.lock_gate();
         let seen = self.idle.snapshot();
         if seen.discards() {
@@ -61,7 +63,7 @@ impl Core {
         self.tasks.bind(task)
     }
 
-    /// A future has ended elsewhere than on a worker.
+    /// Handles the end of a future off the pool.
     pub(crate) fn release(
         &self,
         number: u32,
@@ -94,9 +96,9 @@ impl Core {
         }
     }
 
-    /// As the thread of a worker that is one no longer: cancels its local futures.
+    /// Cancels the local futures of a worker, on its thread, which is no longer a worker.
     ///
-    /// What their drops submit goes to the pool from outside; on the worker's queue it would stay for ever.
+    /// Jobs that their drops submit go to the pool from outside; on the worker's queue they would stay forever.
     pub(super) fn cancel_locals(&self, peer: &Peer) {
         let mut round = 0;
         while peer.mailbox.has_locals() {
@@ -111,7 +113,7 @@ impl Core {
         }
     }
 
-    /// A local future has ended when its worker was one no longer.
+    /// Handles the end of a local future whose thread is no longer a worker.
     pub(crate) fn release_local(
         &self,
         index: usize,

@@ -1,23 +1,23 @@
-//! Waiting for a condition whose state is elsewhere.
+//! Waiting for a condition whose state is in another type.
 
 use std::time::{Duration, Instant};
 
 use brigade_sync::{Condvar, Mutex};
 
-/// What threads wait on; whatever changes the condition must [notify](Self::notify) afterwards.
+/// What threads wait on; code that changes the condition must [notify](Self::notify) afterwards.
 #[derive(Default)]
 pub(super) struct Signal {
     lock: Mutex<()>,
     changed: Condvar,
 }
 
-/// How long it is until then; `None` is for ever, zero is over.
+/// The time left until a deadline; `None` is unlimited, zero is over.
 pub(super) fn left(deadline: Option<Instant>) -> Option<Duration> {
     deadline.map(|at| at.saturating_duration_since(Instant::now()))
 }
 
 impl Signal {
-    /// Waits until `is_so`, or until then; whether it is so.
+    /// Waits until `is_so` returns `true`, or until the deadline; returns what `is_so` returned last.
     pub(super) fn wait_until(&self, deadline: Option<Instant>, is_so: impl Fn() -> bool) -> bool {
         let mut lock = self.lock.lock();
         loop {
@@ -32,9 +32,9 @@ impl Signal {
         }
     }
 
-    /// The condition has changed.
+    /// Wakes the waiting threads after the condition has changed.
     pub(super) fn notify(&self) {
-        // A thread between its look and its sleep would not notice.
+        // Otherwise a thread between its check and its sleep would miss it.
         drop(self.lock.lock());
         self.changed.notify_all();
     }

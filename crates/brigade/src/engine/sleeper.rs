@@ -16,12 +16,12 @@ pub(super) struct Sleeper {
     placed: Mutex<Placed>,
 }
 
-/// Where the worker's thread may run.
+/// The CPUs that the worker's thread may run on.
 #[derive(Default)]
 struct Placed {
     /// The thread, while it runs the worker.
     thread: Option<ThreadRef>,
-    /// The affinity that it must have again: it has been narrowed for a wake.
+    /// The affinity to restore, if it has been narrowed for a wake.
     all: Option<CpuSet>,
 }
 
@@ -30,17 +30,17 @@ impl Sleeper {
         Self { spot: ParkSpot::new(), slot: Slot::new(), placed: Mutex::default() }
     }
 
-    /// The calling thread runs the worker from now on.
+    /// Notes that the calling thread runs the worker from now on.
     pub(super) fn set_thread(&self) {
         self.placed.lock().thread = Some(ThreadRef::current());
     }
 
-    /// No thread does: the kernel may soon give its number to another.
+    /// Notes that no thread does: the kernel may soon reuse its thread id.
     pub(super) fn unset_thread(&self) {
         self.placed.lock().thread = None;
     }
 
-    /// Puts a token down for the worker, wherever it sleeps.
+    /// Sets the token for the worker, wherever it sleeps.
     pub(super) fn unpark(&self, driver: &Driving) {
         if Driving::CAN_BE_MADE {
             self.spot.unpark(|| driver.notify());
@@ -49,7 +49,7 @@ impl Sleeper {
         }
     }
 
-    /// Keeps the worker's thread off the CPU that the calling thread runs on, until it [has been woken](Self::may_run_anywhere).
+    /// Keeps the worker's thread off the CPU of the calling thread, until it [has been woken](Self::may_run_anywhere).
     pub(super) fn keep_off_this_cpu(&self) {
         let mut placed = self.placed.lock();
         let Some(thread) = placed.thread.filter(|_| placed.all.is_none()) else { return };
@@ -60,7 +60,7 @@ impl Sleeper {
         }
     }
 
-    /// As the worker, before it runs a job: gives its thread the affinity back.
+    /// Restores the thread's affinity. Only the worker calls this, before it runs a job.
     pub(super) fn may_run_anywhere(&self) {
         let mut placed = self.placed.lock();
         if let (Some(all), Some(thread)) = (placed.all.take(), placed.thread) {

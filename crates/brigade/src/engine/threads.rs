@@ -19,33 +19,33 @@ pub(super) trait Launch: Send {
     /// Runs the worker, on its thread.
     fn run(self: Box<Self>);
 
-    /// The thread will never run, although the spawner has said that it started it.
+    /// The thread will never run, although the spawner has reported that it started it.
     fn lost(self: Box<Self>);
 }
 
-/// Makes what runs the worker with an index.
+/// Makes the [`Launch`] of the worker with an index.
 pub(super) type Entry = Box<dyn Fn(usize) -> Box<dyn Launch> + Send + Sync>;
 
 /// The threads of one pool.
 pub(super) struct Threads {
     config: Arc<Config>,
     entry: Entry,
-    /// Those that have not been joined.
+    /// The threads that have not been joined.
     handles: Mutex<Vec<Thread>>,
-    /// Those that run workers, or their thread-local destructors.
+    /// The threads that run workers, or their thread-local destructors.
     members: Mutex<Vec<ThreadId>>,
     counts: Mutex<Counts>,
     /// Notified when `counts` has changed.
     changed: Condvar,
     /// Whether the last start has failed.
     has_failed: AtomicBool,
-    /// Whether the drop of the pool leaves them to themselves.
+    /// Whether dropping the pool detaches the threads.
     is_detached: AtomicBool,
-    /// Threads that wait for what only another worker may do, without a timeout unless the last start has failed.
+    /// Threads that wait for work that only another worker may do, without a timeout unless the last start has failed.
     told: Mutex<Vec<Arc<BlockedThread>>>,
 }
 
-/// A thread that is told of failed starts, until this is dropped.
+/// A thread that is woken for failed starts, until this is dropped.
 pub(super) struct Told<'a> {
     threads: &'a Threads,
     thread: &'a Arc<BlockedThread>,
@@ -73,17 +73,17 @@ impl Counts {
     }
 }
 
-/// What has become of a thread that the spawner had to start: the first report counts.
+/// What happened to a thread that the spawner had to start: the first report counts.
 mod fate {
     /// Nothing is known.
     pub(super) const OPEN: u8 = 0;
-    /// The spawner says that it has started it.
+    /// The spawner reports that it has started it.
     pub(super) const STARTED: u8 = 1;
     /// It runs.
     pub(super) const RUNS: u8 = 2;
-    /// The spawner says that it could not start it: it does not run the worker any more.
+    /// The spawner reports that it could not start it: the thread must no longer run the worker.
     pub(super) const FAILED: u8 = 3;
-    /// What it would run has been dropped.
+    /// Its main function has been dropped.
     pub(super) const DROPPED: u8 = 4;
 }
 
@@ -95,7 +95,7 @@ struct Main {
 
 impl Main {
     fn run(mut self) {
-        // Ordering: AcqRel, here and below: each side may rely on what the other has done before.
+        // Ordering: AcqRel, here and below: each side sees what the other has done before its report.
         let before = self.fate.swap(fate::RUNS, Ordering::AcqRel);
         let launch = self.launch.take();
         if before != fate::FAILED {
@@ -148,7 +148,7 @@ impl Threads {
         if result.is_err() {
             failed();
         }
-        // Ordering: Relaxed: a thread that is listed after the lock below sees it, and one that is listed before is woken.
+        // Ordering: Relaxed: a thread that is listed after the lock below sees it, and a thread that is listed before is woken.
         self.has_failed.store(result.is_err(), Ordering::Relaxed);
         if result.is_err() {
             self.told.lock().iter().for_each(|thread| thread.unpark());
@@ -173,7 +173,7 @@ impl Threads {
         let says = if spawned.is_ok() { fate::STARTED } else { fate::FAILED };
         let known = fate.compare_exchange(fate::OPEN, says, Ordering::AcqRel, Ordering::Acquire);
         match (known, spawned) {
-            // Whatever the spawner says, a thread that runs is there.
+            // A thread that runs exists, whatever the spawner reports.
             (Err(fate::RUNS), Err(_)) => Ok(()),
             (Err(fate::DROPPED), Ok(thread)) => {
                 self.handles.lock().push(thread);
@@ -188,13 +188,13 @@ impl Threads {
         }
     }
 
-    /// From now on nothing waits for them when the pool is dropped.
+    /// From now on, dropping the pool does not wait for the threads.
     pub(super) fn detach(&self) {
-        // Ordering: Relaxed, here and below: nothing is published by it.
+        // Ordering: Relaxed, here and below: it publishes nothing.
         self.is_detached.store(true, Ordering::Relaxed);
     }
 
-    /// Whether that has been said.
+    /// Whether [`detach`](Self::detach) has been called.
     pub(super) fn is_detached(&self) -> bool {
         self.is_detached.load(Ordering::Relaxed)
     }
@@ -204,13 +204,13 @@ impl Threads {
         self.has_failed.load(Ordering::Relaxed)
     }
 
-    /// Wakes a thread for each start that fails from now on, before which the last one [has](Self::has_failed).
+    /// Wakes a thread after each start that fails from now on, once [`has_failed`](Self::has_failed) shows the failure.
     pub(super) fn tell_of_failures<'a>(&'a self, thread: &'a Arc<BlockedThread>) -> Told<'a> {
         self.told.lock().push(thread.clone());
         Told { threads: self, thread }
     }
 
-    /// The calling thread is one of the pool's.
+    /// Adds the calling thread to the pool's.
     pub(super) fn enter(&self) {
         self.members.lock().push(thread::current_id());
     }
@@ -220,7 +220,7 @@ impl Threads {
         self.members.lock().contains(&thread::current_id())
     }
 
-    /// A worker has left for good.
+    /// Notes that a worker has left for good.
     pub(super) fn leave(&self) {
         self.change(|counts| counts.alive -= 1);
     }
@@ -246,7 +246,7 @@ impl Threads {
         finished.into_iter().for_each(|thread| self.join(thread));
     }
 
-    /// Waits until all workers have left, until then at most; whether they have.
+    /// Waits until all workers have left, until the deadline at most; returns whether they have.
     pub(super) fn wait_left(&self, deadline: Option<Instant>) -> bool {
         let mut counts = self.counts.lock();
         while !counts.all_left() {
@@ -262,7 +262,7 @@ impl Threads {
     /// Joins all threads, including those that are being started.
     pub(super) fn join_all(&self) {
         loop {
-            // Outside of the lock: a thread that ends joins others.
+            // Without the lock, as a thread that ends joins others.
             let handles = core::mem::take(&mut *self.handles.lock());
             if !handles.is_empty() {
                 handles.into_iter().for_each(|thread| self.join(thread));
@@ -270,7 +270,7 @@ impl Threads {
             }
             let counts = self.counts.lock();
             let all_left = counts.all_left();
-            // Looked at again: a thread that left meanwhile may have been added after the first look.
+            // Checked again: a thread that left in the meantime may have been added after the first look.
             match self.handles.lock().is_empty() {
                 true if all_left => return,
                 true => {}
@@ -280,7 +280,7 @@ impl Threads {
         }
     }
 
-    /// Joins a thread; it is one of the pool's until its thread-local destructors have run.
+    /// Joins a thread, which is one of the pool's until its thread-local destructors have run.
     fn join(&self, thread: Thread) {
         let id = thread.id();
         thread.join();

@@ -1,4 +1,4 @@
-//! What the crew's lock protects: which workers sleep, and how many there are.
+//! The data that the crew's lock protects: which workers are parked, and how many there are.
 
 use brigade_sync::thread::ThreadId;
 
@@ -17,15 +17,15 @@ pub(super) struct Crew {
     pub(super) count: Headcount,
     pub(super) starts: Starts,
     pub(super) indices: Indices,
-    /// Submitters that rely on there being a worker.
+    /// Submitters that need a worker to exist.
     pub(super) held: usize,
     /// Threads that wait until the pool is idle.
     pub(super) waiting: usize,
-    /// How often the pool was idle while one waited.
+    /// How often the pool was quiet while a thread waited.
     pub(super) quiets: u64,
-    /// Whether no worker is started or picked any more.
+    /// Whether the pool has terminated: no worker is started or picked any more.
     pub(super) terminated: bool,
-    /// The flags that follow from all this, as the state has them.
+    /// The flags that follow from the other fields, as the state has them.
     pub(super) flags: u64,
 }
 
@@ -57,7 +57,7 @@ impl Crew {
         self.has_room() && self.count.is_below_max(may_grow)
     }
 
-    /// Counts the workers that can be relied on: their thread exists.
+    /// The number of workers that can be relied on, as their thread exists.
     pub(super) fn arrived(&self) -> usize {
         self.count.live() - self.starts.doubtful()
     }
@@ -70,13 +70,13 @@ impl Crew {
         index
     }
 
-    /// Takes the last worker parked off the list. None once the pool has ended: those that are parked leave then, and count
-    /// as parked until the last of them has looked around.
+    /// Takes the last worker parked off the list. Takes none once the pool has terminated: parked workers then leave, and count
+    /// as parked until the last one has looked at the queues.
     pub(super) fn pop_parked(&mut self) -> Option<usize> {
         if self.terminated { None } else { self.sleepers.pop() }
     }
 
-    /// Takes this worker off the list, likewise.
+    /// Takes this worker off the list, with the same exception.
     #[must_use]
     pub(super) fn remove_parked(&mut self, index: usize) -> bool {
         !self.terminated && self.sleepers.remove(index)

@@ -5,30 +5,30 @@ use crate::config::Size;
 /// Why a parked worker would leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Leave {
-    /// It has been idle for as long as workers beyond the core size are kept.
+    /// It has been idle for the keep-alive of workers beyond the core size.
     Idle,
-    /// The same, and the core size is not kept either.
+    /// The same, and the keep-alive applies to the core size too.
     IdleCore,
 }
 
 /// How many workers there are, and the rules that follow.
 pub(super) struct Headcount {
     size: Size,
-    /// The most workers that any limits so far have allowed, blocked ones included.
+    /// The most workers that any of the limits so far has allowed, including blocked ones.
     most: usize,
     /// Whether work makes the pool grow beyond its core size.
     grows: bool,
-    /// Workers, blocked ones included.
+    /// Workers, including blocked ones.
     live: usize,
-    /// Workers that are blocked for a while and do not count towards the size.
+    /// Workers that are blocked, and do not count towards the size.
     blocked: usize,
-    /// Those of them that wait for jobs of this pool.
+    /// Blocked workers that wait for jobs of this pool.
     joining: usize,
-    /// How many blocked ones have a replacement.
+    /// How many blocked workers have a replacement.
     replaced: usize,
-    /// How many must leave because the pool was made smaller.
+    /// How many workers must leave because the pool was made smaller.
     excess: usize,
-    /// How many of the blocked must leave for the same reason once they are not blocked any more, if that still holds then.
+    /// How many blocked workers must leave for the same reason when they return, if the pool is still too large then.
     owed: usize,
 }
 
@@ -55,14 +55,14 @@ impl Headcount {
         self.live - self.blocked
     }
 
-    /// Whether the limits allow one more. Blocked workers that must leave when they return count as gone, so that the pool
-    /// does not wait for them. But there are never more workers than the largest of its limits so far allowed.
+    /// Whether the limits allow one more worker. Blocked workers that must leave when they return do not count, so that the
+    /// pool does not wait for them. But there are never more workers than the largest of its limits so far allowed.
     pub(super) fn has_room(&self) -> bool {
         let replaceable = (self.blocked - self.owed).min(self.size.spare);
         self.live - self.owed < self.size.max + replaceable && self.live < self.most
     }
 
-    /// Whether work starts a worker in any case. One is needed to run anything at all.
+    /// Whether work starts a worker in any case. At least one is needed to run anything.
     pub(super) fn is_below_core(&self) -> bool {
         self.live < self.size.core.max(1)
     }
@@ -74,23 +74,23 @@ impl Headcount {
         self.active() < most || unreplaced
     }
 
-    /// Whether there are more than the core size.
+    /// Whether there are more workers than the core size.
     pub(super) fn is_beyond_core(&self) -> bool {
         self.live > self.size.core
     }
 
-    /// Whether one must leave because the pool was made smaller.
+    /// Whether a worker must leave because the pool was made smaller.
     pub(super) fn has_surplus(&self) -> bool {
         self.excess > 0
     }
 
-    /// Whether one may leave for that, of `arrived` workers that can be relied on.
+    /// Whether a worker may leave for that, if `arrived` workers can be relied on.
     pub(super) fn can_shed(&self, arrived: usize) -> bool {
         self.excess > 0 && arrived.saturating_sub(self.blocked) > 1
     }
 
-    /// Whether one that has been idle for long may leave, of `arrived` workers that can be relied on, `held` of which are
-    /// needed by submitters.
+    /// Whether a worker that has been idle for long may leave, if `arrived` workers can be relied on, of which submitters need
+    /// `held`.
     pub(super) fn can_spare(&self, why: Leave, arrived: usize, held: usize) -> bool {
         let needed = match why {
             Leave::Idle => self.size.core,
@@ -99,26 +99,26 @@ impl Headcount {
         arrived.saturating_sub(self.blocked) > needed.max(usize::from(held > 0))
     }
 
-    /// One more, which may be the replacement of a blocked one.
+    /// Adds a worker, which may be the replacement of a blocked one.
     pub(super) fn add(&mut self) {
         self.live += 1;
         self.replaced = self.blocked.min(self.replaced + 1);
     }
 
-    /// One fewer, which may have been the replacement of a blocked one.
+    /// Removes a worker, which may have been the replacement of a blocked one.
     pub(super) fn remove(&mut self) {
         self.live -= 1;
         self.excess = self.excess.min(self.surplus());
         self.replaced = self.replaced.saturating_sub(1);
     }
 
-    /// One fewer, because the pool was made smaller if it was.
+    /// Removes a worker, as a surplus one if the pool was made smaller.
     pub(super) fn shed(&mut self) {
         self.excess = self.excess.saturating_sub(1);
         self.remove();
     }
 
-    /// How many active workers are more than the pool may have.
+    /// How many active workers exceed the limit.
     fn surplus(&self) -> usize {
         self.active().saturating_sub(self.size.max)
     }
@@ -133,7 +133,7 @@ impl Headcount {
         self.excess = self.surplus();
     }
 
-    /// One is blocked. If one had to leave, this may be it: then it leaves when it counts again.
+    /// Counts a worker as blocked. If a worker had to leave, it may be this one: then it leaves when it returns.
     pub(super) fn block(&mut self) {
         self.blocked += 1;
         let surplus = self.surplus();
@@ -141,7 +141,7 @@ impl Headcount {
         self.excess = self.excess.min(surplus);
     }
 
-    /// One counts again.
+    /// Counts a worker as active again.
     pub(super) fn unblock(&mut self) {
         self.blocked -= 1;
         self.replaced = self.replaced.min(self.blocked);
@@ -151,8 +151,8 @@ impl Headcount {
         }
     }
 
-    /// A blocked worker waits for a job of this pool; `false`, and it is not counted, if all others that there `may_be` do
-    /// so too.
+    /// Counts a blocked worker that waits for a job of this pool. Returns `false` without counting it if all other workers that
+    /// there may be wait too.
     #[must_use]
     pub(super) fn join(&mut self, may_be_more: bool) -> bool {
         let is_left = self.joining + 1 < self.live || may_be_more;
@@ -160,7 +160,7 @@ impl Headcount {
         is_left
     }
 
-    /// It waits for that no more.
+    /// Counts a blocked worker that no longer waits for a job of this pool.
     pub(super) fn end_join(&mut self) {
         self.joining -= 1;
     }

@@ -1,6 +1,6 @@
-//! Which workers search, which are parked, and which one to wake. The rule and its proof are in `README.md` beside this file.
+//! Which workers search, which are parked, and which one to wake. `README.md` beside this file has the rule and its proof.
 //!
-//! It holds no queue and wakes no thread. It says *which* worker must be woken; the caller does so, outside the lock.
+//! It holds no queue and wakes no thread. It determines *which* worker must be woken; the caller does so, outside the lock.
 //!
 //! `state`, `sleepers`, `headcount`, `starts` and `spinner` are the parts, `crew` holds them together; `staff`, `quiet` and
 //! `joins` are further methods of [`Idle`].
@@ -33,28 +33,28 @@ pub(crate) use starts::PLACES;
 pub(crate) use state::Snapshot;
 use state::{CLOSED, DISCARD, PARKED, SEARCHING, TERMINATED};
 
-/// What is known of the workers of one pool.
+/// The state of the workers of one pool.
 pub(crate) struct Idle {
     state: CachePadded<AtomicU64>,
-    /// Every change of `parked`, `live` and what follows from them is made under it.
+    /// Every change of `parked`, `live` and the flags that follow from them is made under this lock.
     crew: CachePadded<Mutex<Crew>>,
-    /// Notified when a thread that was being started runs, or never will.
+    /// Notified when a thread that was being started runs, or has failed to start.
     arrivals: Condvar,
-    /// Whether the pool may come to have no worker.
+    /// Whether the pool may have no worker at some time.
     may_be_empty: AtomicBool,
     spinner: Spinner,
 }
 
-/// What a worker learns when it parks.
+/// The result of an announcement.
 pub(crate) struct Announced {
-    /// Its duty.
+    /// The worker's duty.
     pub(crate) duty: Option<Duty>,
-    /// Whether this may have been what the end of the pool, or a wait until it is idle, was waiting for.
+    /// Whether the end of the pool, or a wait until it is idle, may have been waiting for this.
     pub(crate) settles: bool,
 }
 
 impl Idle {
-    /// No worker yet; the process may run so many threads at once as there are `cpus`.
+    /// Creates the state of a pool without workers; the process may run `cpus` threads at once.
     pub(crate) fn new(config: &Config, cpus: usize) -> Self {
         let Config { size, growth, core_timeout, .. } = *config;
         let grows = growth != Growth::WhenBlocked;
@@ -69,7 +69,7 @@ impl Idle {
         idle
     }
 
-    /// Adds to the state what the crew's lock protects: a change of the counts, and the flags that follow.
+    /// Adds to the state a change of the counts that the crew's lock protects, and updates the flags that follow.
     fn change(&self, crew: &mut MutexGuard<'_, Crew>, counts: u64) -> Snapshot {
         let flags = crew.wanted_flags();
         let change = counts.wrapping_add(flags).wrapping_sub(crew.flags);
@@ -84,14 +84,14 @@ impl Idle {
         Snapshot(self.state.load(Ordering::Relaxed))
     }
 
-    /// Whether the pool may come to have no worker.
+    /// Whether the pool may have no worker at some time.
     #[inline(always)]
     pub(crate) fn may_be_empty(&self) -> bool {
-        // Ordering: Relaxed: a submission beside the resize that makes it so is as if it had come before.
+        // Ordering: Relaxed: a submission that is concurrent with the resize may be treated as an earlier one.
         self.may_be_empty.load(Ordering::Relaxed)
     }
 
-    /// Says what must be done about work that the caller has just published: see the returned snapshot.
+    /// Returns a snapshot that says what to do for work that the caller has just published.
     ///
     /// Either it shows a worker that is parked, or a worker that parks later sees the work in its last look.
     #[inline]
@@ -107,12 +107,12 @@ impl Idle {
         self.change(crew, SEARCHING.wrapping_sub(PARKED));
     }
 
-    /// A running worker begins to search.
+    /// Makes a running worker a searcher.
     pub(crate) fn start_search(&self) {
         self.state.fetch_add(SEARCHING, Ordering::SeqCst);
     }
 
-    /// A searching worker runs again; `true` if it was the last searcher and must look for work that another should take.
+    /// Makes a searcher a running worker; `true` if it was the last searcher and must look for work for another one.
     #[must_use]
     pub(crate) fn stop_search(&self) -> bool {
         let before = Snapshot(self.state.fetch_sub(SEARCHING, Ordering::SeqCst));
@@ -122,14 +122,13 @@ impl Idle {
         before.searching() == 1 && before.has_reserves()
     }
 
-    /// A searching worker says that it parks. It must look at every source once more before it sleeps.
+    /// Announces that a searcher parks. It must look at every source once more before it sleeps.
     ///
-    /// It gets a duty that no other worker has: to monitor the queues if others run, else to wait on the driver if that is
-    /// `wanted`.
+    /// It gets a duty that no other worker has: the monitor if others run, or else the driver if that is `wanted`.
     pub(crate) fn announce(&self, index: usize, wanted: bool) -> Announced {
         let mut crew = self.crew.lock();
         crew.sleepers.add(index);
-        // A blocked worker runs nothing. One that stops running between this look and the change makes us monitor in vain.
+        // A blocked worker runs nothing. One that stops running between this read and the change makes us monitor in vain.
         let others_run = self.snapshot().running() > crew.count.blocked();
         let duty = match (others_run, wanted) {
             (true, _) => Some(Duty::Monitor),
@@ -144,15 +143,16 @@ impl Idle {
         Announced { duty, settles: now.all_parked() || now.quiet_awaited() }
     }
 
-    /// A parked worker that has found work takes its announcement back and searches.
+    /// Withdraws the announcement of a parked worker that has found work, which then searches.
     ///
-    /// `false` if it has been picked meanwhile, or the pool has ended: then its token is on the way, and it must take that.
+    /// Returns `false` if the worker has been picked in the meantime, or the pool has terminated: then its token has been or
+    /// will be set, and it must take that.
     #[must_use]
     pub(crate) fn withdraw(&self, index: usize) -> bool {
         self.pick_this(index)
     }
 
-    /// A parked worker gives up its duty and sleeps on. It must look at every source once more.
+    /// Takes its duty from a parked worker, which continues to sleep. It must look at every source once more.
     pub(crate) fn give_up_duty(&self, index: usize) {
         let mut crew = self.crew.lock();
         crew.sleepers.relieve(index);
@@ -162,9 +162,9 @@ impl Idle {
         fence(Ordering::SeqCst);
     }
 
-    /// A parked worker takes up a duty, in place of any that it has; `false` if another has it, or the worker has been picked.
+    /// Gives a parked worker a duty, in place of any that it has; `false` if another has it, or the worker has been picked.
     ///
-    /// It must look at what the duty is about after that.
+    /// After that it must look at the sources of that duty.
     #[must_use]
     pub(crate) fn take_up_duty(&self, index: usize, duty: Duty) -> bool {
         let mut crew = self.crew.lock();
@@ -176,7 +176,7 @@ impl Idle {
         takes
     }
 
-    /// Picks the worker that waits on the driver, to look again at what it waits for. The caller must wake it.
+    /// Picks the driver holder, which must look again at timers and I/O. The caller must wake it.
     #[must_use]
     pub(crate) fn pick_driver_holder(&self) -> Option<usize> {
         let mut crew = self.crew.lock();
@@ -188,19 +188,19 @@ impl Idle {
         picked.then_some(index)
     }
 
-    /// Says that nothing is accepted from outside, or nothing at all.
+    /// Sets that nothing is accepted from outside, or nothing at all.
     pub(crate) fn close(&self, discard: bool) {
         let bits = if discard { CLOSED | DISCARD } else { CLOSED };
         self.state.fetch_or(bits, Ordering::SeqCst);
         fence(Ordering::SeqCst);
     }
 
-    /// Tells workers to leave, if the pool is closed and all are parked; `true` for the one call that did.
+    /// Terminates the pool, so that all workers leave, if it is closed and all are parked; `true` for the one call that did.
     ///
     /// The caller has found nothing queued since it was closed, and must wake all of them.
     #[must_use]
     pub(crate) fn terminate(&self) -> bool {
-        // Under the lock, so that no worker is enlisted any more once it is done.
+        // Under the lock, so that no worker is enlisted after that.
         let mut crew = self.crew.lock();
         let now = Snapshot(self.state.load(Ordering::SeqCst));
         if !now.closed() || now.terminated() || !now.all_parked() {

@@ -1,18 +1,18 @@
 //! Waiting until a pool is idle.
 //!
 //! A pool is *quiet* at a moment if every worker is parked, or has not looked for work since its thread was started, and
-//! nothing is queued. Workers change all of that under the crew's lock. So looking at one queue after the other under it
-//! gives a consistent view: nothing is taken from a queue meanwhile, and what is pushed meanwhile came after.
+//! nothing is queued. Workers change all of that under the crew's lock. So looking at one queue after the other under it gives
+//! a consistent view: nothing is taken from a queue during the look, and what is pushed during the look came after the moment.
 //!
-//! Each such moment that is found while a thread waits has a number. A waiter notes the number before, and returns when it
-//! has changed: what comes later does not matter to it.
+//! Each such moment that is found while a thread waits has a number. A waiter notes the number beforehand, and returns when it
+//! has changed, whatever is submitted later.
 
 use brigade_sync::atomic::Ordering;
 
 use super::crew::Crew;
 use super::{Idle, Snapshot};
 
-/// What a thread that begins to wait has to do.
+/// What a thread that begins to wait must do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum Wait {
@@ -35,14 +35,14 @@ impl Idle {
         Wait::Since(crew.quiets)
     }
 
-    /// A thread that waited does so no more.
+    /// Ends the wait of a thread.
     pub(crate) fn end_wait(&self) {
         let mut crew = self.crew.lock();
         crew.waiting -= 1;
         self.change(&mut crew, 0);
     }
 
-    /// Whether the pool has been quiet since then, or has terminated.
+    /// Whether the pool has been quiet since that moment, or has terminated.
     pub(crate) fn was_quiet(&self, since: u64) -> bool {
         let crew = self.crew.lock();
         crew.terminated || crew.quiets != since
@@ -54,10 +54,10 @@ impl Idle {
         crew.terminated || (crew.is_still() && is_empty())
     }
 
-    /// Notes a quiet moment if there is one; `true` if so, and the caller must wake the threads that wait.
+    /// Notes a quiet moment if there is one; returns whether there is, and then the caller must wake the threads that wait.
     ///
-    /// Called after everything that may have made it so: a worker that parks or leaves, a start that fails, work that ends
-    /// elsewhere than on a worker.
+    /// Called after everything that may have made the pool quiet: a worker that parks or leaves, a start that fails, work that
+    /// ends off the pool.
     #[must_use]
     pub(crate) fn find_quiet(&self, is_empty: impl FnOnce() -> bool) -> bool {
         // Ordering: SeqCst, as every change of the state: a wait that began before the caller's change is seen.
@@ -72,8 +72,8 @@ impl Idle {
 }
 
 impl Crew {
-    /// Whether no worker runs or looks for work. One whose thread is being started has none, and takes the lock before it
-    /// looks for any.
+    /// Whether no worker runs or looks for work. A worker whose thread is being started has no work, and takes the lock before
+    /// it looks for any.
     fn is_still(&self) -> bool {
         self.sleepers.len() + self.starts.len() == self.count.live()
     }

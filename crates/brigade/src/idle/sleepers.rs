@@ -3,7 +3,7 @@
 /// What a parked worker does besides sleeping. At most one worker has each duty, and none has two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Duty {
-    /// Looks at the queues now and then, for jobs that were queued without a wake-up.
+    /// Looks at the queues periodically, for jobs that were queued without a wake-up.
     Monitor,
     /// Sleeps until the next timer is due or an I/O event comes.
     Driver,
@@ -31,15 +31,15 @@ impl Sleepers {
         self.parked.is_empty()
     }
 
-    /// Adds a worker, which has no duty.
+    /// Adds a worker without a duty.
     pub(super) fn add(&mut self, index: usize) {
         self.parked.push(index);
     }
 
-    /// Takes this worker out, and its duty from it; `false` if it is not there.
+    /// Removes this worker with its duty; `false` if it is not parked.
     #[must_use]
     pub(super) fn remove(&mut self, index: usize) -> bool {
-        // From the end: most of those that leave by themselves parked a moment ago.
+        // From the end: most workers that withdraw have just parked.
         let Some(place) = self.parked.iter().rposition(|&parked| parked == index) else {
             return false;
         };
@@ -48,7 +48,7 @@ impl Sleepers {
         true
     }
 
-    /// Takes the last one parked out, and its duty from it. The holder of the driver only if it is alone: the others have
+    /// Removes the worker that parked last, with its duty. The driver holder is removed only if it is alone: the others have
     /// nothing to do.
     pub(super) fn pop(&mut self) -> Option<usize> {
         let last = *self.parked.last()?;
@@ -61,7 +61,7 @@ impl Sleepers {
         Some(index)
     }
 
-    /// The worker that has this duty.
+    /// The worker with this duty.
     pub(super) fn holder(&self, duty: Duty) -> Option<usize> {
         self.on_duty[duty as usize]
     }
@@ -77,7 +77,7 @@ impl Sleepers {
         takes
     }
 
-    /// Takes its duty from a worker, if it has one.
+    /// Takes the duty from a worker, if it has one.
     pub(super) fn relieve(&mut self, index: usize) {
         self.on_duty.iter_mut().for_each(|holder| _ = holder.take_if(|holder| *holder == index));
     }

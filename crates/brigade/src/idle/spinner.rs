@@ -4,7 +4,7 @@ use brigade_sync::atomic::{AtomicBool, Ordering};
 
 use super::Idle;
 
-/// Whether a worker spins; at most one of a pool does at a time.
+/// Whether a worker spins; at most one worker of a pool does so at a time.
 pub(super) struct Spinner {
     spins: AtomicBool,
     /// How many threads the process may run at once.
@@ -27,13 +27,13 @@ impl Spinner {
 }
 
 impl Idle {
-    /// Whether workers run, and they and so many other threads leave a processor for one more.
+    /// Whether workers run, and they and this many `others` leave a CPU for one more thread.
     pub(crate) fn is_partly_busy(&self, others: usize) -> bool {
         let running = self.snapshot().running();
         running > 0 && running + others < self.spinner.cpus
     }
 
-    /// Takes the right to spin; `None` if another worker has it, or the workers that run leave no processor for it.
+    /// Takes the right to spin; `None` if another worker has it, or the running workers leave no CPU free for it.
     pub(crate) fn try_spin(&self) -> Option<Spinning<'_>> {
         let has_cpu = self.snapshot().running() < self.spinner.cpus;
         let may = has_cpu && !self.spinner.spins.swap(true, Ordering::Relaxed);

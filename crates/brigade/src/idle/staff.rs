@@ -1,4 +1,4 @@
-//! How workers come and go: what makes a pool grow and shrink.
+//! How workers start and leave, which makes a pool grow and shrink.
 
 use brigade_sync::MutexGuard;
 use brigade_sync::atomic::{Ordering, fence};
@@ -11,11 +11,11 @@ use super::sleepers::Duty;
 use super::state::{LIVE, PARKED};
 use crate::config::Size;
 
-/// Which workers come for work. The caller must wake the one and start the other.
+/// The workers that were picked for work. The caller must wake the one and start the other.
 #[derive(Default)]
 #[must_use]
 pub(crate) struct Help {
-    /// A parked worker, a searcher now.
+    /// A parked worker, which is now a searcher.
     pub(crate) wake: Option<usize>,
     /// The index of a new worker, which counts as running from now on.
     pub(crate) start: Option<usize>,
@@ -25,25 +25,25 @@ pub(crate) struct Help {
 #[must_use]
 pub(crate) struct Claimed {
     pub(crate) index: usize,
-    /// Whether it had a duty, which no worker has now. The caller must look at every source once more.
+    /// Whether it had a duty, which no worker has any more. Then the caller must look at every source once more.
     pub(crate) was_on_duty: bool,
 }
 
-/// The answer to a submitter that relies on there being a worker.
+/// The answer to a submitter that needs a worker to exist.
 #[must_use]
 pub(crate) enum Hold {
-    /// There is one, and it stays until [`Idle::release`].
+    /// There is a worker, and it stays until [`Idle::release`].
     Held,
-    /// The same, once the caller has started this one; if it can't, it must [`release`](Idle::release).
+    /// The same, once the caller has started this worker; if it can't, it must [`release`](Idle::release).
     Start(usize),
-    /// There is none and can't be: the only one is being started by this very thread, or no more may be started.
+    /// There is no worker, and there can't be: this very thread is starting the only one, or no more may be started.
     None,
 }
 
 impl Idle {
-    /// Picks the workers that come for published work, of which `queued` jobs wait. That is the last worker parked, unless
-    /// one is searching already. A new one is picked if the pool is below its core size. It also is if none is idle, more
-    /// jobs wait than workers are on their way, and `may_grow` or a worker is blocked.
+    /// Picks workers for published work, of which `queued` jobs wait. The worker that parked last is picked, unless one is
+    /// already searching. A new one is picked if the pool is below its core size. It is picked as well if none is idle, more
+    /// jobs wait than workers are arriving, and `may_grow` or a worker is blocked.
     #[cold]
     pub(crate) fn pick(&self, queued: usize, may_grow: bool) -> Help {
         let mut crew = self.crew.lock();
@@ -56,7 +56,7 @@ impl Idle {
             help.wake = self.take_last(&mut crew);
         }
         let none_comes = help.wake.is_none() && help.start.is_none() && crew.sleepers.is_empty();
-        // A thread that does not run yet looks for work when it does.
+        // A thread that does not run yet looks for work once it does.
         let coming = searching + crew.starts.coming();
         if none_comes && queued > coming && crew.is_below_max(may_grow) {
             help.start = Some(self.enlist(&mut crew));
@@ -64,7 +64,7 @@ impl Idle {
         help
     }
 
-    /// Picks one worker more for one job more, searchers or not.
+    /// Picks one more worker for one more job, even if there are searchers.
     #[cold]
     pub(crate) fn pick_another(&self, may_grow: bool) -> Help {
         let mut crew = self.crew.lock();
@@ -80,13 +80,13 @@ impl Idle {
         below.then(|| self.enlist(&mut crew))
     }
 
-    /// Picks the last worker parked, searchers or not, and starts none. The caller must wake it.
+    /// Picks the worker that parked last, even if there are searchers, and starts none. The caller must wake it.
     #[must_use]
     pub(crate) fn pick_parked(&self) -> Option<usize> {
         self.take_last(&mut self.crew.lock())
     }
 
-    /// Picks this worker if it is parked, searchers or not. The caller must wake it.
+    /// Picks this worker if it is parked, even if there are searchers. The caller must wake it.
     #[must_use]
     pub(crate) fn pick_this(&self, index: usize) -> bool {
         let mut crew = self.crew.lock();
@@ -97,7 +97,8 @@ impl Idle {
         picked
     }
 
-    /// Claims the last worker parked to run a job that the caller hands it: it runs from now on. The caller must wake it.
+    /// Claims the worker that parked last to run a job that the caller hands over: it is running from now on. The caller must
+    /// wake it.
     pub(crate) fn claim(&self) -> Option<Claimed> {
         let mut crew = self.crew.lock();
         let had = [Duty::Monitor, Duty::Driver].map(|duty| crew.sleepers.holder(duty));
@@ -106,7 +107,7 @@ impl Idle {
         Some(Claimed { index, was_on_duty: had.contains(&Some(index)) })
     }
 
-    /// Picks all that are parked, each once. The caller must wake them.
+    /// Picks all parked workers, each once. The caller must wake them.
     #[must_use]
     pub(crate) fn pick_all_parked(&self) -> Vec<usize> {
         let mut crew = self.crew.lock();
@@ -119,25 +120,25 @@ impl Idle {
         Some(index)
     }
 
-    /// Counts one more worker, running.
+    /// Counts one more worker, as running.
     fn enlist(&self, crew: &mut MutexGuard<'_, Crew>) -> usize {
         let index = crew.enlist(thread::current_id());
         self.change(crew, LIVE);
         index
     }
 
-    /// The thread of a worker runs.
+    /// Notes that the thread of a worker runs.
     pub(crate) fn arrive(&self, index: usize) {
         self.crew.lock().starts.arrive(index);
         self.arrivals.notify_all();
     }
 
-    /// A new worker is about to look for work: a wait until the pool is idle waits for it from now on.
+    /// Notes that a new worker is about to look for work: from now on, waits until the pool is idle wait for it.
     pub(crate) fn begin(&self, index: usize) {
         self.crew.lock().starts.remove(index);
     }
 
-    /// The thread that the caller had to start for a worker exists.
+    /// Notes that the thread exists that the caller had to start for a worker.
     pub(crate) fn started(&self, index: usize) {
         self.crew.lock().starts.confirm(index, thread::current_id());
         self.arrivals.notify_all();
@@ -148,8 +149,8 @@ impl Idle {
         self.crew.lock().starts.has_starter(thread::current_id())
     }
 
-    /// Makes sure that there is a worker until [`release`](Self::release), for pools that may have none. Waits for one that
-    /// is being started, and has the caller start one if there is none.
+    /// Ensures that there is a worker until [`release`](Self::release), for pools that may have none. Waits for one that is
+    /// being started, and makes the caller start one if there is none.
     pub(crate) fn hold(&self) -> Hold {
         let mut crew = self.crew.lock();
         loop {
@@ -161,7 +162,7 @@ impl Idle {
                 crew.held += 1;
                 return Hold::Start(self.enlist(&mut crew));
             }
-            // A spawner is user code, and may submit too.
+            // A spawner is user code, which may submit too.
             if crew.count.live() == 0 || crew.starts.has_starter(thread::current_id()) {
                 return Hold::None;
             }
@@ -169,12 +170,12 @@ impl Idle {
         }
     }
 
-    /// Takes [`hold`](Self::hold) back.
+    /// Ends a [`hold`](Self::hold).
     pub(crate) fn release(&self) {
         self.crew.lock().held -= 1;
     }
 
-    /// A worker whose thread could not be started is none any more.
+    /// Removes a worker whose thread could not be started.
     ///
     /// The caller must look at every source once more: others may have relied on it to look before it sleeps.
     pub(crate) fn fail(&self, index: usize) {
@@ -189,21 +190,21 @@ impl Idle {
         fence(Ordering::SeqCst);
     }
 
-    /// Picks an index for a new worker if no other can run anything, as all are blocked or there is none.
+    /// Picks an index for a new worker if no worker can run anything, as all are blocked or there is none.
     pub(crate) fn pick_if_stuck(&self) -> Option<usize> {
         let mut crew = self.crew.lock();
         let is_stuck = crew.count.active() == 0 && crew.has_room();
         is_stuck.then(|| self.enlist(&mut crew))
     }
 
-    /// The index of a worker that is none any more is free again.
+    /// Frees the index of a worker that has left.
     pub(crate) fn vacate(&self, index: usize) {
         let mut crew = self.crew.lock();
         crew.indices.give_back(index);
         self.change(&mut crew, 0);
     }
 
-    /// A running worker leaves if the pool was made smaller and it is one too many; the caller must look as after
+    /// Lets a running worker leave if the pool was made smaller and it is surplus; the caller must look as after
     /// [`fail`](Self::fail).
     #[must_use]
     pub(crate) fn leave_if_surplus(&self) -> bool {
@@ -219,8 +220,8 @@ impl Idle {
         leaves
     }
 
-    /// A parked worker leaves if it is surplus, or has been idle for long enough and is not needed. Returns `false` if it
-    /// must stay, or has been picked meanwhile. While the driver is `wanted` the last one parked is needed.
+    /// Lets a parked worker leave if it is surplus, or has been idle for long enough and is not needed. Returns `false` if it
+    /// must stay, or has been picked in the meantime. While the driver is `wanted`, the last parked worker is needed.
     ///
     /// It must look at every source once more, as after [`fail`](Self::fail).
     #[must_use]
@@ -241,7 +242,7 @@ impl Idle {
         true
     }
 
-    /// A running worker is blocked for a while and does not count until [`unblock`](Self::unblock).
+    /// Counts a running worker as blocked until [`unblock`](Self::unblock).
     pub(crate) fn block(&self) {
         let mut crew = self.crew.lock();
         crew.count.block();
@@ -251,16 +252,16 @@ impl Idle {
         fence(Ordering::SeqCst);
     }
 
-    /// It counts again.
+    /// Counts a blocked worker as active again.
     pub(crate) fn unblock(&self) {
         let mut crew = self.crew.lock();
         crew.count.unblock();
         self.change(&mut crew, 0);
     }
 
-    /// Gives the pool another size. Parked workers must be woken to learn of it.
+    /// Changes the size of the pool. Parked workers must be woken to act on it.
     pub(crate) fn resize(&self, size: Size) {
-        // Before the pool can be empty; and for good, as a thread may have looked at it and be about to submit.
+        // Set before the pool can be empty, and never reset, as a thread may have read it and be about to submit.
         if size.core == 0 {
             self.may_be_empty.store(true, Ordering::SeqCst);
         }
@@ -285,7 +286,7 @@ mod tests {
         Idle::new(&Config { size: Size { core, max, spare: 0 }, ..Config::default() }, 2)
     }
 
-    /// Each time the one worker leaves and does not give its index back, as if it were stuck in its last hook.
+    /// Each time the one worker leaves without releasing its index, as if its last hook did not return.
     #[test]
     fn a_crew_whose_places_are_all_taken_has_room_for_none() {
         let idle = idle(0, 1);
@@ -304,7 +305,7 @@ mod tests {
         assert!(matches!(idle.hold(), Hold::Start(7)));
     }
 
-    /// Caught: each of the last two workers counting on the other to wait on the driver.
+    /// Caught: each of the last two workers relying on the other to wait on the driver.
     #[test]
     fn the_last_parked_worker_stays_while_the_driver_is_wanted() {
         let idle = idle(0, 2);

@@ -2,59 +2,59 @@
 
 use brigade_sync::thread::ThreadId;
 
-/// The most workers a pool can have, blocked ones and their replacements included. A worker that has left counts until its
-/// last hook has returned.
+/// The most workers that a pool can have, including blocked ones and their replacements. A worker that has left counts until
+/// its last hook has returned.
 pub(crate) const PLACES: usize = 8192;
 
 /// A worker that has not looked for work yet.
 struct Start {
     index: usize,
-    /// The thread that starts its thread, until it is known that there is one.
+    /// The thread that starts its thread, until that is known to exist.
     starter: Option<ThreadId>,
     /// Whether its thread runs: it may be in the user's start hook.
     has_thread: bool,
 }
 
-/// Such workers.
+/// The workers that have not looked for work yet.
 #[derive(Default)]
 pub(super) struct Starts(Vec<Start>);
 
 impl Starts {
-    /// A worker in this place, whose thread `starter` is about to start.
+    /// Adds the worker with this index, whose thread `starter` is about to start.
     pub(super) fn add(&mut self, index: usize, starter: ThreadId) {
         self.0.push(Start { index, starter: Some(starter), has_thread: false });
     }
 
-    /// Counts them.
+    /// The number of these workers.
     pub(super) fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Counts those whose thread does not run yet: they look for work once it does.
+    /// The number of workers whose thread does not run yet; they look for work once it does.
     pub(super) fn coming(&self) -> usize {
         self.0.iter().filter(|start| !start.has_thread).count()
     }
 
-    /// Counts those whose thread may not come to be, as a start may fail.
+    /// The number of workers whose thread may never exist, as the start may fail.
     pub(super) fn doubtful(&self) -> usize {
         self.0.iter().filter(|start| start.starter.is_some()).count()
     }
 
-    /// Whether this thread is about to start one: it is in the user's spawner or name function.
+    /// Whether this thread is about to start a worker: it is in the user's spawner or name function.
     pub(super) fn has_starter(&self, thread: ThreadId) -> bool {
         self.0.iter().any(|start| start.starter == Some(thread))
     }
 
-    /// The thread of the worker in this place exists, as `starter` says, which has started it.
+    /// Notes that the thread of the worker with this index exists, as reported by `starter`, which has started it.
     pub(super) fn confirm(&mut self, index: usize, starter: ThreadId) {
-        // The starter too: the thread may have come and gone, and its place be another's by now.
+        // Compares the starter too: the worker may have left already, and another one may have its index.
         let is_it = |start: &&mut Start| start.index == index && start.starter == Some(starter);
         if let Some(start) = self.0.iter_mut().find(is_it) {
             start.starter = None;
         }
     }
 
-    /// The thread of the worker in this place runs.
+    /// Notes that the thread of the worker with this index runs.
     pub(super) fn arrive(&mut self, index: usize) {
         if let Some(start) = self.0.iter_mut().find(|start| start.index == index) {
             start.starter = None;
@@ -62,17 +62,17 @@ impl Starts {
         }
     }
 
-    /// The worker in this place is about to look for work, or never will.
+    /// Removes the worker with this index: it is about to look for work, or never will.
     pub(super) fn remove(&mut self, index: usize) {
         self.0.retain(|start| start.index != index);
     }
 }
 
-/// The indices of workers, those that were given back first.
+/// The indices of workers; released ones are reused first.
 #[derive(Default)]
 pub(super) struct Indices {
     vacant: Vec<usize>,
-    /// How many were ever given out.
+    /// How many indices have ever been in use.
     used: usize,
 }
 
@@ -81,7 +81,7 @@ impl Indices {
         self.vacant.is_empty() && self.used == PLACES
     }
 
-    /// Takes one; there must be one.
+    /// Takes an index; one must be available.
     pub(super) fn take(&mut self) -> usize {
         self.vacant.pop().unwrap_or_else(|| {
             self.used += 1;

@@ -17,8 +17,8 @@
 //! | 57 | `UNDERSTAFFED`: as `BELOW_MAX`, whatever the growth rule; never without `BELOW_MAX` | under the crew's lock |
 //! | 58 | `DRIVER_HELD`: a parked worker waits for timers and I/O events | under the crew's lock |
 //!
-//! Live workers that are neither searching nor parked are *running*, those whose thread is being started and those that are
-//! blocked among them.
+//! Live workers that are neither searching nor parked are *running*, including those whose thread is being started and those
+//! that are blocked.
 
 /// One searching worker.
 pub(super) const SEARCHING: u64 = 1;
@@ -45,27 +45,27 @@ const COUNT: u64 = 0xffff;
 pub(crate) struct Snapshot(pub(super) u64);
 
 impl Snapshot {
-    /// Counts the workers that look for work.
+    /// The number of searching workers.
     pub(crate) fn searching(self) -> usize {
         (self.0 & COUNT) as usize
     }
 
-    /// Counts the workers that sleep.
+    /// The number of parked workers.
     pub(crate) fn parked(self) -> usize {
         ((self.0 / PARKED) & COUNT) as usize
     }
 
-    /// Counts the workers that have a thread, or are about to get one.
+    /// The number of workers that have a thread, or are about to get one.
     pub(crate) fn live(self) -> usize {
         ((self.0 / LIVE) & COUNT) as usize
     }
 
-    /// Counts the workers that neither search nor sleep, blocked ones included.
+    /// The number of workers that are neither searching nor parked, including blocked ones.
     pub(crate) fn running(self) -> usize {
         self.live().saturating_sub(self.searching() + self.parked())
     }
 
-    /// Whether every worker sleeps.
+    /// Whether every worker is parked.
     pub(crate) fn all_parked(self) -> bool {
         self.parked() == self.live()
     }
@@ -77,7 +77,7 @@ impl Snapshot {
             || self.0 & (BELOW_CORE | BELOW_MAX) != 0
     }
 
-    /// Whether work starts a worker, idle ones or not.
+    /// Whether work starts a worker, even if others are idle.
     #[inline]
     pub(crate) fn is_below_core(self) -> bool {
         self.0 & BELOW_CORE != 0
@@ -88,8 +88,7 @@ impl Snapshot {
         self.0 & BELOW_MAX != 0
     }
 
-    /// Whether work starts a worker, however little of it there is: the pool is below its core size, or a blocked worker has
-    /// no replacement.
+    /// Whether even a single job starts a worker: the pool is below its core size, or a blocked worker has no replacement.
     pub(crate) fn is_understaffed(self) -> bool {
         self.0 & (BELOW_CORE | UNDERSTAFFED) != 0
     }
@@ -99,7 +98,7 @@ impl Snapshot {
         self.0 & ((COUNT * PARKED) | BELOW_CORE | BELOW_MAX) != 0
     }
 
-    /// Whether there is one worker and no other may be started: then no other has to learn of its work.
+    /// Whether there is one worker and no other may be started: then it need not announce its work.
     #[inline]
     pub(crate) fn is_alone(self) -> bool {
         self.0 & ((COUNT * LIVE) | BELOW_CORE | BELOW_MAX) == LIVE
@@ -132,8 +131,8 @@ impl Snapshot {
         self.0 & CLOSED != 0
     }
 
-    /// Whether queued work is cancelled, and a worker accepts none: the pool is discarded, or has terminated since the worker
-    /// announced that it parks.
+    /// Whether queued work is cancelled, and a worker accepts none: the pool is being discarded, or has terminated since the
+    /// worker announced itself as parked.
     #[inline]
     pub(crate) fn discards(self) -> bool {
         self.0 & (DISCARD | TERMINATED) != 0

@@ -1,16 +1,16 @@
 //! Files of a file system, read and written as blocking code.
 //!
 //! No system reports when a regular file is ready, so a task can't wait for one. Each function here calls that of [`std::fs`]
-//! when it is polled, on the thread that polls, inside [`blocking`](crate::blocking). On a worker the pool may have another
-//! thread run its jobs meanwhile, up to [`spare_threads`](crate::Builder::spare_threads). Anywhere else, inside of
-//! [`block_on`](crate::block_on) for example, the thread is blocked and that is all. A file need not belong to a pool.
+//! when it is polled, on the thread that polls, inside [`blocking`](crate::blocking). On a worker, the pool may run its jobs on
+//! another thread in the meantime, up to [`spare_threads`](crate::Builder::spare_threads). Anywhere else, for example inside
+//! [`block_on`](crate::block_on), it only blocks the thread. A file does not belong to a pool.
 //!
-//! What is not here is done likewise, `brigade::blocking(|| std::fs::remove_file(path))`, and so is what takes several steps:
-//! one `blocking` around all of them is cheaper. Pipes and sockets that have a path are better opened as
-//! [I/O resources](super).
+//! For other operations, use `blocking` directly, as in `brigade::blocking(|| std::fs::remove_file(path))`. If there are
+//! several steps, one `blocking` around all of them is cheaper. Pipes and sockets that have a path are better opened as [I/O
+//! resources](super).
 //!
 //! # Cancel safety
-//! A future here is ready at its first poll. One that is dropped before that has done nothing.
+//! A future of this module is ready at its first poll. If it is dropped before that, it has done nothing.
 //!
 //! # Examples
 //! ```
@@ -40,6 +40,7 @@ use crate::engine::blocking;
 /// # Errors
 /// The system's, like [`NotFound`](io::ErrorKind::NotFound).
 ///
+/// # Examples
 /// ```
 /// use brigade::io::fs;
 /// let manifest = brigade::block_on(fs::read("Cargo.toml"))?;
@@ -53,8 +54,9 @@ pub async fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
 /// Reads a whole file of text, as [`std::fs::read_to_string`] does.
 ///
 /// # Errors
-/// The system's; [`InvalidData`](io::ErrorKind::InvalidData) if it is not UTF-8.
+/// The system's, and [`InvalidData`](io::ErrorKind::InvalidData) if it is not UTF-8.
 ///
+/// # Examples
 /// ```
 /// use brigade::io::fs;
 /// let manifest = brigade::block_on(fs::read_to_string("Cargo.toml"))?;
@@ -68,8 +70,9 @@ pub async fn read_to_string(path: impl AsRef<Path>) -> io::Result<String> {
 /// Writes a whole file, as [`std::fs::write`] does: it is created, or its content is replaced.
 ///
 /// # Errors
-/// The system's, like [`PermissionDenied`](io::ErrorKind::PermissionDenied). Part of the content may have been written then.
+/// The system's, like [`PermissionDenied`](io::ErrorKind::PermissionDenied). Part of the content may have been written by then.
 ///
+/// # Examples
 /// ```
 /// use brigade::io::fs;
 /// let path = std::env::temp_dir().join(format!("brigade-write-{}", std::process::id()));
@@ -82,13 +85,14 @@ pub async fn write(path: impl AsRef<Path>, content: impl AsRef<[u8]>) -> io::Res
     blocking(|| fs::write(path, content))
 }
 
-/// Opens a file to read, as [`File::open`] does.
+/// Opens a file for reading, as [`File::open`] does.
 ///
-/// The file is one of the standard library. Its operations block, so they belong into [`blocking`](crate::blocking).
+/// The file is one of the standard library. Its operations block, so they belong in [`blocking`](crate::blocking).
 ///
 /// # Errors
 /// The system's, like [`NotFound`](io::ErrorKind::NotFound).
 ///
+/// # Examples
 /// ```
 /// use std::io::Read;
 /// use brigade::io::fs;
@@ -105,11 +109,12 @@ pub async fn open(path: impl AsRef<Path>) -> io::Result<File> {
     blocking(|| File::open(path))
 }
 
-/// Returns what the system knows of a path, as [`std::fs::metadata`] does.
+/// Returns the metadata of a path, as [`std::fs::metadata`] does.
 ///
 /// # Errors
 /// The system's, like [`NotFound`](io::ErrorKind::NotFound).
 ///
+/// # Examples
 /// ```
 /// use brigade::io::fs;
 /// assert!(brigade::block_on(fs::metadata("src"))?.is_dir());

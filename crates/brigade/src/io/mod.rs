@@ -1,11 +1,11 @@
 //! Asynchronous I/O resources: pipes, TCP, UDP, Unix sockets, and anything else that has a file descriptor.
 //!
-//! A resource belongs to the pool that the thread has [entered](crate::Handle::enter), on a worker else to the worker's pool.
-//! Inside of [`block_on`](crate::block_on) on other threads it belongs to the [default pool](crate::default_pool). On any
-//! other thread it can't be made: [`NoDriver::None`].
+//! A resource belongs to the [current pool](crate::Handle::current) of the thread that makes it. Without one, it belongs to the
+//! [default pool](crate::default_pool) inside [`block_on`](crate::block_on). On any other thread it can't be made, and the
+//! error is [`NoDriver::None`].
 //!
-//! The pool's workers wait for events where they would sleep anyway: there is no thread for I/O. The first resource makes the
-//! pool's driver, which costs two file descriptors, and from then on an elastic pool keeps a worker.
+//! The pool's workers wait for events instead of sleeping, so there is no thread for I/O. The first resource creates the pool's
+//! driver, which costs two file descriptors. From then on, an elastic pool keeps at least one worker.
 //!
 //! | for | use |
 //! |---|---|
@@ -16,7 +16,7 @@
 //! | files of a file system | [`fs`] |
 //! | HTTP by hyper | the feature `hyper`: its traits for all sockets, and by `Hyper` for anything else |
 //!
-//! Resources implement the traits of `futures-io`. They may be used from tasks of any pool and of any other executor. When
+//! Resources implement the traits of `futures-io`. They may be used from tasks of any pool and of any other executor. Once
 //! their pool has ended, an operation that would have to wait fails with [`NoDriver::Closed`].
 //!
 //! ```
@@ -40,7 +40,7 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!
-//! Where nothing can be awaited, a socket of the standard library is made asynchronous inside of a pool:
+//! Where nothing can be awaited, a socket of the standard library is made asynchronous inside a pool:
 //!
 //! ```
 //! let pool = brigade::Pool::new(1);
@@ -97,9 +97,9 @@ use crate::default_pool::default_pool;
 use crate::engine::closed;
 use crate::registry::reach;
 
-/// Calls a closure; I/O resources that are made meanwhile belong to the default pool, unless the thread has entered another.
+/// Calls a closure; I/O resources that it makes belong to the default pool, unless the thread has entered another.
 pub(crate) fn enter_default<R>(call: impl FnOnce() -> R) -> R {
-    /// Not one for all processes: a child that was forked while another thread made it would wait for that for ever.
+    /// One for each process: a child that is forked while another thread makes it would wait for it forever.
     static SUPPLY: PerProcess<OnceLock<DriverSupply>> = PerProcess::new();
     if DriverSupply::is_entered() {
         return call();

@@ -1,5 +1,5 @@
-//! Models of the Waiter rule; `ci/loom.sh` runs them. A waiter that is not woken for a permit sleeps for ever, and loom
-//! reports a deadlock.
+//! Models of the Waiter rule; `ci/loom.sh` runs them. A waiter that is not woken for a permit sleeps forever, and loom reports
+//! a deadlock.
 
 use std::sync::Arc;
 use std::task::Waker;
@@ -13,7 +13,7 @@ use super::{Semaphore, Sleeper, Waiter};
 /// Compiles only if the facade really is loom's.
 const _: fn(brigade_sync::atomic::AtomicUsize) -> loom::sync::atomic::AtomicUsize = |a| a;
 
-/// Waits for a permit on a thread of its own, and gives it back.
+/// Waits for a permit on its own thread, and releases it.
 fn waiter(semaphore: &Arc<Semaphore>) -> thread::JoinHandle<()> {
     let semaphore = semaphore.clone();
     thread::spawn(move || {
@@ -22,7 +22,7 @@ fn waiter(semaphore: &Arc<Semaphore>) -> thread::JoinHandle<()> {
     })
 }
 
-/// Caught: registering after the try instead of before it.
+/// Caught: registering after the attempt instead of before it.
 #[test]
 fn a_waiter_gets_a_permit_that_is_given_back() {
     check(3, || {

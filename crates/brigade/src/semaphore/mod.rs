@@ -1,14 +1,14 @@
-//! How many jobs of a bounded pool may be queued, and what waits until one more may.
+//! The permits of a bounded pool's queue, and the waiters for them.
 //!
-//! Each queued job holds a [`Permit`], which its drop gives back: when the job starts, and likewise when it is cancelled,
-//! evicted or discarded, on whatever thread. So the engine counts nothing, and the count is exact wherever a job is queued.
+//! Each queued job holds a [`Permit`], which is released when it is dropped: when the job starts, and when it is cancelled,
+//! evicted or discarded, on any thread. So the engine counts nothing, and the count is exact wherever a job is queued.
 //!
-//! **Waiter rule.** The state holds the number of permits that are out, and whether there are [`Waiters`]. A thread or a task
-//! that wants to wait registers first and tries once more then; a permit that is given back wakes the first waiter if there
-//! is one. As both change one atomic state, either the one sees the permit or the other sees the waiter. A waiter that
-//! leaves, with a permit or without, wakes the next one if there is a permit: it may have been woken for that one.
+//! **Waiter rule.** The state holds the number of permits in use, and whether there are [`Waiters`]. A thread or a task that
+//! must wait registers first and then tries once more; a released permit wakes the first waiter if there is one. As both change
+//! one atomic state, either the waiter sees the permit or the releasing thread sees the waiter. A waiter that leaves, with a
+//! permit or without, wakes the next one if there is a permit, as it may have been woken for that permit.
 //!
-//! **Capture.** A thread that drops a queued job to have its permit captures that: it is not given back, so no waiter can
+//! **Capture.** A thread that drops a queued job to get its permit captures the permit: it is not released, so no waiter can
 //! take it first.
 
 #[cfg(all(test, brigade_loom))]
@@ -27,35 +27,35 @@ use brigade_sync::{Mutex, Parker, fork};
 pub(crate) use waiters::Waiter;
 use waiters::Waiters;
 
-/// There are waiters. The bits below count the permits that are out.
+/// There are waiters. The bits below count the permits in use.
 const WAITERS: u64 = 1 << 63;
 
-/// What the queued jobs of one pool share.
+/// The semaphore that the queued jobs of one pool share.
 pub(crate) struct Semaphore {
     /// How many jobs may be queued.
     capacity: u64,
-    /// Permits that are out, and [`WAITERS`], which is never set while there are none and the lock is free.
+    /// Permits in use, and [`WAITERS`], which is never set while there are no waiters and the lock is free.
     state: AtomicU64,
     waiters: Mutex<Waiters>,
-    /// The process that it belongs to, by its generation.
+    /// The generation of the process that it belongs to.
     process: u32,
 }
 
-/// The right to be queued; its drop gives it back.
+/// The right to be queued; released when it is dropped.
 pub(crate) struct Permit(Arc<Semaphore>);
 
 thread_local! {
-    /// Where this thread captures a permit, if it does.
+    /// The capture in progress on this thread.
     static CAPTURE: Cell<Capture> = const { Cell::new(Capture::Off) };
 }
 
 /// What happens to a permit that is dropped on this thread.
 enum Capture {
-    /// It is given back.
+    /// It is released.
     Off,
-    /// The first one of this semaphore is kept.
+    /// The first permit of this semaphore is kept.
     On(*const Semaphore),
-    /// It has been.
+    /// That permit has been kept.
     Done(Permit),
 }
 
@@ -64,8 +64,8 @@ impl Drop for Permit {
         if CAPTURE.try_with(|capture| self.is_captured(capture)) == Ok(true) {
             return;
         }
-        // Ordering: Relaxed: the Waiter rule is about this atomic alone; the lock orders what the waiters hold. In a forked
-        // child the lock may be held for ever, by a thread that does not exist there.
+        // Ordering: Relaxed: the Waiter rule concerns this atomic alone; the lock orders the waiters' data. In a forked child
+        // the lock may be held forever, by a thread that does not exist there.
         if self.0.is_here() && self.0.state.fetch_sub(1, Ordering::Relaxed) & WAITERS != 0 {
             self.0.wake_first();
         }
@@ -93,20 +93,20 @@ impl Wake for Sleeper {
 }
 
 impl Semaphore {
-    /// Makes one with `capacity` permits.
+    /// Makes a semaphore with `capacity` permits.
     pub(crate) fn new(capacity: usize) -> Arc<Self> {
-        // No memory holds more jobs than that.
+        // No memory can hold more jobs than that.
         let capacity = (capacity as u64).min(WAITERS - 1);
         let process = fork::generation();
         Arc::new(Self { capacity, state: AtomicU64::new(0), waiters: Mutex::default(), process })
     }
 
-    /// Whether this is the process that it belongs to, and not a child of that.
+    /// Whether this is the process that it belongs to, and not a child of it.
     fn is_here(&self) -> bool {
         self.process == fork::generation()
     }
 
-    /// Takes a permit; `None` if all are out.
+    /// Takes a permit; `None` if all are in use.
     pub(crate) fn try_acquire(self: &Arc<Self>) -> Option<Permit> {
         let mut state = self.state.load(Ordering::Relaxed);
         while self.is_available(state) {
@@ -128,11 +128,11 @@ impl Semaphore {
         state & !WAITERS < self.capacity
     }
 
-    /// Calls what drops a queued job, and takes the permit that this drops.
+    /// Calls a closure that drops a queued job, and returns the permit that this releases.
     ///
-    /// User code may run in there: of several permits the first is taken, and a capture inside this one has its own.
+    /// The closure may run user code: of several permits the first is taken, and a nested capture has its own.
     pub(crate) fn capture(&self, drop_job: impl FnOnce()) -> Option<Permit> {
-        /// Ends the capture if that is not done yet: by unwinding.
+        /// Ends the capture if it has not ended yet, when unwinding.
         struct End(Option<Capture>);
         impl End {
             fn end(&mut self) -> Option<Capture> {
@@ -147,7 +147,7 @@ impl Semaphore {
         fn replace(capture: Capture) -> Option<Capture> {
             CAPTURE.try_with(|current| current.replace(capture)).ok()
         }
-        // At a thread's end there may be no place for it any more. The permit is one for anybody then.
+        // At the end of a thread, the thread-local may have been destroyed. The permit is then released as usual.
         let mut end = End(replace(Capture::On(self)));
         drop_job();
         match end.end() {
@@ -156,7 +156,7 @@ impl Semaphore {
         }
     }
 
-    /// Waits for a permit; `None` once `is_over`, or at `until`, no earlier.
+    /// Waits for a permit; `None` once `is_over` returns `true`, or at `until` and no earlier.
     pub(crate) fn acquire(
         self: &Arc<Self>,
         until: Option<Instant>,
@@ -179,18 +179,18 @@ impl Semaphore {
         }
     }
 
-    /// Wakes all that wait to submit from outside, as there will be no permit for them.
+    /// Wakes all waiters that submit from outside, as there will be no permit for them.
     pub(crate) fn wake_outsiders(&self) {
         let outsiders = self.change_waiters(Waiters::remove_outsiders);
         outsiders.into_iter().for_each(waiters::wake);
     }
 
-    /// Takes the first waiter out and wakes it.
+    /// Removes the first waiter and wakes it.
     fn wake_first(&self) {
         self.change_waiters(Waiters::remove_first).into_iter().for_each(waiters::wake);
     }
 
-    /// Changes the waiters, and what the state says of them.
+    /// Changes the waiters, and updates their bit in the state.
     fn change_waiters<R>(&self, change: impl FnOnce(&mut Waiters) -> R) -> R {
         let mut waiters = self.waiters.lock();
         let result = change(&mut waiters);

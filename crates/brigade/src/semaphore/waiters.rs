@@ -11,11 +11,11 @@ use brigade_task::{contain, drop_contained};
 
 use super::Semaphore;
 
-/// Those that wait.
+/// The waiters of one semaphore.
 #[derive(Default)]
 pub(super) struct Waiters {
     entries: VecDeque<Entry>,
-    /// The last number given.
+    /// The last number in use.
     last: u64,
 }
 
@@ -50,14 +50,14 @@ impl Waiters {
         self.entries.iter().position(|entry| entry.number == number)
     }
 
-    /// Adds one at the end; returns its number.
+    /// Adds a waiter at the end; returns its number.
     fn add(&mut self, waker: Waker, stays: bool) -> u64 {
         self.last += 1;
         self.entries.push_back(Entry { number: self.last, stays, waker });
         self.last
     }
 
-    /// Exchanges the waker of one, and gives the former one back; one that has been woken comes first again.
+    /// Replaces the waker of a waiter, and returns the former one; a waiter that has been woken becomes the first again.
     fn renew(&mut self, number: u64, waker: Waker, stays: bool) -> Option<Waker> {
         match self.position(number) {
             Some(position) => Some(mem::replace(&mut self.entries[position].waker, waker)),
@@ -88,16 +88,17 @@ impl Waiter {
         Self { semaphore, stays: false, number: None }
     }
 
-    /// Makes one that waits on in a pool that is closed.
+    /// Makes a waiter that continues to wait in a closed pool.
     pub(crate) fn staying(semaphore: Arc<Semaphore>) -> Self {
         Self { semaphore, stays: true, number: None }
     }
 
-    /// Registers a waker, to be woken when there may be a permit. A waiter that was woken and found none comes first again.
+    /// Registers a waker, to be woken when there may be a permit. A waiter that was woken and found none becomes the first
+    /// again.
     ///
     /// The caller must try to take a permit before it waits (Waiter rule).
     pub(crate) fn register(&mut self, waker: &Waker) {
-        // User code, as is the drop of the former one, so outside the lock.
+        // User code, as is the drop of the former waker, so outside the lock.
         let waker = waker.clone();
         let former = self.semaphore.change_waiters(|waiters| match self.number {
             Some(number) => waiters.renew(number, waker, self.stays),
@@ -119,7 +120,7 @@ impl Drop for Waiter {
     }
 }
 
-/// Wakes a waiter, whose panic is contained.
+/// Wakes a waiter, and contains a panic of its waker.
 pub(super) fn wake(waker: Waker) {
     contain(|| waker.wake());
 }

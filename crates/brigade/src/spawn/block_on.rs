@@ -17,24 +17,24 @@ use crate::handle::Handle;
 use crate::io::enter_default;
 use crate::key::Key;
 
-/// Runs a future to its end on this thread, and sleeps while it waits.
+/// Runs a future to completion on this thread, which sleeps while the future waits.
 ///
-/// What it [spawns](crate::spawn()), its [timers](crate::time) and its I/O belong to the pool of the worker that this is called
-/// on, or the one that the thread has [entered](Handle::enter), elsewhere to the [default pool](crate::default_pool). Use
-/// [`Handle::block_on`] to name a pool.
+/// The jobs that it [spawns](crate::spawn()), its [timers](crate::time) and its I/O belong to the [current
+/// pool](Handle::current), or else to the [default pool](crate::default_pool). Use [`Handle::block_on`] to name a pool.
 ///
-/// May be called anywhere, also inside itself. On a worker of a pool the thread is [blocked](crate::blocking) while it
-/// sleeps: the pool may have another in its place. The future need not be `Send`, and is kept on this thread's stack.
+/// May be called anywhere, even inside itself. On a worker of a pool, the thread is [blocked](crate::blocking) while it sleeps:
+/// the pool may have another one in its place. The future need not be `Send`, and stays on this thread's stack.
 ///
-/// On a worker, a future that waits only for handles of jobs of the pool does not wait for ever. If none of these jobs could
+/// On a worker, a future that waits only for handles of jobs of the pool does not wait forever. If none of these jobs could
 /// ever end, one of the handles is ready with [`WouldDeadlock`](crate::JoinError::WouldDeadlock), as from
-/// [`join`](crate::JoinHandle::join). A future that also waits for anything else may wait for ever. It may do so for a
-/// [local](crate::spawn_local) future of that worker. Once all threads that the pool may have, [spare
-/// ones](crate::Builder::spare_threads) included, are blocked, it may for any other job of the pool.
+/// [`join`](crate::JoinHandle::join). A future that also waits for anything else may wait forever: for a
+/// [local](crate::spawn_local) future of that worker, or for any other job of the pool once all threads that the pool may have,
+/// [spare ones](crate::Builder::spare_threads) included, are blocked.
 ///
 /// # Panics
 /// If the future does.
 ///
+/// # Examples
 /// ```
 /// let pool = brigade::Pool::new(1);
 /// let parts = [pool.spawn(async { 40 }), pool.spawn(async { 2 })];
@@ -58,14 +58,15 @@ fn enter_default<R>(call: impl FnOnce() -> R) -> R {
 }
 
 impl Handle {
-    /// Runs a future to its end on this thread, inside of this pool: what it [spawns](crate::spawn()), its timers and its I/O
-    /// belong to the pool.
+    /// Runs a future to completion on this thread, with this pool as the current one: the jobs that it
+    /// [spawns](crate::spawn()), its timers and its I/O belong to it.
     ///
-    /// The future need not be `Send`. See [`block_on`](crate::block_on) for what a wait on a worker means.
+    /// The future need not be `Send`. See [`block_on`](crate::block_on) for waits on a worker.
     ///
     /// # Panics
     /// If the future does.
     ///
+    /// # Examples
     /// ```
     /// let pool = brigade::Pool::new(2);
     /// let sum = pool.block_on(async {
@@ -113,7 +114,7 @@ fn wait_on_worker<F: Future>(
     let mut poll = |polled: &Polled| {
         polled.poll(|waker| future.as_mut().poll(&mut Context::from_waker(waker)))
     };
-    // No handle may be polled: then this allocates nothing.
+    // As long as no handle is polled, this allocates nothing.
     let plain = Waker::from((*thread).clone());
     let mut polled = Polled::new(plain.clone(), plain);
     loop {
@@ -123,7 +124,7 @@ fn wait_on_worker<F: Future>(
             (Poll::Pending, _) => break,
         }
     }
-    // It waits for jobs, and perhaps for something else.
+    // It waits for jobs, and maybe for something else.
     let wait = worker.begin_wait(thread);
     let mut other = Other::new(thread);
     polled = Polled::new(other.waker(), wait.waker());
@@ -134,7 +135,7 @@ fn wait_on_worker<F: Future>(
             (Poll::Pending, jobs) => jobs,
         };
         if !jobs.is_empty() && other.has_clones() {
-            // What has a clone may not be waited for any more: once more, with a waker that has none yet.
+            // The clones may belong to waits that are over: polls again, with a waker that has no clone yet.
             other.retire();
             other = Other::new(thread);
             polled.set_waker(other.waker());
@@ -151,12 +152,12 @@ fn wait_on_worker<F: Future>(
     }
 }
 
-/// Wakes the thread when something else than a job has happened.
+/// Wakes the thread for anything but the end of a job.
 struct Other(Arc<Wakes>);
 
 struct Wakes {
     thread: Arc<BlockedThread>,
-    /// The future has another waker by now. What takes this one's place may wake it, as if that were another task's.
+    /// The future has a newer waker. Code that replaces this one may wake it, as if it were that of another task.
     is_retired: AtomicBool,
 }
 
@@ -175,9 +176,9 @@ impl Other {
         Arc::strong_count(&self.0) > 2
     }
 
-    /// The next poll has another waker, and sees what this one would have been woken for.
+    /// Makes wakes of this waker void: the next poll has another one, and sees what this one would have been woken for.
     fn retire(&self) {
-        // Ordering: Relaxed: a wake that comes before it is one in vain.
+        // Ordering: Relaxed: a wake that comes before it is merely spurious.
         self.0.is_retired.store(true, Ordering::Relaxed);
     }
 }
@@ -194,7 +195,7 @@ impl Wake for Wakes {
     }
 }
 
-/// Sleeps until one of these jobs has ended, or may have; `false` if none ever would.
+/// Sleeps until one of these jobs may have ended; returns `false` at once if none ever would.
 fn wait_for_jobs(
     jobs: &[(JobId, Key)],
     wait: &PoolWait<'_>,

@@ -14,14 +14,14 @@ use crate::registry::{At, reach};
 #[derive(Clone, Copy)]
 struct OnWorker {
     key: Key,
-    /// No other worker gets this index until all local futures of this one have ended.
+    /// No other worker has this index until all local futures of this one have ended.
     index: usize,
     /// What the worker was doing when the future was spawned.
     turn: u64,
 }
 
 impl OnWorker {
-    /// The worker, if the calling thread is that.
+    /// The worker, if the calling thread is it.
     fn worker(self, at: At<'_>) -> Option<&Worker> {
         at.worker().filter(|worker| worker.index() == self.index)
     }
@@ -31,7 +31,7 @@ impl Schedule for OnWorker {
     fn schedule(self, job: Job, _: bool) {
         reach(self.key, |at| match at.core() {
             Some(core) => core.send_local(self.index, self.turn, job),
-            // In a forked child. Else the worker exists as long as the future, and so does its pool.
+            // In a forked child. Otherwise the worker exists as long as the future, and so does its pool.
             None => core::mem::forget(job),
         });
     }
@@ -56,19 +56,20 @@ impl Schedule for OnWorker {
     }
 }
 
-/// Accepts a future that need not be `Send`, on a worker of a pool: only this thread polls and drops it. One allocation.
+/// Spawns a future that need not be `Send` on the current worker: only this thread polls and drops it. One allocation.
 ///
 /// It may be woken and [cancelled](JoinHandle::cancel) from anywhere. Code that blocks this thread delays it: no other thread
-/// can run it. A worker with such a future stays, even if the pool was made [smaller](crate::Handle::resize) or ends idle
-/// threads. When the pool ends, futures that still wait are cancelled, on this thread. They don't count towards the pool's
-/// capacity.
+/// can run it. A worker with such a future does not end, even if the pool is made [smaller](crate::Handle::resize) or ends idle
+/// threads. When the pool ends, local futures that are still pending are cancelled on this thread. They don't count towards the
+/// pool's capacity.
 ///
-/// The handle is `Send` if the future's output is. On this thread [`join`](JoinHandle::join) returns
-/// [`WouldDeadlock`](crate::JoinError::WouldDeadlock) as long as the future has not ended; `.await` it.
+/// The handle is `Send` if the future's output is. On this thread, [`join`](JoinHandle::join) returns
+/// [`WouldDeadlock`](crate::JoinError::WouldDeadlock) as long as the future has not ended; use `.await` there.
 ///
 /// # Panics
-/// If this thread is no worker of a pool. Jobs and futures of a pool run on one.
+/// If this thread is not a worker of a pool. The jobs and futures of a pool run on its workers.
 ///
+/// # Examples
 /// ```
 /// use std::{cell::Cell, rc::Rc};
 /// let pool = brigade::Pool::new(2);
@@ -94,7 +95,7 @@ where
 {
     CURRENT.with(|worker| {
         let Some(worker) = worker else {
-            panic!("a local future is spawned on the worker that is to run it");
+            panic!("a local future must be spawned on a worker of a pool");
         };
         let (key, index) = (worker.key(), worker.index());
         let scheduler = OnWorker { key, index, turn: worker.turn() };

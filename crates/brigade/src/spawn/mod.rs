@@ -33,7 +33,7 @@ pub use block_on::block_on;
 pub use local::spawn_local;
 pub use yield_now::{YieldNow, yield_now};
 
-/// The number of a future whose pool is gone, or in another process.
+/// The number of a future whose pool no longer exists, or belongs to another process.
 const NOWHERE: u32 = u32::MAX;
 
 /// The scheduler of a future: its pool.
@@ -62,7 +62,7 @@ impl Schedule for OnPool {
         reach(self.0, |at| match at.core() {
             Some(core) => core.bind(task),
             None => {
-                // In a forked child it is never woken, and must not be dropped. Elsewhere there is no other reference to it,
+                // In a forked child it is never woken, and must not be dropped. Otherwise there is no other reference to it,
                 // and it is cancelled.
                 if !self.0.is_here() {
                     core::mem::forget(task);
@@ -76,17 +76,17 @@ impl Schedule for OnPool {
         reach(self.0, |at| match at {
             At::Worker(worker) => worker.release(number, outcome, unclaimed),
             At::Outside(core) => core.release(number, outcome, unclaimed),
-            // There is no pool any more.
+            // The pool no longer exists.
             At::Gone(_) => drop_contained(unclaimed),
         });
     }
 }
 
-/// What is kept in the queue for a future until its first poll.
+/// What is queued with a future until its first poll.
 struct FirstPoll {
-    /// Given back then, by its drop.
+    /// Released then, by its drop.
     _permit: Option<Permit>,
-    /// Boxed, as there is room for one word.
+    /// Boxed, to fit in one word.
     deadline: Option<Box<Instant>>,
 }
 
@@ -96,7 +96,7 @@ impl Guard for FirstPoll {
     }
 }
 
-/// Hands a future to a pool, as the pool's policy says or another one.
+/// Submits a future to a pool, with the pool's policy or another one.
 fn spawn_at<F>(
     at: At<'_>,
     future: F,
@@ -168,7 +168,7 @@ where
 {
     let (job, handle) = make_future(core.key, future, None, deadline);
     at.settle(core, how, job);
-    // It may have woken itself, and the job around it may take long.
+    // The future may have woken itself, and the job around it may take long.
     core.offer_help();
     handle
 }
@@ -192,25 +192,26 @@ impl<F: Future> Future for Named<F> {
 }
 
 impl Handle {
-    /// Runs a future on the pool's threads until it is ready, and returns a handle for its outcome. One allocation, and one more
-    /// for a future of 2 KiB or more.
+    /// Runs a future on the pool's threads until it is ready, and returns a handle for its outcome. One allocation, two for a
+    /// future of 2 KiB or more.
     ///
-    /// A future is one job, however often it is woken: it is on a queue at most once at a time, and runs on one thread at a
-    /// time. If it is woken while it is polled, as by [`yield_now`], it is queued behind all other queued jobs. While it
-    /// waits it occupies no thread. The [counters](Self::metrics) count it as running then, but
-    /// [`wait_idle`](Self::wait_idle) does not wait for it, as it may never be woken. A poll occupies its thread until it
-    /// returns: wrap code that blocks in [`blocking`](crate::blocking), and call [`yield_now`] in long computations.
+    /// A future is one job, however often it is woken: it is queued at most once at a time, and runs on one thread at a time.
+    /// If it is woken while it is polled, for example by [`yield_now`], it is queued behind all other queued jobs. While it
+    /// waits it occupies no thread. The [counters](Self::metrics) then count it as running, but [`wait_idle`](Self::wait_idle)
+    /// does not wait for it, as it may never be woken. A poll occupies its thread until it returns: wrap code that blocks in
+    /// [`blocking`](crate::blocking), and call [`yield_now`] in long computations.
     ///
     /// [`JoinHandle::cancel`] drops it when its current poll returns, or at once if it waits. A pool that is
-    /// [drained](crate::Shutdown::Drain) polls its futures as long as anything runs or is woken. When nothing is any more,
-    /// those that still wait are dropped, and their handles return [`JoinError::Cancelled`](crate::JoinError::Cancelled);
+    /// [drained](crate::Shutdown::Drain) polls its futures as long as anything runs or is woken. Those that are still pending
+    /// after that are dropped, and their handles return [`JoinError::Cancelled`](crate::JoinError::Cancelled);
     /// [`Shutdown::Finish`](crate::Shutdown::Finish) waits for them.
     ///
     /// In a bounded pool a future counts as queued only until it is polled for the first time.
     ///
     /// # Panics
-    /// As [`execute`](Self::execute).
+    /// As for [`execute`](Self::execute).
     ///
+    /// # Examples
     /// ```
     /// let pool = brigade::Pool::new(2);
     /// let first = pool.spawn(async { 40 });
@@ -229,11 +230,12 @@ impl Handle {
 
     /// Runs a future on the pool's threads, and returns a handle for its outcome, or returns the future; never waits.
     ///
-    /// To wait for room without blocking a thread, [reserve](crate::JobBuilder::reserve) it first.
+    /// To wait for room without blocking a thread, [reserve](crate::JobBuilder::reserve) the room first.
     ///
     /// # Errors
     /// As for [`try_execute`](Self::try_execute).
     ///
+    /// # Examples
     /// ```
     /// let pool = brigade::Pool::builder().threads(1).capacity(100).build()?;
     /// assert_eq!(pool.try_spawn(async { 42 })?.join()?, 42);
@@ -252,11 +254,12 @@ impl Handle {
 }
 
 impl JobBuilder {
-    /// Spawns a future, and returns a handle for its outcome. A deadline is for its first poll.
+    /// Spawns a future, and returns a handle for its outcome. A deadline applies to its first poll.
     ///
     /// # Errors
     /// As for [`execute`](Self::execute).
     ///
+    /// # Examples
     /// ```
     /// let pool = brigade::Pool::new(1);
     /// let name = pool.job().name("answer").spawn(async { brigade::current_job_name() })?;
@@ -283,6 +286,7 @@ impl Reserved {
     /// # Errors
     /// As for [`execute`](Self::execute).
     ///
+    /// # Examples
     /// ```
     /// let pool = brigade::Pool::builder().threads(1).capacity(1).build()?;
     /// let answer = brigade::block_on(async {

@@ -4,10 +4,10 @@ use core::future::Future;
 use core::pin::Pin;
 use core::task::{Context, Poll};
 
-/// Lets all other jobs that are queued in the pool run first.
+/// Yields to the pool: all other jobs that are queued run first.
 ///
-/// A poll is never interrupted. So a future that computes for long between two waits should call this now and then. As long
-/// as it does not, the other jobs of its thread wait, if no other thread is idle.
+/// A poll is never interrupted. So a future that computes for long between two waits should call this from time to time. Until
+/// it does, jobs wait unless another thread is idle.
 ///
 /// ```
 /// use std::sync::{Arc, Mutex};

@@ -1,4 +1,4 @@
-//! Accepting a job where the calling thread is: by the worker, or by the pool from outside.
+//! Accepting a job, by the calling worker or by the pool from outside.
 
 use std::time::Instant;
 
@@ -15,7 +15,7 @@ impl At<'_> {
     /// Accepts a closure, in a pool that is not bounded.
     ///
     /// # Errors
-    /// Gives it back if the pool does not accept it.
+    /// Returns it if the pool does not accept it.
     #[inline(always)]
     pub(crate) fn execute<F>(self, closure: F) -> Result<(), Rejected<F>>
     where
@@ -30,7 +30,7 @@ impl At<'_> {
         }
     }
 
-    /// The same, and makes a receipt for it.
+    /// Like `execute`, and makes a receipt for the closure.
     ///
     /// # Errors
     /// As for `execute`.
@@ -46,7 +46,7 @@ impl At<'_> {
     /// Accepts a job.
     ///
     /// # Errors
-    /// Gives it back if the pool does not accept it.
+    /// Returns it if the pool does not accept it.
     pub(crate) fn accept(self, job: Job) -> Result<(), Job> {
         match self {
             At::Worker(worker) => worker.submit(job),
@@ -55,10 +55,10 @@ impl At<'_> {
         }
     }
 
-    /// Accepts a job that was promised a place before the pool was closed.
+    /// Accepts a job that the pool agreed to before it was closed.
     ///
     /// # Errors
-    /// Gives it back if the pool runs none any more.
+    /// Returns the job if the pool no longer runs any.
     pub(crate) fn accept_late(self, job: Job) -> Result<(), Job> {
         let job = match self.accept(job) {
             Err(job) => job,
@@ -70,8 +70,8 @@ impl At<'_> {
         }
     }
 
-    /// Decides what happens to a submission; if it must wait for a permit, does so. On a worker of another pool, that pool
-    /// may have another thread meanwhile.
+    /// Decides what happens to a submission, and waits for a permit if it must. On a worker of another pool, that pool may have
+    /// another thread in the meantime.
     pub(crate) fn admit(
         self,
         core: &Core,
@@ -95,7 +95,7 @@ impl At<'_> {
     /// Accepts several closures at once, in a pool that is not bounded, and makes a receipt for each.
     ///
     /// # Errors
-    /// Gives those back that came too late.
+    /// Returns the closures that were not accepted.
     pub(crate) fn submit_batch<F, T, R>(self, closures: Vec<F>) -> Result<Vec<R>, Rejected<Vec<F>>>
     where
         F: FnOnce() -> T + Send + 'static,
@@ -111,14 +111,14 @@ impl At<'_> {
         accepted.map(|()| receipts).map_err(back)
     }
 
-    /// Gives work back that the pool did not accept.
+    /// Wraps work that the pool did not accept, with the reason.
     #[cold]
     pub(crate) fn rejected<W>(self, work: W) -> Rejected<W> {
         Rejected::new(work, self.refusal())
     }
 }
 
-/// Accepts a job from a thread that is no worker of the pool: one copy of the code for all closures.
+/// Accepts a job from a thread that is not a worker of the pool: one copy of the code for all closures.
 #[inline(never)]
 pub(super) fn accept_outside(key: Key, job: Job) -> Result<(), Rejected<Job>> {
     reach(key, |at| at.accept(job).map_err(|job| at.rejected(job)))

@@ -1,4 +1,4 @@
-//! Jobs with settings of their own.
+//! Jobs with their own settings.
 
 use core::fmt;
 use std::borrow::Cow;
@@ -16,17 +16,17 @@ use crate::key::Key;
 use crate::registry::reach;
 use crate::rejected::Rejected;
 
-/// Submits jobs with settings of their own; made by [`Handle::job`] or [`brigade::job`](crate::job).
+/// Submits jobs with their own settings; made by [`Handle::job`] or [`brigade::job`](crate::job).
 ///
-/// First come settings: a [name](Self::name), a [deadline](Self::deadline), [what happens if the pool is
-/// full](Self::when_full), a time ([`after`](Self::after), [`at`](Self::at), [`every`](Self::every)). Then a verb submits a job.
-/// Every verb returns the job if the pool does not accept it.
+/// First call the settings: a [name](Self::name), a [deadline](Self::deadline), [what happens if the pool is
+/// full](Self::when_full), a time ([`after`](Self::after), [`at`](Self::at), [`every`](Self::every)). Then call a method that
+/// submits. Each of these returns the job if the pool does not accept it.
 ///
-/// | verb | submits |
+/// | method | submits |
 /// |---|---|
 /// | [`execute`](Self::execute), [`submit`](Self::submit), [`spawn`](Self::spawn) | one job, as the methods of [`Handle`] do |
 /// | [`execute_batch`](Self::execute_batch), [`submit_batch`](Self::submit_batch) | several closures at once |
-/// | [`dispatch`](Self::dispatch) | closures that must begin now, or not at all |
+/// | [`dispatch`](Self::dispatch) | closures that must start now, or not at all |
 /// | [`reserve`](Self::reserve) | nothing yet: waits for room, as a future |
 ///
 /// ```
@@ -47,8 +47,8 @@ pub struct JobBuilder {
 }
 
 impl Handle {
-    /// Returns a builder for a job with settings of its own: a name, a deadline, what happens if the pool is full, a time. It
-    /// also submits batches.
+    /// Returns a builder for a job with its own settings: a name, a deadline, a policy for a full pool, a time. It also submits
+    /// batches.
     ///
     /// ```
     /// use brigade::{Pool, WhenFull};
@@ -81,8 +81,8 @@ impl JobBuilder {
     /// Sets the latest time at which the job may start: if it is still queued at `deadline`, it is
     /// [cancelled](crate::JoinError::Cancelled) when its turn comes. Until then it counts as queued.
     ///
-    /// A job that has started by then continues. In a pool that [blocks](WhenFull::Block) when it is full, the submission
-    /// waits until `deadline` at most, and is rejected then.
+    /// A job that has started by then continues. In a pool that [blocks](WhenFull::Block) when it is full, the submission waits
+    /// no longer than until `deadline`, and is then rejected.
     ///
     /// ```
     /// use std::time::{Duration, Instant};
@@ -123,8 +123,9 @@ impl JobBuilder {
     ///
     /// # Errors
     /// Returns the closure if the pool has been closed or dropped, has no thread and can't start one, or is full and the
-    /// [policy](Self::when_full) rejects jobs then. Also if the pool belongs to a process that this one was forked from.
+    /// [policy](Self::when_full) rejects jobs then. Also returns it if the pool belongs to the parent of a fork.
     ///
+    /// # Examples
     /// ```
     /// let pool = brigade::Pool::new(1);
     /// pool.job().name("hello").execute(|| println!("hello"))?;
@@ -139,6 +140,7 @@ impl JobBuilder {
     /// # Errors
     /// As for [`execute`](Self::execute).
     ///
+    /// # Examples
     /// ```
     /// let pool = brigade::Pool::new(1);
     /// assert_eq!(pool.job().name("answer").submit(|| 42)?.join()?, 42);
@@ -173,13 +175,14 @@ impl JobBuilder {
 
     /// Submits several closures with one publication, and wakes as many sleeping workers as there are jobs.
     ///
-    /// The iterator is exhausted before any closure is accepted. With a setting, and in a bounded pool, they are accepted one
-    /// by one, each as [`execute`](Self::execute) would.
+    /// The iterator is exhausted before any closure is accepted. With any setting, and in a bounded pool, the closures are
+    /// accepted one by one, each as by [`execute`](Self::execute).
     ///
     /// # Errors
     /// Returns the closures that were not accepted, in order, for the reasons of [`execute`](Self::execute); those before
     /// them, if any, were accepted and will run.
     ///
+    /// # Examples
     /// ```
     /// let (sender, receiver) = std::sync::mpsc::channel();
     /// let pool = brigade::Pool::new(2);
@@ -203,6 +206,7 @@ impl JobBuilder {
     /// # Errors
     /// As for [`execute_batch`](Self::execute_batch).
     ///
+    /// # Examples
     /// ```
     /// let pool = brigade::Pool::new(2);
     /// let squares = pool.job().submit_batch((1..=3).map(|n| move || n * n))?;
@@ -235,13 +239,13 @@ impl JobBuilder {
     /// Hands closures to idle threads of the pool, one to each, and wakes all of these at once. Returns the closures whose
     /// thread was taken by other work, followed by the rest of the iterator, unread.
     ///
-    /// Nothing is queued, no job waits behind another, and no thread is started (see [`Pool::prestart`](crate::Pool::prestart)).
-    /// Use it where a few jobs come at once after a quiet time and each must begin soon; to keep threads busy, use
-    /// [`execute_batch`](Self::execute_batch). A thread is idle once it has found nothing to do, whether it sleeps or still
-    /// [spins](crate::Idle).
+    /// Nothing is queued, no job waits behind another, and no thread is started (see
+    /// [`Pool::prestart`](crate::Pool::prestart)). Use it where a few jobs are submitted at once after a quiet period and each
+    /// must start soon; to keep threads busy, use [`execute_batch`](Self::execute_batch). A thread is idle once it has found
+    /// nothing to do, whether it sleeps or still [spins](crate::Idle).
     ///
     /// One job for each thread that is idle now is taken from the iterator before the first is handed over; if the iterator
-    /// panics, none is. A [capacity](crate::Builder::capacity) does not apply here. A pool that is closed returns everything.
+    /// panics, none is. A [capacity](crate::Builder::capacity) does not apply here. A closed pool accepts no job.
     ///
     /// ```
     /// use std::sync::mpsc;

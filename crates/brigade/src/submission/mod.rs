@@ -1,7 +1,7 @@
 //! Submitting to a pool: the methods of a [`Handle`](crate::Handle), and what a bounded pool or a [`JobBuilder`] adds.
 //!
-//! What an unbounded pool accepts without a deadline or a name is a plain job. All else is a [`Submission`]: that path is not
-//! hot, and the hot one knows by the pool's key that it need not look.
+//! In an unbounded pool, a closure without a deadline or a name becomes a plain job. Everything else is a [`Submission`]: that
+//! path is not hot, and the hot one sees by the pool's key that it need not take it.
 
 mod accept;
 mod job_builder;
@@ -41,10 +41,10 @@ impl<T: Send + 'static> Receipt<T> for brigade_task::JoinHandle<T> {
     }
 }
 
-/// A closure on its way to a pool.
+/// A closure that is being submitted.
 pub(crate) struct Submission<F, D = ()> {
     work: F,
-    /// What to do if the pool is full; `None` for what it is configured to.
+    /// The policy if the pool is full; `None` for the pool's own.
     when_full: Option<WhenFull>,
     terms: D,
 }
@@ -109,7 +109,7 @@ where
     })
 }
 
-/// Submits several closures, one after the other; gives back those from the first one on that was not accepted.
+/// Submits several closures, one after the other; returns the first that was not accepted and all after it.
 #[cold]
 fn submit_each<F, T, R>(
     jobs: Vec<F>,

@@ -10,10 +10,10 @@ use crate::semaphore::Permit;
 
 /// What a [`JobBuilder`](super::JobBuilder) sets beside the job itself: nothing, or its [`Options`].
 pub(crate) trait Terms: Send + 'static {
-    /// The instant from which on the job must not be started any more.
+    /// The instant from which on the job must not be started.
     fn deadline(&self) -> Option<Instant>;
 
-    /// Calls what runs the job.
+    /// Runs the job.
     fn run<R>(self, call: impl FnOnce() -> R) -> R;
 }
 
@@ -48,7 +48,7 @@ impl Terms for Options {
 
 /// A closure that is queued in a bounded pool, or with a deadline or a name.
 pub(super) struct Queued<F, D> {
-    /// First, so that it is given back before any user code runs, the drop of the closure included.
+    /// First, so that it is released before any user code runs, including the drop of the closure.
     pub(super) permit: Option<Permit>,
     pub(super) terms: D,
     pub(super) work: F,

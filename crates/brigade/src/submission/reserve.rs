@@ -15,20 +15,21 @@ use crate::semaphore::{Permit, Waiter};
 use crate::submission::queued::Queued;
 
 impl JobBuilder {
-    /// Waits, as a future, until the pool has room for one job, whatever its policy is, and reserves that.
+    /// Returns a future that waits until the pool has room for one job, whatever its policy is, and reserves that room.
     ///
     /// A pool without a capacity always has room. The future does nothing until it is polled. On a worker of the same pool,
-    /// which must not wait for itself, it is ready at once: if the pool is full, the job then runs inside of
-    /// [`execute`](Reserved::execute) or [`submit`](Reserved::submit). Other submissions may wait behind it: poll it when it has
-    /// been woken, or drop it, which passes the wake-up on.
+    /// which must not wait for itself, it is ready at once: if the pool is full, the job then runs inside
+    /// [`execute`](Reserved::execute) or [`submit`](Reserved::submit). Other submissions may wait behind this future: once
+    /// woken it must be polled, or dropped, which passes the wake-up on.
     ///
     /// # Errors
-    /// The [`Reason`] why the pool accepts nothing, except that it is full. If the pool is closed in the meantime, it says so
-    /// at once.
+    /// The [`Reason`] why the pool accepts no jobs, never [`Reason::Full`]. If the pool is closed in the meantime, the future
+    /// fails at once.
     ///
     /// # Cancel safety
-    /// Dropped before it is ready, it has reserved nothing.
+    /// If the future is dropped before it is ready, nothing has been reserved.
     ///
+    /// # Examples
     /// ```
     /// let pool = brigade::Pool::builder().threads(1).capacity(1).build()?;
     /// let handle = pool.handle();
@@ -70,7 +71,7 @@ fn reserve_or_wait(
     waiter: &mut Option<Waiter>,
     context: &Context<'_>,
 ) -> Poll<Result<Room, Reason>> {
-    // A worker does not wait for itself, and neither may a future on it.
+    // A worker must not wait for itself, nor must a future on it.
     let on_own_worker = reach(key, |at| at.worker().is_some());
     if on_own_worker {
         // It needs no permit, so it must not delay the next waiter while its job runs.
@@ -84,7 +85,7 @@ fn reserve_or_wait(
             Err(Reason::Full) if is_registered => return Poll::Pending,
             Err(Reason::Full) => {}
             room => {
-                // Its place goes to the next one.
+                // Its place goes to the next waiter.
                 *waiter = None;
                 return Poll::Ready(room);
             }
@@ -97,7 +98,7 @@ fn reserve_or_wait(
             waiter.register(context.waker());
             is_registered = true;
         }
-        // Else the pool is gone, which the next try says.
+        // Otherwise the pool no longer exists, which the next attempt reports.
     }
 }
 
@@ -111,9 +112,9 @@ fn try_reserve(at: At<'_>) -> Result<Room, Reason> {
     }
 }
 
-/// Room for one job in a pool, from [`JobBuilder::reserve`]; given back when it is dropped.
+/// Room for one job in a pool, from [`JobBuilder::reserve`]; released when it is dropped.
 ///
-/// It does not keep the pool alive: if that is closed in the meantime, the job is returned.
+/// It does not keep the pool alive: if the pool is closed in the meantime, the job is returned.
 ///
 /// ```
 /// let pool = brigade::Pool::builder().threads(1).capacity(1).build()?;
@@ -134,6 +135,7 @@ impl Reserved {
     /// # Errors
     /// Returns the closure if the pool has been closed in the meantime, or has no thread and can't start one.
     ///
+    /// # Examples
     /// ```
     /// let pool = brigade::Pool::new(1);
     /// brigade::block_on(pool.job().reserve())?.execute(|| ())?;
@@ -148,6 +150,7 @@ impl Reserved {
     /// # Errors
     /// As for [`execute`](Self::execute).
     ///
+    /// # Examples
     /// ```
     /// let pool = brigade::Pool::new(1);
     /// let answer = brigade::block_on(pool.job().reserve())?.submit(|| 42)?;
@@ -179,7 +182,7 @@ impl Reserved {
                 at.settle(core, Unqueued::OnWorker, job);
                 Ok(receipt)
             }
-            // Elsewhere by now.
+            // It was made on a worker, and is used elsewhere.
             (Room::OnWorker, _) => builder.submit_job(work),
         })
     }

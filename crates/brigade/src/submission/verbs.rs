@@ -14,17 +14,21 @@ use crate::rejected::{Rejected, closure_of, expect_accepted, refuse};
 impl Handle {
     /// Runs a closure on the pool, once.
     ///
-    /// Never blocks, unless the pool is bounded and [blocks when it is full](crate::WhenFull), which is the default then.
-    /// Starts a thread if the pool's rules say so. Does not allocate if the captures have at most 24 bytes (16 in a bounded
-    /// pool) and the alignment of a pointer.
+    /// Never blocks, unless the pool is bounded and [blocks when it is full](crate::WhenFull), which is the default then. May
+    /// start a thread, according to the pool's [growth](crate::Builder::growth). Does not allocate if the captures have at most
+    /// 24 bytes (16 in a bounded pool) and the alignment of a pointer.
     ///
     /// # Panics
-    /// If the pool does not accept the closure: it has been closed, shut down or dropped, and this is none of its own jobs;
-    /// has no thread and can't start one, which is possible only if the core size is 0 or [may time
-    /// out](crate::Builder::allow_core_timeout); is full and its [policy](crate::WhenFull) rejects jobs then; or belongs to a
-    /// process that this one was forked from. [`try_execute`](Self::try_execute) and [`job`](Self::job) return the closure
-    /// instead.
+    /// If the pool does not accept the closure, because
+    /// - it has been closed, shut down or dropped, and the caller is not one of its own jobs;
+    /// - it has no thread and can't start one, which is possible only if the core size is 0 or [may time
+    ///   out](crate::Builder::allow_core_timeout);
+    /// - it is full, and its [policy](crate::WhenFull) rejects jobs then;
+    /// - it belongs to the parent of a fork.
     ///
+    /// [`try_execute`](Self::try_execute) and [`job`](Self::job) return the closure instead.
+    ///
+    /// # Examples
     /// ```
     /// use std::sync::atomic::{AtomicU32, Ordering};
     /// static RAN: AtomicU32 = AtomicU32::new(0);
@@ -48,6 +52,7 @@ impl Handle {
     /// # Errors
     /// Returns the closure if the pool is full, or for the other reasons of [`execute`](Self::execute).
     ///
+    /// # Examples
     /// ```
     /// let pool = brigade::Pool::builder().threads(2).capacity(100).build()?;
     /// if let Err(rejected) = pool.try_execute(|| println!("on the pool")) {
@@ -69,7 +74,7 @@ impl Handle {
         if self.key.is_bounded() {
             return Submission { work: job, when_full, terms: () }.submit(self.key);
         }
-        // Not by `reach`: passing `job` itself on to there would force it into memory.
+        // Not through `reach`: passing `job` on would force it into memory.
         CURRENT.with(|worker| match worker {
             Some(worker) if worker.is_of(self.key) => At::Worker(worker).execute(job),
             _ => accept_outside(self.key, Job::new(job)).map_err(|job| job.map(closure_of)),
@@ -80,8 +85,9 @@ impl Handle {
     /// [`execute`](Self::execute) does.
     ///
     /// # Panics
-    /// As [`execute`](Self::execute).
+    /// As for [`execute`](Self::execute).
     ///
+    /// # Examples
     /// ```
     /// let pool = brigade::Pool::new(2);
     /// let answer = pool.submit(|| 6 * 7);
@@ -104,6 +110,7 @@ impl Handle {
     /// # Errors
     /// As for [`try_execute`](Self::try_execute).
     ///
+    /// # Examples
     /// ```
     /// let pool = brigade::Pool::new(2);
     /// assert_eq!(pool.try_submit(|| 42)?.join()?, 42);

@@ -1,26 +1,26 @@
-//! What a task set shares with its jobs: how many are on the pool, which ones wait, which have ended.
+//! The state that a task set shares with its jobs: how many are on the pool, which ones wait, which have ended.
 //!
-//! **A job's way.** A job is admitted if fewer than `limit` are and none waits, else its closure waits in line. When its turn
-//! comes the job is made, with its permit in a bounded pool, and its handle is there before it is submitted. Its end is
-//! reported once, by the waker that its cell wakes with the outcome in place, on the thread on which it ran, was cancelled or
-//! was refused. The thread that reports it then submits from the line until that is empty or the limit is reached. So if
-//! anything waits while the limit allows more, a thread is about to look. In a bounded pool a job needs a permit too:
+//! **Admission.** A job is admitted if fewer than `limit` jobs are and none waits; otherwise its closure waits in line. When
+//! its turn comes the job is made, with its permit in a bounded pool, and its handle is stored before it is submitted. Its end
+//! is reported once, by the waker that its cell wakes with the outcome in place, on the thread on which it ran, was cancelled
+//! or was rejected. The thread that reports it then submits from the line until that is empty or the limit is reached. So if
+//! anything waits while the limit allows more, a thread is about to look. In a bounded pool a job also needs a permit:
 //! [`Permits`] handles those.
 //!
-//! **On the way.** Jobs are submitted outside of the lock, as that may call user code (a spawner). Meanwhile the owner may
-//! cancel the job, which the pool counts only if it has accepted it. So the two meet in `passages`: the one that comes second
+//! **Passages.** Jobs are submitted outside of the lock, as that may call user code (a spawner). In the meantime the owner may
+//! cancel the job, which the pool must count only if it has accepted it. So both record this in `passages`: the second one
 //! knows what the first did, and counts or does not.
 //!
-//! **Waiting.** The owner looks and leaves its waker in one critical section, and what it waits for changes under the same
-//! lock. So either it sees the change or the thread that makes it finds the waker. It waits until so many jobs have ended. On
-//! a worker of the pool the wait also ends when a job has been submitted, since this worker may be the only one left to run
-//! that.
+//! **Waiting.** The owner checks its target and registers its waker in one critical section, and the target changes under the
+//! same lock. So either it sees the change, or the thread that makes the change finds the waker. It waits until a number of
+//! jobs have ended. On a worker of the pool the wait also ends when a job has been submitted, since this worker may be the only
+//! one left to run that job.
 //!
 //! No closure, outcome, waker or spawner is run, dropped or cloned under the lock.
 //!
-//! **Rejected.** A closure around each job's that reports from a guard's drop. The pool would count a job that panicked as
-//! one that returned, and the report would come before the outcome. Submitting in the critical section: a spawner that uses
-//! the set would wait for itself.
+//! **Rejected.** A closure around each job's closure that reports from the drop of a guard: the pool would count a job that
+//! panicked as one that returned, and the report would come before the outcome. Submitting in the critical section: a spawner
+//! that uses the set would wait for itself.
 
 use core::mem;
 use core::task::Waker;
@@ -41,7 +41,7 @@ use crate::registry::reach;
 /// Makes a job of a closure that has waited in line, and a handle that will report its end to the board.
 pub(super) type Make<T> = Box<dyn FnOnce(Leave, &Arc<Board<T>>) -> (Job, JoinHandle<T>) + Send>;
 
-/// What a set and its jobs share.
+/// The state that a set and its jobs share.
 pub(super) struct Board<T> {
     pool: Handle,
     permits: Permits,
@@ -53,19 +53,19 @@ struct State<T> {
     limit: usize,
     /// Jobs that have been admitted and have not ended.
     admitted: usize,
-    /// Closures that have not been admitted, in the order they came.
+    /// Closures that have not been admitted, in the order in which they were added.
     line: VecDeque<Waiting<T>>,
     /// Jobs that have left the line, until the pool has accepted them or they have been dropped.
     passages: BTreeMap<u64, Passage>,
     /// How many jobs from the line the pool has accepted.
     passed: u64,
-    /// Handles of those, until the owner takes them.
+    /// Handles of jobs from the line, until the owner takes them.
     handles: Vec<(u64, JoinHandle<T>)>,
     /// Jobs that have ended, in that order, whose outcomes have not been taken.
     ended: VecDeque<u64>,
-    /// Handles of jobs that the set has detached: here their outcomes are dropped.
+    /// Handles of jobs that the set has detached; their outcomes are dropped here.
     detached: BTreeMap<u64, JoinHandle<T>>,
-    /// What the owner waits for, if it does, and what wakes it.
+    /// The owner's target and waker, while it waits.
     owner: Option<(Target, Waker)>,
 }
 
@@ -77,14 +77,14 @@ struct Waiting<T> {
     is_detached: bool,
 }
 
-/// How far a job that has left the line has come.
+/// The progress of a job that has left the line.
 #[derive(Clone, Copy)]
 enum Passage {
-    /// The pool has not accepted it yet, or will never be asked.
+    /// The pool has not accepted it yet, or it will never be submitted.
     Open,
     /// The same, and the owner has cancelled it.
     Cancelled,
-    /// The pool has not accepted it and will not, and the owner is just cancelling it.
+    /// The pool has not accepted it and will not, and the owner is cancelling it right now.
     Refused,
 }
 
@@ -94,17 +94,17 @@ struct Passing {
     job: Job,
 }
 
-/// What an owner waits for.
+/// The condition that an owner waits for.
 #[derive(Clone, Copy)]
 pub(super) struct Target {
     /// This many jobs that have ended.
     pub(super) ended: usize,
-    /// Or that more closures from the line have been admitted than these.
+    /// Or more closures than this from the line have been admitted.
     pub(super) passed: Option<u64>,
 }
 
 impl<T> State<T> {
-    /// While others wait, what the limit still allows is theirs: a thread is about to submit the first.
+    /// Also while others wait, as the rest of the limit is reserved for them: a thread is about to submit the first.
     fn is_full(&self) -> bool {
         self.admitted >= self.limit || !self.line.is_empty()
     }
@@ -114,14 +114,14 @@ impl<T> State<T> {
             || target.passed.is_some_and(|passed| self.passed != passed)
     }
 
-    /// Takes the owner's waker if what it waits for has come; the caller wakes it, outside of the lock.
+    /// Takes the owner's waker if its target is reached; the caller wakes it, outside of the lock.
     fn take_owner(&mut self) -> Option<Waker> {
         let reached = self.owner.as_ref().is_some_and(|&(target, _)| self.is_reached(target));
         let owner = if reached { self.owner.take() } else { None };
         owner.map(|(_, waker)| waker)
     }
 
-    /// Makes a job of the first in line. No user code is called for that: the closure is moved.
+    /// Makes a job of the first closure in line. This calls no user code, as the closure is only moved.
     fn pass(&mut self, first: Waiting<T>, leave: Leave, board: &Arc<Board<T>>) -> Passing {
         let Waiting { key, make, is_detached } = first;
         let (job, handle) = make(leave, board);
@@ -148,7 +148,7 @@ impl<T: Send + 'static> Wake for OnEnd<T> {
     }
 }
 
-/// The waker of a set that waits for a permit: submits the first in line.
+/// The waker of a set that waits for a permit: submits the first job in line.
 struct OnPermit<T>(Arc<Board<T>>);
 
 impl<T: Send + 'static> Wake for OnPermit<T> {
@@ -183,7 +183,8 @@ impl<T> Board<T> {
 
     /// Admits a job, which the caller submits; `None` if it must wait in line.
     pub(super) fn admit(&self) -> Option<Leave> {
-        // Not even for a moment a permit that is not needed. No thread but the owner's makes the set full.
+        // Checked first, so that no permit is taken without need, not even briefly. Only the owner's thread can make the set
+        // full.
         if self.permits.are_needed() && self.state.lock().is_full() {
             return None;
         }
@@ -195,12 +196,12 @@ impl<T> Board<T> {
         admits.then_some(leave)
     }
 
-    /// Takes the admission of a job back that the pool refused. None waits for it: none has come since.
+    /// Withdraws the admission of a job that the pool rejected. No job waits for it, as none has been added since.
     pub(super) fn withdraw(&self) {
         self.state.lock().admitted -= 1;
     }
 
-    /// Lets a closure wait in line.
+    /// Adds a closure to the line.
     pub(super) fn wait_in_line(self: &Arc<Self>, key: u64, make: Make<T>)
     where
         T: Send + 'static,
@@ -209,7 +210,7 @@ impl<T> Board<T> {
         self.refill();
     }
 
-    /// Has the end of a job reported to the board.
+    /// Makes the end of a job be reported to the board.
     pub(super) fn hear_of(self: &Arc<Self>, key: u64, handle: &mut JoinHandle<T>)
     where
         T: Send + 'static,
@@ -220,7 +221,7 @@ impl<T> Board<T> {
         }
     }
 
-    /// A job has ended: its outcome is there.
+    /// Records that a job has ended, with its outcome in place.
     fn ended(self: &Arc<Self>, key: u64)
     where
         T: Send + 'static,
@@ -259,13 +260,13 @@ impl<T> Board<T> {
         }
     }
 
-    /// Whether the first in line waits only for a permit of the pool.
+    /// Whether the first closure in line waits only for a permit of the pool.
     fn lacks_leave(&self) -> bool {
         let state = self.state.lock();
         state.admitted < state.limit && !state.line.is_empty()
     }
 
-    /// Admits the first in line, if there is one and the limit allows.
+    /// Admits the first closure in line, if there is one and the limit allows.
     fn pass_first(self: &Arc<Self>, leave: Leave) -> Option<Passing> {
         let mut state = self.state.lock();
         if state.admitted >= state.limit {
@@ -275,7 +276,7 @@ impl<T> Board<T> {
         Some(state.pass(first, leave, self))
     }
 
-    /// The pool has accepted a job from the line.
+    /// Records that the pool has accepted a job from the line.
     fn accepted(&self, key: u64) {
         let mut state = self.state.lock();
         let passage = state.passages.remove(&key);
@@ -288,7 +289,7 @@ impl<T> Board<T> {
         contain(|| owner.into_iter().for_each(Waker::wake));
     }
 
-    /// Runs the first in line on this thread if it waits for a permit of the pool of `worker`, which can't wait for itself;
+    /// Runs the first job in line on this thread if it waits for a permit of the pool of `worker`, which can't wait for itself;
     /// `false` if there is none.
     pub(super) fn run_first_in_line(self: &Arc<Self>, worker: &Worker) -> bool {
         if !self.permits.are_needed() {
@@ -304,9 +305,9 @@ impl<T> Board<T> {
         true
     }
 
-    /// The pool has refused a job from the line, and so would it the others: all are dropped.
+    /// Drops all jobs in line after the pool has rejected the first, as it would reject the others too.
     fn refused(self: &Arc<Self>, job: Passing) {
-        // Taken before the first is dropped, whose end would submit the next.
+        // Taken before the first is dropped, as the end of that one would submit the next.
         let others = self.take_line(|_| true);
         core::iter::once(job).chain(others).for_each(|job| self.drop_unaccepted(job));
     }
@@ -323,14 +324,14 @@ impl<T> Board<T> {
         let mut state = self.state.lock();
         let (taken, kept): (Vec<_>, Vec<_>) = state.line.drain(..).partition(which);
         state.line.extend(kept);
-        // Each of them is admitted until it has ended.
+        // Each of them counts as admitted until it has ended.
         taken.into_iter().map(|waiting| state.pass(waiting, None, self)).collect()
     }
 
     /// Drops a job that the pool has not accepted.
     fn drop_unaccepted(&self, Passing { key, job }: Passing) {
         if job.is_future() {
-            // Its end is counted wherever it comes.
+            // Its end is counted in any case.
             reach(self.pool.key, |at| at.count_accepted());
         }
         let dropped = panic::catch_unwind(AssertUnwindSafe(|| job.cancel()));
@@ -340,13 +341,13 @@ impl<T> Board<T> {
         });
         let mut state = self.state.lock();
         let passage = state.passages.remove(&key);
-        // It was the owner that dropped it, and it has not asked yet whether to count that.
+        // The owner dropped it, and has not checked yet whether to count that.
         if let (Outcome::Stale, Some(Passage::Open)) = (outcome, passage) {
             state.passages.insert(key, Passage::Refused);
         }
     }
 
-    /// Whether the pool has accepted a job that the owner has just cancelled: then that must be counted.
+    /// Whether the pool has accepted a job that the owner has just cancelled: then the cancellation must be counted.
     pub(super) fn has_accepted_cancelled(&self, key: u64) -> bool {
         let mut state = self.state.lock();
         match state.passages.remove(&key) {
@@ -384,30 +385,30 @@ impl<T> Board<T> {
         self.state.lock().passed
     }
 
-    /// Whether closures wait in line only for a permit of the pool.
+    /// Whether closures in line wait only for a permit of the pool.
     pub(super) fn may_pass(&self) -> bool {
         self.lacks_leave()
     }
 
-    /// Leaves a waker for when a target is reached, in place of any other; `false` if it is reached.
+    /// Registers a waker for a target, in place of any other; `false` if the target is already reached.
     pub(super) fn leave_waker(&self, target: Target, waker: Waker) -> bool {
         let mut state = self.state.lock();
         let waits = !state.is_reached(target);
         let former =
             if waits { state.owner.replace((target, waker)) } else { Some((target, waker)) };
         drop(state);
-        // User code, perhaps.
+        // May be user code.
         drop_contained(former);
         waits
     }
 
-    /// The owner stops waiting.
+    /// Removes the owner's waker, as it stops waiting.
     pub(super) fn take_waker(&self) {
         let former = self.state.lock().owner.take();
         drop_contained(former);
     }
 
-    /// Detaches jobs: what has ended is dropped here, the rest as it ends.
+    /// Detaches jobs: outcomes of ended ones are dropped here, the others as the jobs end.
     pub(super) fn detach(&self, jobs: BTreeMap<u64, Option<JoinHandle<T>>>) {
         let mut jobs: BTreeMap<_, _> = jobs
             .into_iter()
@@ -423,7 +424,7 @@ impl<T> Board<T> {
         drop(dropped);
     }
 
-    /// Detaches one job that had not ended a moment ago; without a handle, it waited in line.
+    /// Detaches one job that had not ended a moment ago; if there is no handle, it waited in line.
     pub(super) fn detach_one(&self, key: u64, handle: Option<JoinHandle<T>>) {
         let mut state = self.state.lock();
         let waiting = state.line.iter_mut().find(|waiting| waiting.key == key);

@@ -1,7 +1,7 @@
 //! Sets of jobs that are waited for together.
 //!
-//! The owner keeps a handle for each job, and its closure and outcome are in that handle's cell. The [`board`], which the
-//! jobs share, says which of them have ended, and keeps those that can't be submitted yet; see there for its design.
+//! The set has a handle for each job; the job's closure and outcome are in that handle's cell. The [`board`], which the jobs
+//! share, records which of them have ended, and holds those that can't be submitted yet; see there for its design.
 
 mod board;
 mod permits;
@@ -33,19 +33,19 @@ use permits::Leave;
 /// The end of one job.
 const FIRST: Target = Target { ended: 1, passed: None };
 
-/// A set of jobs on one pool, closures and futures, whose outcomes are of one type and are returned in the order in which the
-/// jobs end.
+/// A set of jobs on one pool. The jobs are closures and futures with outcomes of one type, which are returned in the order in
+/// which the jobs end.
 ///
 /// With a [`limit`](Self::limit) at most that many of them are on the pool at once, and the others wait in the set. A panic
 /// is the outcome of the job that panicked, and does not affect the others. Dropping the set cancels the jobs that have not
 /// started and asks the rest to [stop](crate::cancelled); it does not wait for that.
 ///
 /// A full pool of limited [capacity](crate::Builder::capacity) never rejects a job of a set, whatever its
-/// [policy](crate::WhenFull) is. A job for which there is no room waits in the set until there is, queued with all other
+/// [policy](crate::WhenFull) is. A job for which there is no room waits in the set until there is, in one queue with all other
 /// submissions that wait for room.
 ///
-/// If the pool is shut down or dropped before the set, every job still has its outcome. A drained pool also runs the jobs
-/// that wait in the set, a discarded one cancels them.
+/// If the pool is shut down or dropped before the set, every job still gets its outcome. A drained pool also runs the jobs that
+/// wait in the set; a discarded one cancels them.
 ///
 /// ```
 /// use brigade::{Pool, TaskSet};
@@ -67,12 +67,12 @@ pub struct TaskSet<T> {
     jobs: BTreeMap<u64, Option<JoinHandle<T>>>,
     /// The number of the next job.
     next: u64,
-    /// All jobs before this number have been started, or were tried.
+    /// All jobs before this number have been started, or an attempt was made.
     tried: u64,
 }
 
 impl<T> TaskSet<T> {
-    /// Makes a set whose jobs run on a pool: a [`Handle`] or a [`&Pool`](crate::Pool).
+    /// Creates a set whose jobs run on a pool: a [`Handle`] or a [`&Pool`](crate::Pool).
     ///
     /// ```
     /// let pool = brigade::Pool::new(2);
@@ -84,13 +84,14 @@ impl<T> TaskSet<T> {
         Self { board: Board::new(pool), pool, jobs: BTreeMap::new(), next: 0, tried: 0 }
     }
 
-    /// Limits how many jobs of the set are on the pool at once, queued or running, from now on. The others wait in the set.
-    /// As one ends the next is submitted, in the order in which they were submitted to the set. Without a limit all are
-    /// submitted at once, or as soon as the pool has room.
+    /// Limits how many jobs of the set are on the pool at once, queued or running, from now on. The others wait in the set. As
+    /// one ends the next is submitted, in the order in which they were added to the set. Without a limit all are submitted at
+    /// once, or as soon as the pool has room.
     ///
     /// # Panics
     /// If `jobs` is 0.
     ///
+    /// # Examples
     /// ```
     /// let pool = brigade::Pool::new(2);
     /// let mut set = brigade::TaskSet::new(&pool).limit(1);
@@ -115,13 +116,14 @@ impl<T> TaskSet<T> {
 
     /// Adds a closure, to be run once. Never blocks.
     ///
-    /// A job that must wait in the set is accepted by the set; if the pool is discarded before its turn comes, its outcome is
+    /// The set accepts even a job that must wait in it; if the pool is discarded before that job's turn, its outcome is
     /// [`JoinError::Cancelled`].
     ///
     /// # Panics
-    /// If the pool accepts none: it has been closed or dropped, has no thread and can't start one, or belongs to the parent of
-    /// a fork. [`try_submit`](Self::try_submit) returns the closure instead.
+    /// If the pool accepts no jobs: it has been closed or dropped, has no thread and can't start one, or belongs to the parent
+    /// of a fork. [`try_submit`](Self::try_submit) returns the closure instead.
     ///
+    /// # Examples
     /// ```
     /// let pool = brigade::Pool::new(2);
     /// let mut set = brigade::TaskSet::new(&pool);
@@ -141,8 +143,9 @@ impl<T> TaskSet<T> {
     /// Adds a closure, to be run once, or returns it. Never blocks.
     ///
     /// # Errors
-    /// Returns the closure if the pool accepts none, for the reasons of [`submit`](Self::submit).
+    /// Returns the closure if the pool accepts no jobs, for the reasons of [`submit`](Self::submit).
     ///
+    /// # Examples
     /// ```
     /// let pool = brigade::Pool::new(2);
     /// let mut set = brigade::TaskSet::new(&pool);
@@ -163,8 +166,9 @@ impl<T> TaskSet<T> {
     /// Adds a future, to be polled on the pool's threads until it is ready. Never blocks.
     ///
     /// # Panics
-    /// As [`submit`](Self::submit).
+    /// As for [`submit`](Self::submit).
     ///
+    /// # Examples
     /// ```
     /// let pool = brigade::Pool::new(2);
     /// let mut set = brigade::TaskSet::new(&pool).limit(10);
@@ -188,6 +192,7 @@ impl<T> TaskSet<T> {
     /// # Errors
     /// As for [`try_submit`](Self::try_submit).
     ///
+    /// # Examples
     /// ```
     /// let pool = brigade::Pool::new(2);
     /// let mut set = brigade::TaskSet::new(&pool);
@@ -204,7 +209,7 @@ impl<T> TaskSet<T> {
         self.add(future, queue, |key, leave, future| make_future(key, future, leave, None))
     }
 
-    /// Adds what a job is made of: submits it, or has it wait for its turn.
+    /// Adds a closure or a future: submits it, or has it wait for its turn.
     fn add<W>(
         &mut self,
         work: W,
@@ -249,27 +254,28 @@ impl<T> TaskSet<T> {
         Ok(())
     }
 
-    /// Returns how many jobs have been added whose outcomes have not been taken.
+    /// Returns the number of jobs whose outcomes have not been taken.
     pub fn len(&self) -> usize {
         self.jobs.len()
     }
 
-    /// Whether all outcomes have been taken.
+    /// Returns whether all outcomes have been taken.
     pub fn is_empty(&self) -> bool {
         self.jobs.is_empty()
     }
 
-    /// Waits until a job has ended whose outcome has not been taken, and takes that; `None` if the set is empty.
+    /// Waits for the next job to end, and takes its outcome; `None` if the set is empty.
     ///
-    /// On a worker of the same pool, jobs of this set that have not started yet run inside this call until one outcome is
-    /// there; other jobs never do. See [`JoinHandle::join`] for what that means for locks and stacks. Otherwise it waits as
-    /// in [`blocking`](crate::blocking).
+    /// On a worker of the same pool, jobs of this set that have not started yet run inside this call until an outcome is
+    /// available; other jobs never do. See [`JoinHandle::join`] for the consequences for locks and stacks. Otherwise it waits
+    /// as in [`blocking`](crate::blocking).
     ///
     /// # Errors
-    /// The inner result is as in [`JoinHandle::join`]. [`JoinError::WouldDeadlock`] if this would wait for ever, because all
-    /// jobs that could end wait for this one, or no thread of the pool would be left. Then one job continues and is removed
-    /// from the set.
+    /// The inner result is as in [`JoinHandle::join`]. [`JoinError::WouldDeadlock`] if this would wait forever, because all
+    /// jobs that could end wait for this one, or no thread of the pool would be left. Then one job is removed from the set, and
+    /// continues without a handle.
     ///
+    /// # Examples
     /// ```
     /// use brigade::{Pool, TaskSet};
     /// let pool = Pool::new(1);
@@ -293,7 +299,7 @@ impl<T> TaskSet<T> {
     /// The inner result is as in [`JoinHandle::join`], and never [`JoinError::WouldDeadlock`].
     pub fn try_join_next(&mut self) -> Option<Result<T, JoinError>> {
         if !self.is_here() {
-            // No lock of the parent's may be taken; a handle still knows whether its job has ended.
+            // In a forked child, no lock of the parent's may be taken; a handle still knows whether its job has ended.
             let (_, handle) = self.jobs.pop_first()?;
             return handle.map_or(Some(Err(JoinError::Cancelled)), |mut handle| handle.try_join());
         }
@@ -304,29 +310,29 @@ impl<T> TaskSet<T> {
         outcome
     }
 
-    /// Like [`join_next`](Self::join_next), but waits for `timeout` at most, and not for less if no job ends. Runs no job
-    /// here, since that could take longer.
+    /// Like [`join_next`](Self::join_next), but waits for at most `timeout`, and not for less if no job ends. It runs no job on
+    /// this thread, since that could take longer.
     ///
     /// # Errors
     /// The inner result is as in [`JoinHandle::join`].
     pub fn join_next_timeout(&mut self, timeout: Duration) -> Option<Result<T, JoinError>> {
         if !self.is_empty() && self.is_here() {
-            // A deadline too far to be represented is none.
+            // A deadline too far in the future to be represented is no deadline.
             self.sleep(FIRST, Instant::now().checked_add(timeout));
         }
         self.try_join_next()
     }
 
-    /// Like [`join_next`](Self::join_next), but returns a future, for a task that must not block. Runs no job here.
+    /// Like [`join_next`](Self::join_next), but returns a future, for a task that must not block. It runs no job in its poll.
     ///
     /// # Cancel safety
-    /// Dropped before it is ready, it has taken no outcome.
+    /// If the future is dropped before it is ready, no outcome has been taken.
     pub fn join_next_async(&mut self) -> impl Future<Output = Option<Result<T, JoinError>>> {
         poll_fn(|context| self.poll_join_next(context))
     }
 
-    /// Takes the outcome of the job that ended first, or has the task woken when one ends. Only the task of the last call is
-    /// woken.
+    /// Takes the outcome of the job that ended first, or registers the task to be woken when one ends. Only the task of the
+    /// last call is woken.
     pub fn poll_join_next(
         &mut self,
         context: &mut Context<'_>,
@@ -340,14 +346,15 @@ impl<T> TaskSet<T> {
 
     /// Takes outcomes until the set is empty, waiting for each as [`join_next`](Self::join_next) does.
     ///
-    /// Outcomes that the iterator has not taken stay in the set.
+    /// Outcomes that the iterator does not reach stay in the set.
     pub fn outcomes(&mut self) -> impl Iterator<Item = Result<T, JoinError>> {
         core::iter::from_fn(|| self.join_next())
     }
 
-    /// Waits until all jobs have ended, as [`join_next`](Self::join_next) does; returns `true`. Their outcomes can then be
+    /// Waits until all jobs have ended, as [`join_next`](Self::join_next) does, and returns `true`. Their outcomes can then be
     /// taken. Returns `false` if one of them would never end, because it waits for this job, or because no thread of the pool
-    /// would be left. If more than 64 jobs have not ended, one of them that begins later to wait for this job does not see that.
+    /// would be left. If more than 64 jobs have not ended, a deadlock is not detected when one of them begins to wait for this
+    /// job later.
     ///
     /// ```
     /// use brigade::{Pool, TaskSet};
@@ -380,7 +387,7 @@ impl<T> TaskSet<T> {
         let thread = BlockedThread::of_this_thread();
         loop {
             if !self.is_here() {
-                // In a child that a job has forked which ran here: the other jobs are the parent's.
+                // In a child forked by a job that ran here: the other jobs are the parent's.
                 return true;
             }
             // Read before the jobs are looked at: one that is submitted after this ends the wait.
@@ -404,7 +411,7 @@ impl<T> TaskSet<T> {
         }
     }
 
-    /// The jobs that are on the pool, of which this many must end.
+    /// The jobs on the pool, of which this many must end.
     fn awaited(&self, ended: usize) -> Awaited {
         let running = self.jobs.values().flatten().filter(|job| !job.is_finished());
         let jobs = running.filter_map(JoinHandle::id);
@@ -415,7 +422,7 @@ impl<T> TaskSet<T> {
         }
     }
 
-    /// Waits until then, on a thread that is no worker of the pool or must not be blocked for longer.
+    /// Waits for the target, on a thread that is not a worker of the pool or must not be blocked for longer.
     fn sleep(&self, target: Target, deadline: Option<Instant>) {
         let thread = BlockedThread::of_this_thread();
         let waker = Waker::from((*thread).clone());
@@ -471,8 +478,8 @@ impl<T> TaskSet<T> {
     /// Cancels every job that has not started, dropping its captures in this call, and asks the others to
     /// [stop](crate::cancelled).
     ///
-    /// The outcomes can be taken as always: [`JoinError::Cancelled`] for jobs that had not started, and for the others
-    /// whatever they end with. Jobs added later are not affected.
+    /// The outcomes can still be taken: [`JoinError::Cancelled`] for jobs that had not started, and their own outcomes for the
+    /// others. Jobs added later are not affected.
     ///
     /// ```
     /// use brigade::{Pool, TaskSet};
@@ -490,7 +497,7 @@ impl<T> TaskSet<T> {
     /// set.cancel_all();
     /// set.wait_all();
     /// let mut outcomes: Vec<_> = set.outcomes().map(Result::ok).collect();
-    /// outcomes.sort(); // either may have ended first
+    /// outcomes.sort(); // Either may have ended first.
     /// assert_eq!(outcomes, [None, Some("stopped")]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -506,7 +513,7 @@ impl<T> TaskSet<T> {
         }
     }
 
-    /// Detaches all jobs: they run, the limit still counts them, and their outcomes are dropped. The set is empty then.
+    /// Detaches all jobs: they still run, the limit still counts them, and their outcomes are dropped. The set is then empty.
     ///
     /// ```
     /// use brigade::{Pool, TaskSet};

@@ -1,9 +1,9 @@
 //! How the jobs of a set get permits in a bounded pool.
 //!
-//! **Waiting.** A set whose first job lacks nothing but a permit waits among the semaphore's waiters. Whether it must wait is
-//! decided and done in one step under the lock of the waiter, from what the board says then. A thread that changes the board
-//! so that the set must wait looks afterwards. So if a set must wait and no thread is about to look, it does, and is woken
-//! for the next permit.
+//! **Waiting.** A set whose first job lacks only a permit waits among the semaphore's waiters. The decision to wait is made and
+//! executed in one step under the lock of the waiter, from the current state of the board. A thread that changes the board so
+//! that the set must wait makes this step afterwards. So if a set must wait and no thread is about to make this step, it is
+//! among the waiters, and is woken for the next permit.
 
 use std::sync::Arc;
 use std::task::Waker;
@@ -17,11 +17,11 @@ use crate::semaphore::{Permit, Semaphore, Waiter};
 /// The right to submit one job: a permit, if the pool is bounded.
 pub(super) type Leave = Option<Permit>;
 
-/// Where a set gets permits.
+/// The source of a set's permits.
 pub(super) struct Permits {
     /// `None` if the pool is not bounded.
     semaphore: Option<Arc<Semaphore>>,
-    /// The set among the waiters, if it is there.
+    /// The set's waiter, while it waits.
     waiter: Mutex<Option<Waiter>>,
 }
 
@@ -44,14 +44,15 @@ impl Permits {
         }
     }
 
-    /// The same for a set that may be about to wait for a permit; if it is, and the pool is full, it does from now on.
+    /// Like [`try_acquire`](Self::try_acquire), for a set that may be about to wait for a permit: if it is, and the pool is
+    /// full, it waits from now on.
     pub(super) fn acquire_or_wait(
         &self,
         is_to_wait: impl Fn() -> bool,
         waker: impl FnOnce() -> Waker,
     ) -> Option<Leave> {
         if !is_to_wait() {
-            // A permit that is taken and given back is missing elsewhere meanwhile, where a job may be dropped for it.
+            // A permit that is taken and released again is missing in the meantime, and a job may be dropped for it.
             return None;
         }
         self.try_acquire().or_else(|| {
@@ -73,7 +74,7 @@ impl Permits {
         let mut waiter = self.waiter.lock();
         let left = if is_to_wait() { None } else { waiter.take() };
         drop(waiter);
-        // Last: it may wake the next one, which is user code.
+        // Last, as it may wake the next waiter, which is user code.
         drop(left);
     }
 }

@@ -20,7 +20,7 @@ use crate::rejected::{Rejected, expect_accepted};
 use crate::submission::JobBuilder;
 
 impl JobBuilder {
-    /// Sets that the closure runs when `delay` has passed, and not earlier; a time too far to be represented never comes.
+    /// Delays the closure by `delay`: it does not run earlier. If that is too long for an [`Instant`], it never runs.
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -37,7 +37,7 @@ impl JobBuilder {
         self.at(later(Instant::now(), delay))
     }
 
-    /// Sets that the closure runs at `time`, and not earlier; at once, on a worker, if that has passed.
+    /// Delays the closure until `time`: it does not run earlier. If that has passed, a worker runs it at once.
     ///
     /// ```
     /// use std::time::{Duration, Instant};
@@ -51,11 +51,12 @@ impl JobBuilder {
         DelayedJob { job: self, time }
     }
 
-    /// Sets that the closure runs every `period`, for the first time when one has passed.
+    /// Repeats the closure every `period`; it first runs after one period.
     ///
     /// # Panics
     /// If the period is 0.
     ///
+    /// # Examples
     /// ```
     /// use std::sync::mpsc;
     /// use std::time::Duration;
@@ -79,12 +80,12 @@ impl JobBuilder {
 
 /// Submits a closure that runs at a given time; made by [`JobBuilder::after`] and [`JobBuilder::at`].
 ///
-/// Until then the closure is no job: it does not count towards a [capacity](crate::Builder::capacity) or in the
-/// [counters](crate::Handle::metrics), and [`wait_idle`](crate::Handle::wait_idle) does not wait for it. When its time has come
-/// it is accepted as a job, even if the pool is full, and a worker runs it in its turn.
+/// Until then the closure is no job: neither the [capacity](crate::Builder::capacity) nor the
+/// [counters](crate::Handle::metrics) include it, and [`wait_idle`](crate::Handle::wait_idle) does not wait for it. When it is
+/// due it is accepted as a job, even if the pool is full, and a worker runs it in turn.
 ///
 /// A pool that is closed or dropped does not wait for timers. A closure that is not due by then is cancelled, and its captures
-/// are dropped at once; [`Shutdown::Finish`](crate::Shutdown::Finish) waits for it. A closure that is queued already runs like
+/// are dropped at once; [`Shutdown::Finish`](crate::Shutdown::Finish) waits for it. A closure that is already queued runs like
 /// any other job.
 ///
 /// ```
@@ -105,9 +106,10 @@ impl DelayedJob {
     /// Submits a closure that runs once, and returns a [`Timer`], which can cancel it. One allocation.
     ///
     /// # Errors
-    /// Returns the closure if the pool has been closed or dropped, also to a job of its own. Also if it has no thread and
-    /// can't start one, or belongs to a process that this one was forked from.
+    /// Returns the closure if the pool has been closed or dropped, even to one of the pool's own jobs. Also returns it if the
+    /// pool has no thread and can't start one, or belongs to the parent of a fork.
     ///
+    /// # Examples
     /// ```
     /// use std::time::Duration;
     /// let pool = brigade::Pool::new(1);
@@ -127,11 +129,12 @@ impl DelayedJob {
     /// Submits a closure that runs once, and returns a handle for its outcome.
     ///
     /// It is spawned as a [future](JobBuilder::spawn) that sleeps until then. So it is a job from now on, and
-    /// [cancelling](JoinHandle::cancel) it is certain.
+    /// [cancelling](JoinHandle::cancel) it always succeeds until it has ended.
     ///
     /// # Errors
     /// As for [`JobBuilder::execute`].
     ///
+    /// # Examples
     /// ```
     /// use std::time::Duration;
     /// let pool = brigade::Pool::new(1);
@@ -183,12 +186,12 @@ impl<F: FnOnce() -> T, T> Future for Delayed<F> {
 
 /// Submits a closure that runs periodically; made by [`JobBuilder::every`].
 ///
-/// A run begins when the one before it has ended; [`Missed`] says what happens to those that were due in the meantime. A panic
-/// of a run is handled as that of any [job](crate::OnPanic), its message is kept as [`last_error`](Timer::last_error), and the
-/// next run comes at its time.
+/// A run begins only when the one before it has ended; [`Missed`] says what happens to those that were due in the meantime. A
+/// panic of a run is handled like that of any [job](crate::OnPanic), its message is available as
+/// [`last_error`](Timer::last_error), and the next run is not affected.
 ///
-/// Each run is a job from the moment it is due. After the pool has been closed there is no further run but the one that is
-/// queued or running.
+/// Each run is a job from the moment it is due. Once the pool is closed, only the run that is queued or running still takes
+/// place.
 ///
 /// ```
 /// use brigade::{Missed, Pool};
@@ -230,6 +233,7 @@ impl PeriodicJob {
     /// # Errors
     /// As for [`DelayedJob::execute`].
     ///
+    /// # Examples
     /// ```
     /// use std::time::Duration;
     /// let pool = brigade::Pool::new(1);
@@ -260,11 +264,12 @@ fn schedule<A: Action>(key: Key, at: Instant, again: Again, action: A) -> Result
     Ok(Timer::new(schedule, key))
 }
 
-/// Runs a closure once, when `delay` has passed, on the pool that [`execute`](crate::execute()) takes; see [`JobBuilder::after`].
+/// Runs a closure once, after `delay`, on the pool that [`execute`](crate::execute()) uses; see [`JobBuilder::after`].
 ///
 /// # Panics
-/// As [`execute`](crate::execute()).
+/// As for [`execute`](crate::execute()).
 ///
+/// # Examples
 /// ```
 /// use std::{sync::mpsc, time::Duration};
 /// let (sender, receiver) = mpsc::channel();
@@ -276,11 +281,12 @@ pub fn execute_after<F: FnOnce() + Send + 'static>(delay: Duration, closure: F) 
     expect_accepted(job().after(delay).execute(closure))
 }
 
-/// Runs a closure once, at `time`, on the pool that [`execute`](crate::execute()) takes; see [`JobBuilder::at`].
+/// Runs a closure once, at `time`, on the pool that [`execute`](crate::execute()) uses; see [`JobBuilder::at`].
 ///
 /// # Panics
-/// As [`execute`](crate::execute()).
+/// As for [`execute`](crate::execute()).
 ///
+/// # Examples
 /// ```
 /// use std::{sync::mpsc, time::Instant};
 /// let (sender, receiver) = mpsc::channel();
@@ -292,12 +298,13 @@ pub fn execute_at<F: FnOnce() + Send + 'static>(time: Instant, closure: F) -> Ti
     expect_accepted(job().at(time).execute(closure))
 }
 
-/// Runs a closure every `period`, for the first time when one has passed, on the pool that [`execute`](crate::execute()) takes;
-/// see [`JobBuilder::every`].
+/// Runs a closure every `period`, for the first time after one period, on the pool that [`execute`](crate::execute()) uses; see
+/// [`JobBuilder::every`].
 ///
 /// # Panics
-/// If the period is 0, and as [`execute`](crate::execute()).
+/// If the period is 0, and as for [`execute`](crate::execute()).
 ///
+/// # Examples
 /// ```
 /// use std::{sync::mpsc, time::Duration};
 /// let (sender, receiver) = mpsc::channel();
@@ -310,12 +317,13 @@ pub fn execute_every<F: FnMut() + Send + 'static>(period: Duration, closure: F) 
     expect_accepted(job().every(period).execute(closure))
 }
 
-/// Runs a closure once, when `delay` has passed, on the pool that [`execute`](crate::execute()) takes, and returns a handle for
-/// its outcome; see [`DelayedJob::submit`].
+/// Runs a closure once, after `delay`, on the pool that [`execute`](crate::execute()) uses, and returns a handle for its
+/// outcome; see [`DelayedJob::submit`].
 ///
 /// # Panics
-/// As [`execute`](crate::execute()).
+/// As for [`execute`](crate::execute()).
 ///
+/// # Examples
 /// ```
 /// use std::time::Duration;
 /// let answer = brigade::submit_after(Duration::from_millis(1), || 42);

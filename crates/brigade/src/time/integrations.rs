@@ -10,7 +10,7 @@ mod futures {
 
     use crate::time::Interval;
 
-    /// With the feature `futures`: a stream of the times for which its ticks were due.
+    /// With the feature `futures`: a stream of the times at which its ticks were due.
     impl Stream for Interval {
         type Item = Instant;
 

@@ -9,7 +9,7 @@ use std::time::Instant;
 use super::sleep::Sleep;
 use super::{Missed, NO_PERIOD, later};
 
-/// Ticks every `period`, the first time a period after this call.
+/// Creates an interval that ticks every `period`, for the first time one period after this call.
 ///
 /// [`Missed`] says what happens to ticks that were not awaited in time: they are [skipped](Missed::Skip), unless
 /// [`missed`](Interval::missed) sets another policy.
@@ -17,6 +17,7 @@ use super::{Missed, NO_PERIOD, later};
 /// # Panics
 /// If the period is 0.
 ///
+/// # Examples
 /// ```
 /// use std::time::{Duration, Instant};
 /// let period = Duration::from_millis(2);
@@ -33,11 +34,12 @@ pub fn interval(period: Duration) -> Interval {
     interval_at(later(Instant::now(), period), period)
 }
 
-/// Ticks every `period`, the first time at `start`; otherwise as [`interval`].
+/// Creates an interval that ticks every `period`, for the first time at `start`; otherwise like [`interval`].
 ///
 /// # Panics
 /// If the period is 0.
 ///
+/// # Examples
 /// ```
 /// use std::time::{Duration, Instant};
 /// let (now, period) = (Instant::now(), Duration::from_millis(2));
@@ -53,12 +55,12 @@ pub fn interval_at(start: Instant, period: Duration) -> Interval {
     Interval { sleep: Sleep::new(start), period, missed: Missed::default() }
 }
 
-/// Ticks every period; see [`interval`] and [`interval_at`]. Between two ticks it belongs to a pool as [`Sleep`] does.
+/// Periodic ticks; made by [`interval`] and [`interval_at`]. Between two ticks it belongs to a pool as [`Sleep`] does.
 ///
 /// With the feature `futures` it is a `Stream` that never ends.
 #[derive(Debug)]
 pub struct Interval {
-    /// Until the next tick.
+    /// Ready at the next tick.
     sleep: Sleep,
     period: Duration,
     missed: Missed,
@@ -96,21 +98,21 @@ impl Interval {
         self.period
     }
 
-    /// Waits for the next tick; returns the time at which that was due.
+    /// Waits for the next tick, and returns the time at which it was due.
     ///
     /// # Cancel safety
-    /// Dropped before it is ready, it has taken no tick.
+    /// If the future is dropped before it is ready, no tick has been consumed.
     ///
     /// # Panics
-    /// As the poll of a [`Sleep`].
+    /// As for polling a [`Sleep`].
     pub async fn tick(&mut self) -> Instant {
         poll_fn(|context| self.poll_tick(context)).await
     }
 
-    /// Polls for the next tick, for a future that is implemented by hand; otherwise as [`tick`](Self::tick).
+    /// Polls for the next tick, in futures that are implemented by hand; otherwise like [`tick`](Self::tick).
     ///
     /// # Panics
-    /// As the poll of a [`Sleep`].
+    /// As for polling a [`Sleep`].
     pub fn poll_tick(&mut self, context: &mut Context<'_>) -> Poll<Instant> {
         ready!(Pin::new(&mut self.sleep).poll(context));
         let due = self.sleep.deadline();

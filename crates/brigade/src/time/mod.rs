@@ -1,23 +1,23 @@
-//! Waiting for a time, and running closures at a time.
+//! Timers: waiting for a time, and running closures at a time.
 //!
-//! Timers belong to a pool: its own threads run them, and idle threads sleep until the next deadline. So a pool that waits
-//! uses no CPU, and needs no thread beside its workers.
+//! Timers belong to a pool: its own threads run them, and idle threads sleep until the next deadline. So a waiting pool uses no
+//! CPU time, and needs no thread in addition to its workers.
 //!
-//! - For futures: [`sleep`], [`sleep_until`], [`interval`] and [`timeout`]. Each belongs to the pool whose thread polls it
-//!   first. If that is no thread of a pool, as in [`block_on`](crate::block_on) on the main thread, it belongs to the pool
-//!   that the thread has [entered](crate::Handle::enter), else to the [`default_pool`](crate::default_pool).
+//! - For futures: [`sleep`], [`sleep_until`], [`interval`] and [`timeout`]. Each belongs to the [current
+//!   pool](crate::Handle::current) of the thread that polls it first. If there is none, as in [`block_on`](crate::block_on) on
+//!   the main thread, it belongs to the [`default_pool`](crate::default_pool).
 //! - For closures: [`execute_after`], [`execute_at`], [`execute_every`] and [`submit_after`], and for a pool of your choice
 //!   [`pool.job()`](crate::Handle::job) with [`after`](crate::JobBuilder::after), [`at`](crate::JobBuilder::at) or
 //!   [`every`](crate::JobBuilder::every). `execute` returns a [`Timer`], which can cancel the closure.
 //!
-//! A timer never fires early. If a thread is idle it fires less than a millisecond late, as a rule less than a tenth of one.
-//! If all threads are busy, a thread that runs jobs in a row looks for timers between two of them, after some 100 µs or
-//! [`injector_interval`](crate::Builder::injector_interval) jobs, whichever comes first. What a timer wakes is then queued like
-//! any other job. `brigade-lab busy-io` measures that: beside 4 chains of 200 µs jobs on 2 threads a timer is 3 ms late at the
-//! median and 9 ms at the 99th percentile (newest first: 0.9 and 1.3 ms; tokio: 25 and 49 ms).
+//! A timer never fires early. If a thread is idle, it fires less than a millisecond late, and usually less than a tenth of
+//! that. If all threads are busy, a thread that runs jobs in a row looks for timers between two of them, after some 100 µs or
+//! [`injector_interval`](crate::Builder::injector_interval) jobs, whichever comes first. A job that a timer wakes is then
+//! queued like any other. `brigade-lab busy-io` measures that: beside 4 chains of 200 µs jobs on 2 threads a timer is 3 ms late
+//! at the median and 9 ms at the 99th percentile (newest first: 0.9 and 1.3 ms; tokio: 25 and 49 ms).
 //!
-//! The clock is that of [`Instant`]: setting the time of day does not affect it. Whether time counts during which the machine
-//! is suspended depends on the system (on Linux it does not).
+//! The clock is that of [`Instant`]: setting the time of day does not affect it. Whether it counts the time during which the
+//! machine is suspended depends on the system (on Linux it does not).
 //!
 //! ```
 //! use std::time::{Duration, Instant};
@@ -57,9 +57,8 @@ pub use timer::Timer;
 
 /// What happens to ticks that were due while one ran, or while none was awaited.
 ///
-/// Ticks always come one after the other, never two at once. For example, a tick is due every 10 ms, and the one of 10 ms
-/// ends at 37 ms. Then the next ones come at 40, 50, 60 with `Skip`; at 47, 57, 67 with `Delay`; at once, at once, 40 with
-/// `Burst`.
+/// Ticks never overlap. For example, a tick is due every 10 ms, and the one at 10 ms ends at 37 ms. Then the next ones come at
+/// 40, 50, 60 with `Skip`; at 47, 57, 67 with `Delay`; at once, at once, 40 with `Burst`.
 ///
 /// ```
 /// use brigade::Missed;
@@ -70,7 +69,7 @@ pub use timer::Timer;
 /// let timer = every.execute(move || _ = sender.send("a tick"))?;
 /// assert_eq!(receiver.iter().take(3).count(), 3);
 /// assert!(timer.cancel());
-/// receiver.iter().for_each(drop); // Ends: the closure is gone.
+/// receiver.iter().for_each(drop); // Ends, as the closure has been dropped.
 /// # Ok::<(), std::io::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -80,9 +79,9 @@ pub enum Missed {
     /// They are skipped: the next one comes a whole number of periods after the first. The default.
     #[default]
     Skip,
-    /// They are delayed: the next one comes a period after the late one has ended, and so do those after it.
+    /// They are delayed: the next one comes a period after the late one has ended, and all later ones move with it.
     Delay,
-    /// They are caught up on, one directly after the other, until there are as many as there should be.
+    /// They are caught up on, one directly after the other, until none is missing.
     Burst,
 }
 
@@ -105,7 +104,8 @@ impl Missed {
 /// Nanoseconds per second.
 const NANOS: u128 = 1_000_000_000;
 
-/// Stands for a time that is too far to be represented: practically never, and within the range of every system's clock.
+/// Stands for a time that is too far in the future to be represented: long enough, and within the range of every system's
+/// clock.
 const FAR: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
 /// The instant that is `after` later than `from`.
@@ -113,7 +113,7 @@ fn later(from: Instant, after: Duration) -> Instant {
     from.checked_add(after).unwrap_or_else(|| Instant::now() + FAR)
 }
 
-/// Why a period may not be 0.
+/// The panic message for a period of 0.
 const NO_PERIOD: &str = "a period is longer than 0; what is to run all the time is a loop";
 
 #[cfg(all(test, not(brigade_loom)))]
@@ -126,7 +126,7 @@ mod tests {
         let millis = |millis| Duration::from_millis(millis);
         let next = |missed: Missed, late| missed.next(at, millis(10), at + millis(late)) - at;
         let table = [
-            // How late the tick has ended, and where each of the policies puts the next one.
+            // How late the tick has ended, and when the next one comes with each policy.
             (0, [10, 10, 10]),
             (3, [10, 13, 10]),
             (10, [20, 20, 10]),

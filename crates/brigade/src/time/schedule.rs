@@ -22,7 +22,7 @@ use crate::key::Key;
 use crate::registry::reach;
 use crate::timers::{Due, Entry, TimerKey};
 
-/// A closure of the user, run once or many times.
+/// A user's closure, run once or many times.
 pub(super) trait Action: Send + 'static {
     fn run(&mut self);
 }
@@ -30,7 +30,7 @@ pub(super) trait Action: Send + 'static {
 /// The name of a job, if it has one.
 pub(super) type Name = Option<Cow<'static, str>>;
 
-/// A closure that runs once and is gone afterwards.
+/// A closure that runs once and is then gone.
 pub(super) struct Once<F>(pub(super) Option<F>, pub(super) Name);
 
 impl<F: FnOnce() + Send + 'static> Action for Once<F> {
@@ -148,7 +148,7 @@ impl<A: Action> Schedule<A> {
                 state.timer = Some(timer);
                 return None;
             }
-            // Cancelled since, by a thread that did not know it.
+            // Cancelled in the meantime, by a thread that did not know the timer's key.
             drop(state);
             self.unset_timer(timer);
         }
@@ -159,7 +159,7 @@ impl<A: Action> Schedule<A> {
         drop(reach(self.pool, |pool| pool.core()?.remove_timer(timer)));
     }
 
-    /// Sets the timer of the next run, for a closure that is here; if the pool rejects it, the closure is over.
+    /// Sets the timer of the next run, for a closure that is here; if the pool rejects it, the schedule is over.
     fn go_on(self: &Arc<Self>, at: Instant) {
         drop(self.set_timer(at));
     }

@@ -13,9 +13,9 @@ use crate::key::Key;
 use crate::registry::reach;
 use crate::timers::{Entry, TimerKey};
 
-/// Waits for `duration`, counted from this call, and never less. If that is too long for an [`Instant`], it waits for ever.
+/// Waits for at least `duration`, measured from this call. If that is too long for an [`Instant`], it waits forever.
 ///
-/// Ready at the first poll if the duration is 0. See [`Sleep`] for the pool that it belongs to.
+/// The future is ready at its first poll if the duration is 0. See [`Sleep`] for the pool that it belongs to.
 ///
 /// ```
 /// use std::time::{Duration, Instant};
@@ -29,8 +29,8 @@ pub fn sleep(duration: Duration) -> Sleep {
     Sleep::new(later(Instant::now(), duration))
 }
 
-/// Waits until `deadline`, and not less; ready at the first poll if it has passed. See [`Sleep`] for the pool that it belongs
-/// to.
+/// Waits until `deadline`, and no less; the future is ready at its first poll if that has passed. See [`Sleep`] for the pool
+/// that it belongs to.
 ///
 /// ```
 /// use std::time::{Duration, Instant};
@@ -49,13 +49,13 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 
 /// The future of [`sleep`] and [`sleep_until`]. Dropping it removes its timer from the pool at once, and loses nothing.
 ///
-/// It belongs to the pool of the worker that polls it first, elsewhere to the [default pool](crate::default_pool), wherever
-/// it is polled later. If that pool ends while it is awaited outside of the pool, it moves to another by the same rule. A
-/// future of that pool is cancelled like all that wait there.
+/// It belongs to the [current pool](crate::Handle::current) of the thread that polls it first, or else to the [default
+/// pool](crate::default_pool), wherever it is polled later. If that pool ends while it is awaited outside of the pool, it moves
+/// to another by the same rule. Inside, it is cancelled with the pool's other pending futures.
 ///
 /// # Panics
-/// Its poll panics if there is no pool for its timer. That is so outside of a worker if the default pool has been
-/// [closed](crate::Handle::close), or belongs to a process that this one was forked from.
+/// Its poll panics if there is no pool for its timer. Outside of a worker that is so if the default pool has been
+/// [closed](crate::Handle::close), or belongs to the parent of a fork.
 #[derive(Debug)]
 #[must_use = "it waits when it is awaited"]
 pub struct Sleep {
@@ -79,7 +79,7 @@ impl Sleep {
         self.at
     }
 
-    /// Sets a timer that wakes this waker: in the pool of this worker, else in the default one.
+    /// Sets a timer that wakes this waker, in the current pool, or else in the default one.
     fn arm(&mut self, waker: &Waker) {
         let set = |pool: Handle| {
             let entry = Entry::Wake(waker.clone());

@@ -12,11 +12,10 @@ use pin_project_lite::pin_project;
 
 use super::sleep::{Sleep, sleep, sleep_until};
 
-/// Limits a future to `duration`, counted from this call: ready when the future is, or with [`Elapsed`] when the time is
-/// over.
+/// Limits a future to `duration`, measured from this call: returns its output, or [`Elapsed`] once the time is over.
 ///
 /// The future is polled first: if it is ready then, its output is returned, late or not. A future whose poll never returns is
-/// not limited. When the time is over the future still exists, and is dropped with the [`Timeout`].
+/// not limited. When the time is over, the future still exists; it is dropped with the [`Timeout`].
 ///
 /// ```
 /// use brigade::time::{Elapsed, timeout};
@@ -33,7 +32,7 @@ pub fn timeout<F: Future>(duration: Duration, future: F) -> Timeout<F> {
     Timeout { future, sleep: sleep(duration) }
 }
 
-/// Like [`timeout`], with the time at which the limit is over.
+/// Like [`timeout`], but limits the future to a point in time.
 ///
 /// ```
 /// use brigade::time::{Elapsed, timeout_at};
@@ -49,7 +48,7 @@ pin_project! {
     /// The future of [`timeout`] and [`timeout_at`]. It belongs to a pool as [`Sleep`] does.
     ///
     /// # Panics
-    /// If the future does, and as the poll of a [`Sleep`].
+    /// If the future panics, and as for polling a [`Sleep`].
     #[derive(Debug)]
     #[must_use = "it is polled when it is awaited"]
     pub struct Timeout<F> {
@@ -71,7 +70,7 @@ impl<F: Future> Future for Timeout<F> {
     }
 }
 
-/// The time of a [`timeout`] is over, and its future was not ready.
+/// The error of a [`timeout`] whose time is over before its future was ready.
 ///
 /// `?` turns it into an [`io::Error`] of the kind [`TimedOut`](io::ErrorKind::TimedOut).
 ///

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use super::schedule::Control;
 use crate::key::Key;
 
-/// The handle of a closure that runs at a given time, or periodically; returned by [`execute_after`](crate::execute_after)
-/// and its kin.
+/// The handle of a closure that runs at a given time, or periodically; returned by [`execute_after`](crate::execute_after) and
+/// similar functions.
 ///
-/// Dropping it has no effect: the closure still runs at its time. It does not keep the pool alive either. In a forked child
-/// no thread runs the closure: it counts as over, its state is unknown, and it is not dropped.
+/// Dropping it has no effect: the closure still runs at its time. It does not keep the pool alive either. In a forked child no
+/// thread runs the closure: it counts as over, and it is not dropped, as its state is unknown.
 ///
 /// ```
 /// use std::time::Duration;
@@ -37,11 +37,11 @@ impl Timer {
         self.schedule.as_deref().filter(|_| self.pool.is_here())
     }
 
-    /// Cancels the closure, so that it does not run, or not again. Returns `false` if there was nothing left to cancel: it
-    /// has been cancelled before, its pool has been closed, or it has run or runs for the only time.
+    /// Cancels the closure, so that it does not run, or not again. Returns `false` if there was nothing left to cancel: it has
+    /// been cancelled before, its pool has been closed, or its only run has begun.
     ///
-    /// Its captures are dropped in this call, and a panic of that is contained. If it is running, the thread that runs it
-    /// drops them directly afterwards. The closure itself may call this.
+    /// Its captures are dropped in this call, and a panic in that is caught. If it is running, the thread that runs it drops
+    /// them directly afterwards. The closure itself may call this.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -59,7 +59,7 @@ impl Timer {
         self.here().is_some_and(Control::cancel)
     }
 
-    /// Returns the message of the closure's last panic; `None` if it never panicked. For a payload that is no text, it is a
+    /// Returns the message of the closure's last panic; `None` if it never panicked. If the payload is not a string, it is a
     /// fixed text.
     ///
     /// ```
@@ -77,7 +77,7 @@ impl Timer {
         self.here().and_then(Control::last_error)
     }
 
-    /// Returns how often the closure has run, panics included. Returns 0 in a forked child.
+    /// Returns how often the closure has run, including runs that panicked. Returns 0 in a forked child.
     ///
     /// ```
     /// use std::time::Duration;
@@ -93,8 +93,7 @@ impl Timer {
         self.here().map_or(0, Control::ticks)
     }
 
-    /// Whether the closure has been dropped with all that it had captured: it has run for the last time, or has been
-    /// cancelled.
+    /// Returns whether the closure has been dropped with its captures: its last run has ended, or it has been cancelled.
     pub fn is_over(&self) -> bool {
         self.here().is_none_or(Control::is_over)
     }

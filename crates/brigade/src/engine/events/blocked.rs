@@ -1,11 +1,12 @@
-//! Threads that wait inside a job, in [`block_on`](crate::block_on), and may poll timers and the driver meanwhile.
+//! Threads that wait inside a job, in [`block_on`](crate::block_on), and may poll timers and the driver.
 //!
 //! A pool whose threads are all blocked, or busy for long, has no parked worker to wait on the driver. So each thread that
 //! waits in `block_on` is a *candidate*. While no worker holds the driver, and none can be woken or started for it, one
-//! candidate *polls* in its stead. A worker that holds the driver later takes over, as it can run at once what it finds.
+//! candidate *polls* in its place. A worker that holds the driver later takes over, as it can immediately run the jobs that
+//! events wake.
 //!
-//! A candidate is listed, fences, and looks whether a worker holds the driver. A worker that ceases to hold it, and a thread that
-//! sets a timer, fence and look at the list. So one of the two sees the other, as in `idle/DRIVER.md`.
+//! A candidate enters the list, fences, and checks whether a worker holds the driver. A worker that ceases to hold it, and a
+//! thread that sets a timer, fence and look at the list. So one of the two sees the other, as in `idle/DRIVER.md`.
 
 use core::cell::Cell;
 use core::ops::Deref;
@@ -19,7 +20,7 @@ use brigade_sync::atomic::{AtomicUsize, Ordering, fence};
 use super::DriverRef;
 use crate::engine::park_spot::ParkSpot;
 
-/// What a thread sleeps on that waits inside a job, or is no worker; as a waker, it ends that.
+/// What a thread sleeps on that waits inside a job, or is not a worker; as a waker, it ends the sleep.
 pub(crate) struct BlockedThread {
     pub(in crate::engine) spot: ParkSpot,
     /// The driver that it sleeps on, if it does.
@@ -43,7 +44,7 @@ impl Wake for BlockedThread {
 }
 
 thread_local! {
-    /// This thread's, kept from one wait to the next: most waits allocate nothing.
+    /// This thread's, reused from one wait to the next, so that most waits allocate nothing.
     static KEPT: Cell<Option<Arc<BlockedThread>>> = const { Cell::new(None) };
 }
 
@@ -60,18 +61,18 @@ impl Deref for ThisThread {
 
 impl Drop for ThisThread {
     fn drop(&mut self) {
-        // A token that comes too late wakes the next wait for nothing, which looks once more.
+        // A late token causes a spurious wake-up of the next wait, which checks once more.
         let _ = KEPT.try_with(|kept| kept.set(Some(self.0.clone())));
     }
 }
 
 impl BlockedThread {
-    /// That of the calling thread; a wait inside of another has its own.
+    /// The one of the calling thread; a nested wait has its own.
     pub(crate) fn of_this_thread() -> ThisThread {
         ThisThread(KEPT.try_with(Cell::take).ok().flatten().unwrap_or_default())
     }
 
-    /// Puts a token down.
+    /// Sets the token.
     pub(crate) fn unpark(&self) {
         self.spot.unpark(|| {
             let driver = self.driver.lock().clone();
@@ -79,7 +80,7 @@ impl BlockedThread {
         });
     }
 
-    /// Sleeps until there is a token, for `timeout` at most; `false` if there was none.
+    /// Sleeps until there is a token, for at most `timeout`; `false` if there was none.
     pub(crate) fn park(&self, timeout: Option<Duration>) -> bool {
         self.spot.parker.park(timeout)
     }
@@ -89,25 +90,25 @@ impl BlockedThread {
 #[derive(Default)]
 pub(in crate::engine) struct Candidates {
     list: Mutex<List>,
-    /// How many there are.
+    /// The number of candidates.
     count: AtomicUsize,
 }
 
 #[derive(Default)]
 struct List {
     waiting: Vec<Arc<BlockedThread>>,
-    /// The one of them that polls.
+    /// The candidate that polls.
     polls: Option<Arc<BlockedThread>>,
 }
 
 impl Candidates {
-    /// Whether there are any, as it was at the caller's fence.
+    /// Whether there were any at the caller's fence.
     pub(in crate::engine) fn are_there(&self) -> bool {
-        // Ordering: Relaxed: by the fences of both sides, see the top of this file.
+        // Ordering: Relaxed, due to the fences of both sides; see the top of this file.
         self.count.load(Ordering::Relaxed) > 0
     }
 
-    /// Has the first one look whether it must poll, if none does.
+    /// If no candidate polls, wakes the first one to check whether it must.
     pub(in crate::engine) fn call(&self) {
         let list = self.list.lock();
         let first = list.waiting.first().filter(|_| list.polls.is_none()).cloned();
@@ -115,7 +116,7 @@ impl Candidates {
         first.into_iter().for_each(|thread| thread.unpark());
     }
 
-    /// Has the one that polls look again; `false` if none does.
+    /// Wakes the candidate that polls to check again; `false` if none polls.
     pub(in crate::engine) fn call_poller(&self) -> bool {
         let thread = self.list.lock().polls.clone();
         thread.inspect(|thread| thread.unpark()).is_some()
@@ -127,7 +128,7 @@ impl Candidates {
         list.waiting.push(thread.clone());
         self.count.store(list.waiting.len(), Ordering::Relaxed);
         drop(list);
-        // Ordering: listed, fence, look whether a worker holds the driver.
+        // Ordering: enter the list, fence, check whether a worker holds the driver.
         fence(Ordering::SeqCst);
         Candidate { list: self, thread, polls: false }
     }
@@ -146,7 +147,7 @@ impl Candidate<'_> {
         self.polls
     }
 
-    /// Polls from now on, unless another does.
+    /// Polls from now on, unless another candidate does.
     pub(in crate::engine) fn begin_polling(&mut self) {
         let mut list = self.list.list.lock();
         if !self.polls && list.polls.is_none() {
@@ -154,11 +155,11 @@ impl Candidate<'_> {
             self.polls = true;
         }
         drop(list);
-        // Ordering: a thread that sets a timer and does not see us publishes it before this fence.
+        // Ordering: a thread that sets a timer and does not see this candidate publishes the timer before this fence.
         fence(Ordering::SeqCst);
     }
 
-    /// Polls no more.
+    /// Stops polling.
     pub(in crate::engine) fn end_polling(&mut self) {
         if core::mem::take(&mut self.polls) {
             self.list.list.lock().polls = None;

@@ -1,4 +1,4 @@
-//! The I/O driver of a pool: made when the first of its tasks registers something, gone when the pool has ended.
+//! The I/O driver of a pool: made when the first I/O resource is registered, closed when the pool has ended.
 
 use std::io;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use brigade_sync::atomic::{AtomicBool, Ordering};
 /// The driver, if there is one.
 pub(crate) struct Driving {
     state: Mutex<State>,
-    /// Whether there is one, for a look without the lock.
+    /// Whether there is one, to check without the lock.
     is_made: AtomicBool,
 }
 
@@ -20,20 +20,20 @@ enum State {
     /// Nothing has been registered.
     None,
     Made(Arc<Driver>),
-    /// The pool has ended, or the system has refused to wait: no thread polls any more, and the driver is closed.
+    /// The pool has ended, or the operating system has returned an error: no thread polls any more, and the driver is closed.
     Closed,
 }
 
 /// Refers to the driver while a thread sleeps on it.
 pub(crate) type DriverRef = Arc<Driver>;
 
-/// Why there is none any more.
+/// The error after the driver has been closed.
 pub(crate) fn closed() -> io::Error {
     io::Error::other(NoDriver::Closed)
 }
 
 impl Driving {
-    /// Whether there can be one.
+    /// Whether there can be a driver.
     pub(crate) const CAN_BE_MADE: bool = true;
 
     pub(crate) fn new() -> Self {
@@ -42,7 +42,7 @@ impl Driving {
 
     #[inline]
     pub(crate) fn is_made(&self) -> bool {
-        // Ordering: Relaxed: the caller goes by the fences of `idle`, or takes the lock.
+        // Ordering: Relaxed: the caller relies on the fences of `idle`, or takes the lock.
         self.is_made.load(Ordering::Relaxed)
     }
 
@@ -57,7 +57,7 @@ impl Driving {
         }
     }
 
-    /// The driver, made now if there is none; says whether it was. `blocking` runs what its resources do that blocks.
+    /// Returns the driver, and whether it was made now. `blocking` runs the blocking operations of its resources.
     pub(crate) fn get_or_make(
         &self,
         blocking: fn(&mut dyn FnMut()),
@@ -75,16 +75,17 @@ impl Driving {
         }
     }
 
-    /// Waits for events for `timeout` at most; `false`, at once, if another thread does. If the system refuses, which it would
-    /// again, the driver is closed: what waits for events fails.
+    /// Waits for events for at most `timeout`; returns `false` at once if another thread does. On an error of the operating
+    /// system, which would recur, the driver is closed: operations that wait for events fail.
     pub(crate) fn poll(&self, timeout: Option<Duration>, wake: &mut impl FnMut(Waker)) -> bool {
         let Some(driver) = self.get() else { return true };
         match driver.drive(timeout, wake) {
             Ok(_) => true,
-            // Another thread does, or this is a child that the thread has forked.
+            // Another thread polls, or this is a child that the thread has forked.
             Err(error) if error.raw_os_error().is_none() => false,
             Err(_) => {
-                // Another thread may sleep on what the file was before. It will be woken elsewhere from now on.
+                // Another thread may still sleep on the file as it was before the error. From now on it is woken by other
+                // means.
                 driver.notify();
                 self.close(wake);
                 true
@@ -92,12 +93,12 @@ impl Driving {
         }
     }
 
-    /// Ends the wait of the thread that waits, or the next one.
+    /// Ends the current wait, or the next one.
     pub(crate) fn notify(&self) {
         self.get().into_iter().for_each(|driver| driver.notify());
     }
 
-    /// Wakes what waits for events, which fails from now on, and drops the pool's reference to the driver.
+    /// Wakes all operations that wait for events, which then fail, and drops the pool's reference to the driver.
     pub(crate) fn close(&self, wake: &mut impl FnMut(Waker)) {
         let former = core::mem::replace(&mut *self.state.lock(), State::Closed);
         self.is_made.store(false, Ordering::Relaxed);

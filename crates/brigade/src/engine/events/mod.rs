@@ -1,8 +1,8 @@
 //! What a pool waits for besides its queues: timers, and I/O events.
 //!
-//! There is no thread for either. A parked worker sleeps on both at once, as the driver holder. While none does, each worker
-//! that runs out of work polls them before it searches. Every worker also does so between two jobs now and then. The rule,
-//! and why nothing is missed, is in `idle/DRIVER.md`.
+//! Neither has its own thread. A parked worker sleeps on both at once, as the driver holder. While none does, each worker that
+//! runs out of work polls them before it searches, and every worker also polls between two jobs from time to time.
+//! `idle/DRIVER.md` has the rule, and the proof that nothing is missed.
 
 pub(super) mod blocked;
 #[cfg_attr(not(feature = "io"), path = "no_driver.rs")]
@@ -23,7 +23,7 @@ pub(crate) use driver::{DriverRef, Driving};
 pub(super) struct Events {
     pub(super) timers: Timers,
     pub(super) driver: Driving,
-    /// Threads that may poll them while they wait inside a job.
+    /// Threads that may poll timers and the driver while they wait inside a job.
     pub(super) candidates: Candidates,
 }
 
@@ -38,12 +38,12 @@ impl Events {
         self.driver.is_made() || !self.timers.is_empty()
     }
 
-    /// How long it is until the next timer is due.
+    /// The time until the next timer is due.
     pub(super) fn until_next_timer(&self) -> Option<Duration> {
         self.timers.next().map(|at| at.saturating_duration_since(Instant::now()))
     }
 
-    /// The pool has ended: whatever waits for its timers or I/O resources is woken, and does not wait again.
+    /// Wakes every task that waits for the timers or I/O resources of a pool that has ended; none waits there again.
     pub(super) fn end(&self) {
         self.timers.end().into_iter().for_each(Entry::give_up);
         self.driver.close(&mut |waker| contain(|| waker.wake()));

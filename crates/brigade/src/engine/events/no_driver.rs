@@ -1,11 +1,11 @@
-//! In place of a driver where the feature `io` is off: nothing ever waits for I/O.
+//! Replaces the driver if the feature `io` is off: nothing waits for I/O.
 
 use std::task::Waker;
 use std::time::Duration;
 
 pub(crate) struct Driving;
 
-/// There is none.
+/// There is no driver.
 #[derive(Clone)]
 pub(crate) enum DriverRef {}
 

@@ -1,10 +1,10 @@
-//! What a monitor sees of the queues: whether they have moved between two looks.
+//! Whether queues have moved between two looks of the monitor.
 
 use brigade_sync::atomic::{Ordering, fence};
 
 use super::Worker;
 
-/// What a look sees.
+/// The result of a look.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Look {
     /// A job has been waiting since the last look. (Where several wait, their submitter has woken a worker.)
@@ -15,12 +15,12 @@ pub(super) enum Look {
     Still,
 }
 
-/// What each queue looked like at the last look.
+/// The mark of each queue at the last look.
 #[derive(Default)]
 pub(super) struct Marks(Vec<u64>);
 
 impl Worker {
-    /// Compares every queue with what it was at the last look.
+    /// Compares every queue with its mark from the last look.
     pub(super) fn look(&self) -> Look {
         fence(Ordering::SeqCst);
         let queues = &self.core.queues;

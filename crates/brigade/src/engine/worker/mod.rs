@@ -1,8 +1,8 @@
-//! A worker: a thread and its own queue. Its life, its turn, and what it does with panics.
+//! A worker: a thread and its own queue. This file has its main loop, its turn, and its handling of panics.
 //!
-//! Further methods of [`Worker`]: how it accepts jobs (`submit`), finds the next (`search`), and sleeps (`park`, with
-//! `monitor` and `spin`). Also how it waits for jobs of its own pool (`wait`), polls timers and I/O (`poll`), and handles
-//! futures (`tasks`).
+//! Further methods of [`Worker`] accept jobs (`submit`), find the next one (`search`), and sleep (`park`, with `monitor` and
+//! `spin`). They also wait for jobs of the worker's own pool (`wait`), poll timers and I/O (`poll`), and handle futures
+//! (`tasks`).
 
 mod marks;
 mod monitor;
@@ -40,7 +40,7 @@ brigade_sync::scoped_thread_local! {
     pub(crate) static CURRENT: Worker
 }
 
-/// In a forked child: its only thread is no worker any more.
+/// Called in a forked child, whose only thread is no longer a worker.
 pub(crate) struct Child;
 
 impl OnChild for Child {
@@ -50,32 +50,32 @@ impl OnChild for Child {
     }
 }
 
-/// Why a forked child is aborted.
+/// The message with which a forked child is aborted.
 const ORPHAN: &str = "brigade: a job has forked and returned in the child, where its pool is not; \
     a job that forks must call exec or _exit there";
 
-/// A thread of a pool, as the thread sees it.
+/// The state of a worker that only its own thread uses.
 ///
-/// It has more fields than a type should: each is a state that only this thread uses, most with methods of its own.
+/// It has many fields; most of them are types with their own methods.
 pub(crate) struct Worker {
     core: Arc<Core>,
-    /// What it shares with other threads.
+    /// The part that it shares with other threads.
     me: Arc<Peer>,
     index: usize,
     local: Local,
-    /// When it looks elsewhere although it has jobs of its own.
+    /// When it looks elsewhere although its own queue has jobs.
     pace: Pace,
-    /// What the queues of the others looked like at the last look, while this one monitors them.
+    /// The marks of all queues, while this worker monitors them.
     marks: RefCell<Marks>,
-    /// Blocking regions that it is in, one inside the other.
+    /// The depth of nested blocking regions.
     blocks: Cell<u32>,
     /// Whether the job it found last came from its mailbox.
     has_taken_mail: Cell<bool>,
     /// Whether it has not looked for work yet.
     is_new: Cell<bool>,
-    /// Completed entries that it has left in queues since it swept them out.
+    /// Completed entries that it has left in queues since the last sweep.
     stale: Cell<u32>,
-    /// How often others had swept the injectors when it compacted its own queue.
+    /// The count of injector sweeps at which it last compacted its own queue.
     sweeps: Cell<u64>,
     /// The injector that it took from last.
     cursor: Cursor,
@@ -83,14 +83,14 @@ pub(crate) struct Worker {
     random: RefCell<fastrand::Rng>,
 }
 
-/// A worker that is blocked for a while.
+/// A guard for the time in which a worker is blocked.
 pub(crate) struct Blocked<'a>(&'a Worker);
 
 impl Drop for Blocked<'_> {
     fn drop(&mut self) {
         let depth = self.0.blocks.get() - 1;
         self.0.blocks.set(depth);
-        // In a forked child the lock may be held for ever.
+        // In a forked child the lock may be held forever.
         if depth == 0 && self.0.core.key.is_here() {
             self.0.core.idle.unblock();
         }
@@ -98,7 +98,7 @@ impl Drop for Blocked<'_> {
 }
 
 impl Worker {
-    /// The life of a worker's thread.
+    /// The main function of a worker's thread.
     pub(crate) fn live(core: Arc<Core>, index: usize) {
         core.threads.enter();
         core.idle.arrive(index);
@@ -113,7 +113,7 @@ impl Worker {
             stale: Cell::new(0),
             sweeps: Cell::new(0),
             cursor: Cursor::at(index),
-            // Seeded alike at every start: what a pool does depends on timing alone.
+            // The same seed at every start, so that a pool's behaviour depends on timing alone.
             random: RefCell::new(fastrand::Rng::with_seed(index as u64)),
             me,
             core,
@@ -139,12 +139,12 @@ impl Worker {
         *me.local.lock() = Some(local);
         core.idle.vacate(index);
         core.threads.join_finished();
-        // All others may be parked already.
+        // All other workers may already be parked.
         core.settle();
         core.threads.leave();
     }
 
-    /// What it shares with the other workers of its pool.
+    /// The state that it shares with the other workers of its pool.
     pub(crate) fn core(&self) -> &Arc<Core> {
         &self.core
     }
@@ -165,7 +165,7 @@ impl Worker {
         self.index
     }
 
-    /// Does not count as a worker until the guard is dropped: the pool may have another in its place.
+    /// Does not count as a worker until the guard is dropped: the pool may have another one in its place.
     pub(crate) fn block(&self) -> Blocked<'_> {
         let depth = self.blocks.get();
         self.blocks.set(depth + 1);
@@ -209,8 +209,8 @@ impl Worker {
         }
     }
 
-    /// Every now and then what waits elsewhere comes first, so that neither jobs from outside nor our oldest one, neither
-    /// timers nor I/O wait for ever.
+    /// Takes what waits elsewhere first, so that jobs from outside, the oldest job of the own queue, timers and I/O do not wait
+    /// forever. Called from time to time.
     #[cold]
     #[inline(never)]
     fn look_elsewhere(&self) {
@@ -223,7 +223,7 @@ impl Worker {
         self.take_mail().into_iter().for_each(|job| self.run_in_look(job));
         let share = self.pace.share();
         let taken = if self.local.is_lifo() {
-            // The newest is run first: what is queued here would wait for all that its jobs submit.
+            // The newest job is run first, so a job queued here would wait for all later submissions of this worker's jobs.
             let outside = || self.core.queues.injectors.pop(&self.cursor);
             let taken = core::iter::from_fn(outside).take(share);
             let count = taken.map(|job| self.run_in_look(job)).count();
@@ -244,13 +244,13 @@ impl Worker {
         self.pace.end_turn();
     }
 
-    /// The pool was made smaller: leaves, if it is still one worker too many. What is queued here stays, for the others
-    /// to steal.
+    /// Leaves, after the pool was made smaller, if there is still a surplus worker. The jobs on its queue stay there, for the
+    /// others to steal.
     #[cold]
     #[inline(never)]
     fn leaves(&self) -> bool {
         self.end_if_orphan();
-        // No other worker may run those.
+        // No other worker may run local futures.
         if self.me.mailbox.has_locals() {
             return false;
         }
@@ -265,12 +265,12 @@ impl Worker {
         leaves
     }
 
-    /// In a child that the job forked: makes the end of the job the end of the process.
+    /// In a child that a job forked: aborts the process when that job ends.
     fn orphan(&self) {
         self.pace.make_due();
     }
 
-    /// Ends a forked child whose only thread would continue as a worker: the jobs it finds are its parent's.
+    /// Aborts a forked child whose only thread would continue as a worker: the jobs that it would find are the parent's.
     fn end_if_orphan(&self) {
         if !self.core.key.is_here() {
             brigade_sync::fork::abort(ORPHAN);
@@ -331,7 +331,7 @@ impl Worker {
     }
 }
 
-/// Calls what may block; on a worker its pool may have another thread in its place meanwhile.
+/// Calls what may block; on a worker, its pool may have another thread in its place in the meantime.
 pub(crate) fn blocking<R>(call: impl FnOnce() -> R) -> R {
     CURRENT.with(|worker| {
         let _blocked = worker.map(Worker::block);

@@ -1,4 +1,4 @@
-//! How one of the sleepers monitors the queues, for jobs that were queued without a wake-up.
+//! The monitor: a parked worker that looks for jobs that were queued without a wake-up.
 
 use core::time::Duration;
 
@@ -6,31 +6,31 @@ use super::Worker;
 use super::marks::Look;
 use super::park::Parked;
 
-/// How long the monitor sleeps between two looks, at first and while nothing moves. A job must be seen by two looks to count
-/// as stuck, and a Linux timer fires up to 50 µs late. So a lone job waits 100 to 150 µs for it at most.
+/// How long the monitor sleeps between two looks, at first and while nothing moves. A job must be seen by two looks to count as
+/// stuck, and a Linux timer fires up to 50 µs late. So a lone job waits at most 100 to 150 µs.
 const SHORTEST: Duration = Duration::from_micros(25);
 
-/// How long at most: each look that sees the queues move doubles the period up to here, and a lone job waits 900 µs at most.
-/// On a virtual machine a look costs the thread that runs on the same processor up to 25 µs. That is a quarter of a chain's
-/// time at the short period and a twentieth at this.
+/// The longest sleep: each look that sees the queues move doubles the period up to this, and a lone job waits at most 900 µs.
+/// On a virtual machine a look costs the thread that runs on the same CPU up to 25 µs. That is a quarter of a chain's time with
+/// the shortest period, and a twentieth with this one.
 const LONGEST: Duration = Duration::from_micros(400);
 
-/// How many looks at which nothing has moved end it. Afterwards a lone job costs its submitter one wake-up, which about 2 ms
-/// of quiet have earned.
+/// The number of looks without movement after which the monitor stops. After these 2 ms or so, a lone job costs its submitter
+/// one wake-up.
 const STILL_LOOKS: u32 = 20;
 
-/// A worker that monitors.
+/// The state of a worker that monitors.
 pub(super) struct Monitor {
-    /// For how many looks nothing has moved.
+    /// The number of consecutive looks without movement.
     still: u32,
     period: Duration,
 }
 
-/// What a look leads to.
+/// What the worker does after a look.
 pub(super) enum Tick {
     /// The worker continues.
     Nothing,
-    /// It stops monitoring, and stays asleep.
+    /// It stops monitoring and continues to sleep.
     Enough,
     /// There is work: it must withdraw.
     Work,
@@ -39,19 +39,19 @@ pub(super) enum Tick {
 }
 
 impl Monitor {
-    /// Notes how the queues look.
+    /// Marks the current state of the queues.
     pub(super) fn begin(worker: &Worker) -> Self {
         worker.look();
         Self { still: 0, period: SHORTEST }
     }
 
-    /// How long it is until the next look.
+    /// The time until the next look.
     pub(super) fn period(&self) -> Duration {
         self.period
     }
 
-    /// Looks at the queues once more. If running workers have moved nothing they may be in long jobs, so it looks at timers and
-    /// I/O in their stead.
+    /// Looks at the queues once more. If running workers have moved nothing, they may be in long jobs, so this polls timers and
+    /// I/O in their place.
     pub(super) fn tick(&mut self, worker: &Worker) -> Tick {
         let look = worker.look();
         match look {

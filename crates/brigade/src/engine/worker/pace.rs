@@ -1,25 +1,27 @@
 //! When a worker with jobs of its own looks elsewhere, and how much it takes from there.
 //!
-//! **How often.** After so many jobs as the pool is configured to, or after some 100 µs if that is sooner: half of tokio's target for
-//! its global queue (`TARGET_GLOBAL_QUEUE_INTERVAL` in `runtime/scheduler/multi_thread/stats.rs`). How many jobs that is follows from
-//! how long the last ones took. The clock is read at every fourth look while it changes nothing, so that tiny jobs do not pay for it.
+//! **How often.** After the configured number of jobs, or after some 100 µs if that is sooner: half of tokio's target for its
+//! global queue (`TARGET_GLOBAL_QUEUE_INTERVAL` in `runtime/scheduler/multi_thread/stats.rs`). The duration of the last jobs
+//! determines how many jobs that is. While the clock changes nothing it is read only at every fourth look, so that tiny jobs do
+//! not pay for it.
 //!
 //! **How much.** One job at first; twice as many as last time if there was more, up to as many as there are jobs between two
-//! looks, or a sixteenth of that if these are short. So jobs from outside that have waited for a few looks get half of the worker's
-//! turns, of short ones one in 20. `docs/design/engine.md` has the bound that follows. A larger share of short jobs costs more than
-//! it gives: what is taken overflows the worker's own queue, and goes back. `brigade-lab fairness` and `throughput` measure it.
+//! looks, or a sixteenth of that if these are short. So jobs from outside that have waited for a few looks get half of the
+//! worker's turns, or one in 20 if jobs are short. `docs/design/engine.md` derives the bound. A larger share of short jobs
+//! costs more than it gains: the jobs that are taken overflow the worker's own queue, and return to the injector. `brigade-lab
+//! fairness` and `throughput` measure it.
 
 use core::cell::Cell;
 use core::time::Duration;
 use std::time::Instant;
 
-/// How long a worker runs jobs of its own before it looks elsewhere.
+/// How long a worker runs jobs of its own queue before it looks elsewhere.
 const TARGET: Duration = Duration::from_micros(100);
 
-/// The part of its turns that a worker of short jobs gives to jobs from outside: one in so many.
+/// A worker with short jobs gives one in this many turns to jobs from outside.
 const SHORT: u32 = 16;
 
-/// Looks without a look at the clock while that has changed nothing.
+/// Looks between two reads of the clock while these change nothing.
 const UNTIMED: u32 = 3;
 
 /// The pace of one worker.
@@ -28,9 +30,9 @@ pub(super) struct Pace {
     left: Cell<u32>,
     /// Jobs between the last look and the next.
     interval: Cell<u32>,
-    /// The most of those, as configured.
+    /// The configured maximum of `interval`.
     most: u32,
-    /// When the clock was read, and how many jobs have been run since; `None` if the worker has slept since.
+    /// When the clock was last read, and how many jobs have been run since; `None` if the worker has slept since.
     timed: Cell<Option<(Instant, u32)>>,
     /// Looks until the clock is read again.
     untimed: Cell<u32>,
@@ -53,17 +55,17 @@ impl Pace {
         }
     }
 
-    /// Names what the worker does between two jobs that it takes; no two of the next 2^32 looks have the same.
+    /// The number of the current turn; no two of the next 2^32 looks have the same.
     pub(super) fn turn(&self) -> u64 {
         (u64::from(self.looks.get()) << 32) | u64::from(self.left.get())
     }
 
-    /// The worker has run a job in a look.
+    /// Ends the turn of a job that was run in a look.
     pub(super) fn end_turn(&self) {
         self.looks.set(self.looks.get().wrapping_add(1));
     }
 
-    /// Counts a job; whether the worker must look elsewhere before it.
+    /// Counts a job; returns whether the worker must look elsewhere before it.
     #[inline(always)]
     pub(super) fn is_due(&self) -> bool {
         let left = self.left.get() - 1;
@@ -71,12 +73,12 @@ impl Pace {
         left == 0
     }
 
-    /// The next job is preceded by a look.
+    /// Makes the worker look elsewhere before its next job.
     pub(super) fn make_due(&self) {
         self.left.set(1);
     }
 
-    /// The worker looks: settles when it does so again.
+    /// Notes a look, and determines when the next one is due.
     pub(super) fn look(&self) {
         self.end_turn();
         self.adapt();
@@ -103,12 +105,12 @@ impl Pace {
         self.untimed.set(if self.runs_short_jobs() { UNTIMED } else { 0 });
     }
 
-    /// The worker sleeps: its jobs do not take that long.
+    /// Notes that the worker sleeps, as that time must not count as its jobs'.
     pub(super) fn pause(&self) {
         self.timed.set(None);
     }
 
-    /// Whether as many jobs as there may be between two looks take less than the target time.
+    /// Whether the maximum number of jobs between two looks takes less than the target time.
     fn runs_short_jobs(&self) -> bool {
         self.interval.get() == self.most
     }
@@ -118,7 +120,7 @@ impl Pace {
         self.share.get() as usize
     }
 
-    /// The worker has taken so many of them.
+    /// Notes how many of them the worker has taken.
     pub(super) fn has_taken(&self, jobs: usize) {
         let all = jobs >= self.share();
         let most = if self.runs_short_jobs() { self.most / SHORT } else { self.interval.get() };
@@ -127,7 +129,7 @@ impl Pace {
     }
 }
 
-/// How many jobs are run in the target time if so many took `time`.
+/// How many jobs are run in the target time if `jobs` of them took `time`.
 fn jobs_in_target(jobs: u32, time: Duration) -> u32 {
     let jobs = u128::from(jobs) * TARGET.as_nanos() / time.as_nanos().max(1);
     u32::try_from(jobs).unwrap_or(u32::MAX)

@@ -10,17 +10,17 @@ use super::monitor::{Monitor, Tick};
 use crate::engine::core::Caller;
 use crate::idle::{Duty, Leave};
 
-/// The part of its patience for which a worker sleeps again that was idle for long but is needed, and the minimum. It is
-/// needed if others are blocked or a job is being submitted.
+/// The fraction of the keep-alive, and the minimum, for which a worker sleeps again if it has been idle for long but is needed.
+/// It is needed if others are blocked or a job is being submitted.
 const STAY: (u32, Duration) = (8, Duration::from_millis(10));
 
 /// What a worker does after it was parked.
 pub(super) enum Parked {
-    /// It searches: it is a searcher.
+    /// It searches, and counts as a searcher.
     Search,
-    /// It runs this: it counts as running.
+    /// It runs this job, and counts as running.
     Run(Job),
-    /// It leaves for good: it is no worker any more, or the pool has terminated.
+    /// It leaves for good: it is no longer a worker, or the pool has terminated.
     Leave,
 }
 
@@ -41,14 +41,14 @@ impl Worker {
         self.sleep(announced.duty)
     }
 
-    /// Takes our announcement back, or the token of a thread that has picked or claimed us already.
+    /// Withdraws the announcement, or takes the token of a thread that has already picked or claimed this worker.
     pub(super) fn withdraw(&self) -> Parked {
         let core = &*self.core;
         if core.idle.withdraw(self.index) {
             return Parked::Search;
         }
-        // A thread that claimed us has something else for us than what we have seen. For that, others may have woken no
-        // worker, as we were searching. If a worker searches (we do, if we were picked), that one handles it.
+        // A thread that claimed us has a job for us, other than the work that we saw. For that work, submitters may have woken
+        // no worker, as we were searching. If a worker searches (we do, if we were picked), that one handles it.
         let seen = core.idle.after_publishing();
         if seen.searching() == 0 && seen.wants_help() {
             if core.queues.has_work() {
@@ -60,7 +60,7 @@ impl Worker {
         self.woken()
     }
 
-    /// What we were woken for.
+    /// What this worker was woken for.
     pub(super) fn woken(&self) -> Parked {
         self.me.counters.wakes.add(1);
         self.me.sleeper.may_run_anywhere();
@@ -71,7 +71,7 @@ impl Worker {
         }
     }
 
-    /// Sleeps until we have been picked or claimed, have seen work ourselves, or are no worker any more.
+    /// Sleeps until this worker has been picked or claimed, has seen work itself, or is no longer a worker.
     fn sleep(&self, mut duty: Option<Duty>) -> Parked {
         let mut spin = self.try_spin();
         let patience = self.core.config.keep_alive;
@@ -111,7 +111,8 @@ impl Worker {
         }
     }
 
-    /// Whether we hold the driver from now on: there is something to wait for, and no other worker waits for it.
+    /// Becomes the driver holder if there is something to wait for and no other worker holds the driver; returns whether it
+    /// has.
     fn takes_driver(&self) -> bool {
         let seen = self.core.idle.snapshot();
         if seen.monitored() || seen.driver_held() || !self.core.events.are_wanted() {
@@ -119,28 +120,28 @@ impl Worker {
         }
         let takes = self.core.idle.take_up_duty(self.index, Duty::Driver);
         if !takes {
-            // We have been claimed since we gave up monitoring, by a thread that does not know what relied on us till then.
+            // We have been claimed since we gave up monitoring, by a thread that does not know what relied on us before.
             self.core.see_to_driver();
         }
         takes
     }
 
-    /// When we leave for good if `patience` is what is left to us; `None` if we stay.
+    /// When this worker leaves if it may be idle for `patience` more; `None` if it stays.
     fn leave_at(&self, patience: Duration) -> Option<Instant> {
         if self.me.mailbox.has_locals() {
             return None;
         }
         let leaves = self.core.config.core_timeout || self.core.idle.snapshot().is_beyond_core();
-        // A time too far to be represented is never.
+        // A time too far in the future to be represented is never.
         leaves.then(|| Instant::now().checked_add(patience)).flatten()
     }
 
-    /// Whether we have been idle for long, or are too many.
+    /// Whether this worker has been idle for long enough, or may be surplus.
     fn is_time(&self, leave_at: Option<Instant>) -> bool {
         self.core.idle.snapshot().has_surplus() || leave_at.is_some_and(|at| at <= Instant::now())
     }
 
-    /// Leaves for good, unless we are needed or have been picked.
+    /// Leaves for good, unless this worker is needed or has been picked.
     fn retire(&self) -> bool {
         if self.me.mailbox.has_locals() {
             return false;
@@ -149,7 +150,7 @@ impl Worker {
         let why = if core.config.core_timeout { Leave::IdleCore } else { Leave::Idle };
         let leaves = core.idle.retire(self.index, why, core.events.are_wanted());
         if leaves {
-            // Once more: a thread that saw us parked goes by what the crew is without us, but a look costs little here.
+            // Looks once more: a thread that saw us parked decides by the crew without us, but a look is cheap here.
             if core.queues.has_work() {
                 core.help(Caller::MayStop);
             }

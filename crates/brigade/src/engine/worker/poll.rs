@@ -12,7 +12,7 @@ use super::spin::Spin;
 use crate::engine::events::blocked::BlockedThread;
 
 impl Worker {
-    /// As a worker that runs: looks at timers and I/O, unless a sleeper holds the driver; `true` if something was found.
+    /// Polls timers and I/O as a running worker, unless a parked worker holds the driver; `true` if anything was ready.
     pub(crate) fn poll_events(&self) -> bool {
         let events = &self.core.events;
         if !events.are_wanted() || self.core.idle.snapshot().driver_held() {
@@ -26,7 +26,7 @@ impl Worker {
         found
     }
 
-    /// As the driver holder: sleeps, or spins for as long as we have the right to.
+    /// Sleeps as the driver holder, or spins for as long as it has the right to.
     pub(super) fn sleep_on_driver(
         &self,
         spin: Option<&mut Spin<'_>>,
@@ -43,13 +43,13 @@ impl Worker {
         parked
     }
 
-    /// As a sleeper: waits for timers and I/O until there is something to do or we are woken, for `timeout` at most; `None` if
-    /// that is over.
+    /// Waits for timers and I/O as a parked worker, until there is something to do or it is woken, for at most `timeout`;
+    /// `None` if that has elapsed.
     pub(super) fn poll_as_sleeper(&self, timeout: Option<Duration>) -> Option<Parked> {
         let (events, spot) = (&self.core.events, &self.me.sleeper.spot);
         let timeout = timeout.into_iter().chain(events.until_next_timer()).min();
         let mut left = None;
-        // Before anything is queued: nothing is where all workers are parked.
+        // Withdraws before anything is queued: while all workers are parked, nothing is.
         let leave = |left: &mut Option<Parked>| _ = left.get_or_insert_with(|| self.withdraw());
         if events.driver.is_made() {
             let polled = spot.sleep_on_driver(|| {
@@ -62,7 +62,7 @@ impl Worker {
                 Err(_) => return Some(self.woken()),
                 Ok(true) => {}
                 Ok(false) => {
-                    // Another worker polls just now, and will have finished soon; or a blocked thread does until we call it.
+                    // Another worker is polling and will finish soon, or a blocked thread is until we call it.
                     events.candidates.call_poller();
                     brigade_sync::thread::yield_now();
                 }
@@ -77,7 +77,7 @@ impl Worker {
         left
     }
 
-    /// Fires the timers that are due, after a call of `first`; `true` if there were any.
+    /// Calls `first` and fires the timers that are due; `true` if there were any.
     fn fire(&self, first: &mut impl FnMut()) -> bool {
         let timers = &self.core.events.timers;
         let Some(next) = timers.next() else { return false };
@@ -92,16 +92,16 @@ impl Worker {
             let is_closure = entry.is_closure();
             contain(|| entry.fire(&mut |job| self.queue_due(job)));
             if is_closure {
-                // Not before it is queued: a pool that finishes what it has accepted must not end in between.
+                // After the job has been queued: a pool that finishes what it has accepted must not end in between.
                 timers.closure_left();
             }
         }
         found
     }
 
-    /// Queues a job whose time has come.
+    /// Queues the job of a timer that is due.
     fn queue_due(&self, job: Job) {
-        // If it was our last act, the pool has ended since we slept.
+        // If this worker is about to end, the pool has terminated since it slept.
         let queued = match self.core.idle.snapshot().terminated() {
             true => Err(job),
             false => self.submit(job),
@@ -109,10 +109,10 @@ impl Worker {
         queued.unwrap_or_else(|job| self.core.drop_job(job));
     }
 
-    /// As a job that waits in `block_on`: sleeps until there is a token. If no other thread can, it polls meanwhile.
+    /// Sleeps in a `block_on` inside a job until there is a token, and polls timers and I/O if no other thread can.
     pub(crate) fn wait_in_job(&self, thread: &Arc<BlockedThread>) {
         if !self.core.key.is_here() {
-            // In a child that the future has forked: the pool is not there.
+            // In a child that the future has forked, the pool does not exist.
             thread.park(None);
             return;
         }
@@ -127,18 +127,18 @@ impl Worker {
             if self.sleep_in_job(thread, candidate.polls()) {
                 break;
             }
-            // Not while we are blocked: what is due is queued here, and announced when we block again.
+            // Not while we are blocked: due jobs are queued here, and announced when we block again.
             self.poll_events();
         }
         drop(candidate);
-        // We may have been called to poll, in another's place.
+        // We may have been called to poll in place of another thread.
         self.core.see_to_driver();
     }
 
-    /// Sleeps once; `false` if that did not end with a token. A worker that holds the driver while we poll calls us.
+    /// Sleeps once; `false` if that did not end with a token. A worker that becomes the driver holder while we poll calls us.
     fn sleep_in_job(&self, thread: &BlockedThread, polls: bool) -> bool {
         let events = &self.core.events;
-        // If we poll, we do so by now: else this would call a candidate that does.
+        // If we poll, this has begun before: otherwise `block` would call another candidate to poll.
         let mut blocked = Some(self.block());
         let timeout = polls.then(|| events.until_next_timer()).flatten();
         let Some(driver) = events.driver.get().filter(|_| polls) else {
@@ -153,7 +153,7 @@ impl Worker {
         });
         *thread.driver.lock() = None;
         if let Ok(false) = polled {
-            // Another worker polls just now, and will have finished soon.
+            // Another worker is polling and will finish soon.
             brigade_sync::thread::yield_now();
         }
         polled.is_err()

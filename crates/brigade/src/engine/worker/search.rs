@@ -7,12 +7,13 @@ use super::Worker;
 use super::park::Parked;
 use crate::engine::core::Caller;
 
-/// The most jobs taken from the injector at once: enough that its two contended writes do not show,
-/// few enough that half a queue is left for what they spawn.
+/// The most jobs taken from the injector at once: enough to amortize its two contended writes, few enough to leave half a queue
+/// for what they spawn.
 const BATCH: usize = 64;
 
 impl Worker {
-    /// Our own queue is empty: looks everywhere, and sleeps while there is nothing. `None` when the worker must leave.
+    /// Finds a job when the worker's own queue is empty: looks everywhere, and sleeps while there is nothing. `None` when the
+    /// worker must leave.
     #[inline(never)]
     pub(super) fn find(&self) -> Option<Job> {
         let own = self.take_mail_in_turn().or_else(|| self.refill_share());
@@ -29,7 +30,7 @@ impl Worker {
         self.hunt()
     }
 
-    /// As a new worker: a searcher at once, since submitters may have woken no other on account of it.
+    /// Finds the first job of a new worker, which is a searcher at once, as submitters may have woken no other because of it.
     #[cold]
     pub(super) fn find_first(&self) -> Option<Job> {
         self.core.idle.begin(self.index);
@@ -37,10 +38,10 @@ impl Worker {
         self.hunt()
     }
 
-    /// As a searcher: looks everywhere, and sleeps while there is nothing.
+    /// Looks everywhere as a searcher, and sleeps while there is nothing.
     fn hunt(&self) -> Option<Job> {
         loop {
-            // Our own first: a worker that had our place before may have left jobs too, and events may have made some.
+            // The own queue first: the previous worker with this index may have left jobs, and events may have queued some.
             let own = self.local.pop().or_else(|| self.take_mail());
             if let Some(job) = own.or_else(|| self.search()) {
                 return Some(self.found(job));
@@ -53,7 +54,7 @@ impl Worker {
         }
     }
 
-    /// As a searcher that has found a job: stops searching, and has other workers come for what it leaves.
+    /// Stops searching after a job was found, and gets other workers for the rest.
     fn found(&self, job: Job) -> Job {
         if self.core.idle.stop_search() {
             if self.core.queues.has_work() {
@@ -64,22 +65,22 @@ impl Worker {
                 return job;
             }
         }
-        // Perhaps no worker has come. We may have held the driver on which a blocked thread relies.
+        // Maybe no worker was woken. We may have held the driver, on which a blocked thread relies.
         if self.core.events.candidates.are_there() {
             self.core.see_to_driver();
         }
         job
     }
 
-    /// Takes our share of the injectors.
+    /// Takes this worker's share of the injectors.
     fn refill_share(&self) -> Option<Job> {
         self.refill(|waiting| self.share(waiting))
     }
 
-    /// Takes as many jobs of an injector as `share` says of those that wait there: returns one and queues the others.
+    /// Takes jobs from an injector, as many as `share` returns for the number queued there: returns one and queues the others.
     pub(super) fn refill(&self, share: impl Fn(usize) -> usize) -> Option<Job> {
         let job = self.refill_quietly(share)?;
-        // What came with it was out of sight for a moment: a peer may have gone to sleep over it.
+        // The other jobs were briefly not visible: a peer may have gone to sleep because of that.
         let queued = self.local.len();
         if queued > 0 {
             self.announce(queued);
@@ -96,7 +97,7 @@ impl Worker {
         (waiting / threads + 1).min(BATCH)
     }
 
-    /// As a searcher: looks at the injectors and at every other worker once, and again if one was busy.
+    /// Looks at the injectors and at every other worker once as a searcher, and again if one was busy.
     fn search(&self) -> Option<Job> {
         let mut round = 0;
         loop {
@@ -110,7 +111,7 @@ impl Worker {
                 }
                 Err(StealError::Empty) => return None,
                 Err(StealError::Busy) => {
-                    // A thief that lost the processor inside its claim needs ours.
+                    // A thief that was preempted inside its claim may need this CPU.
                     brigade_sync::hint::snooze(round);
                     round += 1;
                 }
@@ -118,7 +119,7 @@ impl Worker {
         }
     }
 
-    /// Tries every other worker once, from a random one on.
+    /// Tries every other worker once, starting with a random one.
     fn steal(&self) -> Result<Job, StealError> {
         let peers = &self.core.queues.peers;
         let start = self.random.borrow_mut().usize(..peers.len());

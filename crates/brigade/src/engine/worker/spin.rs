@@ -7,15 +7,15 @@ use super::Worker;
 use crate::config::Idle as Policy;
 use crate::idle::Spinning;
 
-/// The right to spin, which one worker of a pool has at a time.
+/// The right to spin, which at most one worker of a pool has.
 pub(super) struct Spin<'a> {
-    /// For how much longer.
+    /// How much longer it may spin.
     pub(super) left: Duration,
     _right: Spinning<'a>,
 }
 
 impl Worker {
-    /// Waits for a token; `false` if `timeout` is over.
+    /// Waits for a token; `false` if `timeout` has elapsed.
     pub(super) fn wait(&self, timeout: Option<Duration>) -> bool {
         match self.core.config.idle {
             Policy::Spin => self.spin(timeout),
@@ -28,8 +28,7 @@ impl Worker {
         self.core.config.idle == Policy::Spin
     }
 
-    /// Takes the right to spin before sleeping, if the pool's policy says so, no other worker has it, and there is a processor to
-    /// spare.
+    /// Takes the right to spin before sleeping, if the pool's policy says so, no other worker has it, and a CPU is free.
     pub(super) fn try_spin(&self) -> Option<Spin<'_>> {
         let Policy::SpinThenPark(left) = self.core.config.idle else { return None };
         if left.is_zero() {
@@ -38,14 +37,14 @@ impl Worker {
         self.core.idle.try_spin().map(|right| Spin { left, _right: right })
     }
 
-    /// Spins for a token as long as we have the right to, or for `timeout`; `false` if that is over.
+    /// Spins for a token for as long as the right lasts, or for `timeout`; `false` if that has elapsed.
     pub(super) fn spin_for(&self, spin: &mut Spin<'_>, timeout: Option<Duration>) -> bool {
         let slice = timeout.map_or(spin.left, |timeout| timeout.min(spin.left));
         spin.left -= slice;
         self.spin(Some(slice))
     }
 
-    /// Spins for a token; `false` if `patience` is over.
+    /// Spins for a token; `false` if `patience` has elapsed.
     fn spin(&self, patience: Option<Duration>) -> bool {
         let parker = &self.me.sleeper.spot.parker;
         let start = Instant::now();
@@ -60,7 +59,7 @@ impl Worker {
                 return false;
             }
             if self.always_spins() {
-                // For ever is long: another thread that wants this core gets it.
+                // This may last forever, so other threads must get this CPU.
                 brigade_sync::thread::yield_now();
             }
         }

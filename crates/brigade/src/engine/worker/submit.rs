@@ -1,4 +1,4 @@
-//! How a job that runs on a worker submits another.
+//! Submissions by jobs that run on a worker.
 
 use std::panic::{self, AssertUnwindSafe};
 
@@ -13,11 +13,11 @@ use crate::engine::injectors::drop_if_stale;
 const MAX_STALE: u32 = 64;
 
 impl Worker {
-    /// Accepts a closure from a job that runs here, or gives it back if the pool is being discarded.
+    /// Accepts a closure from a job on this worker, or returns it if the pool is being discarded.
     ///
-    /// Inlined into the caller with everything it does, so that the captures go from registers to the queue's
-    /// slot. Each copy of a job on the way costs more than the rest of this: the copy's wide loads have to
-    /// wait for the narrow stores that made the closure.
+    /// Inlined into the caller with everything it does, so that the captures go from registers to the queue's slot. Each
+    /// intermediate copy of a job costs more than the rest of this: the copy's wide loads have to wait for the narrow stores
+    /// that made the closure.
     #[inline(always)]
     pub(crate) fn execute<F: FnOnce() + Send + 'static>(&self, closure: F) -> Result<(), F> {
         if self.discards() {
@@ -30,7 +30,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Accepts a job from a job that runs here, or gives it back if the pool is being discarded.
+    /// Accepts a job from a job on this worker, or returns it if the pool is being discarded.
     pub(crate) fn submit(&self, job: Job) -> Result<(), Job> {
         if self.discards() {
             return Err(job);
@@ -42,18 +42,19 @@ impl Worker {
         Ok(())
     }
 
-    /// Counts a job that has just been queued here, and wakes a sleeping peer.
+    /// Counts a job that has just been queued on this worker, and wakes a parked peer if necessary.
     #[inline(always)]
     fn accepted(&self, queued: usize) {
         self.me.counters.accepted.add(1);
         self.announce(queued);
     }
 
-    /// Wakes a sleeping peer for jobs that have just been queued here, unless it is one alone and a peer monitors the queues:
-    /// the rule of `idle/README.md`.
+    /// Wakes a parked peer for jobs that have just been queued on this worker, except for a lone child while a peer monitors
+    /// the queues. `idle/README.md` has the rule.
     #[inline(always)]
     pub(super) fn announce(&self, queued: usize) {
-        // Before the fence, so without it: a thread that starts others meanwhile may overlook the job, and we run it then.
+        // Checked without the fence: a thread that concurrently starts another worker may miss the job, but then this worker
+        // runs it.
         if self.core.idle.snapshot().is_alone() {
             return;
         }
@@ -63,7 +64,7 @@ impl Worker {
         }
     }
 
-    /// Accepts a job that does not fit our own queue.
+    /// Accepts a job that does not fit the worker's own queue.
     #[cold]
     #[inline(never)]
     fn submit_elsewhere(&self, job: Job) {
@@ -84,13 +85,13 @@ impl Worker {
         self.core.offer_help();
     }
 
-    /// Moves the older half of our queue to the injector; `false` if a thief holds a claim, or there is no queue.
+    /// Moves the older half of the own queue to the injector; `false` if a thief holds a claim, or there is no queue.
     fn make_room(&self) -> bool {
         if self.local.is_shared() {
             return false;
         }
         let moved = &self.me.counters.moved;
-        // Counted before it is done, so that no reader sees a job twice; then what thieves took is put back.
+        // Counted before the move, so that no reader sees a job twice; then the count is corrected for jobs that thieves took.
         let most = self.local.len().div_ceil(2);
         moved.add(most as u64);
         let done = self.core.queues.injectors.take_overflow(&self.local);
@@ -98,7 +99,7 @@ impl Worker {
         done > 0
     }
 
-    /// Accepts several jobs at once, or gives them back if the pool is being discarded.
+    /// Accepts several jobs at once, or returns them if the pool is being discarded.
     pub(crate) fn submit_batch(&self, jobs: Vec<Job>) -> Result<(), Vec<Job>> {
         if self.discards() {
             return Err(jobs);
@@ -129,13 +130,13 @@ impl Worker {
         }
     }
 
-    /// Counts a job that has been run or dropped here by its handle.
+    /// Counts a job that its handle has run or dropped on this worker.
     pub(crate) fn count_in_place(&self, outcome: Outcome) {
         self.count(outcome);
         self.leaves_entry();
     }
 
-    /// A job that is queued has ended here: handles its entry, most often the newest of our own.
+    /// Handles the entry of a queued job that has ended on this worker; most often it is the newest of the own queue.
     pub(crate) fn leaves_entry(&self) {
         if let Some(job) = self.local.pop_newest() {
             match self.drop_if_stale(job) {
@@ -151,7 +152,7 @@ impl Worker {
         }
     }
 
-    /// Drops the completed entries of our own queue.
+    /// Drops the completed entries of the own queue.
     #[cold]
     pub(super) fn compact(&self) {
         self.sweeps.set(self.core.queues.sweeps());
@@ -160,12 +161,12 @@ impl Worker {
             jobs.reverse();
             return self.queue_again(jobs.into_iter().filter_map(|job| self.drop_if_stale(job)));
         }
-        // The oldest go to the end until all have, which leaves their order.
+        // Each entry moves from the front to the back once, which preserves their order.
         let oldest = core::iter::from_fn(|| self.local.pop()).take(self.local.len());
         self.queue_again(oldest.filter_map(|job| self.drop_if_stale(job)));
     }
 
-    /// Drops a job that is completed, and counts that.
+    /// Drops a job if it is completed, and counts that; otherwise returns it.
     fn drop_if_stale(&self, job: Job) -> Option<Job> {
         let mut cancelled = 0;
         let job = drop_if_stale(job, &mut cancelled);
@@ -173,13 +174,13 @@ impl Worker {
         job
     }
 
-    /// Queues jobs here again, in their order. They were out of sight for a moment: a peer may have gone to sleep meanwhile.
+    /// Queues jobs on this worker again, in their order. They were briefly not visible, so a peer may have gone to sleep.
     fn queue_again(&self, jobs: impl IntoIterator<Item = Job>) {
         let mut queued = 0;
         for job in jobs {
             match self.local.push(job) {
                 Ok(now) => queued = now,
-                // Thieves that are at work hold the free slots.
+                // Active thieves hold the free slots.
                 Err(job) => {
                     self.me.counters.moved.add(1);
                     self.core.queues.injectors.push_accepted(job);

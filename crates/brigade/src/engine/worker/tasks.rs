@@ -1,4 +1,4 @@
-//! Futures on a worker: those that are woken or end here, and those that no other worker may run.
+//! Futures on a worker: those that it wakes or ends, and its local futures.
 
 use core::any::Any;
 
@@ -7,10 +7,10 @@ use brigade_task::{Job, Outcome, TaskRef};
 use super::Worker;
 
 impl Worker {
-    /// Queues a future that was woken by a job here, behind all that is queued if it has `yielded`; gives it back if it will not
-    /// be polled any more.
+    /// Queues a future that was woken by a job on this worker, behind all queued jobs if it has `yielded`; returns it if it
+    /// will not be polled any more.
     pub(crate) fn resume(&self, job: Job, yielded: bool) -> Result<(), Job> {
-        // In a pool that has ended while we held its driver.
+        // The pool has ended while this worker held its driver.
         if self.core.idle.snapshot().terminated() {
             return Err(job);
         }
@@ -20,20 +20,20 @@ impl Worker {
         queued.inspect_err(|_| moved.take_back(1))
     }
 
-    /// Queues the future that was polled here just now behind all that is queued anywhere.
+    /// Queues the future that this worker has just polled behind all jobs of the pool.
     fn queue_last(&self, job: Job) -> Result<(), Job> {
         if self.discards() {
             return Err(job);
         }
         self.core.queues.injectors.push_accepted(job);
-        // If there is nothing else here, we are the next to come for it ourselves.
+        // If there is nothing else here, this worker takes it next itself.
         if self.local.len() > 0 || !self.me.mailbox.is_empty() {
             self.core.offer_help();
         }
         Ok(())
     }
 
-    /// A future has ended here: counts it, and reports a panic that no handle takes.
+    /// Counts a future that has ended on this worker, and reports a panic that no handle takes.
     pub(crate) fn release(
         &self,
         number: u32,
@@ -51,7 +51,7 @@ impl Worker {
         }
     }
 
-    /// Names what this worker does between two jobs that it takes.
+    /// The number of this worker's current turn.
     pub(crate) fn turn(&self) -> u64 {
         self.pace.turn()
     }
@@ -67,7 +67,7 @@ impl Worker {
         self.me.mailbox.bind(task)
     }
 
-    /// A local future has ended here.
+    /// Handles the end of a local future.
     pub(crate) fn release_local(
         &self,
         number: u32,
@@ -83,7 +83,7 @@ impl Worker {
         self.me.mailbox.take()
     }
 
-    /// The same where other work may wait too, which comes first every other time.
+    /// Like [`take_mail`](Self::take_mail), but yields to other work every other time.
     pub(super) fn take_mail_in_turn(&self) -> Option<Job> {
         if self.has_taken_mail.take() {
             return None;

@@ -1,8 +1,8 @@
 //! Workers that wait inside a job for jobs of their own pool.
 //!
 //! Such a worker is blocked, and [counted](crate::idle::Join) as one that waits for its own pool, so that the last one that
-//! would do so gets an error instead. Meanwhile it polls the local futures that its job has spawned: no other thread can, and
-//! what it waits for may wait for them.
+//! would do so gets an error instead. While it waits, it polls the local futures that its job has spawned: no other thread can,
+//! and the awaited jobs may wait for them.
 
 use std::sync::Arc;
 use std::task::{Wake, Waker};
@@ -14,7 +14,7 @@ use crate::engine::enter::enter_job;
 use crate::engine::events::blocked::BlockedThread;
 use crate::idle::Join;
 
-/// How long it sleeps before it tries again to start a thread, if the last start has failed.
+/// How long a waiting worker sleeps before it retries a failed thread start.
 const RETRY_PERIOD: Duration = Duration::from_millis(100);
 
 /// One wait, as the waker that ends it.
@@ -30,7 +30,7 @@ impl Wake for Waiting {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        // In a child that the job forked the crew's lock may be held for ever.
+        // In a child that the job has forked, the crew's lock may be held forever.
         if self.core.key.is_here() {
             self.core.idle.end_join(&self.join);
         }
@@ -58,12 +58,12 @@ impl PoolWait<'_> {
         self.waiting.clone().into()
     }
 
-    /// Begins anew: what the waker was woken for is looked for after this.
+    /// Begins again; the caller must check for the end of the jobs after this.
     pub(crate) fn reset(&self) {
         self.waiting.join.reset();
     }
 
-    /// Waits until `is_done`, checked when the waker is woken; `false` if no worker would be left to make it so.
+    /// Waits until `is_done`, which is checked when the waker is woken; `false` if no worker would be left to run the jobs.
     pub(crate) fn until(&self, mut is_done: impl FnMut() -> bool) -> bool {
         loop {
             self.reset();
@@ -76,10 +76,10 @@ impl PoolWait<'_> {
         }
     }
 
-    /// Waits until the waker is woken, or may have been; `false` if no worker would be left to do so.
+    /// Waits until the waker may have been woken; `false` if no worker would be left to run the jobs.
     pub(crate) fn sleep(&self) -> bool {
         let mailbox = &self.worker.me.mailbox;
-        // None is spawned by another thread.
+        // No other thread spawns local futures of this worker.
         if !mailbox.has_locals() {
             return self.sleep_counted();
         }
@@ -87,7 +87,7 @@ impl PoolWait<'_> {
         let goes_on = match mail {
             Some(job) => {
                 enter_job(&self.worker.core, || self.worker.run(job));
-                // It may have forked: the jobs that are waited for here are the parent's.
+                // The future may have forked: the jobs that are awaited here are the parent's.
                 self.worker.end_if_orphan();
                 true
             }
@@ -107,7 +107,7 @@ impl PoolWait<'_> {
         while !thread.park(core.threads.has_failed().then_some(RETRY_PERIOD)) {
             core.retry_start();
         }
-        // What is waited for ends a moment before the thread that ends it calls `end_join`.
+        // The awaited job ends shortly before the thread that ends it calls `end_join`.
         core.idle.end_join(join);
         true
     }

@@ -4,7 +4,7 @@ use super::*;
 use crate::idle::Hold;
 
 impl<Q: Source> ModelPool<Q> {
-    /// A crew that may have this many workers and has none.
+    /// A crew that has no worker and may have this many.
     fn elastic(core: usize, max: usize, queue: Q) -> Arc<Self> {
         let idle = super::idle(core, max, 1);
         let parkers = (0..max + 1).map(|_| Parker::new()).collect();
@@ -41,8 +41,8 @@ impl<Q: Source> ModelPool<Q> {
         if self.idle.after_publishing().wants_help() { self.help() } else { None }
     }
 
-    /// `Worker::sleep` with a keep-alive that is over at once, and `Worker::retire`: `None` if it has been woken, else
-    /// whether it left, and which worker it asked for help then.
+    /// `Worker::sleep` with a keep-alive of zero, and `Worker::retire`: `None` if it has been woken, or else whether it left,
+    /// and which worker it then picked for help.
     fn retire(&self, index: usize) -> Option<Option<usize>> {
         turn();
         if !self.idle.retire(index, Leave::IdleCore, false) {
@@ -54,7 +54,7 @@ impl<Q: Source> ModelPool<Q> {
     }
 }
 
-/// A worker that leaves and a submitter: whichever sees the other, there is a worker to run the job.
+/// A worker that leaves, and a submitter: whichever sees the other, there is a worker to run the job.
 ///
 /// Caught: no fence in `after_publishing`.
 #[test]
@@ -86,7 +86,7 @@ fn a_job_beside_a_worker_that_leaves_is_not_stranded() {
     });
 }
 
-/// Of two submitters to a crew of one at most, one starts it.
+/// Of two submitters to a crew of at most one worker, one starts it.
 ///
 /// Caught: `pick` that goes by the bits of the state instead of the counts.
 #[test]
@@ -106,8 +106,7 @@ fn of_two_submitters_one_starts_the_only_worker() {
     });
 }
 
-/// A worker that blocks with a queued job for which it has woken no other, and the only other one parking: a worker comes for
-/// it.
+/// A worker blocks with a queued job for which it has woken no other, while the only other one parks: some worker runs the job.
 ///
 /// Caught: `block` of a worker that does not look for work afterwards.
 #[test]
@@ -132,7 +131,7 @@ fn a_job_behind_a_blocked_worker_is_not_stranded() {
         pool.idle.block();
         let started = if pool.queue.has_work() { pool.help() } else { None };
         if let Some(index) = started {
-            // In the place of the blocked one; it finds the job, and the other sleeps on.
+            // It replaces the blocked worker and finds the job; the other one continues to sleep.
             assert_eq!((index, pool.idle.snapshot().live()), (2, 3));
             pool.parkers[1].unpark();
         }
@@ -198,8 +197,8 @@ fn a_job_is_published_to_a_pool_that_has_a_worker() {
     });
 }
 
-/// A submitter that wakes no worker because one searches, in a pool that may grow. The searcher finds the first of two jobs,
-/// and has another worker started for the second.
+/// A submitter wakes no worker because one searches, in a pool that may grow. The searcher finds the first of two jobs, and has
+/// another worker started for the second.
 ///
 /// Caught: `stop_search` that asks for a look only if a worker is parked.
 #[test]
@@ -222,7 +221,7 @@ fn the_last_searcher_that_finds_work_has_another_worker_started() {
     });
 }
 
-/// A worker that blocks, and a submitter: one of them handles the job.
+/// A worker that blocks, and a submitter: at least one of them gets a worker for the job.
 ///
 /// Caught: no fence in `block`.
 #[test]

@@ -1,7 +1,7 @@
 //! A worker waits for timers and I/O events, which are on no queue.
 //!
-//! One timer stands for all of them. As with jobs, a worker that fires it does nothing else for ever. There are as many
-//! workers as things to do. So if no worker comes for one of these, a worker stays asleep, and loom reports a deadlock.
+//! One timer stands for all of them. As with jobs, a worker that fires it does nothing else. There are as many workers as jobs
+//! and timers. So if no worker is woken for one of these, a worker stays parked, and loom reports a deadlock.
 
 use super::driver_pool::{DUE, DriverPool, FAR, Got, NONE};
 use super::*;
@@ -22,7 +22,7 @@ fn a_timer_that_is_set_and_a_parking_worker_never_miss_each_other() {
     }
 }
 
-/// Another runs for ever, and looks at no timer: the one that parks monitors the queues, then stops and holds the driver.
+/// Another worker runs forever, and polls no timer: the one that parks monitors the queues, then stops and holds the driver.
 #[test]
 fn a_timer_that_is_set_and_a_monitor_that_stops_never_miss_each_other() {
     for before in [NONE, FAR] {
@@ -36,7 +36,7 @@ fn a_timer_that_is_set_and_a_monitor_that_stops_never_miss_each_other() {
     }
 }
 
-/// The thread that sets a timer sees no holder of the driver, and picks another worker than the one that is about to hold it.
+/// The thread that sets a timer sees no driver holder, and picks a worker other than the one that is about to hold the driver.
 ///
 /// Caught: no fence in `take_up_duty`.
 #[test]
@@ -57,7 +57,7 @@ fn a_worker_that_takes_up_the_driver_knows_of_what_was_set_before() {
     });
 }
 
-/// The thread that sets a timer sees a searcher and leaves it to that, which finds a job.
+/// The thread that sets a timer sees a searcher and relies on it, but that searcher finds a job.
 ///
 /// Caught: `found` that does not call `see_to_driver`; no fence in `stop_search`.
 #[test]
@@ -78,7 +78,7 @@ fn the_last_searcher_that_finds_work_leaves_the_timers_to_another() {
     });
 }
 
-/// The thread that sets a timer sees a monitor and leaves it to that, which is claimed for a job.
+/// The thread that sets a timer sees a monitor and relies on it, but that monitor is claimed for a job.
 #[test]
 fn a_thread_that_claims_the_monitor_leaves_the_timers_to_another() {
     check(3, || {
@@ -110,7 +110,7 @@ fn a_worker_on_duty_that_leaves_leaves_the_timers_to_another() {
                 assert_eq!(pool.idle.pick_another(true).start, Some(index));
                 pool.idle.arrive(index);
             }
-            // A third, in the place of itself.
+            // A third worker, as its own replacement.
             pool.idle.block();
             assert_eq!(pool.idle.pick_another(true).start, Some(2));
             pool.idle.arrive(2);
@@ -126,7 +126,7 @@ fn a_worker_on_duty_that_leaves_leaves_the_timers_to_another() {
             pool.set(DUE);
             let left = holder.join().unwrap();
             if left != Got::Nothing {
-                // Each has something to do.
+                // One job or timer for each worker.
                 pool.inject();
             }
             let got = [left, other.join().unwrap()];

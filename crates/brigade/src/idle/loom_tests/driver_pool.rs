@@ -1,15 +1,15 @@
-//! A pool reduced to its timers and the duty to wait for them, for the models of that.
+//! A pool reduced to its timers and the duty to wait for them, for the models of the driver holder.
 
 use super::*;
 
 /// The earliest deadline: none.
 pub(super) const NONE: usize = 0;
-/// One that does not come while the model runs.
+/// A deadline that does not come while the model runs.
 pub(super) const FAR: usize = 1;
-/// One that has come.
+/// A deadline that has come.
 pub(super) const DUE: usize = 2;
 
-/// What a worker was given.
+/// What a worker has run.
 #[derive(Debug, PartialEq)]
 pub(super) enum Got {
     Job,
@@ -196,7 +196,7 @@ impl DriverPool {
         takes
     }
 
-    /// `Worker::poll_as_sleeper` of a pool without a driver; `None` if the time is over.
+    /// `Worker::poll_as_sleeper` of a pool without a driver; `None` if the time has elapsed.
     pub(super) fn poll(&self, index: usize, monitors: bool) -> Option<Option<Got>> {
         turn();
         let at_once = monitors || self.next.load(Ordering::Relaxed) == DUE;
@@ -208,7 +208,7 @@ impl DriverPool {
             return self.parkers[index].try_take().then(|| self.woken(index));
         }
         if let Some(job) = self.withdraw(index) {
-            // It was claimed: what it fires is queued here, for others to steal.
+            // It was claimed: the jobs that it fires are queued here, for others to steal.
             self.inject();
             return Some(Some(job));
         }
@@ -237,7 +237,7 @@ impl DriverPool {
         (self.handed.load(Ordering::Relaxed) == index).then_some(Got::Job)
     }
 
-    /// `Worker::retire`, and what comes then.
+    /// `Worker::retire`, and what follows.
     pub(super) fn retire(&self, index: usize) -> Got {
         turn();
         if self.idle.retire(index, Leave::Idle, self.is_wanted()) {

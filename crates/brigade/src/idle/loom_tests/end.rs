@@ -19,7 +19,7 @@ fn a_closed_pool_runs_what_it_accepted_and_ends_once() {
     });
 }
 
-/// The same with two workers, either of which may be the last.
+/// The same with two workers, of which either may be the last.
 ///
 /// Caught: `terminate` that does not look whether all are parked.
 #[test]
@@ -52,8 +52,8 @@ fn a_job_accepted_beside_a_close_is_run() {
     });
 }
 
-/// A worker may be picked for something that is no job, such as an I/O resource that is made beside the end. Then it is
-/// picked before the end or not at all: the last worker that leaves looks around only where all count as parked.
+/// A worker may be picked for something other than a job, such as an I/O resource that is made while the pool ends. Then it is
+/// picked before the end or not at all: the last worker that leaves looks at the queues only when all count as parked.
 ///
 /// Caught: `pop_parked` that does not look whether the pool has ended.
 #[test]

@@ -52,7 +52,8 @@ impl Joins {
     }
 }
 
-/// A worker that has ended the job that the other waits for may wait for one that the other must run, awake or not.
+/// A worker that has ended the job that the other waits for may wait for one that the other must run, even before that is
+/// awake.
 ///
 /// Caught: `begin_join` that counts a join that has ended.
 #[test]
@@ -72,7 +73,7 @@ fn a_worker_whose_job_has_ended_is_left_to_run_another() {
     });
 }
 
-/// Of two workers that wait for what neither runs, one gets an error.
+/// Of two workers that wait for jobs that neither runs, one gets an error.
 ///
 /// Caught: `begin_join` that counts after it has released the lock.
 #[test]

@@ -1,9 +1,9 @@
-//! Models of the wake rule, one for each half of it; `ci/loom.sh` runs them.
+//! Models of the wake-up rule, one for each half of it; `ci/loom.sh` runs them.
 //!
 //! The subject is the real [`Idle`], with the real queues and parkers. [`ModelPool`] repeats what a worker and a submitter do
 //! with them, as briefly as possible, and each method names what it mirrors. The engine itself takes far more steps than a
-//! model checker can follow. A job is a unit, and a worker that has one keeps it for ever: it never looks for another. So if
-//! no worker is woken for a job, a worker that should have it sleeps for ever, and loom reports a deadlock.
+//! model checker can follow. A job is a unit, and a worker that has taken one never looks for another. So if no worker is woken
+//! for a job, a worker sleeps forever, and loom reports a deadlock.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,7 +36,7 @@ trait Source: Send + Sync + 'static {
     fn has_work(&self) -> bool;
 }
 
-/// A queue that orders nothing at all: what it needs must come from the fences of [`Idle`].
+/// A queue that orders nothing at all: the fences of [`Idle`] must provide all ordering.
 impl Source for AtomicUsize {
     fn take(&self) -> bool {
         turn();
@@ -101,12 +101,12 @@ fn idle(core: usize, max: usize, spare: usize) -> Idle {
     Idle::new(&Config { size: Size { core, max, spare }, ..Config::default() }, 2)
 }
 
-/// A pool reduced to the wake rule.
+/// A pool reduced to the wake-up rule.
 struct ModelPool<Q> {
     idle: Idle,
     queue: Q,
     parkers: Vec<Parker>,
-    /// How often the pool was terminated. Under a lock of its own: it orders nothing that matters.
+    /// How often the pool was terminated. It has its own lock, so that it orders nothing else.
     terminations: Mutex<usize>,
     /// `Core::rest`.
     rest: Mutex<()>,
@@ -144,7 +144,7 @@ impl<Q: Source> ModelPool<Q> {
         thread::spawn(move || main(&pool))
     }
 
-    /// Puts a worker to sleep before the model begins; it monitors the queues if that is asked for.
+    /// Parks a worker before the model begins, as the monitor if `monitors`.
     fn is_asleep(&self, index: usize, monitors: bool) {
         self.idle.start_search();
         let duty = self.idle.announce(index, false).duty;
@@ -212,7 +212,7 @@ impl<Q: Source> ModelPool<Q> {
         self.idle.snapshot().terminated()
     }
 
-    /// `Worker::sleep`. Looks of a monitor before its last can only find more, so there is but one.
+    /// `Worker::sleep`. The looks of a monitor before its last one can only find more, so there is only one.
     fn sleep(&self, index: usize, monitors: bool) {
         if monitors {
             if self.parkers[index].park(Some(Duration::ZERO)) {
@@ -238,7 +238,7 @@ impl<Q: Source> ModelPool<Q> {
         }
     }
 
-    /// A whole life: runs what it finds until the pool has terminated; returns how many.
+    /// The whole life of a worker: runs jobs until the pool has terminated; returns how many.
     fn live(&self, index: usize) -> usize {
         let mut ran = 0;
         loop {

@@ -18,7 +18,7 @@ fn a_waiter_is_told_when_the_pool_is_quiet() {
     });
 }
 
-/// Nor while a worker that was about to park has gone back for a job.
+/// Nor while a worker that was about to park has withdrawn for a job.
 ///
 /// Caught: `wait_idle` that does not look at the state again after it has looked at the queues.
 #[test]

@@ -1,4 +1,4 @@
-//! A thread that publishes and one that falls asleep never miss each other.
+//! A thread that publishes and a worker that parks never miss each other.
 
 use super::*;
 
@@ -32,7 +32,7 @@ fn a_push_to_the_injector_and_a_parking_worker_never_miss_each_other() {
     });
 }
 
-/// Two submitters, one sleeper: one of them wakes it, and the second job is not forgotten either.
+/// Two submitters, one sleeper: one of them wakes it, and the second job is not lost either.
 ///
 /// Caught: no fence in `announce`.
 #[test]
@@ -126,7 +126,7 @@ fn a_lone_child_and_a_parking_worker_never_miss_each_other() {
     });
 }
 
-/// The monitor is woken for something else, while no worker was woken for a child because of it; another stays asleep.
+/// The monitor is woken for something else, although submitters relied on it for a lone child; another worker stays parked.
 ///
 /// Caught: no fence in `stop_search`; `pick` that leaves `MONITORED`.
 #[test]
@@ -140,7 +140,7 @@ fn a_lone_child_whose_monitor_is_called_away_is_not_forgotten() {
             pool.parkers[2].park(None);
             pool.find(2)
         });
-        // The submitter, and then the monitor that it woke: one thread, as the one comes after the other.
+        // The submitter, and then the monitor that it woke, on one thread, as one follows the other.
         let monitor = pool.spawn(|pool| {
             turn();
             pool.queue.0.fetch_add(1, Ordering::Relaxed);
@@ -156,7 +156,7 @@ fn a_lone_child_whose_monitor_is_called_away_is_not_forgotten() {
     });
 }
 
-/// A worker's batch from the injector is out of sight for a moment; a worker that went to sleep meanwhile is woken.
+/// A worker's batch from the injector is briefly not visible; a worker that parked in the meantime is woken.
 ///
 /// Caught: no fence in `after_publishing`; none in `give_up_duty`.
 #[test]
@@ -179,7 +179,7 @@ fn a_batch_on_its_way_to_a_worker_is_not_forgotten() {
     });
 }
 
-/// So are the jobs that a thief carries away.
+/// So are the jobs that a thief steals.
 ///
 /// Caught: `stop_search` that never asks for a look.
 #[test]
@@ -206,9 +206,9 @@ fn what_a_thief_carries_away_is_not_forgotten() {
     });
 }
 
-/// One of them takes the sleeper off the list: the worker itself, or the thread that picks it, with a token.
+/// Exactly one takes the sleeper off the list: the worker itself, or the thread that picks it, with a token.
 ///
-/// Caught: `withdraw` that does not look whether it is on the list still.
+/// Caught: `withdraw` that does not check whether the worker is still on the list.
 #[test]
 fn a_worker_that_withdraws_is_picked_or_not() {
     check(3, || {
@@ -250,10 +250,10 @@ fn a_duty_ends_with_the_sleep_of_its_holder() {
     });
 }
 
-/// A worker that has announced itself sees a job whose submitter woke no worker, as this one was searching. Before it takes
-/// its announcement back it is claimed to run something else. It must have another worker woken for what it saw.
+/// A worker that has announced itself sees a job whose submitter woke no worker, as this one was searching. Before it withdraws
+/// it is claimed to run another job. It must have another worker woken for what it saw.
 ///
-/// Caught: `withdraw` that does not look for a worker to wake when it comes too late.
+/// Caught: `withdraw` that wakes no other worker when it comes too late.
 #[test]
 fn work_in_sight_of_a_worker_that_is_claimed_is_not_forgotten() {
     check(3, || {
