@@ -23,12 +23,13 @@ use crate::registry::reach;
 /// ```
 #[derive(Clone)]
 pub struct AbortHandle {
-    canceller: Arc<Canceller>,
+    /// `None` if the handle was gone by then: its outcome had been taken.
+    canceller: Option<Arc<Canceller>>,
     key: Key,
 }
 
 impl AbortHandle {
-    pub(crate) fn new(canceller: Arc<Canceller>, key: Key) -> Self {
+    pub(crate) fn new(canceller: Option<Arc<Canceller>>, key: Key) -> Self {
         Self { canceller, key }
     }
 
@@ -44,15 +45,15 @@ impl AbortHandle {
     /// ```
     #[doc(alias = "cancel")]
     pub fn abort(&self) -> bool {
-        if !self.key.is_here() {
+        let Some(canceller) = self.canceller.as_ref().filter(|_| self.key.is_here()) else {
             return false;
-        }
-        if self.canceller.is_of_future() {
-            return self.canceller.ask_to_stop();
+        };
+        if canceller.is_of_future() {
+            return canceller.ask_to_stop();
         }
         let cancelled = reach(self.key, |at| {
             at.off_pool(|| {
-                let cancelled = self.canceller.drop_if_unclaimed().is_some();
+                let cancelled = canceller.drop_if_unclaimed().is_some();
                 if cancelled {
                     at.count_cancelled();
                 }
@@ -60,7 +61,7 @@ impl AbortHandle {
             })
         });
         if !cancelled {
-            self.canceller.ask_to_stop();
+            canceller.ask_to_stop();
         }
         cancelled
     }
@@ -76,7 +77,7 @@ impl AbortHandle {
     /// # Ok::<(), brigade::JoinError>(())
     /// ```
     pub fn is_finished(&self) -> bool {
-        self.canceller.is_finished()
+        self.canceller.as_ref().is_none_or(|canceller| canceller.is_finished())
     }
 }
 

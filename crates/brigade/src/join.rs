@@ -45,7 +45,7 @@ pub struct JoinHandle<T> {
     /// The index of the only worker that may run it, if it is a [local](crate::spawn_local) future.
     index: Option<usize>,
     /// Cancels it for abort handles; made for the first of these.
-    canceller: OnceLock<Arc<Canceller>>,
+    canceller: OnceLock<Option<Arc<Canceller>>>,
 }
 
 /// The panic message for an outcome that is taken twice.
@@ -231,9 +231,7 @@ impl<T> JoinHandle<T> {
     }
 
     /// Returns a handle that can cancel the job from any thread while this one waits for it. The first call allocates.
-    ///
-    /// # Panics
-    /// If the outcome was taken before.
+    /// It has no effect on a job that has ended.
     ///
     /// # Examples
     /// ```
@@ -244,12 +242,10 @@ impl<T> JoinHandle<T> {
     /// brigade::execute_after(Duration::from_millis(1), move || _ = stop.abort());
     /// assert!(search.join().is_ok_and(|found| found.is_some()), "it saw that it was asked to stop");
     /// ```
-    #[track_caller]
     pub fn abort_handle(&self) -> AbortHandle {
-        let Some(inner) = &self.inner else { panic!("{TAKEN}") };
-        let canceller = self.canceller.get_or_init(|| match inner.canceller() {
-            Some(canceller) => Arc::new(canceller),
-            None => unreachable!("it is asked for once"),
+        let canceller = self.canceller.get_or_init(|| {
+            let canceller = self.inner.as_ref().and_then(brigade_task::JoinHandle::canceller);
+            canceller.map(Arc::new)
         });
         AbortHandle::new(canceller.clone(), self.key)
     }

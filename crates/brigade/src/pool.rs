@@ -29,6 +29,8 @@ use crate::rejected::{Reason, expect_accepted, refuse};
 /// As long as the pool is open, submitting can't fail, with two exceptions: a pool with a [capacity](crate::Builder::capacity),
 /// and one that [may have no thread](crate::Builder::allow_core_timeout) at all.
 ///
+/// It is not `Clone`: `pool.clone()` returns a `Handle`, which does not keep the pool alive.
+///
 /// Dropping the pool ends it: it rejects new work from outside, runs everything that it accepted, and joins its threads.
 /// Futures that are still pending when nothing else is left, and timers that are not due, are cancelled.
 /// [`Builder::on_drop`](crate::Builder::on_drop) sets another way. If it is dropped on one of its own workers, the pool is

@@ -78,6 +78,7 @@ impl<T> JoinHandle<T> {
     ///
     /// # Panics
     /// If the result was taken before.
+    #[track_caller]
     pub fn join(mut self) -> Result<T, JoinError> {
         self.wait();
         match self.try_join() {

@@ -11,6 +11,7 @@ use super::core::Core;
 use super::end::{OffPoolWork, cancel_contained};
 use super::off_pool::drop_off_pool;
 use crate::config::WhenFull;
+use crate::job_name;
 use crate::rejected::Reason;
 use crate::semaphore::{Permit, Semaphore};
 
@@ -225,7 +226,9 @@ impl Core {
     /// first poll of a future.
     pub(crate) fn run_here(&self, job: Job) {
         self.off_pool(|| {
-            let outcome = panic::catch_unwind(AssertUnwindSafe(|| job.run()));
+            // Not with the name of the job that submits it.
+            let run = || job_name::set(None, || job.run());
+            let outcome = panic::catch_unwind(AssertUnwindSafe(run));
             let outcome = outcome.unwrap_or_else(|payload| {
                 // A panic of the callback has been contained; only workers have counters for panics.
                 let _ = self.config.on_panic.tell(payload);

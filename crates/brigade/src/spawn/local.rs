@@ -93,10 +93,10 @@ where
     F: Future + 'static,
     F::Output: 'static,
 {
+    let is_worker = CURRENT.with(|worker| worker.is_some());
+    assert!(is_worker, "a local future must be spawned on a worker of a pool");
     CURRENT.with(|worker| {
-        let Some(worker) = worker else {
-            panic!("a local future must be spawned on a worker of a pool");
-        };
+        let Some(worker) = worker else { unreachable!("it is one") };
         let (key, index) = (worker.key(), worker.index());
         let scheduler = OnWorker { key, index, turn: worker.turn() };
         let Spawned { job, handle } = Spawned::local(future, scheduler);

@@ -105,7 +105,7 @@ fn reserve_or_wait(
 fn try_reserve(at: At<'_>) -> Result<Room, Reason> {
     let Some(core) = at.core() else { return Err(at.refusal()) };
     match at.admit(core, WhenFull::Reject, None) {
-        Admission::Queue(None) if core.is_closed() && at.worker().is_none() => Err(Reason::Closed),
+        Admission::Queue(_) if core.is_closed() && at.worker().is_none() => Err(Reason::Closed),
         Admission::Queue(permit) => Ok(Room::Queue(permit)),
         Admission::Refuse(reason) => Err(reason),
         Admission::Unqueued(_) => unreachable!("`Reject` queues a job or refuses it"),

@@ -152,7 +152,6 @@ fn a_job_that_runs_where_it_was_submitted_has_not_the_submitters_name() {
 }
 
 #[test]
-#[ignore = "suspected fault: it has the name of the job that submits it"]
 fn a_job_of_another_pool_that_runs_in_its_submitter_has_not_its_name() {
     let _dog = Watchdog::start(20);
     let (pool, gate) = full(Pool::builder(), 1, WhenFull::RunInCaller);
@@ -375,7 +374,6 @@ fn a_closed_pool_reserves_no_room() {
 }
 
 #[test]
-#[ignore = "suspected fault: the room is reserved, and the job then rejected"]
 fn a_closed_pool_that_is_bounded_and_not_full_reserves_no_room() {
     let _dog = Watchdog::start(20);
     let pool = Pool::builder().threads(1).capacity(3).build().unwrap();
