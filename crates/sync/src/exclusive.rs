@@ -3,6 +3,7 @@
 //! **Exclusive rule.** A shared reference to an [`Exclusive`] gives no access to the value in it, except
 //! for [`downcast_ref`](Exclusive::downcast_ref), which gives access to a value that is itself `Sync`.
 
+#[cfg(feature = "std")]
 use core::any::Any;
 
 /// A value that is always `Sync`, since only its owner can use it.

@@ -223,7 +223,7 @@ fn a_future_whose_job_runs_where_it_is_polled_keeps_nobody_waiting_meanwhile() {
                 assert!(makes_room.lock().unwrap().cancel());
                 rung.wakes()
             };
-            room.await.unwrap().submit(job).unwrap()
+            (room.await.unwrap().submit(job).unwrap(), ())
         });
         // Both must wait for a permit, which no worker of the pool does.
         let outside = thread::spawn(move || {
@@ -233,7 +233,7 @@ fn a_future_whose_job_runs_where_it_is_polled_keeps_nobody_waiting_meanwhile() {
             (first, second)
         });
         let (first, second) = outside.join().unwrap();
-        let rings = block_on(first).join().unwrap();
+        let rings = block_on(first).0.join().unwrap();
         drop(second);
         rings
     });

@@ -73,7 +73,7 @@ fn timers_inside_belong_to_the_pool() {
     };
     let far = Duration::from_secs(3600);
     let polls: [&dyn Fn(&Pool) -> Sleep; 2] = [&|pool| pool.enter(|| poll(sleep(far))), &|pool| {
-        pool.block_on(async { poll(sleep(far)) })
+        pool.block_on(async { (poll(sleep(far)), ()) }).0
     }];
     for poll in polls {
         let pool = Pool::builder().threads(0..=1).build().unwrap();
