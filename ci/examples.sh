@@ -10,11 +10,12 @@ built="${CARGO_TARGET_DIR:-target}/debug/examples"
 said="$(mktemp)"
 trap 'rm -f "$said"' EXIT
 
-# Builds all examples of a package: `run FOLDER cargo's arguments`.
+# Of the whole workspace: that is what `cargo test --workspace` has built.
+cargo build --locked --workspace --examples
+
+# Runs all examples in a folder.
 run() {
     local folder="$1" name
-    shift
-    cargo build --locked --examples "$@"
     for source in "$folder"/*.rs; do
         name="$(basename "$source" .rs)"
         # An example that hangs fails here and not by the limit of the whole run.
@@ -27,5 +28,5 @@ run() {
     done
 }
 
-run crates/brigade/examples -p brigade --features futures,hyper,io
-run examples/ecosystem/examples -p brigade-ecosystem
+run crates/brigade/examples
+run examples/ecosystem/examples

@@ -1,11 +1,9 @@
 #!/usr/bin/env bash
-# Runs every test of the workspace, doc examples included.
+# Runs every test of the workspace, doc examples included, and then its example programs.
+#
+# The packages of the workspace enable all features of brigade and brigade-io among them, so this runs what features enable too.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 cargo test --workspace --locked "$@"
-# What features enable.
-cargo test -p brigade --features futures,hyper,io --locked --test integrations
-cargo test -p brigade --features futures,hyper,io --locked --doc
-cargo test -p brigade-io --features hyper --locked --test hyper
 ci/examples.sh
