@@ -261,21 +261,24 @@ impl Handle {
     /// assert!(pool.metrics().is_closed);
     /// ```
     pub fn shutdown(&self, how: impl Into<ShutdownOptions>) -> Report {
-        let Some(core) = self.core() else { return Report::default() };
-        let ShutdownOptions { how, timeout } = how.into();
-        core.close(how);
-        registry::forget(self.key);
-        // A deadline too far in the future to be represented is no deadline.
-        let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
-        let waits = timeout != Some(Duration::ZERO);
-        if !waits || (core.may_wait_for_end() && !blocking(|| core.wait_for_end(deadline))) {
-            core.detach();
-        }
-        let metrics = core.metrics();
-        Report {
-            ran: metrics.returned + metrics.panicked,
-            discarded: metrics.cancelled,
-            still_running: metrics.queued + metrics.running,
-        }
+        self.core().map_or_else(Report::default, |core| end(&core, how.into()))
+    }
+}
+
+/// Ends a pool of this process, as its owner or through a handle.
+pub(crate) fn end(core: &Core, ShutdownOptions { how, timeout }: ShutdownOptions) -> Report {
+    core.close(how);
+    registry::forget(core.key);
+    // A deadline too far in the future to be represented is no deadline.
+    let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+    let waits = timeout != Some(Duration::ZERO);
+    if !waits || (core.may_wait_for_end() && !blocking(|| core.wait_for_end(deadline))) {
+        core.detach();
+    }
+    let metrics = core.metrics();
+    Report {
+        ran: metrics.returned + metrics.panicked,
+        discarded: metrics.cancelled,
+        still_running: metrics.queued + metrics.running,
     }
 }

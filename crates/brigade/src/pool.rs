@@ -7,7 +7,7 @@ use std::panic;
 use std::sync::Arc;
 
 use crate::engine::Core;
-use crate::handle::Handle;
+use crate::handle::{Handle, end};
 use crate::join::JoinHandle;
 use crate::registry::reach_owned;
 use crate::rejected::{Reason, expect_accepted, refuse};
@@ -184,7 +184,7 @@ impl Drop for Pool {
             // What the parent's threads were working on must not be dropped here.
             core::mem::forget(Arc::clone(&self.core));
         } else if !self.core.is_detached() {
-            self.handle.shutdown(self.core.config.on_drop);
+            end(&self.core, self.core.config.on_drop);
         }
     }
 }

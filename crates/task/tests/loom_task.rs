@@ -256,6 +256,23 @@ fn a_job_is_cancelled_or_runs_on_the_joining_thread() {
 }
 
 /// Caught: `claim` by a load and an addition in two steps.
+/// A job was cancelled, with this outcome, or its worker, which reports `there`, has run it.
+fn assert_one_outcome(
+    tally: &Tally,
+    cancelled: Option<Outcome>,
+    there: Outcome,
+    outcome: Result<Counted, JoinError>,
+) {
+    match cancelled {
+        Some(outcome) => assert_eq!((outcome, there), (Outcome::Cancelled, Outcome::Stale)),
+        None => assert_eq!(there, Outcome::Returned),
+    }
+    assert_eq!(outcome.is_ok(), cancelled.is_none());
+    let runs = usize::from(outcome.is_ok());
+    drop(outcome);
+    assert_eq!(tally.seen(), (1, runs, runs));
+}
+
 #[test]
 fn a_job_runs_on_its_worker_or_is_cancelled_by_the_joining_thread() {
     check(3, || {
@@ -266,14 +283,7 @@ fn a_job_runs_on_its_worker_or_is_cancelled_by_the_joining_thread() {
         turn();
         let outcome = handle.join();
         let there = runner.join().unwrap();
-        match here {
-            Some(outcome) => assert_eq!((outcome, there), (Outcome::Cancelled, Outcome::Stale)),
-            None => assert_eq!(there, Outcome::Returned),
-        }
-        assert_eq!(outcome.is_ok(), here.is_none());
-        let runs = usize::from(outcome.is_ok());
-        drop(outcome);
-        assert_eq!(tally.seen(), (1, runs, runs));
+        assert_one_outcome(&tally, here, there, outcome);
     });
 }
 
@@ -290,14 +300,7 @@ fn a_job_runs_on_its_worker_or_is_cancelled_from_elsewhere() {
         turn();
         let outcome = handle.join();
         let (there, elsewhere) = (runner.join().unwrap(), cancels.join().unwrap());
-        match elsewhere {
-            Some(outcome) => assert_eq!((outcome, there), (Outcome::Cancelled, Outcome::Stale)),
-            None => assert_eq!(there, Outcome::Returned),
-        }
-        assert_eq!(outcome.is_ok(), elsewhere.is_none());
-        let runs = usize::from(outcome.is_ok());
-        drop(outcome);
-        assert_eq!(tally.seen(), (1, runs, runs));
+        assert_one_outcome(&tally, elsewhere, there, outcome);
     });
 }
 
