@@ -23,7 +23,7 @@ use crate::registry::reach;
 /// ```
 #[derive(Clone)]
 pub struct AbortHandle {
-    /// `None` if the handle was gone by then: its outcome had been taken.
+    /// `None` if the handle had no job any more: it had returned that a wait would deadlock, or the job was the parent's of a fork.
     canceller: Option<Arc<Canceller>>,
     key: Key,
 }

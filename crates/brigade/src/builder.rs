@@ -436,6 +436,8 @@ impl Builder {
 
     /// Sets how dropping the pool ends it. Default: [`Shutdown::Drain`], without a timeout.
     ///
+    /// It does not apply to a pool that a [shutdown](crate::Handle::shutdown) whose timeout elapsed has left to itself.
+    ///
     /// ```
     /// use brigade::{Pool, Shutdown, time};
     /// use std::time::Duration;

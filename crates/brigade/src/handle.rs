@@ -6,7 +6,9 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::config::{Report, Shutdown, ShutdownOptions, Threads};
+#[cfg(doc)]
+use crate::config::Shutdown;
+use crate::config::{Report, ShutdownOptions, Threads};
 use crate::engine::{CURRENT, Core, blocking, enter, entered};
 use crate::key::Key;
 use crate::metrics::Metrics;
@@ -218,8 +220,10 @@ impl Handle {
 
     /// Closes the pool: from now on, submissions from outside are rejected. Never blocks.
     ///
-    /// Accepted jobs still run, and may submit more to their own pool. The threads end when all of these have ended. May be
-    /// called more than once, and from any thread, including a worker of the pool.
+    /// Accepted jobs still run, and may submit more to their own pool. The threads end when all of these have ended. The pool
+    /// ends as with [`Shutdown::Drain`]: delayed closures that are not due are dropped, and futures that still wait in the end
+    /// are cancelled. If its [`on_drop`](crate::Builder::on_drop) is [`Shutdown::Finish`], it ends as with that. Has no effect
+    /// on a pool that is closed already. May be called from any thread, including a worker of the pool.
     ///
     /// ```
     /// let pool = brigade::Pool::new(2);
@@ -232,7 +236,7 @@ impl Handle {
     /// ```
     pub fn close(&self) {
         if let Some(core) = self.core() {
-            core.close(Shutdown::Drain);
+            core.close_if_open();
         }
     }
 

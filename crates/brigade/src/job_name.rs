@@ -28,6 +28,6 @@ pub(crate) fn is_set() -> bool {
 }
 
 /// Runs a job, with this name or without one.
-pub(crate) fn set<R>(name: Option<&Cow<'static, str>>, call: impl FnOnce() -> R) -> R {
-    NAME.set(&name.cloned(), call)
+pub(crate) fn set<R>(name: &Option<Cow<'static, str>>, call: impl FnOnce() -> R) -> R {
+    NAME.set(name, call)
 }

@@ -11,19 +11,19 @@ use futures_io::{AsyncRead, AsyncWrite};
 
 /// The half of a connection that reads; made by the method `split` of `TcpStream` and `UnixStream`.
 ///
-/// [`as_ref`](AsRef::as_ref) lends the whole connection. Dropping this half ends nothing: what arrives is left unread.
+/// [`as_ref`](AsRef::as_ref) lends the whole connection. Dropping this half shuts nothing down: what arrives is left unread.
 #[derive(Debug)]
 pub struct ReadHalf<S>(Arc<S>);
 
 /// The half of a connection that writes; made by the method `split` of `TcpStream` and `UnixStream`.
 ///
-/// Closing or dropping this half ends what is sent: the other side reads the end after the last byte. Only
-/// [`forget`](Self::forget) and [`reunite`](ReadHalf::reunite) do not. [`as_ref`](AsRef::as_ref) lends the whole connection.
+/// Closing or dropping this half shuts the write direction down: the other side reads the end after the last byte.
+/// [`forget`](Self::forget) and [`reunite`](ReadHalf::reunite) leave it open. [`as_ref`](AsRef::as_ref) lends the whole connection.
 pub struct WriteHalf<S> {
     stream: Arc<S>,
-    /// Ends what is sent.
+    /// Shuts the write direction down.
     shut_down: fn(&S) -> io::Result<()>,
-    /// Whether it has not ended and is to end when this is dropped.
+    /// Whether the drop must shut the write direction down.
     ends_on_drop: bool,
 }
 
@@ -38,7 +38,7 @@ pub(crate) fn split<S>(
 impl<S> ReadHalf<S> {
     /// Puts the two halves of one connection together again.
     ///
-    /// What is sent does not end by this.
+    /// The write direction stays open.
     ///
     /// # Errors
     /// [`ReuniteError`] with both halves if they are of two connections.

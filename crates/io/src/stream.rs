@@ -35,6 +35,12 @@ fn after_write(done: usize, asked: usize) -> Next {
     if 0 < done && done < asked { Next::Blocks } else { Next::Unknown }
 }
 
+/// Shuts the write direction of a connection down, unless this is the child of a fork: the connection is the parent's as well.
+pub(crate) fn shut_down_writing<T: Pollable>(stream: &Async<T>) -> io::Result<()> {
+    stream.driver().check_process()?;
+    Ok(rustix::net::shutdown(borrow(stream.get_ref()), Shutdown::Write)?)
+}
+
 impl<T: Pollable> AsyncRead for &Async<T>
 where
     for<'a> &'a T: Read,

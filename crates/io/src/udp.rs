@@ -63,6 +63,8 @@ impl Async<net::UdpSocket> {
     /// # std::io::Result::Ok(())
     /// ```
     pub async fn connect(&self, address: impl ToSocketAddrs) -> io::Result<()> {
+        // In the child of a fork the socket is the parent's as well.
+        self.driver().check_process()?;
         let addresses = resolve(self.driver(), &address)?;
         addresses.try_each(|address| self.get_ref().connect(address))
     }

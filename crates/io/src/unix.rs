@@ -16,6 +16,7 @@ use crate::driver::Driver;
 use crate::kind::Kind;
 use crate::socket::{self, socket};
 use crate::split::{ReadHalf, WriteHalf, split};
+use crate::stream::shut_down_writing;
 
 /// A connection of Unix-domain sockets.
 ///
@@ -207,10 +208,6 @@ impl Async<net::UnixStream> {
     /// ```
     #[doc(alias = "into_split")]
     pub fn split(self) -> (ReadHalf<Self>, WriteHalf<Self>) {
-        split(self, |stream| {
-            // In the child of a fork the connection is the parent's as well.
-            stream.driver().check_process()?;
-            stream.shutdown(Shutdown::Write)
-        })
+        split(self, shut_down_writing)
     }
 }

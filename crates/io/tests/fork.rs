@@ -131,13 +131,14 @@ mod claims {
         let listener = driver.enter(|| future::block_on(TcpListener::bind(LOCAL))).unwrap();
         let address = listener.local_addr().unwrap();
         let mut client = std::net::TcpStream::connect(address).unwrap();
+        let udp = driver.enter(|| future::block_on(UdpSocket::bind(LOCAL))).unwrap();
         let (near, mut far) = driver.enter(UnixStream::pair).unwrap();
         let (near_reader, near_writer) = near.split();
         let mut halves = Some(near_writer);
         let child = || {
             let (near, _far) = Stream::pair().unwrap();
             let connect = || driver.enter(|| future::block_on(TcpStream::connect(address)));
-            let claims: [&mut dyn FnMut() -> bool; 13] = [
+            let claims: [&mut dyn FnMut() -> bool; 14] = [
                 &mut || is_closed(driver.drive(Some(Duration::ZERO), &mut Waker::wake)),
                 &mut || is_closed(driver.drive(None, &mut Waker::wake)),
                 &mut || is_closed(Async::with_driver(&driver, near.try_clone().unwrap())),
@@ -148,6 +149,7 @@ mod claims {
                 &mut || is_closed(driver.enter(UnixStream::pair)),
                 &mut || is_closed(driver.enter(|| future::block_on(UdpSocket::bind(LOCAL)))),
                 &mut || is_closed(connect()),
+                &mut || is_closed(future::block_on(udp.connect(address))),
                 // And takes no connection from the parent.
                 &mut || is_closed(future::block_on(listener.accept())),
                 // And ends no connection of the parent.
@@ -168,7 +170,7 @@ mod claims {
         };
         succeeds(fork_child(child));
         // The parent's is as it was.
-        assert_eq!(driver.sources(), 5);
+        assert_eq!(driver.sources(), 6);
         future::block_on(near_reader.as_ref().write_all(b"x")).unwrap();
         assert_eq!(future::block_on(far.read(&mut [0])).unwrap(), 1, "the child ended nothing");
         future::block_on(writer.write_all(b"x")).unwrap();

@@ -6,7 +6,7 @@
 
 use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenStream, TokenTree};
 
-/// Makes an `async fn main` the main function of a program: builds a pool and runs the body on it.
+/// Makes an `async fn main` the main function of a program: builds a pool, and runs the body on the calling thread inside of it.
 ///
 /// The pool has the default configuration, or as many threads as `#[brigade::main(threads = 4)]` says. What the body spawns runs
 /// on this pool, which is dropped when the body has ended.
@@ -24,7 +24,7 @@ pub fn main(attribute: TokenStream, function: TokenStream) -> TokenStream {
     expand(attribute, function, false).unwrap_or_else(Problem::into_tokens)
 }
 
-/// Makes an `async fn` a test: builds a pool and runs the body on it, as [`main`](macro@main) does.
+/// Makes an `async fn` a test: builds a pool, and runs the body on the test's thread inside of it, as [`main`](macro@main) does.
 ///
 /// ```ignore
 /// #[brigade::test(threads = 2)]

@@ -141,7 +141,7 @@ impl<T> JoinHandle<T> {
         self.cell.request_stop()
     }
 
-    /// Returns a canceller, which cancels the job from another place; `None` if this has been called before.
+    /// Returns a canceller, which cancels the job from another place; `None` while there is one.
     pub fn canceller(&self) -> Option<Canceller> {
         self.cell.canceller().map(Canceller::new)
     }

@@ -227,7 +227,7 @@ impl Core {
     pub(crate) fn run_here(&self, job: Job) {
         self.off_pool(|| {
             // Not with the name of the job that submits it.
-            let run = || job_name::set(None, || job.run());
+            let run = || job_name::set(&None, || job.run());
             let outcome = panic::catch_unwind(AssertUnwindSafe(run));
             let outcome = outcome.unwrap_or_else(|payload| {
                 // A panic of the callback has been contained; only workers have counters for panics.

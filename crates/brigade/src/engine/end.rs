@@ -79,8 +79,19 @@ impl Core {
     /// Accepts nothing from outside from now on; `Discard` accepts nothing at all and drops the queued jobs. A closed pool
     /// can't be closed again in a milder way.
     pub(crate) fn close(&self, how: Shutdown) {
+        self.close_as(how, false);
+    }
+
+    /// Accepts nothing from outside from now on, and drops no queued job. A pool whose drop finishes what it has accepted still
+    /// does so. Has no effect on a closed pool.
+    pub(crate) fn close_if_open(&self) {
+        let finishes = self.config.on_drop.how == Shutdown::Finish;
+        self.close_as(if finishes { Shutdown::Finish } else { Shutdown::Drain }, true);
+    }
+
+    fn close_as(&self, how: Shutdown, if_open: bool) {
         self.queues.injectors.close();
-        drop(self.events.timers.close(self.close_gate(how)));
+        drop(self.events.timers.close(self.close_gate(how, if_open)));
         // A job that is accepted without being queued has been accepted by now, or its submitter sees that the pool is closed.
         drop(self.ledger.totals());
         if let Some(permits) = self.permits() {
@@ -96,9 +107,12 @@ impl Core {
     }
 
     /// Changes the state; returns whether the pool finishes what it has accepted before it ends.
-    fn close_gate(&self, how: Shutdown) -> bool {
+    fn close_gate(&self, how: Shutdown, if_open: bool) -> bool {
         // Several closers take turns.
         let _gate = self.tasks.lock_gate();
+        if if_open && self.is_closed() {
+            return self.tasks.finishes();
+        }
         let finishes = how == Shutdown::Finish && (!self.is_closed() || self.tasks.finishes());
         // Set first: a thread that finds the pool closed also finds how.
         self.tasks.set_finishes(finishes);
@@ -182,17 +196,16 @@ impl Core {
     /// Terminates the pool if nothing is queued; `true` for the one call that did.
     fn terminate(&self) -> bool {
         let _gate = self.tasks.lock_gate();
-        // Checked first: what is no longer in there was queued before it left.
-        !self.is_unfinished()
-            && !self.queues.has_work()
+        !self.queues.has_work()
             && !self.queues.has_mail()
-            && self.idle.terminate()
+            && self.idle.terminate(|| self.is_unfinished())
     }
 
-    /// Whether the pool waits for futures or timers before it ends.
+    /// Whether the pool waits for futures or timers before it ends. A first poll off the pool may leave a future that waits.
     fn is_unfinished(&self) -> bool {
         self.tasks.finishes()
             && (self.events.timers.has_closures()
+                || !self.ledger.is_idle()
                 || !self.tasks.is_empty()
                 || self.queues.has_locals())
     }
@@ -238,7 +251,10 @@ impl Core {
     /// Whether the calling thread may wait for the end of the pool: it is not one of the pool's threads, thread-local
     /// destructors included, nor in the user's spawner.
     pub(crate) fn may_wait_for_end(&self) -> bool {
-        !self.threads.is_own() && !self.idle.is_starter()
+        !self.threads.is_own()
+            && !self.idle.is_starter()
+            // A pool that finishes what it has accepted waits for the work that this thread is in.
+            && !(self.tasks.finishes() && is_off_pool(self.key))
     }
 
     /// Waits for the end of a closed pool, until `deadline` at most: for its threads with their thread-local destructors, and
@@ -262,6 +278,7 @@ impl Drop for OffPoolWork<'_> {
     fn drop(&mut self) {
         let Self(core) = self;
         core.ledger.off_pool().end();
+        core.settle_finish();
         core.look_for_quiet();
         core.tell_of_end();
     }

@@ -36,7 +36,7 @@ pub(crate) fn enter_job<R>(core: &Arc<Core>, call: impl FnOnce() -> R) -> R {
     if entered().is_none() && !job_name::is_set() {
         return call();
     }
-    enter_as(None, || job_name::set(None, || enter_resources(Some(core), call)))
+    enter_as(None, || job_name::set(&None, || enter_resources(Some(core), call)))
 }
 
 fn enter_as<R>(key: Option<Key>, call: impl FnOnce() -> R) -> R {

@@ -197,13 +197,16 @@ impl Idle {
 
     /// Terminates the pool, so that all workers leave, if it is closed and all are parked; `true` for the one call that did.
     ///
+    /// Not while `is_unfinished` says that the pool waits for something. That is asked while no worker can stop being parked: a
+    /// driver holder that wakes a future, runs it and parks again leaves no moment at which what it waits for next is missed.
+    ///
     /// The caller has found nothing queued since it was closed, and must wake all of them.
     #[must_use]
-    pub(crate) fn terminate(&self) -> bool {
+    pub(crate) fn terminate(&self, is_unfinished: impl FnOnce() -> bool) -> bool {
         // Under the lock, so that no worker is enlisted after that.
         let mut crew = self.crew.lock();
         let now = Snapshot(self.state.load(Ordering::SeqCst));
-        if !now.closed() || now.terminated() || !now.all_parked() {
+        if !now.closed() || now.terminated() || !now.all_parked() || is_unfinished() {
             return false;
         }
         crew.terminated = true;

@@ -178,7 +178,7 @@ pin_project! {
     struct Named<F> {
         #[pin]
         future: F,
-        name: Cow<'static, str>,
+        name: Option<Cow<'static, str>>,
     }
 }
 
@@ -187,7 +187,7 @@ impl<F: Future> Future for Named<F> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
         let this = self.project();
-        job_name::set(Some(this.name), || this.future.poll(context))
+        job_name::set(this.name, || this.future.poll(context))
     }
 }
 
@@ -274,7 +274,7 @@ impl JobBuilder {
         let (key, when_full, Options { deadline, name }) = self.into_parts();
         reach(key, |at| match name {
             None => spawn_at(at, future, when_full, deadline),
-            Some(name) => spawn_at(at, Named { future, name }, when_full, deadline)
+            name => spawn_at(at, Named { future, name }, when_full, deadline)
                 .map_err(|rejected| rejected.map(|named| named.future)),
         })
     }
@@ -311,7 +311,7 @@ impl Reserved {
         let (key, _, Options { deadline, name }) = builder.into_parts();
         reach(key, |at| match name {
             None => queue_future(at, future, permit, deadline),
-            Some(name) => queue_future(at, Named { future, name }, permit, deadline)
+            name => queue_future(at, Named { future, name }, permit, deadline)
                 .map_err(|rejected| rejected.map(|named| named.future)),
         })
         .map(|handle| JoinHandle::new(handle, key))

@@ -6,7 +6,7 @@ use brigade_task::Job;
 
 use super::Receipt;
 use crate::config::WhenFull;
-use crate::engine::{Admission, Core, Unqueued, blocking};
+use crate::engine::{Admission, Core, Unqueued, blocking, enter};
 use crate::key::Key;
 use crate::registry::{At, reach};
 use crate::rejected::{Rejected, closure_of};
@@ -87,7 +87,8 @@ impl At<'_> {
         match (how, self.worker()) {
             (Unqueued::OnWorker, Some(worker)) => worker.run_here(job),
             (Unqueued::OnWorker, None) => unreachable!("only a worker is told so"),
-            (Unqueued::Run(_work), _) => core.run_here(job),
+            // What the job spawns belongs to its pool.
+            (Unqueued::Run(_work), _) => enter(core.key, self.core(), || core.run_here(job)),
             (Unqueued::Drop(_work), _) => core.drop_for_room(job),
         }
     }

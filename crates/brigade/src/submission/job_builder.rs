@@ -84,6 +84,8 @@ impl JobBuilder {
     /// A job that has started by then continues. In a pool that [blocks](WhenFull::Block) when it is full, the submission waits
     /// no longer than until `deadline`, and is then rejected.
     ///
+    /// A job with a time ([`after`](Self::after), [`at`](Self::at), [`every`](Self::every)) has no deadline.
+    ///
     /// ```
     /// use std::time::{Duration, Instant};
     /// let pool = brigade::Pool::new(1);
@@ -153,6 +155,11 @@ impl JobBuilder {
     {
         let key = self.key;
         self.submit_job(job).map(|handle| JoinHandle::new(handle, key))
+    }
+
+    /// Whether a deadline was set.
+    pub(crate) fn has_deadline(&self) -> bool {
+        self.options.deadline.is_some()
     }
 
     /// The pool, what to do if it is full, and the other settings.

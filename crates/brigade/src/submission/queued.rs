@@ -42,7 +42,7 @@ impl Terms for Options {
     }
 
     fn run<R>(self, call: impl FnOnce() -> R) -> R {
-        job_name::set(self.name.as_ref(), call)
+        job_name::set(&self.name, call)
     }
 }
 

@@ -6,7 +6,7 @@ use core::task::{Context, Poll};
 
 use super::{JobBuilder, Receipt, submit_with};
 use crate::config::WhenFull;
-use crate::engine::{Admission, Unqueued};
+use crate::engine::{Admission, Unqueued, Worker};
 use crate::join::JoinHandle;
 use crate::key::Key;
 use crate::registry::{At, reach};
@@ -177,13 +177,16 @@ impl Reserved {
                 submit_with(at, permit, (), work)
             }
             (Room::Queue(permit), _) => submit_with(at, permit, builder.options, work),
+            (Room::OnWorker, _) if at.worker().is_some_and(Worker::discards) => {
+                Err(at.rejected(work))
+            }
             (Room::OnWorker, Some(core)) if at.worker().is_some() => {
                 let (job, receipt) = R::make(Queued { permit: None, terms: builder.options, work });
                 at.settle(core, Unqueued::OnWorker, job);
                 Ok(receipt)
             }
             // It was made on a worker, and is used elsewhere.
-            (Room::OnWorker, _) => builder.submit_job(work),
+            (Room::OnWorker, _) => builder.when_full(WhenFull::RunInCaller).submit_job(work),
         })
     }
 

@@ -255,11 +255,31 @@ impl<T> TaskSet<T> {
     }
 
     /// Returns the number of jobs whose outcomes have not been taken.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = brigade::Pool::new(1);
+    /// let mut set = brigade::TaskSet::new(&pool);
+    /// set.submit(|| ());
+    /// set.submit(|| ());
+    /// set.join_next();
+    /// assert_eq!(set.len(), 1);
+    /// ```
     pub fn len(&self) -> usize {
         self.jobs.len()
     }
 
     /// Returns whether all outcomes have been taken.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = brigade::Pool::new(1);
+    /// let mut set = brigade::TaskSet::new(&pool);
+    /// set.submit(|| ());
+    /// assert!(!set.is_empty());
+    /// set.join_next();
+    /// assert!(set.is_empty());
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.jobs.is_empty()
     }
@@ -297,6 +317,19 @@ impl<T> TaskSet<T> {
     ///
     /// # Errors
     /// The inner result is as in [`JoinHandle::join`], and never [`JoinError::WouldDeadlock`].
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = brigade::Pool::new(1);
+    /// let (end, ends) = std::sync::mpsc::channel::<()>();
+    /// let mut set = brigade::TaskSet::new(&pool);
+    /// set.submit(move || ends.recv().is_err());
+    /// assert!(set.try_join_next().is_none(), "it still runs");
+    /// drop(end);
+    /// set.wait_all();
+    /// assert_eq!(set.try_join_next().transpose()?, Some(true));
+    /// # Ok::<(), brigade::JoinError>(())
+    /// ```
     pub fn try_join_next(&mut self) -> Option<Result<T, JoinError>> {
         if !self.is_here() {
             // In a forked child, no lock of the parent's may be taken; a handle still knows whether its job has ended.
@@ -315,6 +348,19 @@ impl<T> TaskSet<T> {
     ///
     /// # Errors
     /// The inner result is as in [`JoinHandle::join`].
+    ///
+    /// # Examples
+    /// ```
+    /// use std::time::Duration;
+    /// let pool = brigade::Pool::new(1);
+    /// let (end, ends) = std::sync::mpsc::channel::<()>();
+    /// let mut set = brigade::TaskSet::new(&pool);
+    /// set.submit(move || ends.recv().is_err());
+    /// assert!(set.join_next_timeout(Duration::from_millis(1)).is_none());
+    /// drop(end);
+    /// assert_eq!(set.join_next_timeout(Duration::MAX).transpose()?, Some(true));
+    /// # Ok::<(), brigade::JoinError>(())
+    /// ```
     pub fn join_next_timeout(&mut self, timeout: Duration) -> Option<Result<T, JoinError>> {
         if !self.is_empty() && self.is_here() {
             // A deadline too far in the future to be represented is no deadline.
@@ -327,12 +373,40 @@ impl<T> TaskSet<T> {
     ///
     /// # Cancel safety
     /// If the future is dropped before it is ready, no outcome has been taken.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = brigade::Pool::new(2);
+    /// let mut set = brigade::TaskSet::new(&pool);
+    /// set.spawn(async { 40 });
+    /// set.submit(|| 2);
+    /// let sum = pool.block_on(async {
+    ///     let mut sum = 0;
+    ///     while let Some(outcome) = set.join_next_async().await {
+    ///         sum += outcome?;
+    ///     }
+    ///     Ok::<_, brigade::JoinError>(sum)
+    /// })?;
+    /// assert_eq!(sum, 42);
+    /// # Ok::<(), brigade::JoinError>(())
+    /// ```
     pub fn join_next_async(&mut self) -> impl Future<Output = Option<Result<T, JoinError>>> {
         poll_fn(|context| self.poll_join_next(context))
     }
 
     /// Takes the outcome of the job that ended first, or registers the task to be woken when one ends. Only the task of the
     /// last call is woken.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::future::poll_fn;
+    /// let pool = brigade::Pool::new(1);
+    /// let mut set = brigade::TaskSet::new(&pool);
+    /// set.submit(|| 42);
+    /// let next = pool.block_on(poll_fn(|context| set.poll_join_next(context)));
+    /// assert_eq!(next.transpose()?, Some(42));
+    /// # Ok::<(), brigade::JoinError>(())
+    /// ```
     pub fn poll_join_next(
         &mut self,
         context: &mut Context<'_>,
@@ -347,6 +421,17 @@ impl<T> TaskSet<T> {
     /// Takes outcomes until the set is empty, waiting for each as [`join_next`](Self::join_next) does.
     ///
     /// Outcomes that the iterator does not reach stay in the set.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = brigade::Pool::new(2);
+    /// let mut set = brigade::TaskSet::new(&pool);
+    /// for n in 1..=3 {
+    ///     set.submit(move || n * n);
+    /// }
+    /// assert_eq!(set.outcomes().sum::<Result<u32, _>>()?, 14);
+    /// # Ok::<(), brigade::JoinError>(())
+    /// ```
     pub fn outcomes(&mut self) -> impl Iterator<Item = Result<T, JoinError>> {
         core::iter::from_fn(|| self.join_next())
     }

@@ -22,6 +22,9 @@ use crate::submission::JobBuilder;
 impl JobBuilder {
     /// Delays the closure by `delay`: it does not run earlier. If that is too long for an [`Instant`], it never runs.
     ///
+    /// # Panics
+    /// If a deadline was set: a job that runs at a given time has none.
+    ///
     /// ```
     /// use std::sync::mpsc;
     /// use std::time::{Duration, Instant};
@@ -33,11 +36,15 @@ impl JobBuilder {
     /// assert!(begun.elapsed() >= wait && !timer.cancel());
     /// # Ok::<(), std::io::Error>(())
     /// ```
+    #[track_caller]
     pub fn after(self, delay: Duration) -> DelayedJob {
         self.at(later(Instant::now(), delay))
     }
 
     /// Delays the closure until `time`: it does not run earlier. If that has passed, a worker runs it at once.
+    ///
+    /// # Panics
+    /// If a deadline was set: a job that runs at a given time has none.
     ///
     /// ```
     /// use std::time::{Duration, Instant};
@@ -47,14 +54,16 @@ impl JobBuilder {
     /// assert!(started.join()? >= time);
     /// # Ok::<(), std::io::Error>(())
     /// ```
+    #[track_caller]
     pub fn at(self, time: Instant) -> DelayedJob {
+        self.assert_no_deadline();
         DelayedJob { job: self, time }
     }
 
     /// Repeats the closure every `period`; it first runs after one period.
     ///
     /// # Panics
-    /// If the period is 0.
+    /// If the period is 0, or a deadline was set.
     ///
     /// # Examples
     /// ```
@@ -73,8 +82,16 @@ impl JobBuilder {
     /// ```
     #[track_caller]
     pub fn every(self, period: Duration) -> PeriodicJob {
+        self.assert_no_deadline();
         assert!(!period.is_zero(), "{NO_PERIOD}");
         PeriodicJob { job: self, period, missed: Missed::default() }
+    }
+}
+
+impl JobBuilder {
+    #[track_caller]
+    fn assert_no_deadline(&self) {
+        assert!(!self.has_deadline(), "a job that runs at a given time has no deadline");
     }
 }
 

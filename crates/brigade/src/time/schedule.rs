@@ -36,7 +36,7 @@ pub(super) struct Once<F>(pub(super) Option<F>, pub(super) Name);
 impl<F: FnOnce() + Send + 'static> Action for Once<F> {
     fn run(&mut self) {
         let Self(closure, name) = self;
-        closure.take().into_iter().for_each(|closure| job_name::set(name.as_ref(), closure));
+        closure.take().into_iter().for_each(|closure| job_name::set(name, closure));
     }
 }
 
@@ -46,7 +46,7 @@ pub(super) struct Every<F>(pub(super) F, pub(super) Name);
 impl<F: FnMut() + Send + 'static> Action for Every<F> {
     fn run(&mut self) {
         let Self(closure, name) = self;
-        job_name::set(name.as_ref(), closure);
+        job_name::set(name, closure);
     }
 }
 

@@ -14,6 +14,7 @@ use crate::error::no_address;
 use crate::kind::Kind;
 use crate::socket::socket;
 use crate::split::{ReadHalf, WriteHalf, split};
+use crate::stream::shut_down_writing;
 
 /// A TCP connection.
 ///
@@ -276,11 +277,7 @@ impl Async<net::TcpStream> {
     /// ```
     #[doc(alias = "into_split")]
     pub fn split(self) -> (ReadHalf<Self>, WriteHalf<Self>) {
-        split(self, |stream| {
-            // In the child of a fork the connection is the parent's as well.
-            stream.driver().check_process()?;
-            stream.shutdown(Shutdown::Write)
-        })
+        split(self, shut_down_writing)
     }
 }
 

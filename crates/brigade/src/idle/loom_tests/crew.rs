@@ -153,7 +153,7 @@ fn nobody_is_started_after_the_end() {
         });
         turn();
         pool.idle.close(false);
-        let ended = pool.idle.terminate();
+        let ended = pool.idle.terminate(|| false);
         let started = other.join().unwrap();
         assert_ne!(ended, started.is_some(), "ended over a worker, or neither");
     });

@@ -64,7 +64,7 @@ fn a_worker_is_picked_before_the_end_or_not_at_all() {
         let _ = pool.idle.announce(0, false);
         pool.idle.close(false);
         let picker = pool.spawn(|pool| pool.idle.pick(1, false).wake.is_some());
-        let ends = pool.idle.terminate();
+        let ends = pool.idle.terminate(|| false);
         let picked = picker.join().unwrap();
         assert!(ends != picked, "nothing else keeps the pool from ending");
         assert_eq!(pool.idle.snapshot().all_parked(), ends);

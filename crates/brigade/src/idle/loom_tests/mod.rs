@@ -261,7 +261,7 @@ impl<Q: Source> ModelPool<Q> {
         if !state.all_parked() || self.queue.has_work() {
             return;
         }
-        if state.closed() && self.idle.terminate() {
+        if state.closed() && self.idle.terminate(|| false) {
             *self.terminations.lock() += 1;
             for parker in &self.parkers {
                 parker.unpark();

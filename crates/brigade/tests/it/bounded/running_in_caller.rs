@@ -87,7 +87,8 @@ fn with_run_in_caller_a_full_pool_makes_the_submitter_work() {
     let _dog = Watchdog::start(20);
     for_both_queueings(|builder| {
         let (pool, gate) = full(builder, 2, WhenFull::RunInCaller);
-        let here = (thread::current().id(), None);
+        // What the job spawns belongs to its pool.
+        let here = (thread::current().id(), Some(pool.handle()));
         let place = || (thread::current().id(), Handle::current());
         let handle = pool.submit(place);
         assert!(handle.is_finished());

@@ -447,10 +447,12 @@ fn a_rejected_job_comes_back_from_every_verb() {
         };
         is_back_closure(job().execute(boxed()).err(), "execute");
         is_back_closure(job().submit(boxed()).err(), "submit");
-        is_back_closure(job().after(SOON).execute(boxed()).err(), "after, execute");
-        is_back_closure(job().at(far()).execute(boxed()).err(), "at, execute");
-        is_back_closure(job().after(SOON).submit(boxed()).err(), "after, submit");
-        let every = job().every(SOON).execute({
+        // A job with a time has no deadline.
+        let timed = || pool.job().name("timed").when_full(WhenFull::DropNewest);
+        is_back_closure(timed().after(SOON).execute(boxed()).err(), "after, execute");
+        is_back_closure(timed().at(far()).execute(boxed()).err(), "at, execute");
+        is_back_closure(timed().after(SOON).submit(boxed()).err(), "after, submit");
+        let every = timed().every(SOON).execute({
             let token = drops.token();
             move || _ = &token
         });
@@ -469,4 +471,65 @@ fn a_rejected_job_comes_back_from_every_verb() {
         assert_eq!(drops.count(), before + 9, "dispatch {number}");
     }
     assert_eq!(pool.metrics().accepted, 0);
+}
+
+#[test]
+fn a_job_with_a_time_has_no_deadline() {
+    let _dog = Watchdog::start(20);
+    panics::silence_expected();
+    let pool = Pool::new(1);
+    let with_deadline = || pool.job().deadline(far());
+    let timed: [&dyn Fn(); 3] =
+        [&|| drop(with_deadline().after(SOON)), &|| drop(with_deadline().at(far())), &|| {
+            drop(with_deadline().every(SOON))
+        }];
+    for timed in timed {
+        assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(timed)).is_err());
+    }
+}
+
+#[test]
+fn room_on_a_worker_is_no_room_in_a_pool_that_is_discarded() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::builder().threads(1).capacity(1).build().unwrap();
+    let rejected = pool.submit(|| {
+        let here = Handle::current().unwrap();
+        here.execute(|| ());
+        let rooms = [(); 2].map(|()| block_on(here.job().reserve()).unwrap());
+        here.shutdown(Shutdown::Discard);
+        let [first, second] = rooms;
+        let closure = first.execute(|| unreachable!()).map_err(|rejected| rejected.reason());
+        (closure, second.spawn(async {}).map(drop).map_err(|rejected| rejected.reason()))
+    });
+    assert_eq!(rejected.join().unwrap(), (Err(Reason::Closed), Err(Reason::Closed)));
+}
+
+#[test]
+fn room_from_a_worker_that_is_used_elsewhere_does_not_wait() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::builder().threads(1).capacity(1).build().unwrap();
+    let (gate, (found, finds)) = (Gate::closed(), mpsc::channel());
+    let held = gate.clone();
+    pool.execute(move || {
+        let here = Handle::current().unwrap();
+        here.execute(|| ());
+        found.send(block_on(here.job().reserve()).unwrap()).unwrap();
+        held.wait();
+    });
+    // The only worker is held and the queue is full: waiting would last forever.
+    let ran = finds.recv().unwrap().submit(|| thread::current().id()).unwrap();
+    assert_eq!(ran.join().unwrap(), thread::current().id());
+    gate.open();
+}
+
+#[test]
+fn what_a_job_that_its_caller_runs_spawns_belongs_to_its_pool() {
+    let _dog = Watchdog::start(20);
+    let (pool, gate) = full(Pool::builder(), 1, WhenFull::RunInCaller);
+    let inside = pool.job().name("here").submit(Handle::current).unwrap();
+    assert_eq!(inside.join().unwrap(), Some(pool.handle()));
+    assert_eq!(Handle::current(), None);
+    let delayed = pool.job().after(SOON).submit(Handle::current).unwrap();
+    gate.open();
+    assert_eq!(delayed.join().unwrap(), Some(pool.handle()));
 }

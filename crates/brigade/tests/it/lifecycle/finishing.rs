@@ -269,6 +269,35 @@ fn a_pool_that_drains_does_not_wait_because_it_is_told_to_finish_then() {
     }
 }
 
+#[test]
+fn a_close_does_not_end_what_a_pool_finishes() {
+    let _dog = Watchdog::start(20);
+    // Beside a shutdown that finishes, and alone where the drop would finish.
+    let finishes: [fn(&Pool); 2] = [
+        |pool| {
+            pool.shutdown(Shutdown::Finish.timeout(Duration::ZERO));
+            pool.close();
+        },
+        |pool| {
+            pool.close();
+            pool.close();
+        },
+    ];
+    for close in finishes {
+        let pool = Pool::builder().threads(1).on_drop(Shutdown::Finish).build().unwrap();
+        let (gate, opens) = (Gate::closed(), std::sync::mpsc::channel::<()>());
+        let held = gate.clone();
+        pool.execute(move || held.wait());
+        let nap = pool.spawn(sleep(SOON));
+        let later = pool.job().after(SOON).execute(move || opens.0.send(()).unwrap()).unwrap();
+        close(&pool);
+        assert!(pool.try_execute(|| ()).is_err() && !later.is_over());
+        gate.open();
+        assert_eq!(counts(pool.shutdown(Shutdown::Finish)), (3, 0, 0));
+        assert!(nap.join().is_ok() && opens.1.try_recv().is_ok());
+    }
+}
+
 /// A thread outside cancels the last thing that the pool waits for.
 #[test]
 fn what_is_cancelled_from_outside_lets_the_pool_end() {
@@ -392,4 +421,93 @@ fn what_is_accepted_beside_the_end_runs() {
             assert_eq!(counts(report), (accepted as u64, 0, 0), "{kind}, round {round}");
         }
     }
+}
+
+/// Each future sleeps and spawns the next, and ends: there is always one, and never the same.
+#[test]
+fn a_chain_of_futures_that_spawn_each_other_runs_to_its_end() {
+    fn step(left: u32, ended: mpsc::Sender<()>) {
+        drop(brigade::spawn(async move {
+            sleep(Duration::from_micros(50)).await;
+            match left {
+                0 => ended.send(()).unwrap(),
+                left => step(left - 1, ended),
+            }
+        }));
+    }
+    let _dog = Watchdog::start(120);
+    for round in 0..300 {
+        let pool = Pool::new(2);
+        let (ended, ends) = mpsc::channel();
+        pool.enter(|| step(60, ended));
+        // Other closers look again and again whether the pool has ended.
+        thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    for _ in 0..40 {
+                        pool.shutdown(Shutdown::Finish.timeout(Duration::ZERO));
+                    }
+                });
+            }
+        });
+        assert_eq!(counts(pool.shutdown(Shutdown::Finish)), (61, 0, 0), "round {round}");
+        ends.try_recv().unwrap();
+    }
+}
+
+/// It is accepted, on no queue, and waits for the first time when the pool is closed already.
+#[test]
+fn a_future_that_is_first_polled_by_its_submitter_is_finished() {
+    let _dog = Watchdog::start(20);
+    let bounded = Pool::builder().threads(1).capacity(1).when_full(brigade::WhenFull::RunInCaller);
+    let pool = Arc::new(bounded.build().unwrap());
+    let (gate, begun) = (Gate::closed(), Gate::closed());
+    let (held, begins) = (gate.clone(), begun.clone());
+    pool.execute(move || {
+        begins.open();
+        held.wait();
+    });
+    begun.wait();
+    pool.execute(|| ());
+    let (polled, polls) = mpsc::channel();
+    let goes_on = Gate::closed();
+    let (waits, handle) = (goes_on.clone(), pool.handle());
+    let submits = thread::spawn(move || {
+        let mut is_first = true;
+        let future = handle.spawn(async move {
+            if std::mem::take(&mut is_first) {
+                polled.send(()).unwrap();
+                waits.wait();
+            }
+            sleep(SOON).await;
+        });
+        future.join()
+    });
+    polls.recv().unwrap();
+    gate.open();
+    let finishing = finishing(&pool);
+    eventually("the worker is idle", || pool.metrics().idle_threads == 1);
+    goes_on.open();
+    submits.join().unwrap().unwrap();
+    assert_eq!(counts(finishing.join().unwrap()), (3, 0, 0));
+}
+
+#[test]
+fn a_job_that_its_caller_runs_does_not_wait_for_itself_to_finish() {
+    let _dog = Watchdog::start(20);
+    let bounded = Pool::builder().threads(1).capacity(1).when_full(brigade::WhenFull::RunInCaller);
+    let pool = bounded.build().unwrap();
+    let (gate, begun) = (Gate::closed(), Gate::closed());
+    let (held, begins) = (gate.clone(), begun.clone());
+    pool.execute(move || {
+        begins.open();
+        held.wait();
+    });
+    begun.wait();
+    pool.execute(|| ());
+    let handle = pool.handle();
+    let report = pool.submit(move || handle.shutdown(Shutdown::Finish)).join().unwrap();
+    assert!(report.still_running > 0, "{report:?}");
+    gate.open();
+    assert_eq!(counts(pool.shutdown(Shutdown::Finish)), (3, 0, 0));
 }

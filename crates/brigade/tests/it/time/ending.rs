@@ -244,7 +244,8 @@ fn what_is_accepted_when_a_timer_wakes_while_the_pool_ends_is_run() {
         let waker = Waker::from(submits.clone());
         let sleeps = pool.submit(move || {
             let mut sleeps = Box::pin(sleep(DELAY));
-            assert!(sleeps.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+            // Ready at once if the thread was stopped for that long: then nothing is woken.
+            let _ = sleeps.as_mut().poll(&mut Context::from_waker(&waker));
             sleeps
         });
         let sleeps = sleeps.join().unwrap();
