@@ -251,10 +251,9 @@ impl Core {
     /// Whether the calling thread may wait for the end of the pool: it is not one of the pool's threads, thread-local
     /// destructors included, nor in the user's spawner.
     pub(crate) fn may_wait_for_end(&self) -> bool {
-        !self.threads.is_own()
-            && !self.idle.is_starter()
-            // A pool that finishes what it has accepted waits for the work that this thread is in.
-            && !(self.tasks.finishes() && is_off_pool(self.key))
+        // A pool that finishes what it has accepted waits for the work that this thread is in.
+        let is_waited_for = self.tasks.finishes() && is_off_pool(self.key);
+        !is_waited_for && !self.threads.is_own() && !self.idle.is_starter()
     }
 
     /// Waits for the end of a closed pool, until `deadline` at most: for its threads with their thread-local destructors, and
