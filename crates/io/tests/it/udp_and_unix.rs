@@ -39,7 +39,8 @@ fn datagrams_arrive_with_their_borders_and_sender() {
 fn a_datagram_to_nobody_is_an_error_of_the_next_operation() {
     let _dog = Watchdog::start(60);
     on_a_machine(|| async {
-        let closed = UdpSocket::bind(ANYWHERE).await?.local_addr()?;
+        // Of an address that no other test binds: a socket of those could get the port once it is free.
+        let closed = UdpSocket::bind(([127, 0, 0, 2], 0)).await?.local_addr()?;
         let socket = UdpSocket::bind(ANYWHERE).await?;
         socket.connect(closed).await?;
         socket.send(b"hello?").await?;
