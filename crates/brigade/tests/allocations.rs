@@ -4,6 +4,7 @@
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
 
 use brigade::{Builder, Handle, Pool, Queueing, WhenFull};
 
@@ -143,6 +144,23 @@ fn a_bounded_pool_allocates_nothing_for_up_to_16_bytes_and_once_for_more() {
         assert!(from_outside::<3>(&metered) <= ROUNDS * JOBS, "24 bytes, outside");
         assert!(from_a_worker::<3>(&metered) <= ROUNDS * JOBS, "24 bytes, inside");
     }
+}
+
+#[test]
+fn a_job_that_runs_in_its_caller_allocates_nothing() {
+    let _dog = Watchdog::start(30);
+    let builder = Pool::builder().threads(1).capacity(1).when_full(WhenFull::RunInCaller);
+    let metered = Metered::with(builder);
+    let (end, ends) = mpsc::channel::<()>();
+    metered.pool.execute(move || _ = ends.recv());
+    // The worker is busy: all but the first are in their caller.
+    let run = || (0..JOBS).for_each(|_| metered.pool.execute(job::<2>()));
+    run();
+    let allocations = || COUNTS[metered.meter].load(Ordering::Relaxed);
+    let before = allocations();
+    run();
+    assert_eq!(allocations() - before, 0);
+    drop(end);
 }
 
 #[test]

@@ -9,6 +9,7 @@ use brigade_sync::unmodelled;
 use brigade_task::Job;
 
 use super::current::is_worker_of;
+use super::enter::{Resources, resources_of};
 use super::events::Events;
 use super::ledger::Ledger;
 use super::owned_tasks::OwnedTasks;
@@ -36,7 +37,7 @@ const QUICK_RETRIES: usize = 6;
 ///
 /// Each part has its own state and methods. The protocols that need several parts are methods of this type, each in its own
 /// file. This file has the injection of work and the choice of a worker for it, `admission` the admission of submissions,
-/// `resume` the requeueing of futures, and `end` the end of a pool. The ten fields are these parts and nothing else.
+/// `resume` the requeueing of futures, and `end` the end of a pool. The eleven fields are these parts and nothing else.
 pub(crate) struct Core {
     pub(crate) key: Key,
     pub(crate) config: Arc<Config>,
@@ -45,6 +46,8 @@ pub(crate) struct Core {
     pub(super) threads: Threads,
     /// Boxed, as a pool may be built on a small stack.
     pub(super) events: Box<Events>,
+    /// What a thread enters so that its I/O resources belong to this pool.
+    pub(super) resources: Resources,
     pub(super) tasks: OwnedTasks,
     pub(super) ledger: Ledger,
     /// How many jobs may be queued, if the pool is bounded.
@@ -98,6 +101,7 @@ impl Core {
         let cpus = brigade_sync::thread::parallelism();
         let config = Arc::new(config);
         let core = Arc::new_cyclic(|me: &Weak<Self>| {
+            let resources = resources_of(me.clone());
             let me = me.clone();
             let entry = move |index| -> Box<dyn Launch> {
                 let Some(core) = me.upgrade() else { unreachable!("it starts a thread") };
@@ -109,6 +113,7 @@ impl Core {
                 idle: Idle::new(&config, cpus),
                 threads: Threads::new(config.clone(), Box::new(entry)),
                 events: Box::new(Events::new()),
+                resources,
                 tasks: OwnedTasks::new(),
                 ledger: Ledger::default(),
                 permits: config.capacity.map(Semaphore::new),

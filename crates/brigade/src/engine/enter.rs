@@ -1,7 +1,7 @@
 //! Threads that have entered a pool: what they spawn, their timers and their I/O resources belong to it.
 
 use core::cell::Cell;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use super::core::Core;
 use crate::job_name;
@@ -26,17 +26,20 @@ pub(crate) fn entered() -> Option<Key> {
 
 /// Calls a closure on a thread that enters this pool, which may no longer exist.
 pub(crate) fn enter<R>(key: Key, core: Option<&Arc<Core>>, call: impl FnOnce() -> R) -> R {
-    enter_as(Some(key), || enter_resources(core, call))
+    enter_as(Some(key), || match core {
+        Some(core) => core.resources.enter(call),
+        None => resources_of(Weak::new()).enter(call),
+    })
 }
 
 /// Calls what runs a job of this pool on one of its workers, inside another job, whose entered pool and name do not apply to
 /// it.
 #[inline]
-pub(crate) fn enter_job<R>(core: &Arc<Core>, call: impl FnOnce() -> R) -> R {
+pub(crate) fn enter_job<R>(core: &Core, call: impl FnOnce() -> R) -> R {
     if entered().is_none() && !job_name::is_set() {
         return call();
     }
-    enter_as(None, || job_name::set(&None, || enter_resources(Some(core), call)))
+    enter_as(None, || job_name::set(&None, || core.resources.enter(call)))
 }
 
 fn enter_as<R>(key: Option<Key>, call: impl FnOnce() -> R) -> R {
@@ -51,22 +54,35 @@ fn enter_as<R>(key: Option<Key>, call: impl FnOnce() -> R) -> R {
     call()
 }
 
-/// Calls a closure; I/O resources that it makes belong to this pool.
+/// What makes the I/O resources of a thread belong to a pool; it refers to the pool weakly.
 #[cfg(feature = "io")]
-pub(super) fn enter_resources<R>(core: Option<&Arc<Core>>, call: impl FnOnce() -> R) -> R {
-    // Weak: state of the thread must not keep the pool alive.
-    let core = core.map(Arc::downgrade);
-    let driver = move || match core.as_ref().and_then(std::sync::Weak::upgrade) {
-        Some(core) => core.driver(),
-        None => Err(super::events::closed()),
-    };
-    brigade_io::DriverSupply::new(driver).enter(call)
+pub(super) type Resources = brigade_io::DriverSupply;
+
+/// Replaces it if the feature is off: there are no I/O resources.
+#[cfg(not(feature = "io"))]
+pub(super) struct Resources;
+
+#[cfg(not(feature = "io"))]
+impl Resources {
+    #[inline(always)]
+    pub(super) fn enter<R>(&self, call: impl FnOnce() -> R) -> R {
+        call()
+    }
 }
 
-/// Calls it; without the feature there are no I/O resources.
+/// The resources of this pool, or those of a pool that no longer exists, which are errors.
+#[cfg(feature = "io")]
+pub(super) fn resources_of(core: Weak<Core>) -> Resources {
+    Resources::new(move || match core.upgrade() {
+        Some(core) => core.driver(),
+        None => Err(super::events::closed()),
+    })
+}
+
+/// As above.
 #[cfg(not(feature = "io"))]
-pub(super) fn enter_resources<R>(_: Option<&Arc<Core>>, call: impl FnOnce() -> R) -> R {
-    call()
+pub(super) fn resources_of(_: Weak<Core>) -> Resources {
+    Resources
 }
 
 #[cfg(feature = "io")]

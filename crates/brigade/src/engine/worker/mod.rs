@@ -26,7 +26,6 @@ use brigade_task::{Job, Outcome, drop_contained};
 
 use super::core::{Caller, Core};
 use super::current;
-use super::enter::enter_resources;
 use super::local::Local;
 use super::peers::Peer;
 use crate::config::Hook;
@@ -129,9 +128,7 @@ impl Worker {
             }
         };
         let core = &worker.core;
-        current::work_as(core.key, index, || {
-            enter_resources(Some(core), || CURRENT.set(&worker, life))
-        });
+        current::work_as(core.key, index, || core.resources.enter(|| CURRENT.set(&worker, life)));
         core.cancel_locals(&worker.me);
         worker.me.sleeper.unset_thread();
         worker.call_hook(core.config.on_stop.as_ref());
