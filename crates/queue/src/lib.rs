@@ -2,6 +2,8 @@
 //!
 //! - [`lifo`] and [`fifo`]: a ring of fixed capacity that one thread pushes to and pops from, and that any other thread
 //!   may steal from. The two differ in which end the owner pops.
+//! - [`deque`]: an unbounded deque whose owner pays for no fence, and whose thieves pay more, for forked work that its owner
+//!   most often takes back itself.
 //! - [`Injector`]: an unbounded queue that any thread pushes to and pops from, in order. [`ShardedInjector`]: several of
 //!   them, for many producers.
 //!
@@ -16,6 +18,7 @@
 //!
 //! ```text
 //! into_iter   overflow
+//! deque       owner, thief
 //! injector    sharded, pop, push   list   block
 //! ring        transfer   owner   thief   drain   shared   positions   order   state, limit, error
 //! ```
@@ -29,9 +32,12 @@ extern crate alloc;
 // Each module imports only from those in the lines below it (`ci/imports.sh` checks that):
 //
 //     auto_traits   into_iter   overflow
+//     deque
 //     injector
 //     ring
 mod auto_traits;
+#[cfg(feature = "std")]
+pub mod deque;
 mod injector;
 mod into_iter;
 mod overflow;

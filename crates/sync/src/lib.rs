@@ -5,6 +5,7 @@
 //! - [`CachePadded`] keeps data that two threads write on separate cache lines;
 //! - [`Parker`] blocks a thread: one atomic, a futex where there is one; [`ParkerGroup`] blocks up to 32 threads, and one
 //!   system call wakes any subset of them;
+//! - [`AsymmetricFence`] is a pair of fences of which the frequent one costs nothing;
 //! - [`Exclusive`] holds a value that may be shared, as references can't reach it;
 //! - [`ScopedKey`] is a thread-local reference that is valid for the length of a call;
 //! - [`affinity`] gets and sets the CPUs that a thread may run on;
@@ -19,7 +20,7 @@
 //! Each module imports only from those below it:
 //!
 //! ```text
-//! parker   model   unmodelled
+//! parker   model   unmodelled   asymmetric
 //! lock   atomic
 //! delays
 //! fork   cell   hint   cache_padded   exclusive   scoped_key   thread   affinity
@@ -54,6 +55,8 @@ pub mod model;
 #[cfg(feature = "std")]
 pub mod affinity;
 #[cfg(feature = "std")]
+mod asymmetric;
+#[cfg(feature = "std")]
 pub mod fork;
 #[cfg(feature = "std")]
 mod lock;
@@ -66,6 +69,8 @@ pub mod thread;
 #[cfg(feature = "std")]
 pub mod unmodelled;
 
+#[cfg(feature = "std")]
+pub use asymmetric::AsymmetricFence;
 pub use cache_padded::CachePadded;
 pub use exclusive::Exclusive;
 #[cfg(feature = "std")]

@@ -43,6 +43,22 @@ impl<T> Mutex<T> {
             Err(poisoned) => poisoned.into_inner(),
         }
     }
+
+    /// Takes the lock unless another thread has it.
+    ///
+    /// ```
+    /// let count = brigade_sync::Mutex::new(1);
+    /// let guard = count.try_lock();
+    /// assert!(guard.is_some() && count.try_lock().is_none());
+    /// ```
+    pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+        delay();
+        match self.0.try_lock() {
+            Ok(guard) => Some(guard),
+            Err(imp::TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(imp::TryLockError::WouldBlock) => None,
+        }
+    }
 }
 
 /// A condition variable for a [`Mutex`].

@@ -1,0 +1,147 @@
+//! An unbounded deque whose owner pushes and pops without a fence or a read-modify-write.
+//!
+//! The owner has the newest end. Thieves take the oldest items, one thief at a time, under a lock. The protocol is that of
+//! Cilk-5 (M. Frigo, C. Leiserson, K. Randall, "The Implementation of the Cilk-5 Multithreaded Language", PLDI 1998, section 5)
+//! with an [asymmetric fence](AsymmetricFence). `README.md` in this folder has the states, and the proof that each item is taken
+//! once.
+
+mod owner;
+mod thief;
+
+#[cfg(all(test, not(brigade_loom)))]
+mod tests;
+
+use alloc::alloc::{Layout, handle_alloc_error};
+use alloc::boxed::Box;
+use core::mem::MaybeUninit;
+use core::ptr::NonNull;
+
+use brigade_sync::atomic::{AtomicU64, Ordering};
+use brigade_sync::cell::{UnsafeCell, try_uninit_slice};
+use brigade_sync::{AsymmetricFence, CachePadded, Mutex};
+
+pub use owner::Worker;
+pub use thief::{Candidate, Stealer};
+
+/// A place for one item.
+type Slot<T> = UnsafeCell<MaybeUninit<T>>;
+
+/// What the owner and the thieves share.
+///
+/// Positions count from 0 and never wrap: an item has the position at which it was pushed, until another is pushed there after
+/// the owner has popped it.
+struct Shared<T> {
+    /// The position after the newest item; only the owner writes it.
+    bottom: CachePadded<AtomicU64>,
+    /// Up to where thieves claim; only written under the lock.
+    claimed: CachePadded<AtomicU64>,
+    /// The position of the oldest item; only written under the lock.
+    top: AtomicU64,
+    /// Held by the thief that claims, and by the owner in a conflict with it.
+    buffer: Mutex<Buffer<T>>,
+    fence: AsymmetricFence,
+}
+
+/// The slots: a power of two of them, or none. The item at a position is in the slot with that number, modulo their count.
+///
+/// **Slot rule.** The slots from `top` to `bottom` have items. A thief reads one that it has claimed, under the lock, once it has
+/// seen after its fence that `bottom` is beyond it. The owner reads the one before `bottom` once it has seen, after its fence or
+/// under the lock, that no thief claims it. The owner writes those that are free: from `bottom` to `top` plus the number of
+/// slots. Only the owner replaces the slots, under the lock.
+struct Buffer<T>(NonNull<[Slot<T>]>);
+
+// SAFETY: it owns the slots, which own their items; access is by the Slot rule.
+unsafe impl<T: Send> Send for Buffer<T> {}
+
+impl<T> Buffer<T> {
+    fn with_slots(count: usize) -> Self {
+        let Ok(slots) = try_uninit_slice(count) else {
+            let layout = Layout::array::<Slot<T>>(count);
+            handle_alloc_error(layout.unwrap_or(Layout::new::<Slot<T>>()))
+        };
+        Self(NonNull::from(Box::leak(slots)))
+    }
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Moves the item at a position out of its slot.
+    ///
+    /// # Safety
+    /// Slot rule: there must be an item, which the caller may read, and no other thread reads or writes the slot.
+    unsafe fn read(&self, position: u64) -> T {
+        // SAFETY: guaranteed by the caller.
+        unsafe { read(self.0, position) }
+    }
+}
+
+impl<T> Drop for Buffer<T> {
+    fn drop(&mut self) {
+        // SAFETY: it came from a leaked box, and the owner has no pointer to it any more. Slots do not drop their items.
+        drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+    }
+}
+
+/// The slot of a position.
+///
+/// # Safety
+/// The slots must exist, and there must be at least one.
+#[inline(always)]
+unsafe fn slot<'a, T>(slots: NonNull<[Slot<T>]>, position: u64) -> &'a Slot<T> {
+    #[expect(clippy::cast_possible_truncation, reason = "the mask takes the low bits")]
+    let index = position as usize & (slots.len() - 1);
+    // SAFETY: guaranteed by the caller; the mask keeps the index within the slots.
+    unsafe { slots.cast::<Slot<T>>().add(index).as_ref() }
+}
+
+/// Moves the item at a position out of its slot.
+///
+/// # Safety
+/// As for [`Buffer::read`]; the slots must exist.
+#[inline(always)]
+unsafe fn read<T>(slots: NonNull<[Slot<T>]>, position: u64) -> T {
+    // SAFETY: guaranteed by the caller.
+    unsafe { slot(slots, position).with(|item| item.read().assume_init()) }
+}
+
+/// Writes an item to the slot of a position.
+///
+/// # Safety
+/// Slot rule: the slot must be free, and only this thread may write it; the slots must exist.
+#[inline(always)]
+unsafe fn write<T>(slots: NonNull<[Slot<T>]>, position: u64, item: T) {
+    // SAFETY: guaranteed by the caller.
+    unsafe { slot(slots, position).with_mut(|slot| slot.write(MaybeUninit::new(item))) }
+}
+
+impl<T> Shared<T> {
+    fn new() -> Self {
+        Self {
+            bottom: CachePadded::new(AtomicU64::new(0)),
+            claimed: CachePadded::new(AtomicU64::new(0)),
+            top: AtomicU64::new(0),
+            buffer: Mutex::new(Buffer::with_slots(0)),
+            fence: AsymmetricFence::new(),
+        }
+    }
+
+    /// The number of items; one that is being stolen counts until it has been taken.
+    #[inline]
+    fn len(&self) -> usize {
+        // Ordering: Acquire: a thread that sees an item sees what was written before its push. The fences of the caller, or the
+        // lock, order this with other locations.
+        let top = self.top.load(Ordering::Acquire);
+        usize::try_from(self.bottom.load(Ordering::Acquire).saturating_sub(top)).unwrap_or(usize::MAX)
+    }
+}
+
+impl<T> Drop for Shared<T> {
+    fn drop(&mut self) {
+        let buffer = self.buffer.lock();
+        for position in self.top.load(Ordering::Relaxed)..self.bottom.load(Ordering::Relaxed) {
+            // SAFETY: Slot rule: there is an item, and no other thread is left.
+            drop(unsafe { buffer.read(position) });
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! The owner's end of a deque.
+
+use alloc::sync::Arc;
+use core::cell::Cell;
+use core::fmt;
+use core::panic::{RefUnwindSafe, UnwindSafe};
+use core::ptr::NonNull;
+
+use brigade_sync::atomic::Ordering;
+
+use super::thief::Stealer;
+use super::{Buffer, Shared, Slot, read, slot, write};
+
+/// How many slots the first push allocates.
+const FIRST: usize = 32;
+
+/// The owner's end of a deque: pushes, and pops the newest item.
+///
+/// Not `Sync` and not `Clone`: there is one owner. A push and a pop write memory of the owner only, without a fence or a
+/// read-modify-write, unless a thief is taking the very item. The slots grow as needed and never shrink. Items that are queued
+/// when it is dropped are left to the stealers, and dropped with the last of them.
+///
+/// ```
+/// use brigade_queue::deque::Worker;
+/// let (worker, thief) = (Worker::new(), Worker::new());
+/// (1..=4).for_each(|item| worker.push(item));
+/// assert_eq!(worker.pop(), Some(4), "the newest");
+/// assert_eq!(worker.stealer().steal(&thief, |_, count| count), Ok(1), "the oldest of those stolen");
+/// assert_eq!((worker.pop(), thief.pop(), thief.pop()), (Some(3), Some(2), None), "of three, half were stolen");
+/// ```
+pub struct Worker<T> {
+    shared: Arc<Shared<T>>,
+    /// The slots, which only this replaces.
+    slots: Cell<NonNull<[Slot<T>]>>,
+    /// A position up to which slots are free; the true one may be further on.
+    free_until: Cell<u64>,
+}
+
+// SAFETY: the slots that it points to are those of `shared`, which it owns a part of and may move to another thread.
+unsafe impl<T: Send> Send for Worker<T> {}
+impl<T> UnwindSafe for Worker<T> {}
+impl<T> RefUnwindSafe for Worker<T> {}
+
+impl<T> Default for Worker<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T> Worker<T> {
+    /// Creates an empty deque; the first push allocates its slots.
+    pub fn new() -> Self {
+        let shared = Arc::new(Shared::new());
+        let slots = Cell::new(shared.buffer.lock().0);
+        Self { shared, slots, free_until: Cell::new(0) }
+    }
+
+    /// Returns a thief's end.
+    pub fn stealer(&self) -> Stealer<T> {
+        Stealer(self.shared.clone())
+    }
+
+    /// Pushes an item.
+    ///
+    /// This is no fence: a thread that must not miss the item passes the heavy side of a fence of which the caller passes the
+    /// [light side](Self::fence) after this.
+    ///
+    /// # Panics
+    /// If there is no memory for more slots, the process is aborted, as by any collection of `std`.
+    #[inline(always)]
+    pub fn push(&self, item: T) {
+        let position = self.position();
+        if position == self.free_until.get() {
+            self.make_room();
+        }
+        // SAFETY: Slot rule: the slot is free, as `make_room` has checked.
+        unsafe { write(self.slots.get(), position, item) };
+        // Ordering: Release: a thief that sees the position sees the item.
+        self.shared.bottom.store(position + 1, Ordering::Release);
+    }
+
+    /// Orders what the owner did before it against what it does after it, towards threads that pass the heavy side.
+    #[inline(always)]
+    pub fn fence(&self) {
+        self.shared.fence.light();
+    }
+
+    /// Pops the newest item.
+    #[inline(always)]
+    pub fn pop(&self) -> Option<T> {
+        let position = self.position();
+        // Ordering: Relaxed: an old value only leads to the check below.
+        if self.shared.top.load(Ordering::Relaxed) >= position {
+            return None;
+        }
+        self.shared.bottom.store(position - 1, Ordering::Relaxed);
+        self.shared.fence.light();
+        // Ordering: Relaxed: the fence orders it after the store. No thief has written the slot.
+        if self.shared.claimed.load(Ordering::Relaxed) < position {
+            // SAFETY: Slot rule: the owner's announcement came first: a thief that claims this item from now on sees it.
+            return Some(unsafe { read(self.slots.get(), position - 1) });
+        }
+        self.pop_claimed(position)
+    }
+
+    /// Pops the item before `position`, which a thief has claimed, if the thief has left it.
+    #[cold]
+    #[inline(never)]
+    fn pop_claimed(&self, position: u64) -> Option<T> {
+        // Waits for the thief.
+        let buffer = self.shared.buffer.lock();
+        if self.shared.top.load(Ordering::Relaxed) < position {
+            // SAFETY: Slot rule: under the lock, no thief has taken it.
+            return Some(unsafe { buffer.read(position - 1) });
+        }
+        self.shared.bottom.store(position, Ordering::Relaxed);
+        None
+    }
+
+    /// The position of the next push: the number of items pushed and not popped by the owner.
+    #[inline(always)]
+    pub fn position(&self) -> u64 {
+        // Ordering: Relaxed: only the owner writes it.
+        self.shared.bottom.load(Ordering::Relaxed)
+    }
+
+    /// The number of items; one that is being stolen counts until it has been taken.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.shared.len()
+    }
+
+    /// Whether there is no item.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Ensures that the slot of the next push is free.
+    #[cold]
+    #[inline(never)]
+    fn make_room(&self) {
+        let mut buffer = self.shared.buffer.lock();
+        let (top, bottom) = (self.shared.top.load(Ordering::Relaxed), self.position());
+        let used = bottom - top;
+        if used == buffer.len() as u64 {
+            let larger = Buffer::with_slots((buffer.len() * 2).max(FIRST));
+            for position in top..bottom {
+                // SAFETY: Slot rule: under the lock no thief reads. The new slots are this thread's own.
+                unsafe {
+                    let item = slot(buffer.0, position).with(|item| item.read());
+                    slot(larger.0, position).with_mut(|slot| slot.write(item));
+                }
+            }
+            *buffer = larger;
+            self.slots.set(buffer.0);
+        }
+        self.free_until.set(top + buffer.len() as u64);
+    }
+}
+
+impl<T> fmt::Debug for Worker<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Worker").field("len", &self.len()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,106 @@
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::sync::Arc;
+use std::thread;
+use std::vec::Vec;
+
+use super::*;
+
+/// Takes all that it may.
+fn all<T>(_: Candidate<'_, T>, count: usize) -> usize {
+    count
+}
+
+#[test]
+fn the_owner_takes_the_newest_and_a_thief_the_oldest_half() {
+    let (owner, thief) = (Worker::new(), Worker::new());
+    (0..10).for_each(|item| owner.push(item));
+    assert_eq!(owner.pop(), Some(9));
+    assert_eq!(owner.stealer().steal(&thief, all), Ok(0));
+    assert_eq!((thief.len(), owner.len()), (4, 4));
+    let rest = core::iter::from_fn(|| owner.pop());
+    assert!(rest.eq([8, 7, 6, 5]));
+    assert!(core::iter::from_fn(|| thief.pop()).eq([4, 3, 2, 1]));
+    assert_eq!(owner.pop(), None);
+    owner.push(11);
+    assert_eq!(owner.pop(), Some(11));
+}
+
+#[test]
+fn a_thief_may_refuse_what_it_finds() {
+    let (owner, thief) = (Worker::new(), Worker::new());
+    (0..40).for_each(|item| owner.push(item));
+    let refused = owner.stealer().steal(&thief, |oldest, count| {
+        assert_eq!((*oldest.item, oldest.position, count), (0, 0, 16));
+        0
+    });
+    assert_eq!(refused, Err(crate::StealError::Empty));
+    assert_eq!(owner.stealer().steal(&thief, |_, _| 1), Ok(0));
+    let next = owner.stealer().steal(&thief, |oldest, _| {
+        assert_eq!((*oldest.item, oldest.position), (1, 1));
+        1
+    });
+    assert_eq!(next, Ok(1));
+    assert!((2..40).rev().eq(core::iter::from_fn(|| owner.pop())));
+}
+
+#[test]
+fn it_grows_with_its_items_in_order() {
+    let (owner, thief) = (Worker::new(), Worker::new());
+    for round in 0..5 {
+        (0..1000).for_each(|item| owner.push(item));
+        for expected in 0..round * 100 {
+            assert_eq!(owner.stealer().steal(&thief, |_, _| 1), Ok(expected));
+        }
+        assert!((round * 100..1000).rev().eq(core::iter::from_fn(|| owner.pop())));
+    }
+}
+
+#[test]
+fn items_that_are_left_are_dropped_with_the_last_end() {
+    let item = Arc::new(());
+    let owner = Worker::new();
+    (0..100).for_each(|_| owner.push(item.clone()));
+    let stealer = owner.stealer();
+    drop(owner);
+    assert_eq!((Arc::strong_count(&item), stealer.len()), (101, 100));
+    drop(stealer.steal(&Worker::new(), |_, _| 1));
+    assert_eq!(Arc::strong_count(&item), 100);
+    drop(stealer);
+    assert_eq!(Arc::strong_count(&item), 1);
+}
+
+#[test]
+fn each_item_is_taken_once() {
+    const ITEMS: usize = if cfg!(miri) { 200 } else { 100_000 };
+    let owner = Worker::new();
+    let taken: Vec<_> = (0..ITEMS).map(|_| AtomicUsize::new(0)).collect();
+    let done = AtomicBool::new(false);
+    let take = |item: usize| assert_eq!(taken[item].fetch_add(1, SeqCst), 0, "{item}");
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            let stealer = owner.stealer();
+            let (done, take) = (&done, &take);
+            scope.spawn(move || {
+                let own = Worker::new();
+                while !done.load(SeqCst) {
+                    let limit = |_: Candidate<'_, usize>, count: usize| count.min(2);
+                    stealer.steal(&own, limit).into_iter().for_each(take);
+                    core::iter::from_fn(|| own.pop()).for_each(take);
+                }
+            });
+        }
+        for item in 0..ITEMS {
+            owner.push(item);
+            // Short, so that both ends meet.
+            if item % 3 != 0 {
+                owner.pop().into_iter().for_each(take);
+            }
+        }
+        core::iter::from_fn(|| owner.pop()).for_each(take);
+        while !owner.is_empty() {
+            thread::yield_now();
+        }
+        done.store(true, SeqCst);
+    });
+    assert!(taken.iter().all(|count| count.load(SeqCst) == 1));
+}

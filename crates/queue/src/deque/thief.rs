@@ -1,0 +1,127 @@
+//! A thief's end of a deque.
+
+use alloc::sync::Arc;
+use core::fmt;
+use core::mem::MaybeUninit;
+use core::panic::{RefUnwindSafe, UnwindSafe};
+
+use brigade_sync::atomic::Ordering;
+
+use super::Shared;
+use super::owner::Worker;
+use crate::ring::StealError;
+
+/// The most items that one steal takes.
+const MOST: usize = 16;
+
+/// A thief's end of a deque: takes the oldest items.
+///
+/// A steal costs a system call of a few microseconds where the owner's operations cost no fence; see
+/// [`AsymmetricFence`](brigade_sync::AsymmetricFence).
+pub struct Stealer<T>(pub(super) Arc<Shared<T>>);
+
+impl<T> Clone for Stealer<T> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<T> UnwindSafe for Stealer<T> {}
+impl<T> RefUnwindSafe for Stealer<T> {}
+
+impl<T> Stealer<T> {
+    /// Takes the oldest items, as many as `limit` says: returns the oldest, and pushes the others to `rest`.
+    ///
+    /// The thief claims half of the items, rounded up and at most 16. Then `limit` is called with the oldest of them, and its
+    /// position, and returns how many to take; 0 leaves all where they are. It must not panic or use the deque.
+    ///
+    /// # Errors
+    /// [`StealError::Empty`] if there is no item, or `limit` returned 0; [`StealError::Busy`] if another thief holds a claim.
+    pub fn steal(
+        &self,
+        rest: &Worker<T>,
+        limit: impl FnOnce(Candidate<'_, T>, usize) -> usize,
+    ) -> Result<T, StealError> {
+        let shared = &*self.0;
+        if shared.len() == 0 {
+            return Err(StealError::Empty);
+        }
+        let mut stolen = [const { MaybeUninit::uninit() }; MOST];
+        let count = {
+            let Some(buffer) = shared.buffer.try_lock() else { return Err(StealError::Busy) };
+            // Ordering: Relaxed: only written under the lock.
+            let top = shared.top.load(Ordering::Relaxed);
+            let half = shared.len().div_ceil(2).min(MOST);
+            shared.claimed.store(top + half as u64, Ordering::Relaxed);
+            let fenced = shared.fence.heavy();
+            // Ordering: Acquire: what the owner wrote before it pushed these items. The fence orders it after the claim.
+            let bottom = shared.bottom.load(Ordering::Acquire);
+            let won = bottom.saturating_sub(top).min(half as u64);
+            let won = if fenced { usize::try_from(won).unwrap_or(half) } else { 0 };
+            let count = if won == 0 {
+                0
+            } else {
+                let limit = |item: &T| limit(Candidate { item, position: top }, won).min(won);
+                // SAFETY: Slot rule: it is claimed, and the owner's `bottom` is beyond it. Borrowed for the call only.
+                unsafe { super::slot(buffer.0, top).with(|item| limit((*item).assume_init_ref())) }
+            };
+            for (slot, position) in stolen.iter_mut().zip(top..top + count as u64) {
+                // SAFETY: Slot rule, as above. `top` moves beyond it below, and nothing in between panics.
+                slot.write(unsafe { buffer.read(position) });
+            }
+            // Ordering: Release: a thread that sees the new `top` sees that the slots are free. `claimed` first: the owner, which
+            // reads `top` first, would pop an item that `top` has passed only if it read an old `top` and the new `claimed`,
+            // which is not less.
+            shared.claimed.store(top + count as u64, Ordering::Release);
+            shared.top.store(top + count as u64, Ordering::Release);
+            count
+        };
+        let mut items = stolen.into_iter().take(count).map(|item| {
+            // SAFETY: the first `count` were written.
+            unsafe { item.assume_init() }
+        });
+        let first = items.next().ok_or(StealError::Empty)?;
+        // Not under the lock: the owner of `rest` may be stolen from, and needs its own lock to grow.
+        items.for_each(|item| rest.push(item));
+        Ok(first)
+    }
+
+    /// The number of items; one that is being stolen counts until it has been taken.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there is no item.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// A number that changes whenever an item is pushed, popped or stolen, unless the deque is as it was.
+    pub fn mark(&self) -> u64 {
+        let top = self.0.top.load(Ordering::Relaxed);
+        self.0.bottom.load(Ordering::Relaxed) ^ top.rotate_left(32)
+    }
+
+    /// Orders what this thread did before it against what it does after it, towards the owner of any deque that passes its
+    /// [light side](Worker::fence). Takes a few microseconds.
+    pub fn fence(&self) {
+        // If the system call has failed, owners' pushes are seen later.
+        let _ = self.0.fence.heavy();
+    }
+}
+
+/// The oldest item of a deque, before it is stolen.
+pub struct Candidate<'a, T> {
+    /// The item.
+    pub item: &'a T,
+    /// Its position: the number of older items that have ever been pushed.
+    pub position: u64,
+}
+
+impl<T> fmt::Debug for Stealer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stealer").field("len", &self.len()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,109 @@
+//! A pair of fences of which the frequent one costs nothing.
+
+use std::sync::OnceLock;
+
+use crate::delays::delay;
+use crate::fork::PerProcess;
+
+/// A pair of fences between two kinds of threads: [`light`](Self::light) for the ones that pass it often, and
+/// [`heavy`](Self::heavy) for the others.
+///
+/// A light and a heavy fence order the operations around them as two `SeqCst` fences do: of two threads that each write one
+/// location, pass their fence, and read the other location, at least one sees the other's write. Two light fences order
+/// nothing.
+///
+/// On Linux the heavy fence is the system call `membarrier`, which makes every thread of the process pass a fence, and the
+/// light one only keeps the compiler from moving operations. Without `membarrier` both are `SeqCst` fences. The technique is
+/// from D. Dice, H. Huang, M. Yang, "Asymmetric Dekker Synchronization" (2001); Folly's `asymmetricThreadFence` is another
+/// implementation.
+///
+/// ```
+/// use brigade_sync::AsymmetricFence;
+/// use brigade_sync::atomic::{AtomicBool, Ordering};
+/// use std::thread;
+/// let (fence, often, rarely) = (AsymmetricFence::new(), AtomicBool::new(false), AtomicBool::new(false));
+/// let (seen, other) = thread::scope(|scope| {
+///     let other = scope.spawn(|| {
+///         rarely.store(true, Ordering::Relaxed);
+///         fence.heavy();
+///         often.load(Ordering::Relaxed)
+///     });
+///     often.store(true, Ordering::Relaxed);
+///     fence.light();
+///     (rarely.load(Ordering::Relaxed), other.join().unwrap())
+/// });
+/// assert!(seen || other, "at least one sees the other's write");
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct AsymmetricFence {
+    /// Whether the heavy fence is the system call.
+    is_lopsided: bool,
+}
+
+impl Default for AsymmetricFence {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl AsymmetricFence {
+    /// Returns the fences of this process.
+    ///
+    /// The first call in a process that has several threads may take some 10 ms: the kernel waits until each of them has been
+    /// scheduled. In a process with one thread it takes a microsecond.
+    pub fn new() -> Self {
+        static REGISTERED: PerProcess<OnceLock<bool>> = PerProcess::new();
+        Self { is_lopsided: *REGISTERED.get().get_or_init(imp::register) }
+    }
+
+    /// The frequent side.
+    #[inline(always)]
+    pub fn light(self) {
+        if self.is_lopsided {
+            core::sync::atomic::compiler_fence(core::sync::atomic::Ordering::SeqCst);
+            delay();
+        } else {
+            crate::atomic::fence(crate::atomic::Ordering::SeqCst);
+        }
+    }
+
+    /// The rare side: takes some microseconds. Returns `false` if the system call has failed, which it does not unless it was
+    /// forbidden after [`new`](Self::new): then this was no fence.
+    #[must_use]
+    pub fn heavy(self) -> bool {
+        crate::atomic::fence(crate::atomic::Ordering::SeqCst);
+        !self.is_lopsided || imp::barrier()
+    }
+}
+
+#[cfg(all(target_os = "linux", not(miri), not(brigade_loom)))]
+mod imp {
+    use core::ffi::c_int;
+
+    fn membarrier(command: c_int) -> bool {
+        // SAFETY: the call has three integer arguments and no effect on memory.
+        unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
+    }
+
+    /// Prepares the process for [`barrier`]; `false` if the kernel can't.
+    pub(super) fn register() -> bool {
+        membarrier(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) && barrier()
+    }
+
+    /// Makes each thread of this process that runs now pass a fence.
+    pub(super) fn barrier() -> bool {
+        membarrier(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED)
+    }
+}
+
+/// Systems without the call, and the model checker, which does not know it.
+#[cfg(not(all(target_os = "linux", not(miri), not(brigade_loom))))]
+mod imp {
+    pub(super) fn register() -> bool {
+        false
+    }
+
+    pub(super) fn barrier() -> bool {
+        false
+    }
+}
