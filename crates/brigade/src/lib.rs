@@ -64,7 +64,7 @@ others, how to write a library, and which crates work with this one."
 //
 //     guide
 //     task_set   time
-//     free
+//     free   scoped
 //     spawn
 //     io
 //     default_pool
@@ -102,6 +102,7 @@ mod metrics;
 mod pool;
 mod registry;
 mod rejected;
+mod scoped;
 mod semaphore;
 mod sorted_map;
 mod spawn;
@@ -132,6 +133,7 @@ pub use join::JoinHandle;
 pub use metrics::{Metrics, WorkerMetrics};
 pub use pool::Pool;
 pub use rejected::{Reason, Rejected};
+pub use scoped::{Scope, ScopedJoinHandle, in_place_scope, join, scope};
 pub use spawn::{YieldNow, block_on, spawn_local, yield_now};
 pub use submission::{JobBuilder, Reserved};
 pub use task_set::TaskSet;

@@ -3,6 +3,7 @@
 //! - [`Job`] runs once or is dropped once; captures of up to 24 bytes are stored inside it.
 //! - [`Job::with_handle`] makes a job and a [`JoinHandle`] that share one allocation.
 //! - [`Spawned::new`] makes a job of a future, which its [`Schedule`] queues again whenever it is woken.
+//! - [`join`], [`install`] and [`Scope`] make jobs that borrow, from a stack that waits for them.
 //! - [`Work`] is what a job is made of: any closure, or a type with a condition to check before it runs.
 //!
 //! This crate has no queues and no threads: a job does not depend on what runs it.
@@ -10,6 +11,7 @@
 //! Each module imports only from those below it:
 //!
 //! ```text
+//! scoped   scope, parcel   fork   latch
 //! future   poll   schedule, task   waker, store, local
 //! job
 //! join
@@ -21,12 +23,13 @@
 
 // Each module imports only from those in the lines below it (`ci/imports.sh` checks that):
 //
+//     scoped
 //     future
 //     job
 //     join
 //     canceller
 //     cell
-//     act   contain   error   work
+//     act   contain   error   region   work
 
 mod act;
 mod canceller;
@@ -36,6 +39,8 @@ mod error;
 mod future;
 mod job;
 mod join;
+mod region;
+mod scoped;
 mod work;
 
 pub use act::Outcome;
@@ -46,6 +51,10 @@ pub use error::{JoinError, Panic};
 pub use future::{Guard, Schedule, Spawned, TaskRef};
 pub use job::Job;
 pub use join::JoinHandle;
+pub use region::Region;
+pub use scoped::{
+    Forks, Part, Scope, ScopedJoinHandle, Scopes, Wait, install, join, scope, scope_with,
+};
 pub use work::Work;
 
 /// Returns whether the job that this thread runs has been [asked to stop](JoinHandle::ask_to_stop) by its handle;

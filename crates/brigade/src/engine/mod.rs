@@ -21,6 +21,7 @@ mod local;
 mod loom_tests;
 mod mailbox;
 mod off_pool;
+mod origins;
 mod owned_tasks;
 mod park_spot;
 mod peers;

@@ -5,38 +5,60 @@
 
 use std::sync::{Arc, OnceLock};
 
+use brigade_queue::deque;
 use brigade_sync::atomic::{AtomicUsize, Ordering};
 use brigade_sync::{CachePadded, Mutex};
+use brigade_task::Part;
 
 use super::local::{Local, Remote};
 use super::mailbox::Mailbox;
+use super::origins::Origins;
 use super::sleeper::Sleeper;
 use crate::config::Config;
 use crate::idle::PLACES;
 use crate::metrics::{Counters, WorkerMetrics};
 
+/// The owner's ends of a worker's queues.
+pub(super) type Own = (Local, deque::Worker<Part>);
+
 /// What other threads share with a worker.
 pub(super) struct Peer {
     pub(super) remote: Remote,
+    /// Forked work, and jobs of scopes, that any thread may take.
+    pub(super) forks: deque::Stealer<Part>,
+    /// What the worker is in the middle of.
+    pub(super) origins: Origins,
     pub(super) sleeper: Sleeper,
     /// Jobs that only this worker may run.
     pub(super) mailbox: Mailbox,
     /// In their own cache line, as the worker writes them at every turn.
     pub(super) counters: CachePadded<Counters>,
-    /// The owner's end of the queue, while no worker has it.
-    pub(super) local: Mutex<Option<Local>>,
+    /// The owner's ends of the queues, while no worker has them.
+    pub(super) own: Mutex<Option<Own>>,
 }
 
 impl Peer {
     fn new(config: &Config) -> Arc<Self> {
-        let local = Local::new(config);
+        let (local, forks) = (Local::new(config), deque::Worker::new());
         Arc::new(Self {
             remote: local.remote(),
+            forks: forks.stealer(),
+            origins: Origins::default(),
             sleeper: Sleeper::new(),
             mailbox: Mailbox::default(),
             counters: CachePadded::default(),
-            local: Mutex::new(Some(local)),
+            own: Mutex::new(Some((local, forks))),
         })
+    }
+
+    /// The number of jobs and forks that any worker may take.
+    pub(super) fn len(&self) -> usize {
+        self.remote.len() + self.forks.len()
+    }
+
+    /// A number that changes whenever the queues change.
+    pub(super) fn mark(&self) -> u64 {
+        self.remote.mark() ^ self.forks.mark().rotate_left(16)
     }
 
     pub(super) fn metrics(&self) -> WorkerMetrics {
@@ -46,7 +68,7 @@ impl Peer {
             parks: self.counters.parks.get(),
             wakes: self.counters.wakes.get(),
             panics: self.counters.panics.get(),
-            queued: (self.remote.len() + self.mailbox.len()) as u64,
+            queued: (self.len() + self.mailbox.len()) as u64,
         }
     }
 }

@@ -34,7 +34,16 @@ impl Queues {
 
     /// Whether anything is queued that any worker may take.
     pub(super) fn has_work(&self) -> bool {
-        !self.injectors.is_empty() || self.peers.iter().any(|peer| peer.remote.len() > 0)
+        !self.injectors.is_empty() || self.peers.iter().any(|peer| peer.len() > 0)
+    }
+
+    /// Ensures that the next look sees all forks that were pushed before by a worker that has not seen yet what this thread did
+    /// before this: workers fork without a fence.
+    #[inline]
+    pub(super) fn fence_forks(&self) {
+        if let Some(peer) = self.peers.iter().find(|peer| peer.forks.is_used()) {
+            peer.forks.fence();
+        }
     }
 
     /// Whether anything is queued that one worker alone may take.
@@ -49,7 +58,7 @@ impl Queues {
 
     /// Counts the jobs that any worker may take.
     pub(super) fn len(&self) -> usize {
-        self.injectors.len() + self.peers.iter().map(|peer| peer.remote.len()).sum::<usize>()
+        self.injectors.len() + self.peers.iter().map(|peer| peer.len()).sum::<usize>()
     }
 
     /// Whether more jobs than that are queued. The injectors are counted first, as that is cheaper.

@@ -77,6 +77,14 @@ impl Snapshot {
             || self.0 & (BELOW_CORE | BELOW_MAX) != 0
     }
 
+    /// Whether a fork must wake a worker, or start one. A pool that may grow beyond its core size does not grow for forks.
+    #[inline]
+    pub(crate) fn wants_help_for_forks(self) -> bool {
+        // The first test is most often the only one.
+        self.0 & (COUNT * PARKED | BELOW_CORE | UNDERSTAFFED) != 0
+            && (self.0 & COUNT == 0 || self.0 & (BELOW_CORE | UNDERSTAFFED) != 0)
+    }
+
     /// Whether work starts a worker, even if others are idle.
     #[inline]
     pub(crate) fn is_below_core(self) -> bool {

@@ -16,7 +16,7 @@ use alloc::boxed::Box;
 use core::mem::MaybeUninit;
 use core::ptr::NonNull;
 
-use brigade_sync::atomic::{AtomicU64, Ordering};
+use brigade_sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use brigade_sync::cell::{UnsafeCell, try_uninit_slice};
 use brigade_sync::{AsymmetricFence, CachePadded, Mutex};
 
@@ -25,6 +25,21 @@ pub use thief::{Candidate, Stealer};
 
 /// A place for one item.
 type Slot<T> = UnsafeCell<MaybeUninit<T>>;
+
+/// Where the slots are.
+struct Slots<T> {
+    first: NonNull<Slot<T>>,
+    /// One less than their number.
+    mask: usize,
+}
+
+impl<T> Clone for Slots<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Slots<T> {}
 
 /// What the owner and the thieves share.
 ///
@@ -39,6 +54,8 @@ struct Shared<T> {
     top: AtomicU64,
     /// Held by the thief that claims, and by the owner in a conflict with it.
     buffer: Mutex<Buffer<T>>,
+    /// Whether an item has ever been pushed.
+    is_used: AtomicBool,
     fence: AsymmetricFence,
 }
 
@@ -66,13 +83,17 @@ impl<T> Buffer<T> {
         self.0.len()
     }
 
+    fn slots(&self) -> Slots<T> {
+        Slots { first: self.0.cast(), mask: self.0.len().wrapping_sub(1) }
+    }
+
     /// Moves the item at a position out of its slot.
     ///
     /// # Safety
     /// Slot rule: there must be an item, which the caller may read, and no other thread reads or writes the slot.
     unsafe fn read(&self, position: u64) -> T {
         // SAFETY: guaranteed by the caller.
-        unsafe { read(self.0, position) }
+        unsafe { read(self.slots(), position) }
     }
 }
 
@@ -88,11 +109,11 @@ impl<T> Drop for Buffer<T> {
 /// # Safety
 /// The slots must exist, and there must be at least one.
 #[inline(always)]
-unsafe fn slot<'a, T>(slots: NonNull<[Slot<T>]>, position: u64) -> &'a Slot<T> {
+unsafe fn slot<'a, T>(slots: Slots<T>, position: u64) -> &'a Slot<T> {
     #[expect(clippy::cast_possible_truncation, reason = "the mask takes the low bits")]
-    let index = position as usize & (slots.len() - 1);
+    let index = position as usize & slots.mask;
     // SAFETY: guaranteed by the caller; the mask keeps the index within the slots.
-    unsafe { slots.cast::<Slot<T>>().add(index).as_ref() }
+    unsafe { slots.first.add(index).as_ref() }
 }
 
 /// Moves the item at a position out of its slot.
@@ -100,7 +121,7 @@ unsafe fn slot<'a, T>(slots: NonNull<[Slot<T>]>, position: u64) -> &'a Slot<T> {
 /// # Safety
 /// As for [`Buffer::read`]; the slots must exist.
 #[inline(always)]
-unsafe fn read<T>(slots: NonNull<[Slot<T>]>, position: u64) -> T {
+unsafe fn read<T>(slots: Slots<T>, position: u64) -> T {
     // SAFETY: guaranteed by the caller.
     unsafe { slot(slots, position).with(|item| item.read().assume_init()) }
 }
@@ -110,7 +131,7 @@ unsafe fn read<T>(slots: NonNull<[Slot<T>]>, position: u64) -> T {
 /// # Safety
 /// Slot rule: the slot must be free, and only this thread may write it; the slots must exist.
 #[inline(always)]
-unsafe fn write<T>(slots: NonNull<[Slot<T>]>, position: u64, item: T) {
+unsafe fn write<T>(slots: Slots<T>, position: u64, item: T) {
     // SAFETY: guaranteed by the caller.
     unsafe { slot(slots, position).with_mut(|slot| slot.write(MaybeUninit::new(item))) }
 }
@@ -122,6 +143,7 @@ impl<T> Shared<T> {
             claimed: CachePadded::new(AtomicU64::new(0)),
             top: AtomicU64::new(0),
             buffer: Mutex::new(Buffer::with_slots(0)),
+            is_used: AtomicBool::new(false),
             fence: AsymmetricFence::new(),
         }
     }

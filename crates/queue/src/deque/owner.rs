@@ -4,12 +4,12 @@ use alloc::sync::Arc;
 use core::cell::Cell;
 use core::fmt;
 use core::panic::{RefUnwindSafe, UnwindSafe};
-use core::ptr::NonNull;
 
-use brigade_sync::atomic::Ordering;
+use brigade_sync::AsymmetricFence;
+use brigade_sync::atomic::{Ordering, fence};
 
 use super::thief::Stealer;
-use super::{Buffer, Shared, Slot, read, slot, write};
+use super::{Buffer, Shared, Slots, read, slot, write};
 
 /// How many slots the first push allocates.
 const FIRST: usize = 32;
@@ -31,9 +31,11 @@ const FIRST: usize = 32;
 pub struct Worker<T> {
     shared: Arc<Shared<T>>,
     /// The slots, which only this replaces.
-    slots: Cell<NonNull<[Slot<T>]>>,
+    slots: Cell<Slots<T>>,
     /// A position up to which slots are free; the true one may be further on.
     free_until: Cell<u64>,
+    /// The fence of `shared`.
+    light: AsymmetricFence,
 }
 
 // SAFETY: the slots that it points to are those of `shared`, which it owns a part of and may move to another thread.
@@ -51,8 +53,9 @@ impl<T> Worker<T> {
     /// Creates an empty deque; the first push allocates its slots.
     pub fn new() -> Self {
         let shared = Arc::new(Shared::new());
-        let slots = Cell::new(shared.buffer.lock().0);
-        Self { shared, slots, free_until: Cell::new(0) }
+        let slots = Cell::new(shared.buffer.lock().slots());
+        let light = shared.fence;
+        Self { shared, slots, free_until: Cell::new(0), light }
     }
 
     /// Returns a thief's end.
@@ -69,20 +72,31 @@ impl<T> Worker<T> {
     /// If there is no memory for more slots, the process is aborted, as by any collection of `std`.
     #[inline(always)]
     pub fn push(&self, item: T) {
-        let position = self.position();
+        self.push_with(|| item);
+    }
+
+    /// Pushes what `make` returns, which is written directly to its slot, and returns its position. `make` must not use the deque.
+    ///
+    /// An item that exists before the slot is known has to be dropped if the allocation of slots panics, and so lies in memory.
+    #[inline(always)]
+    pub fn push_with(&self, make: impl FnOnce() -> T) -> u64 {
+        let shared = &*self.shared;
+        // Ordering: Relaxed: only the owner writes it.
+        let position = shared.bottom.load(Ordering::Relaxed);
         if position == self.free_until.get() {
             self.make_room();
         }
         // SAFETY: Slot rule: the slot is free, as `make_room` has checked.
-        unsafe { write(self.slots.get(), position, item) };
+        unsafe { write(self.slots.get(), position, make()) };
         // Ordering: Release: a thief that sees the position sees the item.
-        self.shared.bottom.store(position + 1, Ordering::Release);
+        shared.bottom.store(position + 1, Ordering::Release);
+        position
     }
 
     /// Orders what the owner did before it against what it does after it, towards threads that pass the heavy side.
     #[inline(always)]
     pub fn fence(&self) {
-        self.shared.fence.light();
+        self.light.light();
     }
 
     /// Pops the newest item.
@@ -94,13 +108,41 @@ impl<T> Worker<T> {
             return None;
         }
         self.shared.bottom.store(position - 1, Ordering::Relaxed);
-        self.shared.fence.light();
+        self.fence();
         // Ordering: Relaxed: the fence orders it after the store. No thief has written the slot.
         if self.shared.claimed.load(Ordering::Relaxed) < position {
             // SAFETY: Slot rule: the owner's announcement came first: a thief that claims this item from now on sees it.
             return Some(unsafe { read(self.slots.get(), position - 1) });
         }
         self.pop_claimed(position)
+    }
+
+    /// Removes the item at a position and forgets it, without a move, if it is the newest and `is` says that it is the right one.
+    /// Returns whether it was; an item that a thief claims is not. `is` must not panic or use the deque.
+    ///
+    /// The caller names the position, so that the next push need not wait for a chain of loads and stores of `bottom`.
+    #[inline(always)]
+    pub fn forget_if(&self, position: u64, is: impl FnOnce(&T) -> bool) -> bool {
+        let shared = &*self.shared;
+        // Ordering: Relaxed: only the owner writes it.
+        if shared.bottom.load(Ordering::Relaxed) != position.wrapping_add(1) {
+            return false;
+        }
+        shared.bottom.store(position, Ordering::Relaxed);
+        self.fence();
+        // Ordering: Relaxed, as in `pop`.
+        if shared.claimed.load(Ordering::Relaxed) <= position {
+            // SAFETY: Slot rule, as in `pop`; borrowed for the call. It was pushed, as `bottom` was beyond it.
+            let is = unsafe {
+                slot(self.slots.get(), position).with(|item| is((*item).assume_init_ref()))
+            };
+            if is {
+                return true;
+            }
+        }
+        // Ordering: Release: as if it was pushed again.
+        shared.bottom.store(position + 1, Ordering::Release);
+        false
     }
 
     /// Pops the item before `position`, which a thief has claimed, if the thief has left it.
@@ -140,6 +182,11 @@ impl<T> Worker<T> {
     #[cold]
     #[inline(never)]
     fn make_room(&self) {
+        if !self.shared.is_used.load(Ordering::Relaxed) {
+            self.shared.is_used.store(true, Ordering::Relaxed);
+            // Ordering: a thread that passes a `SeqCst` fence and does not see this is seen by what the owner reads next.
+            fence(Ordering::SeqCst);
+        }
         let mut buffer = self.shared.buffer.lock();
         let (top, bottom) = (self.shared.top.load(Ordering::Relaxed), self.position());
         let used = bottom - top;
@@ -148,12 +195,12 @@ impl<T> Worker<T> {
             for position in top..bottom {
                 // SAFETY: Slot rule: under the lock no thief reads. The new slots are this thread's own.
                 unsafe {
-                    let item = slot(buffer.0, position).with(|item| item.read());
-                    slot(larger.0, position).with_mut(|slot| slot.write(item));
+                    let item = slot(buffer.slots(), position).with(|item| item.read());
+                    slot(larger.slots(), position).with_mut(|slot| slot.write(item));
                 }
             }
             *buffer = larger;
-            self.slots.set(buffer.0);
+            self.slots.set(buffer.slots());
         }
         self.free_until.set(top + buffer.len() as u64);
     }

@@ -63,7 +63,7 @@ impl<T> Stealer<T> {
             } else {
                 let limit = |item: &T| limit(Candidate { item, position: top }, won).min(won);
                 // SAFETY: Slot rule: it is claimed, and the owner's `bottom` is beyond it. Borrowed for the call only.
-                unsafe { super::slot(buffer.0, top).with(|item| limit((*item).assume_init_ref())) }
+                unsafe { super::slot(buffer.slots(), top).with(|item| limit((*item).assume_init_ref())) }
             };
             for (slot, position) in stolen.iter_mut().zip(top..top + count as u64) {
                 // SAFETY: Slot rule, as above. `top` moves beyond it below, and nothing in between panics.
@@ -96,6 +96,13 @@ impl<T> Stealer<T> {
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Whether an item has ever been pushed. A thread that must not miss an item of a deque of which this is `false` needs an
+    /// ordinary fence only.
+    #[inline]
+    pub fn is_used(&self) -> bool {
+        self.0.is_used.load(Ordering::Relaxed)
     }
 
     /// A number that changes whenever an item is pushed, popped or stolen, unless the deque is as it was.

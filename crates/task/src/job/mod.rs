@@ -14,6 +14,7 @@ use crate::act::{Act, Action, Outcome, Payload};
 use crate::cell;
 use crate::contain::drop_contained;
 use crate::join::JoinHandle;
+use crate::region::OfFork;
 use crate::work::Work;
 
 /// A closure to run once, or to drop.
@@ -152,6 +153,27 @@ impl Job {
         // SAFETY: the action does not consume the payload, and `out` is a `bool`.
         unsafe { self.inspect(Action::IsStale, ptr::from_mut(&mut is_stale).cast()) };
         is_stale
+    }
+
+    /// Whether this is the job of a fork.
+    pub(crate) fn is_fork(&self) -> bool {
+        self.identify() == TypeId::of::<OfFork>()
+    }
+
+    /// Whether this has that function, and a payload that begins with that pointer.
+    pub(crate) fn has(&self, act: Act, pointer: *const ()) -> bool {
+        // SAFETY: the payload begins with a pointer, as that is what the function expects.
+        ptr::fn_addr_eq(self.act, act) && unsafe { self.first_word() } == pointer.addr()
+    }
+
+    /// The first word of the payload.
+    ///
+    /// # Safety
+    /// It must be a pointer.
+    #[inline(always)]
+    pub(crate) unsafe fn first_word(&self) -> usize {
+        // SAFETY: guaranteed by the caller.
+        unsafe { ptr::from_ref(&self.payload).cast::<*const ()>().read() }.addr()
     }
 
     /// Consumes the job with the action `Take`.

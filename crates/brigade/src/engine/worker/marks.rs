@@ -29,9 +29,9 @@ impl Worker {
         let mut seen = if queues.injectors.is_empty() { Look::Still } else { Look::Stuck };
         for (index, last) in marks.iter_mut().enumerate() {
             let Some(peer) = queues.peers.get(index) else { continue };
-            let mark = peer.remote.mark();
+            let mark = peer.mark();
             let moved = core::mem::replace(last, mark) != mark;
-            if !moved && peer.remote.len() > 0 {
+            if !moved && peer.len() > 0 {
                 seen = Look::Stuck;
             } else if moved && seen == Look::Still {
                 seen = Look::Moving;

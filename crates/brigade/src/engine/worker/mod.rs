@@ -4,6 +4,7 @@
 //! `spin`). They also wait for jobs of the worker's own pool (`wait`), poll timers and I/O (`poll`), and handle futures
 //! (`tasks`).
 
+mod forks;
 mod marks;
 mod monitor;
 mod pace;
@@ -20,9 +21,9 @@ use core::cell::{Cell, RefCell};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
-use brigade_queue::Cursor;
+use brigade_queue::{Cursor, deque};
 use brigade_sync::fork::OnChild;
-use brigade_task::{Job, Outcome, drop_contained};
+use brigade_task::{Job, Outcome, Part, drop_contained};
 
 use super::core::{Caller, Core};
 use super::current;
@@ -62,6 +63,10 @@ pub(crate) struct Worker {
     me: Arc<Peer>,
     index: usize,
     local: Local,
+    /// What its jobs have forked, and jobs of scopes.
+    forks: deque::Worker<Part>,
+    /// The depth of nested waits that run parts.
+    waits: Cell<usize>,
     /// When it looks elsewhere although its own queue has jobs.
     pace: Pace,
     /// The marks of all queues, while this worker monitors them.
@@ -102,7 +107,9 @@ impl Worker {
         core.threads.enter();
         core.idle.arrive(index);
         let me = core.queues.peers.at(index).clone();
-        let Some(local) = me.local.lock().take() else { unreachable!("a place has one worker") };
+        let Some((local, forks)) = me.own.lock().take() else {
+            unreachable!("a place has one worker")
+        };
         let worker = Self {
             pace: Pace::new(core.config.injector_interval),
             marks: RefCell::default(),
@@ -118,6 +125,8 @@ impl Worker {
             core,
             index,
             local,
+            forks,
+            waits: Cell::new(0),
         };
         worker.me.sleeper.set_thread();
         let life = || {
@@ -132,8 +141,8 @@ impl Worker {
         core.cancel_locals(&worker.me);
         worker.me.sleeper.unset_thread();
         worker.call_hook(core.config.on_stop.as_ref());
-        let Self { core, me, local, .. } = worker;
-        *me.local.lock() = Some(local);
+        let Self { core, me, local, forks, .. } = worker;
+        *me.own.lock() = Some((local, forks));
         core.idle.vacate(index);
         core.threads.join_finished();
         // All other workers may already be parked.
@@ -184,7 +193,7 @@ impl Worker {
             // The start hook may have forked.
             self.end_if_orphan();
             match self.find_first() {
-                Some(job) => self.run(job),
+                Some(job) => self.run_found(job),
                 None => return,
             }
         }
@@ -199,7 +208,7 @@ impl Worker {
             match self.local.pop() {
                 Some(job) => self.run(job),
                 None => match self.find() {
-                    Some(job) => self.run(job),
+                    Some(job) => self.run_found(job),
                     None => return,
                 },
             }

@@ -31,7 +31,10 @@ impl Worker {
         self.pace.pause();
         self.me.counters.parks.add(1);
         let announced = core.idle.announce(self.index, core.events.are_wanted());
-        // The last look, at every source there is.
+        // The last look, at every source there is. The monitor will look again.
+        if announced.duty != Some(Duty::Monitor) {
+            core.queues.fence_forks();
+        }
         if core.queues.has_work() || !self.me.mailbox.is_empty() {
             return self.withdraw();
         }

@@ -16,7 +16,8 @@ impl Worker {
     /// worker must leave.
     #[inline(never)]
     pub(super) fn find(&self) -> Option<Job> {
-        let own = self.take_mail_in_turn().or_else(|| self.refill_share());
+        let own = self.take_part().or_else(|| self.take_mail_in_turn());
+        let own = own.or_else(|| self.refill_share());
         if let Some(job) = own.or_else(|| self.take_mail()) {
             return Some(job);
         }
@@ -42,7 +43,8 @@ impl Worker {
     fn hunt(&self) -> Option<Job> {
         loop {
             // The own queue first: the previous worker with this index may have left jobs, and events may have queued some.
-            let own = self.local.pop().or_else(|| self.take_mail());
+            let own = self.take_part().or_else(|| self.local.pop());
+            let own = own.or_else(|| self.take_mail());
             if let Some(job) = own.or_else(|| self.search()) {
                 return Some(self.found(job));
             }
@@ -57,7 +59,7 @@ impl Worker {
     /// Stops searching after a job was found, and gets other workers for the rest.
     fn found(&self, job: Job) -> Job {
         if self.core.idle.stop_search() {
-            if self.core.queues.has_work() {
+            if self.core.queues.has_work() || self.has_forks_unseen() {
                 let goes_on = self.local.len() > 1;
                 self.core.help(if goes_on { Caller::GoesOn } else { Caller::MayStop });
             } else {
@@ -132,6 +134,11 @@ impl Worker {
             }
             let Some(peer) = peers.get(victim) else { continue };
             match self.local.steal_from(&peer.remote) {
+                Ok(job) => return Ok(job),
+                Err(StealError::Busy) => error = StealError::Busy,
+                Err(StealError::Empty) => {}
+            }
+            match self.steal_part(peer, None) {
                 Ok(job) => return Ok(job),
                 Err(StealError::Busy) => error = StealError::Busy,
                 Err(StealError::Empty) => {}

@@ -1,0 +1,56 @@
+//! What a worker is in the middle of, for threads that wait for a part of it.
+//!
+//! A worker that takes a part of a fork or a scope, from its own deque or from another worker's, lists the *origin* of what it will
+//! do: the region of the part, and the position of its own deque at that time. Until it has ended the part, all that is on its
+//! deque from that position on descends from that region: was forked by it, or by what it waits for. So a thread that waits for
+//! the region may take that, and nothing else. It must look after it has won its claim: the owner adds an origin before it pushes
+//! anything, and pushes with `Release`, so a thread that has an item sees all origins from before its push.
+
+use brigade_sync::atomic::Ordering;
+use brigade_sync::unmodelled::{AtomicU64, AtomicUsize};
+use brigade_task::Region;
+
+/// The depth of nested waits in which a worker runs parts; deeper ones sleep. Fault 40 of the catalogue needs a bound, and a
+/// balanced tree of a million forks is 20 deep.
+pub(super) const DEPTH: usize = 64;
+
+/// The origins of one worker, from the outermost in; only the worker changes them.
+pub(super) struct Origins {
+    depth: AtomicUsize,
+    /// The address of a region, and a position.
+    list: [(AtomicUsize, AtomicU64); DEPTH],
+}
+
+impl Default for Origins {
+    fn default() -> Self {
+        Self { depth: AtomicUsize::new(0), list: core::array::from_fn(|_| Default::default()) }
+    }
+}
+
+impl Origins {
+    /// Adds an origin; returns the number of those before it, which end it.
+    pub(super) fn begin(&self, region: Region, position: u64) -> usize {
+        let depth = self.depth.load(Ordering::Relaxed);
+        if let Some((address, from)) = self.list.get(depth) {
+            from.store(position, Ordering::Relaxed);
+            address.store(region.address(), Ordering::Relaxed);
+            self.depth.store(depth + 1, Ordering::Release);
+        }
+        depth
+    }
+
+    /// Removes all but the first `depth` origins.
+    #[inline]
+    pub(super) fn end(&self, depth: usize) {
+        self.depth.store(depth, Ordering::Release);
+    }
+
+    /// Whether an item of the worker's deque at that position descends from a region.
+    pub(super) fn descends(&self, region: Region, position: u64) -> bool {
+        let depth = self.depth.load(Ordering::Acquire).min(DEPTH);
+        self.list[..depth].iter().any(|(address, from)| {
+            address.load(Ordering::Relaxed) == region.address()
+                && from.load(Ordering::Relaxed) <= position
+        })
+    }
+}

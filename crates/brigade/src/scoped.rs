@@ -1,0 +1,353 @@
+//! Work that borrows: fork and join, scopes, and calls on a pool's workers.
+
+use core::future::Future;
+use core::pin::Pin;
+use std::sync::Arc;
+use std::task::Waker;
+
+use brigade_task::{Part, Scopes, Wait};
+
+use crate::default_pool::here;
+use crate::engine::{BlockedThread, CURRENT, Core, blocking};
+use crate::handle::Handle;
+use crate::registry::{At, reach};
+use crate::rejected::{Reason, Rejected};
+pub use brigade_task::{Scope, ScopedJoinHandle};
+
+impl Handle {
+    /// Calls a closure on a worker of the pool, which may borrow, and returns its result. On a worker of the pool, calls it at
+    /// once.
+    ///
+    /// The calling thread waits. What the closure forks or submits with the [free functions](crate::join()) goes to this pool.
+    ///
+    /// # Errors
+    /// [`Rejected`] with the closure if the pool is closed and the caller is not one of its jobs, has no thread and can't start
+    /// one, is discarded before it runs, or belongs to the parent of a fork. A [capacity](crate::Builder::capacity) does not
+    /// apply.
+    ///
+    /// # Panics
+    /// If the closure panics, with its payload.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = brigade::Pool::new(2);
+    /// let words = vec!["to", "borrow"];
+    /// let count = pool.install(|| words.iter().map(|word| word.len()).sum::<usize>())?;
+    /// assert_eq!(count, 8);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn install<F, R>(&self, call: F) -> Result<R, Rejected<F>>
+    where
+        F: FnOnce() -> R + Send,
+        R: Send,
+    {
+        reach(self.key, |at| match at {
+            At::Worker(_) => Ok(call()),
+            At::Outside(core) => install_from_outside(core, call),
+            At::Gone(reason) => Err(Rejected::new(call, reason)),
+        })
+    }
+
+    /// Calls two closures, in parallel if a worker is idle, and returns both results; see [`join`](crate::join()).
+    ///
+    /// # Errors
+    /// [`Rejected`] with both closures, as for [`install`](Self::install).
+    ///
+    /// # Panics
+    /// If a closure panics, once both have ended; see [`join`](crate::join()).
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = brigade::Pool::new(2);
+    /// let mut words = ["to", "borrow"];
+    /// let (first, second) = words.split_at_mut(1);
+    /// let lengths = pool.join(|| first[0].len(), || second[0].len())?;
+    /// assert_eq!(lengths, (2, 6));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn join<A, B, RA, RB>(&self, a: A, b: B) -> Result<(RA, RB), Rejected<(A, B)>>
+    where
+        A: FnOnce() -> RA + Send,
+        B: FnOnce() -> RB + Send,
+        RA: Send,
+        RB: Send,
+    {
+        let mut both = Some((a, b));
+        let joined = self.install(|| both.take().map(|(a, b)| join(a, b)));
+        match (joined.map_err(|rejected| rejected.reason()), both) {
+            (Err(reason), Some(both)) => Err(Rejected::new(both, reason)),
+            (Ok(Some(results)), _) => Ok(results),
+            _ => unreachable!("the closures are taken to be called"),
+        }
+    }
+
+    /// Calls a closure with a [`Scope`] on a worker of the pool, and returns its result once all jobs of the scope have ended.
+    ///
+    /// A job of the scope may borrow whatever lives longer than the scope. The closure itself runs on the pool, as in
+    /// [`install`](Self::install); to run it on the calling thread, use [`in_place_scope`](Self::in_place_scope).
+    ///
+    /// While a worker waits at the end, it runs jobs of the scope and what descends from them, and nothing else: a lock that is
+    /// held across a scope can't be waited for by unrelated work on the same stack. When there is none left to take, it waits as
+    /// in [`blocking`](crate::blocking).
+    ///
+    /// # Errors
+    /// [`Rejected`] with the closure, as for [`install`](Self::install).
+    ///
+    /// # Panics
+    /// With the payload of the first panic of the closure or of a job, once all jobs have ended.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = brigade::Pool::new(2);
+    /// let mut lines = vec![String::from("b"), String::from("a")];
+    /// pool.scope(|s| {
+    ///     for line in &mut lines {
+    ///         s.execute(|| line.push('!'));
+    ///     }
+    /// })?;
+    /// assert_eq!(lines, ["b!", "a!"]);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn scope<'env, F, R>(&self, body: F) -> Result<R, Rejected<F>>
+    where
+        F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R + Send,
+        R: Send,
+    {
+        let mut body = Some(body);
+        let result = self.install(|| body.take().map(|body| scope(body)));
+        match (result.map_err(|rejected| rejected.reason()), body) {
+            (Err(reason), Some(body)) => Err(Rejected::new(body, reason)),
+            (Ok(Some(result)), _) => Ok(result),
+            _ => unreachable!("the closure is taken to be called"),
+        }
+    }
+
+    /// Like [`scope`](Self::scope), but calls the closure on the calling thread; only the jobs run on the pool.
+    ///
+    /// # Errors
+    /// [`Rejected`] with the closure, as for [`install`](Self::install). A job that the pool rejects later, as it has been
+    /// closed since, runs on the thread that adds it.
+    ///
+    /// # Panics
+    /// As for [`scope`](Self::scope).
+    ///
+    /// # Examples
+    /// ```
+    /// use std::{cell::Cell, rc::Rc};
+    /// let pool = brigade::Pool::new(2);
+    /// let here = Rc::new(Cell::new(0)); // It need not be `Send`.
+    /// let mut there = 0;
+    /// pool.in_place_scope(|s| {
+    ///     s.execute(|| there = 1);
+    ///     here.set(1);
+    /// })?;
+    /// assert_eq!((here.get(), there), (1, 1));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn in_place_scope<'env, F, R>(&self, body: F) -> Result<R, Rejected<F>>
+    where
+        F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
+    {
+        match ScopePool::of(*self) {
+            Ok(pool) => Ok(brigade_task::scope(&pool, body)),
+            Err(reason) => Err(Rejected::new(body, reason)),
+        }
+    }
+}
+
+/// Calls a closure on a worker of a pool that the calling thread is no worker of.
+fn install_from_outside<F, R>(core: &Arc<Core>, call: F) -> Result<R, Rejected<F>>
+where
+    F: FnOnce() -> R + Send,
+    R: Send,
+{
+    let thread = BlockedThread::of_this_thread();
+    let installed = brigade_task::install(
+        call,
+        |job| core.inject(job),
+        |wait| sleep_until(wait, &thread),
+    );
+    installed.map_err(|call| Rejected::new(call, core.refusal()))
+}
+
+/// Sleeps until a wait is over.
+fn sleep_until(wait: Wait<'_>, thread: &Arc<BlockedThread>) {
+    if wait.register(Waker::from(thread.clone())) {
+        blocking(|| while !wait.is_over() {
+            thread.park(None);
+        });
+    }
+}
+
+/// Calls two closures, in parallel if a worker is idle, and returns both results.
+///
+/// On a worker it runs on that worker's pool; on any other thread it [installs](Handle::install) itself on the
+/// [current pool](Handle::current). `b` is not allocated: it lies on the stack, and any worker may take it from there until the
+/// caller has ended `a`. A fork that is taken back costs a few nanoseconds, so no fixed size below which work is not worth a fork
+/// needs to be found for most recursions.
+///
+/// While the caller waits for a `b` that another worker has taken, it runs what descends from it, up to 64 waits deep, and nothing
+/// else: a lock that is held across the call can't be waited for by unrelated work on the same stack. When there is none left to
+/// take, it waits as in [`blocking`](crate::blocking).
+///
+/// # Panics
+/// If one of them panics, with its payload, once both have ended; with that of `a` if both panic. Outside of a worker also as
+/// [`execute`](crate::execute()) does.
+///
+/// # Examples
+/// ```
+/// fn sum(numbers: &[u64]) -> u64 {
+///     match numbers {
+///         [] => 0,
+///         [number] => *number,
+///         _ => {
+///             let (left, right) = numbers.split_at(numbers.len() / 2);
+///             let (left, right) = brigade::join(|| sum(left), || sum(right));
+///             left + right
+///         }
+///     }
+/// }
+/// let numbers: Vec<u64> = (1..=1000).collect();
+/// assert_eq!(sum(&numbers), 500_500);
+/// ```
+#[inline]
+#[track_caller]
+pub fn join<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce() -> RA + Send,
+    B: FnOnce() -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    CURRENT.with(|worker| match worker {
+        Some(worker) => brigade_task::join(worker, a, b),
+        None => join_from_outside(a, b),
+    })
+}
+
+#[cold]
+#[track_caller]
+fn join_from_outside<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce() -> RA + Send,
+    B: FnOnce() -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    accepted(here().join(a, b).map_err(|rejected| rejected.reason()))
+}
+
+#[track_caller]
+fn accepted<R>(result: Result<R, Reason>) -> R {
+    match result {
+        Ok(result) => result,
+        Err(reason) => panic!("cannot run on the pool: {reason}"),
+    }
+}
+
+/// Calls a closure with a [`Scope`], and returns its result once all jobs of the scope have ended.
+///
+/// On a worker it runs on that worker's pool; on any other thread, the closure runs on the
+/// [current pool](Handle::current). See [`Handle::scope`].
+///
+/// # Panics
+/// With the payload of the first panic of the closure or of a job, once all jobs have ended. Outside of a worker also as
+/// [`execute`](crate::execute()) does.
+///
+/// # Examples
+/// ```
+/// use std::sync::atomic::{AtomicU32, Ordering};
+/// let leaves = AtomicU32::new(0);
+/// fn tree<'scope>(s: &'scope brigade::Scope<'scope, '_>, leaves: &'scope AtomicU32, depth: u32) {
+///     match depth {
+///         0 => _ = leaves.fetch_add(1, Ordering::Relaxed),
+///         _ => (0..2).for_each(|_| s.execute(move || tree(s, leaves, depth - 1))),
+///     }
+/// }
+/// brigade::scope(|s| tree(s, &leaves, 5));
+/// assert_eq!(leaves.into_inner(), 32);
+/// ```
+#[track_caller]
+pub fn scope<'env, F, R>(body: F) -> R
+where
+    F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R + Send,
+    R: Send,
+{
+    let pool = CURRENT.with(|worker| worker.map(|worker| worker.key()));
+    match pool {
+        Some(key) => accepted(
+            Handle { key }.in_place_scope(body).map_err(|rejected| rejected.reason()),
+        ),
+        None => accepted(here().scope(body).map_err(|rejected| rejected.reason())),
+    }
+}
+
+/// Like [`scope`](scope()), but calls the closure on the calling thread; only the jobs run on the pool.
+///
+/// # Panics
+/// As for [`scope`](scope()).
+///
+/// # Examples
+/// ```
+/// let mut there = 0;
+/// brigade::in_place_scope(|s| s.execute(|| there = 1));
+/// assert_eq!(there, 1);
+/// ```
+#[track_caller]
+pub fn in_place_scope<'env, F, R>(body: F) -> R
+where
+    F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
+{
+    accepted(here().in_place_scope(body).map_err(|rejected| rejected.reason()))
+}
+
+/// The pool of a scope.
+struct ScopePool {
+    handle: Handle,
+    core: Arc<Core>,
+    /// The worker that opened the scope, and the position of its deque at that time.
+    opened: Option<(usize, u64)>,
+}
+
+impl ScopePool {
+    fn of(handle: Handle) -> Result<Self, Reason> {
+        reach(handle.key, |at| {
+            let Some(core) = at.core() else { return Err(at.refusal()) };
+            let opened = at.worker().map(|worker| (worker.index(), worker.fork_position()));
+            if opened.is_none() && core.is_closed() {
+                return Err(core.refusal());
+            }
+            Ok(Self { handle, core: core.clone(), opened })
+        })
+    }
+}
+
+impl Scopes for ScopePool {
+    fn execute(&self, part: Part) {
+        reach(self.handle.key, |at| match at.worker() {
+            Some(worker) => worker.execute_part(part),
+            None => {
+                if let Err(job) = self.core.inject(part.into_job()) {
+                    // The pool has been closed, or has no thread. The scope must have its job.
+                    job.run();
+                }
+            }
+        });
+    }
+
+    fn spawn(&self, future: Pin<Box<dyn Future<Output = ()> + Send>>) {
+        // What is rejected is dropped, and so cancelled.
+        drop(self.handle.job().spawn(future));
+    }
+
+    fn wait(&self, wait: Wait<'_>) {
+        reach(self.handle.key, |at| match at.worker() {
+            Some(worker) => {
+                let opened = self.opened.filter(|&(index, _)| index == worker.index());
+                let own = opened.map_or_else(|| worker.fork_position(), |(_, position)| position);
+                worker.wait_for_part(wait, own);
+            }
+            None => sleep_until(wait, &BlockedThread::of_this_thread()),
+        });
+    }
+}

@@ -1,0 +1,322 @@
+//! A closure on the stack of the thread that forks it.
+//!
+//! **Fork rule.** A frame lies on its owner's stack. A job with a pointer to it is made once. The owner leaves the frame only when
+//! it has that job back, which it then forgets, or once the latch has been set, which the job does when it is run or dropped. The
+//! work is taken by whichever has the job; the result is written before the latch is set, and read by the owner after it.
+
+use core::any::{Any, TypeId};
+use core::mem::{self, MaybeUninit};
+use core::ptr::NonNull;
+use std::panic::{self, AssertUnwindSafe};
+
+use brigade_sync::cell::UnsafeCell;
+
+use super::latch::Latch;
+use super::{Abort, wait};
+use crate::act::{Action, Outcome, Payload};
+use crate::contain::drop_contained;
+use super::part::Part;
+use crate::job::Job;
+use crate::region::{OfFork, Region};
+
+/// What runs forked jobs: a worker with a deque of its own.
+pub trait Forks {
+    /// Adds what `make` returns at the newest end of the deque, from which other threads may take it; returns its position.
+    fn push_with(&self, make: impl FnOnce() -> Part) -> u64;
+
+    /// Forgets the job at a position, and returns `true`, if it is the newest and the right one; otherwise leaves it there.
+    fn forget_if(&self, position: u64, is: impl FnOnce(&Part) -> bool) -> bool;
+
+    /// Takes the newest job of the deque.
+    fn take_back(&self) -> Option<Part>;
+
+    /// Waits until the latch may have been set; meanwhile it may run jobs that are part of the region.
+    fn wait(&self, wait: Wait<'_>);
+}
+
+/// What a thread waits for.
+#[derive(Clone, Copy)]
+pub struct Wait<'a> {
+    pub(super) latch: &'a Latch,
+    pub(super) region: Region,
+}
+
+impl Wait<'_> {
+    /// Whether it has ended.
+    #[inline]
+    pub fn is_over(self) -> bool {
+        self.latch.is_set()
+    }
+
+    /// Registers what is woken when it ends, in place of the former waker; `false` if it has ended already.
+    pub fn register(self, waker: core::task::Waker) -> bool {
+        self.latch.register(waker)
+    }
+
+    /// The fork or scope that is waited for.
+    pub fn region(self) -> Region {
+        self.region
+    }
+}
+
+/// The frame of a fork. A job is counted as one if `COUNTED`; otherwise it is a part of the job that forks it.
+struct Frame<B, R, const COUNTED: bool> {
+    latch: Latch,
+    work: UnsafeCell<MaybeUninit<B>>,
+    result: UnsafeCell<MaybeUninit<Result<R, Box<dyn Any + Send>>>>,
+}
+
+impl<B: FnOnce() -> R, R, const COUNTED: bool> Frame<B, R, COUNTED> {
+    #[inline(always)]
+    fn new(work: B) -> Self {
+        Self {
+            latch: Latch::new(),
+            work: UnsafeCell::new(MaybeUninit::new(work)),
+            result: UnsafeCell::new(MaybeUninit::uninit()),
+        }
+    }
+
+    /// Makes the frame's job.
+    ///
+    /// # Safety
+    /// Fork rule: once; and the closure and its result must be fit to be sent to another thread.
+    #[inline(always)]
+    unsafe fn part(&self) -> Part {
+        // SAFETY: a pointer is one word, and the function expects one to such a frame, which lives by the Fork rule. Part rule:
+        // the frame's address is that of its region.
+        unsafe { Part::new(Job::from_raw(act::<B, R, COUNTED>, NonNull::from(self))) }
+    }
+
+    #[inline(always)]
+    fn owns(&self, part: &Part) -> bool {
+        // It is the address of this frame, which has one part.
+        part.region() == self.region()
+    }
+
+    /// Whether a job is this frame's.
+    fn is_in(&self, job: &Job) -> bool {
+        let this = core::ptr::from_ref(self).cast();
+        job.has(act::<B, R, COUNTED>, this)
+    }
+
+    #[inline(always)]
+    fn region(&self) -> Region {
+        Region(core::ptr::from_ref(self).addr())
+    }
+
+    /// Takes the work.
+    ///
+    /// # Safety
+    /// Fork rule: the caller has the job, or it has been returned; once.
+    #[inline(always)]
+    unsafe fn take(&self) -> B {
+        // SAFETY: guaranteed by the caller.
+        self.work.with_mut(|work| unsafe { (*work).assume_init_read() })
+    }
+
+    /// Waits for the job, which another thread has; returns its result, or that of the work if it was returned.
+    fn finish(&self, forks: &impl Forks) -> Result<R, Box<dyn Any + Send>> {
+        wait(|| self.latch.is_set(), || forks.wait(Wait { latch: &self.latch, region: self.region() }));
+        self.outcome().unwrap_or_else(|| {
+            // SAFETY: Fork rule: it has been returned.
+            let work = unsafe { self.take() };
+            panic::catch_unwind(AssertUnwindSafe(work))
+        })
+    }
+
+    /// The result, once the latch is set; `None` if the work was returned.
+    fn outcome(&self) -> Option<Result<R, Box<dyn Any + Send>>> {
+        if self.latch.has_returned_work() {
+            return None;
+        }
+        // SAFETY: Fork rule: the job has written it before it set the latch. Each owner reads it once.
+        Some(self.result.with_mut(|result| unsafe { (*result).assume_init_read() }))
+    }
+
+    /// The rest of a join whose job is not the newest of the deque.
+    #[cold]
+    #[inline(never)]
+    fn search(&self, forks: &impl Forks) -> Result<R, Box<dyn Any + Send>> {
+        // Jobs of scopes around the join, which `a` has pushed: they are not part of it, and stay for those scopes.
+        let bomb = Abort;
+        let mut others = Vec::new();
+        let mut newest = forks.take_back();
+        while let Some(job) = newest.take_if(|job| !self.owns(job)) {
+            others.push(job);
+            newest = forks.take_back();
+        }
+        others.into_iter().rev().for_each(|job| _ = forks.push_with(|| job));
+        mem::forget(bomb);
+        let Some(job) = newest else { return self.finish(forks) };
+        mem::forget(job);
+        // SAFETY: Fork rule: the owner has the job back.
+        let work = unsafe { self.take() };
+        panic::catch_unwind(AssertUnwindSafe(work))
+    }
+}
+
+/// The function of a job whose payload is a pointer to a frame.
+///
+/// # Safety
+/// Payload rule of [`crate::job`] and Fork rule; `out` must be as the action says.
+unsafe fn act<B: FnOnce() -> R, R, const COUNTED: bool>(
+    payload: *mut Payload,
+    action: Action,
+    out: *mut (),
+) -> Outcome {
+    // SAFETY: Payload rule: the payload is a pointer to a frame.
+    let pointer = unsafe { payload.cast::<NonNull<Frame<B, R, COUNTED>>>().read() };
+    let outcome = match action {
+        Action::Identify => {
+            // SAFETY: `out` is a `TypeId`, guaranteed by the caller.
+            unsafe { out.cast::<TypeId>().write(TypeId::of::<OfFork>()) };
+            return Outcome::Stale;
+        }
+        Action::IsStale => {
+            // SAFETY: `out` is a `bool`, guaranteed by the caller.
+            unsafe { out.cast::<bool>().write(false) };
+            return Outcome::Stale;
+        }
+        Action::Run => {
+            // SAFETY: Fork rule: the frame lives until the latch is set; the work is the job's.
+            let frame = unsafe { pointer.as_ref() };
+            // SAFETY: as above.
+            let work = unsafe { frame.take() };
+            let result = panic::catch_unwind(AssertUnwindSafe(work));
+            let outcome = if result.is_ok() { Outcome::Returned } else { Outcome::Panicked };
+            // SAFETY: Fork rule: written before the latch is set.
+            frame.result.with_mut(|slot| unsafe { slot.write(MaybeUninit::new(result)) });
+            outcome
+        }
+        Action::Drop | Action::Take => Outcome::Cancelled,
+    };
+    // SAFETY: Latch rule: the frame lives until this, and the job is consumed once.
+    unsafe { Latch::set(&raw const (*pointer.as_ptr()).latch, outcome != Outcome::Cancelled) };
+    if COUNTED { outcome } else { Outcome::Stale }
+}
+
+/// Calls `a`, and `b` on this thread or on another one that takes it meanwhile; returns both results.
+///
+/// Both closures are always called. If one of them panics, this panics with its payload once both have ended, with that of `a` if
+/// both do.
+///
+/// ```
+/// use brigade_task::{Forks, Part, Wait, join};
+/// use std::cell::RefCell;
+/// struct Alone(RefCell<Vec<Part>>);
+/// impl Forks for Alone {
+///     fn push_with(&self, make: impl FnOnce() -> Part) -> u64 {
+///         self.0.borrow_mut().push(make());
+///         self.0.borrow().len() as u64 - 1
+///     }
+///     fn forget_if(&self, _: u64, is: impl FnOnce(&Part) -> bool) -> bool {
+///         let newest = self.0.borrow_mut().pop_if(|job| is(job));
+///         let found = newest.is_some();
+///         std::mem::forget(newest);
+///         found
+///     }
+///     fn take_back(&self) -> Option<Part> {
+///         self.0.borrow_mut().pop()
+///     }
+///     fn wait(&self, _: Wait<'_>) {
+///         unreachable!("no other thread takes anything");
+///     }
+/// }
+/// let mut words = ["borrowed", "mutably"];
+/// let (first, second) = words.split_at_mut(1);
+/// let lengths = join(&Alone(RefCell::default()), || first[0].len(), || {
+///     second[0] = "changed";
+///     second[0].len()
+/// });
+/// assert_eq!((lengths, words), ((8, 7), ["borrowed", "changed"]));
+/// ```
+#[inline(always)]
+pub fn join<F, A, B, RA, RB>(forks: &F, a: A, b: B) -> (RA, RB)
+where
+    F: Forks,
+    A: FnOnce() -> RA,
+    B: FnOnce() -> RB + Send,
+    RB: Send,
+{
+    /// The end of a join whose first closure panics.
+    struct Unwinding<'a, F: Forks, B: FnOnce() -> R, R>(&'a F, &'a Frame<B, R, false>);
+    impl<F: Forks, B: FnOnce() -> R, R> Drop for Unwinding<'_, F, B, R> {
+        #[cold]
+        fn drop(&mut self) {
+            let result = self.1.search(self.0);
+            drop_contained(result);
+        }
+    }
+
+    let frame = Frame::<B, RB, false>::new(b);
+    let bomb = Abort;
+    // SAFETY: once; `B` and `RB` are `Send`. Fork rule: every way out of this function has the job back, or waits for the latch.
+    let position = forks.push_with(|| unsafe { frame.part() });
+    mem::forget(bomb);
+    let unwinding = Unwinding(forks, &frame);
+    let first = a();
+    mem::forget(unwinding);
+    let bomb = Abort;
+    let is_back = forks.forget_if(position, |job| frame.owns(job));
+    mem::forget(bomb);
+    if is_back {
+        // SAFETY: Fork rule: the owner has the job back.
+        let work = unsafe { frame.take() };
+        return (first, work());
+    }
+    match frame.search(forks) {
+        Ok(second) => (first, second),
+        Err(payload) => {
+            drop_contained(first);
+            panic::resume_unwind(payload)
+        }
+    }
+}
+
+/// Passes a closure as a job to `give`, and waits until it has been called; returns its result.
+///
+/// `wait_for` waits until the wait may be [over](Wait::is_over); it is called again until it is.
+///
+/// # Errors
+/// The closure, if `give` returns its job, or the job was dropped.
+///
+/// # Panics
+/// If the closure panics, with its payload.
+///
+/// ```
+/// let words = ["borrowed"];
+/// let mut given = None;
+/// let count = brigade_task::install(|| words.len(), |job| Ok(given = Some(job)), |_| _ = given.take().unwrap().run());
+/// assert!(matches!(count, Ok(1)));
+/// let refused = brigade_task::install(|| words.len(), Err, |_| unreachable!());
+/// assert_eq!(refused.err().unwrap()(), 1);
+/// ```
+pub fn install<B, R>(
+    work: B,
+    give: impl FnOnce(Job) -> Result<(), Job>,
+    mut wait_for: impl FnMut(Wait<'_>),
+) -> Result<R, B>
+where
+    B: FnOnce() -> R + Send,
+    R: Send,
+{
+    let frame = Frame::<B, R, true>::new(work);
+    let bomb = Abort;
+    // SAFETY: once; both are `Send`. Fork rule: every way out of this function has the job back, or waits for the latch.
+    let refused = give(unsafe { frame.part() }.into_job()).err();
+    if let Some(job) = refused {
+        assert!(frame.is_in(&job), "another job was returned than was given");
+        mem::forget((job, bomb));
+        // SAFETY: Fork rule: the owner has the job back.
+        return Err(unsafe { frame.take() });
+    }
+    mem::forget(bomb);
+    wait(|| frame.latch.is_set(), || wait_for(Wait { latch: &frame.latch, region: frame.region() }));
+    match frame.outcome() {
+        Some(Ok(result)) => Ok(result),
+        Some(Err(payload)) => panic::resume_unwind(payload),
+        // SAFETY: Fork rule: it has been returned.
+        None => Err(unsafe { frame.take() }),
+    }
+}
+

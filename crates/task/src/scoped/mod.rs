@@ -1,0 +1,33 @@
+//! Jobs that borrow: from a stack that waits for them.
+//!
+//! A job is `'static` for whatever queues it. A borrowing job refers to a fork, or a scope, on the stack of the thread that made
+//! it, and that thread does not leave it before the job has been run or dropped. The rules are in `fork`, `scope` and `latch`.
+
+mod fork;
+mod latch;
+mod parcel;
+mod part;
+mod scope;
+
+pub use fork::{Forks, Wait, install, join};
+pub use parcel::ScopedJoinHandle;
+pub use part::Part;
+pub use scope::{Scope, Scopes, scope, scope_with};
+
+/// Aborts the process when it is dropped: an unwinding must not leave a stack that jobs borrow from.
+struct Abort;
+
+impl Drop for Abort {
+    fn drop(&mut self) {
+        brigade_sync::fork::abort("brigade: a panic in the middle of forking or waiting for borrowing jobs");
+    }
+}
+
+/// Calls `wait` until `is_over`.
+fn wait(is_over: impl Fn() -> bool, mut wait: impl FnMut()) {
+    let bomb = Abort;
+    while !is_over() {
+        wait();
+    }
+    core::mem::forget(bomb);
+}

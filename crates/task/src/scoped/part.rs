@@ -1,0 +1,45 @@
+//! A job that borrows, as a value.
+
+use core::fmt;
+
+use crate::job::Job;
+use crate::region::Region;
+
+/// A job that is a part of a fork or a scope.
+///
+/// **Part rule.** The first word of its payload is the address of its region.
+pub struct Part(Job);
+
+impl Part {
+    /// Wraps a job.
+    ///
+    /// # Safety
+    /// Part rule.
+    #[inline(always)]
+    pub(super) unsafe fn new(job: Job) -> Self {
+        Self(job)
+    }
+
+    /// The fork or the scope that this is a part of.
+    #[inline(always)]
+    pub fn region(&self) -> Region {
+        // SAFETY: Part rule.
+        Region(unsafe { self.0.first_word() })
+    }
+
+    /// Whether this is a fork: a part of the job that forked it, rather than a job of its own.
+    pub fn is_fork(&self) -> bool {
+        self.0.is_fork()
+    }
+
+    /// Returns the job, which runs it.
+    pub fn into_job(self) -> Job {
+        self.0
+    }
+}
+
+impl fmt::Debug for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Part").field(&self.region()).finish()
+    }
+}

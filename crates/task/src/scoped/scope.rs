@@ -1,0 +1,423 @@
+//! Scopes: any number of jobs that borrow, which all have ended when the scope returns.
+//!
+//! **Scope rule.** A scope's state lies on the stack of the thread that opened it. Each job and each future has a ticket, which
+//! it drops after everything that it borrows, and so does the body. The state lives until the last ticket has been dropped, and
+//! the thread whose ticket was the last sets the latch as the last thing that it does with the state.
+
+use core::any::{Any, TypeId};
+use core::fmt;
+use core::future::Future;
+use core::marker::PhantomData;
+use core::mem::{self, align_of, size_of};
+use core::pin::Pin;
+use core::ptr::{self, NonNull};
+use core::task::{Context, Poll, Waker};
+use std::panic::{self, AssertUnwindSafe};
+
+use brigade_sync::Mutex;
+use brigade_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use super::fork::Wait;
+use super::latch::Latch;
+use super::part::Part;
+use super::parcel::{Parcel, ScopedJoinHandle, deliver};
+use super::wait;
+use crate::act::{Action, Outcome, Payload};
+use crate::contain::{contain, drop_contained};
+use crate::job::Job;
+use crate::region::{OfScope, Region};
+
+/// What runs the jobs of scopes: a pool.
+pub trait Scopes: Sync {
+    /// Runs or drops a job, on any thread, now or later.
+    fn execute(&self, part: Part);
+
+    /// Polls a future to its end, or drops it.
+    fn spawn(&self, future: Pin<Box<dyn Future<Output = ()> + Send>>);
+
+    /// Waits until the wait may be over; meanwhile it may run jobs that are part of its region.
+    fn wait(&self, wait: Wait<'_>);
+}
+
+/// The part of a scope that its jobs refer to.
+pub(super) struct State {
+    /// The number of tickets.
+    tickets: AtomicUsize,
+    latch: Latch,
+    is_cancelled: AtomicBool,
+    /// The payload of the first panic.
+    panic: Mutex<Option<Box<dyn Any + Send>>>,
+    /// The wakers of its futures, to be woken when it is cancelled.
+    futures: Mutex<Vec<Waker>>,
+}
+
+impl State {
+    /// Stores a payload, unless there was a panic before.
+    pub(super) fn panicked(&self, payload: Box<dyn Any + Send>) {
+        let mut first = self.panic.lock();
+        let late = match &*first {
+            None => {
+                *first = Some(payload);
+                None
+            }
+            Some(_) => Some(payload),
+        };
+        drop(first);
+        drop_contained(late);
+    }
+
+    pub(super) fn is_cancelled(&self) -> bool {
+        // Ordering: Relaxed: it is a request.
+        self.is_cancelled.load(Ordering::Relaxed)
+    }
+}
+
+/// The ticket of a job.
+struct Ticket(NonNull<State>);
+
+// SAFETY: Scope rule; the state is `Sync`.
+unsafe impl Send for Ticket {}
+
+impl Ticket {
+    fn state(&self) -> &State {
+        // SAFETY: Scope rule: the state lives until this has been dropped.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        // Ordering: Release: the thread with the last ticket sees what this one did. Acquire: this one, if it is the last.
+        if self.state().tickets.fetch_sub(1, Ordering::AcqRel) == 1 {
+            // SAFETY: Scope rule: the body, which has given up its ticket, waits for the latch. This is the only last one.
+            unsafe { Latch::set(&raw const (*self.0.as_ptr()).latch, true) };
+        }
+    }
+}
+
+/// Jobs that borrow, and have all ended when the function that made this returns.
+///
+/// `'scope` is the time in which jobs may be added, and `'env` that for which what they borrow must live, as for
+/// [`std::thread::Scope`]. A job may add more.
+pub struct Scope<'scope, 'env: 'scope> {
+    state: State,
+    pool: NonNull<dyn Scopes>,
+    /// Neither longer nor shorter: a job that borrows for less must not be added.
+    scope: PhantomData<&'scope mut &'scope ()>,
+    env: PhantomData<&'env mut &'env ()>,
+}
+
+// SAFETY: the state is `Sync`, and the pool is by its trait.
+unsafe impl Sync for Scope<'_, '_> {}
+// SAFETY: as above; it is never moved once it is borrowed.
+unsafe impl Send for Scope<'_, '_> {}
+
+/// The work of a job: first the ticket, whose pointer is the address of its region.
+#[repr(C)]
+struct Ticketed<F> {
+    ticket: Ticket,
+    closure: F,
+}
+
+impl<'scope, 'env> Scope<'scope, 'env> {
+    fn new(pool: &(dyn Scopes + '_)) -> Self {
+        let pool: NonNull<dyn Scopes + '_> = NonNull::from(pool);
+        // SAFETY: only the lifetime changes; the functions below make a scope and drop it while they have the reference.
+        let pool: NonNull<dyn Scopes> = unsafe { mem::transmute(pool) };
+        let state = State {
+            tickets: AtomicUsize::new(1),
+            latch: Latch::new(),
+            is_cancelled: AtomicBool::new(false),
+            panic: Mutex::new(None),
+            futures: Mutex::new(Vec::new()),
+        };
+        Self { state, pool, scope: PhantomData, env: PhantomData }
+    }
+
+    pub(super) fn pool(&self) -> &(dyn Scopes + 'static) {
+        // SAFETY: it outlives this, as `new` says.
+        unsafe { self.pool.as_ref() }
+    }
+
+    pub(super) fn state(&self) -> &State {
+        &self.state
+    }
+
+    fn ticket(&self) -> Ticket {
+        // Ordering: Relaxed: the caller's own ticket keeps the count above 0.
+        self.state.tickets.fetch_add(1, Ordering::Relaxed);
+        Ticket(NonNull::from(&self.state))
+    }
+
+    /// Runs a closure on the pool, which may borrow whatever lives longer than the scope.
+    ///
+    /// A closure of up to 16 bytes is queued without an allocation. Its panic is resumed by the scope, once all its jobs have
+    /// ended.
+    ///
+    /// ```
+    /// let pool = brigade::Pool::new(2);
+    /// let mut halves = [vec![3, 1, 2], vec![9, 7, 8]];
+    /// pool.scope(|s| {
+    ///     for half in &mut halves {
+    ///         s.execute(|| half.sort());
+    ///     }
+    /// })?;
+    /// assert_eq!(halves, [[1, 2, 3], [7, 8, 9]]);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[doc(alias = "spawn")]
+    pub fn execute<F: FnOnce() + Send + 'scope>(&self, closure: F) {
+        let part = if size_of::<F>() <= 2 * size_of::<usize>() && align_of::<F>() <= align_of::<usize>() {
+            self.part(closure)
+        } else {
+            self.part(Box::new(closure))
+        };
+        self.pool().execute(part);
+    }
+
+    /// Like [`execute`](Self::execute); the closure gets the scope, which it may also capture if that was borrowed for
+    /// `'scope`.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicU32, Ordering};
+    /// let (pool, ran) = (brigade::Pool::new(2), AtomicU32::new(0));
+    /// pool.scope(|s| {
+    ///     s.execute_with(|s| {
+    ///         ran.fetch_add(1, Ordering::Relaxed);
+    ///         s.execute(|| _ = ran.fetch_add(1, Ordering::Relaxed));
+    ///     });
+    /// })?;
+    /// assert_eq!(ran.into_inner(), 2);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn execute_with<F: FnOnce(&Self) + Send + 'scope>(&self, closure: F) {
+        /// A pointer to the scope, which lives until the job has ended.
+        struct Here<S>(NonNull<S>);
+        // SAFETY: the scope is `Sync`.
+        unsafe impl<S: Sync> Send for Here<S> {}
+        impl<S> Here<S> {
+            /// # Safety
+            /// The scope must be alive.
+            unsafe fn scope(&self) -> &S {
+                // SAFETY: guaranteed by the caller.
+                unsafe { self.0.as_ref() }
+            }
+        }
+        let here = Here(NonNull::from(self));
+        // SAFETY: Scope rule: the job has a ticket, so the scope, which the state is a part of, is alive.
+        self.execute(move || closure(unsafe { here.scope() }));
+    }
+
+    /// Makes the job of a closure that fits it.
+    fn part<F: FnOnce() + Send + 'scope>(&self, closure: F) -> Part {
+        let work = Ticketed { ticket: self.ticket(), closure };
+        // SAFETY: it fits, checked by the caller (a box is one word), and `act` expects it. Scope rule: what the closure borrows
+        // lives until the ticket has been dropped. Part rule: the ticket is first, a pointer to the state.
+        unsafe { Part::new(Job::from_raw(act::<F>, work)) }
+    }
+
+    /// Runs a closure on the pool, which may borrow whatever lives longer than the scope, and returns a handle for its result.
+    ///
+    /// A panic is the handle's. If the handle is dropped, it is resumed by the scope.
+    ///
+    /// ```
+    /// let pool = brigade::Pool::new(2);
+    /// let words = vec!["to", "borrow"];
+    /// let letters = pool.scope(|s| {
+    ///     let first = s.submit(|| words[0].len());
+    ///     let second = s.submit(|| words[1].len());
+    ///     Ok::<_, brigade::JoinError>(first.join()? + second.join()?)
+    /// })??;
+    /// assert_eq!(letters, 8);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn submit<F, T>(&'scope self, closure: F) -> ScopedJoinHandle<'scope, T>
+    where
+        F: FnOnce() -> T + Send + 'scope,
+        T: Send + 'scope,
+    {
+        let (runner, handle) = Parcel::of_closure(closure, self);
+        self.execute(move || runner.run());
+        handle
+    }
+
+    /// Polls a future on the pool, which may borrow whatever lives longer than the scope, and returns a handle for its result.
+    ///
+    /// A panic is the handle's. If the handle is dropped, it is resumed by the scope. A future that is never ready keeps the
+    /// scope from returning, until it is [cancelled](Self::cancel) or the pool ends.
+    ///
+    /// ```
+    /// let pool = brigade::Pool::new(2);
+    /// let word = String::from("borrowed");
+    /// let letters = pool.scope(|s| s.spawn(async { word.len() }).join())??;
+    /// assert_eq!(letters, 8);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn spawn<F>(&'scope self, future: F) -> ScopedJoinHandle<'scope, F::Output>
+    where
+        F: Future + Send + 'scope,
+        F::Output: Send + 'scope,
+    {
+        let (runner, handle) = Parcel::<fn() -> F::Output, _>::of_future(self);
+        let future: Pin<Box<dyn Future<Output = ()> + Send + 'scope>> = Box::pin(deliver(future, runner));
+        // SAFETY: only the lifetime changes. Scope rule: what the future borrows lives until its ticket has been dropped.
+        let future: Pin<Box<dyn Future<Output = ()> + Send>> = unsafe { mem::transmute(future) };
+        self.pool().spawn(Box::pin(TicketedFuture { inner: Some((future, self.ticket())), is_new: true }));
+        handle
+    }
+
+    /// Cancels the jobs that have not started, and the futures that have not ended. Jobs that run see it if they ask
+    /// [`is_cancelled`](Self::is_cancelled). Jobs that are added later are cancelled too.
+    ///
+    /// ```
+    /// let pool = brigade::Pool::new(2);
+    /// let late = pool.scope(|s| {
+    ///     s.cancel();
+    ///     s.submit(|| "never runs").join()
+    /// })?;
+    /// assert!(late.unwrap_err().is_cancelled());
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn cancel(&self) {
+        // Under the lock, as a future looks: either it sees this, or its waker is in the list.
+        let wakers = {
+            let mut futures = self.state.futures.lock();
+            self.state.is_cancelled.store(true, Ordering::Relaxed);
+            mem::take(&mut *futures)
+        };
+        wakers.into_iter().for_each(|waker| contain(|| waker.wake()));
+    }
+
+    /// Whether the scope has been [cancelled](Self::cancel).
+    ///
+    /// ```
+    /// let pool = brigade::Pool::new(2);
+    /// pool.scope(|s| {
+    ///     let search = s.submit(|| (0_u64..).find(|_| s.is_cancelled()));
+    ///     s.cancel();
+    ///     assert!(search.join().is_err() || s.is_cancelled());
+    /// })?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn is_cancelled(&self) -> bool {
+        self.state.is_cancelled()
+    }
+
+    /// Calls the body, waits for all jobs, and resumes the first panic.
+    fn run<R>(&self, body: impl FnOnce() -> R) -> R {
+        let result = panic::catch_unwind(AssertUnwindSafe(body));
+        let result = result.map_err(|payload| self.state.panicked(payload));
+        // Ordering: as for a ticket, of which this is the body's.
+        if self.state.tickets.fetch_sub(1, Ordering::AcqRel) != 1 {
+            let region = Region(ptr::from_ref(&self.state).addr());
+            let latch = &self.state.latch;
+            wait(|| latch.is_set(), || self.pool().wait(Wait { latch, region }));
+        }
+        let first = self.state.panic.lock().take();
+        match (first, result) {
+            (None, Ok(result)) => result,
+            (Some(payload), result) => {
+                drop_contained(result);
+                panic::resume_unwind(payload)
+            }
+            (None, Err(())) => unreachable!("the first panic is stored"),
+        }
+    }
+}
+
+/// The function of a job of a scope.
+///
+/// # Safety
+/// Payload rule of [`crate::job`]; `out` must be as the action says.
+unsafe fn act<F: FnOnce()>(payload: *mut Payload, action: Action, out: *mut ()) -> Outcome {
+    match action {
+        Action::Identify => {
+            // SAFETY: `out` is a `TypeId`, guaranteed by the caller.
+            unsafe { out.cast::<TypeId>().write(TypeId::of::<OfScope>()) };
+            return Outcome::Stale;
+        }
+        Action::IsStale => {
+            // SAFETY: `out` is a `bool`, guaranteed by the caller.
+            unsafe { out.cast::<bool>().write(false) };
+            return Outcome::Stale;
+        }
+        Action::Run | Action::Drop | Action::Take => {}
+    }
+    // SAFETY: Payload rule: the payload is this, and the action consumes it. The ticket is dropped last, also on unwinding.
+    let Ticketed { ticket, closure } = unsafe { payload.cast::<Ticketed<F>>().read() };
+    if action != Action::Run || ticket.state().is_cancelled() {
+        drop_contained(closure);
+        return Outcome::Cancelled;
+    }
+    match panic::catch_unwind(AssertUnwindSafe(closure)) {
+        Ok(()) => Outcome::Returned,
+        Err(payload) => {
+            ticket.state().panicked(payload);
+            Outcome::Panicked
+        }
+    }
+}
+
+/// A future and its ticket, until it is ready.
+struct TicketedFuture {
+    /// The future is dropped first.
+    inner: Option<(Pin<Box<dyn Future<Output = ()> + Send>>, Ticket)>,
+    /// Whether its waker is not in the scope's list yet.
+    is_new: bool,
+}
+
+impl Future for TicketedFuture {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let is_new = mem::take(&mut self.is_new);
+        let Some((future, ticket)) = &mut self.inner else { return Poll::Ready(()) };
+        let waker = is_new.then(|| context.waker().clone());
+        let is_cancelled = {
+            let mut futures = ticket.state().futures.lock();
+            futures.extend(waker);
+            ticket.state().is_cancelled()
+        };
+        if !is_cancelled {
+            match panic::catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
+                Ok(Poll::Pending) => return Poll::Pending,
+                Ok(Poll::Ready(())) => {}
+                Err(payload) => ticket.state().panicked(payload),
+            }
+        }
+        let inner = self.inner.take();
+        drop_contained(inner);
+        Poll::Ready(())
+    }
+}
+
+/// Opens a scope: calls `body` with it, and returns once all its jobs have ended.
+///
+/// # Panics
+/// With the payload of the first panic of the body or of a job, once all jobs have ended.
+pub fn scope<'env, F, R>(pool: &dyn Scopes, body: F) -> R
+where
+    F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
+{
+    let scope = Scope::new(pool);
+    scope.run(|| body(&scope))
+}
+
+/// Like [`scope`], where the caller names the time for which what the jobs borrow must live. The scope itself is borrowed for less,
+/// so that a job that adds more gets it as an argument (see [`Scope::execute_with`]).
+///
+/// # Panics
+/// As for [`scope`].
+pub fn scope_with<'scope, F, R>(pool: &dyn Scopes, body: F) -> R
+where
+    F: FnOnce(&Scope<'scope, 'scope>) -> R,
+{
+    let scope = Scope::new(pool);
+    scope.run(|| body(&scope))
+}
+
+impl fmt::Debug for Scope<'_, '_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scope").field("is_cancelled", &self.is_cancelled()).finish_non_exhaustive()
+    }
+}
