@@ -63,7 +63,7 @@ impl AsymmetricFence {
             core::sync::atomic::compiler_fence(core::sync::atomic::Ordering::SeqCst);
             delay();
         } else {
-            crate::atomic::fence(crate::atomic::Ordering::SeqCst);
+            full();
         }
     }
 
@@ -74,6 +74,13 @@ impl AsymmetricFence {
         crate::atomic::fence(crate::atomic::Ordering::SeqCst);
         !self.is_lopsided || imp::barrier()
     }
+}
+
+/// A fence without the system call, out of line: the code around a light fence is the product.
+#[cold]
+#[inline(never)]
+fn full() {
+    crate::atomic::fence(crate::atomic::Ordering::SeqCst);
 }
 
 #[cfg(all(target_os = "linux", not(miri), not(brigade_loom)))]

@@ -75,11 +75,11 @@ impl<T> Worker<T> {
         self.push_with(|| item);
     }
 
-    /// Pushes what `make` returns, which is written directly to its slot, and returns its position. `make` must not use the deque.
+    /// Pushes what `make` returns, which is written directly to its slot. `make` must not use the deque.
     ///
     /// An item that exists before the slot is known has to be dropped if the allocation of slots panics, and so lies in memory.
     #[inline(always)]
-    pub fn push_with(&self, make: impl FnOnce() -> T) -> u64 {
+    pub fn push_with(&self, make: impl FnOnce() -> T) {
         let shared = &*self.shared;
         // Ordering: Relaxed: only the owner writes it.
         let position = shared.bottom.load(Ordering::Relaxed);
@@ -90,7 +90,6 @@ impl<T> Worker<T> {
         unsafe { write(self.slots.get(), position, make()) };
         // Ordering: Release: a thief that sees the position sees the item.
         shared.bottom.store(position + 1, Ordering::Release);
-        position
     }
 
     /// Orders what the owner did before it against what it does after it, towards threads that pass the heavy side.
@@ -117,17 +116,15 @@ impl<T> Worker<T> {
         self.pop_claimed(position)
     }
 
-    /// Removes the item at a position and forgets it, without a move, if it is the newest and `is` says that it is the right one.
-    /// Returns whether it was; an item that a thief claims is not. `is` must not panic or use the deque.
-    ///
-    /// The caller names the position, so that the next push need not wait for a chain of loads and stores of `bottom`.
+    /// Removes the newest item and forgets it, without a move, if `is` says that it is the right one. Returns whether it was; an
+    /// item that a thief claims is not. `is` must not panic or use the deque.
     #[inline(always)]
-    pub fn forget_if(&self, position: u64, is: impl FnOnce(&T) -> bool) -> bool {
+    pub fn forget_newest_if(&self, is: impl FnOnce(&T) -> bool) -> bool {
         let shared = &*self.shared;
         // Ordering: Relaxed: only the owner writes it.
-        if shared.bottom.load(Ordering::Relaxed) != position.wrapping_add(1) {
+        let Some(position) = shared.bottom.load(Ordering::Relaxed).checked_sub(1) else {
             return false;
-        }
+        };
         shared.bottom.store(position, Ordering::Relaxed);
         self.fence();
         // Ordering: Relaxed, as in `pop`.

@@ -21,11 +21,11 @@ use crate::region::{OfFork, Region};
 
 /// What runs forked jobs: a worker with a deque of its own.
 pub trait Forks {
-    /// Adds what `make` returns at the newest end of the deque, from which other threads may take it; returns its position.
-    fn push_with(&self, make: impl FnOnce() -> Part) -> u64;
+    /// Adds what `make` returns at the newest end of the deque, from which other threads may take it.
+    fn push_with(&self, make: impl FnOnce() -> Part);
 
-    /// Forgets the job at a position, and returns `true`, if it is the newest and the right one; otherwise leaves it there.
-    fn forget_if(&self, position: u64, is: impl FnOnce(&Part) -> bool) -> bool;
+    /// Forgets the newest part of the deque, and returns `true`, if it is the right one; otherwise leaves it there.
+    fn forget_newest_if(&self, is: impl FnOnce(&Part) -> bool) -> bool;
 
     /// Takes the newest job of the deque.
     fn take_back(&self) -> Option<Part>;
@@ -145,7 +145,7 @@ impl<B: FnOnce() -> R, R, const COUNTED: bool> Frame<B, R, COUNTED> {
             others.push(job);
             newest = forks.take_back();
         }
-        others.into_iter().rev().for_each(|job| _ = forks.push_with(|| job));
+        others.into_iter().rev().for_each(|job| forks.push_with(|| job));
         mem::forget(bomb);
         let Some(job) = newest else { return self.finish(forks) };
         mem::forget(job);
@@ -205,11 +205,10 @@ unsafe fn act<B: FnOnce() -> R, R, const COUNTED: bool>(
 /// use std::cell::RefCell;
 /// struct Alone(RefCell<Vec<Part>>);
 /// impl Forks for Alone {
-///     fn push_with(&self, make: impl FnOnce() -> Part) -> u64 {
+///     fn push_with(&self, make: impl FnOnce() -> Part) {
 ///         self.0.borrow_mut().push(make());
-///         self.0.borrow().len() as u64 - 1
 ///     }
-///     fn forget_if(&self, _: u64, is: impl FnOnce(&Part) -> bool) -> bool {
+///     fn forget_newest_if(&self, is: impl FnOnce(&Part) -> bool) -> bool {
 ///         let newest = self.0.borrow_mut().pop_if(|job| is(job));
 ///         let found = newest.is_some();
 ///         std::mem::forget(newest);
@@ -241,23 +240,28 @@ where
     /// The end of a join whose first closure panics.
     struct Unwinding<'a, F: Forks, B: FnOnce() -> R, R>(&'a F, &'a Frame<B, R, false>);
     impl<F: Forks, B: FnOnce() -> R, R> Drop for Unwinding<'_, F, B, R> {
-        #[cold]
+        #[inline(always)]
         fn drop(&mut self) {
-            let result = self.1.search(self.0);
-            drop_contained(result);
+            end(self.0, self.1);
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn end<F: Forks, B: FnOnce() -> R, R>(forks: &F, frame: &Frame<B, R, false>) {
+        drop_contained(frame.search(forks));
     }
 
     let frame = Frame::<B, RB, false>::new(b);
     let bomb = Abort;
     // SAFETY: once; `B` and `RB` are `Send`. Fork rule: every way out of this function has the job back, or waits for the latch.
-    let position = forks.push_with(|| unsafe { frame.part() });
+    forks.push_with(|| unsafe { frame.part() });
     mem::forget(bomb);
     let unwinding = Unwinding(forks, &frame);
     let first = a();
     mem::forget(unwinding);
     let bomb = Abort;
-    let is_back = forks.forget_if(position, |job| frame.owns(job));
+    let is_back = forks.forget_newest_if(|job| frame.owns(job));
     mem::forget(bomb);
     if is_back {
         // SAFETY: Fork rule: the owner has the job back.

@@ -22,19 +22,18 @@ const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
 impl Forks for Worker {
     #[inline(always)]
-    fn push_with(&self, make: impl FnOnce() -> Part) -> u64 {
-        let position = self.forks.push_with(make);
+    fn push_with(&self, make: impl FnOnce() -> Part) {
+        self.forks.push_with(make);
         self.forks.fence();
         // As `announce`, where the other side passes the heavy fence.
         if self.core.idle.snapshot().wants_help_for_forks() {
             self.announce_fork();
         }
-        position
     }
 
     #[inline(always)]
-    fn forget_if(&self, position: u64, is: impl FnOnce(&Part) -> bool) -> bool {
-        self.forks.forget_if(position, is)
+    fn forget_newest_if(&self, is: impl FnOnce(&Part) -> bool) -> bool {
+        self.forks.forget_newest_if(is)
     }
 
     #[inline(always)]
@@ -173,7 +172,7 @@ impl Worker {
                 false => others.push(part),
             }
         }
-        others.into_iter().rev().for_each(|part| _ = self.push_with(|| part));
+        others.into_iter().rev().for_each(|part| self.push_with(|| part));
         found
     }
 
