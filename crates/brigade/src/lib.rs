@@ -63,7 +63,7 @@ others, how to write a library, and which crates work with this one."
 // Each module imports only from those in the lines below it (`ci/imports.sh` checks that):
 //
 //     guide
-//     task_set   time
+//     task_set   time   parallel
 //     free   scoped
 //     spawn
 //     io
@@ -99,6 +99,7 @@ mod job_name;
 mod join;
 mod key;
 mod metrics;
+mod parallel;
 mod pool;
 mod registry;
 mod rejected;
@@ -131,6 +132,7 @@ pub use handle::Handle;
 pub use job_name::current_job_name;
 pub use join::JoinHandle;
 pub use metrics::{Metrics, WorkerMetrics};
+pub use parallel::{map_reduce, par_chunks, par_chunks_mut, par_for};
 pub use pool::Pool;
 pub use rejected::{Reason, Rejected};
 pub use scoped::{Scope, ScopedJoinHandle, in_place_scope, join, scope};

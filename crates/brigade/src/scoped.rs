@@ -237,6 +237,15 @@ where
     accepted(here().join(a, b).map_err(|rejected| rejected.reason()))
 }
 
+/// Calls a closure on a worker: on this thread if it is one, else on one of the current pool.
+#[track_caller]
+pub(crate) fn install_here<R: Send>(call: impl FnOnce() -> R + Send) -> R {
+    if CURRENT.with(|worker| worker.is_some()) {
+        return call();
+    }
+    accepted(here().install(call).map_err(|rejected| rejected.reason()))
+}
+
 #[track_caller]
 fn accepted<R>(result: Result<R, Reason>) -> R {
     match result {

@@ -64,6 +64,12 @@ impl Worker {
         self.push_with(|| part);
     }
 
+    /// Whether nothing that it has forked is left for other workers to take.
+    #[inline]
+    pub(crate) fn has_forked_nothing(&self) -> bool {
+        self.forks.is_empty()
+    }
+
     /// The position of the next fork.
     pub(crate) fn fork_position(&self) -> u64 {
         self.forks.position()
@@ -125,17 +131,14 @@ impl Worker {
 
     /// Waits for a fork or a scope; meanwhile runs what descends from it. On the own deque, that begins at a position.
     pub(crate) fn wait_for_part(&self, wait: Wait<'_>, own: u64) {
-        let waits = self.waits.get();
+        let (region, waits) = (wait.region(), self.waits.get());
         self.waits.set(waits + 1);
-        let origins = self.me.origins.begin(wait.region(), own);
+        let origins = self.me.origins.begin(region, own);
         let mut looks = 0;
         while !wait.is_over() {
             // The parts that are awaited here are the parent's.
             self.end_if_orphan();
-            let part = if waits < DEPTH { self.find_part(wait.region(), own) } else { None };
-            if let Some(job) = part {
-                // Parts contain their panics.
-                enter_job(&self.core, || self.run(job));
+            if waits < DEPTH && (self.run_own_part(region, own) || self.run_stolen_part(region)) {
                 looks = 0;
             } else if looks < LOOKS {
                 hint::snooze(looks);
@@ -148,32 +151,51 @@ impl Worker {
         self.waits.set(waits);
     }
 
-    /// Finds a part of a region, or what descends from it.
-    fn find_part(&self, region: Region, own: u64) -> Option<Job> {
-        self.pop_part(region, own).or_else(|| {
-            let peers = &self.core.queues.peers;
-            let mut others = peers.iter().enumerate().filter(|&(index, _)| index != self.index);
-            others.find_map(|(_, peer)| {
-                let may_have = !peer.forks.is_empty();
-                may_have.then(|| self.steal_part(peer, Some(region)).ok()).flatten()
-            })
-        })
+    /// Runs the newest part of a region on the own deque, down to a position; `false` if there is none.
+    #[inline]
+    fn run_own_part(&self, region: Region, own: u64) -> bool {
+        if self.forks.position() <= own {
+            return false;
+        }
+        match self.forks.pop() {
+            Some(part) if part.region() == region => {
+                self.run_part(part.into_job());
+                true
+            }
+            Some(part) => self.run_part_below(part, region, own),
+            None => false,
+        }
     }
 
-    /// Takes the newest part of a region from the own deque, down to a position.
-    fn pop_part(&self, region: Region, own: u64) -> Option<Job> {
-        let mut others = Vec::new();
+    /// Like [`run_own_part`](Self::run_own_part), where the newest part, which was popped, is of a scope around this one.
+    #[cold]
+    #[inline(never)]
+    fn run_part_below(&self, newest: Part, region: Region, own: u64) -> bool {
+        let mut others = vec![newest];
         let mut found = None;
         while found.is_none() && self.forks.position() > own {
             let Some(part) = self.forks.pop() else { break };
             match part.region() == region {
-                true => found = Some(part.into_job()),
-                // Of a scope around this one.
+                true => found = Some(part),
                 false => others.push(part),
             }
         }
         others.into_iter().rev().for_each(|part| self.push_with(|| part));
-        found
+        found.map(|part| self.run_part(part.into_job())).is_some()
+    }
+
+    /// Steals something that descends from a region and runs it; `false` if there is nothing.
+    fn run_stolen_part(&self, region: Region) -> bool {
+        let peers = self.core.queues.peers.iter().enumerate();
+        let mut others = peers.filter(|&(index, peer)| index != self.index && !peer.forks.is_empty());
+        let stolen = others.find_map(|(_, peer)| self.steal_part(peer, Some(region)).ok());
+        stolen.map(|job| self.run_part(job)).is_some()
+    }
+
+    /// Runs a part inside a job that waits for it. It contains its panics.
+    #[inline]
+    fn run_part(&self, job: Job) {
+        enter_job(&self.core, || self.run(job));
     }
 
     /// Sleeps until the wait is over; the pool may have another thread in the meantime.
