@@ -42,7 +42,8 @@ pub struct JoinHandle<T> {
     inner: Option<brigade_task::JoinHandle<T>>,
     /// The pool that runs it.
     key: Key,
-    /// The index of the only worker that may run it, if it is a [local](crate::spawn_local) future.
+    /// The index of the only worker that may run it, if it is a [local](crate::spawn_local) future or a share of a
+    /// [broadcast](crate::Handle::broadcast).
     index: Option<usize>,
     /// Cancels it for abort handles; made for the first of these.
     canceller: OnceLock<Option<Arc<Canceller>>>,
@@ -56,8 +57,8 @@ impl<T> JoinHandle<T> {
         Self::of(inner, key, None)
     }
 
-    /// The handle of a local future of the worker with that index.
-    pub(crate) fn of_local(inner: brigade_task::JoinHandle<T>, key: Key, index: usize) -> Self {
+    /// The handle of a job that only the worker with that index may run.
+    pub(crate) fn of_worker(inner: brigade_task::JoinHandle<T>, key: Key, index: usize) -> Self {
         Self::of(inner, key, Some(index))
     }
 
@@ -65,10 +66,11 @@ impl<T> JoinHandle<T> {
         Self { inner: Some(inner), key, index, canceller: OnceLock::new() }
     }
 
-    /// Whether only this thread may run the job, so that it would wait for itself.
+    /// Whether it is a local future of this thread, which would wait for itself.
     fn is_of_this_thread(&self) -> bool {
+        let is_local = self.inner.as_ref().is_some_and(brigade_task::JoinHandle::is_of_future);
         let ours = |worker: &Worker| worker.is_of(self.key) && self.index == Some(worker.index());
-        self.index.is_some() && CURRENT.with(|worker| worker.is_some_and(ours))
+        self.index.is_some() && is_local && CURRENT.with(|worker| worker.is_some_and(ours))
     }
 
     /// The handle, unless no thread of this process will ever finish the job. Then it is leaked, as the job may have been in
@@ -117,9 +119,10 @@ impl<T> JoinHandle<T> {
             return Err(JoinError::Cancelled);
         }
         self.run_here();
+        let is_of_this_thread = self.is_of_this_thread();
         let Some(mut inner) = self.inner.take() else { unreachable!("it was there just now") };
         if !inner.is_finished() {
-            if self.is_of_this_thread() {
+            if is_of_this_thread {
                 return Err(JoinError::WouldDeadlock);
             }
             if !wait_for(&mut inner, self.key) {
@@ -262,10 +265,13 @@ impl<T> JoinHandle<T> {
         self.inner.as_ref().is_none_or(brigade_task::JoinHandle::is_finished)
     }
 
-    /// On a worker of its pool: runs the job here if no thread has begun to; `false` if it did not.
+    /// On a worker of its pool: runs the job here if no thread has begun to and this worker may; `false` if it did not.
     pub(crate) fn run_here(&mut self) -> bool {
         CURRENT.with(|worker| {
             let Some(worker) = worker.filter(|worker| worker.is_of(self.key)) else { return false };
+            if self.index.is_some_and(|index| index != worker.index()) {
+                return false;
+            }
             let unfinished = self.inner.as_mut().filter(|inner| !inner.is_finished());
             let Some(inner) = unfinished else { return false };
             let run = !worker.discards();
