@@ -12,7 +12,7 @@ use brigade_task::{Canceller, JobId, JoinError};
 
 use crate::abort::AbortHandle;
 use crate::awaited::{self, Refused};
-use crate::deadlock::{Awaited, Waiting};
+use crate::deadlock::{Awaited, Target, Waiting};
 use crate::engine::{BlockedThread, CURRENT, Worker, blocking, enter_job};
 use crate::key::Key;
 use crate::registry::reach;
@@ -68,9 +68,15 @@ impl<T> JoinHandle<T> {
 
     /// Whether it is a local future of this thread, which would wait for itself.
     fn is_of_this_thread(&self) -> bool {
-        let is_local = self.inner.as_ref().is_some_and(brigade_task::JoinHandle::is_of_future);
         let ours = |worker: &Worker| worker.is_of(self.key) && self.index == Some(worker.index());
-        self.index.is_some() && is_local && CURRENT.with(|worker| worker.is_some_and(ours))
+        self.index.is_some()
+            && self.share_of().is_none()
+            && CURRENT.with(|worker| worker.is_some_and(ours))
+    }
+
+    /// The index of the only worker that may run it, if it is a share of a broadcast.
+    fn share_of(&self) -> Option<usize> {
+        self.index.filter(|_| self.inner.as_ref().is_some_and(|inner| !inner.is_of_future()))
     }
 
     /// The handle, unless no thread of this process will ever finish the job. Then it is leaked, as the job may have been in
@@ -119,13 +125,13 @@ impl<T> JoinHandle<T> {
             return Err(JoinError::Cancelled);
         }
         self.run_here();
-        let is_of_this_thread = self.is_of_this_thread();
+        let (is_of_this_thread, share_of) = (self.is_of_this_thread(), self.share_of());
         let Some(mut inner) = self.inner.take() else { unreachable!("it was there just now") };
         if !inner.is_finished() {
             if is_of_this_thread {
                 return Err(JoinError::WouldDeadlock);
             }
-            if !wait_for(&mut inner, self.key) {
+            if !wait_for(&mut inner, self.key, share_of) {
                 return Err(JoinError::WouldDeadlock);
             }
         }
@@ -291,18 +297,25 @@ impl<T> JoinHandle<T> {
     }
 }
 
-/// Waits until a job of that pool has ended; returns `false` at once if that would never happen.
-fn wait_for<T>(inner: &mut brigade_task::JoinHandle<T>, key: Key) -> bool {
-    let Some(_listed) = Waiting::begin(Awaited::One(inner.id())) else { return false };
+/// Waits until a job of that pool has ended, which may be a share of a worker; returns `false` at once if that would never
+/// happen.
+fn wait_for<T>(inner: &mut brigade_task::JoinHandle<T>, key: Key, share_of: Option<usize>) -> bool {
+    let awaited = Awaited::One(Target::new(inner.id(), key, share_of));
     CURRENT.with(|worker| {
         let Some(worker) = worker.filter(|worker| worker.is_of(key)) else {
+            let Some(_listed) = Waiting::begin(awaited, None) else { return false };
             blocking(|| inner.wait());
             return true;
         };
         let thread = BlockedThread::of_this_thread();
         let wait = worker.begin_wait(&thread);
+        let Some(listed) = Waiting::begin(awaited, Some(wait.waker())) else { return false };
         // Before the wait is counted: a counted one could no longer be withdrawn.
-        !inner.wake_when_finished(&wait.waker()) || wait.until(|| inner.is_finished())
+        !inner.wake_when_finished(&wait.waker())
+            || wait.until(|| {
+                listed.run_called(worker);
+                inner.is_finished()
+            })
     })
 }
 
@@ -313,9 +326,9 @@ impl<T> Future for JoinHandle<T> {
     /// If the outcome was taken before.
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         assert!(self.inner.is_some(), "{TAKEN}");
-        let key = self.key;
+        let (key, share_of) = (self.key, self.share_of());
         let Some(inner) = self.alive() else { return Poll::Ready(Err(JoinError::Cancelled)) };
-        let job = (inner.id(), key);
+        let job = awaited::Job { id: inner.id(), pool: key, share_of };
         let polled = awaited::poll_job(context, job, |context| Pin::new(inner).poll(context));
         polled.unwrap_or_else(|Refused| {
             self.inner = None;

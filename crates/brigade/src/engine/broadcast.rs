@@ -2,23 +2,23 @@
 //!
 //! `idle/MAILBOX.md` has the protocol.
 
-use brigade_task::Job;
+use brigade_task::{Job, JoinHandle};
 
 use super::core::{Caller, Core};
 use crate::rejected::Reason;
 
 impl Core {
     /// Accepts a share for each worker there is, after it has started those of the core size; the caller is a job of this pool
-    /// (`inside`) or elsewhere. `make` returns a share with its receipt. Returns the receipts with the indices of the workers,
-    /// in order.
+    /// (`inside`) or elsewhere. `make` returns a share with its handle. Returns the handles with the indices of the workers, in
+    /// order.
     ///
     /// # Errors
     /// If the pool does not accept it.
-    pub(crate) fn broadcast<R>(
+    pub(crate) fn broadcast<T>(
         &self,
         inside: bool,
-        mut make: impl FnMut() -> (Job, R),
-    ) -> Result<Vec<(usize, R)>, Reason> {
+        mut make: impl FnMut() -> Made<T>,
+    ) -> Result<Vec<(usize, JoinHandle<T>)>, Reason> {
         // A closed pool needs no thread to reject jobs.
         if self.refuses(inside) {
             return Err(Reason::Closed);
@@ -43,11 +43,11 @@ impl Core {
         if sent.is_empty() { Err(self.refusal()) } else { Ok(sent) }
     }
 
-    /// Sends a share to each worker there is. Returns the receipts, and the workers that must be woken.
+    /// Sends a share to each worker there is. Returns the handles, and the workers that must be woken.
     ///
     /// # Errors
     /// If the pool is closed. The inner result: if there are more workers than shares, how many there are.
-    fn send_shares<R>(&self, inside: bool, made: &mut Vec<(Job, R)>) -> Result<Sending<R>, Reason> {
+    fn send_shares<T>(&self, inside: bool, made: &mut Vec<Made<T>>) -> Result<Sent<T>, Reason> {
         // Under the lock that `close` takes after it has closed the pool: every accepted job is in the final report, and a pool
         // that is discarded drops it.
         let mut totals = self.ledger.totals();
@@ -56,12 +56,12 @@ impl Core {
         }
         let mut sent = Vec::with_capacity(made.len());
         let picked = self.idle.address_all(made.len(), |index| {
-            let Some((share, receipt)) = made.pop() else { unreachable!("there are enough") };
+            let Some((share, handle)) = made.pop() else { unreachable!("there are enough") };
             let peers = &self.queues.peers;
             // The thread that starts this worker may be about to do that.
             peers.open(index, &self.config);
-            peers.at(index).mailbox.send_share(share);
-            sent.push((index, receipt));
+            peers.at(index).mailbox.send_share(handle.id(), share);
+            sent.push((index, handle));
         });
         totals.accepted += sent.len() as u64;
         Ok(picked.map(|picked| (sent, picked)))
@@ -80,6 +80,9 @@ impl Core {
     }
 }
 
-/// The receipts with the indices of the workers, and the workers that must be woken; or how many workers there are, if there
-/// are more than shares.
-type Sending<R> = Result<(Vec<(usize, R)>, Vec<usize>), usize>;
+/// A share and its handle.
+type Made<T> = (Job, JoinHandle<T>);
+
+/// The handles with the indices of the workers, and the workers that must be woken; or how many workers there are, if there are
+/// more than shares.
+type Sent<T> = Result<(Vec<(usize, JoinHandle<T>)>, Vec<usize>), usize>;

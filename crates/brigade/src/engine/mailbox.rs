@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use brigade_sync::atomic::Ordering;
 use brigade_sync::unmodelled::{AtomicUsize, Mutex};
-use brigade_task::{Job, TaskRef};
+use brigade_task::{Job, JobId, TaskRef};
 
 /// The mailbox of one worker, and its local futures.
 #[derive(Default)]
@@ -32,8 +32,8 @@ struct Mail {
 enum Kind {
     /// A local future that was woken, with the turn of the worker in which it was spawned.
     Local(u64),
-    /// The worker's share of a broadcast. It may be dropped on any thread.
-    Share,
+    /// The worker's share of a broadcast, by its id. It may be dropped on any thread.
+    Share(JobId),
 }
 
 #[derive(Default)]
@@ -59,9 +59,9 @@ impl Mailbox {
     }
 
     /// Queues the worker's share of a broadcast; called under the crew's lock, in one step with the choice of the worker.
-    pub(super) fn send_share(&self, share: Job) {
+    pub(super) fn send_share(&self, id: JobId, share: Job) {
         let mut mail = self.mail.lock();
-        mail.jobs.push_back((Kind::Share, share));
+        mail.jobs.push_back((Kind::Share(id), share));
         self.recount(&mail);
     }
 
@@ -83,7 +83,12 @@ impl Mailbox {
 
     /// Takes all shares; called by a thread that drops them.
     pub(super) fn take_shares(&self) -> Vec<Job> {
-        self.take_where(|kind, _| kind == Kind::Share)
+        self.take_where(|kind, _| matches!(kind, Kind::Share(_)))
+    }
+
+    /// Takes this share; called only by the worker.
+    pub(super) fn take_share(&self, id: JobId) -> Option<Job> {
+        self.take_where(|kind, _| kind == Kind::Share(id)).pop()
     }
 
     /// Drops the shares that their handles have run or cancelled.
@@ -92,7 +97,7 @@ impl Mailbox {
             return;
         }
         // It may be the last reference to the result, so not under the lock.
-        drop(self.take_where(|kind, job| kind == Kind::Share && job.is_stale()));
+        drop(self.take_where(|kind, job| matches!(kind, Kind::Share(_)) && job.is_stale()));
     }
 
     fn take_where(&self, takes: impl Fn(Kind, &Job) -> bool) -> Vec<Job> {
