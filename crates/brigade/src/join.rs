@@ -95,7 +95,8 @@ impl<T> JoinHandle<T> {
     /// needs a [stack](crate::Builder::stack_size) to match. A lock that is held across the wait must not be one that the
     /// awaited job takes. A job that has started is waited for as in [`blocking`](crate::blocking): the pool may have another
     /// thread in the meantime. While the pool is being [discarded](crate::Shutdown::Discard), a job that has not started is
-    /// cancelled instead.
+    /// cancelled instead. The share of a [broadcast](crate::Handle::broadcast) runs inside this call only on its own thread.
+    /// While a thread waits in this call for a job that waits for a share of that thread, it runs that share.
     ///
     /// # Errors
     /// [`JoinError::Panicked`] with the payload of the job's panic. [`JoinError::Cancelled`] if the job was dropped before it
