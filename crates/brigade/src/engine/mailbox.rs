@@ -6,7 +6,8 @@ use core::task::Waker;
 use std::collections::VecDeque;
 
 use brigade_sync::atomic::Ordering;
-use brigade_sync::unmodelled::{AtomicUsize, Mutex};
+use brigade_sync::unmodelled::AtomicUsize;
+use brigade_sync::{Mutex, unmodelled};
 use brigade_task::{Job, JobId, TaskRef};
 
 /// The mailbox of one worker, and its local futures.
@@ -16,7 +17,7 @@ pub(super) struct Mailbox {
     /// The number of jobs in the mailbox.
     count: AtomicUsize,
     /// The local futures that have not ended.
-    locals: Mutex<Locals>,
+    locals: unmodelled::Mutex<Locals>,
 }
 
 #[derive(Default)]
@@ -93,14 +94,14 @@ impl Mailbox {
 
     /// Drops the shares that their handles have run or cancelled.
     pub(super) fn sweep(&self) {
-        if self.is_empty() {
-            return;
-        }
         // It may be the last reference to the result, so not under the lock.
         drop(self.take_where(|kind, job| matches!(kind, Kind::Share(_)) && job.is_stale()));
     }
 
     fn take_where(&self, takes: impl Fn(Kind, &Job) -> bool) -> Vec<Job> {
+        if self.is_empty() {
+            return Vec::new();
+        }
         let mut mail = self.mail.lock();
         let jobs = core::mem::take(&mut mail.jobs).into_iter();
         let (taken, left): (VecDeque<_>, _) = jobs.partition(|(kind, job)| takes(*kind, job));

@@ -34,7 +34,7 @@ fn each_thread_runs_it_once_and_the_handles_are_in_the_order_of_the_indices() {
     });
 }
 
-/// Caught: a mailbox that thieves look into.
+/// Caught: all shares in the mailbox of one worker.
 #[test]
 fn the_share_of_a_busy_thread_waits_for_that_thread() {
     let _dog = Watchdog::start(60);
@@ -141,6 +141,9 @@ fn one_share_is_cancelled_and_the_others_run() {
         let (pool, gate) = (new().build().unwrap(), Gate::closed());
         occupy(&pool, &gate);
         let mut shares = pool.broadcast(|index| index);
+        let before = pool.metrics();
+        let count = threads as u64;
+        assert_eq!((before.accepted, before.queued, before.running), (2 * count, count, count));
         let mut cancelled = shares.pop().unwrap();
         assert!(cancelled.cancel());
         assert!(!cancelled.cancel());

@@ -103,8 +103,6 @@ fn a_job_of_a_pool_that_is_being_discarded_can_not_broadcast() {
 }
 
 /// It is accepted, and each share has an outcome, or it is refused.
-///
-/// Caught: an end that looks at the mailboxes before it takes the lock under which shares are sent.
 #[test]
 fn a_broadcast_that_races_the_end_is_accepted_whole_or_not_at_all() {
     let _dog = Watchdog::start(120);
