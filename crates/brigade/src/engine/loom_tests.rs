@@ -165,6 +165,51 @@ fn a_dispatched_job_runs_or_comes_back_beside_a_close() {
     });
 }
 
+/// Sends a broadcast beside `close`, and checks that each share has run, or been cancelled if the pool is discarded.
+fn broadcast_beside<const THREADS: usize>(preemptions: usize, how: Shutdown) {
+    check(preemptions, move || {
+        let (core, workers) = pool::<THREADS>(Queueing::Shared);
+        let sender = thread::spawn({
+            let core = core.clone();
+            move || {
+                turn();
+                core.broadcast(false, || Job::with_handle(|| 42)).unwrap_or_default()
+            }
+        });
+        turn();
+        core.close(how);
+        let shares = sender.join().unwrap();
+        for worker in workers {
+            worker.join().unwrap();
+        }
+        assert!(shares.is_empty() || shares.iter().map(|&(index, _)| index).eq(0..THREADS));
+        let mut ran = 0;
+        for (index, mut share) in shares {
+            match share.try_join() {
+                Some(Ok(42)) => ran += 1,
+                Some(Err(JoinError::Cancelled)) if how == Shutdown::Discard => {}
+                other => panic!("the share of {index}: {other:?}"),
+            }
+        }
+        assert_eq!(core.metrics().returned, ran);
+    });
+}
+
+#[test]
+fn a_share_sent_beside_a_close_is_run_or_refused() {
+    broadcast_beside::<1>(2, Shutdown::Drain);
+}
+
+#[test]
+fn a_share_sent_beside_a_discard_has_an_outcome_or_is_refused() {
+    broadcast_beside::<1>(2, Shutdown::Discard);
+}
+
+#[test]
+fn both_shares_sent_beside_a_close_are_run_or_refused() {
+    broadcast_beside::<2>(1, Shutdown::Drain);
+}
+
 /// Two workers; a second job remains for the worker that is awake, and neither sleeps forever.
 fn two_workers<const JOBS: usize>(queueing: Queueing) {
     check(1, move || {
