@@ -58,13 +58,14 @@ others, how to write a library, and which crates work with this one."
 //! - `futures`: `futures::task::Spawn` for [`Handle`] and [`Pool`], `Stream` for [`time::Interval`].
 //! - `hyper`: `hyper::rt::Executor` for [`Handle`], `brigade::time::HyperTimer`, and with `io` `hyper::rt::{Read, Write}` for
 //!   sockets.
+//! - `orx-parallel`: `orx_parallel::ThreadPool` for [`Pool`] and [`Handle`], for its parallel iterators;
 //! - `macros`: `#[brigade::main]` and `#[brigade::test]`.
 #![forbid(unsafe_code)]
 
 // Each module imports only from those in the lines below it (`ci/imports.sh` checks that):
 //
 //     guide
-//     task_set   time   parallel
+//     task_set   time   parallel   orx
 //     free   scoped
 //     spawn
 //     io
@@ -100,6 +101,8 @@ mod job_name;
 mod join;
 mod key;
 mod metrics;
+#[cfg(feature = "orx-parallel")]
+mod orx;
 mod parallel;
 mod pool;
 mod registry;
@@ -133,6 +136,8 @@ pub use handle::Handle;
 pub use job_name::current_job_name;
 pub use join::JoinHandle;
 pub use metrics::{Metrics, WorkerMetrics};
+#[cfg(feature = "orx-parallel")]
+pub use orx::OrxScope;
 pub use parallel::{map_reduce, par_chunks, par_chunks_mut, par_for};
 pub use pool::Pool;
 pub use rejected::{Reason, Rejected};

@@ -193,10 +193,8 @@ fn split<I: Items, R: Send>(
         if CURRENT.with(|worker| worker.is_some_and(Worker::has_forked_nothing)) {
             let half = items.len() / 2;
             let (left, right) = items.split_at(half);
-            let (left, right) = join(
-                || split(left, grain, work, reduce),
-                || split(right, grain, work, reduce),
-            );
+            let (left, right) =
+                join(|| split(left, grain, work, reduce), || split(right, grain, work, reduce));
             add(&mut done, left);
             add(&mut done, right);
             return match done {

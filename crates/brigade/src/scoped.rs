@@ -122,6 +122,42 @@ impl Handle {
         }
     }
 
+    /// Like [`scope`](Self::scope), where the caller names the time for which what the jobs borrow must live, as rayon's scopes
+    /// do. A job that adds more gets the scope by [`Scope::execute_with`].
+    ///
+    /// # Errors
+    /// As for [`scope`](Self::scope).
+    ///
+    /// # Panics
+    /// As for [`scope`](Self::scope).
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = brigade::Pool::new(2);
+    /// let mut word = String::from("borrow");
+    /// pool.scope_with(|s| s.execute_with(|s| s.execute(|| word.push_str("ed"))))?;
+    /// assert_eq!(word, "borrowed");
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[doc(hidden)]
+    pub fn scope_with<'scope, F, R>(&self, body: F) -> Result<R, Rejected<F>>
+    where
+        F: FnOnce(&Scope<'scope, 'scope>) -> R + Send,
+        R: Send,
+    {
+        let mut body = Some(body);
+        let result = self.install(|| {
+            let pool = ScopePool::of(*self)?;
+            Ok(body.take().map(|body| brigade_task::scope_with(&pool, body)))
+        });
+        let result = result.map_err(|rejected| rejected.reason()).and_then(|result| result);
+        match (result, body) {
+            (Err(reason), Some(body)) => Err(Rejected::new(body, reason)),
+            (Ok(Some(result)), _) => Ok(result),
+            _ => unreachable!("the closure is taken to be called"),
+        }
+    }
+
     /// Like [`scope`](Self::scope), but calls the closure on the calling thread; only the jobs run on the pool.
     ///
     /// # Errors
@@ -162,19 +198,18 @@ where
     R: Send,
 {
     let thread = BlockedThread::of_this_thread();
-    let installed = brigade_task::install(
-        call,
-        |job| core.inject(job),
-        |wait| sleep_until(wait, &thread),
-    );
+    let installed =
+        brigade_task::install(call, |job| core.inject(job), |wait| sleep_until(wait, &thread));
     installed.map_err(|call| Rejected::new(call, core.refusal()))
 }
 
 /// Sleeps until a wait is over.
 fn sleep_until(wait: Wait<'_>, thread: &Arc<BlockedThread>) {
     if wait.register(Waker::from(thread.clone())) {
-        blocking(|| while !wait.is_over() {
-            thread.park(None);
+        blocking(|| {
+            while !wait.is_over() {
+                thread.park(None);
+            }
         });
     }
 }
@@ -247,7 +282,7 @@ pub(crate) fn install_here<R: Send>(call: impl FnOnce() -> R + Send) -> R {
 }
 
 #[track_caller]
-fn accepted<R>(result: Result<R, Reason>) -> R {
+pub(crate) fn accepted<R>(result: Result<R, Reason>) -> R {
     match result {
         Ok(result) => result,
         Err(reason) => panic!("cannot run on the pool: {reason}"),
@@ -284,9 +319,9 @@ where
 {
     let pool = CURRENT.with(|worker| worker.map(|worker| worker.key()));
     match pool {
-        Some(key) => accepted(
-            Handle { key }.in_place_scope(body).map_err(|rejected| rejected.reason()),
-        ),
+        Some(key) => {
+            accepted(Handle { key }.in_place_scope(body).map_err(|rejected| rejected.reason()))
+        }
         None => accepted(here().scope(body).map_err(|rejected| rejected.reason())),
     }
 }

@@ -63,7 +63,9 @@ impl<T> Stealer<T> {
             } else {
                 let limit = |item: &T| limit(Candidate { item, position: top }, won).min(won);
                 // SAFETY: Slot rule: it is claimed, and the owner's `bottom` is beyond it. Borrowed for the call only.
-                unsafe { super::slot(buffer.slots(), top).with(|item| limit((*item).assume_init_ref())) }
+                unsafe {
+                    super::slot(buffer.slots(), top).with(|item| limit((*item).assume_init_ref()))
+                }
             };
             for (slot, position) in stolen.iter_mut().zip(top..top + count as u64) {
                 // SAFETY: Slot rule, as above. `top` moves beyond it below, and nothing in between panics.

@@ -12,10 +12,10 @@ use std::panic::{self, AssertUnwindSafe};
 use brigade_sync::cell::UnsafeCell;
 
 use super::latch::Latch;
+use super::part::Part;
 use super::{Abort, wait};
 use crate::act::{Action, Outcome, Payload};
 use crate::contain::drop_contained;
-use super::part::Part;
 use crate::job::Job;
 use crate::region::{OfFork, Region};
 
@@ -116,7 +116,10 @@ impl<B: FnOnce() -> R, R, const COUNTED: bool> Frame<B, R, COUNTED> {
 
     /// Waits for the job, which another thread has; returns its result, or that of the work if it was returned.
     fn finish(&self, forks: &impl Forks) -> Result<R, Box<dyn Any + Send>> {
-        wait(|| self.latch.is_set(), || forks.wait(Wait { latch: &self.latch, region: self.region() }));
+        wait(
+            || self.latch.is_set(),
+            || forks.wait(Wait { latch: &self.latch, region: self.region() }),
+        );
         self.outcome().unwrap_or_else(|| {
             // SAFETY: Fork rule: it has been returned.
             let work = unsafe { self.take() };
@@ -315,7 +318,10 @@ where
         return Err(unsafe { frame.take() });
     }
     mem::forget(bomb);
-    wait(|| frame.latch.is_set(), || wait_for(Wait { latch: &frame.latch, region: frame.region() }));
+    wait(
+        || frame.latch.is_set(),
+        || wait_for(Wait { latch: &frame.latch, region: frame.region() }),
+    );
     match frame.outcome() {
         Some(Ok(result)) => Ok(result),
         Some(Err(payload)) => panic::resume_unwind(payload),
@@ -323,4 +329,3 @@ where
         None => Err(unsafe { frame.take() }),
     }
 }
-

@@ -187,7 +187,8 @@ impl Worker {
     /// Steals something that descends from a region and runs it; `false` if there is nothing.
     fn run_stolen_part(&self, region: Region) -> bool {
         let peers = self.core.queues.peers.iter().enumerate();
-        let mut others = peers.filter(|&(index, peer)| index != self.index && !peer.forks.is_empty());
+        let mut others =
+            peers.filter(|&(index, peer)| index != self.index && !peer.forks.is_empty());
         let stolen = others.find_map(|(_, peer)| self.steal_part(peer, Some(region)).ok());
         stolen.map(|job| self.run_part(job)).is_some()
     }

@@ -1,0 +1,78 @@
+//! Pools for the parallel iterators of `orx-parallel`.
+
+use core::num::NonZeroUsize;
+
+use orx_parallel::ThreadPool;
+
+use crate::handle::Handle;
+use crate::pool::Pool;
+use crate::scoped::accepted;
+
+/// A scope, as `orx-parallel` passes it along.
+#[derive(Clone, Copy, Debug)]
+pub struct OrxScope<'s, 'scope>(&'s brigade_task::Scope<'scope, 'scope>);
+
+impl<'s, 'env, 'scope> orx_parallel::Scope<'s, 'env, 'scope> for OrxScope<'s, 'scope> {
+    fn run<W>(self, work: W)
+    where
+        'scope: 's,
+        'env: 'scope + 's,
+        W: FnOnce() + Send + 'scope + 'env,
+    {
+        self.0.execute(work);
+    }
+}
+
+/// Its computations use at most as many threads as the pool's core size. They panic if the pool is closed.
+///
+/// ```
+/// use orx_parallel::*;
+/// let pool = brigade::Pool::new(2);
+/// let numbers = (0..1000_usize).into_par().runner(Runner::fixed_with_pool(pool.handle()));
+/// let sum: usize = numbers.map(|number| number * 2).sum();
+/// assert_eq!(sum, 999_000);
+/// ```
+impl ThreadPool for Handle {
+    type ScopeRef<'s, 'env, 'scope>
+        = OrxScope<'s, 'scope>
+    where
+        'scope: 's,
+        'env: 'scope + 's;
+
+    #[track_caller]
+    fn scope<'env, 'scope, F>(&'env self, body: F)
+    where
+        'env: 'scope,
+        for<'s> F: FnOnce(OrxScope<'s, 'scope>) + Send,
+    {
+        let done = self.scope_with(|scope| body(OrxScope(scope)));
+        accepted(done.map_err(|rejected| rejected.reason()));
+    }
+
+    fn max_num_threads(&self) -> NonZeroUsize {
+        NonZeroUsize::new(*self.size().start()).unwrap_or(NonZeroUsize::MIN)
+    }
+}
+
+/// As for [`Handle`].
+impl ThreadPool for Pool {
+    type ScopeRef<'s, 'env, 'scope>
+        = OrxScope<'s, 'scope>
+    where
+        'scope: 's,
+        'env: 'scope + 's;
+
+    #[track_caller]
+    fn scope<'env, 'scope, F>(&'env self, body: F)
+    where
+        'env: 'scope,
+        for<'s> F: FnOnce(OrxScope<'s, 'scope>) + Send,
+    {
+        let done = self.scope_with(|scope| body(OrxScope(scope)));
+        accepted(done.map_err(|rejected| rejected.reason()));
+    }
+
+    fn max_num_threads(&self) -> NonZeroUsize {
+        ThreadPool::max_num_threads(&self.handle())
+    }
+}
