@@ -1,8 +1,8 @@
-//! A process for each run of `memory`: the laboratory starts itself again.
+//! A process for each run of a workload that measures memory: the laboratory starts itself again.
 //!
 //! Memory that was resident once is seldom returned to the system, so in a second run in one process
 //! the tasks would seem to take none. The child measures one target once, reads its own memory, and
-//! prints it to stdout for the parent.
+//! prints the values to stdout for the parent.
 
 use std::fs;
 use std::io::{self, Error, ErrorKind, Write};
@@ -18,8 +18,8 @@ use crate::workload::{Outcome, Terms};
 /// Whether resident memory can be read here.
 pub(crate) const POSSIBLE: bool = cfg!(target_os = "linux");
 
-/// The subcommand of the child. `list` doesn't name it.
-pub(crate) const COMMAND: &str = "resident";
+/// The subcommand of the child, followed by the one of the workload. `list` doesn't name it.
+pub(crate) const COMMAND: &str = "once";
 
 /// The parts of this process that are in memory; `/proc/self/statm` may be off by some hundred
 /// pages.
@@ -34,11 +34,11 @@ pub(crate) fn bytes() -> io::Result<u64> {
     Ok(kilobytes << 10)
 }
 
-/// Runs `memory` with these options once on a fresh target in a process of its own.
-pub(crate) fn apart(options: &[&str], target: &'static Entry, terms: Terms) -> Outcome {
+/// Runs `workload`, its name and its options, once on a fresh target in a process of its own.
+pub(crate) fn run(workload: &[&str], target: &'static Entry, terms: Terms) -> Outcome {
     let mut child = program::this().map_err(Failure::Refused)?;
     let patience = terms.patience.as_secs().to_string();
-    child.arg(COMMAND).args(options).args(["--patience", &patience, "--target", target.name]);
+    child.arg(COMMAND).args(workload).args(["--patience", &patience, "--target", target.name]);
     match terms.fault {
         Fault::None | Fault::Died => {}
         Fault::Lost => drop(child.args(["--inject", &format!("lost:{}", target.name)])),
