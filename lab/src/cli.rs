@@ -188,13 +188,14 @@ impl Cli {
             Some(What::Hogs { count }) => return Ok(Task::Hogs(*count)),
             Some(What::One(choice)) => {
                 let rows = choice.rows()?;
-                rows.iter().try_for_each(|row| self.options.belong_to(&**row))?;
+                self.options.belong_to(&rows)?;
                 rows
             }
             Some(What::Once { choice }) => {
-                let row = choice.rows()?.into_iter().next();
+                let rows = choice.rows()?;
+                self.options.belong_to(&rows)?;
+                let row = rows.into_iter().next();
                 let row = row.ok_or_else(|| Stop::Usage("needs a row".to_owned()))?;
-                self.options.belong_to(&*row)?;
                 let target = self.options.targets(&*row).first().copied();
                 let target = target.ok_or_else(|| Stop::Usage("needs a target".to_owned()))?;
                 return Ok(Task::Once(row, target));
@@ -230,9 +231,14 @@ fn reason(error: &clap::Error) -> String {
 }
 
 impl Options {
-    /// An error unless all targets that are named are some that this row is for.
-    fn belong_to(&self, row: &dyn Row) -> Result<(), Stop> {
-        let targets = row.targets();
+    /// An error unless all targets that are named are some that one of these rows is for.
+    fn belong_to(&self, rows: &[Box<dyn Row>]) -> Result<(), Stop> {
+        let mut targets: Vec<&Entry> = Vec::new();
+        for target in rows.iter().flat_map(|row| row.targets()) {
+            if targets.iter().all(|other| !other.is(target)) {
+                targets.push(target);
+            }
+        }
         let stranger = self.target.iter().find_map(|selection| match selection {
             Selection::One(name) if targets.iter().all(|target| target.name != *name) => Some(name),
             _ => None,

@@ -55,10 +55,7 @@ impl Workload for Memory {
     }
 
     fn check(&self) -> Result<(), Stop> {
-        if apart::POSSIBLE {
-            return Ok(());
-        }
-        Err(Stop::Refused("resident memory can be read on Linux only".to_owned()))
+        apart::check()
     }
 
     fn is_for(&self, target: &Entry) -> bool {
