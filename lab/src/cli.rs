@@ -72,7 +72,7 @@ struct Extent {
     /// Small runs: under two minutes altogether (the default).
     #[arg(long, conflicts_with = "full")]
     quick: bool,
-    /// The runs behind the project's numbers: some twenty minutes on two CPUs.
+    /// The runs behind the project's numbers: some twenty-five minutes on two CPUs.
     #[arg(long)]
     full: bool,
 }
