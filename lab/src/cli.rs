@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap::error::ErrorKind;
 use clap::{Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 
+use crate::apart;
 use crate::chart::Chart;
 use crate::fault::Fault;
 use crate::hogs;
@@ -20,7 +21,6 @@ use crate::stop::Stop;
 use crate::target::Entry;
 use crate::targets;
 use crate::workloads::Choice;
-use crate::workloads::memory::{Memory, process};
 
 /// Compares brigade with widely used thread pools.
 ///
@@ -50,9 +50,13 @@ enum What {
     ///
     /// A bar for each target, the best first, as SVG. The options that say how to measure are refused.
     Chart(Chart),
-    /// One run of `memory`, in a process that the laboratory starts for it.
-    #[command(name = process::COMMAND, hide = true)]
-    Resident(Memory),
+    /// One run of a workload, in a process that the laboratory starts for it.
+    #[command(name = apart::COMMAND, hide = true)]
+    Once {
+        /// The workload, of one row.
+        #[command(subcommand)]
+        choice: Choice,
+    },
     /// Computing threads, in a process that the laboratory starts for them.
     #[command(name = hogs::COMMAND, hide = true)]
     Hogs {
@@ -68,7 +72,7 @@ struct Extent {
     /// Small runs: under two minutes altogether (the default).
     #[arg(long, conflicts_with = "full")]
     quick: bool,
-    /// The runs behind the project's numbers: some twenty minutes on two CPUs.
+    /// The runs behind the project's numbers: some twenty-five minutes on two CPUs.
     #[arg(long)]
     full: bool,
 }
@@ -154,8 +158,8 @@ pub(crate) enum Task {
     Chart(Chart),
     /// Measure these, one after the other.
     Measure(Vec<Contest>),
-    /// Measure the memory of one target in this process.
-    Resident(Memory, &'static Entry),
+    /// Run this once on one target in this process.
+    Once(Box<dyn Row>, &'static Entry),
     /// Compute on this many threads until the laboratory that has started this process ends.
     Hogs(u64),
 }
@@ -184,14 +188,17 @@ impl Cli {
             Some(What::Hogs { count }) => return Ok(Task::Hogs(*count)),
             Some(What::One(choice)) => {
                 let rows = choice.rows()?;
-                rows.iter().try_for_each(|row| self.options.belong_to(&**row))?;
+                self.options.belong_to(&rows)?;
                 rows
             }
-            Some(What::Resident(memory)) => {
-                self.options.belong_to(memory)?;
-                let target = self.options.targets(memory).first().copied();
+            Some(What::Once { choice }) => {
+                let rows = choice.rows()?;
+                self.options.belong_to(&rows)?;
+                let row = rows.into_iter().next();
+                let row = row.ok_or_else(|| Stop::Usage("needs a row".to_owned()))?;
+                let target = self.options.targets(&*row).first().copied();
                 let target = target.ok_or_else(|| Stop::Usage("needs a target".to_owned()))?;
-                return Ok(Task::Resident(memory.clone(), target));
+                return Ok(Task::Once(row, target));
             }
             Some(What::All(Extent { full: true, .. })) => plan::full(),
             Some(What::All(_)) | None => plan::quick(),
@@ -224,9 +231,14 @@ fn reason(error: &clap::Error) -> String {
 }
 
 impl Options {
-    /// An error unless all targets that are named are some that this row is for.
-    fn belong_to(&self, row: &dyn Row) -> Result<(), Stop> {
-        let targets = row.targets();
+    /// An error unless all targets that are named are some that one of these rows is for.
+    fn belong_to(&self, rows: &[Box<dyn Row>]) -> Result<(), Stop> {
+        let mut targets: Vec<&Entry> = Vec::new();
+        for target in rows.iter().flat_map(|row| row.targets()) {
+            if targets.iter().all(|other| !other.is(target)) {
+                targets.push(target);
+            }
+        }
         let stranger = self.target.iter().find_map(|selection| match selection {
             Selection::One(name) if targets.iter().all(|target| target.name != *name) => Some(name),
             _ => None,

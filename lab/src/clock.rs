@@ -61,6 +61,11 @@ impl Meter {
         wall
     }
 
+    /// CPU time of the timed parts.
+    pub(crate) fn cpu(&self) -> Duration {
+        self.cpu
+    }
+
     /// CPU seconds per wall second: how many CPUs the process kept busy.
     pub(crate) fn cpus(&self) -> f64 {
         self.cpu.as_secs_f64() / self.wall.as_secs_f64().max(f64::MIN_POSITIVE)

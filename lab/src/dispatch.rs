@@ -8,14 +8,15 @@ use crate::failure::Failure;
 use crate::setup::{SETTLE, end, started, warm};
 use crate::supervise::supervise;
 use crate::tally::Tally;
+use crate::target::fork::{self, ForkJoin, Spawning, StartSpawning, VisitFork};
 use crate::target::handover::{self, Handover, VisitHandover};
 use crate::target::pool::{self, Pool, StartSized, VisitElastic, VisitPool};
 use crate::target::queue::{Deque, Injector, Make, VisitDeque, VisitInjector};
 use crate::target::runtime::{self, Runtime, VisitRuntime};
 use crate::target::{Accept, Entry};
 use crate::workload::{
-    Bench, DequeWorkload, ElasticWorkload, HandoverWorkload, InjectorWorkload, Outcome,
-    PoolWorkload, RuntimeWorkload, Terms, Workload,
+    Bench, DequeWorkload, ElasticWorkload, ForkWorkload, HandoverWorkload, InjectorWorkload,
+    Outcome, PoolWorkload, RuntimeWorkload, Terms, Workload,
 };
 
 /// Runs `workload` once on this target of its family, which is started for it.
@@ -86,6 +87,19 @@ impl<W: ElasticWorkload> VisitElastic for Run<W> {
             end(pool);
             Ok(values)
         })
+    }
+}
+
+impl<W: ForkWorkload> VisitFork for Run<W> {
+    type Output = Outcome;
+
+    fn visit<F: ForkJoin>(self, start: fork::Start<F>) -> Outcome {
+        counted(self.workload, self.terms, move |workload, bench| workload.run(start, bench))
+    }
+
+    fn visit_spawning<S: Spawning>(self, start: StartSpawning<S>) -> Outcome {
+        let run = move |workload: &W, bench: &Bench| workload.run_spawning(start, bench);
+        counted(self.workload, self.terms, run)
     }
 }
 

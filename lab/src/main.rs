@@ -11,8 +11,8 @@
 //!   `switches`, `work`;
 //! - limits, and counting every task: `limits`, `needs`, `tally`, `inbox`, `latch`, `supervise`;
 //! - the traits of targets, and a folder of them: `target`, `targets`, `setup`;
-//! - the traits of workloads, their runs on targets, and a folder of them: `workload`, `dispatch`, `row`,
-//!   `workloads`, `plan`;
+//! - the traits of workloads, their runs on targets, and a folder of them: `workload`, `apart`, `dispatch`,
+//!   `row`, `workloads`, `plan`;
 //! - the output: `report`, `chart`, `interrupt`;
 //! - the program: `hogs`, `rounds`, `cli`, `session`.
 
@@ -20,6 +20,7 @@
 // The laboratory is not part of any loom model: it must measure with the real atomics and threads.
 #![allow(clippy::disallowed_types)]
 
+mod apart;
 mod census;
 mod chart;
 mod cli;

@@ -12,6 +12,11 @@ const QUICK: &str = "
     throughput --messages 200 --amplification 2000
     throughput --producers 1 --messages 1 --amplification 200000
     fan-out --shots 60
+    fork-join --program fib --size 22
+    fork-join --program skynet --size 4
+    fork-join --program nqueens --size 9
+    fork-join --program quicksort --size 200000
+    fork-join --program nbody --size 100
     latency --sleep-ms 5 --bursts 40
     submit --pattern sleepers --messages 100000
     submit --pattern contended --messages 10000
@@ -43,6 +48,7 @@ const FULL: &str = "
     throughput --threads 4 --messages 200 --amplification 5000
     throughput --producers 1 --messages 1 --amplification 500000
     fan-out --shots 200
+    fork-join
     latency --sleep-ms 10 --bursts 100
     submit --pattern sleepers --messages 1000000
     submit --pattern contended --messages 100000

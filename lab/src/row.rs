@@ -28,6 +28,8 @@ pub(crate) trait Row: Debug {
     fn targets(&self) -> Vec<&'static Entry>;
     /// Runs once on a fresh target.
     fn run(&self, target: &'static Entry, terms: Terms) -> Outcome;
+    /// The same in this process, even if a run has one of its own.
+    fn run_here(&self, target: &'static Entry, terms: Terms) -> Outcome;
 }
 
 impl<W: Workload> Row for W
@@ -68,7 +70,11 @@ where
     }
 
     fn run(&self, target: &'static Entry, terms: Terms) -> Outcome {
-        self.instead(target, terms).unwrap_or_else(|| dispatch::run(self, target, terms))
+        self.instead(target, terms).unwrap_or_else(|| self.run_here(target, terms))
+    }
+
+    fn run_here(&self, target: &'static Entry, terms: Terms) -> Outcome {
+        dispatch::run(self, target, terms)
     }
 }
 

@@ -8,8 +8,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 
+use crate::apart;
 use crate::cli::{Cli, Options, Task};
-use crate::dispatch;
 use crate::hogs::{self, Hogs};
 use crate::interrupt;
 use crate::machine::Machine;
@@ -19,7 +19,6 @@ use crate::report::destination::Destination;
 use crate::report::{self, Reporter};
 use crate::rounds::{self, Contest};
 use crate::stop::Stop;
-use crate::workloads::memory::process;
 
 /// Does what the command line asks for.
 pub(crate) fn run(cli: Cli) -> Result<(), Stop> {
@@ -28,9 +27,9 @@ pub(crate) fn run(cli: Cli) -> Result<(), Stop> {
         Task::Chart(chart) => chart.draw(),
         Task::Hogs(count) => hogs::compute(count),
         Task::Measure(contests) => measure(&contests, &cli.options),
-        Task::Resident(memory, target) => {
+        Task::Once(row, target) => {
             let terms = cli.options.rules().terms(target);
-            process::child(|| dispatch::run(&memory, target, terms))
+            apart::child(|| row.run_here(target, terms))
         }
     }
 }

@@ -164,6 +164,11 @@ impl Tally {
         })
     }
 
+    /// The sum of the fingerprints of the tasks that have run so far.
+    pub(crate) fn prints(&self) -> u64 {
+        self.sum().prints
+    }
+
     /// Expects these tasks too. In a run of a given time, some of them are known only at its end.
     pub(crate) fn expect(&self, sum: Sum) {
         let mut expected = lock(&self.expected);

@@ -12,6 +12,7 @@ use crate::inbox::Inbox;
 use crate::needs::Needs;
 use crate::stop::Stop;
 use crate::tally::{Sum, Tally};
+use crate::target::fork::{self, ForkJoin, Spawning, StartSpawning};
 use crate::target::handover::Handover;
 use crate::target::pool::{Pool, Size};
 use crate::target::queue::{Deque, Injector, Make};
@@ -166,6 +167,15 @@ pub(crate) trait ElasticWorkload: Workload {
 
     /// Runs once. `others` are the threads that were there before the pool.
     fn run<T: Pool>(&self, pool: &T, others: &Census, bench: &Bench) -> Outcome;
+}
+
+/// A workload for pools that fork and join. It starts them itself: the memory of their threads is part of a run.
+pub(crate) trait ForkWorkload: Workload {
+    /// Runs once, on a pool that `start` starts.
+    fn run<F: ForkJoin>(&self, start: fork::Start<F>, bench: &Bench) -> Outcome;
+
+    /// The same on a pool whose tasks may not borrow.
+    fn run_spawning<S: Spawning>(&self, start: StartSpawning<S>, bench: &Bench) -> Outcome;
 }
 
 /// A workload for deques.

@@ -1,9 +1,10 @@
 //! A target: an entry, a way to start it, and the trait of its family.
 //!
-//! A family is a set of interchangeable targets. It has a trait ([`pool`], [`queue`], [`handover`], [`runtime`]) and a table of
+//! A family is a set of interchangeable targets. It has a trait ([`pool`], [`fork`], [`queue`], [`handover`], [`runtime`]) and a table of
 //! [`Listing`]s in `targets`. A workload measures one family. A name is unique within its family: `brigade-lifo` is a pool to a
 //! workload for pools, and a queue to one for queues. Targets do not depend on workloads.
 
+pub(crate) mod fork;
 pub(crate) mod handover;
 pub(crate) mod pool;
 pub(crate) mod queue;

@@ -2,11 +2,13 @@
 //!
 //! To add one: its file, and a line in the table of its family, which is in the folder's `mod.rs`.
 
+pub(crate) mod forks;
 pub(crate) mod handovers;
 pub(crate) mod pools;
 pub(crate) mod queues;
 pub(crate) mod runtimes;
 
+use self::forks::Forks;
 use self::handovers::Handovers;
 use self::pools::{ElasticPools, Pools};
 use self::queues::{Deques, Injectors};
@@ -17,9 +19,10 @@ use crate::target::{Entry, Family};
 type Listed = (&'static str, &'static [&'static Entry]);
 
 /// Every family, as `list` shows it.
-pub(crate) const FAMILIES: [Listed; 6] = [
+pub(crate) const FAMILIES: [Listed; 7] = [
     listed::<Pools>(),
     listed::<ElasticPools>(),
+    listed::<Forks>(),
     listed::<Deques>(),
     listed::<Injectors>(),
     listed::<Handovers>(),

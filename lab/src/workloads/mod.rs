@@ -11,6 +11,7 @@ pub(crate) mod echo;
 pub(crate) mod elastic;
 mod fairness;
 pub(crate) mod fan_out;
+pub(crate) mod fork_join;
 pub(crate) mod latency;
 pub(crate) mod memory;
 pub(crate) mod queue;
@@ -57,6 +58,8 @@ subcommands! {
     RampUp(ramp_up::RampUp),
     /// Time until all children of one task have run.
     FanOut(fan_out::FanOut),
+    /// Time of programs that fork and join.
+    ForkJoin(fork_join::options::Options),
     /// Time until a job from outside starts while chains of jobs keep all workers busy.
     Fairness(fairness::Fairness),
     /// Time for an elastic pool to grow to its full size, and what is left of it later.

@@ -17,6 +17,10 @@ const WORKLOADS: &[(&[&str], [&str; 2])] = &[
     (&["fan-out", "--shots", "3", "--children", "5"], POOLS),
     (&["ramp-up", "--shots", "2", "--block-ms", "1"], OWN),
     (&["fairness", "--millis", "20", "--limit-ms", "20"], OWN),
+    // Its runs have processes of their own, and a task is a run of the program.
+    (&["fork-join", "--program", "fib", "--size", "9"], ["rayon", "chili"]),
+    (&["fork-join", "--program", "quicksort", "--size", "99"], ["forte", "rayon"]),
+    (&["fork-join", "--program", "uts", "--size", "9"], ["tokio", "rayon"]),
     (
         &["elastic", "--jobs", "5", "--keep-alive-ms", "1", "--block-ms", "1", "--bursts", "2"],
         ELASTIC,

@@ -31,6 +31,10 @@ const WORKLOADS: &[(&[&str], &[&str], &str)] = &[
     ),
     (&["fairness", "--millis", "20", "--every-ms", "2", "--limit-ms", "20"], FAIRNESS, "pools"),
     (&["fairness", "--chains", "100", "--millis", "20", "--limit-ms", "20"], FAIRNESS, "pools"),
+    (&["fork-join", "--program", "fib", "--size", "12"], FORKS, "fork-join pools"),
+    (&["fork-join", "--program", "skynet", "--size", "2"], FORKS, "fork-join pools"),
+    (&["fork-join", "--program", "nqueens", "--size", "6"], FORKS, "fork-join pools"),
+    (&["fork-join", "--program", "uts", "--size", "10"], FORKS, "fork-join pools"),
     (
         &["elastic", "--jobs", "5", "--keep-alive-ms", "5", "--block-ms", "5", "--bursts", "3"],
         &["grown", "all", "at-once", "left", "cpu"],
@@ -64,6 +68,8 @@ const WORKLOADS: &[(&[&str], &[&str], &str)] = &[
     (&["burst", "--messages", "2", "--bursts", "20"], BURST, "handovers"),
     (&["burst", "--messages", "9", "--receivers", "2", "--bursts", "20"], BURST, "handovers"),
 ];
+
+const FORKS: &[&str] = &["time", "cpu-time", "peak", "cpu"];
 
 const FAIRNESS: &[&str] = &["p50", "p99", "max", "given-up", "rate", "cpu"];
 
@@ -135,9 +141,14 @@ fn all<'a>(results: &'a [Value], key: &str) -> BTreeSet<&'a str> {
 
 #[test]
 fn every_workload_runs_on_every_target_of_its_family() {
-    for (family, count) in
-        [("pools", 24), ("elastic pools", 4), ("deques", 6), ("injectors", 4), ("handovers", 6)]
-    {
+    for (family, count) in [
+        ("pools", 24),
+        ("fork-join pools", 5),
+        ("elastic pools", 4),
+        ("deques", 6),
+        ("injectors", 4),
+        ("handovers", 6),
+    ] {
         assert_eq!(listed(family).len(), count, "{family}");
     }
     check_all(WORKLOADS, |(workload, metrics, family)| {
@@ -153,6 +164,32 @@ fn every_workload_for_runtimes_runs_on_those_that_can_do_it() {
     });
 }
 
+#[test]
+fn a_target_that_can_run_no_program_is_refused_with_those_that_can() {
+    let output = run(&mut lab(["fork-join", "--target", "tokio,spmc"]));
+    assert_eq!(code(&output), Some(2), "{}", errors(&output));
+    assert!(errors(&output).contains("sequential, rayon, chili, forte, tokio"), "{output:?}");
+}
+
+#[test]
+fn a_program_whose_tasks_borrow_runs_on_every_pool_whose_tasks_may() {
+    let mut targets = listed("fork-join pools");
+    assert!(targets.remove("tokio"), "its tasks may not");
+    let targets = targets.iter().map(String::as_str).collect();
+    let programs = [
+        ["quicksort", "5000"],
+        ["mergesort", "20000"],
+        ["matmul", "40"],
+        ["mandelbrot", "20"],
+        ["nbody", "10"],
+        ["wc", "20"],
+    ];
+    check_all(&programs, |[program, size]| {
+        let workload = ["fork-join", "--program", program, "--size", size, "--threads", "3"];
+        runs_on(&workload, FORKS, &targets);
+    });
+}
+
 /// Runs `workload` on all of its targets, which are these.
 fn runs_on(workload: &[&str], metrics: &[&str], targets: &BTreeSet<&str>) {
     let output = run(lab(workload).args(["--target", "all", "--rounds", "1", "--json", "-"]));
@@ -165,7 +202,7 @@ fn runs_on(workload: &[&str], metrics: &[&str], targets: &BTreeSet<&str>) {
     for result in results {
         // JSON has no number that is not finite.
         let median = result["median"].as_f64().expect("a number");
-        let count = ["left", "refused", "switches", "given-up"]
+        let count = ["left", "refused", "switches", "given-up", "peak"]
             .iter()
             .any(|name| result["metric"] == *name);
         assert!(median > 0.0 || (count && median == 0.0), "{workload:?}: {result}");

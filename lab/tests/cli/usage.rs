@@ -45,6 +45,9 @@ fn unknown_words_are_refused() {
         &["queue", "--pattern", "no-such-pattern"],
         &["bucket-brigade", "--over", "no-such-link"],
         &["creation", "--kind", "no-such-kind"],
+        &["fork-join", "--program", "no-such-program"],
+        &["fork-join", "--size", "5"],
+        &["fork-join", "--program", "wc", "--target", "tokio"],
         &["all", "--quick", "--full"],
         &["wake", "--force"],
         &["wake", "--json", ""],
@@ -60,6 +63,12 @@ fn a_number_out_of_its_range_is_refused_with_its_limit() {
     for number in bad {
         let reason = refused(&["wake", "--threads", number]);
         assert!(reason.contains("4096"), "{number:?}: {reason}");
+    }
+    for (program, most) in [("fib", "50"), ("skynet", "9"), ("nqueens", "18"), ("uts", "10000")] {
+        let sized = |size: &str| refused(&["fork-join", "--program", program, "--size", size]);
+        let reason = sized(&format!("{most}0"));
+        assert!(reason.contains(&format!("from 1 to {most}")), "{reason}");
+        sized("0");
     }
     for number in ["-1", "257", "1e3", ""] {
         let reason = refused(&["wake", "--hogs", number]);

@@ -1,8 +1,8 @@
-//! A process for each run of `memory`: the laboratory starts itself again.
+//! A process for each run of a workload that measures memory: the laboratory starts itself again.
 //!
 //! Memory that was resident once is seldom returned to the system, so in a second run in one process
 //! the tasks would seem to take none. The child measures one target once, reads its own memory, and
-//! prints it to stdout for the parent.
+//! prints the values to stdout for the parent.
 
 use std::fs;
 use std::io::{self, Error, ErrorKind, Write};
@@ -15,30 +15,49 @@ use crate::stop::Stop;
 use crate::target::Entry;
 use crate::workload::{Outcome, Terms};
 
-/// Whether resident memory can be read here.
-pub(crate) const POSSIBLE: bool = cfg!(target_os = "linux");
+/// An error where resident memory can't be read.
+pub(crate) fn check() -> Result<(), Stop> {
+    if cfg!(target_os = "linux") {
+        return Ok(());
+    }
+    Err(Stop::Refused("resident memory can be read on Linux only".to_owned()))
+}
 
-/// The subcommand of the child. `list` doesn't name it.
-pub(crate) const COMMAND: &str = "resident";
+/// The subcommand of the child, followed by the one of the workload. `list` doesn't name it.
+pub(crate) const COMMAND: &str = "once";
 
 /// The parts of this process that are in memory; `/proc/self/statm` may be off by some hundred
 /// pages.
 const PARTS: &str = "/proc/self/smaps_rollup";
 
+/// The most of this process that was in memory at a time, off by as much. `getrusage` has it too, but with that of the
+/// parent in it.
+const PEAK: &str = "/proc/self/status";
+
 /// Bytes of this process that are in memory.
 pub(crate) fn bytes() -> io::Result<u64> {
-    let text = fs::read_to_string(PARTS)?;
-    let resident = text.lines().find_map(|line| line.strip_prefix("Rss:"));
-    let kilobytes = resident.and_then(|rest| rest.trim().strip_suffix("kB")?.trim().parse().ok());
-    let kilobytes: u64 = kilobytes.ok_or_else(|| Error::other("no resident size in smaps"))?;
+    field(PARTS, "Rss:")
+}
+
+/// The most bytes of this process that were in memory at a time.
+pub(crate) fn peak() -> io::Result<u64> {
+    field(PEAK, "VmHWM:")
+}
+
+/// The bytes in the line of `file` that begins with `name`.
+fn field(file: &str, name: &str) -> io::Result<u64> {
+    let text = fs::read_to_string(file)?;
+    let line = text.lines().find_map(|line| line.strip_prefix(name));
+    let kilobytes = line.and_then(|rest| rest.trim().strip_suffix("kB")?.trim().parse().ok());
+    let kilobytes: u64 = kilobytes.ok_or_else(|| Error::other(format!("no {name} in {file}")))?;
     Ok(kilobytes << 10)
 }
 
-/// Runs `memory` with these options once on a fresh target in a process of its own.
-pub(crate) fn apart(options: &[&str], target: &'static Entry, terms: Terms) -> Outcome {
+/// Runs `workload`, its name and its options, once on a fresh target in a process of its own.
+pub(crate) fn run(workload: &[&str], target: &'static Entry, terms: Terms) -> Outcome {
     let mut child = program::this().map_err(Failure::Refused)?;
     let patience = terms.patience.as_secs().to_string();
-    child.arg(COMMAND).args(options).args(["--patience", &patience, "--target", target.name]);
+    child.arg(COMMAND).args(workload).args(["--patience", &patience, "--target", target.name]);
     match terms.fault {
         Fault::None | Fault::Died => {}
         Fault::Lost => drop(child.args(["--inject", &format!("lost:{}", target.name)])),
@@ -75,7 +94,7 @@ pub(crate) fn child(run: impl FnOnce() -> Outcome) -> Result<(), Stop> {
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
-    use super::bytes;
+    use super::{bytes, peak};
     use std::hint::black_box;
 
     #[test]
@@ -90,5 +109,7 @@ mod tests {
         assert!(reserved < before + (SIZE as u64) / 2, "{before} {reserved}");
         assert!(written > reserved + (SIZE as u64) / 2, "{reserved} {written}");
         drop(black_box(block));
+        // What is freed remains in the peak, which is off by some pages.
+        assert!(peak().expect("read") > before + (SIZE as u64) / 2);
     }
 }

@@ -2,9 +2,7 @@
 //!
 //! Tasks are made in four steps, and after each of them the process reads how much of it is resident.
 //! The slope is the memory of a task; that of the runtime without tasks is excluded. A run has a
-//! process of its own, see [`process`]: where tasks have ended already, new ones reuse their memory.
-
-pub(crate) mod process;
+//! process of its own, see [`apart`]: where tasks have ended already, new ones reuse their memory.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -15,6 +13,7 @@ use std::time::Duration;
 use clap::Args;
 use futures_lite::future::yield_now;
 
+use crate::apart;
 use crate::clock::{Lap, Meter};
 use crate::failure::Failure;
 use crate::limits::{self, whole};
@@ -56,10 +55,7 @@ impl Workload for Memory {
     }
 
     fn check(&self) -> Result<(), Stop> {
-        if process::POSSIBLE {
-            return Ok(());
-        }
-        Err(Stop::Refused("resident memory can be read on Linux only".to_owned()))
+        apart::check()
     }
 
     fn is_for(&self, target: &Entry) -> bool {
@@ -80,7 +76,8 @@ impl Workload for Memory {
 
     fn instead(&self, target: &'static Entry, terms: Terms) -> Option<Outcome> {
         let [tasks, threads] = [self.tasks, self.threads].map(|number| number.to_string());
-        Some(process::apart(&["--tasks", &tasks, "--threads", &threads], target, terms))
+        let run = [Self::NAME, "--tasks", &tasks, "--threads", &threads];
+        Some(apart::run(&run, target, terms))
     }
 }
 
@@ -98,7 +95,7 @@ impl RuntimeWorkload for Memory {
             }
             made = size as u32;
             runtime.block_on(all_wait(size, bench.tally))?;
-            let bytes = process::bytes().map_err(|error| Failure::Told(error.to_string()))?;
+            let bytes = apart::bytes().map_err(|error| Failure::Told(error.to_string()))?;
             points.push((size as f64, bytes as f64));
         }
         meter.end(&lap);

@@ -1,0 +1,173 @@
+//! The traits of pools that fork and join: a program is written once, and each pool runs it in the way that its own
+//! documentation shows.
+//!
+//! A fork may take nanoseconds. So everything here is generic and inlined, and what a pool passes from fork to fork is an
+//! argument: chili and forte have such a context, and for the others it is `()`, which takes no register that matters.
+
+use std::io;
+
+use crate::tally::{Sum, Tally};
+
+/// A node of a tree that is known only when it is visited. The answer is the sum of the values of all nodes.
+pub(crate) trait Tree: Copy + Send + Sync + 'static {
+    /// What this node adds to the answer.
+    fn value(self) -> u64;
+
+    /// How many children it has.
+    fn width(self) -> u32;
+
+    /// The child with this number.
+    fn child(self, index: u32) -> Self;
+
+    /// Adds the value to this thread's part of the answer. Returning it from task to task would be a join, and one counter
+    /// for all threads would be what is measured.
+    #[inline]
+    fn count(self, answer: &'static Tally) {
+        answer.add([self.value()].into_iter().collect::<Sum>());
+    }
+}
+
+/// A pool whose tasks fork and join, and may borrow from those that wait for them.
+pub(crate) trait ForkJoin: Sized + 'static {
+    /// What a thread needs to start the root of a program.
+    type Outside<'o>;
+    /// What a task needs to fork.
+    type Context<'c>;
+
+    /// Calls `body` on this thread, which may then start programs. Where a pool makes the thread one of its own, that ends
+    /// with `body`.
+    fn attach<R>(&self, body: impl FnOnce(&mut Self::Outside<'_>) -> R) -> R;
+
+    /// Runs `root` in the pool and waits for its end.
+    fn enter<R: Send>(
+        outside: &mut Self::Outside<'_>,
+        root: impl FnOnce(&mut Self::Context<'_>) -> R + Send,
+    ) -> R;
+
+    /// Runs both, at the same time if a thread is idle, and waits for both.
+    fn join<A, B, RA, RB>(context: &mut Self::Context<'_>, a: A, b: B) -> (RA, RB)
+    where
+        A: FnOnce(&mut Self::Context<'_>) -> RA + Send,
+        B: FnOnce(&mut Self::Context<'_>) -> RB + Send,
+        RA: Send,
+        RB: Send;
+
+    /// Visits all nodes of the tree, with a task for each, and counts their values.
+    fn explore<T: Tree>(context: &mut Self::Context<'_>, root: T, answer: &'static Tally);
+
+    /// Calls `work` with each number below `count`.
+    #[inline]
+    fn for_each(context: &mut Self::Context<'_>, count: usize, work: impl Fn(usize) + Send + Sync) {
+        each_half::<Self>(context, 0, count, &work);
+    }
+
+    /// Calls `work` with each chunk of `length` items, and its number. The last may be shorter.
+    #[inline]
+    fn for_each_chunk<T: Send>(
+        context: &mut Self::Context<'_>,
+        items: &mut [T],
+        length: usize,
+        work: impl Fn(usize, &mut [T]) + Send + Sync,
+    ) {
+        each_half_of_chunks::<Self, T>(context, 0, items, length, &work);
+    }
+
+    /// Ends the pool.
+    fn shutdown(self);
+}
+
+/// A loop as a pool without loops has it: forks over halves.
+fn each_half<F: ForkJoin>(
+    context: &mut F::Context<'_>,
+    from: usize,
+    to: usize,
+    work: &(impl Fn(usize) + Send + Sync),
+) {
+    match to - from {
+        0 => {}
+        1 => work(from),
+        count => {
+            let middle = from + count / 2;
+            F::join(
+                context,
+                |context| each_half::<F>(context, from, middle, work),
+                |context| each_half::<F>(context, middle, to, work),
+            );
+        }
+    }
+}
+
+/// The same for chunks, the first of which has the number `from`.
+fn each_half_of_chunks<F: ForkJoin, T: Send>(
+    context: &mut F::Context<'_>,
+    from: usize,
+    items: &mut [T],
+    length: usize,
+    work: &(impl Fn(usize, &mut [T]) + Send + Sync),
+) {
+    match items.len().div_ceil(length) {
+        0 => {}
+        1 => work(from, items),
+        count => {
+            let (left, right) = items.split_at_mut(count / 2 * length);
+            F::join(
+                context,
+                |context| each_half_of_chunks::<F, T>(context, from, left, length, work),
+                |context| {
+                    each_half_of_chunks::<F, T>(context, from + count / 2, right, length, work)
+                },
+            );
+        }
+    }
+}
+
+/// A pool that has tasks, but none that may borrow.
+pub(crate) trait Spawning: 'static {
+    /// Visits all nodes of the tree, with a task for each that waits for its children, and returns the sum of their values.
+    fn fold<T: Tree>(&self, root: T) -> u64;
+
+    /// Ends the pool.
+    fn shutdown(self);
+}
+
+/// Starts a pool with this many threads, the one that waits for the root included if it takes part.
+pub(crate) type Start<F> = fn(usize) -> io::Result<F>;
+
+/// The same for a pool whose tasks may not borrow.
+#[derive(Clone, Copy)]
+pub(crate) struct StartSpawning<S>(pub(crate) fn(usize) -> io::Result<S>);
+
+/// An operation on a pool, generic over the pool.
+pub(crate) trait VisitFork {
+    /// Its result.
+    type Output;
+
+    /// Runs it with a pool that `start` starts.
+    fn visit<F: ForkJoin>(self, start: Start<F>) -> Self::Output;
+
+    /// The same for a pool whose tasks may not borrow.
+    fn visit_spawning<S: Spawning>(self, start: StartSpawning<S>) -> Self::Output;
+}
+
+/// A way to start pools of either kind.
+pub(crate) trait Offer {
+    /// Calls the visitor.
+    fn offer<V: VisitFork>(self, visitor: V) -> V::Output;
+}
+
+impl<F: ForkJoin> Offer for Start<F> {
+    fn offer<V: VisitFork>(self, visitor: V) -> V::Output {
+        visitor.visit(self)
+    }
+}
+
+impl<S: Spawning> Offer for StartSpawning<S> {
+    fn offer<V: VisitFork>(self, visitor: V) -> V::Output {
+        visitor.visit_spawning(self)
+    }
+}
+
+/// See [`Offer::offer`].
+pub(crate) fn offer<V: VisitFork>(visitor: V, start: impl Offer) -> V::Output {
+    start.offer(visitor)
+}

@@ -1,0 +1,71 @@
+//! brigade: the default pool, and the free functions inside it.
+
+use brigade::{Pool, Scope};
+
+use crate::tally::Tally;
+use crate::target::fork::{ForkJoin, Start, Tree};
+use crate::target::{Entry, Listing};
+
+/// The default pool.
+pub(crate) const POOL: Listing<Start<Brigade>> = Listing {
+    entry: Entry::own("brigade", "join, scope and loops in the default pool"),
+    start: |threads| Pool::builder().threads(threads).build().map(Brigade),
+};
+
+/// A brigade pool.
+pub(crate) struct Brigade(Pool);
+
+impl ForkJoin for Brigade {
+    type Outside<'o> = &'o Pool;
+    type Context<'c> = ();
+
+    fn attach<R>(&self, body: impl FnOnce(&mut &Pool) -> R) -> R {
+        body(&mut &self.0)
+    }
+
+    fn enter<R: Send>(pool: &mut &Pool, root: impl FnOnce(&mut ()) -> R + Send) -> R {
+        let ran = pool.install(|| root(&mut ()));
+        ran.unwrap_or_else(|_| unreachable!("the pool is open"))
+    }
+
+    #[inline]
+    fn join<A, B, RA, RB>((): &mut (), a: A, b: B) -> (RA, RB)
+    where
+        A: FnOnce(&mut ()) -> RA + Send,
+        B: FnOnce(&mut ()) -> RB + Send,
+        RA: Send,
+        RB: Send,
+    {
+        brigade::join(|| a(&mut ()), || b(&mut ()))
+    }
+
+    fn explore<T: Tree>(_: &mut (), root: T, answer: &'static Tally) {
+        brigade::scope(|scope| visit(scope, root, answer));
+    }
+
+    fn for_each(_: &mut (), count: usize, work: impl Fn(usize) + Send + Sync) {
+        brigade::par_for(0..count, 1, work);
+    }
+
+    fn for_each_chunk<T: Send>(
+        _: &mut (),
+        items: &mut [T],
+        length: usize,
+        work: impl Fn(usize, &mut [T]) + Send + Sync,
+    ) {
+        brigade::par_chunks_mut(items, length, work);
+    }
+
+    fn shutdown(self) {
+        drop(self.0);
+    }
+}
+
+/// Counts `node` and spawns a task for each of its children.
+fn visit<'scope, T: Tree>(scope: &'scope Scope<'scope, '_>, node: T, answer: &'static Tally) {
+    node.count(answer);
+    for index in 0..node.width() {
+        let child = node.child(index);
+        scope.execute(move || visit(scope, child, answer));
+    }
+}

@@ -1,0 +1,64 @@
+//! forte: a pool of its own, of which the thread that waits for the root is one. Joins and scopes, and no loops.
+
+use forte::{Scope, ThreadPool, Worker};
+
+use crate::tally::Tally;
+use crate::target::fork::{ForkJoin, Start, Tree};
+use crate::target::{Entry, Listing};
+
+/// The pool, and the thread that sends its heartbeats.
+pub(crate) const POOL: Listing<Start<Forte>> = Listing {
+    entry: Entry::peer("forte", "forte: join and scope, offered to other threads by a heartbeat")
+        .with_threads(|threads, _| threads + 1),
+    start: |threads| {
+        // Its pools are statics: one is leaked for each run, without its threads.
+        let pool: &'static ThreadPool = Box::leak(Box::new(ThreadPool::new()));
+        pool.resize_to(threads - 1);
+        Ok(Forte(pool))
+    },
+};
+
+/// A forte pool.
+pub(crate) struct Forte(&'static ThreadPool);
+
+impl ForkJoin for Forte {
+    type Outside<'o> = &'o Worker;
+    type Context<'c> = &'c Worker;
+
+    fn attach<R>(&self, body: impl FnOnce(&mut &Worker) -> R) -> R {
+        self.0.with_worker(|mut worker| body(&mut worker))
+    }
+
+    fn enter<R: Send>(outside: &mut &Worker, root: impl FnOnce(&mut &Worker) -> R + Send) -> R {
+        root(outside)
+    }
+
+    #[inline]
+    fn join<A, B, RA, RB>(worker: &mut &Worker, a: A, b: B) -> (RA, RB)
+    where
+        A: FnOnce(&mut &Worker) -> RA + Send,
+        B: FnOnce(&mut &Worker) -> RB + Send,
+        RA: Send,
+        RB: Send,
+    {
+        worker.join(|mut worker| a(&mut worker), |mut worker| b(&mut worker))
+    }
+
+    fn explore<T: Tree>(worker: &mut &Worker, root: T, answer: &'static Tally) {
+        worker.scope(|scope| visit(scope, root, answer));
+    }
+
+    fn shutdown(self) {
+        // Its threads idle until the process ends. To shrink a pool is to wait for the thread of its heartbeats with the
+        // lock held that this thread takes: in this version that is a deadlock.
+    }
+}
+
+/// Counts `node` and spawns a task for each of its children.
+fn visit<T: Tree>(scope: &Scope<'_>, node: T, answer: &'static Tally) {
+    node.count(answer);
+    for index in 0..node.width() {
+        let child = node.child(index);
+        scope.spawn(move |scope| visit(scope, child, answer));
+    }
+}

@@ -1,0 +1,58 @@
+//! No pool: a fork is a call. The other targets are to be faster, and their answers are compared with its own.
+
+use crate::tally::Tally;
+use crate::target::fork::{ForkJoin, Start, Tree};
+use crate::target::{Entry, Listing};
+
+/// One thread, whatever the number of threads.
+pub(crate) const CALLS: Listing<Start<Sequential>> = Listing {
+    entry: Entry::own("sequential", "no pool: a fork is a call").with_threads(|_, _| 0),
+    start: |_| Ok(Sequential),
+};
+
+/// Calls.
+pub(crate) struct Sequential;
+
+impl ForkJoin for Sequential {
+    type Outside<'o> = ();
+    type Context<'c> = ();
+
+    fn attach<R>(&self, body: impl FnOnce(&mut ()) -> R) -> R {
+        body(&mut ())
+    }
+
+    fn enter<R: Send>(_: &mut (), root: impl FnOnce(&mut ()) -> R + Send) -> R {
+        root(&mut ())
+    }
+
+    #[inline]
+    fn join<A, B, RA, RB>((): &mut (), a: A, b: B) -> (RA, RB)
+    where
+        A: FnOnce(&mut ()) -> RA + Send,
+        B: FnOnce(&mut ()) -> RB + Send,
+        RA: Send,
+        RB: Send,
+    {
+        (a(&mut ()), b(&mut ()))
+    }
+
+    fn explore<T: Tree>(context: &mut (), root: T, answer: &'static Tally) {
+        root.count(answer);
+        (0..root.width()).for_each(|index| Self::explore(context, root.child(index), answer));
+    }
+
+    fn for_each(_: &mut (), count: usize, work: impl Fn(usize) + Send + Sync) {
+        (0..count).for_each(work);
+    }
+
+    fn for_each_chunk<T: Send>(
+        _: &mut (),
+        items: &mut [T],
+        length: usize,
+        work: impl Fn(usize, &mut [T]) + Send + Sync,
+    ) {
+        items.chunks_mut(length).enumerate().for_each(|(index, chunk)| work(index, chunk));
+    }
+
+    fn shutdown(self) {}
+}

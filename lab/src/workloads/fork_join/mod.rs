@@ -1,0 +1,235 @@
+//! Ten programs that fork and join, each written once for all pools, with the answer of one thread.
+//!
+//! A run has a process of its own, see [`apart`]: there the peak of the memory is that of one target.
+
+mod fib;
+mod kind;
+mod mandelbrot;
+mod matmul;
+mod nbody;
+mod nqueens;
+pub(crate) mod options;
+mod program;
+mod search;
+mod skynet;
+mod sort;
+mod uts;
+mod wc;
+
+use std::time::Duration;
+
+use crate::apart;
+use crate::clock::{Lap, Meter};
+use crate::failure::Failure;
+use crate::setup::started;
+use crate::stats::median;
+use crate::stop::Stop;
+use crate::tally::Sum;
+use crate::target::Entry;
+use crate::target::fork::{self, Spawning, Start, StartSpawning};
+use crate::targets::forks::sequential::Sequential;
+use crate::targets::forks::{Forks, tokio};
+use crate::workload::{Bench, ForkWorkload, Metric, Outcome, Params, Terms, Workload};
+
+use self::kind::Kind;
+use self::program::{Program, TreeProgram};
+use self::search::Search;
+
+/// A row of `fork-join`.
+#[derive(Clone, Debug)]
+pub(crate) struct ForkJoin {
+    /// The program.
+    program: Kind,
+    /// How large its input is.
+    size: u64,
+    /// Threads that run it.
+    threads: u64,
+    /// Runs of the program that count.
+    repetitions: u64,
+}
+
+/// Runs of the program before those that count.
+const WARM_UP: u64 = 1;
+
+impl Workload for ForkJoin {
+    const NAME: &'static str = "fork-join";
+    type Family = Forks;
+
+    const METRICS: &'static [Metric] =
+        &[Metric::time("time"), Metric::time("cpu-time"), Metric::less("peak", "B"), Metric::CPU];
+
+    fn params(&self) -> Params {
+        vec![
+            ("program", self.program.name().into()),
+            ("size", self.size.into()),
+            ("threads", self.threads.into()),
+            ("repetitions", self.repetitions.into()),
+        ]
+    }
+
+    fn check(&self) -> Result<(), Stop> {
+        apart::check()
+    }
+
+    fn is_for(&self, target: &Entry) -> bool {
+        self.program.is_tree() || !target.is(&tokio::RUNTIME.entry)
+    }
+
+    fn threads(&self) -> usize {
+        self.threads as usize
+    }
+
+    fn expected(&self) -> Sum {
+        // A run of the program is one task here: counting those inside would be a part of their time.
+        Sum::grid(WARM_UP + self.repetitions, 1)
+    }
+
+    fn note(&self) -> Option<String> {
+        Some(self.program.parts(self.size))
+    }
+
+    fn instead(&self, target: &'static Entry, terms: Terms) -> Option<Outcome> {
+        let program = self.program.name();
+        let [size, threads, repetitions] =
+            [self.size, self.threads, self.repetitions].map(|number| number.to_string());
+        let run = [
+            Self::NAME,
+            "--program",
+            &program,
+            "--size",
+            &size,
+            "--threads",
+            &threads,
+            "--repetitions",
+            &repetitions,
+        ];
+        Some(apart::run(&run, target, terms))
+    }
+}
+
+impl ForkWorkload for ForkJoin {
+    fn run<F: fork::ForkJoin>(&self, start: Start<F>, bench: &Bench) -> Outcome {
+        match self.program {
+            Kind::Fib => self.forking::<fib::Fib, F>(start, bench),
+            Kind::Skynet => self.forking::<skynet::Skynet, F>(start, bench),
+            Kind::Nqueens => self.forking::<Search<nqueens::Board>, F>(start, bench),
+            Kind::Uts => self.forking::<Search<uts::Node>, F>(start, bench),
+            Kind::Quicksort => self.forking::<sort::Quicksort, F>(start, bench),
+            Kind::Mergesort => self.forking::<sort::Mergesort, F>(start, bench),
+            Kind::Matmul => self.forking::<matmul::Matmul, F>(start, bench),
+            Kind::Mandelbrot => self.forking::<mandelbrot::Mandelbrot, F>(start, bench),
+            Kind::Nbody => self.forking::<nbody::Nbody, F>(start, bench),
+            Kind::Wc => self.forking::<wc::Wc, F>(start, bench),
+        }
+    }
+
+    fn run_spawning<S: Spawning>(&self, start: StartSpawning<S>, bench: &Bench) -> Outcome {
+        match self.program {
+            Kind::Fib => self.spawning::<fib::Fib, S>(start, bench),
+            Kind::Skynet => self.spawning::<skynet::Skynet, S>(start, bench),
+            Kind::Nqueens => self.spawning::<Search<nqueens::Board>, S>(start, bench),
+            Kind::Uts => self.spawning::<Search<uts::Node>, S>(start, bench),
+            _ => Err(Failure::Told("its tasks may not borrow".to_owned())),
+        }
+    }
+}
+
+impl ForkJoin {
+    /// Measures the program in a pool whose tasks may borrow.
+    fn forking<P: Program, F: fork::ForkJoin>(&self, start: Start<F>, bench: &Bench) -> Outcome {
+        let mut program = self.prepared::<P>()?;
+        let before = peak()?;
+        let target = started(|| start(self.threads()))?;
+        let measured = target.attach(|outside| {
+            self.measure(&mut program, bench, |program| program.run::<F>(outside))
+        });
+        self.result(measured, program, before, bench, || target.shutdown())
+    }
+
+    /// Measures the program in a pool whose tasks may not.
+    fn spawning<P: TreeProgram, S: Spawning>(
+        &self,
+        StartSpawning(start): StartSpawning<S>,
+        bench: &Bench,
+    ) -> Outcome {
+        let mut program = self.prepared::<P>()?;
+        let before = peak()?;
+        let target = started(|| start(self.threads()))?;
+        let measured = self.measure(&mut program, bench, |program| {
+            let sum = target.fold(program.root());
+            program.answered(sum);
+        });
+        self.result(measured, program, before, bench, || target.shutdown())
+    }
+
+    /// The program with its input.
+    fn prepared<P: Program>(&self) -> Result<P, Failure> {
+        P::prepare(self.size as usize).map_err(Failure::Refused)
+    }
+
+    /// Runs the program as often as it must.
+    fn measure<P: Program>(
+        &self,
+        program: &mut P,
+        bench: &Bench,
+        mut run: impl FnMut(&mut P),
+    ) -> Measured {
+        let mut measured = Measured::default();
+        for repetition in 0..WARM_UP + self.repetitions {
+            program.reset();
+            let lap = Lap::begin();
+            for _ in 0..bench.fault.copies(repetition as u32) {
+                run(program);
+                bench.tally.ran(repetition as u32, 0);
+            }
+            if repetition >= WARM_UP {
+                measured.times.push(measured.meter.end(&lap));
+            }
+            measured.answers.push(program.answer());
+        }
+        measured
+    }
+
+    /// The numbers, if all answers are right.
+    fn result<P: Program>(
+        &self,
+        measured: Measured,
+        mut program: P,
+        before: u64,
+        bench: &Bench,
+        shutdown: impl FnOnce(),
+    ) -> Outcome {
+        // Here no thread of the pool has ended yet, and one thread has not computed the answer.
+        let grown = peak()?.saturating_sub(before);
+        shutdown();
+        bench.tally.check(bench.tally.expected())?;
+        program.reset();
+        program.run::<Sequential>(&mut ());
+        let right = program.answer();
+        if let Some(wrong) = measured.answers.iter().find(|answer| **answer != right) {
+            return Err(Failure::Told(format!("answered {wrong}, and one thread {right}")));
+        }
+        let times = measured.times.iter().map(Duration::as_secs_f64);
+        let cpu = measured.meter.cpu().as_secs_f64() / self.repetitions as f64;
+        Ok(vec![median(times.collect()), cpu, grown as f64, measured.meter.cpus()])
+    }
+}
+
+/// What the runs of a program have yielded.
+#[derive(Default)]
+struct Measured {
+    /// The time of each that counts.
+    times: Vec<Duration>,
+    /// All of those together.
+    meter: Meter,
+    /// The answer of each, of the first too.
+    answers: Vec<u64>,
+}
+
+/// The most bytes of this process that were in memory so far.
+fn peak() -> Result<u64, Failure> {
+    apart::peak().map_err(|error| Failure::Told(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests;

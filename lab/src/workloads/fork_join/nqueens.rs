@@ -1,0 +1,52 @@
+//! Queens on a board, none of which attacks another: a task for each placement of a queen.
+
+use super::search::{Root, counted};
+use crate::target::fork::Tree;
+
+/// Queens in the first rows of a board.
+#[derive(Clone, Copy)]
+pub(super) struct Board {
+    /// Columns of the board.
+    all: u32,
+    /// Columns that have a queen.
+    columns: u32,
+    /// Fields of the next row that one attacks to the left.
+    left: u32,
+    /// Fields of the next row that one attacks to the right.
+    right: u32,
+}
+
+impl Board {
+    /// Fields of the next row that no queen attacks.
+    fn free(self) -> u32 {
+        self.all & !(self.columns | self.left | self.right)
+    }
+}
+
+impl Root for Board {
+    fn new(size: usize) -> Self {
+        Board { all: (1 << size) - 1, columns: 0, left: 0, right: 0 }
+    }
+}
+
+impl Tree for Board {
+    fn value(self) -> u64 {
+        counted(self.columns == self.all)
+    }
+
+    fn width(self) -> u32 {
+        self.free().count_ones()
+    }
+
+    fn child(self, index: u32) -> Self {
+        // Without the lowest bits, as many as the index says, the next is the lowest.
+        let rest = (0..index).fold(self.free(), |rest, _| rest & (rest - 1));
+        let queen = rest & rest.wrapping_neg();
+        Board {
+            columns: self.columns | queen,
+            left: (self.left | queen) << 1,
+            right: (self.right | queen) >> 1,
+            ..self
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! The words of many files, some of which are eight times as long as others.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rand::rngs::SmallRng;
+use rand::{RngExt as _, SeedableRng};
+use tempfile::TempDir;
+
+use super::program::Program;
+use crate::target::fork::ForkJoin;
+
+/// The fewest words of a file.
+const LEAST: u32 = 250;
+/// The most.
+const MOST: u32 = 2_000;
+
+/// Files.
+pub(super) struct Wc {
+    /// Their folder, which is removed at the end.
+    _folder: TempDir,
+    /// Their paths.
+    files: Vec<PathBuf>,
+    /// Words of all of them.
+    words: u64,
+}
+
+impl Program for Wc {
+    fn prepare(size: usize) -> io::Result<Self> {
+        let (folder, mut random) = (TempDir::new()?, SmallRng::seed_from_u64(42));
+        let mut write = |number: usize| {
+            let words = random.random_range(LEAST..=MOST);
+            let word =
+                |_| " ".repeat(random.random_range(1..3)) + &"word"[random.random_range(0..4)..];
+            let path = folder.path().join(number.to_string());
+            fs::write(&path, (0..words).map(word).collect::<String>()).map(|()| path)
+        };
+        let files = (0..size).map(&mut write).collect::<io::Result<_>>()?;
+        Ok(Wc { _folder: folder, files, words: 0 })
+    }
+
+    fn run<F: ForkJoin>(&mut self, outside: &mut F::Outside<'_>) {
+        let (files, words) = (&self.files, AtomicU64::new(0));
+        F::enter(outside, |context| {
+            F::for_each(context, files.len(), |index| {
+                words.fetch_add(count(&files[index]), Ordering::Relaxed);
+            });
+        });
+        self.words = words.into_inner();
+    }
+
+    fn answer(&self) -> u64 {
+        self.words
+    }
+}
+
+/// The words of this file. It has one machine code for all pools.
+#[inline(never)]
+fn count(file: &Path) -> u64 {
+    let text = fs::read(file).expect("it was written before");
+    text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).count() as u64
+}
