@@ -143,7 +143,7 @@ fn all<'a>(results: &'a [Value], key: &str) -> BTreeSet<&'a str> {
 fn every_workload_runs_on_every_target_of_its_family() {
     for (family, count) in [
         ("pools", 24),
-        ("fork-join pools", 5),
+        ("fork-join pools", 6),
         ("elastic pools", 4),
         ("deques", 6),
         ("injectors", 4),
@@ -168,7 +168,7 @@ fn every_workload_for_runtimes_runs_on_those_that_can_do_it() {
 fn a_target_that_can_run_no_program_is_refused_with_those_that_can() {
     let output = run(&mut lab(["fork-join", "--target", "tokio,spmc"]));
     assert_eq!(code(&output), Some(2), "{}", errors(&output));
-    assert!(errors(&output).contains("sequential, rayon, chili, forte, tokio"), "{output:?}");
+    assert!(errors(&output).contains("brigade, sequential, rayon, chili, forte, tokio"), "{output:?}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! brigade: the default pool, and the free functions inside it.
+//! brigade: a pool, and the free functions inside it.
 
 use brigade::{Pool, Scope};
 
@@ -6,9 +6,9 @@ use crate::tally::Tally;
 use crate::target::fork::{ForkJoin, Start, Tree};
 use crate::target::{Entry, Listing};
 
-/// The default pool.
+/// A fixed pool.
 pub(crate) const POOL: Listing<Start<Brigade>> = Listing {
-    entry: Entry::own("brigade", "join, scope and loops in the default pool"),
+    entry: Entry::own("brigade", "join, scope and loops inside a pool"),
     start: |threads| Pool::builder().threads(threads).build().map(Brigade),
 };
 

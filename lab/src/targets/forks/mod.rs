@@ -1,7 +1,6 @@
 //! The fork-join pools under test, and their table.
-//!
-//! `brigade.rs` is not in it yet: it is written for `join`, `scope` and the loops, which the library does not have so far.
 
+mod brigade;
 mod chili;
 mod forte;
 mod rayon;
@@ -14,6 +13,7 @@ use crate::target::fork::{self, VisitFork};
 family! {
     /// Pools whose tasks fork and join.
     Forks: "fork-join pools", VisitFork => fork::offer;
+    brigade::POOL,
     sequential::CALLS,
     rayon::POOL,
     chili::POOL,
