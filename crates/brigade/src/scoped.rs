@@ -5,7 +5,7 @@ use core::pin::Pin;
 use std::sync::Arc;
 use std::task::Waker;
 
-use brigade_task::{Part, Scopes, Wait};
+use brigade_task::{Part, Scopes, Wait, keep_tickets};
 
 use crate::default_pool::here;
 use crate::engine::{BlockedThread, CURRENT, Core, blocking};
@@ -148,7 +148,7 @@ impl Handle {
         let mut body = Some(body);
         let result = self.install(|| {
             let pool = ScopePool::of(*self)?;
-            Ok(body.take().map(|body| brigade_task::scope_with(&pool, body)))
+            Ok(body.take().map(|body| pool.open(|| brigade_task::scope_with(&pool, body))))
         });
         let result = result.map_err(|rejected| rejected.reason()).and_then(|result| result);
         match (result, body) {
@@ -185,7 +185,7 @@ impl Handle {
         F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
     {
         match ScopePool::of(*self) {
-            Ok(pool) => Ok(brigade_task::scope(&pool, body)),
+            Ok(pool) => Ok(pool.open(|| brigade_task::scope(&pool, body))),
             Err(reason) => Err(Rejected::new(body, reason)),
         }
     }
@@ -363,6 +363,14 @@ impl ScopePool {
             }
             Ok(Self { handle, core: core.clone(), opened })
         })
+    }
+
+    /// Calls what opens a scope.
+    fn open<R>(&self, scope: impl FnOnce() -> R) -> R {
+        match self.opened {
+            Some(_) => keep_tickets(scope),
+            None => scope(),
+        }
     }
 }
 

@@ -53,7 +53,8 @@ pub use job::Job;
 pub use join::JoinHandle;
 pub use region::Region;
 pub use scoped::{
-    Forks, Part, Scope, ScopedJoinHandle, Scopes, Wait, install, join, scope, scope_with,
+    Forks, Part, Scope, ScopedJoinHandle, Scopes, Wait, install, join, keep_tickets,
+    return_tickets, scope, scope_with,
 };
 pub use work::Work;
 

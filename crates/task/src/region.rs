@@ -7,6 +7,11 @@
 pub struct Region(pub(crate) usize);
 
 impl Region {
+    /// The region at an address.
+    pub fn at(address: usize) -> Self {
+        Self(address)
+    }
+
     /// The address.
     pub fn address(self) -> usize {
         self.0

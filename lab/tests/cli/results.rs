@@ -168,7 +168,10 @@ fn every_workload_for_runtimes_runs_on_those_that_can_do_it() {
 fn a_target_that_can_run_no_program_is_refused_with_those_that_can() {
     let output = run(&mut lab(["fork-join", "--target", "tokio,spmc"]));
     assert_eq!(code(&output), Some(2), "{}", errors(&output));
-    assert!(errors(&output).contains("brigade, sequential, rayon, chili, forte, tokio"), "{output:?}");
+    assert!(
+        errors(&output).contains("brigade, sequential, rayon, chili, forte, tokio"),
+        "{output:?}"
+    );
 }
 
 #[test]

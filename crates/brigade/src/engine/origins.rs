@@ -39,6 +39,12 @@ impl Origins {
         depth
     }
 
+    /// The region of the outermost origin; only the worker asks for it.
+    pub(super) fn outermost(&self) -> Option<Region> {
+        let is_listed = self.depth.load(Ordering::Relaxed) > 0;
+        is_listed.then(|| Region::at(self.list[0].0.load(Ordering::Relaxed)))
+    }
+
     /// Removes all but the first `depth` origins.
     #[inline]
     pub(super) fn end(&self, depth: usize) {

@@ -8,11 +8,13 @@ mod latch;
 mod parcel;
 mod part;
 mod scope;
+mod tickets;
 
 pub use fork::{Forks, Wait, install, join};
 pub use parcel::ScopedJoinHandle;
 pub use part::Part;
 pub use scope::{Scope, Scopes, scope, scope_with};
+pub use tickets::{keep_tickets, return_tickets};
 
 /// Aborts the process when it is dropped: an unwinding must not leave a stack that jobs borrow from.
 struct Abort;

@@ -1,8 +1,8 @@
 //! Scopes: any number of jobs that borrow, which all have ended when the scope returns.
 //!
 //! **Scope rule.** A scope's state lies on the stack of the thread that opened it. Each job and each future has a ticket, which
-//! it drops after everything that it borrows, and so does the body. The state lives until the last ticket has been dropped, and
-//! the thread whose ticket was the last sets the latch as the last thing that it does with the state.
+//! it drops after everything that it borrows, and so does the body. The state lives until the last ticket has been returned (see
+//! `tickets`).
 
 use core::any::{Any, TypeId};
 use core::fmt;
@@ -15,12 +15,12 @@ use core::task::{Context, Poll, Waker};
 use std::panic::{self, AssertUnwindSafe};
 
 use brigade_sync::Mutex;
-use brigade_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use brigade_sync::atomic::{AtomicBool, Ordering};
 
 use super::fork::Wait;
-use super::latch::Latch;
 use super::parcel::{Parcel, ScopedJoinHandle, deliver};
 use super::part::Part;
+use super::tickets::Tickets;
 use super::wait;
 use crate::act::{Action, Outcome, Payload};
 use crate::contain::{contain, drop_contained};
@@ -41,9 +41,7 @@ pub trait Scopes: Sync {
 
 /// The part of a scope that its jobs refer to.
 pub(super) struct State {
-    /// The number of tickets.
-    tickets: AtomicUsize,
-    latch: Latch,
+    tickets: Tickets,
     is_cancelled: AtomicBool,
     /// The payload of the first panic.
     panic: Mutex<Option<Box<dyn Any + Send>>>,
@@ -86,12 +84,10 @@ impl Ticket {
 }
 
 impl Drop for Ticket {
+    #[inline]
     fn drop(&mut self) {
-        // Ordering: Release: the thread with the last ticket sees what this one did. Acquire: this one, if it is the last.
-        if self.state().tickets.fetch_sub(1, Ordering::AcqRel) == 1 {
-            // SAFETY: Scope rule: the body, which has given up its ticket, waits for the latch. This is the only last one.
-            unsafe { Latch::set(&raw const (*self.0.as_ptr()).latch, true) };
-        }
+        // SAFETY: Scope rule: it was issued, and is returned once.
+        unsafe { Tickets::end_one(&raw const (*self.0.as_ptr()).tickets) };
     }
 }
 
@@ -125,8 +121,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         // SAFETY: only the lifetime changes; the functions below make a scope and drop it while they have the reference.
         let pool: NonNull<dyn Scopes> = unsafe { mem::transmute(pool) };
         let state = State {
-            tickets: AtomicUsize::new(1),
-            latch: Latch::new(),
+            tickets: Tickets::new(),
             is_cancelled: AtomicBool::new(false),
             panic: Mutex::new(None),
             futures: Mutex::new(Vec::new()),
@@ -143,9 +138,9 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         &self.state
     }
 
+    #[inline]
     fn ticket(&self) -> Ticket {
-        // Ordering: Relaxed: the caller's own ticket keeps the count above 0.
-        self.state.tickets.fetch_add(1, Ordering::Relaxed);
+        self.state.tickets.issue();
         Ticket(NonNull::from(&self.state))
     }
 
@@ -310,10 +305,9 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     fn run<R>(&self, body: impl FnOnce() -> R) -> R {
         let result = panic::catch_unwind(AssertUnwindSafe(body));
         let result = result.map_err(|payload| self.state.panicked(payload));
-        // Ordering: as for a ticket, of which this is the body's.
-        if self.state.tickets.fetch_sub(1, Ordering::AcqRel) != 1 {
+        if !self.state.tickets.end_body() {
             let region = Region(ptr::from_ref(&self.state).addr());
-            let latch = &self.state.latch;
+            let latch = &self.state.tickets.latch;
             wait(|| latch.is_set(), || self.pool().wait(Wait { latch, region }));
         }
         let first = self.state.panic.lock().take();

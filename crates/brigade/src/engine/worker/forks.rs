@@ -5,7 +5,7 @@ use std::time::Duration;
 use brigade_queue::StealError;
 use brigade_queue::deque::Candidate;
 use brigade_sync::hint;
-use brigade_task::{Forks, Job, Part, Region, Wait};
+use brigade_task::{Forks, Job, Part, Region, Wait, keep_tickets, return_tickets};
 
 use super::Worker;
 use crate::engine::core::Caller;
@@ -75,8 +75,17 @@ impl Worker {
         self.forks.position()
     }
 
-    /// Runs a job that was found, and forgets its origin.
+    /// Runs a job that was found; if it is a part, also those of the same region that it has left on the own deque.
+    #[inline]
     pub(super) fn run_found(&self, job: Job) {
+        match self.me.origins.outermost() {
+            None => self.run(job),
+            Some(region) => self.run_parts(job, region),
+        }
+    }
+
+    /// Runs parts outside of any job, until the worker has to look elsewhere.
+    fn run_parts(&self, first: Job, region: Region) {
         struct End<'a>(&'a Worker);
         impl Drop for End<'_> {
             fn drop(&mut self) {
@@ -84,7 +93,13 @@ impl Worker {
             }
         }
         let _end = End(self);
-        self.run(job);
+        keep_tickets(|| {
+            self.run(first);
+            while !self.pace.is_due_next() && self.run_own_part(region, 0) {
+                self.end_if_orphan();
+                self.pace.is_due();
+            }
+        });
     }
 
     /// Takes the newest part of the own deque, to run it outside of any job.
@@ -134,21 +149,27 @@ impl Worker {
         let (region, waits) = (wait.region(), self.waits.get());
         self.waits.set(waits + 1);
         let origins = self.me.origins.begin(region, own);
+        keep_tickets(|| self.help_until_over(wait, own, waits < DEPTH));
+        self.me.origins.end(origins);
+        self.waits.set(waits);
+    }
+
+    fn help_until_over(&self, wait: Wait<'_>, own: u64, helps: bool) {
+        let region = wait.region();
         let mut looks = 0;
         while !wait.is_over() {
             // The parts that are awaited here are the parent's.
             self.end_if_orphan();
-            if waits < DEPTH && (self.run_own_part(region, own) || self.run_stolen_part(region)) {
+            if helps && (self.run_own_part(region, own) || self.run_stolen_part(region)) {
                 looks = 0;
             } else if looks < LOOKS {
                 hint::snooze(looks);
                 looks += 1;
             } else {
+                return_tickets();
                 self.sleep_until(wait);
             }
         }
-        self.me.origins.end(origins);
-        self.waits.set(waits);
     }
 
     /// Runs the newest part of a region on the own deque, down to a position; `false` if there is none.
@@ -186,6 +207,8 @@ impl Worker {
 
     /// Steals something that descends from a region and runs it; `false` if there is nothing.
     fn run_stolen_part(&self, region: Region) -> bool {
+        // Nothing is left here to do for the scope.
+        return_tickets();
         let peers = self.core.queues.peers.iter().enumerate();
         let mut others =
             peers.filter(|&(index, peer)| index != self.index && !peer.forks.is_empty());

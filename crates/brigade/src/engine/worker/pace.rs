@@ -73,6 +73,12 @@ impl Pace {
         left == 0
     }
 
+    /// Whether the worker looks elsewhere before its next job.
+    #[inline]
+    pub(super) fn is_due_next(&self) -> bool {
+        self.left.get() <= 1
+    }
+
     /// Makes the worker look elsewhere before its next job.
     pub(super) fn make_due(&self) {
         self.left.set(1);

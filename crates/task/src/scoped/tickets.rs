@@ -1,0 +1,153 @@
+//! How many jobs of a scope have not ended.
+//!
+//! Each job has a ticket, and the count of a scope is that of its tickets. A thread that runs many jobs of one scope would change
+//! the count twice for each, together with all other threads that do. So a worker takes tickets in bulk, for the jobs that it
+//! adds, and keeps those of the jobs that it has run, for the next ones. They count as tickets all that time: a scope does not end
+//! before they have been [returned](return_tickets). Whoever keeps tickets must return them before it does anything that is not a
+//! job of that scope.
+
+use core::cell::Cell;
+use core::ptr;
+
+use brigade_sync::atomic::{AtomicUsize, Ordering};
+
+use super::latch::Latch;
+
+/// How many tickets a worker takes at once.
+const BULK: usize = 32;
+
+/// The count of a scope, and the latch that the last ticket sets.
+///
+/// **Ticket rule.** It lives until the last ticket has been returned, and the thread that returns that one sets the latch as the
+/// last thing that it does with it.
+pub(super) struct Tickets {
+    count: AtomicUsize,
+    pub(super) latch: Latch,
+}
+
+/// The tickets that a thread keeps; they are of one scope.
+#[derive(Clone, Copy)]
+struct Kept {
+    /// Whether the thread keeps tickets at all.
+    keeps: bool,
+    of: *const Tickets,
+    count: usize,
+}
+
+const NONE: Kept = Kept { keeps: false, of: ptr::null(), count: 0 };
+
+// Not in models: to a thread-local of std all their threads are one.
+thread_local! {
+    static KEPT: Cell<Kept> = const { Cell::new(NONE) };
+}
+
+impl Tickets {
+    /// The count of a new scope, with the ticket of its body.
+    pub(super) fn new() -> Self {
+        Self { count: AtomicUsize::new(1), latch: Latch::new() }
+    }
+
+    /// Issues a ticket to a thread that has one, or runs a job that does.
+    #[inline]
+    pub(super) fn issue(&self) {
+        let kept = KEPT.get();
+        if kept.count > 0 && ptr::eq(kept.of, self) {
+            KEPT.set(Kept { count: kept.count - 1, ..kept });
+        } else {
+            self.issue_counted(kept);
+        }
+    }
+
+    /// Ends a ticket: this thread keeps it, or returns it.
+    ///
+    /// # Safety
+    /// Ticket rule: it must have been issued, and not be used again.
+    #[inline]
+    pub(super) unsafe fn end_one(this: *const Self) {
+        // At the end of a thread the cell is still accessible, as it has no destructor.
+        let kept = KEPT.get();
+        if kept.keeps && (kept.count == 0 || ptr::eq(kept.of, this)) {
+            KEPT.set(Kept { of: this, count: kept.count + 1, ..kept });
+        } else {
+            // SAFETY: guaranteed by the caller.
+            unsafe { give_back(this, 1) };
+        }
+    }
+
+    #[inline(never)]
+    fn issue_counted(&self, kept: Kept) {
+        let keeps = kept.keeps && kept.count == 0;
+        let bulk = if keeps { BULK } else { 1 };
+        // Ordering: Relaxed: the caller's own ticket keeps the count above 0.
+        self.count.fetch_add(bulk, Ordering::Relaxed);
+        if keeps {
+            KEPT.set(Kept { of: self, count: bulk - 1, ..kept });
+        }
+    }
+
+    /// Returns the ticket of the body, and all others that this thread keeps; whether they were the last.
+    pub(super) fn end_body(&self) -> bool {
+        let kept = KEPT.get();
+        let mut count = 1;
+        if ptr::eq(kept.of, self) {
+            KEPT.set(Kept { count: 0, ..kept });
+            count += kept.count;
+        }
+        // Ordering: Acquire: if they are the last, this thread sees what the others did. Release: another one, if not.
+        self.count.fetch_sub(count, Ordering::AcqRel) == count
+    }
+}
+
+/// Returns tickets to the count.
+///
+/// # Safety
+/// Ticket rule: they must have been issued and not be used again.
+unsafe fn give_back(tickets: *const Tickets, count: usize) {
+    // Ordering: as in `end_body`.
+    // SAFETY: Ticket rule: it is alive, as these have not been returned.
+    if unsafe { &(*tickets).count }.fetch_sub(count, Ordering::AcqRel) == count {
+        // SAFETY: Ticket rule: the body, which has returned its ticket, waits for the latch; it is set once.
+        unsafe { Latch::set(&raw const (*tickets).latch, true) };
+    }
+}
+
+/// Calls a closure that runs jobs of a scope, or adds some. Meanwhile the thread keeps tickets, until the end of this call or until
+/// they are [returned](return_tickets), which the closure must do before it does anything for long that is not a job of that scope.
+///
+/// ```
+/// use std::sync::atomic::{AtomicBool, Ordering};
+/// let ran = AtomicBool::new(false);
+/// brigade_task::keep_tickets(|| ran.store(true, Ordering::Relaxed));
+/// assert!(ran.into_inner());
+/// ```
+pub fn keep_tickets<R>(call: impl FnOnce() -> R) -> R {
+    struct End {
+        former: bool,
+    }
+    impl Drop for End {
+        fn drop(&mut self) {
+            return_tickets();
+            KEPT.set(Kept { keeps: self.former, ..KEPT.get() });
+        }
+    }
+    // What this thread keeps for a scope around this one is of no use here.
+    return_tickets();
+    let former = KEPT.replace(Kept { keeps: cfg!(not(brigade_loom)), ..KEPT.get() }).keeps;
+    let _end = End { former };
+    call()
+}
+
+/// Returns the tickets that this thread keeps.
+///
+/// ```
+/// brigade_task::return_tickets(); // It keeps none.
+/// ```
+#[inline]
+pub fn return_tickets() {
+    let kept = KEPT.get();
+    if kept.count > 0 {
+        KEPT.set(Kept { count: 0, ..kept });
+        // SAFETY: Ticket rule: they were issued to this thread, or returned by jobs, and are given back once.
+        unsafe { give_back(kept.of, kept.count) };
+    }
+}
