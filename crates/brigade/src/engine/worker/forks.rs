@@ -140,8 +140,16 @@ impl Worker {
         if seen.parked() == 0 || seen.monitored() {
             return false;
         }
-        self.core.queues.fence_forks();
+        self.fence_forks();
         self.core.queues.has_work()
+    }
+
+    /// Ensures that the next look sees all forks of workers that do not see yet what this one has announced.
+    pub(super) fn fence_forks(&self) {
+        // A worker that begins to run from now on changes the state first, and sees the announcement.
+        if self.core.idle.snapshot().running() > 0 {
+            self.core.queues.fence_forks();
+        }
     }
 
     /// Waits for a fork or a scope; meanwhile runs what descends from it. On the own deque, that begins at a position.

@@ -75,7 +75,7 @@ impl Monitor {
             return Tick::Nothing;
         }
         core.idle.give_up_duty(worker.index);
-        core.queues.fence_forks();
+        worker.fence_forks();
         if core.queues.has_work() { Tick::Work } else { Tick::Enough }
     }
 }

@@ -33,7 +33,7 @@ impl Worker {
         let announced = core.idle.announce(self.index, core.events.are_wanted());
         // The last look, at every source there is. The monitor will look again.
         if announced.duty != Some(Duty::Monitor) {
-            core.queues.fence_forks();
+            self.fence_forks();
         }
         if core.queues.has_work() || !self.me.mailbox.is_empty() {
             return self.withdraw();
