@@ -1,4 +1,4 @@
-//! A thread pool for closures, futures, timers and socket I/O.
+//! A thread pool for closures, borrowing jobs, futures, timers and socket I/O.
 //!
 //! ```
 //! let pool = brigade::Pool::new(4);
@@ -6,6 +6,15 @@
 //! let answer = pool.spawn(async { six.await.map(|six| six * 7) }); // a future
 //! assert_eq!(answer.join()??, 42);
 //! # Ok::<(), brigade::JoinError>(())
+//! ```
+//!
+//! Borrowing from the stack that waits:
+//!
+//! ```
+//! let mut numbers = vec![5, 3, 8, 1];
+//! let (left, right) = numbers.split_at_mut(2);
+//! brigade::join(|| left.sort(), || right.sort());
+//! assert_eq!(numbers, [3, 5, 1, 8]);
 //! ```
 //!
 //! A [`Pool`] runs closures and futures on its threads, and its idle threads drive timers and I/O. A [`Builder`] configures
@@ -28,6 +37,10 @@
 //! |---|---|
 //! | run a closure | `pool.execute(\|\| work())` |
 //! | run a closure, and have its result | `let job = pool.submit(\|\| work());`, then `job.join()?` or `job.await?` |
+//! | call two closures that borrow, in parallel | [`join(a, b)`](join()) |
+//! | run jobs that borrow, and wait for all | [`pool.scope(\|s\| …)`](Handle::scope), [`scope`](scope()) |
+//! | call a closure that borrows on the pool | [`pool.install(\|\| …)`](Handle::install) |
+//! | run a loop in parallel | [`par_for`], [`par_chunks`], [`par_chunks_mut`], [`map_reduce`] |
 //! | run a future | `let job = pool.spawn(async { … });` |
 //! | run a future on this thread | `pool.block_on(async { … })` |
 //! | run many jobs, at most `n` at once | [`TaskSet`] |

@@ -27,6 +27,30 @@ fn a03_a_closure_is_executed() {
     assert_eq!(pool.shutdown(Shutdown::Drain).ran, 1);
 }
 
+/// Typed: `pool.scope(|s| for x in &mut v { s.spawn(move |_| *x += 1); })`. `spawn` takes futures.
+#[test]
+fn a04_a_scope_executes_closures() -> std::io::Result<()> {
+    let mut v = vec![1, 2, 3];
+    let pool = brigade::Pool::new(2);
+    pool.scope(|s| {
+        for x in &mut v {
+            s.execute(move || *x += 1);
+        }
+    })?;
+    assert_eq!(v, [2, 3, 4]);
+    Ok(())
+}
+
+/// Typed: `pool.install(|| v.iter().sum())`. The pool may have been closed.
+#[test]
+fn a05_install_returns_a_result() -> std::io::Result<()> {
+    let v = vec![1, 2, 3];
+    let pool = brigade::Pool::new(2);
+    let s: i32 = pool.install(|| v.iter().sum())?;
+    assert_eq!(s, 6);
+    Ok(())
+}
+
 #[test]
 fn a07_builder_new() {
     let pool = brigade::Builder::new().threads(2).build().unwrap();
