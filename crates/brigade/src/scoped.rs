@@ -162,19 +162,18 @@ where
     R: Send,
 {
     let thread = BlockedThread::of_this_thread();
-    let installed = brigade_task::install(
-        call,
-        |job| core.inject(job),
-        |wait| sleep_until(wait, &thread),
-    );
+    let installed =
+        brigade_task::install(call, |job| core.inject(job), |wait| sleep_until(wait, &thread));
     installed.map_err(|call| Rejected::new(call, core.refusal()))
 }
 
 /// Sleeps until a wait is over.
 fn sleep_until(wait: Wait<'_>, thread: &Arc<BlockedThread>) {
     if wait.register(Waker::from(thread.clone())) {
-        blocking(|| while !wait.is_over() {
-            thread.park(None);
+        blocking(|| {
+            while !wait.is_over() {
+                thread.park(None);
+            }
         });
     }
 }
@@ -275,9 +274,9 @@ where
 {
     let pool = CURRENT.with(|worker| worker.map(|worker| worker.key()));
     match pool {
-        Some(key) => accepted(
-            Handle { key }.in_place_scope(body).map_err(|rejected| rejected.reason()),
-        ),
+        Some(key) => {
+            accepted(Handle { key }.in_place_scope(body).map_err(|rejected| rejected.reason()))
+        }
         None => accepted(here().scope(body).map_err(|rejected| rejected.reason())),
     }
 }

@@ -154,7 +154,8 @@ impl<T> Shared<T> {
         // Ordering: Acquire: a thread that sees an item sees what was written before its push. The fences of the caller, or the
         // lock, order this with other locations.
         let top = self.top.load(Ordering::Acquire);
-        usize::try_from(self.bottom.load(Ordering::Acquire).saturating_sub(top)).unwrap_or(usize::MAX)
+        usize::try_from(self.bottom.load(Ordering::Acquire).saturating_sub(top))
+            .unwrap_or(usize::MAX)
     }
 }
 

@@ -5,9 +5,12 @@
 
 mod fork;
 mod latch;
+#[cfg(all(test, brigade_loom))]
+mod loom_tests;
 mod parcel;
 mod part;
 mod scope;
+mod wakers;
 
 pub use fork::{Forks, Wait, install, join};
 pub use parcel::ScopedJoinHandle;
@@ -19,7 +22,9 @@ struct Abort;
 
 impl Drop for Abort {
     fn drop(&mut self) {
-        brigade_sync::fork::abort("brigade: a panic in the middle of forking or waiting for borrowing jobs");
+        brigade_sync::fork::abort(
+            "brigade: a panic in the middle of forking or waiting for borrowing jobs",
+        );
     }
 }
 

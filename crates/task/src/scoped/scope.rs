@@ -15,13 +15,14 @@ use core::task::{Context, Poll, Waker};
 use std::panic::{self, AssertUnwindSafe};
 
 use brigade_sync::Mutex;
-use brigade_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use brigade_sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::fork::Wait;
 use super::latch::Latch;
-use super::part::Part;
 use super::parcel::{Parcel, ScopedJoinHandle, deliver};
+use super::part::Part;
 use super::wait;
+use super::wakers::Wakers;
 use crate::act::{Action, Outcome, Payload};
 use crate::contain::{contain, drop_contained};
 use crate::job::Job;
@@ -41,14 +42,14 @@ pub trait Scopes: Sync {
 
 /// The part of a scope that its jobs refer to.
 pub(super) struct State {
-    /// The number of tickets.
-    tickets: AtomicUsize,
+    /// The number of tickets. It can't wrap, even where a pool forgets its jobs.
+    tickets: AtomicU64,
     latch: Latch,
     is_cancelled: AtomicBool,
     /// The payload of the first panic.
     panic: Mutex<Option<Box<dyn Any + Send>>>,
-    /// The wakers of its futures, to be woken when it is cancelled.
-    futures: Mutex<Vec<Waker>>,
+    /// The wakers of its futures that have not ended, to be woken when it is cancelled.
+    futures: Mutex<Wakers>,
 }
 
 impl State {
@@ -125,11 +126,11 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         // SAFETY: only the lifetime changes; the functions below make a scope and drop it while they have the reference.
         let pool: NonNull<dyn Scopes> = unsafe { mem::transmute(pool) };
         let state = State {
-            tickets: AtomicUsize::new(1),
+            tickets: AtomicU64::new(1),
             latch: Latch::new(),
             is_cancelled: AtomicBool::new(false),
             panic: Mutex::new(None),
-            futures: Mutex::new(Vec::new()),
+            futures: Mutex::new(Wakers::default()),
         };
         Self { state, pool, scope: PhantomData, env: PhantomData }
     }
@@ -167,11 +168,12 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// ```
     #[doc(alias = "spawn")]
     pub fn execute<F: FnOnce() + Send + 'scope>(&self, closure: F) {
-        let part = if size_of::<F>() <= 2 * size_of::<usize>() && align_of::<F>() <= align_of::<usize>() {
-            self.part(closure)
-        } else {
-            self.part(Box::new(closure))
-        };
+        let part =
+            if size_of::<F>() <= 2 * size_of::<usize>() && align_of::<F>() <= align_of::<usize>() {
+                self.part(closure)
+            } else {
+                self.part(Box::new(closure))
+            };
         self.pool().execute(part);
     }
 
@@ -259,10 +261,11 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         F::Output: Send + 'scope,
     {
         let (runner, handle) = Parcel::<fn() -> F::Output, _>::of_future(self);
-        let future: Pin<Box<dyn Future<Output = ()> + Send + 'scope>> = Box::pin(deliver(future, runner));
+        let future: Pin<Box<dyn Future<Output = ()> + Send + 'scope>> =
+            Box::pin(deliver(future, runner));
         // SAFETY: only the lifetime changes. Scope rule: what the future borrows lives until its ticket has been dropped.
         let future: Pin<Box<dyn Future<Output = ()> + Send>> = unsafe { mem::transmute(future) };
-        self.pool().spawn(Box::pin(TicketedFuture { inner: Some((future, self.ticket())), is_new: true }));
+        self.pool().spawn(Box::pin(TicketedFuture::new(future, self.ticket())));
         handle
     }
 
@@ -283,7 +286,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         let wakers = {
             let mut futures = self.state.futures.lock();
             self.state.is_cancelled.store(true, Ordering::Relaxed);
-            mem::take(&mut *futures)
+            futures.take_all()
         };
         wakers.into_iter().for_each(|waker| contain(|| waker.wake()));
     }
@@ -311,7 +314,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         if self.state.tickets.fetch_sub(1, Ordering::AcqRel) != 1 {
             let region = Region(ptr::from_ref(&self.state).addr());
             let latch = &self.state.latch;
-            wait(|| latch.is_set(), || self.pool().wait(Wait { latch, region }));
+            wait(|| latch.is_set(), || self.pool().wait(Wait::new(latch, region)));
         }
         let first = self.state.panic.lock().take();
         match (first, result) {
@@ -360,33 +363,63 @@ unsafe fn act<F: FnOnce()>(payload: *mut Payload, action: Action, out: *mut ()) 
 
 /// A future and its ticket, until it is ready.
 struct TicketedFuture {
-    /// The future is dropped first.
     inner: Option<(Pin<Box<dyn Future<Output = ()> + Send>>, Ticket)>,
-    /// Whether its waker is not in the scope's list yet.
-    is_new: bool,
+    /// The waker in the scope's list, and its key.
+    listed: Option<(usize, Waker)>,
+}
+
+impl TicketedFuture {
+    fn new(future: Pin<Box<dyn Future<Output = ()> + Send>>, ticket: Ticket) -> Self {
+        Self { inner: Some((future, ticket)), listed: None }
+    }
+
+    /// Ensures that the scope's list has the waker of this poll.
+    fn list(&mut self, waker: &Waker) {
+        let Some((_, ticket)) = &self.inner else { return };
+        if self.listed.as_ref().is_some_and(|(_, listed)| listed.will_wake(waker)) {
+            return;
+        }
+        // Wakers are cloned and dropped outside of the lock.
+        let (copy, waker) = (waker.clone(), waker.clone());
+        let former = self.listed.take();
+        let key = former.as_ref().map(|&(key, _)| key);
+        let (key, replaced) = ticket.state().futures.lock().set(key, copy);
+        self.listed = Some((key, waker));
+        drop_contained((former, replaced));
+    }
+
+    /// Drops the future, takes its waker off the list, and gives up the ticket.
+    fn end(&mut self) {
+        let Some((future, ticket)) = self.inner.take() else { return };
+        drop_contained(future);
+        if let Some((key, waker)) = self.listed.take() {
+            let listed = ticket.state().futures.lock().remove(key);
+            drop_contained((waker, listed));
+        }
+    }
+}
+
+impl Drop for TicketedFuture {
+    fn drop(&mut self) {
+        self.end();
+    }
 }
 
 impl Future for TicketedFuture {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let is_new = mem::take(&mut self.is_new);
+        // Under its lock `cancel` sets the flag that is read below.
+        self.list(context.waker());
         let Some((future, ticket)) = &mut self.inner else { return Poll::Ready(()) };
-        let waker = is_new.then(|| context.waker().clone());
-        let is_cancelled = {
-            let mut futures = ticket.state().futures.lock();
-            futures.extend(waker);
-            ticket.state().is_cancelled()
-        };
-        if !is_cancelled {
+        if !ticket.state().is_cancelled() {
             match panic::catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
                 Ok(Poll::Pending) => return Poll::Pending,
                 Ok(Poll::Ready(())) => {}
                 Err(payload) => ticket.state().panicked(payload),
             }
         }
-        let inner = self.inner.take();
-        drop_contained(inner);
+        self.end();
         Poll::Ready(())
     }
 }

@@ -22,8 +22,8 @@ const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
 impl Forks for Worker {
     #[inline(always)]
-    fn push_with(&self, make: impl FnOnce() -> Part) {
-        self.forks.push_with(make);
+    fn push(&self, part: Part) {
+        self.forks.push(part);
         self.forks.fence();
         // As `announce`, where the other side passes the heavy fence.
         if self.core.idle.snapshot().wants_help_for_forks() {
@@ -32,8 +32,8 @@ impl Forks for Worker {
     }
 
     #[inline(always)]
-    fn forget_newest_if(&self, is: impl FnOnce(&Part) -> bool) -> bool {
-        self.forks.forget_newest_if(is)
+    fn forget_newest_if(&self, take: impl FnOnce(&mut Part) -> bool) {
+        self.forks.forget_newest_if(take);
     }
 
     #[inline(always)]
@@ -61,7 +61,7 @@ impl Worker {
     /// Accepts a job of a scope from a job on this worker.
     pub(crate) fn execute_part(&self, part: Part) {
         self.me.counters.accepted.add(1);
-        self.push_with(|| part);
+        self.push(part);
     }
 
     /// The position of the next fork.
@@ -172,7 +172,7 @@ impl Worker {
                 false => others.push(part),
             }
         }
-        others.into_iter().rev().for_each(|part| self.push_with(|| part));
+        others.into_iter().rev().for_each(|part| self.push(part));
         found
     }
 
