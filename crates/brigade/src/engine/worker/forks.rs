@@ -90,13 +90,23 @@ impl Worker {
 
     /// Takes the oldest parts of another worker; only what descends from a region, if there is one. Returns the oldest, and
     /// queues the others.
-    pub(super) fn steal_part(&self, peer: &Peer, of: Option<Region>) -> Result<Job, StealError> {
-        let limit = |oldest: Candidate<'_, Part>, count: usize| match of {
-            None if oldest.item.is_fork() => 1,
-            None => count,
-            Some(region) => {
-                let is_part = oldest.item.region() == region;
-                usize::from(is_part || peer.origins.descends(region, oldest.position))
+    pub(super) fn steal_part(
+        &self,
+        peer: &Peer,
+        of: Option<Region>,
+    ) -> Result<(Region, Job), StealError> {
+        let limit = |oldest: Candidate<'_, Part>, _: usize| {
+            let its = oldest.item.region();
+            match of {
+                // Several only of one region, so of one scope. What is stolen and does not run at once lies behind what the thief
+                // runs, where a thread that waits for another region does not reach it.
+                None => oldest.count_while(|part| part.region() == its),
+                // A job of another scope may be left from what had the origin before: see `engine/origins.rs`.
+                Some(region) => usize::from(
+                    its == region
+                        || (oldest.item.is_fork()
+                            && peer.origins.descends(region, oldest.position)),
+                ),
             }
         };
         // Before the steal pushes anything: see `engine/origins.rs`.
@@ -105,14 +115,15 @@ impl Worker {
         if of.is_none() {
             self.me.origins.begin(part.region(), position);
             if self.forks.position() > position {
+                self.forks.fence();
                 self.announce_fork();
             }
         }
-        Ok(part.into_job())
+        Ok((part.region(), part.into_job()))
     }
 
     /// Whether a look missed forks, as a worker may have pushed them without a fence since it saw this one search. A monitor
-    /// would find them.
+    /// would find them: it passes the fence when it gives up.
     #[cold]
     pub(super) fn has_forks_unseen(&self) -> bool {
         let seen = self.core.idle.snapshot();
@@ -127,15 +138,16 @@ impl Worker {
     pub(crate) fn wait_for_part(&self, wait: Wait<'_>, own: u64) {
         let waits = self.waits.get();
         self.waits.set(waits + 1);
-        let origins = self.me.origins.begin(wait.region(), own);
         let mut looks = 0;
         while !wait.is_over() {
             // The parts that are awaited here are the parent's.
             self.end_if_orphan();
             let part = if waits < DEPTH { self.find_part(wait.region(), own) } else { None };
-            if let Some(job) = part {
+            if let Some((region, job)) = part {
+                let origins = self.me.origins.begin(region, self.forks.position());
                 // Parts contain their panics.
                 enter_job(&self.core, || self.run(job));
+                self.me.origins.end(origins);
                 looks = 0;
             } else if looks < LOOKS {
                 hint::snooze(looks);
@@ -144,12 +156,11 @@ impl Worker {
                 self.sleep_until(wait);
             }
         }
-        self.me.origins.end(origins);
         self.waits.set(waits);
     }
 
     /// Finds a part of a region, or what descends from it.
-    fn find_part(&self, region: Region, own: u64) -> Option<Job> {
+    fn find_part(&self, region: Region, own: u64) -> Option<(Region, Job)> {
         self.pop_part(region, own).or_else(|| {
             let peers = &self.core.queues.peers;
             let mut others = peers.iter().enumerate().filter(|&(index, _)| index != self.index);
@@ -161,13 +172,13 @@ impl Worker {
     }
 
     /// Takes the newest part of a region from the own deque, down to a position.
-    fn pop_part(&self, region: Region, own: u64) -> Option<Job> {
+    fn pop_part(&self, region: Region, own: u64) -> Option<(Region, Job)> {
         let mut others = Vec::new();
         let mut found = None;
         while found.is_none() && self.forks.position() > own {
             let Some(part) = self.forks.pop() else { break };
             match part.region() == region {
-                true => found = Some(part.into_job()),
+                true => found = Some((region, part.into_job())),
                 // Of a scope around this one.
                 false => others.push(part),
             }
@@ -184,10 +195,9 @@ impl Worker {
         if !wait.register(counted.waker()) || counted.until(|| wait.is_over()) {
             return;
         }
-        // All threads that the pool may have wait for its jobs. This wait can't fail: it goes on uncounted.
+        // All threads that the pool may have wait for its jobs. This wait can't fail: it goes on uncounted, and the caller looks
+        // again, as this may be the only thread that may take a part that has been pushed since.
         let _blocked = self.block();
-        while !wait.is_over() {
-            thread.park(Some(LOOK_AGAIN));
-        }
+        thread.park(Some(LOOK_AGAIN));
     }
 }
