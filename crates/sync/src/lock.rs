@@ -6,6 +6,8 @@ use core::time::Duration;
 use loom::sync as imp;
 #[cfg(not(brigade_loom))]
 use std::sync as imp;
+// Loom's locks return it too.
+use std::sync::TryLockError;
 
 use crate::delays::delay;
 
@@ -55,8 +57,8 @@ impl<T> Mutex<T> {
         delay();
         match self.0.try_lock() {
             Ok(guard) => Some(guard),
-            Err(imp::TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
-            Err(imp::TryLockError::WouldBlock) => None,
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
         }
     }
 }

@@ -322,6 +322,10 @@ impl Core {
 
     /// Gets another worker for queued jobs, timers and I/O events after one has been blocked.
     pub(super) fn replace_blocked(&self) {
+        if self.idle.snapshot().is_understaffed() {
+            // A worker that has forked before it could see that was not asked to start another.
+            self.queues.fence_forks();
+        }
         if self.queues.has_work() {
             self.help(Caller::MayStop);
         }
@@ -342,6 +346,7 @@ impl Core {
         // Surplus workers leave at once, and the others learn whether their keep-alive now applies. All are picked first: a
         // worker that is woken soon sleeps again.
         self.idle.pick_all_parked().into_iter().for_each(|index| self.wake(index, Caller::MayStop));
+        self.queues.fence_forks();
         self.help_with(self.queues.len(), self.idle.snapshot());
     }
 

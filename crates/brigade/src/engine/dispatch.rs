@@ -84,6 +84,7 @@ impl Burst<'_> {
         }
         if self.on_duty {
             // A submitter may have woken no worker for a lone job, as it saw that one of them monitored the queues.
+            core.queues.fence_forks();
             if core.queues.has_work() {
                 core.offer_help();
             }

@@ -129,7 +129,10 @@ impl Core {
     /// Drops all queued jobs. Workers concurrently drop those that they find.
     fn drop_queued(&self) {
         self.off_pool(|| {
-            while let Some(job) = self.queues.take_oldest() {
+            // Only what no worker is left to drop: a job that forks all the time would keep this thread here.
+            let is_empty = || self.idle.snapshot().live() == 0;
+            let left = || if is_empty() { self.queues.take_oldest_part() } else { None };
+            while let Some(job) = self.queues.take_oldest().or_else(left) {
                 self.drop_job(job);
             }
             for peer in self.queues.peers.iter() {

@@ -1,10 +1,13 @@
-//! What a worker is in the middle of, for threads that wait for a part of it.
+//! What a worker is in the middle of, for threads that wait for a part of it. `FORKS.md` beside this file has the argument.
 //!
 //! A worker that takes a part of a fork or a scope, from its own deque or from another worker's, lists the *origin* of what it will
-//! do: the region of the part, and the position of its own deque at that time. Until it has ended the part, all that is on its
-//! deque from that position on descends from that region: was forked by it, or by what it waits for. So a thread that waits for
-//! the region may take that, and nothing else. It must look after it has won its claim: the owner adds an origin before it pushes
+//! do: the region of the part, and the position of its own deque at that time. Until it has ended the part, the *forks* on its
+//! deque from that position on descend from that region. So a thread that waits for the region may take those, besides parts of
+//! the region itself, and nothing else. It must look after it has won its claim: the owner adds an origin before it pushes
 //! anything, and pushes with `Release`, so a thread that has an item sees all origins from before its push.
+//!
+//! A job of another scope that the part has added may outlive it, and the origin is removed a moment after the part has ended:
+//! by then, another fork may have begun at the address of its region. A fork is off the deque before the job that forked it ends.
 
 use brigade_sync::atomic::Ordering;
 use brigade_sync::unmodelled::{AtomicU64, AtomicUsize};

@@ -1,6 +1,6 @@
 //! Where the jobs of one pool are queued: its injectors, and what each worker has.
 
-use brigade_queue::{Cursor, StealError};
+use brigade_queue::{Cursor, StealError, deque};
 use brigade_sync::atomic::Ordering;
 use brigade_sync::hint;
 use brigade_sync::unmodelled::AtomicU64;
@@ -77,6 +77,23 @@ impl Queues {
     /// How often [`sweep`](Self::sweep) was called.
     pub(super) fn sweeps(&self) -> u64 {
         self.sweeps.load(Ordering::Relaxed)
+    }
+
+    /// Takes the oldest fork, or job of a scope, of a worker, on a thread that need not be a worker.
+    pub(super) fn take_oldest_part(&self) -> Option<Job> {
+        self.peers.iter().filter(|peer| !peer.forks.is_empty()).find_map(|peer| {
+            let mut round = 0;
+            loop {
+                match peer.forks.steal(&deque::Worker::new(), |_, _| 1) {
+                    Ok(part) => return Some(part.into_job()),
+                    Err(StealError::Empty) => return None,
+                    Err(StealError::Busy) => {
+                        hint::snooze(round);
+                        round += 1;
+                    }
+                }
+            }
+        })
     }
 
     /// Takes the oldest job of an injector, else of a worker's queue, on a thread that need not be a worker.

@@ -3,6 +3,7 @@
 use alloc::sync::Arc;
 use core::cell::Cell;
 use core::fmt;
+use core::mem::ManuallyDrop;
 use core::panic::{RefUnwindSafe, UnwindSafe};
 
 use brigade_sync::AsymmetricFence;
@@ -11,8 +12,8 @@ use brigade_sync::atomic::{Ordering, fence};
 use super::thief::Stealer;
 use super::{Buffer, Shared, Slots, read, slot, write};
 
-/// How many slots the first push allocates.
-const FIRST: usize = 32;
+/// How many slots the first push allocates; few where a model checker follows each of them.
+const FIRST: usize = if cfg!(brigade_loom) { 2 } else { 32 };
 
 /// The owner's end of a deque: pushes, and pops the newest item.
 ///
@@ -33,6 +34,8 @@ pub struct Worker<T> {
     /// The slots, which only this replaces.
     slots: Cell<Slots<T>>,
     /// A position up to which slots are free; the true one may be further on.
+    room: Cell<u64>,
+    /// The same, or the position of the newest item while it is being looked at.
     free_until: Cell<u64>,
     /// The fence of `shared`.
     light: AsymmetricFence,
@@ -55,7 +58,7 @@ impl<T> Worker<T> {
         let shared = Arc::new(Shared::new());
         let slots = Cell::new(shared.buffer.lock().slots());
         let light = shared.fence;
-        Self { shared, slots, free_until: Cell::new(0), light }
+        Self { shared, slots, room: Cell::new(0), free_until: Cell::new(0), light }
     }
 
     /// Returns a thief's end.
@@ -69,17 +72,12 @@ impl<T> Worker<T> {
     /// [light side](Self::fence) after this.
     ///
     /// # Panics
-    /// If there is no memory for more slots, the process is aborted, as by any collection of `std`.
+    /// In a closure that [`forget_newest_if`](Self::forget_newest_if) calls, in place of that item. If there is no memory for
+    /// more slots, the process is aborted, as by any collection of `std`.
     #[inline(always)]
     pub fn push(&self, item: T) {
-        self.push_with(|| item);
-    }
-
-    /// Pushes what `make` returns, which is written directly to its slot. `make` must not use the deque.
-    ///
-    /// An item that exists before the slot is known has to be dropped if the allocation of slots panics, and so lies in memory.
-    #[inline(always)]
-    pub fn push_with(&self, make: impl FnOnce() -> T) {
+        // Leaked if the next lines unwind: what must be dropped then lies in memory, where it is written twice.
+        let item = ManuallyDrop::new(item);
         let shared = &*self.shared;
         // Ordering: Relaxed: only the owner writes it.
         let position = shared.bottom.load(Ordering::Relaxed);
@@ -87,7 +85,7 @@ impl<T> Worker<T> {
             self.make_room();
         }
         // SAFETY: Slot rule: the slot is free, as `make_room` has checked.
-        unsafe { write(self.slots.get(), position, make()) };
+        unsafe { write(self.slots.get(), position, ManuallyDrop::into_inner(item)) };
         // Ordering: Release: a thief that sees the position sees the item.
         shared.bottom.store(position + 1, Ordering::Release);
     }
@@ -106,39 +104,55 @@ impl<T> Worker<T> {
         if self.shared.top.load(Ordering::Relaxed) >= position {
             return None;
         }
-        self.shared.bottom.store(position - 1, Ordering::Relaxed);
+        // Ordering: Release, as every store of `bottom`: the next thief sees the items below by this one.
+        self.shared.bottom.store(position - 1, Ordering::Release);
         self.fence();
-        // Ordering: Relaxed: the fence orders it after the store. No thief has written the slot.
-        if self.shared.claimed.load(Ordering::Relaxed) < position {
+        // Ordering: Acquire: a thief that has put its claim back has looked at the item before. The fence orders it after the
+        // store.
+        if self.shared.claimed.load(Ordering::Acquire) < position {
             // SAFETY: Slot rule: the owner's announcement came first: a thief that claims this item from now on sees it.
             return Some(unsafe { read(self.slots.get(), position - 1) });
         }
         self.pop_claimed(position)
     }
 
-    /// Removes the newest item and forgets it, without a move, if `is` says that it is the right one. Returns whether it was; an
-    /// item that a thief claims is not. `is` must not panic or use the deque.
+    /// Removes the newest item and forgets it, without a move, if `is` says so. Returns whether it did; an item that a thief
+    /// claims stays.
+    ///
+    /// If `is` panics the item stays, too. It must not use the deque: a push panics, and the item is leaked if `is` pops others.
+    ///
+    /// ```
+    /// use brigade_queue::deque::Worker;
+    /// let worker = Worker::new();
+    /// [1, 2].map(|item| worker.push(item));
+    /// assert!(!worker.forget_newest_if(|&mut newest| newest == 1));
+    /// assert!(worker.forget_newest_if(|&mut newest| newest == 2));
+    /// assert_eq!((worker.pop(), worker.pop()), (Some(1), None));
+    /// ```
     #[inline(always)]
-    pub fn forget_newest_if(&self, is: impl FnOnce(&T) -> bool) -> bool {
+    pub fn forget_newest_if(&self, is: impl FnOnce(&mut T) -> bool) -> bool {
         let shared = &*self.shared;
         // Ordering: Relaxed: only the owner writes it.
         let Some(position) = shared.bottom.load(Ordering::Relaxed).checked_sub(1) else {
             return false;
         };
-        shared.bottom.store(position, Ordering::Relaxed);
+        shared.bottom.store(position, Ordering::Release);
         self.fence();
-        // Ordering: Relaxed, as in `pop`.
-        if shared.claimed.load(Ordering::Relaxed) <= position {
-            // SAFETY: Slot rule, as in `pop`; borrowed for the call. It was pushed, as `bottom` was beyond it.
+        let lent = Lent(self, position);
+        // Ordering: Acquire, as in `pop`.
+        if shared.claimed.load(Ordering::Acquire) <= position {
+            self.free_until.set(position);
+            // SAFETY: Slot rule, as in `pop`; borrowed for the call, in which nothing is pushed here as the slot does not count
+            // as free. It was pushed, as `bottom` was beyond it.
             let is = unsafe {
-                slot(self.slots.get(), position).with(|item| is((*item).assume_init_ref()))
+                slot(self.slots.get(), position).with_mut(|item| is((*item).assume_init_mut()))
             };
             if is {
+                core::mem::forget(lent);
+                self.free_until.set(self.room.get());
                 return true;
             }
         }
-        // Ordering: Release: as if it was pushed again.
-        shared.bottom.store(position + 1, Ordering::Release);
         false
     }
 
@@ -152,7 +166,7 @@ impl<T> Worker<T> {
             // SAFETY: Slot rule: under the lock, no thief has taken it.
             return Some(unsafe { buffer.read(position - 1) });
         }
-        self.shared.bottom.store(position, Ordering::Relaxed);
+        self.shared.bottom.store(position, Ordering::Release);
         None
     }
 
@@ -179,6 +193,7 @@ impl<T> Worker<T> {
     #[cold]
     #[inline(never)]
     fn make_room(&self) {
+        assert!(self.free_until == self.room, "the newest item is being looked at");
         if !self.shared.is_used.load(Ordering::Relaxed) {
             self.shared.is_used.store(true, Ordering::Relaxed);
             // Ordering: a thread that passes a `SeqCst` fence and does not see this is seen by what the owner reads next.
@@ -199,7 +214,24 @@ impl<T> Worker<T> {
             *buffer = larger;
             self.slots.set(buffer.slots());
         }
-        self.free_until.set(top + buffer.len() as u64);
+        self.room.set(top + buffer.len() as u64);
+        self.free_until.set(self.room.get());
+    }
+}
+
+/// Puts the newest item back that [`Worker::forget_newest_if`] has looked at.
+struct Lent<'a, T>(&'a Worker<T>, u64);
+
+impl<T> Drop for Lent<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        let Self(worker, position) = *self;
+        worker.free_until.set(worker.room.get());
+        // If there are fewer items now, it is beyond them, and leaked.
+        if worker.position() == position {
+            // Ordering: Release: as if it was pushed again.
+            worker.shared.bottom.store(position + 1, Ordering::Release);
+        }
     }
 }
 

@@ -7,8 +7,8 @@ use core::panic::{RefUnwindSafe, UnwindSafe};
 
 use brigade_sync::atomic::Ordering;
 
-use super::Shared;
 use super::owner::Worker;
+use super::{Shared, Slots};
 use crate::ring::StealError;
 
 /// The most items that one steal takes.
@@ -18,6 +18,16 @@ const MOST: usize = 16;
 ///
 /// A steal costs a system call of a few microseconds where the owner's operations cost no fence; see
 /// [`AsymmetricFence`](brigade_sync::AsymmetricFence).
+///
+/// ```
+/// use brigade_queue::{StealError, deque::Worker};
+/// let (worker, thief) = (Worker::new(), Worker::new());
+/// let stealer = worker.stealer();
+/// assert_eq!(stealer.steal(&thief, |_, count| count), Err(StealError::Empty));
+/// [1, 2, 3, 4].map(|item| worker.push(item));
+/// assert_eq!(stealer.steal(&thief, |_, count| count), Ok(1));
+/// assert_eq!((thief.pop(), stealer.len()), (Some(2), 2));
+/// ```
 pub struct Stealer<T>(pub(super) Arc<Shared<T>>);
 
 impl<T> Clone for Stealer<T> {
@@ -32,8 +42,9 @@ impl<T> RefUnwindSafe for Stealer<T> {}
 impl<T> Stealer<T> {
     /// Takes the oldest items, as many as `limit` says: returns the oldest, and pushes the others to `rest`.
     ///
-    /// The thief claims half of the items, rounded up and at most 16. Then `limit` is called with the oldest of them, and its
-    /// position, and returns how many to take; 0 leaves all where they are. It must not panic or use the deque.
+    /// The thief claims half of the items, rounded up and at most 16. Then `limit` is called with the oldest of them, and their
+    /// number, and returns how many to take; 0 leaves all where they are, and so does a panic. It is called under the lock: it
+    /// must not push to the deque, or pop from it, which may wait for that lock.
     ///
     /// # Errors
     /// [`StealError::Empty`] if there is no item, or `limit` returned 0; [`StealError::Busy`] if another thief holds a claim.
@@ -61,7 +72,10 @@ impl<T> Stealer<T> {
             let count = if won == 0 {
                 0
             } else {
-                let limit = |item: &T| limit(Candidate { item, position: top }, won).min(won);
+                let slots = buffer.slots();
+                let limit = |item: &T| {
+                    limit(Candidate { item, position: top, slots, count: won }, won).min(won)
+                };
                 // SAFETY: Slot rule: it is claimed, and the owner's `bottom` is beyond it. Borrowed for the call only.
                 unsafe {
                     super::slot(buffer.slots(), top).with(|item| limit((*item).assume_init_ref()))
@@ -121,12 +135,48 @@ impl<T> Stealer<T> {
     }
 }
 
-/// The oldest item of a deque, before it is stolen.
+/// The oldest item of a deque, and those after it that may be stolen with it, before they are.
 pub struct Candidate<'a, T> {
     /// The item.
     pub item: &'a T,
     /// Its position: the number of older items that have ever been pushed.
     pub position: u64,
+    slots: Slots<T>,
+    /// The number of items that may be stolen.
+    count: usize,
+}
+
+impl<T> Candidate<'_, T> {
+    /// How many of the items that may be stolen are as `is` says, from the oldest to the first that is not.
+    ///
+    /// ```
+    /// use brigade_queue::deque::Worker;
+    /// let (worker, thief) = (Worker::new(), Worker::new());
+    /// [2, 4, 5, 6, 7, 8].map(|item| worker.push(item));
+    /// let stolen = worker.stealer().steal(&thief, |oldest, count| {
+    ///     assert_eq!((*oldest.item, oldest.position, count), (2, 0, 3));
+    ///     oldest.count_while(|item| item % 2 == 0)
+    /// });
+    /// assert_eq!((stolen, thief.pop(), thief.pop()), (Ok(2), Some(4), None));
+    /// ```
+    pub fn count_while(&self, is: impl Fn(&T) -> bool) -> usize {
+        let is = |&position: &u64| {
+            // SAFETY: Slot rule: it is claimed as this exists, and the owner's `bottom` is beyond it. Borrowed for the call.
+            unsafe { super::slot(self.slots, position).with(|item| is((*item).assume_init_ref())) }
+        };
+        (self.position..self.position + self.count as u64).take_while(is).count()
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Candidate<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { item, position, count, .. } = self;
+        f.debug_struct("Candidate")
+            .field("item", item)
+            .field("position", position)
+            .field("count", count)
+            .finish()
+    }
 }
 
 impl<T> fmt::Debug for Stealer<T> {

@@ -5,6 +5,8 @@
 //! work is taken by whichever has the job; the result is written before the latch is set, and read by the owner after it.
 
 use core::any::{Any, TypeId};
+use core::fmt;
+use core::marker::PhantomData;
 use core::mem::{self, MaybeUninit};
 use core::ptr::NonNull;
 use std::panic::{self, AssertUnwindSafe};
@@ -20,28 +22,46 @@ use crate::job::Job;
 use crate::region::{OfFork, Region};
 
 /// What runs forked jobs: a worker with a deque of its own.
+///
+/// No implementation can break the memory safety of a fork: what it loses, or never runs, keeps the fork waiting.
 pub trait Forks {
-    /// Adds what `make` returns at the newest end of the deque, from which other threads may take it.
-    fn push_with(&self, make: impl FnOnce() -> Part);
+    /// Adds a part at the newest end of the deque, from which other threads may take it.
+    fn push(&self, part: Part);
 
-    /// Forgets the newest part of the deque, and returns `true`, if it is the right one; otherwise leaves it there.
-    fn forget_newest_if(&self, is: impl FnOnce(&Part) -> bool) -> bool;
+    /// Calls `take` with the newest part of the deque, if there is one. If it returns `true`, the part is removed and
+    /// forgotten: `take` has replaced it with one that does nothing. Otherwise it stays.
+    fn forget_newest_if(&self, take: impl FnOnce(&mut Part) -> bool);
 
-    /// Takes the newest job of the deque.
+    /// Takes the newest part of the deque.
     fn take_back(&self) -> Option<Part>;
 
-    /// Waits until the latch may have been set; meanwhile it may run jobs that are part of the region.
+    /// Waits until the wait may be over; meanwhile it may run jobs that are part of its region.
     fn wait(&self, wait: Wait<'_>);
 }
 
 /// What a thread waits for.
+///
+/// Only that thread has it: the registration is its alone.
+///
+/// ```compile_fail,E0277
+/// fn elsewhere(wait: brigade_task::Wait<'_>) {
+///     std::thread::scope(|s| _ = s.spawn(|| wait.is_over()));
+/// }
+/// ```
 #[derive(Clone, Copy)]
 pub struct Wait<'a> {
-    pub(super) latch: &'a Latch,
-    pub(super) region: Region,
+    latch: &'a Latch,
+    region: Region,
+    /// Neither `Send` nor `Sync`: see the `Waker rule` of the latch.
+    not_send: PhantomData<*const ()>,
 }
 
-impl Wait<'_> {
+impl<'a> Wait<'a> {
+    /// A wait of the latch's owner.
+    pub(super) fn new(latch: &'a Latch, region: Region) -> Self {
+        Self { latch, region, not_send: PhantomData }
+    }
+
     /// Whether it has ended.
     #[inline]
     pub fn is_over(self) -> bool {
@@ -56,6 +76,12 @@ impl Wait<'_> {
     /// The fork or scope that is waited for.
     pub fn region(self) -> Region {
         self.region
+    }
+}
+
+impl fmt::Debug for Wait<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Wait").field("region", &self.region).finish_non_exhaustive()
     }
 }
 
@@ -116,10 +142,7 @@ impl<B: FnOnce() -> R, R, const COUNTED: bool> Frame<B, R, COUNTED> {
 
     /// Waits for the job, which another thread has; returns its result, or that of the work if it was returned.
     fn finish(&self, forks: &impl Forks) -> Result<R, Box<dyn Any + Send>> {
-        wait(
-            || self.latch.is_set(),
-            || forks.wait(Wait { latch: &self.latch, region: self.region() }),
-        );
+        wait(|| self.latch.is_set(), || forks.wait(Wait::new(&self.latch, self.region())));
         self.outcome().unwrap_or_else(|| {
             // SAFETY: Fork rule: it has been returned.
             let work = unsafe { self.take() };
@@ -148,7 +171,7 @@ impl<B: FnOnce() -> R, R, const COUNTED: bool> Frame<B, R, COUNTED> {
             others.push(job);
             newest = forks.take_back();
         }
-        others.into_iter().rev().for_each(|job| forks.push_with(|| job));
+        others.into_iter().rev().for_each(|job| forks.push(job));
         mem::forget(bomb);
         let Some(job) = newest else { return self.finish(forks) };
         mem::forget(job);
@@ -208,14 +231,14 @@ unsafe fn act<B: FnOnce() -> R, R, const COUNTED: bool>(
 /// use std::cell::RefCell;
 /// struct Alone(RefCell<Vec<Part>>);
 /// impl Forks for Alone {
-///     fn push_with(&self, make: impl FnOnce() -> Part) {
-///         self.0.borrow_mut().push(make());
+///     fn push(&self, part: Part) {
+///         self.0.borrow_mut().push(part);
 ///     }
-///     fn forget_newest_if(&self, is: impl FnOnce(&Part) -> bool) -> bool {
-///         let newest = self.0.borrow_mut().pop_if(|job| is(job));
-///         let found = newest.is_some();
-///         std::mem::forget(newest);
-///         found
+///     fn forget_newest_if(&self, take: impl FnOnce(&mut Part) -> bool) {
+///         let mut parts = self.0.borrow_mut();
+///         if parts.last_mut().is_some_and(take) {
+///             parts.pop();
+///         }
 ///     }
 ///     fn take_back(&self) -> Option<Part> {
 ///         self.0.borrow_mut().pop()
@@ -258,13 +281,22 @@ where
     let frame = Frame::<B, RB, false>::new(b);
     let bomb = Abort;
     // SAFETY: once; `B` and `RB` are `Send`. Fork rule: every way out of this function has the job back, or waits for the latch.
-    forks.push_with(|| unsafe { frame.part() });
+    let part = unsafe { frame.part() };
+    forks.push(part);
     mem::forget(bomb);
     let unwinding = Unwinding(forks, &frame);
     let first = a();
     mem::forget(unwinding);
     let bomb = Abort;
-    let is_back = forks.forget_newest_if(|job| frame.owns(job));
+    let mut is_back = false;
+    forks.forget_newest_if(|newest| {
+        is_back = frame.owns(newest);
+        if is_back {
+            // Whatever becomes of it: the work is taken below.
+            newest.disarm();
+        }
+        is_back
+    });
     mem::forget(bomb);
     if is_back {
         // SAFETY: Fork rule: the owner has the job back.
@@ -318,10 +350,7 @@ where
         return Err(unsafe { frame.take() });
     }
     mem::forget(bomb);
-    wait(
-        || frame.latch.is_set(),
-        || wait_for(Wait { latch: &frame.latch, region: frame.region() }),
-    );
+    wait(|| frame.latch.is_set(), || wait_for(Wait::new(&frame.latch, frame.region())));
     match frame.outcome() {
         Some(Ok(result)) => Ok(result),
         Some(Err(payload)) => panic::resume_unwind(payload),

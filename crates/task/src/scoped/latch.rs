@@ -25,6 +25,8 @@ const RETURNED: u8 = 4;
 /// **Latch rule.** It lies on its owner's stack, which returns once it has seen the latch set. So a thread that sets it does
 /// nothing with it after the write of the final state, and takes the waker before that.
 ///
+/// **Waker rule.** The slot is its owner's, one thread at a time, except in `TAKING`.
+///
 /// | from | to | by |
 /// |---|---|---|
 /// | `UNSET` | `WAITING` | the owner, once it has written the slot |
@@ -112,5 +114,14 @@ impl Latch {
         state.store(last, Ordering::Release);
         // The latch may be gone. A waker is user code, as far as this crate knows.
         contain(|| waker.wake());
+    }
+}
+
+#[cfg(all(test, brigade_loom))]
+impl Latch {
+    /// Writes to the slot, as the owner's next call would.
+    pub(super) fn overwrite(&self) {
+        // SAFETY: loom checks that nothing else accesses it.
+        self.waker.with_mut(|slot| unsafe { slot.write(MaybeUninit::uninit()) });
     }
 }

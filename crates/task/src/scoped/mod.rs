@@ -5,10 +5,13 @@
 
 mod fork;
 mod latch;
+#[cfg(all(test, brigade_loom))]
+mod loom_tests;
 mod parcel;
 mod part;
 mod scope;
 mod tickets;
+mod wakers;
 
 pub use fork::{Forks, Wait, install, join};
 pub use parcel::ScopedJoinHandle;

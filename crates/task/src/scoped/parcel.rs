@@ -36,7 +36,7 @@ enum Stage<F, T> {
     Closure(F),
     /// A future that has not ended.
     Future,
-    /// A closure that runs.
+    /// A closure that runs, or one or a future that is being dropped.
     Running,
     Done(Result<T, JoinError>),
     Taken,
@@ -49,6 +49,8 @@ pub(super) struct Runner<F: FnOnce() -> T, T>(Arc<Parcel<F, T>>);
 trait Delivery<T> {
     /// Runs the closure on this thread if it has not started.
     fn run(&self);
+    /// Drops the closure on this thread if it has not started.
+    fn cancel(&self);
     fn latch(&self) -> &Latch;
     /// Takes the result, if there is one. Then, or if `detach`, there is no handle any more.
     fn take(&self, detach: bool) -> Option<Result<T, JoinError>>;
@@ -103,6 +105,16 @@ impl<F: FnOnce() -> T, T> Parcel<F, T> {
         }
     }
 
+    /// Notes that the future has been dropped, if it has not ended.
+    fn abandon(&self) -> bool {
+        let mut content = self.content.lock();
+        let is_pending = matches!(content.stage, Stage::Future);
+        if is_pending {
+            content.stage = Stage::Running;
+        }
+        is_pending
+    }
+
     /// Stores the result, or returns it if there is no handle; called once.
     fn finish(&self, result: Result<T, JoinError>) -> Option<Result<T, JoinError>> {
         let unclaimed = {
@@ -142,6 +154,13 @@ impl<F: FnOnce() -> T, T> Delivery<T> for Parcel<F, T> {
         }
     }
 
+    fn cancel(&self) {
+        if let Some(closure) = self.claim() {
+            drop_contained(closure);
+            drop_contained(self.finish(Err(JoinError::Cancelled)));
+        }
+    }
+
     fn latch(&self) -> &Latch {
         &self.latch
     }
@@ -168,18 +187,10 @@ impl<F: FnOnce() -> T, T> Runner<F, T> {
 
 impl<F: FnOnce() -> T, T> Drop for Runner<F, T> {
     fn drop(&mut self) {
-        let former = {
-            let mut content = self.0.content.lock();
-            match mem::replace(&mut content.stage, Stage::Running) {
-                stage @ (Stage::Closure(_) | Stage::Future) => stage,
-                other => {
-                    content.stage = other;
-                    return;
-                }
-            }
-        };
-        drop_contained(former);
-        drop_contained(self.0.finish(Err(JoinError::Cancelled)));
+        self.0.cancel();
+        if self.0.abandon() {
+            drop_contained(self.0.finish(Err(JoinError::Cancelled)));
+        }
     }
 }
 
@@ -226,12 +237,15 @@ impl<T> ScopedJoinHandle<'_, T> {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn join(self) -> Result<T, JoinError> {
-        if !self.state.is_cancelled() {
+        if self.state.is_cancelled() {
+            // Its job may be on the deque of this very thread, which does not take it there while it waits.
+            self.parcel.cancel();
+        } else {
             self.parcel.run();
         }
         let latch = self.parcel.latch();
         let region = Region(ptr::from_ref(latch).addr());
-        wait(|| latch.is_set(), || self.pool.wait(Wait { latch, region }));
+        wait(|| latch.is_set(), || self.pool.wait(Wait::new(latch, region)));
         match self.parcel.take(true) {
             Some(result) => result,
             None => unreachable!("only the handle takes the result"),

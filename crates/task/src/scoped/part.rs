@@ -7,6 +7,9 @@ use crate::region::Region;
 
 /// A job that is a part of a fork or a scope.
 ///
+/// A program that keeps one, or [forgets](core::mem::forget) it, keeps the fork or the scope waiting. Dropped, it cancels the job
+/// of a scope, and leaves a fork's to the thread that forked it.
+///
 /// **Part rule.** The first word of its payload is the address of its region.
 pub struct Part(Job);
 
@@ -25,6 +28,12 @@ impl Part {
     pub fn region(&self) -> Region {
         // SAFETY: Part rule.
         Region(unsafe { self.0.first_word() })
+    }
+
+    /// Makes this a part of nothing, which does nothing.
+    #[inline(always)]
+    pub(super) fn disarm(&mut self) {
+        self.0.disarm();
     }
 
     /// Whether this is a fork: a part of the job that forked it, rather than a job of its own.

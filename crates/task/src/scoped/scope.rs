@@ -22,6 +22,7 @@ use super::parcel::{Parcel, ScopedJoinHandle, deliver};
 use super::part::Part;
 use super::tickets::Tickets;
 use super::wait;
+use super::wakers::Wakers;
 use crate::act::{Action, Outcome, Payload};
 use crate::contain::{contain, drop_contained};
 use crate::job::Job;
@@ -45,8 +46,8 @@ pub(super) struct State {
     is_cancelled: AtomicBool,
     /// The payload of the first panic.
     panic: Mutex<Option<Box<dyn Any + Send>>>,
-    /// The wakers of its futures, to be woken when it is cancelled.
-    futures: Mutex<Vec<Waker>>,
+    /// The wakers of its futures that have not ended, to be woken when it is cancelled.
+    futures: Mutex<Wakers>,
 }
 
 impl State {
@@ -124,7 +125,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
             tickets: Tickets::new(),
             is_cancelled: AtomicBool::new(false),
             panic: Mutex::new(None),
-            futures: Mutex::new(Vec::new()),
+            futures: Mutex::new(Wakers::default()),
         };
         Self { state, pool, scope: PhantomData, env: PhantomData }
     }
@@ -259,8 +260,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
             Box::pin(deliver(future, runner));
         // SAFETY: only the lifetime changes. Scope rule: what the future borrows lives until its ticket has been dropped.
         let future: Pin<Box<dyn Future<Output = ()> + Send>> = unsafe { mem::transmute(future) };
-        self.pool()
-            .spawn(Box::pin(TicketedFuture { inner: Some((future, self.ticket())), is_new: true }));
+        self.pool().spawn(Box::pin(TicketedFuture::new(future, self.ticket())));
         handle
     }
 
@@ -281,7 +281,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         let wakers = {
             let mut futures = self.state.futures.lock();
             self.state.is_cancelled.store(true, Ordering::Relaxed);
-            mem::take(&mut *futures)
+            futures.take_all()
         };
         wakers.into_iter().for_each(|waker| contain(|| waker.wake()));
     }
@@ -308,7 +308,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         if !self.state.tickets.end_body() {
             let region = Region(ptr::from_ref(&self.state).addr());
             let latch = &self.state.tickets.latch;
-            wait(|| latch.is_set(), || self.pool().wait(Wait { latch, region }));
+            wait(|| latch.is_set(), || self.pool().wait(Wait::new(latch, region)));
         }
         let first = self.state.panic.lock().take();
         match (first, result) {
@@ -357,33 +357,63 @@ unsafe fn act<F: FnOnce()>(payload: *mut Payload, action: Action, out: *mut ()) 
 
 /// A future and its ticket, until it is ready.
 struct TicketedFuture {
-    /// The future is dropped first.
     inner: Option<(Pin<Box<dyn Future<Output = ()> + Send>>, Ticket)>,
-    /// Whether its waker is not in the scope's list yet.
-    is_new: bool,
+    /// The waker in the scope's list, and its key.
+    listed: Option<(usize, Waker)>,
+}
+
+impl TicketedFuture {
+    fn new(future: Pin<Box<dyn Future<Output = ()> + Send>>, ticket: Ticket) -> Self {
+        Self { inner: Some((future, ticket)), listed: None }
+    }
+
+    /// Ensures that the scope's list has the waker of this poll.
+    fn list(&mut self, waker: &Waker) {
+        let Some((_, ticket)) = &self.inner else { return };
+        if self.listed.as_ref().is_some_and(|(_, listed)| listed.will_wake(waker)) {
+            return;
+        }
+        // Wakers are cloned and dropped outside of the lock.
+        let (copy, waker) = (waker.clone(), waker.clone());
+        let former = self.listed.take();
+        let key = former.as_ref().map(|&(key, _)| key);
+        let (key, replaced) = ticket.state().futures.lock().set(key, copy);
+        self.listed = Some((key, waker));
+        drop_contained((former, replaced));
+    }
+
+    /// Drops the future, takes its waker off the list, and gives up the ticket.
+    fn end(&mut self) {
+        let Some((future, ticket)) = self.inner.take() else { return };
+        drop_contained(future);
+        if let Some((key, waker)) = self.listed.take() {
+            let listed = ticket.state().futures.lock().remove(key);
+            drop_contained((waker, listed));
+        }
+    }
+}
+
+impl Drop for TicketedFuture {
+    fn drop(&mut self) {
+        self.end();
+    }
 }
 
 impl Future for TicketedFuture {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let is_new = mem::take(&mut self.is_new);
+        // Under its lock `cancel` sets the flag that is read below.
+        self.list(context.waker());
         let Some((future, ticket)) = &mut self.inner else { return Poll::Ready(()) };
-        let waker = is_new.then(|| context.waker().clone());
-        let is_cancelled = {
-            let mut futures = ticket.state().futures.lock();
-            futures.extend(waker);
-            ticket.state().is_cancelled()
-        };
-        if !is_cancelled {
+        if !ticket.state().is_cancelled() {
             match panic::catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
                 Ok(Poll::Pending) => return Poll::Pending,
                 Ok(Poll::Ready(())) => {}
                 Err(payload) => ticket.state().panicked(payload),
             }
         }
-        let inner = self.inner.take();
-        drop_contained(inner);
+        self.end();
         Poll::Ready(())
     }
 }

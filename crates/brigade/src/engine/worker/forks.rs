@@ -22,8 +22,8 @@ const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
 impl Forks for Worker {
     #[inline(always)]
-    fn push_with(&self, make: impl FnOnce() -> Part) {
-        self.forks.push_with(make);
+    fn push(&self, part: Part) {
+        self.forks.push(part);
         self.forks.fence();
         // As `announce`, where the other side passes the heavy fence.
         if self.core.idle.snapshot().wants_help_for_forks() {
@@ -32,8 +32,8 @@ impl Forks for Worker {
     }
 
     #[inline(always)]
-    fn forget_newest_if(&self, is: impl FnOnce(&Part) -> bool) -> bool {
-        self.forks.forget_newest_if(is)
+    fn forget_newest_if(&self, take: impl FnOnce(&mut Part) -> bool) {
+        self.forks.forget_newest_if(take);
     }
 
     #[inline(always)]
@@ -61,7 +61,7 @@ impl Worker {
     /// Accepts a job of a scope from a job on this worker.
     pub(crate) fn execute_part(&self, part: Part) {
         self.me.counters.accepted.add(1);
-        self.push_with(|| part);
+        self.push(part);
     }
 
     /// Whether nothing that it has forked is left for other workers to take.
@@ -111,13 +111,23 @@ impl Worker {
 
     /// Takes the oldest parts of another worker; only what descends from a region, if there is one. Returns the oldest, and
     /// queues the others.
-    pub(super) fn steal_part(&self, peer: &Peer, of: Option<Region>) -> Result<Job, StealError> {
-        let limit = |oldest: Candidate<'_, Part>, count: usize| match of {
-            None if oldest.item.is_fork() => 1,
-            None => count,
-            Some(region) => {
-                let is_part = oldest.item.region() == region;
-                usize::from(is_part || peer.origins.descends(region, oldest.position))
+    pub(super) fn steal_part(
+        &self,
+        peer: &Peer,
+        of: Option<Region>,
+    ) -> Result<(Region, Job), StealError> {
+        let limit = |oldest: Candidate<'_, Part>, _: usize| {
+            let its = oldest.item.region();
+            match of {
+                // Several only of one region, so of one scope. What is stolen and does not run at once lies behind what the thief
+                // runs, where a thread that waits for another region does not reach it.
+                None => oldest.count_while(|part| part.region() == its),
+                // A job of another scope may be left from what had the origin before: see `engine/origins.rs`.
+                Some(region) => usize::from(
+                    its == region
+                        || (oldest.item.is_fork()
+                            && peer.origins.descends(region, oldest.position)),
+                ),
             }
         };
         // Before the steal pushes anything: see `engine/origins.rs`.
@@ -126,14 +136,15 @@ impl Worker {
         if of.is_none() {
             self.me.origins.begin(part.region(), position);
             if self.forks.position() > position {
+                self.forks.fence();
                 self.announce_fork();
             }
         }
-        Ok(part.into_job())
+        Ok((part.region(), part.into_job()))
     }
 
     /// Whether a look missed forks, as a worker may have pushed them without a fence since it saw this one search. A monitor
-    /// would find them.
+    /// would find them: it passes the fence when it gives up.
     #[cold]
     pub(super) fn has_forks_unseen(&self) -> bool {
         let seen = self.core.idle.snapshot();
@@ -209,7 +220,7 @@ impl Worker {
                 false => others.push(part),
             }
         }
-        others.into_iter().rev().for_each(|part| self.push_with(|| part));
+        others.into_iter().rev().for_each(|part| self.push(part));
         found.map(|part| self.run_part(part.into_job())).is_some()
     }
 
@@ -221,7 +232,11 @@ impl Worker {
         let mut others =
             peers.filter(|&(index, peer)| index != self.index && !peer.forks.is_empty());
         let stolen = others.find_map(|(_, peer)| self.steal_part(peer, Some(region)).ok());
-        stolen.map(|job| self.run_part(job)).is_some()
+        let Some((region, job)) = stolen else { return false };
+        let origins = self.me.origins.begin(region, self.forks.position());
+        self.run_part(job);
+        self.me.origins.end(origins);
+        true
     }
 
     /// Runs a part inside a job that waits for it. It contains its panics.
@@ -238,10 +253,9 @@ impl Worker {
         if !wait.register(counted.waker()) || counted.until(|| wait.is_over()) {
             return;
         }
-        // All threads that the pool may have wait for its jobs. This wait can't fail: it goes on uncounted.
+        // All threads that the pool may have wait for its jobs. This wait can't fail: it goes on uncounted, and the caller looks
+        // again, as this may be the only thread that may take a part that has been pushed since.
         let _blocked = self.block();
-        while !wait.is_over() {
-            thread.park(Some(LOOK_AGAIN));
-        }
+        thread.park(Some(LOOK_AGAIN));
     }
 }

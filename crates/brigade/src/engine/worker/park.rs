@@ -54,7 +54,7 @@ impl Worker {
         // no worker, as we were searching. If a worker searches (we do, if we were picked), that one handles it.
         let seen = core.idle.after_publishing();
         if seen.searching() == 0 && seen.wants_help() {
-            if core.queues.has_work() {
+            if core.queues.has_work() || self.has_forks_unseen() {
                 core.help(Caller::MayStop);
             }
             core.see_to_driver();

@@ -139,7 +139,7 @@ impl Worker {
                 Err(StealError::Empty) => {}
             }
             match self.steal_part(peer, None) {
-                Ok(job) => return Ok(job),
+                Ok((_, job)) => return Ok(job),
                 Err(StealError::Busy) => error = StealError::Busy,
                 Err(StealError::Empty) => {}
             }

@@ -21,6 +21,7 @@ mod crew;
 mod driver;
 mod driver_pool;
 mod end;
+mod forks;
 mod joins;
 mod quiet;
 mod wake;

@@ -21,4 +21,5 @@ mod panics;
 mod park_tokens;
 mod placement;
 mod spinning;
+mod stolen_forks;
 mod work_conservation;

@@ -1,0 +1,227 @@
+//! Models of the deque of forks, with one thief and with two; `ci/loom.sh` runs them.
+//!
+//! Both sides of the asymmetric fence are `SeqCst` fences here. Items are boxed numbers, of which loom sees the box: an item that
+//! is read before it was written, or while it is written, fails the model.
+
+#![cfg(brigade_loom)]
+#![forbid(unsafe_code)]
+
+use std::iter;
+use std::sync::Arc;
+
+use brigade_queue::StealError;
+use brigade_queue::deque::{Stealer, Worker};
+use brigade_sync::model::{check, turn};
+use loom::cell::Cell;
+use loom::thread::{self, JoinHandle};
+
+/// Compiles only if the atomics are loom's.
+const _: fn(brigade_sync::atomic::AtomicUsize) -> loom::sync::atomic::AtomicUsize = |a| a;
+
+/// A number in memory that loom tracks: a thread that sees the item must see the number.
+struct Item(Cell<u32>);
+
+// The cell is loom's, which checks what this claims.
+fn item(number: u32) -> Item {
+    Item(Cell::new(number))
+}
+
+fn push(worker: &Worker<Item>, number: u32) {
+    turn();
+    worker.push(item(number));
+}
+
+fn pop(worker: &Worker<Item>) -> Option<u32> {
+    turn();
+    worker.pop().map(|item| item.0.get())
+}
+
+/// Removes the newest item if it has that number.
+fn forget(worker: &Worker<Item>, number: u32) -> Option<u32> {
+    turn();
+    worker.forget_newest_if(|item| item.0.get() == number).then_some(number)
+}
+
+/// Takes as many items as `limit` says; the second try is for one that met another thief.
+fn steal(stealer: &Stealer<Item>, limit: usize) -> Vec<u32> {
+    let rest = Worker::new();
+    let take = || {
+        turn();
+        stealer.steal(&rest, |oldest, count| {
+            let _ = oldest.item.0.get();
+            limit.min(count)
+        })
+    };
+    let first = match take() {
+        Err(StealError::Busy) => take(),
+        other => other,
+    };
+    let mut items = Vec::from_iter(first.ok().map(|item| item.0.get()));
+    items.extend(iter::from_fn(|| rest.pop()).map(|item| item.0.get()));
+    items
+}
+
+fn thief(worker: &Worker<Item>, limit: usize) -> JoinHandle<Vec<u32>> {
+    let stealer = worker.stealer();
+    thread::spawn(move || steal(&stealer, limit))
+}
+
+/// Creates a deque with these items.
+fn deque(numbers: impl IntoIterator<Item = u32>) -> Worker<Item> {
+    let worker = Worker::new();
+    numbers.into_iter().for_each(|number| worker.push(item(number)));
+    worker
+}
+
+/// Asserts that each number was taken once.
+#[track_caller]
+fn assert_each_once(worker: &Worker<Item>, parts: &[&[u32]], count: u32) {
+    let mut all = parts.concat();
+    all.extend(iter::from_fn(|| worker.pop()).map(|item| item.0.get()));
+    all.sort_unstable();
+    assert_eq!(all, (0..count).collect::<Vec<_>>());
+}
+
+/// The last item is the owner's or the thief's.
+///
+/// Caught: TODO
+#[test]
+fn the_owner_pops_beside_a_thief() {
+    check(3, || {
+        let worker = deque([0]);
+        let thief = thief(&worker, 1);
+        push(&worker, 1);
+        let mut owned = Vec::from_iter(pop(&worker));
+        owned.extend(pop(&worker));
+        let stolen = thief.join().unwrap();
+        assert_each_once(&worker, &[&owned, &stolen], 2);
+    });
+}
+
+/// A fork that is taken back with [`Worker::forget_newest_if`], in place of a pop.
+#[test]
+fn the_owner_forgets_beside_a_thief() {
+    check(3, || {
+        let worker = deque([0]);
+        let thief = thief(&worker, 1);
+        push(&worker, 1);
+        let mut owned = Vec::from_iter(forget(&worker, 1));
+        owned.extend(forget(&worker, 0));
+        owned.extend(pop(&worker));
+        let stolen = thief.join().unwrap();
+        assert_each_once(&worker, &[&owned, &stolen], 2);
+    });
+}
+
+/// Two thieves: one claims at a time.
+#[test]
+fn the_owner_pops_beside_two_thieves() {
+    check(2, || {
+        let worker = deque([0, 1]);
+        let thieves = [thief(&worker, 1), thief(&worker, 1)];
+        let mut owned = Vec::from_iter(pop(&worker));
+        push(&worker, 2);
+        owned.extend(forget(&worker, 2));
+        let [one, two] = thieves.map(|thief| thief.join().unwrap());
+        assert_each_once(&worker, &[&owned, &one, &two], 3);
+    });
+}
+
+/// A thief claims, looks at the oldest item, and takes none: the owner may then use the slot again.
+#[test]
+fn a_claim_that_is_restored_leaves_the_item_and_its_slot() {
+    check(3, || {
+        let worker = deque([0]);
+        let thief = thief(&worker, 0);
+        let mut owned = Vec::from_iter(pop(&worker));
+        push(&worker, 1);
+        owned.extend(forget(&worker, 1));
+        push(&worker, 2);
+        assert_eq!(thief.join().unwrap(), []);
+        assert_each_once(&worker, &[&owned], 3);
+    });
+}
+
+/// A thief claims two items and takes one.
+#[test]
+fn a_claim_of_which_a_part_is_restored_leaves_that_part() {
+    check(3, || {
+        let worker = deque([0, 1, 2]);
+        let thief = thief(&worker, 1);
+        let mut owned = Vec::from_iter(pop(&worker));
+        owned.extend(pop(&worker));
+        push(&worker, 3);
+        let stolen = thief.join().unwrap();
+        assert_each_once(&worker, &[&owned, &stolen], 4);
+    });
+}
+
+/// A thief takes two items, the second of which the owner pops.
+#[test]
+fn a_batch_beside_the_owner_is_taken_once() {
+    check(3, || {
+        let worker = deque([0, 1, 2]);
+        let thief = thief(&worker, 2);
+        let mut owned = Vec::from_iter(pop(&worker));
+        owned.extend(pop(&worker));
+        let stolen = thief.join().unwrap();
+        assert_each_once(&worker, &[&owned, &stolen], 3);
+    });
+}
+
+/// The slots are full, so the push replaces them.
+#[test]
+fn the_slots_grow_beside_a_thief() {
+    check(3, || {
+        let worker = deque([0, 1]);
+        let thief = thief(&worker, 1);
+        push(&worker, 2);
+        let owned = Vec::from_iter(pop(&worker));
+        push(&worker, 3);
+        let stolen = thief.join().unwrap();
+        assert_each_once(&worker, &[&owned, &stolen], 4);
+    });
+}
+
+/// What the owner pushed before it popped is published too.
+#[test]
+fn an_item_below_a_popped_one_is_whole() {
+    check(3, || {
+        let worker = Worker::new();
+        let thief = thief(&worker, 1);
+        push(&worker, 0);
+        push(&worker, 1);
+        let owned = Vec::from_iter(pop(&worker));
+        let stolen = thief.join().unwrap();
+        assert_each_once(&worker, &[&owned, &stolen], 2);
+    });
+}
+
+/// The last end drops what is left, on any thread.
+#[test]
+fn the_last_end_drops_what_is_left() {
+    check(3, || {
+        let item = Arc::new(());
+        let worker = Worker::new();
+        // The deque's reference count is not loom's: this one replaces it, and the worker is dropped before it.
+        let last = loom::sync::Arc::new(worker.stealer());
+        let other = last.clone();
+        let thief = thread::spawn(move || {
+            turn();
+            drop(other.steal(&Worker::new(), |_, _| 1));
+            turn();
+            drop(other);
+        });
+        for _ in 0..2 {
+            turn();
+            worker.push(item.clone());
+        }
+        turn();
+        drop(worker.pop());
+        drop(worker);
+        turn();
+        drop(last);
+        thief.join().unwrap();
+        assert_eq!(Arc::strong_count(&item), 1);
+    });
+}

@@ -1,0 +1,484 @@
+//! Models of latches, forks, scopes and parcels; `ci/loom.sh` runs them.
+//!
+//! The pool is a lock around a list: it orders more than a deque, so each model has what a fork shares in cells that loom tracks.
+//! An owner that leaves writes to its latch's slot first, as the next frame there would: loom fails a model in which the other
+//! side still reads it.
+
+use core::future::{Future, pending};
+use core::pin::Pin;
+use core::sync::atomic::Ordering::Relaxed;
+use core::task::{Context, Poll, Waker};
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
+use std::task::Wake;
+
+use brigade_sync::cell::UnsafeCell;
+use brigade_sync::model::{check, turn};
+use brigade_sync::{Mutex, Parker};
+use loom::thread;
+
+use super::latch::Latch;
+use super::*;
+use crate::error::JoinError;
+
+/// Compiles only if the facade really is loom's.
+const _: fn(brigade_sync::atomic::AtomicUsize) -> loom::sync::atomic::AtomicUsize = |a| a;
+
+/// A number that jobs write and the thread that waits for them reads, without a lock.
+struct Place(UnsafeCell<u32>);
+
+// SAFETY: loom fails a model in which two threads access it at once.
+unsafe impl Sync for Place {}
+// SAFETY: as above.
+unsafe impl Send for Place {}
+
+impl Place {
+    fn new() -> Self {
+        Self(UnsafeCell::new(0))
+    }
+
+    fn add(&self, number: u32) -> u32 {
+        // SAFETY: checked by loom.
+        self.0.with_mut(|place| unsafe {
+            *place += number;
+            *place
+        })
+    }
+}
+
+/// Wakes a thread, and can be told from another waker.
+#[derive(Default)]
+struct Parked {
+    parker: Parker,
+    wakes: core::sync::atomic::AtomicUsize,
+}
+
+impl Wake for Parked {
+    fn wake(self: Arc<Self>) {
+        self.wakes.fetch_add(1, Relaxed);
+        self.parker.unpark();
+    }
+}
+
+impl Parked {
+    fn waker(self: &Arc<Self>) -> Waker {
+        self.clone().into()
+    }
+}
+
+/// A latch on a stack that its owner leaves.
+struct Owned(*mut Latch);
+
+// SAFETY: the models move it to the thread that sets it.
+unsafe impl Send for Owned {}
+
+impl Owned {
+    /// Creates a latch, the owner's reference to it, and the setter's.
+    fn pair() -> (Self, Self) {
+        let latch = Box::into_raw(Box::new(Latch::new()));
+        (Self(latch), Self(latch))
+    }
+
+    fn latch(&self) -> &Latch {
+        // SAFETY: the owner has not left.
+        unsafe { &*self.0 }
+    }
+
+    fn set(self, done: bool) -> thread::JoinHandle<()> {
+        thread::spawn(move || {
+            let this = self;
+            turn();
+            // SAFETY: Latch rule: the owner waits for this.
+            unsafe { Latch::set(this.0, done) };
+        })
+    }
+
+    /// Leaves the stack.
+    fn leave(self) {
+        self.latch().overwrite();
+        // SAFETY: it came from a box, and nothing uses it any more: that is what the models show.
+        drop(unsafe { Box::from_raw(self.0) });
+    }
+}
+
+fn wait_parked(latch: &Latch, parked: &Arc<Parked>) {
+    while !latch.is_set() {
+        parked.parker.park(None);
+    }
+}
+
+#[test]
+fn an_owner_that_registers_is_woken_and_leaves() {
+    check(4, || {
+        let (owner, setter) = Owned::pair();
+        let setter = setter.set(true);
+        let parked = Arc::new(Parked::default());
+        turn();
+        if owner.latch().register(parked.waker()) {
+            wait_parked(owner.latch(), &parked);
+        }
+        assert!(owner.latch().is_set() && !owner.latch().has_returned_work());
+        owner.leave();
+        setter.join().unwrap();
+        assert_eq!(Arc::strong_count(&parked), 1, "the waker is dropped once");
+    });
+}
+
+#[test]
+fn an_owner_that_registers_again_is_woken_by_the_last_waker() {
+    check(4, || {
+        let (owner, setter) = Owned::pair();
+        let setter = setter.set(false);
+        let parked = [(); 2].map(|()| Arc::new(Parked::default()));
+        turn();
+        let registered = parked.iter().all(|parked| {
+            turn();
+            owner.latch().register(parked.waker())
+        });
+        if registered {
+            wait_parked(owner.latch(), &parked[1]);
+        }
+        assert!(owner.latch().has_returned_work());
+        owner.leave();
+        setter.join().unwrap();
+        assert_eq!(parked.map(|parked| Arc::strong_count(&parked)), [1, 1]);
+    });
+}
+
+#[test]
+fn an_owner_that_only_looks_leaves_as_soon_as_it_sees_the_end() {
+    check(4, || {
+        let (owner, setter) = Owned::pair();
+        let setter = setter.set(true);
+        let parked = Arc::new(Parked::default());
+        turn();
+        let _ = owner.latch().register(parked.waker());
+        while !owner.latch().is_set() {
+            brigade_sync::hint::spin_loop();
+        }
+        owner.leave();
+        setter.join().unwrap();
+    });
+}
+
+/// A pool whose threads are the models'.
+struct Pool {
+    parts: Mutex<Vec<Part>>,
+    futures: Mutex<Vec<Pin<Box<dyn Future<Output = ()> + Send>>>>,
+}
+
+impl Pool {
+    fn new() -> Arc<Self> {
+        Arc::new(Self { parts: Mutex::new(Vec::new()), futures: Mutex::new(Vec::new()) })
+    }
+
+    /// Takes the oldest part.
+    fn steal(&self) -> Option<Part> {
+        turn();
+        let mut parts = self.parts.lock();
+        (!parts.is_empty()).then(|| parts.remove(0))
+    }
+
+    /// A thread that takes parts and does that with them.
+    fn thief(self: &Arc<Self>, most: usize, act: fn(Part)) -> thread::JoinHandle<()> {
+        let pool = self.clone();
+        thread::spawn(move || {
+            for _ in 0..most {
+                pool.steal().into_iter().for_each(act);
+            }
+        })
+    }
+
+    fn sleep(wait: Wait<'_>) {
+        let parked = Arc::new(Parked::default());
+        if wait.register(parked.waker()) {
+            parked.parker.park(None);
+        }
+    }
+}
+
+fn run(part: Part) {
+    part.into_job().run();
+}
+
+impl Forks for Arc<Pool> {
+    fn push(&self, part: Part) {
+        turn();
+        self.parts.lock().push(part);
+    }
+
+    fn forget_newest_if(&self, take: impl FnOnce(&mut Part) -> bool) {
+        turn();
+        let mut parts = self.parts.lock();
+        if parts.last_mut().is_some_and(take) {
+            parts.pop();
+        }
+    }
+
+    fn take_back(&self) -> Option<Part> {
+        turn();
+        self.parts.lock().pop()
+    }
+
+    fn wait(&self, wait: Wait<'_>) {
+        Pool::sleep(wait);
+    }
+}
+
+impl Scopes for Pool {
+    fn execute(&self, part: Part) {
+        turn();
+        self.parts.lock().push(part);
+    }
+
+    fn spawn(&self, future: Pin<Box<dyn Future<Output = ()> + Send>>) {
+        turn();
+        self.futures.lock().push(future);
+    }
+
+    fn wait(&self, wait: Wait<'_>) {
+        // The waiting thread runs what is left, and sleeps if there is nothing.
+        match self.steal() {
+            Some(part) => run(part),
+            None => Self::sleep(wait),
+        }
+    }
+}
+
+/// A join beside a thief that does `act` with the fork.
+fn join_beside(act: fn(Part)) {
+    check(4, move || {
+        let pool = Pool::new();
+        let thief = pool.thief(1, act);
+        let (ours, theirs) = (Place::new(), Place::new());
+        let both = join(&pool, || ours.add(1), || theirs.add(2));
+        assert_eq!((both, ours.add(1), theirs.add(2)), ((1, 2), 2, 4));
+        drop((ours, theirs));
+        thief.join().unwrap();
+        assert!(pool.parts.lock().is_empty());
+    });
+}
+
+#[test]
+fn a_fork_is_run_once_by_its_owner_or_a_thief() {
+    join_beside(run);
+}
+
+#[test]
+fn a_fork_that_a_thief_drops_is_run_by_its_owner() {
+    join_beside(drop);
+}
+
+/// Both sides nest: a thief of the outer fork meets the inner one.
+#[test]
+fn nested_forks_are_run_once_each() {
+    check(2, || {
+        let pool = Pool::new();
+        let thief = pool.thief(2, run);
+        let place = [(); 3].map(|()| Place::new());
+        let ([a, b], c) = {
+            let inner = || {
+                let (a, b) = join(&pool, || place[0].add(1), || place[1].add(2));
+                [a, b]
+            };
+            join(&pool, inner, || place[2].add(3))
+        };
+        assert_eq!([a, b, c], [1, 2, 3]);
+        thief.join().unwrap();
+    });
+}
+
+#[test]
+fn a_panic_of_the_fork_reaches_its_owner() {
+    check(3, || {
+        let pool = Pool::new();
+        let thief = pool.thief(1, run);
+        let place = Place::new();
+        let fork = || {
+            place.add(1);
+            panic::resume_unwind(Box::new("the fork's"))
+        };
+        let joined =
+            panic::catch_unwind(AssertUnwindSafe(|| join::<_, _, _, _, ()>(&pool, || (), fork)));
+        assert_eq!(joined.unwrap_err().downcast_ref(), Some(&"the fork's"));
+        assert_eq!(place.add(1), 2);
+        thief.join().unwrap();
+    });
+}
+
+#[test]
+fn an_installed_call_is_run_or_comes_back() {
+    for act in [run as fn(Part), drop] {
+        check(4, move || {
+            let place = Place::new();
+            let mut thief = None;
+            let installed = install(
+                || place.add(1),
+                |job| {
+                    thief = Some(thread::spawn(move || {
+                        turn();
+                        // SAFETY: Part rule: the job is that of a fork.
+                        act(unsafe { Part::new(job) });
+                    }));
+                    turn();
+                    Ok(())
+                },
+                Pool::sleep,
+            );
+            match installed {
+                Ok(result) => assert_eq!(result, 1),
+                Err(call) => assert_eq!(call(), 1),
+            }
+            assert_eq!(place.add(1), 2);
+            drop(place);
+            thief.unwrap().join().unwrap();
+        });
+    }
+}
+
+#[test]
+fn a_scope_ends_after_its_jobs() {
+    check(3, || {
+        let pool = Pool::new();
+        let thief = pool.thief(1, run);
+        let places = [Place::new(), Place::new()];
+        scope(&*pool, |s| places.iter().for_each(|place| s.execute(|| _ = place.add(1))));
+        assert!(places.iter().all(|place| place.add(1) == 2));
+        drop(places);
+        thief.join().unwrap();
+    });
+}
+
+#[test]
+fn a_scope_ends_after_the_jobs_that_its_jobs_add() {
+    check(3, || {
+        let pool = Pool::new();
+        let thief = pool.thief(2, run);
+        let places = [Place::new(), Place::new()];
+        scope(&*pool, |s| {
+            s.execute(|| {
+                places[0].add(1);
+                s.execute(|| _ = places[1].add(1));
+            });
+        });
+        assert!(places.iter().all(|place| place.add(1) == 2));
+        drop(places);
+        thief.join().unwrap();
+    });
+}
+
+#[test]
+fn a_scope_ends_after_its_jobs_are_dropped() {
+    check(3, || {
+        let pool = Pool::new();
+        let thief = pool.thief(1, drop);
+        let place = Place::new();
+        scope(&*pool, |s| s.execute(|| _ = place.add(1)));
+        let seen = place.add(0);
+        assert!(seen <= 1);
+        drop(place);
+        thief.join().unwrap();
+    });
+}
+
+/// A cancel beside the first poll of a future that is never ready.
+#[test]
+fn a_future_beside_a_cancel_is_dropped() {
+    check(3, || {
+        let pool = Pool::new();
+        let poller = thread::spawn({
+            let pool = pool.clone();
+            move || {
+                turn();
+                let Some(mut future) = pool.futures.lock().pop() else { return };
+                let parked = Arc::new(Parked::default());
+                while let Poll::Pending =
+                    future.as_mut().poll(&mut Context::from_waker(&parked.waker()))
+                {
+                    parked.parker.park(None);
+                }
+            }
+        });
+        let place = Place::new();
+        let cancelled = scope(&*pool, |s| {
+            let handle = s.spawn(async {
+                let _borrows = &place;
+                pending::<()>().await
+            });
+            turn();
+            s.cancel();
+            turn();
+            // If the poller came too early.
+            drop(pool.futures.lock().pop());
+            handle.join()
+        });
+        assert!(matches!(cancelled, Err(JoinError::Cancelled)));
+        assert_eq!(place.add(1), 1);
+        poller.join().unwrap();
+    });
+}
+
+/// A job and its handle: the result is the handle's, wherever the closure runs.
+#[test]
+fn a_joined_job_runs_once() {
+    check(3, || {
+        let pool = Pool::new();
+        let thief = pool.thief(1, run);
+        let place = Place::new();
+        let result = scope(&*pool, |s| s.submit(|| place.add(1)).join());
+        assert!(matches!(result, Ok(1)));
+        assert_eq!(place.add(1), 2);
+        thief.join().unwrap();
+    });
+}
+
+#[test]
+fn a_joined_job_runs_or_is_cancelled_by_its_drop() {
+    check(3, || {
+        let pool = Pool::new();
+        let thief = pool.thief(1, drop);
+        let place = Place::new();
+        let result = scope(&*pool, |s| s.submit(|| place.add(1)).join());
+        match result {
+            Ok(1) => assert_eq!(place.add(1), 2),
+            Err(JoinError::Cancelled) => assert_eq!(place.add(1), 1),
+            other => panic!("{other:?}"),
+        }
+        thief.join().unwrap();
+    });
+}
+
+/// A handle that is dropped beside the end of its job: one side drops the result.
+#[test]
+fn the_result_of_a_job_without_a_handle_is_dropped_once() {
+    check(3, || {
+        let pool = Pool::new();
+        let thief = pool.thief(1, run);
+        let result = Arc::new(());
+        scope(&*pool, |s| {
+            let handle = s.submit(|| result.clone());
+            turn();
+            drop(handle);
+        });
+        assert_eq!(Arc::strong_count(&result), 1);
+        thief.join().unwrap();
+    });
+}
+
+/// A cancel of the scope beside the start of a job.
+#[test]
+fn a_cancelled_job_runs_or_is_dropped() {
+    check(3, || {
+        let pool = Pool::new();
+        let thief = pool.thief(1, run);
+        let place = Place::new();
+        let result = scope(&*pool, |s| {
+            let handle = s.submit(|| place.add(1));
+            turn();
+            s.cancel();
+            handle.join()
+        });
+        assert_eq!(place.add(1), if result.is_ok() { 2 } else { 1 });
+        thief.join().unwrap();
+    });
+}

@@ -1,0 +1,34 @@
+//! The wakers of a scope's futures.
+
+use core::mem;
+use core::task::Waker;
+
+/// Wakers by a key, which is used again when its future has ended: the list is as long as the most futures at a time.
+#[derive(Default)]
+pub(super) struct Wakers {
+    list: Vec<Option<Waker>>,
+    /// The keys that no future has.
+    free: Vec<usize>,
+}
+
+impl Wakers {
+    /// Sets the waker of a future, a new one if it has no key yet. Returns its key, and its former waker.
+    pub(super) fn set(&mut self, key: Option<usize>, waker: Waker) -> (usize, Option<Waker>) {
+        let key = key.or_else(|| self.free.pop()).unwrap_or_else(|| {
+            self.list.push(None);
+            self.list.len() - 1
+        });
+        (key, self.list[key].replace(waker))
+    }
+
+    /// Removes a future.
+    pub(super) fn remove(&mut self, key: usize) -> Option<Waker> {
+        self.free.push(key);
+        self.list[key].take()
+    }
+
+    /// Takes all wakers; the futures keep their keys.
+    pub(super) fn take_all(&mut self) -> Vec<Waker> {
+        self.list.iter_mut().filter_map(mem::take).collect()
+    }
+}
