@@ -7,8 +7,8 @@ use core::panic::{RefUnwindSafe, UnwindSafe};
 
 use brigade_sync::atomic::Ordering;
 
-use super::Shared;
 use super::owner::Worker;
+use super::{Shared, Slots, slot};
 use crate::ring::StealError;
 
 /// The most items that one steal takes.
@@ -61,13 +61,15 @@ impl<T> Stealer<T> {
             let count = if won == 0 {
                 0
             } else {
-                let limit = |item: &T| limit(Candidate { item, position: top }, won).min(won);
+                let slots = buffer.slots();
+                let limit =
+                    |item: &T| limit(Candidate { item, position: top, slots, won }, won).min(won);
                 // SAFETY: Slot rule: it is claimed, and the owner's `bottom` is beyond it. Borrowed for the call only.
-                unsafe { super::slot(buffer.slots(), top).with(|item| limit((*item).assume_init_ref())) }
+                unsafe { slot(slots, top).with(|item| limit((*item).assume_init_ref())) }
             };
-            for (slot, position) in stolen.iter_mut().zip(top..top + count as u64) {
+            for (place, position) in stolen.iter_mut().zip(top..top + count as u64) {
                 // SAFETY: Slot rule, as above. `top` moves beyond it below, and nothing in between panics.
-                slot.write(unsafe { buffer.read(position) });
+                place.write(unsafe { buffer.read(position) });
             }
             // Ordering: Release: a thread that sees the new `top` sees that the slots are free. `claimed` first: the owner, which
             // reads `top` first, would pop an item that `top` has passed only if it read an old `top` and the new `claimed`,
@@ -125,6 +127,23 @@ pub struct Candidate<'a, T> {
     pub item: &'a T,
     /// Its position: the number of older items that have ever been pushed.
     pub position: u64,
+    slots: Slots<T>,
+    /// How many items the thief may take.
+    won: usize,
+}
+
+impl<T> Candidate<'_, T> {
+    /// Counts the items that may be stolen together: this one and those after it, up to the first that is not `alike`, which
+    /// must not panic or use the deque.
+    pub fn count_while(&self, alike: impl Fn(&T) -> bool) -> usize {
+        let claimed = self.position..self.position + self.won as u64;
+        let is_alike = |&position: &u64| {
+            // SAFETY: Slot rule: it is claimed, and the owner's `bottom` is beyond it, as the thief has checked. Borrowed for the
+            // call only; the thief holds the lock while this exists.
+            unsafe { slot(self.slots, position).with(|item| alike((*item).assume_init_ref())) }
+        };
+        claimed.take_while(is_alike).count()
+    }
 }
 
 impl<T> fmt::Debug for Stealer<T> {

@@ -14,7 +14,7 @@ use crate::act::{Act, Action, Outcome, Payload};
 use crate::cell;
 use crate::contain::drop_contained;
 use crate::join::JoinHandle;
-use crate::region::OfFork;
+use crate::region::{OfFork, OfScope};
 use crate::work::Work;
 
 /// A closure to run once, or to drop.
@@ -158,6 +158,12 @@ impl Job {
     /// Whether this is the job of a fork.
     pub(crate) fn is_fork(&self) -> bool {
         self.identify() == TypeId::of::<OfFork>()
+    }
+
+    /// Whether this borrows from a thread that waits for it: it is that of a fork, of a call that waits, or of a scope.
+    pub fn borrows(&self) -> bool {
+        let of = self.identify();
+        of == TypeId::of::<OfFork>() || of == TypeId::of::<OfScope>()
     }
 
     /// Whether this has that function, and a payload that begins with that pointer.
