@@ -49,6 +49,8 @@ pub(super) struct Runner<F: FnOnce() -> T, T>(Arc<Parcel<F, T>>);
 trait Delivery<T> {
     /// Runs the closure on this thread if it has not started.
     fn run(&self);
+    /// Drops the closure if it has not started.
+    fn cancel(&self);
     fn latch(&self) -> &Latch;
     /// Takes the result, if there is one. Then, or if `detach`, there is no handle any more.
     fn take(&self, detach: bool) -> Option<Result<T, JoinError>>;
@@ -131,7 +133,7 @@ fn call<F: FnOnce() -> T, T>(closure: F) -> Result<T, JoinError> {
 fn resume<T>(unclaimed: Option<Result<T, JoinError>>) {
     match unclaimed {
         Some(Err(JoinError::Panicked(panic))) => panic.resume(),
-        other => drop(other),
+        other => drop_contained(other),
     }
 }
 
@@ -139,6 +141,13 @@ impl<F: FnOnce() -> T, T> Delivery<T> for Parcel<F, T> {
     fn run(&self) {
         if let Some(closure) = self.claim() {
             resume(self.finish(call(closure)));
+        }
+    }
+
+    fn cancel(&self) {
+        if let Some(closure) = self.claim() {
+            drop_contained(closure);
+            drop_contained(self.finish(Err(JoinError::Cancelled)));
         }
     }
 
@@ -226,8 +235,10 @@ impl<T> ScopedJoinHandle<'_, T> {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn join(self) -> Result<T, JoinError> {
-        if !self.state.is_cancelled() {
-            self.parcel.run();
+        // Here rather than by a worker, of which none may be left.
+        match self.state.is_cancelled() {
+            true => self.parcel.cancel(),
+            false => self.parcel.run(),
         }
         let latch = self.parcel.latch();
         let region = Region(ptr::from_ref(latch).addr());
