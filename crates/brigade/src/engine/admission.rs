@@ -153,11 +153,11 @@ impl Core {
     fn make_room(&self, permits: &Arc<Semaphore>, inside: bool) -> Admission<'_> {
         // Begins before a job is taken from its queue.
         let _work = self.begin_off_pool();
-        // Futures without a permit, as they have been polled before. If each was put back at once, it would be found again and
-        // again before the jobs in another injector.
-        let mut polled_before = Vec::new();
-        let admission = self.evict(permits, inside, &mut polled_before);
-        polled_before.into_iter().for_each(|job| self.put_back(job));
+        // Those without a permit: futures that have been polled before, and jobs for which a thread waits that they borrow from. If
+        // each was put back at once, it would be found again and again before the jobs in another injector.
+        let mut without_permit = Vec::new();
+        let admission = self.evict(permits, inside, &mut without_permit);
+        without_permit.into_iter().for_each(|job| self.put_back(job));
         admission
     }
 
@@ -165,20 +165,20 @@ impl Core {
         &self,
         permits: &Arc<Semaphore>,
         inside: bool,
-        polled_before: &mut Vec<Job>,
+        without_permit: &mut Vec<Job>,
     ) -> Admission<'_> {
         let mut looks = 0;
         loop {
             let permit = match self.queues.take_oldest() {
-                Some(job) if job.is_resumption() => {
-                    polled_before.push(job);
+                Some(job) if job.is_resumption() || job.borrows() => {
+                    without_permit.push(job);
                     None
                 }
                 // A cancelled job has already released its permit; then there is a permit, or the next job is dropped.
                 Some(job) => permits.capture(|| self.drop_for_room(job)),
                 // All jobs are being moved from one queue to another, or are about to start.
                 None => {
-                    polled_before.drain(..).for_each(|job| self.put_back(job));
+                    without_permit.drain(..).for_each(|job| self.put_back(job));
                     looks += 1;
                     self.wait_for_any(permits, looks)
                 }
@@ -214,11 +214,13 @@ impl Core {
         });
     }
 
-    /// Queues a future again that was taken from a queue but has no permit. Drops it if it will not be polled any more: a
-    /// draining pool may have terminated while the future was on no queue, which is acceptable with a policy that drops jobs.
+    /// Queues a job again that was taken from a queue but has no permit. Drops it if it will not be run any more: a
+    /// draining pool may have terminated while the job was on no queue, which is acceptable with a policy that drops jobs.
     fn put_back(&self, job: Job) {
-        if let Err(job) = self.requeue(job) {
-            self.off_pool(|| drop_off_pool(self.key, job));
+        match self.requeue(job) {
+            Err(job) if job.borrows() => self.off_pool(|| self.drop_job(job)),
+            Err(job) => self.off_pool(|| drop_off_pool(self.key, job)),
+            Ok(()) => {}
         }
     }
 

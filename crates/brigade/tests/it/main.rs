@@ -15,6 +15,7 @@ mod driver;
 mod futures;
 mod jobs;
 mod lifecycle;
+mod scoped;
 mod task_set;
 mod time;
 mod waiting;

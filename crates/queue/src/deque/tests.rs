@@ -45,6 +45,19 @@ fn a_thief_may_refuse_what_it_finds() {
 }
 
 #[test]
+fn a_thief_may_take_those_that_are_alike() {
+    let (owner, thief) = (Worker::new(), Worker::new());
+    [2, 4, 6, 7, 8, 10, 12, 14, 16, 18].into_iter().for_each(|item| owner.push(item));
+    let even = |oldest: Candidate<'_, u32>, _: usize| oldest.count_while(|item| item % 2 == 0);
+    assert_eq!(owner.stealer().steal(&thief, even), Ok(2));
+    assert!(core::iter::from_fn(|| thief.pop()).eq([6, 4]));
+    assert_eq!(owner.stealer().steal(&thief, even), Err(crate::StealError::Empty));
+    assert_eq!(owner.stealer().steal(&thief, |_, _| 1), Ok(7));
+    assert_eq!(owner.stealer().steal(&thief, even), Ok(8), "and no more than were claimed");
+    assert_eq!((thief.len(), owner.len()), (2, 3));
+}
+
+#[test]
 fn it_grows_with_its_items_in_order() {
     let (owner, thief) = (Worker::new(), Worker::new());
     for round in 0..5 {

@@ -81,9 +81,9 @@ impl<T> Stealer<T> {
                     super::slot(buffer.slots(), top).with(|item| limit((*item).assume_init_ref()))
                 }
             };
-            for (slot, position) in stolen.iter_mut().zip(top..top + count as u64) {
+            for (place, position) in stolen.iter_mut().zip(top..top + count as u64) {
                 // SAFETY: Slot rule, as above. `top` moves beyond it below, and nothing in between panics.
-                slot.write(unsafe { buffer.read(position) });
+                place.write(unsafe { buffer.read(position) });
             }
             // Ordering: Release: a thread that sees the new `top` sees that the slots are free. `claimed` first: the owner, which
             // reads `top` first, would pop an item that `top` has passed only if it read an old `top` and the new `claimed`,

@@ -14,7 +14,7 @@ use crate::act::{Act, Action, Outcome, Payload};
 use crate::cell;
 use crate::contain::drop_contained;
 use crate::join::JoinHandle;
-use crate::region::OfFork;
+use crate::region::{OfFork, OfScope};
 use crate::work::Work;
 
 /// A closure to run once, or to drop.
@@ -166,6 +166,12 @@ impl Job {
         // No address, which `first_word` may read.
         self.payload[0] = MaybeUninit::new(0);
         self.act = act_nothing;
+    }
+
+    /// Whether this borrows from a thread that waits for it: it is that of a fork, of a call that waits, or of a scope.
+    pub fn borrows(&self) -> bool {
+        let of = self.identify();
+        of == TypeId::of::<OfFork>() || of == TypeId::of::<OfScope>()
     }
 
     /// Whether this has that function, and a payload that begins with that pointer.

@@ -7,7 +7,7 @@
 use core::any::{Any, TypeId};
 use core::fmt;
 use core::marker::PhantomData;
-use core::mem::{self, MaybeUninit};
+use core::mem::{self, ManuallyDrop, MaybeUninit};
 use core::ptr::NonNull;
 use std::panic::{self, AssertUnwindSafe};
 
@@ -272,6 +272,26 @@ where
         }
     }
 
+    /// The result of the first closure while the second is called: if that panics, a panic of the result's drop is contained.
+    struct First<R>(ManuallyDrop<R>);
+    impl<R> First<R> {
+        #[inline(always)]
+        fn into_inner(self) -> R {
+            let mut this = ManuallyDrop::new(self);
+            // SAFETY: taken once, as this is not dropped.
+            unsafe { ManuallyDrop::take(&mut this.0) }
+        }
+    }
+    impl<R> Drop for First<R> {
+        #[inline(always)]
+        fn drop(&mut self) {
+            if mem::needs_drop::<R>() {
+                // SAFETY: taken once, as this is dropped once.
+                drop_contained(unsafe { ManuallyDrop::take(&mut self.0) });
+            }
+        }
+    }
+
     #[cold]
     #[inline(never)]
     fn end<F: Forks, B: FnOnce() -> R, R>(forks: &F, frame: &Frame<B, R, false>) {
@@ -301,7 +321,9 @@ where
     if is_back {
         // SAFETY: Fork rule: the owner has the job back.
         let work = unsafe { frame.take() };
-        return (first, work());
+        let first = First(ManuallyDrop::new(first));
+        let second = work();
+        return (first.into_inner(), second);
     }
     match frame.search(forks) {
         Ok(second) => (first, second),

@@ -143,7 +143,7 @@ fn call<F: FnOnce() -> T, T>(closure: F) -> Result<T, JoinError> {
 fn resume<T>(unclaimed: Option<Result<T, JoinError>>) {
     match unclaimed {
         Some(Err(JoinError::Panicked(panic))) => panic.resume(),
-        other => drop(other),
+        other => drop_contained(other),
     }
 }
 

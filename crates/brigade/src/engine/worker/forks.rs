@@ -1,5 +1,6 @@
 //! Forks and jobs of scopes, which are *parts* of what other jobs wait for. `engine/FORKS.md` has the protocol.
 
+use std::panic::{self, AssertUnwindSafe};
 use std::time::Duration;
 
 use brigade_queue::StealError;
@@ -186,7 +187,7 @@ impl Worker {
                 looks += 1;
             } else {
                 return_tickets();
-                self.sleep_until(wait);
+                self.sleep_until(wait, own);
             }
         }
     }
@@ -247,15 +248,51 @@ impl Worker {
 
     /// Sleeps until the wait is over; the pool may have another thread in the meantime.
     #[cold]
-    fn sleep_until(&self, wait: Wait<'_>) {
+    fn sleep_until(&self, wait: Wait<'_>, own: u64) {
         let thread = BlockedThread::of_this_thread();
         let counted = self.begin_wait(&thread);
         if !wait.register(counted.waker()) || counted.until(|| wait.is_over()) {
             return;
         }
-        // All threads that the pool may have wait for its jobs. This wait can't fail: it goes on uncounted, and the caller looks
-        // again, as this may be the only thread that may take a part that has been pushed since.
-        let _blocked = self.block();
-        thread.park(Some(LOOK_AGAIN));
+        // All threads that the pool may have wait for its jobs, and this wait can't fail. It goes on uncounted, and runs what it
+        // waits for itself, as a worker would.
+        while !wait.is_over() {
+            if self.run_own_part(wait.region(), own) || self.run_stolen_part(wait.region()) {
+                continue;
+            }
+            match self.find_anything() {
+                Some(job) => self.run_inside(job),
+                None if self.poll_events() => {}
+                None => {
+                    let _blocked = self.block();
+                    thread.park(Some(LOOK_AGAIN));
+                }
+            }
+        }
+    }
+
+    /// Finds a job that a wait may need, when no other worker is left to run any: a future of a scope, or what was added to the
+    /// scope elsewhere, which can't be told from other jobs. Not in deep waits, so that these end before their stack does.
+    fn find_anything(&self) -> Option<Job> {
+        if self.waits.get() > DEPTH {
+            return None;
+        }
+        let part = self.forks.pop().map(Part::into_job);
+        part.or_else(|| self.local.pop()).or_else(|| self.core.queues.take_oldest()).or_else(|| {
+            let peers = &self.core.queues.peers;
+            let mut others = peers.iter().enumerate().filter(|&(index, _)| index != self.index);
+            others.find_map(|(_, peer)| {
+                peer.forks.steal(&self.forks, |_, _| 1).ok().map(Part::into_job)
+            })
+        })
+    }
+
+    /// Runs a job inside the one that waits.
+    fn run_inside(&self, job: Job) {
+        let run = || enter_job(&self.core, || self.run(job));
+        if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(run)) {
+            self.panicked(payload);
+        }
+        self.end_if_orphan();
     }
 }

@@ -1,0 +1,278 @@
+//! Recursions by forks and scopes have the answers that they have without.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::thread;
+
+use brigade::{Pool, Scope, ScopedJoinHandle, in_place_scope, join, scope};
+use brigade_testkit::Watchdog;
+
+use super::pools::{for_every_pool, join_stolen};
+
+fn fib(n: u64) -> u64 {
+    if n < 2 {
+        return n;
+    }
+    let (one, two) = join(|| fib(n - 1), || fib(n - 2));
+    one + two
+}
+
+fn sum(numbers: &[u64]) -> u64 {
+    match numbers {
+        [] => 0,
+        [number] => *number,
+        _ => {
+            let (left, right) = numbers.split_at(numbers.len() / 2);
+            let (left, right) = join(|| sum(left), || sum(right));
+            left + right
+        }
+    }
+}
+
+fn sort(numbers: &mut [u64]) {
+    if numbers.len() < 2 {
+        return;
+    }
+    let (last, mut low) = (numbers.len() - 1, 0);
+    for index in 0..last {
+        if numbers[index] < numbers[last] {
+            numbers.swap(index, low);
+            low += 1;
+        }
+    }
+    numbers.swap(low, last);
+    let (left, right) = numbers.split_at_mut(low);
+    join(|| sort(left), || sort(&mut right[1..]));
+}
+
+fn shuffled(count: u64) -> Vec<u64> {
+    (0..count).map(|number| number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20).collect()
+}
+
+#[test]
+fn nested_joins_have_the_answers_of_a_recursion() {
+    let _dog = Watchdog::start(60);
+    for_every_pool(|pool| {
+        assert_eq!(pool.join(|| fib(14), || fib(15)).unwrap(), (377, 610));
+        let mut numbers = shuffled(3000);
+        let expected = numbers.iter().sum();
+        assert_eq!(pool.install(|| sum(&numbers)).unwrap(), expected);
+        pool.install(|| sort(&mut numbers)).unwrap();
+        assert!(numbers.is_sorted());
+        assert_eq!(pool.handle().install(|| fib(10)).unwrap(), 55);
+    });
+}
+
+fn skynet(first: u64, size: u64) -> u64 {
+    if size == 1 {
+        return first;
+    }
+    let total = AtomicU64::new(0);
+    scope(|s| {
+        for child in 0..10 {
+            let (first, size, total) = (first + child * (size / 10), size / 10, &total);
+            s.execute(move || _ = total.fetch_add(skynet(first, size), Ordering::Relaxed));
+        }
+    });
+    total.into_inner()
+}
+
+#[test]
+fn a_skynet_of_scopes_adds_up() {
+    let _dog = Watchdog::start(60);
+    for_every_pool(|pool| {
+        let size = if *pool.size().end() == 2 { 100_000 } else { 10_000 };
+        assert_eq!(pool.install(|| skynet(0, size)).unwrap(), size * (size - 1) / 2);
+    });
+}
+
+fn queens<'scope>(
+    s: &'scope Scope<'scope, '_>,
+    found: &'scope AtomicUsize,
+    size: usize,
+    rows: Vec<usize>,
+) {
+    if rows.len() == size {
+        found.fetch_add(1, Ordering::Relaxed);
+    }
+    for column in 0..size {
+        let hits = |(row, &queen): (usize, &usize)| {
+            queen == column || queen.abs_diff(column) == rows.len() - row
+        };
+        if rows.len() < size && !rows.iter().enumerate().any(hits) {
+            let rows = rows.iter().copied().chain([column]).collect();
+            s.execute(move || queens(s, found, size, rows));
+        }
+    }
+}
+
+#[test]
+fn queens_are_counted_by_the_jobs_of_one_scope() {
+    let _dog = Watchdog::start(60);
+    for_every_pool(|pool| {
+        let (there, here) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        pool.scope(|s| queens(s, &there, 7, Vec::new())).unwrap();
+        pool.in_place_scope(|s| queens(s, &here, 6, Vec::new())).unwrap();
+        assert_eq!((there.into_inner(), here.into_inner()), (40, 4));
+    });
+}
+
+/// A scope in each closure of a join in a job of a scope, and so on.
+fn mixed(depth: u32) -> u64 {
+    if depth == 0 {
+        return 1;
+    }
+    let total = AtomicU64::new(0);
+    let add = |number| _ = total.fetch_add(number, Ordering::Relaxed);
+    scope(|s| {
+        s.execute(|| {
+            let (one, two) =
+                join(|| mixed(depth - 1), || scope(|s| s.submit(|| mixed(depth - 1)).join()));
+            add(one + two.unwrap());
+        });
+        s.execute_with(|s| s.execute(|| add(mixed(depth - 1))));
+    });
+    total.into_inner()
+}
+
+#[test]
+fn scopes_and_joins_nest_in_each_other() {
+    let _dog = Watchdog::start(60);
+    for_every_pool(|pool| assert_eq!(pool.install(|| mixed(6)).unwrap(), 3_u64.pow(6)));
+}
+
+/// The job of the outer scope lies above the fork on the deque.
+#[test]
+fn an_outer_scope_gets_jobs_from_wherever_it_is_known() {
+    let _dog = Watchdog::start(60);
+    for_every_pool(|pool| {
+        let ran = AtomicUsize::new(0);
+        let job = || _ = ran.fetch_add(1, Ordering::Relaxed);
+        pool.scope(|outer| {
+            scope(|inner| {
+                outer.execute(job);
+                inner.execute(move || outer.execute(job));
+                inner.execute(job);
+            });
+            let answers = join(
+                || {
+                    outer.execute(job);
+                    let below = join(|| (0..3).for_each(|_| outer.execute(job)), || 1);
+                    outer.execute(job);
+                    below.1
+                },
+                || {
+                    outer.execute(job);
+                    2
+                },
+            );
+            assert_eq!(answers, (1, 2));
+            let answers = join_stolen(
+                || {
+                    outer.execute(job);
+                    join(|| outer.execute(job), || 3).1
+                },
+                || {
+                    outer.execute(job);
+                    join(|| 4, || outer.execute(job)).0
+                },
+            );
+            assert_eq!(answers, (3, 4));
+        })
+        .unwrap();
+        assert_eq!(ran.into_inner(), 13);
+    });
+}
+
+#[test]
+fn handles_are_joined_in_any_order_and_anywhere() {
+    let _dog = Watchdog::start(60);
+    for_every_pool(|pool| {
+        let words: Vec<_> = (0..40).map(|number| "-".repeat(number)).collect();
+        let joined = pool.scope(|s| {
+            let submit = |word: &'_ String| word.len();
+            let mut handles: Vec<_> =
+                words.iter().map(|word| (word.len(), s.submit(move || submit(word)))).collect();
+            let wrong = AtomicUsize::new(0);
+            // By another job, by a thread, last first, and never.
+            let check = |(length, handle): (usize, ScopedJoinHandle<'_, usize>)| {
+                wrong.fetch_add(usize::from(handle.join().unwrap() != length), Ordering::Relaxed);
+            };
+            let by_job: Vec<_> = handles.drain(..10).collect();
+            let by_thread: Vec<_> = handles.drain(..10).collect();
+            drop(handles.drain(..10));
+            scope(|inner| inner.execute(|| by_job.into_iter().for_each(check)));
+            thread::scope(|t| _ = t.spawn(|| by_thread.into_iter().rev().for_each(check)));
+            handles.into_iter().rev().for_each(check);
+            wrong.into_inner()
+        });
+        assert_eq!(joined.unwrap(), 0);
+    });
+}
+
+#[test]
+fn a_job_runs_although_its_handle_is_dropped() {
+    let _dog = Watchdog::start(20);
+    for_every_pool(|pool| {
+        let ran = AtomicUsize::new(0);
+        pool.scope(|s| {
+            (0..100).for_each(|_| drop(s.submit(|| ran.fetch_add(1, Ordering::Relaxed))))
+        })
+        .unwrap();
+        assert_eq!(ran.into_inner(), 100);
+    });
+}
+
+#[test]
+fn a_scope_is_opened_in_place_wherever_a_thread_is() {
+    let _dog = Watchdog::start(60);
+    for_every_pool(|pool| {
+        let (other, ran) = (Pool::new(2), AtomicUsize::new(0));
+        let (here, handle) = (thread::current().id(), pool.handle());
+        let inside = |s: &Scope<'_, '_>| s.execute_with(|s| s.execute(|| ()));
+        let open = || {
+            let mut local = std::rc::Rc::new(0);
+            let begun = thread::current().id();
+            let ended = handle.in_place_scope(|s| {
+                (0..10).for_each(|_| inside(s));
+                *std::rc::Rc::get_mut(&mut local).unwrap() += 1;
+                thread::current().id()
+            });
+            assert_eq!((ended.unwrap(), *local), (begun, 1));
+            ran.fetch_add(1, Ordering::Relaxed);
+        };
+        open();
+        assert_eq!(thread::current().id(), here);
+        pool.install(open).unwrap();
+        other.install(open).unwrap();
+        other.enter(open);
+        other.install(|| pool.enter(|| in_place_scope(|s| s.execute(open)))).unwrap();
+        pool.enter(|| in_place_scope(|s| s.execute(open)));
+        pool.enter(|| join(open, || scope(|s| s.execute(open))));
+        assert_eq!(ran.into_inner(), 8);
+    });
+}
+
+#[test]
+fn threads_outside_add_jobs_while_the_scope_runs() {
+    let _dog = Watchdog::start(60);
+    for_every_pool(|pool| {
+        let seen_there = pool.scope(|s| {
+            let handles = Mutex::new(Vec::new());
+            thread::scope(|t| {
+                for _ in 0..3 {
+                    t.spawn(|| {
+                        for number in 0..50 {
+                            s.execute(move || ());
+                            handles.lock().unwrap().push(s.submit(move || number));
+                        }
+                    });
+                }
+            });
+            (0..50).for_each(|_| s.execute(|| ()));
+            let handles = handles.into_inner().unwrap().into_iter();
+            handles.map(|handle| handle.join().unwrap()).sum::<u32>()
+        });
+        assert_eq!(seen_there.unwrap(), 3 * (0..50).sum::<u32>());
+    });
+}

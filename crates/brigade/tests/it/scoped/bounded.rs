@@ -1,0 +1,53 @@
+//! Bounded pools: what borrows takes no permit, and is not dropped for what does.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use brigade::{Pool, WhenFull};
+use brigade_testkit::{Watchdog, eventually};
+
+use crate::support::full::{POLICIES, at_rest, busy, full};
+
+#[test]
+fn a_scope_adds_more_jobs_than_there_is_room_for() {
+    let _dog = Watchdog::start(20);
+    for policy in POLICIES {
+        let (pool, gate) = full(Pool::builder(), 2, policy);
+        let ran = AtomicUsize::new(0);
+        pool.in_place_scope(|s| {
+            (0..100).for_each(|_| s.execute(|| _ = ran.fetch_add(1, Ordering::Relaxed)));
+            gate.open();
+        })
+        .unwrap();
+        pool.scope(|s| {
+            (0..100).for_each(|_| s.execute(|| _ = ran.fetch_add(1, Ordering::Relaxed)))
+        })
+        .unwrap();
+        assert_eq!(ran.into_inner(), 200, "{policy:?}");
+        at_rest(&pool);
+    }
+}
+
+#[test]
+fn what_borrows_is_never_dropped_to_make_room() {
+    let _dog = Watchdog::start(20);
+    let (pool, gate) = busy(Pool::builder(), 2, WhenFull::DropOldest);
+    let ran = AtomicUsize::new(0);
+    let (pool, ran) = (&pool, &ran);
+    thread::scope(|t| {
+        let installed = t.spawn(|| pool.install(|| 42).unwrap());
+        eventually("it is queued", || pool.metrics().queued == 1);
+        pool.in_place_scope(|s| {
+            (0..10).for_each(|_| s.execute(|| _ = ran.fetch_add(1, Ordering::Relaxed)));
+            // More than there is room for.
+            (0..10).for_each(|_| pool.execute(|| ()));
+            gate.open();
+        })
+        .unwrap();
+        assert_eq!(installed.join().unwrap(), 42);
+    });
+    assert_eq!(ran.load(Ordering::Relaxed), 10);
+    let [accepted, returned, panicked, cancelled, evicted] = at_rest(pool);
+    assert_eq!([accepted, returned, panicked, cancelled, evicted], [22, 14, 0, 8, 8]);
+    pool.try_execute(|| ()).unwrap();
+}

@@ -1,0 +1,72 @@
+//! Deep and long recursions on small stacks.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use brigade::{Pool, join};
+use brigade_testkit::Watchdog;
+
+use super::pools::join_stolen;
+
+const STACK: usize = 256 << 10;
+
+fn pools() -> impl Iterator<Item = Pool> {
+    let build = |threads| Pool::builder().threads(threads).stack_size(STACK).build().unwrap();
+    [1, 2, 8].into_iter().map(build)
+}
+
+fn leaves(depth: u32) -> u64 {
+    if depth == 0 {
+        return 1;
+    }
+    let (one, other) = join(|| leaves(depth - 1), || leaves(depth - 1));
+    one + other
+}
+
+#[test]
+fn a_balanced_tree_of_a_million_joins_fits_a_small_stack() {
+    let _dog = Watchdog::start(60);
+    let depth = if cfg!(miri) { 8 } else { 20 };
+    for pool in pools() {
+        assert_eq!(pool.install(|| leaves(depth)).unwrap(), 1 << depth);
+    }
+}
+
+/// One of a hundred is stolen for sure.
+#[test]
+fn a_hundred_thousand_joins_one_after_the_other_fit_a_small_stack() {
+    let _dog = Watchdog::start(60);
+    for pool in pools() {
+        let ran = AtomicUsize::new(0);
+        let count = || _ = ran.fetch_add(1, Ordering::Relaxed);
+        pool.install(|| {
+            for number in 0..100_000 {
+                if number % 100 == 0 {
+                    join_stolen(count, || join(count, count));
+                } else {
+                    join(count, || join(count, count));
+                }
+            }
+        })
+        .unwrap();
+        assert_eq!(ran.into_inner(), 300_000);
+    }
+}
+
+/// Each level's second closure is on another thread, which may run what the waiting one forks.
+fn steals(depth: u32) -> u64 {
+    if depth == 0 {
+        return 1;
+    }
+    let (one, other) = join_stolen(|| leaves(4), || steals(depth - 1));
+    one + other
+}
+
+#[test]
+fn waits_for_stolen_forks_nest_without_an_end_of_the_stack() {
+    let _dog = Watchdog::start(60);
+    // Each level needs a thread: as many as there may be.
+    let pool = Pool::builder().threads(8).stack_size(STACK).build().unwrap();
+    for _ in 0..50 {
+        assert_eq!(pool.install(|| steals(6)).unwrap(), 6 * 16 + 1);
+    }
+}

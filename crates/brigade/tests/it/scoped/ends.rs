@@ -1,0 +1,187 @@
+//! Forks and scopes beside the end of their pool, and beside changes of its size.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use brigade::{Pool, Reason, Scope, Shutdown, in_place_scope, join, scope};
+use brigade_testkit::{Gate, Watchdog, eventually, spin_for};
+
+use crate::support::crowd::for_both_queueings;
+
+const HOWS: [Shutdown; 3] = [Shutdown::Discard, Shutdown::Drain, Shutdown::Finish];
+
+fn leaves(depth: u32) -> u64 {
+    if depth == 0 {
+        spin_for(Duration::from_micros(2));
+        return 1;
+    }
+    let (one, other) = join(|| leaves(depth - 1), || leaves(depth - 1));
+    one + other
+}
+
+/// Scopes within scopes; each job says that it was dropped.
+fn tree<'scope>(s: &'scope Scope<'scope, '_>, live: &'scope AtomicUsize, depth: u32) {
+    struct Live<'a>(&'a AtomicUsize);
+    impl Drop for Live<'_> {
+        fn drop(&mut self) {
+            self.0.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+    for _ in 0..3 {
+        live.fetch_add(1, Ordering::SeqCst);
+        let counted = Live(live);
+        s.execute(move || {
+            let _counted = counted;
+            if depth > 0 {
+                scope(|inner| inner.execute(|| tree(s, live, depth - 1)));
+            }
+        });
+    }
+}
+
+#[test]
+fn a_closed_pool_returns_what_it_should_call() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::new(2);
+    let handle = pool.handle();
+    pool.close();
+    for _ in 0..2 {
+        let words = vec!["to", "borrow"];
+        let count = || words.len();
+        let rejected = handle.install(count).unwrap_err();
+        assert_eq!((rejected.reason(), rejected.into_inner()()), (Reason::Closed, 2));
+        let rejected = handle.join(count, count).unwrap_err();
+        let (one, other) = rejected.into_inner();
+        assert_eq!(one() + other(), 4);
+        let rejected = handle.scope(|s| s.execute(|| _ = words.len())).unwrap_err();
+        assert_eq!(rejected.reason(), Reason::Closed);
+        let rejected = handle.in_place_scope(|_| ()).map_err(|rejected| rejected.reason());
+        assert_eq!(rejected, Err(Reason::Closed));
+        pool.shutdown(Shutdown::Drain);
+    }
+}
+
+#[test]
+fn a_join_has_its_results_although_its_pool_ends() {
+    let _dog = Watchdog::start(60);
+    for how in HOWS {
+        for_both_queueings(|builder| {
+            let pool = builder.threads(2).build().unwrap();
+            let begun = Gate::closed();
+            let handle = pool.handle();
+            let sum = thread::scope(|t| {
+                let sum = t.spawn(|| {
+                    handle.install(|| {
+                        begun.open();
+                        (leaves(12), join(|| leaves(3), || leaves(3)))
+                    })
+                });
+                begun.wait();
+                pool.shutdown(how);
+                sum.join().unwrap()
+            });
+            assert_eq!(sum.unwrap(), (1 << 12, (8, 8)), "{how:?}");
+        });
+    }
+}
+
+#[test]
+fn a_scope_returns_although_its_pool_ends_and_nothing_is_left() {
+    let _dog = Watchdog::start(60);
+    for how in HOWS {
+        for threads in [1, 2, 8] {
+            for_both_queueings(|builder| {
+                let pool = builder.threads(threads).build().unwrap();
+                let (begun, live, handle) = (Gate::closed(), AtomicUsize::new(0), pool.handle());
+                thread::scope(|t| {
+                    let inside = t.spawn(|| {
+                        handle.scope(|s| {
+                            begun.open();
+                            tree(s, &live, 5);
+                        })
+                    });
+                    let in_place = t.spawn(|| _ = handle.in_place_scope(|s| tree(s, &live, 5)));
+                    begun.wait();
+                    pool.shutdown(how);
+                    inside.join().unwrap().unwrap();
+                    in_place.join().unwrap();
+                });
+                assert_eq!(live.into_inner(), 0, "{how:?}");
+            });
+        }
+    }
+}
+
+#[test]
+fn a_pool_is_dropped_or_closed_or_shut_down_by_a_job_of_a_scope() {
+    let _dog = Watchdog::start(60);
+    for end in [
+        (|pool: Pool| pool.close()) as fn(Pool),
+        drop,
+        |pool| _ = pool.shutdown(Shutdown::Discard),
+        |pool| _ = pool.shutdown(Shutdown::Finish),
+    ] {
+        for_both_queueings(|builder| {
+            let pool = builder.threads(2).build().unwrap();
+            let (handle, ran) = (pool.handle(), AtomicUsize::new(0));
+            let joined = handle.scope(|s| {
+                s.execute(move || end(pool));
+                (0..100).for_each(|_| s.execute(|| _ = ran.fetch_add(1, Ordering::Relaxed)));
+                join(|| leaves(4), || leaves(4))
+            });
+            assert_eq!(joined.unwrap(), (16, 16));
+            eventually("the pool ends", || handle.metrics().threads == 0);
+            assert!(handle.install(|| ()).is_err());
+        });
+    }
+}
+
+#[test]
+fn a_scope_in_place_runs_the_jobs_that_its_pool_rejects() {
+    let _dog = Watchdog::start(20);
+    for how in [Shutdown::Drain, Shutdown::Finish] {
+        let pool = Pool::new(2);
+        let (handle, ran) = (pool.handle(), AtomicUsize::new(0));
+        handle
+            .in_place_scope(|s| {
+                s.execute(|| _ = ran.fetch_add(1, Ordering::Relaxed));
+                pool.shutdown(how);
+                s.execute(|| _ = ran.fetch_add(1, Ordering::Relaxed));
+                assert_eq!(s.submit(|| 42).join().unwrap(), 42);
+                assert!(s.spawn(async { 42 }).join().unwrap_err().is_cancelled());
+                in_place_scope(|_| ());
+            })
+            .unwrap();
+        assert_eq!(ran.into_inner(), 2);
+    }
+}
+
+#[test]
+fn scopes_and_joins_run_on_while_the_size_of_the_pool_changes() {
+    let _dog = Watchdog::start(60);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(1).keep_alive(Duration::from_micros(1)).build().unwrap();
+        let done = AtomicUsize::new(0);
+        thread::scope(|t| {
+            for _ in 0..2 {
+                t.spawn(|| {
+                    for _ in 0..30 {
+                        assert_eq!(pool.install(|| leaves(7)).unwrap(), 128);
+                        let live = AtomicUsize::new(0);
+                        pool.scope(|s| tree(s, &live, 3)).unwrap();
+                        assert_eq!(live.into_inner(), 0);
+                    }
+                    done.fetch_add(1, Ordering::SeqCst);
+                });
+            }
+            while done.load(Ordering::SeqCst) < 2 {
+                pool.resize(8).unwrap();
+                thread::yield_now();
+                pool.resize(1).unwrap();
+                thread::yield_now();
+                pool.resize(0..=3).unwrap();
+            }
+        });
+    });
+}

@@ -1,0 +1,106 @@
+//! Waits that need more threads than the pool may have must end without them.
+
+use std::thread;
+use std::time::Duration;
+
+use brigade::time::sleep;
+use brigade::{Pool, scope};
+use brigade_testkit::Watchdog;
+
+/// A pool that may never have a second thread.
+fn single() -> Pool {
+    Pool::builder().threads(1).spare_threads(0).build().unwrap()
+}
+
+#[test]
+fn the_only_thread_runs_the_futures_of_its_scope() {
+    let _dog = Watchdog::start(10);
+    let (pool, word) = (single(), String::from("borrowed"));
+    let letters = pool.scope(|s| s.spawn(async { word.len() }).join().unwrap()).unwrap();
+    assert_eq!(letters, 8);
+    let letters = pool.scope(|s| {
+        let slow = async {
+            sleep(Duration::from_millis(1)).await;
+            word.len()
+        };
+        s.spawn(slow).join().unwrap()
+    });
+    assert_eq!(letters.unwrap(), 8);
+    pool.scope(|s| drop(s.spawn(async { word.len() }))).unwrap();
+}
+
+#[test]
+fn the_only_thread_runs_what_a_thread_outside_adds_to_its_scope() {
+    let _dog = Watchdog::start(10);
+    let (pool, mut sum) = (single(), 0);
+    let add = &mut sum;
+    pool.scope(|s| thread::scope(|t| _ = t.spawn(|| s.execute(|| *add += 1)))).unwrap();
+    assert_eq!(sum, 1);
+}
+
+#[test]
+fn the_only_thread_ends_a_cancelled_scope_and_hears_it_from_the_handle() {
+    let _dog = Watchdog::start(10);
+    let (pool, words) = (single(), vec!["never", "counted"]);
+    let cancelled = pool.scope(|s| {
+        let job = s.submit(|| words.len());
+        s.execute(|| _ = words.len());
+        let future = s.spawn(async { words.len() });
+        s.cancel();
+        [job, future].map(|handle| handle.join().unwrap_err().is_cancelled())
+    });
+    assert_eq!(cancelled.unwrap(), [true, true]);
+}
+
+fn futures_within_futures(depth: u32) -> u32 {
+    match depth {
+        0 => 0,
+        _ => {
+            scope(|s| s.spawn(async move { 1 + futures_within_futures(depth - 1) }).join().unwrap())
+        }
+    }
+}
+
+#[test]
+fn scopes_in_futures_of_scopes_may_nest_deeper_than_there_are_threads() {
+    let _dog = Watchdog::start(20);
+    for threads in [1, 2] {
+        let pool = Pool::new(threads);
+        assert_eq!(pool.install(|| futures_within_futures(20)).unwrap(), 20);
+    }
+}
+
+fn jobs_within_jobs(depth: u32) -> u32 {
+    let mut below = 0;
+    if depth > 0 {
+        scope(|s| s.execute(|| below = 1 + jobs_within_jobs(depth - 1)));
+    }
+    below
+}
+
+#[test]
+fn scopes_in_jobs_of_scopes_may_nest_deeper_than_a_wait_runs_what_it_finds() {
+    let _dog = Watchdog::start(20);
+    for threads in [1, 2, 8] {
+        for spare in [0, 1] {
+            let pool = Pool::builder().threads(threads).spare_threads(spare).build().unwrap();
+            assert_eq!(pool.install(|| jobs_within_jobs(300)).unwrap(), 300);
+        }
+    }
+}
+
+fn installs(pools: [&Pool; 2], depth: u32) -> u32 {
+    match depth {
+        0 => 0,
+        _ => 1 + pools[0].install(|| installs([pools[1], pools[0]], depth - 1)).unwrap(),
+    }
+}
+
+#[test]
+fn two_pools_of_one_thread_may_install_into_each_other() {
+    let _dog = Watchdog::start(20);
+    let (one, other) = (Pool::new(1), Pool::new(1));
+    for depth in 1..=4 {
+        assert_eq!(installs([&one, &other], depth), depth, "depth {depth}");
+    }
+}

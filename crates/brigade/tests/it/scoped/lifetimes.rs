@@ -1,0 +1,119 @@
+//! Everything is dropped once, in time, and what is forgotten is only leaked.
+
+use std::mem;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use brigade::{Handle, join, scope};
+use brigade_testkit::{Drops, Watchdog};
+
+use super::pools::{for_every_pool, join_stolen};
+
+#[test]
+fn captures_and_results_are_dropped_once() {
+    let _dog = Watchdog::start(60);
+    for_every_pool(|pool| {
+        let drops = Drops::default();
+        let pass = || {
+            let token = drops.token();
+            move || token
+        };
+        pool.join(pass(), pass()).unwrap();
+        assert_eq!(drops.count(), 2);
+        drop(pool.install(|| join_stolen(pass(), pass())).unwrap());
+        assert_eq!(drops.count(), 4);
+        pool.scope(|s| {
+            let keep = || {
+                let token = drops.token();
+                move || drop(token)
+            };
+            (0..20).for_each(|_| s.execute(keep()));
+            drop(s.submit(pass()).join().unwrap());
+            drop(s.submit(pass()));
+            let token = drops.token();
+            drop(s.spawn(async move { token }));
+            let token = drops.token();
+            drop(s.spawn(async move { token }).join().unwrap());
+        })
+        .unwrap();
+        assert_eq!(drops.count(), 28, "before the scope has returned");
+        pool.scope(|s| {
+            s.cancel();
+            let keep = |token| move || drop::<brigade_testkit::Token>(token);
+            (0..20).for_each(|_| s.execute(keep(drops.token())));
+            let token = drops.token();
+            drop(s.spawn(async move { token }));
+            assert!(s.submit(pass()).join().unwrap_err().is_cancelled());
+        })
+        .unwrap();
+        assert_eq!(drops.count(), 50);
+    });
+}
+
+#[test]
+fn a_handle_that_is_forgotten_leaks_its_result_only() {
+    let _dog = Watchdog::start(20);
+    for_every_pool(|pool| {
+        let (drops, ran) = (Drops::default(), AtomicUsize::new(0));
+        pool.scope(|s| {
+            let result = || {
+                let token = drops.token();
+                let ran = &ran;
+                move || {
+                    ran.fetch_add(1, Ordering::Relaxed);
+                    token
+                }
+            };
+            mem::forget(s.submit(result()));
+            let future = result();
+            mem::forget(s.spawn(async move { future() }));
+            mem::forget(Handle::current().unwrap().submit(|| ()));
+        })
+        .unwrap();
+        assert_eq!((ran.into_inner(), drops.count()), (2, 0));
+    });
+}
+
+/// What a stack frame had that is used again at once.
+#[test]
+fn frames_at_the_same_address_are_not_taken_for_each_other() {
+    let _dog = Watchdog::start(60);
+    for_every_pool(|pool| {
+        pool.install(|| {
+            for number in 0..300_u64 {
+                let other = number * 2;
+                assert_eq!(join(|| number, || other), (number, other));
+                if number % 16 == 0 {
+                    assert_eq!(join_stolen(|| number, || other), (number, other));
+                }
+                let mut there = 0;
+                scope(|s| s.execute(|| there = number));
+                assert_eq!(there, number);
+            }
+        })
+        .unwrap();
+    });
+}
+
+#[test]
+fn closures_of_any_size_and_alignment_arrive_whole() {
+    #[repr(align(128))]
+    struct Aligned([u8; 3]);
+    let _dog = Watchdog::start(20);
+    for_every_pool(|pool| {
+        let sum = AtomicUsize::new(0);
+        let add = |number: usize| _ = sum.fetch_add(number, Ordering::Relaxed);
+        let (one, many, aligned) = (1_u8, [3_u64; 100], Aligned([1, 2, 3]));
+        pool.scope(|s| {
+            s.execute(|| add(1));
+            s.execute(move || add(usize::from(one)));
+            s.execute(move || add(many.iter().sum::<u64>() as usize));
+            s.execute(move || {
+                let aligned = &aligned;
+                assert_eq!(std::ptr::from_ref(aligned).addr() % 128, 0);
+                add(usize::from(aligned.0[2]));
+            });
+        })
+        .unwrap();
+        assert_eq!(sum.into_inner(), 305);
+    });
+}

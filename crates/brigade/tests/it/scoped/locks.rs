@@ -1,0 +1,148 @@
+//! Locks that are held while a thread waits for what it has forked: unrelated jobs that want them don't get in the way.
+
+use std::sync::{Arc, Mutex, RwLock};
+use std::time::Duration;
+
+use brigade::{Pool, join, scope};
+use brigade_testkit::{Gate, Watchdog, spin_for};
+
+use super::pools::for_every_pool;
+
+/// Waits for jobs that others may run.
+fn wait_in_every_way() {
+    let some = || spin_for(Duration::from_micros(20));
+    join(some, || join(some, some));
+    scope(|s| (0..4).for_each(|_| s.execute(some)));
+    join(some, || scope(|s| s.submit(some).join().unwrap()));
+}
+
+#[test]
+fn a_mutex_may_be_held_while_unrelated_jobs_want_it() {
+    let _dog = Watchdog::start(60);
+    for_every_pool(|pool| {
+        let lock = Arc::new(Mutex::new(0));
+        let jobs: Vec<_> = (0..50)
+            .map(|number| {
+                let lock = lock.clone();
+                let job = move || {
+                    let mut held = lock.lock().unwrap();
+                    if number % 5 == 0 {
+                        wait_in_every_way();
+                    }
+                    *held += 1;
+                };
+                pool.handle().job().when_full(brigade::WhenFull::Block).submit(job).unwrap()
+            })
+            .collect();
+        jobs.into_iter().for_each(|job| job.join().unwrap());
+        assert_eq!(*lock.lock().unwrap(), 50);
+    });
+}
+
+#[test]
+fn a_lock_may_be_read_while_unrelated_jobs_read_and_write() {
+    let _dog = Watchdog::start(60);
+    for_every_pool(|pool| {
+        let lock = Arc::new(RwLock::new(0));
+        let jobs: Vec<_> = (0..40)
+            .map(|number| {
+                let lock = lock.clone();
+                let job = move || match number % 4 {
+                    0 => *lock.write().unwrap() += 1,
+                    1 => {
+                        let held = lock.read().unwrap();
+                        wait_in_every_way();
+                        drop(held);
+                    }
+                    2 => {
+                        let mut held = lock.write().unwrap();
+                        wait_in_every_way();
+                        *held += 1;
+                    }
+                    _ => drop(lock.read().unwrap()),
+                };
+                pool.handle().job().when_full(brigade::WhenFull::Block).submit(job).unwrap()
+            })
+            .collect();
+        jobs.into_iter().for_each(|job| job.join().unwrap());
+        assert_eq!(*lock.read().unwrap(), 20);
+    });
+}
+
+/// A worker that is busy until the gate opens.
+fn keep_one_busy(pool: &Pool, gate: &Gate) {
+    let (begun, gate) = (Gate::closed(), gate.clone());
+    let begins = begun.clone();
+    pool.execute(move || {
+        begins.open();
+        gate.wait();
+    });
+    begun.wait();
+}
+
+/// A thief that takes several jobs of a scope at once leaves the forks among them: behind those jobs, the thread that waits for
+/// such a fork could not take it back.
+#[test]
+fn a_fork_is_not_stolen_along_with_jobs_of_a_scope_around_it() {
+    let _dog = Watchdog::start(20);
+    for spare in [0, 2] {
+        let pool = Pool::builder().threads(2).spare_threads(spare).build().unwrap();
+        let (lock, forked, wanted) = (Mutex::new(()), Gate::closed(), Gate::closed());
+        keep_one_busy(&pool, &forked);
+        let wants = || {
+            wanted.open();
+            drop(lock.lock().unwrap());
+        };
+        pool.scope(|s| {
+            let guard = lock.lock().unwrap();
+            (0..2).for_each(|_| s.execute(wants));
+            // Five are on the deque when the thief comes, which takes three of them at most.
+            let wait = || {
+                forked.open();
+                wanted.wait();
+            };
+            join(|| join(|| join(wait, || ()), || ()), || ());
+            drop(guard);
+        })
+        .unwrap();
+    }
+}
+
+/// A worker has a job of one scope on its deque and then some of another, and a thief comes. The thread that waits for the first
+/// scope runs none of the second, although the thief may have taken both.
+#[test]
+fn jobs_of_two_scopes_that_are_stolen_together_stay_apart() {
+    let _dog = Watchdog::start(20);
+    for _ in 0..50 {
+        let pool = Pool::new(3);
+        let lock = Arc::new(Mutex::new(()));
+        let (added, begun) = (Gate::closed(), Gate::closed());
+        keep_one_busy(&pool, &added);
+        let unrelated = || {
+            let (lock, added) = (lock.clone(), added.clone());
+            move || {
+                scope(|s| {
+                    (0..4).for_each(|_| s.execute(|| drop(lock.lock().unwrap())));
+                    added.open();
+                });
+            }
+        };
+        let long = || {
+            begun.open();
+            spin_for(Duration::from_millis(1));
+        };
+        pool.install(|| {
+            let guard = lock.lock().unwrap();
+            scope(|s| {
+                s.execute_with(|s| {
+                    s.execute(long);
+                    // Run by this worker before what is on its deque.
+                    brigade::execute(unrelated());
+                });
+                begun.wait();
+            });
+            drop(guard);
+        })
+        .unwrap();
+    }
+}

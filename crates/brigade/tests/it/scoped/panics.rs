@@ -1,0 +1,198 @@
+//! Panics in forks and jobs of scopes.
+
+use std::panic::{self, AssertUnwindSafe, panic_any, resume_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+
+use brigade::{Pool, join, scope};
+use brigade_testkit::{Bomb, Drops, Gate, Watchdog, panics};
+
+use super::pools::{for_every_pool, join_stolen};
+
+/// The number that a call panics with.
+#[track_caller]
+fn payload_of<R>(call: impl FnOnce() -> R) -> u32 {
+    let Err(payload) = panic::catch_unwind(AssertUnwindSafe(call)) else { panic!("it returned") };
+    *payload.downcast::<u32>().expect("its own payload")
+}
+
+#[test]
+fn a_join_ends_with_the_panic_of_either_closure_and_that_of_the_first() {
+    let _dog = Watchdog::start(60);
+    panics::silence_expected();
+    for_every_pool(|pool| {
+        let drops = Drops::default();
+        let (works, token) = (|| drops.token(), || drops.token());
+        let (in_a, in_b) = (|| -> u32 { panic_any(1_u32) }, || -> u32 { panic_any(2_u32) });
+        assert_eq!(payload_of(|| pool.join(in_a, works)), 1);
+        assert_eq!(payload_of(|| pool.join(works, in_b)), 2);
+        assert_eq!(payload_of(|| pool.join(in_a, in_b)), 1);
+        assert_eq!(payload_of(|| pool.install(|| join_stolen(in_a, token))), 1);
+        assert_eq!(payload_of(|| pool.install(|| join_stolen(token, in_b))), 2);
+        assert_eq!(payload_of(|| pool.install(|| join_stolen(in_a, in_b))), 1);
+        assert_eq!(drops.count(), 4, "the other's result is dropped");
+        // Inside of a job that catches it, several deep.
+        let caught =
+            pool.install(|| payload_of(|| join(|| join(|| join(in_a, works), in_b), works)));
+        assert_eq!(caught.unwrap(), 1);
+        assert_eq!(pool.join(|| 3, || 4).unwrap(), (3, 4));
+    });
+}
+
+#[test]
+fn both_closures_have_ended_when_a_join_panics() {
+    let _dog = Watchdog::start(60);
+    panics::silence_expected();
+    for_every_pool(|pool| {
+        let (gate, ended) = (Gate::closed(), AtomicUsize::new(0));
+        let opens = gate.clone();
+        pool.execute(move || opens.open());
+        let late = || {
+            brigade::blocking(|| gate.wait());
+            ended.fetch_add(1, Ordering::SeqCst);
+        };
+        assert_eq!(payload_of(|| pool.install(|| join_stolen(|| panic_any(5_u32), late))), 5);
+        assert_eq!(ended.into_inner(), 1);
+    });
+}
+
+#[test]
+fn a_scope_resumes_the_first_panic_once_all_jobs_have_ended() {
+    let _dog = Watchdog::start(60);
+    panics::silence_expected();
+    for_every_pool(|pool| {
+        for (who, expected) in [("first", 0), ("last", 9), ("body", 100), ("none", 0)] {
+            let ended = AtomicUsize::new(0);
+            let job = |number: u32| {
+                if (number == 0 && who == "first") || (number == 9 && who == "last") {
+                    panic_any(number);
+                }
+                ended.fetch_add(1, Ordering::SeqCst);
+            };
+            let run = || {
+                pool.scope(|s| {
+                    (0..10).for_each(|number| s.execute(move || job(number)));
+                    if who == "body" {
+                        panic_any(100_u32);
+                    }
+                })
+            };
+            if who == "none" {
+                run().unwrap();
+            } else {
+                assert_eq!(payload_of(run), expected, "{who}");
+            }
+            let panics = usize::from(who == "first" || who == "last");
+            assert_eq!(ended.into_inner(), 10 - panics, "{who}");
+        }
+        // All of them, and the body last.
+        let (told, tells) = mpsc::channel();
+        let first = payload_of(|| {
+            pool.in_place_scope(|s| {
+                for number in 0..10_u32 {
+                    let told = told.clone();
+                    s.execute(move || {
+                        told.send(()).unwrap();
+                        panic_any(number);
+                    });
+                }
+                (0..10).for_each(|_| tells.recv().unwrap());
+                panic_any(200_u32)
+            })
+        });
+        assert!(first < 10 || first == 200, "{first}");
+    });
+}
+
+/// Its drop panics too.
+fn bomb() {
+    panic_any(Bomb);
+}
+
+#[test]
+fn captures_results_and_payloads_may_panic_in_their_drops() {
+    let _dog = Watchdog::start(60);
+    panics::silence_expected();
+    for_every_pool(|pool| {
+        // Payloads: the first is the caller's, and leaked here.
+        let caught = panic::catch_unwind(AssertUnwindSafe(|| {
+            pool.scope(|s| (0..5).for_each(|_| s.execute(bomb)))
+        }));
+        std::mem::forget(caught.unwrap_err());
+        let caught = panic::catch_unwind(AssertUnwindSafe(|| {
+            pool.install(|| join_stolen(|| panic_any(Bomb), || -> u32 { panic_any(Bomb) }))
+        }));
+        std::mem::forget(caught.unwrap_err());
+        // Results that the other's panic, or a dropped handle, drops.
+        assert_eq!(payload_of(|| pool.join(|| Bomb, || -> u32 { panic_any(1_u32) })), 1);
+        assert_eq!(payload_of(|| pool.join(|| -> u32 { panic_any(2_u32) }, || Bomb)), 2);
+        pool.scope(|s| {
+            let kept = s.submit(|| Bomb);
+            scope(|_| ());
+            drop(kept);
+        })
+        .unwrap();
+        // Captures that are dropped unused, and after the call.
+        pool.scope(|s| {
+            s.cancel();
+            let bomb = Bomb;
+            s.execute(move || std::mem::forget(bomb));
+        })
+        .unwrap();
+        let captured = Bomb;
+        let unwound = panic::catch_unwind(AssertUnwindSafe(|| {
+            pool.scope(|s| s.execute(move || drop(captured)))
+        }));
+        assert!(unwound.is_err());
+        pool.scope(|s| s.execute(|| ())).unwrap();
+    });
+}
+
+#[test]
+fn the_panic_of_a_job_is_its_handles_or_else_the_scopes() {
+    let _dog = Watchdog::start(60);
+    panics::silence_expected();
+    for_every_pool(|pool| {
+        let fails = || -> u32 { panic_any(7_u32) };
+        pool.scope(|s| {
+            let error = s.submit(fails).join().unwrap_err();
+            assert_eq!(*error.into_panic().downcast::<u32>().unwrap(), 7);
+            let error = s.spawn(async move { fails() }).join().unwrap_err();
+            assert_eq!(*error.into_panic().downcast::<u32>().unwrap(), 7);
+        })
+        .unwrap();
+        // Dropped before the job begins, and after it has ended.
+        assert_eq!(payload_of(|| pool.scope(|s| drop(s.submit(fails)))), 7);
+        assert_eq!(payload_of(|| pool.scope(|s| drop(s.spawn(async move { fails() })))), 7);
+        let late = || {
+            pool.in_place_scope(|s| {
+                let job = s.submit(fails);
+                brigade_testkit::eventually("it has ended", || job.is_finished());
+                drop(job);
+            })
+        };
+        assert_eq!(payload_of(late), 7);
+    });
+}
+
+#[test]
+fn a_scope_inside_an_unwinding_thread_runs_its_jobs() {
+    let _dog = Watchdog::start(20);
+    panics::silence_expected();
+    struct Scoped<'a>(&'a AtomicUsize);
+    impl Drop for Scoped<'_> {
+        fn drop(&mut self) {
+            let ran = self.0;
+            scope(|s| s.execute(|| _ = ran.fetch_add(1, Ordering::SeqCst)));
+            join(|| ran.fetch_add(1, Ordering::SeqCst), || ran.fetch_add(1, Ordering::SeqCst));
+        }
+    }
+    let (pool, ran) = (Pool::new(2), AtomicUsize::new(0));
+    let payload = payload_of(|| {
+        pool.install(|| {
+            let _scoped = Scoped(&ran);
+            resume_unwind(Box::new(9_u32));
+        })
+    });
+    assert_eq!((payload, ran.into_inner()), (9, 3));
+}

@@ -1,0 +1,158 @@
+//! Random trees of joins, scopes, jobs and futures, with panics and cancels, checked by counts. `ci/soak.sh` runs it for longer.
+
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use brigade::{Builder, Order, Pool, Queueing, Scope, join, scope, yield_now};
+use brigade_testkit::{Seed, Watchdog, panics};
+
+use crate::support::full::at_rest;
+
+/// What has begun and ended, by everything that is alive.
+#[derive(Default)]
+struct Counts {
+    live: AtomicUsize,
+    ran: AtomicUsize,
+}
+
+struct Live<'a>(&'a Counts);
+
+impl<'a> Live<'a> {
+    fn new(counts: &'a Counts) -> Self {
+        counts.live.fetch_add(1, Ordering::SeqCst);
+        Self(counts)
+    }
+}
+
+impl Drop for Live<'_> {
+    fn drop(&mut self) {
+        self.0.live.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Whether it panics is decided at random.
+fn grow(counts: &Counts, mut random: Seed, depth: u32) {
+    let _live = Live::new(counts);
+    counts.ran.fetch_add(1, Ordering::Relaxed);
+    if depth == 0 {
+        if random.below(200) == 0 {
+            panic!("expected: a leaf");
+        }
+        return;
+    }
+    let (one, other) = (random.fork(1), random.fork(2));
+    let below = |random| grow(counts, random, depth - 1);
+    match random.below(5) {
+        0 | 1 => {
+            join(|| below(one), || below(other));
+        }
+        2 => scope(|s| branch(s, counts, &mut random, depth)),
+        3 => {
+            let caught = panic::catch_unwind(AssertUnwindSafe(|| {
+                join(|| below(one), || scope(|s| s.execute(|| below(other))));
+            }));
+            drop(caught);
+        }
+        _ => below(one),
+    }
+}
+
+fn branch<'scope>(
+    s: &'scope Scope<'scope, '_>,
+    counts: &'scope Counts,
+    random: &mut Seed,
+    depth: u32,
+) {
+    let mut handles = Vec::new();
+    for number in 0..random.below(5) {
+        let (random_below, live) = (random.fork(number + 3), Live::new(counts));
+        match random.below(6) {
+            0 | 1 => s.execute(move || {
+                let _live = live;
+                grow(counts, random_below, depth - 1);
+            }),
+            2 => s.execute_with(move |s| {
+                let _live = live;
+                s.execute(move || grow(counts, random_below, depth - 1));
+            }),
+            3 => handles.push(s.submit(move || {
+                let _live = live;
+                grow(counts, random_below, depth - 1);
+            })),
+            4 => handles.push(s.spawn(async move {
+                let _live = live;
+                yield_now().await;
+                grow(counts, random_below, depth - 1);
+            })),
+            _ => drop(s.submit(move || {
+                let _live = live;
+                scope(|inner| inner.execute(|| grow(counts, random_below, depth - 1)));
+            })),
+        }
+    }
+    if random.below(20) == 0 {
+        s.cancel();
+    }
+    let keep = random.below(2) == 0;
+    handles
+        .into_iter()
+        .rev()
+        .for_each(|handle| if keep { _ = handle.join() } else { drop(handle) });
+}
+
+fn builder(random: &mut Seed) -> Builder {
+    let builder =
+        Pool::builder().order(if random.below(2) == 0 { Order::Lifo } else { Order::Fifo });
+    let queueing = if random.below(2) == 0 { Queueing::Stealing } else { Queueing::Shared };
+    // Enough for all waits: with fewer, some of them may wait for each other for ever.
+    let builder = builder.queueing(queueing).keep_alive(random.micros(50)).spare_threads(64);
+    match random.below(4) {
+        0 => builder.threads(0..=4),
+        1 => builder.threads(1),
+        2 => builder.threads(2),
+        _ => builder.threads(8),
+    }
+}
+
+#[test]
+fn whatever_trees_are_run_all_of_them_have_ended_when_their_root_returns() {
+    let seconds = std::env::var("BRIGADE_SOAK_SECONDS").ok().and_then(|text| text.parse().ok());
+    let time = Duration::from_secs(seconds.unwrap_or(2));
+    let _dog = Watchdog::start(time.as_secs() + 20);
+    panics::silence_expected();
+    let mut random = Seed::printed();
+    let (begun, mut ran, mut pools) = (Instant::now(), 0, 0);
+    while begun.elapsed() < time {
+        random = random.fork(1);
+        let pool = builder(&mut random).build().unwrap();
+        std::thread::scope(|t| {
+            let counts: Vec<_> = (0..3)
+                .map(|number| {
+                    let (random, pool) = (random.fork(number + 10), &pool);
+                    t.spawn(move || {
+                        let counts = Counts::default();
+                        for number in 0..10 {
+                            let random = random.fork(number);
+                            let run = || match number % 2 {
+                                0 => pool.install(|| grow(&counts, random, 8)).unwrap(),
+                                _ => {
+                                    let mut random = random;
+                                    pool.in_place_scope(|s| branch(s, &counts, &mut random, 8))
+                                        .unwrap();
+                                }
+                            };
+                            drop(panic::catch_unwind(AssertUnwindSafe(run)));
+                            assert_eq!(counts.live.load(Ordering::SeqCst), 0, "it has not ended");
+                        }
+                        counts.ran.into_inner()
+                    })
+                })
+                .collect();
+            ran += counts.into_iter().map(|counts| counts.join().unwrap()).sum::<usize>();
+        });
+        at_rest(&pool);
+        pools += 1;
+    }
+    println!("{pools} pools, {ran} branches");
+}

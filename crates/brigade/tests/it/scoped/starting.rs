@@ -1,0 +1,88 @@
+//! A fork is begun by a worker that is idle, or becomes so, while the sibling runs on.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use brigade::join;
+use brigade_testkit::{Gate, Meeting, Watchdog};
+
+use super::pools::join_stolen;
+use crate::support::crowd::{await_idle_workers, for_both_queueings};
+
+/// The second closure begins while the first has not ended, and does not return before that.
+fn assert_begins_beside(prepare: impl FnOnce() + Send) {
+    let begun = Gate::closed();
+    join(
+        || {
+            prepare();
+            begun.wait();
+        },
+        || begun.open(),
+    );
+}
+
+#[test]
+fn a_fork_is_begun_by_a_worker_that_is_parked() {
+    let _dog = Watchdog::start(20);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(2).prestart().build().unwrap();
+        for _ in 0..50 {
+            await_idle_workers(&pool, 2);
+            pool.install(|| assert_begins_beside(|| ())).unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_fork_is_begun_by_a_worker_that_monitors() {
+    let _dog = Watchdog::start(20);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(2).prestart().build().unwrap();
+        for _ in 0..200 {
+            pool.install(|| assert_begins_beside(|| ())).unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_fork_is_begun_by_a_worker_that_becomes_idle_later() {
+    let _dog = Watchdog::start(20);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(2).prestart().build().unwrap();
+        for _ in 0..50 {
+            let (busy, gate) = (Arc::new(Gate::closed()), Gate::closed());
+            let (begins, waits) = (busy.clone(), gate.clone());
+            pool.execute(move || {
+                begins.open();
+                waits.wait();
+            });
+            busy.wait();
+            pool.install(|| assert_begins_beside(|| gate.open())).unwrap();
+        }
+    });
+}
+
+/// A pool does not grow beyond its core size for forks.
+#[test]
+fn a_fork_has_the_thread_that_replaces_a_blocked_one() {
+    let _dog = Watchdog::start(20);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(0..=4).keep_alive(Duration::from_micros(1)).build().unwrap();
+        for _ in 0..50 {
+            pool.install(|| join_stolen(|| (), || ())).unwrap();
+        }
+    });
+}
+
+#[test]
+fn as_many_forks_as_workers_run_at_once() {
+    let _dog = Watchdog::start(60);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(4).prestart().build().unwrap();
+        for _ in 0..20 {
+            let meeting = Meeting::of(4);
+            let two = || join(|| meeting.attend(), || meeting.attend());
+            assert_eq!(pool.join(two, two).unwrap(), ((true, true), (true, true)));
+        }
+    });
+}
