@@ -15,13 +15,22 @@ brigade_sync::scoped_thread_local! {
     static CURRENT: Polled
 }
 
+/// A job that a poll waits for.
+#[derive(Clone, Copy)]
+pub(crate) struct Job {
+    pub(crate) id: JobId,
+    pub(crate) pool: Key,
+    /// The index of the only worker that may run it, if it is a share of a broadcast.
+    pub(crate) share_of: Option<usize>,
+}
+
 /// The jobs that a poll waits for.
 pub(crate) struct Polled {
     /// Polls the future.
     waker: Waker,
     /// The waker that handles register with their jobs in its place.
     for_jobs: Waker,
-    jobs: RefCell<Vec<(JobId, Key)>>,
+    jobs: RefCell<Vec<Job>>,
     /// A job that it must not wait for.
     refused: Cell<Option<JobId>>,
 }
@@ -41,7 +50,7 @@ impl Polled {
     }
 
     /// Calls `poll`, and returns the jobs that it waits for.
-    pub(crate) fn poll<R>(&self, poll: impl FnOnce(&Waker) -> R) -> (R, Vec<(JobId, Key)>) {
+    pub(crate) fn poll<R>(&self, poll: impl FnOnce(&Waker) -> R) -> (R, Vec<Job>) {
         self.jobs.borrow_mut().clear();
         let result = CURRENT.set(self, || poll(&self.waker));
         (result, self.jobs.take())
@@ -53,9 +62,9 @@ impl Polled {
     }
 
     /// The handle of a job is not ready.
-    fn note(&self, job: JobId, pool: Key) -> Result<(), Refused> {
-        self.jobs.borrow_mut().push((job, pool));
-        if self.refused.get() != Some(job) {
+    fn note(&self, job: Job) -> Result<(), Refused> {
+        self.jobs.borrow_mut().push(job);
+        if self.refused.get() != Some(job.id) {
             return Ok(());
         }
         self.refused.set(None);
@@ -69,7 +78,7 @@ impl Polled {
 /// If the handle is not ready and the job must not be waited for.
 pub(crate) fn poll_job<R>(
     context: &mut Context<'_>,
-    (job, pool): (JobId, Key),
+    job: Job,
     poll: impl FnOnce(&mut Context<'_>) -> Poll<R>,
 ) -> Result<Poll<R>, Refused> {
     CURRENT.with(|polled| {
@@ -78,7 +87,7 @@ pub(crate) fn poll_job<R>(
         };
         let result = poll(&mut Context::from_waker(&polled.for_jobs));
         if result.is_pending() {
-            polled.note(job, pool)?;
+            polled.note(job)?;
         }
         Ok(result)
     })

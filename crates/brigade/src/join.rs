@@ -12,7 +12,7 @@ use brigade_task::{Canceller, JobId, JoinError};
 
 use crate::abort::AbortHandle;
 use crate::awaited::{self, Refused};
-use crate::deadlock::{Awaited, Waiting};
+use crate::deadlock::{Awaited, Target, Waiting};
 use crate::engine::{BlockedThread, CURRENT, Worker, blocking, enter_job};
 use crate::key::Key;
 use crate::registry::reach;
@@ -42,7 +42,8 @@ pub struct JoinHandle<T> {
     inner: Option<brigade_task::JoinHandle<T>>,
     /// The pool that runs it.
     key: Key,
-    /// The index of the only worker that may run it, if it is a [local](crate::spawn_local) future.
+    /// The index of the only worker that may run it, if it is a [local](crate::spawn_local) future or a share of a
+    /// [broadcast](crate::Handle::broadcast).
     index: Option<usize>,
     /// Cancels it for abort handles; made for the first of these.
     canceller: OnceLock<Option<Arc<Canceller>>>,
@@ -56,8 +57,8 @@ impl<T> JoinHandle<T> {
         Self::of(inner, key, None)
     }
 
-    /// The handle of a local future of the worker with that index.
-    pub(crate) fn of_local(inner: brigade_task::JoinHandle<T>, key: Key, index: usize) -> Self {
+    /// The handle of a job that only the worker with that index may run.
+    pub(crate) fn of_worker(inner: brigade_task::JoinHandle<T>, key: Key, index: usize) -> Self {
         Self::of(inner, key, Some(index))
     }
 
@@ -65,10 +66,17 @@ impl<T> JoinHandle<T> {
         Self { inner: Some(inner), key, index, canceller: OnceLock::new() }
     }
 
-    /// Whether only this thread may run the job, so that it would wait for itself.
+    /// Whether it is a local future of this thread, which would wait for itself.
     fn is_of_this_thread(&self) -> bool {
         let ours = |worker: &Worker| worker.is_of(self.key) && self.index == Some(worker.index());
-        self.index.is_some() && CURRENT.with(|worker| worker.is_some_and(ours))
+        self.index.is_some()
+            && self.share_of().is_none()
+            && CURRENT.with(|worker| worker.is_some_and(ours))
+    }
+
+    /// The index of the only worker that may run it, if it is a share of a broadcast.
+    fn share_of(&self) -> Option<usize> {
+        self.index.filter(|_| self.inner.as_ref().is_some_and(|inner| !inner.is_of_future()))
     }
 
     /// The handle, unless no thread of this process will ever finish the job. Then it is leaked, as the job may have been in
@@ -87,7 +95,8 @@ impl<T> JoinHandle<T> {
     /// needs a [stack](crate::Builder::stack_size) to match. A lock that is held across the wait must not be one that the
     /// awaited job takes. A job that has started is waited for as in [`blocking`](crate::blocking): the pool may have another
     /// thread in the meantime. While the pool is being [discarded](crate::Shutdown::Discard), a job that has not started is
-    /// cancelled instead.
+    /// cancelled instead. The share of a [broadcast](crate::Handle::broadcast) runs inside this call only on its own thread.
+    /// While a thread waits in this call for a job that waits for a share of that thread, it runs that share.
     ///
     /// # Errors
     /// [`JoinError::Panicked`] with the payload of the job's panic. [`JoinError::Cancelled`] if the job was dropped before it
@@ -117,12 +126,13 @@ impl<T> JoinHandle<T> {
             return Err(JoinError::Cancelled);
         }
         self.run_here();
+        let (is_of_this_thread, share_of) = (self.is_of_this_thread(), self.share_of());
         let Some(mut inner) = self.inner.take() else { unreachable!("it was there just now") };
         if !inner.is_finished() {
-            if self.is_of_this_thread() {
+            if is_of_this_thread {
                 return Err(JoinError::WouldDeadlock);
             }
-            if !wait_for(&mut inner, self.key) {
+            if !wait_for(&mut inner, self.key, share_of) {
                 return Err(JoinError::WouldDeadlock);
             }
         }
@@ -262,10 +272,13 @@ impl<T> JoinHandle<T> {
         self.inner.as_ref().is_none_or(brigade_task::JoinHandle::is_finished)
     }
 
-    /// On a worker of its pool: runs the job here if no thread has begun to; `false` if it did not.
+    /// On a worker of its pool: runs the job here if no thread has begun to and this worker may; `false` if it did not.
     pub(crate) fn run_here(&mut self) -> bool {
         CURRENT.with(|worker| {
             let Some(worker) = worker.filter(|worker| worker.is_of(self.key)) else { return false };
+            if self.index.is_some_and(|index| index != worker.index()) {
+                return false;
+            }
             let unfinished = self.inner.as_mut().filter(|inner| !inner.is_finished());
             let Some(inner) = unfinished else { return false };
             let run = !worker.discards();
@@ -285,18 +298,25 @@ impl<T> JoinHandle<T> {
     }
 }
 
-/// Waits until a job of that pool has ended; returns `false` at once if that would never happen.
-fn wait_for<T>(inner: &mut brigade_task::JoinHandle<T>, key: Key) -> bool {
-    let Some(_listed) = Waiting::begin(Awaited::One(inner.id())) else { return false };
+/// Waits until a job of that pool has ended, which may be a share of a worker; returns `false` at once if that would never
+/// happen.
+fn wait_for<T>(inner: &mut brigade_task::JoinHandle<T>, key: Key, share_of: Option<usize>) -> bool {
+    let awaited = Awaited::One(Target::new(inner.id(), key, share_of));
     CURRENT.with(|worker| {
         let Some(worker) = worker.filter(|worker| worker.is_of(key)) else {
+            let Some(_listed) = Waiting::begin(awaited, None) else { return false };
             blocking(|| inner.wait());
             return true;
         };
         let thread = BlockedThread::of_this_thread();
         let wait = worker.begin_wait(&thread);
+        let Some(listed) = Waiting::begin(awaited, Some(wait.waker())) else { return false };
         // Before the wait is counted: a counted one could no longer be withdrawn.
-        !inner.wake_when_finished(&wait.waker()) || wait.until(|| inner.is_finished())
+        !inner.wake_when_finished(&wait.waker())
+            || wait.until(|| {
+                listed.run_called(worker);
+                inner.is_finished()
+            })
     })
 }
 
@@ -307,9 +327,9 @@ impl<T> Future for JoinHandle<T> {
     /// If the outcome was taken before.
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         assert!(self.inner.is_some(), "{TAKEN}");
-        let key = self.key;
+        let (key, share_of) = (self.key, self.share_of());
         let Some(inner) = self.alive() else { return Poll::Ready(Err(JoinError::Cancelled)) };
-        let job = (inner.id(), key);
+        let job = awaited::Job { id: inner.id(), pool: key, share_of };
         let polled = awaited::poll_job(context, job, |context| Pin::new(inner).poll(context));
         polled.unwrap_or_else(|Refused| {
             self.inner = None;

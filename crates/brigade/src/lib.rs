@@ -33,6 +33,7 @@
 //! | run many jobs, at most `n` at once | [`TaskSet`] |
 //! | have a rejected job back | `pool.try_execute(…)`, `try_submit`, `try_spawn` |
 //! | submit from a job, a library, another thread | [`Handle`], which is `Copy`; or [`execute()`], [`submit()`], [`spawn()`] |
+//! | run a closure on each thread of the pool | [`pool.broadcast(\|index\| …)`](Handle::broadcast) |
 //! | wait for a time | [`time::sleep`], [`time::timeout`], [`time::interval`] |
 //! | run a closure later, or again and again | [`execute_after`], [`execute_every`], or for a pool of your choice `pool.job().after(…)`, `.every(…)` |
 //! | set a deadline or a name, submit a batch, wait for room | [`pool.job()`](Handle::job) |

@@ -90,6 +90,22 @@ fn jobs_that_are_joined_behind_one_that_stays_queued_leave_nothing() {
 }
 
 #[test]
+fn shares_of_broadcasts_that_are_joined_by_their_worker_leave_nothing() {
+    check(1, |pool| {
+        pool.broadcast(|index| index).into_iter().for_each(|share| _ = share.join().unwrap());
+    });
+}
+
+#[test]
+fn shares_of_broadcasts_that_are_cancelled_leave_nothing() {
+    for threads in [1, 3] {
+        check(threads, |pool| {
+            pool.broadcast(|index| index).into_iter().for_each(|mut share| _ = share.cancel());
+        });
+    }
+}
+
+#[test]
 fn timers_that_are_cancelled_leave_nothing() {
     check(1, |pool| {
         let timer = pool.job().after(Duration::from_secs(1000)).execute(|| ()).unwrap();

@@ -79,6 +79,7 @@ fn a_panic_over_an_outcome_that_was_taken_comes_from_the_line_that_calls() {
 }
 
 fn owner(pool: &Pool) {
+    here!(pool.broadcast(|_| ()));
     here!(pool.execute(|| ()));
     here!(pool.submit(|| ()));
     here!(pool.spawn(async {}));
@@ -92,6 +93,7 @@ fn owner(pool: &Pool) {
 }
 
 fn handle(handle: Handle) {
+    here!(handle.broadcast(|_| ()));
     here!(handle.execute(|| ()));
     here!(handle.submit(|| ()));
     here!(handle.spawn(async {}));

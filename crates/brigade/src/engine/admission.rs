@@ -98,7 +98,7 @@ impl Core {
     }
 
     /// Whether a submission is rejected even if there is a permit.
-    fn refuses(&self, inside: bool) -> bool {
+    pub(super) fn refuses(&self, inside: bool) -> bool {
         if inside { self.idle.snapshot().discards() } else { self.is_closed() }
     }
 

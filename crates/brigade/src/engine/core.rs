@@ -78,9 +78,10 @@ impl Launch for WorkerThread {
     }
 
     fn lost(self: Box<Self>) {
-        self.core.idle.fail(self.index);
+        let shares = self.core.fail(self.index);
         self.core.threads.leave();
         self.core.start_failed();
+        self.core.cancel_shares(shares);
         self.core.start_again(QUICK_RETRIES);
     }
 }
@@ -281,8 +282,14 @@ impl Core {
     /// Starts a worker with an index that was picked. If that fails, the worker is removed again.
     fn start(&self, index: usize) -> io::Result<()> {
         self.queues.peers.open(index, &self.config);
-        let (started, failed) = (|| self.idle.started(index), || self.idle.fail(index));
-        self.threads.start(index, started, failed).inspect_err(|_| self.start_failed())
+        let mut shares = Vec::new();
+        let (started, failed) = (|| self.idle.started(index), || shares = self.fail(index));
+        let result = self.threads.start(index, started, failed);
+        if result.is_err() {
+            self.start_failed();
+            self.cancel_shares(shares);
+        }
+        result
     }
 
     /// Wakes another worker for jobs that relied on one whose start has failed. Starts none, as that has just failed.

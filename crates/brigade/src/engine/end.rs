@@ -132,6 +132,9 @@ impl Core {
             while let Some(job) = self.queues.take_oldest() {
                 self.drop_job(job);
             }
+            for peer in self.queues.peers.iter() {
+                peer.mailbox.take_shares().into_iter().for_each(|job| self.drop_job(job));
+            }
         });
     }
 
@@ -162,6 +165,7 @@ impl Core {
     /// Sweeps completed entries out of the injectors.
     pub(super) fn sweep(&self) {
         self.ledger.count_cancelled(self.queues.sweep());
+        self.queues.peers.iter().for_each(|peer| peer.mailbox.sweep());
         // A worker that looked during the sweep may have seen work, and not settled because of that.
         self.settle();
     }
@@ -196,9 +200,9 @@ impl Core {
     /// Terminates the pool if nothing is queued; `true` for the one call that did.
     fn terminate(&self) -> bool {
         let _gate = self.tasks.lock_gate();
+        // The mailboxes in one step with that: a broadcast may fill that of a worker that then parks.
         !self.queues.has_work()
-            && !self.queues.has_mail()
-            && self.idle.terminate(|| self.is_unfinished())
+            && self.idle.terminate(|| self.queues.has_mail() || self.is_unfinished())
     }
 
     /// Whether the pool waits for futures or timers before it ends. A first poll off the pool may leave a future that waits.

@@ -1,15 +1,15 @@
-//! The local futures of one worker, and the mailbox with those that have been woken.
+//! What only one worker may run: its local futures that have been woken, and its shares of broadcasts.
 //!
-//! `idle/MAILBOX.md` has the protocol, and the proof that no wake is lost.
+//! `idle/MAILBOX.md` has the protocols, and the proofs that no wake is lost and no share.
 
 use core::task::Waker;
 use std::collections::VecDeque;
 
 use brigade_sync::atomic::Ordering;
 use brigade_sync::unmodelled::{AtomicUsize, Mutex};
-use brigade_task::{Job, TaskRef};
+use brigade_task::{Job, JobId, TaskRef};
 
-/// The local futures of one worker.
+/// The mailbox of one worker, and its local futures.
 #[derive(Default)]
 pub(super) struct Mailbox {
     mail: Mutex<Mail>,
@@ -21,10 +21,19 @@ pub(super) struct Mailbox {
 
 #[derive(Default)]
 struct Mail {
-    /// Woken futures in the order of their wakes, each with the turn of the worker in which it was spawned.
-    jobs: VecDeque<(u64, Job)>,
+    /// In the order in which they were sent.
+    jobs: VecDeque<(Kind, Job)>,
     /// The waker of the worker, while a job on it waits.
     waiting: Option<Waker>,
+}
+
+/// What a job in a mailbox is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// A local future that was woken, with the turn of the worker in which it was spawned.
+    Local(u64),
+    /// The worker's share of a broadcast, by its id. It may be dropped on any thread.
+    Share(JobId),
 }
 
 #[derive(Default)]
@@ -41,13 +50,24 @@ impl Mailbox {
     /// Queues a future that was spawned in that turn. The worker must then be woken if it is parked.
     pub(super) fn send(&self, turn: u64, job: Job) {
         let mut mail = self.mail.lock();
-        mail.jobs.push_back((turn, job));
-        // Ordering: Release: a thread that sees the count finds the job under the lock. The fences of `after_publishing` and
-        // `announce` ensure that a worker sees it before it parks.
-        self.count.store(mail.jobs.len(), Ordering::Release);
+        mail.jobs.push_back((Kind::Local(turn), job));
+        // The fences of `after_publishing` and `announce` ensure that a worker sees it before it parks.
+        self.recount(&mail);
         let waiting = mail.waiting.take();
         drop(mail);
         waiting.into_iter().for_each(Waker::wake);
+    }
+
+    /// Queues the worker's share of a broadcast; called under the crew's lock, in one step with the choice of the worker.
+    pub(super) fn send_share(&self, id: JobId, share: Job) {
+        let mut mail = self.mail.lock();
+        mail.jobs.push_back((Kind::Share(id), share));
+        self.recount(&mail);
+    }
+
+    fn recount(&self, mail: &Mail) {
+        // Ordering: Release: a thread that sees the count finds the jobs under the lock.
+        self.count.store(mail.jobs.len(), Ordering::Release);
     }
 
     /// Takes the first job; called only by the worker.
@@ -57,18 +77,47 @@ impl Mailbox {
         }
         let mut mail = self.mail.lock();
         let job = mail.jobs.pop_front();
-        self.count.store(mail.jobs.len(), Ordering::Release);
+        self.recount(&mail);
         job.map(|(_, job)| job)
     }
 
-    /// Takes the first job that was spawned in this turn; registers `waker` to be woken when another is sent.
+    /// Takes all shares; called by a thread that drops them.
+    pub(super) fn take_shares(&self) -> Vec<Job> {
+        self.take_where(|kind, _| matches!(kind, Kind::Share(_)))
+    }
+
+    /// Takes this share; called only by the worker.
+    pub(super) fn take_share(&self, id: JobId) -> Option<Job> {
+        self.take_where(|kind, _| kind == Kind::Share(id)).pop()
+    }
+
+    /// Drops the shares that their handles have run or cancelled.
+    pub(super) fn sweep(&self) {
+        if self.is_empty() {
+            return;
+        }
+        // It may be the last reference to the result, so not under the lock.
+        drop(self.take_where(|kind, job| matches!(kind, Kind::Share(_)) && job.is_stale()));
+    }
+
+    fn take_where(&self, takes: impl Fn(Kind, &Job) -> bool) -> Vec<Job> {
+        let mut mail = self.mail.lock();
+        let jobs = core::mem::take(&mut mail.jobs).into_iter();
+        let (taken, left): (VecDeque<_>, _) = jobs.partition(|(kind, job)| takes(*kind, job));
+        mail.jobs = left;
+        self.recount(&mail);
+        drop(mail);
+        taken.into_iter().map(|(_, job)| job).collect()
+    }
+
+    /// Takes the first local future that was spawned in this turn; registers `waker` to be woken when another is sent.
     pub(super) fn take_of(&self, turn: u64, waker: &Waker) -> Option<Job> {
         let waker = waker.clone();
         let mut mail = self.mail.lock();
-        let place = mail.jobs.iter().position(|&(of, _)| of == turn);
+        let place = mail.jobs.iter().position(|&(kind, _)| kind == Kind::Local(turn));
         let job = place.and_then(|place| mail.jobs.remove(place));
         mail.waiting = Some(waker);
-        self.count.store(mail.jobs.len(), Ordering::Release);
+        self.recount(&mail);
         job.map(|(_, job)| job)
     }
 

@@ -3,10 +3,11 @@
 //! [`Core`] is what the owner, the handles and the workers of a pool share. Each of its parts is a state with its own methods:
 //! `queues` (the [`injectors`], and in [`peers`] what each worker has), `threads`, and `events` (timers and I/O). Also `tasks`
 //! (pending futures) and `ledger` (jobs that ended off the pool). The protocols that need several of them are in [`core`] (the
-//! injection of work, and the choice of a worker for it), [`admission`], [`resume`] and [`end`]. [`worker`] is the side of a
-//! worker's thread, and [`dispatch`] hands jobs to it without a queue.
+//! injection of work, and the choice of a worker for it), [`admission`], [`broadcast`], [`resume`] and [`end`]. [`worker`] is the
+//! side of a worker's thread, and [`dispatch`] hands jobs to it without a queue.
 
 mod admission;
+mod broadcast;
 mod core;
 mod counts;
 mod current;

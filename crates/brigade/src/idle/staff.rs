@@ -114,6 +114,34 @@ impl Idle {
         core::iter::from_fn(|| self.take_last(&mut crew)).collect()
     }
 
+    /// Calls `send` with the index of each worker there is, in order, and picks those of them that are parked. The caller must
+    /// wake these, which are returned. Once the pool has terminated, there is none.
+    ///
+    /// No worker leaves between the call for it and its look at what was sent; `MAILBOX.md` has the proof.
+    ///
+    /// # Errors
+    /// If there are more than `most`: how many there are. Then nothing was called.
+    pub(crate) fn address_all(
+        &self,
+        most: usize,
+        mut send: impl FnMut(usize),
+    ) -> Result<Vec<usize>, usize> {
+        let mut crew = self.crew.lock();
+        let present = if crew.terminated { Vec::new() } else { crew.indices.present().to_vec() };
+        if present.len() > most {
+            return Err(present.len());
+        }
+        let mut picked = Vec::new();
+        for index in present {
+            send(index);
+            if crew.remove_parked(index) {
+                self.leave_parked(&mut crew);
+                picked.push(index);
+            }
+        }
+        Ok(picked)
+    }
+
     fn take_last(&self, crew: &mut MutexGuard<'_, Crew>) -> Option<usize> {
         let index = crew.pop_parked()?;
         self.leave_parked(crew);
@@ -175,11 +203,13 @@ impl Idle {
         self.crew.lock().held -= 1;
     }
 
-    /// Removes a worker whose thread could not be started.
+    /// Removes a worker whose thread could not be started, and calls `take` for what was sent to it: once it is removed, nothing
+    /// more is, and another worker may get its index.
     ///
     /// The caller must look at every source once more: others may have relied on it to look before it sleeps.
-    pub(crate) fn fail(&self, index: usize) {
+    pub(crate) fn fail<R>(&self, index: usize, take: impl FnOnce() -> R) -> R {
         let mut crew = self.crew.lock();
+        let taken = take();
         crew.starts.remove(index);
         crew.indices.give_back(index);
         crew.count.remove();
@@ -188,6 +218,7 @@ impl Idle {
         self.arrivals.notify_all();
         // Ordering: as in `announce`.
         fence(Ordering::SeqCst);
+        taken
     }
 
     /// Picks an index for a new worker if no worker can run anything, as all are blocked or there is none.
@@ -204,13 +235,14 @@ impl Idle {
         self.change(&mut crew, 0);
     }
 
-    /// Lets a running worker leave if the pool was made smaller and it is surplus; the caller must look as after
-    /// [`fail`](Self::fail).
+    /// Lets a running worker leave if the pool was made smaller and it is surplus, unless `has_mail` says that something was sent
+    /// to it; the caller must look as after [`fail`](Self::fail).
     #[must_use]
-    pub(crate) fn leave_if_surplus(&self) -> bool {
+    pub(crate) fn leave_if_surplus(&self, index: usize, has_mail: impl FnOnce() -> bool) -> bool {
         let mut crew = self.crew.lock();
-        let leaves = crew.count.can_shed(crew.arrived());
+        let leaves = crew.count.can_shed(crew.arrived()) && !has_mail();
         if leaves {
+            crew.indices.leave(index);
             crew.count.shed();
             self.change(&mut crew, LIVE.wrapping_neg());
         }
@@ -234,6 +266,7 @@ impl Idle {
         if !may || !crew.sleepers.remove(index) {
             return false;
         }
+        crew.indices.leave(index);
         crew.count.shed();
         self.change(&mut crew, PARKED.wrapping_neg().wrapping_sub(LIVE));
         drop(crew);

@@ -72,6 +72,9 @@ impl Starts {
 #[derive(Default)]
 pub(super) struct Indices {
     vacant: Vec<usize>,
+    /// The indices of the workers that there are, in order. A worker that leaves is not one of them, but keeps its index until
+    /// its last hook has returned.
+    present: Vec<usize>,
     /// How many indices have ever been in use.
     used: usize,
 }
@@ -83,13 +86,31 @@ impl Indices {
 
     /// Takes an index; one must be available.
     pub(super) fn take(&mut self) -> usize {
-        self.vacant.pop().unwrap_or_else(|| {
+        let index = self.vacant.pop().unwrap_or_else(|| {
             self.used += 1;
             self.used - 1
-        })
+        });
+        let place = self.present.partition_point(|&other| other < index);
+        self.present.insert(place, index);
+        index
     }
 
+    /// The indices of the workers that there are, in order.
+    pub(super) fn present(&self) -> &[usize] {
+        &self.present
+    }
+
+    /// Notes that the worker with this index leaves.
+    pub(super) fn leave(&mut self, index: usize) {
+        if let Ok(place) = self.present.binary_search(&index) {
+            self.present.remove(place);
+        }
+    }
+
+    /// Releases an index.
     pub(super) fn give_back(&mut self, index: usize) {
+        // A worker of a pool that has terminated has not left before.
+        self.leave(index);
         self.vacant.push(index);
     }
 }

@@ -7,15 +7,13 @@ use std::sync::Arc;
 use std::task::Wake;
 
 use brigade_sync::atomic::{AtomicBool, Ordering};
-use brigade_task::JobId;
 
-use crate::awaited::Polled;
-use crate::deadlock::{Awaited, Waiting};
+use crate::awaited::{Job, Polled};
+use crate::deadlock::{Awaited, Target, Waiting};
 use crate::engine::{BlockedThread, CURRENT, PoolWait, ThisThread, Worker};
 use crate::handle::Handle;
 #[cfg(feature = "io")]
 use crate::io::enter_default;
-use crate::key::Key;
 
 /// Runs a future to completion on this thread, which sleeps while the future waits.
 ///
@@ -147,7 +145,7 @@ fn wait_on_worker<F: Future>(
         if jobs.is_empty() || other.has_clones() {
             worker.wait_in_job(thread);
         } else if !wait_for_jobs(&jobs, &wait, worker, thread) {
-            polled.refuse(jobs[0].0);
+            polled.refuse(jobs[0].id);
         }
     }
 }
@@ -196,19 +194,17 @@ impl Wake for Wakes {
 }
 
 /// Sleeps until one of these jobs may have ended; returns `false` at once if none ever would.
-fn wait_for_jobs(
-    jobs: &[(JobId, Key)],
-    wait: &PoolWait<'_>,
-    worker: &Worker,
-    thread: &ThisThread,
-) -> bool {
-    let Some(_listed) = Waiting::begin(Awaited::Any(jobs.iter().map(|&(job, _)| job).collect()))
-    else {
-        return false;
+fn wait_for_jobs(jobs: &[Job], wait: &PoolWait<'_>, worker: &Worker, thread: &ThisThread) -> bool {
+    let targets = jobs.iter().map(|job| Target::new(job.id, job.pool, job.share_of));
+    let awaited = Awaited::Any(targets.collect());
+    let Some(listed) = Waiting::begin(awaited, Some(wait.waker())) else { return false };
+    listed.run_called(worker);
+    let goes_on = if jobs.iter().all(|job| worker.is_of(job.pool)) {
+        wait.sleep()
+    } else {
+        worker.wait_in_job(thread);
+        true
     };
-    if jobs.iter().all(|&(_, pool)| worker.is_of(pool)) {
-        return wait.sleep();
-    }
-    worker.wait_in_job(thread);
-    true
+    listed.run_called(worker);
+    goes_on
 }

@@ -102,6 +102,6 @@ where
         let Spawned { job, handle } = Spawned::local(future, scheduler);
         worker.accept_local();
         worker.core().send_local(index, scheduler.turn, job);
-        JoinHandle::of_local(handle, key, index)
+        JoinHandle::of_worker(handle, key, index)
     })
 }

@@ -4,6 +4,7 @@
 //! path is not hot, and the hot one sees by the pool's key that it need not take it.
 
 mod accept;
+mod broadcast;
 mod job_builder;
 mod queued;
 mod reserve;

@@ -18,7 +18,7 @@ use std::time::Instant;
 
 use brigade_task::{Job, JoinError};
 
-use crate::deadlock::{Awaited, Waiting};
+use crate::deadlock::{self, Awaited, Waiting};
 use crate::engine::{BlockedThread, Worker, blocking};
 use crate::handle::Handle;
 use crate::join::JoinHandle;
@@ -487,8 +487,13 @@ impl<T> TaskSet<T> {
             if !self.board.leave_waker(target, wait.waker()) {
                 continue;
             }
-            let listed = Waiting::begin(self.awaited(ended));
-            let goes_on = listed.is_some() && wait.until(|| self.board.is_reached(target));
+            let listed = Waiting::begin(self.awaited(ended), Some(wait.waker()));
+            let goes_on = listed.is_some_and(|listed| {
+                wait.until(|| {
+                    listed.run_called(worker);
+                    self.board.is_reached(target)
+                })
+            });
             self.board.take_waker();
             if !goes_on {
                 return false;
@@ -500,6 +505,7 @@ impl<T> TaskSet<T> {
     fn awaited(&self, ended: usize) -> Awaited {
         let running = self.jobs.values().flatten().filter(|job| !job.is_finished());
         let jobs = running.filter_map(JoinHandle::id);
+        let jobs = jobs.map(|id| deadlock::Target::new(id, self.pool.key, None));
         match ended {
             1 if self.board.may_pass() => Awaited::Any(Vec::new()),
             1 => Awaited::Any(jobs.collect()),

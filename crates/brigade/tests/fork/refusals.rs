@@ -30,6 +30,7 @@ fn check(pool: &Pool) {
     assert_in_child(vec![
         claim("execute", || refuses(|| handle.execute(job()))),
         claim("submit", || refuses(|| drop(handle.submit(job())))),
+        claim("broadcast", || refuses(|| drop(handle.broadcast(|_| ())))),
         claim("spawn", || refuses(|| drop(handle.spawn(async {})))),
         claim("try_execute", || is_forked(handle.try_execute(job()))),
         claim("try_submit", || is_forked(handle.try_submit(job()))),

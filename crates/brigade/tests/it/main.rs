@@ -9,6 +9,7 @@
 mod support;
 
 mod bounded;
+mod broadcast;
 mod crew;
 mod driver;
 mod futures;

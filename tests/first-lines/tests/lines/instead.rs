@@ -1,7 +1,5 @@
 //! What to write today for the lines that do not exist here: closures own their data.
 
-use std::sync::mpsc;
-
 use brigade::{JoinError, TaskSet};
 
 /// Typed: `pool.scope(|s| for x in &mut v { s.spawn(move |_| *x += 1); })`.
@@ -42,19 +40,6 @@ fn a06_data_that_is_needed_afterwards_is_shared() {
     let shared = v.clone();
     let s: i32 = pool.submit(move || shared.iter().sum()).join().unwrap();
     assert_eq!((s, v.len()), (6, 3));
-}
-
-/// Typed: `pool.broadcast(|i| println!("{i}"))`.
-#[test]
-fn a11_a_hook_runs_on_every_thread() -> std::io::Result<()> {
-    let (started, starts) = mpsc::channel();
-    let hook = move |i| _ = started.send(i);
-    let pool = brigade::Pool::builder().threads(2).on_start(hook).prestart().build()?;
-    let mut threads: Vec<usize> = starts.iter().take(2).collect();
-    threads.sort();
-    assert_eq!(threads, [0, 1]);
-    drop(pool);
-    Ok(())
 }
 
 /// Typed: `pool.map(0..10u64, |n| n * n)`.

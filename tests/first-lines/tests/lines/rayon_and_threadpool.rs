@@ -66,6 +66,16 @@ fn a10_name_str() {
     assert!(name.is_some_and(|name| name.starts_with("worker-")));
 }
 
+#[test]
+fn a11_broadcast() {
+    let (said, says) = std::sync::mpsc::channel();
+    let pool = brigade::Pool::new(2);
+    pool.broadcast(move |i| said.send(i).unwrap());
+    let mut threads: Vec<usize> = says.iter().collect();
+    threads.sort();
+    assert_eq!(threads, [0, 1]);
+}
+
 /// Typed: `.threads(1..4)`. The last number belongs to the range.
 #[test]
 fn a12_a_range_of_threads_has_its_end() {

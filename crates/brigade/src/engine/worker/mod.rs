@@ -256,11 +256,12 @@ impl Worker {
     #[inline(never)]
     fn leaves(&self) -> bool {
         self.end_if_orphan();
+        let mailbox = &self.me.mailbox;
         // No other worker may run local futures.
-        if self.me.mailbox.has_locals() {
+        if mailbox.has_locals() {
             return false;
         }
-        let leaves = self.core.idle.leave_if_surplus();
+        let leaves = self.core.idle.leave_if_surplus(self.index, || !mailbox.is_empty());
         if leaves {
             if self.core.queues.has_work() {
                 self.core.help(Caller::MayStop);

@@ -8,6 +8,8 @@ use std::sync::Arc;
 use std::task::{Wake, Waker};
 use std::time::Duration;
 
+use brigade_task::JobId;
+
 use super::Worker;
 use crate::engine::core::Core;
 use crate::engine::enter::enter_job;
@@ -49,6 +51,14 @@ impl Worker {
     pub(crate) fn begin_wait(&self, thread: &Arc<BlockedThread>) -> PoolWait<'_> {
         let (core, thread) = (self.core.clone(), thread.clone());
         PoolWait { worker: self, waiting: Arc::new(Waiting { core, join: Join::new(), thread }) }
+    }
+
+    /// Runs a share of this worker inside the job that waits for it, if it has not started.
+    pub(crate) fn run_share(&self, share: JobId) {
+        if let Some(job) = self.me.mailbox.take_share(share) {
+            enter_job(&self.core, || self.run(job));
+            self.end_if_orphan();
+        }
     }
 }
 

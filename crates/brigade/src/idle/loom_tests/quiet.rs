@@ -101,7 +101,7 @@ fn a_worker_that_is_being_started_is_not_waited_for() {
             pool.park(0)
         });
         pool.wait_idle();
-        pool.idle.fail(1);
+        pool.idle.fail(1, || ());
         pool.idle.close(false);
         pool.settle();
         assert!(worker.join().unwrap());

@@ -1,0 +1,88 @@
+//! Broadcasts: one job for each worker of a pool, its *share*.
+//!
+//! `idle/MAILBOX.md` has the protocol.
+
+use brigade_task::{Job, JoinHandle};
+
+use super::core::{Caller, Core};
+use crate::rejected::Reason;
+
+impl Core {
+    /// Accepts a share for each worker there is, after it has started those of the core size; the caller is a job of this pool
+    /// (`inside`) or elsewhere. `make` returns a share with its handle. Returns the handles with the indices of the workers, in
+    /// order.
+    ///
+    /// # Errors
+    /// If the pool does not accept it.
+    pub(crate) fn broadcast<T>(
+        &self,
+        inside: bool,
+        mut make: impl FnMut() -> Made<T>,
+    ) -> Result<Vec<(usize, JoinHandle<T>)>, Reason> {
+        // A closed pool needs no thread to reject jobs.
+        if self.refuses(inside) {
+            return Err(Reason::Closed);
+        }
+        let _reserved = self.reserve().map_err(|_| self.refusal())?;
+        // Threads that the operating system refuses are none of the pool's.
+        let _ = self.start_core(usize::MAX);
+        let mut needed = self.idle.snapshot().live();
+        let mut made = Vec::new();
+        let (sent, picked) = loop {
+            // No lock is held here: this allocates.
+            made.resize_with(made.len().max(needed), &mut make);
+            match self.send_shares(inside, &mut made)? {
+                Ok(sent) => break sent,
+                Err(live) => needed = live,
+            }
+        };
+        for index in picked {
+            self.wake(index, Caller::GoesOn);
+        }
+        // The pool has ended in the meantime, or its only thread could not be started.
+        if sent.is_empty() { Err(self.refusal()) } else { Ok(sent) }
+    }
+
+    /// Sends a share to each worker there is. Returns the handles, and the workers that must be woken.
+    ///
+    /// # Errors
+    /// If the pool is closed. The inner result: if there are more workers than shares, how many there are.
+    fn send_shares<T>(&self, inside: bool, made: &mut Vec<Made<T>>) -> Result<Sent<T>, Reason> {
+        // Under the lock that `close` takes after it has closed the pool: every accepted job is in the final report, and a pool
+        // that is discarded drops it.
+        let mut totals = self.ledger.totals();
+        if self.refuses(inside) {
+            return Err(Reason::Closed);
+        }
+        let mut sent = Vec::with_capacity(made.len());
+        let picked = self.idle.address_all(made.len(), |index| {
+            let Some((share, handle)) = made.pop() else { unreachable!("there are enough") };
+            let peers = &self.queues.peers;
+            // The thread that starts this worker may be about to do that.
+            peers.open(index, &self.config);
+            peers.at(index).mailbox.send_share(handle.id(), share);
+            sent.push((index, handle));
+        });
+        totals.accepted += sent.len() as u64;
+        Ok(picked.map(|picked| (sent, picked)))
+    }
+
+    /// Removes a worker that has no thread; returns the shares that were sent to it.
+    pub(super) fn fail(&self, index: usize) -> Vec<Job> {
+        self.idle.fail(index, || self.queues.peers.at(index).mailbox.take_shares())
+    }
+
+    /// Cancels the shares of a worker that has no thread.
+    pub(super) fn cancel_shares(&self, shares: Vec<Job>) {
+        if !shares.is_empty() {
+            self.off_pool(|| shares.into_iter().for_each(|share| self.drop_job(share)));
+        }
+    }
+}
+
+/// A share and its handle.
+type Made<T> = (Job, JoinHandle<T>);
+
+/// The handles with the indices of the workers, and the workers that must be woken; or how many workers there are, if there are
+/// more than shares.
+type Sent<T> = Result<(Vec<(usize, JoinHandle<T>)>, Vec<usize>), usize>;

@@ -1,0 +1,107 @@
+//! Running one closure on each thread of a pool.
+
+use std::sync::Arc;
+
+use brigade_task::{Job, Work};
+
+use crate::engine::{CURRENT, Worker};
+use crate::handle::Handle;
+use crate::join::JoinHandle;
+use crate::registry::reach;
+use crate::rejected::{Reason, refuse};
+
+/// A worker's share of a broadcast, which only that worker runs.
+struct Share<F>(Arc<F>);
+
+impl<F, R> Work for Share<F>
+where
+    F: Fn(usize) -> R + Send + Sync + 'static,
+{
+    type Output = R;
+
+    fn run(self) -> R {
+        let Some(index) = CURRENT.with(|worker| worker.map(Worker::index)) else {
+            unreachable!("only a worker runs it")
+        };
+        (self.0)(index)
+    }
+}
+
+impl Handle {
+    /// Runs a closure on each thread of the pool, once, and returns a handle for each, in the order of the threads' indices.
+    ///
+    /// `call` gets the [index](crate::current_worker_index) of the thread that it runs on. It is shared by these calls, which
+    /// run at the same time, and is dropped with the last of them. Never blocks, and ignores the pool's
+    /// [capacity](crate::Builder::capacity). One allocation for each thread, and one for `call`.
+    ///
+    /// Which threads: first those of the [core size](crate::Builder::threads) are started that do not run yet, as
+    /// [`Pool::prestart`](crate::Pool::prestart) does. Then each thread that the pool has at one moment gets its *share*: one
+    /// call, and never that of another thread. These are the threads beyond the core size too, blocked ones, and those that
+    /// have taken the place of [blocked](crate::blocking()) ones. Threads that start later get none. There is always at least
+    /// one. So there may be fewer handles than [`size`](Self::size) allows, or more, but never two with the same index. A
+    /// thread that would leave runs its share first. A thread that the operating system refuses gets none; if another thread
+    /// learns of that only now, its share is cancelled.
+    ///
+    /// A thread that is busy or blocked runs its share when it is back, before most of what is queued. Apart from that a share
+    /// is a job: it is counted, [waited for](Self::wait_idle), cancelled by its handle, and a panic ends it alone. A pool that
+    /// is drained runs it, one that is [discarded](crate::Shutdown::Discard) cancels it.
+    ///
+    /// A job may [join](JoinHandle::join) the shares of its own pool: that of its own thread runs inside the join. Those of
+    /// other threads run there. If such a thread itself waits, in a `join`, for the job that joins the share, it runs the share
+    /// inside its wait. A wait on a worker of another pool can't do that: then the last of the waits returns
+    /// [`WouldDeadlock`](crate::JoinError::WouldDeadlock).
+    ///
+    /// # Panics
+    /// If the pool does not accept it, because
+    /// - it has been closed, shut down or dropped, and the caller is not one of its own jobs;
+    /// - it has no thread and can't start one;
+    /// - it belongs to the parent of a fork.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::cell::Cell;
+    /// thread_local! {
+    ///     static HITS: Cell<u64> = const { Cell::new(0) };
+    /// }
+    /// let pool = brigade::Pool::new(4);
+    /// for _ in 0..100 {
+    ///     pool.execute(|| HITS.set(HITS.get() + 1));
+    /// }
+    /// pool.wait_idle();
+    /// let shares = pool.broadcast(|index| (index, HITS.take()));
+    /// let shares: Vec<_> = shares.into_iter().map(|share| share.join()).collect::<Result<_, _>>()?;
+    /// assert!(shares.iter().map(|&(index, _)| index).eq(0..4));
+    /// assert_eq!(shares.iter().map(|&(_, hits)| hits).sum::<u64>(), 100);
+    /// # Ok::<(), brigade::JoinError>(())
+    /// ```
+    #[doc(alias = "spawn_broadcast")]
+    #[track_caller]
+    pub fn broadcast<F, R>(&self, call: F) -> Vec<JoinHandle<R>>
+    where
+        F: Fn(usize) -> R + Send + Sync + 'static,
+        R: Send + 'static,
+    {
+        match self.share(call) {
+            Ok(handles) => handles,
+            Err(reason) => refuse(reason),
+        }
+    }
+
+    /// Sends the closure to each worker.
+    ///
+    /// # Errors
+    /// If the pool does not accept it.
+    fn share<F, R>(&self, call: F) -> Result<Vec<JoinHandle<R>>, Reason>
+    where
+        F: Fn(usize) -> R + Send + Sync + 'static,
+        R: Send + 'static,
+    {
+        let call = Arc::new(call);
+        let shares = reach(self.key, |at| {
+            let core = at.core().ok_or_else(|| at.refusal())?;
+            core.broadcast(at.worker().is_some(), || Job::with_handle(Share(call.clone())))
+        })?;
+        let of_worker = |(index, handle)| JoinHandle::of_worker(handle, self.key, index);
+        Ok(shares.into_iter().map(of_worker).collect())
+    }
+}

@@ -1,0 +1,250 @@
+//! Each worker runs its share, and no other one.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread;
+
+use super::{for_each_size, join_all};
+use crate::support::busy::occupy;
+use crate::support::crowd::{await_idle_workers, for_both_queueings};
+use brigade::{JoinHandle, Order, Pool, WhenFull, current_worker_index, spawn_local};
+use brigade_testkit::{Bomb, Drops, Gate, Watchdog, eventually, panics};
+
+#[test]
+fn each_thread_runs_it_once_and_the_handles_are_in_the_order_of_the_indices() {
+    let _dog = Watchdog::start(60);
+    for_each_size(|new, threads| {
+        for order in [Order::Fifo, Order::Lifo] {
+            let pool = new().order(order).build().unwrap();
+            for round in 1..=20 {
+                let shares = pool.broadcast(|index| (index, current_worker_index()));
+                assert!(shares.len() == threads, "also those that had not started");
+                let own = |index| (index, Some(index));
+                assert!(join_all(shares).into_iter().eq((0..threads).map(own)));
+                let ids = join_all(pool.broadcast(|_| thread::current().id()));
+                assert_eq!(ids.into_iter().collect::<HashSet<_>>().len(), threads);
+                pool.wait_idle();
+                let metrics = pool.metrics();
+                let all = 2 * round * threads as u64;
+                assert_eq!((metrics.accepted, metrics.returned, metrics.queued), (all, all, 0));
+            }
+        }
+    });
+}
+
+/// Caught: a mailbox that thieves look into.
+#[test]
+fn the_share_of_a_busy_thread_waits_for_that_thread() {
+    let _dog = Watchdog::start(60);
+    for threads in [2, 8] {
+        for_both_queueings(|builder| {
+            let pool = builder.threads(threads).build().unwrap();
+            join_all(pool.broadcast(|_| ()));
+            let gate = Gate::closed();
+            let (begun, begins) = mpsc::channel();
+            let wait = gate.clone();
+            let busy = pool.submit(move || {
+                begun.send(current_worker_index().unwrap()).unwrap();
+                wait.wait();
+            });
+            let busy_one = begins.recv().unwrap();
+            let mut shares = pool.broadcast(|index| index);
+            let waits = shares.remove(busy_one);
+            let others = join_all(shares);
+            assert!(others.into_iter().eq((0..threads).filter(|&index| index != busy_one)));
+            await_idle_others(&pool, threads - 1);
+            assert!(!waits.is_finished());
+            assert!(!pool.wait_idle_timeout(std::time::Duration::ZERO));
+            gate.open();
+            assert_eq!(waits.join().unwrap(), busy_one);
+            busy.join().unwrap();
+        });
+    }
+}
+
+fn await_idle_others(pool: &Pool, others: usize) {
+    eventually("the others have nothing to do", || pool.metrics().idle_threads == others);
+}
+
+#[test]
+fn a_wait_until_the_pool_is_idle_waits_for_each_share() {
+    let _dog = Watchdog::start(60);
+    for_each_size(|new, threads| {
+        let (pool, ran) = (new().build().unwrap(), Arc::new(AtomicUsize::new(0)));
+        for round in 1..=200 {
+            let counted = Arc::clone(&ran);
+            drop(pool.broadcast(move |_| _ = counted.fetch_add(1, Ordering::Relaxed)));
+            assert!(pool.wait_idle());
+            assert_eq!(ran.load(Ordering::Relaxed), round * threads);
+        }
+    });
+}
+
+/// Asked by the test beside jobs that keep all threads busy, and each other.
+#[test]
+fn broadcasts_from_many_threads_and_jobs_all_end_and_the_counters_add_up() {
+    let _dog = Watchdog::start(120);
+    for_each_size(|new, threads| {
+        let pool = new().build().unwrap();
+        thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    for n in 0..150 {
+                        let handle = pool.handle();
+                        let inner = pool.submit(move || handle.broadcast(move |index| index + n));
+                        pool.execute(|| ());
+                        let shares = join_all(pool.broadcast(|index| index));
+                        assert!(shares.into_iter().eq(0..threads));
+                        let inner = join_all(inner.join().unwrap());
+                        assert!(inner.into_iter().eq(n..n + threads));
+                    }
+                });
+            }
+        });
+        pool.wait_idle();
+        let metrics = pool.metrics();
+        let all = 3 * 150 * (2 + 2 * threads as u64);
+        assert_eq!((metrics.accepted, metrics.returned), (all, all));
+        assert_eq!((metrics.queued, metrics.running), (0, 0));
+    });
+}
+
+#[test]
+fn a_panic_ends_one_share_and_reaches_its_handle() {
+    let _dog = Watchdog::start(30);
+    panics::silence_expected();
+    for_each_size(|new, threads| {
+        let pool = new().build().unwrap();
+        let shares = pool.broadcast(|index| {
+            assert!(index != 0, "expected: the first fails");
+            index
+        });
+        let outcomes: Vec<_> = shares.into_iter().map(JoinHandle::join).collect();
+        assert_eq!(
+            outcomes[0].as_ref().unwrap_err().panic_message(),
+            Some("expected: the first fails")
+        );
+        for (index, outcome) in outcomes.into_iter().enumerate().skip(1) {
+            assert_eq!(outcome.unwrap(), index);
+        }
+        pool.wait_idle();
+        assert_eq!((pool.metrics().panicked, pool.metrics().returned), (1, threads as u64 - 1));
+    });
+}
+
+#[test]
+fn one_share_is_cancelled_and_the_others_run() {
+    let _dog = Watchdog::start(30);
+    for_each_size(|new, threads| {
+        let (pool, gate) = (new().build().unwrap(), Gate::closed());
+        occupy(&pool, &gate);
+        let mut shares = pool.broadcast(|index| index);
+        let mut cancelled = shares.pop().unwrap();
+        assert!(cancelled.cancel());
+        assert!(!cancelled.cancel());
+        assert!(cancelled.join().unwrap_err().is_cancelled(), "though all threads are busy");
+        gate.open();
+        assert!(join_all(shares).into_iter().eq(0..threads - 1));
+        pool.wait_idle();
+        let metrics = pool.metrics();
+        assert_eq!((metrics.cancelled, metrics.accepted), (1, 2 * threads as u64));
+        assert_eq!((metrics.queued, metrics.running), (0, 0));
+    });
+}
+
+#[test]
+fn the_captures_are_dropped_once_and_before_the_last_handle_has_its_outcome() {
+    let _dog = Watchdog::start(30);
+    for_each_size(|new, threads| {
+        let (pool, drops) = (new().build().unwrap(), Drops::default());
+        for round in 1..=20 {
+            let (token, gate) = (drops.token(), Gate::closed());
+            let wait = gate.clone();
+            let shares = pool.broadcast(move |_| {
+                let _captured = &token;
+                wait.wait();
+            });
+            assert!(drops.count() == round - 1 && shares.len() == threads);
+            gate.open();
+            join_all(shares);
+            assert_eq!(drops.count(), round);
+        }
+    });
+}
+
+/// Nothing else of the pool suffers.
+#[test]
+fn captures_that_panic_when_they_are_dropped_end_one_share() {
+    let _dog = Watchdog::start(30);
+    panics::silence_expected();
+    let (pool, gate) = (Pool::new(2), Gate::closed());
+    occupy(&pool, &gate);
+    let bomb = Bomb;
+    let shares = pool.broadcast(move |_| _ = &bomb);
+    gate.open();
+    let failed = shares.into_iter().filter_map(|share| share.join().err()).count();
+    assert_eq!(failed, 1);
+    assert_eq!(join_all(pool.broadcast(|index| index)), [0, 1]);
+}
+
+#[test]
+fn a_broadcast_takes_no_room_in_a_full_pool() {
+    let _dog = Watchdog::start(30);
+    for policy in [WhenFull::Reject, WhenFull::Block, WhenFull::DropOldest] {
+        let builder = Pool::builder().threads(2).capacity(1).when_full(policy);
+        let (pool, gate) = (builder.build().unwrap(), Gate::closed());
+        for _ in 0..2 {
+            let (begun, begins) = mpsc::channel();
+            let wait = gate.clone();
+            pool.execute(move || {
+                begun.send(()).unwrap();
+                wait.wait();
+            });
+            begins.recv().unwrap();
+        }
+        let first = pool.broadcast(|index| index);
+        pool.try_execute(|| ()).unwrap();
+        assert!(pool.try_execute(|| ()).is_err());
+        let second = pool.broadcast(|index| index);
+        gate.open();
+        assert_eq!((join_all(first), join_all(second)), (vec![0, 1], vec![0, 1]));
+        assert_eq!(pool.metrics().evicted, 0);
+    }
+}
+
+/// Beside local futures, which are in the same mailbox.
+#[test]
+fn shares_and_local_futures_of_a_worker_take_turns_with_its_other_jobs() {
+    let _dog = Watchdog::start(60);
+    for_each_size(|new, threads| {
+        let pool = new().build().unwrap();
+        let locals = pool.broadcast(|index| {
+            spawn_local(async move {
+                for _ in 0..100 {
+                    brigade::yield_now().await;
+                }
+                index
+            })
+        });
+        let stop = Arc::new(AtomicUsize::new(0));
+        let endless = Arc::clone(&stop);
+        drop(pool.broadcast(move |_| again(&endless)));
+        for _ in 0..50 {
+            assert!(join_all(pool.broadcast(|index| index)).into_iter().eq(0..threads));
+        }
+        assert!(join_all(join_all(locals)).into_iter().eq(0..threads));
+        stop.store(1, Ordering::Relaxed);
+        pool.wait_idle();
+        await_idle_workers(&pool, threads);
+    });
+}
+
+/// Submits itself again until it is told to stop.
+fn again(stop: &Arc<AtomicUsize>) {
+    if stop.load(Ordering::Relaxed) == 0 {
+        let stop = Arc::clone(stop);
+        brigade::execute(move || again(&stop));
+    }
+}

@@ -1,0 +1,139 @@
+//! The end of a pool: what was accepted runs or is cancelled, and each handle has its outcome.
+
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::mpsc;
+use std::thread;
+
+use super::for_each_size;
+use crate::support::busy::{let_go, occupy};
+use crate::support::reports::counts;
+use brigade::{JoinHandle, Pool, Shutdown};
+use brigade_testkit::{Drops, Gate, Watchdog, panics};
+
+#[test]
+fn a_pool_that_is_drained_runs_each_share() {
+    let _dog = Watchdog::start(60);
+    for_each_size(|new, threads| {
+        for how in [Shutdown::Drain, Shutdown::Finish] {
+            let pool = new().build().unwrap();
+            let shares: Vec<_> = (0..20).map(|n| pool.broadcast(move |index| index + n)).collect();
+            assert_eq!(counts(pool.shutdown(how)), (20 * threads as u64, 0, 0));
+            for (n, shares) in shares.into_iter().enumerate() {
+                assert!(shares.into_iter().map(|share| share.join().unwrap()).eq(n..n + threads));
+            }
+        }
+    });
+}
+
+#[test]
+fn a_pool_that_is_dropped_runs_each_share() {
+    let _dog = Watchdog::start(30);
+    for_each_size(|new, threads| {
+        let (ran, runs) = mpsc::channel();
+        let pool = new().build().unwrap();
+        drop(pool.broadcast(move |index| ran.send(index).unwrap()));
+        drop(pool);
+        let mut indices: Vec<_> = runs.iter().collect();
+        indices.sort_unstable();
+        assert!(indices.into_iter().eq(0..threads));
+    });
+}
+
+/// By the thread that discards: the shares of threads that stay busy too.
+#[test]
+fn a_pool_that_is_discarded_cancels_each_share_that_has_not_started() {
+    let _dog = Watchdog::start(30);
+    for_each_size(|new, threads| {
+        let (pool, gate, drops) = (new().build().unwrap(), Gate::closed(), Drops::default());
+        occupy(&pool, &gate);
+        let token = drops.token();
+        let shares = pool.broadcast(move |_| _ = &token);
+        let report = pool.shutdown(Shutdown::Discard.timeout(std::time::Duration::ZERO));
+        assert_eq!(counts(report), (0, threads as u64, threads as u64));
+        assert_eq!(drops.count(), 1);
+        for share in shares {
+            assert!(share.join().unwrap_err().is_cancelled());
+        }
+        gate.open();
+        let_go(pool);
+    });
+}
+
+#[test]
+fn a_closed_pool_refuses_a_broadcast_but_for_its_own_jobs() {
+    let _dog = Watchdog::start(30);
+    panics::silence_expected();
+    for_each_size(|new, threads| {
+        let (pool, gate) = (new().build().unwrap(), Gate::closed());
+        let (handle, wait) = (pool.handle(), gate.clone());
+        let inside = pool.submit(move || {
+            wait.wait();
+            handle.broadcast(|index| index)
+        });
+        pool.close();
+        let drops = Drops::default();
+        let token = drops.token();
+        let refused = panic::catch_unwind(AssertUnwindSafe(|| pool.broadcast(move |_| _ = &token)));
+        let text = panics::text(&*refused.unwrap_err()).map(str::to_owned);
+        assert_eq!(text.as_deref(), Some("the job was not accepted: the pool is closed"));
+        assert_eq!(drops.count(), 1);
+        gate.open();
+        let shares = inside.join().unwrap();
+        assert!(shares.into_iter().map(|share| share.join().unwrap()).eq(0..threads));
+        assert_eq!(pool.shutdown(Shutdown::Drain).ran, 1 + threads as u64);
+    });
+}
+
+#[test]
+fn a_job_of_a_pool_that_is_being_discarded_can_not_broadcast() {
+    let _dog = Watchdog::start(30);
+    panics::silence_expected();
+    let (pool, gate) = (Pool::new(2), Gate::closed());
+    let (handle, wait) = (pool.handle(), gate.clone());
+    let (begun, begins) = mpsc::channel();
+    let inside = pool.submit(move || {
+        begun.send(()).unwrap();
+        wait.wait();
+        panic::catch_unwind(|| handle.broadcast(|index| index)).is_err()
+    });
+    begins.recv().unwrap();
+    pool.shutdown(Shutdown::Discard.timeout(std::time::Duration::ZERO));
+    gate.open();
+    assert!(inside.join().unwrap());
+}
+
+/// It is accepted, and each share has an outcome, or it is refused.
+///
+/// Caught: an end that looks at the mailboxes before it takes the lock under which shares are sent.
+#[test]
+fn a_broadcast_that_races_the_end_is_accepted_whole_or_not_at_all() {
+    let _dog = Watchdog::start(120);
+    panics::silence_expected();
+    for how in [Shutdown::Drain, Shutdown::Discard] {
+        for_each_size(|new, threads| {
+            for _ in 0..60 {
+                let pool = new().build().unwrap();
+                let (go, goes) = mpsc::channel();
+                let handle = pool.handle();
+                let sender = thread::spawn(move || {
+                    let send = || handle.broadcast(|index| index);
+                    let mut sent = Vec::new();
+                    while let Ok(shares) = panic::catch_unwind(send) {
+                        assert!(shares.len() == threads);
+                        sent.push(shares);
+                        let _ = go.send(());
+                    }
+                    sent
+                });
+                goes.recv().unwrap();
+                let report = pool.shutdown(how);
+                let sent = sender.join().unwrap();
+                let accepted = (sent.len() * threads) as u64;
+                let outcomes = sent.into_iter().flatten().map(JoinHandle::join);
+                let ran = outcomes.filter(Result::is_ok).count() as u64;
+                assert_eq!(counts(report), (ran, accepted - ran, 0));
+                assert!(how == Shutdown::Discard || ran == accepted);
+            }
+        });
+    }
+}

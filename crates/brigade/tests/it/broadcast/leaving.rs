@@ -1,0 +1,179 @@
+//! Workers that leave, and others that come, while broadcasts are sent: each share has an outcome.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use crate::support::crowd::{await_idle_workers, for_both_queueings};
+use brigade::{Builder, Idle, JoinHandle, Pool};
+use brigade_testkit::{Gate, Watchdog, eventually};
+
+/// Joins all of them; each must say the index at its place, in order.
+fn check(shares: Vec<JoinHandle<usize>>) -> usize {
+    assert!(!shares.is_empty());
+    let indices: Vec<_> = shares.into_iter().map(|share| share.join().unwrap()).collect();
+    assert!(indices.is_sorted_by(|one, next| one < next), "{indices:?}");
+    indices.len()
+}
+
+/// Broadcasts from several threads, beside jobs that make the pool grow, while idle threads end at once.
+fn elastic(builder: Builder, core: usize, keep_alive: Duration) {
+    let pool = builder.threads(core..=6).keep_alive(keep_alive).build().unwrap();
+    let sent = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                for n in 0..400 {
+                    for _ in 0..n % 7 {
+                        pool.execute(|| ());
+                    }
+                    let reached = check(pool.broadcast(|index| index));
+                    assert!((core.max(1)..=6).contains(&reached));
+                    sent.fetch_add(reached + n % 7, Ordering::Relaxed);
+                }
+            });
+        }
+    });
+    pool.wait_idle();
+    await_idle_workers(&pool, core);
+    let metrics = pool.metrics();
+    let all = sent.into_inner() as u64;
+    assert_eq!((metrics.accepted, metrics.returned, metrics.queued), (all, all, 0));
+}
+
+#[test]
+fn each_share_ends_in_a_pool_that_shrinks_to_one_thread() {
+    let _dog = Watchdog::start(120);
+    for keep_alive in [Duration::ZERO, Duration::from_micros(50)] {
+        for_both_queueings(|builder| elastic(builder, 1, keep_alive));
+    }
+}
+
+#[test]
+fn each_share_ends_in_a_pool_that_shrinks_to_no_thread() {
+    let _dog = Watchdog::start(120);
+    for keep_alive in [Duration::ZERO, Duration::from_micros(50)] {
+        for_both_queueings(|builder| elastic(builder, 0, keep_alive));
+    }
+}
+
+#[test]
+fn each_share_ends_in_a_pool_whose_core_times_out() {
+    let _dog = Watchdog::start(120);
+    for_both_queueings(|builder| {
+        let builder = builder.threads(3).keep_alive(Duration::ZERO).allow_core_timeout(true);
+        let pool = builder.build().unwrap();
+        for _ in 0..400 {
+            let reached = check(pool.broadcast(|index| index));
+            assert!((1..=3).contains(&reached));
+        }
+        await_idle_workers(&pool, 0);
+    });
+}
+
+#[test]
+fn each_share_ends_in_a_pool_that_is_resized_all_the_time() {
+    let _dog = Watchdog::start(120);
+    for idle in [Idle::Park, Idle::SpinThenPark(Duration::from_micros(20))] {
+        for_both_queueings(|builder| {
+            let pool = builder.threads(1).idle(idle).build().unwrap();
+            let done = AtomicUsize::new(0);
+            thread::scope(|scope| {
+                for _ in 0..2 {
+                    scope.spawn(|| {
+                        for n in 0..500 {
+                            // A tree on each worker, so that surplus ones leave between two jobs.
+                            let shares = pool.broadcast(move |index| {
+                                (0..n % 5).for_each(|_| brigade::execute(|| ()));
+                                index
+                            });
+                            check(shares);
+                        }
+                        done.fetch_add(1, Ordering::SeqCst);
+                    });
+                }
+                while done.load(Ordering::SeqCst) < 2 {
+                    for threads in [8, 1, 5, 2, 1] {
+                        pool.resize(threads).unwrap();
+                        thread::yield_now();
+                    }
+                }
+            });
+            pool.wait_idle();
+            await_idle_workers(&pool, 1);
+            let metrics = pool.metrics();
+            assert_eq!((metrics.accepted, metrics.queued), (metrics.returned, 0));
+        });
+    }
+}
+
+/// It must leave, as the pool has become smaller, and has mail.
+///
+/// Caught: `leave_if_surplus` without a look at the mailbox.
+#[test]
+fn a_running_thread_that_is_surplus_runs_its_share_before_it_leaves() {
+    let _dog = Watchdog::start(30);
+    for_both_queueings(|builder| {
+        let (pool, gate) = (builder.threads(4).build().unwrap(), Gate::closed());
+        let wait = gate.clone();
+        let busy = pool.broadcast(move |_| wait.wait());
+        eventually("all run", || pool.metrics().running == 4);
+        let shares = pool.broadcast(|index| index);
+        pool.resize(1).unwrap();
+        gate.open();
+        assert_eq!(check(shares), 4);
+        busy.into_iter().for_each(|job| job.join().unwrap());
+        await_idle_workers(&pool, 1);
+        assert_eq!(check(pool.broadcast(|index| index)), 1);
+    });
+}
+
+/// A thread that has left, and is still in its last hook, is none of the pool's.
+///
+/// Caught: a share for each index in use.
+#[test]
+fn a_thread_in_its_last_hook_is_sent_nothing() {
+    let _dog = Watchdog::start(30);
+    let gate = Gate::closed();
+    let wait = gate.clone();
+    let builder = Pool::builder().threads(1..=3).keep_alive(Duration::ZERO);
+    let pool = builder.on_stop(move |_| wait.wait()).build().unwrap();
+    let (all, begun) = (Gate::closed(), AtomicUsize::new(0));
+    thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                let wait = all.clone();
+                let job = pool.submit(move || wait.wait());
+                begun.fetch_add(1, Ordering::SeqCst);
+                job.join().unwrap();
+            });
+        }
+        eventually("all run", || pool.metrics().running == 3);
+        all.open();
+    });
+    await_idle_workers(&pool, 1);
+    assert_eq!(check(pool.broadcast(|index| index)), 1);
+    gate.open();
+}
+
+/// The one that blocks has its share when it is back.
+#[test]
+fn a_blocked_thread_and_the_one_in_its_place_both_have_a_share() {
+    let _dog = Watchdog::start(30);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(1).spare_threads(1).build().unwrap();
+        let gate = Gate::closed();
+        let wait = gate.clone();
+        let blocked = pool.submit(move || {
+            brigade::blocking(|| wait.wait());
+            brigade::current_worker_index().unwrap()
+        });
+        let other = pool.submit(|| brigade::current_worker_index().unwrap()).join().unwrap();
+        let mut shares = pool.broadcast(|index| index);
+        assert_eq!(shares.len(), 2);
+        assert_eq!(shares.remove(other).join().unwrap(), other);
+        assert!(!shares[0].is_finished());
+        gate.open();
+        assert_eq!(shares.remove(0).join().unwrap(), blocked.join().unwrap());
+    });
+}

@@ -1,0 +1,138 @@
+//! Threads that are being started, and those that can't be.
+
+use std::io;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread;
+
+use super::join_all;
+use crate::support::crowd::workers;
+use brigade::{NewThread, Pool};
+use brigade_testkit::{Gate, Watchdog, eventually, panics};
+
+#[test]
+fn a_broadcast_starts_the_threads_of_the_core_size_and_no_more() {
+    let _dog = Watchdog::start(30);
+    let pool = Pool::builder().threads(3..=8).build().unwrap();
+    assert_eq!(workers(&pool), 1);
+    assert_eq!(join_all(pool.broadcast(|index| index)), [0, 1, 2]);
+    assert_eq!(workers(&pool), 3);
+}
+
+#[test]
+fn a_broadcast_to_a_pool_without_threads_starts_one() {
+    let _dog = Watchdog::start(30);
+    let pool = Pool::builder().threads(0..=4).build().unwrap();
+    assert_eq!(workers(&pool), 0);
+    assert_eq!(join_all(pool.broadcast(|index| index)), [0]);
+}
+
+#[test]
+fn a_thread_in_its_start_hook_runs_its_share_afterwards() {
+    let _dog = Watchdog::start(30);
+    let gate = Gate::closed();
+    let (wait, held) = (gate.clone(), AtomicBool::new(false));
+    let hook = move |index| {
+        if index == 1 {
+            held.store(true, Ordering::SeqCst);
+            wait.wait();
+        }
+    };
+    let pool = Pool::builder().threads(2).on_start(hook).build().unwrap();
+    let mut shares = pool.broadcast(|index| index);
+    assert_eq!(shares.len(), 2);
+    let second = shares.pop().unwrap();
+    assert_eq!(shares.pop().unwrap().join().unwrap(), 0);
+    assert!(!second.is_finished());
+    gate.open();
+    assert_eq!(second.join().unwrap(), 1);
+}
+
+#[test]
+fn threads_that_the_system_refuses_have_no_share() {
+    let _dog = Watchdog::start(30);
+    panics::silence_expected();
+    let asked = AtomicUsize::new(0);
+    let spawner = move |thread: NewThread| match asked.fetch_add(1, Ordering::SeqCst) {
+        0 | 1 => thread.start(),
+        2 => Err(io::Error::other("expected: no more")),
+        _ => panic!("expected: the spawner panics"),
+    };
+    let pool = Pool::builder().threads(4).spawner(spawner).build().unwrap();
+    for _ in 0..3 {
+        assert_eq!(join_all(pool.broadcast(|index| index)), [0, 1]);
+    }
+}
+
+#[test]
+fn a_pool_that_can_start_no_thread_refuses_it() {
+    let _dog = Watchdog::start(30);
+    panics::silence_expected();
+    let spawner = |_: NewThread| Err(io::Error::other("expected: none"));
+    let pool = Pool::builder().threads(0..=1).spawner(spawner).build().unwrap();
+    let refused = std::panic::catch_unwind(|| pool.broadcast(|index| index)).unwrap_err();
+    let text = panics::text(&*refused).unwrap();
+    assert!(text.contains("no thread"), "{text}");
+    assert_eq!(pool.metrics().accepted, 0);
+}
+
+/// The thread is another thread's to start, and fails after the broadcast.
+#[test]
+fn the_share_of_a_thread_whose_start_fails_later_is_cancelled() {
+    let _dog = Watchdog::start(30);
+    for drops in [false, true] {
+        let (reached, reaches) = mpsc::channel();
+        let gate = Gate::closed();
+        let (wait, asked) = (gate.clone(), AtomicUsize::new(0));
+        let kept = Arc::new(Mutex::new(None));
+        let keeps = Arc::clone(&kept);
+        let spawner = move |new: NewThread| match asked.fetch_add(1, Ordering::SeqCst) {
+            1 => {
+                reached.send(()).unwrap();
+                wait.wait();
+                if drops {
+                    // Neither started nor refused: the pool learns that when it is dropped.
+                    *keeps.lock().unwrap() = Some(new);
+                    return thread_of_nothing();
+                }
+                drop(new);
+                Err(io::Error::other("expected: not this one"))
+            }
+            _ => new.start(),
+        };
+        let pool = Pool::builder().threads(2).spare_threads(0).spawner(spawner).build().unwrap();
+        let handle = pool.handle();
+        let starter = thread::spawn(move || handle.submit(|| ()).join().unwrap());
+        reaches.recv().unwrap();
+        let mut shares = pool.broadcast(|index| index);
+        assert_eq!(shares.len(), 2);
+        let second = shares.pop().unwrap();
+        assert_eq!(shares.pop().unwrap().join().unwrap(), 0);
+        assert!(!second.is_finished());
+        gate.open();
+        if drops {
+            eventually("the spawner has returned", || kept.lock().unwrap().is_some());
+            drop(kept.lock().unwrap().take());
+        }
+        assert!(second.join().unwrap_err().is_cancelled());
+        starter.join().unwrap();
+        pool.wait_idle();
+        let metrics = pool.metrics();
+        assert_eq!((metrics.accepted, metrics.returned, metrics.cancelled), (3, 2, 1));
+        assert_eq!(join_all(pool.broadcast(|index| index)), [0, 1], "a later start works");
+    }
+}
+
+/// A thread of another pool.
+fn thread_of_nothing() -> io::Result<brigade::Thread> {
+    let taken = Arc::new(Mutex::new(None));
+    let takes = Arc::clone(&taken);
+    let spawner = move |new: NewThread| {
+        *takes.lock().unwrap() = Some(new.start()?);
+        Err(io::Error::other("expected: taken"))
+    };
+    drop(Pool::builder().threads(1).spawner(spawner).build());
+    let thread = taken.lock().unwrap().take();
+    Ok(thread.unwrap())
+}

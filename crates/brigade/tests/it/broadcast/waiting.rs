@@ -1,0 +1,270 @@
+//! Jobs that wait for shares, of their own worker and of others.
+
+use std::cell::RefCell;
+use std::sync::{Arc, Mutex, mpsc};
+
+use super::join_all;
+use crate::support::crowd::for_both_queueings;
+use brigade::{
+    Handle, JoinError, JoinHandle, Pool, TaskSet, block_on, current_worker_index, spawn_local,
+};
+use brigade_testkit::{Gate, Latch, Meeting, Watchdog};
+
+#[test]
+fn a_job_joins_all_shares_of_its_own_broadcast() {
+    let _dog = Watchdog::start(60);
+    for threads in [1, 2, 8] {
+        for_both_queueings(|builder| {
+            let pool = builder.threads(threads).spare_threads(0).build().unwrap();
+            let handle = pool.handle();
+            for _ in 0..50 {
+                let job = pool.submit(move || join_all(handle.broadcast(|index| index)));
+                assert!(job.join().unwrap().into_iter().eq(0..threads));
+            }
+        });
+    }
+}
+
+/// Caught: a share that is run by whichever worker joins it.
+#[test]
+fn a_join_on_another_worker_leaves_the_share_to_its_own() {
+    let _dog = Watchdog::start(30);
+    for_both_queueings(|builder| {
+        let (pool, gate) = (builder.threads(2).build().unwrap(), Gate::closed());
+        join_all(pool.broadcast(|_| ()));
+        let (begun, begins) = mpsc::channel();
+        let wait = gate.clone();
+        let busy = pool.submit(move || {
+            begun.send(current_worker_index().unwrap()).unwrap();
+            wait.wait();
+        });
+        let busy_one = begins.recv().unwrap();
+        let mut shares = pool.broadcast(|index| (index, current_worker_index()));
+        let share = shares.remove(busy_one);
+        let joiner = pool.submit(move || (share.join().unwrap(), current_worker_index()));
+        // On the thread that takes the place of the one that waits.
+        pool.submit(|| ()).join().unwrap();
+        gate.open();
+        let (said, joined_on) = joiner.join().unwrap();
+        assert_eq!(said, (busy_one, Some(busy_one)));
+        assert_ne!(joined_on, Some(busy_one));
+        busy.join().unwrap();
+    });
+}
+
+/// Each of several jobs that run at once, on as many workers, waits for the shares of all others.
+fn all_at_once(pool: &Pool, jobs: usize, wait: fn(Handle) -> Vec<usize>) {
+    let meeting = Meeting::of(jobs);
+    let handle = pool.handle();
+    let jobs: Vec<_> = (0..jobs)
+        .map(|_| {
+            let meeting = meeting.clone();
+            pool.submit(move || {
+                assert!(meeting.attend());
+                wait(handle)
+            })
+        })
+        .collect();
+    for job in jobs {
+        assert!(job.join().unwrap().is_sorted());
+    }
+}
+
+/// Caught: waits for shares that do not count as waits for their worker.
+#[test]
+fn jobs_that_wait_for_each_others_workers_all_end() {
+    let _dog = Watchdog::start(120);
+    let ways: [fn(Handle) -> Vec<usize>; 3] = [
+        |pool| join_all(pool.broadcast(|index| index)),
+        |pool| {
+            let shares = pool.broadcast(|index| index);
+            block_on(async {
+                let mut indices = Vec::new();
+                for share in shares {
+                    indices.push(share.await.unwrap());
+                }
+                indices
+            })
+        },
+        |pool| {
+            let shares = pool.broadcast(|index| index);
+            let mut set = TaskSet::new(pool);
+            set.submit(move || join_all(shares));
+            assert!(set.wait_all());
+            set.join_next().unwrap().unwrap()
+        },
+    ];
+    for wait in ways {
+        for threads in [2, 3, 8] {
+            for spare in [0, threads] {
+                for_both_queueings(|builder| {
+                    let builder = builder.threads(threads).spare_threads(spare);
+                    let pool = builder.build().unwrap();
+                    for _ in 0..20 {
+                        all_at_once(&pool, threads, wait);
+                    }
+                });
+            }
+        }
+    }
+}
+
+/// The worker that is needed began to wait first, and for the job that needs it.
+#[test]
+fn a_job_whose_joiner_is_on_a_worker_that_it_needs_has_the_share_run_there() {
+    let _dog = Watchdog::start(60);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(2).build().unwrap();
+        let handle = pool.handle();
+        let outer = pool.submit(move || {
+            let (begun, begins) = mpsc::channel();
+            let gate = Gate::closed();
+            let wait = gate.clone();
+            let inner = handle.submit(move || {
+                begun.send(()).unwrap();
+                wait.wait();
+                // The outer job waits for this one, or is about to.
+                join_all(handle.broadcast(|index| (index, current_worker_index())))
+            });
+            // Another worker has it.
+            begins.recv().unwrap();
+            gate.open();
+            inner.join().unwrap()
+        });
+        for (place, (index, ran_on)) in outer.join().unwrap().into_iter().enumerate() {
+            assert_eq!((index, ran_on), (place, Some(place)));
+        }
+    });
+}
+
+/// Likewise, and the job begins to wait when the other waits for certain.
+#[test]
+fn a_worker_that_sleeps_in_a_join_is_called_for_a_share_that_it_waits_for() {
+    let _dog = Watchdog::start(60);
+    for spare in [0, 4] {
+        let pool = Pool::builder().threads(2).spare_threads(spare).build().unwrap();
+        let handle = pool.handle();
+        let gate = Gate::closed();
+        let wait = gate.clone();
+        let (begun, begins) = mpsc::channel();
+        let inner = pool.submit(move || {
+            begun.send(()).unwrap();
+            wait.wait();
+            join_all(handle.broadcast(|index| index))
+        });
+        begins.recv().unwrap();
+        let outer = pool.submit(move || inner.join().unwrap());
+        if spare > 0 {
+            // On the thread that takes the place of the one that waits.
+            pool.submit(|| ()).join().unwrap();
+        }
+        gate.open();
+        assert!(outer.join().unwrap().is_sorted());
+    }
+}
+
+thread_local! {
+    /// Borrowed while a job of this thread waits.
+    static STATE: RefCell<u32> = const { RefCell::new(0) };
+}
+
+/// A share may lock what the waiting job has locked.
+///
+/// Caught: a wait that runs the shares of its worker, whatever it waits for.
+#[test]
+fn a_share_is_not_run_inside_a_job_that_waits_for_something_else() {
+    let _dog = Watchdog::start(60);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(2).build().unwrap();
+        let (handle, gate) = (pool.handle(), Gate::closed());
+        let wait = gate.clone();
+        let (begun, begins) = mpsc::channel();
+        let other = pool.submit(move || {
+            begun.send(()).unwrap();
+            wait.wait();
+        });
+        begins.recv().unwrap();
+        let (told, tells) = mpsc::channel();
+        let waiting = pool.submit(move || {
+            STATE.with_borrow_mut(|state| {
+                // Local futures of this job are polled while it waits.
+                let latch = Latch::default();
+                let opens = latch.clone();
+                drop(spawn_local(async move { opens.open() }));
+                let shares = handle.broadcast(move |_| {
+                    STATE.with_borrow_mut(|state| *state += 1);
+                    told.send(()).unwrap();
+                });
+                block_on(handle.spawn(async move { latch.wait().await })).unwrap();
+                handle.submit(|| ()).join().unwrap();
+                other.join().unwrap();
+                (*state, shares.len())
+            })
+        });
+        gate.open();
+        let (state, shares) = waiting.join().unwrap();
+        assert_eq!((state, tells.iter().count()), (0, shares));
+    });
+}
+
+#[test]
+fn a_share_that_joins_itself_hears_that_this_would_never_end() {
+    let _dog = Watchdog::start(30);
+    let pool = Pool::new(2);
+    let (sender, receiver) = mpsc::channel::<JoinHandle<bool>>();
+    let receiver = Mutex::new(receiver);
+    let mut shares = pool.broadcast(move |index| {
+        index == 0
+            && matches!(
+                receiver.lock().unwrap().recv().unwrap().join(),
+                Err(JoinError::WouldDeadlock)
+            )
+    });
+    let (own, told) = (shares.remove(0), shares.remove(0));
+    sender.send(own).unwrap();
+    assert!(!told.join().unwrap());
+    pool.wait_idle();
+    assert_eq!(pool.metrics().returned, 2, "and goes on");
+}
+
+/// A cycle that no share of a broadcast can end.
+#[test]
+fn jobs_that_wait_for_each_other_hear_it_although_shares_are_queued() {
+    let _dog = Watchdog::start(30);
+    let pool = Pool::new(2);
+    let (handle, shared) = (pool.handle(), Arc::new(Mutex::new(0)));
+    let (sender, receiver) = mpsc::channel::<JoinHandle<bool>>();
+    let held = Arc::clone(&shared);
+    let job = pool.submit(move || {
+        let own = receiver.recv().unwrap();
+        let lock = held.lock().unwrap();
+        let taken = Arc::clone(&held);
+        drop(handle.broadcast(move |_| *taken.lock().unwrap() += 1));
+        let heard = matches!(own.join(), Err(JoinError::WouldDeadlock));
+        drop(lock);
+        heard
+    });
+    sender.send(job).unwrap();
+    pool.wait_idle();
+    assert_eq!(*shared.lock().unwrap(), 2);
+}
+
+/// Of another pool's workers.
+#[test]
+fn jobs_of_two_pools_wait_for_each_others_broadcasts() {
+    let _dog = Watchdog::start(30);
+    let (one, two) = (Pool::new(2), Pool::new(2));
+    let (first, second) = (one.handle(), two.handle());
+    let meeting = Meeting::of(2);
+    let other = meeting.clone();
+    let a = one.submit(move || meeting.attend() && join_any(second.broadcast(|_| ())));
+    let b = two.submit(move || other.attend() && join_any(first.broadcast(|_| ())));
+    // A thread that waits for another pool can't be called: at most one of them hears it.
+    let (a, b) = (a.join().unwrap(), b.join().unwrap());
+    assert!(a || b);
+}
+
+/// Whether none of them would deadlock.
+fn join_any(shares: Vec<JoinHandle<()>>) -> bool {
+    shares.into_iter().all(|share| share.join().is_ok())
+}
