@@ -39,6 +39,11 @@ impl Origins {
         depth
     }
 
+    /// The number of origins, for [`end`](Self::end).
+    pub(super) fn depth(&self) -> usize {
+        self.depth.load(Ordering::Relaxed)
+    }
+
     /// Removes all but the first `depth` origins.
     #[inline]
     pub(super) fn end(&self, depth: usize) {

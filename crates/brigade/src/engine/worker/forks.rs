@@ -137,9 +137,13 @@ impl Worker {
                 // Parts contain their panics.
                 enter_job(&self.core, || self.run(job));
                 looks = 0;
+            } else if self.runs_anything() && self.run_one() {
+                looks = 0;
             } else if looks < LOOKS {
                 hint::snooze(looks);
                 looks += 1;
+            } else if self.runs_anything() {
+                self.doze(wait);
             } else {
                 self.sleep_until(wait);
             }
