@@ -65,6 +65,7 @@ others, how to write a library, and which crates work with this one."
 //
 //     guide
 //     task_set   time
+//     foreign
 //     free   scoped
 //     spawn
 //     io
@@ -89,6 +90,8 @@ mod config;
 mod deadlock;
 mod default_pool;
 mod engine;
+#[doc(hidden)]
+pub mod foreign;
 mod free;
 #[cfg(all(any(doc, doctest), feature = "futures", feature = "hyper", feature = "io"))]
 pub mod guide;

@@ -5,7 +5,7 @@ use core::pin::Pin;
 use std::sync::Arc;
 use std::task::Waker;
 
-use brigade_task::{Part, Scopes, Wait};
+use brigade_task::{Job, Part, ScopeWith, Scopes, Wait, Work};
 
 use crate::default_pool::here;
 use crate::engine::{BlockedThread, CURRENT, Core, blocking};
@@ -170,8 +170,18 @@ where
     installed.map_err(|call| Rejected::new(call, core.refusal()))
 }
 
-/// Sleeps until a wait is over.
+/// Sleeps until a wait is over. A worker of another pool whose waits run anything runs that pool's jobs meanwhile.
 fn sleep_until(wait: Wait<'_>, thread: &Arc<BlockedThread>) {
+    let has_run = CURRENT.with(|worker| match worker {
+        Some(worker) if worker.runs_anything() => {
+            worker.wait_for_part(wait, worker.fork_position());
+            true
+        }
+        _ => false,
+    });
+    if has_run {
+        return;
+    }
     if wait.register(Waker::from(thread.clone())) {
         blocking(|| while !wait.is_over() {
             thread.park(None);
@@ -301,6 +311,33 @@ where
     accepted(here().in_place_scope(body).map_err(|rejected| rejected.reason()))
 }
 
+/// Like [`Handle::in_place_scope`], with a value for the jobs; see [`ScopeWith`].
+///
+/// # Errors
+/// As for [`Handle::in_place_scope`].
+pub fn in_place_scope_with<'scope, X, F, R>(pool: Handle, value: X, body: F) -> Result<R, Rejected<F>>
+where
+    X: Sync + 'scope,
+    F: FnOnce(&ScopeWith<'scope, X>) -> R,
+{
+    match ScopePool::of(pool) {
+        Ok(pool) => Ok(brigade_task::scope_with(&pool, value, body)),
+        Err(reason) => Err(Rejected::new(body, reason)),
+    }
+}
+
+/// A worker's share of a broadcast of a scope.
+struct Share(Part);
+
+impl Work for Share {
+    type Output = ();
+
+    fn run(self) {
+        // It is counted once, as this. A panic is the scope's.
+        _ = self.0.into_job().run();
+    }
+}
+
 /// The pool of a scope.
 struct ScopePool {
     handle: Handle,
@@ -338,6 +375,13 @@ impl Scopes for ScopePool {
     fn spawn(&self, future: Pin<Box<dyn Future<Output = ()> + Send>>) {
         // What is rejected is dropped, and so cancelled.
         drop(self.handle.job().spawn(future));
+    }
+
+    fn broadcast(&self, make: &mut dyn FnMut() -> Part) {
+        reach(self.handle.key, |at| {
+            // What is rejected is dropped, and so cancelled; a handle that is dropped detaches its share.
+            drop(self.core.broadcast(at.worker().is_some(), || Job::with_handle(Share(make()))));
+        });
     }
 
     fn wait(&self, wait: Wait<'_>) {
