@@ -332,6 +332,16 @@ impl Builder {
         self
     }
 
+    /// Sets that a worker that waits for a fork or a scope runs any job of the pool meanwhile, as rayon's do, and not only what
+    /// descends from it. Default: no.
+    ///
+    /// A lock that is held across such a wait may then be waited for by an unrelated job on the same stack.
+    #[doc(hidden)]
+    pub fn waits_run_anything(mut self) -> Self {
+        self.config.waits_run_anything = true;
+        self
+    }
+
     /// Sets on which CPU a woken worker runs. Default: [`Placement::Spread`].
     ///
     /// ```

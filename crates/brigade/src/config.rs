@@ -322,6 +322,8 @@ pub(crate) struct Config {
     pub(crate) capacity: Option<usize>,
     pub(crate) when_full: WhenFull,
     pub(crate) idle: Idle,
+    /// Whether a worker that waits for a fork or a scope runs any job meanwhile.
+    pub(crate) waits_run_anything: bool,
     pub(crate) placement: Placement,
     pub(crate) on_panic: OnPanic,
     /// How dropping the pool ends it.
@@ -359,6 +361,7 @@ impl Default for Config {
             capacity: None,
             when_full: WhenFull::default(),
             idle: Idle::default(),
+            waits_run_anything: false,
             placement: Placement::default(),
             on_panic: OnPanic::default(),
             on_drop: ShutdownOptions::default(),

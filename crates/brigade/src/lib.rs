@@ -78,7 +78,7 @@ others, how to write a library, and which crates work with this one."
 // Each module imports only from those in the lines below it (`ci/imports.sh` checks that):
 //
 //     guide
-//     task_set   time   parallel   orx
+//     task_set   time   parallel   orx   foreign
 //     free   scoped
 //     spawn
 //     io
@@ -103,6 +103,8 @@ mod config;
 mod deadlock;
 mod default_pool;
 mod engine;
+#[doc(hidden)]
+pub mod foreign;
 mod free;
 #[cfg(all(any(doc, doctest), feature = "futures", feature = "hyper", feature = "io"))]
 pub mod guide;

@@ -2,15 +2,17 @@
 
 use core::num::NonZeroUsize;
 
+use brigade_task::ScopeWith;
 use orx_parallel::ThreadPool;
 
 use crate::handle::Handle;
 use crate::pool::Pool;
-use crate::scoped::accepted;
+use crate::rejected::Reason;
+use crate::scoped::{accepted, in_place_scope_with};
 
 /// A scope, as `orx-parallel` passes it along.
 #[derive(Clone, Copy, Debug)]
-pub struct OrxScope<'s, 'scope>(&'s brigade_task::Scope<'scope, 'scope>);
+pub struct OrxScope<'s, 'scope>(&'s ScopeWith<'scope, ()>);
 
 impl<'s, 'env, 'scope> orx_parallel::Scope<'s, 'env, 'scope> for OrxScope<'s, 'scope> {
     fn run<W>(self, work: W)
@@ -19,7 +21,7 @@ impl<'s, 'env, 'scope> orx_parallel::Scope<'s, 'env, 'scope> for OrxScope<'s, 's
         'env: 'scope + 's,
         W: FnOnce() + Send + 'scope + 'env,
     {
-        self.0.execute(work);
+        self.0.execute_with(|_| work());
     }
 }
 
@@ -45,8 +47,7 @@ impl ThreadPool for Handle {
         'env: 'scope,
         for<'s> F: FnOnce(OrxScope<'s, 'scope>) + Send,
     {
-        let done = self.scope_with(|scope| body(OrxScope(scope)));
-        accepted(done.map_err(|rejected| rejected.reason()));
+        accepted(open(*self, body));
     }
 
     fn max_num_threads(&self) -> NonZeroUsize {
@@ -68,11 +69,22 @@ impl ThreadPool for Pool {
         'env: 'scope,
         for<'s> F: FnOnce(OrxScope<'s, 'scope>) + Send,
     {
-        let done = self.scope_with(|scope| body(OrxScope(scope)));
-        accepted(done.map_err(|rejected| rejected.reason()));
+        accepted(open(self.handle(), body));
     }
 
     fn max_num_threads(&self) -> NonZeroUsize {
         ThreadPool::max_num_threads(&self.handle())
     }
+}
+
+/// Opens a scope on a worker of a pool.
+fn open<'scope, F>(pool: Handle, body: F) -> Result<(), Reason>
+where
+    for<'s> F: FnOnce(OrxScope<'s, 'scope>) + Send,
+{
+    let opened = pool.install(|| {
+        let done = in_place_scope_with(pool, (), |scope| body(OrxScope(scope)));
+        done.map_err(|rejected| rejected.reason())
+    });
+    opened.map_err(|rejected| rejected.reason())?
 }

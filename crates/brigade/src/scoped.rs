@@ -5,7 +5,7 @@ use core::pin::Pin;
 use std::sync::Arc;
 use std::task::Waker;
 
-use brigade_task::{Part, Scopes, Wait, keep_tickets};
+use brigade_task::{Job, Part, ScopeWith, Scopes, Wait, Work, keep_tickets};
 
 use crate::default_pool::here;
 use crate::engine::{BlockedThread, CURRENT, Core, blocking};
@@ -122,42 +122,6 @@ impl Handle {
         }
     }
 
-    /// Like [`scope`](Self::scope), where the caller names the time for which what the jobs borrow must live, as rayon's scopes
-    /// do. A job that adds more gets the scope by [`Scope::execute_with`].
-    ///
-    /// # Errors
-    /// As for [`scope`](Self::scope).
-    ///
-    /// # Panics
-    /// As for [`scope`](Self::scope).
-    ///
-    /// # Examples
-    /// ```
-    /// let pool = brigade::Pool::new(2);
-    /// let mut word = String::from("borrow");
-    /// pool.scope_with(|s| s.execute_with(|s| s.execute(|| word.push_str("ed"))))?;
-    /// assert_eq!(word, "borrowed");
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    #[doc(hidden)]
-    pub fn scope_with<'scope, F, R>(&self, body: F) -> Result<R, Rejected<F>>
-    where
-        F: FnOnce(&Scope<'scope, 'scope>) -> R + Send,
-        R: Send,
-    {
-        let mut body = Some(body);
-        let result = self.install(|| {
-            let pool = ScopePool::of(*self)?;
-            Ok(body.take().map(|body| pool.open(|| brigade_task::scope_with(&pool, body))))
-        });
-        let result = result.map_err(|rejected| rejected.reason()).and_then(|result| result);
-        match (result, body) {
-            (Err(reason), Some(body)) => Err(Rejected::new(body, reason)),
-            (Ok(Some(result)), _) => Ok(result),
-            _ => unreachable!("the closure is taken to be called"),
-        }
-    }
-
     /// Like [`scope`](Self::scope), but calls the closure on the calling thread; only the jobs run on the pool.
     ///
     /// # Errors
@@ -203,8 +167,18 @@ where
     installed.map_err(|call| Rejected::new(call, core.refusal()))
 }
 
-/// Sleeps until a wait is over.
+/// Sleeps until a wait is over. A worker of another pool whose waits run anything runs that pool's jobs meanwhile.
 fn sleep_until(wait: Wait<'_>, thread: &Arc<BlockedThread>) {
+    let has_run = CURRENT.with(|worker| match worker {
+        Some(worker) if worker.runs_anything() => {
+            worker.wait_for_part(wait, worker.fork_position());
+            true
+        }
+        _ => false,
+    });
+    if has_run {
+        return;
+    }
     if wait.register(Waker::from(thread.clone())) {
         blocking(|| {
             while !wait.is_over() {
@@ -345,6 +319,37 @@ where
     accepted(here().in_place_scope(body).map_err(|rejected| rejected.reason()))
 }
 
+/// Like [`Handle::in_place_scope`], with a value for the jobs; see [`ScopeWith`].
+///
+/// # Errors
+/// As for [`Handle::in_place_scope`].
+pub fn in_place_scope_with<'scope, X, F, R>(
+    pool: Handle,
+    value: X,
+    body: F,
+) -> Result<R, Rejected<F>>
+where
+    X: Sync + 'scope,
+    F: FnOnce(&ScopeWith<'scope, X>) -> R,
+{
+    match ScopePool::of(pool) {
+        Ok(pool) => Ok(pool.open(|| brigade_task::scope_with(&pool, value, body))),
+        Err(reason) => Err(Rejected::new(body, reason)),
+    }
+}
+
+/// A worker's share of a broadcast of a scope.
+struct Share(Part);
+
+impl Work for Share {
+    type Output = ();
+
+    fn run(self) {
+        // It is counted once, as this. A panic is the scope's.
+        _ = self.0.into_job().run();
+    }
+}
+
 /// The pool of a scope.
 struct ScopePool {
     handle: Handle,
@@ -390,6 +395,13 @@ impl Scopes for ScopePool {
     fn spawn(&self, future: Pin<Box<dyn Future<Output = ()> + Send>>) {
         // What is rejected is dropped, and so cancelled.
         drop(self.handle.job().spawn(future));
+    }
+
+    fn broadcast(&self, make: &mut dyn FnMut() -> Part) {
+        reach(self.handle.key, |at| {
+            // What is rejected is dropped, and so cancelled; a handle that is dropped detaches its share.
+            drop(self.core.broadcast(at.worker().is_some(), || Job::with_handle(Share(make()))));
+        });
     }
 
     fn wait(&self, wait: Wait<'_>) {

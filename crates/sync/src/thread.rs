@@ -14,7 +14,7 @@ pub use std::thread::ThreadId;
 ///     sender.send(std::thread::current().name() == Some("reader")).unwrap();
 /// });
 /// let thread = thread.start()?;
-/// assert_ne!(thread.id(), brigade_sync::thread::current_id());
+/// assert_ne!(thread.id(), Some(brigade_sync::thread::current_id()));
 /// thread.join();
 /// assert!(receiver.recv().unwrap());
 /// # Ok::<(), std::io::Error>(())
@@ -51,7 +51,25 @@ impl NewThread {
         if let Some(bytes) = self.stack_size {
             builder = builder.stack_size(bytes);
         }
-        builder.spawn(self.main).map(Thread)
+        builder.spawn(self.main).map(|thread| Thread(Some(thread)))
+    }
+
+    /// Returns the stack size that the thread should have, in bytes, if one was set.
+    pub fn stack_size(&self) -> Option<usize> {
+        self.stack_size
+    }
+
+    /// Is the thread: runs its main function on the calling thread, which the caller has started for that, and returns at its
+    /// end.
+    ///
+    /// ```
+    /// use brigade_sync::thread::NewThread;
+    /// let mut threads = Vec::new();
+    /// threads.push(NewThread::new("mine".into(), None, || ()));
+    /// std::thread::scope(|s| threads.into_iter().for_each(|thread| _ = s.spawn(|| thread.run())));
+    /// ```
+    pub fn run(self) {
+        (self.main)();
     }
 }
 
@@ -66,22 +84,28 @@ impl fmt::Debug for NewThread {
 
 /// A started thread, to be joined.
 #[derive(Debug)]
-pub struct Thread(std::thread::JoinHandle<()>);
+pub struct Thread(Option<std::thread::JoinHandle<()>>);
 
 impl Thread {
-    /// Returns whether its main function has ended; destructors of thread-locals may still run.
-    pub fn is_finished(&self) -> bool {
-        self.0.is_finished()
+    /// Returns a thread that is started elsewhere, by [`NewThread::run`], and is not joined.
+    pub fn not_joined() -> Self {
+        Self(None)
     }
 
-    /// Returns its id; see [`current_id`].
-    pub fn id(&self) -> ThreadId {
-        self.0.thread().id()
+    /// Returns whether its main function has ended; destructors of thread-locals may still run. `true` if it is [not
+    /// joined](Self::not_joined).
+    pub fn is_finished(&self) -> bool {
+        self.0.as_ref().is_none_or(|thread| thread.is_finished())
+    }
+
+    /// Returns its id; see [`current_id`]. `None` if it is [not joined](Self::not_joined).
+    pub fn id(&self) -> Option<ThreadId> {
+        self.0.as_ref().map(|thread| thread.thread().id())
     }
 
     /// Waits for its end, thread-local destructors included. If it panicked, the payload is dropped.
     pub fn join(self) {
-        drop(self.0.join());
+        drop(self.0.map(|thread| thread.join()));
     }
 }
 

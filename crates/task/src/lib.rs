@@ -53,7 +53,7 @@ pub use job::Job;
 pub use join::JoinHandle;
 pub use region::Region;
 pub use scoped::{
-    Forks, Part, Scope, ScopedJoinHandle, Scopes, Wait, install, join, keep_tickets,
+    Forks, Part, Scope, ScopeWith, ScopedJoinHandle, Scopes, Wait, install, join, keep_tickets,
     return_tickets, scope, scope_with,
 };
 pub use work::Work;

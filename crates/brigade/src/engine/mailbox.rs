@@ -92,6 +92,24 @@ impl Mailbox {
         self.take_where(|kind, _| kind == Kind::Share(id)).pop()
     }
 
+    /// Takes the first share; called only by the worker.
+    pub(super) fn take_any_share(&self) -> Option<Job> {
+        if self.is_empty() {
+            return None;
+        }
+        let mut mail = self.mail.lock();
+        let place = mail.jobs.iter().position(|(kind, _)| matches!(kind, Kind::Share(_)));
+        let job = place.and_then(|place| mail.jobs.remove(place));
+        self.recount(&mail);
+        job.map(|(_, job)| job)
+    }
+
+    /// Whether there is a share.
+    pub(super) fn has_share(&self) -> bool {
+        let is_share = |(kind, _): &(Kind, Job)| matches!(kind, Kind::Share(_));
+        !self.is_empty() && self.mail.lock().jobs.iter().any(is_share)
+    }
+
     /// Drops the shares that their handles have run or cancelled.
     pub(super) fn sweep(&self) {
         // It may be the last reference to the result, so not under the lock.

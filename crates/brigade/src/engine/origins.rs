@@ -48,6 +48,11 @@ impl Origins {
         is_listed.then(|| Region::at(self.list[0].0.load(Ordering::Relaxed)))
     }
 
+    /// The number of origins, for [`end`](Self::end).
+    pub(super) fn depth(&self) -> usize {
+        self.depth.load(Ordering::Relaxed)
+    }
+
     /// Removes all but the first `depth` origins.
     #[inline]
     pub(super) fn end(&self, depth: usize) {

@@ -284,7 +284,7 @@ impl Threads {
     fn join(&self, thread: Thread) {
         let id = thread.id();
         thread.join();
-        self.members.lock().retain(|&member| member != id);
+        self.members.lock().retain(|&member| Some(member) != id);
     }
 
     /// A worker whose thread the model starts.

@@ -19,6 +19,8 @@ pub(super) struct Crew {
     pub(super) indices: Indices,
     /// Submitters that need a worker to exist.
     pub(super) held: usize,
+    /// Parked workers that are in the middle of a job, which waits.
+    pub(super) dozing: usize,
     /// Threads that wait until the pool is idle.
     pub(super) waiting: usize,
     /// How often the pool was quiet while a thread waited.
@@ -37,6 +39,7 @@ impl Crew {
             starts: Starts::default(),
             indices: Indices::default(),
             held: 0,
+            dozing: 0,
             waiting: 0,
             quiets: 0,
             terminated: false,

@@ -143,6 +143,23 @@ impl Idle {
         Announced { duty, settles: now.all_parked() || now.quiet_awaited() }
     }
 
+    /// Like [`announce`](Self::announce), for a searcher that is in the middle of a job: it gets no duty, and the pool is neither
+    /// idle nor at its end until the worker has [woken](Self::end_doze).
+    pub(crate) fn announce_doze(&self, index: usize) {
+        let mut crew = self.crew.lock();
+        crew.sleepers.add(index);
+        crew.dozing += 1;
+        self.change(&mut crew, PARKED.wrapping_sub(SEARCHING));
+        drop(crew);
+        // Ordering: as in `announce`.
+        fence(Ordering::SeqCst);
+    }
+
+    /// A worker that dozed has been picked or claimed.
+    pub(crate) fn end_doze(&self) {
+        self.crew.lock().dozing -= 1;
+    }
+
     /// Withdraws the announcement of a parked worker that has found work, which then searches.
     ///
     /// Returns `false` if the worker has been picked in the meantime, or the pool has terminated: then its token has been or
@@ -206,7 +223,11 @@ impl Idle {
         // Under the lock, so that no worker is enlisted after that.
         let mut crew = self.crew.lock();
         let now = Snapshot(self.state.load(Ordering::SeqCst));
-        if !now.closed() || now.terminated() || !now.all_parked() || is_unfinished() {
+        if !now.closed() || now.terminated() || !now.all_parked() {
+            return false;
+        }
+        // A worker that dozes parks again once its job has ended.
+        if crew.dozing > 0 || is_unfinished() {
             return false;
         }
         crew.terminated = true;

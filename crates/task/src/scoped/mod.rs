@@ -1,7 +1,7 @@
 //! Jobs that borrow: from a stack that waits for them.
 //!
 //! A job is `'static` for whatever queues it. A borrowing job refers to a fork, or a scope, on the stack of the thread that made
-//! it, and that thread does not leave it before the job has been run or dropped. The rules are in `fork`, `scope` and `latch`.
+//! it, and that thread does not leave it before the job has been run or dropped. The rules are in `fork`, `scope`, `scope_with` and `latch`.
 
 mod fork;
 mod latch;
@@ -10,13 +10,15 @@ mod loom_tests;
 mod parcel;
 mod part;
 mod scope;
+mod scope_with;
 mod tickets;
 mod wakers;
 
 pub use fork::{Forks, Wait, install, join};
 pub use parcel::ScopedJoinHandle;
 pub use part::Part;
-pub use scope::{Scope, Scopes, scope, scope_with};
+pub use scope::{Scope, Scopes, scope};
+pub use scope_with::{ScopeWith, scope_with};
 pub use tickets::{keep_tickets, return_tickets};
 
 /// Aborts the process when it is dropped: an unwinding must not leave a stack that jobs borrow from.

@@ -36,6 +36,13 @@ pub trait Scopes: Sync {
     /// Polls a future to its end, or drops it.
     fn spawn(&self, future: Pin<Box<dyn Future<Output = ()> + Send>>);
 
+    /// Sends a job to each worker, which alone may run it; drops it if the worker can't. `make` may be called more often than
+    /// there are workers.
+    ///
+    /// A worker may only wait for such a job if waits on its pool run the jobs of their own worker that they do not wait for:
+    /// two jobs may wait for each other's worker.
+    fn broadcast(&self, make: &mut dyn FnMut() -> Part);
+
     /// Waits until the wait may be over; meanwhile it may run jobs that are part of its region.
     fn wait(&self, wait: Wait<'_>);
 }
@@ -109,6 +116,33 @@ unsafe impl Sync for Scope<'_, '_> {}
 // SAFETY: as above; it is never moved once it is borrowed.
 unsafe impl Send for Scope<'_, '_> {}
 
+/// A pointer to a scope, or to what it is a part of, for a job of it.
+pub(super) struct Here<S>(NonNull<S>);
+
+// SAFETY: it is used as a reference.
+unsafe impl<S: Sync> Send for Here<S> {}
+// SAFETY: as above.
+unsafe impl<S: Sync> Sync for Here<S> {}
+
+impl<S> Here<S> {
+    /// # Safety
+    /// The pointee must live as long as this value.
+    pub(super) unsafe fn new(pointee: &S) -> Self {
+        Self(NonNull::from(pointee))
+    }
+
+    pub(super) fn get(&self) -> &S {
+        // SAFETY: guaranteed by the caller of `new`.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl<S> Clone for Here<S> {
+    fn clone(&self) -> Self {
+        Self(self.0)
+    }
+}
+
 /// The work of a job: first the ticket, whose pointer is the address of its region.
 #[repr(C)]
 struct Ticketed<F> {
@@ -117,7 +151,7 @@ struct Ticketed<F> {
 }
 
 impl<'scope, 'env> Scope<'scope, 'env> {
-    fn new(pool: &(dyn Scopes + '_)) -> Self {
+    pub(super) fn new(pool: &(dyn Scopes + '_)) -> Self {
         let pool: NonNull<dyn Scopes + '_> = NonNull::from(pool);
         // SAFETY: only the lifetime changes; the functions below make a scope and drop it while they have the reference.
         let pool: NonNull<dyn Scopes> = unsafe { mem::transmute(pool) };
@@ -188,25 +222,13 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn execute_with<F: FnOnce(&Self) + Send + 'scope>(&self, closure: F) {
-        /// A pointer to the scope, which lives until the job has ended.
-        struct Here<S>(NonNull<S>);
-        // SAFETY: the scope is `Sync`.
-        unsafe impl<S: Sync> Send for Here<S> {}
-        impl<S> Here<S> {
-            /// # Safety
-            /// The scope must be alive.
-            unsafe fn scope(&self) -> &S {
-                // SAFETY: guaranteed by the caller.
-                unsafe { self.0.as_ref() }
-            }
-        }
-        let here = Here(NonNull::from(self));
         // SAFETY: Scope rule: the job has a ticket, so the scope, which the state is a part of, is alive.
-        self.execute(move || closure(unsafe { here.scope() }));
+        let here = unsafe { Here::new(self) };
+        self.execute(move || closure(here.get()));
     }
 
     /// Makes the job of a closure that fits it.
-    fn part<F: FnOnce() + Send + 'scope>(&self, closure: F) -> Part {
+    pub(super) fn part<F: FnOnce() + Send + 'scope>(&self, closure: F) -> Part {
         let work = Ticketed { ticket: self.ticket(), closure };
         // SAFETY: it fits, checked by the caller (a box is one word), and `act` expects it. Scope rule: what the closure borrows
         // lives until the ticket has been dropped. Part rule: the ticket is first, a pointer to the state.
@@ -302,7 +324,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     }
 
     /// Calls the body, waits for all jobs, and resumes the first panic.
-    fn run<R>(&self, body: impl FnOnce() -> R) -> R {
+    pub(super) fn run<R>(&self, body: impl FnOnce() -> R) -> R {
         let result = panic::catch_unwind(AssertUnwindSafe(body));
         let result = result.map_err(|payload| self.state.panicked(payload));
         if !self.state.tickets.end_body() {
@@ -425,19 +447,6 @@ impl Future for TicketedFuture {
 pub fn scope<'env, F, R>(pool: &dyn Scopes, body: F) -> R
 where
     F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
-{
-    let scope = Scope::new(pool);
-    scope.run(|| body(&scope))
-}
-
-/// Like [`scope`], where the caller names the time for which what the jobs borrow must live. The scope itself is borrowed for less,
-/// so that a job that adds more gets it as an argument (see [`Scope::execute_with`]).
-///
-/// # Panics
-/// As for [`scope`].
-pub fn scope_with<'scope, F, R>(pool: &dyn Scopes, body: F) -> R
-where
-    F: FnOnce(&Scope<'scope, 'scope>) -> R,
 {
     let scope = Scope::new(pool);
     scope.run(|| body(&scope))

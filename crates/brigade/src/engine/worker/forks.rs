@@ -1,6 +1,5 @@
 //! Forks and jobs of scopes, which are *parts* of what other jobs wait for. `engine/FORKS.md` has the protocol.
 
-use std::panic::{self, AssertUnwindSafe};
 use std::time::Duration;
 
 use brigade_queue::StealError;
@@ -182,9 +181,13 @@ impl Worker {
             self.end_if_orphan();
             if helps && (self.run_own_part(region, own) || self.run_stolen_part(region)) {
                 looks = 0;
+            } else if self.runs_anything() && self.run_one() {
+                looks = 0;
             } else if looks < LOOKS {
                 hint::snooze(looks);
                 looks += 1;
+            } else if self.runs_anything() {
+                self.doze(wait);
             } else {
                 return_tickets();
                 self.sleep_until(wait, own);
@@ -261,7 +264,7 @@ impl Worker {
                 continue;
             }
             match self.find_anything() {
-                Some(job) => self.run_inside(job),
+                Some(job) => self.run_inside(job, self.me.origins.depth()),
                 None if self.poll_events() => {}
                 None => {
                     let _blocked = self.block();
@@ -285,14 +288,5 @@ impl Worker {
                 peer.forks.steal(&self.forks, |_, _| 1).ok().map(Part::into_job)
             })
         })
-    }
-
-    /// Runs a job inside the one that waits.
-    fn run_inside(&self, job: Job) {
-        let run = || enter_job(&self.core, || self.run(job));
-        if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(run)) {
-            self.panicked(payload);
-        }
-        self.end_if_orphan();
     }
 }

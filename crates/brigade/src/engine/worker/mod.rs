@@ -2,8 +2,9 @@
 //!
 //! Further methods of [`Worker`] accept jobs (`submit`), find the next one (`search`), and sleep (`park`, with `monitor` and
 //! `spin`). They also wait for jobs of the worker's own pool (`wait`), poll timers and I/O (`poll`), and handle futures
-//! (`tasks`).
+//! (`tasks`), or run any job inside one that waits (`doze`).
 
+mod doze;
 mod forks;
 mod marks;
 mod monitor;

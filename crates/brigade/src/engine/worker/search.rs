@@ -57,7 +57,7 @@ impl Worker {
     }
 
     /// Stops searching after a job was found, and gets other workers for the rest.
-    fn found(&self, job: Job) -> Job {
+    pub(super) fn found(&self, job: Job) -> Job {
         if self.core.idle.stop_search() {
             if self.core.queues.has_work() || self.has_forks_unseen() {
                 let goes_on = self.local.len() > 1;
@@ -100,7 +100,7 @@ impl Worker {
     }
 
     /// Looks at the injectors and at every other worker once as a searcher, and again if one was busy.
-    fn search(&self) -> Option<Job> {
+    pub(super) fn search(&self) -> Option<Job> {
         let mut round = 0;
         loop {
             if let Some(job) = self.refill_quietly(|waiting| self.share(waiting)) {

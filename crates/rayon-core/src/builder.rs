@@ -1,0 +1,310 @@
+//! Configuring and building a pool.
+
+use core::fmt;
+use core::time::Duration;
+use std::any::Any;
+use std::env;
+use std::io;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
+use std::thread;
+
+use brigade::{NewThread, OnPanic, Order, Pool, Shutdown, Thread};
+use brigade_sync::Mutex;
+
+use crate::error::ThreadPoolBuildError;
+use crate::registry::{PanicHandler, Registry, max_num_threads};
+
+/// A function of a thread's index.
+type Hook = Box<dyn Fn(usize) + Send + Sync>;
+
+/// Configures and builds a [`ThreadPool`](crate::ThreadPool), or the global pool.
+pub struct ThreadPoolBuilder<S = DefaultSpawn> {
+    num_threads: usize,
+    use_current_thread: bool,
+    panic_handler: Option<PanicHandler>,
+    thread_name: Option<Box<dyn FnMut(usize) -> String>>,
+    stack_size: Option<usize>,
+    start_handler: Option<Hook>,
+    exit_handler: Option<Hook>,
+    spawn: S,
+}
+
+/// What starts the threads of a pool; only this crate implements it.
+pub trait ThreadSpawn: sealed::Sealed {
+    /// Starts a thread that calls [`ThreadBuilder::run`].
+    #[doc(hidden)]
+    fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()>;
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// Starts threads of the standard library.
+#[derive(Debug, Default)]
+pub struct DefaultSpawn;
+
+/// Starts threads by a function of the user's.
+pub struct CustomSpawn<F>(F);
+
+impl sealed::Sealed for DefaultSpawn {}
+
+impl ThreadSpawn for DefaultSpawn {
+    fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()> {
+        thread.std_builder().spawn(|| thread.run()).map(drop)
+    }
+}
+
+impl<F> sealed::Sealed for CustomSpawn<F> {}
+
+impl<F: FnMut(ThreadBuilder) -> io::Result<()>> ThreadSpawn for CustomSpawn<F> {
+    fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()> {
+        (self.0)(thread)
+    }
+}
+
+/// A thread of a pool that has not been started.
+pub struct ThreadBuilder {
+    index: usize,
+    name: Option<String>,
+    stack_size: Option<usize>,
+    thread: NewThread,
+}
+
+impl ThreadBuilder {
+    /// The index of the thread in its pool.
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// The name that the thread should have, if one was set.
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// The stack size that the thread should have, if one was set.
+    pub fn stack_size(&self) -> Option<usize> {
+        self.stack_size
+    }
+
+    /// Runs the thread's main function, and returns when the pool ends.
+    pub fn run(self) {
+        self.thread.run();
+    }
+
+    pub(crate) fn std_builder(&self) -> thread::Builder {
+        let mut builder = thread::Builder::new();
+        if let Some(name) = &self.name {
+            builder = builder.name(name.clone());
+        }
+        if let Some(bytes) = self.stack_size {
+            builder = builder.stack_size(bytes);
+        }
+        builder
+    }
+}
+
+impl fmt::Debug for ThreadBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ThreadBuilder")
+            .field("index", &self.index)
+            .field("name", &self.name)
+            .field("stack_size", &self.stack_size)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Default for ThreadPoolBuilder {
+    fn default() -> Self {
+        Self {
+            num_threads: 0,
+            use_current_thread: false,
+            panic_handler: None,
+            thread_name: None,
+            stack_size: None,
+            start_handler: None,
+            exit_handler: None,
+            spawn: DefaultSpawn,
+        }
+    }
+}
+
+impl ThreadPoolBuilder {
+    /// Returns a builder with the default configuration.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
+    /// Builds a pool, and starts its threads.
+    pub(crate) fn build_parts(mut self) -> Result<(Pool, Arc<Registry>), ThreadPoolBuildError> {
+        if self.use_current_thread {
+            let reason =
+                "a pool of brigade has threads of its own, and can't use the current thread";
+            return Err(io::Error::new(io::ErrorKind::Unsupported, reason).into());
+        }
+        let threads = self.threads();
+        let names: Vec<_> = match &mut self.thread_name {
+            Some(name) => (0..threads).map(|index| Some(name(index))).collect(),
+            None => vec![None; threads],
+        };
+        let registry = Arc::new(Registry::new(threads, self.panic_handler.take()));
+        // brigade starts threads from any thread, and the spawn handler may be called only here: so they are collected first.
+        let collected = Arc::new(Mutex::new(Some(Vec::with_capacity(threads))));
+        let pool =
+            self.configured(threads, &registry).spawner(collect_in(collected.clone())).build()?;
+        registry.built(pool.handle());
+        let new = collected.lock().take().unwrap_or_default();
+        for (index, (thread, name)) in new.into_iter().zip(names).enumerate() {
+            let stack_size = self.stack_size;
+            self.spawn.spawn(ThreadBuilder { index, name, stack_size, thread })?;
+        }
+        Ok((pool, registry))
+    }
+
+    /// The configuration of a pool that acts as rayon's.
+    fn configured(&mut self, threads: usize, registry: &Arc<Registry>) -> brigade::Builder {
+        let start = hook(registry.clone(), self.start_handler.take());
+        let exit = hook(registry.clone(), self.exit_handler.take());
+        let (entered, panicked) = (registry.clone(), registry.clone());
+        let on_panic = OnPanic::Call(Arc::new(move |payload| panicked.panicked(payload)));
+        Pool::builder()
+            .threads(threads)
+            .prestart()
+            // A thread has an index below the number of threads, and none waits without running jobs.
+            .spare_threads(0)
+            .waits_run_anything()
+            .order(Order::Lifo)
+            .on_panic(on_panic)
+            .on_start(move |index| {
+                entered.enter();
+                start(index);
+            })
+            .on_stop(move |index| {
+                exit(index);
+                Registry::leave();
+            })
+            // Its threads end when they have run what was spawned; the drop does not wait for that.
+            .on_drop(Shutdown::Drain.timeout(Duration::ZERO))
+    }
+}
+
+impl<S> ThreadPoolBuilder<S> {
+    /// Sets the function that starts the threads, which must call [`ThreadBuilder::run`].
+    pub fn spawn_handler<F>(self, spawn: F) -> ThreadPoolBuilder<CustomSpawn<F>>
+    where
+        F: FnMut(ThreadBuilder) -> io::Result<()>,
+    {
+        ThreadPoolBuilder {
+            num_threads: self.num_threads,
+            use_current_thread: self.use_current_thread,
+            panic_handler: self.panic_handler,
+            thread_name: self.thread_name,
+            stack_size: self.stack_size,
+            start_handler: self.start_handler,
+            exit_handler: self.exit_handler,
+            spawn: CustomSpawn(spawn),
+        }
+    }
+
+    /// Sets the names of the threads. Default: none.
+    pub fn thread_name<F: FnMut(usize) -> String + 'static>(mut self, name: F) -> Self {
+        self.thread_name = Some(Box::new(name));
+        self
+    }
+
+    /// Sets the number of threads. Default, and with 0: `RAYON_NUM_THREADS`, or as many as the process may run at once.
+    pub fn num_threads(mut self, threads: usize) -> Self {
+        self.num_threads = threads;
+        self
+    }
+
+    /// Makes [`build`](Self::build) fail: brigade has no such threads.
+    pub fn use_current_thread(mut self) -> Self {
+        self.use_current_thread = true;
+        self
+    }
+
+    /// Sets what gets the payload of a panic that no thread waits for. Default: the process aborts.
+    pub fn panic_handler<H>(mut self, handler: H) -> Self
+    where
+        H: Fn(Box<dyn Any + Send>) + Send + Sync + 'static,
+    {
+        self.panic_handler = Some(Box::new(handler));
+        self
+    }
+
+    /// Sets the stack size of the threads, in bytes.
+    pub fn stack_size(mut self, bytes: usize) -> Self {
+        self.stack_size = Some(bytes);
+        self
+    }
+
+    /// Has no effect.
+    #[deprecated(note = "use `scope_fifo` and `spawn_fifo`")]
+    pub fn breadth_first(self) -> Self {
+        self
+    }
+
+    /// Sets a function that each thread calls first, with its index.
+    pub fn start_handler<H: Fn(usize) + Send + Sync + 'static>(mut self, handler: H) -> Self {
+        self.start_handler = Some(Box::new(handler));
+        self
+    }
+
+    /// Sets a function that each thread calls last, with its index.
+    pub fn exit_handler<H: Fn(usize) + Send + Sync + 'static>(mut self, handler: H) -> Self {
+        self.exit_handler = Some(Box::new(handler));
+        self
+    }
+
+    fn threads(&self) -> usize {
+        let from = |name| env::var(name).ok().and_then(|text| text.parse().ok());
+        let default = || thread::available_parallelism().map_or(1, usize::from);
+        let asked = match (self.num_threads, from("RAYON_NUM_THREADS")) {
+            (0, Some(0)) => default(),
+            (0, Some(threads)) => threads,
+            // Its former name.
+            (0, None) => {
+                from("RAYON_RS_NUM_CPUS").filter(|&threads| threads > 0).unwrap_or_else(default)
+            }
+            (threads, _) => threads,
+        };
+        asked.min(max_num_threads())
+    }
+}
+
+impl<S> fmt::Debug for ThreadPoolBuilder<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ThreadPoolBuilder")
+            .field("num_threads", &self.num_threads)
+            .field("use_current_thread", &self.use_current_thread)
+            .field("stack_size", &self.stack_size)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A spawner that collects the threads, once.
+fn collect_in(
+    collected: Arc<Mutex<Option<Vec<NewThread>>>>,
+) -> impl Fn(NewThread) -> io::Result<Thread> + Send + Sync {
+    move |thread| match &mut *collected.lock() {
+        Some(new) => {
+            new.push(thread);
+            Ok(Thread::not_joined())
+        }
+        None => Err(io::Error::other("the pool's threads have been started")),
+    }
+}
+
+/// Calls a handler; its panic is treated as that of a spawned job.
+fn hook(registry: Arc<Registry>, handler: Option<Hook>) -> impl Fn(usize) + Send + Sync {
+    move |index| {
+        let Some(handler) = &handler else { return };
+        if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(|| handler(index))) {
+            registry.panicked(payload);
+        }
+    }
+}

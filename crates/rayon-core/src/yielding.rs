@@ -1,0 +1,34 @@
+//! Running other jobs inside the current one.
+
+use brigade::foreign;
+
+/// What [`yield_now`] and [`yield_local`] have done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Yield {
+    /// A job has been run.
+    Executed,
+    /// There was none.
+    Idle,
+}
+
+impl From<bool> for Yield {
+    fn from(has_run: bool) -> Self {
+        if has_run { Self::Executed } else { Self::Idle }
+    }
+}
+
+/// Runs a job of the pool if one is queued; `None` on a thread that belongs to no pool.
+pub fn yield_now() -> Option<Yield> {
+    foreign::here(|worker| worker.map(|worker| worker.run_one().into()))
+}
+
+/// Runs a job of this thread's own queues if there is one; `None` on a thread that belongs to no pool.
+pub fn yield_local() -> Option<Yield> {
+    foreign::here(|worker| worker.map(|worker| worker.run_own().into()))
+}
+
+/// Whether jobs wait on this thread's own queues; `None` on a thread that belongs to no pool.
+#[inline]
+pub fn current_thread_has_pending_tasks() -> Option<bool> {
+    foreign::here(|worker| worker.map(|worker| worker.has_queued()))
+}

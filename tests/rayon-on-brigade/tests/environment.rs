@@ -1,0 +1,18 @@
+//! The number of threads by the environment; one test, as it changes that.
+
+use std::process::Command;
+
+use brigade_testkit::Watchdog;
+use rayon::ThreadPoolBuilder;
+
+#[test]
+fn the_environment_sets_the_number_of_threads() {
+    let _watchdog = Watchdog::start(20);
+    if std::env::var_os("RAYON_NUM_THREADS").is_some() {
+        assert_eq!(rayon::current_num_threads(), 5);
+        assert_eq!(ThreadPoolBuilder::new().num_threads(2).build().unwrap().current_num_threads(), 2);
+        return;
+    }
+    let this = std::env::current_exe().unwrap();
+    assert!(Command::new(this).env("RAYON_NUM_THREADS", "5").status().unwrap().success());
+}
