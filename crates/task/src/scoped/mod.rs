@@ -10,6 +10,8 @@ mod loom_tests;
 mod parcel;
 mod part;
 mod scope;
+#[cfg(all(test, not(brigade_loom)))]
+mod tests;
 mod wakers;
 
 pub use fork::{Forks, Wait, install, join};
