@@ -64,7 +64,7 @@ struct Shared<T> {
 /// **Slot rule.** The slots from `top` to `bottom` have items. A thief reads one that it has claimed, under the lock, once it has
 /// seen after its fence that `bottom` is beyond it. The owner reads the one before `bottom` once it has seen, after its fence or
 /// under the lock, that no thief claims it. The owner writes those that are free: from `bottom` to `top` plus the number of
-/// slots. Only the owner replaces the slots, under the lock.
+/// slots, except the one at `bottom` while it lends that item. Only the owner replaces the slots, under the lock.
 struct Buffer<T>(NonNull<[Slot<T>]>);
 
 // SAFETY: it owns the slots, which own their items; access is by the Slot rule.

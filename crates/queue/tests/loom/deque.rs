@@ -21,7 +21,6 @@ const _: fn(brigade_sync::atomic::AtomicUsize) -> loom::sync::atomic::AtomicUsiz
 /// A number in memory that loom tracks: a thread that sees the item must see the number.
 struct Item(Cell<u32>);
 
-// The cell is loom's, which checks what this claims.
 fn item(number: u32) -> Item {
     Item(Cell::new(number))
 }
@@ -84,7 +83,7 @@ fn assert_each_once(worker: &Worker<Item>, parts: &[&[u32]], count: u32) {
 
 /// The last item is the owner's or the thief's.
 ///
-/// Caught: TODO
+/// Caught: no fence in `pop`; none in `steal`; a `pop_claimed` that does not compare with `top`, or does not wait.
 #[test]
 fn the_owner_pops_beside_a_thief() {
     check(3, || {
@@ -99,6 +98,8 @@ fn the_owner_pops_beside_a_thief() {
 }
 
 /// A fork that is taken back with [`Worker::forget_newest_if`], in place of a pop.
+///
+/// Caught: no fence in `forget_newest_if`; a thief that puts back the whole claim.
 #[test]
 fn the_owner_forgets_beside_a_thief() {
     check(3, || {
@@ -114,6 +115,8 @@ fn the_owner_forgets_beside_a_thief() {
 }
 
 /// Two thieves: one claims at a time.
+///
+/// Caught: a push, or the load of `bottom` in `steal`, with Relaxed; too many free slots.
 #[test]
 fn the_owner_pops_beside_two_thieves() {
     check(2, || {
@@ -128,6 +131,9 @@ fn the_owner_pops_beside_two_thieves() {
 }
 
 /// A thief claims, looks at the oldest item, and takes none: the owner may then use the slot again.
+///
+/// Caught: the load of `claimed` in `pop`, or in `forget_newest_if`, with Relaxed; the store that puts the
+/// claim back with Relaxed.
 #[test]
 fn a_claim_that_is_restored_leaves_the_item_and_its_slot() {
     check(3, || {
@@ -143,6 +149,8 @@ fn a_claim_that_is_restored_leaves_the_item_and_its_slot() {
 }
 
 /// A thief claims two items and takes one.
+///
+/// Caught: a thief that does not move `top`; too many free slots.
 #[test]
 fn a_claim_of_which_a_part_is_restored_leaves_that_part() {
     check(3, || {
@@ -157,6 +165,8 @@ fn a_claim_of_which_a_part_is_restored_leaves_that_part() {
 }
 
 /// A thief takes two items, the second of which the owner pops.
+///
+/// Caught: no claim; a thief that takes what it claimed, whatever `bottom` is.
 #[test]
 fn a_batch_beside_the_owner_is_taken_once() {
     check(3, || {
@@ -170,6 +180,8 @@ fn a_batch_beside_the_owner_is_taken_once() {
 }
 
 /// The slots are full, so the push replaces them.
+///
+/// Caught: too many free slots.
 #[test]
 fn the_slots_grow_beside_a_thief() {
     check(3, || {
@@ -184,6 +196,8 @@ fn the_slots_grow_beside_a_thief() {
 }
 
 /// What the owner pushed before it popped is published too.
+///
+/// Caught: a push with Relaxed. Not caught: the store of `bottom` in `pop` with Relaxed, which in loom continues the release sequence.
 #[test]
 fn an_item_below_a_popped_one_is_whole() {
     check(3, || {
@@ -198,6 +212,8 @@ fn an_item_below_a_popped_one_is_whole() {
 }
 
 /// The last end drops what is left, on any thread.
+///
+/// Caught: a push with Relaxed.
 #[test]
 fn the_last_end_drops_what_is_left() {
     check(3, || {

@@ -107,6 +107,7 @@ fn wait_parked(latch: &Latch, parked: &Arc<Parked>) {
     }
 }
 
+/// Caught: the last state before the waker is taken; a waker that is left; any ordering of `set` or `register` with Relaxed.
 #[test]
 fn an_owner_that_registers_is_woken_and_leaves() {
     check(4, || {
@@ -124,6 +125,7 @@ fn an_owner_that_registers_is_woken_and_leaves() {
     });
 }
 
+/// Caught: an owner that does not wait while its waker is taken.
 #[test]
 fn an_owner_that_registers_again_is_woken_by_the_last_waker() {
     check(4, || {
@@ -145,6 +147,7 @@ fn an_owner_that_registers_again_is_woken_by_the_last_waker() {
     });
 }
 
+/// Caught: `is_set` with Relaxed; the last store with Relaxed.
 #[test]
 fn an_owner_that_only_looks_leaves_as_soon_as_it_sees_the_end() {
     check(4, || {
@@ -259,11 +262,13 @@ fn join_beside(act: fn(Part)) {
     });
 }
 
+/// Caught: an owner that takes the work of a part that it did not find.
 #[test]
 fn a_fork_is_run_once_by_its_owner_or_a_thief() {
     join_beside(run);
 }
 
+/// Caught: a part that is dropped as if it was run.
 #[test]
 fn a_fork_that_a_thief_drops_is_run_by_its_owner() {
     join_beside(drop);
@@ -336,6 +341,7 @@ fn an_installed_call_is_run_or_comes_back() {
     }
 }
 
+/// Caught: a ticket that is given up before its closure has ended, or with Relaxed.
 #[test]
 fn a_scope_ends_after_its_jobs() {
     check(3, || {
@@ -349,6 +355,7 @@ fn a_scope_ends_after_its_jobs() {
     });
 }
 
+/// Caught: the body's ticket given up with Relaxed.
 #[test]
 fn a_scope_ends_after_the_jobs_that_its_jobs_add() {
     check(3, || {
@@ -382,6 +389,8 @@ fn a_scope_ends_after_its_jobs_are_dropped() {
 }
 
 /// A cancel beside the first poll of a future that is never ready.
+///
+/// Caught: the flag set after the wakers are taken; a waker that is not listed.
 #[test]
 fn a_future_beside_a_cancel_is_dropped() {
     check(3, || {
@@ -419,6 +428,8 @@ fn a_future_beside_a_cancel_is_dropped() {
 }
 
 /// A job and its handle: the result is the handle's, wherever the closure runs.
+///
+/// Caught: no latch set at the end.
 #[test]
 fn a_joined_job_runs_once() {
     check(3, || {
@@ -432,6 +443,7 @@ fn a_joined_job_runs_once() {
     });
 }
 
+/// Caught: a runner that is dropped and delivers nothing.
 #[test]
 fn a_joined_job_runs_or_is_cancelled_by_its_drop() {
     check(3, || {

@@ -11,6 +11,8 @@ mod parcel;
 mod part;
 mod scope;
 mod scope_with;
+#[cfg(all(test, not(brigade_loom)))]
+mod tests;
 mod tickets;
 mod wakers;
 

@@ -1,0 +1,351 @@
+//! Latches, forks, scopes and parcels on one thread, with pools that do odd things.
+
+use core::cell::{Cell, RefCell};
+use core::future::{Future, pending};
+use core::pin::Pin;
+use core::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use core::task::{Context, Poll, Waker};
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::{Arc, Mutex};
+use std::task::Wake;
+
+use super::latch::Latch;
+use super::*;
+use crate::error::JoinError;
+use crate::{Job, Outcome};
+
+/// Counts its wakes, and panics in them if told to.
+#[derive(Default)]
+struct Counter {
+    wakes: AtomicUsize,
+    panics: bool,
+}
+
+impl Wake for Counter {
+    fn wake(self: Arc<Self>) {
+        self.wakes.fetch_add(1, SeqCst);
+        assert!(!self.panics, "a waker's panic");
+    }
+}
+
+fn counter(panics: bool) -> (Arc<Counter>, Waker) {
+    let counter = Arc::new(Counter { panics, ..Counter::default() });
+    (counter.clone(), counter.into())
+}
+
+fn set(latch: &Latch, done: bool) {
+    // SAFETY: it is alive, and the tests set it once.
+    unsafe { Latch::set(latch, done) };
+}
+
+fn caught<R>(call: impl FnOnce() -> R) -> Option<&'static str> {
+    let payload = panic::catch_unwind(AssertUnwindSafe(call)).err()?;
+    Some(payload.downcast_ref::<&str>().unwrap())
+}
+
+#[test]
+fn a_latch_wakes_the_last_waker_and_drops_the_others() {
+    let (latch, (first, one), (second, two)) = (Latch::new(), counter(false), counter(false));
+    assert!(latch.register(one) && latch.register(two));
+    assert_eq!(Arc::strong_count(&first), 1);
+    assert!(!latch.is_set());
+    set(&latch, true);
+    assert!(latch.is_set() && !latch.has_returned_work());
+    assert_eq!((first.wakes.load(SeqCst), second.wakes.load(SeqCst)), (0, 1));
+    assert_eq!(Arc::strong_count(&second), 1);
+}
+
+#[test]
+fn a_latch_that_is_set_takes_no_waker() {
+    let (latch, (counter, waker)) = (Latch::new(), counter(false));
+    set(&latch, false);
+    assert!(latch.is_set() && latch.has_returned_work());
+    assert!(!latch.register(waker));
+    assert_eq!((Arc::strong_count(&counter), counter.wakes.load(SeqCst)), (1, 0));
+}
+
+#[test]
+fn a_waker_that_panics_does_not_reach_the_setter() {
+    let (latch, (counter, waker)) = (Latch::new(), counter(true));
+    assert!(latch.register(waker));
+    set(&latch, true);
+    assert_eq!((latch.is_set(), counter.wakes.load(SeqCst)), (true, 1));
+}
+
+/// A deque of parts; what becomes of a new one is up to the test.
+#[derive(Default)]
+struct Deque {
+    parts: RefCell<Vec<Part>>,
+    /// What is done with a part in place of queueing it.
+    thief: Cell<Option<fn(Part)>>,
+    /// Keeps the newest part although it says that it is gone.
+    lies: bool,
+}
+
+impl Deque {
+    fn of(thief: fn(Part)) -> Self {
+        Self { thief: Cell::new(Some(thief)), ..Self::default() }
+    }
+}
+
+impl Forks for Deque {
+    fn push(&self, part: Part) {
+        match self.thief.take() {
+            Some(thief) => thief(part),
+            None => self.parts.borrow_mut().push(part),
+        }
+    }
+
+    fn forget_newest_if(&self, take: impl FnOnce(&mut Part) -> bool) {
+        let mut parts = self.parts.borrow_mut();
+        if parts.last_mut().is_some_and(take) && !self.lies {
+            parts.pop();
+        }
+    }
+
+    fn take_back(&self) -> Option<Part> {
+        self.parts.borrow_mut().pop()
+    }
+
+    fn wait(&self, _: Wait<'_>) {
+        unreachable!("there is one thread");
+    }
+}
+
+fn run(part: Part) {
+    assert!(part.is_fork());
+    // It is a part of the job that forked it.
+    assert_eq!(part.into_job().run(), Outcome::Stale);
+}
+
+#[test]
+fn a_fork_ends_whatever_becomes_of_its_part() {
+    for deque in [Deque::default(), Deque::of(run), Deque::of(drop)] {
+        let ran = AtomicUsize::new(0);
+        let both = join(&deque, || "a", || ran.fetch_add(1, SeqCst));
+        assert_eq!((both, ran.into_inner()), (("a", 0), 1));
+        assert!(deque.parts.borrow().is_empty());
+    }
+}
+
+#[test]
+fn a_part_that_is_kept_although_its_owner_took_it_does_nothing() {
+    let deque = Deque { lies: true, ..Deque::default() };
+    let ran = AtomicUsize::new(0);
+    join(&deque, || (), || _ = ran.fetch_add(1, SeqCst));
+    let kept = deque.take_back().unwrap();
+    assert!(!kept.is_fork());
+    assert_eq!((kept.region().address(), kept.into_job().run()), (0, Outcome::Stale));
+    // Nor does it pass for the next fork, whose frame may have the same address.
+    for _ in 0..3 {
+        join(&deque, || (), || _ = ran.fetch_add(1, SeqCst));
+    }
+    assert_eq!(ran.load(SeqCst), 4);
+}
+
+#[test]
+fn parts_of_others_stay_in_their_order() {
+    let (deque, pool) = (Deque::default(), List::default());
+    let ran = Mutex::new(Vec::new());
+    scope(&pool, |s| {
+        let both = join(
+            &deque,
+            || {
+                for number in 0..3 {
+                    let ran = &ran;
+                    s.execute(move || ran.lock().unwrap().push(number));
+                }
+                pool.parts.lock().unwrap().drain(..).for_each(|part| deque.push(part));
+                "a"
+            },
+            || "b",
+        );
+        assert_eq!(both, ("a", "b"));
+        while let Some(part) = deque.take_back() {
+            assert_eq!(part.into_job().run(), Outcome::Returned);
+        }
+    });
+    assert_eq!(*ran.lock().unwrap(), [2, 1, 0]);
+}
+
+#[test]
+fn both_sides_run_if_one_panics() {
+    for thief in [None, Some(run as fn(Part)), Some(drop)] {
+        for (a, b, expected) in [(true, false, "a"), (false, true, "b"), (true, true, "a")] {
+            let deque = Deque { thief: Cell::new(thief), ..Deque::default() };
+            let ran = AtomicUsize::new(0);
+            let side = |panics: bool, name: &'static str| {
+                ran.fetch_add(1, SeqCst);
+                if panics {
+                    panic::resume_unwind(Box::new(name));
+                }
+            };
+            let joined = caught(|| join(&deque, || side(a, "a"), || side(b, "b")));
+            assert_eq!((joined, ran.load(SeqCst)), (Some(expected), 2));
+        }
+    }
+}
+
+/// Panics when it is dropped.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        panic::resume_unwind(Box::new("a drop's panic"));
+    }
+}
+
+#[test]
+fn a_result_whose_drop_panics_does_not_hide_the_panic() {
+    let b = || panic::resume_unwind(Box::new("b"));
+    assert_eq!(caught(|| join::<_, _, _, _, ()>(&Deque::of(run), || Bomb, b)), Some("b"));
+    let a = || panic::resume_unwind(Box::new("a"));
+    assert_eq!(caught(|| join::<_, _, _, (), _>(&Deque::default(), a, || Bomb)), Some("a"));
+}
+
+#[test]
+fn an_installed_call_that_panics_is_counted_and_resumed() {
+    let mut outcome = None;
+    let give = |job: Job| {
+        outcome = Some(job.run());
+        Ok(())
+    };
+    let call = || panic::resume_unwind(Box::new("the call's"));
+    assert_eq!(caught(|| install::<_, ()>(call, give, |_| unreachable!())), Some("the call's"));
+    assert_eq!(outcome, Some(Outcome::Panicked));
+}
+
+#[test]
+fn an_installed_call_comes_back_if_its_job_is_dropped_or_refused() {
+    for refuses in [false, true] {
+        let give = |job| if refuses { Err(job) } else { Ok(drop(job)) };
+        let Err(call) = install(|| 42, give, |_| unreachable!()) else { panic!("it ran") };
+        assert_eq!(call(), 42);
+    }
+}
+
+/// A pool that queues all, and runs it when its thread waits.
+#[derive(Default)]
+struct List {
+    parts: Mutex<Vec<Part>>,
+    futures: Mutex<Vec<Pin<Box<dyn Future<Output = ()> + Send>>>>,
+    /// What is done with a part.
+    drops: bool,
+}
+
+impl List {
+    fn poll(&self, waker: &Waker) -> Poll<()> {
+        let mut future = self.futures.lock().unwrap().pop().expect("one is queued");
+        let polled = future.as_mut().poll(&mut Context::from_waker(waker));
+        if polled.is_pending() {
+            self.futures.lock().unwrap().push(future);
+        }
+        polled
+    }
+}
+
+impl Scopes for List {
+    fn execute(&self, part: Part) {
+        self.parts.lock().unwrap().push(part);
+    }
+
+    fn spawn(&self, future: Pin<Box<dyn Future<Output = ()> + Send>>) {
+        self.futures.lock().unwrap().push(future);
+    }
+
+    fn wait(&self, _: Wait<'_>) {
+        let part = self.parts.lock().unwrap().pop();
+        match part {
+            Some(part) if self.drops => drop(part),
+            Some(part) => _ = part.into_job().run(),
+            None => _ = self.poll(Waker::noop()),
+        }
+    }
+}
+
+#[test]
+fn a_handle_gets_the_end_of_its_job() {
+    scope(&List::default(), |s| {
+        assert_eq!(s.submit(|| 42).join().unwrap(), 42);
+        let panicked = s.submit(|| -> u32 { panic::resume_unwind(Box::new("the job's")) });
+        assert_eq!(panicked.join().unwrap_err().panic_message(), Some("the job's"));
+        assert_eq!(s.spawn(async { 43 }).join().unwrap(), 43);
+    });
+    let list = List { drops: true, ..List::default() };
+    scope(&list, |s| {
+        let handle = s.submit(|| ());
+        list.parts.lock().unwrap().clear();
+        assert!(handle.is_finished());
+        assert!(matches!(handle.join(), Err(JoinError::Cancelled)));
+        let handle = s.spawn(pending::<()>());
+        list.futures.lock().unwrap().clear();
+        assert!(matches!(handle.join(), Err(JoinError::Cancelled)));
+        // Its job is queued, and nothing else would take it.
+        s.cancel();
+        assert!(matches!(s.submit(|| ()).join(), Err(JoinError::Cancelled)));
+    });
+}
+
+#[test]
+fn a_panic_without_a_handle_is_resumed_by_the_scope() {
+    let job = || panic::resume_unwind(Box::new("the job's"));
+    let list = List::default();
+    assert_eq!(caught(|| scope(&list, |s| drop(s.submit(job)))), Some("the job's"));
+    // It ended before its handle was dropped.
+    let late = || {
+        scope(&list, |s| {
+            let handle = s.submit(job);
+            list.wait_once();
+            drop(handle);
+        });
+    };
+    assert_eq!(caught(late), Some("the job's"));
+    assert_eq!(caught(|| scope(&list, |s| drop(s.spawn(async { job() })))), Some("the job's"));
+}
+
+impl List {
+    fn wait_once(&self) {
+        let part = self.parts.lock().unwrap().pop().expect("one is queued");
+        part.into_job().run();
+    }
+}
+
+#[test]
+fn a_scope_keeps_the_wakers_of_futures_that_have_not_ended() {
+    let list = List::default();
+    scope(&list, |s| {
+        let (counter, waker) = counter(false);
+        for _ in 0..3 {
+            drop(s.spawn(async {}));
+            assert!(list.poll(&waker).is_ready());
+        }
+        drop(waker);
+        assert_eq!(Arc::strong_count(&counter), 1);
+    });
+}
+
+#[test]
+fn a_cancel_wakes_the_waker_of_the_last_poll() {
+    let list = List::default();
+    scope(&list, |s| {
+        let ((old, one), (new, two)) = (counter(false), counter(false));
+        let handle = s.spawn(pending::<()>());
+        assert!(list.poll(&one).is_pending() && list.poll(&two).is_pending());
+        s.cancel();
+        assert_eq!((old.wakes.load(SeqCst), new.wakes.load(SeqCst)), (0, 1));
+        assert!(list.poll(&two).is_ready());
+        assert!(matches!(handle.join(), Err(JoinError::Cancelled)));
+    });
+}
+
+#[test]
+fn a_scope_with_a_named_lifetime_takes_jobs_that_add_jobs() {
+    let ran = AtomicUsize::new(0);
+    scope_with(&List::default(), |s| {
+        s.execute_with(|s| {
+            ran.fetch_add(1, SeqCst);
+            s.execute(|| _ = ran.fetch_add(1, SeqCst));
+        });
+    });
+    assert_eq!(ran.load(SeqCst), 2);
+}
