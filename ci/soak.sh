@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Soaks the pools for this many seconds, by default 60: `ci/soak.sh [seconds]`. Pools of every kind live and end under
 # mixed work; every job must be accounted for, and no thread, file or memory be left. Then, for as long again, threads wait until
-# pools are idle while others submit: nothing that was accepted before may be queued or running when a wait returns.
+# pools are idle while others submit: nothing that was accepted before may be queued or running when a wait returns. Then, as long
+# again, random trees of forks and scopes run: everything in a tree has ended when its root returns.
 #
 # BRIGADE_SEED repeats the plans of a run, as far as threads can be repeated. Linux only.
 set -euo pipefail
@@ -20,3 +21,9 @@ if ! grep -rq "fn $waits(" crates/brigade/tests; then
     exit 2
 fi
 cargo test --locked -p brigade --test it -- --nocapture "$waits"
+trees=whatever_trees_are_run_all_of_them_have_ended_when_their_root_returns
+if ! grep -rq "fn $trees(" crates/brigade/tests; then
+    echo "ci/soak.sh names $trees, which is no test" >&2
+    exit 2
+fi
+cargo test --locked -p brigade --test it -- --nocapture "$trees"

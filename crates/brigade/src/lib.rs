@@ -97,6 +97,8 @@ others, how to write a library, and which crates work with this one."
 mod abort;
 mod awaited;
 mod blocking;
+#[cfg(doctest)]
+mod borrows;
 mod builder;
 mod cancel;
 mod config;

@@ -26,6 +26,8 @@ mod moments;
 mod pools;
 #[cfg(unix)]
 mod refusals;
+#[cfg(unix)]
+mod scopes;
 
 /// Checks each claim that is asked for.
 #[cfg(unix)]
@@ -66,6 +68,9 @@ fn main() {
         jobs::a_wait_for_a_set_one_of_whose_jobs_forks_runs_no_other_in_the_child,
         jobs::a_future_that_forks_inside_a_wait_has_no_other_job_run_in_the_child,
         jobs::a_start_hook_that_returns_in_a_child_it_forked_ends_the_child_with_a_reason,
+        scopes::every_way_to_borrow_says_forked_in_a_child,
+        scopes::a_scope_and_a_join_whose_jobs_fork_go_on_in_the_parent,
+        scopes::a_job_of_a_scope_that_returns_in_a_child_ends_the_child,
         futures::a_local_future_that_forks_and_then_waits_ends_the_child_with_a_reason,
         moments::a_fork_at_any_moment_of_a_busy_pool_leaves_the_child_able,
         moments::a_fork_by_a_job_at_any_moment_of_a_busy_pool_leaves_the_child_able,

@@ -1,0 +1,70 @@
+//! Code that must not compile: borrows that end too soon, and captures that are not `Send`.
+//!
+//! Only examples, run as documentation tests. The first compiles; each failing one differs from a part of it in one point.
+
+/// A job borrows what lives longer than its scope.
+///
+/// ```
+/// use std::{cell::Cell, sync::Arc};
+/// let (text, count) = (String::from("lives"), Arc::new(1));
+/// let mut numbers = [1, 2];
+/// brigade::scope(|s| {
+///     s.execute(|| drop(text.len()));
+///     s.execute(|| drop(count.clone()));
+///     s.submit(|| text.len()).join().unwrap();
+/// });
+/// let (one, other) = numbers.split_at_mut(1);
+/// brigade::join(|| one[0] = 3, || other[0] = 4);
+/// brigade::in_place_scope(|s| s.execute(|| drop(text.len())));
+/// ```
+/// Not a variable of the scope's body.
+/// ```compile_fail,E0373
+/// brigade::scope(|s| {
+///     let text = String::from("dies");
+///     s.execute(|| drop(text.len()));
+/// });
+/// ```
+/// ```compile_fail,E0597
+/// brigade::scope(|s| {
+///     let text = String::from("dies");
+///     let text = &text;
+///     s.spawn(async move { text.len() });
+/// });
+/// ```
+/// Neither the scope nor a handle leaves it.
+/// ```compile_fail,E0521
+/// let mut kept = None;
+/// brigade::in_place_scope(|s| kept = Some(s));
+/// ```
+/// ```compile_fail,E0521
+/// let mut kept = None;
+/// brigade::in_place_scope(|s| kept = Some(s.submit(|| 1)));
+/// ```
+/// ```compile_fail
+/// let handle = brigade::in_place_scope(|s| s.submit(|| 1));
+/// ```
+/// A job has no scope that ends before its own.
+/// ```compile_fail,E0521
+/// brigade::scope(|outer| brigade::scope(|inner| outer.execute(|| inner.execute(|| ()))));
+/// ```
+/// What is not `Send` stays.
+/// ```compile_fail,E0277
+/// let count = std::rc::Rc::new(1);
+/// brigade::in_place_scope(|s| s.execute(|| drop(count.clone())));
+/// ```
+/// ```compile_fail,E0277
+/// let cell = std::cell::Cell::new(1);
+/// brigade::in_place_scope(|s| _ = s.submit(|| cell.get()));
+/// ```
+/// ```compile_fail,E0277
+/// brigade::in_place_scope(|s| _ = s.submit(|| std::rc::Rc::new(1)));
+/// ```
+/// ```compile_fail,E0277
+/// brigade::join(|| 1, || std::rc::Rc::new(1));
+/// ```
+/// Both closures of a join are called at once.
+/// ```compile_fail,E0499
+/// let mut numbers = [1, 2];
+/// brigade::join(|| numbers[0] = 3, || numbers[1] = 4);
+/// ```
+struct Borrows;
