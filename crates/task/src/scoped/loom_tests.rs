@@ -239,6 +239,10 @@ impl Scopes for Pool {
         self.futures.lock().push(future);
     }
 
+    fn broadcast(&self, make: &mut dyn FnMut() -> Part) {
+        self.execute(make());
+    }
+
     fn wait(&self, wait: Wait<'_>) {
         // The waiting thread runs what is left, and sleeps if there is nothing.
         match self.steal() {

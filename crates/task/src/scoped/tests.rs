@@ -253,6 +253,10 @@ impl Scopes for List {
         self.futures.lock().unwrap().push(future);
     }
 
+    fn broadcast(&self, make: &mut dyn FnMut() -> Part) {
+        self.execute(make());
+    }
+
     fn wait(&self, _: Wait<'_>) {
         let part = self.parts.lock().unwrap().pop();
         match part {
@@ -341,10 +345,10 @@ fn a_cancel_wakes_the_waker_of_the_last_poll() {
 #[test]
 fn a_scope_with_a_named_lifetime_takes_jobs_that_add_jobs() {
     let ran = AtomicUsize::new(0);
-    scope_with(&List::default(), |s| {
+    scope_with(&List::default(), (), |s| {
         s.execute_with(|s| {
             ran.fetch_add(1, SeqCst);
-            s.execute(|| _ = ran.fetch_add(1, SeqCst));
+            s.execute_with(|_| _ = ran.fetch_add(1, SeqCst));
         });
     });
     assert_eq!(ran.load(SeqCst), 2);
