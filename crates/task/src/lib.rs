@@ -11,7 +11,7 @@
 //! Each module imports only from those below it:
 //!
 //! ```text
-//! scoped   scope, parcel   fork   latch
+//! scoped   scope, parcel   wakers   fork   part   latch
 //! future   poll   schedule, task   waker, store, local
 //! job
 //! join

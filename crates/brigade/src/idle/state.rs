@@ -81,7 +81,7 @@ impl Snapshot {
     #[inline]
     pub(crate) fn wants_help_for_forks(self) -> bool {
         // The first test is most often the only one.
-        self.0 & (COUNT * PARKED | BELOW_CORE | UNDERSTAFFED) != 0
+        self.0 & ((COUNT * PARKED) | BELOW_CORE | UNDERSTAFFED) != 0
             && (self.0 & COUNT == 0 || self.0 & (BELOW_CORE | UNDERSTAFFED) != 0)
     }
 

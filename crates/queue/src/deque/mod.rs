@@ -113,7 +113,9 @@ unsafe fn slot<'a, T>(slots: Slots<T>, position: u64) -> &'a Slot<T> {
     #[expect(clippy::cast_possible_truncation, reason = "the mask takes the low bits")]
     let index = position as usize & slots.mask;
     // SAFETY: guaranteed by the caller; the mask keeps the index within the slots.
-    unsafe { slots.first.add(index).as_ref() }
+    let slot = unsafe { slots.first.add(index) };
+    // SAFETY: as above.
+    unsafe { slot.as_ref() }
 }
 
 /// Moves the item at a position out of its slot.
@@ -123,7 +125,41 @@ unsafe fn slot<'a, T>(slots: Slots<T>, position: u64) -> &'a Slot<T> {
 #[inline(always)]
 unsafe fn read<T>(slots: Slots<T>, position: u64) -> T {
     // SAFETY: guaranteed by the caller.
-    unsafe { slot(slots, position).with(|item| item.read().assume_init()) }
+    let item = unsafe { slot(slots, position) }.with(|item| {
+        // SAFETY: as above: no other thread writes it.
+        unsafe { item.read() }
+    });
+    // SAFETY: as above: there is an item.
+    unsafe { item.assume_init() }
+}
+
+/// Calls with the item at a position.
+///
+/// # Safety
+/// As for [`Buffer::read`], for the length of the call; the slots must exist.
+unsafe fn with<T, R>(slots: Slots<T>, position: u64, call: impl FnOnce(&T) -> R) -> R {
+    // SAFETY: guaranteed by the caller.
+    unsafe { slot(slots, position) }.with(|item| {
+        // SAFETY: as above: no other thread writes it.
+        let item = unsafe { &*item };
+        // SAFETY: as above: there is an item.
+        call(unsafe { item.assume_init_ref() })
+    })
+}
+
+/// The same, to change it.
+///
+/// # Safety
+/// As for [`with`]; and no other thread reads it.
+#[inline(always)]
+unsafe fn with_mut<T, R>(slots: Slots<T>, position: u64, call: impl FnOnce(&mut T) -> R) -> R {
+    // SAFETY: guaranteed by the caller.
+    unsafe { slot(slots, position) }.with_mut(|item| {
+        // SAFETY: as above: no other thread reads or writes it.
+        let item = unsafe { &mut *item };
+        // SAFETY: as above: there is an item.
+        call(unsafe { item.assume_init_mut() })
+    })
 }
 
 /// Writes an item to the slot of a position.
@@ -133,7 +169,9 @@ unsafe fn read<T>(slots: Slots<T>, position: u64) -> T {
 #[inline(always)]
 unsafe fn write<T>(slots: Slots<T>, position: u64, item: T) {
     // SAFETY: guaranteed by the caller.
-    unsafe { slot(slots, position).with_mut(|slot| slot.write(MaybeUninit::new(item))) }
+    let slot = unsafe { slot(slots, position) };
+    // SAFETY: as above: no other thread reads or writes it.
+    slot.with_mut(|slot| unsafe { slot.write(MaybeUninit::new(item)) });
 }
 
 impl<T> Shared<T> {

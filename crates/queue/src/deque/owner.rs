@@ -10,7 +10,7 @@ use brigade_sync::AsymmetricFence;
 use brigade_sync::atomic::{Ordering, fence};
 
 use super::thief::Stealer;
-use super::{Buffer, Shared, Slots, read, slot, write};
+use super::{Buffer, Shared, Slots, read, with_mut, write};
 
 /// How many slots the first push allocates; few where a model checker follows each of them.
 const FIRST: usize = if cfg!(brigade_loom) { 2 } else { 32 };
@@ -144,9 +144,7 @@ impl<T> Worker<T> {
             self.free_until.set(position);
             // SAFETY: Slot rule, as in `pop`; borrowed for the call, in which nothing is pushed here as the slot does not count
             // as free. It was pushed, as `bottom` was beyond it.
-            let is = unsafe {
-                slot(self.slots.get(), position).with_mut(|item| is((*item).assume_init_mut()))
-            };
+            let is = unsafe { with_mut(self.slots.get(), position, is) };
             if is {
                 core::mem::forget(lent);
                 self.free_until.set(self.room.get());
@@ -205,11 +203,10 @@ impl<T> Worker<T> {
         if used == buffer.len() as u64 {
             let larger = Buffer::with_slots((buffer.len() * 2).max(FIRST));
             for position in top..bottom {
-                // SAFETY: Slot rule: under the lock no thief reads. The new slots are this thread's own.
-                unsafe {
-                    let item = slot(buffer.slots(), position).with(|item| item.read());
-                    slot(larger.slots(), position).with_mut(|slot| slot.write(item));
-                }
+                // SAFETY: Slot rule: under the lock no thief reads.
+                let item = unsafe { buffer.read(position) };
+                // SAFETY: Slot rule: the new slots are this thread's own, and large enough.
+                unsafe { write(larger.slots(), position, item) };
             }
             *buffer = larger;
             self.slots.set(buffer.slots());

@@ -1,3 +1,7 @@
+//! The deque on one thread, and beside thieves.
+
+#![allow(clippy::disallowed_types, reason = "the tests stand outside every loom model")]
+
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::panic;
 use std::sync::Arc;

@@ -8,7 +8,7 @@ use core::panic::{RefUnwindSafe, UnwindSafe};
 use brigade_sync::atomic::Ordering;
 
 use super::owner::Worker;
-use super::{Shared, Slots};
+use super::{Shared, Slots, with};
 use crate::ring::StealError;
 
 /// The most items that one steal takes.
@@ -77,9 +77,7 @@ impl<T> Stealer<T> {
                     limit(Candidate { item, position: top, slots, count: won }, won).min(won)
                 };
                 // SAFETY: Slot rule: it is claimed, and the owner's `bottom` is beyond it. Borrowed for the call only.
-                unsafe {
-                    super::slot(buffer.slots(), top).with(|item| limit((*item).assume_init_ref()))
-                }
+                unsafe { with(slots, top, limit) }
             };
             for (place, position) in stolen.iter_mut().zip(top..top + count as u64) {
                 // SAFETY: Slot rule, as above. `top` moves beyond it below, and nothing in between panics.
@@ -162,7 +160,7 @@ impl<T> Candidate<'_, T> {
     pub fn count_while(&self, is: impl Fn(&T) -> bool) -> usize {
         let is = |&position: &u64| {
             // SAFETY: Slot rule: it is claimed as this exists, and the owner's `bottom` is beyond it. Borrowed for the call.
-            unsafe { super::slot(self.slots, position).with(|item| is((*item).assume_init_ref())) }
+            unsafe { with(self.slots, position, &is) }
         };
         (self.position..self.position + self.count as u64).take_while(is).count()
     }

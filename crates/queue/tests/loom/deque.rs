@@ -197,7 +197,8 @@ fn the_slots_grow_beside_a_thief() {
 
 /// What the owner pushed before it popped is published too.
 ///
-/// Caught: a push with Relaxed. Not caught: the store of `bottom` in `pop` with Relaxed, which in loom continues the release sequence.
+/// Caught: a push with Relaxed. Not caught: the store of `bottom` in `pop` with Relaxed, which to loom continues the release
+/// sequence.
 #[test]
 fn an_item_below_a_popped_one_is_whole() {
     check(3, || {

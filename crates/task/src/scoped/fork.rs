@@ -108,9 +108,10 @@ impl<B: FnOnce() -> R, R, const COUNTED: bool> Frame<B, R, COUNTED> {
     /// Fork rule: once; and the closure and its result must be fit to be sent to another thread.
     #[inline(always)]
     unsafe fn part(&self) -> Part {
-        // SAFETY: a pointer is one word, and the function expects one to such a frame, which lives by the Fork rule. Part rule:
-        // the frame's address is that of its region.
-        unsafe { Part::new(Job::from_raw(act::<B, R, COUNTED>, NonNull::from(self))) }
+        // SAFETY: a pointer is one word, and the function expects one to such a frame, which lives by the Fork rule.
+        let job = unsafe { Job::from_raw(act::<B, R, COUNTED>, NonNull::from(self)) };
+        // SAFETY: Part rule: the frame's address is that of its region.
+        unsafe { Part::new(job) }
     }
 
     #[inline(always)]
@@ -137,7 +138,9 @@ impl<B: FnOnce() -> R, R, const COUNTED: bool> Frame<B, R, COUNTED> {
     #[inline(always)]
     unsafe fn take(&self) -> B {
         // SAFETY: guaranteed by the caller.
-        self.work.with_mut(|work| unsafe { (*work).assume_init_read() })
+        let work = self.work.with_mut(|work| unsafe { work.read() });
+        // SAFETY: as above.
+        unsafe { work.assume_init() }
     }
 
     /// Waits for the job, which another thread has; returns its result, or that of the work if it was returned.
@@ -156,7 +159,9 @@ impl<B: FnOnce() -> R, R, const COUNTED: bool> Frame<B, R, COUNTED> {
             return None;
         }
         // SAFETY: Fork rule: the job has written it before it set the latch. Each owner reads it once.
-        Some(self.result.with_mut(|result| unsafe { (*result).assume_init_read() }))
+        let result = self.result.with_mut(|result| unsafe { result.read() });
+        // SAFETY: as above.
+        Some(unsafe { result.assume_init() })
     }
 
     /// The rest of a join whose job is not the newest of the deque.
@@ -216,8 +221,10 @@ unsafe fn act<B: FnOnce() -> R, R, const COUNTED: bool>(
         }
         Action::Drop | Action::Take => Outcome::Cancelled,
     };
-    // SAFETY: Latch rule: the frame lives until this, and the job is consumed once.
-    unsafe { Latch::set(&raw const (*pointer.as_ptr()).latch, outcome != Outcome::Cancelled) };
+    // SAFETY: Fork rule: the frame lives until the latch is set.
+    let latch = unsafe { &raw const (*pointer.as_ptr()).latch };
+    // SAFETY: Latch rule: as above, and the job is consumed once.
+    unsafe { Latch::set(latch, outcome != Outcome::Cancelled) };
     if COUNTED { outcome } else { Outcome::Stale }
 }
 
@@ -346,8 +353,9 @@ where
 ///
 /// ```
 /// let words = ["borrowed"];
-/// let mut given = None;
-/// let count = brigade_task::install(|| words.len(), |job| Ok(given = Some(job)), |_| _ = given.take().unwrap().run());
+/// let given = std::cell::Cell::new(None::<brigade_task::Job>);
+/// let run = || given.take().unwrap().run();
+/// let count = brigade_task::install(|| words.len(), |job| Ok(given.set(Some(job))), |_| _ = run());
 /// assert!(matches!(count, Ok(1)));
 /// let refused = brigade_task::install(|| words.len(), Err, |_| unreachable!());
 /// assert_eq!(refused.err().unwrap()(), 1);

@@ -68,7 +68,7 @@ impl Latch {
         let (acquire, release) = (Ordering::Acquire, Ordering::Release);
         if self.state.compare_exchange(WAITING, UNSET, acquire, acquire).is_ok() {
             // SAFETY: the owner has the slot, which had a waker.
-            drop(self.waker.with_mut(|slot| unsafe { (*slot).assume_init_read() }));
+            drop(unsafe { self.take() });
         }
         // SAFETY: the owner has the slot, unless the latch is set or about to be; then nothing reads it any more after
         // `TAKING`, in which it must not be written.
@@ -85,10 +85,21 @@ impl Latch {
         // Ordering: Release: the setter sees the waker. Acquire if it is set.
         if self.state.compare_exchange(UNSET, WAITING, release, acquire).is_err() {
             // SAFETY: it was set without a look at the slot, which is the owner's.
-            drop(self.waker.with_mut(|slot| unsafe { (*slot).assume_init_read() }));
+            drop(unsafe { self.take() });
             return false;
         }
         true
+    }
+
+    /// Takes the waker out of the slot.
+    ///
+    /// # Safety
+    /// Waker rule: the slot is the caller's, and has a waker.
+    unsafe fn take(&self) -> Waker {
+        // SAFETY: guaranteed by the caller.
+        let waker = self.waker.with_mut(|slot| unsafe { slot.read() });
+        // SAFETY: as above.
+        unsafe { waker.assume_init() }
     }
 
     /// Sets it: with the work done, or with the work returned to the owner.
@@ -109,8 +120,10 @@ impl Latch {
                 Err(now) => seen = now,
             }
         }
+        // SAFETY: as above.
+        let latch = unsafe { &*latch };
         // SAFETY: the state is `TAKING`: the slot has a waker, which is this thread's.
-        let waker = unsafe { (*latch).waker.with_mut(|slot| (*slot).assume_init_read()) };
+        let waker = unsafe { latch.take() };
         state.store(last, Ordering::Release);
         // The latch may be gone. A waker is user code, as far as this crate knows.
         contain(|| waker.wake());

@@ -4,6 +4,8 @@
 //! An owner that leaves writes to its latch's slot first, as the next frame there would: loom fails a model in which the other
 //! side still reads it.
 
+#![allow(clippy::disallowed_types, reason = "counters outside the model")]
+
 use core::future::{Future, pending};
 use core::pin::Pin;
 use core::sync::atomic::Ordering::Relaxed;

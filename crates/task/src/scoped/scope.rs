@@ -231,8 +231,10 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     pub(super) fn part<F: FnOnce() + Send + 'scope>(&self, closure: F) -> Part {
         let work = Ticketed { ticket: self.ticket(), closure };
         // SAFETY: it fits, checked by the caller (a box is one word), and `act` expects it. Scope rule: what the closure borrows
-        // lives until the ticket has been dropped. Part rule: the ticket is first, a pointer to the state.
-        unsafe { Part::new(Job::from_raw(act::<F>, work)) }
+        // lives until the ticket has been dropped.
+        let job = unsafe { Job::from_raw(act::<F>, work) };
+        // SAFETY: Part rule: the ticket is first, a pointer to the state.
+        unsafe { Part::new(job) }
     }
 
     /// Runs a closure on the pool, which may borrow whatever lives longer than the scope, and returns a handle for its result.
@@ -248,7 +250,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     ///     Ok::<_, brigade::JoinError>(first.join()? + second.join()?)
     /// })??;
     /// assert_eq!(letters, 8);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn submit<F, T>(&'scope self, closure: F) -> ScopedJoinHandle<'scope, T>
     where
@@ -270,7 +272,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// let word = String::from("borrowed");
     /// let letters = pool.scope(|s| s.spawn(async { word.len() }).join())??;
     /// assert_eq!(letters, 8);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn spawn<F>(&'scope self, future: F) -> ScopedJoinHandle<'scope, F::Output>
     where
@@ -377,15 +379,17 @@ unsafe fn act<F: FnOnce()>(payload: *mut Payload, action: Action, out: *mut ()) 
     }
 }
 
+type BoxedFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
+
 /// A future and its ticket, until it is ready.
 struct TicketedFuture {
-    inner: Option<(Pin<Box<dyn Future<Output = ()> + Send>>, Ticket)>,
+    inner: Option<(BoxedFuture, Ticket)>,
     /// The waker in the scope's list, and its key.
     listed: Option<(usize, Waker)>,
 }
 
 impl TicketedFuture {
-    fn new(future: Pin<Box<dyn Future<Output = ()> + Send>>, ticket: Ticket) -> Self {
+    fn new(future: BoxedFuture, ticket: Ticket) -> Self {
         Self { inner: Some((future, ticket)), listed: None }
     }
 

@@ -9,19 +9,20 @@
 use core::cell::Cell;
 use core::ptr;
 
-use brigade_sync::atomic::{AtomicUsize, Ordering};
+use brigade_sync::atomic::{AtomicU64, Ordering};
 
 use super::latch::Latch;
 
 /// How many tickets a worker takes at once.
-const BULK: usize = 32;
+const BULK: u64 = 32;
 
 /// The count of a scope, and the latch that the last ticket sets.
 ///
 /// **Ticket rule.** It lives until the last ticket has been returned, and the thread that returns that one sets the latch as the
 /// last thing that it does with it.
 pub(super) struct Tickets {
-    count: AtomicUsize,
+    /// It can't wrap, even where a pool forgets its jobs.
+    count: AtomicU64,
     pub(super) latch: Latch,
 }
 
@@ -31,7 +32,7 @@ struct Kept {
     /// Whether the thread keeps tickets at all.
     keeps: bool,
     of: *const Tickets,
-    count: usize,
+    count: u64,
 }
 
 const NONE: Kept = Kept { keeps: false, of: ptr::null(), count: 0 };
@@ -44,7 +45,7 @@ thread_local! {
 impl Tickets {
     /// The count of a new scope, with the ticket of its body.
     pub(super) fn new() -> Self {
-        Self { count: AtomicUsize::new(1), latch: Latch::new() }
+        Self { count: AtomicU64::new(1), latch: Latch::new() }
     }
 
     /// Issues a ticket to a thread that has one, or runs a job that does.
@@ -102,7 +103,7 @@ impl Tickets {
 ///
 /// # Safety
 /// Ticket rule: they must have been issued and not be used again.
-unsafe fn give_back(tickets: *const Tickets, count: usize) {
+unsafe fn give_back(tickets: *const Tickets, count: u64) {
     // Ordering: as in `end_body`.
     // SAFETY: Ticket rule: it is alive, as these have not been returned.
     if unsafe { &(*tickets).count }.fetch_sub(count, Ordering::AcqRel) == count {
