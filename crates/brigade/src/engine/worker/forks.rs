@@ -138,7 +138,11 @@ impl Worker {
         while !wait.is_over() {
             // The parts that are awaited here are the parent's.
             self.end_if_orphan();
-            let part = if waits < DEPTH { self.find_part(wait.region(), own) } else { None };
+            // Its own parts at any depth, as its stack has the caller's recursion then, and no more.
+            let part = match waits < DEPTH {
+                true => self.find_part(wait.region(), own),
+                false => self.pop_part(wait.region(), own),
+            };
             if let Some(job) = part {
                 // Parts contain their panics.
                 enter_job(&self.core, || self.run(job));
