@@ -30,7 +30,8 @@ pub(crate) fn every_way_to_borrow_says_forked_in_a_child() {
         claim("the free functions panic", move || {
             handle.enter(|| {
                 panic::catch_unwind(|| join(one, one)).is_err()
-                    && panic::catch_unwind(AssertUnwindSafe(|| scope(|s| s.execute(|| ())))).is_err()
+                    && panic::catch_unwind(AssertUnwindSafe(|| scope(|s| s.execute(|| ()))))
+                        .is_err()
             })
         }),
     ]);
@@ -53,10 +54,13 @@ pub(crate) fn a_scope_and_a_join_whose_jobs_fork_go_on_in_the_parent() {
     let pid = pool.install(|| {
         scope(|s| {
             s.execute(|| _ = ran.fetch_add(1, Ordering::SeqCst));
-            join(|| ran.fetch_add(1, Ordering::SeqCst), || match fork_here() {
-                0 => exit_now(8),
-                pid => pid,
-            })
+            join(
+                || ran.fetch_add(1, Ordering::SeqCst),
+                || match fork_here() {
+                    0 => exit_now(8),
+                    pid => pid,
+                },
+            )
             .1
         })
     });

@@ -179,7 +179,8 @@ impl Worker {
         while !wait.is_over() {
             // The parts that are awaited here are the parent's.
             self.end_if_orphan();
-            if helps && (self.run_own_part(region, own) || self.run_stolen_part(region)) {
+            // Its own parts at any depth: its stack has the caller's recursion then, and no more.
+            if self.run_own_part(region, own) || (helps && self.run_stolen_part(region)) {
                 looks = 0;
             } else if self.runs_anything() && self.run_one() {
                 looks = 0;
