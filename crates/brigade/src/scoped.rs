@@ -407,7 +407,8 @@ impl Scopes for ScopePool {
     fn wait(&self, wait: Wait<'_>) {
         reach(self.handle.key, |at| match at.worker() {
             Some(worker) => {
-                let opened = self.opened.filter(|&(index, _)| index == worker.index());
+                let opened =
+                    self.opened.filter(|&(index, _)| wait.has_parts() && index == worker.index());
                 let own = opened.map_or_else(|| worker.fork_position(), |(_, position)| position);
                 worker.wait_for_part(wait, own);
             }

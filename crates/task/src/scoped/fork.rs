@@ -52,6 +52,7 @@ pub trait Forks {
 pub struct Wait<'a> {
     latch: &'a Latch,
     region: Region,
+    has_parts: bool,
     /// Neither `Send` nor `Sync`: see the `Waker rule` of the latch.
     not_send: PhantomData<*const ()>,
 }
@@ -59,7 +60,12 @@ pub struct Wait<'a> {
 impl<'a> Wait<'a> {
     /// A wait of the latch's owner.
     pub(super) fn new(latch: &'a Latch, region: Region) -> Self {
-        Self { latch, region, not_send: PhantomData }
+        Self { latch, region, has_parts: true, not_send: PhantomData }
+    }
+
+    /// A wait for a result, of which no queued job is a part.
+    pub(super) fn without_parts(latch: &'a Latch, region: Region) -> Self {
+        Self { has_parts: false, ..Self::new(latch, region) }
     }
 
     /// Whether it has ended.
@@ -76,6 +82,11 @@ impl<'a> Wait<'a> {
     /// The fork or scope that is waited for.
     pub fn region(self) -> Region {
         self.region
+    }
+
+    /// Whether jobs that are queued may be part of it.
+    pub fn has_parts(self) -> bool {
+        self.has_parts
     }
 }
 

@@ -245,7 +245,7 @@ impl<T> ScopedJoinHandle<'_, T> {
         }
         let latch = self.parcel.latch();
         let region = Region(ptr::from_ref(latch).addr());
-        wait(|| latch.is_set(), || self.pool.wait(Wait::new(latch, region)));
+        wait(|| latch.is_set(), || self.pool.wait(Wait::without_parts(latch, region)));
         match self.parcel.take(true) {
             Some(result) => result,
             None => unreachable!("only the handle takes the result"),
