@@ -95,7 +95,9 @@ impl Drop for Ticket {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: Scope rule: it was issued, and is returned once.
-        unsafe { Tickets::end_one(&raw const (*self.0.as_ptr()).tickets) };
+        let tickets = unsafe { &raw const (*self.0.as_ptr()).tickets };
+        // SAFETY: Scope rule, as above.
+        unsafe { Tickets::end_one(tickets) };
     }
 }
 

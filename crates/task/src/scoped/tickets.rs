@@ -108,7 +108,9 @@ unsafe fn give_back(tickets: *const Tickets, count: u64) {
     // SAFETY: Ticket rule: it is alive, as these have not been returned.
     if unsafe { &(*tickets).count }.fetch_sub(count, Ordering::AcqRel) == count {
         // SAFETY: Ticket rule: the body, which has returned its ticket, waits for the latch; it is set once.
-        unsafe { Latch::set(&raw const (*tickets).latch, true) };
+        let latch = unsafe { &raw const (*tickets).latch };
+        // SAFETY: Latch rule: as above, and this is the only last ticket.
+        unsafe { Latch::set(latch, true) };
     }
 }
 

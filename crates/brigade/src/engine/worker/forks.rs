@@ -180,9 +180,10 @@ impl Worker {
             // The parts that are awaited here are the parent's.
             self.end_if_orphan();
             // Its own parts at any depth: its stack has the caller's recursion then, and no more.
-            if self.run_own_part(region, own) || (helps && self.run_stolen_part(region)) {
-                looks = 0;
-            } else if self.runs_anything() && self.run_one() {
+            if self.run_own_part(region, own)
+                || (helps && self.run_stolen_part(region))
+                || (self.runs_anything() && self.run_one())
+            {
                 looks = 0;
             } else if looks < LOOKS {
                 hint::snooze(looks);
