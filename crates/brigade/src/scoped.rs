@@ -162,11 +162,8 @@ where
     R: Send,
 {
     let thread = BlockedThread::of_this_thread();
-    let installed = brigade_task::install(
-        call,
-        |job| core.inject(job),
-        |wait| sleep_until(wait, &thread),
-    );
+    let installed =
+        brigade_task::install(call, |job| core.inject(job), |wait| sleep_until(wait, &thread));
     installed.map_err(|call| Rejected::new(call, core.refusal()))
 }
 
@@ -183,8 +180,10 @@ fn sleep_until(wait: Wait<'_>, thread: &Arc<BlockedThread>) {
         return;
     }
     if wait.register(Waker::from(thread.clone())) {
-        blocking(|| while !wait.is_over() {
-            thread.park(None);
+        blocking(|| {
+            while !wait.is_over() {
+                thread.park(None);
+            }
         });
     }
 }
@@ -285,9 +284,9 @@ where
 {
     let pool = CURRENT.with(|worker| worker.map(|worker| worker.key()));
     match pool {
-        Some(key) => accepted(
-            Handle { key }.in_place_scope(body).map_err(|rejected| rejected.reason()),
-        ),
+        Some(key) => {
+            accepted(Handle { key }.in_place_scope(body).map_err(|rejected| rejected.reason()))
+        }
         None => accepted(here().scope(body).map_err(|rejected| rejected.reason())),
     }
 }
@@ -315,7 +314,11 @@ where
 ///
 /// # Errors
 /// As for [`Handle::in_place_scope`].
-pub fn in_place_scope_with<'scope, X, F, R>(pool: Handle, value: X, body: F) -> Result<R, Rejected<F>>
+pub fn in_place_scope_with<'scope, X, F, R>(
+    pool: Handle,
+    value: X,
+    body: F,
+) -> Result<R, Rejected<F>>
 where
     X: Sync + 'scope,
     F: FnOnce(&ScopeWith<'scope, X>) -> R,

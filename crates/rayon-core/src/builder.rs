@@ -93,6 +93,8 @@ impl ThreadBuilder {
         self.thread.run();
     }
 
+    /// What starts it as a thread of the standard library.
+    #[allow(clippy::disallowed_types)] // A scope of std's starts threads by this, and only threads without a name have none.
     pub(crate) fn std_builder(&self) -> thread::Builder {
         let mut builder = thread::Builder::new();
         if let Some(name) = &self.name {
@@ -141,7 +143,8 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     /// Builds a pool, and starts its threads.
     pub(crate) fn build_parts(mut self) -> Result<(Pool, Arc<Registry>), ThreadPoolBuildError> {
         if self.use_current_thread {
-            let reason = "a pool of brigade has threads of its own, and can't use the current thread";
+            let reason =
+                "a pool of brigade has threads of its own, and can't use the current thread";
             return Err(io::Error::new(io::ErrorKind::Unsupported, reason).into());
         }
         let threads = self.threads();
@@ -152,7 +155,8 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         let registry = Arc::new(Registry::new(threads, self.panic_handler.take()));
         // brigade starts threads from any thread, and the spawn handler may be called only here: so they are collected first.
         let collected = Arc::new(Mutex::new(Some(Vec::with_capacity(threads))));
-        let pool = self.configured(threads, &registry).spawner(collect_in(collected.clone())).build()?;
+        let pool =
+            self.configured(threads, &registry).spawner(collect_in(collected.clone())).build()?;
         registry.built(pool.handle());
         let new = collected.lock().take().unwrap_or_default();
         for (index, (thread, name)) in new.into_iter().zip(names).enumerate() {
@@ -174,7 +178,9 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
             // A thread has an index below the number of threads, and none waits without running jobs.
             .spare_threads(0)
             .waits_run_anything()
+            // The newest job first, always: rayon's threads take one from outside when they have none.
             .order(Order::Lifo)
+            .injector_interval(u32::MAX)
             .on_panic(on_panic)
             .on_start(move |index| {
                 entered.enter();
@@ -265,7 +271,9 @@ impl<S> ThreadPoolBuilder<S> {
             (0, Some(0)) => default(),
             (0, Some(threads)) => threads,
             // Its former name.
-            (0, None) => from("RAYON_RS_NUM_CPUS").filter(|&threads| threads > 0).unwrap_or_else(default),
+            (0, None) => {
+                from("RAYON_RS_NUM_CPUS").filter(|&threads| threads > 0).unwrap_or_else(default)
+            }
             (threads, _) => threads,
         };
         asked.min(max_num_threads())

@@ -31,7 +31,9 @@ impl fmt::Display for ThreadPoolBuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             // rayon's words, which programs may compare.
-            Kind::GlobalExists => f.write_str("The global thread pool has already been initialized."),
+            Kind::GlobalExists => {
+                f.write_str("The global thread pool has already been initialized.")
+            }
             Kind::Io(error) => error.fmt(f),
         }
     }

@@ -58,10 +58,8 @@ where
     RB: Send,
 {
     foreign::here(|worker| match worker {
-        Some(worker) => worker.join(
-            || a(FnContext::new(false)),
-            |forked| b(FnContext::new(forked.has_migrated())),
-        ),
+        Some(worker) => worker
+            .join(|| a(FnContext::new(false)), |forked| b(FnContext::new(forked.has_migrated()))),
         None => from_outside(a, b),
     })
 }

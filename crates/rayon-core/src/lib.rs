@@ -27,12 +27,10 @@ mod yielding;
 pub use broadcast::{BroadcastContext, broadcast, spawn_broadcast};
 pub use builder::{ThreadBuilder, ThreadPoolBuilder};
 pub use error::ThreadPoolBuildError;
-pub use join::{FnContext, join, join_context};
 pub use global::current_num_threads;
+pub use join::{FnContext, join, join_context};
 pub use registry::{current_thread_index, max_num_threads};
-pub use scope::{
-    Scope, ScopeFifo, in_place_scope, in_place_scope_fifo, scope, scope_fifo,
-};
+pub use scope::{Scope, ScopeFifo, in_place_scope, in_place_scope_fifo, scope, scope_fifo};
 pub use spawn::{spawn, spawn_fifo};
 pub use thread_pool::ThreadPool;
 pub use yielding::{Yield, current_thread_has_pending_tasks, yield_local, yield_now};

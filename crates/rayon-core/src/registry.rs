@@ -78,7 +78,9 @@ impl Registry {
     /// Handles a panic that no thread waits for.
     pub(crate) fn panicked(&self, payload: Box<dyn Any + Send>) {
         let Some(handler) = &self.panic_handler else {
-            eprintln!("rayon-core on brigade: a spawned job panicked, and the pool has no panic handler; aborting");
+            eprintln!(
+                "rayon-core on brigade: a spawned job panicked, and the pool has no panic handler; aborting"
+            );
             process::abort();
         };
         if panic::catch_unwind(AssertUnwindSafe(|| handler(payload))).is_err() {

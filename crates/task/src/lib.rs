@@ -53,7 +53,7 @@ pub use job::Job;
 pub use join::JoinHandle;
 pub use region::Region;
 pub use scoped::{
-    Forks, Part, Scope, ScopedJoinHandle, Scopes, ScopeWith, Wait, install, join, scope, scope_with,
+    Forks, Part, Scope, ScopeWith, ScopedJoinHandle, Scopes, Wait, install, join, scope, scope_with,
 };
 pub use work::Work;
 

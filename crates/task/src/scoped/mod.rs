@@ -21,7 +21,9 @@ struct Abort;
 
 impl Drop for Abort {
     fn drop(&mut self) {
-        brigade_sync::fork::abort("brigade: a panic in the middle of forking or waiting for borrowing jobs");
+        brigade_sync::fork::abort(
+            "brigade: a panic in the middle of forking or waiting for borrowing jobs",
+        );
     }
 }
 

@@ -19,8 +19,8 @@ use brigade_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::fork::Wait;
 use super::latch::Latch;
-use super::part::Part;
 use super::parcel::{Parcel, ScopedJoinHandle, deliver};
+use super::part::Part;
 use super::wait;
 use crate::act::{Action, Outcome, Payload};
 use crate::contain::{contain, drop_contained};
@@ -201,11 +201,12 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// ```
     #[doc(alias = "spawn")]
     pub fn execute<F: FnOnce() + Send + 'scope>(&self, closure: F) {
-        let part = if size_of::<F>() <= 2 * size_of::<usize>() && align_of::<F>() <= align_of::<usize>() {
-            self.part(closure)
-        } else {
-            self.part(Box::new(closure))
-        };
+        let part =
+            if size_of::<F>() <= 2 * size_of::<usize>() && align_of::<F>() <= align_of::<usize>() {
+                self.part(closure)
+            } else {
+                self.part(Box::new(closure))
+            };
         self.pool().execute(part);
     }
 
@@ -281,10 +282,12 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         F::Output: Send + 'scope,
     {
         let (runner, handle) = Parcel::<fn() -> F::Output, _>::of_future(self);
-        let future: Pin<Box<dyn Future<Output = ()> + Send + 'scope>> = Box::pin(deliver(future, runner));
+        let future: Pin<Box<dyn Future<Output = ()> + Send + 'scope>> =
+            Box::pin(deliver(future, runner));
         // SAFETY: only the lifetime changes. Scope rule: what the future borrows lives until its ticket has been dropped.
         let future: Pin<Box<dyn Future<Output = ()> + Send>> = unsafe { mem::transmute(future) };
-        self.pool().spawn(Box::pin(TicketedFuture { inner: Some((future, self.ticket())), is_new: true }));
+        self.pool()
+            .spawn(Box::pin(TicketedFuture { inner: Some((future, self.ticket())), is_new: true }));
         handle
     }
 
