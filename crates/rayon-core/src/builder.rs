@@ -93,6 +93,8 @@ impl ThreadBuilder {
         self.thread.run();
     }
 
+    /// What starts it as a thread of the standard library.
+    #[allow(clippy::disallowed_types)] // A scope of std's starts threads by this, and only threads without a name have none.
     pub(crate) fn std_builder(&self) -> thread::Builder {
         let mut builder = thread::Builder::new();
         if let Some(name) = &self.name {
@@ -176,7 +178,9 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
             // A thread has an index below the number of threads, and none waits without running jobs.
             .spare_threads(0)
             .waits_run_anything()
+            // The newest job first, always: rayon's threads take one from outside when they have none.
             .order(Order::Lifo)
+            .injector_interval(u32::MAX)
             .on_panic(on_panic)
             .on_start(move |index| {
                 entered.enter();

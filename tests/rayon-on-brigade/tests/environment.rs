@@ -10,7 +10,10 @@ fn the_environment_sets_the_number_of_threads() {
     let _watchdog = Watchdog::start(20);
     if std::env::var_os("RAYON_NUM_THREADS").is_some() {
         assert_eq!(rayon::current_num_threads(), 5);
-        assert_eq!(ThreadPoolBuilder::new().num_threads(2).build().unwrap().current_num_threads(), 2);
+        assert_eq!(
+            ThreadPoolBuilder::new().num_threads(2).build().unwrap().current_num_threads(),
+            2
+        );
         return;
     }
     let this = std::env::current_exe().unwrap();

@@ -50,7 +50,8 @@ fn pools_install_in_each_other_to_any_depth() {
         if depth == 0 {
             return 0;
         }
-        let (a, b) = pools[depth % pools.len()].install(|| rayon::join(|| down(pools, depth - 1), || down(pools, depth - 1)));
+        let (a, b) = pools[depth % pools.len()]
+            .install(|| rayon::join(|| down(pools, depth - 1), || down(pools, depth - 1)));
         a + b + 1
     }
     // Of one thread each: one that only waits would be the last.
@@ -58,18 +59,24 @@ fn pools_install_in_each_other_to_any_depth() {
         let pools: Vec<_> = (0..3).map(|_| pool(threads)).collect();
         assert_eq!(down(&pools, 9), 511);
         let (one, two) = (&pools[0], &pools[1]);
-        assert!(one.install(|| two.install(|| one.install(|| two.install(|| one.install(|| true))))));
+        assert!(
+            one.install(|| two.install(|| one.install(|| two.install(|| one.install(|| true)))))
+        );
         let sum = AtomicUsize::new(0);
-        one.scope(|a| two.scope(|b| {
-            for n in 0..100 {
-                let sum = &sum;
-                a.spawn(move |_| _ = sum.fetch_add(n, SeqCst));
-                b.spawn(move |b| {
-                    sum.fetch_add(n, SeqCst);
-                    b.spawn(move |_| one.in_place_scope(|s| s.spawn(move |_| _ = sum.fetch_add(n, SeqCst))));
-                });
-            }
-        }));
+        one.scope(|a| {
+            two.scope(|b| {
+                for n in 0..100 {
+                    let sum = &sum;
+                    a.spawn(move |_| _ = sum.fetch_add(n, SeqCst));
+                    b.spawn(move |b| {
+                        sum.fetch_add(n, SeqCst);
+                        b.spawn(move |_| {
+                            one.in_place_scope(|s| s.spawn(move |_| _ = sum.fetch_add(n, SeqCst)))
+                        });
+                    });
+                }
+            })
+        });
         assert_eq!(sum.into_inner(), 3 * 4950);
     }
 }
@@ -99,26 +106,38 @@ fn a_job_that_yields_runs_what_it_waits_for() {
             }
         });
         let flag = AtomicBool::new(false);
-        pool.install(|| rayon::join(|| while !flag.load(SeqCst) {
-            rayon::yield_now().unwrap();
-        }, || flag.store(true, SeqCst)));
+        pool.install(|| {
+            rayon::join(
+                || {
+                    while !flag.load(SeqCst) {
+                        rayon::yield_now().unwrap();
+                    }
+                },
+                || flag.store(true, SeqCst),
+            )
+        });
         // Another thread submits what the job waits for.
         let (begun, begins) = mpsc::channel();
         let flag = AtomicBool::new(false);
         thread::scope(|scope| {
-            scope.spawn(|| pool.install(|| {
-                begun.send(()).unwrap();
-                while !flag.load(SeqCst) {
-                    pool.yield_now().unwrap();
-                }
-            }));
+            scope.spawn(|| {
+                pool.install(|| {
+                    begun.send(()).unwrap();
+                    while !flag.load(SeqCst) {
+                        pool.yield_now().unwrap();
+                    }
+                })
+            });
             begins.recv().unwrap();
             pool.install(|| flag.store(true, SeqCst));
         });
     }
     let pool = pool(1);
     pool.install(|| {
-        assert_eq!((rayon::yield_now(), rayon::yield_local()), (Some(Yield::Idle), Some(Yield::Idle)));
+        assert_eq!(
+            (rayon::yield_now(), rayon::yield_local()),
+            (Some(Yield::Idle), Some(Yield::Idle))
+        );
         rayon::spawn(|| ());
         assert_eq!(pool.current_thread_has_pending_tasks(), Some(true));
         assert_eq!(rayon::yield_local(), Some(Yield::Executed));
@@ -136,21 +155,29 @@ fn a_job_that_waits_lets_unrelated_jobs_of_its_pool_run() {
     let (sender, receiver) = mpsc::channel();
     thread::scope(|scope| {
         let pool = &pool;
-        scope.spawn(move || pool.install(|| {
-            let (a, b) = mpsc::channel();
-            rayon::join(
-                move || b.recv().unwrap(),
-                move || {
-                    a.send(()).unwrap();
-                    begun.send(()).unwrap();
-                    receiver.recv().unwrap();
-                },
-            );
-        }));
+        scope.spawn(move || {
+            pool.install(|| {
+                let (a, b) = mpsc::channel();
+                rayon::join(
+                    move || b.recv().unwrap(),
+                    move || {
+                        a.send(()).unwrap();
+                        begun.send(()).unwrap();
+                        receiver.recv().unwrap();
+                    },
+                );
+            })
+        });
         begins.recv().unwrap();
         thread::sleep(std::time::Duration::from_millis(5));
         pool.install(|| sender.send(()).unwrap());
     });
+}
+
+/// Needs more stack than a thread has by default, and than that of the test, into which it must not be inlined.
+#[inline(never)]
+fn large() -> usize {
+    std::hint::black_box([0_u8; 4 << 20]).len()
 }
 
 #[test]
@@ -166,9 +193,15 @@ fn settings_reach_the_threads() {
         .exit_handler(move |index| _ = on_end.fetch_add(index + 1, SeqCst))
         .build()
         .unwrap();
-    let names = pool.broadcast(|context| (context.index(), thread::current().name().map(String::from)));
-    assert!(names.into_iter().enumerate().all(|(at, (index, name))| at == index && name == Some(format!("number {at}"))));
-    assert_eq!(pool.install(|| std::hint::black_box([0_u8; 4 << 20]).len()), 4 << 20);
+    let names =
+        pool.broadcast(|context| (context.index(), thread::current().name().map(String::from)));
+    assert!(
+        names
+            .into_iter()
+            .enumerate()
+            .all(|(at, (index, name))| at == index && name == Some(format!("number {at}")))
+    );
+    assert_eq!(pool.install(large), 4 << 20);
     assert_eq!((started.load(SeqCst), ended.load(SeqCst)), (6, 0));
     drop(pool);
     eventually("the threads end", || ended.load(SeqCst) == 6);
@@ -184,7 +217,9 @@ fn the_panic_handler_gets_the_panics_of_spawned_jobs() {
     let sender = Mutex::new(sender);
     let pool = ThreadPoolBuilder::new()
         .num_threads(2)
-        .panic_handler(move |payload| sender.lock().unwrap().send(*payload.downcast_ref::<u32>().unwrap()).unwrap())
+        .panic_handler(move |payload| {
+            sender.lock().unwrap().send(*payload.downcast_ref::<u32>().unwrap()).unwrap()
+        })
         .build()
         .unwrap();
     pool.spawn(|| panic_any(1_u32));
@@ -207,7 +242,11 @@ fn threads_that_the_user_starts_run_the_pool() {
             handles.push(thread::Builder::new().spawn(move || {
                 MINE.set(true);
                 thread.run();
-                assert_eq!(rayon::current_thread_index(), None, "it is a thread of the pool no more");
+                assert_eq!(
+                    rayon::current_thread_index(),
+                    None,
+                    "it is a thread of the pool no more"
+                );
             })?);
             Ok(())
         })
@@ -217,10 +256,11 @@ fn threads_that_the_user_starts_run_the_pool() {
     assert!(pool.broadcast(|_| MINE.get()).into_iter().all(|mine| mine));
     drop(pool);
     handles.into_iter().for_each(|handle| handle.join().unwrap());
-    let refused = ThreadPoolBuilder::new().num_threads(3).spawn_handler(|thread| match thread.index() {
-        0 => thread::Builder::new().spawn(|| thread.run()).map(drop),
-        _ => Err(std::io::Error::other("no more threads")),
-    });
+    let refused =
+        ThreadPoolBuilder::new().num_threads(3).spawn_handler(|thread| match thread.index() {
+            0 => thread::Builder::new().spawn(|| thread.run()).map(drop),
+            _ => Err(std::io::Error::other("no more threads")),
+        });
     assert_eq!(refused.build().unwrap_err().to_string(), "no more threads");
 }
 
@@ -246,7 +286,9 @@ fn what_was_spawned_runs_after_the_pool_is_dropped() {
     let pool = pool(1);
     pool.spawn(move || {
         wait.recv().unwrap();
-        rayon::spawn(move || sender.send(rayon::join(|| 1, || (0..10).into_par_iter().sum::<i32>())).unwrap());
+        rayon::spawn(move || {
+            sender.send(rayon::join(|| 1, || (0..10).into_par_iter().sum::<i32>())).unwrap()
+        });
     });
     drop(pool);
     go.send(()).unwrap();
@@ -261,15 +303,32 @@ fn many_threads_use_a_pool_at_once() {
         thread::scope(|scope| {
             for seed in 0..6_u64 {
                 let pool = &pool;
-                scope.spawn(move || for round in 0..60 {
-                    let count = (seed * 37 + round * 101) % 3_000;
-                    let sum = pool.install(|| (0..count).into_par_iter().map(|n| {
-                        if n % 500 == 0 { rayon::join(|| (0..n).into_par_iter().sum::<u64>(), || rayon::yield_now()).0 } else { n }
-                    }).sum::<u64>());
-                    let expected = (0..count).map(|n| if n % 500 == 0 { (0..n).sum() } else { n }).sum::<u64>();
-                    assert_eq!(sum, expected);
-                    if round % 10 == 0 {
-                        assert_eq!(pool.broadcast(|context| context.index()).len(), threads);
+                scope.spawn(move || {
+                    for round in 0..60 {
+                        let count = (seed * 37 + round * 101) % 3_000;
+                        let sum = pool.install(|| {
+                            (0..count)
+                                .into_par_iter()
+                                .map(|n| {
+                                    if n % 500 == 0 {
+                                        rayon::join(
+                                            || (0..n).into_par_iter().sum::<u64>(),
+                                            || rayon::yield_now(),
+                                        )
+                                        .0
+                                    } else {
+                                        n
+                                    }
+                                })
+                                .sum::<u64>()
+                        });
+                        let expected = (0..count)
+                            .map(|n| if n % 500 == 0 { (0..n).sum() } else { n })
+                            .sum::<u64>();
+                        assert_eq!(sum, expected);
+                        if round % 10 == 0 {
+                            assert_eq!(pool.broadcast(|context| context.index()).len(), threads);
+                        }
                     }
                 });
             }

@@ -44,7 +44,10 @@ fn join_context_knows_where_it_runs() {
     let both = rayon::join_context(|a| a.migrated(), |b| b.migrated());
     assert_eq!(both, (true, true), "from outside");
     let pool = pool(1);
-    assert_eq!(pool.install(|| rayon::join_context(|a| a.migrated(), |b| b.migrated())), (false, false));
+    assert_eq!(
+        pool.install(|| rayon::join_context(|a| a.migrated(), |b| b.migrated())),
+        (false, false)
+    );
     let pair = self::pool(2);
     let barrier = Barrier::new(2);
     let meet = |migrated| {
@@ -66,7 +69,8 @@ fn scopes_run_all_that_they_are_given() {
     fn fifo_tree<'scope>(scope: &ScopeFifo<'scope>, leaves: &'scope AtomicUsize, depth: u32) {
         match depth {
             0 => _ = leaves.fetch_add(1, SeqCst),
-            _ => (0..2).for_each(|_| scope.spawn_fifo(move |scope| fifo_tree(scope, leaves, depth - 1))),
+            _ => (0..2)
+                .for_each(|_| scope.spawn_fifo(move |scope| fifo_tree(scope, leaves, depth - 1))),
         }
     }
     in_each(|| {
@@ -83,12 +87,17 @@ fn scopes_run_all_that_they_are_given() {
             }
             100
         });
-        assert!(words.iter().enumerate().all(|(at, word)| *word == at.to_string()) && written == 100);
+        assert!(
+            words.iter().enumerate().all(|(at, word)| *word == at.to_string()) && written == 100
+        );
         // A scope inside another, whose job adds to the outer one.
         let count = AtomicUsize::new(0);
         rayon::scope(|outer| {
             rayon::scope(|inner| inner.spawn(|_| outer.spawn(|_| _ = count.fetch_add(1, SeqCst))));
-            rayon::join(|| outer.spawn(|_| _ = count.fetch_add(1, SeqCst)), || _ = (0..100).into_par_iter().sum::<i32>());
+            rayon::join(
+                || outer.spawn(|_| _ = count.fetch_add(1, SeqCst)),
+                || _ = (0..100).into_par_iter().sum::<i32>(),
+            );
         });
         assert_eq!(count.into_inner(), 2);
     });
@@ -106,8 +115,14 @@ fn a_thread_runs_the_newest_first_or_the_oldest_as_asked() {
     let _watchdog = Watchdog::start(20);
     let up: Vec<_> = (0..10).collect();
     let down: Vec<_> = (0..10).rev().collect();
-    assert_eq!(order(|ran| rayon::scope(|s| (0..10).for_each(|at| s.spawn(move |_| ran(at))))), down);
-    assert_eq!(order(|ran| rayon::scope_fifo(|s| (0..10).for_each(|at| s.spawn_fifo(move |_| ran(at))))), up);
+    assert_eq!(
+        order(|ran| rayon::scope(|s| (0..10).for_each(|at| s.spawn(move |_| ran(at))))),
+        down
+    );
+    assert_eq!(
+        order(|ran| rayon::scope_fifo(|s| (0..10).for_each(|at| s.spawn_fifo(move |_| ran(at))))),
+        up
+    );
     for (fifo, expected) in [(false, &down), (true, &up)] {
         let (sender, receiver) = mpsc::channel();
         let pool = pool(1);
@@ -125,7 +140,11 @@ fn a_thread_runs_the_newest_first_or_the_oldest_as_asked() {
     let nested = order(|ran| {
         rayon::scope(|outer| {
             for a in 0..3 {
-                outer.spawn(move |_| rayon::scope_fifo(|inner| (0..3).for_each(|b| inner.spawn_fifo(move |_| ran(a * 10 + b)))));
+                outer.spawn(move |_| {
+                    rayon::scope_fifo(|inner| {
+                        (0..3).for_each(|b| inner.spawn_fifo(move |_| ran(a * 10 + b)))
+                    })
+                });
             }
         });
     });
@@ -146,14 +165,19 @@ fn broadcasts_run_once_on_each_thread() {
         assert_eq!(indices, expected);
         let sum = AtomicUsize::new(0);
         let add = |n| _ = sum.fetch_add(n, SeqCst);
-        rayon::scope(|s| s.spawn_broadcast(|s, context| {
-            add(context.index());
-            s.spawn(move |_| add(1000));
-            s.spawn_broadcast(|_, _| add(1_000_000));
-        }));
+        rayon::scope(|s| {
+            s.spawn_broadcast(|s, context| {
+                add(context.index());
+                s.spawn(move |_| add(1000));
+                s.spawn_broadcast(|_, _| add(1_000_000));
+            })
+        });
         rayon::scope_fifo(|s| s.spawn_broadcast(|_, context| add(context.index())));
         let of_indices = threads * (threads - 1) / 2;
-        assert_eq!(sum.into_inner(), 2 * of_indices + 1000 * threads + 1_000_000 * threads * threads);
+        assert_eq!(
+            sum.into_inner(),
+            2 * of_indices + 1000 * threads + 1_000_000 * threads * threads
+        );
         let (sender, receiver) = mpsc::channel();
         rayon::spawn_broadcast(move |context| sender.send(context.index()).unwrap());
         let mut sent: Vec<_> = std::iter::from_fn(|| match receiver.try_recv() {
@@ -165,7 +189,9 @@ fn broadcasts_run_once_on_each_thread() {
                 Some(None)
             }
             Err(mpsc::TryRecvError::Disconnected) => None,
-        }).flatten().collect();
+        })
+        .flatten()
+        .collect();
         sent.sort_unstable();
         assert_eq!(sent, expected);
     });
@@ -196,30 +222,47 @@ fn panics_reach_the_caller_once_everything_has_ended() {
         assert_eq!(payload_of(|| rayon::join(|| panic_any(1_u32), end)), 1);
         assert_eq!(payload_of(|| rayon::join(end, || panic_any(2_u32))), 2);
         assert_eq!(payload_of(|| rayon::join(|| panic_any(3_u32), || panic_any(4_u32))), 3);
-        let in_scope = || rayon::scope(|s| {
-            s.spawn(|s| {
-                s.spawn(|_| panic_any(5_u32));
-                end();
-            });
-            s.spawn(|_| end());
-        });
+        let in_scope = || {
+            rayon::scope(|s| {
+                s.spawn(|s| {
+                    s.spawn(|_| panic_any(5_u32));
+                    end();
+                });
+                s.spawn(|_| end());
+            })
+        };
         assert_eq!(payload_of(in_scope), 5);
-        let in_body = || rayon::scope(|s| {
-            s.spawn(|_| end());
-            panic_any(6_u32)
-        });
+        let in_body = || {
+            rayon::scope(|s| {
+                s.spawn(|_| end());
+                panic_any(6_u32)
+            })
+        };
         assert_eq!(payload_of::<()>(in_body), 6);
         assert_eq!(payload_of(|| rayon::scope_fifo(|s| s.spawn_fifo(|_| panic_any(7_u32)))), 7);
-        assert_eq!(payload_of(|| rayon::broadcast(|context| {
-            end();
-            if context.index() + 1 == context.num_threads() { panic_any(8_u32) }
-        })), 8);
+        assert_eq!(
+            payload_of(|| rayon::broadcast(|context| {
+                end();
+                if context.index() + 1 == context.num_threads() {
+                    panic_any(8_u32)
+                }
+            })),
+            8
+        );
         assert_eq!(ended.into_inner(), 5 + rayon::current_num_threads());
-        assert_eq!(payload_of(|| (0..10_000).into_par_iter().for_each(|n| if n == 6_543 { panic_any(9_u32) })), 9);
-        assert_eq!(payload_of(|| {
-            let mut numbers: Vec<_> = (0..20_000_u32).rev().collect();
-            numbers.par_sort_by(|a, b| if *a == 7 { panic_any(10_u32) } else { a.cmp(b) });
-        }), 10);
+        assert_eq!(
+            payload_of(|| (0..10_000).into_par_iter().for_each(|n| if n == 6_543 {
+                panic_any(9_u32)
+            })),
+            9
+        );
+        assert_eq!(
+            payload_of(|| {
+                let mut numbers: Vec<_> = (0..20_000_u32).rev().collect();
+                numbers.par_sort_by(|a, b| if *a == 7 { panic_any(10_u32) } else { a.cmp(b) });
+            }),
+            10
+        );
         assert_eq!(payload_of(|| pool(2).install(|| panic_any(11_u32))), 11);
         assert_eq!((0..1000).into_par_iter().sum::<i32>(), 499_500, "the pool still works");
     });

@@ -1,5 +1,6 @@
 //! Waiting until a pool is idle.
 
+mod dozing;
 mod threads_that_change;
 mod wait_idle;
 mod while_others_submit;
