@@ -47,7 +47,7 @@ fn a_closed_pool_returns_what_it_should_call() {
     let handle = pool.handle();
     pool.close();
     for _ in 0..2 {
-        let words = vec!["to", "borrow"];
+        let words = ["to", "borrow"];
         let count = || words.len();
         let rejected = handle.install(count).unwrap_err();
         assert_eq!((rejected.reason(), rejected.into_inner()()), (Reason::Closed, 2));
