@@ -77,7 +77,7 @@ others, how to write a library, and which crates work with this one."
 
 // Each module imports only from those in the lines below it (`ci/imports.sh` checks that):
 //
-//     guide
+//     guide   borrows
 //     task_set   time   parallel   orx   foreign
 //     free   scoped
 //     spawn
