@@ -173,7 +173,7 @@ impl<'a> Submitter<'a> {
             for _ in 0..yields {
                 brigade::yield_now().await;
             }
-            if waits && Handle::current() == Some(pool) {
+            if waits && work::is_worker_of(pool) {
                 wait_for_a_local(&ledger).await;
             }
             job();
@@ -238,7 +238,7 @@ impl<'a> Submitter<'a> {
             }
             6 => drop(handle.cancel_on_drop()),
             // A worker would have to say that it waits.
-            7 if Handle::current().is_none() => _ = ready(handle),
+            7 if brigade::current_worker_index().is_none() => _ = ready(handle),
             _ => self.kept.push(handle),
         }
     }

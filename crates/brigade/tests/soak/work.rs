@@ -43,8 +43,8 @@ pub(crate) fn job(
                     }
                 }
                 12..14 => busy(4 * micros, brigade::cancelled),
-                // On another thread it would be the default pool's.
-                14..16 if Handle::current() == Some(pool) => {
+                // On another thread it would be the default pool's, also if the pool that it has entered ends meanwhile.
+                14..16 if is_worker_of(pool) => {
                     brigade::block_on(brigade::time::sleep(4 * micros));
                 }
                 _ => {}
@@ -52,6 +52,11 @@ pub(crate) fn job(
             ticket.returns();
         });
     }
+}
+
+/// Whether this thread is a worker of that pool: a job that runs in its caller has entered the pool, but is on no worker.
+pub(crate) fn is_worker_of(pool: Handle) -> bool {
+    brigade::current_worker_index().is_some() && Handle::current() == Some(pool)
 }
 
 /// Works for this long, or until it must stop.
