@@ -57,7 +57,7 @@ async fn answer(id: u32) -> Result<u32, JoinError> {
 fn main() -> Result<(), Box<dyn Error>> {
     let log = Log::default();
     let writer = log.clone();
-    let subscriber = tracing_subscriber::fmt().without_time().with_target(false);
+    let subscriber = tracing_subscriber::fmt().without_time().with_target(false).with_ansi(false);
     let subscriber = subscriber.with_writer(move || writer.clone()).finish();
     tracing::subscriber::set_global_default(subscriber)?;
 

@@ -100,6 +100,8 @@ fn a_blocked_job_gets_what_it_waits_for_although_a_start_fails_after_it_has_begu
     };
     let builder = Pool::builder().threads(1..=2).spare_threads(0).spawner(spawner);
     let pool = builder.build().unwrap();
+    // Otherwise this submission would start a thread, too.
+    eventually("the first thread is idle", || pool.metrics().idle_threads == 1);
     let (handle, begin) = (pool.handle(), Gate::closed());
     let begins = begin.clone();
     let waits = pool.submit(move || {
