@@ -3,8 +3,8 @@
 //! Each job has a ticket, and the count of a scope is that of its tickets. A thread that runs many jobs of one scope would change
 //! the count twice for each, together with all other threads that do. So a worker takes tickets in bulk, for the jobs that it
 //! adds, and keeps those of the jobs that it has run, for the next ones. They count as tickets all that time: a scope does not end
-//! before they have been [returned](return_tickets). Whoever keeps tickets must return them before it does anything that is not a
-//! job of that scope.
+//! before they have been [returned](return_tickets). A thread that keeps tickets must return them before it does anything that is not
+//! a job of that scope.
 
 use core::cell::Cell;
 use core::ptr;

@@ -61,10 +61,10 @@ fn a_scope_resumes_the_first_panic_once_all_jobs_have_ended() {
     let _dog = Watchdog::start(60);
     panics::silence_expected();
     for_every_pool(|pool| {
-        for (who, expected) in [("first", 0), ("last", 9), ("body", 100), ("none", 0)] {
+        for (panics_in, expected) in [("first", 0), ("last", 9), ("body", 100), ("none", 0)] {
             let ended = AtomicUsize::new(0);
             let job = |number: u32| {
-                if (number == 0 && who == "first") || (number == 9 && who == "last") {
+                if (number == 0 && panics_in == "first") || (number == 9 && panics_in == "last") {
                     panic_any(number);
                 }
                 ended.fetch_add(1, Ordering::SeqCst);
@@ -72,18 +72,18 @@ fn a_scope_resumes_the_first_panic_once_all_jobs_have_ended() {
             let run = || {
                 pool.scope(|s| {
                     (0..10).for_each(|number| s.execute(move || job(number)));
-                    if who == "body" {
+                    if panics_in == "body" {
                         panic_any(100_u32);
                     }
                 })
             };
-            if who == "none" {
+            if panics_in == "none" {
                 run().unwrap();
             } else {
-                assert_eq!(payload_of(run), expected, "{who}");
+                assert_eq!(payload_of(run), expected, "{panics_in}");
             }
-            let panics = usize::from(who == "first" || who == "last");
-            assert_eq!(ended.into_inner(), 10 - panics, "{who}");
+            let panics = usize::from(panics_in == "first" || panics_in == "last");
+            assert_eq!(ended.into_inner(), 10 - panics, "{panics_in}");
         }
         // All of them, and the body last.
         let (told, tells) = mpsc::channel();
