@@ -361,3 +361,51 @@ fn a_scope_with_a_named_lifetime_takes_jobs_that_add_jobs() {
     });
     assert_eq!(ran.load(SeqCst), 2);
 }
+
+/// Runs jobs one after the other, and returns the tickets that its thread keeps when there is none left, as a worker does.
+#[derive(Default)]
+struct Keeping {
+    list: List,
+    /// How often the thread had nothing left to do.
+    returns: AtomicUsize,
+}
+
+impl Scopes for Keeping {
+    fn execute(&self, part: Part) {
+        self.list.execute(part);
+    }
+
+    fn spawn(&self, future: Pin<Box<dyn Future<Output = ()> + Send>>) {
+        self.list.spawn(future);
+    }
+
+    fn broadcast(&self, make: &mut dyn FnMut() -> Part) {
+        self.list.broadcast(make);
+    }
+
+    fn wait(&self, wait: Wait<'_>) {
+        if !self.list.parts.lock().unwrap().is_empty() {
+            return self.list.wait(wait);
+        }
+        assert!(!wait.is_over(), "the thread keeps tickets of its jobs");
+        assert_eq!(self.returns.fetch_add(1, SeqCst), 0, "they were all that was left");
+        return_tickets();
+    }
+}
+
+#[test]
+fn a_scope_ends_when_the_tickets_that_its_thread_keeps_are_returned() {
+    let (pool, ran) = (Keeping::default(), AtomicUsize::new(0));
+    keep_tickets(|| {
+        scope(&pool, |s| {
+            // More than a worker takes at once, and each adds another.
+            for _ in 0..100 {
+                s.execute_with(|s| {
+                    ran.fetch_add(1, SeqCst);
+                    s.execute(|| _ = ran.fetch_add(1, SeqCst));
+                });
+            }
+        });
+    });
+    assert_eq!((ran.into_inner(), pool.returns.into_inner()), (200, 1));
+}
