@@ -332,6 +332,29 @@ impl Builder {
         self
     }
 
+    /// Sets whether a thread that is not one of the pool's takes part in what it asks for. Default: no.
+    ///
+    /// Without it, the closure of [`install`](Handle::install), [`scope`](Handle::scope), [`join`](Handle::join) or a
+    /// [loop](crate::par_for) runs on a worker while the caller sleeps. With it, the caller runs the closure itself, and the workers
+    /// take what it forks: short steps that a thread makes one after the other, such as those of a simulation, cost no change of
+    /// threads. One more thread than the pool has is busy then, and the closure finds the caller's thread-locals and stack; it is
+    /// no worker, so [`spawn_local`](crate::spawn_local) panics there. The caller of [`in_place_scope`](Handle::in_place_scope)
+    /// runs jobs of the scope while it waits.
+    ///
+    /// At most 32 threads at once take part; others, and workers of other pools, sleep.
+    ///
+    /// ```
+    /// use brigade::Pool;
+    /// let pool = Pool::builder().threads(2).caller_participates(true).build()?;
+    /// let here = std::thread::current().id();
+    /// assert_eq!(pool.install(|| std::thread::current().id())?, here);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn caller_participates(mut self, participates: bool) -> Self {
+        self.config.caller_participates = participates;
+        self
+    }
+
     /// Sets that a worker that waits for a fork or a scope runs any job of the pool meanwhile, as rayon's do, and not only what
     /// descends from it. Default: no.
     ///

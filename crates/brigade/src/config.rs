@@ -324,6 +324,8 @@ pub(crate) struct Config {
     pub(crate) idle: Idle,
     /// Whether a worker that waits for a fork or a scope runs any job meanwhile.
     pub(crate) waits_run_anything: bool,
+    /// Whether a thread that is not the pool's runs its own forks and jobs of scopes while it waits.
+    pub(crate) caller_participates: bool,
     pub(crate) placement: Placement,
     pub(crate) on_panic: OnPanic,
     /// How dropping the pool ends it.
@@ -362,6 +364,7 @@ impl Default for Config {
             when_full: WhenFull::default(),
             idle: Idle::default(),
             waits_run_anything: false,
+            caller_participates: false,
             placement: Placement::default(),
             on_panic: OnPanic::default(),
             on_drop: ShutdownOptions::default(),

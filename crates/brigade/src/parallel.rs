@@ -6,7 +6,7 @@
 
 use core::ops::Range;
 
-use crate::engine::{CURRENT, Worker};
+use crate::engine::{FORKING, Worker};
 use crate::scoped::{install_here, join};
 
 /// Calls a closure for each number of a range, in parallel if workers are idle.
@@ -190,7 +190,7 @@ fn split<I: Items, R: Send>(
         None => *done = Some(result),
     };
     while items.len() > grain {
-        if CURRENT.with(|worker| worker.is_some_and(Worker::has_forked_nothing)) {
+        if FORKING.with(|worker| worker.is_some_and(Worker::has_forked_nothing)) {
             let half = items.len() / 2;
             let (left, right) = items.split_at(half);
             let (left, right) =

@@ -3,13 +3,13 @@
 use core::future::Future;
 use core::pin::Pin;
 use std::sync::Arc;
-use std::task::Waker;
 
 use brigade_task::{Job, Part, ScopeWith, Scopes, Wait, Work, keep_tickets};
 
 use crate::default_pool::here;
-use crate::engine::{BlockedThread, CURRENT, Core, blocking};
+use crate::engine::{Core, FORKING, Worker, visit, wait_outside};
 use crate::handle::Handle;
+use crate::key::Key;
 use crate::registry::{At, reach};
 use crate::rejected::{Reason, Rejected};
 pub use brigade_task::{Scope, ScopedJoinHandle};
@@ -41,9 +41,12 @@ impl Handle {
         F: FnOnce() -> R + Send,
         R: Send,
     {
+        if forks_for(self.key) {
+            return Ok(call());
+        }
         reach(self.key, |at| match at {
             At::Worker(_) => Ok(call()),
-            At::Outside(core) => install_from_outside(core, call),
+            At::Outside(core) => visit(core, call).or_else(|call| install_from_outside(core, call)),
             At::Gone(reason) => Err(Rejected::new(call, reason)),
         })
     }
@@ -148,11 +151,18 @@ impl Handle {
     where
         F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
     {
-        match ScopePool::of(*self) {
-            Ok(pool) => Ok(pool.open(|| brigade_task::scope(&pool, body))),
-            Err(reason) => Err(Rejected::new(body, reason)),
-        }
+        in_place(*self, body, |pool, body| brigade_task::scope(pool, body))
     }
+}
+
+/// Calls a closure with the worker of that pool as which this thread forks, if there is one.
+fn with_worker_of<R>(pool: Key, call: impl FnOnce(Option<&Worker>) -> R) -> R {
+    FORKING.with(|worker| call(worker.filter(|worker| worker.is_of(pool))))
+}
+
+/// Whether this thread forks as a worker of that pool.
+fn forks_for(pool: Key) -> bool {
+    with_worker_of(pool, |worker| worker.is_some())
 }
 
 /// Calls a closure on a worker of a pool that the calling thread is no worker of.
@@ -161,31 +171,8 @@ where
     F: FnOnce() -> R + Send,
     R: Send,
 {
-    let thread = BlockedThread::of_this_thread();
-    let installed =
-        brigade_task::install(call, |job| core.inject(job), |wait| sleep_until(wait, &thread));
+    let installed = brigade_task::install(call, |job| core.inject(job), wait_outside);
     installed.map_err(|call| Rejected::new(call, core.refusal()))
-}
-
-/// Sleeps until a wait is over. A worker of another pool whose waits run anything runs that pool's jobs meanwhile.
-fn sleep_until(wait: Wait<'_>, thread: &Arc<BlockedThread>) {
-    let has_run = CURRENT.with(|worker| match worker {
-        Some(worker) if worker.runs_anything() => {
-            worker.wait_for_part(wait, worker.fork_position());
-            true
-        }
-        _ => false,
-    });
-    if has_run {
-        return;
-    }
-    if wait.register(Waker::from(thread.clone())) {
-        blocking(|| {
-            while !wait.is_over() {
-                thread.park(None);
-            }
-        });
-    }
 }
 
 /// Calls two closures, in parallel if a worker is idle, and returns both results.
@@ -228,7 +215,7 @@ where
     RA: Send,
     RB: Send,
 {
-    CURRENT.with(|worker| match worker {
+    FORKING.with(|worker| match worker {
         Some(worker) => brigade_task::join(worker, a, b),
         None => join_from_outside(a, b),
     })
@@ -249,7 +236,7 @@ where
 /// Calls a closure on a worker: on this thread if it is one, else on one of the current pool.
 #[track_caller]
 pub(crate) fn install_here<R: Send>(call: impl FnOnce() -> R + Send) -> R {
-    if CURRENT.with(|worker| worker.is_some()) {
+    if FORKING.with(|worker| worker.is_some()) {
         return call();
     }
     accepted(here().install(call).map_err(|rejected| rejected.reason()))
@@ -291,7 +278,7 @@ where
     F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R + Send,
     R: Send,
 {
-    let pool = CURRENT.with(|worker| worker.map(|worker| worker.key()));
+    let pool = FORKING.with(|worker| worker.map(|worker| worker.key()));
     match pool {
         Some(key) => {
             accepted(Handle { key }.in_place_scope(body).map_err(|rejected| rejected.reason()))
@@ -332,10 +319,26 @@ where
     X: Sync + 'scope,
     F: FnOnce(&ScopeWith<'scope, X>) -> R,
 {
-    match ScopePool::of(pool) {
-        Ok(pool) => Ok(pool.open(|| brigade_task::scope_with(&pool, value, body))),
+    in_place(pool, body, |pool, body| brigade_task::scope_with(pool, value, body))
+}
+
+/// Opens a scope on this thread with `scope`, which calls the body.
+fn in_place<F, R>(
+    pool: Handle,
+    body: F,
+    scope: impl FnOnce(&ScopePool, F) -> R,
+) -> Result<R, Rejected<F>> {
+    let open = || match ScopePool::of(pool) {
+        Ok(pool) => Ok(pool.open(|| scope(&pool, body))),
         Err(reason) => Err(Rejected::new(body, reason)),
+    };
+    if forks_for(pool.key) {
+        return open();
     }
+    reach(pool.key, |at| match at {
+        At::Outside(core) => visit(core, open).unwrap_or_else(|open| open()),
+        At::Worker(_) | At::Gone(_) => open(),
+    })
 }
 
 /// A worker's share of a broadcast of a scope.
@@ -360,13 +363,18 @@ struct ScopePool {
 
 impl ScopePool {
     fn of(handle: Handle) -> Result<Self, Reason> {
-        reach(handle.key, |at| {
-            let Some(core) = at.core() else { return Err(at.refusal()) };
-            let opened = at.worker().map(|worker| (worker.index(), worker.fork_position()));
-            if opened.is_none() && core.is_closed() {
-                return Err(core.refusal());
-            }
-            Ok(Self { handle, core: core.clone(), opened })
+        let own = |worker: &Worker| Self {
+            handle,
+            core: worker.core().clone(),
+            opened: Some((worker.index(), worker.fork_position())),
+        };
+        if let Some(pool) = with_worker_of(handle.key, |worker| worker.map(own)) {
+            return Ok(pool);
+        }
+        reach(handle.key, |at| match at.core() {
+            Some(core) if core.is_closed() => Err(core.refusal()),
+            Some(core) => Ok(Self { handle, core: core.clone(), opened: None }),
+            None => Err(at.refusal()),
         })
     }
 
@@ -381,7 +389,7 @@ impl ScopePool {
 
 impl Scopes for ScopePool {
     fn execute(&self, part: Part) {
-        reach(self.handle.key, |at| match at.worker() {
+        with_worker_of(self.handle.key, |worker| match worker {
             Some(worker) => worker.execute_part(part),
             None => {
                 if let Err(job) = self.core.inject(part.into_job()) {
@@ -405,14 +413,14 @@ impl Scopes for ScopePool {
     }
 
     fn wait(&self, wait: Wait<'_>) {
-        reach(self.handle.key, |at| match at.worker() {
+        with_worker_of(self.handle.key, |worker| match worker {
             Some(worker) => {
                 let opened =
                     self.opened.filter(|&(index, _)| wait.has_parts() && index == worker.index());
                 let own = opened.map_or_else(|| worker.fork_position(), |(_, position)| position);
                 worker.wait_for_part(wait, own);
             }
-            None => sleep_until(wait, &BlockedThread::of_this_thread()),
+            None => wait_outside(wait),
         });
     }
 }

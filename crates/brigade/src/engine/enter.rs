@@ -36,10 +36,16 @@ pub(crate) fn enter<R>(key: Key, core: Option<&Arc<Core>>, call: impl FnOnce() -
 /// it.
 #[inline]
 pub(crate) fn enter_job<R>(core: &Core, call: impl FnOnce() -> R) -> R {
-    if entered().is_none() && !job_name::is_set() {
+    enter_job_as(None, core, call)
+}
+
+/// The same, for a guest of the pool: it has entered it.
+#[inline]
+pub(super) fn enter_job_as<R>(key: Option<Key>, core: &Core, call: impl FnOnce() -> R) -> R {
+    if entered() == key && !job_name::is_set() {
         return call();
     }
-    enter_as(None, || job_name::set(&None, || core.resources.enter(call)))
+    enter_as(key, || job_name::set(&None, || core.resources.enter(call)))
 }
 
 fn enter_as<R>(key: Option<Key>, call: impl FnOnce() -> R) -> R {

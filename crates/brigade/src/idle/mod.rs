@@ -129,7 +129,8 @@ impl Idle {
         let mut crew = self.crew.lock();
         crew.sleepers.add(index);
         // A blocked worker runs nothing. One that stops running between this read and the change makes us monitor in vain.
-        let others_run = self.snapshot().running() > crew.count.blocked();
+        let others_run =
+            self.snapshot().running() > crew.count.blocked() || crew.indices.has_guests();
         let duty = match (others_run, wanted) {
             (true, _) => Some(Duty::Monitor),
             (false, true) => Some(Duty::Driver),

@@ -235,6 +235,19 @@ impl Idle {
         self.change(&mut crew, 0);
     }
 
+    /// Takes an index for a guest, a thread that forks as a worker but is none; `None` if there are too many.
+    #[must_use]
+    pub(crate) fn take_guest_index(&self) -> Option<usize> {
+        let mut crew = self.crew.lock();
+        let workers = crew.count.size().core;
+        crew.indices.take_for_guest(workers)
+    }
+
+    /// Releases it.
+    pub(crate) fn release_guest_index(&self, index: usize) {
+        self.crew.lock().indices.give_back_from_guest(index);
+    }
+
     /// Lets a running worker leave if the pool was made smaller and it is surplus, unless `has_mail` says that something was sent
     /// to it; the caller must look as after [`fail`](Self::fail).
     #[must_use]

@@ -71,6 +71,7 @@ fn main() {
         scopes::every_way_to_borrow_says_forked_in_a_child,
         scopes::a_scope_and_a_join_whose_jobs_fork_go_on_in_the_parent,
         scopes::a_job_of_a_scope_that_returns_in_a_child_ends_the_child,
+        scopes::a_caller_that_takes_part_returns_in_a_child,
         futures::a_local_future_that_forks_and_then_waits_ends_the_child_with_a_reason,
         moments::a_fork_at_any_moment_of_a_busy_pool_leaves_the_child_able,
         moments::a_fork_by_a_job_at_any_moment_of_a_busy_pool_leaves_the_child_able,

@@ -3,10 +3,10 @@
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use brigade::{Reason, join, scope};
+use brigade::{Pool, Reason, join, scope};
 
 use crate::child::{End, assert_in_child, await_end, claim, exit_now, fork, fork_here};
-use crate::pools::{ready, works_still};
+use crate::pools::{await_threads, ready, works_still};
 
 pub(crate) fn every_way_to_borrow_says_forked_in_a_child() {
     let pool = ready(2);
@@ -87,5 +87,19 @@ pub(crate) fn a_job_of_a_scope_that_returns_in_a_child_ends_the_child() {
     })
     .unwrap();
     assert_eq!(await_end(pid.into_inner() as libc::pid_t), End::Signal(libc::SIGABRT));
+    assert!(works_still(&pool));
+}
+
+/// It is no worker: what it called goes on in both processes.
+pub(crate) fn a_caller_that_takes_part_returns_in_a_child() {
+    let pool = Pool::builder().threads(1).caller_participates(true).prestart().build().unwrap();
+    await_threads(&pool);
+    let (pid, one) = pool.install(|| (fork_here(), 1)).unwrap();
+    if pid == 0 {
+        let rejected = pool.install(|| ()).is_err_and(|back| back.reason() == Reason::Forked);
+        exit_now(if rejected { one + 8 } else { 101 });
+    }
+    assert_eq!(await_end(pid), End::Exit(9));
+    assert_eq!(pool.install(|| 2).unwrap(), 2);
     assert!(works_still(&pool));
 }

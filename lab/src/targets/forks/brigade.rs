@@ -12,6 +12,12 @@ pub(crate) const POOL: Listing<Start<Brigade>> = Listing {
     start: |threads| Pool::builder().threads(threads).build().map(Brigade),
 };
 
+/// The same, where the thread that starts a program takes part in it.
+pub(crate) const CALLER: Listing<Start<Brigade>> = Listing {
+    entry: Entry::own("brigade-caller", "the same, where the caller participates"),
+    start: |threads| Pool::builder().threads(threads).caller_participates(true).build().map(Brigade),
+};
+
 /// A brigade pool.
 pub(crate) struct Brigade(Pool);
 

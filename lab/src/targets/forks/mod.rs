@@ -14,6 +14,7 @@ family! {
     /// Pools whose tasks fork and join.
     Forks: "fork-join pools", VisitFork => fork::offer;
     brigade::POOL,
+    brigade::CALLER,
     sequential::CALLS,
     rayon::POOL,
     chili::POOL,

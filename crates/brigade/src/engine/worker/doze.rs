@@ -37,7 +37,7 @@ impl Worker {
     /// Whether its waits run any job.
     #[inline]
     pub(crate) fn runs_anything(&self) -> bool {
-        self.core.config.waits_run_anything
+        self.core.config.waits_run_anything && !self.is_guest
     }
 
     /// Whether jobs wait on this worker's own queues.

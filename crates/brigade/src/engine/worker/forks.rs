@@ -1,5 +1,6 @@
 //! Forks and jobs of scopes, which are *parts* of what other jobs wait for. `engine/FORKS.md` has the protocol.
 
+use std::task::Waker;
 use std::time::Duration;
 
 use brigade_queue::StealError;
@@ -7,9 +8,9 @@ use brigade_queue::deque::Candidate;
 use brigade_sync::hint;
 use brigade_task::{Forks, Job, Part, Region, Wait, keep_tickets, return_tickets};
 
-use super::Worker;
+use super::{CURRENT, Worker, blocking};
 use crate::engine::core::Caller;
-use crate::engine::enter::enter_job;
+use crate::engine::enter::enter_job_as;
 use crate::engine::events::blocked::BlockedThread;
 use crate::engine::origins::DEPTH;
 use crate::engine::peers::Peer;
@@ -44,6 +45,29 @@ impl Forks for Worker {
     #[cold]
     fn wait(&self, wait: Wait<'_>) {
         self.wait_for_part(wait, self.forks.position());
+    }
+}
+
+/// Waits for a fork or a scope on a thread that does not fork as one of its pool. A worker of another pool whose waits run
+/// anything runs that pool's jobs meanwhile.
+pub(crate) fn wait_outside(wait: Wait<'_>) {
+    CURRENT.with(|worker| match worker {
+        Some(worker) if worker.runs_anything() => {
+            worker.wait_for_part(wait, worker.fork_position());
+        }
+        _ => sleep_until(wait),
+    });
+}
+
+/// Sleeps until a wait is over.
+fn sleep_until(wait: Wait<'_>) {
+    let thread = BlockedThread::of_this_thread();
+    if wait.register(Waker::from(thread.clone())) {
+        blocking(|| {
+            while !wait.is_over() {
+                thread.park(None);
+            }
+        });
     }
 }
 
@@ -157,8 +181,9 @@ impl Worker {
 
     /// Ensures that the next look sees all forks of workers that do not see yet what this one has announced.
     pub(super) fn fence_forks(&self) {
-        // A worker that begins to run from now on changes the state first, and sees the announcement.
-        if self.core.idle.snapshot().running() > 0 {
+        // A worker that begins to run from now on changes the state first, and sees the announcement. So does a guest, which is
+        // counted as work off the pool.
+        if self.core.idle.snapshot().running() > 0 || !self.core.ledger.is_idle() {
             self.core.queues.fence_forks();
         }
     }
@@ -248,12 +273,16 @@ impl Worker {
     /// Runs a part inside a job that waits for it. It contains its panics.
     #[inline]
     fn run_part(&self, job: Job) {
-        enter_job(&self.core, || self.run(job));
+        let entered = self.is_guest.then_some(self.core.key);
+        enter_job_as(entered, &self.core, || self.run(job));
     }
 
     /// Sleeps until the wait is over; the pool may have another thread in the meantime.
     #[cold]
     fn sleep_until(&self, wait: Wait<'_>, own: u64) {
+        if self.is_guest {
+            return sleep_until(wait);
+        }
         let thread = BlockedThread::of_this_thread();
         let counted = self.begin_wait(&thread);
         if !wait.register(counted.waker()) || counted.until(|| wait.is_over()) {

@@ -2,10 +2,11 @@
 //!
 //! Further methods of [`Worker`] accept jobs (`submit`), find the next one (`search`), and sleep (`park`, with `monitor` and
 //! `spin`). They also wait for jobs of the worker's own pool (`wait`), poll timers and I/O (`poll`), and handle futures
-//! (`tasks`), or run any job inside one that waits (`doze`).
+//! (`tasks`), or run any job inside one that waits (`doze`). A thread that is not one of the pool's may fork as one (`guest`).
 
 mod doze;
 mod forks;
+mod guest;
 mod marks;
 mod monitor;
 mod pace;
@@ -32,6 +33,8 @@ use super::local::Local;
 use super::peers::Peer;
 use crate::config::Hook;
 use crate::key::Key;
+pub(crate) use forks::wait_outside;
+pub(crate) use guest::visit;
 use marks::Marks;
 use pace::Pace;
 pub(crate) use wait::PoolWait;
@@ -41,6 +44,11 @@ brigade_sync::scoped_thread_local! {
     pub(crate) static CURRENT: Worker
 }
 
+brigade_sync::scoped_thread_local! {
+    /// The worker that the current thread forks as: the one that it is, or a guest.
+    pub(crate) static FORKING: Worker
+}
+
 /// Called in a forked child, whose only thread is no longer a worker.
 pub(crate) struct Child;
 
@@ -48,6 +56,7 @@ impl OnChild for Child {
     fn on_child() {
         CURRENT.with(|worker| worker.into_iter().for_each(Worker::orphan));
         CURRENT.clear();
+        FORKING.clear();
     }
 }
 
@@ -63,6 +72,8 @@ pub(crate) struct Worker {
     /// The part that it shares with other threads.
     me: Arc<Peer>,
     index: usize,
+    /// Whether it is a thread that is not one of the pool's: see `guest`.
+    is_guest: bool,
     local: Local,
     /// What its jobs have forked, and jobs of scopes.
     forks: deque::Worker<Part>,
@@ -107,11 +118,36 @@ impl Worker {
     pub(crate) fn live(core: Arc<Core>, index: usize) {
         core.threads.enter();
         core.idle.arrive(index);
+        let worker = Self::at(core, index, false);
+        worker.me.sleeper.set_thread();
+        let life = || {
+            worker.call_hook(worker.core.config.on_start.as_ref());
+            // A panic ends a call of `turns`, never the thread.
+            while let Err(payload) = panic::catch_unwind(AssertUnwindSafe(|| worker.turns())) {
+                worker.panicked(payload);
+            }
+        };
+        let core = &worker.core;
+        let life = || CURRENT.set(&worker, || FORKING.set(&worker, life));
+        current::work_as(core.key, index, || core.resources.enter(life));
+        core.cancel_locals(&worker.me);
+        worker.me.sleeper.unset_thread();
+        worker.call_hook(core.config.on_stop.as_ref());
+        let core = worker.give_back();
+        core.idle.vacate(index);
+        core.threads.join_finished();
+        // All other workers may already be parked.
+        core.settle();
+        core.threads.leave();
+    }
+
+    /// Takes the owner's ends of the queues with this index, which has been opened.
+    fn at(core: Arc<Core>, index: usize, is_guest: bool) -> Self {
         let me = core.queues.peers.at(index).clone();
         let Some((local, forks)) = me.own.lock().take() else {
             unreachable!("a place has one worker")
         };
-        let worker = Self {
+        Self {
             pace: Pace::new(core.config.injector_interval),
             marks: RefCell::default(),
             blocks: Cell::new(0),
@@ -125,30 +161,18 @@ impl Worker {
             me,
             core,
             index,
+            is_guest,
             local,
             forks,
             waits: Cell::new(0),
-        };
-        worker.me.sleeper.set_thread();
-        let life = || {
-            worker.call_hook(worker.core.config.on_start.as_ref());
-            // A panic ends a call of `turns`, never the thread.
-            while let Err(payload) = panic::catch_unwind(AssertUnwindSafe(|| worker.turns())) {
-                worker.panicked(payload);
-            }
-        };
-        let core = &worker.core;
-        current::work_as(core.key, index, || core.resources.enter(|| CURRENT.set(&worker, life)));
-        core.cancel_locals(&worker.me);
-        worker.me.sleeper.unset_thread();
-        worker.call_hook(core.config.on_stop.as_ref());
-        let Self { core, me, local, forks, .. } = worker;
+        }
+    }
+
+    /// Returns the owner's ends of the queues.
+    fn give_back(self) -> Arc<Core> {
+        let Self { core, me, local, forks, .. } = self;
         *me.own.lock() = Some((local, forks));
-        core.idle.vacate(index);
-        core.threads.join_finished();
-        // All other workers may already be parked.
-        core.settle();
-        core.threads.leave();
+        core
     }
 
     /// The state that it shares with the other workers of its pool.

@@ -71,7 +71,8 @@ impl Monitor {
                 return Tick::Woken(parked);
             }
         }
-        if self.still < STILL_LOOKS && core.idle.snapshot().running() > 0 {
+        let others_run = core.idle.snapshot().running() > 0 || !core.ledger.is_idle();
+        if self.still < STILL_LOOKS && others_run {
             return Tick::Nothing;
         }
         core.idle.give_up_duty(worker.index);

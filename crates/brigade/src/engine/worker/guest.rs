@@ -1,0 +1,54 @@
+//! Threads that are not the pool's, but fork as its workers do.
+//!
+//! Such a *guest* has an index, with the queues of a worker, while it calls a closure: its forks, and the jobs of its scopes, lie
+//! where workers look for some. It is not one of the crew: it runs the closure, and what descends from what it waits for, and
+//! never another job. What it does counts as work off the pool.
+
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
+
+use brigade_sync::atomic::{Ordering, fence};
+use brigade_task::Outcome;
+
+use super::{CURRENT, FORKING, Worker};
+use crate::engine::core::Core;
+use crate::engine::enter::enter;
+use crate::engine::off_pool::nest;
+use crate::job_name;
+
+/// Calls a closure as a guest of a pool whose [callers participate](crate::Builder::caller_participates). It counts as one of the
+/// pool's jobs.
+///
+/// # Errors
+/// The closure, if the callers of this pool don't, the pool is closed or has as many guests as it may have, or the thread is a
+/// worker of a pool.
+pub(crate) fn visit<F: FnOnce() -> R, R>(core: &Arc<Core>, call: F) -> Result<R, F> {
+    if !core.config.caller_participates || CURRENT.with(|worker| worker.is_some()) {
+        return Err(call);
+    }
+    let Some(index) = core.idle.take_guest_index() else { return Err(call) };
+    let Some(work) = core.accept_for(false, || Some(core.begin_off_pool())) else {
+        core.idle.release_guest_index(index);
+        return Err(call);
+    };
+    // Ordering: a worker that parks looks for work off the pool after its announcement and a fence: it sees this guest, and the
+    // guest's forks, or the guest sees the announcement.
+    fence(Ordering::SeqCst);
+    core.queues.peers.open(index, &core.config);
+    let guest = Worker::at(core.clone(), index, true);
+    let result = panic::catch_unwind(AssertUnwindSafe(|| {
+        let call = || job_name::set(&None, || FORKING.set(&guest, call));
+        nest(core.key, || enter(core.key, Some(core), call))
+    }));
+    if core.key.is_here() {
+        drop(guest.give_back());
+        core.idle.release_guest_index(index);
+        let outcome = if result.is_ok() { Outcome::Returned } else { Outcome::Panicked };
+        core.ledger.count(outcome);
+        drop(work);
+    } else {
+        // In a forked child, where the queues are the parent's.
+        core::mem::forget((guest, work));
+    }
+    result.map_err(|payload| panic::resume_unwind(payload))
+}
