@@ -7,6 +7,7 @@
 //!   system call wakes any subset of them;
 //! - [`AsymmetricFence`] is a pair of fences of which the frequent one costs nothing;
 //! - [`Exclusive`] holds a value that may be shared, as references can't reach it;
+//! - [`OwnerEnd`] is what items rely on in the deque that they are in;
 //! - [`ScopedKey`] is a thread-local reference that is valid for the length of a call;
 //! - [`affinity`] gets and sets the CPUs that a thread may run on;
 //! - [`fork`] detects that the process is a forked child, and holds values of which each process has its own;
@@ -23,7 +24,7 @@
 //! parker   model   unmodelled   asymmetric
 //! lock   atomic
 //! delays
-//! fork   cell   hint   cache_padded   exclusive   scoped_key   thread   affinity
+//! fork   cell   hint   cache_padded   exclusive   owner_end   scoped_key   thread   affinity
 //! ```
 // Shows which feature an item needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -48,6 +49,7 @@ pub mod cell;
 mod delays;
 mod exclusive;
 pub mod hint;
+mod owner_end;
 
 #[cfg(brigade_loom)]
 pub mod model;
@@ -78,6 +80,7 @@ pub use lock::{Condvar, Mutex, MutexGuard};
 /// Thread-locals of a model's threads, which to `std` are all one thread.
 #[cfg(all(feature = "std", brigade_loom))]
 pub use loom::thread_local;
+pub use owner_end::OwnerEnd;
 #[cfg(feature = "std")]
 pub use parker::{Parker, ParkerGroup};
 #[cfg(feature = "std")]

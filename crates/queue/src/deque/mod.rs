@@ -137,6 +137,7 @@ unsafe fn read<T>(slots: Slots<T>, position: u64) -> T {
 ///
 /// # Safety
 /// As for [`Buffer::read`], for the length of the call; the slots must exist.
+#[inline(always)]
 unsafe fn with<T, R>(slots: Slots<T>, position: u64, call: impl FnOnce(&T) -> R) -> R {
     // SAFETY: guaranteed by the caller.
     unsafe { slot(slots, position) }.with(|item| {
@@ -144,21 +145,6 @@ unsafe fn with<T, R>(slots: Slots<T>, position: u64, call: impl FnOnce(&T) -> R)
         let item = unsafe { &*item };
         // SAFETY: as above: there is an item.
         call(unsafe { item.assume_init_ref() })
-    })
-}
-
-/// The same, to change it.
-///
-/// # Safety
-/// As for [`with`]; and no other thread reads it.
-#[inline(always)]
-unsafe fn with_mut<T, R>(slots: Slots<T>, position: u64, call: impl FnOnce(&mut T) -> R) -> R {
-    // SAFETY: guaranteed by the caller.
-    unsafe { slot(slots, position) }.with_mut(|item| {
-        // SAFETY: as above: no other thread reads or writes it.
-        let item = unsafe { &mut *item };
-        // SAFETY: as above: there is an item.
-        call(unsafe { item.assume_init_mut() })
     })
 }
 

@@ -6,11 +6,11 @@ use core::fmt;
 use core::mem::ManuallyDrop;
 use core::panic::{RefUnwindSafe, UnwindSafe};
 
-use brigade_sync::AsymmetricFence;
 use brigade_sync::atomic::{Ordering, fence};
+use brigade_sync::{AsymmetricFence, OwnerEnd};
 
 use super::thief::Stealer;
-use super::{Buffer, Shared, Slots, read, with_mut, write};
+use super::{Buffer, Shared, Slots, read, with, write};
 
 /// How many slots the first push allocates; few where a model checker follows each of them.
 const FIRST: usize = if cfg!(brigade_loom) { 2 } else { 32 };
@@ -35,8 +35,6 @@ pub struct Worker<T> {
     slots: Cell<Slots<T>>,
     /// A position up to which slots are free; the true one may be further on.
     room: Cell<u64>,
-    /// The same, or the position of the newest item while it is being looked at.
-    free_until: Cell<u64>,
     /// The fence of `shared`.
     light: AsymmetricFence,
 }
@@ -58,7 +56,7 @@ impl<T> Worker<T> {
         let shared = Arc::new(Shared::new());
         let slots = Cell::new(shared.buffer.lock().slots());
         let light = shared.fence;
-        Self { shared, slots, room: Cell::new(0), free_until: Cell::new(0), light }
+        Self { shared, slots, room: Cell::new(0), light }
     }
 
     /// Returns a thief's end.
@@ -72,8 +70,7 @@ impl<T> Worker<T> {
     /// [light side](Self::fence) after this.
     ///
     /// # Panics
-    /// In a closure that [`forget_newest_if`](Self::forget_newest_if) calls, in place of that item. If there is no memory for
-    /// more slots, the process is aborted, as by any collection of `std`.
+    /// Never: if there is no memory for more slots, the process is aborted, as by any collection of `std`.
     #[inline(always)]
     pub fn push(&self, item: T) {
         // Leaked if the next lines unwind: what must be dropped then lies in memory, where it is written twice.
@@ -81,7 +78,7 @@ impl<T> Worker<T> {
         let shared = &*self.shared;
         // Ordering: Relaxed: only the owner writes it.
         let position = shared.bottom.load(Ordering::Relaxed);
-        if position == self.free_until.get() {
+        if position == self.room.get() {
             self.make_room();
         }
         // SAFETY: Slot rule: the slot is free, as `make_room` has checked.
@@ -114,44 +111,6 @@ impl<T> Worker<T> {
             return Some(unsafe { read(self.slots.get(), position - 1) });
         }
         self.pop_claimed(position)
-    }
-
-    /// Removes the newest item and forgets it, without a move, if `is` says so. Returns whether it did; an item that a thief
-    /// claims stays.
-    ///
-    /// If `is` panics the item stays, too. It must not use the deque: a push panics, and the item is leaked if `is` pops others.
-    ///
-    /// ```
-    /// use brigade_queue::deque::Worker;
-    /// let worker = Worker::new();
-    /// [1, 2].map(|item| worker.push(item));
-    /// assert!(!worker.forget_newest_if(|&mut newest| newest == 1));
-    /// assert!(worker.forget_newest_if(|&mut newest| newest == 2));
-    /// assert_eq!((worker.pop(), worker.pop()), (Some(1), None));
-    /// ```
-    #[inline(always)]
-    pub fn forget_newest_if(&self, is: impl FnOnce(&mut T) -> bool) -> bool {
-        let shared = &*self.shared;
-        // Ordering: Relaxed: only the owner writes it.
-        let Some(position) = shared.bottom.load(Ordering::Relaxed).checked_sub(1) else {
-            return false;
-        };
-        shared.bottom.store(position, Ordering::Release);
-        self.fence();
-        let lent = Lent(self, position);
-        // Ordering: Acquire, as in `pop`.
-        if shared.claimed.load(Ordering::Acquire) <= position {
-            self.free_until.set(position);
-            // SAFETY: Slot rule, as in `pop`; borrowed for the call, in which nothing is pushed here as the slot does not count
-            // as free. It was pushed, as `bottom` was beyond it.
-            let is = unsafe { with_mut(self.slots.get(), position, is) };
-            if is {
-                core::mem::forget(lent);
-                self.free_until.set(self.room.get());
-                return true;
-            }
-        }
-        false
     }
 
     /// Pops the item before `position`, which a thief has claimed, if the thief has left it.
@@ -191,7 +150,6 @@ impl<T> Worker<T> {
     #[cold]
     #[inline(never)]
     fn make_room(&self) {
-        assert!(self.free_until == self.room, "the newest item is being looked at");
         if !self.shared.is_used.load(Ordering::Relaxed) {
             self.shared.is_used.store(true, Ordering::Relaxed);
             // Ordering: a thread that passes a `SeqCst` fence and does not see this is seen by what the owner reads next.
@@ -212,23 +170,29 @@ impl<T> Worker<T> {
             self.slots.set(buffer.slots());
         }
         self.room.set(top + buffer.len() as u64);
-        self.free_until.set(self.room.get());
     }
 }
 
-/// Puts the newest item back that [`Worker::forget_newest_if`] has looked at.
-struct Lent<'a, T>(&'a Worker<T>, u64);
-
-impl<T> Drop for Lent<'_, T> {
-    #[inline]
-    fn drop(&mut self) {
-        let Self(worker, position) = *self;
-        worker.free_until.set(worker.room.get());
-        // If there are fewer items now, it is beyond them, and leaked.
-        if worker.position() == position {
+// SAFETY: `bottom` is before a forgotten item, and the owner's announcement came before any thief's claim of it.
+unsafe impl<T> OwnerEnd<T> for Worker<T> {
+    #[inline(always)]
+    unsafe fn forget_newest_if(&self, is: impl FnOnce(&T) -> bool) -> bool {
+        let shared = &*self.shared;
+        // Ordering: Relaxed: only the owner writes it.
+        let Some(position) = shared.bottom.load(Ordering::Relaxed).checked_sub(1) else {
+            return false;
+        };
+        shared.bottom.store(position, Ordering::Release);
+        self.fence();
+        // Ordering: Acquire, as in `pop`.
+        let is_own = shared.claimed.load(Ordering::Acquire) <= position;
+        // SAFETY: Slot rule, as in `pop`: it was pushed, as `bottom` was beyond it. The caller's closure pushes nothing.
+        let is = is_own && unsafe { with(self.slots.get(), position, is) };
+        if !is {
             // Ordering: Release: as if it was pushed again.
-            worker.shared.bottom.store(position + 1, Ordering::Release);
+            shared.bottom.store(position + 1, Ordering::Release);
         }
+        is
     }
 }
 

@@ -160,14 +160,6 @@ impl Job {
         self.identify() == TypeId::of::<OfFork>()
     }
 
-    /// Makes this a job that does nothing. What it was the job of is forgotten, and may be taken by the caller.
-    #[inline(always)]
-    pub(crate) fn disarm(&mut self) {
-        // No address, which `first_word` may read.
-        self.payload[0] = MaybeUninit::new(0);
-        self.act = act_nothing;
-    }
-
     /// Whether this borrows from a thread that waits for it: it is that of a fork, of a call that waits, or of a scope.
     pub fn borrows(&self) -> bool {
         let of = self.identify();
@@ -234,24 +226,6 @@ impl fmt::Debug for Job {
         f.debug_struct("Job").finish_non_exhaustive()
     }
 }
-
-/// The function of a job that has been [disarmed](Job::disarm).
-///
-/// # Safety
-/// `out` must be as the action says.
-unsafe fn act_nothing(_: *mut Payload, action: Action, out: *mut ()) -> Outcome {
-    match action {
-        // SAFETY: `out` is a `TypeId`, guaranteed by the caller.
-        Action::Identify => unsafe { out.cast::<TypeId>().write(TypeId::of::<Nothing>()) },
-        // SAFETY: `out` is a `bool`, guaranteed by the caller.
-        Action::IsStale => unsafe { out.cast::<bool>().write(true) },
-        Action::Run | Action::Drop | Action::Take => {}
-    }
-    Outcome::Stale
-}
-
-/// The type that a disarmed job names: no closure is of it.
-struct Nothing;
 
 /// The function of a job whose payload is an `F`.
 ///

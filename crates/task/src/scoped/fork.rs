@@ -11,6 +11,7 @@ use core::mem::{self, ManuallyDrop, MaybeUninit};
 use core::ptr::NonNull;
 use std::panic::{self, AssertUnwindSafe};
 
+use brigade_sync::OwnerEnd;
 use brigade_sync::cell::UnsafeCell;
 
 use super::latch::Latch;
@@ -25,12 +26,14 @@ use crate::region::{OfFork, Region};
 ///
 /// No implementation can break the memory safety of a fork: what it loses, or never runs, keeps the fork waiting.
 pub trait Forks {
+    /// A deque of forks.
+    type Deque: OwnerEnd<Part>;
+
     /// Adds a part at the newest end of the deque, from which other threads may take it.
     fn push(&self, part: Part);
 
-    /// Calls `take` with the newest part of the deque, if there is one. If it returns `true`, the part is removed and
-    /// forgotten: `take` has replaced it with one that does nothing. Otherwise it stays.
-    fn forget_newest_if(&self, take: impl FnOnce(&mut Part) -> bool);
+    /// The deque.
+    fn deque(&self) -> &Self::Deque;
 
     /// Takes the newest part of the deque.
     fn take_back(&self) -> Option<Part>;
@@ -249,14 +252,12 @@ unsafe fn act<B: FnOnce() -> R, R, const COUNTED: bool>(
 /// use std::cell::RefCell;
 /// struct Alone(RefCell<Vec<Part>>);
 /// impl Forks for Alone {
+///     type Deque = RefCell<Vec<Part>>;
+///     fn deque(&self) -> &Self::Deque {
+///         &self.0
+///     }
 ///     fn push(&self, part: Part) {
 ///         self.0.borrow_mut().push(part);
-///     }
-///     fn forget_newest_if(&self, take: impl FnOnce(&mut Part) -> bool) {
-///         let mut parts = self.0.borrow_mut();
-///         if parts.last_mut().is_some_and(take) {
-///             parts.pop();
-///         }
 ///     }
 ///     fn take_back(&self) -> Option<Part> {
 ///         self.0.borrow_mut().pop()
@@ -326,15 +327,8 @@ where
     let first = a();
     mem::forget(unwinding);
     let bomb = Abort;
-    let mut is_back = false;
-    forks.forget_newest_if(|newest| {
-        is_back = frame.owns(newest);
-        if is_back {
-            // Whatever becomes of it: the work is taken below.
-            newest.disarm();
-        }
-        is_back
-    });
+    // SAFETY: the closure compares two words.
+    let is_back = unsafe { forks.deque().forget_newest_if(|newest| frame.owns(newest)) };
     mem::forget(bomb);
     if is_back {
         // SAFETY: Fork rule: the owner has the job back.

@@ -14,6 +14,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::task::Wake;
 
+use brigade_sync::OwnerEnd;
 use brigade_sync::cell::UnsafeCell;
 use brigade_sync::model::{check, turn};
 use brigade_sync::{Mutex, Parker};
@@ -206,18 +207,26 @@ fn run(part: Part) {
     part.into_job().run();
 }
 
+// SAFETY: a forgotten part is no longer in the vector.
+unsafe impl OwnerEnd<Part> for Pool {
+    unsafe fn forget_newest_if(&self, is: impl FnOnce(&Part) -> bool) -> bool {
+        turn();
+        let mut parts = self.parts.lock();
+        let newest = if parts.last().is_some_and(is) { parts.pop() } else { None };
+        newest.map(core::mem::forget).is_some()
+    }
+}
+
 impl Forks for Arc<Pool> {
+    type Deque = Pool;
+
     fn push(&self, part: Part) {
         turn();
         self.parts.lock().push(part);
     }
 
-    fn forget_newest_if(&self, take: impl FnOnce(&mut Part) -> bool) {
-        turn();
-        let mut parts = self.parts.lock();
-        if parts.last_mut().is_some_and(take) {
-            parts.pop();
-        }
+    fn deque(&self) -> &Pool {
+        self
     }
 
     fn take_back(&self) -> Option<Part> {

@@ -30,12 +30,6 @@ impl Part {
         Region(unsafe { self.0.first_word() })
     }
 
-    /// Makes this a part of nothing, which does nothing.
-    #[inline(always)]
-    pub(super) fn disarm(&mut self) {
-        self.0.disarm();
-    }
-
     /// Whether this is a fork: a part of the job that forked it, rather than a job of its own.
     pub fn is_fork(&self) -> bool {
         self.0.is_fork()

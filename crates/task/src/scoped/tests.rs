@@ -80,8 +80,6 @@ struct Deque {
     parts: RefCell<Vec<Part>>,
     /// What is done with a part in place of queueing it.
     thief: Cell<Option<fn(Part)>>,
-    /// Keeps the newest part although it says that it is gone.
-    lies: bool,
 }
 
 impl Deque {
@@ -91,6 +89,8 @@ impl Deque {
 }
 
 impl Forks for Deque {
+    type Deque = RefCell<Vec<Part>>;
+
     fn push(&self, part: Part) {
         match self.thief.take() {
             Some(thief) => thief(part),
@@ -98,11 +98,8 @@ impl Forks for Deque {
         }
     }
 
-    fn forget_newest_if(&self, take: impl FnOnce(&mut Part) -> bool) {
-        let mut parts = self.parts.borrow_mut();
-        if parts.last_mut().is_some_and(take) && !self.lies {
-            parts.pop();
-        }
+    fn deque(&self) -> &Self::Deque {
+        &self.parts
     }
 
     fn take_back(&self) -> Option<Part> {
@@ -128,21 +125,6 @@ fn a_fork_ends_whatever_becomes_of_its_part() {
         assert_eq!((both, ran.into_inner()), (("a", 0), 1));
         assert!(deque.parts.borrow().is_empty());
     }
-}
-
-#[test]
-fn a_part_that_is_kept_although_its_owner_took_it_does_nothing() {
-    let deque = Deque { lies: true, ..Deque::default() };
-    let ran = AtomicUsize::new(0);
-    join(&deque, || (), || _ = ran.fetch_add(1, SeqCst));
-    let kept = deque.take_back().unwrap();
-    assert!(!kept.is_fork());
-    assert_eq!((kept.region().address(), kept.into_job().run()), (0, Outcome::Stale));
-    // Nor does it pass for the next fork, whose frame may have the same address.
-    for _ in 0..3 {
-        join(&deque, || (), || _ = ran.fetch_add(1, SeqCst));
-    }
-    assert_eq!(ran.load(SeqCst), 4);
 }
 
 #[test]

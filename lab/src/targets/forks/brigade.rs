@@ -15,7 +15,9 @@ pub(crate) const POOL: Listing<Start<Brigade>> = Listing {
 /// The same, where the thread that starts a program takes part in it.
 pub(crate) const CALLER: Listing<Start<Brigade>> = Listing {
     entry: Entry::own("brigade-caller", "the same, where the caller participates"),
-    start: |threads| Pool::builder().threads(threads).caller_participates(true).build().map(Brigade),
+    start: |threads| {
+        Pool::builder().threads(threads).caller_participates(true).build().map(Brigade)
+    },
 };
 
 /// A brigade pool.

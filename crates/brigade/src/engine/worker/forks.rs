@@ -4,7 +4,7 @@ use std::task::Waker;
 use std::time::Duration;
 
 use brigade_queue::StealError;
-use brigade_queue::deque::Candidate;
+use brigade_queue::deque::{self, Candidate};
 use brigade_sync::hint;
 use brigade_task::{Forks, Job, Part, Region, Wait, keep_tickets, return_tickets};
 
@@ -22,6 +22,8 @@ const LOOKS: u32 = 32;
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
 impl Forks for Worker {
+    type Deque = deque::Worker<Part>;
+
     #[inline(always)]
     fn push(&self, part: Part) {
         self.forks.push(part);
@@ -33,8 +35,8 @@ impl Forks for Worker {
     }
 
     #[inline(always)]
-    fn forget_newest_if(&self, take: impl FnOnce(&mut Part) -> bool) {
-        self.forks.forget_newest_if(take);
+    fn deque(&self) -> &Self::Deque {
+        &self.forks
     }
 
     #[inline(always)]

@@ -1,0 +1,38 @@
+//! What a type that is queued relies on in the deque of its owner, although neither crate knows the other.
+
+use alloc::vec::Vec;
+use core::cell::RefCell;
+
+/// The owner's end of a deque of items, some of which belong to what the owner is in the middle of.
+///
+/// Implemented for the deque of a thread that no other thread steals from, a `RefCell<Vec<T>>`.
+///
+/// ```
+/// use brigade_sync::OwnerEnd;
+/// use std::cell::RefCell;
+/// let deque = RefCell::new(vec![1, 2]);
+/// // SAFETY: the closures do not use the deque.
+/// let forgets = |number| unsafe { deque.forget_newest_if(|&newest| newest == number) };
+/// assert!(!forgets(1) && forgets(2) && forgets(1) && !forgets(1));
+/// ```
+///
+/// # Safety
+/// An item of which [`forget_newest_if`](Self::forget_newest_if) says that it is forgotten is given to nobody from then on, and not
+/// dropped.
+pub unsafe trait OwnerEnd<T> {
+    /// Removes the newest item and forgets it, without a move, if `is` says so. Returns whether it did; an item that a thief
+    /// claims stays.
+    ///
+    /// # Safety
+    /// `is` must not use the deque, and must not panic.
+    unsafe fn forget_newest_if(&self, is: impl FnOnce(&T) -> bool) -> bool;
+}
+
+// SAFETY: a forgotten item is no longer in the vector.
+unsafe impl<T> OwnerEnd<T> for RefCell<Vec<T>> {
+    unsafe fn forget_newest_if(&self, is: impl FnOnce(&T) -> bool) -> bool {
+        let mut items = self.borrow_mut();
+        let newest = if items.last().is_some_and(is) { items.pop() } else { None };
+        newest.map(core::mem::forget).is_some()
+    }
+}
