@@ -13,8 +13,8 @@ Faults of thread pools, taken from the public bugs of many of them, and the test
 
 The numbers are those of the list that the project began with; `-` was not in it. Those that are missing belong to the
 [queues](../crates/queue/README.md) (1 to 17, 24) and to the command line of the [laboratory](../lab/README.md) (121 to 140),
-which have their own tests; to scopes (40 to 42, 45 to 47), which do not exist; and to reads and writes that the kernel
-does asynchronously (95 to 102), which the driver does not use.
+which have their own tests; and to reads and writes that the kernel does asynchronously (95 to 102), which the driver does
+not use.
 
 Tests are written as file::name, below `crates/*/tests`, `crates/*/src` or `lab/tests`. Those of input and output run with
 files that are reported by level and by edge. The soak, `ci/soak.sh`, puts most of these faults into the same pool.

@@ -17,6 +17,7 @@ const QUICK: &str = "
     fork-join --program nqueens --size 9
     fork-join --program quicksort --size 200000
     fork-join --program nbody --size 100
+    steal --shots 50
     latency --sleep-ms 5 --bursts 40
     submit --pattern sleepers --messages 100000
     submit --pattern contended --messages 10000
@@ -49,6 +50,8 @@ const FULL: &str = "
     throughput --producers 1 --messages 1 --amplification 500000
     fan-out --shots 200
     fork-join
+    steal --before-us 100
+    steal --before-us 1000
     latency --sleep-ms 10 --bursts 100
     submit --pattern sleepers --messages 1000000
     submit --pattern contended --messages 100000

@@ -1,16 +1,40 @@
-//! A job that panics. The panic is its outcome, and the pool goes on.
+//! A job that panics. The panic is its outcome, and the pool goes on. That of a scope is resumed by the scope.
 //!
 //! Built with `panic = "abort"` the process ends there, and `ci/panic-abort.sh` sees to it that it does.
 //!
 //! ```sh
 //! cargo run --example panic_in_a_job
+//! cargo run --example panic_in_a_job scope
 //! ```
 
-fn main() -> Result<(), brigade::JoinError> {
-    let pool = brigade::Pool::new(2);
-    let job = pool.submit(|| panic!("this is what the job says"));
-    let contained = job.join().is_err_and(|error| error.is_panic());
+use std::env;
+use std::panic::{self, AssertUnwindSafe};
+
+use brigade::{JoinError, Pool};
+
+fn main() -> Result<(), JoinError> {
+    let pool = Pool::new(2);
+    let contained = match env::args().nth(1).as_deref() {
+        Some("scope") => in_a_scope(&pool),
+        _ => pool
+            .submit(|| panic!("this is what the job says"))
+            .join()
+            .is_err_and(|error| error.is_panic()),
+    };
     pool.submit(|| ()).join()?;
     println!("contained: {contained}");
     Ok(())
+}
+
+/// Whether a scope ends with the panic of its job, after the other one.
+fn in_a_scope(pool: &Pool) -> bool {
+    let mut words = ["borrow", "to"];
+    let scope = AssertUnwindSafe(|| {
+        let ended = pool.scope(|s| {
+            s.execute(|| panic!("this is what the job says"));
+            s.execute(|| words.reverse());
+        });
+        ended.unwrap();
+    });
+    panic::catch_unwind(scope).is_err() && words == ["to", "borrow"]
 }

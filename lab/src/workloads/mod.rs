@@ -16,6 +16,7 @@ pub(crate) mod latency;
 pub(crate) mod memory;
 pub(crate) mod queue;
 mod ramp_up;
+mod steal;
 pub(crate) mod submit;
 pub(crate) mod throughput;
 pub(crate) mod wake;
@@ -60,6 +61,8 @@ subcommands! {
     FanOut(fan_out::FanOut),
     /// Time of programs that fork and join.
     ForkJoin(fork_join::options::Options),
+    /// Time until another thread begins a fork whose sibling computes.
+    Steal(steal::Steal),
     /// Time until a job from outside starts while chains of jobs keep all workers busy.
     Fairness(fairness::Fairness),
     /// Time for an elastic pool to grow to its full size, and what is left of it later.

@@ -21,6 +21,7 @@ const WORKLOADS: &[(&[&str], [&str; 2])] = &[
     (&["fork-join", "--program", "fib", "--size", "9"], ["rayon", "chili"]),
     (&["fork-join", "--program", "quicksort", "--size", "99"], ["forte", "rayon"]),
     (&["fork-join", "--program", "uts", "--size", "9"], ["tokio", "rayon"]),
+    (&["steal", "--shots", "2", "--sibling-us", "100"], ["rayon", "forte"]),
     (
         &["elastic", "--jobs", "5", "--keep-alive-ms", "1", "--block-ms", "1", "--bursts", "2"],
         ELASTIC,

@@ -193,6 +193,13 @@ fn a_program_whose_tasks_borrow_runs_on_every_pool_whose_tasks_may() {
     });
 }
 
+#[test]
+fn forks_are_timed_on_pools_that_could_steal_them() {
+    let workload = ["steal", "--shots", "3", "--before-us", "10", "--sibling-us", "100"];
+    let metrics = ["p50", "p99", "max", "kept", "cpu"];
+    runs_on(&workload, &metrics, &["brigade", "rayon", "chili", "forte"].into());
+}
+
 /// Runs `workload` on all of its targets, which are these.
 fn runs_on(workload: &[&str], metrics: &[&str], targets: &BTreeSet<&str>) {
     let output = run(lab(workload).args(["--target", "all", "--rounds", "1", "--json", "-"]));
@@ -205,7 +212,7 @@ fn runs_on(workload: &[&str], metrics: &[&str], targets: &BTreeSet<&str>) {
     for result in results {
         // JSON has no number that is not finite.
         let median = result["median"].as_f64().expect("a number");
-        let count = ["left", "refused", "switches", "given-up", "peak"]
+        let count = ["left", "refused", "switches", "given-up", "kept", "peak"]
             .iter()
             .any(|name| result["metric"] == *name);
         assert!(median > 0.0 || (count && median == 0.0), "{workload:?}: {result}");

@@ -24,6 +24,8 @@ use super::latch::Latch;
 use super::*;
 use crate::error::JoinError;
 
+mod tickets;
+
 /// Compiles only if the facade really is loom's.
 const _: fn(brigade_sync::atomic::AtomicUsize) -> loom::sync::atomic::AtomicUsize = |a| a;
 

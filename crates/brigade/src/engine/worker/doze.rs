@@ -1,10 +1,8 @@
 //! Jobs that run inside another one, which waits or yields, whatever they descend from.
 //!
 //! A pool whose waits run anything never has a worker that only waits: one that finds nothing *dozes*. It is parked then, as an
-//! idle worker is, and is picked for new work like that one; the pool is not idle, and does not end. The thread that ends what
-//! it waits for picks it as well, under the crew's lock, as one that wakes a local future does (`idle/MAILBOX.md`): so a token
-//! of its sleeper is always that of a thread that has picked or claimed it. A dozing worker has no duty: no monitor and no
-//! driver holder is in the middle of a job.
+//! idle worker is, and is picked for new work like that one; the pool is not idle, and does not end. `engine/FORKS.md` has the
+//! protocol.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
@@ -94,7 +92,8 @@ impl Worker {
     /// Stops searching without a job; the last searcher gets another worker for work that it has not taken.
     fn end_search(&self) {
         if self.core.idle.stop_search() {
-            if self.core.queues.has_work() {
+            // As in `found`: what has been submitted or forked meanwhile may have woken no other worker.
+            if self.core.queues.has_work() || self.has_forks_unseen() {
                 self.core.help(Caller::MayStop);
             }
             self.core.see_to_driver();

@@ -103,6 +103,11 @@ impl Forking {
     /// `Worker::found`, after something else.
     fn found(&self) {
         self.other.fetch_sub(1, Ordering::Relaxed);
+        self.end_search();
+    }
+
+    /// `Worker::end_search`.
+    fn end_search(&self) {
         if self.change(SEARCHING.wrapping_neg()).searching() > 1 {
             return;
         }
@@ -140,7 +145,7 @@ fn a_worker_that_forks_and_a_parking_worker_never_miss_each_other() {
 
 /// A worker that forks wakes no other while one searches; that one finds something else.
 ///
-/// Caught: no fence in `found`; none in `fork`.
+/// Caught: no fence in `end_search`; none in `fork`.
 #[test]
 fn a_searcher_that_finds_other_work_does_not_miss_a_fork() {
     check(4, || {
@@ -150,6 +155,24 @@ fn a_searcher_that_finds_other_work_does_not_miss_a_fork() {
             pool.hunt(0);
         });
         let searcher = pool.spawn(|pool| pool.found());
+        pool.fork(&worker);
+        searcher.join().unwrap();
+        sleeper.join().unwrap();
+    });
+}
+
+/// The same if what that one has waited for ends.
+///
+/// Caught: no fence in `end_search`; none in `fork`.
+#[test]
+fn a_searcher_whose_wait_is_over_does_not_miss_a_fork() {
+    check(4, || {
+        let (worker, pool) = Forking::new(SEARCHING + PARKED, 0);
+        let sleeper = pool.spawn(|pool| {
+            pool.parkers[0].park(None);
+            pool.hunt(0);
+        });
+        let searcher = pool.spawn(|pool| pool.end_search());
         pool.fork(&worker);
         searcher.join().unwrap();
         sleeper.join().unwrap();

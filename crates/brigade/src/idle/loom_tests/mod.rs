@@ -18,6 +18,7 @@ use super::{Duty, Idle, Leave, Wait};
 use crate::config::{Config, Size};
 
 mod crew;
+mod doze;
 mod driver;
 mod driver_pool;
 mod end;

@@ -121,6 +121,34 @@ fn a_job_that_needs_more_stack_than_there_is_ends_the_process_with_a_message() {
     assert!(!output.status.success());
 }
 
+#[cfg(unix)]
+#[test]
+#[ignore = "ends the process; run by the test below"]
+fn body_with_a_fork_that_needs_more_stack_than_there_is() {
+    let _dog = Watchdog::start(10);
+    let builder = Pool::builder().threads(1).stack_size(2 << 20);
+    let pool = builder.name(|_| "shallow".into()).build().unwrap();
+    let used =
+        pool.scope(|s| brigade::join(|| s.submit(|| deep(256)).join().unwrap(), || deep(256)));
+    println!("used {:?} KiB", used.unwrap());
+    let used = pool.scope(|s| brigade::join(|| s.submit(|| deep(3 << 10)).join().unwrap(), || 1));
+    println!("used {:?} KiB", used.unwrap());
+}
+
+/// Fault 39, for a job that borrows from the stack that overflows.
+#[cfg(unix)]
+#[test]
+fn a_job_of_a_scope_that_needs_more_stack_than_there_is_ends_the_process_with_a_message() {
+    let _dog = Watchdog::start(20);
+    let output = run_apart("body_with_a_fork_that_needs_more_stack_than_there_is");
+    let said = String::from_utf8_lossy(&output.stderr);
+    let shown = String::from_utf8_lossy(&output.stdout);
+    assert!(shown.contains("used (256, 256) KiB") && !shown.contains("(3072, 1)"), "{shown}");
+    let by_std = said.contains("shallow") && said.contains("overflowed its stack");
+    assert!(by_std || said.contains("stack-overflow"), "{said}");
+    assert!(!output.status.success());
+}
+
 #[test]
 #[ignore = "ends the process; run by the test below"]
 fn body_that_returns_from_main_with_a_busy_default_pool() {

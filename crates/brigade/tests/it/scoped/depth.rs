@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use brigade::{Pool, join};
+use brigade::{Pool, join, scope};
 use brigade_testkit::Watchdog;
 
 use super::pools::join_stolen;
@@ -49,6 +49,26 @@ fn a_hundred_thousand_joins_one_after_the_other_fit_a_small_stack() {
         })
         .unwrap();
         assert_eq!(ran.into_inner(), 300_000);
+    }
+}
+
+/// Ten jobs for each scope, and each of them has a scope again.
+fn jobs(depth: u32, ran: &AtomicUsize) {
+    ran.fetch_add(1, Ordering::Relaxed);
+    if depth > 0 {
+        scope(|s| (0..10).for_each(|_| s.execute(|| jobs(depth - 1, ran))));
+    }
+}
+
+/// Fault 40.
+#[test]
+fn a_million_jobs_of_nested_scopes_fit_a_small_stack() {
+    let _dog = Watchdog::start(60);
+    let depth = if cfg!(miri) { 2 } else { 6 };
+    for pool in pools() {
+        let ran = AtomicUsize::new(0);
+        pool.install(|| jobs(depth, &ran)).unwrap();
+        assert_eq!(ran.into_inner(), (10_usize.pow(depth + 1) - 1) / 9);
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use brigade::{Pool, Reason, Scope, Shutdown, in_place_scope, join, scope};
+use brigade::{Handle, Pool, Reason, Scope, Shutdown, in_place_scope, join, scope};
 use brigade_testkit::{Gate, Watchdog, eventually, spin_for};
 
 use crate::support::crowd::for_both_queueings;
@@ -109,6 +109,37 @@ fn a_scope_returns_although_its_pool_ends_and_nothing_is_left() {
                 });
                 assert_eq!(live.into_inner(), 0, "{how:?}");
             });
+        }
+    }
+}
+
+/// Fault 44.
+#[test]
+fn what_a_worker_of_a_adds_to_a_scope_on_b_runs_there_while_a_ends() {
+    let _dog = Watchdog::start(60);
+    for how in HOWS {
+        for threads in [1, 2, 8] {
+            let (a, b) = (Pool::new(threads), Pool::new(threads));
+            let (begun, to_b) = (Gate::closed(), b.handle());
+            let begins = begun.clone();
+            let job = a.submit(move || {
+                let ran = AtomicUsize::new(0);
+                let is_here = || {
+                    assert_eq!(Handle::current(), Some(to_b));
+                    ran.fetch_add(1, Ordering::SeqCst);
+                };
+                to_b.scope(|s| {
+                    begins.open();
+                    s.execute(is_here);
+                    join(is_here, || scope(|s| s.execute(is_here)));
+                })
+                .unwrap();
+                ran.into_inner()
+            });
+            begun.wait();
+            a.shutdown(how);
+            assert_eq!(job.join().unwrap(), 3, "{how:?}");
+            assert_eq!(b.install(|| 42).unwrap(), 42);
         }
     }
 }

@@ -2,8 +2,9 @@
 
 use std::mem;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
-use brigade::{Handle, join, scope};
+use brigade::{Handle, Pool, join, scope};
 use brigade_testkit::{Drops, Watchdog};
 
 use super::pools::{for_every_pool, join_stolen};
@@ -92,6 +93,28 @@ fn frames_at_the_same_address_are_not_taken_for_each_other() {
         })
         .unwrap();
     });
+}
+
+/// Fault 47: a latch is set while the thread that waits for it returns and ends, and its stack with it.
+#[test]
+fn a_thread_outside_ends_as_soon_as_what_it_waits_for_has_ended() {
+    let _dog = Watchdog::start(60);
+    let rounds = if cfg!(miri) { 2 } else { 100 };
+    for threads in [1, 2, 8] {
+        let pool = Pool::new(threads);
+        let (handle, ran) = (pool.handle(), AtomicUsize::new(0));
+        let add = || _ = ran.fetch_add(1, Ordering::Relaxed);
+        for _ in 0..rounds {
+            thread::scope(|t| {
+                t.spawn(|| handle.install(add).unwrap());
+                t.spawn(|| handle.join(add, add).unwrap());
+                t.spawn(|| handle.scope(|s| s.execute(add)).unwrap());
+                t.spawn(|| handle.in_place_scope(|s| (0..2).for_each(|_| s.execute(add))).unwrap());
+                t.spawn(|| handle.in_place_scope(|s| s.submit(add).join().unwrap()).unwrap());
+            });
+        }
+        assert_eq!(ran.into_inner(), 7 * rounds);
+    }
 }
 
 #[test]

@@ -69,6 +69,39 @@ fn a_lock_may_be_read_while_unrelated_jobs_read_and_write() {
     });
 }
 
+/// Faults 41 and 42, where a job that wants the lock is of the same scope as the one that waits with it.
+#[test]
+fn a_lock_may_be_held_across_a_scope_while_the_siblings_of_its_job_want_it() {
+    let _dog = Watchdog::start(60);
+    for_every_pool(|pool| {
+        let (lock, table) = (Mutex::new(0), RwLock::new(0));
+        pool.scope(|s| {
+            for number in 0..40 {
+                let (lock, table) = (&lock, &table);
+                s.execute(move || match number % 4 {
+                    0 => {
+                        let mut held = lock.lock().unwrap();
+                        wait_in_every_way();
+                        *held += 1;
+                    }
+                    1 => {
+                        let held = table.read().unwrap();
+                        wait_in_every_way();
+                        drop(held);
+                    }
+                    2 => *table.write().unwrap() += 1,
+                    _ => *lock.lock().unwrap() += 1,
+                });
+            }
+            let held = lock.lock().unwrap();
+            wait_in_every_way();
+            drop(held);
+        })
+        .unwrap();
+        assert_eq!((lock.into_inner().unwrap(), table.into_inner().unwrap()), (20, 10));
+    });
+}
+
 /// A worker that is busy until the gate opens.
 fn keep_one_busy(pool: &Pool, gate: &Gate) {
     let (begun, gate) = (Gate::closed(), gate.clone());

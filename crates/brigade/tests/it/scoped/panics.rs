@@ -148,6 +148,45 @@ fn captures_results_and_payloads_may_panic_in_their_drops() {
     });
 }
 
+/// Fault 38.
+#[test]
+fn a_result_whose_drop_panics_is_dropped_once_whenever_its_handle_goes() {
+    struct Volatile<'a>(&'a AtomicUsize);
+    impl Drop for Volatile<'_> {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+            panic!("a result that panics when it is dropped");
+        }
+    }
+    let _dog = Watchdog::start(60);
+    panics::silence_expected();
+    for_every_pool(|pool| {
+        let dropped = AtomicUsize::new(0);
+        pool.in_place_scope(|s| {
+            // While the job runs.
+            let (begun, gate) = (Gate::closed(), Gate::closed());
+            let (begins, waits) = (begun.clone(), gate.clone());
+            let early = s.submit(|| {
+                begins.open();
+                waits.wait();
+                drop((begins, waits));
+                Volatile(&dropped)
+            });
+            begun.wait();
+            drop(early);
+            gate.open();
+            let late = s.submit(|| Volatile(&dropped));
+            brigade_testkit::eventually("it has ended", || late.is_finished());
+            drop(late);
+            let late = s.spawn(async { Volatile(&dropped) });
+            brigade_testkit::eventually("it has ended", || late.is_finished());
+            drop(late);
+        })
+        .unwrap();
+        assert_eq!(dropped.into_inner(), 3);
+    });
+}
+
 #[test]
 fn the_panic_of_a_job_is_its_handles_or_else_the_scopes() {
     let _dog = Watchdog::start(60);

@@ -1,10 +1,12 @@
 //! A fork is begun by a worker that is idle, or becomes so, while the sibling runs on.
 
+use std::hint;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use brigade::join;
-use brigade_testkit::{Gate, Meeting, Watchdog};
+use brigade_testkit::{Gate, Meeting, Watchdog, spin_for};
 
 use super::pools::join_stolen;
 use crate::support::crowd::{await_idle_workers, for_both_queueings};
@@ -60,6 +62,43 @@ fn a_fork_is_begun_by_a_worker_that_becomes_idle_later() {
             pool.install(|| assert_begins_beside(|| gate.open())).unwrap();
         }
     });
+}
+
+/// P5: the sibling makes no call that the pool, or the system, could notice.
+#[test]
+fn a_fork_is_begun_beside_a_sibling_that_computes() {
+    let _dog = Watchdog::start(20);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(2).prestart().build().unwrap();
+        let computes = |begun: &AtomicBool| {
+            while !begun.load(Ordering::Relaxed) {
+                hint::spin_loop();
+            }
+        };
+        // Others of the same kind wait beside it, or it is alone.
+        for others in [0, 1, 3] {
+            for round in 0..30_u64 {
+                pool.install(|| {
+                    // The other worker looks for work, monitors or sleeps by now.
+                    spin_for(Duration::from_micros(round * 40));
+                    let begun = AtomicBool::new(false);
+                    let fork = || {
+                        join(|| computes(&begun), || begun.store(true, Ordering::Relaxed));
+                    };
+                    nested(others, &fork);
+                })
+                .unwrap();
+            }
+        }
+    });
+}
+
+/// Calls a closure below as many forks.
+fn nested(forks: u32, call: &(dyn Fn() + Sync)) {
+    match forks {
+        0 => call(),
+        _ => _ = join(|| nested(forks - 1, call), || ()),
+    }
 }
 
 /// A pool does not grow beyond its core size for forks.

@@ -1,0 +1,139 @@
+//! Measures how soon another thread begins a fork whose sibling computes.
+//!
+//! A fork has two closures, and which of them another thread may begin is the pool's choice: it is the one that begins last.
+
+use std::io;
+use std::thread::{self, ThreadId};
+use std::time::Duration;
+
+use clap::Args;
+
+use crate::clock::{Epoch, Lap, Meter, seconds};
+use crate::failure::Failure;
+use crate::limits::{self, whole};
+use crate::setup::started;
+use crate::stats::{quantile, sorted};
+use crate::tally::Sum;
+use crate::target::Entry;
+use crate::target::fork::{ForkJoin, Spawning, Start, StartSpawning};
+use crate::targets::forks::sequential::CALLS;
+use crate::targets::forks::{Forks, tokio};
+use crate::workload::{Bench, ForkWorkload, Metric, Outcome, Params, Workload};
+
+/// Options of `steal`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Steal {
+    /// Threads of the pool.
+    #[arg(long, default_value_t = 2, value_parser = whole::<2, { limits::MAX_THREADS }>)]
+    threads: u64,
+    /// Microseconds that each closure of a fork computes.
+    #[arg(long, default_value_t = 2_000, value_parser = whole::<1, { limits::MAX_WORK_US }>)]
+    sibling_us: u64,
+    /// Microseconds that the thread computes before it forks.
+    #[arg(long, default_value_t = 1_000, value_parser = whole::<0, { limits::MAX_WORK_US }>)]
+    before_us: u64,
+    /// Forks in a run, one after the other.
+    #[arg(long, default_value_t = 300, value_parser = whole::<1, { limits::MAX_SHOTS }>)]
+    shots: u64,
+}
+
+/// Where a closure began, and when.
+type Begun = (ThreadId, u64);
+
+impl Workload for Steal {
+    const NAME: &'static str = "steal";
+    type Family = Forks;
+
+    const METRICS: &'static [Metric] = &[
+        Metric::time("p50"),
+        Metric::time("p99"),
+        Metric::time("max"),
+        Metric::less("kept", "forks"),
+        Metric::CPU,
+    ];
+
+    fn params(&self) -> Params {
+        vec![
+            ("threads", self.threads.into()),
+            ("sibling-us", self.sibling_us.into()),
+            ("before-us", self.before_us.into()),
+            ("shots", self.shots.into()),
+        ]
+    }
+
+    fn is_for(&self, target: &Entry) -> bool {
+        // The one has no other thread, and the tasks of the other may not borrow.
+        !target.is(&CALLS.entry) && !target.is(&tokio::RUNTIME.entry)
+    }
+
+    fn threads(&self) -> usize {
+        self.threads as usize
+    }
+
+    fn expected(&self) -> Sum {
+        Sum::grid(self.shots, 2)
+    }
+}
+
+impl ForkWorkload for Steal {
+    fn run<F: ForkJoin>(&self, start: Start<F>, bench: &Bench) -> Outcome {
+        let target = started(|| start(self.threads()))?;
+        let (mut meter, mut kept) = (Meter::default(), 0);
+        let mut times = Vec::with_capacity(self.shots as usize);
+        target.attach(|outside| {
+            for shot in 0..self.shots as u32 {
+                let lap = Lap::begin();
+                let (forked, one, other) = F::enter(outside, |context| {
+                    let epoch = Epoch::new();
+                    self.fork::<F>(context, epoch, |step| {
+                        (0..bench.fault.copies(shot)).for_each(|_| bench.tally.ran(shot, step));
+                    })
+                });
+                meter.end(&lap);
+                kept += u32::from(one.0 == other.0);
+                times.push(seconds(one.1.max(other.1) - forked));
+            }
+        });
+        target.shutdown();
+        bench.tally.check(bench.tally.expected())?;
+        let times = sorted(times);
+        let [p50, p99, max] = [0.5, 0.99, 1.0].map(|share| quantile(&times, share));
+        Ok(vec![p50, p99, max, f64::from(kept), meter.cpus()])
+    }
+
+    fn run_spawning<S: Spawning>(&self, _: StartSpawning<S>, _: &Bench) -> Outcome {
+        Err(Failure::Refused(io::Error::other("its tasks may not borrow")))
+    }
+}
+
+impl Steal {
+    /// Forks once; returns when, and the beginnings of both closures.
+    fn fork<F: ForkJoin>(
+        &self,
+        context: &mut F::Context<'_>,
+        epoch: Epoch,
+        ran: impl Fn(u32) + Send + Sync,
+    ) -> (u64, Begun, Begun) {
+        compute(epoch, self.before_us);
+        let forked = epoch.nanos();
+        let closure = |step| {
+            let (micros, ran) = (self.sibling_us, &ran);
+            move |_: &mut F::Context<'_>| {
+                let begun = (thread::current().id(), epoch.nanos());
+                compute(epoch, micros);
+                ran(step);
+                begun
+            }
+        };
+        let (one, other) = F::join(context, closure(0), closure(1));
+        (forked, one, other)
+    }
+}
+
+/// Computes for some microseconds, without a call of the pool or of the system.
+fn compute(epoch: Epoch, micros: u64) {
+    let end = epoch.nanos() + Duration::from_micros(micros).as_nanos() as u64;
+    while epoch.nanos() < end {
+        std::hint::spin_loop();
+    }
+}
