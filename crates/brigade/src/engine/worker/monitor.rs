@@ -71,8 +71,11 @@ impl Monitor {
                 return Tick::Woken(parked);
             }
         }
-        let others_run = core.idle.snapshot().running() > 0 || !core.ledger.is_idle();
-        if self.still < STILL_LOOKS && others_run {
+        let seen = core.idle.snapshot();
+        let others_run = seen.running() > 0 || !core.ledger.is_idle();
+        // The driver holder sleeps between two events that it handles itself. Without a monitor it would wake a worker for each.
+        let is_between = look == Look::Moving && seen.driver_held();
+        if self.still < STILL_LOOKS && (others_run || is_between) {
             return Tick::Nothing;
         }
         core.idle.give_up_duty(worker.index);

@@ -21,7 +21,8 @@ impl Worker {
         if let Some(job) = own.or_else(|| self.take_mail()) {
             return Some(job);
         }
-        if self.poll_events() {
+        // If no other worker runs, this one is about to wait for events itself.
+        if self.core.idle.snapshot().running() > 1 && self.poll_events() {
             let own = self.local.pop().or_else(|| self.take_mail());
             if let Some(job) = own.or_else(|| self.refill_share()) {
                 return Some(job);
