@@ -25,6 +25,9 @@ const QUICK: &str = "
     ramp-up --block-ms 5 --shots 8
     fairness --chains 4 --millis 100 --limit-ms 100
     busy-io --millis 100
+    timers --pattern spread --timers 2000 --millis 100
+    timers --pattern instant --timers 2000
+    timers --pattern unfired --timers 20000
     elastic --keep-alive-ms 10 --block-ms 10 --bursts 1
     queue --pattern push-pop-small --repetitions 200
     queue --pattern executor --repetitions 50
@@ -58,6 +61,8 @@ const FULL: &str = "
     fairness --chains 4
     fairness --chains 1000
     busy-io
+    timers
+    timers --by closure
     elastic --keep-alive-ms 50 --block-ms 20 --bursts 5
     queue --pattern push-pop-small --repetitions 400
     queue --pattern push-pop-large --repetitions 200

@@ -14,7 +14,7 @@ use std::io::{
 };
 use std::net::TcpStream;
 use std::os::fd::OwnedFd;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Runs futures.
 pub(crate) trait Runtime: Sized + Sync + 'static {
@@ -32,6 +32,8 @@ pub(crate) trait Runtime: Sized + Sync + 'static {
     type Receiver: Upstream;
     /// The end of a channel that bytes go into.
     type Sender: Downstream;
+    /// A closure that waits for its time. One that is dropped may be cancelled.
+    type Alarm: Alarm;
 
     /// Runs `future` to its end on this thread.
     fn block_on<F: Future>(&self, future: F) -> F::Output;
@@ -46,6 +48,12 @@ pub(crate) trait Runtime: Sized + Sync + 'static {
 
     /// Waits for this long; must be awaited inside a task or inside `block_on`.
     fn sleep(time: Duration) -> impl Future<Output = ()> + Send;
+
+    /// Runs `job` at `time`, by the target's own timer for closures, or in a task that sleeps until then. This fails only if a
+    /// thread can't be started.
+    fn execute_at<F>(&self, time: Instant, job: F) -> io::Result<Self::Alarm>
+    where
+        F: FnOnce() + Send + 'static;
 
     /// Reads from this end of a pipe; must be called inside `block_on`, as the next two.
     fn reader(end: OwnedFd) -> io::Result<Self::Reader>;
@@ -69,6 +77,15 @@ pub(crate) trait Spawn: Clone + Send + 'static {
     fn detach<F>(&self, future: F) -> io::Result<()>
     where
         F: Future<Output = ()> + Send + 'static;
+}
+
+/// A closure that waits for its time.
+pub(crate) trait Alarm: Send + 'static {
+    /// Lets it run at its time.
+    fn detach(self);
+
+    /// Ends the wait. A closure that has not begun does not run.
+    fn cancel(self);
 }
 
 /// A source of bytes.

@@ -18,6 +18,7 @@ pub(crate) mod queue;
 mod ramp_up;
 pub(crate) mod submit;
 pub(crate) mod throughput;
+pub(crate) mod timers;
 pub(crate) mod wake;
 
 use clap::Subcommand;
@@ -76,6 +77,8 @@ subcommands! {
     Echo(echo::Echo),
     /// How late timers and bytes on a socket are while jobs keep all workers busy.
     BusyIo(busy_io::BusyIo),
+    /// CPU time and lateness of timers that fire, and the price of those that are cancelled.
+    Timers(timers::options::Options),
     /// Time for values that come together to reach threads that wait for them.
     Burst(burst::options::Options),
 }

@@ -58,6 +58,13 @@ const WORKLOADS: &[(&[&str], [&str; 2])] = &[
     (&["echo", "--connections", "3", "--requests", "9"], ["brigade-one-thread", "brigade"]),
     (&["busy-io", "--millis", "50"], ["smol", "brigade"]),
     (&["busy-io", "--millis", "50"], ["brigade", "brigade-lifo"]),
+    (&["timers", "--pattern", "spread", "--timers", "9", "--millis", "5"], ["smol", "tokio"]),
+    (
+        &["timers", "--pattern", "instant", "--by", "closure", "--timers", "9"],
+        ["brigade", "brigade-lifo"],
+    ),
+    (&["timers", "--pattern", "unfired", "--timers", "9"], ["brigade", "tokio-current-thread"]),
+    (&["timers", "--pattern", "unfired", "--by", "closure", "--timers", "9"], ["tokio", "smol"]),
 ];
 
 const OWN: [&str; 2] = ["brigade", "rayon"];

@@ -97,12 +97,27 @@ const ON_RUNTIMES: &[(&[&str], &[&str], &[&str])] = &[
     (&["echo", "--connections", "1", "--requests", "20"], REQUESTS, WITHOUT_FLOOR),
     (&["echo", "--connections", "30", "--requests", "70"], REQUESTS, WITHOUT_FLOOR),
     (&["busy-io", "--millis", "50", "--every-ms", "2"], LATENESS, WITH_TASKS),
+    (&["timers", "--pattern", "spread", "--timers", "50", "--millis", "20"], TIMERS, WITH_TASKS),
+    (&["timers", "--pattern", "instant", "--timers", "1", "--threads", "1"], TIMERS, WITH_TASKS),
+    (&["timers", "--pattern", "unfired", "--timers", "2000"], UNFIRED, WITH_TASKS),
+    (
+        &["timers", "--pattern", "spread", "--by", "closure", "--timers", "50", "--millis", "20"],
+        TIMERS,
+        WITH_TASKS,
+    ),
+    (
+        &["timers", "--pattern", "unfired", "--by", "closure", "--timers", "2000"],
+        UNFIRED,
+        WITH_TASKS,
+    ),
 ];
 
 const HOPS: &[&str] = &["hop", "p50", "p90", "p99", "cpu-hop", "switches", "cpu"];
 const REQUESTS: &[&str] = &["rate", "p50", "p90", "p99", "cpu"];
 const LATENESS: &[&str] =
     &["timer-p50", "timer-p99", "timer-max", "byte-p50", "byte-p99", "byte-max", "rate", "cpu"];
+const TIMERS: &[&str] = &["cpu-timer", "make", "late-p50", "late-p99", "late-max", "cpu"];
+const UNFIRED: &[&str] = &["cpu-timer", "time", "cpu"];
 
 const RUNTIMES: &[&str] = &[
     "brigade",

@@ -46,6 +46,9 @@ fn unknown_words_are_refused() {
         &["bucket-brigade", "--over", "no-such-link"],
         &["creation", "--kind", "no-such-kind"],
         &["fork-join", "--program", "no-such-program"],
+        &["timers", "--pattern", "no-such-pattern"],
+        &["timers", "--by", "no-such-kind"],
+        &["timers", "--pattern", "instant", "--millis", "5"],
         &["fork-join", "--size", "5"],
         &["fork-join", "--program", "wc", "--target", "tokio"],
         &["all", "--quick", "--full"],
@@ -138,6 +141,8 @@ fn a_number_out_of_its_range_is_refused_for_runtimes_too() {
         ("memory", "--tasks", "from 1000 to 1000000"),
         ("busy-io", "--chains", "from 1 to 1000000"),
         ("busy-io", "--millis", "from 1 to 10000"),
+        ("timers", "--timers", "from 1 to 1000000"),
+        ("timers", "--millis", "from 1 to 10000"),
         ("echo", "--connections", "from 1 to 10000"),
         ("echo", "--requests", "from 1 to 10000000"),
     ] {
@@ -189,6 +194,7 @@ fn a_target_of_another_family_is_refused_with_those_of_the_workload() {
         (&["memory", "--target", "floor"], "threads"),
         (&["echo", "--target", "floor,tokio"], "smol"),
         (&["busy-io", "--target", "threads"], "brigade-lifo"),
+        (&["timers", "--target", "floor"], "tokio-current-thread"),
     ] {
         let reason = refused(arguments);
         let (theirs, stranger) = reason.split_once(", and not ").expect("names both");

@@ -6,14 +6,15 @@ use std::net;
 use std::os::fd::OwnedFd;
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use brigade::io::{Async, PipeReader, PipeWriter, TcpStream};
+use brigade::time::Timer;
 use brigade::{Handle, JoinHandle, Order, Pool};
 use smol::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::mpsc;
 
-use crate::target::runtime::{Runtime, Sink, Source, Spawn, Start};
+use crate::target::runtime::{Alarm, Runtime, Sink, Source, Spawn, Start};
 use crate::target::{Entry, Listing};
 
 /// The default pool.
@@ -63,6 +64,7 @@ impl Runtime for Brigade {
     type Stream = TcpStream;
     type Receiver = mpsc::Receiver<u8>;
     type Sender = mpsc::Sender<u8>;
+    type Alarm = Timer;
 
     fn block_on<F: Future>(&self, future: F) -> F::Output {
         self.0.handle().enter(|| brigade::block_on(future))
@@ -82,6 +84,14 @@ impl Runtime for Brigade {
 
     fn sleep(time: Duration) -> impl Future<Output = ()> + Send {
         brigade::time::sleep(time)
+    }
+
+    #[inline]
+    fn execute_at<F>(&self, time: Instant, job: F) -> io::Result<Timer>
+    where
+        F: FnOnce() + Send + 'static,
+    {
+        self.0.job().at(time).execute(job).map_err(io::Error::other)
     }
 
     fn reader(end: OwnedFd) -> io::Result<PipeReader> {
@@ -115,6 +125,19 @@ impl Spawn for Handle {
         // A pool that rejects the task has lost it, which is what the tally reports.
         drop(self.spawn(future));
         Ok(())
+    }
+}
+
+impl Alarm for Timer {
+    fn detach(self) {
+        // It runs without its handle.
+        drop(self);
+    }
+
+    #[inline]
+    fn cancel(self) {
+        // A closure that has begun is counted as one that ran.
+        let _ = Timer::cancel(&self);
     }
 }
 

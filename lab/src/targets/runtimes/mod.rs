@@ -15,7 +15,7 @@ pub(crate) const FLOOR: Entry =
 
 family! {
     /// Runtimes of futures, and threads that do the same.
-    Runtimes: "runtimes, for bucket-brigade, creation, memory, echo and busy-io",
+    Runtimes: "runtimes, for bucket-brigade, creation, memory, echo, busy-io and timers",
         VisitRuntime => VisitRuntime::visit, and FLOOR;
     brigade::DEFAULT,
     brigade::ONE_THREAD,
@@ -24,6 +24,11 @@ family! {
     tokio::CURRENT_THREAD,
     smol::EXECUTOR,
     threads::EACH,
+}
+
+/// Whether this target has tasks that are futures: one that has not is a thread for each task, or one thread without tasks.
+pub(crate) fn has_tasks(target: &Entry) -> bool {
+    !target.is(&FLOOR) && !target.is(&threads::EACH.entry)
 }
 
 #[cfg(test)]

@@ -9,14 +9,14 @@ use std::net::TcpStream;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use smol::channel::{self, Sender};
 use smol::io::{AsyncReadExt, AsyncWriteExt};
 use smol::{Async, Executor, Timer};
 use tokio::sync::mpsc;
 
-use crate::target::runtime::{Runtime, Sink, Source, Spawn, Start};
+use crate::target::runtime::{Alarm, Runtime, Sink, Source, Spawn, Start};
 use crate::target::{Entry, Listing};
 
 /// The executor on threads, and a thread of async-io's own, which waits for I/O when no other does.
@@ -59,6 +59,7 @@ impl Runtime for Smol {
     type Stream = Async<TcpStream>;
     type Receiver = mpsc::Receiver<u8>;
     type Sender = mpsc::Sender<u8>;
+    type Alarm = smol::Task<()>;
 
     fn block_on<F: Future>(&self, future: F) -> F::Output {
         smol::block_on(future)
@@ -78,6 +79,17 @@ impl Runtime for Smol {
 
     async fn sleep(time: Duration) {
         Timer::after(time).await;
+    }
+
+    #[inline]
+    fn execute_at<F>(&self, time: Instant, job: F) -> io::Result<smol::Task<()>>
+    where
+        F: FnOnce() + Send + 'static,
+    {
+        Ok(self.executor.spawn(async move {
+            Timer::at(time).await;
+            job();
+        }))
     }
 
     fn reader(end: OwnedFd) -> io::Result<Async<File>> {
@@ -111,6 +123,18 @@ impl Spawn for Arc<Executor<'static>> {
     {
         self.spawn(future).detach();
         Ok(())
+    }
+}
+
+impl Alarm for smol::Task<()> {
+    fn detach(self) {
+        smol::Task::detach(self);
+    }
+
+    #[inline]
+    fn cancel(self) {
+        // A task that is dropped is cancelled.
+        drop(self);
     }
 }
 

@@ -2,14 +2,16 @@
 
 use std::io;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use brigade_testkit::Watchdog;
 
 use super::{FLOOR, Runtimes, VisitRuntime};
-use crate::target::runtime::{Downstream, Piped, Runtime, Sink, Source, Spawn, Start, Upstream};
+use crate::target::runtime::{
+    Alarm as _, Downstream, Piped, Runtime, Sink, Source, Spawn, Start, Upstream,
+};
 use crate::target::{Accept, Family};
 
 /// Runs `$body` on every target with two threads, and ends it.
@@ -164,6 +166,41 @@ fn a_task_waits_for_a_time_and_spawns_another() {
             assert!(begun.elapsed() >= TIME, "{name}");
             Ok(())
         })
+    }
+    on_every_target!(body);
+}
+
+#[test]
+fn a_closure_runs_at_its_time_unless_it_is_cancelled() {
+    const TIME: Duration = Duration::from_millis(5);
+
+    fn body<R: Runtime>(name: &str, runtime: &R) -> io::Result<()> {
+        let (sender, ran) = mpsc::channel();
+        let at = |time: Instant, number: u32| {
+            let sender = sender.clone();
+            runtime.execute_at(time, move || {
+                let _ = sender.send((number, Instant::now()));
+            })
+        };
+        let begun = Instant::now();
+        let cancelled = runtime.block_on(async { at(begun + 2 * TIME, 0) })?;
+        at(begun + TIME, 1)?.detach();
+        cancelled.cancel();
+        runtime.block_on(async {
+            at(begun + 3 * TIME, 2)?.detach();
+            // The runtime of this thread has no other.
+            while begun.elapsed() < 4 * TIME {
+                R::sleep(TIME).await;
+            }
+            io::Result::Ok(())
+        })?;
+        let next = || ran.recv_timeout(Duration::from_secs(4)).expect("it runs");
+        for expected in [1, 2] {
+            let (number, time) = next();
+            assert_eq!(number, expected, "{name}");
+            assert!(time >= begun + expected * TIME, "{name}: {number} came too early");
+        }
+        Ok(())
     }
     on_every_target!(body);
 }

@@ -7,14 +7,14 @@ use std::net::TcpStream;
 use std::os::fd::OwnedFd;
 use std::panic;
 use std::pin::Pin;
-use std::sync::mpsc::{self, Receiver, SyncSender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::task::{Context, Poll};
 use std::thread::{self, Builder, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_lite::future::block_on;
 
-use crate::target::runtime::{Downstream, Runtime, Sink, Source, Spawn, Start, Upstream};
+use crate::target::runtime::{Alarm, Downstream, Runtime, Sink, Source, Spawn, Start, Upstream};
 use crate::target::{Entry, Listing};
 
 /// A thread for each task.
@@ -30,6 +30,9 @@ pub(crate) struct Threads;
 /// Starts threads from anywhere.
 #[derive(Clone)]
 pub(crate) struct Starter;
+
+/// A thread that waits for a time, or for this to be cancelled.
+pub(crate) struct Waiting(SyncSender<bool>);
 
 /// A thread; awaiting it joins it, which blocks.
 pub(crate) struct Joining<T>(Option<JoinHandle<T>>);
@@ -51,6 +54,7 @@ impl Runtime for Threads {
     type Stream = TcpStream;
     type Receiver = Receiver<u8>;
     type Sender = SyncSender<u8>;
+    type Alarm = Waiting;
 
     fn block_on<F: Future>(&self, future: F) -> F::Output {
         block_on(future)
@@ -70,6 +74,26 @@ impl Runtime for Threads {
 
     async fn sleep(time: Duration) {
         thread::sleep(time);
+    }
+
+    fn execute_at<F>(&self, time: Instant, job: F) -> io::Result<Waiting>
+    where
+        F: FnOnce() + Send + 'static,
+    {
+        let (sender, receiver) = mpsc::sync_channel(1);
+        let wait = move || {
+            let left = || time.saturating_duration_since(Instant::now());
+            let cancelled = match receiver.recv_timeout(left()) {
+                Ok(cancelled) => cancelled,
+                Err(RecvTimeoutError::Timeout) => false,
+                Err(RecvTimeoutError::Disconnected) => true,
+            };
+            if !cancelled {
+                thread::sleep(left());
+                job();
+            }
+        };
+        Builder::new().spawn(wait).map(|_| Waiting(sender))
     }
 
     fn reader(end: OwnedFd) -> io::Result<File> {
@@ -98,6 +122,17 @@ impl Spawn for Starter {
         F: Future<Output = ()> + Send + 'static,
     {
         Builder::new().spawn(|| block_on(future)).map(drop)
+    }
+}
+
+impl Alarm for Waiting {
+    fn detach(self) {
+        // It sleeps until its time, or has run.
+        let _ = self.0.send(false);
+    }
+
+    fn cancel(self) {
+        drop(self);
     }
 }
 

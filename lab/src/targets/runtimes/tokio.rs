@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use std::os::fd::OwnedFd;
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe;
@@ -14,7 +14,7 @@ use tokio::runtime::{Builder, Handle, Runtime as Inner};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use crate::target::runtime::{Downstream, Runtime, Sink, Source, Spawn, Start, Upstream};
+use crate::target::runtime::{Alarm, Downstream, Runtime, Sink, Source, Spawn, Start, Upstream};
 use crate::target::{Entry, Listing};
 
 /// The runtime with worker threads.
@@ -59,6 +59,7 @@ impl Runtime for Tokio {
     type Stream = tokio::net::TcpStream;
     type Receiver = mpsc::Receiver<u8>;
     type Sender = mpsc::Sender<u8>;
+    type Alarm = JoinHandle<()>;
 
     fn block_on<F: Future>(&self, future: F) -> F::Output {
         self.0.block_on(future)
@@ -78,6 +79,18 @@ impl Runtime for Tokio {
 
     fn sleep(time: Duration) -> impl Future<Output = ()> + Send {
         tokio::time::sleep(time)
+    }
+
+    #[inline]
+    fn execute_at<F>(&self, time: Instant, job: F) -> io::Result<JoinHandle<()>>
+    where
+        F: FnOnce() + Send + 'static,
+    {
+        let sleep_until = tokio::time::sleep_until;
+        Ok(self.0.spawn(async move {
+            sleep_until(time.into()).await;
+            job();
+        }))
     }
 
     fn reader(end: OwnedFd) -> io::Result<Self::Reader> {
@@ -110,6 +123,17 @@ impl Spawn for Handle {
     {
         drop(self.spawn(future));
         Ok(())
+    }
+}
+
+impl Alarm for JoinHandle<()> {
+    fn detach(self) {
+        drop(self);
+    }
+
+    #[inline]
+    fn cancel(self) {
+        self.abort();
     }
 }
 
