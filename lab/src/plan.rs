@@ -28,6 +28,8 @@ const QUICK: &str = "
     timers --pattern spread --timers 2000 --millis 100
     timers --pattern instant --timers 2000
     timers --pattern unfired --timers 20000
+    channels --kind tokio --capacity 100 --senders 1 --messages 50000
+    channels --kind flume --capacity unbounded --senders 4 --receivers 4 --messages 50000
     elastic --keep-alive-ms 10 --block-ms 10 --bursts 1
     queue --pattern push-pop-small --repetitions 200
     queue --pattern executor --repetitions 50
@@ -63,6 +65,7 @@ const FULL: &str = "
     busy-io
     timers
     timers --by closure
+    channels
     elastic --keep-alive-ms 50 --block-ms 20 --bursts 5
     queue --pattern push-pop-small --repetitions 400
     queue --pattern push-pop-large --repetitions 200

@@ -6,6 +6,7 @@ pub(crate) mod bucket_brigade;
 pub(crate) mod burst;
 mod busy_io;
 mod chain;
+pub(crate) mod channels;
 pub(crate) mod creation;
 pub(crate) mod echo;
 pub(crate) mod elastic;
@@ -79,6 +80,8 @@ subcommands! {
     BusyIo(busy_io::BusyIo),
     /// CPU time and lateness of timers that fire, and the price of those that are cancelled.
     Timers(timers::options::Options),
+    /// Time and CPU time of a message through a channel between busy tasks.
+    Channels(channels::options::Options),
     /// Time for values that come together to reach threads that wait for them.
     Burst(burst::options::Options),
 }

@@ -58,6 +58,18 @@ const WORKLOADS: &[(&[&str], [&str; 2])] = &[
     (&["echo", "--connections", "3", "--requests", "9"], ["brigade-one-thread", "brigade"]),
     (&["busy-io", "--millis", "50"], ["smol", "brigade"]),
     (&["busy-io", "--millis", "50"], ["brigade", "brigade-lifo"]),
+    (
+        &["channels", "--kind", "tokio", "--capacity", "3", "--senders", "4", "--messages", "50"],
+        ["brigade", "brigade-one-thread"],
+    ),
+    (
+        &["channels", "--kind", "flume", "--capacity", "unbounded", "--senders", "1"],
+        ["tokio", "smol"],
+    ),
+    (
+        &["channels", "--kind", "async-channel", "--capacity", "1", "--receivers", "4"],
+        ["tokio-current-thread", "brigade"],
+    ),
     (&["timers", "--pattern", "spread", "--timers", "9", "--millis", "5"], ["smol", "tokio"]),
     (
         &["timers", "--pattern", "instant", "--by", "closure", "--timers", "9"],

@@ -97,6 +97,17 @@ const ON_RUNTIMES: &[(&[&str], &[&str], &[&str])] = &[
     (&["echo", "--connections", "1", "--requests", "20"], REQUESTS, WITHOUT_FLOOR),
     (&["echo", "--connections", "30", "--requests", "70"], REQUESTS, WITHOUT_FLOOR),
     (&["busy-io", "--millis", "50", "--every-ms", "2"], LATENESS, WITH_TASKS),
+    (&["channels", "--kind", "tokio", "--capacity", "9", "--senders", "1"], CHANNELS, WITH_TASKS),
+    (
+        &["channels", "--kind", "flume", "--senders", "4", "--receivers", "4", "--capacity", "100"],
+        CHANNELS,
+        WITH_TASKS,
+    ),
+    (
+        &["channels", "--kind", "async-channel", "--senders", "4", "--capacity", "unbounded"],
+        CHANNELS,
+        WITH_TASKS,
+    ),
     (&["timers", "--pattern", "spread", "--timers", "50", "--millis", "20"], TIMERS, WITH_TASKS),
     (&["timers", "--pattern", "instant", "--timers", "1", "--threads", "1"], TIMERS, WITH_TASKS),
     (&["timers", "--pattern", "unfired", "--timers", "2000"], UNFIRED, WITH_TASKS),
@@ -118,6 +129,7 @@ const LATENESS: &[&str] =
     &["timer-p50", "timer-p99", "timer-max", "byte-p50", "byte-p99", "byte-max", "rate", "cpu"];
 const TIMERS: &[&str] = &["cpu-timer", "make", "late-p50", "late-p99", "late-max", "cpu"];
 const UNFIRED: &[&str] = &["cpu-timer", "time", "cpu"];
+const CHANNELS: &[&str] = &["message", "cpu-message", "switches", "cpu"];
 
 const RUNTIMES: &[&str] = &[
     "brigade",

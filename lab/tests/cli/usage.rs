@@ -47,6 +47,8 @@ fn unknown_words_are_refused() {
         &["creation", "--kind", "no-such-kind"],
         &["fork-join", "--program", "no-such-program"],
         &["timers", "--pattern", "no-such-pattern"],
+        &["channels", "--kind", "no-such-kind"],
+        &["channels", "--kind", "tokio", "--receivers", "2"],
         &["timers", "--by", "no-such-kind"],
         &["timers", "--pattern", "instant", "--millis", "5"],
         &["fork-join", "--size", "5"],
@@ -142,6 +144,10 @@ fn a_number_out_of_its_range_is_refused_for_runtimes_too() {
         ("busy-io", "--chains", "from 1 to 1000000"),
         ("busy-io", "--millis", "from 1 to 10000"),
         ("timers", "--timers", "from 1 to 1000000"),
+        ("channels", "--capacity", "from 1 to 1000000, or `unbounded`"),
+        ("channels", "--senders", "from 1 to 1000000"),
+        ("channels", "--receivers", "from 1 to 1000000"),
+        ("channels", "--messages", "from 1 to 10000000"),
         ("timers", "--millis", "from 1 to 10000"),
         ("echo", "--connections", "from 1 to 10000"),
         ("echo", "--requests", "from 1 to 10000000"),
@@ -195,6 +201,7 @@ fn a_target_of_another_family_is_refused_with_those_of_the_workload() {
         (&["echo", "--target", "floor,tokio"], "smol"),
         (&["busy-io", "--target", "threads"], "brigade-lifo"),
         (&["timers", "--target", "floor"], "tokio-current-thread"),
+        (&["channels", "--target", "threads"], "tokio-current-thread"),
     ] {
         let reason = refused(arguments);
         let (theirs, stranger) = reason.split_once(", and not ").expect("names both");

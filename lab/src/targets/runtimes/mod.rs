@@ -15,7 +15,7 @@ pub(crate) const FLOOR: Entry =
 
 family! {
     /// Runtimes of futures, and threads that do the same.
-    Runtimes: "runtimes, for bucket-brigade, creation, memory, echo, busy-io and timers",
+    Runtimes: "runtimes, for bucket-brigade, creation, memory, echo, busy-io, timers and channels",
         VisitRuntime => VisitRuntime::visit, and FLOOR;
     brigade::DEFAULT,
     brigade::ONE_THREAD,
