@@ -46,6 +46,7 @@ const WORKLOADS: &[(&[&str], [&str; 2])] = &[
     (&["bucket-brigade", "--tasks", "5", "--iterations", "5"], ["brigade", "brigade-one-thread"]),
     (&["bucket-brigade", "--tasks", "5", "--iterations", "5"], ["threads", "smol"]),
     (&["bucket-brigade", "--tasks", "5", "--iterations", "5", "--in-flight", "3"], FLOOR),
+    (&["bucket-brigade", "--tasks", "5", "--iterations", "5"], EPOLL),
     (&["bucket-brigade", "--over", "channel", "--iterations", "5"], ["smol", "threads"]),
     (&["bucket-brigade", "--over", "channel", "--iterations", "5"], FLOOR),
     (&["bucket-brigade", "--over", "channel", "--iterations", "5"], ["brigade", "tokio"]),
@@ -87,6 +88,7 @@ const GROWING: [&str; 2] = ["crossbeam-lifo", "crossbeam-fifo"];
 const NOW_OR_NEVER: [&str; 2] = ["burst-pool", "crossbeam-channel-0"];
 const QUEUEING: [&str; 2] = ["spmc", "crossbeam-channel"];
 const FLOOR: [&str; 2] = ["floor", "tokio-current-thread"];
+const EPOLL: [&str; 2] = ["epoll", "threads"];
 const INJECTORS: [&str; 2] = ["brigade-injector", "segqueue"];
 
 /// Runs `workload` with `fault` in one target and none in the other.
@@ -95,7 +97,7 @@ fn detects(workload: &[&str], [faulty, other]: [&str; 2], fault: &str, word: &st
     let inject = ["--target", &targets, "--inject", &format!("{fault}:{faulty}")];
     let output =
         run(lab(workload).args(inject).args(["--rounds", "1", "--patience", "2", "--json", "-"]));
-    let peer = !faulty.starts_with("brigade") && faulty != "floor";
+    let peer = !faulty.starts_with("brigade") && ![FLOOR[0], EPOLL[0]].contains(&faulty);
     assert_eq!(code(&output), Some(i32::from(!peer)), "{workload:?}: {}", errors(&output));
     let said = errors(&output);
     assert!(said.contains(&format!("{faulty}: {word} ")), "{said}");

@@ -80,12 +80,12 @@ const BURST: &[&str] = &[
 /// Tiny runs of each workload for runtimes, the metrics, and the targets that can do it.
 const ON_RUNTIMES: &[(&[&str], &[&str], &[&str])] = &[
     (&["bucket-brigade", "--tasks", "5", "--iterations", "300"], HOPS, RUNTIMES),
-    (&["bucket-brigade", "--over", "channel", "--iterations", "3"], HOPS, RUNTIMES),
+    (&["bucket-brigade", "--over", "channel", "--iterations", "3"], HOPS, WITHOUT_EPOLL),
     (&["bucket-brigade", "--tasks", "1", "--iterations", "1", "--in-flight", "9"], HOPS, RUNTIMES),
     (
         &["bucket-brigade", "--over", "channel", "--in-flight", "9", "--threads", "1"],
         HOPS,
-        RUNTIMES,
+        WITHOUT_EPOLL,
     ),
     (&["creation", "--tasks", "5", "--repetitions", "3"], &["time", "cpu"], WITH_TASKS),
     (
@@ -93,9 +93,9 @@ const ON_RUNTIMES: &[(&[&str], &[&str], &[&str])] = &[
         &["time", "cpu"],
         &["threads"],
     ),
-    (&["memory", "--tasks", "1000"], &["bytes", "cpu"], WITHOUT_FLOOR),
-    (&["echo", "--connections", "1", "--requests", "20"], REQUESTS, WITHOUT_FLOOR),
-    (&["echo", "--connections", "30", "--requests", "70"], REQUESTS, WITHOUT_FLOOR),
+    (&["memory", "--tasks", "1000"], &["bytes", "cpu"], WITH_STREAMS),
+    (&["echo", "--connections", "1", "--requests", "20"], REQUESTS, WITH_STREAMS),
+    (&["echo", "--connections", "30", "--requests", "70"], REQUESTS, WITH_STREAMS),
     (&["busy-io", "--millis", "50", "--every-ms", "2"], LATENESS, WITH_TASKS),
     (&["channels", "--kind", "tokio", "--capacity", "9", "--senders", "1"], CHANNELS, WITH_TASKS),
     (
@@ -140,8 +140,19 @@ const RUNTIMES: &[&str] = &[
     "smol",
     "threads",
     "floor",
+    "epoll",
 ];
-const WITHOUT_FLOOR: &[&str] = &[
+const WITHOUT_EPOLL: &[&str] = &[
+    "brigade",
+    "brigade-one-thread",
+    "brigade-lifo",
+    "tokio",
+    "tokio-current-thread",
+    "smol",
+    "threads",
+    "floor",
+];
+const WITH_STREAMS: &[&str] = &[
     "brigade",
     "brigade-one-thread",
     "brigade-lifo",

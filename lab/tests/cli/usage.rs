@@ -194,6 +194,8 @@ fn a_target_of_another_family_is_refused_with_those_of_the_workload() {
         (&["burst", "--target", "spmc,rayon"], "crossbeam-channel"),
         (&["burst", "--sweep", "--target", "segqueue"], "burst-pool"),
         (&["bucket-brigade", "--target", "tokio,rayon"], "floor"),
+        (&["bucket-brigade", "--over", "channel", "--target", "epoll"], "floor"),
+        (&["echo", "--target", "epoll"], "threads"),
         // Of one family, and not what is asked for.
         (&["creation", "--target", "threads"], "tokio-current-thread"),
         (&["creation", "--kind", "thread", "--target", "threads,smol"], "threads"),

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use brigade_testkit::Watchdog;
 use tokio::sync::mpsc;
 
-use super::{FLOOR, Runtimes, VisitRuntime};
+use super::{Runtimes, VisitRuntime, runs_futures};
 use crate::target::runtime::{
     Alarm as _, Downstream, Piped, Runtime, Sink, Source, Spawn, Start, Upstream,
 };
@@ -32,7 +32,7 @@ macro_rules! on_every_target {
             }
         }
 
-        for target in Runtimes::TARGETS.iter().filter(|target| !target.is(&FLOOR)) {
+        for target in Runtimes::TARGETS.iter().filter(|target| runs_futures(target)) {
             Runtimes::accept(target, Body(target.name));
         }
     };
