@@ -21,6 +21,7 @@ use crate::stop::Stop;
 use crate::target::Entry;
 use crate::targets;
 use crate::workloads::Choice;
+use crate::workloads::server::load::{self, Load};
 
 /// Compares brigade with widely used thread pools.
 ///
@@ -57,6 +58,9 @@ enum What {
         #[command(subcommand)]
         choice: Choice,
     },
+    /// The clients of a server, in a process that the laboratory starts for them.
+    #[command(name = load::COMMAND, hide = true)]
+    Load(Load),
     /// Computing threads, in a process that the laboratory starts for them.
     #[command(name = hogs::COMMAND, hide = true)]
     Hogs {
@@ -160,6 +164,8 @@ pub(crate) enum Task {
     Measure(Vec<Contest>),
     /// Run this once on one target in this process.
     Once(Box<dyn Row>, &'static Entry),
+    /// Make requests to a server of the laboratory that has started this process.
+    Load(Load),
     /// Compute on this many threads until the laboratory that has started this process ends.
     Hogs(u64),
 }
@@ -185,6 +191,7 @@ impl Cli {
         let rows = match &self.what {
             Some(What::List) => return Ok(Task::List),
             Some(What::Chart(chart)) => return Ok(Task::Chart(chart.clone())),
+            Some(What::Load(load)) => return Ok(Task::Load(load.clone())),
             Some(What::Hogs { count }) => return Ok(Task::Hogs(*count)),
             Some(What::One(choice)) => {
                 let rows = choice.rows()?;

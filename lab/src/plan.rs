@@ -41,6 +41,8 @@ const QUICK: &str = "
     creation --kind thread --tasks 100 --repetitions 5
     memory --tasks 2000
     echo --connections 64 --requests 5000
+    server --protocol http --connections 64 --requests 3000
+    server --protocol resp --connections 64 --requests 5000 --pipeline 16
 ";
 
 /// Everything behind the project's numbers.
@@ -91,6 +93,7 @@ const FULL: &str = "
     echo --connections 1 --requests 30000
     echo --connections 64 --requests 30000
     echo --connections 1000 --requests 30000
+    server
 ";
 
 /// The rows of the small plan.

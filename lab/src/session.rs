@@ -19,12 +19,14 @@ use crate::report::destination::Destination;
 use crate::report::{self, Reporter};
 use crate::rounds::{self, Contest};
 use crate::stop::Stop;
+use crate::workloads::server::load;
 
 /// Does what the command line asks for.
 pub(crate) fn run(cli: Cli) -> Result<(), Stop> {
     match cli.task()? {
         Task::List => report::list(),
         Task::Chart(chart) => chart.draw(),
+        Task::Load(load) => load::generate(&load),
         Task::Hogs(count) => hogs::compute(count),
         Task::Measure(contests) => measure(&contests, &cli.options),
         Task::Once(row, target) => {

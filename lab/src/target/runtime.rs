@@ -28,6 +28,8 @@ pub(crate) trait Runtime: Sized + Sync + 'static {
     type Writer: Sink;
     /// A TCP stream.
     type Stream: Source + Sink;
+    /// The same for hyper.
+    type Http: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static;
     /// The end of a channel that bytes come out of.
     type Receiver: Upstream;
     /// The end of a channel that bytes go into.
@@ -64,6 +66,9 @@ pub(crate) trait Runtime: Sized + Sync + 'static {
     /// Reads from this connection and writes to it.
     fn stream(stream: TcpStream) -> io::Result<Self::Stream>;
 
+    /// Lets hyper read from this connection and write to it. hyper reads ahead, so one that blocks never gets an answer.
+    fn http(stream: Self::Stream) -> Self::Http;
+
     /// A channel with room for this many bytes.
     fn channel(capacity: usize) -> (Self::Sender, Self::Receiver);
 
@@ -92,6 +97,9 @@ pub(crate) trait Alarm: Send + 'static {
 pub(crate) trait Source: Send + 'static {
     /// Fills all of `buffer`; an error if the other end is closed before that.
     fn fill(&mut self, buffer: &mut [u8]) -> impl Future<Output = io::Result<()>> + Send;
+
+    /// Reads what is there, one byte at least, and says how much it is; 0 if the other end is closed.
+    fn some(&mut self, buffer: &mut [u8]) -> impl Future<Output = io::Result<usize>> + Send;
 }
 
 /// A sink for bytes.

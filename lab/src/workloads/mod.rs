@@ -17,6 +17,7 @@ pub(crate) mod latency;
 pub(crate) mod memory;
 pub(crate) mod queue;
 mod ramp_up;
+pub(crate) mod server;
 pub(crate) mod submit;
 pub(crate) mod throughput;
 pub(crate) mod timers;
@@ -82,6 +83,8 @@ subcommands! {
     Timers(timers::options::Options),
     /// Time and CPU time of a message through a channel between busy tasks.
     Channels(channels::options::Options),
+    /// Requests per second and CPU time of a request to a server for HTTP/1 or RESP.
+    Server(server::options::Options),
     /// Time for values that come together to reach threads that wait for them.
     Burst(burst::options::Options),
 }

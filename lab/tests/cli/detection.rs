@@ -71,6 +71,15 @@ const WORKLOADS: &[(&[&str], [&str; 2])] = &[
         &["channels", "--kind", "async-channel", "--capacity", "1", "--receivers", "4"],
         ["tokio-current-thread", "brigade"],
     ),
+    (
+        &["server", "--protocol", "http", "--connections", "2", "--requests", "9"],
+        ["brigade", "brigade-one-thread"],
+    ),
+    (&["server", "--protocol", "resp", "--connections", "2", "--pipeline", "1"], ["tokio", "smol"]),
+    (
+        &["server", "--protocol", "resp", "--connections", "3", "--pipeline", "7"],
+        ["brigade", "tokio-current-thread"],
+    ),
     (&["timers", "--pattern", "spread", "--timers", "9", "--millis", "5"], ["smol", "tokio"]),
     (
         &["timers", "--pattern", "instant", "--by", "closure", "--timers", "9"],

@@ -108,6 +108,41 @@ const ON_RUNTIMES: &[(&[&str], &[&str], &[&str])] = &[
         CHANNELS,
         WITH_TASKS,
     ),
+    (
+        &["server", "--protocol", "http", "--connections", "3", "--requests", "50"],
+        SERVER,
+        WITH_TASKS,
+    ),
+    (
+        &[
+            "server",
+            "--protocol",
+            "resp",
+            "--connections",
+            "2",
+            "--pipeline",
+            "9",
+            "--requests",
+            "99",
+        ],
+        SERVER,
+        WITH_TASKS,
+    ),
+    (
+        &[
+            "server",
+            "--protocol",
+            "resp",
+            "--connections",
+            "1",
+            "--pipeline",
+            "1",
+            "--requests",
+            "1",
+        ],
+        SERVER,
+        WITH_TASKS,
+    ),
     (&["timers", "--pattern", "spread", "--timers", "50", "--millis", "20"], TIMERS, WITH_TASKS),
     (&["timers", "--pattern", "instant", "--timers", "1", "--threads", "1"], TIMERS, WITH_TASKS),
     (&["timers", "--pattern", "unfired", "--timers", "2000"], UNFIRED, WITH_TASKS),
@@ -130,6 +165,7 @@ const LATENESS: &[&str] =
 const TIMERS: &[&str] = &["cpu-timer", "make", "late-p50", "late-p99", "late-max", "cpu"];
 const UNFIRED: &[&str] = &["cpu-timer", "time", "cpu"];
 const CHANNELS: &[&str] = &["message", "cpu-message", "switches", "cpu"];
+const SERVER: &[&str] = &["rate", "cpu-request", "p50", "p99", "switches", "cpu"];
 
 const RUNTIMES: &[&str] = &[
     "brigade",

@@ -48,6 +48,8 @@ fn unknown_words_are_refused() {
         &["fork-join", "--program", "no-such-program"],
         &["timers", "--pattern", "no-such-pattern"],
         &["channels", "--kind", "no-such-kind"],
+        &["server", "--protocol", "no-such-protocol"],
+        &["server", "--protocol", "http", "--pipeline", "2"],
         &["channels", "--kind", "tokio", "--receivers", "2"],
         &["timers", "--by", "no-such-kind"],
         &["timers", "--pattern", "instant", "--millis", "5"],
@@ -144,6 +146,9 @@ fn a_number_out_of_its_range_is_refused_for_runtimes_too() {
         ("busy-io", "--chains", "from 1 to 1000000"),
         ("busy-io", "--millis", "from 1 to 10000"),
         ("timers", "--timers", "from 1 to 1000000"),
+        ("server", "--connections", "from 1 to 10000"),
+        ("server", "--pipeline", "from 1 to 256"),
+        ("server", "--requests", "from 1 to 10000000"),
         ("channels", "--capacity", "from 1 to 1000000, or `unbounded`"),
         ("channels", "--senders", "from 1 to 1000000"),
         ("channels", "--receivers", "from 1 to 1000000"),
@@ -203,6 +208,7 @@ fn a_target_of_another_family_is_refused_with_those_of_the_workload() {
         (&["echo", "--target", "floor,tokio"], "smol"),
         (&["busy-io", "--target", "threads"], "brigade-lifo"),
         (&["timers", "--target", "floor"], "tokio-current-thread"),
+        (&["server", "--target", "threads,epoll"], "tokio-current-thread"),
         (&["channels", "--target", "threads"], "tokio-current-thread"),
     ] {
         let reason = refused(arguments);

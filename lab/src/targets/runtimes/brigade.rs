@@ -62,6 +62,7 @@ impl Runtime for Brigade {
     type Reader = PipeReader;
     type Writer = PipeWriter;
     type Stream = TcpStream;
+    type Http = TcpStream;
     type Receiver = mpsc::Receiver<u8>;
     type Sender = mpsc::Sender<u8>;
     type Alarm = Timer;
@@ -106,6 +107,10 @@ impl Runtime for Brigade {
         Async::new(stream)
     }
 
+    fn http(stream: Self::Stream) -> Self::Http {
+        stream
+    }
+
     fn channel(capacity: usize) -> (Self::Sender, Self::Receiver) {
         mpsc::channel(capacity)
     }
@@ -146,6 +151,11 @@ impl Source for PipeReader {
     async fn fill(&mut self, buffer: &mut [u8]) -> io::Result<()> {
         self.read_exact(buffer).await
     }
+
+    #[inline]
+    async fn some(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.read(buffer).await
+    }
 }
 
 impl Sink for PipeWriter {
@@ -159,6 +169,11 @@ impl Source for TcpStream {
     #[inline]
     async fn fill(&mut self, buffer: &mut [u8]) -> io::Result<()> {
         self.read_exact(buffer).await
+    }
+
+    #[inline]
+    async fn some(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.read(buffer).await
     }
 }
 

@@ -20,7 +20,7 @@ pub(crate) const EPOLL: Entry =
 
 family! {
     /// Runtimes of futures, and threads that do the same.
-    Runtimes: "runtimes, for bucket-brigade, creation, memory, echo, busy-io, timers and channels",
+    Runtimes: "runtimes, for bucket-brigade, creation, memory, echo, busy-io, timers, channels and server",
         VisitRuntime => VisitRuntime::visit, and FLOOR, and #[cfg(target_os = "linux")] EPOLL;
     brigade::DEFAULT,
     brigade::ONE_THREAD,

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use smol::channel::{self, Sender};
 use smol::io::{AsyncReadExt, AsyncWriteExt};
 use smol::{Async, Executor, Timer};
+use smol_hyper::rt::FuturesIo;
 use tokio::sync::mpsc;
 
 use crate::target::runtime::{Alarm, Runtime, Sink, Source, Spawn, Start};
@@ -57,6 +58,7 @@ impl Runtime for Smol {
     type Reader = Async<File>;
     type Writer = Async<File>;
     type Stream = Async<TcpStream>;
+    type Http = FuturesIo<Async<TcpStream>>;
     type Receiver = mpsc::Receiver<u8>;
     type Sender = mpsc::Sender<u8>;
     type Alarm = smol::Task<()>;
@@ -104,6 +106,10 @@ impl Runtime for Smol {
         Async::new(stream)
     }
 
+    fn http(stream: Self::Stream) -> Self::Http {
+        FuturesIo::new(stream)
+    }
+
     fn channel(capacity: usize) -> (Self::Sender, Self::Receiver) {
         mpsc::channel(capacity)
     }
@@ -143,6 +149,11 @@ impl Source for Async<File> {
     async fn fill(&mut self, buffer: &mut [u8]) -> io::Result<()> {
         self.read_exact(buffer).await
     }
+
+    #[inline]
+    async fn some(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.read(buffer).await
+    }
 }
 
 impl Sink for Async<File> {
@@ -156,6 +167,11 @@ impl Source for Async<TcpStream> {
     #[inline]
     async fn fill(&mut self, buffer: &mut [u8]) -> io::Result<()> {
         self.read_exact(buffer).await
+    }
+
+    #[inline]
+    async fn some(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.read(buffer).await
     }
 }
 

@@ -123,6 +123,23 @@ fn the_end_of_a_pipe_is_seen_after_its_last_byte() {
     on_every_target!(body);
 }
 
+#[test]
+fn some_bytes_are_read_as_soon_as_there_are_any() {
+    fn body<R: Runtime>(name: &str, runtime: &R) -> io::Result<()> {
+        runtime.block_on(async {
+            let (mut writer, mut reader) = pipe::<R>()?;
+            writer.put(b"abc").await?;
+            let mut buffer = [0; 8];
+            assert_eq!(reader.some(&mut buffer).await?, 3, "{name}");
+            assert_eq!(&buffer[..3], b"abc", "{name}");
+            drop(writer);
+            assert_eq!(reader.some(&mut buffer).await?, 0, "{name}");
+            Ok(())
+        })
+    }
+    on_every_target!(body);
+}
+
 /// Bytes that are not read or written at once.
 const SIZE: usize = 8 << 20;
 

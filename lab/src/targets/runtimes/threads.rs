@@ -13,6 +13,8 @@ use std::thread::{self, Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 use futures_lite::future::block_on;
+use futures_lite::io::AssertAsync;
+use smol_hyper::rt::FuturesIo;
 
 use crate::target::runtime::{Alarm, Downstream, Runtime, Sink, Source, Spawn, Start, Upstream};
 use crate::target::{Entry, Listing};
@@ -52,6 +54,7 @@ impl Runtime for Threads {
     type Reader = File;
     type Writer = File;
     type Stream = TcpStream;
+    type Http = FuturesIo<AssertAsync<TcpStream>>;
     type Receiver = Receiver<u8>;
     type Sender = SyncSender<u8>;
     type Alarm = Waiting;
@@ -108,6 +111,10 @@ impl Runtime for Threads {
         Ok(stream)
     }
 
+    fn http(stream: Self::Stream) -> Self::Http {
+        FuturesIo::new(AssertAsync::new(stream))
+    }
+
     fn channel(capacity: usize) -> (SyncSender<u8>, Receiver<u8>) {
         mpsc::sync_channel(capacity)
     }
@@ -141,6 +148,11 @@ impl Source for File {
     fn fill(&mut self, buffer: &mut [u8]) -> impl Future<Output = io::Result<()>> + Send {
         future::ready(self.read_exact(buffer))
     }
+
+    #[inline]
+    fn some(&mut self, buffer: &mut [u8]) -> impl Future<Output = io::Result<usize>> + Send {
+        future::ready(self.read(buffer))
+    }
 }
 
 impl Sink for File {
@@ -154,6 +166,11 @@ impl Source for TcpStream {
     #[inline]
     fn fill(&mut self, buffer: &mut [u8]) -> impl Future<Output = io::Result<()>> + Send {
         future::ready(self.read_exact(buffer))
+    }
+
+    #[inline]
+    fn some(&mut self, buffer: &mut [u8]) -> impl Future<Output = io::Result<usize>> + Send {
+        future::ready(self.read(buffer))
     }
 }
 

@@ -8,6 +8,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
+use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe;
 use tokio::runtime::{Builder, Handle, Runtime as Inner};
@@ -57,6 +58,7 @@ impl Runtime for Tokio {
     type Reader = pipe::Receiver;
     type Writer = pipe::Sender;
     type Stream = tokio::net::TcpStream;
+    type Http = TokioIo<tokio::net::TcpStream>;
     type Receiver = mpsc::Receiver<u8>;
     type Sender = mpsc::Sender<u8>;
     type Alarm = JoinHandle<()>;
@@ -106,6 +108,10 @@ impl Runtime for Tokio {
         tokio::net::TcpStream::from_std(stream)
     }
 
+    fn http(stream: Self::Stream) -> Self::Http {
+        TokioIo::new(stream)
+    }
+
     fn channel(capacity: usize) -> (Self::Sender, Self::Receiver) {
         mpsc::channel(capacity)
     }
@@ -142,6 +148,11 @@ impl Source for pipe::Receiver {
     async fn fill(&mut self, buffer: &mut [u8]) -> io::Result<()> {
         self.read_exact(buffer).await.map(drop)
     }
+
+    #[inline]
+    async fn some(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.read(buffer).await
+    }
 }
 
 impl Sink for pipe::Sender {
@@ -155,6 +166,11 @@ impl Source for tokio::net::TcpStream {
     #[inline]
     async fn fill(&mut self, buffer: &mut [u8]) -> io::Result<()> {
         self.read_exact(buffer).await.map(drop)
+    }
+
+    #[inline]
+    async fn some(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.read(buffer).await
     }
 }
 
