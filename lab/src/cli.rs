@@ -13,6 +13,7 @@ use crate::chart::Chart;
 use crate::fault::Fault;
 use crate::hogs;
 use crate::limits::{self, whole};
+use crate::pins::Pin;
 use crate::plan;
 use crate::report::destination::path;
 use crate::rounds::{Contest, Rules};
@@ -76,7 +77,7 @@ struct Extent {
     /// Small runs: under two minutes altogether (the default).
     #[arg(long, conflicts_with = "full")]
     quick: bool,
-    /// The runs behind the project's numbers: some twenty-five minutes on two CPUs.
+    /// The runs behind the project's numbers: some thirty-five minutes on two CPUs.
     #[arg(long)]
     full: bool,
 }
@@ -110,6 +111,9 @@ pub(crate) struct Options {
         value_parser = whole::<0, { limits::MAX_HOGS }>
     )]
     pub(crate) hogs: u64,
+    /// Pin the threads of a target and the one that submits, for workloads that measure what goes on between two threads.
+    #[arg(long, global = true, value_enum)]
+    pub(crate) pin: Option<Pin>,
     /// Seconds without progress after which a target is given up, beyond the workload's own pauses.
     #[arg(
         long, global = true, value_name = "SECONDS", default_value_t = 20,
@@ -210,6 +214,10 @@ impl Cli {
             Some(What::All(Extent { full: true, .. })) => plan::full(),
             Some(What::All(_)) | None => plan::quick(),
         };
+        if self.options.pin.is_some() && !rows.iter().all(|row| row.pins()) {
+            let reason = "--pin is for wake, bucket-brigade and channels only";
+            return Err(Stop::Usage(reason.to_owned()));
+        }
         let contests = rows.into_iter().map(|row| {
             let targets = self.options.targets(&*row);
             Contest { row, targets }
@@ -273,6 +281,6 @@ impl Options {
     /// The settings for the rounds of all rows.
     pub(crate) fn rules(&self) -> Rules {
         let patience = Duration::from_secs(self.patience);
-        Rules { rounds: self.rounds, patience, inject: self.inject }
+        Rules { rounds: self.rounds, patience, pin: self.pin, inject: self.inject }
     }
 }

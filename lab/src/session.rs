@@ -43,7 +43,7 @@ fn measure(contests: &[Contest], options: &Options) -> Result<(), Stop> {
     needs.check()?;
     let destination = Destination::open(options.json.as_deref(), options.force)?;
     let seed = options.seed.unwrap_or_else(fresh_seed);
-    let machine = Machine::read(seed, options.hogs);
+    let machine = Machine::read(seed, options.hogs, options.pin);
     let entered: usize = contests.iter().map(|contest| contest.targets.len()).sum();
     let rules = options.rules();
     let runs = (1 + rules.rounds) * entered as u64;

@@ -81,6 +81,8 @@ impl Workload for BucketBrigade {
     const NAME: &'static str = "bucket-brigade";
     type Family = Runtimes;
 
+    const PINS: bool = true;
+
     const METRICS: &'static [Metric] = &[
         Metric::time("hop"),
         Metric::time("p50"),

@@ -84,6 +84,8 @@ impl Workload for Channels {
     const NAME: &'static str = "channels";
     type Family = Runtimes;
 
+    const PINS: bool = true;
+
     const METRICS: &'static [Metric] = &[
         Metric::time("message"),
         Metric::time("cpu-message"),
