@@ -29,6 +29,16 @@ impl Census {
         Self::take().map(|now| self.missing(&now))
     }
 
+    /// The numbers of the threads that there are now and that this census doesn't have, in ascending order.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn started_since(&self) -> io::Result<Vec<OsString>> {
+        let now = Self::take()?;
+        let mut new: Vec<_> = now.0.difference(&self.0).cloned().collect();
+        // Shorter numbers are smaller.
+        new.sort_by_key(|name| (name.len(), name.clone()));
+        Ok(new)
+    }
+
     /// How many threads of `now` are not in this one. This is no difference of sizes, as threads of
     /// this census may have ended in the meantime: a pool need not join its threads.
     fn missing(&self, now: &Self) -> usize {

@@ -13,6 +13,7 @@ use crate::chart::Chart;
 use crate::fault::Fault;
 use crate::hogs;
 use crate::limits::{self, whole};
+use crate::pins::Pin;
 use crate::plan;
 use crate::report::destination::path;
 use crate::rounds::{Contest, Rules};
@@ -21,6 +22,7 @@ use crate::stop::Stop;
 use crate::target::Entry;
 use crate::targets;
 use crate::workloads::Choice;
+use crate::workloads::server::load::{self, Load};
 
 /// Compares brigade with widely used thread pools.
 ///
@@ -57,6 +59,9 @@ enum What {
         #[command(subcommand)]
         choice: Choice,
     },
+    /// The clients of a server, in a process that the laboratory starts for them.
+    #[command(name = load::COMMAND, hide = true)]
+    Load(Load),
     /// Computing threads, in a process that the laboratory starts for them.
     #[command(name = hogs::COMMAND, hide = true)]
     Hogs {
@@ -72,7 +77,7 @@ struct Extent {
     /// Small runs: under two minutes altogether (the default).
     #[arg(long, conflicts_with = "full")]
     quick: bool,
-    /// The runs behind the project's numbers: some twenty-five minutes on two CPUs.
+    /// The runs behind the project's numbers: some thirty-five minutes on two CPUs.
     #[arg(long)]
     full: bool,
 }
@@ -106,6 +111,9 @@ pub(crate) struct Options {
         value_parser = whole::<0, { limits::MAX_HOGS }>
     )]
     pub(crate) hogs: u64,
+    /// Pin the threads of a target and the one that submits, for workloads that measure what goes on between two threads.
+    #[arg(long, global = true, value_enum)]
+    pub(crate) pin: Option<Pin>,
     /// Seconds without progress after which a target is given up, beyond the workload's own pauses.
     #[arg(
         long, global = true, value_name = "SECONDS", default_value_t = 20,
@@ -160,6 +168,8 @@ pub(crate) enum Task {
     Measure(Vec<Contest>),
     /// Run this once on one target in this process.
     Once(Box<dyn Row>, &'static Entry),
+    /// Make requests to a server of the laboratory that has started this process.
+    Load(Load),
     /// Compute on this many threads until the laboratory that has started this process ends.
     Hogs(u64),
 }
@@ -185,6 +195,7 @@ impl Cli {
         let rows = match &self.what {
             Some(What::List) => return Ok(Task::List),
             Some(What::Chart(chart)) => return Ok(Task::Chart(chart.clone())),
+            Some(What::Load(load)) => return Ok(Task::Load(load.clone())),
             Some(What::Hogs { count }) => return Ok(Task::Hogs(*count)),
             Some(What::One(choice)) => {
                 let rows = choice.rows()?;
@@ -203,6 +214,10 @@ impl Cli {
             Some(What::All(Extent { full: true, .. })) => plan::full(),
             Some(What::All(_)) | None => plan::quick(),
         };
+        if self.options.pin.is_some() && !rows.iter().all(|row| row.pins()) {
+            let reason = "--pin is for wake, bucket-brigade and channels only";
+            return Err(Stop::Usage(reason.to_owned()));
+        }
         let contests = rows.into_iter().map(|row| {
             let targets = self.options.targets(&*row);
             Contest { row, targets }
@@ -266,6 +281,6 @@ impl Options {
     /// The settings for the rounds of all rows.
     pub(crate) fn rules(&self) -> Rules {
         let patience = Duration::from_secs(self.patience);
-        Rules { rounds: self.rounds, patience, inject: self.inject }
+        Rules { rounds: self.rounds, patience, pin: self.pin, inject: self.inject }
     }
 }

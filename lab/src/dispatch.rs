@@ -5,7 +5,7 @@ use std::thread;
 
 use crate::census::Census;
 use crate::failure::Failure;
-use crate::setup::{SETTLE, end, started, warm};
+use crate::setup::{SETTLE, end, occupy, started, warm};
 use crate::supervise::supervise;
 use crate::tally::Tally;
 use crate::target::fork::{self, ForkJoin, Spawning, StartSpawning, VisitFork};
@@ -55,6 +55,11 @@ pub(crate) fn counted<W: Workload>(
     })
 }
 
+/// Puts this thread and those that are not among `others` where the terms say.
+fn place(terms: Terms, others: &Census) -> Result<(), Failure> {
+    terms.pin.map_or(Ok(()), |pin| pin.place(others)).map_err(Failure::Refused)
+}
+
 impl<W: PoolWorkload> VisitPool for Run<W> {
     type Output = Outcome;
 
@@ -64,10 +69,12 @@ impl<W: PoolWorkload> VisitPool for Run<W> {
 
     fn visit<T: Pool>(self, start: pool::Start<T>) -> Outcome {
         counted(self.workload, self.terms, move |workload, bench| {
+            let others = Census::take().map_err(Failure::Refused)?;
             let pool = started(|| start(workload.threads()))?;
             if !self.target.is_cold {
                 warm(&pool, workload.threads(), bench.tally)?;
             }
+            place(self.terms, &others)?;
             let values = workload.run(&pool, bench)?;
             end(pool);
             Ok(values)
@@ -139,7 +146,12 @@ impl<W: RuntimeWorkload> VisitRuntime for Run<W> {
 
     fn visit<R: Runtime>(self, start: runtime::Start<R>) -> Outcome {
         counted(self.workload, self.terms, move |workload, bench| {
+            let others = Census::take().map_err(Failure::Refused)?;
             let runtime = started(|| start(workload.threads()))?;
+            if self.terms.pin.is_some() {
+                occupy(&runtime, workload.threads()).map_err(Failure::Refused)?;
+            }
+            place(self.terms, &others)?;
             // It warms up itself.
             let values = workload.run(&runtime, bench)?;
             runtime.shutdown();

@@ -40,6 +40,8 @@ pub(crate) const MAX_ITEMS: u64 = 1_000_000;
 pub(crate) const MAX_IN_FLIGHT: u64 = 4096;
 /// Connections of one run, whose both ends are files of this process.
 pub(crate) const MAX_CONNECTIONS: u64 = 10_000;
+/// Requests that a client sends before it waits for an answer: both directions fit into the buffers of a socket.
+pub(crate) const MAX_PIPELINE: u64 = 256;
 /// Tasks whose memory is measured: fewer take only a few pages.
 pub(crate) const MIN_RESIDENT: u64 = 1_000;
 /// Threads of another process that compute beside the runs.

@@ -7,6 +7,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use rustix::system::uname;
 use serde::Serialize;
 
+use crate::pins::Pin;
+
 /// The machine, as the result file describes it.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Machine {
@@ -32,11 +34,13 @@ pub(crate) struct Machine {
     pub(crate) seed: u64,
     /// Threads of another process that compute during the measurements.
     pub(crate) hogs: u64,
+    /// Where the threads of the runs are, unless the kernel decides that.
+    pub(crate) pin: Option<&'static str>,
 }
 
 impl Machine {
     /// Describes this machine and its settings.
-    pub(crate) fn read(seed: u64, hogs: u64) -> Self {
+    pub(crate) fn read(seed: u64, hogs: u64, pin: Option<Pin>) -> Self {
         let kernel = uname();
         let words = [kernel.sysname(), kernel.release()].map(|word| word.to_string_lossy());
         let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -52,6 +56,7 @@ impl Machine {
             date: utc(since_1970.as_secs()),
             seed,
             hogs,
+            pin: pin.map(Pin::name),
         }
     }
 
@@ -61,10 +66,11 @@ impl Machine {
             0 => String::new(),
             hogs => format!("\nbeside {hogs} hogs: threads of another process that compute"),
         };
+        let pin = self.pin.map_or(String::new(), |pin| format!("\nthreads pinned: {pin}"));
         let warning =
             if self.debug { "\nbuilt without optimisation: measure with --release" } else { "" };
         format!(
-            "brigade-lab {} on {} × {}, {} {}\n{}, {}, seed {}{hogs}{warning}",
+            "brigade-lab {} on {} × {}, {} {}\n{}, {}, seed {}{hogs}{pin}{warning}",
             self.version,
             self.cpus,
             self.cpu_model,

@@ -7,9 +7,9 @@
 //! A module imports from those above it in this list, and from none below; so do the files inside a folder.
 //! `tests/order.rs` checks it.
 //!
-//! - independent of the rest: `census`, `clock`, `failure`, `fault`, `machine`, `program`, `stats`, `stop`,
+//! - independent of the rest: `census`, `clock`, `failure`, `fault`, `program`, `stats`, `stop`,
 //!   `switches`, `work`;
-//! - limits, and counting every task: `limits`, `needs`, `tally`, `inbox`, `latch`, `supervise`;
+//! - limits, and counting every task: `limits`, `needs`, `pins`, `machine`, `tally`, `inbox`, `latch`, `supervise`;
 //! - the traits of targets, and a folder of them: `target`, `targets`, `setup`;
 //! - the traits of workloads, their runs on targets, and a folder of them: `workload`, `apart`, `dispatch`,
 //!   `row`, `workloads`, `plan`;
@@ -35,6 +35,7 @@ mod latch;
 mod limits;
 mod machine;
 mod needs;
+mod pins;
 mod plan;
 mod program;
 mod report;

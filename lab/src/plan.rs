@@ -26,6 +26,11 @@ const QUICK: &str = "
     ramp-up --block-ms 5 --shots 8
     fairness --chains 4 --millis 100 --limit-ms 100
     busy-io --millis 100
+    timers --pattern spread --timers 2000 --millis 100
+    timers --pattern instant --timers 2000
+    timers --pattern unfired --timers 20000
+    channels --kind tokio --capacity 100 --senders 1 --messages 50000
+    channels --kind flume --capacity unbounded --senders 4 --receivers 4 --messages 50000
     elastic --keep-alive-ms 10 --block-ms 10 --bursts 1
     queue --pattern push-pop-small --repetitions 200
     queue --pattern executor --repetitions 50
@@ -37,6 +42,8 @@ const QUICK: &str = "
     creation --kind thread --tasks 100 --repetitions 5
     memory --tasks 2000
     echo --connections 64 --requests 5000
+    server --protocol http --connections 64 --requests 3000
+    server --protocol resp --connections 64 --requests 5000 --pipeline 16
 ";
 
 /// Everything behind the project's numbers.
@@ -61,6 +68,9 @@ const FULL: &str = "
     fairness --chains 4
     fairness --chains 1000
     busy-io
+    timers
+    timers --by closure
+    channels
     elastic --keep-alive-ms 50 --block-ms 20 --bursts 5
     queue --pattern push-pop-small --repetitions 400
     queue --pattern push-pop-large --repetitions 200
@@ -86,6 +96,7 @@ const FULL: &str = "
     echo --connections 1 --requests 30000
     echo --connections 64 --requests 30000
     echo --connections 1000 --requests 30000
+    server
 ";
 
 /// The rows of the small plan.

@@ -8,6 +8,7 @@ use rand::seq::SliceRandom;
 
 use crate::failure::Failure;
 use crate::fault::Fault;
+use crate::pins::Pin;
 use crate::report::Reporter;
 use crate::report::book::SharedBook;
 use crate::row::Row;
@@ -29,6 +30,8 @@ pub(crate) struct Rules {
     pub(crate) rounds: u64,
     /// How long to wait for a target that runs nothing.
     pub(crate) patience: Duration,
+    /// Where the threads are, if that is not left to the kernel.
+    pub(crate) pin: Option<Pin>,
     /// The fault to inject, and the name of the target.
     pub(crate) inject: Option<(Fault, &'static str)>,
 }
@@ -38,7 +41,7 @@ impl Rules {
     pub(crate) fn terms(&self, target: &Entry) -> Terms {
         let injected = self.inject.filter(|(_, victim)| *victim == target.name);
         let fault = injected.map_or(Fault::None, |(fault, _)| fault);
-        Terms { fault, patience: self.patience }
+        Terms { fault, patience: self.patience, pin: self.pin }
     }
 }
 

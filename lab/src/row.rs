@@ -14,6 +14,8 @@ pub(crate) trait Row: Debug {
     fn name(&self) -> &'static str;
     /// See [`Workload::FURTHER`].
     fn further(&self) -> &'static [&'static str];
+    /// See [`Workload::PINS`].
+    fn pins(&self) -> bool;
     /// See [`Workload::METRICS`].
     fn metrics(&self) -> &'static [Metric];
     /// See [`Workload::params`].
@@ -42,6 +44,10 @@ where
 
     fn further(&self) -> &'static [&'static str] {
         W::FURTHER
+    }
+
+    fn pins(&self) -> bool {
+        W::PINS
     }
 
     fn metrics(&self) -> &'static [Metric] {

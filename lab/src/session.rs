@@ -19,12 +19,14 @@ use crate::report::destination::Destination;
 use crate::report::{self, Reporter};
 use crate::rounds::{self, Contest};
 use crate::stop::Stop;
+use crate::workloads::server::load;
 
 /// Does what the command line asks for.
 pub(crate) fn run(cli: Cli) -> Result<(), Stop> {
     match cli.task()? {
         Task::List => report::list(),
         Task::Chart(chart) => chart.draw(),
+        Task::Load(load) => load::generate(&load),
         Task::Hogs(count) => hogs::compute(count),
         Task::Measure(contests) => measure(&contests, &cli.options),
         Task::Once(row, target) => {
@@ -41,7 +43,7 @@ fn measure(contests: &[Contest], options: &Options) -> Result<(), Stop> {
     needs.check()?;
     let destination = Destination::open(options.json.as_deref(), options.force)?;
     let seed = options.seed.unwrap_or_else(fresh_seed);
-    let machine = Machine::read(seed, options.hogs);
+    let machine = Machine::read(seed, options.hogs, options.pin);
     let entered: usize = contests.iter().map(|contest| contest.targets.len()).sum();
     let rules = options.rules();
     let runs = (1 + rules.rounds) * entered as u64;

@@ -11,6 +11,7 @@ use std::time::Duration;
 use crate::failure::Failure;
 use crate::tally::Tally;
 use crate::target::pool::{Pool, Submit};
+use crate::target::runtime::Runtime;
 
 /// Calls `start`, and contains its panic.
 pub(crate) fn started<T>(start: impl FnOnce() -> io::Result<T>) -> Result<T, Failure> {
@@ -47,6 +48,18 @@ pub(crate) fn warm<T: Pool>(pool: &T, threads: usize, tally: &Tally) -> Result<(
     }
     thread::sleep(SETTLE);
     Ok(())
+}
+
+/// Keeps all threads of a runtime busy at once, for those that start with the first task.
+pub(crate) fn occupy<R: Runtime>(runtime: &R, threads: usize) -> io::Result<()> {
+    runtime.block_on(async {
+        let tasks =
+            (0..threads * WARM_UP_JOBS).map(|_| runtime.spawn(async { thread::sleep(SETTLE) }));
+        for task in tasks.collect::<io::Result<Vec<_>>>()? {
+            task.await;
+        }
+        Ok(())
+    })
 }
 
 /// Time in which a pool that can't wait for its threads may run repeated tasks.

@@ -10,6 +10,7 @@ use crate::failure::Failure;
 use crate::fault::Fault;
 use crate::inbox::Inbox;
 use crate::needs::Needs;
+use crate::pins::Pin;
 use crate::stop::Stop;
 use crate::tally::{Sum, Tally};
 use crate::target::fork::{self, ForkJoin, Spawning, StartSpawning};
@@ -81,6 +82,8 @@ pub(crate) struct Terms {
     pub(crate) fault: Fault,
     /// How long to wait for a target that runs nothing.
     pub(crate) patience: Duration,
+    /// Where the threads are, if that is not left to the kernel.
+    pub(crate) pin: Option<Pin>,
 }
 
 /// A workload, generic over its targets.
@@ -93,6 +96,9 @@ pub(crate) trait Workload: Clone + Debug + Send + 'static {
 
     /// Names of further targets that take part even if none is named.
     const FURTHER: &'static [&'static str] = &[];
+
+    /// Whether its threads can be pinned: it measures what goes on between two of them.
+    const PINS: bool = false;
 
     /// The metrics of a run, [`Metric::CPU`] last.
     const METRICS: &'static [Metric];

@@ -47,7 +47,7 @@ pub(crate) struct Chart {
     // None of these says anything of a chart, and all subcommands have them.
     #[arg(
         long, value_name = "PATH", value_parser = path(),
-        conflicts_with_all = ["target", "rounds", "json", "seed", "hogs", "patience", "inject"]
+        conflicts_with_all = ["target", "rounds", "json", "seed", "hogs", "pin", "patience", "inject"]
     )]
     svg: PathBuf,
     /// The page that the chart is for.

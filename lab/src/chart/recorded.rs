@@ -56,6 +56,9 @@ pub(super) struct Machine {
     pub(super) date: String,
     /// Threads of another process that computed all the while.
     pub(super) hogs: u64,
+    /// Where the threads were, unless the kernel decided that.
+    #[serde(default)]
+    pub(super) pin: Option<String>,
 }
 
 /// One metric of one target in one row.

@@ -42,6 +42,9 @@ pub(super) fn command(selection: &Selection<'_>, machine: &Machine) -> String {
         text += &format!(" --{name} {value}");
     }
     text += &format!(" --rounds {}", rounds(selection));
+    if let Some(pin) = &machine.pin {
+        text += &format!(" --pin {pin}");
+    }
     if machine.hogs > 0 {
         text += &format!(" --hogs {}", machine.hogs);
     }

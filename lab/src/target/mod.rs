@@ -97,7 +97,7 @@ pub(crate) trait Accept<V>: Family {
 macro_rules! family {
     (
         $(#[$doc:meta])*
-        $family:ident: $heading:literal, $visit:ident => $give:path $(, and $extra:path)?;
+        $family:ident: $heading:literal, $visit:ident => $give:path $(, and $(#[$only:meta])? $extra:path)*;
         $($(#[$cfg:meta])? $module:ident::$row:ident,)+
     ) => {
         $(#[$doc])*
@@ -106,7 +106,7 @@ macro_rules! family {
         impl $crate::target::Family for $family {
             const HEADING: &'static str = $heading;
             const TARGETS: &'static [&'static $crate::target::Entry] =
-                &[$($(#[$cfg])? &$module::$row.entry,)+ $(&$extra)?];
+                &[$($(#[$cfg])? &$module::$row.entry,)+ $($(#[$only])? &$extra,)*];
         }
 
         impl<V: $visit> $crate::target::Accept<V> for $family {

@@ -14,7 +14,7 @@ use std::io::{
 };
 use std::net::TcpStream;
 use std::os::fd::OwnedFd;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Runs futures.
 pub(crate) trait Runtime: Sized + Sync + 'static {
@@ -28,10 +28,14 @@ pub(crate) trait Runtime: Sized + Sync + 'static {
     type Writer: Sink;
     /// A TCP stream.
     type Stream: Source + Sink;
+    /// The same for hyper.
+    type Http: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static;
     /// The end of a channel that bytes come out of.
     type Receiver: Upstream;
     /// The end of a channel that bytes go into.
     type Sender: Downstream;
+    /// A closure that waits for its time. One that is dropped may be cancelled.
+    type Alarm: Alarm;
 
     /// Runs `future` to its end on this thread.
     fn block_on<F: Future>(&self, future: F) -> F::Output;
@@ -47,6 +51,12 @@ pub(crate) trait Runtime: Sized + Sync + 'static {
     /// Waits for this long; must be awaited inside a task or inside `block_on`.
     fn sleep(time: Duration) -> impl Future<Output = ()> + Send;
 
+    /// Runs `job` at `time`, by the target's own timer for closures, or in a task that sleeps until then. This fails only if a
+    /// thread can't be started.
+    fn execute_at<F>(&self, time: Instant, job: F) -> io::Result<Self::Alarm>
+    where
+        F: FnOnce() + Send + 'static;
+
     /// Reads from this end of a pipe; must be called inside `block_on`, as the next two.
     fn reader(end: OwnedFd) -> io::Result<Self::Reader>;
 
@@ -55,6 +65,9 @@ pub(crate) trait Runtime: Sized + Sync + 'static {
 
     /// Reads from this connection and writes to it.
     fn stream(stream: TcpStream) -> io::Result<Self::Stream>;
+
+    /// Lets hyper read from this connection and write to it. hyper reads ahead, so one that blocks never gets an answer.
+    fn http(stream: Self::Stream) -> Self::Http;
 
     /// A channel with room for this many bytes.
     fn channel(capacity: usize) -> (Self::Sender, Self::Receiver);
@@ -71,10 +84,22 @@ pub(crate) trait Spawn: Clone + Send + 'static {
         F: Future<Output = ()> + Send + 'static;
 }
 
+/// A closure that waits for its time.
+pub(crate) trait Alarm: Send + 'static {
+    /// Lets it run at its time.
+    fn detach(self);
+
+    /// Ends the wait. A closure that has not begun does not run.
+    fn cancel(self);
+}
+
 /// A source of bytes.
 pub(crate) trait Source: Send + 'static {
     /// Fills all of `buffer`; an error if the other end is closed before that.
     fn fill(&mut self, buffer: &mut [u8]) -> impl Future<Output = io::Result<()>> + Send;
+
+    /// Reads what is there, one byte at least, and says how much it is; 0 if the other end is closed.
+    fn some(&mut self, buffer: &mut [u8]) -> impl Future<Output = io::Result<usize>> + Send;
 }
 
 /// A sink for bytes.

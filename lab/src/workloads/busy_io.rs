@@ -27,7 +27,7 @@ use crate::stats::{quantile, sorted};
 use crate::tally::{Sum, Tally};
 use crate::target::Entry;
 use crate::target::runtime::{Runtime, Sink, Source, Spawn};
-use crate::targets::runtimes::{FLOOR, Runtimes, threads};
+use crate::targets::runtimes::{Runtimes, has_tasks};
 use crate::work::{grind, units_for};
 use crate::workload::{Bench, Metric, Outcome, Params, RuntimeWorkload, Workload};
 
@@ -223,7 +223,7 @@ impl Workload for BusyIo {
 
     fn is_for(&self, target: &Entry) -> bool {
         // With a thread for each job, no job waits for another.
-        !target.is(&FLOOR) && !target.is(&threads::EACH.entry)
+        has_tasks(target)
     }
 
     fn threads(&self) -> usize {

@@ -12,7 +12,7 @@ use crate::stats::median;
 use crate::tally::{Sum, Tally};
 use crate::target::Entry;
 use crate::target::runtime::Runtime;
-use crate::targets::runtimes::{FLOOR, Runtimes, threads};
+use crate::targets::runtimes::{Runtimes, has_tasks, threads};
 use crate::workload::{Bench, Metric, Outcome, Params, RuntimeWorkload, Workload};
 
 /// Whether tasks or threads are created.
@@ -64,10 +64,9 @@ impl Workload for Creation {
     }
 
     fn is_for(&self, target: &Entry) -> bool {
-        let is_threads = target.is(&threads::EACH.entry);
         match self.kind {
-            What::Task => !is_threads && !target.is(&FLOOR),
-            What::Thread => is_threads,
+            What::Task => has_tasks(target),
+            What::Thread => target.is(&threads::EACH.entry),
         }
     }
 

@@ -19,7 +19,7 @@ use crate::stats::{quantile, sorted};
 use crate::tally::{Sum, Tally};
 use crate::target::Entry;
 use crate::target::runtime::{Runtime, Sink, Source};
-use crate::targets::runtimes::{FLOOR, Runtimes};
+use crate::targets::runtimes::{Runtimes, runs_futures};
 use crate::workload::{Bench, Metric, Outcome, Params, RuntimeWorkload, Workload};
 
 /// Options of `echo`.
@@ -67,7 +67,7 @@ impl Workload for Echo {
     }
 
     fn is_for(&self, target: &Entry) -> bool {
-        !target.is(&FLOOR)
+        runs_futures(target)
     }
 
     fn threads(&self) -> usize {

@@ -21,7 +21,7 @@ use crate::stop::Stop;
 use crate::tally::{Sum, Tally};
 use crate::target::Entry;
 use crate::target::runtime::{Runtime, Spawn};
-use crate::targets::runtimes::{FLOOR, Runtimes};
+use crate::targets::runtimes::{Runtimes, runs_futures};
 use crate::workload::{Bench, Metric, Outcome, Params, RuntimeWorkload, Terms, Workload};
 
 /// Options of `memory`.
@@ -59,7 +59,7 @@ impl Workload for Memory {
     }
 
     fn is_for(&self, target: &Entry) -> bool {
-        !target.is(&FLOOR)
+        runs_futures(target)
     }
 
     fn threads(&self) -> usize {

@@ -6,6 +6,7 @@ pub(crate) mod bucket_brigade;
 pub(crate) mod burst;
 mod busy_io;
 mod chain;
+pub(crate) mod channels;
 pub(crate) mod creation;
 pub(crate) mod echo;
 pub(crate) mod elastic;
@@ -16,9 +17,11 @@ pub(crate) mod latency;
 pub(crate) mod memory;
 pub(crate) mod queue;
 mod ramp_up;
+pub(crate) mod server;
 mod steal;
 pub(crate) mod submit;
 pub(crate) mod throughput;
+pub(crate) mod timers;
 pub(crate) mod wake;
 
 use clap::Subcommand;
@@ -79,6 +82,12 @@ subcommands! {
     Echo(echo::Echo),
     /// How late timers and bytes on a socket are while jobs keep all workers busy.
     BusyIo(busy_io::BusyIo),
+    /// CPU time and lateness of timers that fire, and the price of those that are cancelled.
+    Timers(timers::options::Options),
+    /// Time and CPU time of a message through a channel between busy tasks.
+    Channels(channels::options::Options),
+    /// Requests per second and CPU time of a request to a server for HTTP/1 or RESP.
+    Server(server::options::Options),
     /// Time for values that come together to reach threads that wait for them.
     Burst(burst::options::Options),
 }

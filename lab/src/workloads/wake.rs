@@ -43,6 +43,9 @@ struct Shared {
 impl Workload for Wake {
     const NAME: &'static str = "wake";
     type Family = Pools;
+
+    const PINS: bool = true;
+
     const METRICS: &'static [Metric] =
         &[Metric::time("start"), Metric::time("submit"), Metric::CPU];
 

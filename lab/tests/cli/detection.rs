@@ -47,6 +47,7 @@ const WORKLOADS: &[(&[&str], [&str; 2])] = &[
     (&["bucket-brigade", "--tasks", "5", "--iterations", "5"], ["brigade", "brigade-one-thread"]),
     (&["bucket-brigade", "--tasks", "5", "--iterations", "5"], ["threads", "smol"]),
     (&["bucket-brigade", "--tasks", "5", "--iterations", "5", "--in-flight", "3"], FLOOR),
+    (&["bucket-brigade", "--tasks", "5", "--iterations", "5"], EPOLL),
     (&["bucket-brigade", "--over", "channel", "--iterations", "5"], ["smol", "threads"]),
     (&["bucket-brigade", "--over", "channel", "--iterations", "5"], FLOOR),
     (&["bucket-brigade", "--over", "channel", "--iterations", "5"], ["brigade", "tokio"]),
@@ -59,6 +60,34 @@ const WORKLOADS: &[(&[&str], [&str; 2])] = &[
     (&["echo", "--connections", "3", "--requests", "9"], ["brigade-one-thread", "brigade"]),
     (&["busy-io", "--millis", "50"], ["smol", "brigade"]),
     (&["busy-io", "--millis", "50"], ["brigade", "brigade-lifo"]),
+    (
+        &["channels", "--kind", "tokio", "--capacity", "3", "--senders", "4", "--messages", "50"],
+        ["brigade", "brigade-one-thread"],
+    ),
+    (
+        &["channels", "--kind", "flume", "--capacity", "unbounded", "--senders", "1"],
+        ["tokio", "smol"],
+    ),
+    (
+        &["channels", "--kind", "async-channel", "--capacity", "1", "--receivers", "4"],
+        ["tokio-current-thread", "brigade"],
+    ),
+    (
+        &["server", "--protocol", "http", "--connections", "2", "--requests", "9"],
+        ["brigade", "brigade-one-thread"],
+    ),
+    (&["server", "--protocol", "resp", "--connections", "2", "--pipeline", "1"], ["tokio", "smol"]),
+    (
+        &["server", "--protocol", "resp", "--connections", "3", "--pipeline", "7"],
+        ["brigade", "tokio-current-thread"],
+    ),
+    (&["timers", "--pattern", "spread", "--timers", "9", "--millis", "5"], ["smol", "tokio"]),
+    (
+        &["timers", "--pattern", "instant", "--by", "closure", "--timers", "9"],
+        ["brigade", "brigade-lifo"],
+    ),
+    (&["timers", "--pattern", "unfired", "--timers", "9"], ["brigade", "tokio-current-thread"]),
+    (&["timers", "--pattern", "unfired", "--by", "closure", "--timers", "9"], ["tokio", "smol"]),
 ];
 
 const OWN: [&str; 2] = ["brigade", "rayon"];
@@ -69,6 +98,7 @@ const GROWING: [&str; 2] = ["crossbeam-lifo", "crossbeam-fifo"];
 const NOW_OR_NEVER: [&str; 2] = ["burst-pool", "crossbeam-channel-0"];
 const QUEUEING: [&str; 2] = ["spmc", "crossbeam-channel"];
 const FLOOR: [&str; 2] = ["floor", "tokio-current-thread"];
+const EPOLL: [&str; 2] = ["epoll", "threads"];
 const INJECTORS: [&str; 2] = ["brigade-injector", "segqueue"];
 
 /// Runs `workload` with `fault` in one target and none in the other.
@@ -77,7 +107,7 @@ fn detects(workload: &[&str], [faulty, other]: [&str; 2], fault: &str, word: &st
     let inject = ["--target", &targets, "--inject", &format!("{fault}:{faulty}")];
     let output =
         run(lab(workload).args(inject).args(["--rounds", "1", "--patience", "2", "--json", "-"]));
-    let peer = !faulty.starts_with("brigade") && faulty != "floor";
+    let peer = !faulty.starts_with("brigade") && ![FLOOR[0], EPOLL[0]].contains(&faulty);
     assert_eq!(code(&output), Some(i32::from(!peer)), "{workload:?}: {}", errors(&output));
     let said = errors(&output);
     assert!(said.contains(&format!("{faulty}: {word} ")), "{said}");

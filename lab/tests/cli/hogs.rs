@@ -83,3 +83,20 @@ fn hogs_end_with_a_run_that_comes_to_its_end() {
     // It has waited for their end.
     assert!(!is_hogs(hogs));
 }
+
+#[test]
+fn the_result_says_where_the_threads_were() {
+    let workloads = [
+        TINY,
+        &["bucket-brigade", "--over", "channel", "--iterations", "9", "--rounds", "1"],
+        &["channels", "--kind", "flume", "--messages", "99", "--rounds", "1"],
+    ];
+    for workload in workloads {
+        for pin in ["one", "apart"] {
+            let output = run(lab(workload).args(["--pin", pin, "--json", "-"]));
+            assert_eq!(code(&output), Some(0), "{}", errors(&output));
+            assert_eq!(json(&output)["machine"]["pin"], pin);
+            assert!(errors(&output).contains(&format!("threads pinned: {pin}")));
+        }
+    }
+}

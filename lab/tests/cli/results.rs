@@ -80,12 +80,12 @@ const BURST: &[&str] = &[
 /// Tiny runs of each workload for runtimes, the metrics, and the targets that can do it.
 const ON_RUNTIMES: &[(&[&str], &[&str], &[&str])] = &[
     (&["bucket-brigade", "--tasks", "5", "--iterations", "300"], HOPS, RUNTIMES),
-    (&["bucket-brigade", "--over", "channel", "--iterations", "3"], HOPS, RUNTIMES),
+    (&["bucket-brigade", "--over", "channel", "--iterations", "3"], HOPS, WITHOUT_EPOLL),
     (&["bucket-brigade", "--tasks", "1", "--iterations", "1", "--in-flight", "9"], HOPS, RUNTIMES),
     (
         &["bucket-brigade", "--over", "channel", "--in-flight", "9", "--threads", "1"],
         HOPS,
-        RUNTIMES,
+        WITHOUT_EPOLL,
     ),
     (&["creation", "--tasks", "5", "--repetitions", "3"], &["time", "cpu"], WITH_TASKS),
     (
@@ -93,16 +93,79 @@ const ON_RUNTIMES: &[(&[&str], &[&str], &[&str])] = &[
         &["time", "cpu"],
         &["threads"],
     ),
-    (&["memory", "--tasks", "1000"], &["bytes", "cpu"], WITHOUT_FLOOR),
-    (&["echo", "--connections", "1", "--requests", "20"], REQUESTS, WITHOUT_FLOOR),
-    (&["echo", "--connections", "30", "--requests", "70"], REQUESTS, WITHOUT_FLOOR),
+    (&["memory", "--tasks", "1000"], &["bytes", "cpu"], WITH_STREAMS),
+    (&["echo", "--connections", "1", "--requests", "20"], REQUESTS, WITH_STREAMS),
+    (&["echo", "--connections", "30", "--requests", "70"], REQUESTS, WITH_STREAMS),
     (&["busy-io", "--millis", "50", "--every-ms", "2"], LATENESS, WITH_TASKS),
+    (&["channels", "--kind", "tokio", "--capacity", "9", "--senders", "1"], CHANNELS, WITH_TASKS),
+    (
+        &["channels", "--kind", "flume", "--senders", "4", "--receivers", "4", "--capacity", "100"],
+        CHANNELS,
+        WITH_TASKS,
+    ),
+    (
+        &["channels", "--kind", "async-channel", "--senders", "4", "--capacity", "unbounded"],
+        CHANNELS,
+        WITH_TASKS,
+    ),
+    (
+        &["server", "--protocol", "http", "--connections", "3", "--requests", "50"],
+        SERVER,
+        WITH_TASKS,
+    ),
+    (
+        &[
+            "server",
+            "--protocol",
+            "resp",
+            "--connections",
+            "2",
+            "--pipeline",
+            "9",
+            "--requests",
+            "99",
+        ],
+        SERVER,
+        WITH_TASKS,
+    ),
+    (
+        &[
+            "server",
+            "--protocol",
+            "resp",
+            "--connections",
+            "1",
+            "--pipeline",
+            "1",
+            "--requests",
+            "1",
+        ],
+        SERVER,
+        WITH_TASKS,
+    ),
+    (&["timers", "--pattern", "spread", "--timers", "50", "--millis", "20"], TIMERS, WITH_TASKS),
+    (&["timers", "--pattern", "instant", "--timers", "1", "--threads", "1"], TIMERS, WITH_TASKS),
+    (&["timers", "--pattern", "unfired", "--timers", "2000"], UNFIRED, WITH_TASKS),
+    (
+        &["timers", "--pattern", "spread", "--by", "closure", "--timers", "50", "--millis", "20"],
+        TIMERS,
+        WITH_TASKS,
+    ),
+    (
+        &["timers", "--pattern", "unfired", "--by", "closure", "--timers", "2000"],
+        UNFIRED,
+        WITH_TASKS,
+    ),
 ];
 
 const HOPS: &[&str] = &["hop", "p50", "p90", "p99", "cpu-hop", "switches", "cpu"];
 const REQUESTS: &[&str] = &["rate", "p50", "p90", "p99", "cpu"];
 const LATENESS: &[&str] =
     &["timer-p50", "timer-p99", "timer-max", "byte-p50", "byte-p99", "byte-max", "rate", "cpu"];
+const TIMERS: &[&str] = &["cpu-timer", "make", "late-p50", "late-p99", "late-max", "cpu"];
+const UNFIRED: &[&str] = &["cpu-timer", "time", "cpu"];
+const CHANNELS: &[&str] = &["message", "cpu-message", "switches", "cpu"];
+const SERVER: &[&str] = &["rate", "cpu-request", "p50", "p99", "switches", "cpu"];
 
 const RUNTIMES: &[&str] = &[
     "brigade",
@@ -113,8 +176,19 @@ const RUNTIMES: &[&str] = &[
     "smol",
     "threads",
     "floor",
+    "epoll",
 ];
-const WITHOUT_FLOOR: &[&str] = &[
+const WITHOUT_EPOLL: &[&str] = &[
+    "brigade",
+    "brigade-one-thread",
+    "brigade-lifo",
+    "tokio",
+    "tokio-current-thread",
+    "smol",
+    "threads",
+    "floor",
+];
+const WITH_STREAMS: &[&str] = &[
     "brigade",
     "brigade-one-thread",
     "brigade-lifo",

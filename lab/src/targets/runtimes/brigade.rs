@@ -6,14 +6,15 @@ use std::net;
 use std::os::fd::OwnedFd;
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use brigade::io::{Async, PipeReader, PipeWriter, TcpStream};
+use brigade::time::Timer;
 use brigade::{Handle, JoinHandle, Order, Pool};
 use smol::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::mpsc;
 
-use crate::target::runtime::{Runtime, Sink, Source, Spawn, Start};
+use crate::target::runtime::{Alarm, Runtime, Sink, Source, Spawn, Start};
 use crate::target::{Entry, Listing};
 
 /// The default pool.
@@ -61,8 +62,10 @@ impl Runtime for Brigade {
     type Reader = PipeReader;
     type Writer = PipeWriter;
     type Stream = TcpStream;
+    type Http = TcpStream;
     type Receiver = mpsc::Receiver<u8>;
     type Sender = mpsc::Sender<u8>;
+    type Alarm = Timer;
 
     fn block_on<F: Future>(&self, future: F) -> F::Output {
         self.0.handle().enter(|| brigade::block_on(future))
@@ -84,6 +87,14 @@ impl Runtime for Brigade {
         brigade::time::sleep(time)
     }
 
+    #[inline]
+    fn execute_at<F>(&self, time: Instant, job: F) -> io::Result<Timer>
+    where
+        F: FnOnce() + Send + 'static,
+    {
+        self.0.job().at(time).execute(job).map_err(io::Error::other)
+    }
+
     fn reader(end: OwnedFd) -> io::Result<PipeReader> {
         PipeReader::from_fd(end)
     }
@@ -94,6 +105,10 @@ impl Runtime for Brigade {
 
     fn stream(stream: net::TcpStream) -> io::Result<TcpStream> {
         Async::new(stream)
+    }
+
+    fn http(stream: Self::Stream) -> Self::Http {
+        stream
     }
 
     fn channel(capacity: usize) -> (Self::Sender, Self::Receiver) {
@@ -118,10 +133,28 @@ impl Spawn for Handle {
     }
 }
 
+impl Alarm for Timer {
+    fn detach(self) {
+        // It runs without its handle.
+        drop(self);
+    }
+
+    #[inline]
+    fn cancel(self) {
+        // A closure that has begun is counted as one that ran.
+        let _ = Timer::cancel(&self);
+    }
+}
+
 impl Source for PipeReader {
     #[inline]
     async fn fill(&mut self, buffer: &mut [u8]) -> io::Result<()> {
         self.read_exact(buffer).await
+    }
+
+    #[inline]
+    async fn some(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.read(buffer).await
     }
 }
 
@@ -136,6 +169,11 @@ impl Source for TcpStream {
     #[inline]
     async fn fill(&mut self, buffer: &mut [u8]) -> io::Result<()> {
         self.read_exact(buffer).await
+    }
+
+    #[inline]
+    async fn some(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.read(buffer).await
     }
 }
 

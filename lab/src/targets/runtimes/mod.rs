@@ -13,10 +13,15 @@ pub(crate) const FLOOR: Entry =
     Entry::own("floor", "one thread with the reads and writes of all, for bucket-brigade")
         .with_threads(|_, _| 0);
 
+/// No tasks either: one thread waits for all pipes with epoll. It is no peer, and on Linux only.
+pub(crate) const EPOLL: Entry =
+    Entry::own("epoll", "one thread with a level-triggered epoll loop, for bucket-brigade")
+        .with_threads(|_, _| 0);
+
 family! {
     /// Runtimes of futures, and threads that do the same.
-    Runtimes: "runtimes, for bucket-brigade, creation, memory, echo and busy-io",
-        VisitRuntime => VisitRuntime::visit, and FLOOR;
+    Runtimes: "runtimes, for bucket-brigade, creation, memory, echo, busy-io, timers, channels and server",
+        VisitRuntime => VisitRuntime::visit, and FLOOR, and #[cfg(target_os = "linux")] EPOLL;
     brigade::DEFAULT,
     brigade::ONE_THREAD,
     brigade::LIFO,
@@ -24,6 +29,16 @@ family! {
     tokio::CURRENT_THREAD,
     smol::EXECUTOR,
     threads::EACH,
+}
+
+/// Whether this target has tasks that are futures: one that has not is a thread for each task, or one thread without tasks.
+pub(crate) fn has_tasks(target: &Entry) -> bool {
+    runs_futures(target) && !target.is(&threads::EACH.entry)
+}
+
+/// Whether this target runs futures at all, be it one on each thread: one that does not has a line of pipes and nothing else.
+pub(crate) fn runs_futures(target: &Entry) -> bool {
+    !target.is(&FLOOR) && !target.is(&EPOLL)
 }
 
 #[cfg(test)]

@@ -9,14 +9,15 @@ use std::net::TcpStream;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use smol::channel::{self, Sender};
 use smol::io::{AsyncReadExt, AsyncWriteExt};
 use smol::{Async, Executor, Timer};
+use smol_hyper::rt::FuturesIo;
 use tokio::sync::mpsc;
 
-use crate::target::runtime::{Runtime, Sink, Source, Spawn, Start};
+use crate::target::runtime::{Alarm, Runtime, Sink, Source, Spawn, Start};
 use crate::target::{Entry, Listing};
 
 /// The executor on threads, and a thread of async-io's own, which waits for I/O when no other does.
@@ -57,8 +58,10 @@ impl Runtime for Smol {
     type Reader = Async<File>;
     type Writer = Async<File>;
     type Stream = Async<TcpStream>;
+    type Http = FuturesIo<Async<TcpStream>>;
     type Receiver = mpsc::Receiver<u8>;
     type Sender = mpsc::Sender<u8>;
+    type Alarm = smol::Task<()>;
 
     fn block_on<F: Future>(&self, future: F) -> F::Output {
         smol::block_on(future)
@@ -80,6 +83,17 @@ impl Runtime for Smol {
         Timer::after(time).await;
     }
 
+    #[inline]
+    fn execute_at<F>(&self, time: Instant, job: F) -> io::Result<smol::Task<()>>
+    where
+        F: FnOnce() + Send + 'static,
+    {
+        Ok(self.executor.spawn(async move {
+            Timer::at(time).await;
+            job();
+        }))
+    }
+
     fn reader(end: OwnedFd) -> io::Result<Async<File>> {
         Async::new(File::from(end))
     }
@@ -90,6 +104,10 @@ impl Runtime for Smol {
 
     fn stream(stream: TcpStream) -> io::Result<Async<TcpStream>> {
         Async::new(stream)
+    }
+
+    fn http(stream: Self::Stream) -> Self::Http {
+        FuturesIo::new(stream)
     }
 
     fn channel(capacity: usize) -> (Self::Sender, Self::Receiver) {
@@ -114,10 +132,27 @@ impl Spawn for Arc<Executor<'static>> {
     }
 }
 
+impl Alarm for smol::Task<()> {
+    fn detach(self) {
+        smol::Task::detach(self);
+    }
+
+    #[inline]
+    fn cancel(self) {
+        // A task that is dropped is cancelled.
+        drop(self);
+    }
+}
+
 impl Source for Async<File> {
     #[inline]
     async fn fill(&mut self, buffer: &mut [u8]) -> io::Result<()> {
         self.read_exact(buffer).await
+    }
+
+    #[inline]
+    async fn some(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.read(buffer).await
     }
 }
 
@@ -132,6 +167,11 @@ impl Source for Async<TcpStream> {
     #[inline]
     async fn fill(&mut self, buffer: &mut [u8]) -> io::Result<()> {
         self.read_exact(buffer).await
+    }
+
+    #[inline]
+    async fn some(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.read(buffer).await
     }
 }
 

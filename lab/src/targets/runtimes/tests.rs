@@ -7,9 +7,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use brigade_testkit::Watchdog;
+use tokio::sync::mpsc;
 
-use super::{FLOOR, Runtimes, VisitRuntime};
-use crate::target::runtime::{Downstream, Piped, Runtime, Sink, Source, Spawn, Start, Upstream};
+use super::{Runtimes, VisitRuntime, runs_futures};
+use crate::target::runtime::{
+    Alarm as _, Downstream, Piped, Runtime, Sink, Source, Spawn, Start, Upstream,
+};
 use crate::target::{Accept, Family};
 
 /// Runs `$body` on every target with two threads, and ends it.
@@ -29,7 +32,7 @@ macro_rules! on_every_target {
             }
         }
 
-        for target in Runtimes::TARGETS.iter().filter(|target| !target.is(&FLOOR)) {
+        for target in Runtimes::TARGETS.iter().filter(|target| runs_futures(target)) {
             Runtimes::accept(target, Body(target.name));
         }
     };
@@ -120,6 +123,23 @@ fn the_end_of_a_pipe_is_seen_after_its_last_byte() {
     on_every_target!(body);
 }
 
+#[test]
+fn some_bytes_are_read_as_soon_as_there_are_any() {
+    fn body<R: Runtime>(name: &str, runtime: &R) -> io::Result<()> {
+        runtime.block_on(async {
+            let (mut writer, mut reader) = pipe::<R>()?;
+            writer.put(b"abc").await?;
+            let mut buffer = [0; 8];
+            assert_eq!(reader.some(&mut buffer).await?, 3, "{name}");
+            assert_eq!(&buffer[..3], b"abc", "{name}");
+            drop(writer);
+            assert_eq!(reader.some(&mut buffer).await?, 0, "{name}");
+            Ok(())
+        })
+    }
+    on_every_target!(body);
+}
+
 /// Bytes that are not read or written at once.
 const SIZE: usize = 8 << 20;
 
@@ -162,6 +182,42 @@ fn a_task_waits_for_a_time_and_spawns_another() {
             })?;
             assert_eq!(last.take().await, Some(1), "{name}");
             assert!(begun.elapsed() >= TIME, "{name}");
+            Ok(())
+        })
+    }
+    on_every_target!(body);
+}
+
+#[test]
+fn a_closure_runs_at_its_time_unless_it_is_cancelled() {
+    const TIME: Duration = Duration::from_millis(20);
+
+    fn body<R: Runtime>(name: &str, runtime: &R) -> io::Result<()> {
+        let (sender, mut ran) = mpsc::unbounded_channel();
+        runtime.block_on(async {
+            let begun = Instant::now();
+            let due = |number: u32| begun + TIME * (number + 1);
+            let alarms = (0..3).map(|number| {
+                let sender = sender.clone();
+                runtime.execute_at(due(number), move || {
+                    let _ = sender.send((number, Instant::now()));
+                })
+            });
+            let [detached, cancelled, last] = alarms
+                .collect::<io::Result<Vec<_>>>()?
+                .try_into()
+                .unwrap_or_else(|_| unreachable!("three of them"));
+            cancelled.cancel();
+            let in_time = Instant::now() < due(1);
+            detached.detach();
+            last.detach();
+            let mut left = 2;
+            while left > 0 {
+                let (number, time) = ran.recv().await.expect("this one has a sender");
+                assert!(time >= due(number), "{name}: {number} came too early");
+                assert!(number != 1 || !in_time, "{name}: it is cancelled");
+                left -= usize::from(number != 1);
+            }
             Ok(())
         })
     }

@@ -7,14 +7,16 @@ use std::net::TcpStream;
 use std::os::fd::OwnedFd;
 use std::panic;
 use std::pin::Pin;
-use std::sync::mpsc::{self, Receiver, SyncSender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::task::{Context, Poll};
 use std::thread::{self, Builder, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_lite::future::block_on;
+use futures_lite::io::AssertAsync;
+use smol_hyper::rt::FuturesIo;
 
-use crate::target::runtime::{Downstream, Runtime, Sink, Source, Spawn, Start, Upstream};
+use crate::target::runtime::{Alarm, Downstream, Runtime, Sink, Source, Spawn, Start, Upstream};
 use crate::target::{Entry, Listing};
 
 /// A thread for each task.
@@ -30,6 +32,9 @@ pub(crate) struct Threads;
 /// Starts threads from anywhere.
 #[derive(Clone)]
 pub(crate) struct Starter;
+
+/// A thread that waits for a time, or for this to be cancelled.
+pub(crate) struct Waiting(SyncSender<bool>);
 
 /// A thread; awaiting it joins it, which blocks.
 pub(crate) struct Joining<T>(Option<JoinHandle<T>>);
@@ -49,8 +54,10 @@ impl Runtime for Threads {
     type Reader = File;
     type Writer = File;
     type Stream = TcpStream;
+    type Http = FuturesIo<AssertAsync<TcpStream>>;
     type Receiver = Receiver<u8>;
     type Sender = SyncSender<u8>;
+    type Alarm = Waiting;
 
     fn block_on<F: Future>(&self, future: F) -> F::Output {
         block_on(future)
@@ -72,6 +79,26 @@ impl Runtime for Threads {
         thread::sleep(time);
     }
 
+    fn execute_at<F>(&self, time: Instant, job: F) -> io::Result<Waiting>
+    where
+        F: FnOnce() + Send + 'static,
+    {
+        let (sender, receiver) = mpsc::sync_channel(1);
+        let wait = move || {
+            let left = || time.saturating_duration_since(Instant::now());
+            let cancelled = match receiver.recv_timeout(left()) {
+                Ok(cancelled) => cancelled,
+                Err(RecvTimeoutError::Timeout) => false,
+                Err(RecvTimeoutError::Disconnected) => true,
+            };
+            if !cancelled {
+                thread::sleep(left());
+                job();
+            }
+        };
+        Builder::new().spawn(wait).map(|_| Waiting(sender))
+    }
+
     fn reader(end: OwnedFd) -> io::Result<File> {
         Ok(File::from(end))
     }
@@ -82,6 +109,10 @@ impl Runtime for Threads {
 
     fn stream(stream: TcpStream) -> io::Result<TcpStream> {
         Ok(stream)
+    }
+
+    fn http(stream: Self::Stream) -> Self::Http {
+        FuturesIo::new(AssertAsync::new(stream))
     }
 
     fn channel(capacity: usize) -> (SyncSender<u8>, Receiver<u8>) {
@@ -101,10 +132,26 @@ impl Spawn for Starter {
     }
 }
 
+impl Alarm for Waiting {
+    fn detach(self) {
+        // It sleeps until its time, or has run.
+        let _ = self.0.send(false);
+    }
+
+    fn cancel(self) {
+        drop(self);
+    }
+}
+
 impl Source for File {
     #[inline]
     fn fill(&mut self, buffer: &mut [u8]) -> impl Future<Output = io::Result<()>> + Send {
         future::ready(self.read_exact(buffer))
+    }
+
+    #[inline]
+    fn some(&mut self, buffer: &mut [u8]) -> impl Future<Output = io::Result<usize>> + Send {
+        future::ready(self.read(buffer))
     }
 }
 
@@ -119,6 +166,11 @@ impl Source for TcpStream {
     #[inline]
     fn fill(&mut self, buffer: &mut [u8]) -> impl Future<Output = io::Result<()>> + Send {
         future::ready(self.read_exact(buffer))
+    }
+
+    #[inline]
+    fn some(&mut self, buffer: &mut [u8]) -> impl Future<Output = io::Result<usize>> + Send {
+        future::ready(self.read(buffer))
     }
 }
 

@@ -6,15 +6,16 @@ use std::net::TcpStream;
 use std::os::fd::OwnedFd;
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe;
 use tokio::runtime::{Builder, Handle, Runtime as Inner};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use crate::target::runtime::{Downstream, Runtime, Sink, Source, Spawn, Start, Upstream};
+use crate::target::runtime::{Alarm, Downstream, Runtime, Sink, Source, Spawn, Start, Upstream};
 use crate::target::{Entry, Listing};
 
 /// The runtime with worker threads.
@@ -57,8 +58,10 @@ impl Runtime for Tokio {
     type Reader = pipe::Receiver;
     type Writer = pipe::Sender;
     type Stream = tokio::net::TcpStream;
+    type Http = TokioIo<tokio::net::TcpStream>;
     type Receiver = mpsc::Receiver<u8>;
     type Sender = mpsc::Sender<u8>;
+    type Alarm = JoinHandle<()>;
 
     fn block_on<F: Future>(&self, future: F) -> F::Output {
         self.0.block_on(future)
@@ -80,6 +83,18 @@ impl Runtime for Tokio {
         tokio::time::sleep(time)
     }
 
+    #[inline]
+    fn execute_at<F>(&self, time: Instant, job: F) -> io::Result<JoinHandle<()>>
+    where
+        F: FnOnce() + Send + 'static,
+    {
+        let sleep_until = tokio::time::sleep_until;
+        Ok(self.0.spawn(async move {
+            sleep_until(time.into()).await;
+            job();
+        }))
+    }
+
     fn reader(end: OwnedFd) -> io::Result<Self::Reader> {
         pipe::Receiver::from_owned_fd(end)
     }
@@ -91,6 +106,10 @@ impl Runtime for Tokio {
     fn stream(stream: TcpStream) -> io::Result<Self::Stream> {
         stream.set_nonblocking(true)?;
         tokio::net::TcpStream::from_std(stream)
+    }
+
+    fn http(stream: Self::Stream) -> Self::Http {
+        TokioIo::new(stream)
     }
 
     fn channel(capacity: usize) -> (Self::Sender, Self::Receiver) {
@@ -113,10 +132,26 @@ impl Spawn for Handle {
     }
 }
 
+impl Alarm for JoinHandle<()> {
+    fn detach(self) {
+        drop(self);
+    }
+
+    #[inline]
+    fn cancel(self) {
+        self.abort();
+    }
+}
+
 impl Source for pipe::Receiver {
     #[inline]
     async fn fill(&mut self, buffer: &mut [u8]) -> io::Result<()> {
         self.read_exact(buffer).await.map(drop)
+    }
+
+    #[inline]
+    async fn some(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.read(buffer).await
     }
 }
 
@@ -131,6 +166,11 @@ impl Source for tokio::net::TcpStream {
     #[inline]
     async fn fill(&mut self, buffer: &mut [u8]) -> io::Result<()> {
         self.read_exact(buffer).await.map(drop)
+    }
+
+    #[inline]
+    async fn some(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.read(buffer).await
     }
 }
 

@@ -101,9 +101,15 @@ pub(super) struct Carrier<U, D> {
 }
 
 impl<U: Upstream, D: Downstream> Carrier<U, D> {
+    /// The source of its bytes.
+    #[cfg(target_os = "linux")]
+    pub(super) fn source(&self) -> &U {
+        &self.up
+    }
+
     /// Passes one byte on; false when there will be no more.
     #[inline]
-    async fn hand_on(&mut self) -> bool {
+    pub(super) async fn hand_on(&mut self) -> bool {
         let Some(byte) = self.up.take().await else { return false };
         self.trail.note(byte);
         self.down.pass(byte).await

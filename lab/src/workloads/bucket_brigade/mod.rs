@@ -5,6 +5,8 @@
 //! that a hop does not include waking the thread that waits for the whole run. With several bytes in flight the next one is
 //! put in when one has arrived, so that their number is constant.
 
+#[cfg(target_os = "linux")]
+mod epoll;
 mod line;
 
 use std::collections::VecDeque;
@@ -29,7 +31,7 @@ use crate::tally::Sum;
 use crate::target::Entry;
 use crate::target::runtime::{Downstream, Runtime, Upstream};
 use crate::targets::runtimes::threads::Threads;
-use crate::targets::runtimes::{FLOOR, Runtimes};
+use crate::targets::runtimes::{EPOLL, FLOOR, Runtimes};
 use crate::workload::{Bench, Metric, Outcome, Params, RuntimeWorkload, Terms, Workload};
 
 /// The links between the tasks.
@@ -61,6 +63,16 @@ pub(crate) struct BucketBrigade {
     pub(crate) threads: u64,
 }
 
+/// The targets without tasks, and how the line runs there.
+const WITHOUT_TASKS: &[(&Entry, Bare)] = &[
+    (&FLOOR, BucketBrigade::floor),
+    #[cfg(target_os = "linux")]
+    (&EPOLL, BucketBrigade::epoll),
+];
+
+/// Runs the line on a target without tasks.
+type Bare = fn(&BucketBrigade, &Bench) -> Outcome;
+
 /// Bytes that go through the line before any that counts: two, so that the run comes to its end when
 /// the first one has a fault.
 const WARM_UP: u32 = 2;
@@ -68,6 +80,8 @@ const WARM_UP: u32 = 2;
 impl Workload for BucketBrigade {
     const NAME: &'static str = "bucket-brigade";
     type Family = Runtimes;
+
+    const PINS: bool = true;
 
     const METRICS: &'static [Metric] = &[
         Metric::time("hop"),
@@ -93,6 +107,11 @@ impl Workload for BucketBrigade {
         ]
     }
 
+    fn is_for(&self, target: &Entry) -> bool {
+        // A channel is none of the things that epoll waits for.
+        self.over == Over::Pipe || !target.is(&EPOLL)
+    }
+
     fn threads(&self) -> usize {
         self.threads as usize
     }
@@ -113,7 +132,8 @@ impl Workload for BucketBrigade {
     }
 
     fn instead(&self, target: &'static Entry, terms: Terms) -> Option<Outcome> {
-        target.is(&FLOOR).then(|| counted(self.clone(), terms, Self::floor))
+        let (_, run) = WITHOUT_TASKS.iter().find(|(entry, _)| target.is(entry))?;
+        Some(counted(self.clone(), terms, run))
     }
 }
 
@@ -182,8 +202,19 @@ impl BucketBrigade {
     ) -> Outcome {
         let line = Line::new(self.tasks as u32, bench.tally, link).map_err(Failure::Refused)?;
         let all = Relay { carriers: line.carriers, last: line.last };
-        let passing = Passing::new(all, line.trail);
-        let measured = self.clone().measure(line.first, passing, bench.fault).await;
+        self.without_tasks(bench, line.first, all, line.trail).await
+    }
+
+    /// Runs on this thread, by taking bytes out of the last end of a line that needs no task for that.
+    async fn without_tasks<U: Upstream, D: Downstream>(
+        &self,
+        bench: &Bench,
+        first: D,
+        last: U,
+        trail: Trail,
+    ) -> Outcome {
+        let passing = Passing::new(last, trail);
+        let measured = self.clone().measure(first, passing, bench.fault).await;
         let Some((values, mut passing)) = measured else { return Err(self.broken(bench)) };
         passing.rest().await;
         Ok(values)

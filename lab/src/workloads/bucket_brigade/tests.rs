@@ -9,7 +9,7 @@ use crate::supervise::supervise;
 use crate::tally::{Sum, Tally};
 use crate::target::runtime::{Downstream, Runtime, Start, Upstream, VisitRuntime};
 use crate::target::{Accept, Family};
-use crate::targets::runtimes::{FLOOR, Runtimes};
+use crate::targets::runtimes::{Runtimes, runs_futures};
 use crate::workload::{Bench, RuntimeWorkload as _, Workload as _};
 
 /// Whether these bytes pass for the first `count` ones.
@@ -80,7 +80,7 @@ fn a_fault_does_not_keep_a_run_from_ending() {
         }
     }
 
-    for target in Runtimes::TARGETS.iter().filter(|target| !target.is(&FLOOR)) {
+    for target in Runtimes::TARGETS.iter().filter(|target| runs_futures(target)) {
         Runtimes::accept(target, On(Over::Pipe));
         Runtimes::accept(target, On(Over::Channel));
     }
@@ -95,6 +95,18 @@ fn the_floor_does_the_work_of_all_tasks() {
         assert_eq!(values.expect("values").len(), BucketBrigade::METRICS.len());
         assert_eq!(tally.count(), (u64::from(WARM_UP) + 600) * 4);
         assert!(tally.check(brigade.expected()).is_ok());
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_fault_does_not_keep_the_loop_around_epoll_from_ending() {
+    for (fault, ran) in [(Fault::Lost, -4), (Fault::None, 0), (Fault::Repeated, 4)] {
+        let (expected, tally) = (short(Over::Pipe).expected(), Tally::leak());
+        let values = ends(tally, move || short(Over::Pipe).epoll(&Bench { tally, fault }));
+        assert_eq!(values.expect("values").len(), BucketBrigade::METRICS.len());
+        assert_eq!(tally.count(), expected.tasks.saturating_add_signed(ran), "{fault:?}");
+        assert_eq!(tally.check(expected).is_ok(), fault == Fault::None, "{fault:?}");
     }
 }
 

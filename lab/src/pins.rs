@@ -1,0 +1,104 @@
+//! Puts the threads of a run on CPUs, for what depends on where two threads are: a hop between them, and a wake-up.
+
+use std::io;
+
+use clap::ValueEnum;
+
+use crate::census::Census;
+
+/// Where the threads of a run are: those of the target, and that which submits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Pin {
+    /// All of them on one CPU.
+    One,
+    /// Each on the next CPU, that which submits on the first.
+    Apart,
+}
+
+impl Pin {
+    /// Its name on the command line.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Pin::One => "one",
+            Pin::Apart => "apart",
+        }
+    }
+
+    /// Puts this thread and those that are not among `others` there. A thread that one of them starts later stays on its CPU.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn place(self, others: &Census) -> io::Result<()> {
+        use rustix::thread::{CpuSet, Pid, sched_getaffinity, sched_setaffinity};
+
+        let allowed = sched_getaffinity(None)?;
+        let allowed: Vec<_> = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).collect();
+        let new = others.started_since()?.into_iter().filter_map(|name| {
+            let number = name.to_str()?.parse().ok()?;
+            Pid::from_raw(number)
+        });
+        // The first is this thread. It stands among the new ones too, unless it was there before.
+        let this = rustix::thread::gettid();
+        let threads = [this].into_iter().chain(new.filter(|&thread| thread != this));
+        for (thread, next) in threads.zip(0..) {
+            let cpu = match self {
+                Pin::One => allowed[0],
+                Pin::Apart => allowed[next % allowed.len()],
+            };
+            let mut only = CpuSet::new();
+            only.set(cpu);
+            match sched_setaffinity(Some(thread), &only) {
+                // It has ended since.
+                Err(rustix::io::Errno::SRCH) => {}
+                outcome => outcome?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Where threads can't be placed, this is an error.
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn place(self, _: &Census) -> io::Result<()> {
+        Err(io::Error::new(io::ErrorKind::Unsupported, "threads can be pinned on Linux only"))
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::Pin;
+    use crate::census::Census;
+    use rustix::thread::{CpuSet, sched_getaffinity};
+    use std::sync::Barrier;
+    use std::thread;
+
+    /// The CPUs that this thread may run on.
+    fn mine() -> Vec<usize> {
+        let set = sched_getaffinity(None).expect("a set");
+        (0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect()
+    }
+
+    #[test]
+    fn threads_are_on_one_cpu_or_apart() {
+        // On a thread of its own, as its CPUs are changed.
+        let run = |pin: Pin| {
+            let (before, census, barrier) =
+                (mine(), Census::take().expect("threads"), Barrier::new(2));
+            thread::scope(|scope| {
+                let other = scope.spawn(|| {
+                    barrier.wait();
+                    barrier.wait();
+                    mine()
+                });
+                barrier.wait();
+                let placed = pin.place(&census);
+                // A test that fails must not leave it waiting.
+                barrier.wait();
+                placed.expect("placed");
+                (before, mine(), other.join().expect("its CPUs"))
+            })
+        };
+        let place = |pin| thread::scope(|scope| scope.spawn(|| run(pin)).join().expect("placed"));
+        let (before, this, other) = place(Pin::One);
+        assert_eq!((&this, &other), (&before[..1].to_vec(), &before[..1].to_vec()));
+        let (before, this, other) = place(Pin::Apart);
+        assert_eq!((this, other.len()), (before[..1].to_vec(), 1));
+    }
+}

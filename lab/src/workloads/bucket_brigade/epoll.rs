@@ -1,0 +1,104 @@
+//! The line on one thread that waits for its pipes with epoll, level-triggered: a wait, a read and a write for each hop, and
+//! nothing else. It is what a runtime on one thread can't do without.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+
+use futures_lite::future::block_on;
+use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::io::Errno;
+
+use super::BucketBrigade;
+use super::line::{self, Carrier, Line};
+use crate::failure::Failure;
+use crate::target::runtime::{Piped, Upstream};
+use crate::targets::runtimes::threads::Threads;
+use crate::workload::{Bench, Outcome};
+
+/// The end of a pipe, which blocks; it is read only when there is a byte in it.
+type End = Piped<File>;
+
+/// Events of a wait, as many as tokio takes by default.
+const EVENTS: usize = 1024;
+
+/// The end of a line whose carriers have no tasks: taking a byte runs the loop until one has come out.
+struct Loop {
+    /// The set of all pipes.
+    epoll: OwnedFd,
+    /// The numbers of the pipes that had a byte at the last wait. An event itself must stay on its thread.
+    ready: Vec<u64>,
+    /// The carriers, by the number of their pipe. One that has ended is gone.
+    carriers: Vec<Option<Carrier<End, End>>>,
+    /// The last source.
+    last: End,
+    /// Bytes that have come out of it.
+    out: VecDeque<Option<u8>>,
+}
+
+impl BucketBrigade {
+    /// Runs in a loop around epoll, on one thread.
+    pub(super) fn epoll(&self, bench: &Bench) -> Outcome {
+        block_on(async {
+            let line = Line::new(self.tasks as u32, bench.tally, line::pipe::<Threads>);
+            let line = line.map_err(Failure::Refused)?;
+            let all = Loop::new(line.carriers, line.last).map_err(Failure::Refused)?;
+            self.without_tasks(bench, line.first, all, line.trail).await
+        })
+    }
+}
+
+impl Loop {
+    /// A loop over the sources of these carriers and this last one.
+    fn new(carriers: Vec<Carrier<End, End>>, last: End) -> io::Result<Self> {
+        let epoll = epoll::create(CreateFlags::CLOEXEC)?;
+        let sources = carriers.iter().map(Carrier::source).chain([&last]);
+        for (source, number) in sources.zip(0..) {
+            epoll::add(&epoll, &source.0, EventData::new_u64(number), EventFlags::IN)?;
+        }
+        let (ready, out) = (Vec::with_capacity(EVENTS), VecDeque::new());
+        Ok(Loop { epoll, ready, carriers: carriers.into_iter().map(Some).collect(), last, out })
+    }
+
+    /// Waits until there are bytes.
+    fn wait(&mut self) -> io::Result<()> {
+        let mut events = [const { MaybeUninit::<Event>::uninit() }; EVENTS];
+        self.ready.clear();
+        match epoll::wait(&self.epoll, &mut events, None) {
+            Ok((events, _)) => self.ready.extend(events.iter().map(|event| event.data.u64())),
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        Ok(())
+    }
+
+    /// Hands one byte on from each pipe that has some.
+    async fn turn(&mut self) {
+        for &number in &self.ready {
+            match self.carriers.get_mut(number as usize) {
+                Some(place) => {
+                    let Some(carrier) = place else { continue };
+                    if !carrier.hand_on().await {
+                        // That closes its pipes, and the set loses them.
+                        *place = None;
+                    }
+                }
+                None => self.out.push_back(self.last.take().await),
+            }
+        }
+    }
+}
+
+impl Upstream for Loop {
+    async fn take(&mut self) -> Option<u8> {
+        loop {
+            if let Some(out) = self.out.pop_front() {
+                return out;
+            }
+            self.wait().expect("a set that can be waited for");
+            self.turn().await;
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! Channels between busy tasks: async-channel, flume and tokio's, which do not belong to any runtime.
+//!
+//! Every value is counted by the task that receives it. The tasks that send never wait for anything but room, so the wall time
+//! says whether the runtime puts the two ends on two threads, and the CPU time what the wake-ups between them cost.
+
+mod ends;
+pub(crate) mod options;
+
+use std::io;
+use std::iter;
+use std::ops::Range;
+
+use clap::ValueEnum;
+use tokio::sync::mpsc;
+
+use self::ends::{Giver, Taker};
+use crate::clock::{Lap, Meter};
+use crate::failure::Failure;
+use crate::fault::Fault;
+use crate::switches::switches;
+use crate::tally::{Sum, Tally};
+use crate::target::Entry;
+use crate::target::runtime::Runtime;
+use crate::targets::runtimes::{Runtimes, has_tasks};
+use crate::workload::{Bench, Metric, Outcome, Params, RuntimeWorkload, Workload};
+
+/// The channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Kind {
+    /// The channel of async-channel.
+    AsyncChannel,
+    /// The channel of flume.
+    Flume,
+    /// `tokio::sync::mpsc`, which has one receiver.
+    Tokio,
+}
+
+impl Kind {
+    /// Its name on the command line.
+    fn name(self) -> &'static str {
+        match self {
+            Kind::AsyncChannel => "async-channel",
+            Kind::Flume => "flume",
+            Kind::Tokio => "tokio",
+        }
+    }
+
+    /// Whether it can have this many receivers.
+    fn has(self, receivers: u64) -> bool {
+        self != Kind::Tokio || receivers == 1
+    }
+}
+
+/// The values that a channel has room for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Capacity {
+    /// This many.
+    Of(u64),
+    /// All.
+    Unbounded,
+}
+
+/// Tasks that send to tasks that receive.
+#[derive(Clone, Debug)]
+pub(crate) struct Channels {
+    /// The channel.
+    kind: Kind,
+    /// The values that it has room for.
+    capacity: Capacity,
+    /// Tasks that send.
+    senders: u64,
+    /// Tasks that receive.
+    receivers: u64,
+    /// Messages of all senders.
+    messages: u64,
+    /// Threads of the target.
+    threads: u64,
+}
+
+/// One message in this many warms up, through a channel and by tasks of its own.
+const WARM_UP: u32 = 10;
+
+impl Workload for Channels {
+    const NAME: &'static str = "channels";
+    type Family = Runtimes;
+
+    const PINS: bool = true;
+
+    const METRICS: &'static [Metric] = &[
+        Metric::time("message"),
+        Metric::time("cpu-message"),
+        Metric::less("switches", "switches"),
+        Metric::CPU,
+    ];
+
+    fn params(&self) -> Params {
+        let capacity = match self.capacity {
+            Capacity::Of(values) => values.into(),
+            Capacity::Unbounded => "unbounded".into(),
+        };
+        vec![
+            ("kind", self.kind.name().into()),
+            ("capacity", capacity),
+            ("senders", self.senders.into()),
+            ("receivers", self.receivers.into()),
+            ("messages", self.messages.into()),
+            ("threads", self.threads.into()),
+        ]
+    }
+
+    fn is_for(&self, target: &Entry) -> bool {
+        has_tasks(target)
+    }
+
+    fn threads(&self) -> usize {
+        self.threads as usize
+    }
+
+    fn expected(&self) -> Sum {
+        Sum::grid(self.senders, (self.warm_up() + self.each()).into())
+    }
+}
+
+impl RuntimeWorkload for Channels {
+    fn run<R: Runtime>(&self, runtime: &R, bench: &Bench) -> Outcome {
+        let (warm, all) = (self.warm_up(), self.warm_up() + self.each());
+        self.all(runtime, 0..warm, bench.tally, bench.fault).map_err(Failure::Refused)?;
+        let (mut meter, lap, before) = (Meter::default(), Lap::begin(), switches());
+        self.all(runtime, warm..all, bench.tally, Fault::None).map_err(Failure::Refused)?;
+        let wall = meter.end(&lap).as_secs_f64();
+        let messages = (u64::from(self.each()) * self.senders) as f64;
+        let switches = (switches() - before) as f64 / messages;
+        Ok(vec![wall / messages, meter.cpu().as_secs_f64() / messages, switches, meter.cpus()])
+    }
+}
+
+impl Channels {
+    /// Messages of each sender.
+    fn each(&self) -> u32 {
+        (self.messages / self.senders).max(1) as u32
+    }
+
+    /// Messages of each sender before those that count.
+    fn warm_up(&self) -> u32 {
+        (self.each() / WARM_UP).max(1)
+    }
+
+    /// Passes the messages with these numbers from all senders through a channel, and waits until all tasks have ended.
+    fn all<R: Runtime>(
+        &self,
+        runtime: &R,
+        numbers: Range<u32>,
+        tally: &'static Tally,
+        fault: Fault,
+    ) -> io::Result<()> {
+        let pass = Pass { runtime, senders: self.senders as u32, numbers, tally, fault };
+        let receivers = self.receivers as usize;
+        match (self.kind, self.capacity) {
+            (Kind::AsyncChannel, capacity) => {
+                let (sender, receiver) = match capacity {
+                    Capacity::Of(values) => async_channel::bounded(values as usize),
+                    Capacity::Unbounded => async_channel::unbounded(),
+                };
+                pass.over(sender, iter::repeat_n(receiver, receivers))
+            }
+            (Kind::Flume, capacity) => {
+                let (sender, receiver) = match capacity {
+                    Capacity::Of(values) => flume::bounded(values as usize),
+                    Capacity::Unbounded => flume::unbounded(),
+                };
+                pass.over(sender, iter::repeat_n(receiver, receivers))
+            }
+            (Kind::Tokio, Capacity::Of(values)) => {
+                let (sender, receiver) = mpsc::channel(values as usize);
+                pass.over(sender, [receiver])
+            }
+            (Kind::Tokio, Capacity::Unbounded) => {
+                let (sender, receiver) = mpsc::unbounded_channel();
+                pass.over(sender, [receiver])
+            }
+        }
+    }
+}
+
+/// Messages that pass through one channel.
+struct Pass<'r, R> {
+    /// Runs the tasks.
+    runtime: &'r R,
+    /// Tasks that send.
+    senders: u32,
+    /// The numbers of the messages of each.
+    numbers: Range<u32>,
+    /// Counts the messages that are received.
+    tally: &'static Tally,
+    /// The fault of the first message.
+    fault: Fault,
+}
+
+impl<R: Runtime> Pass<'_, R> {
+    /// Sends all messages by clones of this sender, and receives them by these receivers.
+    fn over<G: Giver, T: Taker>(
+        self,
+        sender: G,
+        receivers: impl IntoIterator<Item = T>,
+    ) -> io::Result<()> {
+        let Pass { runtime, senders, numbers, tally, fault } = self;
+        runtime.block_on(async {
+            let receive = receivers.into_iter().map(|receiver| receive(receiver, tally));
+            let receive = receive.map(|receive| runtime.spawn(receive));
+            let mut tasks = receive.collect::<io::Result<Vec<_>>>()?;
+            for number in 0..senders {
+                let fault = if number == 0 { fault } else { Fault::None };
+                tasks.push(runtime.spawn(send(sender.clone(), number, numbers.clone(), fault))?);
+            }
+            // The last sender that ends closes the channel.
+            drop(sender);
+            for task in tasks {
+                task.await;
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Sends the messages with these numbers.
+async fn send<G: Giver>(sender: G, task: u32, numbers: Range<u32>, fault: Fault) {
+    let first = numbers.start;
+    for number in numbers {
+        for _ in 0..fault.copies(number - first) {
+            // A message that comes back is one that the tally misses.
+            let _ = sender.give((u64::from(task) << 32) | u64::from(number)).await;
+        }
+    }
+}
+
+/// Counts all messages that come out of this end.
+async fn receive<T: Taker>(mut receiver: T, tally: &'static Tally) {
+    while let Some(message) = receiver.take().await {
+        tally.ran((message >> 32) as u32, message as u32);
+    }
+}
+
+#[cfg(test)]
+mod tests;
