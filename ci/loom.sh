@@ -19,6 +19,6 @@ export CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARG
 cargo test --release --locked -p brigade-sync --features loom --test loom_parker --test loom_parker_group -- "$@"
 cargo test --release --locked -p brigade-queue --test loom_ring --test loom_transfer --test loom_injector --test loom_deque -- "$@"
 cargo test --release --locked -p brigade-burst --test loom_burst -- "$@"
-cargo test --release --locked -p brigade-task --lib --test loom_task --test loom_future -- "$@"
+cargo test --release --locked -p brigade-task --lib --test loom_task --test loom_completions --test loom_future -- "$@"
 cargo test --release --locked -p brigade-io --lib -- loom_tests "$@"
 cargo test --release --locked -p brigade --lib -- loom_tests "$@"

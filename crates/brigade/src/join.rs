@@ -3,12 +3,12 @@
 use core::fmt;
 use core::future::Future;
 use core::pin::Pin;
-use core::task::{Context, Poll, Waker};
+use core::task::{Context, Poll};
 use core::time::Duration;
 use std::panic;
 use std::sync::{Arc, OnceLock};
 
-use brigade_task::{Canceller, JobId, JoinError};
+use brigade_task::{Canceller, JoinError, Outcome};
 
 use crate::abort::AbortHandle;
 use crate::awaited::{self, Refused};
@@ -212,32 +212,8 @@ impl<T> JoinHandle<T> {
     /// ```
     #[doc(alias = "abort")]
     pub fn cancel(&mut self) -> bool {
-        self.cancel_if(|| true)
-    }
-
-    /// Like `cancel`, for a job that the pool may not have accepted yet: if `is_accepted` returns `false`, it is not counted.
-    pub(crate) fn cancel_if(&mut self, is_accepted: impl FnOnce() -> bool) -> bool {
-        if !self.key.is_here() {
-            return false;
-        }
-        let Some(inner) = &mut self.inner else { return false };
-        if inner.is_of_future() {
-            // It is dropped and counted where its next poll would be.
-            return inner.ask_to_stop();
-        }
-        let cancelled = reach(self.key, |at| {
-            at.off_pool(|| {
-                let cancelled = inner.settle_if_unclaimed(false).is_some();
-                if cancelled && is_accepted() {
-                    at.count_cancelled();
-                }
-                cancelled
-            })
-        });
-        if !cancelled {
-            inner.ask_to_stop();
-        }
-        cancelled
+        let key = self.key;
+        self.inner.as_mut().is_some_and(|inner| cancel_if(inner, key, || true))
     }
 
     /// Returns a handle that can cancel the job from any thread while this one waits for it. The first call allocates.
@@ -272,30 +248,60 @@ impl<T> JoinHandle<T> {
         self.inner.as_ref().is_none_or(brigade_task::JoinHandle::is_finished)
     }
 
-    /// On a worker of its pool: runs the job here if no thread has begun to and this worker may; `false` if it did not.
-    pub(crate) fn run_here(&mut self) -> bool {
+    /// On a worker of its pool: runs the job here if no thread has begun to and this worker may.
+    fn run_here(&mut self) {
         CURRENT.with(|worker| {
-            let Some(worker) = worker.filter(|worker| worker.is_of(self.key)) else { return false };
+            let Some(worker) = worker.filter(|worker| worker.is_of(self.key)) else { return };
             if self.index.is_some_and(|index| index != worker.index()) {
-                return false;
+                return;
             }
             let unfinished = self.inner.as_mut().filter(|inner| !inner.is_finished());
-            let Some(inner) = unfinished else { return false };
-            let run = !worker.discards();
-            let outcome = enter_job(worker.core(), || inner.settle_if_unclaimed(run));
-            outcome.inspect(|&outcome| worker.count_in_place(outcome)).is_some()
+            unfinished.map(|inner| settle_on(worker, |run| inner.settle_if_unclaimed(run)));
+        });
+    }
+
+    /// The handle without the pool; `None` once it has been leaked.
+    pub(crate) fn into_inner(mut self) -> Option<brigade_task::JoinHandle<T>> {
+        self.inner.take()
+    }
+}
+
+/// Runs a job of a worker's pool on this worker, inside the job that waits for it, or cancels it if the pool is discarded;
+/// `false` if another thread has begun to run it.
+#[inline(always)]
+pub(crate) fn settle_on(worker: &Worker, settle: impl FnOnce(bool) -> Option<Outcome>) -> bool {
+    let run = !worker.discards();
+    let outcome = enter_job(worker.core(), || settle(run));
+    outcome.inspect(|&outcome| worker.count_in_place(outcome)).is_some()
+}
+
+/// Cancels a job, as [`JoinHandle::cancel`] does, that the pool may not have accepted yet: if `is_accepted` returns `false`, it
+/// is not counted.
+pub(crate) fn cancel_if<T>(
+    inner: &mut brigade_task::JoinHandle<T>,
+    key: Key,
+    is_accepted: impl FnOnce() -> bool,
+) -> bool {
+    if !key.is_here() {
+        return false;
+    }
+    if inner.is_of_future() {
+        // It is dropped and counted where its next poll would be.
+        return inner.ask_to_stop();
+    }
+    let cancelled = reach(key, |at| {
+        at.off_pool(|| {
+            let cancelled = inner.settle_if_unclaimed(false).is_some();
+            if cancelled && is_accepted() {
+                at.count_cancelled();
+            }
+            cancelled
         })
+    });
+    if !cancelled {
+        inner.ask_to_stop();
     }
-
-    /// Names the job; `None` once the handle has been leaked.
-    pub(crate) fn id(&self) -> Option<JobId> {
-        self.inner.as_ref().map(brigade_task::JoinHandle::id)
-    }
-
-    /// Registers `waker` to be woken when the job has ended; `false` if it has ended already, and then `waker` is not woken.
-    pub(crate) fn wake_when_finished(&mut self, waker: &Waker) -> bool {
-        self.alive().is_some_and(|inner| inner.wake_when_finished(waker))
-    }
+    cancelled
 }
 
 /// Waits until a job of that pool has ended, which may be a share of a worker; returns `false` at once if that would never

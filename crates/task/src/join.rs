@@ -68,6 +68,11 @@ impl<T> JoinHandle<T> {
         Self { cell: RawHandle::new(header), taken: false, result: PhantomData }
     }
 
+    /// Returns the handle's side of the cell.
+    pub(crate) fn raw(&self) -> &RawHandle {
+        &self.cell
+    }
+
     /// Waits until the job has ended and takes its result.
     ///
     /// Everything the job did happens before this returns, and its captures have been dropped.
@@ -131,6 +136,14 @@ impl<T> JoinHandle<T> {
         self.cell.settle_if_unclaimed(run)
     }
 
+    /// Completes a closure of a [set](crate::Completions) that no thread has begun to run, on this thread, and takes it out of
+    /// the set: its completion is not listed there. Otherwise as [`settle_if_unclaimed`](Self::settle_if_unclaimed).
+    ///
+    /// Returns `None` also if it is in no set.
+    pub fn leave_and_settle(&mut self, run: bool) -> Option<Outcome> {
+        self.cell.leave_and_settle(run)
+    }
+
     /// Asks a running closure to stop, which sees that by [`is_cancelled`](crate::is_cancelled).
     ///
     /// What happened before this call happens before the closure sees it. It has no effect on a job that has ended.
@@ -151,7 +164,7 @@ impl<T> JoinHandle<T> {
         self.cell.is_of_future()
     }
 
-    /// Wakes `waker` when the job has ended, in place of any waker stored before; `false` if it has ended already, and
+    /// Wakes `waker` when the job has ended, in place of any waker stored or [set](crate::Completions) entered before; `false` if it has ended already, and
     /// then `waker` is not woken.
     ///
     /// If the handle is dropped first, the waker is dropped and not woken.

@@ -4,6 +4,7 @@
 //! - [`Job::with_handle`] makes a job and a [`JoinHandle`] that share one allocation.
 //! - [`Spawned::new`] makes a job of a future, which its [`Schedule`] queues again whenever it is woken.
 //! - [`join`], [`install`] and [`Scope`] make jobs that borrow, from a stack that waits for them.
+//! - [`Completions`] tells which jobs of a set have ended.
 //! - [`Work`] is what a job is made of: any closure, or a type with a condition to check before it runs.
 //!
 //! This crate has no queues and no threads: a job does not depend on what runs it.
@@ -13,10 +14,11 @@
 //! ```text
 //! scoped   scope, parcel   wakers   fork   part   latch
 //! future   poll   schedule, task   waker, store, local
+//! completions
 //! job
 //! join
 //! canceller
-//! cell     closure, handle   header, frames   state, lifecycle
+//! cell     closure, handle   completed   header, frames   state, lifecycle
 //! act   error   work   contain
 //! ```
 // `std` is named for `catch_unwind` and wakers; atomics and cells come from `brigade_sync`.
@@ -25,6 +27,7 @@
 //
 //     scoped
 //     future
+//     completions
 //     job
 //     join
 //     canceller
@@ -34,6 +37,7 @@
 mod act;
 mod canceller;
 mod cell;
+mod completions;
 mod contain;
 mod error;
 mod future;
@@ -46,6 +50,7 @@ mod work;
 pub use act::Outcome;
 pub use canceller::Canceller;
 pub use cell::JobId;
+pub use completions::Completions;
 pub use contain::{contain, drop_contained};
 pub use error::{JoinError, Panic};
 pub use future::{Guard, Schedule, Spawned, TaskRef};

@@ -1,4 +1,5 @@
-//! The state that a task set shares with its jobs: how many are on the pool, which ones wait, which have ended.
+//! The state that a task set shares with its jobs if some may have to wait in it, because it has a limit or its pool is bounded,
+//! or if some have been detached: how many are on the pool, which ones wait, which have ended. Other sets have no board.
 //!
 //! **Admission.** A job is admitted if fewer than `limit` jobs are and none waits; otherwise its closure waits in line. When
 //! its turn comes the job is made, with its permit in a bounded pool, and its handle is stored before it is submitted. Its end
@@ -158,10 +159,11 @@ impl<T: Send + 'static> Wake for OnPermit<T> {
 }
 
 impl<T> Board<T> {
-    pub(super) fn new(pool: Handle) -> Arc<Self> {
+    /// Creates the board of a set with this many jobs on the pool.
+    pub(super) fn new(pool: Handle, admitted: usize) -> Arc<Self> {
         let state = State {
             limit: usize::MAX,
-            admitted: 0,
+            admitted,
             line: VecDeque::new(),
             passages: BTreeMap::new(),
             passed: 0,
@@ -211,7 +213,7 @@ impl<T> Board<T> {
     }
 
     /// Makes the end of a job be reported to the board.
-    pub(super) fn hear_of(self: &Arc<Self>, key: u64, handle: &mut JoinHandle<T>)
+    pub(super) fn hear_of(self: &Arc<Self>, key: u64, handle: &mut brigade_task::JoinHandle<T>)
     where
         T: Send + 'static,
     {
@@ -370,9 +372,9 @@ impl<T> Board<T> {
         mem::take(&mut self.state.lock().handles)
     }
 
-    /// Takes the job that ended first.
-    pub(super) fn take_ended(&self) -> Option<u64> {
-        self.state.lock().ended.pop_front()
+    /// Takes the jobs that have ended, in that order.
+    pub(super) fn take_ended(&self) -> VecDeque<u64> {
+        mem::take(&mut self.state.lock().ended)
     }
 
     /// Whether a target is reached.
@@ -409,11 +411,7 @@ impl<T> Board<T> {
     }
 
     /// Detaches jobs: outcomes of ended ones are dropped here, the others as the jobs end.
-    pub(super) fn detach(&self, jobs: BTreeMap<u64, Option<JoinHandle<T>>>) {
-        let mut jobs: BTreeMap<_, _> = jobs
-            .into_iter()
-            .filter_map(|(key, handle)| handle.map(|handle| (key, handle)))
-            .collect();
+    pub(super) fn detach(&self, mut jobs: BTreeMap<u64, JoinHandle<T>>) {
         let mut state = self.state.lock();
         let ended = mem::take(&mut state.ended);
         jobs.extend(mem::take(&mut state.handles));

@@ -1,34 +1,42 @@
 //! Sets of jobs that are waited for together.
 //!
-//! The set has a handle for each job; the job's closure and outcome are in that handle's cell. The [`board`], which the jobs
-//! share, records which of them have ended, and holds those that can't be submitted yet; see there for its design.
+//! The set has a handle for each job, in its [`roster`]; the job's closure and outcome are in that handle's cell.
+//!
+//! Usually all jobs are on the pool and nothing but their ends is of interest. Then the cells themselves are the list of ended
+//! jobs ([`Completions`]), and a job that the owner runs while it waits is not even listed: nothing is shared, allocated or
+//! locked for it beyond what `submit` and `join` do. A [`board`] takes over when jobs may have to wait in the set (a limit, a
+//! bounded pool) or are detached; see there for its design. It stays from then on.
+//!
+//! **Order.** The owner moves what has ended from the shared list to the end of the roster's, after each job that it has run
+//! itself and before it adds that one. So a job that ended on another thread in the meantime is returned first.
 
 mod board;
 mod permits;
+mod roster;
 
 use core::fmt;
 use core::future::{Future, poll_fn};
 use core::mem;
 use core::task::{Context, Poll, Waker};
 use core::time::Duration;
-use std::collections::BTreeMap;
 use std::panic;
 use std::sync::Arc;
 use std::time::Instant;
 
-use brigade_task::{Job, JoinError};
+use brigade_task::{Completions, Job, JoinError};
 
 use crate::deadlock::{self, Awaited, Waiting};
-use crate::engine::{BlockedThread, Worker, blocking};
+use crate::engine::{BlockedThread, CURRENT, Worker, blocking};
 use crate::handle::Handle;
-use crate::join::JoinHandle;
+use crate::join::{JoinHandle, cancel_if, settle_on};
 use crate::key::Key;
 use crate::registry::{At, reach};
-use crate::rejected::{Rejected, expect_accepted};
+use crate::rejected::{Rejected, closure_of, expect_accepted};
 use crate::spawn::{make_future, queue_future};
 use crate::submission::{make_with_permit, submit_with};
 use board::{Board, Target};
 use permits::Leave;
+use roster::Roster;
 
 /// The end of one job.
 const FIRST: Target = Target { ended: 1, passed: None };
@@ -61,14 +69,14 @@ const FIRST: Target = Target { ended: 1, passed: None };
 #[doc(alias = "JoinSet")]
 #[doc(alias = "TaskTracker")]
 pub struct TaskSet<T> {
-    board: Arc<Board<T>>,
     pool: Handle,
-    /// The jobs whose outcomes have not been taken, by their number in the set; without a handle while they wait in the set.
-    jobs: BTreeMap<u64, Option<JoinHandle<T>>>,
-    /// The number of the next job.
-    next: u64,
-    /// All jobs before this number have been started, or an attempt was made.
-    tried: u64,
+    /// The jobs whose outcomes have not been taken.
+    jobs: Roster<T>,
+    /// Lists which of them have ended, by their index in the roster, while there is no board.
+    completions: Completions,
+    board: Option<Arc<Board<T>>>,
+    /// [`TaskSet::share`], from the first job on: only there is `T` known to be `Send`.
+    share: Option<fn(&mut Self)>,
 }
 
 impl<T> TaskSet<T> {
@@ -81,7 +89,8 @@ impl<T> TaskSet<T> {
     /// ```
     pub fn new(pool: impl Into<Handle>) -> Self {
         let pool = pool.into();
-        Self { board: Board::new(pool), pool, jobs: BTreeMap::new(), next: 0, tried: 0 }
+        let board = pool.key.is_bounded().then(|| Board::new(pool, 0));
+        Self { pool, jobs: Roster::new(), completions: Completions::new(), board, share: None }
     }
 
     /// Limits how many jobs of the set are on the pool at once, queued or running, from now on. The others wait in the set. As
@@ -103,13 +112,16 @@ impl<T> TaskSet<T> {
     /// ```
     #[must_use = "the set with the limit is returned"]
     #[track_caller]
-    pub fn limit(self, jobs: usize) -> Self
+    pub fn limit(mut self, jobs: usize) -> Self
     where
         T: Send + 'static,
     {
         assert!(jobs > 0, "the limit must be at least 1");
         if self.is_here() {
-            self.board.set_limit(jobs);
+            self.share();
+            if let Some(board) = &self.board {
+                board.set_limit(jobs);
+            }
         }
         self
     }
@@ -160,7 +172,12 @@ impl<T> TaskSet<T> {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        self.add(job, submit_with_leave, |_, leave, job| make_with_permit(leave, job))
+        match &self.board {
+            None => self.add_member(job, submit_as_member),
+            Some(_) => {
+                self.add(job, submit_with_leave, |_, leave, job| make_with_permit(leave, job))
+            }
+        }
     }
 
     /// Adds a future, to be polled on the pool's threads until it is ready. Never blocks.
@@ -206,7 +223,71 @@ impl<T> TaskSet<T> {
         T: Send + 'static,
     {
         let queue = |at: At<'_>, leave, future| queue_future(at, future, leave, None);
-        self.add(future, queue, |key, leave, future| make_future(key, future, leave, None))
+        match &self.board {
+            None => self.add_member(future, |at, completions, index, future| {
+                let mut handle = queue(at, None, future)?;
+                let is_listed = completions.add(index, &mut handle);
+                Ok((handle, is_listed))
+            }),
+            Some(_) => {
+                self.add(future, queue, |key, leave, future| make_future(key, future, leave, None))
+            }
+        }
+    }
+
+    /// Adds a closure or a future to a set without a board.
+    ///
+    /// `submit` gets the index under which it must be listed when it ends, and returns also whether it will be.
+    #[inline]
+    fn add_member<W>(
+        &mut self,
+        work: W,
+        submit: impl FnOnce(
+            At<'_>,
+            &Completions,
+            usize,
+            W,
+        ) -> Result<(brigade_task::JoinHandle<T>, bool), Rejected<W>>,
+    ) -> Result<(), Rejected<W>>
+    where
+        T: Send + 'static,
+    {
+        let pool = self.pool.key;
+        if !pool.is_here() {
+            return reach(pool, |at| Err(at.rejected(work)));
+        }
+        self.share = Some(Self::share);
+        let index = self.jobs.next_index();
+        let (handle, is_listed) =
+            reach(pool, |at| submit(at, &self.completions, index as usize, work))?;
+        self.jobs.add(Some(handle));
+        if !is_listed {
+            // It has ended already.
+            self.collect();
+            self.jobs.end_at(index);
+        }
+        Ok(())
+    }
+
+    /// Gives the set a board.
+    fn share(&mut self)
+    where
+        T: Send + 'static,
+    {
+        if self.board.is_some() {
+            return;
+        }
+        self.collect();
+        let board = Board::new(self.pool, self.jobs.len() - self.jobs.ended());
+        // From now on the jobs report to the board. What is still being listed in this moment has ended, and is not listed twice.
+        self.jobs.for_each_pending(|key, handle| board.hear_of(key, handle));
+        // The task that polled last.
+        if let Some(waker) = self.completions.stop_waiting() {
+            if !board.leave_waker(FIRST, waker.clone()) {
+                waker.wake();
+            }
+        }
+        self.board = Some(board);
     }
 
     /// Adds a closure or a future: submits it, or has it wait for its turn.
@@ -224,33 +305,31 @@ impl<T> TaskSet<T> {
         if !pool.is_here() {
             return reach(pool, |at| Err(at.rejected(work)));
         }
-        let key = self.next;
-        let handle = match self.board.admit() {
+        let Some(board) = &self.board else { unreachable!("it is there from now on") };
+        let key = self.jobs.next_key();
+        let handle = match board.admit() {
             Some(leave) => match reach(pool, |at| submit(at, leave, work)) {
-                Ok(handle) => {
-                    let mut handle = JoinHandle::new(handle, pool);
-                    self.board.hear_of(key, &mut handle);
+                Ok(mut handle) => {
+                    board.hear_of(key, &mut handle);
                     Some(handle)
                 }
                 Err(rejected) => {
-                    self.board.withdraw();
+                    board.withdraw();
                     return Err(rejected);
                 }
             },
             None if reach(pool, refuses) => return reach(pool, |at| Err(at.rejected(work))),
             None => {
                 let make = move |leave, board: &Arc<Board<T>>| {
-                    let (job, handle) = make(pool, leave, work);
-                    let mut handle = JoinHandle::new(handle, pool);
+                    let (job, mut handle) = make(pool, leave, work);
                     board.hear_of(key, &mut handle);
-                    (job, handle)
+                    (job, JoinHandle::new(handle, pool))
                 };
-                self.board.wait_in_line(key, Box::new(make));
+                board.wait_in_line(key, Box::new(make));
                 None
             }
         };
-        self.next += 1;
-        self.jobs.insert(key, handle);
+        self.jobs.add(handle);
         Ok(())
     }
 
@@ -281,7 +360,7 @@ impl<T> TaskSet<T> {
     /// assert!(set.is_empty());
     /// ```
     pub fn is_empty(&self) -> bool {
-        self.jobs.is_empty()
+        self.jobs.len() == 0
     }
 
     /// Waits for the next job to end, and takes its outcome; `None` if the set is empty.
@@ -307,6 +386,9 @@ impl<T> TaskSet<T> {
     /// assert!(set.join_next().is_none());
     /// ```
     pub fn join_next(&mut self) -> Option<Result<T, JoinError>> {
+        if let Some(outcome) = self.run_next() {
+            return Some(outcome);
+        }
         if !self.is_empty() && !self.wait_for(1) {
             return self.let_go_of_first();
         }
@@ -333,12 +415,15 @@ impl<T> TaskSet<T> {
     pub fn try_join_next(&mut self) -> Option<Result<T, JoinError>> {
         if !self.is_here() {
             // In a forked child, no lock of the parent's may be taken; a handle still knows whether its job has ended.
-            let (_, handle) = self.jobs.pop_first()?;
-            return handle.map_or(Some(Err(JoinError::Cancelled)), |mut handle| handle.try_join());
+            let ended = self.jobs.take_ended().map(Some);
+            let handle = ended.or_else(|| self.jobs.take_pending().map(|(_, handle)| handle))?;
+            let ended = handle.and_then(|handle| JoinHandle::new(handle, self.pool.key).try_join());
+            return ended.or(Some(Err(JoinError::Cancelled)));
         }
-        let key = self.board.take_ended()?;
-        self.take_handles();
-        let outcome = self.jobs.remove(&key)??.try_join();
+        if self.jobs.ended() == 0 {
+            self.collect();
+        }
+        let outcome = self.jobs.take_ended()?.try_join();
         debug_assert!(outcome.is_some(), "it has ended");
         outcome
     }
@@ -364,7 +449,7 @@ impl<T> TaskSet<T> {
     pub fn join_next_timeout(&mut self, timeout: Duration) -> Option<Result<T, JoinError>> {
         if !self.is_empty() && self.is_here() {
             // A deadline too far in the future to be represented is no deadline.
-            self.sleep(FIRST, Instant::now().checked_add(timeout));
+            self.sleep(1, Instant::now().checked_add(timeout));
         }
         self.try_join_next()
     }
@@ -411,8 +496,8 @@ impl<T> TaskSet<T> {
         &mut self,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<T, JoinError>>> {
-        let waits = !self.is_empty() && self.is_here();
-        if waits && self.board.leave_waker(FIRST, context.waker().clone()) {
+        let waits = !self.is_empty() && self.is_here() && !self.has_ended(1);
+        if waits && self.leave_waker(FIRST, context.waker().clone()) {
             return Poll::Pending;
         }
         Poll::Ready(self.try_join_next())
@@ -462,66 +547,78 @@ impl<T> TaskSet<T> {
             || reach(self.pool.key, |at| match at.worker() {
                 Some(worker) => self.wait_on(worker, ended),
                 None => {
-                    self.sleep(Target { ended, passed: None }, None);
+                    self.sleep(ended, None);
                     true
                 }
             })
     }
 
     fn wait_on(&mut self, worker: &Worker, ended: usize) -> bool {
-        let thread = BlockedThread::of_this_thread();
         loop {
             if !self.is_here() {
                 // In a child forked by a job that ran here: the other jobs are the parent's.
                 return true;
             }
             // Read before the jobs are looked at: one that is submitted after this ends the wait.
-            let target = Target { ended, passed: Some(self.board.passed()) };
-            if self.board.is_reached(Target { ended, passed: None }) {
+            let passed = self.board.as_ref().map(|board| board.passed());
+            if self.has_ended(ended) {
                 return true;
             }
-            if self.run_one() || self.board.run_first_in_line(worker) {
-                continue;
-            }
-            let wait = worker.begin_wait(&thread);
-            if !self.board.leave_waker(target, wait.waker()) {
-                continue;
-            }
-            let listed = Waiting::begin(self.awaited(ended), Some(wait.waker()));
-            let goes_on = listed.is_some_and(|listed| {
-                wait.until(|| {
-                    listed.run_called(worker);
-                    self.board.is_reached(target)
-                })
-            });
-            self.board.take_waker();
-            if !goes_on {
+            if !self.run_one(worker) && !self.wait_blocked(worker, ended, passed) {
                 return false;
             }
         }
     }
 
+    /// Waits on a worker until it is worth to look again; `false` if it never would be.
+    #[inline(never)]
+    fn wait_blocked(&mut self, worker: &Worker, ended: usize, passed: Option<u64>) -> bool {
+        if self.has_ended(ended) {
+            return true;
+        }
+        let target = Target { ended: ended - self.jobs.ended(), passed };
+        let thread = BlockedThread::of_this_thread();
+        let wait = worker.begin_wait(&thread);
+        if !self.leave_waker(target, wait.waker()) {
+            return true;
+        }
+        let listed = Waiting::begin(self.awaited(ended), Some(wait.waker()));
+        let goes_on = listed.is_some_and(|listed| {
+            wait.until(|| {
+                listed.run_called(worker);
+                self.is_reached(target)
+            })
+        });
+        self.stop_waiting();
+        goes_on
+    }
+
     /// The jobs on the pool, of which this many must end.
     fn awaited(&self, ended: usize) -> Awaited {
-        let running = self.jobs.values().flatten().filter(|job| !job.is_finished());
-        let jobs = running.filter_map(JoinHandle::id);
-        let jobs = jobs.map(|id| deadlock::Target::new(id, self.pool.key, None));
+        let running = self.jobs.pending().filter(|job| !job.is_finished());
+        let jobs = running.map(|job| deadlock::Target::new(job.id(), self.pool.key, None));
         match ended {
-            1 if self.board.may_pass() => Awaited::Any(Vec::new()),
+            1 if self.board.as_ref().is_some_and(|board| board.may_pass()) => {
+                Awaited::Any(Vec::new())
+            }
             1 => Awaited::Any(jobs.collect()),
             _ => Awaited::All(jobs.collect()),
         }
     }
 
-    /// Waits for the target, on a thread that is not a worker of the pool or must not be blocked for longer.
-    fn sleep(&self, target: Target, deadline: Option<Instant>) {
+    /// Waits until this many jobs have ended, on a thread that is not a worker of the pool or must not be blocked for longer.
+    fn sleep(&mut self, ended: usize, deadline: Option<Instant>) {
+        if self.has_ended(ended) {
+            return;
+        }
         let thread = BlockedThread::of_this_thread();
         let waker = Waker::from((*thread).clone());
-        if !self.board.leave_waker(target, waker) {
+        let target = Target { ended: ended - self.jobs.ended(), passed: None };
+        if !self.leave_waker(target, waker) {
             return;
         }
         blocking(|| {
-            while !self.board.is_reached(target) {
+            while !self.is_reached(target) {
                 let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
                 if left.is_some_and(|left| left.is_zero()) {
                     break;
@@ -529,35 +626,135 @@ impl<T> TaskSet<T> {
                 thread.park(left);
             }
         });
-        self.board.take_waker();
+        self.stop_waiting();
+    }
+
+    /// Whether this many jobs have ended.
+    fn has_ended(&mut self, jobs: usize) -> bool {
+        if self.jobs.ended() < jobs {
+            self.collect();
+        }
+        self.jobs.ended() >= jobs
+    }
+
+    /// Registers a waker for what ends after [`collect`](Self::collect), in place of any other; `false` if the target is
+    /// already reached.
+    fn leave_waker(&mut self, target: Target, waker: Waker) -> bool {
+        match &self.board {
+            None => self.completions.wait(target.ended, waker),
+            Some(board) => board.leave_waker(target, waker),
+        }
+    }
+
+    /// Whether the target of the registered waker is reached.
+    fn is_reached(&self, target: Target) -> bool {
+        match &self.board {
+            None => !self.completions.is_waiting(),
+            Some(board) => board.is_reached(target),
+        }
+    }
+
+    /// Removes the registered waker.
+    fn stop_waiting(&mut self) {
+        match &self.board {
+            None => drop(self.completions.stop_waiting()),
+            Some(board) => board.take_waker(),
+        }
+    }
+
+    /// Moves what has ended to the end of the roster's list.
+    fn collect(&mut self) {
+        match &self.board {
+            None if self.completions.is_any() => {
+                let jobs = &mut self.jobs;
+                self.completions.take().for_each(|index| jobs.end_at(index as u32));
+            }
+            None => {}
+            Some(board) => {
+                board.take_ended().into_iter().for_each(|key| self.jobs.end(key));
+                // After the keys: so each of these has its handle.
+                self.take_handles();
+            }
+        }
+    }
+
+    /// On a worker of the pool, if no job has ended: runs one here, and takes its outcome if no other has ended by then.
+    #[inline]
+    fn run_next(&mut self) -> Option<Result<T, JoinError>> {
+        if self.board.is_some() || self.jobs.ended() > 0 || self.completions.is_any() {
+            return None;
+        }
+        CURRENT.with(|worker| {
+            let index = self.run_member(worker.filter(|worker| worker.is_of(self.pool.key))?)?;
+            if self.completions.is_any() {
+                self.end_member(index);
+                return None;
+            }
+            self.jobs.take(index)?.try_join()
+        })
+    }
+
+    /// Runs a job of a set without a board here that has not started; returns its index, as it is not listed.
+    #[inline]
+    fn run_member(&mut self, worker: &Worker) -> Option<u32> {
+        while let Some((index, handle)) = self.jobs.try_next() {
+            if settle_on(worker, |run| handle.leave_and_settle(run)) {
+                return Some(index);
+            }
+        }
+        None
+    }
+
+    /// Records that a job that is not listed has ended.
+    #[cold]
+    fn end_member(&mut self, index: u32) {
+        // Not in a child that the job has forked.
+        if self.is_here() {
+            self.collect();
+        }
+        self.jobs.end_at(index);
     }
 
     /// Runs a job here that has been submitted and has not started; `false` if there is none.
-    fn run_one(&mut self) -> bool {
+    fn run_one(&mut self, worker: &Worker) -> bool {
+        let Some(board) = &self.board else {
+            let index = self.run_member(worker);
+            index.inspect(|&index| self.end_member(index));
+            return index.is_some();
+        };
+        let board = board.clone();
         self.take_handles();
-        while let Some((&key, Some(handle))) = self.jobs.range_mut(self.tried..).next() {
-            if self.board.is_passing(key) {
-                return false;
-            }
-            self.tried = key + 1;
-            if handle.run_here() {
+        while self.jobs.untried().is_some_and(|key| !board.is_passing(key)) {
+            let Some((_, handle)) = self.jobs.try_next() else { break };
+            if !handle.is_finished() && settle_on(worker, |run| handle.settle_if_unclaimed(run)) {
                 return true;
             }
         }
-        false
+        board.run_first_in_line(worker)
     }
 
     /// Takes the handles of jobs that waited in the set and have been submitted since.
     fn take_handles(&mut self) {
-        let handles = self.board.take_handles().into_iter();
-        self.jobs.extend(handles.map(|(key, handle)| (key, Some(handle))));
+        let Some(board) = &self.board else { return };
+        for (key, handle) in board.take_handles() {
+            if let Some(handle) = handle.into_inner() {
+                self.jobs.set_handle(key, handle);
+            }
+        }
     }
 
     /// Detaches the first job: this thread can't wait for it.
     fn let_go_of_first(&mut self) -> Option<Result<T, JoinError>> {
-        self.take_handles();
-        let (key, handle) = self.jobs.pop_first()?;
-        self.board.detach_one(key, handle);
+        if let Some(share) = self.share {
+            share(self);
+        }
+        if self.has_ended(1) {
+            return self.try_join_next();
+        }
+        let (key, handle) = self.jobs.take_pending()?;
+        if let Some(board) = &self.board {
+            board.detach_one(key, handle.map(|handle| JoinHandle::new(handle, self.pool.key)));
+        }
         Some(Err(JoinError::WouldDeadlock))
     }
 
@@ -596,12 +793,15 @@ impl<T> TaskSet<T> {
         if !self.is_here() {
             return;
         }
-        self.board.cancel_line();
-        self.take_handles();
-        for (&key, handle) in &mut self.jobs {
-            let Some(handle) = handle else { continue };
-            handle.cancel_if(|| self.board.has_accepted_cancelled(key));
+        if let Some(board) = &self.board {
+            board.cancel_line();
         }
+        self.take_handles();
+        let (board, pool) = (self.board.as_ref(), self.pool.key);
+        self.jobs.for_each_pending(|key, handle| {
+            let is_accepted = || board.is_none_or(|board| board.has_accepted_cancelled(key));
+            cancel_if(handle, pool, is_accepted);
+        });
     }
 
     /// Detaches all jobs: they still run, the limit still counts them, and their outcomes are dropped. The set is then empty.
@@ -622,9 +822,41 @@ impl<T> TaskSet<T> {
     /// assert_eq!(runs.iter().take(3).collect::<Vec<_>>(), [0, 1, 2]);
     /// ```
     pub fn detach_all(&mut self) {
-        let jobs = mem::take(&mut self.jobs);
+        if let Some(share) = self.share.filter(|_| self.is_here()) {
+            share(self);
+        }
         if self.is_here() {
-            self.board.detach(jobs);
+            self.collect();
+        }
+        while self.jobs.take_ended().is_some() {}
+        let jobs = core::iter::from_fn(|| self.jobs.take_pending());
+        let pool = self.pool.key;
+        let jobs = jobs.filter_map(|(key, handle)| Some((key, JoinHandle::new(handle?, pool))));
+        let jobs = jobs.collect();
+        if let Some(board) = self.board.as_ref().filter(|_| self.is_here()) {
+            board.detach(jobs);
+        }
+    }
+}
+
+/// Submits a closure that is listed under an index when it has ended.
+fn submit_as_member<F, T>(
+    at: At<'_>,
+    completions: &Completions,
+    index: usize,
+    closure: F,
+) -> Result<(brigade_task::JoinHandle<T>, bool), Rejected<F>>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    let (job, handle) = completions.job(index, closure);
+    match at.accept(job) {
+        Ok(()) => Ok((handle, true)),
+        Err(job) => {
+            // Before the closure is taken out: so this is not listed.
+            drop(handle);
+            Err(at.rejected(closure_of(job)))
         }
     }
 }
@@ -659,7 +891,8 @@ impl<T> Drop for TaskSet<T> {
         self.cancel_all();
         if !self.is_here() {
             // What the parent's threads were working on must not be dropped here.
-            mem::forget(self.board.clone());
+            self.jobs.forget_unfinished();
+            mem::forget((self.board.take(), mem::take(&mut self.completions)));
         }
     }
 }

@@ -7,6 +7,7 @@ use std::panic::{self, AssertUnwindSafe};
 
 use brigade_sync::cell::UnsafeCell;
 
+use super::completed;
 use super::frames;
 use super::header::{Header, VTable};
 use super::state::{Finished, State};
@@ -74,8 +75,12 @@ impl<F: Work<Output = T>, T> ClosureCell<F, T> {
     /// Writes the result and wakes the handle; returns the result if the handle is gone.
     ///
     /// # Safety
-    /// The caller must have claimed the task and have taken its closure.
-    unsafe fn finish(&self, result: Result<T, JoinError>) -> Option<Result<T, JoinError>> {
+    /// The caller must have claimed the task and have taken its closure. The pointer must be to this whole cell.
+    unsafe fn finish(
+        &self,
+        pointer: NonNull<Header>,
+        result: Result<T, JoinError>,
+    ) -> Option<Result<T, JoinError>> {
         // SAFETY: Stage rule, guaranteed by the caller.
         unsafe { self.replace(Stage::Result(result)) };
         match self.header.state.finish() {
@@ -86,6 +91,11 @@ impl<F: Work<Output = T>, T> ClosureCell<F, T> {
             },
             Finished::Wake => {
                 self.header.wake();
+                None
+            }
+            Finished::Push => {
+                // SAFETY: Member rule: `DONE` was set and `MEMBER` found just now; the pointer is to the whole cell.
+                unsafe { completed::report(pointer) };
                 None
             }
             Finished::NoWaker => None,
@@ -150,7 +160,7 @@ where
         }
     };
     // SAFETY: claimed, and the closure has been taken.
-    let unclaimed = unsafe { cell.finish(result) };
+    let unclaimed = unsafe { cell.finish(pointer, result) };
     drop(release);
     // From here on the cell may be gone. A result without a handle is dropped, and its panic unwinds.
     match (panic, unclaimed) {
@@ -203,7 +213,7 @@ unsafe fn settle<F: Work<Output = T>, T>(header: NonNull<Header>, run: bool) -> 
     let closure = unsafe { cell.take_closure() };
     let (outcome, result) = if run { start(&cell.header.state, closure) } else { cancel(closure) };
     // SAFETY: claimed, and the closure has been taken.
-    let unclaimed = unsafe { cell.finish(result) };
+    let unclaimed = unsafe { cell.finish(header, result) };
     // The canceller's: the handle may be gone.
     debug_assert!(!matches!(unclaimed, Some(Ok(_))));
     outcome

@@ -1,12 +1,13 @@
 //! The handle's side of a cell, and the canceller's.
 
-use core::mem;
 use core::ptr::NonNull;
 use core::task::Waker;
+use std::sync::Arc;
 
+use super::completed::{self, CompletedList};
 use super::frames::JobId;
 use super::header::Header;
-use super::state::WakerSlot;
+use super::state::{Content, WakerSlot};
 use crate::act::Outcome;
 use crate::contain::drop_contained;
 
@@ -72,22 +73,66 @@ impl RawHandle {
     pub(crate) fn wait_with(&self, waker: &Waker) -> bool {
         // User code, so before the slot is taken.
         let waker = waker.clone();
-        let WakerSlot::Owned { .. } = self.header().state.reclaim_slot() else {
-            return false;
-        };
-        let former = self.swap_waker(Some(waker));
-        let offered = self.header().state.offer_waker();
-        let unused = if offered { None } else { self.swap_waker(None) };
+        let Some(former) = self.empty_slot() else { return false };
+        // SAFETY: Slot rule: emptied just now.
+        unsafe { self.header().swap_waker(Some(waker)) };
+        let offered = self.header().state.offer_slot(Content::Waker);
+        // SAFETY: Slot rule: not offered, so the waker is still the handle's.
+        let unused = if offered { None } else { unsafe { self.header().swap_waker(None) } };
         // User code, so after the slot has been returned.
         drop((former, unused));
         offered
     }
 
-    fn swap_waker(&self, waker: Option<Waker>) -> Option<Waker> {
-        self.header().waker.with_mut(|slot| {
-            // SAFETY: Slot rule: `WAKER` is clear, guaranteed by both callers.
-            mem::replace(unsafe { &mut *slot }, waker)
-        })
+    /// Makes the cell a member of a set: it is pushed to the list with its result; `false` if the result has been written.
+    pub(crate) fn report_to(&self, list: &Arc<CompletedList>, key: usize) -> bool {
+        let Some(former) = self.empty_slot() else { return false };
+        // SAFETY: Slot rule: emptied just now.
+        unsafe { completed::refer_to(list.clone(), self.header(), key) };
+        let offered = self.header().state.offer_slot(Content::Link);
+        if !offered {
+            // SAFETY: Slot rule: not offered, so the link is still the handle's.
+            unsafe { completed::leave(self.header()) };
+        }
+        drop(former);
+        offered
+    }
+
+    /// Like `report_to`, for a new closure.
+    ///
+    /// # Safety
+    /// The cell must be that of a new closure, and no other thread may know it.
+    pub(crate) unsafe fn begin_as_member(&self, list: Arc<CompletedList>, key: usize) {
+        // SAFETY: Slot rule: the slot is that of a new cell, guaranteed by the caller.
+        unsafe { completed::refer_to(list, self.header(), key) };
+        self.header().state.begin_as_member();
+    }
+
+    /// Claims the closure of a member, takes the cell out of its set, and runs the closure on this thread, or drops it; `None`
+    /// if it was claimed before or is no member.
+    pub(crate) fn leave_and_settle(&self, run: bool) -> Option<Outcome> {
+        if !self.header().state.claim_and_leave() {
+            return None;
+        }
+        // SAFETY: Slot rule: `MEMBER` was cleared just now.
+        unsafe { completed::leave(self.header()) };
+        // SAFETY: claimed just now; the vtable is the cell's.
+        Some(unsafe { (self.header().vtable.settle)(self.0, run) })
+    }
+
+    /// Takes the slot back and empties it; returns the waker that was in it. `None` if the result has been written.
+    fn empty_slot(&self) -> Option<Option<Waker>> {
+        match self.header().state.reclaim_slot() {
+            WakerSlot::Done => None,
+            WakerSlot::Owned(Content::Nothing) => Some(None),
+            // SAFETY: Slot rule: `WAKER` was cleared just now.
+            WakerSlot::Owned(Content::Waker) => Some(unsafe { self.header().swap_waker(None) }),
+            WakerSlot::Owned(Content::Link) => {
+                // SAFETY: Slot rule: `MEMBER` was cleared just now.
+                unsafe { completed::leave(self.header()) };
+                Some(None)
+            }
+        }
     }
 
     /// Leaves an unfinished task to its job; `false`, without an effect, if the result has been written.
@@ -95,10 +140,7 @@ impl RawHandle {
     /// After `true` the handle must not be used again.
     #[must_use]
     pub(crate) fn abandon(&self) -> bool {
-        let former = match self.header().state.reclaim_slot() {
-            WakerSlot::Owned { filled: true } => self.swap_waker(None),
-            _ => None,
-        };
+        let former = self.empty_slot().flatten();
         let abandoned = self.header().state.abandon();
         // User code, so after our last use of the cell.
         drop_contained(former);

@@ -1,5 +1,6 @@
 //! The header of every cell, of a closure and of a future.
 
+use core::mem::{self, ManuallyDrop};
 use core::ptr::NonNull;
 use core::task::Waker;
 
@@ -16,9 +17,27 @@ pub(crate) struct Header {
     pub(crate) state: State,
     /// The lifecycle of a future; unused for a closure.
     pub(crate) lifecycle: Lifecycle,
-    /// The waker to wake when the result has been written (Slot rule).
-    pub(super) waker: UnsafeCell<Option<Waker>>,
+    /// What to do when the result has been written (Slot rule).
+    slot: UnsafeCell<Slot>,
     pub(crate) vtable: &'static VTable,
+}
+
+/// A waker, or the link of a member of a set: `MEMBER` in the state says which. The cell drops neither.
+union Slot {
+    waker: ManuallyDrop<Option<Waker>>,
+    link: Link,
+}
+
+/// What the waker slot of a member holds; [`completed`](super::completed) says what the pointer is.
+#[derive(Clone, Copy)]
+pub(super) struct Link {
+    pub(super) pointer: *const (),
+    /// The number that the set knows the member by.
+    pub(super) key: usize,
+}
+
+impl Slot {
+    const EMPTY: Self = Self { waker: ManuallyDrop::new(None) };
 }
 
 /// The functions that depend on the types of a cell; each takes a pointer that `allocate` returned for the same types.
@@ -39,7 +58,7 @@ impl Header {
         Self {
             state: State::new(),
             lifecycle: Lifecycle::unused(),
-            waker: UnsafeCell::new(None),
+            slot: UnsafeCell::new(Slot::EMPTY),
             vtable,
         }
     }
@@ -49,19 +68,76 @@ impl Header {
         Self {
             state: State::claimed(),
             lifecycle: Lifecycle::scheduled(),
-            waker: UnsafeCell::new(None),
+            slot: UnsafeCell::new(Slot::EMPTY),
             vtable,
         }
     }
 
     /// Wakes the handle's waker; called by the finisher if it found `WAKER`.
     pub(crate) fn wake(&self) {
-        let waker = self.waker.with_mut(|slot| {
-            // SAFETY: Slot rule: the caller set `DONE` and found `WAKER`.
-            unsafe { &mut *slot }.take()
-        });
+        // SAFETY: Slot rule: the caller set `DONE` and found `WAKER`.
+        let waker = unsafe { self.swap_waker(None) };
         // A waker is user code; its panic must not become the job's.
         contain(|| waker.into_iter().for_each(Waker::wake));
+    }
+
+    /// Replaces the waker in the slot.
+    ///
+    /// # Safety
+    /// Slot rule: the slot must belong to the caller, and hold no link.
+    pub(super) unsafe fn swap_waker(&self, waker: Option<Waker>) -> Option<Waker> {
+        self.slot.with_mut(|slot| {
+            // SAFETY: Slot rule, guaranteed by the caller.
+            let slot = unsafe { &mut *slot };
+            // SAFETY: it holds no link, guaranteed by the caller.
+            let former = unsafe { &mut slot.waker };
+            ManuallyDrop::into_inner(mem::replace(former, ManuallyDrop::new(waker)))
+        })
+    }
+
+    /// Replaces an empty slot, or one with a link, by a link.
+    ///
+    /// # Safety
+    /// Slot or Member rule: the slot must belong to the caller, and hold no waker.
+    pub(super) unsafe fn set_link(&self, link: Link) {
+        // SAFETY: guaranteed by the caller.
+        self.slot.with_mut(|slot| unsafe { slot.write(Slot { link }) });
+    }
+
+    /// Empties a slot with a link.
+    ///
+    /// # Safety
+    /// Slot rule: the slot must belong to the caller, and hold no waker.
+    pub(super) unsafe fn clear_link(&self) {
+        // SAFETY: guaranteed by the caller.
+        self.slot.with_mut(|slot| unsafe { slot.write(Slot::EMPTY) });
+    }
+
+    /// Returns the link in the slot.
+    ///
+    /// # Safety
+    /// Slot or Member rule: the slot must belong to the caller, and hold a link.
+    pub(super) unsafe fn link(&self) -> Link {
+        self.slot.with(|slot| {
+            // SAFETY: Slot or Member rule, guaranteed by the caller.
+            let slot = unsafe { &*slot };
+            // SAFETY: it holds a link, guaranteed by the caller.
+            unsafe { slot.link }
+        })
+    }
+
+    /// Releases the side of the list that a cell was pushed to.
+    ///
+    /// # Safety
+    /// Member rule: the caller must own the link, and not use the cell afterwards. The pointer must be to the whole cell.
+    pub(super) unsafe fn release_member(cell: NonNull<Self>) {
+        // SAFETY: Member rule: the cell lives until this releases it.
+        let header = unsafe { cell.as_ref() };
+        let free = header.vtable.free;
+        if header.state.release_member() {
+            // SAFETY: Life rule: all sides have been released.
+            unsafe { free(cell) };
+        }
     }
 
     /// Releases the job's side of a cell.

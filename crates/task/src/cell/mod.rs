@@ -3,12 +3,16 @@
 //! [`header`] is what every cell begins with, [`closure`] the cell of a closure, [`handle`] the sides of the handle and of the
 //! canceller. The cell of a future is in [`future`](crate::future).
 //!
+//! [`completed`] is the list that the cells of a set are pushed to as they end.
+//!
 //! **Stage rule.** The stage belongs to the thread that claimed the task until `DONE` is set, then to the owner of the
-//! result; [`state`] defines both. **Slot rule.** The waker slot belongs to the handle while `WAKER` is clear, and to the
-//! finisher once it has set `DONE` and found `WAKER` set. **Life rule.** A cell lives until its job, its handle and, if there
-//! is one, its canceller have released it.
+//! result; [`state`] defines both. **Slot rule.** The waker slot belongs to the handle while `WAKER` and `MEMBER` are
+//! clear, and to the finisher once it has set `DONE` and found one of them set. The **Member rule** of [`completed`] says what
+//! becomes of it then. **Life rule.** A cell lives until its job, its handle and, if there are any, its canceller and its set's
+//! list have released it.
 
 mod closure;
+mod completed;
 pub(crate) mod frames;
 mod handle;
 mod header;
@@ -16,6 +20,7 @@ pub(crate) mod lifecycle;
 pub(crate) mod state;
 
 pub(crate) use closure::allocate;
+pub(crate) use completed::{CompletedList, report};
 pub use frames::JobId;
 pub(crate) use frames::{for_each_running, is_stop_requested};
 pub(crate) use handle::{RawCanceller, RawHandle};

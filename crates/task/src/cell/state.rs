@@ -9,9 +9,10 @@
 //! | `HANDLE` | the handle is alive | initially | – |
 //! | `STOP_REQUESTED` | the closure is asked to stop, or the future to be dropped | the handle, the canceller | not claimed |
 //! | `CANCELLER` | the canceller is alive | the handle, once | `HANDLE` is clear |
+//! | `MEMBER` | the waker slot holds a link to a set's list, and belongs to the thread that sets `DONE`, then to the list | the handle | `DONE` was set before, or `WAKER` is set |
 //!
 //! The result belongs to the handle if `HANDLE` is set when `DONE` is set; otherwise to the thread that set `DONE`. The
-//! cell is freed by the side that clears the last of `JOB`, `HANDLE` and `CANCELLER`.
+//! cell is freed by the side that clears the last of `JOB`, `HANDLE`, `CANCELLER` and `MEMBER`.
 //!
 //! A future is cancelled if `STOP_REQUESTED` is set before `DONE`.
 //!
@@ -28,9 +29,10 @@ const JOB: u32 = 8;
 const HANDLE: u32 = 16;
 const STOP_REQUESTED: u32 = 32;
 const CANCELLER: u32 = 64;
+const MEMBER: u32 = 128;
 
 /// The sides of a cell, each of which keeps it alive.
-const SIDES: u32 = JOB | HANDLE | CANCELLER;
+const SIDES: u32 = JOB | HANDLE | CANCELLER | MEMBER;
 
 /// The state of a cell.
 pub(crate) struct State(AtomicU32);
@@ -42,16 +44,19 @@ pub(crate) enum Finished {
     Detached,
     /// The handle waits: the finisher must take its waker out of the slot and wake it.
     Wake,
+    /// The cell is a member of a set: the finisher must push it to the set's list.
+    Push,
     /// Nothing: the handle left no waker.
     NoWaker,
 }
 
 impl Finished {
     fn after(before: u32) -> Self {
-        match (before & HANDLE != 0, before & WAKER != 0) {
-            (false, _) => Self::Detached,
-            (true, true) => Self::Wake,
-            (true, false) => Self::NoWaker,
+        match before & (HANDLE | WAKER | MEMBER) {
+            HANDLE => Self::NoWaker,
+            before if before & HANDLE == 0 => Self::Detached,
+            before if before & WAKER != 0 => Self::Wake,
+            _ => Self::Push,
         }
     }
 }
@@ -60,12 +65,28 @@ impl Finished {
 #[must_use]
 pub(super) enum WakerSlot {
     /// It belongs to the handle.
-    Owned {
-        /// Whether it holds a waker.
-        filled: bool,
-    },
+    Owned(Content),
     /// The result has been written.
     Done,
+}
+
+/// What is in the waker slot.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Content {
+    Nothing,
+    Waker,
+    /// A link with the reference to a list.
+    Link,
+}
+
+impl Content {
+    fn of(state: u32) -> Self {
+        match state & (WAKER | MEMBER) {
+            0 => Self::Nothing,
+            WAKER => Self::Waker,
+            _ => Self::Link,
+        }
+    }
 }
 
 impl State {
@@ -84,6 +105,33 @@ impl State {
     pub(super) fn claim(&self) -> bool {
         // Ordering: Relaxed: the closure came with the pointer, and the result is published by `DONE`.
         self.0.fetch_or(CLAIMED, Ordering::Relaxed) & CLAIMED == 0
+    }
+
+    /// Makes the cell of a new closure a member of a set, as [`offer_slot`](Self::offer_slot) does. No other thread may know the
+    /// cell.
+    pub(super) fn begin_as_member(&self) {
+        // Ordering: Relaxed: what publishes the cell publishes this.
+        self.0.store(JOB | HANDLE | MEMBER, Ordering::Relaxed);
+    }
+
+    /// Claims the closure of a member and takes the slot back, in one step, so that its end is not pushed; `false`, without an
+    /// effect, if it was claimed before or is no member.
+    #[must_use]
+    pub(super) fn claim_and_leave(&self) -> bool {
+        // Ordering: Relaxed, as in `claim`; the link is the handle's own.
+        let mut state = self.0.load(Ordering::Relaxed);
+        while state & (CLAIMED | MEMBER) == MEMBER {
+            match self.0.compare_exchange_weak(
+                state,
+                (state | CLAIMED) & !MEMBER,
+                Ordering::Relaxed,
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => return true,
+                Err(now) => state = now,
+            }
+        }
+        false
     }
 
     /// Returns whether the closure has been claimed; a job that has not run or dropped it sees a claim of its handle.
@@ -109,7 +157,7 @@ impl State {
     /// Marks the result as written.
     pub(crate) fn finish(&self) -> Finished {
         // Ordering: Release pairs with the Acquires of `DONE` below, for the result; Acquire pairs with the Release in
-        // `offer_waker`, for the waker.
+        // `offer_slot`, for the waker.
         Finished::after(self.0.fetch_or(DONE, Ordering::AcqRel))
     }
 
@@ -146,17 +194,18 @@ impl State {
             if state & DONE != 0 {
                 return WakerSlot::Done;
             }
-            if state & WAKER == 0 {
-                return WakerSlot::Owned { filled: false };
+            let content = Content::of(state);
+            if content == Content::Nothing {
+                return WakerSlot::Owned(content);
             }
             // Ordering: Acquire on failure, for the result; a success reads only what the handle wrote.
             match self.0.compare_exchange_weak(
                 state,
-                state & !WAKER,
+                state & !(WAKER | MEMBER),
                 Ordering::Acquire,
                 Ordering::Acquire,
             ) {
-                Ok(_) => return WakerSlot::Owned { filled: true },
+                Ok(_) => return WakerSlot::Owned(content),
                 Err(now) => state = now,
             }
         }
@@ -164,7 +213,8 @@ impl State {
 
     /// Gives the filled waker slot to the finisher; `false` if the task is finished, and nothing will wake it.
     #[must_use]
-    pub(super) fn offer_waker(&self) -> bool {
+    pub(super) fn offer_slot(&self, content: Content) -> bool {
+        let bit = if content == Content::Link { MEMBER } else { WAKER };
         // Ordering: Acquire, as in `is_done`.
         let mut state = self.0.load(Ordering::Acquire);
         loop {
@@ -174,7 +224,7 @@ impl State {
             // Ordering: Release pairs with the Acquire in `finish`, for the waker; Acquire on failure, for the result.
             match self.0.compare_exchange_weak(
                 state,
-                state | WAKER,
+                state | bit,
                 Ordering::AcqRel,
                 Ordering::Acquire,
             ) {
@@ -224,6 +274,12 @@ impl State {
     #[must_use]
     pub(super) fn release_handle(&self) -> bool {
         self.release(HANDLE)
+    }
+
+    /// Releases the side of the list that a member was pushed to; `true` if the caller must free the cell.
+    #[must_use]
+    pub(super) fn release_member(&self) -> bool {
+        self.release(MEMBER)
     }
 
     /// Releases the canceller's side; `true` if the caller must free the cell.

@@ -17,7 +17,7 @@ use super::waker::{TaskRef, with_waker};
 use crate::act::{Action, Outcome, Payload};
 use crate::cell::lifecycle::Pause;
 use crate::cell::state::Finished;
-use crate::cell::{Header, VTable, frames};
+use crate::cell::{Header, VTable, frames, report};
 use crate::contain::{contain, drop_contained};
 use crate::error::JoinError;
 use crate::job::Job;
@@ -181,6 +181,11 @@ impl<S: Store, E: Schedule> Running<S, E> {
             Finished::Detached => Some(unsafe { task.read() }),
             Finished::Wake => {
                 task.header.wake();
+                None
+            }
+            Finished::Push => {
+                // SAFETY: Member rule: `DONE` was set and `MEMBER` found just now; the pointer is to the whole task.
+                unsafe { report(self.task) };
                 None
             }
             Finished::NoWaker => None,

@@ -3,6 +3,7 @@
 mod basics;
 mod cancel;
 mod capacity;
+mod changes;
 mod deadlocks;
 mod futures;
 mod limit;

@@ -1,0 +1,156 @@
+//! A set whose jobs are already on the pool when it gets a limit, is detached or is asked in another way.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use std::task::{Context, Poll, Waker};
+use std::thread;
+
+use brigade::{Handle, Pool, TaskSet};
+use brigade_testkit::{Drops, Gate, WakeCounter, Watchdog, eventually};
+
+#[test]
+fn a_limit_counts_the_jobs_that_were_there_before() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::new(4);
+    let (mut set, gate) = (TaskSet::new(&pool), Gate::closed());
+    for number in 0..3 {
+        let gate = gate.clone();
+        set.submit(move || {
+            gate.wait();
+            number
+        });
+    }
+    set.submit(|| 3);
+    assert_eq!(set.join_next().unwrap().unwrap(), 3);
+    let mut set = set.limit(3);
+    let began = Arc::new(AtomicUsize::new(0));
+    for number in 4..8 {
+        let began = began.clone();
+        set.submit(move || {
+            began.fetch_add(1, Ordering::Relaxed);
+            number
+        });
+    }
+    assert_eq!(pool.metrics().accepted, 4, "the others wait in the set");
+    assert!(set.try_join_next().is_none());
+    gate.open();
+    assert!(set.wait_all());
+    assert_eq!(began.load(Ordering::Relaxed), 4);
+    let mut rest: Vec<_> = set.outcomes().map(Result::unwrap).collect();
+    rest.sort_unstable();
+    assert_eq!(rest, [0, 1, 2, 4, 5, 6, 7]);
+}
+
+#[test]
+fn a_limit_counts_detached_jobs_that_were_there_before() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::new(2);
+    let (mut set, gate, drops) = (TaskSet::new(&pool), Gate::closed(), Drops::default());
+    let (inner, token) = (gate.clone(), drops.token());
+    set.submit(move || {
+        inner.wait();
+        Some(token)
+    });
+    set.detach_all();
+    assert!(set.is_empty() && set.join_next().is_none());
+    let mut set = set.limit(1);
+    set.submit(|| None);
+    assert_eq!(pool.metrics().accepted, 1, "the second waits in the set");
+    gate.open();
+    assert!(set.join_next().unwrap().unwrap().is_none());
+    eventually("the outcome is dropped", || drops.count() == 1);
+}
+
+#[test]
+fn a_task_that_polled_before_the_limit_is_woken_after_it() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::new(1);
+    let (mut set, gate, wakes) =
+        (TaskSet::new(&pool), Gate::closed(), Arc::new(WakeCounter::default()));
+    let inner = gate.clone();
+    set.submit(move || inner.wait());
+    let waker = Waker::from(wakes.clone());
+    assert!(set.poll_join_next(&mut Context::from_waker(&waker)).is_pending());
+    let mut set = set.limit(1);
+    assert_eq!(wakes.wakes(), 0);
+    gate.open();
+    eventually("woken", || wakes.wakes() == 1);
+    let next = pin!(set.join_next_async()).as_mut().poll(&mut Context::from_waker(&waker));
+    assert!(matches!(next, Poll::Ready(Some(Ok(())))));
+}
+
+/// An early look takes nothing from the task that polled.
+#[test]
+fn a_task_that_polled_is_woken_although_the_set_was_asked_since() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::new(1);
+    let (mut set, gate, wakes) =
+        (TaskSet::new(&pool), Gate::closed(), Arc::new(WakeCounter::default()));
+    let inner = gate.clone();
+    set.submit(move || inner.wait());
+    let waker = Waker::from(wakes.clone());
+    assert!(set.poll_join_next(&mut Context::from_waker(&waker)).is_pending());
+    assert!(set.try_join_next().is_none());
+    gate.open();
+    eventually("woken", || wakes.wakes() == 1);
+    assert!(set.try_join_next().is_some());
+}
+
+#[test]
+fn what_ended_elsewhere_while_the_owner_ran_a_job_comes_first() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::builder().threads(2).spare_threads(0).build().unwrap();
+    for all in [false, true] {
+        let order = pool.submit(move || {
+            let mut set = TaskSet::new(Handle::current().unwrap());
+            let owner = thread::current().id();
+            let (begun, begins) = mpsc::channel();
+            let (go, goes) = mpsc::channel();
+            set.submit(move || {
+                begun.send(()).unwrap();
+                goes.recv().unwrap();
+                "elsewhere"
+            });
+            begins.recv().unwrap(); // On the other worker.
+            let handle = Handle::current().unwrap();
+            let before = handle.metrics().returned;
+            set.submit(move || {
+                assert_eq!(thread::current().id(), owner);
+                go.send(()).unwrap();
+                // What is counted has been listed.
+                while handle.metrics().returned == before {
+                    thread::yield_now();
+                }
+                "here"
+            });
+            if all {
+                assert!(set.wait_all());
+            }
+            set.outcomes().map(Result::unwrap).collect::<Vec<_>>() == ["elsewhere", "here"]
+        });
+        assert!(order.join().unwrap());
+    }
+}
+
+#[test]
+fn a_set_with_one_long_job_and_many_short_ones_returns_each_once() {
+    let _dog = Watchdog::start(60);
+    let pool = Pool::new(2);
+    let (mut set, gate) = (TaskSet::new(&pool), Gate::closed());
+    let inner = gate.clone();
+    set.submit(move || {
+        inner.wait();
+        usize::MAX
+    });
+    for round in 0..500 {
+        (0..7).for_each(|number| set.submit(move || 7 * round + number));
+        let mut seen: Vec<_> = (0..7).map(|_| set.join_next().unwrap().unwrap()).collect();
+        seen.sort_unstable();
+        assert!(seen.into_iter().eq(7 * round..7 * (round + 1)));
+    }
+    gate.open();
+    assert_eq!(set.join_next().unwrap().unwrap(), usize::MAX);
+    assert!(set.is_empty());
+}

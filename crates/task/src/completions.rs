@@ -1,0 +1,261 @@
+//! The completions of a set of jobs.
+
+use core::fmt;
+use core::task::Waker;
+use std::sync::Arc;
+
+use crate::cell::CompletedList;
+use crate::job::Job;
+use crate::join::JoinHandle;
+use crate::work::Work;
+
+/// Tells which jobs of a set have ended, in the order in which they have.
+///
+/// Each job has a key, which the set chooses. A job that is in the set when it ends is listed once. Nothing is allocated for a
+/// job. If its handle is dropped before it ends, it leaves the set.
+///
+/// ```
+/// use brigade_task::Completions;
+/// let mut completions = Completions::new();
+/// let (first, _first_handle) = completions.job(7, || 6 * 7);
+/// let (second, second_handle) = completions.job(8, || 6 * 8);
+/// second.run();
+/// first.run();
+/// assert_eq!(completions.take().collect::<Vec<_>>(), [8, 7]);
+/// assert_eq!(second_handle.join().unwrap(), 48);
+/// ```
+pub struct Completions {
+    list: Arc<CompletedList>,
+    /// Whether it has waited since it last took.
+    has_waited: bool,
+}
+
+impl Completions {
+    /// Creates an empty set.
+    pub fn new() -> Self {
+        Self { list: Arc::new(CompletedList::new()), has_waited: false }
+    }
+
+    /// Like [`Job::with_handle`], with the job in the set.
+    #[inline]
+    pub fn job<W, T>(&self, key: usize, work: W) -> (Job, JoinHandle<T>)
+    where
+        W: Work<Output = T>,
+        T: Send + 'static,
+    {
+        let (job, handle) = Job::with_handle(work);
+        // SAFETY: it is a new closure, and no other thread knows the job or the handle.
+        unsafe { handle.raw().begin_as_member(self.list.clone(), key) };
+        (job, handle)
+    }
+
+    /// Adds a job to the set, in place of any other set or waker; `false` if it has ended already, and then it is not listed.
+    #[must_use]
+    pub fn add<T>(&self, key: usize, handle: &mut JoinHandle<T>) -> bool {
+        !handle.is_finished() && handle.raw().report_to(&self.list, key)
+    }
+
+    /// Whether [`take`](Self::take) may return anything.
+    #[inline]
+    pub fn is_any(&self) -> bool {
+        self.has_waited || !self.list.is_empty()
+    }
+
+    /// Takes the keys of the jobs that have ended since the last call. A [`wait`](Self::wait) goes on, unless there are enough.
+    ///
+    /// What the iterator does not return is lost.
+    pub fn take(&mut self) -> impl Iterator<Item = usize> + use<> {
+        if !self.has_waited {
+            return self.list.take();
+        }
+        let (taken, was_on) = self.list.take_while_waiting();
+        self.has_waited = was_on;
+        taken
+    }
+
+    /// Wakes `waker` once when this many keys can be taken, in place of any other wait; `false` if they can be already.
+    ///
+    /// The wait goes on until then, or until [`stop_waiting`](Self::stop_waiting).
+    #[must_use]
+    pub fn wait(&mut self, keys: usize, waker: Waker) -> bool {
+        self.has_waited = true;
+        self.list.wait(keys, waker)
+    }
+
+    /// Ends the wait; returns its waker if that has not been woken.
+    pub fn stop_waiting(&mut self) -> Option<Waker> {
+        if self.has_waited { self.list.stop_waiting() } else { None }
+    }
+
+    /// Whether the last [`wait`](Self::wait) goes on.
+    pub fn is_waiting(&self) -> bool {
+        self.has_waited && self.list.is_waiting()
+    }
+}
+
+impl Default for Completions {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Drop for Completions {
+    fn drop(&mut self) {
+        // The jobs keep the list, and the waker may be what owns this.
+        drop(self.stop_waiting());
+    }
+}
+
+impl fmt::Debug for Completions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Completions").finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, not(brigade_loom)))]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::Wake;
+
+    use super::*;
+    use crate::act::Outcome;
+    use crate::error::JoinError;
+
+    #[derive(Default)]
+    struct Count(AtomicUsize);
+
+    impl Wake for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// A set, some jobs with their numbers as keys and results, and a waker that counts.
+    fn set_of(
+        jobs: usize,
+    ) -> (Completions, Vec<(Job, JoinHandle<usize>)>, Arc<Count>, impl Fn() -> usize) {
+        let set = Completions::new();
+        let jobs = (0..jobs).map(|key| set.job(key, move || key)).collect();
+        let count = Arc::new(Count::default());
+        let seen = count.clone();
+        (set, jobs, count, move || seen.0.swap(0, Ordering::Relaxed))
+    }
+
+    fn taken(set: &mut Completions) -> Vec<usize> {
+        set.take().collect()
+    }
+
+    #[test]
+    fn what_ends_is_listed_in_that_order_however_it_ends() {
+        let (mut set, jobs, ..) = set_of(4);
+        assert!(!set.is_any());
+        let mut handles = Vec::new();
+        for (number, (job, mut handle)) in jobs.into_iter().enumerate().rev() {
+            match number {
+                0 => assert_eq!(job.run(), Outcome::Returned),
+                1 => drop(job),
+                2 => assert_eq!(handle.settle_if_unclaimed(true), Some(Outcome::Returned)),
+                _ => {
+                    let canceller = handle.canceller().unwrap();
+                    assert_eq!(canceller.drop_if_unclaimed(), Some(Outcome::Cancelled));
+                }
+            }
+            handles.push(handle);
+        }
+        assert!(set.is_any());
+        assert_eq!(taken(&mut set), [3, 2, 1, 0]);
+        assert!(!set.is_any() && taken(&mut set).is_empty());
+        let ran = handles.into_iter().rev().map(|handle| handle.join().ok());
+        assert_eq!(ran.collect::<Vec<_>>(), [Some(0), None, Some(2), None]);
+    }
+
+    #[test]
+    fn what_leaves_is_not_listed() {
+        let (mut set, mut jobs, count, _) = set_of(4);
+        let (job, mut handle) = jobs.pop().unwrap();
+        assert_eq!(handle.leave_and_settle(true), Some(Outcome::Returned));
+        assert_eq!(handle.leave_and_settle(true), None);
+        assert_eq!((job.run(), handle.join().unwrap()), (Outcome::Stale, 3));
+        let (job, handle) = jobs.pop().unwrap();
+        drop(handle);
+        assert_eq!(job.run(), Outcome::Returned);
+        let (job, mut handle) = jobs.pop().unwrap();
+        assert!(handle.wake_when_finished(&count.clone().into()));
+        assert_eq!(job.run(), Outcome::Returned);
+        assert_eq!(count.0.load(Ordering::Relaxed), 1);
+        let (job, mut handle) = jobs.pop().unwrap();
+        let mut other = Completions::new();
+        assert!(other.add(7, &mut handle));
+        job.run();
+        assert!(!other.add(8, &mut handle), "it has ended");
+        assert_eq!((taken(&mut set), taken(&mut other)), (vec![], vec![7]));
+    }
+
+    #[test]
+    fn a_wait_is_woken_once_and_when_there_are_enough() {
+        let (mut set, jobs, count, woken) = set_of(4);
+        let (jobs, _handles): (Vec<_>, Vec<_>) = jobs.into_iter().unzip();
+        let mut jobs = jobs.into_iter();
+        assert!(set.wait(2, count.clone().into()));
+        jobs.next().map(Job::run);
+        assert_eq!((woken(), set.is_waiting()), (0, true));
+        jobs.next().map(Job::run);
+        assert_eq!((woken(), set.is_waiting()), (1, false));
+        jobs.next().map(Job::run);
+        assert!(!set.wait(3, count.clone().into()), "there are three");
+        assert_eq!(taken(&mut set), [0, 1, 2]);
+        assert!(set.wait(1, count.clone().into()));
+        assert!(set.stop_waiting().is_some() && set.stop_waiting().is_none());
+        jobs.next().map(Job::run);
+        assert_eq!((woken(), taken(&mut set)), (0, vec![3]));
+        assert_eq!(Arc::strong_count(&count), 2, "no waker is left");
+    }
+
+    #[test]
+    fn a_take_that_is_not_enough_lets_the_wait_go_on() {
+        let (mut set, jobs, count, woken) = set_of(3);
+        let (jobs, _handles): (Vec<_>, Vec<_>) = jobs.into_iter().unzip();
+        let mut jobs = jobs.into_iter();
+        assert!(set.wait(2, count.clone().into()));
+        jobs.next().map(Job::run);
+        assert_eq!(taken(&mut set), [0]);
+        jobs.next().map(Job::run);
+        assert_eq!((woken(), set.is_waiting()), (0, true), "one since the take");
+        jobs.next().map(Job::run);
+        assert_eq!((woken(), taken(&mut set)), (1, vec![1, 2]));
+    }
+
+    #[test]
+    fn a_set_that_is_dropped_leaves_its_jobs_as_they_are() {
+        let (mut set, jobs, count, woken) = set_of(3);
+        assert!(set.wait(2, count.clone().into()));
+        let mut jobs = jobs.into_iter();
+        let (first, mut first_handle) = jobs.next().unwrap();
+        first.run();
+        drop(set);
+        assert_eq!(Arc::strong_count(&count), 2, "no waker is left");
+        let (second, mut second_handle) = jobs.next().unwrap();
+        second.run();
+        drop(jobs);
+        assert_eq!(first_handle.try_join().unwrap().unwrap(), 0);
+        assert_eq!(second_handle.try_join().unwrap().unwrap(), 1);
+        assert_eq!(woken(), 0);
+    }
+
+    #[test]
+    fn a_waker_that_panics_is_contained() {
+        struct Panics;
+        impl Wake for Panics {
+            fn wake(self: Arc<Self>) {
+                panic!("contained");
+            }
+        }
+        let mut set = Completions::new();
+        let (job, handle) = set.job(0, || -> () { panic!("its own") });
+        assert!(set.wait(1, Arc::new(Panics).into()));
+        assert_eq!(job.run(), Outcome::Panicked);
+        let Err(JoinError::Panicked(panic)) = handle.join() else { panic!("it has panicked") };
+        assert_eq!(panic.message(), Some("its own"));
+        assert_eq!(taken(&mut set), [0]);
+    }
+}

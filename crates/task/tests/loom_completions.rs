@@ -1,0 +1,181 @@
+//! Models of the list of completed jobs; `ci/loom.sh` runs them.
+//!
+//! Jobs assert nothing: a panic there would be the job's result.
+
+#![cfg(brigade_loom)]
+#![allow(clippy::disallowed_types, reason = "counters outside the model")]
+#![forbid(unsafe_code)]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Wake;
+
+use brigade_sync::Parker;
+use brigade_sync::model::{check, turn};
+use brigade_task::{Completions, Job, Outcome};
+use loom::thread;
+
+/// Compiles only if the atomics are loom's.
+const _: fn(brigade_sync::atomic::AtomicUsize) -> loom::sync::atomic::AtomicUsize = |a| a;
+
+/// A waker with a parker, and a count of its wakes.
+#[derive(Default)]
+struct ParkingWaker {
+    parker: Parker,
+    wakes: AtomicUsize,
+}
+
+impl Wake for ParkingWaker {
+    fn wake(self: Arc<Self>) {
+        self.wakes.fetch_add(1, Ordering::Relaxed);
+        self.parker.unpark();
+    }
+}
+
+/// Runs a job on a thread of its own.
+fn run(job: Job) -> thread::JoinHandle<Outcome> {
+    thread::spawn(move || {
+        turn();
+        job.run()
+    })
+}
+
+fn taken(set: &mut Completions) -> Vec<usize> {
+    turn();
+    set.take().collect()
+}
+
+/// Caught: a push without Release; a take without Acquire; a take by a load and a store in two steps.
+#[test]
+fn what_ends_beside_a_take_is_listed_once() {
+    check(3, || {
+        let mut set = Completions::new();
+        let (first, first_handle) = set.job(1, || 1);
+        let (second, second_handle) = set.job(2, || 2);
+        let (runs_first, runs_second) = (run(first), run(second));
+        let mut keys = taken(&mut set);
+        runs_first.join().unwrap();
+        runs_second.join().unwrap();
+        keys.extend(taken(&mut set));
+        keys.sort_unstable();
+        assert_eq!(keys, [1, 2]);
+        assert_eq!((first_handle.join().unwrap(), second_handle.join().unwrap()), (1, 2));
+    });
+}
+
+/// Caught: a wait that does not swap `WAITING` in; a push that does not look after it has replaced that.
+#[test]
+fn a_wait_ends_with_the_job() {
+    check(3, || {
+        let (mut set, waker) = (Completions::new(), Arc::new(ParkingWaker::default()));
+        let (job, mut handle) = set.job(7, || 42);
+        let runner = run(job);
+        turn();
+        if set.wait(1, waker.clone().into()) {
+            waker.parker.park(None);
+            assert!(!set.is_waiting());
+        }
+        assert_eq!(taken(&mut set), [7]);
+        assert_eq!(handle.try_join().unwrap().unwrap(), 42);
+        runner.join().unwrap();
+        drop(set);
+        assert_eq!(Arc::strong_count(&waker), 1, "no waker is left");
+    });
+}
+
+/// Caught: a look that swaps null in, so that no thread looks after the second job.
+#[test]
+fn a_wait_for_two_is_woken_once_when_both_have_ended() {
+    check(3, || {
+        let (mut set, waker) = (Completions::new(), Arc::new(ParkingWaker::default()));
+        let (first, _first_handle) = set.job(1, || ());
+        let (second, _second_handle) = set.job(2, || ());
+        let (runs_first, runs_second) = (run(first), run(second));
+        turn();
+        if set.wait(2, waker.clone().into()) {
+            waker.parker.park(None);
+            assert_eq!(waker.wakes.load(Ordering::Relaxed), 1);
+        }
+        let mut keys = taken(&mut set);
+        keys.sort_unstable();
+        assert_eq!(keys, [1, 2]);
+        runs_first.join().unwrap();
+        runs_second.join().unwrap();
+    });
+}
+
+/// Caught: a look that does not ask whether the wait goes on, and takes for it what a later take would have to return; a take
+/// by a load and a store in two steps.
+#[test]
+fn a_look_that_comes_late_takes_nothing_away() {
+    check(3, || {
+        let (mut set, waker) = (Completions::new(), Arc::new(ParkingWaker::default()));
+        let (first, _first_handle) = set.job(1, || ());
+        let (second, _second_handle) = set.job(2, || ());
+        assert!(set.wait(1, waker.clone().into()));
+        let (runs_first, runs_second) = (run(first), run(second));
+        turn();
+        drop(set.stop_waiting());
+        let mut keys = taken(&mut set);
+        runs_first.join().unwrap();
+        runs_second.join().unwrap();
+        keys.extend(taken(&mut set));
+        keys.sort_unstable();
+        assert_eq!(keys, [1, 2]);
+    });
+}
+
+/// Caught: `claim_and_leave` that claims and leaves in two steps, that does not look for a claim, or that does not leave.
+#[test]
+fn a_job_is_listed_or_runs_on_the_thread_of_its_set() {
+    check(3, || {
+        let mut set = Completions::new();
+        let (job, mut handle) = set.job(7, || 42);
+        let runner = run(job);
+        turn();
+        let here = handle.leave_and_settle(true);
+        let there = runner.join().unwrap();
+        match here {
+            Some(outcome) => {
+                assert_eq!((outcome, there), (Outcome::Returned, Outcome::Stale));
+                assert_eq!(taken(&mut set), []);
+            }
+            None => {
+                assert_eq!(there, Outcome::Returned);
+                assert_eq!(taken(&mut set), [7]);
+            }
+        }
+        assert_eq!(handle.try_join().unwrap().unwrap(), 42);
+    });
+}
+
+/// Caught: `offer_slot` without Release, or that does not look for `DONE`; `finish` without Acquire.
+#[test]
+fn a_job_that_is_added_beside_its_end_is_listed_or_refused() {
+    check(3, || {
+        let mut set = Completions::new();
+        let (job, mut handle) = Job::with_handle(|| 42);
+        let runner = run(job);
+        turn();
+        let is_in = set.add(7, &mut handle);
+        runner.join().unwrap();
+        assert_eq!(taken(&mut set), if is_in { vec![7] } else { vec![] });
+        assert_eq!(handle.try_join().unwrap().unwrap(), 42);
+    });
+}
+
+/// Loom finds a cell that is used after it was freed. Caught: a `MEMBER` that does not keep the cell alive; a push without
+/// Release; a take without Acquire.
+#[test]
+fn a_handle_and_a_set_that_are_dropped_beside_the_end_leave_the_cell_to_it() {
+    check(3, || {
+        let set = Completions::new();
+        let (job, handle) = set.job(7, || 42);
+        let runner = run(job);
+        turn();
+        drop(handle);
+        turn();
+        drop(set);
+        assert_eq!(runner.join().unwrap(), Outcome::Returned);
+    });
+}
