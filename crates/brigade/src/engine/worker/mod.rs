@@ -79,6 +79,8 @@ pub(crate) struct Worker {
     forks: deque::Worker<Part>,
     /// The depth of nested waits that run parts.
     waits: Cell<usize>,
+    /// Whether it has shared forks with another worker since it parked.
+    has_shared: Cell<bool>,
     /// When it looks elsewhere although its own queue has jobs.
     pace: Pace,
     /// The marks of all queues, while this worker monitors them.
@@ -120,6 +122,7 @@ impl Worker {
         core.idle.arrive(index);
         let worker = Self::at(core, index, false);
         worker.me.sleeper.set_thread();
+        brigade_sync::thread::sleep_precisely();
         let life = || {
             worker.call_hook(worker.core.config.on_start.as_ref());
             // A panic ends a call of `turns`, never the thread.
@@ -165,6 +168,7 @@ impl Worker {
             local,
             forks,
             waits: Cell::new(0),
+            has_shared: Cell::new(false),
         }
     }
 

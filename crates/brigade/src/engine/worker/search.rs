@@ -1,9 +1,11 @@
 //! How a worker finds the next job when its own queue is empty.
 
 use brigade_queue::StealError;
+use brigade_sync::hint;
 use brigade_task::Job;
 
 use super::Worker;
+use super::forks::LOOKS;
 use super::park::Parked;
 use crate::engine::core::Caller;
 
@@ -46,7 +48,7 @@ impl Worker {
             // The own queue first: the previous worker with this index may have left jobs, and events may have queued some.
             let own = self.take_part().or_else(|| self.local.pop());
             let own = own.or_else(|| self.take_mail());
-            if let Some(job) = own.or_else(|| self.search()) {
+            if let Some(job) = own.or_else(|| self.search()).or_else(|| self.linger()) {
                 return Some(self.found(job));
             }
             match self.park() {
@@ -55,6 +57,15 @@ impl Worker {
                 Parked::Leave => return None,
             }
         }
+    }
+
+    /// Searches on for a moment after it has shared forks: whoever forked will most often fork again, and then wakes nobody.
+    fn linger(&self) -> Option<Job> {
+        let looks = if self.has_shared.take() { LOOKS } else { 0 };
+        (0..looks).find_map(|round| {
+            hint::snooze(round);
+            self.core.queues.has_work().then(|| self.search()).flatten()
+        })
     }
 
     /// Stops searching after a job was found, and gets other workers for the rest.
@@ -115,7 +126,7 @@ impl Worker {
                 Err(StealError::Empty) => return None,
                 Err(StealError::Busy) => {
                     // A thief that was preempted inside its claim may need this CPU.
-                    brigade_sync::hint::snooze(round);
+                    hint::snooze(round);
                     round += 1;
                 }
             }
