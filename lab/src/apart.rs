@@ -55,13 +55,17 @@ fn field(file: &str, name: &str) -> io::Result<u64> {
 
 /// Runs `workload`, its name and its options, once on a fresh target in a process of its own.
 pub(crate) fn run(workload: &[&str], target: &'static Entry, terms: Terms) -> Outcome {
-    let mut child = program::this().map_err(Failure::Refused)?;
+    let (child, name) = match target.elsewhere {
+        None => (program::this(), target.name),
+        Some((file, name)) => (program::beside(file), name),
+    };
+    let mut child = child.map_err(Failure::Refused)?;
     let patience = terms.patience.as_secs().to_string();
-    child.arg(COMMAND).args(workload).args(["--patience", &patience, "--target", target.name]);
+    child.arg(COMMAND).args(workload).args(["--patience", &patience, "--target", name]);
     match terms.fault {
         Fault::None | Fault::Died => {}
-        Fault::Lost => drop(child.args(["--inject", &format!("lost:{}", target.name)])),
-        Fault::Repeated => drop(child.args(["--inject", &format!("repeated:{}", target.name)])),
+        Fault::Lost => drop(child.args(["--inject", &format!("lost:{name}")])),
+        Fault::Repeated => drop(child.args(["--inject", &format!("repeated:{name}")])),
     }
     let output = child.stdin(Stdio::null()).output().map_err(Failure::Refused)?;
     let said = String::from_utf8_lossy(&output.stderr);

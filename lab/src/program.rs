@@ -1,4 +1,4 @@
-//! Starts this program again, as another process.
+//! Starts this program again, or one beside it, as another process.
 
 use std::env;
 use std::io;
@@ -10,5 +10,17 @@ pub(crate) fn this() -> io::Result<Command> {
         Ok(Command::new("/proc/self/exe"))
     } else {
         env::current_exe().map(Command::new)
+    }
+}
+
+/// A command that starts a program that lies beside this one.
+pub(crate) fn beside(name: &str) -> io::Result<Command> {
+    let program = env::current_exe()?.with_file_name(name);
+    match program.is_file() {
+        true => Ok(Command::new(program)),
+        false => Err(io::Error::new(
+            io::ErrorKind::NotFound,
+            format!("{} is not there: build it with ci/rayon-lab.sh", program.display()),
+        )),
     }
 }

@@ -23,6 +23,8 @@ pub(crate) struct Entry {
     pub(crate) is_default: bool,
     /// Whether it is measured without a warm-up, because starting its threads is part of what is measured.
     pub(crate) is_cold: bool,
+    /// The program beside this one that runs it, under another name, if it is not this one.
+    pub(crate) elsewhere: Option<(&'static str, &'static str)>,
     /// See [`Entry::threads`].
     threads: fn(u64, u64) -> u64,
 }
@@ -31,7 +33,15 @@ impl Entry {
     /// A program that brigade is compared with.
     pub(crate) const fn peer(name: &'static str, about: &'static str) -> Self {
         let threads = |threads, _| threads;
-        Entry { name, about, is_peer: true, is_default: true, is_cold: false, threads }
+        Entry {
+            name,
+            about,
+            is_peer: true,
+            is_default: true,
+            is_cold: false,
+            elsewhere: None,
+            threads,
+        }
     }
 
     /// A configuration of brigade, or a target that is no independent program.
@@ -47,6 +57,11 @@ impl Entry {
     /// The same, measured without a warm-up.
     pub(crate) const fn cold(self) -> Self {
         Entry { is_cold: true, ..self }
+    }
+
+    /// The same, run by `program`, which is built separately, as its target `name`; not unless it is named.
+    pub(crate) const fn elsewhere(self, program: &'static str, name: &'static str) -> Self {
+        Entry { elsewhere: Some((program, name)), ..self }.further()
     }
 
     /// The same with another number of threads than it is started with.

@@ -200,12 +200,16 @@ const WITH_STREAMS: &[&str] = &[
 const WITH_TASKS: &[&str] =
     &["brigade", "brigade-one-thread", "brigade-lifo", "tokio", "tokio-current-thread", "smol"];
 
-/// Names after the heading that begins with `heading` in the output of `list`.
+/// A target that another program runs, which is built separately.
+const ELSEWHERE: &str = "brigade-rayon";
+
+/// Names after the heading that begins with `heading` in the output of `list`, of what this program runs.
 fn listed(heading: &str) -> BTreeSet<String> {
     let list = text(&run(&mut lab(["list"])));
     let lines = list.lines().skip_while(|line| !line.starts_with(heading)).skip(1);
     let lines = lines.take_while(|line| !line.is_empty());
-    lines.filter_map(|line| Some(line[2..].split_whitespace().next()?.to_owned())).collect()
+    let names = lines.filter_map(|line| line[2..].split_whitespace().next());
+    names.filter(|&name| name != ELSEWHERE).map(str::to_owned).collect()
 }
 
 /// The distinct values of `key` over all results.
@@ -217,7 +221,7 @@ fn all<'a>(results: &'a [Value], key: &str) -> BTreeSet<&'a str> {
 fn every_workload_runs_on_every_target_of_its_family() {
     for (family, count) in [
         ("pools", 24),
-        ("fork-join pools", 6),
+        ("fork-join pools", 7),
         ("elastic pools", 4),
         ("deques", 6),
         ("injectors", 4),
@@ -243,9 +247,19 @@ fn a_target_that_can_run_no_program_is_refused_with_those_that_can() {
     let output = run(&mut lab(["fork-join", "--target", "tokio,spmc"]));
     assert_eq!(code(&output), Some(2), "{}", errors(&output));
     assert!(
-        errors(&output).contains("brigade, sequential, rayon, chili, forte, tokio"),
+        errors(&output).contains(
+            "brigade, brigade-caller, sequential, rayon, brigade-rayon, chili, forte, tokio"
+        ),
         "{output:?}"
     );
+}
+
+#[test]
+fn a_target_whose_program_is_not_there_says_how_it_is_built() {
+    let row = ["fork-join", "--program", "fib", "--size", "9", "--rounds", "1"];
+    let output = run(lab(row).args(["--target", ELSEWHERE]));
+    assert_eq!(code(&output), Some(3), "{output:?}");
+    assert!(errors(&output).contains("ci/rayon-lab.sh"), "{}", errors(&output));
 }
 
 #[test]

@@ -17,6 +17,7 @@ family! {
     brigade::CALLER,
     sequential::CALLS,
     rayon::POOL,
+    rayon::ON_BRIGADE,
     chili::POOL,
     forte::POOL,
     tokio::RUNTIME,

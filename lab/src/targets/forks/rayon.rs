@@ -19,6 +19,16 @@ pub(crate) const POOL: Listing<Start<Rayon>> = Listing {
     },
 };
 
+/// rayon's front on brigade: `crates/rayon-core` in place of rayon-core. That is a choice for a whole program, so another runs it:
+/// this one, built by `ci/rayon-lab.sh`, whose rayon is that.
+pub(crate) const ON_BRIGADE: Listing<Start<Rayon>> = Listing {
+    entry: Entry::own("brigade-rayon", "rayon's join, scope and parallel iterators on brigade")
+        .elsewhere("brigade-lab-rayon", "rayon"),
+    start: |_| {
+        Err(io::Error::other("rayon runs on brigade in fork-join, which has a process for it"))
+    },
+};
+
 /// A rayon pool.
 pub(crate) struct Rayon(ThreadPool);
 
