@@ -7,7 +7,7 @@ use std::sync::Arc;
 use brigade_task::{Job, Part, ScopeWith, Scopes, Wait, Work, keep_tickets};
 
 use crate::default_pool::here;
-use crate::engine::{Core, FORKING, Worker, visit, wait_outside};
+use crate::engine::{Core, Enters, FORKING, Worker, visit, wait_outside};
 use crate::handle::Handle;
 use crate::key::Key;
 use crate::registry::{At, reach};
@@ -46,7 +46,9 @@ impl Handle {
         }
         reach(self.key, |at| match at {
             At::Worker(_) => Ok(call()),
-            At::Outside(core) => visit(core, call).or_else(|call| install_from_outside(core, call)),
+            At::Outside(core) => {
+                visit(core, Enters::Pool, call).or_else(|call| install_from_outside(core, call))
+            }
             At::Gone(reason) => Err(Rejected::new(call, reason)),
         })
     }
@@ -336,7 +338,7 @@ fn in_place<F, R>(
         return open();
     }
     reach(pool.key, |at| match at {
-        At::Outside(core) => visit(core, open).unwrap_or_else(|open| open()),
+        At::Outside(core) => visit(core, Enters::Nothing, open).unwrap_or_else(|open| open()),
         At::Worker(_) | At::Gone(_) => open(),
     })
 }

@@ -119,21 +119,41 @@ pub fn parallelism() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Ends each sleep of the calling thread within some microseconds of its timeout, on Linux.
+/// Ends each sleep of the calling thread within some microseconds of its timeout, on Linux, until it is dropped.
 ///
 /// Otherwise the kernel may delay the end by 50 µs, the *timer slack*, to wake several threads at once (`prctl(2)`,
-/// `PR_SET_TIMERSLACK`).
+/// `PR_SET_TIMERSLACK`). Threads and programs that the thread starts would inherit the shorter one.
 ///
 /// ```
-/// brigade_sync::thread::sleep_precisely();
+/// let precise = brigade_sync::thread::PreciseSleep::begin();
+/// std::thread::sleep(std::time::Duration::from_micros(40));
+/// drop(precise);
 /// ```
-pub fn sleep_precisely() {
-    #[cfg(target_os = "linux")]
-    {
-        const SLACK: libc::c_ulong = 1000;
-        // SAFETY: the call has one integer, in nanoseconds, and no effect on memory. If it fails, nothing is lost but time.
-        unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, SLACK) };
+#[derive(Debug)]
+#[must_use]
+pub struct PreciseSleep(());
+
+impl PreciseSleep {
+    /// Begins, on this thread.
+    pub fn begin() -> Self {
+        set_timer_slack(1000);
+        Self(())
     }
+}
+
+impl Drop for PreciseSleep {
+    fn drop(&mut self) {
+        // That of the thread's start.
+        set_timer_slack(0);
+    }
+}
+
+fn set_timer_slack(_nanoseconds: u16) {
+    #[cfg(target_os = "linux")]
+    // SAFETY: the call has one integer and no effect on memory. If it fails, nothing is lost but time.
+    unsafe {
+        libc::prctl(libc::PR_SET_TIMERSLACK, libc::c_ulong::from(_nanoseconds))
+    };
 }
 
 /// Yields the processor to another thread that is ready to run.

@@ -259,7 +259,9 @@ impl Core {
     /// destructors included, nor in the user's spawner.
     pub(crate) fn may_wait_for_end(&self) -> bool {
         // A pool that finishes what it has accepted waits for the work that this thread is in.
-        let is_waited_for = self.tasks.finishes() && is_off_pool(self.key);
+        // Every pool waits for its guests, of which this thread may be one.
+        let is_waited_for =
+            is_off_pool(self.key) && (self.tasks.finishes() || self.idle.has_guests());
         !is_waited_for && !self.threads.is_own() && !self.idle.is_starter()
     }
 

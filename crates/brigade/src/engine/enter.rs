@@ -4,6 +4,7 @@ use core::cell::Cell;
 use std::sync::{Arc, Weak};
 
 use super::core::Core;
+use super::worker::{FORKING, Worker};
 use crate::job_name;
 use crate::key::Key;
 
@@ -26,10 +27,18 @@ pub(crate) fn entered() -> Option<Key> {
 
 /// Calls a closure on a thread that enters this pool, which may no longer exist.
 pub(crate) fn enter<R>(key: Key, core: Option<&Arc<Core>>, call: impl FnOnce() -> R) -> R {
-    enter_as(Some(key), || match core {
-        Some(core) => core.resources.enter(call),
-        None => resources_of(Weak::new()).enter(call),
-    })
+    let call = || {
+        enter_as(Some(key), || match core {
+            Some(core) => core.resources.enter(call),
+            None => resources_of(Weak::new()).enter(call),
+        })
+    };
+    // A guest of another pool forks for this one, as a thread that is no guest would.
+    let is_elsewhere = |worker: &Worker| worker.is_guest() && !worker.is_of(key);
+    match FORKING.with(|worker| worker.is_some_and(is_elsewhere)) {
+        true => FORKING.hide(call),
+        false => call(),
+    }
 }
 
 /// Calls what runs a job of this pool on one of its workers, inside another job, whose entered pool and name do not apply to

@@ -41,4 +41,6 @@ pub(crate) use events::blocked::{BlockedThread, ThisThread};
 #[cfg(feature = "io")]
 pub(crate) use events::closed;
 pub(crate) use off_pool::drop_off_pool;
-pub(crate) use worker::{CURRENT, Child, FORKING, PoolWait, Worker, blocking, visit, wait_outside};
+pub(crate) use worker::{
+    CURRENT, Child, Enters, FORKING, PoolWait, Worker, blocking, visit, wait_outside,
+};

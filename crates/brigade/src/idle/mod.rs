@@ -6,6 +6,7 @@
 //! `joins` are further methods of [`Idle`].
 
 mod crew;
+mod guests;
 mod headcount;
 mod joins;
 #[cfg(all(test, brigade_loom))]
@@ -22,6 +23,7 @@ use brigade_sync::{CachePadded, Condvar, Mutex, MutexGuard};
 
 use crate::config::{Config, Growth};
 use crew::Crew;
+use guests::Guests;
 pub(crate) use headcount::Leave;
 pub(crate) use joins::Join;
 pub(crate) use quiet::Wait;
@@ -42,6 +44,7 @@ pub(crate) struct Idle {
     arrivals: Condvar,
     /// Whether the pool may have no worker at some time.
     may_be_empty: AtomicBool,
+    pub(crate) guests: Guests,
     spinner: Spinner,
 }
 
@@ -63,6 +66,7 @@ impl Idle {
             crew: CachePadded::new(Mutex::new(Crew::new(size, grows))),
             arrivals: Condvar::new(),
             may_be_empty: AtomicBool::new(core_timeout || size.core == 0),
+            guests: Guests::default(),
             spinner: Spinner::new(cpus),
         };
         idle.change(&mut idle.crew.lock(), 0);
@@ -124,17 +128,17 @@ impl Idle {
 
     /// Announces that a searcher parks. It must look at every source once more before it sleeps.
     ///
-    /// It gets a duty that no other worker has: the monitor if others run, or else the driver if that is `wanted`.
+    /// It gets a duty that no other worker has: the monitor if others run, or else the driver if that is `wanted`, or else the
+    /// monitor if there are guests.
     pub(crate) fn announce(&self, index: usize, wanted: bool) -> Announced {
         let mut crew = self.crew.lock();
         crew.sleepers.add(index);
         // A blocked worker runs nothing. One that stops running between this read and the change makes us monitor in vain.
-        let others_run =
-            self.snapshot().running() > crew.count.blocked() || crew.indices.has_guests();
+        let others_run = self.snapshot().running() > crew.count.blocked();
         let duty = match (others_run, wanted) {
             (true, _) => Some(Duty::Monitor),
             (false, true) => Some(Duty::Driver),
-            (false, false) => None,
+            (false, false) => self.guests.are_awake().then_some(Duty::Monitor),
         };
         let duty = duty.filter(|&duty| crew.sleepers.take_up(index, duty));
         let now = self.change(&mut crew, PARKED.wrapping_sub(SEARCHING));
@@ -227,8 +231,8 @@ impl Idle {
         if !now.closed() || now.terminated() || !now.all_parked() {
             return false;
         }
-        // A worker that dozes parks again once its job has ended.
-        if crew.dozing > 0 || is_unfinished() {
+        // A worker that dozes parks again once its job has ended, and a guest settles the pool.
+        if crew.dozing > 0 || crew.indices.has_guests() || is_unfinished() {
             return false;
         }
         crew.terminated = true;

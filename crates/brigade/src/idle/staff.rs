@@ -239,11 +239,19 @@ impl Idle {
     #[must_use]
     pub(crate) fn take_guest_index(&self) -> Option<usize> {
         let mut crew = self.crew.lock();
+        if crew.terminated {
+            return None;
+        }
         let workers = crew.count.size().core;
         crew.indices.take_for_guest(workers)
     }
 
-    /// Releases it.
+    /// Whether there is a guest.
+    pub(crate) fn has_guests(&self) -> bool {
+        self.crew.lock().indices.has_guests()
+    }
+
+    /// Releases it. The caller must then [settle](crate::engine::Core::settle) the pool, which does not end while there is a guest.
     pub(crate) fn release_guest_index(&self, index: usize) {
         self.crew.lock().indices.give_back_from_guest(index);
     }

@@ -23,7 +23,7 @@ use std::panic;
 use std::sync::Arc;
 use std::time::Instant;
 
-use brigade_task::{Completions, Job, JoinError};
+use brigade_task::{Completions, Job, JoinError, contain, drop_contained};
 
 use crate::deadlock::{self, Awaited, Waiting};
 use crate::engine::{BlockedThread, CURRENT, Worker, blocking};
@@ -75,6 +75,8 @@ pub struct TaskSet<T> {
     /// Lists which of them have ended, by their index in the roster, while there is no board.
     completions: Completions,
     board: Option<Arc<Board<T>>>,
+    /// Whether a task may wait to be woken by `completions`.
+    is_polled: bool,
     /// [`TaskSet::share`], from the first job on: only there is `T` known to be `Send`.
     share: Option<fn(&mut Self)>,
 }
@@ -90,7 +92,8 @@ impl<T> TaskSet<T> {
     pub fn new(pool: impl Into<Handle>) -> Self {
         let pool = pool.into();
         let board = pool.key.is_bounded().then(|| Board::new(pool, 0));
-        Self { pool, jobs: Roster::new(), completions: Completions::new(), board, share: None }
+        let (jobs, completions) = (Roster::new(), Completions::new());
+        Self { pool, jobs, completions, board, is_polled: false, share: None }
     }
 
     /// Limits how many jobs of the set are on the pool at once, queued or running, from now on. The others wait in the set. As
@@ -281,13 +284,15 @@ impl<T> TaskSet<T> {
         let board = Board::new(self.pool, self.jobs.len() - self.jobs.ended());
         // From now on the jobs report to the board. What is still being listed in this moment has ended, and is not listed twice.
         self.jobs.for_each_pending(|key, handle| board.hear_of(key, handle));
-        // The task that polled last.
+        let board = self.board.insert(board);
+        // The task that polled last. Its waker may be user code.
         if let Some(waker) = self.completions.stop_waiting() {
-            if !board.leave_waker(FIRST, waker.clone()) {
-                waker.wake();
-            }
+            contain(|| {
+                if !board.leave_waker(FIRST, waker.clone()) {
+                    waker.wake();
+                }
+            });
         }
-        self.board = Some(board);
     }
 
     /// Adds a closure or a future: submits it, or has it wait for its turn.
@@ -498,6 +503,7 @@ impl<T> TaskSet<T> {
     ) -> Poll<Option<Result<T, JoinError>>> {
         let waits = !self.is_empty() && self.is_here() && !self.has_ended(1);
         if waits && self.leave_waker(FIRST, context.waker().clone()) {
+            self.is_polled = self.board.is_none();
             return Poll::Pending;
         }
         Poll::Ready(self.try_join_next())
@@ -657,7 +663,7 @@ impl<T> TaskSet<T> {
     /// Removes the registered waker.
     fn stop_waiting(&mut self) {
         match &self.board {
-            None => drop(self.completions.stop_waiting()),
+            None => drop_contained(self.completions.stop_waiting()),
             Some(board) => board.take_waker(),
         }
     }
@@ -699,6 +705,11 @@ impl<T> TaskSet<T> {
     fn run_member(&mut self, worker: &Worker) -> Option<u32> {
         while let Some((index, handle)) = self.jobs.try_next() {
             if settle_on(worker, |run| handle.leave_and_settle(run)) {
+                if core::mem::take(&mut self.is_polled) {
+                    // It is not listed, but a task waits for the next job that ends.
+                    let waker = self.completions.stop_waiting();
+                    contain(|| waker.into_iter().for_each(Waker::wake));
+                }
                 return Some(index);
             }
         }
@@ -889,7 +900,10 @@ fn refuses(at: At<'_>) -> bool {
 impl<T> Drop for TaskSet<T> {
     fn drop(&mut self) {
         self.cancel_all();
-        if !self.is_here() {
+        if self.is_here() {
+            // May be user code.
+            drop_contained(self.completions.stop_waiting());
+        } else {
             // What the parent's threads were working on must not be dropped here.
             self.jobs.forget_unfinished();
             mem::forget((self.board.take(), mem::take(&mut self.completions)));

@@ -14,6 +14,9 @@ const GENERATION: u32 = 32;
 /// The first allocation: enough for the ten children of a usual tree.
 const FIRST: usize = 12;
 
+/// An empty set keeps room for as many jobs.
+const MANY: usize = 1024;
+
 /// The jobs of a set.
 pub(super) struct Roster<T> {
     entries: Vec<Entry<T>>,
@@ -23,6 +26,8 @@ pub(super) struct Roster<T> {
     ended: List,
     /// The first pending job that no attempt was made to run.
     untried: u32,
+    /// The generation of new entries.
+    generation: u32,
 }
 
 struct Entry<T> {
@@ -78,6 +83,7 @@ impl<T> Roster<T> {
             pending: List::EMPTY,
             ended: List::EMPTY,
             untried: NONE,
+            generation: 0,
         }
     }
 
@@ -116,7 +122,13 @@ impl<T> Roster<T> {
             self.free = self.entries.len() as u32;
             assert!(self.free != NONE, "a set has less than 2^32 jobs");
             let (previous, next) = (NONE, NONE);
-            let entry = Entry { handle: None, generation: 0, has_ended: false, previous, next };
+            let entry = Entry {
+                handle: None,
+                generation: self.generation,
+                has_ended: false,
+                previous,
+                next,
+            };
             self.entries.push(entry);
         }
         self.free
@@ -170,7 +182,20 @@ impl<T> Roster<T> {
         // Wraps around after 2^32 jobs in one entry.
         entry.generation = entry.generation.wrapping_add(1);
         self.free = index;
-        entry.handle.take()
+        let handle = entry.handle.take();
+        if self.len() == 0 && self.entries.len() > MANY {
+            self.shrink();
+        }
+        handle
+    }
+
+    /// Frees the entries of an empty set that had many jobs.
+    #[cold]
+    fn shrink(&mut self) {
+        // No key is used twice.
+        let generations = self.entries.iter().map(|entry| entry.generation);
+        self.generation = generations.max().unwrap_or_default();
+        (self.entries, self.free, self.untried) = (Vec::new(), NONE, NONE);
     }
 
     /// Removes the job that ended first.
@@ -250,6 +275,20 @@ mod tests {
 
     use super::*;
     use brigade_testkit::Seed;
+
+    #[test]
+    fn an_empty_one_keeps_little_memory_and_uses_no_key_twice() {
+        let mut roster = Roster::<()>::new();
+        let mut keys = std::collections::HashSet::new();
+        for _ in 0..3 {
+            for _ in 0..=MANY {
+                assert!(keys.insert(roster.next_key()), "a key of a former job");
+                roster.add(None);
+            }
+            core::iter::from_fn(|| roster.take_pending()).for_each(drop);
+            assert_eq!((roster.len(), roster.entries.capacity()), (0, 0));
+        }
+    }
 
     #[test]
     fn it_agrees_with_a_queue_of_pending_and_one_of_ended_jobs() {

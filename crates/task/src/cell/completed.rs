@@ -2,7 +2,7 @@
 //!
 //! A member of a set holds a reference to the set's list in its waker slot, in place of a waker. The thread that sets `DONE`
 //! pushes the cell, with a key that the set chose, and the consumer of the list takes the keys in the order of the pushes.
-//! Nothing is allocated for a member, and a push is one exchange.
+//! Nothing is allocated for a member, and a push is one compare-and-swap, if no other comes between.
 //!
 //! | `head` | meaning | changed by |
 //! |---|---|---|
@@ -16,8 +16,8 @@
 //! From the push on the link is the cell before, then the cell after, or null. The thread that swapped `head` alone reads and
 //! writes it, and clears `MEMBER`.
 //!
-//! **Take rule.** All cells are taken at once, by a swap. So a push needs no tag against reuse: `head` is the cell that it was
-//! only if that has been in the list all the time.
+//! **Take rule.** All cells are taken at once, by a swap. So a push needs no tag against reuse: if `head` is the address that it
+//! was, the cell there is in the list, be it the one that was there or another that was allocated in its place meanwhile.
 //!
 //! **Waiting.** The consumer that waits for a number of completions swaps `WAITING` in, under the lock, and counts what it got.
 //! If that is enough it does not wait. Otherwise exactly one later push replaces `WAITING`, and its thread is about to take
@@ -41,7 +41,7 @@ use brigade_sync::Mutex;
 use brigade_sync::atomic::{AtomicPtr, Ordering};
 
 use super::header::{Header, Link};
-use crate::contain::contain;
+use crate::contain::{contain, drop_contained};
 
 /// The value of `head` while the consumer waits; no address of a cell.
 const WAITING: *mut Header = ptr::without_provenance_mut(1);
@@ -139,7 +139,7 @@ impl CompletedList {
         Chain::reverse(self.head.swap(new, Ordering::Acquire))
     }
 
-    /// Whether there may be something to take, for a consumer that does not wait.
+    /// Whether there seems to be nothing to take, for a consumer that does not wait.
     pub(crate) fn is_empty(&self) -> bool {
         // Ordering: Relaxed: a hint; `swap` acquires.
         self.head.load(Ordering::Relaxed).is_null()
@@ -181,7 +181,8 @@ impl CompletedList {
         let unused = wait.end_if_reached();
         let is_on = wait.is_on;
         drop(wait);
-        drop((former, unused));
+        // May be user code.
+        drop_contained((former, unused));
         is_on
     }
 

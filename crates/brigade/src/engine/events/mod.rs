@@ -11,6 +11,8 @@ mod driver;
 use core::time::Duration;
 use std::time::Instant;
 
+use brigade_sync::atomic::Ordering;
+use brigade_sync::unmodelled::AtomicU64;
 use brigade_task::contain;
 
 use crate::timers::{Entry, Timers};
@@ -25,11 +27,28 @@ pub(super) struct Events {
     pub(super) driver: Driving,
     /// Threads that may poll timers and the driver while they wait inside a job.
     pub(super) candidates: Candidates,
+    /// How often workers have polled.
+    polls: AtomicU64,
 }
 
 impl Events {
     pub(super) fn new() -> Self {
-        Self { timers: Timers::new(), driver: Driving::new(), candidates: Candidates::default() }
+        Self {
+            timers: Timers::new(),
+            driver: Driving::new(),
+            candidates: Candidates::default(),
+            polls: AtomicU64::new(0),
+        }
+    }
+
+    /// Notes that a worker polls.
+    pub(super) fn note_poll(&self) {
+        self.polls.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How often workers have polled.
+    pub(super) fn polls(&self) -> u64 {
+        self.polls.load(Ordering::Relaxed)
     }
 
     /// Whether there is anything to wait for.

@@ -185,9 +185,8 @@ impl Worker {
 
     /// Ensures that the next look sees all forks of workers that do not see yet what this one has announced.
     pub(super) fn fence_forks(&self) {
-        // A worker that begins to run from now on changes the state first, and sees the announcement. So does a guest, which is
-        // counted as work off the pool.
-        if self.core.idle.snapshot().running() > 0 || !self.core.ledger.is_idle() {
+        // A worker that begins to run from now on changes the state first, and sees the announcement; a guest is counted first.
+        if self.core.idle.snapshot().running() > 0 || self.core.idle.guests.are_awake() {
             self.core.queues.fence_forks();
         }
     }
@@ -270,7 +269,7 @@ impl Worker {
         let stolen = others.find_map(|(_, peer)| self.steal_part(peer, Some(region)).ok());
         let Some((region, job)) = stolen else { return false };
         let origins = self.me.origins.begin(region, self.forks.position());
-        self.run_part(job);
+        self.help_with(job);
         self.me.origins.end(origins);
         true
     }
@@ -282,11 +281,43 @@ impl Worker {
         enter_job_as(entered, &self.core, || self.run(job));
     }
 
+    /// Sleeps until the wait is over, on a thread that is not the pool's.
+    fn sleep_as_guest(&self, wait: Wait<'_>) {
+        let guests = &self.core.idle.guests;
+        let helps = self.helps.get() > 0;
+        if helps {
+            guests.end_help();
+        }
+        guests.sleep();
+        sleep_until(wait);
+        guests.wake();
+        if helps {
+            guests.begin_help();
+        }
+    }
+
+    /// Runs a part of another worker; a guest counts as helping meanwhile.
+    fn help_with(&self, job: Job) {
+        if !self.is_guest {
+            return self.run_part(job);
+        }
+        let helps = self.helps.get();
+        self.helps.set(helps + 1);
+        if helps == 0 {
+            self.core.idle.guests.begin_help();
+        }
+        self.run_part(job);
+        self.helps.set(helps);
+        if helps == 0 {
+            self.core.idle.guests.end_help();
+        }
+    }
+
     /// Sleeps until the wait is over; the pool may have another thread in the meantime.
     #[cold]
     fn sleep_until(&self, wait: Wait<'_>, own: u64) {
         if self.is_guest {
-            return sleep_until(wait);
+            return self.sleep_as_guest(wait);
         }
         let thread = BlockedThread::of_this_thread();
         let counted = self.begin_wait(&thread);
@@ -313,7 +344,8 @@ impl Worker {
     /// Finds a job that a wait may need, when no other worker is left to run any: a future of a scope, or what was added to the
     /// scope elsewhere, which can't be told from other jobs. Not in deep waits, so that these end before their stack does.
     fn find_anything(&self) -> Option<Job> {
-        if self.waits.get() > DEPTH {
+        // A guest that runs a part may end what this waits for.
+        if self.waits.get() > DEPTH || self.core.idle.guests.are_helping() {
             return None;
         }
         let part = self.forks.pop().map(Part::into_job);

@@ -7,7 +7,6 @@
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
-use brigade_sync::atomic::{Ordering, fence};
 use brigade_task::Outcome;
 
 use super::{CURRENT, FORKING, Worker};
@@ -16,38 +15,57 @@ use crate::engine::enter::enter;
 use crate::engine::off_pool::nest;
 use crate::job_name;
 
+/// Whether a closure that a guest calls has entered the pool.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Enters {
+    /// It has, as on a worker.
+    Pool,
+    /// What it spawns goes where it did before.
+    Nothing,
+}
+
 /// Calls a closure as a guest of a pool whose [callers participate](crate::Builder::caller_participates). It counts as one of the
 /// pool's jobs.
 ///
 /// # Errors
 /// The closure, if the callers of this pool don't, the pool is closed or has as many guests as it may have, or the thread is a
 /// worker of a pool.
-pub(crate) fn visit<F: FnOnce() -> R, R>(core: &Arc<Core>, call: F) -> Result<R, F> {
+pub(crate) fn visit<F: FnOnce() -> R, R>(
+    core: &Arc<Core>,
+    enters: Enters,
+    call: F,
+) -> Result<R, F> {
     if !core.config.caller_participates || CURRENT.with(|worker| worker.is_some()) {
         return Err(call);
     }
     let Some(index) = core.idle.take_guest_index() else { return Err(call) };
     let Some(work) = core.accept_for(false, || Some(core.begin_off_pool())) else {
         core.idle.release_guest_index(index);
+        core.settle();
         return Err(call);
     };
-    // Ordering: a worker that parks looks for work off the pool after its announcement and a fence: it sees this guest, and the
-    // guest's forks, or the guest sees the announcement.
-    fence(Ordering::SeqCst);
     core.queues.peers.open(index, &core.config);
     let guest = Worker::at(core.clone(), index, true);
+    core.idle.guests.wake();
     let result = panic::catch_unwind(AssertUnwindSafe(|| {
-        let call = || job_name::set(&None, || FORKING.set(&guest, call));
-        nest(core.key, || enter(core.key, Some(core), call))
+        nest(core.key, || match enters {
+            Enters::Pool => {
+                enter(core.key, Some(core), || job_name::set(&None, || FORKING.set(&guest, call)))
+            }
+            Enters::Nothing => FORKING.set(&guest, call),
+        })
     }));
     if core.key.is_here() {
+        core.idle.guests.sleep();
         drop(guest.give_back());
         core.idle.release_guest_index(index);
         let outcome = if result.is_ok() { Outcome::Returned } else { Outcome::Panicked };
         core.ledger.count(outcome);
         drop(work);
+        core.settle();
     } else {
-        // In a forked child, where the queues are the parent's.
+        // In a forked child, where the queues are the parent's, also those of a pool whose guest this thread was before.
+        FORKING.clear();
         core::mem::forget((guest, work));
     }
     result.map_err(|payload| panic::resume_unwind(payload))

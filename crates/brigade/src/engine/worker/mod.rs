@@ -34,7 +34,7 @@ use super::peers::Peer;
 use crate::config::Hook;
 use crate::key::Key;
 pub(crate) use forks::wait_outside;
-pub(crate) use guest::visit;
+pub(crate) use guest::{Enters, visit};
 use marks::Marks;
 use pace::Pace;
 pub(crate) use wait::PoolWait;
@@ -79,6 +79,10 @@ pub(crate) struct Worker {
     forks: deque::Worker<Part>,
     /// The depth of nested waits that run parts.
     waits: Cell<usize>,
+    /// The depth of stolen parts that it runs, as a guest.
+    helps: Cell<usize>,
+    /// Whether it has slept on the driver since it looked for work last.
+    drove: Cell<bool>,
     /// Whether it has shared forks with another worker since it parked.
     has_shared: Cell<bool>,
     /// When it looks elsewhere although its own queue has jobs.
@@ -122,7 +126,6 @@ impl Worker {
         core.idle.arrive(index);
         let worker = Self::at(core, index, false);
         worker.me.sleeper.set_thread();
-        brigade_sync::thread::sleep_precisely();
         let life = || {
             worker.call_hook(worker.core.config.on_start.as_ref());
             // A panic ends a call of `turns`, never the thread.
@@ -168,6 +171,8 @@ impl Worker {
             local,
             forks,
             waits: Cell::new(0),
+            helps: Cell::new(0),
+            drove: Cell::new(false),
             has_shared: Cell::new(false),
         }
     }
@@ -188,6 +193,11 @@ impl Worker {
     #[inline]
     pub(crate) fn is_of(&self, key: Key) -> bool {
         self.core.key == key
+    }
+
+    /// Whether it is a thread that is not one of the pool's.
+    pub(crate) fn is_guest(&self) -> bool {
+        self.is_guest
     }
 
     /// Names the pool.

@@ -2,6 +2,8 @@
 
 use core::time::Duration;
 
+use brigade_sync::thread::PreciseSleep;
+
 use super::Worker;
 use super::marks::Look;
 use super::park::Parked;
@@ -26,6 +28,9 @@ pub(super) struct Monitor {
     /// Whether the last look saw the queues move.
     moved: bool,
     period: Duration,
+    /// How often workers had polled at the last look.
+    polls: u64,
+    _precise: PreciseSleep,
 }
 
 /// What the worker does after a look.
@@ -44,7 +49,13 @@ impl Monitor {
     /// Marks the current state of the queues.
     pub(super) fn begin(worker: &Worker) -> Self {
         worker.look();
-        Self { still: 0, moved: false, period: SHORTEST }
+        Self {
+            still: 0,
+            moved: false,
+            period: SHORTEST,
+            polls: worker.core.events.polls(),
+            _precise: PreciseSleep::begin(),
+        }
     }
 
     /// The time until the next look.
@@ -66,13 +77,19 @@ impl Monitor {
         self.moved = look == Look::Moving;
         self.still = if self.moved { 0 } else { self.still + 1 };
         let core = &*worker.core;
-        if look == Look::Still && core.events.are_wanted() {
+        // Running workers poll between their jobs; those of long ones do not, and this does so in their place.
+        let events = &core.events;
+        let nobody_polls = events.polls() == self.polls && !core.idle.snapshot().driver_held();
+        if nobody_polls && events.are_wanted() {
             if let Some(parked) = worker.poll_as_sleeper(Some(Duration::ZERO)) {
                 return Tick::Woken(parked);
             }
         }
+        self.polls = events.polls();
         let seen = core.idle.snapshot();
-        let others_run = seen.running() > 0 || !core.ledger.is_idle();
+        // For a guest it goes on unless there is a holder, whom the guest wakes when it forks.
+        let guests_run = core.idle.guests.are_awake() && !seen.driver_held();
+        let others_run = seen.running() > 0 || guests_run;
         // The driver holder sleeps between two events that it handles itself. Without a monitor it would wake a worker for each.
         let is_between = look == Look::Moving && seen.driver_held() && !others_run;
         if is_between {

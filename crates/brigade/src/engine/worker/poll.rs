@@ -18,6 +18,7 @@ impl Worker {
         if !events.are_wanted() || self.core.idle.snapshot().driver_held() {
             return false;
         }
+        events.note_poll();
         let mut found = self.fire(&mut || {});
         events.driver.poll(Some(Duration::ZERO), &mut |waker| {
             found = true;
@@ -33,6 +34,7 @@ impl Worker {
         timeout: Option<Duration>,
     ) -> Option<Parked> {
         let spins = spin.is_some() || self.always_spins();
+        self.drove.set(true);
         let start = Instant::now();
         let parked = self.poll_as_sleeper(if spins { Some(Duration::ZERO) } else { timeout });
         if let Some(spin) = spin {
@@ -47,6 +49,7 @@ impl Worker {
     /// `None` if that has elapsed.
     pub(super) fn poll_as_sleeper(&self, timeout: Option<Duration>) -> Option<Parked> {
         let (events, spot) = (&self.core.events, &self.me.sleeper.spot);
+        events.note_poll();
         let timeout = timeout.into_iter().chain(events.until_next_timer()).min();
         let mut left = None;
         // Withdraws before anything is queued: while all workers are parked, nothing is.

@@ -23,8 +23,11 @@ impl Worker {
         if let Some(job) = own.or_else(|| self.take_mail()) {
             return Some(job);
         }
-        // If no other worker runs, this one is about to wait for events itself.
-        if self.core.idle.snapshot().running() > 1 && self.poll_events() {
+        // It is about to wait for events again itself, unless another worker or a guest runs.
+        let will_wait = self.drove.get()
+            && self.core.idle.snapshot().running() <= 1
+            && !self.core.idle.guests.are_awake();
+        if !will_wait && self.poll_events() {
             let own = self.local.pop().or_else(|| self.take_mail());
             if let Some(job) = own.or_else(|| self.refill_share()) {
                 return Some(job);
@@ -44,6 +47,7 @@ impl Worker {
 
     /// Looks everywhere as a searcher, and sleeps while there is nothing.
     fn hunt(&self) -> Option<Job> {
+        self.drove.set(false);
         loop {
             // The own queue first: the previous worker with this index may have left jobs, and events may have queued some.
             let own = self.take_part().or_else(|| self.local.pop());

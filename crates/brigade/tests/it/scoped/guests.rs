@@ -80,7 +80,7 @@ fn workers_take_what_a_caller_forks() {
 #[test]
 fn a_caller_is_no_worker_and_has_entered_the_pool() {
     let _dog = Watchdog::start(20);
-    let (pool, other) = (helped(1).build().unwrap(), Pool::new(1));
+    let pool = helped(1).build().unwrap();
     let local = pool.install(|| {
         assert_eq!(current_worker_index(), None);
         assert_eq!(Handle::current(), Some(pool.handle()));
@@ -92,18 +92,11 @@ fn a_caller_is_no_worker_and_has_entered_the_pool() {
         panics::text(&*local.unwrap()).is_some_and(|text| text.contains("spawned on a worker"))
     );
     assert_eq!(Handle::current(), None);
-    // What it runs while it waits has entered the pool as well, and not what the caller has.
+    // So has what it runs while it waits.
     let current = pool.install(|| {
-        other.enter(|| {
-            join_stolen(
-                || (),
-                || {
-                    let forked = Gate::closed();
-                    join(|| forked.wait(), || (forked.open(), Handle::current()).1).1
-                },
-            )
-            .1
-        })
+        let forked = Gate::closed();
+        let inner = || join(|| forked.wait(), || (forked.open(), Handle::current()).1).1;
+        join_stolen(|| (), inner).1
     });
     assert_eq!(current.unwrap(), Some(pool.handle()));
     at_rest(&pool);
@@ -220,4 +213,114 @@ fn a_caller_that_ends_its_pool_does_not_wait_for_itself() {
         });
         assert_eq!(sum.unwrap(), 3);
     }
+}
+
+/// What it adds to a scope after the pool was closed runs, as on a worker.
+#[test]
+fn a_pool_does_not_end_before_the_jobs_of_its_callers() {
+    for how in [Shutdown::Drain, Shutdown::Finish] {
+        for in_place in [false, true] {
+            let _dog = Watchdog::start(20);
+            let pool = helped(2).build().unwrap();
+            let (inside, go_on) = (Gate::closed(), Gate::closed());
+            let ran = AtomicUsize::new(0);
+            thread::scope(|t| {
+                let call = t.spawn(|| {
+                    let body = || {
+                        inside.open();
+                        go_on.wait();
+                    };
+                    let count = || _ = ran.fetch_add(1, Ordering::Relaxed);
+                    match in_place {
+                        true => drop(pool.in_place_scope(|s| {
+                            body();
+                            (0..8).for_each(|_| s.execute(count));
+                        })),
+                        false => drop(pool.scope(|s| {
+                            body();
+                            (0..8).for_each(|_| s.execute(count));
+                        })),
+                    }
+                });
+                inside.wait();
+                let ends = t.spawn(|| pool.shutdown(how));
+                eventually("the close", || pool.metrics().is_closed);
+                eventually("its workers sleep", || {
+                    pool.metrics().idle_threads == pool.metrics().threads
+                });
+                go_on.open();
+                call.join().unwrap();
+                assert_eq!(ends.join().unwrap().discarded, 0, "{how:?}");
+            });
+            assert_eq!(ran.into_inner(), 8, "{how:?} {in_place}");
+        }
+    }
+}
+
+#[test]
+fn a_caller_that_has_entered_another_pool_forks_for_that_one() {
+    let _dog = Watchdog::start(20);
+    let (pool, other) =
+        (helped(1).build().unwrap(), Pool::builder().threads(1).name("other").build().unwrap());
+    let is_other = || thread::current().name().is_some_and(|name| name.starts_with("other"));
+    pool.install(|| {
+        other.enter(|| {
+            assert!(scope(|_| is_other()));
+            assert_eq!(join(is_other, is_other), (true, true));
+            brigade::par_for(0..4, 1, |_| assert!(is_other()));
+        });
+        assert!(!scope(|_| is_other()));
+    })
+    .unwrap();
+}
+
+/// The last thread that a pool may have waits, and cannot be counted; but it need not run what it finds, as a caller helps.
+#[test]
+fn a_lock_across_a_fork_that_a_caller_has_taken_is_not_asked_for_by_other_jobs() {
+    let _dog = Watchdog::start(20);
+    let pool = helped(1).spare_threads(0).build().unwrap();
+    let lock = std::sync::Arc::new(std::sync::Mutex::new(()));
+    let (begun, wants) = (Gate::closed(), lock.clone());
+    pool.join(
+        || begun.wait(),
+        || {
+            let held = lock.lock().unwrap();
+            brigade::execute(move || drop(wants.lock().unwrap()));
+            let taken = Gate::closed();
+            join(
+                || {
+                    begun.open();
+                    taken.wait();
+                },
+                || {
+                    taken.open();
+                    // Long enough for the worker to find nothing else.
+                    thread::sleep(Duration::from_millis(20));
+                },
+            );
+            drop(held);
+        },
+    )
+    .unwrap();
+    at_rest(&pool);
+}
+
+#[test]
+fn timers_fire_beside_a_caller_that_forks_all_the_time() {
+    let _dog = Watchdog::start(60);
+    let pool = helped(1).build().unwrap();
+    let fired = std::sync::Arc::new(AtomicUsize::new(0));
+    let counts = fired.clone();
+    let ticks = pool
+        .job()
+        .every(Duration::from_millis(1))
+        .execute(move || _ = counts.fetch_add(1, Ordering::Relaxed));
+    let ticks = ticks.unwrap();
+    pool.install(|| {
+        while fired.load(Ordering::Relaxed) < 20 {
+            join(|| brigade_testkit::spin_for(Duration::from_micros(50)), || ());
+        }
+    })
+    .unwrap();
+    ticks.cancel();
 }

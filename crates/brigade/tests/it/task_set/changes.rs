@@ -154,3 +154,20 @@ fn a_set_with_one_long_job_and_many_short_ones_returns_each_once() {
     assert_eq!(set.join_next().unwrap().unwrap(), usize::MAX);
     assert!(set.is_empty());
 }
+
+/// The job is not announced, as its owner runs it, but another task may wait for its end.
+#[test]
+fn a_task_that_polled_is_woken_when_the_owner_runs_the_jobs_itself() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::new(1);
+    let on = Handle::from(&pool);
+    let woken = pool.submit(move || {
+        let (mut set, counter) = (TaskSet::new(on), Arc::new(WakeCounter::default()));
+        let waker = Waker::from(counter.clone());
+        (0..3).for_each(|number| set.submit(move || number));
+        assert!(set.poll_join_next(&mut Context::from_waker(&waker)).is_pending());
+        assert!(set.wait_all());
+        counter.wakes()
+    });
+    assert!(woken.join().unwrap() > 0);
+}
