@@ -87,7 +87,7 @@ struct Extent {
 #[command(next_help_heading = "How to measure")]
 pub(crate) struct Options {
     /// Targets, separated by commas; `all` stands for every target in `list` that suits the
-    /// workload.
+    /// workload and needs no other program.
     #[arg(long, global = true, value_name = "NAMES", value_delimiter = ',', value_parser = target)]
     target: Vec<Selection>,
     /// Rounds that count. Each target runs once per round; one more round before that warms up.
@@ -129,7 +129,7 @@ pub(crate) struct Options {
 /// A value of `--target`.
 #[derive(Clone, Debug)]
 enum Selection {
-    /// Every target of the family.
+    /// Every target of the family that this program runs.
     All,
     /// The target of the family with this name.
     One(&'static str),
@@ -270,7 +270,7 @@ impl Options {
         let default = |target: &Entry| target.is_default || row.further().contains(&target.name);
         let wanted = |target: &&'static Entry| {
             let named = self.target.iter().any(|selection| match selection {
-                Selection::All => true,
+                Selection::All => target.elsewhere.is_none(),
                 Selection::One(name) => *name == target.name,
             });
             named || (self.target.is_empty() && default(target))

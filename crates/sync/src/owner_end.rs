@@ -17,8 +17,8 @@ use core::cell::RefCell;
 /// ```
 ///
 /// # Safety
-/// An item of which [`forget_newest_if`](Self::forget_newest_if) says that it is forgotten is given to nobody from then on, and not
-/// dropped.
+/// [`forget_newest_if`](Self::forget_newest_if) returns `true` only if it has called `is` with an item of this deque and `is` has
+/// returned `true`. That item is given to nobody from then on, and not dropped.
 pub unsafe trait OwnerEnd<T> {
     /// Removes the newest item and forgets it, without a move, if `is` says so. Returns whether it did; an item that a thief
     /// claims stays.

@@ -164,8 +164,8 @@ impl<T> JoinHandle<T> {
         self.cell.is_of_future()
     }
 
-    /// Wakes `waker` when the job has ended, in place of any waker stored or [set](crate::Completions) entered before; `false` if it has ended already, and
-    /// then `waker` is not woken.
+    /// Wakes `waker` when the job has ended, in place of any waker stored or [set](crate::Completions) entered before; `false` if it
+    /// has ended already, and then `waker` is not woken.
     ///
     /// If the handle is dropped first, the waker is dropped and not woken.
     #[must_use]

@@ -285,7 +285,7 @@ fn a_program_whose_tasks_borrow_runs_on_every_pool_whose_tasks_may() {
 fn forks_are_timed_on_pools_that_could_steal_them() {
     let workload = ["steal", "--shots", "3", "--before-us", "10", "--sibling-us", "100"];
     let metrics = ["p50", "p99", "max", "kept", "cpu"];
-    runs_on(&workload, &metrics, &["brigade", "rayon", "chili", "forte"].into());
+    runs_on(&workload, &metrics, &["brigade", "brigade-caller", "rayon", "chili", "forte"].into());
 }
 
 /// Runs `workload` on all of its targets, which are these.
@@ -335,7 +335,9 @@ fn a_further_configuration_of_a_pool_takes_part_in_submit_or_when_it_is_named() 
 fn all_workloads_are_listed_and_measured_here() {
     let measured = WORKLOADS.iter().map(|(workload, ..)| workload[0].to_owned());
     let on_runtimes = ON_RUNTIMES.iter().map(|(workload, ..)| workload[0].to_owned());
-    assert_eq!(listed("workloads"), measured.chain(on_runtimes).collect());
+    let on_some_pools = ["steal".to_owned()];
+    let measured = measured.chain(on_runtimes).chain(on_some_pools);
+    assert_eq!(listed("workloads"), measured.collect());
 }
 
 #[test]

@@ -3,8 +3,8 @@
 //! The set has a handle for each job, in its [`roster`]; the job's closure and outcome are in that handle's cell.
 //!
 //! Usually all jobs are on the pool and nothing but their ends is of interest. Then the cells themselves are the list of ended
-//! jobs ([`Completions`]), and a job that the owner runs while it waits is not even listed: nothing is shared, allocated or
-//! locked for it beyond what `submit` and `join` do. A [`board`] takes over when jobs may have to wait in the set (a limit, a
+//! jobs ([`Completions`]), and a job that the owner runs while it waits is not even listed: nothing is allocated or locked
+//! for it beyond what `submit` and `join` do, and of what is shared only the count of references to the list changes. A [`board`] takes over when jobs may have to wait in the set (a limit, a
 //! bounded pool) or are detached; see there for its design. It stays from then on.
 //!
 //! **Order.** The owner moves what has ended from the shared list to the end of the roster's, after each job that it has run
