@@ -5,6 +5,7 @@ use core::task::Waker;
 use std::sync::Arc;
 
 use crate::cell::CompletedList;
+use crate::contain::drop_contained;
 use crate::job::Job;
 use crate::join::JoinHandle;
 use crate::work::Work;
@@ -102,7 +103,8 @@ impl Default for Completions {
 impl Drop for Completions {
     fn drop(&mut self) {
         // The jobs keep the list, and the waker may be what owns this.
-        drop(self.stop_waiting());
+        // May be user code.
+        drop_contained(self.stop_waiting());
     }
 }
 
@@ -114,6 +116,8 @@ impl fmt::Debug for Completions {
 
 #[cfg(all(test, not(brigade_loom)))]
 mod tests {
+    #![allow(clippy::disallowed_types, reason = "the tests stand outside every loom model")]
+
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::task::Wake;
 
@@ -130,10 +134,10 @@ mod tests {
         }
     }
 
+    type Member = (Job, JoinHandle<usize>);
+
     /// A set, some jobs with their numbers as keys and results, and a waker that counts.
-    fn set_of(
-        jobs: usize,
-    ) -> (Completions, Vec<(Job, JoinHandle<usize>)>, Arc<Count>, impl Fn() -> usize) {
+    fn set_of(jobs: usize) -> (Completions, Vec<Member>, Arc<Count>, impl Fn() -> usize) {
         let set = Completions::new();
         let jobs = (0..jobs).map(|key| set.job(key, move || key)).collect();
         let count = Arc::new(Count::default());

@@ -15,9 +15,8 @@ use crate::engine::events::blocked::BlockedThread;
 use crate::engine::origins::DEPTH;
 use crate::engine::peers::Peer;
 
-/// How often a wait looks for parts to run before it sleeps, and a worker for others after its last: some 20 µs of pauses and
-/// yields.
-pub(super) const LOOKS: u32 = 32;
+/// How often a wait looks for parts to run before it sleeps: some 20 µs of pauses and yields.
+const LOOKS: u32 = 32;
 
 /// How long a wait that can't be counted sleeps before it looks again.
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
@@ -120,7 +119,6 @@ impl Worker {
             }
         }
         let _end = End(self);
-        self.has_shared.set(true);
         keep_tickets(|| {
             self.run(first);
             while !self.pace.is_due_next() && self.run_own_part(region, 0) {
@@ -194,7 +192,6 @@ impl Worker {
     /// Waits for a fork or a scope; meanwhile runs what descends from it. On the own deque, that begins at a position.
     pub(crate) fn wait_for_part(&self, wait: Wait<'_>, own: u64) {
         let (region, waits) = (wait.region(), self.waits.get());
-        self.has_shared.set(true);
         self.waits.set(waits + 1);
         let origins = self.me.origins.begin(region, own);
         keep_tickets(|| self.help_until_over(wait, own, waits < DEPTH));

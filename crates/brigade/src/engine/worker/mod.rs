@@ -83,8 +83,6 @@ pub(crate) struct Worker {
     helps: Cell<usize>,
     /// Whether it has slept on the driver since it looked for work last.
     drove: Cell<bool>,
-    /// Whether it has shared forks with another worker since it parked.
-    has_shared: Cell<bool>,
     /// When it looks elsewhere although its own queue has jobs.
     pace: Pace,
     /// The marks of all queues, while this worker monitors them.
@@ -173,7 +171,6 @@ impl Worker {
             waits: Cell::new(0),
             helps: Cell::new(0),
             drove: Cell::new(false),
-            has_shared: Cell::new(false),
         }
     }
 

@@ -5,7 +5,6 @@ use brigade_sync::hint;
 use brigade_task::Job;
 
 use super::Worker;
-use super::forks::LOOKS;
 use super::park::Parked;
 use crate::engine::core::Caller;
 
@@ -52,7 +51,7 @@ impl Worker {
             // The own queue first: the previous worker with this index may have left jobs, and events may have queued some.
             let own = self.take_part().or_else(|| self.local.pop());
             let own = own.or_else(|| self.take_mail());
-            if let Some(job) = own.or_else(|| self.search()).or_else(|| self.linger()) {
+            if let Some(job) = own.or_else(|| self.search()) {
                 return Some(self.found(job));
             }
             match self.park() {
@@ -61,15 +60,6 @@ impl Worker {
                 Parked::Leave => return None,
             }
         }
-    }
-
-    /// Searches on for a moment after it has shared forks: whoever forked will most often fork again, and then wakes nobody.
-    fn linger(&self) -> Option<Job> {
-        let looks = if self.has_shared.take() { LOOKS } else { 0 };
-        (0..looks).find_map(|round| {
-            hint::snooze(round);
-            self.core.queues.has_work().then(|| self.search()).flatten()
-        })
     }
 
     /// Stops searching after a job was found, and gets other workers for the rest.
