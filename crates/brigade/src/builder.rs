@@ -334,15 +334,15 @@ impl Builder {
 
     /// Sets whether a thread that is not one of the pool's takes part in what it asks for. Default: no.
     ///
-    /// Without it, the closure of [`install`](Handle::install), [`scope`](Handle::scope), [`join`](Handle::join) or a
+    /// Without it, the closure of [`install`](crate::Handle::install), [`scope`](crate::Handle::scope), [`join`](crate::Handle::join) or a
     /// [loop](crate::par_for) runs on a worker while the caller sleeps. With it, the caller runs the closure itself, and the workers
     /// take what it forks: short steps that a thread makes one after the other, such as those of a simulation, cost no change of
-    /// threads. The caller of [`in_place_scope`](Handle::in_place_scope) runs jobs of the scope while it waits.
+    /// threads. The caller of [`in_place_scope`](crate::Handle::in_place_scope) runs jobs of the scope while it waits.
     ///
     /// One more thread than the pool has is busy then, and the closure finds the caller's thread-locals and stack. The caller is no
     /// worker: [`spawn_local`](crate::spawn_local) panics there, and once the pool has been closed it rejects what the closure
     /// submits or spawns, though not the jobs of its scopes. The pool does not end before its callers have left, and the closure can't
-    /// wait until the pool is idle: [`wait_idle`](Handle::wait_idle) returns `false`.
+    /// wait until the pool is idle: [`wait_idle`](crate::Handle::wait_idle) returns `false`.
     ///
     /// At most 32 threads at once take part; others, and workers of other pools, sleep.
     ///
