@@ -337,7 +337,8 @@ impl Builder {
     /// Without it, the closure of [`install`](crate::Handle::install), [`scope`](crate::Handle::scope), [`join`](crate::Handle::join) or a
     /// [loop](crate::par_for) runs on a worker while the caller sleeps. With it, the caller runs the closure itself, and the workers
     /// take what it forks: short steps that a thread makes one after the other, such as those of a simulation, cost no change of
-    /// threads. The caller of [`in_place_scope`](crate::Handle::in_place_scope) runs jobs of the scope while it waits.
+    /// threads. The caller of [`in_place_scope`](crate::Handle::in_place_scope) runs jobs of the scope while it waits, and what it
+    /// forks in the closure by [`brigade::join`](crate::join()), a scope or a loop is for this pool.
     ///
     /// One more thread than the pool has is busy then, and the closure finds the caller's thread-locals and stack. The caller is no
     /// worker: [`spawn_local`](crate::spawn_local) panics there, and once the pool has been closed it rejects what the closure
