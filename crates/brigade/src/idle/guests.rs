@@ -1,6 +1,7 @@
-//! Threads that fork as workers of a pool, and are none.
+//! Threads that fork as workers of a pool, and are none. No model has any, so the counts are not modelled.
 
-use brigade_sync::atomic::{AtomicUsize, Ordering, fence};
+use brigade_sync::atomic::{Ordering, fence};
+use brigade_sync::unmodelled::AtomicUsize;
 
 /// The guests of a pool, for those who decide whether something may fork, or will run what waits.
 ///
