@@ -50,10 +50,26 @@ impl AsymmetricFence {
     /// Returns the fences of this process.
     ///
     /// The first call in a process that has several threads may take some 10 ms: the kernel waits until each of them has been
-    /// scheduled. In a process with one thread it takes a microsecond.
+    /// scheduled. In a process with one thread it takes a microsecond; see [`prepare`](Self::prepare).
     pub fn new() -> Self {
         static REGISTERED: PerProcess<OnceLock<bool>> = PerProcess::new();
         Self { is_lopsided: *REGISTERED.get().get_or_init(imp::register) }
+    }
+
+    /// Returns a pair of `SeqCst` fences, for what need not be ordered against threads that use those of the process.
+    pub const fn full() -> Self {
+        Self { is_lopsided: false }
+    }
+
+    /// Does what the first [`new`](Self::new) does while that takes a microsecond, so while the process has one thread.
+    ///
+    /// ```
+    /// brigade_sync::AsymmetricFence::prepare();
+    /// ```
+    pub fn prepare() {
+        if imp::has_one_thread() {
+            Self::new();
+        }
     }
 
     /// The frequent side.
@@ -86,6 +102,13 @@ fn full() {
 #[cfg(all(target_os = "linux", not(miri), not(brigade_loom)))]
 mod imp {
     use core::ffi::c_int;
+    use std::os::unix::fs::MetadataExt;
+
+    /// Whether the calling thread is the only one; `false` if that is unknown.
+    pub(super) fn has_one_thread() -> bool {
+        // A folder has a link from its name, one from itself, and one from each folder in it.
+        std::fs::metadata("/proc/self/task").is_ok_and(|threads| threads.nlink() == 3)
+    }
 
     fn membarrier(command: c_int) -> bool {
         // SAFETY: the call has three integer arguments and no effect on memory.
@@ -106,6 +129,10 @@ mod imp {
 /// Systems without the call, and the model checker, which does not know it.
 #[cfg(not(all(target_os = "linux", not(miri), not(brigade_loom))))]
 mod imp {
+    pub(super) fn has_one_thread() -> bool {
+        false
+    }
+
     pub(super) fn register() -> bool {
         false
     }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use brigade_sync::fork::PerProcess;
-use brigade_sync::unmodelled;
+use brigade_sync::{AsymmetricFence, unmodelled};
 use brigade_task::Job;
 
 use super::current::is_worker_of;
@@ -99,6 +99,8 @@ impl Drop for Core {
 impl Core {
     /// Assembles a pool without threads; each thread will call `run`. From now on it can be [found](Self::find).
     pub(crate) fn new(key: Key, config: Config, run: fn(Arc<Self>, usize)) -> Arc<Self> {
+        // For forks, if that costs nothing now: a process may have one thread before its first pool, and never after.
+        AsymmetricFence::prepare();
         let cpus = brigade_sync::thread::parallelism();
         let config = Arc::new(config);
         let core = Arc::new_cyclic(|me: &Weak<Self>| {

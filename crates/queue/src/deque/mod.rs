@@ -2,7 +2,7 @@
 //!
 //! The owner has the newest end. Thieves take the oldest items, one thief at a time, under a lock. The protocol is that of
 //! Cilk-5 (M. Frigo, C. Leiserson, K. Randall, "The Implementation of the Cilk-5 Multithreaded Language", PLDI 1998, section 5)
-//! with an [asymmetric fence](AsymmetricFence). `README.md` in this folder has the states, and the proof that each item is taken
+//! with an [asymmetric fence](brigade_sync::AsymmetricFence). `README.md` in this folder has the states, and the proof that each item is taken
 //! once.
 
 mod owner;
@@ -18,7 +18,7 @@ use core::ptr::NonNull;
 
 use brigade_sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use brigade_sync::cell::{UnsafeCell, try_uninit_slice};
-use brigade_sync::{AsymmetricFence, CachePadded, Mutex};
+use brigade_sync::{CachePadded, Mutex};
 
 pub use owner::Worker;
 pub use thief::{Candidate, Stealer};
@@ -56,7 +56,6 @@ struct Shared<T> {
     buffer: Mutex<Buffer<T>>,
     /// Whether an item has ever been pushed.
     is_used: AtomicBool,
-    fence: AsymmetricFence,
 }
 
 /// The slots: a power of two of them, or none. The item at a position is in the slot with that number, modulo their count.
@@ -168,7 +167,6 @@ impl<T> Shared<T> {
             top: AtomicU64::new(0),
             buffer: Mutex::new(Buffer::with_slots(0)),
             is_used: AtomicBool::new(false),
-            fence: AsymmetricFence::new(),
         }
     }
 

@@ -35,8 +35,8 @@ pub struct Worker<T> {
     slots: Cell<Slots<T>>,
     /// A position up to which slots are free; the true one may be further on.
     room: Cell<u64>,
-    /// The fence of `shared`.
-    light: AsymmetricFence,
+    /// The fence of this process, from the first push on: a deque that is never used does not ask the system for it.
+    light: Cell<AsymmetricFence>,
 }
 
 // SAFETY: the slots that it points to are those of `shared`, which it owns a part of and may move to another thread.
@@ -51,11 +51,12 @@ impl<T> Default for Worker<T> {
 }
 
 impl<T> Worker<T> {
-    /// Creates an empty deque; the first push allocates its slots.
+    /// Creates an empty deque; the first push allocates its slots, and the first of a process may take [some 10
+    /// ms](AsymmetricFence::new).
     pub fn new() -> Self {
         let shared = Arc::new(Shared::new());
         let slots = Cell::new(shared.buffer.lock().slots());
-        let light = shared.fence;
+        let light = Cell::new(AsymmetricFence::full());
         Self { shared, slots, room: Cell::new(0), light }
     }
 
@@ -90,7 +91,7 @@ impl<T> Worker<T> {
     /// Orders what the owner did before it against what it does after it, towards threads that pass the heavy side.
     #[inline(always)]
     pub fn fence(&self) {
-        self.light.light();
+        self.light.get().light();
     }
 
     /// Pops the newest item.
@@ -151,6 +152,7 @@ impl<T> Worker<T> {
     #[inline(never)]
     fn make_room(&self) {
         if !self.shared.is_used.load(Ordering::Relaxed) {
+            self.light.set(AsymmetricFence::new());
             self.shared.is_used.store(true, Ordering::Relaxed);
             // Ordering: a thread that passes a `SeqCst` fence and does not see this is seen by what the owner reads next.
             fence(Ordering::SeqCst);

@@ -5,6 +5,7 @@ use core::fmt;
 use core::mem::MaybeUninit;
 use core::panic::{RefUnwindSafe, UnwindSafe};
 
+use brigade_sync::AsymmetricFence;
 use brigade_sync::atomic::Ordering;
 
 use super::owner::Worker;
@@ -64,7 +65,7 @@ impl<T> Stealer<T> {
             let top = shared.top.load(Ordering::Relaxed);
             let half = shared.len().div_ceil(2).min(MOST);
             shared.claimed.store(top + half as u64, Ordering::Relaxed);
-            let fenced = shared.fence.heavy();
+            let fenced = AsymmetricFence::new().heavy();
             // Ordering: Acquire: what the owner wrote before it pushed these items. The fence orders it after the claim.
             let bottom = shared.bottom.load(Ordering::Acquire);
             let won = bottom.saturating_sub(top).min(half as u64);
@@ -129,7 +130,7 @@ impl<T> Stealer<T> {
     /// [light side](Worker::fence). Takes a few microseconds.
     pub fn fence(&self) {
         // If the system call has failed, owners' pushes are seen later.
-        let _ = self.0.fence.heavy();
+        let _ = AsymmetricFence::new().heavy();
     }
 }
 

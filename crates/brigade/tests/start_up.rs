@@ -1,0 +1,31 @@
+//! What a pool does not do before it is needed. A file of its own: any fork in the process would do it.
+
+#![cfg(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64"),
+    not(brigade_loom)
+))]
+#![forbid(unsafe_code)]
+
+use brigade::Pool;
+use brigade_testkit::Watchdog;
+use brigade_testkit::syscalls::{counted, mark};
+
+/// The kernel takes some 10 ms to prepare a process of several threads for the fences of forks.
+#[test]
+fn a_pool_that_never_forks_does_not_prepare_the_process_for_it() {
+    let _dog = Watchdog::start(60);
+    let sections = counted(|| {
+        mark();
+        let pool = Pool::new(1);
+        pool.submit(|| ()).join().unwrap();
+        mark();
+        pool.join(|| (), || ()).unwrap();
+        drop(pool);
+        mark();
+    });
+    // The system does not support the counting.
+    let Some(sections) = sections else { return };
+    let prepares = |calls: &[i64]| calls.contains(&libc::SYS_membarrier);
+    assert_eq!([prepares(&sections[0]), prepares(&sections[1])], [false, true]);
+}
