@@ -25,56 +25,50 @@ impl<'s, 'env, 'scope> orx_parallel::Scope<'s, 'env, 'scope> for OrxScope<'s, 's
     }
 }
 
-/// Its computations use at most as many threads as the pool's core size. They panic if the pool is closed.
-///
-/// ```
-/// use orx_parallel::*;
-/// let pool = brigade::Pool::new(2);
-/// let numbers = (0..1000_usize).into_par().runner(Runner::fixed_with_pool(pool.handle()));
-/// let sum: usize = numbers.map(|number| number * 2).sum();
-/// assert_eq!(sum, 999_000);
-/// ```
-impl ThreadPool for Handle {
-    type ScopeRef<'s, 'env, 'scope>
-        = OrxScope<'s, 'scope>
-    where
-        'scope: 's,
-        'env: 'scope + 's;
+/// Implements the trait for what dereferences to a [`Handle`].
+macro_rules! impl_thread_pool {
+    ($(#[$about:meta])* $pool:ty) => {
+        $(#[$about])*
+        impl ThreadPool for $pool {
+            type ScopeRef<'s, 'env, 'scope>
+                = OrxScope<'s, 'scope>
+            where
+                'scope: 's,
+                'env: 'scope + 's;
 
-    #[track_caller]
-    fn scope<'env, 'scope, F>(&'env self, body: F)
-    where
-        'env: 'scope,
-        for<'s> F: FnOnce(OrxScope<'s, 'scope>) + Send,
-    {
-        accepted(open(*self, body));
-    }
+            #[track_caller]
+            fn scope<'env, 'scope, F>(&'env self, body: F)
+            where
+                'env: 'scope,
+                for<'s> F: FnOnce(OrxScope<'s, 'scope>) + Send,
+            {
+                let pool: &Handle = self;
+                accepted(open(*pool, body));
+            }
 
-    fn max_num_threads(&self) -> NonZeroUsize {
-        NonZeroUsize::new(*self.size().start()).unwrap_or(NonZeroUsize::MIN)
-    }
+            fn max_num_threads(&self) -> NonZeroUsize {
+                NonZeroUsize::new(*self.size().start()).unwrap_or(NonZeroUsize::MIN)
+            }
+        }
+    };
 }
 
-/// As for [`Handle`].
-impl ThreadPool for Pool {
-    type ScopeRef<'s, 'env, 'scope>
-        = OrxScope<'s, 'scope>
-    where
-        'scope: 's,
-        'env: 'scope + 's;
+impl_thread_pool! {
+    /// Its computations use at most as many threads as the pool's core size. They panic if the pool is closed.
+    ///
+    /// ```
+    /// use orx_parallel::*;
+    /// let pool = brigade::Pool::new(2);
+    /// let numbers = (0..1000_usize).into_par().runner(Runner::fixed_with_pool(pool.handle()));
+    /// let sum: usize = numbers.map(|number| number * 2).sum();
+    /// assert_eq!(sum, 999_000);
+    /// ```
+    Handle
+}
 
-    #[track_caller]
-    fn scope<'env, 'scope, F>(&'env self, body: F)
-    where
-        'env: 'scope,
-        for<'s> F: FnOnce(OrxScope<'s, 'scope>) + Send,
-    {
-        accepted(open(self.handle(), body));
-    }
-
-    fn max_num_threads(&self) -> NonZeroUsize {
-        ThreadPool::max_num_threads(&self.handle())
-    }
+impl_thread_pool! {
+    /// As for [`Handle`].
+    Pool
 }
 
 /// Opens a scope on a worker of a pool.

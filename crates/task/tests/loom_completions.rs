@@ -6,39 +6,17 @@
 #![allow(clippy::disallowed_types, reason = "counters outside the model")]
 #![forbid(unsafe_code)]
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::Wake;
+mod parking;
 
-use brigade_sync::Parker;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
 use brigade_sync::model::{check, turn};
 use brigade_task::{Completions, Job, Outcome};
-use loom::thread;
+use parking::{ParkingWaker, run};
 
 /// Compiles only if the atomics are loom's.
 const _: fn(brigade_sync::atomic::AtomicUsize) -> loom::sync::atomic::AtomicUsize = |a| a;
-
-/// A waker with a parker, and a count of its wakes.
-#[derive(Default)]
-struct ParkingWaker {
-    parker: Parker,
-    wakes: AtomicUsize,
-}
-
-impl Wake for ParkingWaker {
-    fn wake(self: Arc<Self>) {
-        self.wakes.fetch_add(1, Ordering::Relaxed);
-        self.parker.unpark();
-    }
-}
-
-/// Runs a job on a thread of its own.
-fn run(job: Job) -> thread::JoinHandle<Outcome> {
-    thread::spawn(move || {
-        turn();
-        job.run()
-    })
-}
 
 fn taken(set: &mut Completions) -> Vec<usize> {
     turn();

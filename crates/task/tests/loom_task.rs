@@ -7,16 +7,18 @@
 #![allow(clippy::disallowed_types, reason = "counters outside the model")]
 #![forbid(unsafe_code)]
 
+mod parking;
+
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll, Waker};
 
-use brigade_sync::Parker;
 use brigade_sync::model::{check, turn};
 use brigade_task::{Job, JoinError, JoinHandle, Outcome};
 use loom::thread;
+use parking::{ParkingWaker, run};
 
 /// Compiles only if the atomics are loom's.
 const _: fn(brigade_sync::atomic::AtomicUsize) -> loom::sync::atomic::AtomicUsize = |a| a;
@@ -58,28 +60,6 @@ fn counted_job() -> (Arc<Tally>, Job, JoinHandle<Counted>) {
         Counted(capture.0.clone(), |tally| &tally.results)
     });
     (tally, job, handle)
-}
-
-/// Runs a job on a thread of its own.
-fn run(job: Job) -> thread::JoinHandle<Outcome> {
-    thread::spawn(move || {
-        turn();
-        job.run()
-    })
-}
-
-/// A waker with a parker, and a count of its wakes.
-#[derive(Default)]
-struct ParkingWaker {
-    parker: Parker,
-    wakes: AtomicUsize,
-}
-
-impl Wake for ParkingWaker {
-    fn wake(self: Arc<Self>) {
-        self.wakes.fetch_add(1, Ordering::Relaxed);
-        self.parker.unpark();
-    }
 }
 
 fn poll<T>(handle: &mut JoinHandle<T>, waker: &Arc<ParkingWaker>) -> Poll<Result<T, JoinError>> {

@@ -4,38 +4,38 @@
 //!
 //! Usually all jobs are on the pool and nothing but their ends is of interest. Then the cells themselves are the list of ended
 //! jobs ([`Completions`]), and a job that the owner runs while it waits is not even listed: nothing is allocated or locked
-//! for it beyond what `submit` and `join` do, and of what is shared only the count of references to the list changes. A [`board`] takes over when jobs may have to wait in the set (a limit, a
-//! bounded pool) or are detached; see there for its design. It stays from then on.
+//! for it beyond what `submit` and `join` do, and of what is shared only the count of references to the list changes. A [`board`]
+//! takes over when jobs may have to wait in the set (a limit, a bounded pool) or are detached; see there for its design. It stays
+//! from then on.
 //!
 //! **Order.** The owner moves what has ended from the shared list to the end of the roster's, after each job that it has run
 //! itself and before it adds that one. So a job that ended on another thread in the meantime is returned first.
 
+mod adding;
 mod board;
 mod permits;
 mod roster;
+mod waiting;
 
 use core::fmt;
 use core::future::{Future, poll_fn};
 use core::mem;
-use core::task::{Context, Poll, Waker};
+use core::task::{Context, Poll};
 use core::time::Duration;
 use std::panic;
 use std::sync::Arc;
 use std::time::Instant;
 
-use brigade_task::{Completions, Job, JoinError, contain, drop_contained};
+use brigade_task::{Completions, JoinError};
 
-use crate::deadlock::{self, Awaited, Waiting};
-use crate::engine::{BlockedThread, CURRENT, Worker, blocking};
 use crate::handle::Handle;
-use crate::join::{JoinHandle, cancel_if, settle_on};
-use crate::key::Key;
-use crate::registry::{At, reach};
-use crate::rejected::{Rejected, closure_of, expect_accepted};
+use crate::join::{JoinHandle, cancel_if};
+use crate::registry::At;
+use crate::rejected::{Rejected, expect_accepted};
 use crate::spawn::{make_future, queue_future};
-use crate::submission::{make_with_permit, submit_with};
+use crate::submission::make_with_permit;
+use adding::{submit_as_member, submit_with_leave};
 use board::{Board, Target};
-use permits::Leave;
 use roster::Roster;
 
 /// The end of one job.
@@ -236,106 +236,6 @@ impl<T> TaskSet<T> {
                 self.add(future, queue, |key, leave, future| make_future(key, future, leave, None))
             }
         }
-    }
-
-    /// Adds a closure or a future to a set without a board.
-    ///
-    /// `submit` gets the index under which it must be listed when it ends, and returns also whether it will be.
-    #[inline]
-    fn add_member<W>(
-        &mut self,
-        work: W,
-        submit: impl FnOnce(
-            At<'_>,
-            &Completions,
-            usize,
-            W,
-        ) -> Result<(brigade_task::JoinHandle<T>, bool), Rejected<W>>,
-    ) -> Result<(), Rejected<W>>
-    where
-        T: Send + 'static,
-    {
-        let pool = self.pool.key;
-        if !pool.is_here() {
-            return reach(pool, |at| Err(at.rejected(work)));
-        }
-        self.share = Some(Self::share);
-        let index = self.jobs.next_index();
-        let (handle, is_listed) =
-            reach(pool, |at| submit(at, &self.completions, index as usize, work))?;
-        self.jobs.add(Some(handle));
-        if !is_listed {
-            // It has ended already.
-            self.collect();
-            self.jobs.end_at(index);
-        }
-        Ok(())
-    }
-
-    /// Gives the set a board.
-    fn share(&mut self)
-    where
-        T: Send + 'static,
-    {
-        if self.board.is_some() {
-            return;
-        }
-        self.collect();
-        let board = Board::new(self.pool, self.jobs.len() - self.jobs.ended());
-        // From now on the jobs report to the board. What is still being listed in this moment has ended, and is not listed twice.
-        self.jobs.for_each_pending(|key, handle| board.hear_of(key, handle));
-        let board = self.board.insert(board);
-        // The task that polled last. Its waker may be user code.
-        if let Some(waker) = self.completions.stop_waiting() {
-            contain(|| {
-                if !board.leave_waker(FIRST, waker.clone()) {
-                    waker.wake();
-                }
-            });
-        }
-    }
-
-    /// Adds a closure or a future: submits it, or has it wait for its turn.
-    fn add<W>(
-        &mut self,
-        work: W,
-        submit: impl FnOnce(At<'_>, Leave, W) -> Result<brigade_task::JoinHandle<T>, Rejected<W>>,
-        make: impl FnOnce(Key, Leave, W) -> (Job, brigade_task::JoinHandle<T>) + Send + 'static,
-    ) -> Result<(), Rejected<W>>
-    where
-        W: Send + 'static,
-        T: Send + 'static,
-    {
-        let pool = self.pool.key;
-        if !pool.is_here() {
-            return reach(pool, |at| Err(at.rejected(work)));
-        }
-        let Some(board) = &self.board else { unreachable!("it is there from now on") };
-        let key = self.jobs.next_key();
-        let handle = match board.admit() {
-            Some(leave) => match reach(pool, |at| submit(at, leave, work)) {
-                Ok(mut handle) => {
-                    board.hear_of(key, &mut handle);
-                    Some(handle)
-                }
-                Err(rejected) => {
-                    board.withdraw();
-                    return Err(rejected);
-                }
-            },
-            None if reach(pool, refuses) => return reach(pool, |at| Err(at.rejected(work))),
-            None => {
-                let make = move |leave, board: &Arc<Board<T>>| {
-                    let (job, mut handle) = make(pool, leave, work);
-                    board.hear_of(key, &mut handle);
-                    (job, JoinHandle::new(handle, pool))
-                };
-                board.wait_in_line(key, Box::new(make));
-                None
-            }
-        };
-        self.jobs.add(handle);
-        Ok(())
     }
 
     /// Returns the number of jobs whose outcomes have not been taken.
@@ -545,230 +445,6 @@ impl<T> TaskSet<T> {
         self.wait_for(self.len())
     }
 
-    /// Waits until this many jobs have ended; on a worker of the pool, runs those that have not started. `false` if they
-    /// never would.
-    fn wait_for(&mut self, ended: usize) -> bool {
-        // In a forked child there is nothing to wait for.
-        !self.is_here()
-            || reach(self.pool.key, |at| match at.worker() {
-                Some(worker) => self.wait_on(worker, ended),
-                None => {
-                    self.sleep(ended, None);
-                    true
-                }
-            })
-    }
-
-    fn wait_on(&mut self, worker: &Worker, ended: usize) -> bool {
-        loop {
-            if !self.is_here() {
-                // In a child forked by a job that ran here: the other jobs are the parent's.
-                return true;
-            }
-            // Read before the jobs are looked at: one that is submitted after this ends the wait.
-            let passed = self.board.as_ref().map(|board| board.passed());
-            if self.has_ended(ended) {
-                return true;
-            }
-            if !self.run_one(worker) && !self.wait_blocked(worker, ended, passed) {
-                return false;
-            }
-        }
-    }
-
-    /// Waits on a worker until it is worth to look again; `false` if it never would be.
-    #[inline(never)]
-    fn wait_blocked(&mut self, worker: &Worker, ended: usize, passed: Option<u64>) -> bool {
-        if self.has_ended(ended) {
-            return true;
-        }
-        let target = Target { ended: ended - self.jobs.ended(), passed };
-        let thread = BlockedThread::of_this_thread();
-        let wait = worker.begin_wait(&thread);
-        if !self.leave_waker(target, wait.waker()) {
-            return true;
-        }
-        let listed = Waiting::begin(self.awaited(ended), Some(wait.waker()));
-        let goes_on = listed.is_some_and(|listed| {
-            wait.until(|| {
-                listed.run_called(worker);
-                self.is_reached(target)
-            })
-        });
-        self.stop_waiting();
-        goes_on
-    }
-
-    /// The jobs on the pool, of which this many must end.
-    fn awaited(&self, ended: usize) -> Awaited {
-        let running = self.jobs.pending().filter(|job| !job.is_finished());
-        let jobs = running.map(|job| deadlock::Target::new(job.id(), self.pool.key, None));
-        match ended {
-            1 if self.board.as_ref().is_some_and(|board| board.may_pass()) => {
-                Awaited::Any(Vec::new())
-            }
-            1 => Awaited::Any(jobs.collect()),
-            _ => Awaited::All(jobs.collect()),
-        }
-    }
-
-    /// Waits until this many jobs have ended, on a thread that is not a worker of the pool or must not be blocked for longer.
-    fn sleep(&mut self, ended: usize, deadline: Option<Instant>) {
-        if self.has_ended(ended) {
-            return;
-        }
-        let thread = BlockedThread::of_this_thread();
-        let waker = Waker::from((*thread).clone());
-        let target = Target { ended: ended - self.jobs.ended(), passed: None };
-        if !self.leave_waker(target, waker) {
-            return;
-        }
-        blocking(|| {
-            while !self.is_reached(target) {
-                let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
-                if left.is_some_and(|left| left.is_zero()) {
-                    break;
-                }
-                thread.park(left);
-            }
-        });
-        self.stop_waiting();
-    }
-
-    /// Whether this many jobs have ended.
-    fn has_ended(&mut self, jobs: usize) -> bool {
-        if self.jobs.ended() < jobs {
-            self.collect();
-        }
-        self.jobs.ended() >= jobs
-    }
-
-    /// Registers a waker for what ends after [`collect`](Self::collect), in place of any other; `false` if the target is
-    /// already reached.
-    fn leave_waker(&mut self, target: Target, waker: Waker) -> bool {
-        match &self.board {
-            None => self.completions.wait(target.ended, waker),
-            Some(board) => board.leave_waker(target, waker),
-        }
-    }
-
-    /// Whether the target of the registered waker is reached.
-    fn is_reached(&self, target: Target) -> bool {
-        match &self.board {
-            None => !self.completions.is_waiting(),
-            Some(board) => board.is_reached(target),
-        }
-    }
-
-    /// Removes the registered waker.
-    fn stop_waiting(&mut self) {
-        match &self.board {
-            None => drop_contained(self.completions.stop_waiting()),
-            Some(board) => board.take_waker(),
-        }
-    }
-
-    /// Moves what has ended to the end of the roster's list.
-    fn collect(&mut self) {
-        match &self.board {
-            None if self.completions.is_any() => {
-                let jobs = &mut self.jobs;
-                self.completions.take().for_each(|index| jobs.end_at(index as u32));
-            }
-            None => {}
-            Some(board) => {
-                board.take_ended().into_iter().for_each(|key| self.jobs.end(key));
-                // After the keys: so each of these has its handle.
-                self.take_handles();
-            }
-        }
-    }
-
-    /// On a worker of the pool, if no job has ended: runs one here, and takes its outcome if no other has ended by then.
-    #[inline]
-    fn run_next(&mut self) -> Option<Result<T, JoinError>> {
-        if self.board.is_some() || self.jobs.ended() > 0 || self.completions.is_any() {
-            return None;
-        }
-        CURRENT.with(|worker| {
-            let index = self.run_member(worker.filter(|worker| worker.is_of(self.pool.key))?)?;
-            if self.completions.is_any() {
-                self.end_member(index);
-                return None;
-            }
-            self.jobs.take(index)?.try_join()
-        })
-    }
-
-    /// Runs a job of a set without a board here that has not started; returns its index, as it is not listed.
-    #[inline]
-    fn run_member(&mut self, worker: &Worker) -> Option<u32> {
-        while let Some((index, handle)) = self.jobs.try_next() {
-            if settle_on(worker, |run| handle.leave_and_settle(run)) {
-                if core::mem::take(&mut self.is_polled) {
-                    // It is not listed, but a task waits for the next job that ends.
-                    let waker = self.completions.stop_waiting();
-                    contain(|| waker.into_iter().for_each(Waker::wake));
-                }
-                return Some(index);
-            }
-        }
-        None
-    }
-
-    /// Records that a job that is not listed has ended.
-    #[cold]
-    fn end_member(&mut self, index: u32) {
-        // Not in a child that the job has forked.
-        if self.is_here() {
-            self.collect();
-        }
-        self.jobs.end_at(index);
-    }
-
-    /// Runs a job here that has been submitted and has not started; `false` if there is none.
-    fn run_one(&mut self, worker: &Worker) -> bool {
-        let Some(board) = &self.board else {
-            let index = self.run_member(worker);
-            index.inspect(|&index| self.end_member(index));
-            return index.is_some();
-        };
-        let board = board.clone();
-        self.take_handles();
-        while self.jobs.untried().is_some_and(|key| !board.is_passing(key)) {
-            let Some((_, handle)) = self.jobs.try_next() else { break };
-            if !handle.is_finished() && settle_on(worker, |run| handle.settle_if_unclaimed(run)) {
-                return true;
-            }
-        }
-        board.run_first_in_line(worker)
-    }
-
-    /// Takes the handles of jobs that waited in the set and have been submitted since.
-    fn take_handles(&mut self) {
-        let Some(board) = &self.board else { return };
-        for (key, handle) in board.take_handles() {
-            if let Some(handle) = handle.into_inner() {
-                self.jobs.set_handle(key, handle);
-            }
-        }
-    }
-
-    /// Detaches the first job: this thread can't wait for it.
-    fn let_go_of_first(&mut self) -> Option<Result<T, JoinError>> {
-        if let Some(share) = self.share {
-            share(self);
-        }
-        if self.has_ended(1) {
-            return self.try_join_next();
-        }
-        let (key, handle) = self.jobs.take_pending()?;
-        if let Some(board) = &self.board {
-            board.detach_one(key, handle.map(|handle| JoinHandle::new(handle, self.pool.key)));
-        }
-        Some(Err(JoinError::WouldDeadlock))
-    }
-
     /// Whether the pool belongs to this process.
     fn is_here(&self) -> bool {
         self.pool.key.is_here()
@@ -850,60 +526,10 @@ impl<T> TaskSet<T> {
     }
 }
 
-/// Submits a closure that is listed under an index when it has ended.
-fn submit_as_member<F, T>(
-    at: At<'_>,
-    completions: &Completions,
-    index: usize,
-    closure: F,
-) -> Result<(brigade_task::JoinHandle<T>, bool), Rejected<F>>
-where
-    F: FnOnce() -> T + Send + 'static,
-    T: Send + 'static,
-{
-    let (job, handle) = completions.job(index, closure);
-    match at.accept(job) {
-        Ok(()) => Ok((handle, true)),
-        Err(job) => {
-            // Before the closure is taken out: so this is not listed.
-            drop(handle);
-            Err(at.rejected(closure_of(job)))
-        }
-    }
-}
-
-/// Submits a job that may be submitted now.
-fn submit_with_leave<F, T>(
-    at: At<'_>,
-    leave: Leave,
-    job: F,
-) -> Result<brigade_task::JoinHandle<T>, Rejected<F>>
-where
-    F: FnOnce() -> T + Send + 'static,
-    T: Send + 'static,
-{
-    match leave {
-        None => at.submit(job),
-        permit => submit_with(at, permit, (), job),
-    }
-}
-
-/// Whether the pool would reject a job that waited in the set until now.
-fn refuses(at: At<'_>) -> bool {
-    match at {
-        At::Worker(worker) => worker.discards(),
-        At::Outside(core) => core.is_closed(),
-        At::Gone(_) => true,
-    }
-}
-
 impl<T> Drop for TaskSet<T> {
     fn drop(&mut self) {
         self.cancel_all();
-        if self.is_here() {
-            // May be user code.
-            drop_contained(self.completions.stop_waiting());
-        } else {
+        if !self.is_here() {
             // What the parent's threads were working on must not be dropped here.
             self.jobs.forget_unfinished();
             mem::forget((self.board.take(), mem::take(&mut self.completions)));

@@ -63,20 +63,27 @@ fn a_limit_counts_detached_jobs_that_were_there_before() {
     eventually("the outcome is dropped", || drops.count() == 1);
 }
 
-#[test]
-fn a_task_that_polled_before_the_limit_is_woken_after_it() {
-    let _dog = Watchdog::start(20);
-    let pool = Pool::new(1);
+/// A set whose one job waits for the gate, and that a task has polled.
+fn polled(pool: &Pool) -> (TaskSet<()>, Gate, Arc<WakeCounter>) {
     let (mut set, gate, wakes) =
-        (TaskSet::new(&pool), Gate::closed(), Arc::new(WakeCounter::default()));
+        (TaskSet::new(pool), Gate::closed(), Arc::new(WakeCounter::default()));
     let inner = gate.clone();
     set.submit(move || inner.wait());
     let waker = Waker::from(wakes.clone());
     assert!(set.poll_join_next(&mut Context::from_waker(&waker)).is_pending());
+    (set, gate, wakes)
+}
+
+#[test]
+fn a_task_that_polled_before_the_limit_is_woken_after_it() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::new(1);
+    let (set, gate, wakes) = polled(&pool);
     let mut set = set.limit(1);
     assert_eq!(wakes.wakes(), 0);
     gate.open();
     eventually("woken", || wakes.wakes() == 1);
+    let waker = Waker::from(wakes);
     let next = pin!(set.join_next_async()).as_mut().poll(&mut Context::from_waker(&waker));
     assert!(matches!(next, Poll::Ready(Some(Ok(())))));
 }
@@ -86,12 +93,7 @@ fn a_task_that_polled_before_the_limit_is_woken_after_it() {
 fn a_task_that_polled_is_woken_although_the_set_was_asked_since() {
     let _dog = Watchdog::start(20);
     let pool = Pool::new(1);
-    let (mut set, gate, wakes) =
-        (TaskSet::new(&pool), Gate::closed(), Arc::new(WakeCounter::default()));
-    let inner = gate.clone();
-    set.submit(move || inner.wait());
-    let waker = Waker::from(wakes.clone());
-    assert!(set.poll_join_next(&mut Context::from_waker(&waker)).is_pending());
+    let (mut set, gate, wakes) = polled(&pool);
     assert!(set.try_join_next().is_none());
     gate.open();
     eventually("woken", || wakes.wakes() == 1);
