@@ -18,8 +18,8 @@ const SHORTEST: Duration = Duration::from_micros(40);
 const LONGEST: Duration = Duration::from_micros(400);
 
 /// The number of looks without movement after which the monitor stops. After these 2 ms or so, a lone job costs its submitter
-/// one wake-up.
-const STILL_LOOKS: u32 = 50;
+/// one wake-up. Fewer where a model checker follows each of them.
+const STILL_LOOKS: u32 = if cfg!(brigade_loom) { 20 } else { 50 };
 
 /// The state of a worker that monitors.
 pub(super) struct Monitor {
@@ -79,8 +79,8 @@ impl Monitor {
         let core = &*worker.core;
         // Running workers poll between their jobs; those of long ones do not, and this does so in their place.
         let events = &core.events;
-        let nobody_polls = events.polls() == self.polls && !core.idle.snapshot().driver_held();
-        if nobody_polls && events.are_wanted() {
+        let nobody_polls = || events.polls() == self.polls && !core.idle.snapshot().driver_held();
+        if events.are_wanted() && nobody_polls() {
             if let Some(parked) = worker.poll_as_sleeper(Some(Duration::ZERO)) {
                 return Tick::Woken(parked);
             }
