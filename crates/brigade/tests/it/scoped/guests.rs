@@ -45,13 +45,18 @@ fn a_caller_runs_all_of_it_while_the_workers_are_busy() {
     let count = || _ = ran.fetch_add(usize::from(is_here()), Ordering::Relaxed);
     pool.scope(|s| (0..100).for_each(|_| s.execute(count))).unwrap();
     pool.in_place_scope(|s| (0..100).for_each(|_| s.execute(count))).unwrap();
+    let entered = pool.in_place_scope(|_| {
+        join(count, count);
+        Handle::current()
+    });
+    assert_eq!(entered.unwrap(), None, "what it submits goes where it would without the scope");
     pool.enter(|| {
         scope(|s| (0..100).for_each(|_| s.execute(count)));
         in_place_scope(|s| (0..100).for_each(|_| s.execute(count)));
         brigade::par_for(0..100, 1, |_| count());
         join(count, count);
     });
-    assert_eq!(ran.into_inner(), 502);
+    assert_eq!(ran.into_inner(), 504);
     gate.open();
     at_rest(&pool);
 }
@@ -180,6 +185,7 @@ fn the_end_of_a_pool_waits_for_its_callers() {
                 pool.install(|| {
                     inside.open();
                     go_on.wait();
+                    assert!(pool.try_submit(|| ()).is_err(), "it is no worker");
                     let ran = AtomicUsize::new(0);
                     let count = || _ = ran.fetch_add(1, Ordering::Relaxed);
                     join(count, count);
@@ -303,24 +309,4 @@ fn a_lock_across_a_fork_that_a_caller_has_taken_is_not_asked_for_by_other_jobs()
     )
     .unwrap();
     at_rest(&pool);
-}
-
-#[test]
-fn timers_fire_beside_a_caller_that_forks_all_the_time() {
-    let _dog = Watchdog::start(60);
-    let pool = helped(1).build().unwrap();
-    let fired = std::sync::Arc::new(AtomicUsize::new(0));
-    let counts = fired.clone();
-    let ticks = pool
-        .job()
-        .every(Duration::from_millis(1))
-        .execute(move || _ = counts.fetch_add(1, Ordering::Relaxed));
-    let ticks = ticks.unwrap();
-    pool.install(|| {
-        while fired.load(Ordering::Relaxed) < 20 {
-            join(|| brigade_testkit::spin_for(Duration::from_micros(50)), || ());
-        }
-    })
-    .unwrap();
-    ticks.cancel();
 }
