@@ -76,9 +76,5 @@ fn open<'scope, F>(pool: Handle, body: F) -> Result<(), Reason>
 where
     for<'s> F: FnOnce(OrxScope<'s, 'scope>) + Send,
 {
-    let opened = pool.install(|| {
-        let done = in_place_scope_with(pool, (), |scope| body(OrxScope(scope)));
-        done.map_err(|rejected| rejected.reason())
-    });
-    opened.map_err(|rejected| rejected.reason())?
+    pool.install(|| in_place_scope_with(pool, (), |scope| body(OrxScope(scope))))?
 }

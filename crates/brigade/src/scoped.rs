@@ -11,7 +11,7 @@ use crate::engine::{Core, Enters, FORKING, Worker, visit, wait_outside};
 use crate::handle::Handle;
 use crate::key::Key;
 use crate::registry::{At, reach};
-use crate::rejected::{Reason, Rejected};
+use crate::rejected::Reason;
 pub use brigade_task::{Scope, ScopedJoinHandle};
 
 impl Handle {
@@ -21,9 +21,9 @@ impl Handle {
     /// The calling thread waits. What the closure forks or submits with the [free functions](crate::join()) goes to this pool.
     ///
     /// # Errors
-    /// [`Rejected`] with the closure if the pool is closed and the caller is not one of its jobs, has no thread and can't start
-    /// one, is discarded before it runs, or belongs to the parent of a fork. A [capacity](crate::Builder::capacity) does not
-    /// apply.
+    /// The [`Reason`] if the pool is closed and the caller is not one of its jobs, has no thread and can't start one, is discarded
+    /// before it runs, or belongs to the parent of a fork. Then the closure has been dropped; what must not be lost with it is lent
+    /// to it, or it is lent itself: `pool.install(&call)`. A [capacity](crate::Builder::capacity) does not apply.
     ///
     /// # Panics
     /// If the closure panics, with its payload.
@@ -36,7 +36,7 @@ impl Handle {
     /// assert_eq!(count, 8);
     /// # Ok::<(), std::io::Error>(())
     /// ```
-    pub fn install<F, R>(&self, call: F) -> Result<R, Rejected<F>>
+    pub fn install<F, R>(&self, call: F) -> Result<R, Reason>
     where
         F: FnOnce() -> R + Send,
         R: Send,
@@ -49,14 +49,14 @@ impl Handle {
             At::Outside(core) => {
                 visit(core, Enters::Pool, call).or_else(|call| install_from_outside(core, call))
             }
-            At::Gone(reason) => Err(Rejected::new(call, reason)),
+            At::Gone(reason) => Err(reason),
         })
     }
 
     /// Calls two closures, in parallel if a worker is idle, and returns both results; see [`join`](crate::join()).
     ///
     /// # Errors
-    /// [`Rejected`] with both closures, as for [`install`](Self::install).
+    /// As for [`install`](Self::install).
     ///
     /// # Panics
     /// If a closure panics, once both have ended; see [`join`](crate::join()).
@@ -70,20 +70,14 @@ impl Handle {
     /// assert_eq!(lengths, (2, 6));
     /// # Ok::<(), std::io::Error>(())
     /// ```
-    pub fn join<A, B, RA, RB>(&self, a: A, b: B) -> Result<(RA, RB), Rejected<(A, B)>>
+    pub fn join<A, B, RA, RB>(&self, a: A, b: B) -> Result<(RA, RB), Reason>
     where
         A: FnOnce() -> RA + Send,
         B: FnOnce() -> RB + Send,
         RA: Send,
         RB: Send,
     {
-        let mut both = Some((a, b));
-        let joined = self.install(|| both.take().map(|(a, b)| join(a, b)));
-        match (joined.map_err(|rejected| rejected.reason()), both) {
-            (Err(reason), Some(both)) => Err(Rejected::new(both, reason)),
-            (Ok(Some(results)), _) => Ok(results),
-            _ => unreachable!("the closures are taken to be called"),
-        }
+        self.install(|| join(a, b))
     }
 
     /// Calls a closure with a [`Scope`] on a worker of the pool, and returns its result once all jobs of the scope have ended.
@@ -96,7 +90,7 @@ impl Handle {
     /// in [`blocking`](crate::blocking).
     ///
     /// # Errors
-    /// [`Rejected`] with the closure, as for [`install`](Self::install).
+    /// As for [`install`](Self::install).
     ///
     /// # Panics
     /// With the payload of the first panic of the closure or of a job, once all jobs have ended.
@@ -113,25 +107,19 @@ impl Handle {
     /// assert_eq!(lines, ["b!", "a!"]);
     /// # Ok::<(), std::io::Error>(())
     /// ```
-    pub fn scope<'env, F, R>(&self, body: F) -> Result<R, Rejected<F>>
+    pub fn scope<'env, F, R>(&self, body: F) -> Result<R, Reason>
     where
         F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R + Send,
         R: Send,
     {
-        let mut body = Some(body);
-        let result = self.install(|| body.take().map(|body| scope(body)));
-        match (result.map_err(|rejected| rejected.reason()), body) {
-            (Err(reason), Some(body)) => Err(Rejected::new(body, reason)),
-            (Ok(Some(result)), _) => Ok(result),
-            _ => unreachable!("the closure is taken to be called"),
-        }
+        self.install(|| scope(body))
     }
 
     /// Like [`scope`](Self::scope), but calls the closure on the calling thread; only the jobs run on the pool.
     ///
     /// # Errors
-    /// [`Rejected`] with the closure, as for [`install`](Self::install). A job that the pool rejects later, as it has been
-    /// closed since, runs on the thread that adds it.
+    /// As for [`install`](Self::install). A job that the pool rejects later, as it has been closed since, runs on the thread that
+    /// adds it.
     ///
     /// # Panics
     /// As for [`scope`](Self::scope).
@@ -149,11 +137,11 @@ impl Handle {
     /// assert_eq!((here.get(), there), (1, 1));
     /// # Ok::<(), std::io::Error>(())
     /// ```
-    pub fn in_place_scope<'env, F, R>(&self, body: F) -> Result<R, Rejected<F>>
+    pub fn in_place_scope<'env, F, R>(&self, body: F) -> Result<R, Reason>
     where
         F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
     {
-        in_place(*self, body, |pool, body| brigade_task::scope(pool, body))
+        in_place(*self, |pool| brigade_task::scope(pool, body))
     }
 }
 
@@ -168,13 +156,13 @@ fn forks_for(pool: Key) -> bool {
 }
 
 /// Calls a closure on a worker of a pool that the calling thread is no worker of.
-fn install_from_outside<F, R>(core: &Arc<Core>, call: F) -> Result<R, Rejected<F>>
+fn install_from_outside<F, R>(core: &Arc<Core>, call: F) -> Result<R, Reason>
 where
     F: FnOnce() -> R + Send,
     R: Send,
 {
     let installed = brigade_task::install(call, |job| core.inject(job), wait_outside);
-    installed.map_err(|call| Rejected::new(call, core.refusal()))
+    installed.map_err(|_| core.refusal())
 }
 
 /// Calls two closures, in parallel if a worker is idle, and returns both results.
@@ -232,7 +220,7 @@ where
     RA: Send,
     RB: Send,
 {
-    accepted(here().join(a, b).map_err(|rejected| rejected.reason()))
+    accepted(here().join(a, b))
 }
 
 /// Calls a closure on a worker: on this thread if it is one, else on one of the current pool.
@@ -241,7 +229,7 @@ pub(crate) fn install_here<R: Send>(call: impl FnOnce() -> R + Send) -> R {
     if FORKING.with(|worker| worker.is_some()) {
         return call();
     }
-    accepted(here().install(call).map_err(|rejected| rejected.reason()))
+    accepted(here().install(call))
 }
 
 #[track_caller]
@@ -282,10 +270,8 @@ where
 {
     let pool = FORKING.with(|worker| worker.map(|worker| worker.key()));
     match pool {
-        Some(key) => {
-            accepted(Handle { key }.in_place_scope(body).map_err(|rejected| rejected.reason()))
-        }
-        None => accepted(here().scope(body).map_err(|rejected| rejected.reason())),
+        Some(key) => accepted(Handle { key }.in_place_scope(body)),
+        None => accepted(here().scope(body)),
     }
 }
 
@@ -305,34 +291,26 @@ pub fn in_place_scope<'env, F, R>(body: F) -> R
 where
     F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
 {
-    accepted(here().in_place_scope(body).map_err(|rejected| rejected.reason()))
+    accepted(here().in_place_scope(body))
 }
 
 /// Like [`Handle::in_place_scope`], with a value for the jobs; see [`ScopeWith`].
 ///
 /// # Errors
 /// As for [`Handle::in_place_scope`].
-pub fn in_place_scope_with<'scope, X, F, R>(
-    pool: Handle,
-    value: X,
-    body: F,
-) -> Result<R, Rejected<F>>
+pub fn in_place_scope_with<'scope, X, F, R>(pool: Handle, value: X, body: F) -> Result<R, Reason>
 where
     X: Sync + 'scope,
     F: FnOnce(&ScopeWith<'scope, X>) -> R,
 {
-    in_place(pool, body, |pool, body| brigade_task::scope_with(pool, value, body))
+    in_place(pool, |pool| brigade_task::scope_with(pool, value, body))
 }
 
-/// Opens a scope on this thread with `scope`, which calls the body.
-fn in_place<F, R>(
-    pool: Handle,
-    body: F,
-    scope: impl FnOnce(&ScopePool, F) -> R,
-) -> Result<R, Rejected<F>> {
-    let open = || match ScopePool::of(pool) {
-        Ok(pool) => Ok(pool.open(|| scope(&pool, body))),
-        Err(reason) => Err(Rejected::new(body, reason)),
+/// Opens a scope of a pool on this thread.
+fn in_place<R>(pool: Handle, scope: impl FnOnce(&ScopePool) -> R) -> Result<R, Reason> {
+    let open = || {
+        let pool = ScopePool::of(pool)?;
+        Ok(pool.open(|| scope(&pool)))
     };
     if forks_for(pool.key) {
         return open();

@@ -83,8 +83,8 @@ where
             *result.lock() = Some(call(context));
         });
     });
-    if let Err(rejected) = sent {
-        panic!("cannot run on the pool: {}", rejected.reason());
+    if let Err(reason) = sent {
+        panic!("cannot run on the pool: {reason}");
     }
     let results = results.into_iter().map(|result| match result.lock().take() {
         Some(result) => result,

@@ -115,7 +115,7 @@ impl Registry {
     {
         match self.handle().install(call) {
             Ok(result) => result,
-            Err(rejected) => panic!("cannot run on the pool: {}", rejected.reason()),
+            Err(reason) => panic!("cannot run on the pool: {reason}"),
         }
     }
 }

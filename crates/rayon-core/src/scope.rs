@@ -146,7 +146,7 @@ where
 {
     match in_place_scope_with(registry.handle(), value, body) {
         Ok(result) => result,
-        Err(rejected) => panic!("cannot run on the pool: {}", rejected.reason()),
+        Err(reason) => panic!("cannot run on the pool: {reason}"),
     }
 }
 

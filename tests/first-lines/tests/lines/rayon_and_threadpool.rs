@@ -27,6 +27,29 @@ fn a03_a_closure_is_executed() {
     assert_eq!(pool.shutdown(Shutdown::Drain).ran, 1);
 }
 
+/// The closures borrow, and an error that is boxed may not: it is the reason alone.
+fn borrows(pool: &brigade::Pool) -> anyhow::Result<Vec<u32>> {
+    let mut numbers = vec![1, 2, 3];
+    pool.install(|| numbers.push(4))?;
+    pool.scope(|s| numbers.iter_mut().for_each(|number| s.execute(|| *number += 1)))?;
+    pool.in_place_scope(|s| numbers.iter_mut().for_each(|number| s.execute(|| *number += 1)))?;
+    let (left, right) = numbers.split_at_mut(2);
+    pool.join(|| left[0] = 0, || right[0] = 0)?;
+    Ok(numbers)
+}
+
+#[test]
+fn what_borrows_works_with_boxed_errors() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    let pool = brigade::Pool::new(2);
+    assert_eq!(borrows(&pool)?, [0, 4, 0, 6]);
+    let numbers = [1, 2, 3];
+    assert_eq!(pool.install(|| numbers.iter().sum::<i32>())?, 6);
+    pool.close();
+    let error = borrows(&pool).unwrap_err();
+    assert_eq!(error.downcast_ref(), Some(&brigade::Reason::Closed));
+    Ok(())
+}
+
 /// Typed: `pool.scope(|s| for x in &mut v { s.spawn(move |_| *x += 1); })`. `spawn` takes futures.
 #[test]
 fn a04_a_scope_executes_closures() -> std::io::Result<()> {
