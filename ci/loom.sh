@@ -15,10 +15,11 @@ export RUSTFLAGS='--cfg brigade_loom -D warnings'
 # What the laboratory needs for its figures would take longer to compile here than it saves.
 export CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_DEBUG=false
 
-# The other crates' dev-dependencies enable this feature.
-cargo test --release --locked -p brigade-sync --features loom --test loom_parker --test loom_parker_group -- "$@"
-cargo test --release --locked -p brigade-queue --test loom_ring --test loom_transfer --test loom_injector --test loom_deque -- "$@"
-cargo test --release --locked -p brigade-burst --test loom_burst -- "$@"
-cargo test --release --locked -p brigade-task --lib --test loom_task --test loom_completions --test loom_future -- "$@"
-cargo test --release --locked -p brigade-io --lib -- loom_tests "$@"
-cargo test --release --locked -p brigade --lib -- loom_tests "$@"
+# All of them each time: what is compiled depends on which packages are asked for.
+packages=(-p brigade-sync -p brigade-queue -p brigade-burst -p brigade-task -p brigade-io -p brigade)
+models=()
+for model in parker parker_group ring transfer injector deque burst task completions future; do
+    models+=(--test "loom_$model")
+done
+cargo test --release --locked "${packages[@]}" --lib -- "${@:-loom_tests}"
+cargo test --release --locked "${packages[@]}" "${models[@]}" -- "$@"

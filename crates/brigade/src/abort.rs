@@ -51,14 +51,9 @@ impl AbortHandle {
         if canceller.is_of_future() {
             return canceller.ask_to_stop();
         }
-        let cancelled = reach(self.key, |at| {
-            at.off_pool(|| {
-                let cancelled = canceller.drop_if_unclaimed().is_some();
-                if cancelled {
-                    at.count_cancelled();
-                }
-                cancelled
-            })
+        let cancelled = cancel_at(self.key, &mut || {
+            let cancelled = canceller.drop_if_unclaimed().is_some();
+            (cancelled, cancelled)
         });
         if !cancelled {
             canceller.ask_to_stop();
@@ -89,3 +84,16 @@ impl fmt::Debug for AbortHandle {
 
 impl panic::UnwindSafe for AbortHandle {}
 impl panic::RefUnwindSafe for AbortHandle {}
+
+/// Calls what cancels a job of a pool, and returns whether it has, and whether the pool counts that; returns the former.
+pub(crate) fn cancel_at(key: Key, cancel: &mut dyn FnMut() -> (bool, bool)) -> bool {
+    reach(key, |at| {
+        at.off_pool(|| {
+            let (cancelled, counts) = cancel();
+            if counts {
+                at.count_cancelled();
+            }
+            cancelled
+        })
+    })
+}

@@ -10,12 +10,11 @@ use std::sync::{Arc, OnceLock};
 
 use brigade_task::{Canceller, JoinError, Outcome};
 
-use crate::abort::AbortHandle;
+use crate::abort::{AbortHandle, cancel_at};
 use crate::awaited::{self, Refused};
 use crate::deadlock::{Awaited, Target, Waiting};
 use crate::engine::{BlockedThread, CURRENT, Worker, blocking, enter_job};
 use crate::key::Key;
-use crate::registry::reach;
 
 /// A handle for the outcome of one job.
 ///
@@ -280,7 +279,7 @@ pub(crate) fn settle_on(worker: &Worker, settle: impl FnOnce(bool) -> Option<Out
 pub(crate) fn cancel_if<T>(
     inner: &mut brigade_task::JoinHandle<T>,
     key: Key,
-    is_accepted: impl FnOnce() -> bool,
+    mut is_accepted: impl FnMut() -> bool,
 ) -> bool {
     if !key.is_here() {
         return false;
@@ -289,14 +288,9 @@ pub(crate) fn cancel_if<T>(
         // It is dropped and counted where its next poll would be.
         return inner.ask_to_stop();
     }
-    let cancelled = reach(key, |at| {
-        at.off_pool(|| {
-            let cancelled = inner.settle_if_unclaimed(false).is_some();
-            if cancelled && is_accepted() {
-                at.count_cancelled();
-            }
-            cancelled
-        })
+    let cancelled = cancel_at(key, &mut || {
+        let cancelled = inner.settle_if_unclaimed(false).is_some();
+        (cancelled, cancelled && is_accepted())
     });
     if !cancelled {
         inner.ask_to_stop();

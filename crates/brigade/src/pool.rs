@@ -11,6 +11,7 @@ use crate::handle::{Handle, end};
 use crate::join::JoinHandle;
 use crate::registry::reach_owned;
 use crate::rejected::{Reason, expect_accepted, refuse};
+use crate::submission::{accept_owned, submit};
 
 /// A pool of threads that runs closures and futures. This value is its only owner.
 ///
@@ -135,7 +136,8 @@ impl Pool {
         if key.is_bounded() {
             return self.handle.submit(job);
         }
-        JoinHandle::new(expect_accepted(reach_owned(&self.core, |at| at.submit(job))), key)
+        let handle = submit(job, |job| accept_owned(&self.core, job));
+        JoinHandle::new(expect_accepted(handle), key)
     }
 
     /// Starts the threads of the core size that are not running yet; see [`Builder::threads`](crate::Builder::threads).

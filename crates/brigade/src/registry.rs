@@ -115,8 +115,19 @@ impl<'a> At<'a> {
 pub(crate) fn reach<R>(key: Key, call: impl FnOnce(At<'_>) -> R) -> R {
     CURRENT.with(|worker| match worker {
         Some(worker) if worker.is_of(key) => call(At::Worker(worker)),
-        _ => reach_from_outside(key, call),
+        _ => {
+            let (mut call, mut result) = (Some(call), None);
+            reach_from_outside(key, &mut |at| result = call.take().map(|call| call(at)));
+            let Some(result) = result else { unreachable!("it is called once") };
+            result
+        }
     })
+}
+
+/// The reason why a pool has not accepted a job although it was not full.
+#[cold]
+pub(crate) fn refusal(key: Key) -> Reason {
+    reach(key, |at| at.refusal())
 }
 
 /// Like [`reach`], for the owner of a pool, which need not look it up.
@@ -132,25 +143,25 @@ pub(crate) fn reach_owned<R>(core: &Arc<Core>, call: impl FnOnce(At<'_>) -> R) -
     })
 }
 
+/// Calls the closure once. It is not a type parameter, so that there is one copy of this code, and not one for each closure that
+/// is submitted.
 #[inline(never)]
-fn reach_from_outside<R>(key: Key, call: impl FnOnce(At<'_>) -> R) -> R {
+fn reach_from_outside(key: Key, call: &mut dyn FnMut(At<'_>)) {
     if !key.is_here() {
         return call(At::Gone(Reason::Forked));
     }
-    let mut call = Some(call);
     let known = LAST.try_with(|last| {
         let last = last.borrow();
         let core = last.as_ref()?.core(key)?;
-        Some(call.take()?(At::Outside(core)))
+        call(At::Outside(core));
+        Some(())
     });
-    if let Ok(Some(result)) = known {
-        return result;
+    if let Ok(Some(())) = known {
+        return;
     }
-    let Some(call) = call else { unreachable!("it is taken to be called") };
     let Some(core) = Core::find(key) else { return call(At::Gone(Reason::Closed)) };
-    let result = call(At::Outside(&core));
+    call(At::Outside(&core));
     remember(core);
-    result
 }
 
 /// Caches the pool that this thread submitted to last.

@@ -81,9 +81,20 @@ impl<T: 'static> ScopedKey<T> {
                 self.0.with(|slot| slot.0.set(self.1));
             }
         }
-        let former = self.0.with(|slot| slot.0.replace(value));
+        let former = self.replace(value);
         let _restore = Restore(self.0, former);
         call()
+    }
+
+    /// Not in the callers, which are generic: one copy for each key.
+    fn replace(&self, value: *const T) -> *const T {
+        self.0.with(|slot| slot.0.replace(value))
+    }
+
+    /// As [`replace`](Self::replace).
+    #[inline(always)]
+    fn pointer(&self) -> *const T {
+        self.0.with(|slot| slot.0.get())
     }
 
     /// Removes this thread's reference, until the next `set` or the end of a nested one.
@@ -96,8 +107,7 @@ impl<T: 'static> ScopedKey<T> {
     /// Calls `call` with this thread's reference, if there is one.
     #[inline(always)]
     pub fn with<R>(self, call: impl FnOnce(Option<&T>) -> R) -> R {
-        let pointer = self.0.with(|slot| slot.0.get());
         // SAFETY: Scope rule; `set` is on this stack below, so its `&T` outlives `call`.
-        call(unsafe { pointer.as_ref() })
+        call(unsafe { self.pointer().as_ref() })
     }
 }

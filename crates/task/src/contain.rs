@@ -1,6 +1,7 @@
 //! Calls of user code whose panic must not unwind into the engine.
 
 use core::any::Any;
+use core::mem;
 use std::panic::{self, AssertUnwindSafe};
 
 /// Drops a value and contains a panic of its drop.
@@ -8,14 +9,35 @@ use std::panic::{self, AssertUnwindSafe};
 /// The panic's payload is leaked unless it is a message: its drop might panic again, without end
 /// (rust-lang/rust#86027). The panic hook has reported the panic.
 pub fn drop_contained<T>(value: T) {
-    contain(|| drop(value));
+    if let Err(payload) = catch_drop(value) {
+        dispose(payload);
+    }
+}
+
+/// Drops a value, and returns the payload of a panic of its drop.
+///
+/// # Errors
+/// The payload.
+pub(crate) fn catch_drop<T>(value: T) -> Result<(), Box<dyn Any + Send>> {
+    if const { !mem::needs_drop::<T>() } {
+        return Ok(());
+    }
+    let mut value = Some(value);
+    catch(&mut || value = None)
 }
 
 /// Calls user code and contains its panic, whose payload is leaked unless it is a message.
 pub fn contain(call: impl FnOnce()) {
-    if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(call)) {
+    let mut call = Some(call);
+    if let Err(payload) = catch(&mut || call.take().into_iter().for_each(|call| call())) {
         dispose(payload);
     }
+}
+
+/// Calls user code, and returns the payload of its panic. It is not a type parameter, so that there is one copy of this.
+#[inline(never)]
+fn catch(call: &mut dyn FnMut()) -> Result<(), Box<dyn Any + Send>> {
+    panic::catch_unwind(AssertUnwindSafe(call))
 }
 
 /// Drops a message, and leaks any other payload.

@@ -1,5 +1,6 @@
 //! Accepting a job, by the calling worker or by the pool from outside.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use brigade_task::Job;
@@ -8,7 +9,7 @@ use super::Receipt;
 use crate::config::WhenFull;
 use crate::engine::{Admission, Core, Unqueued, blocking, enter};
 use crate::key::Key;
-use crate::registry::{At, reach};
+use crate::registry::{At, reach, reach_owned};
 use crate::rejected::{Rejected, closure_of};
 
 impl At<'_> {
@@ -30,19 +31,6 @@ impl At<'_> {
         }
     }
 
-    /// Like `execute`, and makes a receipt for the closure.
-    ///
-    /// # Errors
-    /// As for `execute`.
-    pub(crate) fn submit<F, T, R>(self, closure: F) -> Result<R, Rejected<F>>
-    where
-        F: FnOnce() -> T + Send + 'static,
-        R: Receipt<T>,
-    {
-        let (job, receipt) = R::make(closure);
-        self.accept(job).map(|()| receipt).map_err(|job| self.rejected(closure_of(job)))
-    }
-
     /// Accepts a job.
     ///
     /// # Errors
@@ -53,6 +41,14 @@ impl At<'_> {
             At::Outside(core) => core.inject(job),
             At::Gone(_) => Err(job),
         }
+    }
+
+    /// Accepts a job.
+    ///
+    /// # Errors
+    /// Returns it with the reason if the pool does not accept it.
+    pub(crate) fn accept_or_reject(self, job: Job) -> Result<(), Rejected<Job>> {
+        self.accept(job).map_err(|job| self.rejected(job))
     }
 
     /// Accepts a job that the pool agreed to before it was closed.
@@ -119,8 +115,42 @@ impl At<'_> {
     }
 }
 
-/// Accepts a job from a thread that is not a worker of the pool: one copy of the code for all closures.
+/// Accepts a job in a pool that is not bounded: one copy of the code for all closures.
+///
+/// # Errors
+/// Returns it if the pool does not accept it.
 #[inline(never)]
-pub(super) fn accept_outside(key: Key, job: Job) -> Result<(), Rejected<Job>> {
-    reach(key, |at| at.accept(job).map_err(|job| at.rejected(job)))
+pub(super) fn accept(key: Key, job: Job) -> Result<(), Rejected<Job>> {
+    reach(key, |at| at.accept_or_reject(job))
+}
+
+/// Like [`accept`], for the owner of a pool.
+///
+/// # Errors
+/// As for [`accept`].
+#[inline(never)]
+pub(crate) fn accept_owned(core: &Arc<Core>, job: Job) -> Result<(), Rejected<Job>> {
+    reach_owned(core, |at| at.accept_or_reject(job))
+}
+
+/// Makes a job and a receipt of a closure, for `accept` to accept.
+///
+/// # Errors
+/// Returns the closure if it does not.
+pub(crate) fn submit<F, T, R>(
+    closure: F,
+    accept: impl FnOnce(Job) -> Result<(), Rejected<Job>>,
+) -> Result<R, Rejected<F>>
+where
+    F: FnOnce() -> T + Send + 'static,
+    R: Receipt<T>,
+{
+    let (job, receipt) = R::make(closure);
+    match accept(job) {
+        Ok(()) => Ok(receipt),
+        Err(rejected) => {
+            drop(receipt);
+            Err(rejected.map(closure_of))
+        }
+    }
 }

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use brigade_task::Work;
 
+use super::accept::{accept, submit};
 use super::queued::Queued;
 use super::{Options, Receipt, Submission, Terms, submit_each};
 use crate::config::WhenFull;
@@ -174,7 +175,7 @@ impl JobBuilder {
     {
         let Self { key, when_full, options } = self;
         match options.is_empty() {
-            true if !key.is_bounded() => reach(key, |at| at.submit(work)),
+            true if !key.is_bounded() => submit(work, |job| accept(key, job)),
             true => Submission { work, when_full, terms: () }.submit(key),
             false => Submission { work, when_full, terms: options }.submit(key),
         }

@@ -10,6 +10,8 @@ mod queued;
 mod reserve;
 mod verbs;
 
+use std::time::Instant;
+
 use brigade_task::{Job, Work};
 
 use crate::config::WhenFull;
@@ -18,6 +20,7 @@ use crate::key::Key;
 use crate::registry::{At, reach};
 use crate::rejected::{Rejected, closure_of};
 use crate::semaphore::Permit;
+pub(crate) use accept::{accept_owned, submit};
 pub use job_builder::JobBuilder;
 use queued::Queued;
 pub(crate) use queued::{Options, Terms};
@@ -59,27 +62,55 @@ impl<F, D: Terms> Submission<F, D> {
         F: FnOnce() -> T + Send + 'static,
         R: Receipt<T>,
     {
-        reach(key, |at| self.submit_at(at))
-    }
-
-    fn submit_at<T, R>(self, at: At<'_>) -> Result<R, Rejected<F>>
-    where
-        F: FnOnce() -> T + Send + 'static,
-        R: Receipt<T>,
-    {
         let Self { work, when_full, terms } = self;
-        let Some(core) = at.core() else { return Err(at.rejected(work)) };
-        let when_full = when_full.unwrap_or(core.config.when_full);
-        match at.admit(core, when_full, terms.deadline()) {
-            Admission::Queue(permit) => submit_with(at, permit, terms, work),
-            Admission::Unqueued(how) => {
-                let (job, receipt) = R::make(Queued { permit: None, terms, work });
-                at.settle(core, how, job);
-                Ok(receipt)
+        let deadline = terms.deadline();
+        let (mut work, mut receipt) = (Some((terms, work)), None);
+        let submitted = submit_made(key, when_full, deadline, &mut |permit| {
+            let Some((terms, work)) = work.take() else { unreachable!("a job is made once") };
+            let (job, made) = R::make(Queued { permit, terms, work });
+            receipt = Some(made);
+            job
+        });
+        match (submitted, receipt) {
+            (Ok(()), Some(receipt)) => Ok(receipt),
+            (Ok(()), None) => unreachable!("an accepted job has been made"),
+            (Err(rejected), receipt) => {
+                drop(receipt);
+                Err(rejected.map(|job| match (job, work) {
+                    (Some(job), _) => closure_of::<Queued<F, D>>(job).work,
+                    (None, Some((_, work))) => work,
+                    (None, None) => unreachable!("a job that has been made is returned"),
+                }))
             }
-            Admission::Refuse(reason) => Err(Rejected::new(work, reason)),
         }
     }
+}
+
+/// Submits a job that `make` makes once the pool has accepted it, with its permit if the pool is bounded: one copy of the code
+/// for all closures.
+///
+/// # Errors
+/// Returns the job if it has been made.
+fn submit_made(
+    key: Key,
+    when_full: Option<WhenFull>,
+    deadline: Option<Instant>,
+    make: &mut dyn FnMut(Option<Permit>) -> Job,
+) -> Result<(), Rejected<Option<Job>>> {
+    reach(key, |at| {
+        let Some(core) = at.core() else { return Err(at.rejected(None)) };
+        match at.admit(core, when_full.unwrap_or(core.config.when_full), deadline) {
+            Admission::Queue(permit) => {
+                let accepted = at.accept_or_reject(make(permit));
+                accepted.map_err(|rejected| rejected.map(Some))
+            }
+            Admission::Unqueued(how) => {
+                at.settle(core, how, make(None));
+                Ok(())
+            }
+            Admission::Refuse(reason) => Err(Rejected::new(None, reason)),
+        }
+    })
 }
 
 /// Makes a job of a closure that has a permit, or needs none.
@@ -104,10 +135,13 @@ where
     R: Receipt<T>,
 {
     let (job, receipt) = R::make(Queued { permit, terms, work });
-    at.accept(job).map(|()| receipt).map_err(|job| {
-        let Queued { work, .. } = closure_of::<Queued<F, D>>(job);
-        at.rejected(work)
-    })
+    match at.accept_or_reject(job) {
+        Ok(()) => Ok(receipt),
+        Err(rejected) => {
+            drop(receipt);
+            Err(rejected.map(|job| closure_of::<Queued<F, D>>(job).work))
+        }
+    }
 }
 
 /// Submits several closures, one after the other; returns the first that was not accepted and all after it.

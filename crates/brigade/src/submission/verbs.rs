@@ -1,15 +1,13 @@
 //! Submission by a [`Handle`].
 
-use brigade_task::Job;
-
 use super::Submission;
-use super::accept::accept_outside;
+use super::accept::{accept, submit};
 use crate::config::WhenFull;
 use crate::engine::CURRENT;
 use crate::handle::Handle;
 use crate::join::JoinHandle;
-use crate::registry::{At, reach};
-use crate::rejected::{Rejected, closure_of, expect_accepted, refuse};
+use crate::registry::At;
+use crate::rejected::{Rejected, expect_accepted, refuse};
 
 impl Handle {
     /// Runs a closure on the pool, once.
@@ -77,7 +75,7 @@ impl Handle {
         // Not through `reach`: passing `job` on would force it into memory.
         CURRENT.with(|worker| match worker {
             Some(worker) if worker.is_of(self.key) => At::Worker(worker).execute(job),
-            _ => accept_outside(self.key, Job::new(job)).map_err(|job| job.map(closure_of)),
+            _ => submit(job, |job| accept(self.key, job)),
         })
     }
 
@@ -138,7 +136,7 @@ impl Handle {
     {
         let accepted = match self.key.is_bounded() {
             true => Submission { work, when_full, terms: () }.submit(self.key),
-            false => reach(self.key, |at| at.submit(work)),
+            false => submit(work, |job| accept(self.key, job)),
         };
         accepted.map(|handle| JoinHandle::new(handle, self.key))
     }

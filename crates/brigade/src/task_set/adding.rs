@@ -9,9 +9,9 @@ use super::permits::Leave;
 use super::{FIRST, TaskSet};
 use crate::join::JoinHandle;
 use crate::key::Key;
-use crate::registry::{At, reach};
+use crate::registry::{At, reach, refusal};
 use crate::rejected::{Rejected, closure_of};
-use crate::submission::submit_with;
+use crate::submission::{submit, submit_with};
 
 impl<T> TaskSet<T> {
     /// Adds a closure or a future to a set without a board.
@@ -33,7 +33,7 @@ impl<T> TaskSet<T> {
     {
         let pool = self.pool.key;
         if !pool.is_here() {
-            return reach(pool, |at| Err(at.rejected(work)));
+            return Err(Rejected::new(work, refusal(pool)));
         }
         self.share = Some(Self::share);
         let index = self.jobs.next_index();
@@ -84,7 +84,7 @@ impl<T> TaskSet<T> {
     {
         let pool = self.pool.key;
         if !pool.is_here() {
-            return reach(pool, |at| Err(at.rejected(work)));
+            return Err(Rejected::new(work, refusal(pool)));
         }
         let Some(board) = &self.board else { unreachable!("it is there from now on") };
         let key = self.jobs.next_key();
@@ -99,7 +99,7 @@ impl<T> TaskSet<T> {
                     return Err(rejected);
                 }
             },
-            None if reach(pool, refuses) => return reach(pool, |at| Err(at.rejected(work))),
+            None if reach(pool, refuses) => return Err(Rejected::new(work, refusal(pool))),
             None => {
                 let make = move |leave, board: &Arc<Board<T>>| {
                     let (job, mut handle) = make(pool, leave, work);
@@ -148,7 +148,7 @@ where
     T: Send + 'static,
 {
     match leave {
-        None => at.submit(job),
+        None => submit(job, |job| at.accept_or_reject(job)),
         permit => submit_with(at, permit, (), job),
     }
 }

@@ -15,7 +15,7 @@ use super::{Missed, NO_PERIOD, later};
 use crate::free::job;
 use crate::join::JoinHandle;
 use crate::key::Key;
-use crate::registry::reach;
+use crate::registry::refusal;
 use crate::rejected::{Rejected, expect_accepted};
 use crate::submission::JobBuilder;
 
@@ -138,7 +138,7 @@ impl DelayedJob {
         let (key, _, options) = self.job.into_parts();
         let once = Once(Some(job), options.name);
         schedule(key, self.time, Again::Never, once).map_err(|Once(job, _)| match job {
-            Some(job) => reach(key, |at| at.rejected(job)),
+            Some(job) => Rejected::new(job, refusal(key)),
             None => unreachable!("it has not run"),
         })
     }
@@ -264,7 +264,7 @@ impl PeriodicJob {
         let (key, _, options) = builder.into_parts();
         let first = later(Instant::now(), period);
         schedule(key, first, Again::Every(period, missed), Every(job, options.name))
-            .map_err(|Every(job, _)| reach(key, |at| at.rejected(job)))
+            .map_err(|Every(job, _)| Rejected::new(job, refusal(key)))
     }
 }
 

@@ -12,7 +12,7 @@ use super::frames;
 use super::header::{Header, VTable};
 use super::state::{Finished, State};
 use crate::act::{Act, Action, Outcome, Payload};
-use crate::contain::drop_contained;
+use crate::contain::{catch_drop, drop_contained};
 use crate::error::JoinError;
 use crate::work::Work;
 
@@ -125,18 +125,10 @@ where
     let pointer = unsafe { payload.cast::<NonNull<Header>>().read() };
     // SAFETY: Life rule: the job is alive, and its function is called with its cell's types.
     let cell = unsafe { pointer.cast::<ClosureCell<F, T>>().as_ref() };
-    match action {
-        Action::Identify => {
-            // SAFETY: `out` is a `TypeId`, guaranteed by the caller.
-            unsafe { out.cast::<TypeId>().write(TypeId::of::<F>()) };
-            return Outcome::Stale;
-        }
-        Action::IsStale => {
-            // SAFETY: `out` is a `bool`, guaranteed by the caller.
-            unsafe { out.cast::<bool>().write(cell.header.state.is_claimed()) };
-            return Outcome::Stale;
-        }
-        _ => {}
+    if let Action::Identify | Action::IsStale = action {
+        // SAFETY: `out` is as the action says, guaranteed by the caller.
+        unsafe { inspect(&cell.header.state, TypeId::of::<F>(), action, out) };
+        return Outcome::Stale;
     }
     let release = ReleaseJob(pointer);
     if !cell.header.state.claim() {
@@ -155,7 +147,7 @@ where
             (Outcome::Cancelled, Err(JoinError::Cancelled), None)
         }
         _ => {
-            let dropped = panic::catch_unwind(AssertUnwindSafe(|| drop(closure)));
+            let dropped = catch_drop(closure);
             (Outcome::Cancelled, Err(JoinError::Cancelled), dropped.err())
         }
     };
@@ -169,6 +161,19 @@ where
         (None, other) => drop(other),
     }
     outcome
+}
+
+/// Writes what an action asks that only reads the payload.
+///
+/// # Safety
+/// `out` must be as the action says.
+unsafe fn inspect(state: &State, id: TypeId, action: Action, out: *mut ()) {
+    match action {
+        // SAFETY: `out` is a `TypeId`, guaranteed by the caller.
+        Action::Identify => unsafe { out.cast::<TypeId>().write(id) },
+        // SAFETY: `out` is a `bool`, guaranteed by the caller.
+        _ => unsafe { out.cast::<bool>().write(state.is_claimed()) },
+    }
 }
 
 /// Runs a closure if it may start; returns the outcome for the worker and the result for the handle.

@@ -19,6 +19,15 @@ struct Frame {
 }
 
 impl Frame {
+    /// The frame of a job that the innermost one runs.
+    fn inside(state: &State) -> Self {
+        let outer = INNERMOST.with(|frame| match cfg!(brigade_loom) {
+            true => None,
+            false => frame.map(NonNull::from),
+        });
+        Self { state: NonNull::from(state), outer }
+    }
+
     fn state(&self) -> &State {
         // SAFETY: Stack rule: a reference to a frame is the thread's reference or came from one.
         unsafe { self.state.as_ref() }
@@ -44,11 +53,7 @@ impl JobId {
 
 /// Calls `call` as a part of the job with this state.
 pub(crate) fn enter<R>(state: &State, call: impl FnOnce() -> R) -> R {
-    let outer = INNERMOST.with(|frame| match cfg!(brigade_loom) {
-        true => None,
-        false => frame.map(NonNull::from),
-    });
-    INNERMOST.set(&Frame { state: NonNull::from(state), outer }, call)
+    INNERMOST.set(&Frame::inside(state), call)
 }
 
 /// Returns whether the innermost job that this thread runs has been asked to stop.

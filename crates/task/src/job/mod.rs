@@ -56,7 +56,7 @@ impl Job {
             unsafe { Self::from_raw(act_inline::<W>, work) }
         } else {
             // SAFETY: a box is one word, and `act_boxed::<W>` expects a `Box<W>`.
-            unsafe { Self::from_raw(act_boxed::<W>, Box::new(work)) }
+            unsafe { Self::from_raw(act_boxed::<W>, Box::into_raw(Box::new(work)).cast::<()>()) }
         }
     }
 
@@ -119,17 +119,28 @@ impl Job {
     /// # Panics
     /// If the job is [stale](Outcome::Stale).
     pub fn into_closure<F: 'static>(self) -> Result<F, Self> {
-        if self.identify() != TypeId::of::<F>() {
+        let mut closure = MaybeUninit::<F>::uninit();
+        // SAFETY: there is room for an `F`.
+        unsafe { self.take_if(TypeId::of::<F>(), closure.as_mut_ptr().cast()) }?;
+        // SAFETY: it has been moved here.
+        Ok(unsafe { closure.assume_init() })
+    }
+
+    /// Moves the closure to `out` if it is of this type.
+    ///
+    /// # Safety
+    /// `out` must have room for a value of this type.
+    unsafe fn take_if(self, id: TypeId, out: *mut ()) -> Result<(), Self> {
+        if self.identify() != id {
             return Err(self);
         }
-        let mut closure = MaybeUninit::<F>::uninit();
-        let taken = self.consume(Action::Take, closure.as_mut_ptr().cast());
+        let taken = self.consume(Action::Take, out);
+        // Only `Cancelled` means that it was moved.
         assert!(
             taken == Outcome::Cancelled,
             "the closure has been run or dropped through its handle"
         );
-        // SAFETY: it is an `F`, and `Cancelled` means that `Take` moved it here.
-        Ok(unsafe { closure.assume_init() })
+        Ok(())
     }
 
     /// Returns whether this is a leftover: its closure has been claimed through its handle, to run or to cancel it there.
