@@ -74,7 +74,7 @@ fn hogs_compute_beside_the_laboratory_and_end_with_it_whichever_signal_ends_it()
 
 #[test]
 fn hogs_end_with_a_run_that_comes_to_its_end() {
-    let short = ["wake", "--shots", "3000", "--rounds", "1", "--target", "threadpool"];
+    let short = ["wake", "--shots", "1000", "--rounds", "1", "--target", "threadpool"];
     let mut command = lab(short);
     command.args(["--hogs", "1"]).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = command.spawn().expect("the laboratory starts");

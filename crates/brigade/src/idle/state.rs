@@ -5,7 +5,7 @@
 //! | 0–15 | searching: workers that look for work elsewhere | by each of them, and by the thread that wakes one |
 //! | 16–31 | parked: workers that sleep, or are about to, and that have not been picked | under the crew's lock |
 //! | 32–47 | live: workers that have a thread, or are about to get one | under the crew's lock |
-//! | 48 | `MONITORED`: a parked worker looks at the queues every 25 to 400 µs | under the crew's lock |
+//! | 48 | `MONITORED`: a parked worker looks at the queues every 40 µs to 1 ms | under the crew's lock |
 //! | 49 | `BELOW_CORE`: work starts a worker, idle ones or not | under the crew's lock |
 //! | 50 | `BELOW_MAX`: work starts a worker if none is idle | under the crew's lock |
 //! | 51 | `SURPLUS`: the pool was made smaller, and workers leave between two jobs | under the crew's lock |

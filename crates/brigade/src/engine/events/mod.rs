@@ -7,6 +7,7 @@
 pub(super) mod blocked;
 #[cfg_attr(not(feature = "io"), path = "no_driver.rs")]
 mod driver;
+mod pulse;
 
 use core::time::Duration;
 use std::time::Instant;
@@ -20,6 +21,7 @@ use blocked::Candidates;
 #[cfg(feature = "io")]
 pub(crate) use driver::closed;
 pub(crate) use driver::{DriverRef, Driving};
+use pulse::Pulse;
 
 /// The timers and the driver of one pool.
 pub(super) struct Events {
@@ -27,6 +29,7 @@ pub(super) struct Events {
     pub(super) driver: Driving,
     /// Threads that may poll timers and the driver while they wait inside a job.
     pub(super) candidates: Candidates,
+    pub(super) pulse: Pulse,
     /// How often workers have polled.
     polls: AtomicU64,
 }
@@ -37,6 +40,7 @@ impl Events {
             timers: Timers::new(),
             driver: Driving::new(),
             candidates: Candidates::default(),
+            pulse: Pulse::new(),
             polls: AtomicU64::new(0),
         }
     }
@@ -57,9 +61,12 @@ impl Events {
         self.driver.is_made() || !self.timers.is_empty()
     }
 
-    /// The time until the next timer is due.
-    pub(super) fn until_next_timer(&self) -> Option<Duration> {
-        self.timers.next().map(|at| at.saturating_duration_since(Instant::now()))
+    /// How long a thread may sleep before it must fire timers.
+    pub(super) fn until_timers(&self) -> Option<Duration> {
+        if self.timers.is_empty() {
+            return None;
+        }
+        self.timers.wake_at().map(|at| at.saturating_duration_since(Instant::now()))
     }
 
     /// Wakes every task that waits for the timers or I/O resources of a pool that has ended; none waits there again.

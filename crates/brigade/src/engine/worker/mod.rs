@@ -12,6 +12,7 @@ mod monitor;
 mod pace;
 mod park;
 mod poll;
+mod rests;
 mod search;
 mod spin;
 mod submit;
@@ -37,6 +38,7 @@ pub(crate) use forks::wait_outside;
 pub(crate) use guest::{Enters, visit};
 use marks::Marks;
 use pace::Pace;
+use rests::Rests;
 pub(crate) use wait::PoolWait;
 
 brigade_sync::scoped_thread_local! {
@@ -81,8 +83,8 @@ pub(crate) struct Worker {
     waits: Cell<usize>,
     /// The depth of stolen parts that it runs, as a guest.
     helps: Cell<usize>,
-    /// Whether it has slept on the driver since it looked for work last.
-    drove: Cell<bool>,
+    /// Its sleeps on the driver.
+    rests: Rests,
     /// When it looks elsewhere although its own queue has jobs.
     pace: Pace,
     /// The marks of all queues, while this worker monitors them.
@@ -170,7 +172,7 @@ impl Worker {
             forks,
             waits: Cell::new(0),
             helps: Cell::new(0),
-            drove: Cell::new(false),
+            rests: Rests::new(),
         }
     }
 

@@ -17,6 +17,10 @@ const SHORTEST: Duration = Duration::from_micros(40);
 /// the shortest period, and a twentieth with this one.
 const LONGEST: Duration = Duration::from_micros(400);
 
+/// The sleep while a driver holder handles events that come often, and sleeps between them. What it leaves to the monitor waits
+/// for this and one more look.
+const BETWEEN: Duration = Duration::from_millis(1);
+
 /// The number of looks without movement after which the monitor stops. After these 2 ms or so, a lone job costs its submitter
 /// one wake-up. Fewer where a model checker follows each of them.
 const STILL_LOOKS: u32 = if cfg!(brigade_loom) { 20 } else { 50 };
@@ -91,9 +95,9 @@ impl Monitor {
         let guests_run = core.idle.guests.are_awake() && !seen.driver_held();
         let others_run = seen.running() > 0 || guests_run;
         // The driver holder sleeps between two events that it handles itself. Without a monitor it would wake a worker for each.
-        let is_between = look == Look::Moving && seen.driver_held() && !others_run;
+        let is_between = seen.driver_held() && !others_run && core.events.pulse.is_felt();
         if is_between {
-            self.period = LONGEST;
+            self.period = BETWEEN;
         }
         if self.still < STILL_LOOKS && (others_run || is_between) {
             return Tick::Nothing;

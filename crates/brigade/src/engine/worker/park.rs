@@ -76,6 +76,9 @@ impl Worker {
 
     /// Sleeps until this worker has been picked or claimed, has seen work itself, or is no longer a worker.
     fn sleep(&self, mut duty: Option<Duty>) -> Parked {
+        if duty.is_none() && self.stands_by() {
+            duty = Some(Duty::Monitor);
+        }
         let mut spin = self.try_spin();
         let patience = self.core.config.keep_alive;
         let mut leave_at = self.leave_at(patience);
@@ -112,6 +115,15 @@ impl Worker {
                 Some(Tick::Enough) => (duty, monitor) = (None, None),
             }
         }
+    }
+
+    /// Becomes the monitor if another worker holds the driver and events come often: otherwise that one wakes a worker at each.
+    fn stands_by(&self) -> bool {
+        let seen = self.core.idle.snapshot();
+        seen.driver_held()
+            && !seen.monitored()
+            && self.core.events.pulse.is_felt()
+            && self.core.idle.take_up_duty(self.index, Duty::Monitor)
     }
 
     /// Becomes the driver holder if there is something to wait for and no other worker holds the driver; returns whether it

@@ -19,10 +19,13 @@ impl Worker {
             return false;
         }
         events.note_poll();
-        let mut found = self.fire(&mut || {});
-        events.driver.poll(Some(Duration::ZERO), &mut |waker| {
-            found = true;
-            contain(|| waker.wake());
+        let mut found = false;
+        self.rests.poll(|| {
+            found = self.fire(&mut || {});
+            events.driver.poll(Some(Duration::ZERO), &mut |waker| {
+                found = true;
+                contain(|| waker.wake());
+            });
         });
         found
     }
@@ -34,11 +37,13 @@ impl Worker {
         timeout: Option<Duration>,
     ) -> Option<Parked> {
         let spins = spin.is_some() || self.always_spins();
-        self.drove.set(true);
-        let start = Instant::now();
-        let parked = self.poll_as_sleeper(if spins { Some(Duration::ZERO) } else { timeout });
+        let timeout = if spins { Some(Duration::ZERO) } else { timeout };
+        let (parked, slept) = self.rests.sleep(|| self.poll_as_sleeper(timeout));
+        if parked.is_some() {
+            self.core.events.pulse.beat(slept);
+        }
         if let Some(spin) = spin {
-            spin.left = spin.left.saturating_sub(start.elapsed());
+            spin.left = spin.left.saturating_sub(slept);
         } else if spins && parked.is_none() {
             brigade_sync::thread::yield_now();
         }
@@ -50,7 +55,7 @@ impl Worker {
     pub(super) fn poll_as_sleeper(&self, timeout: Option<Duration>) -> Option<Parked> {
         let (events, spot) = (&self.core.events, &self.me.sleeper.spot);
         events.note_poll();
-        let timeout = timeout.into_iter().chain(events.until_next_timer()).min();
+        let timeout = timeout.into_iter().chain(events.until_timers()).min();
         let mut left = None;
         // Withdraws before anything is queued: while all workers are parked, nothing is.
         let leave = |left: &mut Option<Parked>| _ = left.get_or_insert_with(|| self.withdraw());
@@ -143,7 +148,7 @@ impl Worker {
         let events = &self.core.events;
         // If we poll, this has begun before: otherwise `block` would call another candidate to poll.
         let mut blocked = Some(self.block());
-        let timeout = polls.then(|| events.until_next_timer()).flatten();
+        let timeout = polls.then(|| events.until_timers()).flatten();
         let Some(driver) = events.driver.get().filter(|_| polls) else {
             return thread.spot.parker.park(timeout);
         };

@@ -12,6 +12,9 @@ use crate::engine::core::Caller;
 /// for what they spawn.
 const BATCH: usize = 64;
 
+/// How many jobs that events woke together a worker runs alone, besides the first.
+const FEW: usize = 16;
+
 impl Worker {
     /// Finds a job when the worker's own queue is empty: looks everywhere, and sleeps while there is nothing. `None` when the
     /// worker must leave.
@@ -23,7 +26,7 @@ impl Worker {
             return Some(job);
         }
         // It is about to wait for events again itself, unless another worker or a guest runs.
-        let will_wait = self.drove.get()
+        let will_wait = self.rests.has_slept()
             && self.core.idle.snapshot().running() <= 1
             && !self.core.idle.guests.are_awake();
         if !will_wait && self.poll_events() {
@@ -46,7 +49,7 @@ impl Worker {
 
     /// Looks everywhere as a searcher, and sleeps while there is nothing.
     fn hunt(&self) -> Option<Job> {
-        self.drove.set(false);
+        self.rests.begin_search();
         loop {
             // The own queue first: the previous worker with this index may have left jobs, and events may have queued some.
             let own = self.take_part().or_else(|| self.local.pop());
@@ -66,7 +69,10 @@ impl Worker {
     pub(super) fn found(&self, job: Job) -> Job {
         if self.core.idle.stop_search() {
             if self.core.queues.has_work() || self.has_forks_unseen() {
-                let goes_on = self.local.len() > 1;
+                if self.keeps_events() {
+                    return job;
+                }
+                let goes_on = self.local.len() > 1 && !self.rests.has_slept();
                 self.core.help(if goes_on { Caller::GoesOn } else { Caller::MayStop });
             } else {
                 self.core.see_to_driver();
@@ -78,6 +84,16 @@ impl Worker {
             self.core.see_to_driver();
         }
         job
+    }
+
+    /// Whether it runs all that is queued itself: a few jobs that events have just woken, if it keeps up with
+    /// these (`rests`). A monitor stands by, in case they take long.
+    fn keeps_events(&self) -> bool {
+        let queued = self.local.len();
+        self.rests.keeps_up()
+            && queued <= FEW
+            && self.core.idle.snapshot().monitored()
+            && !self.core.queues.has_more_than(queued)
     }
 
     /// Takes this worker's share of the injectors.

@@ -60,7 +60,8 @@ impl Worker {
         }
         let seen = self.core.idle.after_publishing();
         if seen.wants_help() && (queued > 1 || !seen.monitored() || seen.is_below_core()) {
-            self.core.help(Caller::GoesOn);
+            // What events wake is short, as a rule, and other processes may be what they come from.
+            self.core.help(if self.rests.polls() { Caller::MayStop } else { Caller::GoesOn });
         }
     }
 

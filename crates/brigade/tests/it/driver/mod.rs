@@ -1,5 +1,6 @@
 //! The I/O driver and the timers, on whichever thread polls them.
 
+mod batches;
 #[cfg(feature = "io")]
 mod files;
 #[cfg(feature = "io")]
