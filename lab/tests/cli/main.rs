@@ -1,6 +1,7 @@
 //! The laboratory as a program, with exit codes, tables and a result file.
 
 #![forbid(unsafe_code)]
+#![allow(clippy::disallowed_types, reason = "the tests stand outside every loom model")]
 
 mod burst;
 mod busy;
