@@ -115,13 +115,20 @@ impl<'a> At<'a> {
 pub(crate) fn reach<R>(key: Key, call: impl FnOnce(At<'_>) -> R) -> R {
     CURRENT.with(|worker| match worker {
         Some(worker) if worker.is_of(key) => call(At::Worker(worker)),
-        _ => {
-            let (mut call, mut result) = (Some(call), None);
-            reach_from_outside(key, &mut |at| result = call.take().map(|call| call(at)));
-            let Some(result) = result else { unreachable!("it is called once") };
-            result
-        }
+        _ => reach_from_outside(key, call),
     })
+}
+
+/// Like [`reach`], for callers that are compiled for each type that users pass: what finds the pool is compiled once.
+pub(crate) fn reach_once<R>(key: Key, call: impl FnOnce(At<'_>) -> R) -> R {
+    let (mut call, mut result) = (Some(call), None);
+    reach_by(key, &mut |at| result = call.take().map(|call| call(at)));
+    let Some(result) = result else { unreachable!("it is called once") };
+    result
+}
+
+fn reach_by(key: Key, call: &mut dyn FnMut(At<'_>)) {
+    reach(key, |at| call(at));
 }
 
 /// The reason why a pool has not accepted a job although it was not full.
@@ -143,25 +150,25 @@ pub(crate) fn reach_owned<R>(core: &Arc<Core>, call: impl FnOnce(At<'_>) -> R) -
     })
 }
 
-/// Calls the closure once. It is not a type parameter, so that there is one copy of this code, and not one for each closure that
-/// is submitted.
 #[inline(never)]
-fn reach_from_outside(key: Key, call: &mut dyn FnMut(At<'_>)) {
+fn reach_from_outside<R>(key: Key, call: impl FnOnce(At<'_>) -> R) -> R {
     if !key.is_here() {
         return call(At::Gone(Reason::Forked));
     }
+    let mut call = Some(call);
     let known = LAST.try_with(|last| {
         let last = last.borrow();
         let core = last.as_ref()?.core(key)?;
-        call(At::Outside(core));
-        Some(())
+        Some(call.take()?(At::Outside(core)))
     });
-    if let Ok(Some(())) = known {
-        return;
+    if let Ok(Some(result)) = known {
+        return result;
     }
+    let Some(call) = call else { unreachable!("it is taken to be called") };
     let Some(core) = Core::find(key) else { return call(At::Gone(Reason::Closed)) };
-    call(At::Outside(&core));
+    let result = call(At::Outside(&core));
     remember(core);
+    result
 }
 
 /// Caches the pool that this thread submitted to last.

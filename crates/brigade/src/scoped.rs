@@ -10,7 +10,7 @@ use crate::default_pool::here;
 use crate::engine::{Core, Enters, FORKING, Worker, visit, wait_outside};
 use crate::handle::Handle;
 use crate::key::Key;
-use crate::registry::{At, reach};
+use crate::registry::{At, reach, reach_once};
 use crate::rejected::Reason;
 pub use brigade_task::{Scope, ScopedJoinHandle};
 
@@ -44,7 +44,7 @@ impl Handle {
         if forks_for(self.key) {
             return Ok(call());
         }
-        reach(self.key, |at| match at {
+        reach_once(self.key, |at| match at {
             At::Worker(_) => Ok(call()),
             At::Outside(core) => {
                 visit(core, Enters::Pool, call).or_else(|call| install_from_outside(core, call))
@@ -315,7 +315,7 @@ fn in_place<R>(pool: Handle, scope: impl FnOnce(&ScopePool) -> R) -> Result<R, R
     if forks_for(pool.key) {
         return open();
     }
-    reach(pool.key, |at| match at {
+    reach_once(pool.key, |at| match at {
         At::Outside(core) => visit(core, Enters::Nothing, open).unwrap_or_else(|open| open()),
         At::Worker(_) | At::Gone(_) => open(),
     })

@@ -87,6 +87,7 @@ impl<T: 'static> ScopedKey<T> {
     }
 
     /// Not in the callers, which are generic: one copy for each key.
+    #[inline]
     fn replace(&self, value: *const T) -> *const T {
         self.0.with(|slot| slot.0.replace(value))
     }

@@ -25,10 +25,10 @@ use crate::handle::Handle;
 use crate::job_name;
 use crate::join::JoinHandle;
 use crate::key::Key;
-use crate::registry::{At, reach};
+use crate::registry::{At, reach, reach_once};
 use crate::rejected::{Rejected, expect_accepted};
 use crate::semaphore::Permit;
-use crate::submission::{JobBuilder, Options, Reserved, Room};
+use crate::submission::{JobBuilder, Options, Reserved, Room, accept};
 pub use block_on::block_on;
 pub use local::spawn_local;
 pub use yield_now::{YieldNow, yield_now};
@@ -96,6 +96,29 @@ impl Guard for FirstPoll {
     }
 }
 
+/// Submits a future to the pool with this key, with the pool's policy or another one.
+fn spawn<F>(
+    key: Key,
+    future: F,
+    when_full: Option<WhenFull>,
+) -> Result<JoinHandle<F::Output>, Rejected<F>>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    if key.is_bounded() {
+        return reach_once(key, |at| spawn_at(at, future, when_full, None));
+    }
+    let (job, handle) = make_future(key, future, None, None);
+    match accept(key, job) {
+        Ok(()) => Ok(JoinHandle::new(handle, key)),
+        Err(rejected) => {
+            drop(handle);
+            Err(rejected.map(future_of))
+        }
+    }
+}
+
 /// Submits a future to a pool, with the pool's policy or another one.
 fn spawn_at<F>(
     at: At<'_>,
@@ -145,12 +168,20 @@ where
 {
     let Some(core) = at.core() else { return Err(at.rejected(future)) };
     let (job, handle) = make_future(core.key, future, permit, deadline);
-    match at.accept(job) {
+    match at.accept_or_reject(job) {
         Ok(()) => Ok(handle),
-        Err(job) => match job.into_future() {
-            Ok(future) => Err(at.rejected(future)),
-            Err(_) => unreachable!("a rejected job is what it was made of"),
-        },
+        Err(rejected) => {
+            drop(handle);
+            Err(rejected.map(future_of))
+        }
+    }
+}
+
+/// The future that a rejected job was made from.
+fn future_of<F: Future + 'static>(job: Job) -> F {
+    match job.into_future() {
+        Ok(future) => future,
+        Err(_) => unreachable!("a rejected job is what it was made of"),
     }
 }
 
@@ -225,7 +256,7 @@ impl Handle {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        expect_accepted(reach(self.key, |at| spawn_at(at, future, None, None)))
+        expect_accepted(spawn(self.key, future, None))
     }
 
     /// Runs a future on the pool's threads, and returns a handle for its outcome, or returns the future; never waits.
@@ -249,7 +280,7 @@ impl Handle {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        reach(self.key, |at| spawn_at(at, future, Some(WhenFull::Reject), None))
+        spawn(self.key, future, Some(WhenFull::Reject))
     }
 }
 
@@ -272,7 +303,7 @@ impl JobBuilder {
         F::Output: Send + 'static,
     {
         let (key, when_full, Options { deadline, name }) = self.into_parts();
-        reach(key, |at| match name {
+        reach_once(key, |at| match name {
             None => spawn_at(at, future, when_full, deadline),
             name => spawn_at(at, Named { future, name }, when_full, deadline)
                 .map_err(|rejected| rejected.map(|named| named.future)),
@@ -309,7 +340,7 @@ impl Reserved {
             }
         };
         let (key, _, Options { deadline, name }) = builder.into_parts();
-        reach(key, |at| match name {
+        reach_once(key, |at| match name {
             None => queue_future(at, future, permit, deadline),
             name => queue_future(at, Named { future, name }, permit, deadline)
                 .map_err(|rejected| rejected.map(|named| named.future)),

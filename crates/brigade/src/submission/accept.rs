@@ -7,7 +7,7 @@ use brigade_task::Job;
 
 use super::Receipt;
 use crate::config::WhenFull;
-use crate::engine::{Admission, Core, Unqueued, blocking, enter};
+use crate::engine::{Admission, CURRENT, Core, Unqueued, blocking, enter};
 use crate::key::Key;
 use crate::registry::{At, reach, reach_owned};
 use crate::rejected::{Rejected, closure_of};
@@ -115,12 +115,24 @@ impl At<'_> {
     }
 }
 
-/// Accepts a job in a pool that is not bounded: one copy of the code for all closures.
+/// Accepts a job in a pool that is not bounded.
 ///
 /// # Errors
 /// Returns it if the pool does not accept it.
+#[inline]
+pub(crate) fn accept(key: Key, job: Job) -> Result<(), Rejected<Job>> {
+    CURRENT.with(|worker| match worker {
+        Some(worker) if worker.is_of(key) => At::Worker(worker).accept_or_reject(job),
+        _ => accept_outside(key, job),
+    })
+}
+
+/// Accepts a job from a thread that is not a worker of the pool: one copy of the code for all closures.
+///
+/// # Errors
+/// As for [`accept`].
 #[inline(never)]
-pub(super) fn accept(key: Key, job: Job) -> Result<(), Rejected<Job>> {
+pub(super) fn accept_outside(key: Key, job: Job) -> Result<(), Rejected<Job>> {
     reach(key, |at| at.accept_or_reject(job))
 }
 

@@ -14,7 +14,7 @@ use crate::engine;
 use crate::handle::Handle;
 use crate::join::JoinHandle;
 use crate::key::Key;
-use crate::registry::reach;
+use crate::registry::reach_once;
 use crate::rejected::Rejected;
 
 /// Submits jobs with their own settings; made by [`Handle::job`] or [`brigade::job`](crate::job).
@@ -240,7 +240,7 @@ impl JobBuilder {
     {
         match self.key.is_bounded() || !self.options.is_empty() {
             true => submit_each(jobs, |job| self.clone().submit_job(job)),
-            false => reach(self.key, |at| at.submit_batch(jobs)),
+            false => reach_once(self.key, |at| at.submit_batch(jobs)),
         }
     }
 
@@ -293,7 +293,7 @@ fn dispatch<I>(key: Key, jobs: I) -> impl Iterator<Item = I::Item> + use<I>
 where
     I: Iterator<Item: Work<Output = ()>>,
 {
-    reach(key, |at| match at.core() {
+    reach_once(key, |at| match at.core() {
         Some(core) => engine::dispatch(core, at.worker(), jobs),
         None => Vec::new().into_iter().chain(jobs),
     })

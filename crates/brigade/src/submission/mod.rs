@@ -20,7 +20,7 @@ use crate::key::Key;
 use crate::registry::{At, reach};
 use crate::rejected::{Rejected, closure_of};
 use crate::semaphore::Permit;
-pub(crate) use accept::{accept_owned, submit};
+pub(crate) use accept::{accept, accept_owned, submit};
 pub use job_builder::JobBuilder;
 use queued::Queued;
 pub(crate) use queued::{Options, Terms};

@@ -9,7 +9,7 @@ use crate::config::WhenFull;
 use crate::engine::{Admission, Unqueued, Worker};
 use crate::join::JoinHandle;
 use crate::key::Key;
-use crate::registry::{At, reach};
+use crate::registry::{At, reach, reach_once};
 use crate::rejected::{Reason, Rejected};
 use crate::semaphore::{Permit, Waiter};
 use crate::submission::queued::Queued;
@@ -172,7 +172,7 @@ impl Reserved {
         R: Receipt<T>,
     {
         let Self { builder, room } = self;
-        reach(builder.key, |at| match (room, at.core()) {
+        reach_once(builder.key, |at| match (room, at.core()) {
             (Room::Queue(permit), _) if builder.options.is_empty() => {
                 submit_with(at, permit, (), work)
             }

@@ -9,7 +9,7 @@ use super::permits::Leave;
 use super::{FIRST, TaskSet};
 use crate::join::JoinHandle;
 use crate::key::Key;
-use crate::registry::{At, reach, refusal};
+use crate::registry::{At, reach, reach_once, refusal};
 use crate::rejected::{Rejected, closure_of};
 use crate::submission::{submit, submit_with};
 
@@ -38,7 +38,7 @@ impl<T> TaskSet<T> {
         self.share = Some(Self::share);
         let index = self.jobs.next_index();
         let (handle, is_listed) =
-            reach(pool, |at| submit(at, &self.completions, index as usize, work))?;
+            reach_once(pool, |at| submit(at, &self.completions, index as usize, work))?;
         self.jobs.add(Some(handle));
         if !is_listed {
             // It has ended already.
@@ -89,7 +89,7 @@ impl<T> TaskSet<T> {
         let Some(board) = &self.board else { unreachable!("it is there from now on") };
         let key = self.jobs.next_key();
         let handle = match board.admit() {
-            Some(leave) => match reach(pool, |at| submit(at, leave, work)) {
+            Some(leave) => match reach_once(pool, |at| submit(at, leave, work)) {
                 Ok(mut handle) => {
                     board.hear_of(key, &mut handle);
                     Some(handle)

@@ -20,6 +20,7 @@ struct Frame {
 
 impl Frame {
     /// The frame of a job that the innermost one runs.
+    #[inline]
     fn inside(state: &State) -> Self {
         let outer = INNERMOST.with(|frame| match cfg!(brigade_loom) {
             true => None,
