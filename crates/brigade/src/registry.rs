@@ -128,7 +128,7 @@ pub(crate) fn reach_once<R>(key: Key, call: impl FnOnce(At<'_>) -> R) -> R {
 }
 
 fn reach_by(key: Key, call: &mut dyn FnMut(At<'_>)) {
-    reach(key, |at| call(at));
+    reach(key, call);
 }
 
 /// The reason why a pool has not accepted a job although it was not full.
