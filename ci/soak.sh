@@ -2,7 +2,8 @@
 # Soaks the pools for this many seconds, by default 60: `ci/soak.sh [seconds]`. Pools of every kind live and end under
 # mixed work; every job must be accounted for, and no thread, file or memory be left. Then, for as long again, threads wait until
 # pools are idle while others submit: nothing that was accepted before may be queued or running when a wait returns. Then, as long
-# again, random trees of forks and scopes run: everything in a tree has ended when its root returns.
+# again, random trees of forks and scopes run: everything in a tree has ended when its root returns. Then, as long again, two threads
+# submit the first jobs of one new pool after the other: both jobs run at once.
 #
 # BRIGADE_SEED repeats the plans of a run, as far as threads can be repeated. Linux only.
 set -euo pipefail
@@ -15,15 +16,13 @@ if [[ ! "$seconds" =~ ^[1-9][0-9]*$ ]]; then
 fi
 export BRIGADE_SOAK_SECONDS="$seconds"
 cargo test --locked -p brigade --test soak -- --include-ignored --nocapture
-waits=what_was_accepted_before_has_ended_when_a_wait_does_with_all_its_descendants
-if ! grep -rq "fn $waits(" crates/brigade/tests; then
-    echo "ci/soak.sh names $waits, which is no test" >&2
-    exit 2
-fi
-cargo test --locked -p brigade --test it -- --nocapture "$waits"
-trees=whatever_trees_are_run_all_of_them_have_ended_when_their_root_returns
-if ! grep -rq "fn $trees(" crates/brigade/tests; then
-    echo "ci/soak.sh names $trees, which is no test" >&2
-    exit 2
-fi
-cargo test --locked -p brigade --test it -- --nocapture "$trees"
+for name in \
+    what_was_accepted_before_has_ended_when_a_wait_does_with_all_its_descendants \
+    whatever_trees_are_run_all_of_them_have_ended_when_their_root_returns \
+    two_first_jobs_of_two_threads_run_at_once; do
+    if ! grep -rq "fn $name(" crates/brigade/tests; then
+        echo "ci/soak.sh names $name, which is no test" >&2
+        exit 2
+    fi
+    cargo test --locked -p brigade --test it -- --nocapture "$name"
+done

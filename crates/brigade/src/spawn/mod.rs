@@ -20,7 +20,7 @@ use brigade_task::{Guard, Job, Outcome, Schedule, Spawned, TaskRef, drop_contain
 use pin_project_lite::pin_project;
 
 use crate::config::WhenFull;
-use crate::engine::{Admission, Core, Unqueued, drop_off_pool};
+use crate::engine::drop_off_pool;
 use crate::handle::Handle;
 use crate::job_name;
 use crate::join::JoinHandle;
@@ -28,7 +28,7 @@ use crate::key::Key;
 use crate::registry::{At, reach, reach_once};
 use crate::rejected::{Rejected, expect_accepted};
 use crate::semaphore::Permit;
-use crate::submission::{JobBuilder, Options, Reserved, Room, accept};
+use crate::submission::{JobBuilder, Options, Reserved, Room, accept, submit_admitted, submit_job};
 pub use block_on::block_on;
 pub use local::spawn_local;
 pub use yield_now::{YieldNow, yield_now};
@@ -101,42 +101,18 @@ fn spawn<F>(
     key: Key,
     future: F,
     when_full: Option<WhenFull>,
-) -> Result<JoinHandle<F::Output>, Rejected<F>>
-where
-    F: Future + Send + 'static,
-    F::Output: Send + 'static,
-{
-    if key.is_bounded() {
-        return reach_once(key, |at| spawn_at(at, future, when_full, None));
-    }
-    let (job, handle) = make_future(key, future, None, None);
-    match accept(key, job) {
-        Ok(()) => Ok(JoinHandle::new(handle, key)),
-        Err(rejected) => {
-            drop(handle);
-            Err(rejected.map(future_of))
-        }
-    }
-}
-
-/// Submits a future to a pool, with the pool's policy or another one.
-fn spawn_at<F>(
-    at: At<'_>,
-    future: F,
-    when_full: Option<WhenFull>,
     deadline: Option<Instant>,
 ) -> Result<JoinHandle<F::Output>, Rejected<F>>
 where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    let Some(core) = at.core() else { return Err(at.rejected(future)) };
-    let handle = match at.admit(core, when_full.unwrap_or(core.config.when_full), deadline) {
-        Admission::Queue(permit) => queue_future(at, future, permit, deadline)?,
-        Admission::Unqueued(how) => settle_future(at, core, future, how, deadline),
-        Admission::Refuse(reason) => return Err(Rejected::new(future, reason)),
+    let make = |permit, future| make_future(key, future, permit, deadline);
+    let spawned = match key.is_bounded() {
+        true => submit_admitted(key, when_full, deadline, future, make, future_of),
+        false => submit_job(make(None, future), |job| accept(key, job), future_of),
     };
-    Ok(JoinHandle::new(handle, core.key))
+    spawned.map(|handle| JoinHandle::new(handle, key))
 }
 
 /// Makes a job of a future that has a permit, or needs none.
@@ -167,14 +143,8 @@ where
     F::Output: Send + 'static,
 {
     let Some(core) = at.core() else { return Err(at.rejected(future)) };
-    let (job, handle) = make_future(core.key, future, permit, deadline);
-    match at.accept_or_reject(job) {
-        Ok(()) => Ok(handle),
-        Err(rejected) => {
-            drop(handle);
-            Err(rejected.map(future_of))
-        }
-    }
+    let made = make_future(core.key, future, permit, deadline);
+    submit_job(made, |job| at.accept_or_reject(job), future_of)
 }
 
 /// The future that a rejected job was made from.
@@ -183,25 +153,6 @@ fn future_of<F: Future + 'static>(job: Job) -> F {
         Ok(future) => future,
         Err(_) => unreachable!("a rejected job is what it was made of"),
     }
-}
-
-/// Polls or drops a future that is not queued.
-fn settle_future<F>(
-    at: At<'_>,
-    core: &Core,
-    future: F,
-    how: Unqueued<'_>,
-    deadline: Option<Instant>,
-) -> brigade_task::JoinHandle<F::Output>
-where
-    F: Future + Send + 'static,
-    F::Output: Send + 'static,
-{
-    let (job, handle) = make_future(core.key, future, None, deadline);
-    at.settle(core, how, job);
-    // The future may have woken itself, and the job around it may take long.
-    core.offer_help();
-    handle
 }
 
 pin_project! {
@@ -256,7 +207,7 @@ impl Handle {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        expect_accepted(spawn(self.key, future, None))
+        expect_accepted(spawn(self.key, future, None, None))
     }
 
     /// Runs a future on the pool's threads, and returns a handle for its outcome, or returns the future; never waits.
@@ -280,7 +231,7 @@ impl Handle {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        spawn(self.key, future, Some(WhenFull::Reject))
+        spawn(self.key, future, Some(WhenFull::Reject), None)
     }
 }
 
@@ -303,11 +254,11 @@ impl JobBuilder {
         F::Output: Send + 'static,
     {
         let (key, when_full, Options { deadline, name }) = self.into_parts();
-        reach_once(key, |at| match name {
-            None => spawn_at(at, future, when_full, deadline),
-            name => spawn_at(at, Named { future, name }, when_full, deadline)
+        match name {
+            None => spawn(key, future, when_full, deadline),
+            name => spawn(key, Named { future, name }, when_full, deadline)
                 .map_err(|rejected| rejected.map(|named| named.future)),
-        })
+        }
     }
 }
 
@@ -340,11 +291,11 @@ impl Reserved {
             }
         };
         let (key, _, Options { deadline, name }) = builder.into_parts();
-        reach_once(key, |at| match name {
+        let queued = reach_once(key, |at| match name {
             None => queue_future(at, future, permit, deadline),
             name => queue_future(at, Named { future, name }, permit, deadline)
                 .map_err(|rejected| rejected.map(|named| named.future)),
-        })
-        .map(|handle| JoinHandle::new(handle, key))
+        });
+        queued.map(|handle| JoinHandle::new(handle, key))
     }
 }

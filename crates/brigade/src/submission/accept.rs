@@ -157,12 +157,24 @@ where
     F: FnOnce() -> T + Send + 'static,
     R: Receipt<T>,
 {
-    let (job, receipt) = R::make(closure);
+    submit_job(R::make(closure), accept, closure_of)
+}
+
+/// Has `accept` accept a job, and returns its receipt.
+///
+/// # Errors
+/// Returns what the job was made of, which `back` takes out of it, if `accept` does not.
+pub(crate) fn submit_job<W, R>(
+    (job, receipt): (Job, R),
+    accept: impl FnOnce(Job) -> Result<(), Rejected<Job>>,
+    back: impl FnOnce(Job) -> W,
+) -> Result<R, Rejected<W>> {
     match accept(job) {
         Ok(()) => Ok(receipt),
         Err(rejected) => {
+            // Before its job is taken apart: nobody hears of that.
             drop(receipt);
-            Err(rejected.map(closure_of))
+            Err(rejected.map(back))
         }
     }
 }

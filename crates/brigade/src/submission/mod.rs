@@ -20,7 +20,7 @@ use crate::key::Key;
 use crate::registry::{At, reach};
 use crate::rejected::{Rejected, closure_of};
 use crate::semaphore::Permit;
-pub(crate) use accept::{accept, accept_owned, submit};
+pub(crate) use accept::{accept, accept_owned, submit, submit_job};
 pub use job_builder::JobBuilder;
 use queued::Queued;
 pub(crate) use queued::{Options, Terms};
@@ -64,30 +64,50 @@ impl<F, D: Terms> Submission<F, D> {
     {
         let Self { work, when_full, terms } = self;
         let deadline = terms.deadline();
-        let (mut work, mut receipt) = (Some((terms, work)), None);
-        let submitted = submit_made(key, when_full, deadline, &mut |permit| {
-            let Some((terms, work)) = work.take() else { unreachable!("a job is made once") };
-            let (job, made) = R::make(Queued { permit, terms, work });
-            receipt = Some(made);
-            job
-        });
-        match (submitted, receipt) {
-            (Ok(()), Some(receipt)) => Ok(receipt),
-            (Ok(()), None) => unreachable!("an accepted job has been made"),
-            (Err(rejected), receipt) => {
-                drop(receipt);
-                Err(rejected.map(|job| match (job, work) {
-                    (Some(job), _) => closure_of::<Queued<F, D>>(job).work,
-                    (None, Some((_, work))) => work,
-                    (None, None) => unreachable!("a job that has been made is returned"),
-                }))
-            }
+        let make = |permit, work| R::make(Queued { permit, terms, work });
+        submit_admitted(key, when_full, deadline, work, make, unqueued::<F, D>)
+    }
+}
+
+/// The closure that a rejected job was made from with [`Queued`].
+fn unqueued<F: 'static, D: 'static>(job: Job) -> F {
+    closure_of::<Queued<F, D>>(job).work
+}
+
+/// Submits work to the pool with this key: makes a job and a receipt of it once the pool has decided to accept it.
+///
+/// # Errors
+/// Returns the work, which `back` takes out of a job that has been made.
+pub(crate) fn submit_admitted<W, R>(
+    key: Key,
+    when_full: Option<WhenFull>,
+    deadline: Option<Instant>,
+    work: W,
+    make: impl FnOnce(Option<Permit>, W) -> (Job, R),
+    back: impl FnOnce(Job) -> W,
+) -> Result<R, Rejected<W>> {
+    let (mut work, mut receipt) = (Some((work, make)), None);
+    let submitted = submit_made(key, when_full, deadline, &mut |permit| {
+        let Some((work, make)) = work.take() else { unreachable!("a job is made once") };
+        let (job, made) = make(permit, work);
+        receipt = Some(made);
+        job
+    });
+    match (submitted, receipt) {
+        (Ok(()), Some(receipt)) => Ok(receipt),
+        (Ok(()), None) => unreachable!("an accepted job has been made"),
+        (Err(rejected), receipt) => {
+            drop(receipt);
+            Err(rejected.map(|job| match (job, work) {
+                (Some(job), _) => back(job),
+                (None, Some((work, _))) => work,
+                (None, None) => unreachable!("a job that has been made is returned"),
+            }))
         }
     }
 }
 
-/// Submits a job that `make` makes once the pool has accepted it, with its permit if the pool is bounded: one copy of the code
-/// for all closures.
+/// Submits a job that `make` makes with its permit, if the pool is bounded: one copy of the code for all that is submitted.
 ///
 /// # Errors
 /// Returns the job if it has been made.
@@ -105,7 +125,13 @@ fn submit_made(
                 accepted.map_err(|rejected| rejected.map(Some))
             }
             Admission::Unqueued(how) => {
-                at.settle(core, how, make(None));
+                let job = make(None);
+                let may_go_on = job.is_future();
+                at.settle(core, how, job);
+                // A future may have woken itself, and the job around it may take long. It may have forked, too.
+                if may_go_on && core.key.is_here() {
+                    core.offer_help();
+                }
                 Ok(())
             }
             Admission::Refuse(reason) => Err(Rejected::new(None, reason)),
@@ -134,14 +160,8 @@ where
     D: Terms,
     R: Receipt<T>,
 {
-    let (job, receipt) = R::make(Queued { permit, terms, work });
-    match at.accept_or_reject(job) {
-        Ok(()) => Ok(receipt),
-        Err(rejected) => {
-            drop(receipt);
-            Err(rejected.map(|job| closure_of::<Queued<F, D>>(job).work))
-        }
-    }
+    let made = R::make(Queued { permit, terms, work });
+    submit_job(made, |job| at.accept_or_reject(job), unqueued::<F, D>)
 }
 
 /// Submits several closures, one after the other; returns the first that was not accepted and all after it.

@@ -21,21 +21,24 @@ impl Pulse {
         Self { start: Instant::now(), until: AtomicU64::new(0) }
     }
 
-    /// Notes that the driver holder has woken for an event, after it slept for that long.
-    pub(crate) fn beat(&self, slept: Duration) {
+    /// Notes that the driver holder woke at `now` for an event, after it slept for that long.
+    pub(crate) fn beat(&self, slept: Duration, now: Instant) {
         if slept <= OFTEN {
-            self.until.store(self.now() + OFTEN.as_nanos() as u64, Ordering::Relaxed);
+            self.until.store(self.nanos(now + OFTEN), Ordering::Relaxed);
         }
     }
 
     /// Whether events come often now.
     pub(crate) fn is_felt(&self) -> bool {
-        let until = self.until.load(Ordering::Relaxed);
-        until > 0 && self.now() < until
+        self.is_felt_at(Instant::now())
     }
 
-    fn now(&self) -> u64 {
-        self.start.elapsed().as_nanos() as u64
+    fn is_felt_at(&self, now: Instant) -> bool {
+        self.nanos(now) < self.until.load(Ordering::Relaxed)
+    }
+
+    fn nanos(&self, at: Instant) -> u64 {
+        at.saturating_duration_since(self.start).as_nanos() as u64
     }
 }
 
@@ -46,15 +49,12 @@ mod tests {
     #[test]
     fn it_is_felt_for_a_while_after_events_that_came_soon_after_others() {
         let pulse = Pulse::new();
-        assert!(!pulse.is_felt());
-        pulse.beat(OFTEN * 2);
-        assert!(!pulse.is_felt());
-        pulse.until.store(u64::MAX, Ordering::Relaxed);
-        assert!(pulse.is_felt());
-        pulse.beat(OFTEN);
-        let until = pulse.until.load(Ordering::Relaxed);
-        assert!(until > 0 && until <= pulse.now() + OFTEN.as_nanos() as u64);
-        std::thread::sleep(OFTEN);
-        assert!(!pulse.is_felt());
+        let now = pulse.start + OFTEN;
+        assert!(!pulse.is_felt_at(now));
+        pulse.beat(OFTEN * 2, now);
+        assert!(!pulse.is_felt_at(now));
+        pulse.beat(OFTEN, now);
+        assert!(pulse.is_felt_at(now) && pulse.is_felt_at(now + OFTEN / 2));
+        assert!(!pulse.is_felt_at(now + OFTEN));
     }
 }

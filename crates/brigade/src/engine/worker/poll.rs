@@ -38,9 +38,9 @@ impl Worker {
     ) -> Option<Parked> {
         let spins = spin.is_some() || self.always_spins();
         let timeout = if spins { Some(Duration::ZERO) } else { timeout };
-        let (parked, slept) = self.rests.sleep(|| self.poll_as_sleeper(timeout));
+        let (parked, slept, woke) = self.rests.sleep(|| self.poll_as_sleeper(timeout));
         if parked.is_some() {
-            self.core.events.pulse.beat(slept);
+            self.core.events.pulse.beat(slept, woke);
         }
         if let Some(spin) = spin {
             spin.left = spin.left.saturating_sub(slept);

@@ -7,6 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::support::crowd::{Crowd, workers};
+use crate::support::soak::soak_time;
 use brigade::{Handle, Pool, Queueing, Shutdown, WhenFull};
 use brigade_testkit::{Gate, Meeting, Watchdog, eventually};
 
@@ -373,8 +374,9 @@ fn a_blocked_thread_beyond_the_core_size_is_replaced_for_one_job() {
 /// As the test of two first jobs above, without another submission.
 #[test]
 fn two_first_jobs_of_two_threads_run_at_once() {
-    let _dog = Watchdog::start(120);
-    let end = Instant::now() + Duration::from_secs(2);
+    let time = soak_time(Duration::from_secs(2));
+    let _dog = Watchdog::start(120 + time.as_secs());
+    let end = Instant::now() + time;
     for round in 0.. {
         if Instant::now() > end {
             break;

@@ -8,6 +8,7 @@ use brigade::{Builder, Order, Pool, Queueing, Scope, join, scope, yield_now};
 use brigade_testkit::{Seed, Watchdog, panics};
 
 use crate::support::full::at_rest;
+use crate::support::soak::soak_time;
 
 /// What has begun and ended, by everything that is alive.
 #[derive(Default)]
@@ -118,8 +119,7 @@ fn builder(random: &mut Seed) -> Builder {
 
 #[test]
 fn whatever_trees_are_run_all_of_them_have_ended_when_their_root_returns() {
-    let seconds = std::env::var("BRIGADE_SOAK_SECONDS").ok().and_then(|text| text.parse().ok());
-    let time = Duration::from_secs(seconds.unwrap_or(2));
+    let time = soak_time(Duration::from_secs(2));
     let _dog = Watchdog::start(time.as_secs() + 20);
     panics::silence_expected();
     let mut random = Seed::printed();

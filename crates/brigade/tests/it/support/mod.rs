@@ -7,4 +7,5 @@ pub(crate) mod full;
 pub(crate) mod policy;
 pub(crate) mod reports;
 pub(crate) mod roll_call;
+pub(crate) mod soak;
 pub(crate) mod trees;

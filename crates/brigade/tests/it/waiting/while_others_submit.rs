@@ -9,6 +9,7 @@ use brigade::{Builder, Pool, Queueing, WhenFull};
 use brigade_testkit::{Gate, Seed, Watchdog, eventually, spin_for};
 
 use crate::support::crowd::for_both_queueings;
+use crate::support::soak::soak_time;
 use crate::support::trees::Trees;
 
 /// How many jobs of a stream come between two of its pauses.
@@ -39,12 +40,6 @@ impl Kind {
             }
         }
     }
-}
-
-/// How long a test repeats, in seconds; `ci/soak.sh` sets it.
-fn soak_seconds() -> u64 {
-    let given = std::env::var("BRIGADE_SOAK_SECONDS").ok();
-    given.map_or(0, |seconds| seconds.parse().expect("a number of seconds"))
 }
 
 /// Runs `body` while another thread submits bursts, each when the one before has ended.
@@ -103,14 +98,14 @@ fn sizes(claim: impl Fn(Pool, &str)) {
 
 #[test]
 fn what_was_accepted_before_has_ended_when_a_wait_does_with_all_its_descendants() {
-    let seconds = soak_seconds();
-    let _dog = Watchdog::start(120 + seconds);
+    let time = soak_time(Duration::ZERO);
+    let _dog = Watchdog::start(120 + time.as_secs());
     let (mut seed, begun) = (Seed::printed(), Instant::now());
     loop {
         for kind in KINDS {
             check_waits(kind, &mut seed);
         }
-        if begun.elapsed() >= Duration::from_secs(seconds) {
+        if begun.elapsed() >= time {
             break;
         }
     }
