@@ -12,6 +12,7 @@ mod monitor;
 mod pace;
 mod park;
 mod poll;
+mod relief;
 mod rests;
 mod search;
 mod spin;
@@ -38,6 +39,7 @@ pub(crate) use forks::wait_outside;
 pub(crate) use guest::{Enters, visit};
 use marks::Marks;
 use pace::Pace;
+use relief::Relief;
 use rests::Rests;
 pub(crate) use wait::PoolWait;
 
@@ -85,6 +87,8 @@ pub(crate) struct Worker {
     helps: Cell<usize>,
     /// Its sleeps on the driver.
     rests: Rests,
+    /// The peer whose queue it looks at.
+    relief: Relief,
     /// When it looks elsewhere although its own queue has jobs.
     pace: Pace,
     /// The marks of all queues, while this worker monitors them.
@@ -173,6 +177,7 @@ impl Worker {
             waits: Cell::new(0),
             helps: Cell::new(0),
             rests: Rests::new(),
+            relief: Relief::default(),
         }
     }
 
@@ -259,12 +264,15 @@ impl Worker {
     #[inline(never)]
     fn look_elsewhere(&self) {
         self.end_if_orphan();
-        self.pace.look();
+        let is_time = self.pace.look();
         self.poll_events();
         if self.sweeps.get() != self.core.queues.sweeps() {
             self.compact();
         }
         self.take_mail().into_iter().for_each(|job| self.run_in_look(job));
+        if is_time {
+            self.relieve().into_iter().for_each(|job| self.run_in_look(job));
+        }
         let share = self.pace.share();
         let taken = if self.local.is_lifo() {
             // The newest job is run first, so a job queued here would wait for all later submissions of this worker's jobs.

@@ -38,6 +38,8 @@ pub(super) struct Pace {
     untimed: Cell<u32>,
     /// How many jobs are taken from outside at the next look.
     share: Cell<u32>,
+    /// When a look last told that the target time had passed.
+    told: Cell<Instant>,
     /// How often it has looked, and how many jobs it has run in looks.
     looks: Cell<u32>,
 }
@@ -51,6 +53,7 @@ impl Pace {
             timed: Cell::new(None),
             untimed: Cell::new(0),
             share: Cell::new(1),
+            told: Cell::new(Instant::now()),
             looks: Cell::new(0),
         }
     }
@@ -84,31 +87,37 @@ impl Pace {
         self.left.set(1);
     }
 
-    /// Notes a look, and determines when the next one is due.
-    pub(super) fn look(&self) {
+    /// Notes a look, and determines when the next one is due. Returns whether the target time has passed since it last did.
+    pub(super) fn look(&self) -> bool {
         self.end_turn();
-        self.adapt();
+        let now = self.adapt();
         self.left.set(self.interval.get());
+        let Some(now) = now.filter(|&now| now - self.told.get() >= TARGET) else { return false };
+        self.told.set(now);
+        true
     }
 
-    fn adapt(&self) {
+    /// Determines the number of jobs between two looks; returns the time if it read the clock.
+    fn adapt(&self) -> Option<Instant> {
         let ran = self.interval.get();
         let Some((since, jobs)) = self.timed.get() else {
-            self.timed.set(Some((Instant::now(), 0)));
-            return;
+            let now = Instant::now();
+            self.timed.set(Some((now, 0)));
+            return Some(now);
         };
         let jobs = jobs.saturating_add(ran);
         let untimed = self.untimed.get();
         if untimed > 0 {
             self.untimed.set(untimed - 1);
             self.timed.set(Some((since, jobs)));
-            return;
+            return None;
         }
         let now = Instant::now();
         let interval = jobs_in_target(jobs, now - since).clamp(1, self.most);
         self.interval.set(interval);
         self.timed.set(Some((now, 0)));
         self.untimed.set(if self.runs_short_jobs() { UNTIMED } else { 0 });
+        Some(now)
     }
 
     /// Notes that the worker sleeps, as that time must not count as its jobs'.

@@ -166,6 +166,31 @@ fn of_two_chains_on_one_worker_neither_gets_twice_as_much_as_the_other() {
     }
 }
 
+/// The worker of the children is in the job that waits for them, and the other one always has a job of its own.
+#[test]
+fn what_is_queued_behind_a_long_job_is_run_by_a_worker_that_never_runs_out_of_jobs() {
+    let _dog = Watchdog::start(120);
+    for (kind, pool) in queue_kinds(2) {
+        let (ran, stop) = <(Arc<AtomicU64>, Arc<AtomicBool>)>::default();
+        let (chain, end) = (Arc::clone(&ran), Arc::clone(&stop));
+        pool.execute(move || endless_chain(chain, end));
+        for children in [1, 20] {
+            let long = pool.submit(move || {
+                let (ran, runs) = mpsc::channel();
+                for _ in 0..children {
+                    let ran = ran.clone();
+                    here().execute(move || ran.send(()).unwrap());
+                }
+                let limit = Instant::now() + Duration::from_secs(10);
+                let next = || runs.recv_timeout(limit.saturating_duration_since(Instant::now()));
+                (0..children).take_while(|_| next().is_ok()).count()
+            });
+            assert_eq!(long.join().unwrap(), children, "{kind}");
+        }
+        stop.store(true, Ordering::Relaxed);
+    }
+}
+
 #[test]
 fn an_injector_interval_of_one_and_a_huge_one_lose_nothing() {
     let _dog = Watchdog::start(30);
