@@ -7,66 +7,46 @@ use serde_json::Value;
 use crate::{check_all, code, errors, json, lab, run, text};
 
 /// Tiny runs of each workload, the metrics, and the family of targets it is measured on.
-const WORKLOADS: &[(&[&str], &[&str], &str)] = &[
-    (&["throughput", "--messages", "50", "--amplification", "3"], &["rate", "cpu"], "pools"),
+const WORKLOADS: &[(&str, &[&str], &str)] = &[
+    ("throughput --messages 50 --amplification 3", &["rate", "cpu"], "pools"),
     (
-        &["latency", "--producers", "2", "--messages", "5", "--bursts", "3", "--sleep-ms", "1"],
+        "latency --producers 2 --messages 5 --bursts 3 --sleep-ms 1",
         &["p50", "p99", "mean", "cpu"],
         "pools",
     ),
-    (&["submit", "--pattern", "sleepers", "--messages", "50"], &["submit", "cpu"], "pools"),
-    (&["submit", "--pattern", "contended", "--messages", "5"], &["submit", "cpu"], "pools"),
-    (&["submit", "--pattern", "empty", "--messages", "50"], &["submit", "cpu"], "pools"),
-    (&["wake", "--shots", "3"], &["start", "submit", "cpu"], "pools"),
-    (&["fan-out", "--shots", "2", "--children", "5"], &["p50", "p90", "cpu"], "pools"),
+    ("submit --pattern sleepers --messages 50", &["submit", "cpu"], "pools"),
+    ("submit --pattern contended --messages 5", &["submit", "cpu"], "pools"),
+    ("submit --pattern empty --messages 50", &["submit", "cpu"], "pools"),
+    ("wake --shots 3", &["start", "submit", "cpu"], "pools"),
+    ("fan-out --shots 2 --children 5", &["p50", "p90", "cpu"], "pools"),
+    ("ramp-up --shots 2 --block-ms 2", &["p50", "p99", "max", "mean", "cpu"], "pools"),
     (
-        &["ramp-up", "--shots", "2", "--block-ms", "2"],
+        "ramp-up --threads 2 --jobs 3 --shots 1 --block-ms 2",
         &["p50", "p99", "max", "mean", "cpu"],
         "pools",
     ),
+    ("fairness --millis 20 --every-ms 2 --limit-ms 20", FAIRNESS, "pools"),
+    ("fairness --chains 100 --millis 20 --limit-ms 20", FAIRNESS, "pools"),
+    ("fork-join --program fib --size 12", FORKS, "fork-join pools"),
+    ("fork-join --program skynet --size 2", FORKS, "fork-join pools"),
+    ("fork-join --program nqueens --size 6", FORKS, "fork-join pools"),
+    ("fork-join --program uts --size 10", FORKS, "fork-join pools"),
     (
-        &["ramp-up", "--threads", "2", "--jobs", "3", "--shots", "1", "--block-ms", "2"],
-        &["p50", "p99", "max", "mean", "cpu"],
-        "pools",
-    ),
-    (&["fairness", "--millis", "20", "--every-ms", "2", "--limit-ms", "20"], FAIRNESS, "pools"),
-    (&["fairness", "--chains", "100", "--millis", "20", "--limit-ms", "20"], FAIRNESS, "pools"),
-    (&["fork-join", "--program", "fib", "--size", "12"], FORKS, "fork-join pools"),
-    (&["fork-join", "--program", "skynet", "--size", "2"], FORKS, "fork-join pools"),
-    (&["fork-join", "--program", "nqueens", "--size", "6"], FORKS, "fork-join pools"),
-    (&["fork-join", "--program", "uts", "--size", "10"], FORKS, "fork-join pools"),
-    (
-        &["elastic", "--jobs", "5", "--keep-alive-ms", "5", "--block-ms", "5", "--bursts", "3"],
+        "elastic --jobs 5 --keep-alive-ms 5 --block-ms 5 --bursts 3",
         &["grown", "all", "at-once", "left", "cpu"],
         "elastic pools",
     ),
-    (&["queue", "--repetitions", "3"], &["time", "cpu"], "deques"),
-    (&["queue", "--pattern", "push-pop-large", "--repetitions", "1"], &["time", "cpu"], "deques"),
-    (&["queue", "--pattern", "executor", "--repetitions", "20"], &["time", "cpu"], "deques"),
-    (
-        &["queue", "--pattern", "executor", "--workers", "1", "--repetitions", "2"],
-        &["time", "cpu"],
-        "deques",
-    ),
-    (
-        &["queue", "--pattern", "steal", "--batch", "1", "--repetitions", "2"],
-        &["time", "cpu"],
-        "deques",
-    ),
-    (
-        &["queue", "--pattern", "steal", "--batch", "128", "--repetitions", "2"],
-        &["time", "cpu"],
-        "deques",
-    ),
-    (&["queue", "--pattern", "injector", "--repetitions", "20"], &["time", "cpu"], "injectors"),
-    (
-        &["queue", "--pattern", "injector", "--producers", "3", "--repetitions", "20"],
-        &["time", "cpu"],
-        "injectors",
-    ),
+    ("queue --repetitions 3", &["time", "cpu"], "deques"),
+    ("queue --pattern push-pop-large --repetitions 1", &["time", "cpu"], "deques"),
+    ("queue --pattern executor --repetitions 20", &["time", "cpu"], "deques"),
+    ("queue --pattern executor --workers 1 --repetitions 2", &["time", "cpu"], "deques"),
+    ("queue --pattern steal --batch 1 --repetitions 2", &["time", "cpu"], "deques"),
+    ("queue --pattern steal --batch 128 --repetitions 2", &["time", "cpu"], "deques"),
+    ("queue --pattern injector --repetitions 20", &["time", "cpu"], "injectors"),
+    ("queue --pattern injector --producers 3 --repetitions 20", &["time", "cpu"], "injectors"),
     // Enough that some thread waits again in one of them, however busy the machine is.
-    (&["burst", "--messages", "2", "--bursts", "20"], BURST, "handovers"),
-    (&["burst", "--messages", "9", "--receivers", "2", "--bursts", "20"], BURST, "handovers"),
+    ("burst --messages 2 --bursts 20", BURST, "handovers"),
+    ("burst --messages 9 --receivers 2 --bursts 20", BURST, "handovers"),
 ];
 
 const FORKS: &[&str] = &["time", "cpu-time", "peak", "cpu"];
@@ -78,84 +58,36 @@ const BURST: &[&str] = &[
 ];
 
 /// Tiny runs of each workload for runtimes, the metrics, and the targets that can do it.
-const ON_RUNTIMES: &[(&[&str], &[&str], &[&str])] = &[
-    (&["bucket-brigade", "--tasks", "5", "--iterations", "300"], HOPS, RUNTIMES),
-    (&["bucket-brigade", "--over", "channel", "--iterations", "3"], HOPS, WITHOUT_EPOLL),
-    (&["bucket-brigade", "--tasks", "1", "--iterations", "1", "--in-flight", "9"], HOPS, RUNTIMES),
+const ON_RUNTIMES: &[(&str, &[&str], &[&str])] = &[
+    ("bucket-brigade --tasks 5 --iterations 300", HOPS, RUNTIMES),
+    ("bucket-brigade --over channel --iterations 3", HOPS, WITHOUT_EPOLL),
+    ("bucket-brigade --tasks 1 --iterations 1 --in-flight 9", HOPS, RUNTIMES),
+    ("bucket-brigade --over channel --in-flight 9 --threads 1 --iterations 9", HOPS, WITHOUT_EPOLL),
+    ("creation --tasks 5 --repetitions 3", &["time", "cpu"], WITH_TASKS),
+    ("creation --kind thread --tasks 5 --repetitions 3", &["time", "cpu"], &["threads"]),
+    ("memory --tasks 1000", &["bytes", "cpu"], WITH_STREAMS),
+    ("echo --connections 1 --requests 20", REQUESTS, WITH_STREAMS),
+    ("echo --connections 30 --requests 70", REQUESTS, WITH_STREAMS),
+    ("busy-io --millis 50 --every-ms 2", LATENESS, WITH_TASKS),
+    ("channels --kind tokio --capacity 9 --senders 1 --messages 20000", CHANNELS, WITH_TASKS),
     (
-        &["bucket-brigade", "--over", "channel", "--in-flight", "9", "--threads", "1"],
-        HOPS,
-        WITHOUT_EPOLL,
-    ),
-    (&["creation", "--tasks", "5", "--repetitions", "3"], &["time", "cpu"], WITH_TASKS),
-    (
-        &["creation", "--kind", "thread", "--tasks", "5", "--repetitions", "3"],
-        &["time", "cpu"],
-        &["threads"],
-    ),
-    (&["memory", "--tasks", "1000"], &["bytes", "cpu"], WITH_STREAMS),
-    (&["echo", "--connections", "1", "--requests", "20"], REQUESTS, WITH_STREAMS),
-    (&["echo", "--connections", "30", "--requests", "70"], REQUESTS, WITH_STREAMS),
-    (&["busy-io", "--millis", "50", "--every-ms", "2"], LATENESS, WITH_TASKS),
-    (&["channels", "--kind", "tokio", "--capacity", "9", "--senders", "1"], CHANNELS, WITH_TASKS),
-    (
-        &["channels", "--kind", "flume", "--senders", "4", "--receivers", "4", "--capacity", "100"],
+        "channels --kind flume --senders 4 --receivers 4 --capacity 100 --messages 20000",
         CHANNELS,
         WITH_TASKS,
     ),
     (
-        &["channels", "--kind", "async-channel", "--senders", "4", "--capacity", "unbounded"],
+        "channels --kind async-channel --senders 4 --capacity unbounded --messages 20000",
         CHANNELS,
         WITH_TASKS,
     ),
-    (
-        &["server", "--protocol", "http", "--connections", "3", "--requests", "50"],
-        SERVER,
-        WITH_TASKS,
-    ),
-    (
-        &[
-            "server",
-            "--protocol",
-            "resp",
-            "--connections",
-            "2",
-            "--pipeline",
-            "9",
-            "--requests",
-            "99",
-        ],
-        SERVER,
-        WITH_TASKS,
-    ),
-    (
-        &[
-            "server",
-            "--protocol",
-            "resp",
-            "--connections",
-            "1",
-            "--pipeline",
-            "1",
-            "--requests",
-            "1",
-        ],
-        SERVER,
-        WITH_TASKS,
-    ),
-    (&["timers", "--pattern", "spread", "--timers", "50", "--millis", "20"], TIMERS, WITH_TASKS),
-    (&["timers", "--pattern", "instant", "--timers", "1", "--threads", "1"], TIMERS, WITH_TASKS),
-    (&["timers", "--pattern", "unfired", "--timers", "2000"], UNFIRED, WITH_TASKS),
-    (
-        &["timers", "--pattern", "spread", "--by", "closure", "--timers", "50", "--millis", "20"],
-        TIMERS,
-        WITH_TASKS,
-    ),
-    (
-        &["timers", "--pattern", "unfired", "--by", "closure", "--timers", "2000"],
-        UNFIRED,
-        WITH_TASKS,
-    ),
+    ("server --protocol http --connections 3 --requests 50", SERVER, WITH_TASKS),
+    ("server --protocol resp --connections 2 --pipeline 9 --requests 99", SERVER, WITH_TASKS),
+    ("server --protocol resp --connections 1 --pipeline 1 --requests 1", SERVER, WITH_TASKS),
+    ("timers --pattern spread --timers 50 --millis 20", TIMERS, WITH_TASKS),
+    ("timers --pattern instant --timers 1 --threads 1", TIMERS, WITH_TASKS),
+    ("timers --pattern unfired --timers 2000", UNFIRED, WITH_TASKS),
+    ("timers --pattern spread --by closure --timers 50 --millis 20", TIMERS, WITH_TASKS),
+    ("timers --pattern unfired --by closure --timers 2000", UNFIRED, WITH_TASKS),
 ];
 
 const HOPS: &[&str] = &["hop", "p50", "p90", "p99", "cpu-hop", "switches", "cpu"];
@@ -276,34 +208,35 @@ fn a_program_whose_tasks_borrow_runs_on_every_pool_whose_tasks_may() {
         ["wc", "20"],
     ];
     check_all(&programs, |[program, size]| {
-        let workload = ["fork-join", "--program", program, "--size", size, "--threads", "3"];
+        let workload = format!("fork-join --program {program} --size {size} --threads 3");
         runs_on(&workload, FORKS, &targets);
     });
 }
 
 #[test]
 fn forks_are_timed_on_pools_that_could_steal_them() {
-    let workload = ["steal", "--shots", "3", "--before-us", "10", "--sibling-us", "100"];
+    let workload = "steal --shots 3 --before-us 10 --sibling-us 100";
     let metrics = ["p50", "p99", "max", "kept", "cpu"];
-    runs_on(&workload, &metrics, &["brigade", "brigade-caller", "rayon", "chili", "forte"].into());
+    runs_on(workload, &metrics, &["brigade", "brigade-caller", "rayon", "chili", "forte"].into());
 }
 
 /// Runs `workload` on all of its targets, which are these.
-fn runs_on(workload: &[&str], metrics: &[&str], targets: &BTreeSet<&str>) {
-    let output = run(lab(workload).args(["--target", "all", "--rounds", "1", "--json", "-"]));
-    assert_eq!(code(&output), Some(0), "{workload:?}: {}", errors(&output));
+fn runs_on(workload: &str, metrics: &[&str], targets: &BTreeSet<&str>) {
+    let output =
+        run(lab(workload.split(' ')).args(["--target", "all", "--rounds", "1", "--json", "-"]));
+    assert_eq!(code(&output), Some(0), "{workload}: {}", errors(&output));
     let report = json(&output);
     let results = report["results"].as_array().expect("results");
-    assert_eq!(results.len(), targets.len() * metrics.len(), "{workload:?}");
-    assert_eq!(all(results, "metric"), metrics.iter().copied().collect(), "{workload:?}");
-    assert_eq!(all(results, "target"), *targets, "{workload:?}");
+    assert_eq!(results.len(), targets.len() * metrics.len(), "{workload}");
+    assert_eq!(all(results, "metric"), metrics.iter().copied().collect(), "{workload}");
+    assert_eq!(all(results, "target"), *targets, "{workload}");
     for result in results {
         // JSON has no number that is not finite.
         let median = result["median"].as_f64().expect("a number");
         let count = ["left", "refused", "switches", "given-up", "kept", "peak"]
             .iter()
             .any(|name| result["metric"] == *name);
-        assert!(median > 0.0 || (count && median == 0.0), "{workload:?}: {result}");
+        assert!(median > 0.0 || (count && median == 0.0), "{workload}: {result}");
     }
 }
 
@@ -333,11 +266,10 @@ fn a_further_configuration_of_a_pool_takes_part_in_submit_or_when_it_is_named() 
 
 #[test]
 fn all_workloads_are_listed_and_measured_here() {
-    let measured = WORKLOADS.iter().map(|(workload, ..)| workload[0].to_owned());
-    let on_runtimes = ON_RUNTIMES.iter().map(|(workload, ..)| workload[0].to_owned());
+    let rows = WORKLOADS.iter().map(|(row, ..)| row).chain(ON_RUNTIMES.iter().map(|(row, ..)| row));
+    let measured = rows.filter_map(|row| row.split(' ').next()).map(str::to_owned);
     let on_some_pools = ["steal".to_owned()];
-    let measured = measured.chain(on_runtimes).chain(on_some_pools);
-    assert_eq!(listed("workloads"), measured.collect());
+    assert_eq!(listed("workloads"), measured.chain(on_some_pools).collect());
 }
 
 #[test]
