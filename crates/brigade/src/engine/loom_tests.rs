@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use brigade_sync::atomic::{AtomicUsize, Ordering};
-use brigade_sync::model::{check, turn};
+use brigade_sync::model::{check, check_within, turn};
 use brigade_task::{Job, JoinError, Outcome};
 use loom::thread;
 
@@ -167,7 +167,7 @@ fn a_dispatched_job_runs_or_comes_back_beside_a_close() {
 
 /// Sends a broadcast beside `close`, and checks that each share has run, or been cancelled if the pool is discarded.
 fn broadcast_beside<const THREADS: usize>(preemptions: usize, how: Shutdown) {
-    check(preemptions, move || {
+    check_within(preemptions, preemptions - 1, move || {
         let (core, workers) = pool::<THREADS>(Queueing::Shared);
         let sender = thread::spawn({
             let core = core.clone();
