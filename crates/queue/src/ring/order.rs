@@ -13,8 +13,6 @@ pub struct Pop {
     pub(super) claims: u64,
     /// The position that it takes.
     pub(super) position: u32,
-    /// The tail after it.
-    pub(super) tail: u32,
 }
 
 pub(super) mod sealed {
@@ -29,7 +27,7 @@ pub(super) mod sealed {
 
         /// Returns the position of the next push.
         fn tail(end: u32, claims: u64) -> u32;
-        /// Returns what the owner publishes as the end for this tail.
+        /// Returns the end for this tail. `count` further on, both are.
         fn end(tail: u32, claims: u64) -> u32;
         /// Returns the oldest position that a thief may still be reading.
         fn released(state: &State, claims: u64) -> u32;
@@ -93,7 +91,7 @@ impl<const BITS: u32> Rules for Lifo<BITS> {
     fn pop(tail: u32, claims: u64) -> Pop {
         let Claims { high: pops, head } = Claims::unpack(claims);
         let position = Self::between(1, tail);
-        Pop { claims: Claims { high: Self::plus(pops, 1), head }.pack(), position, tail: position }
+        Pop { claims: Claims { high: Self::plus(pops, 1), head }.pack(), position }
     }
 
     #[inline(always)]
@@ -135,12 +133,12 @@ impl<const BITS: u32> Rules for Fifo<BITS> {
     }
 
     #[inline(always)]
-    fn pop(tail: u32, claims: u64) -> Pop {
+    fn pop(_tail: u32, claims: u64) -> Pop {
         let Claims { high: released, head } = Claims::unpack(claims);
         let next = Self::plus(head, 1);
         // While a thief reads, what it claimed stays unreleased.
         let high = if released == head { next } else { released };
-        Pop { claims: Claims { high, head: next }.pack(), position: head, tail }
+        Pop { claims: Claims { high, head: next }.pack(), position: head }
     }
 
     #[inline(always)]

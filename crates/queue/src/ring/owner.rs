@@ -1,8 +1,8 @@
 //! The owner's end of a ring.
 //!
-//! The owner has its view of the positions in cells of its own: its tail, how far it may push, and the claims as it last saw
-//! or left them. So a push reads no shared atomic until the free slots it knew of are used up, and a pop is one
-//! compare-exchange that need not wait for a load. `brigade-lab queue --pattern push-pop-small` measures it.
+//! The owner has its view of the positions in cells of its own: how far it may push, and the claims as it last saw or left
+//! them. So a push reads no atomic that others write until the free slots it knew of are used up, and a pop is one
+//! compare-exchange that need not wait for a load. The fewer cells it writes the better, as the exchange waits for these writes. `brigade-lab queue --pattern push-pop-small` measures it.
 
 use core::cell::Cell;
 use core::fmt;
@@ -35,8 +35,6 @@ use super::thief::Stealer;
 /// ```
 pub struct Worker<T, O: Order> {
     stealer: Stealer<T, O>,
-    /// The position of the next push.
-    tail: Cell<u32>,
     /// A position up to which the slots are free; the true one may be further on.
     free_until: Cell<u32>,
     /// The claims as last seen or left: what the next pop expects. The owner's own changes are always up to date; thieves
@@ -81,7 +79,6 @@ impl<T, O: Order> Worker<T, O> {
         let (free_until, claims) = (O::plus(start, ring.capacity()), ring.positions.claims());
         Ok(Self {
             stealer: Stealer { ring },
-            tail: Cell::new(start),
             free_until: Cell::new(free_until),
             claims: Cell::new(claims),
         })
@@ -113,7 +110,7 @@ impl<T, O: Order> Worker<T, O> {
             return Err(item);
         }
         // SAFETY: we are the owner (not `Sync`), and the slot at the tail is free.
-        unsafe { self.ring().write(self.tail.get(), item) };
+        unsafe { self.ring().write(self.tail(), item) };
         self.publish(1);
         Ok(())
     }
@@ -127,7 +124,7 @@ impl<T, O: Order> Worker<T, O> {
         self.push(item)?;
         // Our view of the head is at most a lap old, since a push without known free slots refreshes it. So the count may
         // be too large, except if it says that the item is alone.
-        let known = O::between(Claims::unpack(self.claims.get()).head, self.tail.get());
+        let known = O::between(Claims::unpack(self.claims.get()).head, self.tail());
         Ok(if known == 1 { 1 } else { self.len() })
     }
 
@@ -148,7 +145,7 @@ impl<T, O: Order> Worker<T, O> {
     /// Takes the newest item (lifo) or the oldest (fifo).
     #[inline]
     pub fn pop(&self) -> Option<T> {
-        let tail = self.tail.get();
+        let tail = self.tail();
         let mut claims = self.claims.get();
         loop {
             if Claims::unpack(claims).head == tail {
@@ -165,7 +162,6 @@ impl<T, O: Order> Worker<T, O> {
             match self.ring().positions.claim_pop(claims, pop.claims) {
                 Ok(_) => {
                     self.claims.set(pop.claims);
-                    self.tail.set(pop.tail);
                     // SAFETY: Claim rule; the pop claimed the position, and only we, the owner, push.
                     return Some(unsafe { self.ring().read(pop.position) });
                 }
@@ -209,7 +205,7 @@ impl<T, O: Order> Worker<T, O> {
     #[inline]
     pub fn len(&self) -> usize {
         self.claims.set(self.ring().positions.claims());
-        O::between(Claims::unpack(self.claims.get()).head, self.tail.get()) as usize
+        O::between(Claims::unpack(self.claims.get()).head, self.tail()) as usize
     }
 
     /// Returns whether no item is queued; then a pop returns `None`.
@@ -231,7 +227,7 @@ impl<T, O: Order> Worker<T, O> {
     /// Returns how many slots are free from the tail on, by the owner's view.
     #[inline(always)]
     fn known_free(&self) -> u32 {
-        O::between(self.tail.get(), self.free_until.get())
+        O::between(self.tail(), self.free_until.get())
     }
 
     /// Returns how many slots are free from the tail on, after refreshing the owner's view.
@@ -256,15 +252,14 @@ impl<T, O: Order> Worker<T, O> {
     /// Returns the position of the next push.
     #[inline(always)]
     pub(super) fn tail(&self) -> u32 {
-        self.tail.get()
+        O::tail(self.ring().positions.end(), self.claims.get())
     }
 
     /// Makes `count` slots, written from the tail on, visible to thieves.
     #[inline(always)]
     pub(super) fn publish(&self, count: u32) {
-        let tail = O::plus(self.tail.get(), count);
-        self.tail.set(tail);
-        self.ring().positions.publish(tail, self.claims.get());
+        let positions = &self.ring().positions;
+        positions.publish(O::plus(positions.end(), count));
     }
 
     /// Queues at most `most` items with one publication, as many as fit; returns how many.
@@ -275,7 +270,7 @@ impl<T, O: Order> Worker<T, O> {
         let count = self.free_slots_for(most).min(most);
         for offset in 0..count {
             // SAFETY: we are the owner (not `Sync`), and `count` slots from the tail on are free.
-            unsafe { self.ring().write(O::plus(self.tail.get(), offset), next()) };
+            unsafe { self.ring().write(O::plus(self.tail(), offset), next()) };
         }
         if count > 0 {
             self.publish(count);

@@ -49,11 +49,18 @@ impl<O: Rules> Positions<O> {
         Self { state, order: PhantomData }
     }
 
-    /// Owner: makes the slots written up to `tail` visible to thieves.
+    /// Owner: returns the end.
     #[inline(always)]
-    pub(super) fn publish(&self, tail: u32, claims: u64) {
+    pub(super) fn end(&self) -> u32 {
+        // Ordering: Relaxed: nobody else writes it.
+        self.state.end.load(Ordering::Relaxed)
+    }
+
+    /// Owner: makes the slots written up to this end visible to thieves.
+    #[inline(always)]
+    pub(super) fn publish(&self, end: u32) {
         // Ordering: Release pairs with the Acquire of `end` in `count`; it publishes the slots.
-        self.state.end.store(O::end(tail, claims), Ordering::Release);
+        self.state.end.store(end, Ordering::Release);
     }
 
     /// Owner: returns the claims, to find out what has been released.

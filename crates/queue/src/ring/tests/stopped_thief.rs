@@ -134,9 +134,9 @@ fn a_claim_fails_if_another_thief_is_at_it() {
 fn sees_an_end_that_is_newer_by<O: Order>(pushes: u32) -> Result<u32, StealError> {
     let worker = with_three::<O>();
     let positions = &worker.ring().positions;
-    positions.publish(O::plus(worker.tail(), pushes), positions.claims());
+    positions.publish(O::end(O::plus(worker.tail(), pushes), positions.claims()));
     let seen = positions.observe(worker.ring().capacity());
-    positions.publish(worker.tail(), positions.claims());
+    positions.publish(O::end(worker.tail(), positions.claims()));
     seen.map(|seen| seen.count)
 }
 
