@@ -3,10 +3,11 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+# With the features that packages of the workspace enable: all but `orx-parallel`.
 cargo clippy --workspace --all-targets --locked -- -D warnings
-# With all features, and with none: the laboratory enables one of them above.
-cargo clippy -p brigade --lib --examples --test integrations --features futures,hyper,io --locked -- -D warnings
+cargo clippy -p brigade --lib --all-features --locked -- -D warnings
+# With none.
 cargo clippy -p brigade --all-targets --locked -- -D warnings
-cargo clippy -p brigade-io --all-targets --features hyper --locked -- -D warnings
+cargo clippy -p brigade-io --lib --locked -- -D warnings
 # As it is without `std`.
 cargo clippy -p brigade-queue --no-default-features --locked -- -D warnings

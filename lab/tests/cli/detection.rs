@@ -106,7 +106,7 @@ fn detects(workload: &[&str], [faulty, other]: [&str; 2], fault: &str, word: &st
     let targets = format!("{faulty},{other}");
     let inject = ["--target", &targets, "--inject", &format!("{fault}:{faulty}")];
     let output =
-        run(lab(workload).args(inject).args(["--rounds", "1", "--patience", "2", "--json", "-"]));
+        run(lab(workload).args(inject).args(["--rounds", "1", "--patience", "1", "--json", "-"]));
     let peer = !faulty.starts_with("brigade") && ![FLOOR[0], EPOLL[0]].contains(&faulty);
     assert_eq!(code(&output), Some(i32::from(!peer)), "{workload:?}: {}", errors(&output));
     let said = errors(&output);
