@@ -140,8 +140,11 @@ fn a_tick_that_runs_then_is_the_last() {
             held.wait();
         });
         let timer = timer.unwrap();
+        let other = pool.job().every(Duration::from_secs(3600)).execute(|| ()).unwrap();
         begun.wait();
         let finishing = finishing(&pool);
+        // The timers end after the pool has closed.
+        eventually("the timers end", || other.is_over());
         gate.open();
         assert_eq!(counts(finishing.join().unwrap()), (1, 0, 0), "{kind}");
         assert!(timer.is_over() && timer.ticks() == 1, "{kind}");

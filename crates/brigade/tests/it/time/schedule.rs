@@ -90,13 +90,15 @@ fn a_closure_that_panics_the_only_time_is_over_and_its_text_is_kept() {
     let _dog = Watchdog::start(20);
     panics::silence_expected();
     let (pool, drops) = (Pool::new(1), Drops::default());
-    let token = drops.token();
-    let timer = pool
-        .job()
-        .after(SOON)
-        .execute(move || panic!("expected: {}", size_of_val(&token)))
-        .unwrap();
+    let (token, gate) = (drops.token(), Gate::closed());
+    let held = gate.clone();
+    let job = move || {
+        held.wait();
+        panic!("expected: {}", size_of_val(&token))
+    };
+    let timer = pool.job().after(SOON).execute(job).unwrap();
     assert_eq!(timer.last_error(), None);
+    gate.open();
     eventually("it is over", || timer.is_over());
     assert_eq!(drops.count(), 1);
     assert_eq!((timer.ticks(), timer.last_error().as_deref()), (1, Some("expected: 8")));
