@@ -164,6 +164,7 @@ where
 ///
 /// # Errors
 /// Returns what the job was made of, which `back` takes out of it, if `accept` does not.
+// Inlined: a call costs a job with a handle a twentieth.
 #[inline(always)]
 pub(crate) fn submit_job<W, R>(
     (job, receipt): (Job, R),

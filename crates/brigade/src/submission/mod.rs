@@ -78,6 +78,7 @@ fn unqueued<F: 'static, D: 'static>(job: Job) -> F {
 ///
 /// # Errors
 /// Returns the work, which `back` takes out of a job that has been made.
+// Not inlined: its callers go without it where no capacity limits a pool.
 #[inline(never)]
 pub(crate) fn submit_admitted<W, R>(
     key: Key,

@@ -2,7 +2,8 @@
 //!
 //! The owner has its view of the positions in cells of its own: how far it may push, and the claims as it last saw or left
 //! them. So a push reads no atomic that others write until the free slots it knew of are used up, and a pop is one
-//! compare-exchange that need not wait for a load. The fewer cells it writes the better, as the exchange waits for these writes. `brigade-lab queue --pattern push-pop-small` measures it.
+//! compare-exchange that need not wait for a load. The fewer cells it writes the better, as the exchange waits for these
+//! writes. `brigade-lab queue --pattern push-pop-small` measures it.
 
 use core::cell::Cell;
 use core::fmt;

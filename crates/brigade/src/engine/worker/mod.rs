@@ -1,6 +1,6 @@
 //! A worker: a thread and its own queue. This file has its main loop, its turn, and its handling of panics.
 //!
-//! Further methods of [`Worker`] accept jobs (`submit`), find the next one (`search`), and sleep (`park`, with `monitor` and
+//! Further methods of [`Worker`] accept jobs (`submit`), find the next one (`search`, `relief`), and sleep (`park`, with `monitor` and
 //! `spin`). They also wait for jobs of the worker's own pool (`wait`), poll timers and I/O (`poll`), and handle futures
 //! (`tasks`), or run any job inside one that waits (`doze`). A thread that is not one of the pool's may fork as one (`guest`).
 

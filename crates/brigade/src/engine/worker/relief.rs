@@ -35,10 +35,7 @@ impl Worker {
                 self.me.counters.stolen.add(1);
                 // If it is still where it is then, the rest has waited for long enough at the next look.
                 relief.mark.set(Some(queue.mark()));
-                let queued = self.local.len();
-                if queued > 0 {
-                    self.announce(queued);
-                }
+                self.announce_taken();
                 Some(job)
             }
             _ => {

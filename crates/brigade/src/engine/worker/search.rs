@@ -104,12 +104,17 @@ impl Worker {
     /// Takes jobs from an injector, as many as `share` returns for the number queued there: returns one and queues the others.
     pub(super) fn refill(&self, share: impl Fn(usize) -> usize) -> Option<Job> {
         let job = self.refill_quietly(share)?;
-        // The other jobs were briefly not visible: a peer may have gone to sleep because of that.
+        self.announce_taken();
+        Some(job)
+    }
+
+    /// Announces jobs that this worker has queued after it took them from elsewhere, other than as a searcher. They were briefly
+    /// not visible: a peer may have gone to sleep because of that.
+    pub(super) fn announce_taken(&self) {
         let queued = self.local.len();
         if queued > 0 {
             self.announce(queued);
         }
-        Some(job)
     }
 
     fn refill_quietly(&self, share: impl Fn(usize) -> usize) -> Option<Job> {
