@@ -21,6 +21,7 @@
 #![allow(clippy::disallowed_types)]
 
 mod apart;
+mod calls;
 mod census;
 mod chart;
 mod cli;

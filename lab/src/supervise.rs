@@ -13,7 +13,7 @@ use crate::tally::Tally;
 /// Pause between two looks at the run.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Runs `run` on a separate thread; gives it up when `tally` has not changed for all of `patience`.
+/// Runs `run` on a separate thread; gives it up when `tally` has seen no progress for all of `patience`.
 pub(crate) fn supervise<R: Send + 'static>(
     tally: &'static Tally,
     patience: Duration,
@@ -25,19 +25,19 @@ pub(crate) fn supervise<R: Send + 'static>(
         // A supervisor that gave up doesn't listen any more.
         .spawn(move || drop(report.send(run())))
         .map_err(Failure::Refused)?;
-    let (mut seen, mut since) = (tally.count(), Instant::now());
+    let (mut seen, mut since) = (tally.progress(), Instant::now());
     loop {
         match reported.recv_timeout(LOOK) {
             Ok(outcome) => return outcome,
             Err(RecvTimeoutError::Disconnected) => return Err(Failure::Panicked),
             Err(RecvTimeoutError::Timeout) => {}
         }
-        let ran = tally.count();
-        if ran != seen {
-            (seen, since) = (ran, Instant::now());
+        let progress = tally.progress();
+        if progress != seen {
+            (seen, since) = (progress, Instant::now());
         } else if since.elapsed() > patience {
             tally.abandon();
-            return Err(Failure::Stalled { ran, expected: tally.expected().tasks });
+            return Err(Failure::Stalled { ran: progress.0, expected: tally.expected().tasks });
         }
     }
 }
@@ -70,7 +70,11 @@ mod tests {
             let begun = Instant::now();
             // It is given up only if the machine stops this thread for all of the patience.
             for message in 0.. {
-                tally.ran(message, 0);
+                if message % 2 == 0 {
+                    tally.ran(message, 0)
+                } else {
+                    tally.step()
+                }
                 thread::sleep(Duration::from_millis(1));
                 if begun.elapsed() > 2 * patience {
                     break;

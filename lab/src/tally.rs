@@ -101,6 +101,8 @@ pub(crate) struct Tally {
     slots: Mutex<Vec<&'static Slot>>,
     /// What must have run at the end.
     expected: Mutex<Sum>,
+    /// Steps of the laboratory's own between the tasks, which may take long.
+    steps: AtomicU64,
     /// Whether the run is given up.
     abandoned: AtomicBool,
 }
@@ -183,6 +185,16 @@ impl Tally {
     /// Tasks that have run so far.
     pub(crate) fn count(&self) -> u64 {
         self.sum().tasks
+    }
+
+    /// Notes a step of the laboratory's own: the run goes on although no task runs.
+    pub(crate) fn step(&self) {
+        self.steps.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// What changes as long as the run goes on.
+    pub(crate) fn progress(&self) -> (u64, u64) {
+        (self.count(), self.steps.load(Ordering::Relaxed))
     }
 
     /// Waits until `count` tasks have run, by polling.

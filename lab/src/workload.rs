@@ -64,7 +64,7 @@ impl Metric {
 /// The options of a run by name, in the order in which they are shown.
 pub(crate) type Params = Vec<(&'static str, Value)>;
 
-/// The results of a run: a value for each metric, in the order of the metrics.
+/// The results of a run: a value for each metric, in the order of the metrics. One that this system does not tell is not a number.
 pub(crate) type Outcome = Result<Vec<f64>, Failure>;
 
 /// The other inputs of a run, besides its target and its options.

@@ -40,10 +40,10 @@ pub(crate) struct Lane {
 
 impl Lane {
     /// The samples of one metric, round by round. None at all if the target failed: a number from
-    /// a target that loses tasks says nothing.
+    /// a target that loses tasks says nothing. None either of what the system does not tell.
     pub(super) fn samples(&self, metric: usize) -> Vec<f64> {
         let valid = self.rounds.iter().filter(|_| self.failure.is_none());
-        valid.map(|values| values[metric]).collect()
+        valid.map(|values| values[metric]).filter(|value| !value.is_nan()).collect()
     }
 }
 

@@ -38,11 +38,15 @@ fn block(sheet: &Sheet, index: usize, metric: &Metric) -> String {
         Direction::Lower => "less is better",
     };
     let title = format!("{} ({better})", metric.name);
+    let ranked = ranked(sheet, index, metric.direction);
+    if ranked.is_empty() {
+        return String::new();
+    }
     let mut text = format!(
         "  {title:<NAME$}{:>12}{:>12}{:>12}{:>13}{:>7}\n",
         "median", "min", "max", "× best peer", "CPUs"
     );
-    for lane in ranked(sheet, index, metric.direction) {
+    for lane in ranked {
         text += &line(sheet, index, metric, lane);
     }
     text

@@ -14,7 +14,10 @@ use std::io::{
 };
 use std::net::TcpStream;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use rustls::ServerConfig;
 
 /// Runs futures.
 pub(crate) trait Runtime: Sized + Sync + 'static {
@@ -30,6 +33,8 @@ pub(crate) trait Runtime: Sized + Sync + 'static {
     type Stream: Source + Sink;
     /// The same for hyper.
     type Http: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static;
+    /// The same with TLS.
+    type Secure: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static;
     /// The end of a channel that bytes come out of.
     type Receiver: Upstream;
     /// The end of a channel that bytes go into.
@@ -68,6 +73,12 @@ pub(crate) trait Runtime: Sized + Sync + 'static {
 
     /// Lets hyper read from this connection and write to it. hyper reads ahead, so one that blocks never gets an answer.
     fn http(stream: Self::Stream) -> Self::Http;
+
+    /// Does the server's part of a TLS handshake over this connection, and lets hyper read and write what is encrypted.
+    fn secure(
+        stream: Self::Stream,
+        config: Arc<ServerConfig>,
+    ) -> impl Future<Output = io::Result<Self::Secure>> + Send;
 
     /// A channel with room for this many bytes.
     fn channel(capacity: usize) -> (Self::Sender, Self::Receiver);

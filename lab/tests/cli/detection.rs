@@ -76,6 +76,14 @@ const WORKLOADS: &[(&[&str], [&str; 2])] = &[
         &["server", "--protocol", "http", "--connections", "2", "--requests", "9"],
         ["brigade", "brigade-one-thread"],
     ),
+    (
+        &["server", "--protocol", "https", "--connections", "2", "--requests", "9"],
+        ["tokio", "brigade"],
+    ),
+    (
+        &["server", "--protocol", "http2", "--connections", "2", "--pipeline", "3"],
+        ["brigade", "smol"],
+    ),
     (&["server", "--protocol", "resp", "--connections", "2", "--pipeline", "1"], ["tokio", "smol"]),
     (
         &["server", "--protocol", "resp", "--connections", "3", "--pipeline", "7"],

@@ -53,6 +53,7 @@ fn unknown_words_are_refused() {
         &["fan-out", "--pin", "one"],
         &["all", "--pin", "apart"],
         &["server", "--protocol", "http", "--pipeline", "2"],
+        &["server", "--protocol", "https", "--pipeline", "2"],
         &["channels", "--kind", "tokio", "--receivers", "2"],
         &["timers", "--by", "no-such-kind"],
         &["timers", "--pattern", "instant", "--millis", "5"],

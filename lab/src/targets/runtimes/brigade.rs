@@ -5,12 +5,16 @@ use std::io;
 use std::net;
 use std::os::fd::OwnedFd;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use brigade::io::{Async, PipeReader, PipeWriter, TcpStream};
+use brigade::io::{Async, Hyper, PipeReader, PipeWriter, TcpStream};
 use brigade::time::Timer;
 use brigade::{Handle, JoinHandle, Order, Pool};
+use futures_rustls::TlsAcceptor;
+use futures_rustls::server::TlsStream;
+use rustls::ServerConfig;
 use smol::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::mpsc;
 
@@ -63,6 +67,7 @@ impl Runtime for Brigade {
     type Writer = PipeWriter;
     type Stream = TcpStream;
     type Http = TcpStream;
+    type Secure = Hyper<TlsStream<TcpStream>>;
     type Receiver = mpsc::Receiver<u8>;
     type Sender = mpsc::Sender<u8>;
     type Alarm = Timer;
@@ -109,6 +114,10 @@ impl Runtime for Brigade {
 
     fn http(stream: Self::Stream) -> Self::Http {
         stream
+    }
+
+    async fn secure(stream: Self::Stream, config: Arc<ServerConfig>) -> io::Result<Self::Secure> {
+        TlsAcceptor::from(config).accept(stream).await.map(Hyper::new)
     }
 
     fn channel(capacity: usize) -> (Self::Sender, Self::Receiver) {

@@ -11,6 +11,9 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use futures_rustls::TlsAcceptor;
+use futures_rustls::server::TlsStream;
+use rustls::ServerConfig;
 use smol::channel::{self, Sender};
 use smol::io::{AsyncReadExt, AsyncWriteExt};
 use smol::{Async, Executor, Timer};
@@ -59,6 +62,7 @@ impl Runtime for Smol {
     type Writer = Async<File>;
     type Stream = Async<TcpStream>;
     type Http = FuturesIo<Async<TcpStream>>;
+    type Secure = FuturesIo<TlsStream<Async<TcpStream>>>;
     type Receiver = mpsc::Receiver<u8>;
     type Sender = mpsc::Sender<u8>;
     type Alarm = smol::Task<()>;
@@ -108,6 +112,10 @@ impl Runtime for Smol {
 
     fn http(stream: Self::Stream) -> Self::Http {
         FuturesIo::new(stream)
+    }
+
+    async fn secure(stream: Self::Stream, config: Arc<ServerConfig>) -> io::Result<Self::Secure> {
+        TlsAcceptor::from(config).accept(stream).await.map(FuturesIo::new)
     }
 
     fn channel(capacity: usize) -> (Self::Sender, Self::Receiver) {

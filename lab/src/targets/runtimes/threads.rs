@@ -7,6 +7,7 @@ use std::net::TcpStream;
 use std::os::fd::OwnedFd;
 use std::panic;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::task::{Context, Poll};
 use std::thread::{self, Builder, JoinHandle};
@@ -14,6 +15,9 @@ use std::time::{Duration, Instant};
 
 use futures_lite::future::block_on;
 use futures_lite::io::AssertAsync;
+use futures_rustls::TlsAcceptor;
+use futures_rustls::server::TlsStream;
+use rustls::ServerConfig;
 use smol_hyper::rt::FuturesIo;
 
 use crate::target::runtime::{Alarm, Downstream, Runtime, Sink, Source, Spawn, Start, Upstream};
@@ -55,6 +59,7 @@ impl Runtime for Threads {
     type Writer = File;
     type Stream = TcpStream;
     type Http = FuturesIo<AssertAsync<TcpStream>>;
+    type Secure = FuturesIo<TlsStream<AssertAsync<TcpStream>>>;
     type Receiver = Receiver<u8>;
     type Sender = SyncSender<u8>;
     type Alarm = Waiting;
@@ -113,6 +118,11 @@ impl Runtime for Threads {
 
     fn http(stream: Self::Stream) -> Self::Http {
         FuturesIo::new(AssertAsync::new(stream))
+    }
+
+    async fn secure(stream: Self::Stream, config: Arc<ServerConfig>) -> io::Result<Self::Secure> {
+        let accept = TlsAcceptor::from(config).accept(AssertAsync::new(stream));
+        accept.await.map(FuturesIo::new)
     }
 
     fn channel(capacity: usize) -> (SyncSender<u8>, Receiver<u8>) {

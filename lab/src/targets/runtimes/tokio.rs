@@ -5,15 +5,19 @@ use std::io;
 use std::net::TcpStream;
 use std::os::fd::OwnedFd;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use hyper_util::rt::TokioIo;
+use rustls::ServerConfig;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe;
 use tokio::runtime::{Builder, Handle, Runtime as Inner};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
 
 use crate::target::runtime::{Alarm, Downstream, Runtime, Sink, Source, Spawn, Start, Upstream};
 use crate::target::{Entry, Listing};
@@ -59,6 +63,7 @@ impl Runtime for Tokio {
     type Writer = pipe::Sender;
     type Stream = tokio::net::TcpStream;
     type Http = TokioIo<tokio::net::TcpStream>;
+    type Secure = TokioIo<TlsStream<tokio::net::TcpStream>>;
     type Receiver = mpsc::Receiver<u8>;
     type Sender = mpsc::Sender<u8>;
     type Alarm = JoinHandle<()>;
@@ -110,6 +115,10 @@ impl Runtime for Tokio {
 
     fn http(stream: Self::Stream) -> Self::Http {
         TokioIo::new(stream)
+    }
+
+    async fn secure(stream: Self::Stream, config: Arc<ServerConfig>) -> io::Result<Self::Secure> {
+        TlsAcceptor::from(config).accept(stream).await.map(TokioIo::new)
     }
 
     fn channel(capacity: usize) -> (Self::Sender, Self::Receiver) {

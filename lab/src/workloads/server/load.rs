@@ -1,19 +1,21 @@
 //! The load generator, in a process of its own, so that the CPU time of the laboratory is that of the server.
 //!
 //! The process runs this program again. It opens the connections, makes the first requests over each, prints [`WARM`], and waits
-//! for a line on stdin. Then it makes all others and prints the numbers. It checks every answer.
+//! for a line on stdin. Then it makes all those that are timed and prints the numbers. After another line it makes those whose system
+//! calls are counted, and prints numbers again. It checks every answer.
 
-use std::io::{self, BufRead, BufReader, Error, ErrorKind, Read, Write};
+use std::io::{self, BufRead, BufReader, Error, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::time::{Duration, Instant};
 
 use clap::Args;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::runtime::Builder;
 
-use super::wire::{Protocol, Wire};
+use super::client::Client;
+use super::secure;
+use super::wire::Protocol;
 use crate::failure::Failure;
 use crate::limits::{self, whole};
 use crate::needs::Needs;
@@ -49,17 +51,23 @@ pub(crate) struct Load {
     /// Requests that a client sends before it waits for their answers.
     #[arg(long, value_parser = whole::<1, { limits::MAX_PIPELINE }>)]
     pub(super) pipeline: u64,
-    /// How often each client does that.
+    /// How often each client does that while it is timed.
     #[arg(long, value_parser = whole::<1, { limits::MAX_VALUES }>)]
     pub(super) batches: u64,
+    /// How often each client does that while system calls are counted.
+    #[arg(long, value_parser = whole::<1, { limits::MAX_VALUES }>)]
+    pub(super) counted: u64,
+    /// The certificate of the server, in PEM, if there is TLS.
+    #[arg(long, allow_hyphen_values = true)]
+    pub(super) certificate: Option<String>,
     /// How often the very first request is made: a fault, if it is not 1.
     #[arg(long, value_parser = whole::<0, 2>)]
     pub(super) copies: u64,
 }
 
-/// The numbers of a run, as the clients see it.
+/// The numbers of some requests, as the clients see them.
 pub(super) struct Seen {
-    /// The time of all requests that count.
+    /// The time of all of them.
     pub(super) wall: Duration,
     /// Seconds from just before a batch is sent to the end of its last answer.
     pub(super) p50: f64,
@@ -87,9 +95,13 @@ impl Generator {
             ("--connections", load.connections),
             ("--pipeline", load.pipeline),
             ("--batches", load.batches),
+            ("--counted", load.counted),
             ("--copies", load.copies),
         ] {
             command.args([option, &value.to_string()]);
+        }
+        if let Some(certificate) = &load.certificate {
+            command.args(["--certificate", certificate]);
         }
         let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = piped.spawn()?;
@@ -125,7 +137,7 @@ impl Generator {
         if self.line().is_ok_and(|line| line == WARM) { Ok(()) } else { Err(self.failed()) }
     }
 
-    /// Lets it make all requests that count, and waits for the last answer.
+    /// Lets it make the next requests, and waits for their last answer.
     pub(super) fn go(&mut self) -> Result<Seen, Failure> {
         // A process that has ended says why.
         let _ = writeln!(self.stdin);
@@ -181,38 +193,41 @@ pub(crate) fn generate(load: &Load) -> Result<(), Stop> {
 
 /// Makes all requests.
 async fn clients(load: &Load) -> io::Result<()> {
-    let mut clients = Vec::new();
-    for number in 0..load.connections as u32 {
-        let stream = tokio::net::TcpStream::connect(load.address).await?;
-        stream.set_nodelay(true)?;
-        let wire = Wire::new(load.protocol, number);
-        clients.push(Client { stream, wire, received: Vec::new(), next: 0 });
+    let trusted = load.certificate.as_deref().map(secure::client).transpose()?;
+    let mut streams = Vec::new();
+    for _ in 0..load.connections {
+        streams.push(tokio::net::TcpStream::connect(load.address).await?);
     }
-    let (pipeline, batches) = (load.pipeline as u32, load.batches as u32);
-    let mut warm = Vec::new();
-    for (number, client) in (0..).zip(clients) {
-        let copies = if number == 0 { load.copies } else { 1 };
-        warm.push(tokio::spawn(client.warm(pipeline, copies as usize)));
-    }
-    let mut clients = Vec::new();
-    for task in warm {
+    let opened = (0..).zip(streams).map(|(number, stream)| {
+        let (load, trusted) = (load.clone(), trusted.clone());
+        tokio::spawn(async move {
+            let client = Client::open(stream, load.protocol, number, trusted).await?;
+            let copies = if number == 0 { load.copies } else { 1 };
+            Asking { client, pipeline: load.pipeline as u32, next: 0 }.warm(copies as usize).await
+        })
+    });
+    let (mut clients, mut begun) = (Vec::new(), opened.collect::<Vec<_>>());
+    for task in begun.drain(..) {
         clients.push(task.await??);
     }
     say(WARM)?;
-    io::stdin().read_line(&mut String::new())?;
-    let begun = Instant::now();
-    let tasks = clients.into_iter().map(|client| tokio::spawn(client.run(pipeline, batches)));
-    let (mut times, mut clients) = (Vec::new(), Vec::new());
-    for task in tasks.collect::<Vec<_>>() {
-        let (some, client) = task.await??;
-        times.extend(some);
-        clients.push(client);
+    for batches in [load.batches, load.counted] {
+        io::stdin().read_line(&mut String::new())?;
+        let begun = Instant::now();
+        let tasks = clients.into_iter().map(|client| tokio::spawn(client.run(batches as usize)));
+        let mut times = Vec::new();
+        clients = Vec::new();
+        for task in tasks.collect::<Vec<_>>() {
+            let (some, client) = task.await??;
+            times.extend(some);
+            clients.push(client);
+        }
+        let (wall, times) = (begun.elapsed().as_secs_f64(), sorted(times));
+        let [p50, p99] = [0.5, 0.99].map(|share| quantile(&times, share));
+        say(&serde_json::to_string(&[wall, p50, p99])?)?;
     }
-    let (wall, times) = (begun.elapsed().as_secs_f64(), sorted(times));
-    let [p50, p99] = [0.5, 0.99].map(|share| quantile(&times, share));
-    say(&serde_json::to_string(&[wall, p50, p99])?)?;
-    for client in clients {
-        client.end().await?;
+    for asking in clients {
+        asking.client.end().await?;
     }
     Ok(())
 }
@@ -224,72 +239,44 @@ fn say(line: &str) -> io::Result<()> {
     stdout.flush()
 }
 
-/// The other end of a connection.
-struct Client {
-    /// The connection.
-    stream: tokio::net::TcpStream,
-    /// What is said over it.
-    wire: Wire,
-    /// What has come and is not an answer yet.
-    received: Vec<u8>,
+/// A client and what it asks.
+struct Asking {
+    /// The client.
+    client: Client,
+    /// Requests of a batch.
+    pipeline: u32,
     /// The number of the next request.
     next: u32,
 }
 
-impl Client {
+impl Asking {
     /// Makes the batches that do not count, with the first request as often as `copies` says.
-    async fn warm(mut self, pipeline: u32, copies: usize) -> io::Result<Self> {
+    async fn warm(mut self, copies: usize) -> io::Result<Self> {
         let mut copies = Some(copies);
         for _ in 0..WARM_UP {
-            for _ in 0..pipeline {
+            for _ in 0..self.pipeline {
                 for _ in 0..copies.take().unwrap_or(1) {
-                    self.wire.ask(self.next)?;
+                    self.client.ask(self.next)?;
                 }
                 self.next += 1;
             }
-            self.talk().await?;
+            self.client.talk().await?;
         }
         Ok(self)
     }
 
     /// Makes this many batches; returns the seconds of each.
-    async fn run(mut self, pipeline: u32, batches: u32) -> io::Result<(Vec<f64>, Self)> {
-        let mut times = Vec::with_capacity(batches as usize);
+    async fn run(mut self, batches: usize) -> io::Result<(Vec<f64>, Self)> {
+        let mut times = Vec::with_capacity(batches);
         for _ in 0..batches {
-            for _ in 0..pipeline {
-                self.wire.ask(self.next)?;
+            for _ in 0..self.pipeline {
+                self.client.ask(self.next)?;
                 self.next += 1;
             }
             let begun = Instant::now();
-            self.talk().await?;
+            self.client.talk().await?;
             times.push(begun.elapsed().as_secs_f64());
         }
         Ok((times, self))
-    }
-
-    /// Writes all requests and reads all answers.
-    async fn talk(&mut self) -> io::Result<()> {
-        if self.wire.requests.is_empty() {
-            return Ok(());
-        }
-        self.stream.write_all(&self.wire.requests).await?;
-        loop {
-            if self.stream.read_buf(&mut self.received).await? == 0 {
-                return Err(Error::new(ErrorKind::UnexpectedEof, "a connection was closed"));
-            }
-            if self.wire.answered(&self.received)? {
-                self.received.clear();
-                return Ok(());
-            }
-        }
-    }
-
-    /// Closes this end, after which nothing must come.
-    async fn end(mut self) -> io::Result<()> {
-        self.stream.shutdown().await?;
-        if self.stream.read_buf(&mut self.received).await? == 0 {
-            return Ok(());
-        }
-        Err(Error::new(ErrorKind::InvalidData, "an answer to nothing that was asked"))
     }
 }

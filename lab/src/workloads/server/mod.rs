@@ -1,14 +1,16 @@
-//! Servers for HTTP/1 and for RESP over TCP, with their clients in another process.
+//! Servers for HTTP/1, with and without TLS, for HTTP/2 and for RESP over TCP, with their clients in another process.
 //!
 //! A connection is one task of the target. The connections exist before anything is timed, and each has had its first answers.
 
+mod client;
 pub(crate) mod load;
 pub(crate) mod options;
 mod resp;
+mod secure;
 mod wire;
 
 use std::convert::Infallible;
-use std::future;
+use std::future::{self, Future};
 use std::io;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::Arc;
@@ -16,23 +18,29 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
 use hyper::body::Incoming;
-use hyper::server::conn::http1;
+use hyper::rt::{Executor, Read, Write};
+use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper::{Request, Response};
+use rustls::ServerConfig;
 use tokio::sync::oneshot;
 
 use self::load::{Generator, Load, Seen, WARM_UP};
 use self::resp::Store;
 use self::wire::Protocol;
+use crate::calls::{Calls, KINDS};
 use crate::clock::{Lap, Meter};
 use crate::failure::Failure;
 use crate::fault::Fault;
 use crate::switches::switches;
 use crate::tally::{Sum, Tally};
 use crate::target::Entry;
-use crate::target::runtime::Runtime;
+use crate::target::runtime::{Runtime, Spawn};
 use crate::targets::runtimes::{Runtimes, has_tasks};
 use crate::workload::{Bench, Metric, Outcome, Params, RuntimeWorkload, Workload};
+
+/// System calls are counted for one request of this many.
+const COUNTED: u64 = 10;
 
 /// A server and the requests to it.
 #[derive(Clone, Debug)]
@@ -59,6 +67,10 @@ impl Workload for Server {
         Metric::time("p50"),
         Metric::time("p99"),
         Metric::less("switches", "switches"),
+        Metric::less("polls", "calls"),
+        Metric::less("futexes", "calls"),
+        Metric::less("affinity", "calls"),
+        Metric::less("calls", "calls"),
         Metric::CPU,
     ];
 
@@ -90,22 +102,29 @@ impl Workload for Server {
     }
 
     fn expected(&self) -> Sum {
-        Sum::grid(self.connections, (WARM_UP + self.batches()) * self.pipeline)
+        let batches = WARM_UP + self.batches() + self.counted();
+        Sum::grid(self.connections, batches * self.pipeline)
     }
 }
 
 impl RuntimeWorkload for Server {
     fn run<R: Runtime>(&self, runtime: &R, bench: &Bench) -> Outcome {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(Failure::Refused)?;
-        let load = self.load(&listener, bench.fault).map_err(Failure::Refused)?;
+        let secured = (self.protocol == Protocol::Https).then(secure::server).transpose();
+        let (config, certificate) = secured.map_err(Failure::Refused)?.unzip();
+        let load = self.load(&listener, bench.fault, certificate).map_err(Failure::Refused)?;
         let mut generator = Generator::start(&load).map_err(Failure::Refused)?;
         let connections = generator.accept(&listener, self.connections, bench.tally)?;
         let (done, over) = oneshot::channel();
         runtime.block_on(async {
-            let tasks = self.serve(runtime, connections, bench.tally).map_err(Failure::Refused)?;
+            let tasks = self.serve(runtime, connections, config, bench.tally);
+            let tasks = tasks.map_err(Failure::Refused)?;
             let clients = thread::Builder::new().name("clients".to_owned());
-            let requests = (self.connections * self.batches() * self.pipeline) as f64;
-            let clients = clients.spawn(move || drop(done.send(measure(generator, requests))));
+            let [timed, counted] = [self.batches(), self.counted()]
+                .map(|batches| (self.connections * batches * self.pipeline) as f64);
+            let tally = bench.tally;
+            let measured = move || drop(done.send(measure(generator, timed, counted, tally)));
+            let clients = clients.spawn(measured);
             clients.map_err(Failure::Refused)?;
             let values = over.await.map_err(|_| Failure::Panicked)?;
             for task in tasks {
@@ -121,19 +140,31 @@ impl RuntimeWorkload for Server {
 }
 
 impl Server {
-    /// Batches of each client.
+    /// Batches of each client that are timed.
     fn batches(&self) -> u64 {
         (self.requests / self.connections / self.pipeline).max(1)
     }
 
-    /// The requests to a server that listens here.
-    fn load(&self, listener: &TcpListener, fault: Fault) -> io::Result<Load> {
+    /// Batches of each client whose system calls are counted.
+    fn counted(&self) -> u64 {
+        (self.batches() / COUNTED).max(1)
+    }
+
+    /// The requests to a server that listens here and shows this certificate.
+    fn load(
+        &self,
+        listener: &TcpListener,
+        fault: Fault,
+        certificate: Option<String>,
+    ) -> io::Result<Load> {
         Ok(Load {
             address: listener.local_addr()?,
             protocol: self.protocol,
             connections: self.connections,
             pipeline: self.pipeline,
             batches: self.batches(),
+            counted: self.counted(),
+            certificate,
             copies: fault.copies(0) as u64,
         })
     }
@@ -143,13 +174,24 @@ impl Server {
         &self,
         runtime: &R,
         connections: Vec<TcpStream>,
+        config: Option<Arc<ServerConfig>>,
         tally: &'static Tally,
     ) -> io::Result<Vec<R::Task<io::Result<()>>>> {
         let store = Arc::new(Store::default());
         let tasks = (0..).zip(connections).map(|(number, stream)| {
             let stream = R::stream(stream)?;
             match self.protocol {
-                Protocol::Http => runtime.spawn(http::<R>(stream, number, tally)),
+                Protocol::Http => runtime.spawn(http(R::http(stream), number, tally)),
+                Protocol::Https => {
+                    let config = config.clone().expect("made for this protocol");
+                    runtime.spawn(async move {
+                        http(R::secure(stream, config).await?, number, tally).await
+                    })
+                }
+                Protocol::Http2 => {
+                    let spawner = Spawner(runtime.spawner());
+                    runtime.spawn(http2(R::http(stream), number, spawner, tally))
+                }
                 Protocol::Resp => {
                     runtime.spawn(resp::serve(stream, number, Arc::clone(&store), tally))
                 }
@@ -160,30 +202,74 @@ impl Server {
 }
 
 /// Answers all requests of a connection with their paths.
-async fn http<R: Runtime>(
-    stream: R::Stream,
-    connection: u32,
-    tally: &'static Tally,
-) -> io::Result<()> {
+async fn http<S>(stream: S, connection: u32, tally: &'static Tally) -> io::Result<()>
+where
+    S: Read + Write + Unpin,
+{
     let served = AtomicU32::new(0);
-    let service = service_fn(|request: Request<Incoming>| {
-        tally.ran(connection, served.fetch_add(1, Ordering::Relaxed));
-        future::ready(Ok::<_, Infallible>(Response::new(request.uri().path().to_owned())))
-    });
-    let serving = http1::Builder::new().serve_connection(R::http(stream), service);
+    let service = service_fn(|request| answer(&request, connection, &served, tally));
+    let serving = http1::Builder::new().serve_connection(stream, service);
     serving.await.map_err(io::Error::other)
 }
 
+/// The same with HTTP/2.
+async fn http2<S, E>(
+    stream: S,
+    connection: u32,
+    spawner: Spawner<E>,
+    tally: &'static Tally,
+) -> io::Result<()>
+where
+    S: Read + Write + Unpin,
+    E: Spawn,
+{
+    let served = AtomicU32::new(0);
+    let service = service_fn(|request| answer(&request, connection, &served, tally));
+    let serving = http2::Builder::new(spawner).serve_connection(stream, service);
+    serving.await.map_err(io::Error::other)
+}
+
+/// The answer to a request: its path.
+fn answer(
+    request: &Request<Incoming>,
+    connection: u32,
+    served: &AtomicU32,
+    tally: &'static Tally,
+) -> future::Ready<Result<Response<String>, Infallible>> {
+    tally.ran(connection, served.fetch_add(1, Ordering::Relaxed));
+    future::ready(Ok(Response::new(request.uri().path().to_owned())))
+}
+
+/// What hyper spawns the streams of HTTP/2 by.
+#[derive(Clone)]
+struct Spawner<S>(S);
+
+impl<S: Spawn, F: Future<Output = ()> + Send + 'static> Executor<F> for Spawner<S> {
+    fn execute(&self, stream: F) {
+        // A stream that is not served has no answer, which its client reports.
+        let _ = self.0.detach(stream);
+    }
+}
+
 /// Lets the clients make all requests, and measures this process meanwhile.
-fn measure(mut generator: Generator, requests: f64) -> Outcome {
+fn measure(mut generator: Generator, timed: f64, counted: f64, tally: &Tally) -> Outcome {
     generator.warm()?;
     let (mut meter, lap, before) = (Meter::default(), Lap::begin(), switches());
     let Seen { wall, p50, p99 } = generator.go()?;
     meter.end(&lap);
-    let switches = (switches() - before) as f64 / requests;
+    let switches = (switches() - before) as f64 / timed;
+    // What can't be counted here is not a number.
+    let calls = Calls::begin(|| tally.step());
+    generator.go()?;
+    let calls = calls.and_then(|calls| calls.end(|| tally.step()));
+    let calls =
+        calls.map_or([f64::NAN; KINDS.len()], |calls| calls.map(|call| call as f64 / counted));
     generator.end()?;
-    let (rate, cpu) = (requests / wall.as_secs_f64(), meter.cpu().as_secs_f64() / requests);
-    Ok(vec![rate, cpu, p50, p99, switches, meter.cpus()])
+    let (rate, cpu) = (timed / wall.as_secs_f64(), meter.cpu().as_secs_f64() / timed);
+    let mut values = vec![rate, cpu, p50, p99, switches];
+    values.extend(calls);
+    values.push(meter.cpus());
+    Ok(values)
 }
 
 #[cfg(test)]

@@ -9,6 +9,10 @@ use clap::ValueEnum;
 pub(crate) enum Protocol {
     /// HTTP/1.1 by hyper; each answer repeats the path of its request.
     Http,
+    /// The same, encrypted by rustls with TLS 1.3.
+    Https,
+    /// HTTP/2 by hyper, not encrypted; a request of a pipeline is a stream.
+    Http2,
     /// The protocol of redis: SET, GET and PING in turn.
     Resp,
 }
@@ -18,8 +22,15 @@ impl Protocol {
     pub(super) fn name(self) -> &'static str {
         match self {
             Protocol::Http => "http",
+            Protocol::Https => "https",
+            Protocol::Http2 => "http2",
             Protocol::Resp => "resp",
         }
+    }
+
+    /// Whether a client may send a request before it has the answer to the last one.
+    pub(super) fn has_pipelines(self) -> bool {
+        matches!(self, Protocol::Http2 | Protocol::Resp)
     }
 }
 
@@ -48,7 +59,7 @@ impl Wire {
         let (connection, requests, answers) =
             (self.connection, &mut self.requests, &mut self.answers);
         match (self.protocol, number % 3) {
-            (Protocol::Http, _) => {
+            (Protocol::Http | Protocol::Https | Protocol::Http2, _) => {
                 write!(requests, "GET /{connection}/{number} HTTP/1.1\r\nhost: localhost\r\n\r\n")?;
                 write!(answers, "/{connection}/{number}")
             }
@@ -75,7 +86,7 @@ impl Wire {
     /// Whether these bytes are the answers to all requests so far; an error if they can't become that.
     pub(super) fn answered(&mut self, received: &[u8]) -> io::Result<bool> {
         let bodies = match self.protocol {
-            Protocol::Http => bodies(received)?,
+            Protocol::Http | Protocol::Https | Protocol::Http2 => bodies(received)?,
             Protocol::Resp => Some(received.to_vec()),
         };
         let Some(said) = bodies.filter(|said| said.len() >= self.answers.len()) else {
