@@ -8,7 +8,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 msrv="$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)"
-published=(brigade-sync brigade-task brigade-queue brigade-burst brigade-io brigade-macros brigade)
+published=(brigade-sync brigade-task brigade-queue brigade-burst brigade-executor brigade-io brigade-macros brigade)
 # Their own folder: other toolchains, and other versions of the dependencies.
 CARGO_TARGET_DIR="$(realpath -m "${CARGO_TARGET_DIR:-target}/msrv")"
 export CARGO_TARGET_DIR
@@ -83,7 +83,7 @@ name = "program"
 edition = "2024"
 [workspace]
 [dependencies]
-brigade = { path = "$PWD/crates/brigade", features = ["io", "futures", "hyper"] }
+brigade = { path = "$PWD/crates/brigade", features = ["io", "executor", "futures", "hyper"] }
 TOML
 cd "$scratch"
 cargo +nightly -Z minimal-versions generate-lockfile --quiet

@@ -57,7 +57,7 @@
 //! | use sockets and files | `brigade::io`, with the feature `io` |
 //!
 #![cfg_attr(
-    all(doc, feature = "futures", feature = "hyper", feature = "io"),
+    all(doc, feature = "executor", feature = "futures", feature = "hyper", feature = "io"),
     doc = "The [`guide`] has more: which pool for which program, threads or tasks, how to come from rayon, tokio, rusty_pool and \
 others, how to write a library, and which crates work with this one."
 )]
@@ -68,6 +68,8 @@ others, how to write a library, and which crates work with this one."
 //!
 //! - `io`: the module `brigade::io`: TCP, UDP and Unix sockets, pipes, and any other file descriptor; idle workers wait for
 //!   their events.
+//! - `executor`: `brigade_executor::{Executor, Spawner, LocalSpawner}` for [`Handle`] and [`Pool`]: the traits by which a
+//!   library takes any executor.
 //! - `futures`: `futures::task::Spawn` for [`Handle`] and [`Pool`], `Stream` for [`time::Interval`].
 //! - `hyper`: `hyper::rt::Executor` for [`Handle`], `brigade::time::HyperTimer`, and with `io` `hyper::rt::{Read, Write}` for
 //!   sockets.
@@ -108,7 +110,13 @@ mod engine;
 #[doc(hidden)]
 pub mod foreign;
 mod free;
-#[cfg(all(any(doc, doctest), feature = "futures", feature = "hyper", feature = "io"))]
+#[cfg(all(
+    any(doc, doctest),
+    feature = "executor",
+    feature = "futures",
+    feature = "hyper",
+    feature = "io"
+))]
 pub mod guide;
 mod handle;
 mod idle;

@@ -9,7 +9,7 @@ use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
 use brigade::time::interval;
-use brigade::{Missed, Pool, block_on};
+use brigade::{Missed, Pool, WhenFull, block_on};
 
 use brigade_testkit::WakeCounter;
 use brigade_testkit::Watchdog;
@@ -30,6 +30,68 @@ fn a_handle_spawns_by_the_trait_of_futures_until_its_pool_is_closed() {
     pool.close();
     assert!(spawn.status().is_err_and(|error| error.is_shutdown()));
     assert!(spawn.spawn_obj(Box::new(async {}).into()).is_err());
+}
+
+#[test]
+fn a_pool_accepts_jobs_and_futures_by_the_traits_until_it_is_closed() {
+    use brigade_executor::{Executor, ExecutorExt, LocalSpawner, LocalSpawnerExt, SpawnerExt};
+    let _dog = Watchdog::start(20);
+    let (pool, (sent, received)) = (Pool::new(2), std::sync::mpsc::channel());
+    let handle = pool.handle();
+    let say = |word: u32| {
+        let sent = sent.clone();
+        move || sent.send(word).unwrap()
+    };
+    let object: &dyn Executor = &pool;
+    object.execute(say(1));
+    ExecutorExt::execute(&handle, say(2));
+    SpawnerExt::spawn(&handle, {
+        let say = say(3);
+        async move { say() }
+    });
+    let say_here = say(4);
+    assert!(handle.try_spawn_local(async {}).is_err(), "this is no worker");
+    pool.submit(move || {
+        let here: &dyn LocalSpawner = &handle;
+        let local = std::rc::Rc::new(say_here);
+        here.spawn_local(async move { local() });
+        let other = Pool::new(1).handle();
+        assert!(other.try_spawn_local(async {}).is_err(), "a worker of another pool");
+    })
+    .join()
+    .unwrap();
+    let mut said: Vec<_> = received.iter().take(4).collect();
+    said.sort_unstable();
+    assert_eq!(said, [1, 2, 3, 4]);
+    pool.close();
+    for rejected in [object.try_execute(say(5)), ExecutorExt::try_execute(&handle, say(5))] {
+        rejected.unwrap_err().into_inner()();
+        assert_eq!(received.recv(), Ok(5));
+    }
+    assert!(SpawnerExt::try_spawn(&handle, async {}).is_err());
+}
+
+#[test]
+fn a_full_pool_gives_jobs_of_its_executors_callers_back_or_has_them_wait() {
+    use brigade_executor::ExecutorExt;
+    let _dog = Watchdog::start(20);
+    for when_full in [WhenFull::Block, WhenFull::Reject] {
+        let pool = Pool::builder().threads(1).capacity(1).when_full(when_full).build().unwrap();
+        let (open, opened) = std::sync::mpsc::channel::<()>();
+        pool.execute(move || _ = opened.recv());
+        // One runs and one is queued: of three, one is too many.
+        let outcomes = std::thread::scope(|scope| {
+            let all =
+                scope.spawn(|| [(); 3].map(|()| ExecutorExt::try_execute(&pool, || ()).is_ok()));
+            if when_full == WhenFull::Reject {
+                return all.join().unwrap();
+            }
+            // Whether they wait already or come later, they find room after this.
+            drop(open);
+            all.join().unwrap()
+        });
+        assert_eq!(outcomes.contains(&false), when_full == WhenFull::Reject, "{outcomes:?}");
+    }
 }
 
 #[test]

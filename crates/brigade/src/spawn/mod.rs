@@ -4,7 +4,7 @@
 //! and this module accepts it.
 
 mod block_on;
-#[cfg(any(feature = "futures", feature = "hyper"))]
+#[cfg(any(feature = "executor", feature = "futures", feature = "hyper"))]
 mod integrations;
 mod local;
 mod yield_now;

@@ -1,0 +1,69 @@
+//! Traits for libraries that run closures and futures on an executor of their caller's.
+//!
+//! A library takes `impl Executor` or `&dyn Executor`, and its caller passes a pool of `brigade`, [`Inline`], or a type of its
+//! own. [`ExecutorExt`] has the methods for closures of any type.
+//!
+//! ```
+//! use brigade_executor::{Executor, ExecutorExt, Inline};
+//! use std::sync::mpsc;
+//!
+//! /// Adds up the squares of some numbers, each on the caller's executor.
+//! fn sum_of_squares(executor: &impl Executor, numbers: Vec<u64>) -> u64 {
+//!     let (sender, squares) = mpsc::channel();
+//!     for number in numbers {
+//!         let sender = sender.clone();
+//!         executor.execute(move || sender.send(number * number).unwrap());
+//!     }
+//!     drop(sender);
+//!     squares.iter().sum()
+//! }
+//!
+//! assert_eq!(sum_of_squares(&Inline, vec![1, 2, 3]), 14);
+//! ```
+//!
+//! An executor of one's own is one method:
+//!
+//! ```
+//! use brigade_executor::{Executor, ExecutorExt, Job};
+//! use std::sync::mpsc::{SendError, Sender, channel};
+//!
+//! /// Sends jobs to a thread.
+//! struct Thread(Sender<Job>);
+//!
+//! impl Executor for Thread {
+//!     fn accept(&self, job: Job) -> Result<(), Job> {
+//!         self.0.send(job).map_err(|SendError(job)| job)
+//!     }
+//! }
+//!
+//! let (sender, jobs) = channel::<Job>();
+//! let worker = std::thread::spawn(move || jobs.iter().map(|job| job()).count());
+//! let thread = Thread(sender);
+//! thread.execute(|| println!("on the thread"));
+//! drop(thread);
+//! assert_eq!(worker.join().unwrap(), 1);
+//! ```
+//!
+//! Each module imports only from those below it:
+//!
+//! ```text
+//! inline
+//! executor   spawner
+//! rejected
+//! ```
+#![forbid(unsafe_code)]
+
+mod executor;
+mod inline;
+mod rejected;
+mod spawner;
+
+pub use executor::{Executor, ExecutorExt, Job};
+pub use inline::Inline;
+pub use rejected::Rejected;
+pub use spawner::{BoxFuture, LocalBoxFuture, LocalSpawner, LocalSpawnerExt, Spawner, SpawnerExt};
+
+/// The example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
