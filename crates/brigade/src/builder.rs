@@ -10,6 +10,7 @@ use crate::config::{
     Config, Growth, Hook, Idle, OnPanic, Order, Placement, Queueing, Shutdown, ShutdownOptions,
     Threads, WhenFull,
 };
+use crate::cpus::Cpus;
 use crate::engine::{Child, Core, Worker};
 use crate::key::Key;
 use crate::pool::Pool;
@@ -80,6 +81,8 @@ impl Default for Pool {
 pub struct Builder {
     config: Config,
     threads: Threads,
+    /// Why its threads can't be pinned as asked.
+    unpinned: Option<io::Error>,
 }
 
 impl Default for Builder {
@@ -98,7 +101,7 @@ impl Builder {
     /// ```
     pub fn new() -> Self {
         let config = Config::default();
-        Self { threads: config.size.max.into(), config }
+        Self { threads: config.size.max.into(), config, unpinned: None }
     }
 
     /// Sets how many threads the pool has. A number fixes the size. A range `core..=max` lets the pool keep at least `core`
@@ -382,6 +385,35 @@ impl Builder {
         self
     }
 
+    /// Pins the threads to CPUs. Default: they run wherever the thread may that starts them.
+    ///
+    /// A pin belongs to the index of a worker, so it holds for a thread that takes the place of one that has ended. Threads beyond
+    /// those of [`Cpus::each`] and [`Cpus::cores`], [spare ones](Self::spare_threads) among them, run anywhere. The thread that
+    /// calls this must be allowed to run on the CPUs. Linux only; elsewhere [`build`](Self::build) returns an error.
+    ///
+    /// A thread that is pinned waits for its CPU even if others are idle. So don't pin two pools to the same CPUs.
+    ///
+    /// ```
+    /// use brigade::{Cpus, Pool};
+    /// # if cfg!(target_os = "linux") {
+    /// let pool = Pool::builder().threads(2).pin(Cpus::cores()).build()?;
+    /// assert_eq!(pool.submit(|| 42).join()?, 42);
+    /// let error = Pool::builder().pin([1_000_000]).build().unwrap_err();
+    /// assert!(error.to_string().contains("CPU 1000000"));
+    /// # }
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[doc(alias = "affinity")]
+    #[doc(alias = "with_affinity")]
+    pub fn pin(mut self, cpus: impl Into<Cpus>) -> Self {
+        // Here, not in `build`: a program that pins nothing has none of that code.
+        match cpus.into().resolve() {
+            Ok(pins) => (self.config.pins, self.unpinned) = (pins, None),
+            Err(error) => self.unpinned = Some(error),
+        }
+        self
+    }
+
     /// Sets the names of the threads: a string, to which `-{index}` is appended, or a function of the index. Default:
     /// `brigade-{index}`. Linux shows the first 15 bytes.
     ///
@@ -501,7 +533,7 @@ impl Builder {
     ///
     /// # Errors
     /// [`io::ErrorKind::InvalidInput`] for a number of threads that no pool can have, an injector interval or capacity of 0, a
-    /// stack larger than the address space, or a name with NUL. The operating system's error if a thread can't be started.
+    /// stack larger than the address space, a name with NUL, or a CPU to [pin](Self::pin) to that is not there. The operating system's error if a thread can't be started.
     /// After an error, no thread is left.
     ///
     /// # Examples
@@ -525,6 +557,9 @@ impl Builder {
 
     /// Rejects a configuration that can't be built, and sets the size.
     fn check(&mut self) -> io::Result<()> {
+        if let Some(error) = self.unpinned.take() {
+            return Err(error);
+        }
         let refusal = |reason: String| io::Error::new(io::ErrorKind::InvalidInput, reason);
         let refuse = |reason: String| Err(refusal(reason));
         let threads = self.threads.check().map_err(refusal)?;

@@ -11,6 +11,8 @@ use std::sync::Arc;
 use brigade_sync::thread::{NewThread, Thread};
 use brigade_task::drop_contained;
 
+use crate::cpus::Pins;
+
 /// Which queue takes the jobs that a worker of the pool submits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -327,6 +329,7 @@ pub(crate) struct Config {
     /// Whether a thread that is not the pool's runs its own forks and jobs of scopes while it waits.
     pub(crate) caller_participates: bool,
     pub(crate) placement: Placement,
+    pub(crate) pins: Pins,
     pub(crate) on_panic: OnPanic,
     /// How dropping the pool ends it.
     pub(crate) on_drop: ShutdownOptions,
@@ -366,6 +369,7 @@ impl Default for Config {
             waits_run_anything: false,
             caller_participates: false,
             placement: Placement::default(),
+            pins: Pins::default(),
             on_panic: OnPanic::default(),
             on_drop: ShutdownOptions::default(),
             on_start: None,

@@ -94,7 +94,8 @@ others, how to write a library, and which crates work with this one."
 //     registry
 //     engine
 //     idle   semaphore   timers
-//     metrics   config   rejected   key   job_name   sorted_map
+//     config
+//     metrics   cpus   rejected   key   job_name   sorted_map
 
 mod abort;
 mod awaited;
@@ -104,6 +105,7 @@ mod borrows;
 mod builder;
 mod cancel;
 mod config;
+mod cpus;
 mod deadlock;
 mod default_pool;
 mod engine;
@@ -153,6 +155,7 @@ pub use config::{
     Growth, Idle, OnPanic, Order, PanicCallback, Placement, Queueing, Report, Shutdown,
     ShutdownOptions, Threads, WhenFull,
 };
+pub use cpus::Cpus;
 pub use default_pool::{default_pool, set_default_pool};
 pub use free::{
     current_worker_index, execute, job, spawn, submit, try_execute, try_spawn, try_submit,

@@ -15,8 +15,7 @@ mod linux {
 
     impl core::fmt::Debug for CpuSet {
         fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-            let numbers = 0..libc::CPU_SETSIZE.unsigned_abs() as usize;
-            f.debug_set().entries(numbers.filter(|&cpu| self.contains(cpu))).finish()
+            f.debug_set().entries(self.cpus()).finish()
         }
     }
 
@@ -36,6 +35,27 @@ mod linux {
         /// Returns whether the set is empty.
         pub fn is_empty(&self) -> bool {
             self.len() == 0
+        }
+
+        /// Returns the numbers of the CPUs in the set, in ascending order.
+        pub fn cpus(&self) -> impl Iterator<Item = usize> + '_ {
+            (0..libc::CPU_SETSIZE.unsigned_abs() as usize).filter(|&cpu| self.contains(cpu))
+        }
+
+        /// Returns a set without any CPU.
+        #[must_use]
+        pub fn none(&self) -> Self {
+            self.cpus().fold(*self, Self::without)
+        }
+
+        /// Returns the set with one CPU more; the same set if the system can't have a CPU with this number.
+        #[must_use]
+        pub fn with(mut self, cpu: usize) -> Self {
+            if cpu < libc::CPU_SETSIZE as usize {
+                // SAFETY: the number is within the set.
+                unsafe { libc::CPU_SET(cpu, &mut self.0) };
+            }
+            self
         }
 
         /// Returns the set without one CPU.
@@ -109,6 +129,23 @@ mod none {
             match *self {}
         }
 
+        /// Returns the numbers of the CPUs in the set.
+        pub fn cpus(&self) -> impl Iterator<Item = usize> + '_ {
+            core::iter::from_fn(|| match *self {})
+        }
+
+        /// Returns a set without any CPU.
+        #[must_use]
+        pub fn none(&self) -> Self {
+            match *self {}
+        }
+
+        /// Returns the set with one CPU more.
+        #[must_use]
+        pub fn with(self, _cpu: usize) -> Self {
+            match self {}
+        }
+
         /// Returns the set without one CPU.
         #[must_use]
         pub fn without(self, _cpu: usize) -> Self {
@@ -159,6 +196,9 @@ mod tests {
             assert!(me.set_affinity(&others));
             assert!(!me.affinity().unwrap().contains(here));
         }
+        let only = all.none().with(here);
+        assert!(all.none().is_empty() && only.cpus().eq([here]));
+        assert_eq!(only.with(usize::MAX).len(), 1, "there is no such CPU");
         assert!(me.set_affinity(&all));
         assert_eq!(me.affinity().unwrap().len(), all.len());
     }

@@ -131,6 +131,7 @@ impl Worker {
         let worker = Self::at(core, index, false);
         worker.me.sleeper.set_thread();
         let life = || {
+            worker.core.config.pins.apply(index);
             worker.call_hook(worker.core.config.on_start.as_ref());
             // A panic ends a call of `turns`, never the thread.
             while let Err(payload) = panic::catch_unwind(AssertUnwindSafe(|| worker.turns())) {

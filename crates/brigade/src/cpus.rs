@@ -1,0 +1,218 @@
+//! The CPUs that workers are pinned to.
+
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+
+use brigade_sync::affinity::{CpuSet, ThreadRef};
+
+/// The CPUs that the workers of a pool run on; see [`Builder::pin`](crate::Builder::pin).
+///
+/// CPUs have the numbers that the operating system gives them, from 0. An array, a `Vec` or a range of numbers is
+/// [`each`](Self::each) of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cpus(Choice);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Choice {
+    Each(Vec<usize>),
+    Among(Vec<usize>),
+    Except(Vec<usize>),
+    Cores,
+}
+
+impl Cpus {
+    /// One CPU for each worker, in this order. Workers beyond the list run anywhere. A CPU may be named more than once.
+    pub fn each(cpus: impl IntoIterator<Item = usize>) -> Self {
+        Self(Choice::Each(cpus.into_iter().collect()))
+    }
+
+    /// All workers run on any of these CPUs.
+    pub fn among(cpus: impl IntoIterator<Item = usize>) -> Self {
+        Self(Choice::Among(cpus.into_iter().collect()))
+    }
+
+    /// All workers run on any CPU but these.
+    pub fn except(cpus: impl IntoIterator<Item = usize>) -> Self {
+        Self(Choice::Except(cpus.into_iter().collect()))
+    }
+
+    /// One core for each worker: of CPUs that share a core, the first one. Workers beyond the number of cores run anywhere. Where
+    /// the system does not tell which CPUs share a core, it is one CPU for each worker.
+    pub fn cores() -> Self {
+        Self(Choice::Cores)
+    }
+
+    /// The CPUs of each worker, if the calling thread may run on all that are named.
+    pub(crate) fn resolve(&self) -> io::Result<Pins> {
+        let Some(allowed) = ThreadRef::current().affinity() else {
+            return Err(io::Error::new(
+                io::ErrorKind::Unsupported,
+                "threads can't be pinned on this system: build the pool without `pin`",
+            ));
+        };
+        self.pins(&allowed, siblings)
+            .map_err(|reason| io::Error::new(io::ErrorKind::InvalidInput, reason))
+    }
+
+    /// The same on a machine with these CPUs. `siblings` returns the system's list of those that share a core with a CPU.
+    fn pins(
+        &self,
+        allowed: &CpuSet,
+        siblings: impl Fn(usize) -> Option<String>,
+    ) -> Result<Pins, String> {
+        let chosen = |cpus: &[usize]| match cpus.iter().find(|&&cpu| !allowed.contains(cpu)) {
+            Some(cpu) => {
+                Err(format!("no thread of this process may run on CPU {cpu}, only on {allowed:?}"))
+            }
+            None => Ok(cpus.iter().fold(allowed.none(), |set, &cpu| set.with(cpu))),
+        };
+        let each = |cpus: &[usize]| {
+            cpus.iter().map(|&cpu| chosen(&[cpu])).collect::<Result<Arc<[CpuSet]>, String>>()
+        };
+        let all = |set: CpuSet| {
+            if set.is_empty() { Err("no CPU is left to run on".to_owned()) } else { Ok(set) }
+        };
+        Ok(match &self.0 {
+            Choice::Each(cpus) => Pins { each: each(cpus)?, rest: Some(*allowed) },
+            Choice::Among(cpus) => Pins { rest: Some(all(chosen(cpus)?)?), ..Pins::default() },
+            Choice::Except(cpus) => {
+                let left = cpus.iter().fold(*allowed, |set, &cpu| set.without(cpu));
+                Pins { rest: Some(all(left)?), ..Pins::default() }
+            }
+            Choice::Cores => {
+                let is_first = |&cpu: &usize| {
+                    let shared = siblings(cpu).and_then(|list| members(&list)).unwrap_or_default();
+                    shared.into_iter().filter(|&one| allowed.contains(one)).all(|one| one >= cpu)
+                };
+                let cores: Vec<usize> = allowed.cpus().filter(is_first).collect();
+                Pins { each: each(&cores)?, rest: Some(*allowed) }
+            }
+        })
+    }
+}
+
+impl<const N: usize> From<[usize; N]> for Cpus {
+    fn from(cpus: [usize; N]) -> Self {
+        Self::each(cpus)
+    }
+}
+
+impl From<Vec<usize>> for Cpus {
+    fn from(cpus: Vec<usize>) -> Self {
+        Self::each(cpus)
+    }
+}
+
+impl From<Range<usize>> for Cpus {
+    fn from(cpus: Range<usize>) -> Self {
+        Self::each(cpus)
+    }
+}
+
+/// The CPUs of each worker.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Pins {
+    /// Those of the first workers, by index.
+    each: Arc<[CpuSet]>,
+    /// Those of all others; `None` if no thread is pinned. A thread begins with the CPUs of the one that starts it, which may be a
+    /// worker that is pinned.
+    rest: Option<CpuSet>,
+}
+
+impl Pins {
+    /// Pins the calling thread, which is the worker with this index. A CPU that has been taken from the process since the pool was
+    /// built is not an error: the thread runs where it may.
+    pub(crate) fn apply(&self, index: usize) {
+        if let Some(set) = self.each.get(index).or(self.rest.as_ref()) {
+            let _ = ThreadRef::current().set_affinity(set);
+        }
+    }
+}
+
+/// The system's list of the CPUs that share a core with this one.
+fn siblings(cpu: usize) -> Option<String> {
+    let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
+    std::fs::read_to_string(path).ok()
+}
+
+/// The numbers in a list such as `0-2,8`; `None` if it is none.
+fn members(list: &str) -> Option<Vec<usize>> {
+    let mut members: Vec<usize> = Vec::new();
+    for part in list.trim().split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        members.extend(first.parse::<usize>().ok()?..=last.parse().ok()?);
+    }
+    Some(members)
+}
+
+#[cfg(all(test, target_os = "linux", not(brigade_loom)))]
+mod tests {
+    use super::*;
+
+    /// A machine with these CPUs.
+    fn machine(cpus: Range<usize>) -> CpuSet {
+        let none = ThreadRef::current().affinity().unwrap().none();
+        cpus.fold(none, |set, cpu| set.with(cpu))
+    }
+
+    /// The CPUs of the first workers and of the others.
+    type Numbers = (Vec<Vec<usize>>, Option<Vec<usize>>);
+
+    /// The same, on a machine with CPUs 2 to 9 of which each shares a core with the one
+    /// four further.
+    fn on_eight(cpus: impl Into<Cpus>) -> Result<Numbers, String> {
+        let shared = |cpu| {
+            let first = (cpu - 2) % 4 + 2;
+            Some(format!("{first},{}\n", first + 4))
+        };
+        let list = |set: &CpuSet| set.cpus().collect::<Vec<_>>();
+        let pins = cpus.into().pins(&machine(2..10), shared)?;
+        Ok((pins.each.iter().map(list).collect(), pins.rest.as_ref().map(list)))
+    }
+
+    #[test]
+    fn each_worker_has_its_cpu_and_those_beyond_the_list_run_anywhere() {
+        let all = Some((2..10).collect::<Vec<_>>());
+        assert_eq!(on_eight([5, 3, 5]), Ok((vec![vec![5], vec![3], vec![5]], all.clone())));
+        assert_eq!(on_eight(2..4), Ok((vec![vec![2], vec![3]], all.clone())));
+        assert_eq!(on_eight(vec![]), Ok((vec![], all)));
+    }
+
+    #[test]
+    fn all_workers_have_those_that_are_named_or_those_that_are_not() {
+        assert_eq!(on_eight(Cpus::among([9, 2])), Ok((vec![], Some(vec![2, 9]))));
+        assert_eq!(on_eight(Cpus::except(3..9)), Ok((vec![], Some(vec![2, 9]))));
+        assert_eq!(on_eight(Cpus::except([77])), Ok((vec![], Some((2..10).collect()))));
+    }
+
+    #[test]
+    fn of_cpus_that_share_a_core_one_is_taken() {
+        let (cores, rest) = on_eight(Cpus::cores()).unwrap();
+        assert_eq!(cores, [[2], [3], [4], [5]]);
+        assert_eq!(rest.map(|rest| rest.len()), Some(8));
+        let untold = Cpus::cores().pins(&machine(4..6), |_| None).unwrap();
+        assert_eq!(untold.each.len(), 2);
+        // Of a core whose first CPU is not the process's, the other one.
+        let second = Cpus::cores().pins(&machine(4..6), |cpu| Some(format!("0-3,{cpu}"))).unwrap();
+        assert_eq!(second.each.len(), 2);
+    }
+
+    #[test]
+    fn a_cpu_that_is_not_there_is_named_with_those_that_are() {
+        let reason = on_eight([2, 10]).unwrap_err();
+        assert!(reason.contains("CPU 10, only on {2, 3, 4"), "{reason}");
+        assert!(on_eight(Cpus::among([usize::MAX])).is_err());
+        for none in [Cpus::among([]), Cpus::except(0..10)] {
+            assert_eq!(on_eight(none).unwrap_err(), "no CPU is left to run on");
+        }
+    }
+
+    #[test]
+    fn what_is_no_list_of_cpus_is_none() {
+        assert_eq!(members("0-2,8\n"), Some(vec![0, 1, 2, 8]));
+        for text in ["", "a", "1-", "-1", "1,,2", "1-b"] {
+            assert_eq!(members(text), None, "{text:?}");
+        }
+    }
+}

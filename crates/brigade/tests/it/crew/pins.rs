@@ -1,0 +1,82 @@
+//! The CPUs that threads are pinned to.
+
+#![cfg(target_os = "linux")]
+
+use std::sync::Arc;
+
+use brigade::{Cpus, Handle, Pool, blocking, current_worker_index};
+use brigade_sync::affinity::ThreadRef;
+use brigade_testkit::{Meeting, Watchdog, eventually};
+
+/// The CPUs that the calling thread may run on.
+fn mine() -> Vec<usize> {
+    ThreadRef::current().affinity().expect("Linux tells").cpus().collect()
+}
+
+/// The CPUs of each worker by its index, when as many jobs run at once.
+fn of_each(pool: &Pool, threads: usize) -> Vec<Vec<usize>> {
+    let meeting = Arc::new(Meeting::of(threads));
+    let jobs = (0..threads).map(|_| {
+        let meeting = meeting.job();
+        pool.submit(move || {
+            assert!(meeting(), "all are there");
+            (current_worker_index().expect("a worker"), mine())
+        })
+    });
+    let jobs: Vec<_> = jobs.collect();
+    let mut seen: Vec<_> = jobs.into_iter().map(|job| job.join().unwrap()).collect();
+    seen.sort();
+    assert!(seen.iter().map(|(index, _)| *index).eq(0..threads), "{seen:?}");
+    seen.into_iter().map(|(_, cpus)| cpus).collect()
+}
+
+#[test]
+fn each_thread_runs_on_its_cpu_and_so_does_one_that_replaces_it() {
+    let _dog = Watchdog::start(60);
+    let all = mine();
+    let (first, last) = (all[0], all[all.len() - 1]);
+    let pool = Pool::builder().threads(3).pin([last, first]).build().unwrap();
+    let expected = [vec![last], vec![first], all];
+    assert_eq!(of_each(&pool, 3), expected);
+    pool.resize(1).unwrap();
+    eventually("two threads end", || pool.metrics().threads == 1);
+    pool.resize(3).unwrap();
+    assert_eq!(of_each(&pool, 3), expected, "new threads, the same pins");
+}
+
+#[test]
+fn a_spare_thread_runs_anywhere() {
+    let _dog = Watchdog::start(60);
+    let all = mine();
+    let pool = Pool::builder().threads(1).spare_threads(1).pin([all[0]]).build().unwrap();
+    let seen = pool.submit(|| {
+        let here = mine();
+        let pool = Handle::current().expect("a worker");
+        let (sender, receiver) = std::sync::mpsc::channel();
+        pool.execute(move || sender.send(mine()).unwrap());
+        (here, blocking(|| receiver.recv().unwrap()))
+    });
+    assert_eq!(seen.join().unwrap(), (vec![all[0]], all));
+}
+
+#[test]
+fn all_threads_run_on_any_of_several_cpus() {
+    let _dog = Watchdog::start(60);
+    let all = mine();
+    let pool = Pool::builder().threads(2).pin(Cpus::among(all.clone())).build().unwrap();
+    assert_eq!(of_each(&pool, 2), [all.clone(), all.clone()]);
+    let Some((first, rest)) = all.split_first().filter(|(_, rest)| !rest.is_empty()) else {
+        return;
+    };
+    let pool = Pool::builder().threads(2).pin(Cpus::except([*first])).build().unwrap();
+    assert_eq!(of_each(&pool, 2), [rest, rest]);
+}
+
+#[test]
+fn a_cpu_that_is_not_there_is_an_error_of_build_until_another_is_named() {
+    let builder = Pool::builder().threads(1).pin([usize::MAX]);
+    let error = builder.build().unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput);
+    let pool = Pool::builder().threads(1).pin([usize::MAX]).pin(Cpus::cores()).build().unwrap();
+    assert_eq!(of_each(&pool, 1)[0].len(), 1);
+}
