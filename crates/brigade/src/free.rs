@@ -7,10 +7,9 @@ use core::future::Future;
 
 use crate::default_pool::here;
 use crate::engine::{CURRENT, Worker};
-#[cfg(doc)]
 use crate::handle::Handle;
 use crate::join::JoinHandle;
-use crate::rejected::Rejected;
+use crate::rejected::{Reason, Rejected};
 use crate::submission::JobBuilder;
 
 /// Runs a closure, once, on the [current pool](Handle::current), or else on the [`default_pool`](crate::default_pool).
@@ -48,6 +47,34 @@ pub fn execute<F: FnOnce() + Send + 'static>(job: F) {
 #[inline]
 pub fn try_execute<F: FnOnce() + Send + 'static>(job: F) -> Result<(), Rejected<F>> {
     here().try_execute(job)
+}
+
+/// Runs a closure on the pool of the worker that calls this, by the worker's own queue; returns the closure on any other thread.
+/// Never waits.
+///
+/// For code that must stay on the pool that it runs on: unlike [`execute`](execute()), it never takes the
+/// [default pool](crate::default_pool), nor one that the thread has [entered](Handle::enter). A pool with
+/// [`Queueing::Shared`](crate::Queueing::Shared) has one queue for all workers.
+///
+/// # Errors
+/// With [`Reason::NotAWorker`] if the thread is not a worker; on a worker as for [`Handle::try_execute`].
+///
+/// # Examples
+/// ```
+/// use brigade::{Reason, try_execute_locally};
+/// let (sender, receiver) = std::sync::mpsc::channel();
+/// let rejected = try_execute_locally(|| ()).unwrap_err();
+/// assert_eq!(rejected.reason(), Reason::NotAWorker);
+/// let pool = brigade::Pool::new(2);
+/// pool.submit(move || try_execute_locally(move || sender.send(42).unwrap())).join()??;
+/// assert_eq!(receiver.recv(), Ok(42));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn try_execute_locally<F: FnOnce() + Send + 'static>(job: F) -> Result<(), Rejected<F>> {
+    match CURRENT.with(|worker| worker.map(Worker::key)) {
+        Some(key) => Handle { key }.try_execute(job),
+        None => Err(Rejected::new(job, Reason::NotAWorker)),
+    }
 }
 
 /// Like [`execute`](execute()), and returns a handle for the outcome.

@@ -158,7 +158,8 @@ pub use config::{
 pub use cpus::Cpus;
 pub use default_pool::{default_pool, set_default_pool};
 pub use free::{
-    current_worker_index, execute, job, spawn, submit, try_execute, try_spawn, try_submit,
+    current_worker_index, execute, job, spawn, submit, try_execute, try_execute_locally, try_spawn,
+    try_submit,
 };
 pub use handle::Handle;
 pub use job_name::current_job_name;

@@ -11,7 +11,7 @@ use brigade_task::Job;
 ///
 /// Like every error of this crate, `?` turns it into an [`io::Error`]: of the kind
 /// [`ResourceBusy`](io::ErrorKind::ResourceBusy) for [`Full`](Self::Full), [`Unsupported`](io::ErrorKind::Unsupported) for
-/// [`Forked`](Self::Forked), else [`Other`](io::ErrorKind::Other).
+/// [`Forked`](Self::Forked) and [`NotAWorker`](Self::NotAWorker), else [`Other`](io::ErrorKind::Other).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {
@@ -23,6 +23,8 @@ pub enum Reason {
     Full,
     /// The pool belongs to the parent of a fork: its threads do not exist in this process.
     Forked,
+    /// The calling thread is not a worker of a pool, and the job was for its own queue.
+    NotAWorker,
 }
 
 impl fmt::Display for Reason {
@@ -38,6 +40,9 @@ impl fmt::Display for Reason {
             Self::Forked => {
                 "the pool's threads are in the process that this one was forked from; make a new pool here"
             }
+            Self::NotAWorker => {
+                "the calling thread is not a worker of a pool; submit the job to a pool"
+            }
         })
     }
 }
@@ -48,7 +53,7 @@ impl From<Reason> for io::Error {
     fn from(reason: Reason) -> Self {
         let kind = match reason {
             Reason::Full => io::ErrorKind::ResourceBusy,
-            Reason::Forked => io::ErrorKind::Unsupported,
+            Reason::Forked | Reason::NotAWorker => io::ErrorKind::Unsupported,
             Reason::Closed | Reason::NoThread => io::ErrorKind::Other,
         };
         Self::new(kind, reason)

@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use brigade::time::{Elapsed, timeout};
 use brigade::{
-    Handle, JoinError, JoinHandle, Pool, Reason, Rejected, WhenFull, block_on, spawn_local,
+    Handle, JoinError, JoinHandle, Pool, Reason, Rejected, Shutdown, WhenFull, block_on,
+    spawn_local,
 };
 use brigade_testkit::panics;
 use brigade_testkit::{Drops, Watchdog};
@@ -200,4 +201,31 @@ fn a_rejected_job_shows_its_reason_and_not_itself() {
     let shown = shows(&rejected);
     assert!(shown.contains("Closed") && shown.contains("the pool is closed"), "{shown}");
     let _is_one_too: fn(&Rejected<Opaque>) -> String = shows;
+}
+
+#[test]
+fn a_job_for_the_own_queue_comes_back_on_a_thread_that_is_no_worker() {
+    let _dog = Watchdog::start(30);
+    let pool = Pool::new(1);
+    let rejected = pool.enter(|| brigade::try_execute_locally(|| ())).unwrap_err();
+    assert_eq!(rejected.reason(), Reason::NotAWorker);
+    assert!(rejected.to_string().contains("not a worker"));
+    assert_eq!(pool.metrics().accepted, 0, "the pool that was entered has none of it");
+    let (sender, receiver) = mpsc::channel();
+    let other = Pool::new(1);
+    // On the worker of a pool, whatever it has entered.
+    pool.submit(move || {
+        other
+            .enter(|| brigade::try_execute_locally(move || sender.send(Handle::current()).unwrap()))
+    })
+    .join()
+    .unwrap()
+    .unwrap();
+    assert_eq!(receiver.recv(), Ok(Some(pool.handle())));
+    let closed = pool.submit(|| {
+        let here = Handle::current().expect("a worker");
+        here.shutdown(Shutdown::Discard.timeout(Duration::ZERO));
+        brigade::try_execute_locally(|| ()).map_err(|rejected| rejected.reason())
+    });
+    assert_eq!(closed.join().unwrap(), Err(Reason::Closed));
 }
