@@ -7,8 +7,8 @@ use std::sync::Arc;
 use brigade_sync::thread::{NewThread, Thread};
 
 use crate::config::{
-    Config, Growth, Hook, Idle, OnPanic, Order, Placement, Queueing, Shutdown, ShutdownOptions,
-    Threads, WhenFull,
+    Config, Fairness, Growth, Hook, Idle, OnPanic, Order, Placement, Queueing, Shutdown,
+    ShutdownOptions, Threads, WhenFull,
 };
 use crate::cpus::Cpus;
 use crate::engine::{Child, Core, Worker};
@@ -259,16 +259,20 @@ impl Builder {
         self
     }
 
-    /// Sets after how many jobs of its own queue a worker takes the job that has waited longest: one from outside if there is
-    /// one, or else one of its own. At least 1. Default: 61.
+    /// Sets how often a worker with jobs of its own takes the job that has waited longest: one from outside if there is one, or
+    /// else one of its own. Timers and I/O are looked at then too. Default: [`Fairness::Every(61)`](Fairness::Every).
     ///
     /// ```
-    /// let pool = brigade::Pool::builder().threads(2).injector_interval(31).build()?;
+    /// use brigade::{Fairness, Pool};
+    /// use std::time::Duration;
+    /// let often = Fairness::Interval(Duration::from_millis(1));
+    /// let pool = Pool::builder().threads(2).fairness(often).build()?;
     /// assert_eq!(pool.submit(|| 42).join()?, 42);
     /// # Ok::<(), std::io::Error>(())
     /// ```
-    pub fn injector_interval(mut self, jobs: u32) -> Self {
-        self.config.injector_interval = jobs;
+    #[doc(alias = "global_queue_interval")]
+    pub fn fairness(mut self, fairness: Fairness) -> Self {
+        self.config.fairness = fairness;
         self
     }
 
@@ -532,7 +536,7 @@ impl Builder {
     /// Builds the pool and starts its first thread, or all of the core size with [`prestart`](Self::prestart).
     ///
     /// # Errors
-    /// [`io::ErrorKind::InvalidInput`] for a number of threads that no pool can have, an injector interval or capacity of 0, a
+    /// [`io::ErrorKind::InvalidInput`] for a number of threads that no pool can have, a capacity or a [`Fairness::Every`] of 0, a
     /// stack larger than the address space, a name with NUL, or a CPU to [pin](Self::pin) to that is not there. The operating system's error if a thread can't be started.
     /// After an error, no thread is left.
     ///
@@ -564,8 +568,8 @@ impl Builder {
         let refuse = |reason: String| Err(refusal(reason));
         let threads = self.threads.check().map_err(refusal)?;
         self.config.size = self.config.size_of(threads);
-        if self.config.injector_interval == 0 {
-            return refuse("the injector interval must be at least 1".into());
+        if self.config.fairness == Fairness::Every(0) {
+            return refuse("a worker must run at least 1 job between two looks elsewhere".into());
         }
         if self.config.capacity == Some(0) {
             return refuse("the capacity of a pool's queue must be at least 1".into());

@@ -28,7 +28,7 @@ pub enum Queueing {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Order {
-    /// The newest, whose data is still in the cache. Every [injector interval](crate::Builder::injector_interval) the oldest is
+    /// The newest, whose data is still in the cache. From time to time ([`Fairness`]) the oldest is
     /// run instead, so that none waits forever.
     Lifo,
     /// The oldest. The default.
@@ -291,6 +291,24 @@ pub enum WhenFull {
     DropNewest,
 }
 
+/// How often a worker that has jobs of its own looks for those that wait elsewhere; see
+/// [`Builder::fairness`](crate::Builder::fairness).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Fairness {
+    /// After this many jobs, or after some 100 µs if that is sooner. At least 1; `u32::MAX` is never. The default, with 61.
+    Every(u32),
+    /// After this long, however many jobs that is. The clock is read after 61 jobs at most: if jobs become longer, the first look
+    /// after that comes later than this.
+    Interval(Duration),
+}
+
+impl Default for Fairness {
+    fn default() -> Self {
+        Self::Every(INJECTOR_INTERVAL)
+    }
+}
+
 /// What starts the threads of a pool; see [`Builder::spawner`](crate::Builder::spawner).
 pub(crate) type Spawner = Arc<dyn Fn(NewThread) -> io::Result<Thread> + Send + Sync>;
 
@@ -319,7 +337,7 @@ pub(crate) struct Config {
     pub(crate) spawner: Spawner,
     pub(crate) queueing: Queueing,
     pub(crate) order: Order,
-    pub(crate) injector_interval: u32,
+    pub(crate) fairness: Fairness,
     /// How many jobs may be queued; `None` if any number may.
     pub(crate) capacity: Option<usize>,
     pub(crate) when_full: WhenFull,
@@ -362,7 +380,7 @@ impl Default for Config {
             spawner: Arc::new(NewThread::start),
             queueing: Queueing::default(),
             order: Order::default(),
-            injector_interval: INJECTOR_INTERVAL,
+            fairness: Fairness::default(),
             capacity: None,
             when_full: WhenFull::default(),
             idle: Idle::default(),

@@ -152,7 +152,7 @@ pub use brigade_task::{JoinError, Panic};
 pub use builder::{Builder, ThreadName};
 pub use cancel::{CancelOnDrop, cancelled};
 pub use config::{
-    Growth, Idle, OnPanic, Order, PanicCallback, Placement, Queueing, Report, Shutdown,
+    Fairness, Growth, Idle, OnPanic, Order, PanicCallback, Placement, Queueing, Report, Shutdown,
     ShutdownOptions, Threads, WhenFull,
 };
 pub use cpus::Cpus;

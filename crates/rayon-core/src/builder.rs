@@ -9,7 +9,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::thread;
 
-use brigade::{NewThread, OnPanic, Order, Pool, Shutdown, Thread};
+use brigade::{Fairness, NewThread, OnPanic, Order, Pool, Shutdown, Thread};
 use brigade_sync::Mutex;
 
 use crate::error::ThreadPoolBuildError;
@@ -180,7 +180,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
             .waits_run_anything()
             // The newest job first, always: rayon's threads take one from outside when they have none.
             .order(Order::Lifo)
-            .injector_interval(u32::MAX)
+            .fairness(Fairness::Every(u32::MAX))
             .on_panic(on_panic)
             .on_start(move |index| {
                 entered.enter();

@@ -5,7 +5,9 @@ use std::ops::RangeInclusive;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use brigade::{Builder, Growth, Idle, Order, Placement, Pool, Queueing, Shutdown, WhenFull};
+use brigade::{
+    Builder, Fairness, Growth, Idle, Order, Placement, Pool, Queueing, Shutdown, WhenFull,
+};
 use fastrand::Rng;
 
 /// How a pool ends.
@@ -32,7 +34,7 @@ pub(crate) struct Plan {
     prestart: bool,
     queueing: Queueing,
     order: Order,
-    interval: u32,
+    fairness: Fairness,
     idle: Idle,
     placement: Placement,
     /// How many jobs may be queued, and the policy for one more.
@@ -101,7 +103,10 @@ impl Plan {
             prestart: random.bool(),
             queueing: if random.bool() { Queueing::Stealing } else { Queueing::Shared },
             order: if random.bool() { Order::Fifo } else { Order::Lifo },
-            interval: *random.choice(&[1, 2, 61, 1000]).expect("there are some"),
+            fairness: match random.u8(0..5) {
+                0 => Fairness::Interval(Duration::from_micros(random.u64(0..2_000))),
+                _ => Fairness::Every(*random.choice(&[1, 2, 61, 1000]).expect("there are some")),
+            },
             idle: match random.u8(0..8) {
                 0 => Idle::Spin,
                 1..3 => Idle::SpinThenPark(short(random)),
@@ -136,7 +141,7 @@ impl Plan {
             .allow_core_timeout(self.core_timeout)
             .queueing(self.queueing)
             .order(self.order)
-            .injector_interval(self.interval)
+            .fairness(self.fairness)
             .idle(self.idle)
             .placement(self.placement);
         if self.prestart {

@@ -38,7 +38,7 @@ use crate::key::Key;
 pub(crate) use forks::wait_outside;
 pub(crate) use guest::{Enters, visit};
 use marks::Marks;
-use pace::Pace;
+use pace::{Look, Pace};
 use relief::Relief;
 use rests::Rests;
 pub(crate) use wait::PoolWait;
@@ -159,7 +159,7 @@ impl Worker {
             unreachable!("a place has one worker")
         };
         Self {
-            pace: Pace::new(core.config.injector_interval),
+            pace: Pace::new(core.config.fairness),
             marks: RefCell::default(),
             blocks: Cell::new(0),
             has_taken_mail: Cell::new(false),
@@ -265,13 +265,16 @@ impl Worker {
     #[inline(never)]
     fn look_elsewhere(&self) {
         self.end_if_orphan();
-        let is_time = self.pace.look();
+        let look = self.pace.look();
+        if look == Look::Early {
+            return;
+        }
         self.poll_events();
         if self.sweeps.get() != self.core.queues.sweeps() {
             self.compact();
         }
         self.take_mail().into_iter().for_each(|job| self.run_in_look(job));
-        if is_time {
+        if look == Look::InTime {
             self.relieve().into_iter().for_each(|job| self.run_in_look(job));
         }
         let share = self.pace.share();

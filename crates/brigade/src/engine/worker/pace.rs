@@ -3,7 +3,8 @@
 //! **How often.** After the configured number of jobs, or after some 100 µs if that is sooner: half of tokio's target for its
 //! global queue (`TARGET_GLOBAL_QUEUE_INTERVAL` in `runtime/scheduler/multi_thread/stats.rs`). The duration of the last jobs
 //! determines how many jobs that is. While the clock changes nothing it is read only at every fourth look, so that tiny jobs do
-//! not pay for it.
+//! not pay for it. With [`Fairness::Interval`] the time is the configured one, and a look that comes before it is none: it
+//! only reads the clock, after 61 jobs at most, so that jobs that become long are noticed.
 //!
 //! **How much.** One job at first; twice as many as last time if there was more, up to as many as there are jobs between two
 //! looks, or a sixteenth of that if these are short. So jobs from outside that have waited for a few looks get half of the
@@ -14,6 +15,8 @@
 use core::cell::Cell;
 use core::time::Duration;
 use std::time::Instant;
+
+use crate::config::{Fairness, INJECTOR_INTERVAL};
 
 /// How long a worker runs jobs of its own queue before it looks elsewhere.
 const TARGET: Duration = Duration::from_micros(100);
@@ -30,8 +33,12 @@ pub(super) struct Pace {
     left: Cell<u32>,
     /// Jobs between the last look and the next.
     interval: Cell<u32>,
-    /// The configured maximum of `interval`.
+    /// The maximum of `interval`.
     most: u32,
+    /// How long the worker runs jobs of its own queue before it looks elsewhere.
+    target: Duration,
+    /// Whether it looks only when that time has passed.
+    is_timed: bool,
     /// When the clock was last read, and how many jobs have been run since; `None` if the worker has slept since.
     timed: Cell<Option<(Instant, u32)>>,
     /// Looks until the clock is read again.
@@ -44,12 +51,29 @@ pub(super) struct Pace {
     looks: Cell<u32>,
 }
 
+/// What a look is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Look {
+    /// None: it is not time yet.
+    Early,
+    /// One of several in [`TARGET`].
+    Often,
+    /// The first one after that time.
+    InTime,
+}
+
 impl Pace {
-    pub(super) fn new(most: u32) -> Self {
+    pub(super) fn new(fairness: Fairness) -> Self {
+        let (most, target, is_timed) = match fairness {
+            Fairness::Every(jobs) => (jobs, TARGET, false),
+            Fairness::Interval(time) => (INJECTOR_INTERVAL, time, true),
+        };
         Self {
             left: Cell::new(most),
             interval: Cell::new(most),
             most,
+            target,
+            is_timed,
             timed: Cell::new(None),
             untimed: Cell::new(0),
             share: Cell::new(1),
@@ -87,14 +111,20 @@ impl Pace {
         self.left.set(1);
     }
 
-    /// Notes a look, and determines when the next one is due. Returns whether the target time has passed since it last did.
-    pub(super) fn look(&self) -> bool {
+    /// Notes a look, and determines when the next one is due.
+    pub(super) fn look(&self) -> Look {
         self.end_turn();
         let now = self.adapt();
         self.left.set(self.interval.get());
-        let Some(now) = now.filter(|&now| now - self.told.get() >= TARGET) else { return false };
-        self.told.set(now);
-        true
+        let target = if self.is_timed { self.target } else { TARGET };
+        match now.filter(|&now| now - self.told.get() >= target) {
+            Some(now) => {
+                self.told.set(now);
+                Look::InTime
+            }
+            None if self.is_timed => Look::Early,
+            None => Look::Often,
+        }
     }
 
     /// Determines the number of jobs between two looks; returns the time if it read the clock.
@@ -113,10 +143,11 @@ impl Pace {
             return None;
         }
         let now = Instant::now();
-        let interval = jobs_in_target(jobs, now - since).clamp(1, self.most);
+        let interval = jobs_in_time(self.target, jobs, now - since).clamp(1, self.most);
         self.interval.set(interval);
         self.timed.set(Some((now, 0)));
-        self.untimed.set(if self.runs_short_jobs() { UNTIMED } else { 0 });
+        let is_untimed = self.runs_short_jobs() && !self.is_timed;
+        self.untimed.set(if is_untimed { UNTIMED } else { 0 });
         Some(now)
     }
 
@@ -144,9 +175,9 @@ impl Pace {
     }
 }
 
-/// How many jobs are run in the target time if `jobs` of them took `time`.
-fn jobs_in_target(jobs: u32, time: Duration) -> u32 {
-    let jobs = u128::from(jobs) * TARGET.as_nanos() / time.as_nanos().max(1);
+/// How many jobs are run in `target` if `jobs` of them took `time`.
+fn jobs_in_time(target: Duration, jobs: u32, time: Duration) -> u32 {
+    let jobs = u128::from(jobs).saturating_mul(target.as_nanos()) / time.as_nanos().max(1);
     u32::try_from(jobs).unwrap_or(u32::MAX)
 }
 
@@ -157,10 +188,10 @@ mod tests {
     #[test]
     fn a_look_comes_after_the_configured_number_of_short_jobs_or_the_target_time() {
         let micros = |micros| Duration::from_micros(micros);
-        assert_eq!(jobs_in_target(61, micros(1220)), 5);
-        assert_eq!(jobs_in_target(1, micros(100)), 1);
-        assert_eq!(jobs_in_target(1, micros(10_000)), 0);
-        assert_eq!(jobs_in_target(u32::MAX, Duration::ZERO), u32::MAX);
+        assert_eq!(jobs_in_time(TARGET, 61, micros(1220)), 5);
+        assert_eq!(jobs_in_time(TARGET, 1, micros(100)), 1);
+        assert_eq!(jobs_in_time(TARGET, 1, micros(10_000)), 0);
+        assert_eq!(jobs_in_time(Duration::MAX, u32::MAX, Duration::ZERO), u32::MAX);
     }
 
     fn shares(pace: &Pace) -> Vec<usize> {
@@ -173,19 +204,34 @@ mod tests {
     }
 
     #[test]
+    fn with_an_interval_of_time_only_a_look_that_comes_after_it_is_one() {
+        let pace = Pace::new(Fairness::Interval(Duration::from_secs(3600)));
+        for _ in 0..10 {
+            (0..60).for_each(|_| assert!(!pace.is_due()));
+            assert!(pace.is_due());
+            assert_eq!(pace.look(), Look::Early);
+        }
+        let pace = Pace::new(Fairness::Interval(Duration::ZERO));
+        assert_eq!(pace.look(), Look::InTime);
+        // It has read the clock twice: no job fits into no time.
+        assert_eq!(pace.look(), Look::InTime);
+        assert!(pace.is_due_next());
+    }
+
+    #[test]
     fn the_share_doubles_while_there_is_more_and_begins_anew_when_there_is_not() {
-        let pace = Pace::new(61);
+        let pace = Pace::new(Fairness::Every(61));
         assert_eq!(shares(&pace), [1, 2, 3, 3, 3, 3, 3, 3], "of short jobs");
         pace.interval.set(30);
         assert_eq!(shares(&pace), [3, 6, 12, 24, 30, 30, 30, 30], "of long ones");
         pace.has_taken(29);
         assert_eq!(pace.share(), 1);
-        assert_eq!(shares(&Pace::new(1)), [1; 8]);
+        assert_eq!(shares(&Pace::new(Fairness::Every(1))), [1; 8]);
     }
 
     #[test]
     fn a_worker_of_long_jobs_looks_before_each() {
-        let pace = Pace::new(61);
+        let pace = Pace::new(Fairness::Every(61));
         let mut looks = Vec::new();
         for job in 0..130 {
             if pace.is_due() {

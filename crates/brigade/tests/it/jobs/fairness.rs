@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::support::attempts::in_one_of_three_attempts;
 use crate::support::policy::queue_kinds;
-use brigade::{Handle, Pool};
+use brigade::{Fairness, Handle, Pool};
 use brigade_testkit::Watchdog;
 
 /// Two jobs that spawn each other until told to stop.
@@ -194,10 +194,13 @@ fn what_is_queued_behind_a_long_job_is_run_by_a_worker_that_never_runs_out_of_jo
 }
 
 #[test]
-fn an_injector_interval_of_one_and_a_huge_one_lose_nothing() {
+fn looks_before_each_job_and_almost_never_lose_nothing() {
     let _dog = Watchdog::start(30);
-    for interval in [1, 2, 61, u32::MAX] {
-        let pool = Pool::builder().threads(1).injector_interval(interval).build().unwrap();
+    let every = [1, 2, 61, u32::MAX].map(Fairness::Every);
+    let intervals =
+        [Duration::ZERO, Duration::from_micros(50), Duration::MAX].map(Fairness::Interval);
+    for fairness in every.into_iter().chain(intervals) {
+        let pool = Pool::builder().threads(1).fairness(fairness).build().unwrap();
         let (ran, runs) = mpsc::channel();
         for n in 0..500 {
             let ran = ran.clone();
@@ -210,6 +213,51 @@ fn an_injector_interval_of_one_and_a_huge_one_lose_nothing() {
         drop((ran, pool));
         let mut ran: Vec<_> = runs.iter().collect();
         ran.sort_unstable();
-        assert!(ran.into_iter().eq(0..1000), "interval {interval}");
+        assert!(ran.into_iter().eq(0..1000), "{fairness:?}");
     }
+}
+
+#[test]
+fn with_an_interval_of_time_a_bystander_waits_for_it_and_no_number_of_jobs_makes_it_shorter() {
+    let _dog = Watchdog::start(60);
+    for (interval, runs_beside) in
+        [(Duration::from_secs(3600), false), (Duration::from_millis(1), true)]
+    {
+        let pool =
+            Pool::builder().threads(1).fairness(Fairness::Interval(interval)).build().unwrap();
+        let (stop, jobs) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+        step(stop.clone(), jobs.clone(), pool.handle());
+        // From its own queue it goes on alone, whatever waits outside.
+        await_jobs(&jobs, 1_000);
+        let (ran, runs) = mpsc::channel();
+        pool.execute(move || ran.send(()).unwrap());
+        let ran_beside = if runs_beside {
+            runs.recv().is_ok()
+        } else {
+            await_jobs(&jobs, 10_000);
+            runs.try_recv().is_ok()
+        };
+        // Before the claim: a pool with a chain that goes on does not end.
+        stop.store(true, Ordering::Relaxed);
+        assert_eq!(ran_beside, runs_beside, "{interval:?}");
+        assert!(runs_beside || runs.recv().is_ok(), "it runs when the chain has ended");
+    }
+}
+
+/// Waits for this many jobs more.
+fn await_jobs(jobs: &AtomicU64, more: u64) {
+    let begun = jobs.load(Ordering::Relaxed);
+    while jobs.load(Ordering::Relaxed) < begun + more {
+        std::thread::yield_now();
+    }
+}
+
+/// A chain of jobs that goes on until told to stop, and counts them.
+fn step(stop: Arc<AtomicBool>, jobs: Arc<AtomicU64>, pool: Handle) {
+    pool.execute(move || {
+        jobs.fetch_add(1, Ordering::Relaxed);
+        if !stop.load(Ordering::Relaxed) {
+            step(stop, jobs, pool);
+        }
+    });
 }
