@@ -1,33 +1,27 @@
 //! The timers of one pool.
 //!
-//! A map under one lock, and the earliest deadline beside it to read without the lock. No user code runs under the lock: the
+//! An [`Agenda`] under one lock, and the earliest deadline beside it to read without the lock. No user code runs under the lock: the
 //! caller wakes, queues or drops the entries that are taken out. The engine decides which thread sleeps until the next
 //! deadline, and which is woken when an earlier one is set.
 //!
 //! *Rejected:* a timer wheel. Its ticks are either coarser than the promised millisecond, or wake a thread without need.
 //! *Rejected:* separate timers for each worker: a worker in a long job would delay its own.
 
+mod agenda;
 mod entry;
 
 use core::task::Waker;
 use core::time::Duration;
-use std::collections::BTreeMap;
 use std::time::Instant;
 
 use brigade_sync::atomic::{self, Ordering};
-use brigade_sync::unmodelled::{AtomicU64, Mutex};
+use brigade_sync::unmodelled::{AtomicU64, Mutex, MutexGuard};
 
+use agenda::Agenda;
 pub(crate) use entry::{Due, Entry};
 
 /// No deadline.
 const NONE: u64 = u64::MAX;
-
-/// How late a timer may fire for the sake of others, so that they all cost one wake-up. On a virtual machine a wake-up costs some
-/// 30 µs of CPU time, a hundred times what a timer does. The promised millisecond less the slack of the system's timers.
-const TOGETHER: Duration = Duration::from_micros(900);
-
-/// How many timers must be due within that time for that.
-const DENSE: usize = 4;
 
 /// The timers of one pool.
 pub(crate) struct Timers {
@@ -42,7 +36,8 @@ pub(crate) struct Timers {
 /// The data under the lock.
 #[derive(Default)]
 struct Pending {
-    entries: BTreeMap<TimerKey, Entry>,
+    /// The timers that are set; `None` until the first is.
+    agenda: Option<Box<dyn Agenda>>,
     /// The number of the next entry.
     number: u64,
     accepts: Accepts,
@@ -68,8 +63,8 @@ pub(crate) struct TimerKey {
 }
 
 impl Pending {
-    fn is_first(&self, key: TimerKey) -> bool {
-        self.entries.first_key_value().is_some_and(|(&first, _)| first == key)
+    fn first(&self) -> Option<TimerKey> {
+        self.agenda.as_ref()?.first()
     }
 }
 
@@ -95,13 +90,7 @@ impl Timers {
     /// When a thread that sleeps for timers should wake: at the earliest deadline, or, where timers are dense, at the last of
     /// those with which that one fires together.
     pub(crate) fn wake_at(&self) -> Option<Instant> {
-        let pending = self.pending.lock();
-        let first = pending.entries.keys().next()?.at;
-        let Some(end) = first.checked_add(TOGETHER) else { return Some(first) };
-        let is_dense = pending.entries.keys().nth(DENSE - 1).is_some_and(|key| key.at <= end);
-        let mut together = pending.entries.range(..=TimerKey { at: end, number: u64::MAX });
-        let last = is_dense.then(|| together.next_back()).flatten();
-        Some(last.map_or(first, |(last, _)| last.at))
+        self.pending.lock().agenda.as_ref()?.wake_at()
     }
 
     /// Whether there is no timer.
@@ -144,8 +133,8 @@ impl Timers {
         }
         let key = TimerKey { at, number: pending.number };
         pending.number += 1;
-        pending.entries.insert(key, entry);
-        let is_first = pending.is_first(key);
+        pending.agenda.get_or_insert_with(agenda::new).insert(key, entry);
+        let is_first = pending.first() == Some(key);
         if is_first {
             self.note_next(&pending);
         }
@@ -156,8 +145,8 @@ impl Timers {
     /// [`closure_left`](Self::closure_left).
     pub(crate) fn remove(&self, key: TimerKey) -> Option<Entry> {
         let mut pending = self.pending.lock();
-        let was_first = pending.is_first(key);
-        let entry = pending.entries.remove(&key);
+        let was_first = pending.first() == Some(key);
+        let entry = pending.agenda.as_mut()?.remove(key);
         if was_first {
             self.note_next(&pending);
         }
@@ -166,34 +155,30 @@ impl Timers {
 
     /// Replaces the waker of a timer; `false` if it has fired.
     pub(crate) fn wake_by(&self, key: TimerKey, waker: &Waker) -> bool {
-        match self.pending.lock().entries.get(&key) {
-            Some(Entry::Wake(present)) if present.will_wake(waker) => return true,
-            Some(_) => {}
-            None => return false,
+        let wakes = |entry: &mut Entry| matches!(entry, Entry::Wake(own) if own.will_wake(waker));
+        match self.change(key, wakes) {
+            Some(false) => {}
+            unchanged => return unchanged.is_some(),
         }
         // Cloned, and dropped below, outside of the lock.
         let mut entry = Entry::Wake(waker.clone());
-        let is_there = match self.pending.lock().entries.get_mut(&key) {
-            Some(present) => {
-                core::mem::swap(present, &mut entry);
-                true
-            }
-            None => false,
-        };
+        let changed = self.change(key, |present| core::mem::swap(present, &mut entry));
         drop(entry);
-        is_there
+        changed.is_some()
     }
 
-    /// Takes the timers that are due at `now` one by one, the earliest first; the caller fires them. For a closure, the caller
-    /// must then call [`closure_left`](Self::closure_left).
-    pub(crate) fn take_due(&self, now: Instant) -> impl Iterator<Item = Entry> {
-        core::iter::from_fn(move || {
-            let mut pending = self.pending.lock();
-            let first = pending.entries.first_entry().filter(|first| first.key().at <= now)?;
-            let entry = first.remove();
-            self.note_next(&pending);
-            Some(entry)
-        })
+    /// Changes the entry of a timer under the lock; `None` if it has fired.
+    fn change<R>(&self, key: TimerKey, change: impl FnOnce(&mut Entry) -> R) -> Option<R> {
+        self.pending.lock().agenda.as_mut()?.get_mut(key).map(change)
+    }
+
+    /// Takes the earliest timer, if it is due at `now`; the caller fires it. For a closure, the caller must then call
+    /// [`closure_left`](Self::closure_left).
+    pub(crate) fn take_due(&self, now: Instant) -> Option<Entry> {
+        let mut pending = self.pending.lock();
+        let entry = pending.agenda.as_mut()?.take_due(now)?;
+        self.note_next(&pending);
+        Some(entry)
     }
 
     /// Takes the closures of a pool that has been closed, for the caller to drop, and accepts no more. Wakers stay, as a
@@ -203,43 +188,37 @@ impl Timers {
         if pending.accepts == Accepts::All {
             pending.accepts = Accepts::Wakers;
         }
-        let stays = |entry: &Entry| match entry {
+        self.take_unless(pending, &|entry| match entry {
             Entry::Wake(_) => true,
             Entry::Run(closure) => finishes && !closure.repeats(),
-        };
-        // Not `partition`, which sorts and rebuilds both halves: 20 kB of code for something that happens once.
-        let mut keys = Vec::new();
-        for (&key, entry) in &pending.entries {
-            if !stays(entry) {
-                keys.push(key);
-            }
-        }
-        let mut taken = Vec::with_capacity(keys.len());
-        for key in keys {
-            taken.extend(pending.entries.remove(&key));
-        }
-        self.note_next(&pending);
-        drop(pending);
-        self.closures.fetch_sub(taken.len() as u64, Ordering::SeqCst);
-        taken
+        })
     }
 
     /// Takes all timers of a pool that has ended, for the caller to [give up](Entry::give_up), and accepts nothing any more.
     pub(crate) fn end(&self) -> Vec<Entry> {
         let mut pending = self.pending.lock();
         pending.accepts = Accepts::Nothing;
-        let entries = core::mem::take(&mut pending.entries);
+        self.take_unless(pending, &|_| false)
+    }
+
+    fn take_unless(
+        &self,
+        mut pending: MutexGuard<'_, Pending>,
+        stays: &dyn Fn(&Entry) -> bool,
+    ) -> Vec<Entry> {
+        let Some(agenda) = &mut pending.agenda else { return Vec::new() };
+        let taken = agenda.take_unless(stays);
         self.note_next(&pending);
-        let closures = entries.values().filter(|entry| entry.is_closure()).count();
         drop(pending);
+        let closures = taken.iter().filter(|entry| entry.is_closure()).count();
         self.closures.fetch_sub(closures as u64, Ordering::SeqCst);
-        entries.into_values().collect()
+        taken
     }
 
     /// Updates `next` after the first entry has changed.
     fn note_next(&self, pending: &Pending) {
         let nanos = |at: Instant| at.saturating_duration_since(self.start).as_nanos();
-        let next = pending.entries.keys().next().map_or(NONE, |first| {
+        let next = pending.first().map_or(NONE, |first| {
             // A timer that is centuries away is checked again after that time.
             u64::try_from(nanos(first.at)).unwrap_or(NONE).min(NONE - 1)
         });
@@ -255,10 +234,15 @@ mod tests {
 
     use brigade_task::Job;
 
+    use super::agenda::TOGETHER;
     use super::*;
 
     fn waker() -> Entry {
         Entry::Wake(Waker::noop().clone())
+    }
+
+    fn all_due(timers: &Timers, now: Instant) -> Vec<Entry> {
+        core::iter::from_fn(|| timers.take_due(now)).collect()
     }
 
     /// Counts how often it was due, and how often abandoned.
@@ -292,13 +276,13 @@ mod tests {
         assert_eq!(timers.next(), Some(at(10)));
         assert!(timers.remove(ten).is_some() && timers.remove(ten).is_none());
         assert_eq!(timers.next(), Some(at(10)));
-        assert_eq!(timers.take_due(at(9)).count(), 0);
-        assert_eq!(timers.take_due(at(10)).count(), 1);
+        assert_eq!(all_due(&timers, at(9)).len(), 0);
+        assert_eq!(all_due(&timers, at(10)).len(), 1);
         assert_eq!(timers.next(), Some(at(20)));
         assert!(set(0).1);
         assert_eq!(timers.next(), Some(timers.start));
         assert!(timers.remove(twenty).is_some());
-        assert_eq!(timers.take_due(at(0)).count(), 1);
+        assert_eq!(all_due(&timers, at(0)).len(), 1);
         assert!(timers.is_empty() && timers.next().is_none());
     }
 
@@ -338,10 +322,10 @@ mod tests {
         let far = (0..7).fold(timers.start, |at, _| at + century);
         assert!(timers.set(far, waker()).is_ok());
         assert!(timers.next().unwrap() > timers.start + century * 5);
-        assert_eq!(timers.take_due(timers.start + century).count(), 0);
+        assert_eq!(all_due(&timers, timers.start + century).len(), 0);
         if let Some(past) = timers.start.checked_sub(Duration::from_millis(1)) {
             assert!(timers.set(past, waker()).is_ok_and(|(_, is_first)| is_first));
-            assert_eq!(timers.take_due(timers.start).count(), 1);
+            assert_eq!(all_due(&timers, timers.start).len(), 1);
         }
     }
 
@@ -363,7 +347,7 @@ mod tests {
             let entry = Entry::run(Arc::new(Numbered(number, order.clone())));
             assert!(timers.set(timers.start, entry).is_ok());
         }
-        timers.take_due(timers.start).for_each(|entry| entry.fire(&mut drop));
+        all_due(&timers, timers.start).into_iter().for_each(|entry| entry.fire(&mut drop));
         assert!(order.lock().iter().copied().eq(0..50));
     }
 
@@ -377,7 +361,7 @@ mod tests {
         assert_eq!(*closure.0.lock(), (0, 1), "it was abandoned");
         assert!(timers.set(at, waker()).is_ok() && schedule().is_err());
         assert_eq!(*closure.0.lock(), (0, 2), "with what came back");
-        let fired: Vec<_> = timers.take_due(at).collect();
+        let fired = all_due(&timers, at);
         assert_eq!(fired.len(), 2);
         assert!(timers.set(at, waker()).is_ok());
         assert_eq!(timers.end().len(), 1);
@@ -390,7 +374,9 @@ mod tests {
         let (timers, closure) = (Timers::new(), Arc::new(Closure::default()));
         assert!(timers.set(timers.start, Entry::run(closure.clone())).is_ok());
         let mut jobs = Vec::new();
-        timers.take_due(timers.start).for_each(|entry| entry.fire(&mut |job| jobs.push(job)));
+        all_due(&timers, timers.start)
+            .into_iter()
+            .for_each(|entry| entry.fire(&mut |job| jobs.push(job)));
         assert_eq!((jobs.len(), *closure.0.lock()), (1, (1, 0)));
     }
 
@@ -407,7 +393,7 @@ mod tests {
         }
         let bell = Arc::new(Bell(Mutex::new(0)));
         assert!(timers.wake_by(key, &Waker::from(bell.clone())));
-        timers.take_due(timers.start).for_each(|entry| entry.fire(&mut drop));
+        all_due(&timers, timers.start).into_iter().for_each(|entry| entry.fire(&mut drop));
         assert_eq!(*bell.0.lock(), 1);
         assert!(!timers.wake_by(key, Waker::noop()));
         assert_eq!(Arc::strong_count(&bell), 1);

@@ -21,7 +21,7 @@ impl Worker {
         events.note_poll();
         let mut found = false;
         self.rests.poll(|| {
-            found = self.fire(&mut || {});
+            found = self.fire(|| {});
             events.driver.poll(Some(Duration::ZERO), &mut |waker| {
                 found = true;
                 contain(|| waker.wake());
@@ -78,7 +78,7 @@ impl Worker {
         } else if spot.parker.park(timeout) {
             return Some(self.woken());
         }
-        self.fire(&mut || leave(&mut left));
+        self.fire(|| leave(&mut left));
         if left.is_none() && spot.parker.try_take() {
             return Some(self.woken());
         }
@@ -86,15 +86,19 @@ impl Worker {
     }
 
     /// Calls `first` and fires the timers that are due; `true` if there were any.
-    fn fire(&self, first: &mut impl FnMut()) -> bool {
-        let timers = &self.core.events.timers;
-        let Some(next) = timers.next() else { return false };
+    #[inline]
+    fn fire(&self, mut first: impl FnMut()) -> bool {
+        let Some(next) = self.core.events.timers.next() else { return false };
         let now = Instant::now();
-        if next > now {
-            return false;
-        }
+        next <= now && self.fire_due(now, &mut first)
+    }
+
+    /// Fires the timers that are due at `now`, as [`fire`](Self::fire) does.
+    #[inline(never)]
+    fn fire_due(&self, now: Instant, first: &mut dyn FnMut()) -> bool {
+        let timers = &self.core.events.timers;
         let mut found = false;
-        for entry in timers.take_due(now) {
+        while let Some(entry) = timers.take_due(now) {
             found = true;
             first();
             let is_closure = entry.is_closure();
