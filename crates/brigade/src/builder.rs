@@ -11,9 +11,10 @@ use crate::config::{
     ShutdownOptions, Threads, WhenFull,
 };
 use crate::cpus::Cpus;
-use crate::engine::{Child, Core, Worker};
+use crate::engine::{Bound, Child, Core, Worker};
 use crate::key::Key;
 use crate::pool::Pool;
+use crate::submission::submit_bounded;
 
 impl Pool {
     /// Creates a pool of `threads` threads with the default configuration. The first is started now, the others as jobs are
@@ -83,6 +84,14 @@ pub struct Builder {
     threads: Threads,
     /// Why its threads can't be pinned as asked.
     unpinned: Option<io::Error>,
+    /// How many jobs may be queued; `None` if any number may.
+    capacity: Option<Capacity>,
+}
+
+/// How many jobs may be queued, and what limits a pool to that: a program without a bounded pool does not contain it.
+struct Capacity {
+    jobs: usize,
+    limit: fn(usize) -> Bound,
 }
 
 impl Default for Builder {
@@ -101,7 +110,7 @@ impl Builder {
     /// ```
     pub fn new() -> Self {
         let config = Config::default();
-        Self { threads: config.size.max.into(), config, unpinned: None }
+        Self { threads: config.size.max.into(), config, capacity: None, unpinned: None }
     }
 
     /// Sets how many threads the pool has. A number fixes the size. A range `core..=max` lets the pool keep at least `core`
@@ -298,7 +307,7 @@ impl Builder {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn capacity(mut self, jobs: usize) -> Self {
-        self.config.capacity = Some(jobs);
+        self.capacity = Some(Capacity { jobs, limit: |jobs| Bound::new(jobs, submit_bounded) });
         self
     }
 
@@ -549,8 +558,9 @@ impl Builder {
     pub fn build(mut self) -> io::Result<Pool> {
         self.check()?;
         let prestart = if self.config.prestart { usize::MAX } else { 1 };
-        let key = Key::new::<Child>(self.config.capacity.is_some())?;
-        let core = Core::new(key, self.config, Worker::live);
+        let key = Key::new::<Child>(self.capacity.is_some())?;
+        let bound = self.capacity.map(|capacity| (capacity.limit)(capacity.jobs));
+        let core = Core::new(key, self.config, bound, Worker::live);
         if let Err(error) = core.start_core(prestart) {
             core.close(Shutdown::Discard);
             _ = core.wait_for_end(None);
@@ -571,7 +581,7 @@ impl Builder {
         if self.config.fairness == Fairness::Every(0) {
             return refuse("a worker must run at least 1 job between two looks elsewhere".into());
         }
-        if self.config.capacity == Some(0) {
+        if self.capacity.as_ref().is_some_and(|capacity| capacity.jobs == 0) {
             return refuse("the capacity of a pool's queue must be at least 1".into());
         }
         // Half the address space: no system gives that much, and std's rounding up must not overflow.

@@ -338,8 +338,6 @@ pub(crate) struct Config {
     pub(crate) queueing: Queueing,
     pub(crate) order: Order,
     pub(crate) fairness: Fairness,
-    /// How many jobs may be queued; `None` if any number may.
-    pub(crate) capacity: Option<usize>,
     pub(crate) when_full: WhenFull,
     pub(crate) idle: Idle,
     /// Whether a worker that waits for a fork or a scope runs any job meanwhile.
@@ -381,7 +379,6 @@ impl Default for Config {
             queueing: Queueing::default(),
             order: Order::default(),
             fairness: Fairness::default(),
-            capacity: None,
             when_full: WhenFull::default(),
             idle: Idle::default(),
             waits_run_anything: false,

@@ -8,6 +8,7 @@ use brigade_sync::fork::PerProcess;
 use brigade_sync::{AsymmetricFence, unmodelled};
 use brigade_task::Job;
 
+use super::admission::Bound;
 use super::current::is_worker_of;
 use super::enter::{Resources, resources_of};
 use super::events::Events;
@@ -50,8 +51,8 @@ pub(crate) struct Core {
     pub(super) resources: Resources,
     pub(super) tasks: OwnedTasks,
     pub(super) ledger: Ledger,
-    /// How many jobs may be queued, if the pool is bounded.
-    permits: Option<Arc<Semaphore>>,
+    /// What limits the queues, if the pool is bounded.
+    bound: Option<Bound>,
     /// Notified when the pool has been quiet or has ended, or when work off the pool has ended after that.
     pub(super) rest: Signal,
 }
@@ -98,7 +99,12 @@ impl Drop for Core {
 
 impl Core {
     /// Assembles a pool without threads; each thread will call `run`. From now on it can be [found](Self::find).
-    pub(crate) fn new(key: Key, config: Config, run: fn(Arc<Self>, usize)) -> Arc<Self> {
+    pub(crate) fn new(
+        key: Key,
+        config: Config,
+        bound: Option<Bound>,
+        run: fn(Arc<Self>, usize),
+    ) -> Arc<Self> {
         // For forks, if that costs nothing now: a process may have one thread before its first pool, and never after.
         AsymmetricFence::prepare();
         let cpus = brigade_sync::thread::parallelism();
@@ -119,7 +125,7 @@ impl Core {
                 resources,
                 tasks: OwnedTasks::new(),
                 ledger: Ledger::default(),
-                permits: config.capacity.map(Semaphore::new),
+                bound,
                 rest: Signal::default(),
                 config,
             }
@@ -352,9 +358,14 @@ impl Core {
         self.help_with(self.queues.len(), self.idle.snapshot());
     }
 
+    /// What limits the queues; `None` if any number of jobs may be queued.
+    pub(crate) fn bound(&self) -> Option<&Bound> {
+        self.bound.as_ref()
+    }
+
     /// How many jobs may be queued; `None` if any number may.
     pub(crate) fn permits(&self) -> Option<&Arc<Semaphore>> {
-        self.permits.as_ref()
+        self.bound().map(|bound| &bound.permits)
     }
 
     /// Sets a timer. Returns it if the pool has ended, has no thread and can't start one, or belongs to another process.

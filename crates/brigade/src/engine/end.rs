@@ -94,8 +94,8 @@ impl Core {
         drop(self.events.timers.close(self.close_gate(how, if_open)));
         // A job that is accepted without being queued has been accepted by now, or its submitter sees that the pool is closed.
         drop(self.ledger.totals());
-        if let Some(permits) = self.permits() {
-            permits.wake_outsiders();
+        if let Some(bound) = self.bound() {
+            bound.close();
         }
         // A pool whose last thread could not be started may still have jobs.
         let stranded =

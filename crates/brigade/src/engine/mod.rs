@@ -33,7 +33,7 @@ mod sleeper;
 mod threads;
 mod worker;
 
-pub(crate) use admission::{Admission, Unqueued};
+pub(crate) use admission::{Admission, Bound, Unqueued};
 pub(crate) use core::Core;
 pub(crate) use dispatch::dispatch;
 pub(crate) use enter::{enter, enter_job, entered};

@@ -10,12 +10,13 @@ mod queued;
 mod reserve;
 mod verbs;
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use brigade_task::{Job, Work};
 
 use crate::config::WhenFull;
-use crate::engine::Admission;
+use crate::engine::{Admission, Core, Worker};
 use crate::key::Key;
 use crate::registry::{At, reach};
 use crate::rejected::{Rejected, closure_of};
@@ -121,24 +122,40 @@ fn submit_made(
 ) -> Result<(), Rejected<Option<Job>>> {
     reach(key, |at| {
         let Some(core) = at.core() else { return Err(at.rejected(None)) };
-        match at.admit(core, when_full.unwrap_or(core.config.when_full), deadline) {
-            Admission::Queue(permit) => {
-                let accepted = at.accept_or_reject(make(permit));
-                accepted.map_err(|rejected| rejected.map(Some))
-            }
-            Admission::Unqueued(how) => {
-                let job = make(None);
-                let may_go_on = job.is_future();
-                at.settle(core, how, job);
-                // A future may have woken itself, and the job around it may take long. It may have forked, too.
-                if may_go_on && core.key.is_here() {
-                    core.offer_help();
-                }
-                Ok(())
-            }
-            Admission::Refuse(reason) => Err(Rejected::new(None, reason)),
-        }
+        let Some(bound) = core.bound() else {
+            return at.accept_or_reject(make(None)).map_err(|rejected| rejected.map(Some));
+        };
+        let when_full = when_full.unwrap_or(core.config.when_full);
+        bound.submit()(core, at.worker(), when_full, deadline, make)
     })
+}
+
+/// Submits a job to a bounded pool, as `engine::Bound` needs it.
+pub(crate) fn submit_bounded(
+    core: &Arc<Core>,
+    worker: Option<&Worker>,
+    when_full: WhenFull,
+    deadline: Option<Instant>,
+    make: &mut dyn FnMut(Option<Permit>) -> Job,
+) -> Result<(), Rejected<Option<Job>>> {
+    let at = worker.map_or(At::Outside(core), At::Worker);
+    match at.admit(core, when_full, deadline) {
+        Admission::Queue(permit) => {
+            let accepted = at.accept_or_reject(make(permit));
+            accepted.map_err(|rejected| rejected.map(Some))
+        }
+        Admission::Unqueued(how) => {
+            let job = make(None);
+            let may_go_on = job.is_future();
+            at.settle(core, how, job);
+            // A future may have woken itself, and the job around it may take long. It may have forked, too.
+            if may_go_on && core.key.is_here() {
+                core.offer_help();
+            }
+            Ok(())
+        }
+        Admission::Refuse(reason) => Err(Rejected::new(None, reason)),
+    }
 }
 
 /// Makes a job of a closure that has a permit, or needs none.
