@@ -279,10 +279,5 @@ pub(crate) fn end(core: &Core, ShutdownOptions { how, timeout }: ShutdownOptions
     if !waits || (core.may_wait_for_end() && !blocking(|| core.wait_for_end(deadline))) {
         core.detach();
     }
-    let metrics = core.metrics();
-    Report {
-        ran: metrics.returned + metrics.panicked,
-        discarded: metrics.cancelled,
-        still_running: metrics.queued + metrics.running,
-    }
+    core.report()
 }

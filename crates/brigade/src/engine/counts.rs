@@ -1,28 +1,34 @@
 //! The metrics of a pool, read from counters that may change at any time.
 
 use super::core::Core;
+use crate::config::Report;
 use crate::metrics::{Counters, Metrics, WorkerMetrics};
+
+/// How many jobs have ended, and how.
+struct Ended {
+    returned: u64,
+    panicked: u64,
+    cancelled: u64,
+    evicted: u64,
+}
+
+impl Ended {
+    fn sum(&self) -> u64 {
+        self.returned + self.panicked + self.cancelled
+    }
+}
 
 impl Core {
     /// Reads the counters, in an order that keeps each from exceeding the total that it is part of.
     pub(crate) fn metrics(&self) -> Metrics {
         let peers = &self.queues.peers;
-        let sum =
-            |pick: fn(&Counters) -> u64| peers.iter().map(|peer| pick(&peer.counters)).sum::<u64>();
-        let totals = *self.ledger.totals();
-        let panicked = sum(|counters| counters.panicked.get()) + totals.panicked;
-        let returned = sum(|counters| counters.returned.get()) + totals.returned;
-        let cancelled = sum(|counters| counters.cancelled.get()) + totals.cancelled;
-        let finished = returned + panicked + cancelled;
+        let ended = self.ended();
         let metrics = |index| peers.get(index).map(|peer| peer.metrics()).unwrap_or_default();
         let workers: Vec<WorkerMetrics> = (0..peers.len()).map(metrics).collect();
         let queued = self.queues.injectors.len() as u64
             + workers.iter().map(|worker| worker.queued).sum::<u64>();
-        let accepted = self.queues.injectors.pushed() + sum(|counters| counters.accepted.get());
-        let accepted = accepted + self.ledger.totals().accepted;
-        let again = sum(|counters| counters.moved.get()) + self.tasks.wakes();
-        let accepted = accepted.saturating_sub(again).max(finished);
-        let queued = queued.min(accepted - finished);
+        let accepted = self.accepted(&ended);
+        let queued = queued.min(accepted - ended.sum());
         let state = self.idle.snapshot();
         // Once the pool has ended, its state no longer changes, although the parked workers leave.
         let (live, idle) = match state.terminated() {
@@ -34,13 +40,46 @@ impl Core {
             idle_threads: idle,
             is_closed: state.closed(),
             accepted,
-            returned,
-            panicked,
-            cancelled,
-            evicted: totals.evicted,
+            returned: ended.returned,
+            panicked: ended.panicked,
+            cancelled: ended.cancelled,
+            evicted: ended.evicted,
             queued,
-            running: accepted - finished - queued,
+            running: accepted - ended.sum() - queued,
             workers,
         }
+    }
+
+    /// Reads what the end of the pool reports, without the rest of the metrics.
+    pub(crate) fn report(&self) -> Report {
+        let ended = self.ended();
+        Report {
+            ran: ended.returned + ended.panicked,
+            discarded: ended.cancelled,
+            still_running: self.accepted(&ended) - ended.sum(),
+        }
+    }
+
+    fn ended(&self) -> Ended {
+        let totals = *self.ledger.totals();
+        Ended {
+            panicked: self.sum(|counters| counters.panicked.get()) + totals.panicked,
+            returned: self.sum(|counters| counters.returned.get()) + totals.returned,
+            cancelled: self.sum(|counters| counters.cancelled.get()) + totals.cancelled,
+            evicted: totals.evicted,
+        }
+    }
+
+    /// How many jobs the pool has accepted; no fewer than have ended before.
+    fn accepted(&self, ended: &Ended) -> u64 {
+        let pushed = self.queues.injectors.pushed();
+        let accepted = pushed + self.sum(|counters| counters.accepted.get());
+        let accepted = accepted + self.ledger.totals().accepted;
+        let again = self.sum(|counters| counters.moved.get()) + self.tasks.wakes();
+        accepted.saturating_sub(again).max(ended.sum())
+    }
+
+    fn sum(&self, pick: fn(&Counters) -> u64) -> u64 {
+        self.queues.peers.iter().map(|peer| pick(&peer.counters)).sum()
     }
 }

@@ -84,12 +84,12 @@ impl Mailbox {
 
     /// Takes all shares; called by a thread that drops them.
     pub(super) fn take_shares(&self) -> Vec<Job> {
-        self.take_where(|kind, _| matches!(kind, Kind::Share(_)))
+        self.take_where(&|kind, _| matches!(kind, Kind::Share(_)))
     }
 
     /// Takes this share; called only by the worker.
     pub(super) fn take_share(&self, id: JobId) -> Option<Job> {
-        self.take_where(|kind, _| kind == Kind::Share(id)).pop()
+        self.take_where(&|kind, _| kind == Kind::Share(id)).pop()
     }
 
     /// Takes the first share; called only by the worker.
@@ -113,20 +113,23 @@ impl Mailbox {
     /// Drops the shares that their handles have run or cancelled.
     pub(super) fn sweep(&self) {
         // It may be the last reference to the result, so not under the lock.
-        drop(self.take_where(|kind, job| matches!(kind, Kind::Share(_)) && job.is_stale()));
+        drop(self.take_where(&|kind, job| matches!(kind, Kind::Share(_)) && job.is_stale()));
     }
 
-    fn take_where(&self, takes: impl Fn(Kind, &Job) -> bool) -> Vec<Job> {
+    fn take_where(&self, takes: &dyn Fn(Kind, &Job) -> bool) -> Vec<Job> {
         if self.is_empty() {
             return Vec::new();
         }
-        let mut mail = self.mail.lock();
-        let jobs = core::mem::take(&mut mail.jobs).into_iter();
-        let (taken, left): (VecDeque<_>, _) = jobs.partition(|(kind, job)| takes(*kind, job));
-        mail.jobs = left;
+        let (mut mail, mut taken) = (self.mail.lock(), Vec::new());
+        // Each moves from the front to the back once, which preserves the order of those that stay.
+        for _ in 0..mail.jobs.len() {
+            match mail.jobs.pop_front() {
+                Some((kind, job)) if takes(kind, &job) => taken.push(job),
+                stays => mail.jobs.extend(stays),
+            }
+        }
         self.recount(&mail);
-        drop(mail);
-        taken.into_iter().map(|(_, job)| job).collect()
+        taken
     }
 
     /// Takes the first local future that was spawned in this turn; registers `waker` to be woken when another is sent.
