@@ -90,8 +90,8 @@ impl OnPanic {
             Self::Report => drop_contained(payload),
             Self::Abort => {
                 // Not `eprintln`, which panics when stderr is closed.
-                let reason = "brigade: a job panicked, and the pool's policy is to abort";
-                let _ = writeln!(io::stderr(), "{reason}");
+                let reason = b"brigade: a job panicked, and the pool's policy is to abort\n";
+                let _ = io::stderr().write_all(reason);
                 std::process::abort();
             }
             Self::Call(callback) => {

@@ -120,7 +120,8 @@ mod imp {
     pub(super) fn write_stderr(line: &str) {
         // SAFETY: `ManuallyDrop` keeps it open. If the descriptor is not stderr any more, the line goes elsewhere.
         let stderr = unsafe { File::from_raw_fd(2) };
-        let _ = writeln!(&*ManuallyDrop::new(stderr), "{line}");
+        let mut stderr = &*ManuallyDrop::new(stderr);
+        let _ = stderr.write_all(line.as_bytes()).and_then(|()| stderr.write_all(b"\n"));
     }
 }
 

@@ -47,6 +47,22 @@ struct Kept {
     looks: usize,
 }
 
+/// What one worker takes of what is queued.
+#[derive(Clone, Copy)]
+pub(super) struct Share {
+    /// Into how many parts that is divided.
+    pub(super) parts: usize,
+    /// The most jobs that it takes.
+    pub(super) most: usize,
+}
+
+impl Share {
+    /// How many of that many jobs it takes.
+    fn of(self, waiting: usize) -> usize {
+        (waiting / self.parts + 1).min(self.most)
+    }
+}
+
 thread_local! {
     /// The number of this thread among those that ever submitted from outside, plus one; 0 before it did.
     static PRODUCER: Cell<usize> = const { Cell::new(0) };
@@ -121,16 +137,11 @@ impl Injectors {
 
     /// Takes a worker's share of the entries kept in front, or else of the first injector that has work, starting after
     /// `cursor`. Returns one job and queues the others on `local`. `cursor` then names that injector.
-    pub(super) fn refill(
-        &self,
-        local: &Local,
-        cursor: &Cursor,
-        share: impl Fn(usize) -> usize,
-    ) -> Option<Job> {
-        self.front.refill(local, &share).or_else(|| {
+    pub(super) fn refill(&self, local: &Local, cursor: &Cursor, share: Share) -> Option<Job> {
+        self.front.refill(local, share).or_else(|| {
             self.shards.take_turns(cursor, |shard| {
                 let waiting = shard.len();
-                if waiting == 0 { None } else { local.refill(shard, share(waiting)) }
+                if waiting == 0 { None } else { local.refill(shard, share.of(waiting)) }
             })
         })
     }
@@ -218,15 +229,15 @@ impl Front {
     }
 
     #[inline]
-    fn refill(&self, local: &Local, share: &dyn Fn(usize) -> usize) -> Option<Job> {
+    fn refill(&self, local: &Local, share: Share) -> Option<Job> {
         if self.len() == 0 { None } else { self.refill_locked(local, share) }
     }
 
     #[cold]
-    fn refill_locked(&self, local: &Local, share: &dyn Fn(usize) -> usize) -> Option<Job> {
+    fn refill_locked(&self, local: &Local, share: Share) -> Option<Job> {
         let jobs = &mut self.kept.lock().jobs;
         let first = jobs.pop_front();
-        for _ in 1..share(jobs.len() + 1) {
+        for _ in 1..share.of(jobs.len() + 1) {
             let Some(job) = jobs.pop_front() else { break };
             if let Err(job) = local.push(job) {
                 jobs.push_front(job);

@@ -31,6 +31,7 @@ use brigade_task::{Job, Outcome, Part, drop_contained};
 
 use super::core::{Caller, Core};
 use super::current;
+use super::injectors::Share;
 use super::local::Local;
 use super::peers::Peer;
 use crate::config::Hook;
@@ -286,7 +287,7 @@ impl Worker {
             self.me.remote.steal().into_iter().for_each(|job| self.run_in_look(job));
             count
         } else {
-            let (before, first) = (self.local.len(), self.refill(|waiting| waiting.min(share)));
+            let (before, first) = (self.local.len(), self.refill(Share { parts: 1, most: share }));
             let count = usize::from(first.is_some()) + self.local.len().saturating_sub(before);
             first.into_iter().for_each(|job| self.run_in_look(job));
             count
@@ -294,6 +295,7 @@ impl Worker {
         self.pace.has_taken(taken);
     }
 
+    #[inline(never)]
     fn run_in_look(&self, job: Job) {
         self.run(job);
         self.end_if_orphan();

@@ -7,6 +7,7 @@ use brigade_task::Job;
 use super::Worker;
 use super::park::Parked;
 use crate::engine::core::Caller;
+use crate::engine::injectors::Share;
 
 /// The most jobs taken from the injector at once: enough to amortize its two contended writes, few enough to leave half a queue
 /// for what they spawn.
@@ -98,11 +99,11 @@ impl Worker {
 
     /// Takes this worker's share of the injectors.
     fn refill_share(&self) -> Option<Job> {
-        self.refill(|waiting| self.share(waiting))
+        self.refill(self.share())
     }
 
-    /// Takes jobs from an injector, as many as `share` returns for the number queued there: returns one and queues the others.
-    pub(super) fn refill(&self, share: impl Fn(usize) -> usize) -> Option<Job> {
+    /// Takes a share of what is queued on an injector: returns one job and queues the others.
+    pub(super) fn refill(&self, share: Share) -> Option<Job> {
         let job = self.refill_quietly(share)?;
         self.announce_taken();
         Some(job)
@@ -117,20 +118,19 @@ impl Worker {
         }
     }
 
-    fn refill_quietly(&self, share: impl Fn(usize) -> usize) -> Option<Job> {
+    fn refill_quietly(&self, share: Share) -> Option<Job> {
         self.core.queues.injectors.refill(&self.local, &self.cursor, share)
     }
 
-    fn share(&self, waiting: usize) -> usize {
-        let threads = self.core.idle.snapshot().live().max(1);
-        (waiting / threads + 1).min(BATCH)
+    fn share(&self) -> Share {
+        Share { parts: self.core.idle.snapshot().live().max(1), most: BATCH }
     }
 
     /// Looks at the injectors and at every other worker once as a searcher, and again if one was busy.
     pub(super) fn search(&self) -> Option<Job> {
         let mut round = 0;
         loop {
-            if let Some(job) = self.refill_quietly(|waiting| self.share(waiting)) {
+            if let Some(job) = self.refill_quietly(self.share()) {
                 return Some(job);
             }
             match self.steal() {

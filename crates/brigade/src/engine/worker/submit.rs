@@ -1,5 +1,6 @@
 //! Submissions by jobs that run on a worker.
 
+use core::iter;
 use std::panic::{self, AssertUnwindSafe};
 
 use brigade_task::{Job, Outcome};
@@ -110,7 +111,7 @@ impl Worker {
         let mut kept = 0;
         while let Some(job) = rest.next() {
             if let Err(job) = self.local.push(job) {
-                let rest = core::iter::once(job).chain(rest).collect();
+                let rest = iter::once(job).chain(rest).collect();
                 self.core.queues.injectors.push_batch_accepted(rest);
                 break;
             }
@@ -141,7 +142,7 @@ impl Worker {
     pub(crate) fn leaves_entry(&self) {
         if let Some(job) = self.local.pop_newest() {
             match self.drop_if_stale(job) {
-                Some(job) => self.queue_again([job]),
+                Some(job) => self.queue_again(&mut iter::once(job)),
                 None => return,
             }
         }
@@ -157,14 +158,14 @@ impl Worker {
     #[cold]
     pub(super) fn compact(&self) {
         self.sweeps.set(self.core.queues.sweeps());
-        if self.local.is_lifo() {
-            let mut jobs: Vec<_> = core::iter::from_fn(|| self.local.pop()).collect();
-            jobs.reverse();
-            return self.queue_again(jobs.into_iter().filter_map(|job| self.drop_if_stale(job)));
+        let mut jobs = Vec::new();
+        while let Some(job) = self.local.pop() {
+            jobs.extend(self.drop_if_stale(job));
         }
-        // Each entry moves from the front to the back once, which preserves their order.
-        let oldest = core::iter::from_fn(|| self.local.pop()).take(self.local.len());
-        self.queue_again(oldest.filter_map(|job| self.drop_if_stale(job)));
+        if self.local.is_lifo() {
+            jobs.reverse();
+        }
+        self.queue_again(&mut jobs.into_iter());
     }
 
     /// Drops a job if it is completed, and counts that; otherwise returns it.
@@ -176,7 +177,7 @@ impl Worker {
     }
 
     /// Queues jobs on this worker again, in their order. They were briefly not visible, so a peer may have gone to sleep.
-    fn queue_again(&self, jobs: impl IntoIterator<Item = Job>) {
+    fn queue_again(&self, jobs: &mut dyn Iterator<Item = Job>) {
         let mut queued = 0;
         for job in jobs {
             match self.local.push(job) {
