@@ -13,6 +13,7 @@ struct Ended {
 }
 
 impl Ended {
+    #[inline(never)]
     fn sum(&self) -> u64 {
         self.returned + self.panicked + self.cancelled
     }
@@ -79,6 +80,7 @@ impl Core {
         accepted.saturating_sub(again).max(ended.sum())
     }
 
+    #[inline(never)]
     fn sum(&self, pick: fn(&Counters) -> u64) -> u64 {
         self.queues.peers.iter().map(|peer| pick(&peer.counters)).sum()
     }

@@ -239,7 +239,7 @@ impl Front {
         let first = jobs.pop_front();
         for _ in 1..share.of(jobs.len() + 1) {
             let Some(job) = jobs.pop_front() else { break };
-            if let Err(job) = local.push(job) {
+            if let Err(job) = local.push_again(job) {
                 jobs.push_front(job);
                 break;
             }

@@ -72,10 +72,13 @@ impl Mailbox {
     }
 
     /// Takes the first job; called only by the worker.
+    #[inline]
     pub(super) fn take(&self) -> Option<Job> {
-        if self.is_empty() {
-            return None;
-        }
+        if self.is_empty() { None } else { self.take_first() }
+    }
+
+    #[inline(never)]
+    fn take_first(&self) -> Option<Job> {
         let mut mail = self.mail.lock();
         let job = mail.jobs.pop_front();
         self.recount(&mail);

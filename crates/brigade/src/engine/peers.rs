@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use brigade_queue::deque;
+use brigade_queue::{StealError, deque};
 use brigade_sync::atomic::{AtomicUsize, Ordering};
 use brigade_sync::{CachePadded, Mutex};
 use brigade_task::Part;
@@ -49,6 +49,12 @@ impl Peer {
             counters: CachePadded::default(),
             own: Mutex::new(Some((local, forks))),
         })
+    }
+
+    /// Steals the oldest fork, and no other for `rest`.
+    #[inline(never)]
+    pub(super) fn steal_fork(&self, rest: &deque::Worker<Part>) -> Result<Part, StealError> {
+        self.forks.steal(rest, |_, _| 1)
     }
 
     /// The number of jobs and forks that any worker may take.

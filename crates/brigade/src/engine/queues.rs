@@ -33,6 +33,7 @@ impl Queues {
     }
 
     /// Whether anything is queued that any worker may take.
+    #[inline(never)]
     pub(super) fn has_work(&self) -> bool {
         !self.injectors.is_empty() || self.peers.iter().any(|peer| peer.len() > 0)
     }
@@ -57,6 +58,7 @@ impl Queues {
     }
 
     /// Counts the jobs that any worker may take.
+    #[inline(never)]
     pub(super) fn len(&self) -> usize {
         self.injectors.len() + self.peers.iter().map(|peer| peer.len()).sum::<usize>()
     }
@@ -81,10 +83,11 @@ impl Queues {
 
     /// Takes the oldest fork, or job of a scope, of a worker, on a thread that need not be a worker.
     pub(super) fn take_oldest_part(&self) -> Option<Job> {
+        let rest = deque::Worker::new();
         self.peers.iter().filter(|peer| !peer.forks.is_empty()).find_map(|peer| {
             let mut round = 0;
             loop {
-                match peer.forks.steal(&deque::Worker::new(), |_, _| 1) {
+                match peer.steal_fork(&rest) {
                     Ok(part) => return Some(part.into_job()),
                     Err(StealError::Empty) => return None,
                     Err(StealError::Busy) => {

@@ -61,6 +61,7 @@ impl Sleeper {
     }
 
     /// Restores the thread's affinity. Only the worker calls this, before it runs a job.
+    #[inline(never)]
     pub(super) fn may_run_anywhere(&self) {
         let mut placed = self.placed.lock();
         if let (Some(all), Some(thread)) = (placed.all.take(), placed.thread) {

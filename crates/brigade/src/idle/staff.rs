@@ -88,6 +88,7 @@ impl Idle {
 
     /// Picks this worker if it is parked, even if there are searchers. The caller must wake it.
     #[must_use]
+    #[inline(never)]
     pub(crate) fn pick_this(&self, index: usize) -> bool {
         let mut crew = self.crew.lock();
         let picked = crew.remove_parked(index);
@@ -149,6 +150,7 @@ impl Idle {
     }
 
     /// Counts one more worker, as running.
+    #[inline(never)]
     fn enlist(&self, crew: &mut MutexGuard<'_, Crew>) -> usize {
         let index = crew.enlist(thread::current_id());
         self.change(crew, LIVE);

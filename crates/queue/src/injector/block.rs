@@ -164,6 +164,7 @@ impl<T> Spares<T> {
     }
 
     /// Keeps an unused block as a spare, or frees it if there are enough.
+    #[inline(never)]
     pub(super) fn recycle(&self, mut block: Box<Block<T>>) {
         block.clear();
         let raw = Box::into_raw(block);

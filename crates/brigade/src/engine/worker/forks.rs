@@ -349,9 +349,7 @@ impl Worker {
         part.or_else(|| self.local.pop()).or_else(|| self.core.queues.take_oldest()).or_else(|| {
             let peers = &self.core.queues.peers;
             let mut others = peers.iter().enumerate().filter(|&(index, _)| index != self.index);
-            others.find_map(|(_, peer)| {
-                peer.forks.steal(&self.forks, |_, _| 1).ok().map(Part::into_job)
-            })
+            others.find_map(|(_, peer)| peer.steal_fork(&self.forks).ok().map(Part::into_job))
         })
     }
 }

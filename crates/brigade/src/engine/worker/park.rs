@@ -64,6 +64,7 @@ impl Worker {
     }
 
     /// What this worker was woken for.
+    #[inline(never)]
     pub(super) fn woken(&self) -> Parked {
         self.me.counters.wakes.add(1);
         self.me.sleeper.may_run_anywhere();

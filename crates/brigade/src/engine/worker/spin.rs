@@ -7,6 +7,9 @@ use super::Worker;
 use crate::config::Idle as Policy;
 use crate::idle::Spinning;
 
+/// How often a spinning worker looks for a token between two looks at the clock.
+const LOOKS: u32 = 16;
+
 /// The right to spin, which at most one worker of a pool has.
 pub(super) struct Spin<'a> {
     /// How much longer it may spin.
@@ -48,12 +51,16 @@ impl Worker {
     fn spin(&self, patience: Option<Duration>) -> bool {
         let parker = &self.me.sleeper.spot.parker;
         let start = Instant::now();
+        let mut looks = 0_u32;
         loop {
-            for _ in 0..16 {
-                if parker.try_take() {
-                    return true;
-                }
-                brigade_sync::hint::spin_loop();
+            if parker.try_take() {
+                return true;
+            }
+            brigade_sync::hint::spin_loop();
+            // Not an inner loop, which the compiler would unroll.
+            looks = looks.wrapping_add(1);
+            if looks % LOOKS != 0 {
+                continue;
             }
             if patience.is_some_and(|patience| start.elapsed() >= patience) {
                 return false;

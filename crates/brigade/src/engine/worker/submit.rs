@@ -71,7 +71,7 @@ impl Worker {
     #[inline(never)]
     fn submit_elsewhere(&self, job: Job) {
         let job = if self.make_room() {
-            match self.local.push(job) {
+            match self.local.push_again(job) {
                 Ok(_) => {
                     self.me.counters.accepted.add(1);
                     None
@@ -180,7 +180,7 @@ impl Worker {
     fn queue_again(&self, jobs: &mut dyn Iterator<Item = Job>) {
         let mut queued = 0;
         for job in jobs {
-            match self.local.push(job) {
+            match self.local.push_again(job) {
                 Ok(now) => queued = now,
                 // Active thieves hold the free slots.
                 Err(job) => {
