@@ -8,4 +8,19 @@ RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --locked
 RUSTDOCFLAGS='-D warnings' cargo doc -p brigade -p brigade-io --all-features --no-deps --locked
 RUSTDOCFLAGS='-D warnings' cargo doc -p brigade --no-deps --locked
 
+# The published pages name the feature that an item needs. The attribute is the compiler's under docs.rs's flag only, so that no
+# build here would miss it.
+for crate in crates/*/; do
+    manifest="${crate}Cargo.toml"
+    if grep -q '^publish = false' "$manifest" || ! grep -q '^\[features\]' "$manifest"; then
+        continue
+    fi
+    for line in '#![cfg_attr(docsrs, feature(doc_cfg))]' 'rustdoc-args = ["--cfg", "docsrs"]'; do
+        if ! grep -qxF "$line" "${crate}src/lib.rs" "$manifest"; then
+            echo "$crate has features, and no line \`$line\`" >&2
+            exit 1
+        fi
+    done
+done
+
 ci/faults.sh --check

@@ -75,6 +75,7 @@ others, how to write a library, and which crates work with this one."
 //!   sockets.
 //! - `orx-parallel`: `orx_parallel::ThreadPool` for [`Pool`] and [`Handle`], for its parallel iterators;
 //! - `macros`: `#[brigade::main]` and `#[brigade::test]`.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
 // Each module imports only from those in the lines below it (`ci/imports.sh` checks that):
