@@ -54,6 +54,7 @@ impl Pool {
 /// # Panics
 /// If a thread can't be started.
 impl Default for Pool {
+    #[track_caller]
     fn default() -> Self {
         match Self::builder().build() {
             Ok(pool) => pool,

@@ -3,12 +3,16 @@
 use std::sync::OnceLock;
 
 use brigade_sync::fork::PerProcess;
+use brigade_sync::unmodelled::Mutex;
 
 use crate::handle::Handle;
 use crate::pool::Pool;
 
 /// Not shared with forked children: a child that is forked while another thread makes the pool would wait for it forever.
 static DEFAULT: PerProcess<OnceLock<Pool>> = PerProcess::new();
+
+/// Held while the pool is made, so that one is.
+static STARTING: PerProcess<Mutex<()>> = PerProcess::new();
 
 /// Returns the process-wide pool, which is created with the default configuration on first use.
 ///
@@ -27,19 +31,33 @@ static DEFAULT: PerProcess<OnceLock<Pool>> = PerProcess::new();
 /// # Ok::<(), brigade::JoinError>(())
 /// ```
 #[doc(alias = "build_global")]
+#[track_caller]
 pub fn default_pool() -> &'static Pool {
-    DEFAULT.existing().and_then(OnceLock::get).unwrap_or_else(inherited_or_new)
+    match DEFAULT.existing().and_then(OnceLock::get) {
+        Some(pool) => pool,
+        None => inherited_or_new(),
+    }
 }
 
 #[cold]
+#[track_caller]
 fn inherited_or_new() -> &'static Pool {
     if let Some(inherited) = DEFAULT.inherited().find_map(OnceLock::get) {
         return inherited;
     }
-    DEFAULT.get().get_or_init(|| match Pool::builder().build() {
-        Ok(pool) => pool,
-        Err(error) => panic!("cannot start the default pool: {error}"),
-    })
+    // Not by the closure of `get_or_init`, whose panic could not name the caller's line.
+    let starting = STARTING.get().lock();
+    if let Some(pool) = DEFAULT.get().get() {
+        return pool;
+    }
+    match Pool::builder().build() {
+        // Unless another one has been set since.
+        Ok(pool) => DEFAULT.get().get_or_init(|| pool),
+        Err(error) => {
+            drop(starting); // A panic hook may ask for the pool.
+            panic!("cannot start the default pool: {error}")
+        }
+    }
 }
 
 /// Makes `pool` the process-wide pool.
@@ -60,6 +78,10 @@ pub fn set_default_pool(pool: Pool) -> Result<(), Pool> {
 
 /// The pool that the free functions use.
 #[inline]
+#[track_caller]
 pub(crate) fn here() -> Handle {
-    Handle::current().unwrap_or_else(|| default_pool().handle())
+    match Handle::current() {
+        Some(pool) => pool,
+        None => default_pool().handle(),
+    }
 }

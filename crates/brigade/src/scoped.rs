@@ -4,6 +4,7 @@ use core::future::Future;
 use core::pin::Pin;
 use std::sync::Arc;
 
+use brigade_sync::Visit;
 use brigade_task::{Job, Part, ScopeWith, Scopes, Wait, Work, keep_tickets};
 
 use crate::default_pool::here;
@@ -205,10 +206,30 @@ where
     RA: Send,
     RB: Send,
 {
-    FORKING.with(|worker| match worker {
-        Some(worker) => brigade_task::join(worker, a, b),
-        None => join_from_outside(a, b),
-    })
+    FORKING.visit(Joins(a, b))
+}
+
+/// The two closures of a [`join`]. Not a closure of its own: a panic for the lack of a pool names the caller's line.
+struct Joins<A, B>(A, B);
+
+impl<A, B, RA, RB> Visit<Worker> for Joins<A, B>
+where
+    A: FnOnce() -> RA + Send,
+    B: FnOnce() -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    type Output = (RA, RB);
+
+    #[inline]
+    fn present(self, worker: &Worker) -> Self::Output {
+        brigade_task::join(worker, self.0, self.1)
+    }
+
+    #[track_caller]
+    fn absent(self) -> Self::Output {
+        join_from_outside(self.0, self.1)
+    }
 }
 
 #[cold]

@@ -9,7 +9,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Once;
 use std::time::{Duration, Instant};
 
-use brigade::{Handle, JoinError, Pool, TaskSet, WhenFull, block_on, spawn_local};
+use brigade::{Handle, JoinError, Pool, TaskSet, WhenFull, block_on, spawn_local, time};
 
 thread_local! {
     /// Whether this thread is inside of `here!`.
@@ -61,6 +61,7 @@ fn a_panic_comes_from_the_line_that_calls() {
     owner(&pool);
     handle(pool.handle());
     free(&pool);
+    borrowing(&pool);
     sets(&pool);
     others();
     assert_eq!(WRONG.take(), Vec::<String>::new());
@@ -110,6 +111,19 @@ fn free(pool: &Pool) {
     here!(pool.enter(|| drop(brigade::submit_after(soon, || ()))));
 }
 
+fn borrowing(pool: &Pool) {
+    let numbers = &mut [1, 2, 3];
+    here!(pool.enter(|| brigade::join(|| (), || ())));
+    here!(pool.enter(|| brigade::scope(|_| ())));
+    here!(pool.enter(|| brigade::in_place_scope(|_| ())));
+    here!(pool.enter(|| brigade::par_for(0..9, 1, |_| ())));
+    here!(pool.enter(|| brigade::par_chunks(numbers, 1, |_, _| ())));
+    here!(brigade::par_chunks(numbers, 0, |_, _| ()));
+    here!(pool.enter(|| brigade::par_chunks_mut(numbers, 1, |_, _| ())));
+    here!(brigade::par_chunks_mut(numbers, 0, |_, _| ()));
+    here!(pool.enter(|| brigade::map_reduce(0..9, 1, |n| n, usize::max)));
+}
+
 fn sets(pool: &Pool) {
     let mut set = TaskSet::new(pool);
     here!(set.submit(|| ()));
@@ -125,6 +139,9 @@ fn sets(pool: &Pool) {
 }
 
 fn others() {
+    here!(Pool::new(0));
+    here!(time::interval(Duration::ZERO));
+    here!(time::interval_at(Instant::now(), Duration::ZERO));
     let pool = Pool::new(1);
     here!(pool.job().every(Duration::ZERO));
     here!(brigade::execute_every(Duration::ZERO, || ()));

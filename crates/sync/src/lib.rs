@@ -84,7 +84,7 @@ pub use owner_end::OwnerEnd;
 #[cfg(feature = "std")]
 pub use parker::{Parker, ParkerGroup};
 #[cfg(feature = "std")]
-pub use scoped_key::{ScopedKey, ScopedSlot};
+pub use scoped_key::{ScopedKey, ScopedSlot, Visit};
 
 /// Tests the examples of the README.
 #[cfg(all(doctest, feature = "std"))]

@@ -111,4 +111,44 @@ impl<T: 'static> ScopedKey<T> {
         // SAFETY: Scope rule; `set` is on this stack below, so its `&T` outlives `call`.
         call(unsafe { self.pointer().as_ref() })
     }
+    /// Calls a method of `visitor` with this thread's reference, or the other one if there is none.
+    ///
+    /// ```
+    /// use brigade_sync::Visit;
+    /// brigade_sync::scoped_thread_local!(static LAMP: u32);
+    /// struct Read;
+    /// impl Visit<u32> for Read {
+    ///     type Output = u32;
+    ///     fn present(self, lamp: &u32) -> u32 {
+    ///         *lamp
+    ///     }
+    ///     fn absent(self) -> u32 {
+    ///         0
+    ///     }
+    /// }
+    /// assert_eq!(LAMP.set(&7, || LAMP.visit(Read)), 7);
+    /// assert_eq!(LAMP.visit(Read), 0);
+    /// ```
+    #[inline(always)]
+    #[track_caller]
+    pub fn visit<V: Visit<T>>(self, visitor: V) -> V::Output {
+        // SAFETY: Scope rule; `set` is on this stack below, so its `&T` outlives `visit`.
+        match unsafe { self.pointer().as_ref() } {
+            Some(reference) => visitor.present(reference),
+            None => visitor.absent(),
+        }
+    }
+}
+
+/// What [`ScopedKey::visit`] calls. Unlike a closure, it may be `#[track_caller]`.
+pub trait Visit<T> {
+    /// What it returns.
+    type Output;
+
+    /// Called with the thread's reference.
+    fn present(self, reference: &T) -> Self::Output;
+
+    /// Called if the thread has no reference. A panic names the line that called [`ScopedKey::visit`].
+    #[track_caller]
+    fn absent(self) -> Self::Output;
 }
