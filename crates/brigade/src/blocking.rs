@@ -14,10 +14,12 @@ use crate::engine;
 /// use std::sync::mpsc;
 /// let pool = brigade::Pool::new(1);
 /// let (sender, receiver) = mpsc::channel();
-/// let waiting = pool.submit(move || brigade::blocking(|| receiver.recv().unwrap()));
-/// pool.execute(move || sender.send(42).unwrap()); // The only thread is blocked: another runs this.
-/// assert_eq!(waiting.join().unwrap(), 42);
+/// let waiting = pool.submit(move || brigade::blocking(|| receiver.recv()));
+/// pool.execute(move || _ = sender.send(42)); // The only thread is blocked: another runs this.
+/// assert_eq!(waiting.join()?, Ok(42));
+/// # Ok::<(), brigade::JoinError>(())
 /// ```
+#[doc(alias = "block_in_place")]
 pub fn blocking<R>(code: impl FnOnce() -> R) -> R {
     engine::blocking(code)
 }

@@ -172,8 +172,9 @@ impl Builder {
     /// let pool = builder.keep_alive(Duration::from_millis(1)).build()?;
     /// pool.submit(|| ()).join()?;
     /// while pool.metrics().threads > 0 {
-    ///     std::thread::yield_now();
+    ///     std::thread::yield_now(); // Its thread ends.
     /// }
+    /// assert_eq!(pool.submit(|| 42).join()?, 42, "and another one starts");
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn keep_alive(mut self, idle: Duration) -> Self {
@@ -209,7 +210,7 @@ impl Builder {
     /// let pool = brigade::Pool::builder().threads(1).spare_threads(1).build()?;
     /// let (sender, receiver) = std::sync::mpsc::channel();
     /// let waits = pool.submit(move || brigade::blocking(|| receiver.recv()));
-    /// pool.execute(move || sender.send(42).unwrap()); // The spare thread runs this.
+    /// pool.execute(move || _ = sender.send(42)); // The spare thread runs this.
     /// assert_eq!(waits.join()?, Ok(42));
     /// # Ok::<(), std::io::Error>(())
     /// ```
@@ -298,14 +299,14 @@ impl Builder {
     /// let pool = brigade::Pool::builder().threads(1).capacity(1).build()?;
     /// let ((started, starts), (go, wait)) = (mpsc::channel(), mpsc::channel::<()>());
     /// pool.execute(move || {
-    ///     started.send(()).unwrap();
-    ///     wait.recv().unwrap();
+    ///     _ = started.send(());
+    ///     _ = wait.recv();
     /// });
-    /// starts.recv().unwrap(); // It runs, so it is no longer queued.
+    /// starts.recv()?; // It runs, so it is no longer queued.
     /// pool.try_execute(|| ())?;
     /// assert_eq!(pool.try_execute(|| ()).unwrap_err().reason(), brigade::Reason::Full);
-    /// go.send(()).unwrap();
-    /// # Ok::<(), std::io::Error>(())
+    /// drop(go);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn capacity(mut self, jobs: usize) -> Self {
         self.capacity = Some(Capacity { jobs, limit: |jobs| Bound::new(jobs, submit_bounded) });
@@ -468,7 +469,7 @@ impl Builder {
     /// ```
     /// use std::sync::mpsc;
     /// let (started, starts) = mpsc::channel();
-    /// let hook = move |index| started.send(index).unwrap();
+    /// let hook = move |index| _ = started.send(index);
     /// let pool = brigade::Pool::builder().threads(1).on_start(hook).build()?;
     /// assert_eq!(starts.recv(), Ok(0));
     /// # drop(pool);
@@ -487,7 +488,7 @@ impl Builder {
     /// ```
     /// use std::sync::mpsc;
     /// let (stopped, stops) = mpsc::channel();
-    /// let hook = move |index| stopped.send(index).unwrap();
+    /// let hook = move |index| _ = stopped.send(index);
     /// drop(brigade::Pool::builder().threads(1).on_stop(hook).build()?);
     /// assert_eq!(stops.recv(), Ok(0));
     /// # Ok::<(), std::io::Error>(())
@@ -505,11 +506,11 @@ impl Builder {
     /// use brigade::{OnPanic, Pool};
     /// use std::sync::{Arc, mpsc};
     /// let (sender, receiver) = mpsc::channel();
-    /// let tell = OnPanic::Call(Arc::new(move |payload| sender.send(payload).unwrap()));
+    /// let tell = OnPanic::Call(Arc::new(move |payload| _ = sender.send(payload)));
     /// let pool = Pool::builder().threads(1).on_panic(tell).build()?;
     /// pool.execute(|| panic!("no such file"));
-    /// assert_eq!(receiver.recv().unwrap().downcast_ref(), Some(&"no such file"));
-    /// # Ok::<(), std::io::Error>(())
+    /// assert_eq!(receiver.recv()?.downcast_ref(), Some(&"no such file"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[doc(alias = "panic_handler")]
     pub fn on_panic(mut self, policy: OnPanic) -> Self {
@@ -528,13 +529,16 @@ impl Builder {
     /// let pool = Pool::builder().threads(1).on_drop(finish).build()?;
     /// let nap = pool.spawn(time::sleep(Duration::from_millis(5)));
     /// drop(pool);
-    /// nap.join()?; // It has ended; with `Drain` it would have been cancelled.
+    /// assert!(nap.is_finished());
+    /// nap.join()?; // With `Drain` it would have been cancelled.
     ///
     /// let detach = Shutdown::Drain.timeout(Duration::ZERO);
     /// let pool = Pool::builder().threads(1).on_drop(detach).build()?;
-    /// let job = pool.submit(|| std::thread::sleep(Duration::from_millis(5)));
+    /// let (go, wait) = std::sync::mpsc::channel::<()>();
+    /// let job = pool.submit(move || wait.recv().is_err());
     /// drop(pool); // Does not wait: the thread continues in the background.
-    /// job.join()?;
+    /// drop(go);
+    /// assert!(job.join()?);
     /// # Ok::<(), std::io::Error>(())
     /// ```
     #[doc(alias = "detach")]

@@ -23,13 +23,13 @@ use crate::join::JoinHandle;
 /// let pool = brigade::Pool::new(1);
 /// let (begun, begins) = mpsc::channel();
 /// let mut search = pool.submit(move || {
-///     begun.send(()).unwrap();
+///     _ = begun.send(());
 ///     (0_u64..).find(|_| brigade::cancelled())
 /// });
-/// begins.recv().unwrap();
+/// begins.recv()?;
 /// assert!(!search.cancel(), "it has started");
 /// assert!(search.join()?.is_some(), "but it stopped when it was asked to");
-/// # Ok::<(), brigade::JoinError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn cancelled() -> bool {
     brigade_task::is_cancelled() || CURRENT.with(|worker| worker.is_some_and(Worker::discards))
@@ -43,9 +43,9 @@ pub fn cancelled() -> bool {
 /// use std::sync::mpsc;
 /// let pool = brigade::Pool::new(1);
 /// let (go, wait) = mpsc::channel::<()>();
-/// pool.execute(move || wait.recv().unwrap()); // The only thread is busy.
+/// pool.execute(move || _ = wait.recv()); // The only thread is busy.
 /// drop(pool.submit(|| unreachable!("cancelled before it started")).cancel_on_drop());
-/// go.send(()).unwrap();
+/// drop(go);
 /// assert_eq!(pool.shutdown(brigade::Shutdown::Drain).discarded, 1);
 /// ```
 #[must_use = "dropping it cancels the job"]

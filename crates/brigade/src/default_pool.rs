@@ -68,7 +68,7 @@ fn inherited_or_new() -> &'static Pool {
 /// # Examples
 /// ```
 /// use brigade::Pool;
-/// brigade::set_default_pool(Pool::new(1)).expect("it has not been used yet");
+/// assert!(brigade::set_default_pool(Pool::new(1)).is_ok(), "it has not been used yet");
 /// assert_eq!(brigade::default_pool().size(), 1..=1);
 /// assert!(brigade::set_default_pool(Pool::new(2)).is_err(), "too late");
 /// ```

@@ -24,7 +24,7 @@ use crate::submission::JobBuilder;
 /// let (sender, receiver) = mpsc::channel();
 /// brigade::execute(move || {
 ///     // On a worker by now: the child goes to the same pool.
-///     brigade::execute(move || sender.send("child").unwrap());
+///     brigade::execute(move || _ = sender.send("child"));
 /// });
 /// assert_eq!(receiver.recv(), Ok("child"));
 /// ```

@@ -146,6 +146,7 @@ impl Handle {
     /// assert!(pool.resize(0..=0).is_err());
     /// # Ok::<(), std::io::Error>(())
     /// ```
+    #[doc(alias = "set_num_threads")]
     pub fn resize(&self, threads: impl Into<Threads>) -> io::Result<()> {
         let refuse = |reason: String| io::Error::new(io::ErrorKind::InvalidInput, reason);
         let core = self.core().ok_or_else(|| self.gone())?;
@@ -207,6 +208,7 @@ impl Handle {
     /// drop(end);
     /// assert!(pool.wait_idle_timeout(Duration::MAX));
     /// ```
+    #[must_use = "it returns whether the pool is idle"]
     pub fn wait_idle_timeout(&self, timeout: Duration) -> bool {
         self.wait(Some(timeout))
     }

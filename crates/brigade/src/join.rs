@@ -203,11 +203,11 @@ impl<T> JoinHandle<T> {
     /// use std::sync::mpsc;
     /// let pool = brigade::Pool::new(1);
     /// let (go, wait) = mpsc::channel::<()>();
-    /// pool.execute(move || wait.recv().unwrap()); // The only thread is busy.
+    /// pool.execute(move || _ = wait.recv()); // The only thread is busy.
     /// let mut queued = pool.submit(|| 42);
     /// assert!(queued.cancel());
     /// assert!(queued.join().unwrap_err().is_cancelled());
-    /// go.send(()).unwrap();
+    /// drop(go);
     /// ```
     #[doc(alias = "abort")]
     pub fn cancel(&mut self) -> bool {
@@ -227,6 +227,7 @@ impl<T> JoinHandle<T> {
     /// brigade::execute_after(Duration::from_millis(1), move || _ = stop.abort());
     /// assert!(search.join().is_ok_and(|found| found.is_some()), "it saw that it was asked to stop");
     /// ```
+    #[must_use = "dropping it has no effect"]
     pub fn abort_handle(&self) -> AbortHandle {
         let canceller = self.canceller.get_or_init(|| {
             let canceller = self.inner.as_ref().and_then(brigade_task::JoinHandle::canceller);
@@ -243,6 +244,7 @@ impl<T> JoinHandle<T> {
     /// pool.wait_idle();
     /// assert!(job.is_finished());
     /// ```
+    #[must_use]
     pub fn is_finished(&self) -> bool {
         self.inner.as_ref().is_none_or(brigade_task::JoinHandle::is_finished)
     }

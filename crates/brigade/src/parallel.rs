@@ -117,6 +117,7 @@ where
 /// assert_eq!(digits.as_deref(), Some("0123456789"), "in order");
 /// assert_eq!(brigade::map_reduce(0..0, 1, |number| number, |a, b| a + b), None);
 /// ```
+#[must_use = "the result is all that it is for"]
 #[track_caller]
 pub fn map_reduce<R, M, F>(range: Range<usize>, grain: usize, map: M, reduce: F) -> Option<R>
 where

@@ -61,7 +61,7 @@ impl Driver {
 /// supply.enter(|| {
 ///     assert!(MADE.get().is_none(), "not needed yet");
 ///     let _pipe = pipe()?;
-///     assert_eq!(MADE.get().unwrap().sources(), 2);
+///     assert_eq!(MADE.get().map(|driver| driver.sources()), Some(2));
 ///     std::io::Result::Ok(())
 /// })?;
 /// # std::io::Result::Ok(())

@@ -23,7 +23,8 @@ use crate::work::Work;
 /// second.run();
 /// first.run();
 /// assert_eq!(completions.take().collect::<Vec<_>>(), [8, 7]);
-/// assert_eq!(second_handle.join().unwrap(), 48);
+/// assert_eq!(second_handle.join()?, 48);
+/// # Ok::<(), brigade_task::JoinError>(())
 /// ```
 pub struct Completions {
     list: Arc<CompletedList>,

@@ -73,7 +73,7 @@ pub use work::Work;
 /// use std::sync::mpsc;
 /// let (begun, begins) = mpsc::channel();
 /// let (job, mut handle) = Job::with_handle(move || {
-///     begun.send(is_cancelled()).unwrap();
+///     _ = begun.send(is_cancelled());
 ///     while !is_cancelled() {
 ///         std::hint::spin_loop();
 ///     }
@@ -82,8 +82,9 @@ pub use work::Work;
 /// let worker = std::thread::spawn(|| job.run());
 /// assert_eq!(begins.recv(), Ok(false));
 /// handle.ask_to_stop();
-/// assert_eq!(handle.join().unwrap(), "stopped");
+/// assert_eq!(handle.join()?, "stopped");
 /// # worker.join().unwrap();
+/// # Ok::<(), brigade_task::JoinError>(())
 /// ```
 pub fn is_cancelled() -> bool {
     cell::is_stop_requested()
@@ -103,9 +104,10 @@ pub fn is_cancelled() -> bool {
 /// let (outer, outer_handle) = Job::with_handle(move || inner.run());
 /// let outer_id = outer_handle.id();
 /// outer.run();
-/// assert_eq!(inner_handle.join().unwrap(), [inner_id, outer_id]);
+/// assert_eq!(inner_handle.join()?, [inner_id, outer_id]);
 /// # drop(outer_handle);
 /// for_each_running(|_| unreachable!());
+/// # Ok::<(), brigade_task::JoinError>(())
 /// ```
 pub fn for_each_running(call: impl FnMut(JobId)) {
     cell::for_each_running(call);

@@ -19,10 +19,11 @@
 /// }
 /// let (job, handle) = Job::with_handle(Odd(3));
 /// assert_eq!(job.run(), Outcome::Returned);
-/// assert_eq!(handle.join().unwrap(), 3);
+/// assert_eq!(handle.join()?, 3);
 /// let (job, handle) = Job::with_handle(Odd(4));
 /// assert_eq!(job.run(), Outcome::Cancelled);
 /// assert!(matches!(handle.join(), Err(JoinError::Cancelled)));
+/// # Ok::<(), JoinError>(())
 /// ```
 pub trait Work: Send + 'static {
     /// The type of its result.

@@ -25,7 +25,7 @@
 //!     brigade::blocking(|| std::fs::remove_file(&path))?;
 //!     std::io::Result::Ok(length)
 //! });
-//! assert_eq!(length.join().unwrap()?, 6);
+//! assert_eq!(length.join()??, 6);
 //! # std::io::Result::Ok(())
 //! ```
 

@@ -67,7 +67,7 @@ use std::sync::OnceLock;
 ///
 /// let pool = brigade::Pool::new(1);
 /// let status = pool.spawn(async {
-///     let (near, far) = UnixStream::pair().unwrap();
+///     let (near, far) = UnixStream::pair()?;
 ///     let far = Hyper::new(BufReader::new(far));
 ///     let serving = server::conn::http1::Builder::new().serve_connection(far, service_fn(answer));
 ///     drop(brigade::spawn(serving));
@@ -76,10 +76,10 @@ use std::sync::OnceLock;
 ///     let (mut client, connection) = client::conn::http1::handshake(near).await?;
 ///     drop(brigade::spawn(connection));
 ///     let response = client.send_request(Request::new(String::new())).await?;
-///     Ok::<_, hyper::Error>(response.status())
+///     Ok::<_, Box<dyn std::error::Error + Send + Sync>>(response.status())
 /// });
-/// assert_eq!(status.join()?.unwrap(), 200);
-/// # Ok::<(), brigade::JoinError>(())
+/// assert_eq!(status.join()??, 200);
+/// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
 /// ```
 #[cfg(feature = "hyper")]
 pub use brigade_io::Hyper;

@@ -58,6 +58,8 @@ impl Handle {
     /// for _ in 0..100 {
     ///     pool.job().when_full(WhenFull::BlockFor(Duration::from_secs(60))).execute(|| ())?;
     /// }
+    /// let answer = pool.job().name("answer").submit(brigade::current_job_name)?;
+    /// assert_eq!(answer.join()?.as_deref(), Some("answer"));
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn job(&self) -> JobBuilder {
@@ -112,8 +114,8 @@ impl JobBuilder {
     /// pool.execute(move || _ = ends.recv()); // Runs, or is about to.
     /// let briefly = WhenFull::BlockFor(Duration::from_millis(1));
     /// let jobs = || pool.job().when_full(briefly).execute(|| ());
-    /// let rejected = (0..3).find_map(|_| jobs().err()).expect("there is room for one");
-    /// assert_eq!(rejected.reason(), Reason::Full);
+    /// let rejected = (0..3).find_map(|_| jobs().err()); // There is room for one.
+    /// assert_eq!(rejected.map(|rejected| rejected.reason()), Some(Reason::Full));
     /// drop(end);
     /// # Ok::<(), std::io::Error>(())
     /// ```
@@ -196,7 +198,7 @@ impl JobBuilder {
     /// let pool = brigade::Pool::new(2);
     /// pool.job().execute_batch((0..10).map(|number| {
     ///     let sender = sender.clone();
-    ///     move || sender.send(number).unwrap()
+    ///     move || _ = sender.send(number)
     /// }))?;
     /// assert_eq!(receiver.iter().take(10).sum::<i32>(), 45);
     /// # Ok::<(), std::io::Error>(())
@@ -261,7 +263,7 @@ impl JobBuilder {
     /// let (done, results) = mpsc::channel();
     /// let work = (1..=5).map(|number| {
     ///     let done = done.clone();
-    ///     move || done.send(number).unwrap()
+    ///     move || _ = done.send(number)
     /// });
     /// for not_now in pool.job().dispatch(work) {
     ///     not_now(); // No thread is idle: run it here.

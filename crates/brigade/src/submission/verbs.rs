@@ -52,11 +52,16 @@ impl Handle {
     ///
     /// # Examples
     /// ```
+    /// use std::sync::atomic::{AtomicU32, Ordering};
+    /// static RAN: AtomicU32 = AtomicU32::new(0);
     /// let pool = brigade::Pool::builder().threads(2).capacity(100).build()?;
-    /// if let Err(rejected) = pool.try_execute(|| println!("on the pool")) {
-    ///     println!("{rejected}");
-    ///     rejected.into_inner()(); // Run it here.
+    /// for _ in 0..1000 {
+    ///     if let Err(rejected) = pool.try_execute(|| _ = RAN.fetch_add(1, Ordering::Relaxed)) {
+    ///         rejected.into_inner()(); // Run it here.
+    ///     }
     /// }
+    /// pool.wait_idle();
+    /// assert_eq!(RAN.load(Ordering::Relaxed), 1000);
     /// # Ok::<(), std::io::Error>(())
     /// ```
     #[inline(always)]

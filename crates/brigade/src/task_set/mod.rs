@@ -285,10 +285,11 @@ impl<T> TaskSet<T> {
     /// let pool = Pool::new(1);
     /// let mut set = TaskSet::new(&pool);
     /// set.submit(|| 42);
-    /// set.submit(|| "no number".parse().unwrap());
-    /// assert_eq!(set.join_next().unwrap().unwrap(), 42);
-    /// assert!(set.join_next().unwrap().unwrap_err().panic_message().unwrap().contains("ParseIntError"));
-    /// assert!(set.join_next().is_none());
+    /// set.submit(|| panic!("no such file"));
+    /// assert_eq!(set.join_next().transpose()?, Some(42));
+    /// assert!(set.join_next().is_some_and(|outcome| outcome.is_err_and(|error| error.is_panic())));
+    /// assert!(set.join_next().is_none(), "the set is empty");
+    /// # Ok::<(), brigade::JoinError>(())
     /// ```
     pub fn join_next(&mut self) -> Option<Result<T, JoinError>> {
         if let Some(outcome) = self.run_next() {
@@ -439,7 +440,8 @@ impl<T> TaskSet<T> {
     /// set.submit(|| 42);
     /// assert!(set.wait_all());
     /// assert_eq!(set.len(), 1);
-    /// assert_eq!(set.try_join_next().unwrap().unwrap(), 42);
+    /// assert_eq!(set.try_join_next().transpose()?, Some(42));
+    /// # Ok::<(), brigade::JoinError>(())
     /// ```
     pub fn wait_all(&mut self) -> bool {
         self.wait_for(self.len())
@@ -463,7 +465,7 @@ impl<T> TaskSet<T> {
     /// let mut set = TaskSet::new(&pool);
     /// let (begun, begins) = mpsc::channel();
     /// set.submit(move || {
-    ///     begun.send(()).unwrap();
+    ///     _ = begun.send(());
     ///     while !brigade::cancelled() {}
     ///     "stopped"
     /// });
@@ -501,7 +503,7 @@ impl<T> TaskSet<T> {
     /// let mut set = TaskSet::new(&pool).limit(1);
     /// for number in 0..3 {
     ///     let ran = ran.clone();
-    ///     set.submit(move || ran.send(number).unwrap());
+    ///     set.submit(move || _ = ran.send(number));
     /// }
     /// set.detach_all();
     /// assert!(set.join_next().is_none());

@@ -31,7 +31,7 @@ impl JobBuilder {
     /// let pool = brigade::Pool::new(1);
     /// let ((sender, receiver), begun) = (mpsc::channel(), Instant::now());
     /// let wait = Duration::from_millis(5);
-    /// let timer = pool.job().after(wait).execute(move || sender.send(42).unwrap())?;
+    /// let timer = pool.job().after(wait).execute(move || _ = sender.send(42))?;
     /// assert_eq!(receiver.recv(), Ok(42));
     /// assert!(begun.elapsed() >= wait && !timer.cancel());
     /// # Ok::<(), std::io::Error>(())
@@ -290,7 +290,7 @@ fn schedule<A: Action>(key: Key, at: Instant, again: Again, action: A) -> Result
 /// ```
 /// use std::{sync::mpsc, time::Duration};
 /// let (sender, receiver) = mpsc::channel();
-/// brigade::execute_after(Duration::from_millis(1), move || sender.send(42).unwrap());
+/// brigade::execute_after(Duration::from_millis(1), move || _ = sender.send(42));
 /// assert_eq!(receiver.recv(), Ok(42));
 /// ```
 #[track_caller]
@@ -307,7 +307,7 @@ pub fn execute_after<F: FnOnce() + Send + 'static>(delay: Duration, closure: F) 
 /// ```
 /// use std::{sync::mpsc, time::Instant};
 /// let (sender, receiver) = mpsc::channel();
-/// brigade::execute_at(Instant::now(), move || sender.send(42).unwrap());
+/// brigade::execute_at(Instant::now(), move || _ = sender.send(42));
 /// assert_eq!(receiver.recv(), Ok(42));
 /// ```
 #[track_caller]

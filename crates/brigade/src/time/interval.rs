@@ -59,6 +59,7 @@ pub fn interval_at(start: Instant, period: Duration) -> Interval {
 ///
 /// With the feature `futures` it is a `Stream` that never ends.
 #[derive(Debug)]
+#[must_use = "it ticks when it is awaited"]
 pub struct Interval {
     /// Ready at the next tick.
     sleep: Sleep,
@@ -81,7 +82,6 @@ impl Interval {
     ///     assert_eq!(interval.tick().await, first + period * 2);
     /// });
     /// ```
-    #[must_use]
     pub fn missed(mut self, missed: Missed) -> Self {
         self.missed = missed;
         self

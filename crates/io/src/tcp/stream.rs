@@ -272,7 +272,7 @@ impl Async<net::TcpStream> {
     ///     reader.read_to_string(&mut echoed).await?;
     ///     std::io::Result::Ok(echoed)
     /// });
-    /// assert_eq!(echoed.join().unwrap()?, "bucket");
+    /// assert_eq!(echoed.join()??, "bucket");
     /// # std::io::Result::Ok(())
     /// ```
     #[doc(alias = "into_split")]

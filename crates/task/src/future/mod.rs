@@ -103,7 +103,8 @@ impl<T: Send + 'static> Spawned<T> {
     /// assert!(handle.try_join().is_none(), "it is pending, and has been woken");
     /// let again = WOKEN.lock().unwrap().pop().unwrap();
     /// again.run();
-    /// assert_eq!(handle.join().unwrap(), 42);
+    /// assert_eq!(handle.join()?, 42);
+    /// # Ok::<(), brigade_task::JoinError>(())
     /// ```
     pub fn new<F, G, E>(future: F, guard: G, scheduler: E) -> Self
     where
@@ -137,7 +138,8 @@ impl<T: 'static> Spawned<T> {
     /// let here = Rc::new(42);
     /// let Spawned { job, handle, .. } = Spawned::local(async { here }, Never);
     /// job.run();
-    /// assert_eq!(*handle.join().unwrap(), 42);
+    /// assert_eq!(*handle.join()?, 42);
+    /// # Ok::<(), brigade_task::JoinError>(())
     /// ```
     pub fn local<F, E>(future: F, scheduler: E) -> Self
     where

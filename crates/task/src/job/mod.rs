@@ -26,7 +26,7 @@ use crate::work::Work;
 /// use brigade_task::{Job, Outcome};
 /// use std::sync::mpsc;
 /// let (sender, receiver) = mpsc::channel();
-/// let job = Job::new(move || sender.send(42).unwrap());
+/// let job = Job::new(move || _ = sender.send(42));
 /// assert_eq!(std::mem::size_of_val(&job), 4 * std::mem::size_of::<usize>());
 /// assert_eq!(job.run(), Outcome::Returned);
 /// assert_eq!(receiver.recv(), Ok(42));
@@ -66,7 +66,8 @@ impl Job {
     /// let (job, mut handle) = brigade_task::Job::with_handle(|| 6 * 7);
     /// assert!(handle.try_join().is_none());
     /// job.run();
-    /// assert_eq!(handle.try_join().unwrap().unwrap(), 42);
+    /// assert_eq!(handle.try_join().transpose()?, Some(42));
+    /// # Ok::<(), brigade_task::JoinError>(())
     /// ```
     pub fn with_handle<W, T>(work: W) -> (Self, JoinHandle<T>)
     where
