@@ -98,6 +98,15 @@ others, how to write a library, and which crates work with this one."
 //     config
 //     metrics   cpus   rejected   key   job_name   sorted_map
 
+// The documentation lists the methods of a type in the order of the modules that have them: what is most used comes first.
+mod submission;
+
+mod spawn;
+
+mod handle;
+
+mod join;
+
 mod abort;
 mod awaited;
 mod blocking;
@@ -121,12 +130,10 @@ mod free;
     feature = "io"
 ))]
 pub mod guide;
-mod handle;
 mod idle;
 #[cfg(feature = "io")]
 pub mod io;
 mod job_name;
-mod join;
 mod key;
 mod metrics;
 #[cfg(feature = "orx-parallel")]
@@ -138,8 +145,6 @@ mod rejected;
 mod scoped;
 mod semaphore;
 mod sorted_map;
-mod spawn;
-mod submission;
 mod task_set;
 pub mod time;
 mod timers;

@@ -3,12 +3,15 @@
 //! In an unbounded pool, a closure without a deadline or a name becomes a plain job. Everything else is a [`Submission`]: that
 //! path is not hot, and the hot one sees by the pool's key that it need not take it.
 
+// In the order in which the documentation of `Handle` lists their methods.
+mod verbs;
+
+mod job_builder;
+
 mod accept;
 mod broadcast;
-mod job_builder;
 mod queued;
 mod reserve;
-mod verbs;
 
 use std::sync::Arc;
 use std::time::Instant;
