@@ -28,20 +28,22 @@ use crate::rejected::Reason;
 /// A library can take `impl Into<Handle>` from its caller, which is a [`Handle`], a [`&Pool`](crate::Pool) or a `&Handle`.
 ///
 /// ```
-/// fn sum_of_squares(pool: impl Into<brigade::Handle>, numbers: u64) -> Result<u64, brigade::JoinError> {
+/// use brigade::{Handle, JoinError, Pool};
+///
+/// fn sum_of_squares(pool: impl Into<Handle>, numbers: u64) -> Result<u64, JoinError> {
 ///     let pool = pool.into();
 ///     let squares: Vec<_> = (1..=numbers).map(|n| pool.submit(move || n * n)).collect();
 ///     squares.into_iter().map(|square| square.join()).sum()
 /// }
 ///
-/// let pool = brigade::Pool::new(2);
+/// let pool = Pool::new(2);
 /// assert_eq!(sum_of_squares(&pool, 3)?, 14);
 /// let handle = pool.handle();
 /// assert_eq!(pool.submit(move || sum_of_squares(handle, 4)).join()??, 30);
 ///
 /// drop(pool);
 /// assert!(handle.try_execute(|| unreachable!()).is_err());
-/// # Ok::<(), brigade::JoinError>(())
+/// # Ok::<(), JoinError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Handle {

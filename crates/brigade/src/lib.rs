@@ -31,30 +31,44 @@
 //! - A pool that is dropped runs what it accepted, then joins its threads. Futures that wait then, and timers that are not
 //!   due, are cancelled; [`Shutdown::Finish`] waits for them too.
 //!
+//! Use something else if you want parallel iterators and nothing else ([rayon], or the feature `orx-parallel`), if your
+//! dependencies need tokio's reactor ([tokio]; for a few of them, [async-compat]), or if you start one thread now and then
+//! ([`std::thread`]).
+//!
+//! [rayon]: https://docs.rs/rayon
+//! [tokio]: https://docs.rs/tokio
+//! [async-compat]: https://docs.rs/async-compat
+//!
 //! # What to use
 //!
 //! | you want to | write |
 //! |---|---|
-//! | run a closure | `pool.execute(\|\| work())` |
-//! | run a closure, and have its result | `let job = pool.submit(\|\| work());`, then `job.join()?` or `job.await?` |
+//! | run a closure | [`pool.execute(\|\| …)`](Handle::execute) |
+//! | run a closure, and have its result | [`pool.submit(\|\| …)`](Handle::submit), then [`.join()?`](JoinHandle::join) or `.await?` |
 //! | call two closures that borrow, in parallel | [`join(a, b)`](join()) |
 //! | run jobs that borrow, and wait for all | [`pool.scope(\|s\| …)`](Handle::scope), [`scope`](scope()) |
 //! | call a closure that borrows on the pool | [`pool.install(\|\| …)`](Handle::install) |
 //! | run a loop in parallel | [`par_for`], [`par_chunks`], [`par_chunks_mut`], [`map_reduce`] |
-//! | run a future | `let job = pool.spawn(async { … });` |
-//! | run a future on this thread | `pool.block_on(async { … })` |
+//! | run a future | [`pool.spawn(async { … })`](Handle::spawn) |
+//! | run a future on this thread | [`pool.block_on(async { … })`](Handle::block_on) |
 //! | run many jobs, at most `n` at once | [`TaskSet`] |
-//! | have a rejected job back | `pool.try_execute(…)`, `try_submit`, `try_spawn` |
 //! | submit from a job, a library, another thread | [`Handle`], which is `Copy`; or [`execute()`], [`submit()`], [`spawn()`] |
 //! | run a closure on each thread of the pool | [`pool.broadcast(\|index\| …)`](Handle::broadcast) |
 //! | wait for a time | [`time::sleep`], [`time::timeout`], [`time::interval`] |
-//! | run a closure later, or again and again | [`execute_after`], [`execute_every`], or for a pool of your choice `pool.job().after(…)`, `.every(…)` |
+//! | run a closure later, or again and again | [`execute_after`], [`execute_every`], or for a pool of your choice [`pool.job().after(…)`](JobBuilder::after), [`.every(…)`](JobBuilder::every) |
 //! | set a deadline or a name, submit a batch, wait for room | [`pool.job()`](Handle::job) |
 //! | run code that blocks | [`blocking`] |
+#![cfg_attr(feature = "io", doc = "| use sockets and files | [`brigade::io`](io) |")]
+#![cfg_attr(
+    not(feature = "io"),
+    doc = "| use sockets and files | `brigade::io`, with the feature `io` |"
+)]
+//! | limit the queue | [`Builder::capacity`], and [`Builder::when_full`] for what a full pool does |
+//! | have a rejected job back | [`pool.try_execute(…)`](Handle::try_execute), [`try_submit`](Handle::try_submit), [`try_spawn`](Handle::try_spawn) |
 //! | cancel | [`JoinHandle::cancel`], [`AbortHandle`], [`cancelled`] |
 //! | wait until all is done | [`wait_idle`](Handle::wait_idle) |
+//! | see what it does, change its size | [`metrics`](Handle::metrics), [`resize`](Handle::resize) |
 //! | end | drop the pool, or [`shutdown`](Handle::shutdown) |
-//! | use sockets and files | `brigade::io`, with the feature `io` |
 //!
 #![cfg_attr(
     all(doc, feature = "executor", feature = "futures", feature = "hyper", feature = "io"),
@@ -66,14 +80,16 @@ others, how to write a library, and which crates work with this one."
 //!
 //! Features only add APIs; none is enabled by default.
 //!
-//! - `io`: the module `brigade::io`: TCP, UDP and Unix sockets, pipes, and any other file descriptor; idle workers wait for
-//!   their events.
+#![cfg_attr(feature = "io", doc = "- `io`: the module [`brigade::io`](io):")]
+#![cfg_attr(not(feature = "io"), doc = "- `io`: the module `brigade::io`:")]
+//!   TCP, UDP and Unix sockets, pipes, and any other file descriptor; idle workers wait for their events.
 //! - `executor`: `brigade_executor::{Executor, Spawner, LocalSpawner}` for [`Handle`] and [`Pool`]: the traits by which a
 //!   library takes any executor.
 //! - `futures`: `futures::task::Spawn` for [`Handle`] and [`Pool`], `Stream` for [`time::Interval`].
-//! - `hyper`: `hyper::rt::Executor` for [`Handle`], `brigade::time::HyperTimer`, and with `io` `hyper::rt::{Read, Write}` for
-//!   sockets.
-//! - `orx-parallel`: `orx_parallel::ThreadPool` for [`Pool`] and [`Handle`], for its parallel iterators;
+#![cfg_attr(feature = "hyper", doc = "- `hyper`: [`brigade::time::HyperTimer`](time::HyperTimer),")]
+#![cfg_attr(not(feature = "hyper"), doc = "- `hyper`: `brigade::time::HyperTimer`,")]
+//!   `hyper::rt::Executor` for [`Handle`], and with `io` `hyper::rt::{Read, Write}` for sockets.
+//! - `orx-parallel`: `orx_parallel::ThreadPool` for [`Pool`] and [`Handle`], for its parallel iterators.
 //! - `macros`: `#[brigade::main]` and `#[brigade::test]`.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
@@ -129,6 +145,8 @@ mod free;
     feature = "hyper",
     feature = "io"
 ))]
+// It is text: its examples need these features, a reader needs none.
+#[cfg_attr(docsrs, doc(auto_cfg = false))]
 pub mod guide;
 mod idle;
 #[cfg(feature = "io")]
