@@ -1,6 +1,6 @@
 //! Producers that are faster than the pool: what a bounded queue does with them.
 //!
-//! A pool with a capacity queues at most so many jobs. The example shows three ways to meet the limit: producers wait, producers
+//! The capacity of a pool is how many jobs may be queued. The example shows three ways to meet the limit: producers wait, producers
 //! do the work themselves, and producers that are futures wait without blocking a thread.
 //!
 //! ```sh
@@ -59,7 +59,7 @@ fn producers_wait() -> io::Result<()> {
     Ok(())
 }
 
-/// `try_execute` never waits, and a job that is rejected comes back: its producer waits for a moment, then consumes it itself.
+/// `try_execute` never waits, and a rejected job is returned: its producer waits for a moment, then consumes it itself.
 /// (`WhenFull::RunInCaller` would do the second without the first.)
 fn producers_consume() -> io::Result<()> {
     let (pool, sum) = (pool(WhenFull::Reject)?, Arc::new(AtomicU64::new(0)));

@@ -27,7 +27,7 @@ async fn answer(request: Request<Incoming>) -> Result<Response<String>, Infallib
     Ok(Response::new(format!("you asked for {}", request.uri().path())))
 }
 
-/// Serves each connection in a future of its own, for ever.
+/// Serves each connection in a future of its own, forever.
 async fn serve(listener: TcpListener) -> std::io::Result<()> {
     let mut http = server::conn::http1::Builder::new();
     http.timer(HyperTimer).header_read_timeout(Duration::from_secs(60));

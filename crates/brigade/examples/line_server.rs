@@ -1,4 +1,4 @@
-//! A line server: each line comes back in capitals.
+//! A line server: it answers each line with the same in capitals.
 //!
 //! It shows what a small service needs besides sockets:
 //!
@@ -59,7 +59,7 @@ async fn serve(stream: &TcpStream) -> io::Result<()> {
     }
 }
 
-/// Accepts connections for ever, and serves each in a future of its own. Counts those that are open.
+/// Accepts connections forever, and serves each in a future of its own. Counts those that are open.
 async fn listen(listener: TcpListener, open: Arc<Open>) {
     let permits = Arc::new(Semaphore::new(CONNECTIONS));
     loop {
@@ -113,7 +113,7 @@ async fn ctrl_c() -> io::Result<()> {
     Async::new(receiver)?.read_exact(&mut [0]).await
 }
 
-/// Sends lines and returns what comes back.
+/// Sends lines and returns the answers.
 fn ask(stream: &mut net::TcpStream, text: &str) -> io::Result<String> {
     stream.write_all(text.as_bytes())?;
     let mut answer = vec![0; text.len()];

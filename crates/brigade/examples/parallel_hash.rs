@@ -1,4 +1,4 @@
-//! Hashes all files below a directory in parallel, and reports progress meanwhile.
+//! Hashes all files below a directory in parallel, and reports progress.
 //!
 //! A `TaskSet` has a job for each file, and its outcomes come in the order in which the jobs end. A timer of the same pool prints
 //! how far they are. One file that can't be read ends the program with its error: dropping the set cancels the other jobs.

@@ -377,7 +377,7 @@ impl Builder {
         self
     }
 
-    /// Sets that a worker that waits for a fork or a scope runs any job of the pool meanwhile, as rayon's do, and not only what
+    /// Sets that a worker that waits for a fork or a scope runs any job of the pool while it waits, as rayon's do, and not only what
     /// descends from it. Default: no.
     ///
     /// A lock that is held across such a wait may then be waited for by an unrelated job on the same stack.

@@ -18,7 +18,7 @@ use core::cell::RefCell;
 ///
 /// # Safety
 /// [`forget_newest_if`](Self::forget_newest_if) returns `true` only if it has called `is` with an item of this deque and `is` has
-/// returned `true`. That item is given to nobody from then on, and not dropped.
+/// returned `true`. That item is returned by no call from then on, and not dropped.
 pub unsafe trait OwnerEnd<T> {
     /// Removes the newest item and forgets it, without a move, if `is` says so. Returns whether it did; an item that a thief
     /// claims stays.

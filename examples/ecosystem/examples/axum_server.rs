@@ -40,7 +40,7 @@ async fn slow() -> &'static str {
     "slow"
 }
 
-/// Serves each connection in a future of its own, for ever.
+/// Serves each connection in a future of its own, forever.
 async fn serve(listener: TcpListener, app: Router) -> io::Result<()> {
     let mut http = server::conn::http1::Builder::new();
     http.timer(HyperTimer).header_read_timeout(Duration::from_secs(60));

@@ -25,7 +25,7 @@ async fn answer(request: Request<Incoming>) -> Result<Response<String>, Infallib
     Ok(Response::new(format!("you asked for {}", request.uri().path())))
 }
 
-/// Serves each connection in a future of its own, for ever.
+/// Serves each connection in a future of its own, forever.
 async fn serve(listener: TcpListener) -> io::Result<()> {
     loop {
         let (stream, from) = listener.accept().await?;

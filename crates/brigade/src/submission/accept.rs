@@ -174,7 +174,7 @@ pub(crate) fn submit_job<W, R>(
     match accept(job) {
         Ok(()) => Ok(receipt),
         Err(rejected) => {
-            // Before its job is taken apart: nobody hears of that.
+            // Before its job is taken apart: then no handle is told of that.
             drop(receipt);
             Err(rejected.map(back))
         }

@@ -52,7 +52,7 @@ impl<O: Rules> Positions<O> {
     /// Owner: returns the end.
     #[inline(always)]
     pub(super) fn end(&self) -> u32 {
-        // Ordering: Relaxed: nobody else writes it.
+        // Ordering: Relaxed: no other thread writes it.
         self.state.end.load(Ordering::Relaxed)
     }
 

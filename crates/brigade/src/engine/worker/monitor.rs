@@ -83,8 +83,8 @@ impl Monitor {
         let core = &*worker.core;
         // Running workers poll between their jobs; those of long ones do not, and this does so in their place.
         let events = &core.events;
-        let nobody_polls = || events.polls() == self.polls && !core.idle.snapshot().driver_held();
-        if events.are_wanted() && nobody_polls() {
+        let none_polls = || events.polls() == self.polls && !core.idle.snapshot().driver_held();
+        if events.are_wanted() && none_polls() {
             if let Some(parked) = worker.poll_as_sleeper(Some(Duration::ZERO)) {
                 return Tick::Woken(parked);
             }
