@@ -259,7 +259,7 @@ fn in_a_storm_every_job_runs_or_comes_back() {
                         let refused = pool.job().dispatch((0..size).map(|_| count())).count();
                         back.fetch_add(refused, Ordering::SeqCst);
                         if round % 16 == 0 {
-                            pool.wait_idle_timeout(Duration::from_micros(50));
+                            _ = pool.wait_idle_timeout(Duration::from_micros(50));
                         }
                     }
                 });

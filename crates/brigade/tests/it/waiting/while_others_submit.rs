@@ -224,7 +224,7 @@ fn one_shared_queue_keeps_the_order_of_each_producer_while_waits_come_and_go() {
         for _ in 0..2 {
             scope.spawn(|| {
                 for _ in 0..200 {
-                    pool.wait_idle_timeout(Duration::from_micros(100));
+                    _ = pool.wait_idle_timeout(Duration::from_micros(100));
                 }
             });
         }
@@ -239,7 +239,7 @@ fn the_metrics_add_up_while_waits_come_and_go() {
     sizes(|pool, size| {
         let accepted = beside_bursts(&pool, Kind::HasChildren, || {
             for _ in 0..200 {
-                pool.wait_idle_timeout(Duration::from_micros(200));
+                _ = pool.wait_idle_timeout(Duration::from_micros(200));
                 let sums = pool.metrics();
                 let ended = sums.returned + sums.panicked + sums.cancelled;
                 assert_eq!(sums.accepted, ended + sums.queued + sums.running, "{size}: {sums:?}");
