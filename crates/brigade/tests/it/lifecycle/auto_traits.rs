@@ -51,8 +51,7 @@ const _: () = {
     debug::<Timeout<u8>>();
     debug::<NewThread>();
     debug::<Thread>();
-    threads::<Builder>();
-    debug::<Builder>();
+    shared::<Builder>();
     threads::<OnPanic>();
     debug::<OnPanic>();
     clone::<OnPanic>();
