@@ -1,7 +1,6 @@
-//! Threads that fork as workers of a pool, and are none. No model has any, so the counts are not modelled.
+//! Threads that fork as workers of a pool, and are none. `engine/FORKS.md` has the protocol, and `loom_tests/guests.rs` its models.
 
-use brigade_sync::atomic::{Ordering, fence};
-use brigade_sync::unmodelled::AtomicUsize;
+use brigade_sync::atomic::{AtomicUsize, Ordering, fence};
 
 /// The guests of a pool, for those who decide whether something may fork, or will run what waits.
 ///

@@ -23,6 +23,7 @@ mod driver;
 mod driver_pool;
 mod end;
 mod forks;
+mod guests;
 mod joins;
 mod quiet;
 mod wake;
