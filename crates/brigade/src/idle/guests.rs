@@ -4,8 +4,8 @@ use brigade_sync::atomic::{AtomicUsize, Ordering, fence};
 
 /// The guests of a pool, for those who decide whether something may fork, or will run what waits.
 ///
-/// A guest is *awake* unless it sleeps until what it waits for has ended. It *helps* while it is awake and runs a part that it has
-/// stolen.
+/// A guest is *awake* unless it sleeps until what it waits for has ended. It *helps* while it is awake and steals a part or runs one
+/// that it has stolen.
 #[derive(Default)]
 pub(crate) struct Guests {
     awake: AtomicUsize,
@@ -31,18 +31,22 @@ impl Guests {
         self.awake.load(Ordering::SeqCst) > 0
     }
 
-    /// Counts a guest as helping.
+    /// Counts a guest as helping, before it steals.
     pub(crate) fn begin_help(&self) {
         self.helping.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Counts it as no longer helping.
+    /// Counts it as no longer helping, after what it has stolen has ended.
     pub(crate) fn end_help(&self) {
         self.helping.fetch_sub(1, Ordering::SeqCst);
     }
 
-    /// Whether a guest runs what a worker may wait for.
+    /// Whether a guest may run what a worker waits for, and can't find on a queue. If not, and a guest has run it, the worker's next
+    /// look finds that it has ended.
     pub(crate) fn are_helping(&self) -> bool {
+        // Ordering: Acquire: the look that has not found it may have been Relaxed, and the steal that it saw came after
+        // `begin_help`.
+        fence(Ordering::Acquire);
         self.helping.load(Ordering::SeqCst) > 0
     }
 }

@@ -73,6 +73,20 @@ fn sleep_until(wait: Wait<'_>) {
     }
 }
 
+/// A guest that helps, until it is dropped.
+struct Helps<'a>(&'a Worker);
+
+impl Drop for Helps<'_> {
+    fn drop(&mut self) {
+        let Self(worker) = self;
+        let helps = worker.helps.get() - 1;
+        worker.helps.set(helps);
+        if helps == 0 {
+            worker.core.idle.guests.end_help();
+        }
+    }
+}
+
 impl Worker {
     /// Wakes or starts a worker for a fork, except for a lone one while a peer monitors the queues.
     #[cold]
@@ -262,11 +276,15 @@ impl Worker {
         return_tickets();
         let peers = self.core.queues.peers.iter().enumerate();
         let mut others =
-            peers.filter(|&(index, peer)| index != self.index && !peer.forks.is_empty());
+            peers.filter(|&(index, peer)| index != self.index && !peer.forks.is_empty()).peekable();
+        if others.peek().is_none() {
+            return false;
+        }
+        let _helps = self.begin_help();
         let stolen = others.find_map(|(_, peer)| self.steal_part(peer, Some(region)).ok());
         let Some((region, job)) = stolen else { return false };
         let origins = self.me.origins.begin(region, self.forks.position());
-        self.help_with(job);
+        self.run_part(job);
         self.me.origins.end(origins);
         true
     }
@@ -293,21 +311,16 @@ impl Worker {
         }
     }
 
-    /// Runs a part of another worker; a guest counts as helping meanwhile.
-    fn help_with(&self, job: Job) {
-        if !self.is_guest {
-            return self.run_part(job);
-        }
-        let helps = self.helps.get();
-        self.helps.set(helps + 1);
-        if helps == 0 {
-            self.core.idle.guests.begin_help();
-        }
-        self.run_part(job);
-        self.helps.set(helps);
-        if helps == 0 {
-            self.core.idle.guests.end_help();
-        }
+    /// Counts a guest as helping until the returned value is dropped: while it steals a part, and runs it.
+    fn begin_help(&self) -> Option<Helps<'_>> {
+        self.is_guest.then(|| {
+            let helps = self.helps.get();
+            self.helps.set(helps + 1);
+            if helps == 0 {
+                self.core.idle.guests.begin_help();
+            }
+            Helps(self)
+        })
     }
 
     /// Sleeps until the wait is over; the pool may have another thread in the meantime.
@@ -327,7 +340,7 @@ impl Worker {
             if self.run_own_part(wait.region(), own) || self.run_stolen_part(wait.region()) {
                 continue;
             }
-            match self.find_anything() {
+            match self.find_anything(wait) {
                 Some(job) => self.run_inside(job, self.me.origins.depth()),
                 None if self.poll_events() => {}
                 None => {
@@ -340,9 +353,9 @@ impl Worker {
 
     /// Finds a job that a wait may need, when no other worker is left to run any: a future of a scope, or what was added to the
     /// scope elsewhere, which can't be told from other jobs. Not in deep waits, so that these end before their stack does.
-    fn find_anything(&self) -> Option<Job> {
-        // A guest that runs a part may end what this waits for.
-        if self.waits.get() > DEPTH || self.core.idle.guests.are_helping() {
+    fn find_anything(&self, wait: Wait<'_>) -> Option<Job> {
+        // A guest that runs a part may end what this waits for, or has done so.
+        if self.waits.get() > DEPTH || self.core.idle.guests.are_helping() || wait.is_over() {
             return None;
         }
         let part = self.forks.pop().map(Part::into_job);

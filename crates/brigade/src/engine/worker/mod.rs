@@ -84,7 +84,7 @@ pub(crate) struct Worker {
     forks: deque::Worker<Part>,
     /// The depth of nested waits that run parts.
     waits: Cell<usize>,
-    /// The depth of stolen parts that it runs, as a guest.
+    /// The depth of stolen parts that it runs, or is about to steal, as a guest.
     helps: Cell<usize>,
     /// Its sleeps on the driver.
     rests: Rests,

@@ -3,9 +3,11 @@
 //! A guest forks without a fence, so a worker that does not see what it has forked must see the guest instead: then it passes the
 //! heavy fence, and the models in `forks` begin there. Here each side says what it has seen.
 
+use brigade_queue::deque;
 use brigade_sync::cell::UnsafeCell;
 
 use super::*;
+use crate::idle::guests::Guests;
 
 /// A pool that has one guest, or several.
 struct Visited {
@@ -208,5 +210,41 @@ fn an_index_is_that_of_one_guest_at_a_time() {
         assert!(visited.visit(|| ()).is_some());
         assert!(other.join().unwrap().is_some());
         assert!(!visited.sees_guests());
+    });
+}
+
+/// The last worker that the pool may have waits for its fork: it may run other jobs only if no guest has taken that.
+///
+/// Caught: a guest that begins to help when it has stolen; one that ends that before the latch is set; no fence in `are_helping`; a
+/// worker that does not look at the latch once more.
+#[test]
+fn a_worker_whose_fork_a_guest_has_taken_sees_it_help_or_the_end() {
+    check(4, || {
+        let worker = deque::Worker::new();
+        worker.push(());
+        let shared = Arc::new((worker.stealer(), Guests::default(), AtomicUsize::new(0)));
+        let guest = thread::spawn({
+            let shared = shared.clone();
+            move || {
+                let (forks, guests, latch) = &*shared;
+                turn();
+                // `Worker::run_stolen_part`.
+                guests.begin_help();
+                if forks.steal(&deque::Worker::new(), |_, _| 1).is_ok() {
+                    turn();
+                    latch.store(1, Ordering::Release);
+                }
+                turn();
+                guests.end_help();
+            }
+        });
+        let (_, guests, latch) = &*shared;
+        turn();
+        // `Worker::sleep_until`, of a wait that is not counted.
+        if worker.pop().is_none() {
+            turn();
+            assert!(guests.are_helping() || latch.load(Ordering::Acquire) == 1);
+        }
+        guest.join().unwrap();
     });
 }
