@@ -13,6 +13,7 @@ use crate::handle::Handle;
 use crate::key::Key;
 use crate::registry::{At, reach, reach_once};
 use crate::rejected::Reason;
+use crate::spawn::spawn_of_scope;
 pub use brigade_task::{Scope, ScopedJoinHandle};
 
 impl Handle {
@@ -403,7 +404,7 @@ impl Scopes for ScopePool {
 
     fn spawn(&self, future: Pin<Box<dyn Future<Output = ()> + Send>>) {
         // What is rejected is dropped, and so cancelled.
-        drop(self.handle.job().spawn(future));
+        spawn_of_scope(self.handle.key, future);
     }
 
     fn broadcast(&self, make: &mut dyn FnMut() -> Part) {

@@ -257,8 +257,8 @@ impl Core {
     /// draining pool may have terminated while the job was on no queue, which is acceptable with a policy that drops jobs.
     fn put_back(&self, job: Job) {
         match self.requeue(job) {
-            Err(job) if job.borrows() => self.off_pool(|| self.drop_job(job)),
-            Err(job) => self.off_pool(|| drop_off_pool(self.key, job)),
+            Err(job) if job.is_future() => self.off_pool(|| drop_off_pool(self.key, job)),
+            Err(job) => self.off_pool(|| self.drop_job(job)),
             Ok(()) => {}
         }
     }

@@ -128,6 +128,22 @@ where
     (job, handle)
 }
 
+/// What is queued with a future of a scope: it needs no permit, as a closure of a scope.
+struct OfScope;
+
+impl Guard for OfScope {
+    const BORROWS: bool = true;
+}
+
+/// Queues a future for which a thread waits that it borrows from, or drops it.
+pub(crate) fn spawn_of_scope(key: Key, future: Pin<Box<dyn Future<Output = ()> + Send>>) {
+    let Spawned { job, handle } = Spawned::new(future, OfScope, OnPool(key));
+    drop(handle);
+    if let Err(rejected) = accept(key, job) {
+        drop(future_of::<Pin<Box<dyn Future<Output = ()> + Send>>>(rejected.into_inner()));
+    }
+}
+
 /// Queues a future that has a permit, or needs none.
 pub(crate) fn queue_future<F>(
     at: At<'_>,

@@ -44,6 +44,7 @@ use crate::cell::Header;
 use crate::contain::drop_contained;
 use crate::job::Job;
 use crate::join::JoinHandle;
+use crate::region::FreshOfScope;
 use local::Local;
 use poll::{Resumption, Running};
 pub use schedule::Schedule;
@@ -52,6 +53,9 @@ pub use waker::TaskRef;
 
 /// What is kept in the job of a future until its first poll.
 pub trait Guard: 'static {
+    /// Whether the future borrows from a thread that waits for it, as [`Job::borrows`] says until then.
+    const BORROWS: bool = false;
+
     /// Returns whether the future may still be polled; asked once, before the first poll. It must not panic.
     fn may_start(&self) -> bool {
         true
@@ -187,6 +191,11 @@ struct TakeRequest {
 /// The type by which a job that polls a future for the first time identifies itself.
 struct Fresh;
 
+/// Whether this is the identity of a job that polls a future for the first time.
+fn is_fresh(id: TypeId) -> bool {
+    id == TypeId::of::<Fresh>() || id == TypeId::of::<FreshOfScope>()
+}
+
 /// Allocates a future, and makes the job that polls it for the first time.
 fn first_poll<S: Store, G: Guard, E: Schedule>(
     future: S::Future,
@@ -214,8 +223,9 @@ unsafe fn act_on_first_poll<S: Store, G: Guard, E: Schedule>(
     action: Action,
     out: *mut (),
 ) -> Outcome {
+    let id = if G::BORROWS { TypeId::of::<FreshOfScope>() } else { TypeId::of::<Fresh>() };
     // SAFETY: `out` is as the action says, guaranteed by the caller.
-    if unsafe { poll::inspect(TypeId::of::<Fresh>(), action, out) } {
+    if unsafe { poll::inspect(id, action, out) } {
         return Outcome::Polled;
     }
     // SAFETY: Payload rule: the payload is a `FirstPoll`, and is consumed.
@@ -253,7 +263,7 @@ impl Job {
     /// Returns whether it polls a future.
     pub fn is_future(&self) -> bool {
         let id = self.identify();
-        id == TypeId::of::<Fresh>() || id == TypeId::of::<Resumption>()
+        is_fresh(id) || id == TypeId::of::<Resumption>()
     }
 
     /// Returns a future that has not been polled.
@@ -266,7 +276,7 @@ impl Job {
     /// # Panics
     /// If its future is not an `F`.
     pub fn into_future<F: 'static>(self) -> Result<F, Self> {
-        if self.identify() != TypeId::of::<Fresh>() {
+        if !is_fresh(self.identify()) {
             return Err(self);
         }
         let mut future = MaybeUninit::<F>::uninit();

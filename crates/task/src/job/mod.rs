@@ -14,7 +14,7 @@ use crate::act::{Act, Action, Outcome, Payload};
 use crate::cell;
 use crate::contain::drop_contained;
 use crate::join::JoinHandle;
-use crate::region::{OfFork, OfScope};
+use crate::region::{FreshOfScope, OfFork, OfScope};
 use crate::work::Work;
 
 /// A closure to run once, or to drop.
@@ -172,10 +172,12 @@ impl Job {
         self.identify() == TypeId::of::<OfFork>()
     }
 
-    /// Whether this borrows from a thread that waits for it: it is that of a fork, of a call that waits, or of a scope.
+    /// Whether this borrows from a thread that waits for it: it is that of a fork, of a call that waits, or of a scope; or the first
+    /// poll of a future whose [guard says so](crate::Guard::BORROWS).
     pub fn borrows(&self) -> bool {
         let of = self.identify();
-        of == TypeId::of::<OfFork>() || of == TypeId::of::<OfScope>()
+        [TypeId::of::<OfFork>(), TypeId::of::<OfScope>(), TypeId::of::<FreshOfScope>()]
+            .contains(&of)
     }
 
     /// Whether this has that function, and a payload that begins with that pointer.

@@ -6,7 +6,7 @@ use std::thread;
 use brigade::{Pool, WhenFull};
 use brigade_testkit::{Watchdog, eventually};
 
-use crate::support::full::{POLICIES, at_rest, busy, full};
+use crate::support::full::{POLICIES, at_rest, busy, fill, full};
 
 #[test]
 fn a_scope_adds_more_jobs_than_there_is_room_for() {
@@ -28,6 +28,36 @@ fn a_scope_adds_more_jobs_than_there_is_room_for() {
     }
 }
 
+/// The only thread is busy until the last of them has been added: nothing runs in the caller, or waits there for room.
+#[test]
+fn a_scope_adds_more_futures_than_there_is_room_for() {
+    let _dog = Watchdog::start(20);
+    for policy in POLICIES {
+        let (pool, gate) = full(Pool::builder(), 2, policy);
+        let (ran, here) = (AtomicUsize::new(0), thread::current().id());
+        let count =
+            || ran.fetch_add(usize::from(thread::current().id() != here), Ordering::Relaxed);
+        pool.in_place_scope(|s| {
+            let handles: Vec<_> = (0..100).map(|_| s.spawn(async { count() })).collect();
+            (0..100).for_each(|_| drop(s.spawn(async { count() })));
+            gate.open();
+            handles.into_iter().for_each(|handle| _ = handle.join().unwrap());
+        })
+        .unwrap();
+        assert_eq!(ran.load(Ordering::Relaxed), 200, "{policy:?}");
+        // From a job of the pool, which is full again.
+        pool.scope(|s| {
+            fill(&pool);
+            let handles: Vec<_> = (0..100).map(|_| s.spawn(async { count() })).collect();
+            assert_eq!(ran.load(Ordering::Relaxed), 200, "{policy:?}: none runs at once");
+            handles.into_iter().for_each(|handle| _ = handle.join().unwrap());
+        })
+        .unwrap();
+        assert_eq!(ran.load(Ordering::Relaxed), 300, "{policy:?}");
+        at_rest(&pool);
+    }
+}
+
 #[test]
 fn what_borrows_is_never_dropped_to_make_room() {
     let _dog = Watchdog::start(20);
@@ -39,6 +69,7 @@ fn what_borrows_is_never_dropped_to_make_room() {
         eventually("it is queued", || pool.metrics().queued == 1);
         pool.in_place_scope(|s| {
             (0..10).for_each(|_| s.execute(|| _ = ran.fetch_add(1, Ordering::Relaxed)));
+            (0..10).for_each(|_| drop(s.spawn(async { ran.fetch_add(1, Ordering::Relaxed) })));
             // More than there is room for.
             (0..10).for_each(|_| pool.execute(|| ()));
             gate.open();
@@ -46,8 +77,8 @@ fn what_borrows_is_never_dropped_to_make_room() {
         .unwrap();
         assert_eq!(installed.join().unwrap(), 42);
     });
-    assert_eq!(ran.load(Ordering::Relaxed), 10);
+    assert_eq!(ran.load(Ordering::Relaxed), 20);
     let [accepted, returned, panicked, cancelled, evicted] = at_rest(pool);
-    assert_eq!([accepted, returned, panicked, cancelled, evicted], [22, 14, 0, 8, 8]);
+    assert_eq!([accepted, returned, panicked, cancelled, evicted], [32, 24, 0, 8, 8]);
     pool.try_execute(|| ()).unwrap();
 }
