@@ -328,6 +328,37 @@ fn a_panic_of_the_fork_reaches_its_owner() {
     });
 }
 
+/// A join whose first closure panics, beside a thief that does `act` with the fork.
+fn unwind_beside(act: fn(Part)) {
+    check(3, move || {
+        let pool = Pool::new();
+        let thief = pool.thief(1, act);
+        let (ours, theirs) = (Place::new(), Place::new());
+        let call = || {
+            ours.add(1);
+            panic::resume_unwind(Box::new("the caller's"))
+        };
+        let both = || join::<_, _, _, (), _>(&pool, call, || theirs.add(2));
+        let joined = panic::catch_unwind(AssertUnwindSafe(both));
+        assert_eq!(joined.unwrap_err().downcast_ref(), Some(&"the caller's"));
+        assert_eq!((ours.add(1), theirs.add(2)), (2, 4));
+        drop((ours, theirs));
+        thief.join().unwrap();
+    });
+}
+
+/// Caught: a guard that takes the fork back, but does not wait for one that has been taken.
+#[test]
+fn a_panic_of_the_caller_waits_for_its_fork() {
+    unwind_beside(run);
+}
+
+/// Caught: the same.
+#[test]
+fn a_panic_of_the_caller_runs_a_fork_that_a_thief_drops() {
+    unwind_beside(drop);
+}
+
 #[test]
 fn an_installed_call_is_run_or_comes_back() {
     for act in [run as fn(Part), drop] {

@@ -391,3 +391,49 @@ fn a_scope_ends_when_the_tickets_that_its_thread_keeps_are_returned() {
     });
     assert_eq!((ran.into_inner(), pool.returns.into_inner()), (200, 1));
 }
+
+/// A pool whose caller sleeps until other threads have run its scope.
+#[derive(Default)]
+struct Elsewhere(Mutex<Vec<Part>>);
+
+impl Scopes for Elsewhere {
+    fn execute(&self, part: Part) {
+        self.0.lock().unwrap().push(part);
+    }
+
+    fn spawn(&self, _: Pin<Box<dyn Future<Output = ()> + Send>>) {
+        unreachable!("the test spawns none");
+    }
+
+    fn broadcast(&self, make: &mut dyn FnMut() -> Part) {
+        self.execute(make());
+    }
+
+    fn wait(&self, wait: Wait<'_>) {
+        let (counter, waker) = counter(false);
+        assert!(wait.register(waker));
+        let take = || self.0.lock().unwrap().pop();
+        let run_all = || {
+            while let Some(part) = take() {
+                part.into_job().run();
+            }
+        };
+        std::thread::scope(|t| (0..2).for_each(|_| _ = t.spawn(run_all)));
+        assert!(wait.is_over());
+        assert_eq!(counter.wakes.load(SeqCst), 1);
+    }
+}
+
+#[test]
+fn a_caller_is_woken_once_for_a_scope_and_not_for_each_job() {
+    let ran = AtomicUsize::new(0);
+    scope(&Elsewhere::default(), |s| {
+        for _ in 0..20 {
+            s.execute_with(|s| {
+                ran.fetch_add(1, SeqCst);
+                s.execute(|| _ = ran.fetch_add(1, SeqCst));
+            });
+        }
+    });
+    assert_eq!(ran.into_inner(), 40);
+}
