@@ -17,6 +17,18 @@ fn run_apart(test: &str) -> Output {
     apart(test).output().unwrap()
 }
 
+/// The number of threads that a test wants in the other process.
+#[cfg(unix)]
+const THREADS: &str = "BRIGADE_TEST_THREADS";
+
+/// A pool of that many threads, called `shallow`, with stacks of 2 MiB.
+#[cfg(unix)]
+fn shallow() -> Pool {
+    let threads = std::env::var(THREADS).map_or(1, |threads| threads.parse::<usize>().unwrap());
+    let builder = Pool::builder().threads(threads).stack_size(2 << 20);
+    builder.name(|_| "shallow".into()).build().unwrap()
+}
+
 #[test]
 #[ignore = "ends the process; run by the test below"]
 fn body_with_a_panic_under_the_abort_policy() {
@@ -100,8 +112,7 @@ fn deep(kibibytes: usize) -> usize {
 #[ignore = "ends the process; run by the test below"]
 fn body_with_a_job_that_needs_more_stack_than_there_is() {
     let _dog = Watchdog::start(10);
-    let builder = Pool::builder().threads(1).stack_size(2 << 20);
-    let pool = builder.name(|_| "shallow".into()).build().unwrap();
+    let pool = shallow();
     println!("used {} KiB", pool.submit(|| deep(512)).join().unwrap());
     println!("used {} KiB", pool.submit(|| deep(3 << 10)).join().unwrap());
 }
@@ -111,14 +122,19 @@ fn body_with_a_job_that_needs_more_stack_than_there_is() {
 #[test]
 fn a_job_that_needs_more_stack_than_there_is_ends_the_process_with_a_message() {
     let _dog = Watchdog::start(20);
-    let output = run_apart("body_with_a_job_that_needs_more_stack_than_there_is");
-    let said = String::from_utf8_lossy(&output.stderr);
-    let shown = String::from_utf8_lossy(&output.stdout);
-    assert!(shown.contains("used 512 KiB") && !shown.contains("used 3072 KiB"), "{shown}");
-    let by_std = said.contains("shallow") && said.contains("overflowed its stack");
-    // A sanitizer has its own words.
-    assert!(by_std || said.contains("stack-overflow"), "{said}");
-    assert!(!output.status.success());
+    for threads in ["1", "2", "8"] {
+        let output = apart("body_with_a_job_that_needs_more_stack_than_there_is")
+            .env(THREADS, threads)
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        let shown = String::from_utf8_lossy(&output.stdout);
+        assert!(shown.contains("used 512 KiB") && !shown.contains("used 3072 KiB"), "{shown}");
+        let by_std = said.contains("shallow") && said.contains("overflowed its stack");
+        // A sanitizer has its own words.
+        assert!(by_std || said.contains("stack-overflow"), "{said}");
+        assert!(!output.status.success());
+    }
 }
 
 #[cfg(unix)]
@@ -126,8 +142,7 @@ fn a_job_that_needs_more_stack_than_there_is_ends_the_process_with_a_message() {
 #[ignore = "ends the process; run by the test below"]
 fn body_with_a_fork_that_needs_more_stack_than_there_is() {
     let _dog = Watchdog::start(10);
-    let builder = Pool::builder().threads(1).stack_size(2 << 20);
-    let pool = builder.name(|_| "shallow".into()).build().unwrap();
+    let pool = shallow();
     let used =
         pool.scope(|s| brigade::join(|| s.submit(|| deep(256)).join().unwrap(), || deep(256)));
     println!("used {:?} KiB", used.unwrap());
@@ -140,13 +155,18 @@ fn body_with_a_fork_that_needs_more_stack_than_there_is() {
 #[test]
 fn a_job_of_a_scope_that_needs_more_stack_than_there_is_ends_the_process_with_a_message() {
     let _dog = Watchdog::start(20);
-    let output = run_apart("body_with_a_fork_that_needs_more_stack_than_there_is");
-    let said = String::from_utf8_lossy(&output.stderr);
-    let shown = String::from_utf8_lossy(&output.stdout);
-    assert!(shown.contains("used (256, 256) KiB") && !shown.contains("(3072, 1)"), "{shown}");
-    let by_std = said.contains("shallow") && said.contains("overflowed its stack");
-    assert!(by_std || said.contains("stack-overflow"), "{said}");
-    assert!(!output.status.success());
+    for threads in ["1", "2", "8"] {
+        let output = apart("body_with_a_fork_that_needs_more_stack_than_there_is")
+            .env(THREADS, threads)
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        let shown = String::from_utf8_lossy(&output.stdout);
+        assert!(shown.contains("used (256, 256) KiB") && !shown.contains("(3072, 1)"), "{shown}");
+        let by_std = said.contains("shallow") && said.contains("overflowed its stack");
+        assert!(by_std || said.contains("stack-overflow"), "{said}");
+        assert!(!output.status.success());
+    }
 }
 
 #[test]

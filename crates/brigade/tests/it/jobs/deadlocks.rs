@@ -38,8 +38,10 @@ fn a_job_that_joins_itself_hears_that_this_would_never_end() {
 fn of_a_circle_of_jobs_one_hears_it_and_all_end() {
     let _dog = Watchdog::start(60);
     for length in [2, 3, 8] {
-        let pools: Vec<_> = (0..length).map(|_| Pool::new(1)).collect();
-        check_circle(&pools.iter().collect::<Vec<_>>());
+        for threads in [1, 2, 8] {
+            let pools: Vec<_> = (0..length).map(|_| Pool::new(threads)).collect();
+            check_circle(&pools.iter().collect::<Vec<_>>());
+        }
         for_both_queueings(|builder| {
             let pool = builder.threads(length).build().unwrap();
             check_circle(&vec![&pool; length]);

@@ -103,36 +103,41 @@ fn panics_that_nobody_waits_for_are_counted_and_cost_no_thread() {
 fn a_result_whose_drop_panics_is_dropped_once_when_its_handle_went_first() {
     let _dog = Watchdog::start(20);
     panics::silence_expected();
-    let (pool, gate, drops) = (Pool::new(2), Gate::closed(), Arc::<AtomicUsize>::default());
-    let before = thread_ids(&pool);
-    occupy(&pool, &gate);
-    for _ in 0..50 {
-        let drops = Arc::clone(&drops);
-        drop(pool.submit(move || Volatile(drops)));
+    for threads in [1, 2, 8] {
+        let (pool, gate, drops) =
+            (Pool::new(threads), Gate::closed(), Arc::<AtomicUsize>::default());
+        let before = thread_ids(&pool);
+        occupy(&pool, &gate);
+        for _ in 0..50 {
+            let drops = Arc::clone(&drops);
+            drop(pool.submit(move || Volatile(drops)));
+        }
+        gate.open();
+        pool.wait_idle();
+        assert_eq!(drops.load(Ordering::Relaxed), 50);
+        let sums = pool.metrics();
+        assert_eq!(sums.returned + sums.panicked, sums.accepted);
+        assert_eq!(thread_ids(&pool), before, "threads are kept");
     }
-    gate.open();
-    pool.wait_idle();
-    assert_eq!(drops.load(Ordering::Relaxed), 50);
-    let sums = pool.metrics();
-    assert_eq!(sums.returned + sums.panicked, sums.accepted);
-    assert_eq!(thread_ids(&pool), before, "threads are kept");
 }
 
 #[test]
 fn a_result_whose_drop_panics_is_dropped_once_when_its_handle_goes_last() {
     let _dog = Watchdog::start(20);
     panics::silence_expected();
-    let (pool, drops) = (Pool::new(2), Arc::<AtomicUsize>::default());
-    for round in 1..=50 {
-        let value = Arc::clone(&drops);
-        let job = pool.submit(move || Volatile(value));
-        eventually("the job finishes", || job.is_finished());
-        let dropped = panic::catch_unwind(AssertUnwindSafe(|| drop(job)));
-        assert_eq!(drops.load(Ordering::Relaxed), round);
-        assert!(dropped.is_ok(), "dropping a handle detaches, whatever the result is");
+    for threads in [1, 2, 8] {
+        let (pool, drops) = (Pool::new(threads), Arc::<AtomicUsize>::default());
+        for round in 1..=50 {
+            let value = Arc::clone(&drops);
+            let job = pool.submit(move || Volatile(value));
+            eventually("the job finishes", || job.is_finished());
+            let dropped = panic::catch_unwind(AssertUnwindSafe(|| drop(job)));
+            assert_eq!(drops.load(Ordering::Relaxed), round);
+            assert!(dropped.is_ok(), "dropping a handle detaches, whatever the result is");
+        }
+        pool.wait_idle();
+        assert_eq!(pool.metrics().returned, 50);
     }
-    pool.wait_idle();
-    assert_eq!(pool.metrics().returned, 50);
 }
 
 #[test]

@@ -97,11 +97,14 @@ fn installs(pools: [&Pool; 2], depth: u32) -> u32 {
     }
 }
 
+/// Fault 43.
 #[test]
-fn two_pools_of_one_thread_may_install_into_each_other() {
+fn two_pools_of_few_threads_may_install_into_each_other() {
     let _dog = Watchdog::start(20);
-    let (one, other) = (Pool::new(1), Pool::new(1));
-    for depth in 1..=4 {
-        assert_eq!(installs([&one, &other], depth), depth, "depth {depth}");
+    for threads in [1, 2, 8] {
+        let (one, other) = (Pool::new(threads), Pool::new(threads));
+        for depth in 1..=4 {
+            assert_eq!(installs([&one, &other], depth), depth, "depth {depth}");
+        }
     }
 }
