@@ -5,6 +5,7 @@
 
 // Each module imports only from those in the lines below it:
 //
+//     configuration
 //     thread_pool
 //     scope
 //     broadcast   join   spawn   yielding
@@ -15,6 +16,7 @@
 
 mod broadcast;
 mod builder;
+mod configuration;
 mod error;
 mod global;
 mod join;
@@ -26,6 +28,8 @@ mod yielding;
 
 pub use broadcast::{BroadcastContext, broadcast, spawn_broadcast};
 pub use builder::{ThreadBuilder, ThreadPoolBuilder};
+#[allow(deprecated)]
+pub use configuration::{Configuration, initialize};
 pub use error::ThreadPoolBuildError;
 pub use global::current_num_threads;
 pub use join::{FnContext, join, join_context};
