@@ -16,6 +16,12 @@
 /// let (one, other) = numbers.split_at_mut(1);
 /// brigade::join(|| one[0] = 3, || other[0] = 4);
 /// brigade::in_place_scope(|s| s.execute(|| drop(text.len())));
+/// brigade::in_place_scope(|s| _ = s.spawn(async { count.clone(); }));
+/// brigade::default_pool().install(|| drop(count.clone())).unwrap();
+/// let sum = std::sync::atomic::AtomicUsize::new(0);
+/// brigade::par_for(0..2, 1, |number| _ = sum.fetch_add(number, std::sync::atomic::Ordering::Relaxed));
+/// brigade::par_chunks_mut(&mut numbers, 1, |_, _| ());
+/// assert_eq!(brigade::submit(move || text.len()).join().unwrap(), 5);
 /// ```
 /// Not a variable of the scope's body.
 /// ```compile_fail,E0373
@@ -61,6 +67,33 @@
 /// ```
 /// ```compile_fail,E0277
 /// brigade::join(|| 1, || std::rc::Rc::new(1));
+/// ```
+/// ```compile_fail,E0277
+/// let count = std::rc::Rc::new(1);
+/// brigade::in_place_scope(|s| _ = s.spawn(async { count.clone(); }));
+/// ```
+/// ```compile_fail,E0277
+/// let count = std::rc::Rc::new(1);
+/// brigade::scope(|_| drop(count.clone()));
+/// ```
+/// ```compile_fail,E0277
+/// let count = std::rc::Rc::new(1);
+/// brigade::default_pool().install(|| drop(count.clone()));
+/// ```
+/// ```compile_fail,E0277
+/// let sum = std::cell::Cell::new(0);
+/// brigade::par_for(0..2, 1, |number| sum.set(sum.get() + number));
+/// ```
+/// ```compile_fail,E0277
+/// let mut slice = [std::rc::Rc::new(1)];
+/// brigade::par_chunks_mut(&mut slice, 1, |_, _| ());
+/// ```
+/// A job that no scope waits for borrows nothing.
+/// ```compile_fail,E0373
+/// let handle = {
+///     let text = String::from("dies");
+///     brigade::submit(|| text.len())
+/// };
 /// ```
 /// Both closures of a join are called at once.
 /// ```compile_fail,E0499
