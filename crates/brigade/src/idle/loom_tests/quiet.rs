@@ -107,3 +107,57 @@ fn a_worker_that_is_being_started_is_not_waited_for() {
         assert!(worker.join().unwrap());
     });
 }
+
+/// Nor while a thread that is no worker does something for the pool, as a caller that participates; and it is told when that ends.
+///
+/// Caught: `wait_idle` that does not look again once its wait has begun; an end of such work without a look; one that is counted
+/// before the work is done.
+#[test]
+fn a_waiter_is_told_when_work_off_the_pool_has_ended() {
+    check(4, || {
+        let pool = ModelPool::new(1, AtomicUsize::new(0));
+        pool.idle.start_search();
+        let _ = pool.idle.announce(0, false);
+        // `OffPool`, with one piece of work that has begun; and what it has done.
+        let work = Arc::new([AtomicUsize::new(1), AtomicUsize::new(0), AtomicUsize::new(0)]);
+        /// `Core::is_empty`. All accesses are `SeqCst` there; the model checker knows only the order of such fences.
+        fn is_empty([begun, ended, _]: &[AtomicUsize; 3]) -> bool {
+            turn();
+            fence(Ordering::SeqCst);
+            let before = begun.load(Ordering::SeqCst);
+            ended.load(Ordering::SeqCst) >= before
+        }
+        /// `Core::look_for_quiet`.
+        fn look_for_quiet(pool: &ModelPool<AtomicUsize>, work: &[AtomicUsize; 3]) {
+            turn();
+            if pool.idle.find_quiet(|| is_empty(work)) {
+                pool.notify_rest();
+            }
+        }
+        let waits = {
+            let work = work.clone();
+            // `Core::wait_idle`.
+            pool.spawn(move |pool| {
+                turn();
+                if let Wait::Since(quiets) = pool.idle.begin_wait(|| is_empty(&work)) {
+                    look_for_quiet(pool, &work);
+                    let mut rest = pool.rest.lock();
+                    while !pool.idle.was_quiet(quiets) {
+                        rest = pool.changed.wait(rest, None);
+                    }
+                    drop(rest);
+                    pool.idle.end_wait();
+                }
+                assert_eq!(work[2].load(Ordering::Relaxed), 1);
+            })
+        };
+        turn();
+        work[2].store(1, Ordering::Relaxed);
+        // `OffPoolWork::drop`.
+        turn();
+        work[1].fetch_add(1, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+        look_for_quiet(&pool, &work);
+        waits.join().unwrap();
+    });
+}
