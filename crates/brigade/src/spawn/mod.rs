@@ -14,6 +14,7 @@ mod yield_now;
 
 use core::any::Any;
 use core::future::Future;
+use core::pin::Pin;
 use std::time::Instant;
 
 use brigade_task::{Guard, Job, Outcome, Schedule, Spawned, TaskRef, drop_contained};
