@@ -151,8 +151,12 @@ fn a_job_that_runs_in_its_caller_allocates_nothing() {
     let _dog = Watchdog::start(30);
     let builder = Pool::builder().threads(1).capacity(1).when_full(WhenFull::RunInCaller);
     let metered = Metered::with(builder);
-    let (end, ends) = mpsc::channel::<()>();
-    metered.pool.execute(move || _ = ends.recv());
+    let ((begun, begins), (end, ends)) = (mpsc::channel(), mpsc::channel::<()>());
+    metered.pool.execute(move || {
+        begun.send(()).unwrap();
+        let _ = ends.recv();
+    });
+    begins.recv().unwrap();
     // The worker is busy: all but the first are in their caller.
     let run = || (0..JOBS).for_each(|_| metered.pool.execute(job::<2>()));
     run();
