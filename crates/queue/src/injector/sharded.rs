@@ -92,10 +92,16 @@ impl<T> ShardedInjector<T> {
         mut take: impl FnMut(&Injector<T>) -> Option<R>,
     ) -> Option<R> {
         let mask = self.shards.len() - 1;
-        (1..=self.shards.len()).find_map(|step| {
-            let at = cursor.0.get().wrapping_add(step) & mask;
-            take(&self.shards[at]).inspect(|_| cursor.0.set(at))
-        })
+        let last = cursor.0.get();
+        // A loop and not `find_map`, whose closure may be compiled as a function of its own: workers look here often.
+        for step in 1..=self.shards.len() {
+            let at = last.wrapping_add(step) & mask;
+            if let Some(taken) = take(&self.shards[at]) {
+                cursor.0.set(at);
+                return Some(taken);
+            }
+        }
+        None
     }
 
     /// Returns whether each injector was empty, looked at one after the other.
