@@ -436,6 +436,9 @@ impl Builder {
     /// Indices start at 0; the index of a thread that has ended is reused. For a thread of the core size, a name that contains
     /// NUL is an error of [`build`](Self::build); for a thread beyond it, the name ends at the NUL.
     ///
+    /// For threads without a name, or with one that no other thread has had, set a [spawner](Self::spawner) that calls
+    /// [`NewThread::without_name`] or [`NewThread::with_name`].
+    ///
     /// ```
     /// let name_of = |pool: &brigade::Pool| {
     ///     pool.submit(|| std::thread::current().name().map(String::from)).join()

@@ -224,6 +224,9 @@ impl From<RangeInclusive<usize>> for Threads {
 }
 
 impl Threads {
+    /// The most threads that a pool can have: 4096.
+    pub const MAX: usize = MAX_THREADS;
+
     /// Rejects a size that no pool can have, with the reason.
     pub(crate) fn check(self) -> Result<Self, String> {
         let Self { core, max } = self;

@@ -20,7 +20,7 @@ pub use std::thread::ThreadId;
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub struct NewThread {
-    name: String,
+    name: Option<String>,
     stack_size: Option<usize>,
     main: Box<dyn FnOnce() + Send>,
 }
@@ -29,17 +29,42 @@ impl NewThread {
     /// Describes a thread. `stack_size` is in bytes; `None` means the standard library's default. The name is cut at its
     /// first NUL.
     pub fn new(
-        mut name: String,
+        name: String,
         stack_size: Option<usize>,
         main: impl FnOnce() + Send + 'static,
     ) -> Self {
-        name.truncate(name.find('\0').unwrap_or(name.len()));
-        Self { name, stack_size, main: Box::new(main) }
+        Self { name: None, stack_size, main: Box::new(main) }.with_name(name)
     }
 
-    /// Returns the name that the thread will have.
-    pub fn name(&self) -> &str {
-        &self.name
+    /// Returns the name that the thread will have, if any.
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// Gives the thread another name, which is cut at its first NUL.
+    ///
+    /// ```
+    /// use brigade_sync::thread::NewThread;
+    /// let thread = NewThread::new("reader-0".into(), None, || ()).with_name("reader of the log");
+    /// assert_eq!(thread.name(), Some("reader of the log"));
+    /// ```
+    pub fn with_name(mut self, name: impl Into<String>) -> Self {
+        let mut name = name.into();
+        name.truncate(name.find('\0').unwrap_or(name.len()));
+        self.name = Some(name);
+        self
+    }
+
+    /// Leaves the thread without a name: [`std::thread::Thread::name`] returns `None` there.
+    ///
+    /// ```
+    /// use brigade_sync::thread::NewThread;
+    /// let thread = NewThread::new("reader-0".into(), None, || ()).without_name();
+    /// assert_eq!(thread.name(), None);
+    /// ```
+    pub fn without_name(mut self) -> Self {
+        self.name = None;
+        self
     }
 
     /// Starts the thread.
@@ -47,7 +72,10 @@ impl NewThread {
     /// # Errors
     /// The system's error if it can't start one.
     pub fn start(self) -> io::Result<Thread> {
-        let mut builder = std::thread::Builder::new().name(self.name);
+        let mut builder = std::thread::Builder::new();
+        if let Some(name) = self.name {
+            builder = builder.name(name);
+        }
         if let Some(bytes) = self.stack_size {
             builder = builder.stack_size(bytes);
         }

@@ -86,11 +86,24 @@ fn threads_come_with_the_name_they_will_have() {
     let seen = Arc::clone(&names);
     let builder = Pool::builder().threads(2).prestart().name(|index| format!("named-{index}"));
     let pool = builder.spawner(move |thread| {
-        seen.lock().unwrap().push(thread.name().to_owned());
+        seen.lock().unwrap().push(thread.name().unwrap().to_owned());
         thread.start()
     });
     drop(pool.build().unwrap());
     assert_eq!(*names.lock().unwrap(), ["named-0", "named-1"]);
+}
+
+#[test]
+fn a_thread_has_the_name_that_the_spawner_gives_it_or_none() {
+    let _dog = Watchdog::start(20);
+    let name_of = |spawner: fn(NewThread) -> NewThread| {
+        let builder = Pool::builder().threads(1).spawner(move |thread| spawner(thread).start());
+        let name = || thread::current().name().map(String::from);
+        builder.build().unwrap().submit(name).join().unwrap()
+    };
+    assert_eq!(name_of(|thread| thread.with_name("no. 7\0 of 9")).as_deref(), Some("no. 7"));
+    assert_eq!(name_of(NewThread::without_name), None);
+    assert_eq!(name_of(|thread| thread).as_deref(), Some("brigade-0"));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::panic::{self, AssertUnwindSafe};
 use std::thread;
 
-use brigade::{Builder, Pool};
+use brigade::{Builder, Pool, Threads};
 
 #[cfg(target_os = "linux")]
 use crate::support::crowd::threads_named;
@@ -24,7 +24,7 @@ fn assert_refused(builder: Builder) {
 fn no_threads_and_too_many_are_refused() {
     let _dog = Watchdog::start(20);
     panics::silence_expected();
-    for threads in [0, 4097, usize::MAX] {
+    for threads in [0, Threads::MAX + 1, usize::MAX] {
         assert_refused(Pool::builder().threads(threads));
     }
 }
