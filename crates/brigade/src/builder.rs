@@ -118,7 +118,7 @@ impl Builder {
     /// threads, its *core size*, which may be 0, and grow to `max`, which is 1 to 4096. Default: as many as the process may run
     /// at once (affinity and, on Linux, cgroup quota), at least 1.
     ///
-    /// [`build`](Self::build) starts the first thread, unless the core size is 0. Each submission then starts one until the
+    /// [`build`](Self::build) starts the first thread, unless the core size is 0 or the pool is [lazy](Self::lazy). Each submission then starts one until the
     /// core size is reached, whether or not others are idle. Beyond that, the pool's [`growth`](Self::growth) decides, and a
     /// thread that has been idle for [`keep_alive`](Self::keep_alive) ends.
     ///
@@ -146,7 +146,24 @@ impl Builder {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn prestart(mut self) -> Self {
-        self.config.prestart = true;
+        self.config.first = usize::MAX;
+        self
+    }
+
+    /// Starts no thread in [`build`](Self::build): the first submission starts the first one. Default: `build` starts it.
+    ///
+    /// Until the pool has a thread, a submission fails with [`Reason::NoThread`](crate::Reason::NoThread) if none can be
+    /// started, as with a core size of 0: the `try_` methods return the job, [`Pool::execute`] panics.
+    ///
+    /// ```
+    /// let pool = brigade::Pool::builder().threads(2).lazy().build()?;
+    /// assert_eq!(pool.metrics().threads, 0);
+    /// assert_eq!(pool.submit(|| 6 * 7).join()?, 42);
+    /// assert_eq!(pool.metrics().threads, 1);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn lazy(mut self) -> Self {
+        self.config.first = 0;
         self
     }
 
@@ -551,7 +568,8 @@ impl Builder {
         self
     }
 
-    /// Builds the pool and starts its first thread, or all of the core size with [`prestart`](Self::prestart).
+    /// Builds the pool and starts its first thread: all of the core size with [`prestart`](Self::prestart), none with
+    /// [`lazy`](Self::lazy).
     ///
     /// # Errors
     /// [`io::ErrorKind::InvalidInput`] for a number of threads that no pool can have, a capacity or a [`Fairness::Every`] of 0, a
@@ -566,11 +584,11 @@ impl Builder {
     /// ```
     pub fn build(mut self) -> io::Result<Pool> {
         self.check()?;
-        let prestart = if self.config.prestart { usize::MAX } else { 1 };
+        let first = self.config.first;
         let key = Key::new::<Child>(self.capacity.is_some())?;
         let bound = self.capacity.map(|capacity| (capacity.limit)(capacity.jobs));
         let core = Core::new(key, self.config, bound, Worker::live);
-        if let Err(error) = core.start_core(prestart) {
+        if let Err(error) = core.start_core(first) {
             core.close(Shutdown::Discard);
             _ = core.wait_for_end(None);
             return Err(error);

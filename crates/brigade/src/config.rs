@@ -333,8 +333,8 @@ pub(crate) struct Config {
     pub(crate) keep_alive: Duration,
     /// Whether that applies to the core size too.
     pub(crate) core_timeout: bool,
-    /// Whether all threads of the core size are started at once.
-    pub(crate) prestart: bool,
+    /// How many threads of the core size are started at once.
+    pub(crate) first: usize,
     pub(crate) name: Option<Name>,
     pub(crate) stack_size: Option<usize>,
     pub(crate) spawner: Spawner,
@@ -375,7 +375,7 @@ impl Default for Config {
             growth: Growth::default(),
             keep_alive: KEEP_ALIVE,
             core_timeout: false,
-            prestart: false,
+            first: 1,
             name: None,
             stack_size: None,
             spawner: Arc::new(NewThread::start),

@@ -145,9 +145,9 @@ impl Core {
     pub(crate) fn refusal(&self) -> Reason {
         // An open pool rejects a job only if it has no thread for it. The state of one that is being closed may not be
         // `CLOSED` yet, but its injectors, which are closed first, are.
-        match self.idle.may_be_empty() && !self.queues.injectors.is_closing() {
-            true => Reason::NoThread,
-            false => Reason::Closed,
+        match self.queues.injectors.is_closing() {
+            true => Reason::Closed,
+            false => Reason::NoThread,
         }
     }
 

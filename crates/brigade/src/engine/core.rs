@@ -161,9 +161,13 @@ impl Core {
         if self.is_closed() {
             return Err(job);
         }
-        let Ok(_reserved) = self.reserve() else { return Err(job) };
+        let Ok(reserved) = self.reserve() else { return Err(job) };
         self.queues.injectors.push(job)?;
-        self.offer_help();
+        if reserved.is_some_and(|reserved| reserved.has_started) {
+            self.offer_more_help();
+        } else {
+            self.offer_help();
+        }
         Ok(())
     }
 
@@ -190,9 +194,9 @@ impl Core {
             return Ok(None);
         }
         match self.idle.hold() {
-            Hold::Held => Ok(Some(Reserved(self))),
+            Hold::Held => Ok(Some(Reserved { core: self, has_started: false })),
             Hold::Start(index) => {
-                let reserved = Reserved(self);
+                let reserved = Reserved { core: self, has_started: true };
                 self.start(index).map(|()| Some(reserved)).map_err(|_| NoThread)
             }
             Hold::None => Err(NoThread),
@@ -205,6 +209,15 @@ impl Core {
         if self.idle.after_publishing().wants_help() {
             self.help(Caller::GoesOn);
         }
+    }
+
+    /// Like [`offer_help`](Self::offer_help), for a job for which a worker has been started. That may be parked by now, or run
+    /// another job.
+    fn offer_more_help(&self) {
+        let _ = self.idle.after_publishing();
+        let may_grow = self.may_grow(self.queues.len());
+        let has_more_than = |jobs| self.queues.has_more_than(jobs);
+        self.bring(self.idle.pick_beyond_core(has_more_than, may_grow), Caller::GoesOn);
     }
 
     /// Wakes or starts a worker for published work, according to the wake-up rule and the growth policy.
@@ -420,11 +433,15 @@ impl Core {
 pub(super) struct NoThread;
 
 /// Guarantees that the pool has a worker until this is dropped.
-pub(super) struct Reserved<'a>(&'a Core);
+pub(super) struct Reserved<'a> {
+    core: &'a Core,
+    /// Whether that worker has been started for this.
+    has_started: bool,
+}
 
 impl Drop for Reserved<'_> {
     fn drop(&mut self) {
-        self.0.idle.release();
+        self.core.idle.release();
     }
 }
 

@@ -25,6 +25,8 @@ pub(super) struct Crew {
     pub(super) waiting: usize,
     /// How often the pool was quiet while a thread waited.
     pub(super) quiets: u64,
+    /// Whether the pool counts as one that may have no worker only until it has its first.
+    pub(super) is_unmanned: bool,
     /// Whether the pool has terminated: no worker is started or picked any more.
     pub(super) terminated: bool,
     /// The flags that follow from the other fields, as the state has them.
@@ -32,7 +34,7 @@ pub(super) struct Crew {
 }
 
 impl Crew {
-    pub(super) fn new(size: Size, grows: bool) -> Self {
+    pub(super) fn new(size: Size, grows: bool, is_unmanned: bool) -> Self {
         Self {
             sleepers: Sleepers::with_capacity(size.max),
             count: Headcount::new(size, grows),
@@ -42,6 +44,7 @@ impl Crew {
             dozing: 0,
             waiting: 0,
             quiets: 0,
+            is_unmanned,
             terminated: false,
             flags: 0,
         }

@@ -59,13 +59,15 @@ pub(crate) struct Announced {
 impl Idle {
     /// Creates the state of a pool without workers; the process may run `cpus` threads at once.
     pub(crate) fn new(config: &Config, cpus: usize) -> Self {
-        let Config { size, growth, core_timeout, .. } = *config;
+        let Config { size, growth, core_timeout, first, .. } = *config;
         let grows = growth != Growth::WhenBlocked;
+        let may_be_empty = core_timeout || size.core == 0;
+        let is_unmanned = first == 0 && !may_be_empty;
         let idle = Self {
             state: CachePadded::new(AtomicU64::new(0)),
-            crew: CachePadded::new(Mutex::new(Crew::new(size, grows))),
+            crew: CachePadded::new(Mutex::new(Crew::new(size, grows, is_unmanned))),
             arrivals: Condvar::new(),
-            may_be_empty: AtomicBool::new(core_timeout || size.core == 0),
+            may_be_empty: AtomicBool::new(may_be_empty || is_unmanned),
             guests: Guests::default(),
             spinner: Spinner::new(cpus),
         };

@@ -47,19 +47,42 @@ impl Idle {
     #[cold]
     pub(crate) fn pick(&self, queued: usize, may_grow: bool) -> Help {
         let mut crew = self.crew.lock();
+        let fills = crew.is_below_core();
+        self.pick_or_grow(&mut crew, fills, |coming| queued > coming, may_grow)
+    }
+
+    /// Like [`pick`](Self::pick), for work for which a worker of the core size has been started already. `has_more_than` says
+    /// whether more jobs than that are queued; a worker that has taken one since the submission is no reason to start another.
+    #[cold]
+    pub(crate) fn pick_beyond_core(
+        &self,
+        has_more_than: impl FnOnce(usize) -> bool,
+        may_grow: bool,
+    ) -> Help {
+        self.pick_or_grow(&mut self.crew.lock(), false, has_more_than, may_grow)
+    }
+
+    fn pick_or_grow(
+        &self,
+        crew: &mut MutexGuard<'_, Crew>,
+        fills: bool,
+        has_more_than: impl FnOnce(usize) -> bool,
+        may_grow: bool,
+    ) -> Help {
         let mut help = Help::default();
         let searching = self.snapshot().searching();
-        if crew.is_below_core() {
-            help.start = Some(self.enlist(&mut crew));
+        if fills {
+            help.start = Some(self.enlist(crew));
         }
         if searching == 0 {
-            help.wake = self.take_last(&mut crew);
+            help.wake = self.take_last(crew);
         }
         let none_comes = help.wake.is_none() && help.start.is_none() && crew.sleepers.is_empty();
         // A thread that does not run yet looks for work once it does.
         let coming = searching + crew.starts.coming();
-        if none_comes && queued > coming && crew.is_below_max(may_grow) {
-            help.start = Some(self.enlist(&mut crew));
+        // Asked after the searchers were counted: what one of them has taken is no longer queued.
+        if none_comes && crew.is_below_max(may_grow) && has_more_than(coming) {
+            help.start = Some(self.enlist(crew));
         }
         help
     }
@@ -159,7 +182,14 @@ impl Idle {
 
     /// Notes that the thread of a worker runs.
     pub(crate) fn arrive(&self, index: usize) {
-        self.crew.lock().starts.arrive(index);
+        let mut crew = self.crew.lock();
+        crew.starts.arrive(index);
+        if crew.is_unmanned {
+            // As its core size is not 0, the pool always has a worker from now on.
+            crew.is_unmanned = false;
+            self.may_be_empty.store(false, Ordering::SeqCst);
+        }
+        drop(crew);
         self.arrivals.notify_all();
     }
 
@@ -317,11 +347,12 @@ impl Idle {
 
     /// Changes the size of the pool. Parked workers must be woken to act on it.
     pub(crate) fn resize(&self, size: Size) {
-        // Set before the pool can be empty, and never reset, as a thread may have read it and be about to submit.
+        let mut crew = self.crew.lock();
+        // Set before the pool can be empty, and not reset from then on, as a thread may have read it and be about to submit.
         if size.core == 0 {
+            crew.is_unmanned = false;
             self.may_be_empty.store(true, Ordering::SeqCst);
         }
-        let mut crew = self.crew.lock();
         crew.count.resize(size);
         self.change(&mut crew, 0);
     }
@@ -359,6 +390,27 @@ mod tests {
         assert!(idle.pick(1, true).start.is_none());
         idle.vacate(7);
         assert!(matches!(idle.hold(), Hold::Start(7)));
+    }
+
+    #[test]
+    fn a_lazy_pool_may_be_empty_until_its_first_worker_runs() {
+        let lazy = |core| {
+            let size = Size { core, max: 2, spare: 0 };
+            Idle::new(&Config { size, first: 0, ..Config::default() }, 2)
+        };
+        for (core, is_made_empty, stays) in [(1, false, false), (1, true, true), (0, false, true)] {
+            let idle = lazy(core);
+            if is_made_empty {
+                idle.resize(Size { core: 0, max: 2, spare: 0 });
+            }
+            assert!(idle.may_be_empty());
+            assert!(matches!(idle.hold(), Hold::Start(0)));
+            idle.started(0);
+            assert!(idle.may_be_empty(), "the thread that was started may be lost");
+            idle.arrive(0);
+            assert_eq!(idle.may_be_empty(), stays, "core size {core}");
+            idle.release();
+        }
     }
 
     /// Caught: each of the last two workers relying on the other to wait on the driver.

@@ -28,6 +28,25 @@ fn build_starts_one_thread_of_a_core_size_and_none_of_zero() {
 }
 
 #[test]
+fn a_lazy_pool_has_no_thread_before_its_first_job_and_then_grows_as_any_other() {
+    let _dog = Watchdog::start(30);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(2..=3).lazy().build().unwrap();
+        assert!(pool.wait_idle());
+        assert_eq!(workers(&pool), 0);
+        for after in [1, 2, 2] {
+            pool.submit(|| ()).join().unwrap();
+            assert_eq!(workers(&pool), after);
+            await_idle_workers(&pool, after);
+        }
+    });
+    drop(Pool::builder().threads(2).lazy().build().unwrap());
+    let pool = Pool::builder().threads(2).lazy().build().unwrap();
+    pool.prestart().unwrap();
+    assert_eq!(workers(&pool), 2);
+}
+
+#[test]
 fn prestart_starts_the_core_size_and_no_more() {
     let _dog = Watchdog::start(20);
     for (threads, first) in [(3..=3, 3), (2..=5, 2), (0..=2, 0)] {

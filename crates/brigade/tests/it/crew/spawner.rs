@@ -107,6 +107,24 @@ fn a_thread_has_the_name_that_the_spawner_gives_it_or_none() {
 }
 
 #[test]
+fn a_lazy_pool_that_can_not_start_its_first_thread_gives_the_job_back_and_tries_again() {
+    let _dog = Watchdog::start(30);
+    panics::silence_expected();
+    for how in [Failure::Error, Failure::Panic] {
+        for_both_queueings(|builder| {
+            let starter = Starter::default();
+            let builder = builder.threads(2).lazy().spawner(starter.spawner(how));
+            let pool = builder.build().unwrap();
+            starter.fail(true);
+            let rejected = pool.try_execute(|| ()).unwrap_err();
+            assert_eq!(rejected.reason(), Reason::NoThread);
+            starter.fail(false);
+            assert_eq!(pool.submit(|| 42).join().unwrap(), 42);
+        });
+    }
+}
+
+#[test]
 fn a_thread_that_can_not_start_is_done_without_while_there_is_another() {
     let _dog = Watchdog::start(60);
     panics::silence_expected();
