@@ -100,6 +100,10 @@ pub struct Metrics {
     pub threads: usize,
     /// The threads that sleep.
     pub idle_threads: usize,
+    /// The threads that have a job, blocked ones included. The others sleep, look for a job, or are being started.
+    ///
+    /// As long as futures are pending, a thread may count for a moment longer, or not yet, when it has just ended or taken a job.
+    pub busy_threads: usize,
     /// Whether the pool has been closed, shut down or dropped, is about to be, or belongs to the parent of a fork.
     pub is_closed: bool,
     /// One entry for each index up to the highest that has ever had a worker, or a caller that

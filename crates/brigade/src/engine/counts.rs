@@ -32,13 +32,18 @@ impl Core {
         let queued = queued.min(accepted - ended.sum());
         let state = self.idle.snapshot();
         // Once the pool has ended, its state no longer changes, although the parked workers leave.
-        let (live, idle) = match state.terminated() {
-            true => (self.threads.alive(), 0),
-            false => (state.live(), state.parked()),
+        let (live, idle, busy) = match state.terminated() {
+            true => (self.threads.alive(), 0, 0),
+            // Without futures, each running job has a thread.
+            false if self.tasks.is_empty() => (state.live(), state.parked(), state.live()),
+            false => (state.live(), state.parked(), self.idle.busy()),
         };
+        let running = accepted - ended.sum() - queued;
         Metrics {
             threads: live,
             idle_threads: idle,
+            // A worker that looks for its first job, or has just ended one, is not known as such: the jobs are another bound.
+            busy_threads: busy.min(usize::try_from(running).unwrap_or(usize::MAX)),
             is_closed: state.closed(),
             accepted,
             returned: ended.returned,
@@ -46,7 +51,7 @@ impl Core {
             cancelled: ended.cancelled,
             evicted: ended.evicted,
             queued,
-            running: accepted - ended.sum() - queued,
+            running,
             workers,
         }
     }

@@ -54,6 +54,12 @@ impl Idle {
         crew.terminated || (crew.is_still() && is_empty())
     }
 
+    /// How many workers neither park nor search, not counting those that have not looked for work yet.
+    pub(crate) fn busy(&self) -> usize {
+        let crew = self.crew.lock();
+        self.snapshot().running().saturating_sub(crew.starts.len())
+    }
+
     /// Notes a quiet moment if there is one; returns whether there is, and then the caller must wake the threads that wait.
     ///
     /// Called after everything that may have made the pool quiet: a worker that parks or leaves, a start that fails, work that

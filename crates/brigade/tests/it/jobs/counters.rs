@@ -12,7 +12,7 @@ use crate::support::full::{POLICIES, at_rest};
 use crate::support::policy::queue_kinds;
 use crate::support::roll_call::on_every_worker;
 use brigade_testkit::panics;
-use brigade_testkit::{Gate, Watchdog, eventually};
+use brigade_testkit::{Gate, Latch, Watchdog, eventually};
 
 fn finished(sums: &Metrics) -> [u64; 3] {
     [sums.returned, sums.panicked, sums.cancelled]
@@ -103,6 +103,31 @@ fn queued_and_running_are_exact_while_nothing_moves() {
         pool.wait_idle();
         let sums = pool.metrics();
         assert_eq!((sums.returned, sums.queued, sums.running), (12, 0, 0), "{kind}: {sums:?}");
+    }
+}
+
+#[test]
+fn a_thread_is_busy_while_it_has_a_job_and_not_while_a_future_is_pending() {
+    let _dog = Watchdog::start(20);
+    for (kind, pool) in queue_kinds(4) {
+        let busy = || pool.metrics().busy_threads;
+        let (gate, latch) = (Gate::closed(), Latch::default());
+        assert_eq!(busy(), 0, "{kind}: none has had a job");
+        let wait = gate.clone();
+        let blocked = pool.submit(move || brigade::blocking(|| wait.wait()));
+        let pending = pool.spawn(latch.wait());
+        eventually("the future waits", || latch.waiting() == 1);
+        eventually("only the blocked thread is busy", || busy() == 1);
+        assert_eq!(pool.metrics().running, 2, "{kind}");
+        gate.open();
+        blocked.join().unwrap();
+        eventually("none is busy", || busy() == 0);
+        latch.open();
+        pending.join().unwrap();
+        pool.wait_idle();
+        assert_eq!(busy(), 0, "{kind}: the pool is idle");
+        pool.shutdown(Shutdown::Drain);
+        assert_eq!(busy(), 0, "{kind}: the pool has ended");
     }
 }
 
