@@ -6,7 +6,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# The laboratory and the testkit have `publish = false`.
+# The laboratory, the testkit and the packages of `crates/compat` have `publish = false`.
 published=(brigade-sync brigade-task brigade-queue brigade-burst brigade-executor brigade-io brigade-macros brigade)
 version="$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)"
 packages="${CARGO_TARGET_DIR:-target}/package"
@@ -19,7 +19,7 @@ fail() {
 }
 
 # Not a release: files may have changes. Tests stay out and there is no repository to name, so these warnings are left out.
-cargo package --quiet --workspace --exclude brigade-lab --exclude brigade-first-lines --exclude brigade-ecosystem --exclude brigade-testkit --exclude rayon-core --all-features --locked --allow-dirty "$@" \
+cargo package --quiet --workspace --exclude brigade-lab --exclude brigade-first-lines --exclude brigade-ecosystem --exclude brigade-testkit --exclude rayon-core --exclude threadpool --all-features --locked --allow-dirty "$@" \
     2> >(grep -vE '^warning: (ignoring test|manifest has no)|package-metadata|^ +\|$' >&2)
 
 for crate in "${published[@]}"; do

@@ -1,0 +1,114 @@
+//! How many threads there are, and what the counts say.
+
+use brigade_testkit::{Gate, Watchdog, eventually, panics};
+use threadpool::{Builder, ThreadPool};
+
+use crate::occupy;
+
+#[test]
+fn counts_tell_running_jobs_from_waiting_ones() {
+    let _dog = Watchdog::start(20);
+    let (pool, gate) = (ThreadPool::new(4), Gate::closed());
+    occupy(&pool, 4, &gate);
+    (0..6).for_each(|_| pool.execute(|| ()));
+    assert_eq!((pool.active_count(), pool.queued_count(), pool.max_count()), (4, 6, 4));
+    gate.open();
+    pool.join();
+    assert_eq!((pool.active_count(), pool.queued_count(), pool.max_count()), (0, 0, 4));
+}
+
+#[test]
+fn a_larger_pool_runs_what_waits_and_a_smaller_one_interrupts_nothing() {
+    let _dog = Watchdog::start(20);
+    let (mut pool, gate) = (ThreadPool::new(4), Gate::closed());
+    occupy(&pool, 4, &gate);
+    for _ in 0..6 {
+        let gate = gate.clone();
+        pool.execute(move || gate.wait());
+    }
+    assert_eq!((pool.active_count(), pool.queued_count()), (4, 6));
+    pool.set_num_threads(8);
+    eventually("eight threads have a job", || pool.active_count() == 8);
+    assert_eq!((pool.queued_count(), pool.max_count()), (2, 8));
+    pool.set_num_threads(3);
+    assert_eq!((pool.active_count(), pool.queued_count(), pool.max_count()), (8, 2, 3));
+    gate.open();
+    pool.join();
+    assert_eq!((pool.active_count(), pool.queued_count()), (0, 0));
+    // No more than three now: a fourth job waits.
+    let gate = Gate::closed();
+    occupy(&pool, 3, &gate);
+    pool.execute(|| ());
+    assert_eq!((pool.active_count(), pool.queued_count()), (3, 1));
+    gate.open();
+}
+
+#[test]
+fn an_idle_pool_that_was_made_larger_has_all_its_threads() {
+    let _dog = Watchdog::start(20);
+    let mut pool = ThreadPool::new(1);
+    pool.set_num_threads(5);
+    let gate = Gate::closed();
+    occupy(&pool, 5, &gate);
+    gate.open();
+    #[expect(deprecated, reason = "it is part of the interface")]
+    pool.set_threads(2);
+    assert_eq!(pool.max_count(), 2);
+}
+
+#[test]
+fn no_threads_at_all_is_a_panic() {
+    panics::silence_expected();
+    let refused: [fn(); 4] = [
+        || drop(ThreadPool::new(0)),
+        || drop(ThreadPool::with_name("none".into(), 0)),
+        || drop(Builder::new().num_threads(0)),
+        || ThreadPool::new(1).set_num_threads(0),
+    ];
+    for refused in refused {
+        assert!(std::panic::catch_unwind(refused).is_err());
+    }
+}
+
+#[test]
+fn the_default_is_as_many_threads_as_may_run_at_once() {
+    let cpus = std::thread::available_parallelism().unwrap().get();
+    assert_eq!(ThreadPool::default().max_count(), cpus);
+    assert_eq!(Builder::new().build().max_count(), cpus);
+    assert_eq!(Builder::default().build().max_count(), cpus);
+}
+
+/// Caught: a job that waits inside for another of the pool being replaced by one more thread.
+#[test]
+fn there_are_never_more_threads_than_asked_for() {
+    let _dog = Watchdog::start(20);
+    let (pool, gate) = (ThreadPool::new(1), Gate::closed());
+    let other = ThreadPool::new(1);
+    occupy(&other, 1, &gate);
+    let waits = other.clone();
+    pool.execute(move || waits.join());
+    eventually("the job waits", || pool.active_count() == 1);
+    pool.execute(|| ());
+    assert_eq!((pool.active_count(), pool.queued_count()), (1, 1));
+    gate.open();
+    pool.join();
+}
+
+#[test]
+fn one_thread_runs_jobs_in_the_order_of_their_submission() {
+    let _dog = Watchdog::start(20);
+    let pool = ThreadPool::new(1);
+    let (told, tells) = std::sync::mpsc::channel();
+    for number in 0..1000 {
+        let (inner, told) = (pool.clone(), told.clone());
+        pool.execute(move || {
+            told.send(number).unwrap();
+            inner.execute(move || told.send(1000 + number).unwrap());
+        });
+    }
+    drop(told);
+    let all: Vec<_> = tells.iter().collect();
+    let position = |number| all.iter().position(|&other| other == number).unwrap();
+    assert!((1..1000).all(|number| position(number - 1) < position(number)));
+    assert!((1001..2000).all(|number| position(number - 1) < position(number)));
+}
