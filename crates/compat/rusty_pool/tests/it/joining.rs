@@ -1,0 +1,117 @@
+//! `join`: which work it waits for.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use brigade_testkit::{Gate, Meeting, Watchdog, panics};
+use rusty_pool::ThreadPool;
+
+use crate::{LONG, occupy};
+
+const SHORT: Duration = Duration::from_millis(20);
+
+#[test]
+fn join_of_a_pool_without_work_returns() {
+    let _dog = Watchdog::start(20);
+    let pool = ThreadPool::new(3, 10, LONG);
+    pool.join();
+    pool.execute(|| ());
+    (0..3).for_each(|_| pool.join());
+    pool.join_timeout(LONG);
+}
+
+/// Caught: 140 early returns in 20,000, with the original.
+#[test]
+fn join_waits_for_the_tasks_of_tasks() {
+    let _dog = Watchdog::start(60);
+    fn fork(pool: ThreadPool, depth: usize, ran: Arc<AtomicUsize>) {
+        if depth > 0 {
+            for _ in 0..2 {
+                let (inner, ran) = (pool.clone(), ran.clone());
+                pool.execute(move || fork(inner, depth - 1, ran));
+            }
+        }
+        ran.fetch_add(1, Ordering::SeqCst);
+    }
+    for _ in 0..100 {
+        let (pool, ran) = (ThreadPool::new(1, 4, LONG), Arc::default());
+        fork(pool.clone(), 7, Arc::clone(&ran));
+        pool.join();
+        assert_eq!(ran.load(Ordering::SeqCst), (1 << 8) - 1);
+    }
+}
+
+#[test]
+fn several_threads_join_and_all_return_after_the_work() {
+    let _dog = Watchdog::start(20);
+    let pool = ThreadPool::new(1, 2, LONG);
+    for _ in 0..20 {
+        let (gate, ended) = (Gate::closed(), Arc::new(AtomicUsize::new(0)));
+        occupy(&pool, 2, &gate);
+        for _ in 0..10 {
+            let ended = ended.clone();
+            pool.execute(move || _ = ended.fetch_add(1, Ordering::SeqCst));
+        }
+        let meeting = Meeting::of(5);
+        let joiners: Vec<_> = (0..4)
+            .map(|number| {
+                let (pool, meeting, ended) = (pool.clone(), meeting.clone(), ended.clone());
+                thread::spawn(move || {
+                    meeting.attend();
+                    if number % 2 == 0 {
+                        pool.join()
+                    } else {
+                        pool.join_timeout(LONG)
+                    }
+                    ended.load(Ordering::SeqCst)
+                })
+            })
+            .collect();
+        assert!(meeting.attend());
+        gate.open();
+        assert!(joiners.into_iter().map(|joiner| joiner.join().unwrap()).eq([10; 4]));
+    }
+}
+
+#[test]
+fn join_with_a_timeout_returns_after_it_and_not_earlier() {
+    let _dog = Watchdog::start(20);
+    let (pool, gate) = (ThreadPool::new(0, 1, LONG), Gate::closed());
+    occupy(&pool, 1, &gate);
+    let begun = Instant::now();
+    pool.join_timeout(SHORT);
+    assert!(begun.elapsed() >= SHORT);
+    gate.open();
+    pool.join();
+    assert_eq!(pool.get_idle_worker_count(), 1);
+}
+
+#[test]
+fn a_task_that_joins_its_own_pool_panics_and_with_a_timeout_waits_for_that() {
+    let _dog = Watchdog::start(20);
+    panics::silence_expected();
+    let pool = ThreadPool::new(1, 2, LONG);
+    let inner = pool.clone();
+    let said = pool.evaluate(move || {
+        let joined = std::panic::catch_unwind(|| inner.join());
+        panics::text(&*joined.unwrap_err()).map(String::from)
+    });
+    assert!(said.await_complete().is_some_and(|said| said.contains("its own pool")));
+    let inner = pool.clone();
+    let took = pool.evaluate(move || {
+        let begun = Instant::now();
+        inner.join_timeout(SHORT);
+        begun.elapsed()
+    });
+    assert!(took.await_complete() >= SHORT);
+    // Another pool's task may.
+    let (other, (told, tells)) = (ThreadPool::new(1, 1, LONG), mpsc::channel());
+    other.execute(move || {
+        pool.join();
+        told.send(()).unwrap();
+    });
+    assert_eq!(tells.recv(), Ok(()));
+}

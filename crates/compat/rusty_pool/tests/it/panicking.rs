@@ -1,0 +1,50 @@
+//! Tasks that panic.
+
+use brigade_testkit::{Gate, Watchdog, panics};
+use futures_channel::oneshot::Canceled;
+use rusty_pool::ThreadPool;
+
+use crate::{LONG, occupy};
+
+#[test]
+fn the_handle_of_a_task_that_panicked_is_cancelled() {
+    let _dog = Watchdog::start(20);
+    panics::silence_expected();
+    let pool = ThreadPool::default();
+    assert_eq!(pool.evaluate(|| -> u32 { panic!("expected") }).try_await_complete(), Err(Canceled));
+    let future = async { panic!("expected") };
+    assert_eq!(pool.complete::<u32>(future).try_await_complete(), Err(Canceled));
+    let handle = pool.evaluate(|| -> u32 { panic!("expected") });
+    pool.join();
+    let waits = std::panic::AssertUnwindSafe(|| handle.await_complete());
+    let payload = std::panic::catch_unwind(waits).unwrap_err();
+    assert!(panics::text(&*payload).unwrap().contains("the task has no result"));
+}
+
+#[test]
+fn after_panics_there_are_as_many_threads_as_before_and_join_returns() {
+    let _dog = Watchdog::start(20);
+    panics::silence_expected();
+    for _ in 0..50 {
+        let pool = ThreadPool::new(3, 3, LONG);
+        (0..10).for_each(|_| pool.execute(|| panic!("expected")));
+        pool.join();
+        assert_eq!((pool.get_current_worker_count(), pool.get_idle_worker_count()), (3, 3));
+        let gate = Gate::closed();
+        occupy(&pool, 3, &gate);
+        assert_eq!((pool.get_current_worker_count(), pool.get_idle_worker_count()), (3, 0));
+        gate.open();
+    }
+}
+
+#[cfg(feature = "async")]
+#[test]
+fn a_spawned_future_that_panics_affects_no_other() {
+    let _dog = Watchdog::start(20);
+    panics::silence_expected();
+    let pool = ThreadPool::new(1, 1, LONG);
+    pool.spawn(async { panic!("expected") });
+    let panics = pool.spawn_await::<u32>(async { panic!("expected") });
+    assert_eq!(panics.try_await_complete(), Err(Canceled));
+    assert_eq!(pool.spawn_await(async { 42 }).await_complete(), 42);
+}
