@@ -2,6 +2,8 @@
 
 mod async_executor;
 mod brigade;
+mod brigade_rusty_pool;
+mod brigade_threadpool;
 mod executors;
 mod futures;
 mod rayon;
@@ -35,7 +37,11 @@ family! {
     rusty_pool::FIXED,
     rusty_pool::ELASTIC,
     rusty_pool::ELASTIC_50,
+    brigade_rusty_pool::FIXED,
+    brigade_rusty_pool::ELASTIC,
+    brigade_rusty_pool::ELASTIC_50,
     threadpool::FIXED,
+    brigade_threadpool::FIXED,
     rayon::POOL,
     tokio::RUNTIME,
     async_executor::EXECUTOR,
@@ -47,7 +53,9 @@ family! {
     ElasticPools: "elastic pools, for elastic", VisitElastic => VisitElastic::visit;
     brigade::SIZED,
     rusty_pool::SIZED,
+    brigade_rusty_pool::SIZED,
     threadpool::SIZED,
+    brigade_threadpool::SIZED,
     tokio_blocking::SIZED,
 }
 
