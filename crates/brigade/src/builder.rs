@@ -118,8 +118,8 @@ impl Builder {
     /// threads, its *core size*, which may be 0, and grow to `max`, which is 1 to 4096. Default: as many as the process may run
     /// at once (affinity and, on Linux, cgroup quota), at least 1.
     ///
-    /// [`build`](Self::build) starts the first thread, unless the core size is 0 or the pool is [lazy](Self::lazy). Each submission then starts one until the
-    /// core size is reached, whether or not others are idle. Beyond that, the pool's [`growth`](Self::growth) decides, and a
+    /// [`build`](Self::build) starts the first thread, unless the core size is 0 or the pool is [lazy](Self::lazy). Each
+    /// submission then starts one until the core size is reached, whether or not others are idle. Beyond that, the pool's [`growth`](Self::growth) decides, and a
     /// thread that has been idle for [`keep_alive`](Self::keep_alive) ends.
     ///
     /// ```
@@ -573,7 +573,8 @@ impl Builder {
     ///
     /// # Errors
     /// [`io::ErrorKind::InvalidInput`] for a number of threads that no pool can have, a capacity or a [`Fairness::Every`] of 0, a
-    /// stack larger than the address space, a name with NUL, or a CPU to [pin](Self::pin) to that is not there. The operating system's error if a thread can't be started.
+    /// stack larger than the address space, a name with NUL, or a CPU to [pin](Self::pin) to that is not there. The operating
+    /// system's error if a thread can't be started.
     /// After an error, no thread is left.
     ///
     /// # Examples
