@@ -89,7 +89,7 @@ pub(crate) fn list() -> Result<(), Stop> {
     let mut text = String::from("workloads\n");
     for workload in Choice::augment_subcommands(Command::new("list")).get_subcommands() {
         let about = workload.get_about().map(ToString::to_string).unwrap_or_default();
-        text += &format!("  {:<22}{}\n", workload.get_name(), about);
+        text += &format!("  {:<28}{}\n", workload.get_name(), about);
     }
     let plan = plan::full();
     let further: HashSet<_> = plan.iter().flat_map(|row| row.further()).collect();
@@ -102,7 +102,7 @@ pub(crate) fn list() -> Result<(), Stop> {
                 false if further.contains(&target.name) => '+',
                 false => ' ',
             };
-            text += &format!("{mark} {:<22}{}\n", target.name, target.about);
+            text += &format!("{mark} {:<28}{}\n", target.name, target.about);
         }
     }
     write_line(text.trim_end())

@@ -190,11 +190,9 @@ fn start(name: String, core: usize, max: usize, keep_alive: Duration) -> io::Res
         .keep_alive(keep_alive)
         // A task that waits occupies its thread: there are never more than the maximum.
         .spare_threads(0)
-        .queueing(match max {
-            // One thread runs all tasks in the order of their submission, on which programs rely.
-            1 => Queueing::Shared,
-            _ => Queueing::Stealing,
-        })
+        // As the original's channel: tasks start in the order of their submission. Programs rely on that: if as many tasks as there are
+        // threads wait for each other, a later one that is started before the last of them blocks them all.
+        .queueing(Queueing::Shared)
         .spawner(spawner)
         // Spawned futures that wait still run once they are woken.
         .on_drop(Shutdown::Finish.timeout(Duration::ZERO))

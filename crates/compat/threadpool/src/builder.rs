@@ -155,11 +155,9 @@ fn start(threads: usize, name: Option<String>, stack_size: Option<usize>) -> io:
         .prestart()
         // A job that waits occupies its thread: there are never more than were asked for.
         .spare_threads(0)
-        .queueing(match threads {
-            // One thread runs all jobs in the order of their submission, on which programs rely.
-            1 => Queueing::Shared,
-            _ => Queueing::Stealing,
-        })
+        // As the original's channel: jobs start in the order of their submission. Programs rely on that: if as many jobs as there are
+        // threads wait for each other, a later one that is started before the last of them blocks them all.
+        .queueing(Queueing::Shared)
         .on_drop(Shutdown::Drain.timeout(Duration::ZERO));
     let builder = match stack_size {
         Some(bytes) => builder.stack_size(bytes),

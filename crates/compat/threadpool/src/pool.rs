@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use brigade::{Handle, Pool, Threads};
 
-/// A pool of threads that runs closures. One thread runs them in the order of their submission.
+/// A pool of threads that runs closures in the order of their submission.
 ///
 /// Its clones are the same pool, and compare equal. Dropping the last one does not wait: what was submitted still runs, in the
 /// background, and then the threads end.

@@ -19,7 +19,7 @@ pub(crate) const FIXED: Listing<Start<Compat>> = Listing {
 
 /// The same, but each thread starts when there is work for it.
 pub(crate) const ELASTIC: Listing<Start<Compat>> = Listing {
-    entry: Entry::own("brigade-rusty-grows", "that, started by tasks").further().cold(),
+    entry: Entry::own("brigade-rusty_pool-elastic", "that, started by tasks").further().cold(),
     start: |threads| sized(Size { core: threads, max: threads, keep_alive: KEEP_ALIVE }),
 };
 

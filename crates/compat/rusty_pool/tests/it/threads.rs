@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use brigade_testkit::{Gate, Watchdog, eventually, panics};
+use brigade_testkit::{Gate, Meeting, Watchdog, eventually, panics};
 use rusty_pool::{Builder, MAX_SIZE, ThreadPool};
 
 use crate::{LONG, occupy};
@@ -191,4 +191,21 @@ fn one_thread_runs_tasks_in_the_order_of_their_submission() {
     }
     drop(told);
     assert!(tells.iter().eq(0..1000));
+}
+
+/// Caught: queues of each thread. One that takes several tasks at once starts the later ones too late, or never.
+#[test]
+fn as_many_tasks_as_there_are_threads_may_wait_for_each_other_group_after_group() {
+    let _dog = Watchdog::start(60);
+    let (pool, (told, tells)) = (ThreadPool::new(4, 4, LONG), mpsc::channel());
+    for _ in 0..200 {
+        let meeting = Meeting::of(4);
+        for _ in 0..4 {
+            let (attend, told) = (meeting.job(), told.clone());
+            pool.execute(move || told.send(attend()).unwrap());
+        }
+    }
+    drop(told);
+    assert!(tells.iter().all(|met| met));
+    pool.join();
 }

@@ -1,6 +1,8 @@
 //! How many threads there are, and what the counts say.
 
-use brigade_testkit::{Gate, Watchdog, eventually, panics};
+use std::sync::mpsc;
+
+use brigade_testkit::{Gate, Meeting, Watchdog, eventually, panics};
 use threadpool::{Builder, ThreadPool};
 
 use crate::occupy;
@@ -98,7 +100,7 @@ fn there_are_never_more_threads_than_asked_for() {
 fn one_thread_runs_jobs_in_the_order_of_their_submission() {
     let _dog = Watchdog::start(20);
     let pool = ThreadPool::new(1);
-    let (told, tells) = std::sync::mpsc::channel();
+    let (told, tells) = mpsc::channel();
     for number in 0..1000 {
         let (inner, told) = (pool.clone(), told.clone());
         pool.execute(move || {
@@ -111,4 +113,21 @@ fn one_thread_runs_jobs_in_the_order_of_their_submission() {
     let position = |number| all.iter().position(|&other| other == number).unwrap();
     assert!((1..1000).all(|number| position(number - 1) < position(number)));
     assert!((1001..2000).all(|number| position(number - 1) < position(number)));
+}
+
+/// Caught: queues of each thread. One that takes several jobs at once starts the later ones too late, or never.
+#[test]
+fn as_many_jobs_as_there_are_threads_may_wait_for_each_other_group_after_group() {
+    let _dog = Watchdog::start(60);
+    let (pool, (told, tells)) = (ThreadPool::new(4), mpsc::channel());
+    for _ in 0..200 {
+        let meeting = Meeting::of(4);
+        for _ in 0..4 {
+            let (attend, told) = (meeting.job(), told.clone());
+            pool.execute(move || told.send(attend()).unwrap());
+        }
+    }
+    drop(told);
+    assert!(tells.iter().all(|met| met));
+    pool.join();
 }
