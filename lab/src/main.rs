@@ -7,7 +7,7 @@
 //! A module imports from those above it in this list, and from none below; so do the files inside a folder.
 //! `tests/order.rs` checks it.
 //!
-//! - independent of the rest: `census`, `clock`, `failure`, `fault`, `program`, `stats`, `stop`,
+//! - independent of the rest: `calls`, `census`, `clock`, `failure`, `fault`, `program`, `stats`, `stop`,
 //!   `switches`, `work`;
 //! - limits, and counting every task: `limits`, `needs`, `pins`, `machine`, `tally`, `inbox`, `latch`, `supervise`;
 //! - the traits of targets, and a folder of them: `target`, `targets`, `setup`;
