@@ -54,6 +54,7 @@
 //! | run many jobs, at most `n` at once | [`TaskSet`] |
 //! | submit from a job, a library, another thread | [`Handle`], which is `Copy`; or [`execute()`], [`submit()`], [`spawn()`] |
 //! | run a closure on each thread of the pool | [`pool.broadcast(\|index\| …)`](Handle::broadcast) |
+//! | run a closure on one thread of the pool | [`pool.job().on_worker(index)`](JobBuilder::on_worker) |
 //! | wait for a time | [`time::sleep`], [`time::timeout`], [`time::interval`] |
 //! | run a closure later, or again and again | [`execute_after`], [`execute_every`], or for a pool of your choice [`pool.job().after(…)`](JobBuilder::after), [`.every(…)`](JobBuilder::every) |
 //! | set a deadline or a name, submit a batch, wait for room | [`pool.job()`](Handle::job) |
@@ -196,7 +197,7 @@ pub use pool::Pool;
 pub use rejected::{Reason, Rejected};
 pub use scoped::{Scope, ScopedJoinHandle, in_place_scope, join, scope};
 pub use spawn::{YieldNow, block_on, spawn_local, yield_now};
-pub use submission::{JobBuilder, Reserved};
+pub use submission::{JobBuilder, JobOnWorker, Reserved};
 pub use task_set::TaskSet;
 #[doc(inline)]
 pub use time::{

@@ -25,6 +25,8 @@ pub enum Reason {
     Forked,
     /// The calling thread is not a worker of a pool, and the job was for its own queue.
     NotAWorker,
+    /// The pool has no thread with the index that the job was for.
+    NoSuchWorker,
 }
 
 impl fmt::Display for Reason {
@@ -43,6 +45,9 @@ impl fmt::Display for Reason {
             Self::NotAWorker => {
                 "the calling thread is not a worker of a pool; submit the job to a pool"
             }
+            Self::NoSuchWorker => {
+                "the pool has no thread with that index now; take one below its core size"
+            }
         })
     }
 }
@@ -54,7 +59,7 @@ impl From<Reason> for io::Error {
         let kind = match reason {
             Reason::Full => io::ErrorKind::ResourceBusy,
             Reason::Forked | Reason::NotAWorker => io::ErrorKind::Unsupported,
-            Reason::Closed | Reason::NoThread => io::ErrorKind::Other,
+            Reason::Closed | Reason::NoThread | Reason::NoSuchWorker => io::ErrorKind::Other,
         };
         Self::new(kind, reason)
     }

@@ -1,8 +1,8 @@
-//! Broadcasts: one job for each worker of a pool, its *share*.
+//! Broadcasts: one job for each worker of a pool, its *share*; and a share for one worker.
 //!
 //! `idle/MAILBOX.md` has the protocol.
 
-use brigade_task::{Job, JoinHandle};
+use brigade_task::{Job, JobId, JoinHandle};
 
 use super::core::{Caller, Core};
 use crate::rejected::Reason;
@@ -65,6 +65,48 @@ impl Core {
         });
         totals.accepted += sent.len() as u64;
         Ok(picked.map(|picked| (sent, picked)))
+    }
+
+    /// Accepts a share for the worker with this index, after it has started those of the core size if that is one of them; `inside`
+    /// is as for [`broadcast`](Self::broadcast).
+    ///
+    /// # Errors
+    /// Returns the share with the reason if the pool does not accept it, or has no such worker.
+    pub(crate) fn send_to(
+        &self,
+        index: usize,
+        inside: bool,
+        id: JobId,
+        share: Job,
+    ) -> Result<(), (Job, Reason)> {
+        if self.refuses(inside) {
+            return Err((share, Reason::Closed));
+        }
+        let Ok(_reserved) = self.reserve() else { return Err((share, self.refusal())) };
+        if index < self.size().core {
+            let _ = self.start_core(usize::MAX);
+        }
+        let mut share = Some(share);
+        // Under the lock for the reason that `send_shares` gives.
+        let mut totals = self.ledger.totals();
+        if self.refuses(inside) {
+            drop(totals);
+            return share.map_or(Ok(()), |share| Err((share, Reason::Closed)));
+        }
+        let peers = &self.queues.peers;
+        let wakes = self.idle.address(index, || {
+            peers.open(index, &self.config);
+            share
+                .take()
+                .into_iter()
+                .for_each(|share| peers.at(index).mailbox.send_share(id, share));
+        });
+        totals.accepted += u64::from(wakes.is_some());
+        drop(totals);
+        if wakes == Some(true) {
+            self.wake(index, Caller::GoesOn);
+        }
+        share.map_or(Ok(()), |share| Err((share, Reason::NoSuchWorker)))
     }
 
     /// Removes a worker that has no thread; returns the shares that were sent to it.

@@ -166,6 +166,22 @@ impl Idle {
         Ok(picked)
     }
 
+    /// Calls `send` if there is a worker with this index, as [`address_all`](Self::address_all) does; returns whether it is to be
+    /// woken, or `None` if there is none.
+    #[must_use]
+    pub(crate) fn address(&self, index: usize, send: impl FnOnce()) -> Option<bool> {
+        let mut crew = self.crew.lock();
+        if crew.terminated || !crew.indices.present().contains(&index) {
+            return None;
+        }
+        send();
+        let picked = crew.remove_parked(index);
+        if picked {
+            self.leave_parked(&mut crew);
+        }
+        Some(picked)
+    }
+
     fn take_last(&self, crew: &mut MutexGuard<'_, Crew>) -> Option<usize> {
         let index = crew.pop_parked()?;
         self.leave_parked(crew);

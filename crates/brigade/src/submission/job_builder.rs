@@ -28,6 +28,7 @@ use crate::rejected::Rejected;
 /// | [`execute`](Self::execute), [`submit`](Self::submit), [`spawn`](Self::spawn) | one job, as the methods of [`Handle`] do |
 /// | [`execute_batch`](Self::execute_batch), [`submit_batch`](Self::submit_batch) | several closures at once |
 /// | [`dispatch`](Self::dispatch) | closures that must start now, or not at all |
+/// | [`on_worker`](Self::on_worker) | one closure that only one thread may run |
 /// | [`reserve`](Self::reserve) | nothing yet: waits for room, as a future |
 ///
 /// ```

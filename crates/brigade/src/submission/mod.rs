@@ -10,6 +10,7 @@ mod job_builder;
 
 mod accept;
 mod broadcast;
+mod on_worker;
 mod queued;
 mod reserve;
 
@@ -26,6 +27,7 @@ use crate::rejected::{Rejected, closure_of};
 use crate::semaphore::Permit;
 pub(crate) use accept::{accept, accept_owned, submit, submit_job};
 pub use job_builder::JobBuilder;
+pub use on_worker::JobOnWorker;
 use queued::Queued;
 pub(crate) use queued::{Options, Terms};
 pub use reserve::Reserved;

@@ -3,6 +3,7 @@
 mod each_thread;
 mod ending;
 mod leaving;
+mod on_worker;
 mod starting;
 mod waiting;
 

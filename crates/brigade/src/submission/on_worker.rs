@@ -1,0 +1,123 @@
+//! Jobs for one worker of a pool.
+
+use core::fmt;
+
+use brigade_task::{Job, Work};
+
+use super::job_builder::JobBuilder;
+use super::queued::{Options, Queued};
+use crate::join::JoinHandle;
+use crate::key::Key;
+use crate::registry::reach_once;
+use crate::rejected::{Rejected, closure_of};
+
+/// Submits a closure to one thread of a pool; made by [`JobBuilder::on_worker`].
+#[derive(Clone)]
+#[must_use = "it submits nothing until one of its verbs is called"]
+pub struct JobOnWorker {
+    key: Key,
+    index: usize,
+    options: Options,
+}
+
+impl JobBuilder {
+    /// Submits to the thread with this [index](crate::current_worker_index), and to no other: for what is bound to a thread, such as
+    /// a thread-local cache or a [pinned](crate::Builder::pin) CPU.
+    ///
+    /// The closure is run as the share of a [broadcast](crate::Handle::broadcast) is: before most of what is queued, and beyond the
+    /// pool's [capacity](crate::Builder::capacity). It waits for as long as its thread runs another job, whether or not other threads
+    /// are idle. Threads of the [core size](crate::Builder::threads) that do not run yet are
+    /// started.
+    ///
+    /// ```
+    /// let pool = brigade::Pool::new(2);
+    /// for index in [1, 0, 1] {
+    ///     let job = pool.job().on_worker(index).submit(brigade::current_worker_index)?;
+    ///     assert_eq!(job.join()?, Some(index));
+    /// }
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[doc(alias = "execute_on")]
+    #[doc(alias = "submit_on")]
+    pub fn on_worker(self, index: usize) -> JobOnWorker {
+        let (key, _, options) = self.into_parts();
+        JobOnWorker { key, index, options }
+    }
+}
+
+impl JobOnWorker {
+    /// Submits a closure, to be run once.
+    ///
+    /// # Errors
+    /// Returns the closure with [`Reason::NoSuchWorker`](crate::Reason::NoSuchWorker) if the pool has no thread with this index, and
+    /// else for the reasons of [`JobBuilder::execute`].
+    ///
+    /// # Examples
+    /// ```
+    /// use brigade::Reason;
+    /// let pool = brigade::Pool::new(2);
+    /// pool.job().on_worker(1).execute(|| println!("on the second thread"))?;
+    /// let rejected = pool.job().on_worker(2).execute(|| println!("there is no third one"));
+    /// assert_eq!(rejected.unwrap_err().reason(), Reason::NoSuchWorker);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn execute<F: FnOnce() + Send + 'static>(self, job: F) -> Result<(), Rejected<F>> {
+        self.submit(job).map(drop)
+    }
+
+    /// Submits a closure, to be run once, and returns a handle for its outcome.
+    ///
+    /// A job of the pool that joins it waits for its thread, and runs it itself if that is its own.
+    ///
+    /// # Errors
+    /// As for [`execute`](Self::execute).
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = brigade::Pool::new(1);
+    /// assert_eq!(pool.job().on_worker(0).submit(|| 6 * 7)?.join()?, 42);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn submit<F, T>(self, job: F) -> Result<JoinHandle<T>, Rejected<F>>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        let Self { key, index, options } = self;
+        match options.is_empty() {
+            true => send(key, index, job),
+            false => send(key, index, Queued { permit: None, terms: options, work: job })
+                .map_err(|rejected| rejected.map(|queued| queued.work)),
+        }
+    }
+}
+
+fn send<W, T>(key: Key, index: usize, work: W) -> Result<JoinHandle<T>, Rejected<W>>
+where
+    W: Work<Output = T>,
+    T: Send + 'static,
+{
+    let (share, handle) = Job::with_handle(work);
+    let sent = reach_once(key, |at| match at.core() {
+        Some(core) => core.send_to(index, at.worker().is_some(), handle.id(), share),
+        None => Err((share, at.refusal())),
+    });
+    match sent {
+        Ok(()) => Ok(JoinHandle::of_worker(handle, key, index)),
+        Err((share, reason)) => {
+            // Before its job is taken apart: then no handle is told of that.
+            drop(handle);
+            Err(Rejected::new(closure_of(share), reason))
+        }
+    }
+}
+
+impl fmt::Debug for JobOnWorker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { index, options, .. } = self;
+        let (name, deadline) = (&options.name, &options.deadline);
+        let mut debug = f.debug_struct("JobOnWorker");
+        debug.field("index", index).field("name", name).field("deadline", deadline);
+        debug.finish_non_exhaustive()
+    }
+}
