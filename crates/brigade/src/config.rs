@@ -335,6 +335,8 @@ pub(crate) struct Config {
     pub(crate) core_timeout: bool,
     /// How many threads of the core size are started at once.
     pub(crate) first: usize,
+    /// Whether the owner is the only worker, now and then, and no thread is started.
+    pub(crate) is_driven: bool,
     pub(crate) name: Option<Name>,
     pub(crate) stack_size: Option<usize>,
     pub(crate) spawner: Spawner,
@@ -376,6 +378,7 @@ impl Default for Config {
             keep_alive: KEEP_ALIVE,
             core_timeout: false,
             first: 1,
+            is_driven: false,
             name: None,
             stack_size: None,
             spawner: Arc::new(NewThread::start),

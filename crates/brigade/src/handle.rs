@@ -137,7 +137,8 @@ impl Handle {
     /// the pool had been built with it: with submissions, or now if jobs are queued.
     ///
     /// # Errors
-    /// [`io::ErrorKind::InvalidInput`] if no pool can have this size; see [`Builder::threads`](crate::Builder::threads). If the
+    /// [`io::ErrorKind::InvalidInput`] if no pool can have this size (see [`Builder::threads`](crate::Builder::threads)), or if it is a
+    /// [`LocalPool`](crate::LocalPool). If the
     /// pool no longer exists, or belongs to the parent of a fork, the [`Reason`] as an [`io::Error`].
     ///
     /// # Examples
@@ -152,7 +153,11 @@ impl Handle {
     pub fn resize(&self, threads: impl Into<Threads>) -> io::Result<()> {
         let refuse = |reason: String| io::Error::new(io::ErrorKind::InvalidInput, reason);
         let core = self.core().ok_or_else(|| self.gone())?;
-        core.resize(threads.into().check().map_err(refuse)?);
+        let threads = threads.into().check().map_err(refuse)?;
+        if core.config.is_driven {
+            return Err(refuse("a LocalPool has one worker, which is its owner".into()));
+        }
+        core.resize(threads);
         Ok(())
     }
 

@@ -13,7 +13,7 @@ use brigade_task::{Canceller, JoinError, Outcome};
 use crate::abort::{AbortHandle, cancel_at};
 use crate::awaited::{self, Refused};
 use crate::deadlock::{Awaited, Target, Waiting};
-use crate::engine::{BlockedThread, CURRENT, Worker, blocking, enter_job};
+use crate::engine::{self, BlockedThread, CURRENT, Worker, blocking, enter_job};
 use crate::key::Key;
 
 /// A handle for the outcome of one job.
@@ -306,6 +306,10 @@ fn wait_for<T>(inner: &mut brigade_task::JoinHandle<T>, key: Key, share_of: Opti
     let awaited = Awaited::One(Target::new(inner.id(), key, share_of));
     CURRENT.with(|worker| {
         let Some(worker) = worker.filter(|worker| worker.is_of(key)) else {
+            // Only the pool's owner could run it, which is this thread.
+            if engine::owns(key) {
+                return false;
+            }
             let Some(_listed) = Waiting::begin(awaited, None) else { return false };
             blocking(|| inner.wait());
             return true;

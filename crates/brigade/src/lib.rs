@@ -64,6 +64,7 @@
     not(feature = "io"),
     doc = "| use sockets and files | `brigade::io`, with the feature `io` |"
 )]
+//! | run a pool on this thread, without others | [`LocalPool`] |
 //! | limit the queue | [`Builder::capacity`], and [`Builder::when_full`] for what a full pool does |
 //! | have a rejected job back | [`pool.try_execute(…)`](Handle::try_execute), [`try_submit`](Handle::try_submit), [`try_spawn`](Handle::try_spawn) |
 //! | cancel | [`JoinHandle::cancel`], [`AbortHandle`], [`cancelled`] |
@@ -99,7 +100,7 @@ others, how to write a library, and which crates work with this one."
 //
 //     guide   borrows
 //     task_set   time   parallel   orx   foreign
-//     free   scoped
+//     free   scoped   local_pool
 //     spawn
 //     io
 //     default_pool
@@ -154,6 +155,7 @@ mod idle;
 pub mod io;
 mod job_name;
 mod key;
+mod local_pool;
 mod metrics;
 #[cfg(feature = "orx-parallel")]
 mod orx;
@@ -189,6 +191,7 @@ pub use free::{
 pub use handle::Handle;
 pub use job_name::current_job_name;
 pub use join::JoinHandle;
+pub use local_pool::LocalPool;
 pub use metrics::{Metrics, WorkerMetrics};
 #[cfg(feature = "orx-parallel")]
 pub use orx::OrxScope;

@@ -28,13 +28,12 @@ pub(super) fn is_worker_of(key: Key) -> bool {
 
 /// Calls a closure; the calling thread is this worker until it returns.
 pub(super) fn work_as<R>(key: Key, index: usize, call: impl FnOnce() -> R) -> R {
-    struct End;
-    impl Drop for End {
+    struct Restore(Option<(Key, usize)>);
+    impl Drop for Restore {
         fn drop(&mut self) {
-            WORKER.with(|worker| worker.set(None));
+            WORKER.with(|worker| worker.set(self.0));
         }
     }
-    WORKER.with(|worker| worker.set(Some((key, index))));
-    let _end = End;
+    let _restore = Restore(WORKER.with(|worker| worker.replace(Some((key, index)))));
     call()
 }

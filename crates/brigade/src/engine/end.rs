@@ -31,7 +31,9 @@ impl Core {
     /// Waits until nothing is queued and nothing runs, for at most `timeout`; returns `false` if that has elapsed. Not on a
     /// thread that [may not](Self::may_wait_idle).
     pub(crate) fn wait_idle(&self, timeout: Option<Duration>) -> bool {
-        if timeout == Some(Duration::ZERO) {
+        // The owner of a pool without threads would wait for jobs that no other thread runs.
+        let is_owner = self.config.is_driven && self.threads.is_own();
+        if timeout == Some(Duration::ZERO) || is_owner {
             return self.idle.is_quiet(|| self.is_empty());
         }
         // A deadline too far in the future to be represented is no deadline.

@@ -42,5 +42,5 @@ pub(crate) use events::blocked::{BlockedThread, ThisThread};
 pub(crate) use events::closed;
 pub(crate) use off_pool::drop_off_pool;
 pub(crate) use worker::{
-    CURRENT, Child, Enters, FORKING, PoolWait, Worker, blocking, visit, wait_outside,
+    CURRENT, Child, Driven, Enters, FORKING, PoolWait, Worker, blocking, owns, visit, wait_outside,
 };

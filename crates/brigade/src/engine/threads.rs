@@ -215,6 +215,18 @@ impl Threads {
         self.members.lock().push(thread::current_id());
     }
 
+    /// Removes the calling thread, which runs no worker any more and is not joined.
+    pub(super) fn exit(&self) {
+        let id = thread::current_id();
+        self.members.lock().retain(|&member| member != id);
+    }
+
+    /// Counts a worker that the calling thread is, and has not been started for.
+    pub(super) fn adopt(&self) {
+        self.enter();
+        self.change(|counts| counts.alive += 1);
+    }
+
     /// Whether the calling thread is one of the pool's, or was a moment ago.
     pub(super) fn is_own(&self) -> bool {
         self.members.lock().contains(&thread::current_id())

@@ -162,6 +162,12 @@ impl Idle {
         fence(Ordering::SeqCst);
     }
 
+    /// Keeps the pool from being idle, and from its end, for a worker that parks in the middle of what the pool's owner waits for,
+    /// until [`end_doze`](Self::end_doze).
+    pub(crate) fn begin_doze(&self) {
+        self.crew.lock().dozing += 1;
+    }
+
     /// A worker that dozed has been picked or claimed.
     pub(crate) fn end_doze(&self) {
         self.crew.lock().dozing -= 1;

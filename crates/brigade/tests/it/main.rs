@@ -15,6 +15,7 @@ mod driver;
 mod futures;
 mod jobs;
 mod lifecycle;
+mod local_pool;
 mod scoped;
 mod task_set;
 mod time;

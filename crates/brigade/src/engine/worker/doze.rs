@@ -90,7 +90,7 @@ impl Worker {
     }
 
     /// Stops searching without a job; the last searcher gets another worker for work that it has not taken.
-    fn end_search(&self) {
+    pub(super) fn end_search(&self) {
         if self.core.idle.stop_search() {
             // As in `found`: what has been submitted or forked meanwhile may have woken no other worker.
             if self.core.queues.has_work() || self.has_forks_unseen() {

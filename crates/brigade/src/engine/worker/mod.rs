@@ -2,9 +2,11 @@
 //!
 //! Further methods of [`Worker`] accept jobs (`submit`), find the next one (`search`, `relief`), and sleep (`park`, with `monitor` and
 //! `spin`). They also wait for jobs of the worker's own pool (`wait`), poll timers and I/O (`poll`), and handle futures
-//! (`tasks`), or run any job inside one that waits (`doze`). A thread that is not one of the pool's may fork as one (`guest`).
+//! (`tasks`), or run any job inside one that waits (`doze`). A thread that is not one of the pool's may fork as one (`guest`), and the
+//! owner of a pool without threads is its worker now and then (`driven`).
 
 mod doze;
+mod driven;
 mod forks;
 mod guest;
 mod marks;
@@ -36,6 +38,7 @@ use super::local::Local;
 use super::peers::Peer;
 use crate::config::Hook;
 use crate::key::Key;
+pub(crate) use driven::{Driven, owns};
 pub(crate) use forks::wait_outside;
 pub(crate) use guest::{Enters, visit};
 use marks::Marks;

@@ -87,6 +87,11 @@ impl Pace {
         (u64::from(self.looks.get()) << 32) | u64::from(self.left.get())
     }
 
+    /// How often it has looked, and how many jobs it has run in looks.
+    pub(super) fn looks(&self) -> u32 {
+        self.looks.get()
+    }
+
     /// Ends the turn of a job that was run in a look.
     pub(super) fn end_turn(&self) {
         self.looks.set(self.looks.get().wrapping_add(1));

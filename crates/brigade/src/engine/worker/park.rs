@@ -27,6 +27,13 @@ pub(super) enum Parked {
 impl Worker {
     /// Sleeps until there is something to do. Called as a searcher.
     pub(super) fn park(&self) -> Parked {
+        self.park_unless(|| false)
+    }
+
+    /// Like [`park`](Self::park), but continues as a searcher if the last look finds that `is_over`. A thread that makes it so must
+    /// then pick this worker, as one that [dozes](super::doze).
+    #[inline]
+    pub(super) fn park_unless(&self, is_over: impl FnOnce() -> bool) -> Parked {
         let core = &*self.core;
         self.pace.pause();
         self.me.counters.parks.add(1);
@@ -35,7 +42,7 @@ impl Worker {
         if announced.duty != Some(Duty::Monitor) {
             self.fence_forks();
         }
-        if core.queues.has_work() || !self.me.mailbox.is_empty() {
+        if core.queues.has_work() || !self.me.mailbox.is_empty() || is_over() {
             return self.withdraw();
         }
         if announced.settles {

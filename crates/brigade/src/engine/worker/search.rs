@@ -21,6 +21,29 @@ impl Worker {
     /// worker must leave.
     #[inline(never)]
     pub(super) fn find(&self) -> Option<Job> {
+        self.find_near().or_else(|| {
+            self.core.idle.start_search();
+            self.hunt()
+        })
+    }
+
+    /// The same without sleeping: `None` if there is no job.
+    pub(super) fn find_now(&self) -> Option<Job> {
+        self.find_near().or_else(|| {
+            self.core.idle.start_search();
+            match self.search() {
+                Some(job) => Some(self.found(job)),
+                None => {
+                    self.end_search();
+                    None
+                }
+            }
+        })
+    }
+
+    /// Finds a job that this worker may take without searching.
+    #[inline(always)]
+    fn find_near(&self) -> Option<Job> {
         let own = self.take_part().or_else(|| self.take_mail_in_turn());
         let own = own.or_else(|| self.refill_share());
         if let Some(job) = own.or_else(|| self.take_mail()) {
@@ -32,12 +55,9 @@ impl Worker {
             && !self.core.idle.guests.are_awake();
         if !will_wait && self.poll_events() {
             let own = self.local.pop().or_else(|| self.take_mail());
-            if let Some(job) = own.or_else(|| self.refill_share()) {
-                return Some(job);
-            }
+            return own.or_else(|| self.refill_share());
         }
-        self.core.idle.start_search();
-        self.hunt()
+        None
     }
 
     /// Finds the first job of a new worker, which is a searcher at once, as submitters may have woken no other because of it.

@@ -1,0 +1,90 @@
+//! The end of the pool.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::thread;
+use std::time::Duration;
+
+use super::{Log, local_pool};
+use brigade::{Reason, Shutdown, time};
+use brigade_testkit::{Drops, Watchdog};
+
+#[test]
+fn its_drop_runs_what_it_accepted_and_cancels_what_waits() {
+    let _dog = Watchdog::start(30);
+    let (pool, log) = (local_pool(), Log::default());
+    let handle = pool.handle();
+    for number in 0..100 {
+        let log = log.clone();
+        handle.execute(move || {
+            let more = log.clone();
+            handle.execute(move || more.note(number));
+        });
+    }
+    let waits = handle.spawn(time::sleep(Duration::from_secs(3600)));
+    let later = handle.job().after(Duration::from_secs(3600)).submit(|| ()).unwrap();
+    drop(pool);
+    assert!(log.take().into_iter().eq(0..100));
+    assert!(waits.join().unwrap_err().is_cancelled());
+    drop(later);
+    assert_eq!(handle.try_execute(|| ()).unwrap_err().reason(), Reason::Closed);
+}
+
+#[test]
+fn local_futures_are_dropped_by_its_drop() {
+    let _dog = Watchdog::start(30);
+    struct Count(Rc<Cell<u32>>);
+    impl Drop for Count {
+        fn drop(&mut self) {
+            self.0.set(self.0.get() + 1);
+        }
+    }
+    let (pool, dropped) = (local_pool(), Rc::new(Cell::new(0)));
+    pool.run_until(async {
+        for _ in 0..10 {
+            let drops = Count(dropped.clone());
+            drop(brigade::spawn_local(async move {
+                let _drops = drops;
+                std::future::pending::<()>().await;
+            }));
+        }
+        brigade::yield_now().await;
+    });
+    assert_eq!(dropped.get(), 0);
+    drop(pool);
+    assert_eq!(dropped.get(), 10);
+}
+
+#[test]
+fn a_pool_that_another_thread_shuts_down_ends_when_its_owner_has_run_it() {
+    let _dog = Watchdog::start(60);
+    for how in [Shutdown::Drain, Shutdown::Finish, Shutdown::Discard] {
+        let pool = local_pool();
+        let handle = pool.handle();
+        (0..10).for_each(|_| handle.execute(|| ()));
+        let other = thread::spawn(move || handle.shutdown(how));
+        while !pool.handle().metrics().is_closed {
+            thread::yield_now();
+        }
+        pool.run_until_idle();
+        // Without jobs: there is no pool any more.
+        assert_eq!(pool.run_until(async { 42 }), 42);
+        drop(pool);
+        let report = other.join().unwrap();
+        assert_eq!((report.ran + report.discarded, report.still_running), (10, 0), "{how:?}");
+        assert_eq!(report.discarded > 0, how == Shutdown::Discard);
+    }
+}
+
+#[test]
+fn an_unused_pool_ends_and_frees_what_it_has() {
+    let _dog = Watchdog::start(30);
+    for _ in 0..100 {
+        let (pool, drops) = (local_pool(), Drops::default());
+        let token = drops.token();
+        pool.handle().execute(move || drop(token));
+        drop(pool);
+        assert_eq!(drops.count(), 1);
+    }
+    let _never_run = local_pool();
+}

@@ -1,0 +1,224 @@
+//! What runs in a call, and where.
+
+use std::cell::RefCell;
+use std::panic::{self, AssertUnwindSafe};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+
+use super::{Log, local_pool};
+use brigade::{Handle, LocalPool, Pool, current_worker_index, spawn, spawn_local, yield_now};
+use brigade_testkit::Watchdog;
+
+#[test]
+fn nothing_runs_before_a_call_and_all_that_is_queued_in_one() {
+    let (pool, log) = (local_pool(), Log::default());
+    let handle = pool.handle();
+    for number in 0..1000 {
+        let log = log.clone();
+        handle.execute(move || {
+            log.note(number);
+            if number < 2 {
+                let log = log.clone();
+                handle.execute(move || log.note(1000 + number));
+            }
+        });
+    }
+    assert!(log.take().is_empty());
+    pool.run_until_idle();
+    let ran = log.take();
+    assert!(ran.iter().copied().filter(|&number| number < 1000).eq(0..1000));
+    assert_eq!(ran.len(), 1002);
+    pool.run_until_idle();
+    assert!(log.take().is_empty());
+}
+
+#[test]
+fn a_tick_runs_one_job() {
+    let (pool, log) = (local_pool(), Log::default());
+    assert!(!pool.tick());
+    for number in 0..200 {
+        let log = log.clone();
+        pool.handle().execute(move || log.note(number));
+    }
+    let mut ran = Vec::new();
+    while pool.tick() {
+        let now = log.take();
+        assert!(now.len() == 1 || (now.len() < 8 && ran.len() > 32), "{now:?} after {}", ran.len());
+        ran.extend(now);
+    }
+    assert!(ran.into_iter().eq(0..200));
+}
+
+#[test]
+fn jobs_run_on_the_owners_thread_which_is_a_worker_meanwhile_and_no_longer() {
+    let pool = local_pool();
+    let owner = thread::current().id();
+    let job =
+        pool.handle().submit(move || (thread::current().id() == owner, current_worker_index()));
+    let of_future = pool.run_until(async { (job.await.unwrap(), current_worker_index()) });
+    assert_eq!(of_future, ((true, Some(0)), Some(0)));
+    assert_eq!(current_worker_index(), None);
+    assert_eq!(pool.handle().metrics().threads, 1);
+}
+
+#[test]
+fn a_future_is_polled_when_another_thread_wakes_it() {
+    let _dog = Watchdog::start(60);
+    let pool = local_pool();
+    for round in 0..300 {
+        let (sender, receiver) = async_channel::bounded(1);
+        let other = thread::spawn(move || {
+            (0..round % 7).for_each(|_| thread::yield_now());
+            sender.send_blocking(round).unwrap();
+        });
+        assert_eq!(pool.run_until(receiver.recv()), Ok(round));
+        other.join().unwrap();
+    }
+}
+
+/// Caught: a wake-up between the last poll of the future and the sleep.
+#[test]
+fn every_job_of_many_threads_runs_while_the_owner_waits_for_it() {
+    let _dog = Watchdog::start(120);
+    let pool = local_pool();
+    let (handle, ran) = (pool.handle(), Arc::new(AtomicU32::new(0)));
+    let threads: Vec<_> = (0..4)
+        .map(|_| {
+            let ran = ran.clone();
+            thread::spawn(move || {
+                for number in 0..2000 {
+                    let count = ran.clone();
+                    let job = handle.submit(move || count.fetch_add(1, Ordering::Relaxed));
+                    if number % 10 == 0 {
+                        job.join().unwrap();
+                    }
+                }
+            })
+        })
+        .collect();
+    let (ended, ends) = async_channel::bounded::<()>(1);
+    let joins = thread::spawn(move || {
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        drop(ended);
+    });
+    assert!(pool.run_until(ends.recv()).is_err());
+    joins.join().unwrap();
+    pool.run_until_idle();
+    assert_eq!(ran.load(Ordering::Relaxed), 8000);
+}
+
+#[test]
+fn local_futures_and_others_run_between_the_polls_of_the_owners() {
+    let pool = local_pool();
+    let order = Rc::new(RefCell::new(Vec::new()));
+    let borrowed = String::from("borrowed");
+    pool.run_until(async {
+        let notes = order.clone();
+        let local = spawn_local(async move {
+            for number in 0..3 {
+                notes.borrow_mut().push(number);
+                yield_now().await;
+            }
+        });
+        for number in 10..13 {
+            order.borrow_mut().push(number);
+            yield_now().await;
+        }
+        assert_eq!(spawn(async { borrowed_len("borrowed") }).await.unwrap(), borrowed.len());
+        local.await.unwrap();
+    });
+    let order = order.take();
+    assert_eq!(order.len(), 6);
+    assert!(order.windows(2).any(|pair| pair[0] >= 10 && pair[1] < 10), "{order:?}");
+}
+
+fn borrowed_len(text: &str) -> usize {
+    text.len()
+}
+
+#[test]
+fn a_panic_of_a_job_is_its_own_and_one_of_the_future_is_the_callers() {
+    let _dog = Watchdog::start(30);
+    let pool = local_pool();
+    pool.handle().execute(|| panic!("a job"));
+    let job = pool.handle().submit(|| -> u32 { panic!("with a handle") });
+    pool.run_until_idle();
+    assert!(job.join().unwrap_err().is_panic());
+    assert_eq!(pool.handle().metrics().panicked, 2);
+    let call = AssertUnwindSafe(|| pool.run_until(async { panic!("the future") }));
+    let payload = panic::catch_unwind(call).unwrap_err();
+    assert_eq!(payload.downcast_ref::<&str>(), Some(&"the future"));
+    assert_eq!(current_worker_index(), None);
+    assert_eq!(pool.run_until(async { spawn(async { 42 }).await.unwrap() }), 42);
+}
+
+#[test]
+fn it_does_not_run_inside_itself() {
+    let pool = local_pool();
+    for call in [LocalPool::run_until_idle, |pool: &LocalPool| _ = pool.tick()] {
+        let nested = AssertUnwindSafe(|| pool.run_until(async { call(&pool) }));
+        let payload = panic::catch_unwind(nested).unwrap_err();
+        let message = payload.downcast_ref::<&str>().unwrap();
+        assert!(message.contains("await the future instead"), "{message}");
+    }
+    assert_eq!(pool.run_until(async { 42 }), 42);
+}
+
+#[test]
+fn one_pool_runs_in_a_job_of_another_and_in_a_future_of_another_local_one() {
+    let _dog = Watchdog::start(30);
+    let nested = || {
+        let (outer, inner) = (local_pool(), local_pool());
+        let of_inner = inner.handle();
+        outer.run_until(async {
+            let job = of_inner.submit(|| Handle::current().unwrap().metrics().threads);
+            assert_eq!(inner.run_until(job).unwrap(), 1);
+            spawn(async { 42 }).await.unwrap()
+        })
+    };
+    assert_eq!(nested(), 42);
+    let pool = Pool::new(2);
+    let handle = pool.handle();
+    let job = pool.submit(move || {
+        let index = current_worker_index();
+        let answer = nested();
+        assert_eq!(current_worker_index(), index);
+        answer + handle.submit(|| 1).join().unwrap()
+    });
+    assert_eq!(job.join().unwrap(), 43);
+}
+
+#[test]
+fn what_borrows_runs_on_the_owners_thread() {
+    let _dog = Watchdog::start(30);
+    let pool = local_pool();
+    let handle = pool.handle();
+    let mut words = ["b", "a"].map(String::from);
+    let check = |words: &mut [String]| {
+        let (first, second) = words.split_at_mut(1);
+        let both = handle.join(|| first[0].push('!'), || second[0].push('?'));
+        both.unwrap();
+        handle.scope(|s| words.iter_mut().for_each(|word| s.execute(|| word.push('.')))).unwrap();
+        assert_eq!(handle.install(|| words.len()).unwrap(), 2);
+    };
+    check(&mut words);
+    pool.run_until(async { check(&mut words) });
+    assert_eq!(words, ["b!.!.", "a?.?."]);
+}
+
+#[test]
+fn it_never_has_another_thread() {
+    let _dog = Watchdog::start(30);
+    let pool = local_pool();
+    let handle = pool.handle();
+    let error = handle.resize(4).unwrap_err();
+    assert!(error.to_string().contains("LocalPool"), "{error}");
+    let index = handle.submit(|| brigade::blocking(current_worker_index));
+    let others: Vec<_> = (0..100).map(|_| handle.submit(current_worker_index)).collect();
+    pool.run_until_idle();
+    assert_eq!(index.join().unwrap(), Some(0));
+    assert!(others.into_iter().all(|job| job.join().unwrap() == Some(0)));
+    assert_eq!((handle.metrics().threads, handle.size()), (1, 1..=1));
+}
