@@ -4,17 +4,19 @@ use core::time::Duration;
 use std::io;
 use std::sync::Arc;
 
-use brigade_sync::thread::{NewThread, Thread};
+use brigade_sync::thread::{NewThread, Thread, set_nice};
 
 use crate::config::{
     Config, Fairness, Growth, Hook, Idle, OnPanic, Order, Placement, Queueing, Shutdown,
     ShutdownOptions, Threads, WhenFull,
 };
-use crate::cpus::Cpus;
+use crate::cpus::{Cpus, Pins};
 use crate::engine::{Bound, Child, Core, Worker};
 use crate::key::Key;
 use crate::pool::Pool;
 use crate::submission::submit_bounded;
+use crate::topology::Topology;
+use crate::victims::{Neighbours, Victims};
 
 impl Pool {
     /// Creates a pool of `threads` threads with the default configuration. The first is started now, the others as jobs are
@@ -82,9 +84,14 @@ impl Default for Pool {
 #[doc(alias = "ThreadPoolBuilder")]
 pub struct Builder {
     config: Config,
-    threads: Threads,
+    /// `None` for as many as the process may run at once, also when that changes.
+    threads: Option<Threads>,
     /// Why its threads can't be pinned as asked.
     unpinned: Option<io::Error>,
+    /// Why its threads can't have that nice value.
+    not_nice: Option<io::Error>,
+    /// The order in which workers try their peers, and what finds it: a program that sets none does not contain that.
+    victims: Option<(Victims, fn(&Victims, &Pins) -> Result<Neighbours, String>)>,
     /// How many jobs may be queued; `None` if any number may.
     capacity: Option<Capacity>,
 }
@@ -110,13 +117,20 @@ impl Builder {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn new() -> Self {
-        let config = Config::default();
-        Self { threads: config.size.max.into(), config, capacity: None, unpinned: None }
+        Self {
+            config: Config::default(),
+            threads: None,
+            unpinned: None,
+            not_nice: None,
+            victims: None,
+            capacity: None,
+        }
     }
 
     /// Sets how many threads the pool has. A number fixes the size. A range `core..=max` lets the pool keep at least `core`
     /// threads, its *core size*, which may be 0, and grow to `max`, which is 1 to 4096. Default: as many as the process may run
-    /// at once (affinity and, on Linux, cgroup quota), at least 1.
+    /// at once (affinity and, on Linux, cgroup quota), at least 1. By default, the size follows that when it changes, until
+    /// [`resize`](crate::Handle::resize) is called: a busy pool looks once a second.
     ///
     /// [`build`](Self::build) starts the first thread, unless the core size is 0 or the pool is [lazy](Self::lazy). Each
     /// submission then starts one until the core size is reached, whether or not others are idle. Beyond that, the pool's [`growth`](Self::growth) decides, and a
@@ -133,7 +147,7 @@ impl Builder {
     #[doc(alias = "core_size")]
     #[doc(alias = "max_size")]
     pub fn threads(mut self, threads: impl Into<Threads>) -> Self {
-        self.threads = threads.into();
+        self.threads = Some(threads.into());
         self
     }
 
@@ -447,6 +461,66 @@ impl Builder {
         self
     }
 
+    /// Sets from which of its peers a worker steals first. Default: [`Victims::Random`].
+    ///
+    /// On a machine with several memory nodes, or several caches, a job that is taken from a near peer finds its data nearer. With
+    /// [`Victims::Nearest`] a worker also takes jobs from outside that threads of its own node have submitted before others. On
+    /// a machine where all CPUs are equally near this changes nothing and costs nothing.
+    ///
+    /// ```
+    /// use brigade::{Pool, Victims};
+    /// // Workers 0 and 1 are near each other, and worker 2 is further away.
+    /// let table = vec![vec![0, 1, 9], vec![1, 0, 9], vec![9, 9, 0]];
+    /// let pool = Pool::builder().threads(3).victims(Victims::ByTable(table)).build()?;
+    /// assert_eq!(pool.submit(|| 42).join()?, 42);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    ///
+    /// By what the operating system tells:
+    ///
+    /// ```
+    /// use brigade::{Cpus, Pool, Victims};
+    /// # if cfg!(target_os = "linux") {
+    /// let pool = Pool::builder().pin(Cpus::cores()).victims(Victims::Nearest).build()?;
+    /// assert_eq!(pool.submit(|| 42).join()?, 42);
+    /// # }
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[doc(alias = "numa")]
+    #[doc(alias = "with_numa_affinity")]
+    pub fn victims(mut self, victims: Victims) -> Self {
+        let resolve = |victims: &Victims, pins: &Pins| {
+            let topology = Topology::of_this_machine();
+            victims.resolve(pins, &topology)
+        };
+        self.victims = Some((victims, resolve));
+        self
+    }
+
+    /// Sets the nice value of the threads: from −20, which the scheduler of the operating system prefers, to 19, for work in the
+    /// background. Default: that of the thread that starts them.
+    ///
+    /// Values below that of the calling thread need a privilege; without it, [`build`](Self::build) returns an error of the kind
+    /// [`PermissionDenied`](io::ErrorKind::PermissionDenied). Linux only: elsewhere a thread has no nice value of its own, and
+    /// `build` returns an error.
+    ///
+    /// ```
+    /// use brigade::Pool;
+    /// # if cfg!(target_os = "linux") {
+    /// let background = Pool::builder().threads(1).nice(10).build()?;
+    /// assert_eq!(background.submit(|| 42).join()?, 42);
+    /// # }
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[doc(alias = "priority")]
+    pub fn nice(mut self, nice: i32) -> Self {
+        // A thread that is not privileged can't undo it, so another one tries.
+        let tried = std::thread::spawn(move || set_nice(nice)).join();
+        let tried = tried.unwrap_or_else(|_| Err(io::Error::other("a thread has panicked")));
+        (self.config.nice, self.not_nice) = (Some(nice), tried.err());
+        self
+    }
+
     /// Sets the names of the threads: a string, to which `-{index}` is appended, or a function of the index. Default:
     /// `brigade-{index}`. Linux shows the first 15 bytes.
     ///
@@ -599,13 +673,18 @@ impl Builder {
 
     /// Rejects a configuration that can't be built, and sets the size.
     fn check(&mut self) -> io::Result<()> {
-        if let Some(error) = self.unpinned.take() {
+        if let Some(error) = self.unpinned.take().or_else(|| self.not_nice.take()) {
             return Err(error);
         }
         let refusal = |reason: String| io::Error::new(io::ErrorKind::InvalidInput, reason);
         let refuse = |reason: String| Err(refusal(reason));
-        let threads = self.threads.check().map_err(refusal)?;
+        let threads = self.threads.unwrap_or_else(|| self.config.size.max.into());
+        let threads = threads.check().map_err(refusal)?;
         self.config.size = self.config.size_of(threads);
+        self.config.follow = self.config.follow.filter(|_| self.threads.is_none());
+        if let Some((victims, resolve)) = &self.victims {
+            self.config.neighbours = resolve(victims, &self.config.pins).map_err(refusal)?;
+        }
         if self.config.fairness == Fairness::Every(0) {
             return refuse("a worker must run at least 1 job between two looks elsewhere".into());
         }
@@ -666,5 +745,60 @@ impl std::panic::RefUnwindSafe for Builder {}
 impl core::fmt::Debug for Builder {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Builder").field("threads", &self.threads).finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, not(brigade_loom)))]
+mod tests {
+    use brigade_sync::unmodelled::AtomicUsize;
+    use std::sync::atomic::Ordering;
+
+    use super::*;
+    use crate::config::Follow;
+
+    /// Runs jobs until the pool has that size.
+    fn work_until(pool: &Pool, size: usize) {
+        while pool.size() != (size..=size) {
+            // A chain on one worker, which looks at its queue's end or when it is time.
+            (0..1000).for_each(|_| pool.execute(std::thread::yield_now));
+            pool.wait_idle();
+        }
+    }
+
+    #[test]
+    fn the_default_size_follows_what_the_process_may_run_until_the_pool_is_resized() {
+        static MAY_RUN: AtomicUsize = AtomicUsize::new(2);
+        let mut builder = Builder::new();
+        let follow =
+            Follow { read: || MAY_RUN.load(Ordering::Relaxed), every: Duration::from_millis(1) };
+        builder.config.size = builder.config.size_of(2.into());
+        builder.config.follow = Some(follow);
+        let pool = builder.build().unwrap();
+        assert_eq!(pool.size(), 2..=2);
+        for size in [1, 3, 2] {
+            MAY_RUN.store(size, Ordering::Relaxed);
+            work_until(&pool, size);
+        }
+        pool.resize(4).unwrap();
+        MAY_RUN.store(1, Ordering::Relaxed);
+        let begin = std::time::Instant::now();
+        while begin.elapsed() < Duration::from_millis(20) {
+            work_until(&pool, 4);
+            (0..1000).for_each(|_| pool.execute(std::thread::yield_now));
+            pool.wait_idle();
+        }
+        assert_eq!(pool.size(), 4..=4);
+    }
+
+    #[test]
+    fn a_size_that_was_set_follows_nothing() {
+        let mut builder = Builder::new().threads(3);
+        builder.config.follow = Some(Follow { read: || 1, every: Duration::ZERO });
+        let pool = builder.build().unwrap();
+        for _ in 0..20 {
+            (0..1000).for_each(|_| pool.execute(std::thread::yield_now));
+            pool.wait_idle();
+        }
+        assert_eq!(pool.size(), 3..=3);
     }
 }

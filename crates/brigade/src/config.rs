@@ -8,10 +8,11 @@ use std::io::{self, Write as _};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
-use brigade_sync::thread::{NewThread, Thread};
+use brigade_sync::thread::{NewThread, Thread, parallelism, set_nice};
 use brigade_task::drop_contained;
 
 use crate::cpus::Pins;
+use crate::victims::Neighbours;
 
 /// Which queue takes the jobs that a worker of the pool submits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -326,6 +327,8 @@ pub(crate) type Hook = Arc<dyn Fn(usize) + Send + Sync>;
 pub(crate) struct Config {
     /// The size at the start.
     pub(crate) size: Size,
+    /// What the size follows, if it does.
+    pub(crate) follow: Option<Follow>,
     /// How many blocked workers are replaced at most; `None` for as many as there may be.
     pub(crate) spare: Option<usize>,
     pub(crate) growth: Growth,
@@ -351,6 +354,10 @@ pub(crate) struct Config {
     pub(crate) caller_participates: bool,
     pub(crate) placement: Placement,
     pub(crate) pins: Pins,
+    /// The order in which a worker tries its peers.
+    pub(crate) neighbours: Neighbours,
+    /// The nice value of the threads, if it is not that of the thread that starts them.
+    pub(crate) nice: Option<i32>,
     pub(crate) on_panic: OnPanic,
     /// How dropping the pool ends it.
     pub(crate) on_drop: ShutdownOptions,
@@ -373,6 +380,7 @@ impl Default for Config {
                 max: default_threads(),
                 spare: default_threads(),
             },
+            follow: Some(Follow { read: default_threads, every: LOOK_AT_CPUS }),
             spare: None,
             growth: Growth::default(),
             keep_alive: KEEP_ALIVE,
@@ -391,6 +399,8 @@ impl Default for Config {
             caller_participates: false,
             placement: Placement::default(),
             pins: Pins::default(),
+            neighbours: Neighbours::default(),
+            nice: None,
             on_panic: OnPanic::default(),
             on_drop: ShutdownOptions::default(),
             on_start: None,
@@ -398,6 +408,19 @@ impl Default for Config {
         }
     }
 }
+
+/// What the size of a pool follows.
+#[derive(Clone, Copy)]
+pub(crate) struct Follow {
+    /// Returns the number of threads.
+    pub(crate) read: fn() -> usize,
+    /// How often a busy pool calls that.
+    pub(crate) every: Duration,
+}
+
+/// How often a busy pool looks whether the number of threads that the process may run at once has changed. A look takes some 50 µs, and
+/// a container's quota is changed by the minute at most.
+const LOOK_AT_CPUS: Duration = Duration::from_secs(1);
 
 /// How long a worker beyond the core size stays idle. rusty_pool's and Java's number.
 const KEEP_ALIVE: Duration = Duration::from_secs(60);
@@ -407,6 +430,15 @@ impl Config {
     pub(crate) fn size_of(&self, threads: Threads) -> Size {
         let Threads { core, max } = threads;
         Size { core, max, spare: self.spare.unwrap_or(max).min(MAX_THREADS) }
+    }
+
+    /// Gives the calling thread, which is the worker with this index, what the configuration names. What the system refuses now,
+    /// though it did not when the pool was built, is no error: the thread runs as it may.
+    pub(crate) fn apply_to_thread(&self, index: usize) {
+        self.pins.apply(index);
+        if let Some(nice) = self.nice {
+            let _ = set_nice(nice);
+        }
     }
 
     /// The name of a worker's thread.
@@ -421,5 +453,5 @@ impl Config {
 
 /// As many threads as the process may run at once, by affinity and quota; 1 if that is unknown.
 fn default_threads() -> usize {
-    brigade_sync::thread::parallelism().min(MAX_THREADS)
+    parallelism().min(MAX_THREADS)
 }

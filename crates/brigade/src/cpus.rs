@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use brigade_sync::affinity::{CpuSet, ThreadRef};
 
+use crate::topology::siblings;
+
 /// The CPUs that the workers of a pool run on; see [`Builder::pin`](crate::Builder::pin).
 ///
 /// CPUs have the numbers that the operating system gives them, from 0. An array, a `Vec` or a range of numbers is
@@ -59,7 +61,7 @@ impl Cpus {
     fn pins(
         &self,
         allowed: &CpuSet,
-        siblings: impl Fn(usize) -> Option<String>,
+        siblings: impl Fn(usize) -> Option<Vec<usize>>,
     ) -> Result<Pins, String> {
         let chosen = |cpus: &[usize]| match cpus.iter().find(|&&cpu| !allowed.contains(cpu)) {
             Some(cpu) => {
@@ -82,7 +84,7 @@ impl Cpus {
             }
             Choice::Cores => {
                 let is_first = |&cpu: &usize| {
-                    let shared = siblings(cpu).and_then(|list| members(&list)).unwrap_or_default();
+                    let shared = siblings(cpu).unwrap_or_default();
                     shared.into_iter().filter(|&one| allowed.contains(one)).all(|one| one >= cpu)
                 };
                 let cores: Vec<usize> = allowed.cpus().filter(is_first).collect();
@@ -121,6 +123,11 @@ pub(crate) struct Pins {
 }
 
 impl Pins {
+    /// The CPUs of the first workers that have one each, by index.
+    pub(crate) fn cpus(&self) -> Vec<usize> {
+        self.each.iter().map_while(|set| set.cpus().next()).collect()
+    }
+
     /// Pins the calling thread, which is the worker with this index. A CPU that has been taken from the process since the pool was
     /// built is not an error: the thread runs where it may.
     pub(crate) fn apply(&self, index: usize) {
@@ -130,25 +137,14 @@ impl Pins {
     }
 }
 
-/// The system's list of the CPUs that share a core with this one.
-fn siblings(cpu: usize) -> Option<String> {
-    let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
-    std::fs::read_to_string(path).ok()
-}
-
-/// The numbers in a list such as `0-2,8`; `None` if it is none.
-fn members(list: &str) -> Option<Vec<usize>> {
-    let mut members: Vec<usize> = Vec::new();
-    for part in list.trim().split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        members.extend(first.parse::<usize>().ok()?..=last.parse().ok()?);
-    }
-    Some(members)
-}
-
 #[cfg(all(test, target_os = "linux", not(brigade_loom)))]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+
+    /// The pins of workers on these CPUs, of a machine that has them.
+    pub(crate) fn pins_of<const N: usize>(cpus: [usize; N]) -> Pins {
+        Cpus::from(cpus).pins(&machine(0..64), |_| None).unwrap()
+    }
 
     /// A machine with these CPUs.
     fn machine(cpus: Range<usize>) -> CpuSet {
@@ -164,7 +160,7 @@ mod tests {
     fn on_eight(cpus: impl Into<Cpus>) -> Result<Numbers, String> {
         let shared = |cpu| {
             let first = (cpu - 2) % 4 + 2;
-            Some(format!("{first},{}\n", first + 4))
+            Some(vec![first, first + 4])
         };
         let list = |set: &CpuSet| set.cpus().collect::<Vec<_>>();
         let pins = cpus.into().pins(&machine(2..10), shared)?;
@@ -194,7 +190,7 @@ mod tests {
         let untold = Cpus::cores().pins(&machine(4..6), |_| None).unwrap();
         assert_eq!(untold.each.len(), 2);
         // Of a core whose first CPU is not the process's, the other one.
-        let second = Cpus::cores().pins(&machine(4..6), |cpu| Some(format!("0-3,{cpu}"))).unwrap();
+        let second = Cpus::cores().pins(&machine(4..6), |cpu| Some(vec![0, 1, 2, 3, cpu])).unwrap();
         assert_eq!(second.each.len(), 2);
     }
 
@@ -205,14 +201,6 @@ mod tests {
         assert!(on_eight(Cpus::among([usize::MAX])).is_err());
         for none in [Cpus::among([]), Cpus::except(0..10)] {
             assert_eq!(on_eight(none).unwrap_err(), "no CPU is left to run on");
-        }
-    }
-
-    #[test]
-    fn what_is_no_list_of_cpus_is_none() {
-        assert_eq!(members("0-2,8\n"), Some(vec![0, 1, 2, 8]));
-        for text in ["", "a", "1-", "-1", "1,,2", "1-b"] {
-            assert_eq!(members(text), None, "{text:?}");
         }
     }
 }

@@ -114,7 +114,9 @@ others, how to write a library, and which crates work with this one."
 //     engine
 //     idle   semaphore   timers
 //     config
-//     metrics   cpus   rejected   key   job_name   sorted_map
+//     victims
+//     cpus
+//     metrics   topology   rejected   key   job_name   sorted_map
 
 // The documentation lists the methods of a type in the order of the modules that have them: what is most used comes first.
 mod submission;
@@ -169,6 +171,8 @@ mod sorted_map;
 mod task_set;
 pub mod time;
 mod timers;
+mod topology;
+mod victims;
 
 pub use abort::AbortHandle;
 pub use blocking::blocking;
@@ -206,6 +210,7 @@ pub use task_set::TaskSet;
 pub use time::{
     DelayedJob, Missed, PeriodicJob, Timer, execute_after, execute_at, execute_every, submit_after,
 };
+pub use victims::Victims;
 
 /// The examples of the project's README, some of which need I/O.
 #[cfg(all(doctest, feature = "io"))]

@@ -83,6 +83,7 @@ impl LocalPool {
         let config = Config {
             size: Size { core: 1, max: 1, spare: 0 },
             spare: Some(0),
+            follow: None,
             is_driven: true,
             caller_participates: true,
             placement: Placement::Kernel,

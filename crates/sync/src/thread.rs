@@ -147,6 +147,29 @@ pub fn parallelism() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
+/// Sets the nice value of the calling thread, −20 to 19.
+///
+/// # Errors
+/// The system's, if the thread may not have that value, and where a thread has no nice value of its own.
+pub fn set_nice(nice: i32) -> std::io::Result<()> {
+    #[cfg(target_os = "linux")]
+    {
+        // SAFETY: the call has three integers and no effect on memory. For Linux, 0 is the calling thread.
+        match unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, nice) } {
+            0 => Ok(()),
+            _ => Err(std::io::Error::last_os_error()),
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = nice;
+        Err(std::io::Error::new(
+            std::io::ErrorKind::Unsupported,
+            "a thread has no nice value of its own on this system",
+        ))
+    }
+}
+
 /// Ends each sleep of the calling thread within some microseconds of its timeout, on Linux, until it is dropped.
 ///
 /// Otherwise the kernel may delay the end by 50 µs, the *timer slack*, to wake several threads at once (`prctl(2)`,

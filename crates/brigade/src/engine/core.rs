@@ -363,7 +363,22 @@ impl Core {
 
     /// Changes the size of the pool.
     pub(crate) fn resize(&self, range: Range) {
-        self.idle.resize(self.config.size_of(range));
+        let resize = || self.idle.resize(self.config.size_of(range));
+        self.threads.following.stop(resize);
+        self.act_on_size();
+    }
+
+    /// Changes the size of the pool if it follows what has changed. Called by busy workers from time to time.
+    pub(super) fn follow(&self) {
+        let resize = |threads: usize| self.idle.resize(self.config.size_of(threads.into()));
+        if self.threads.following.look(resize) {
+            self.act_on_size();
+        }
+    }
+
+    /// Has the workers act on a new size.
+    #[cold]
+    fn act_on_size(&self) {
         // Surplus workers leave at once, and the others learn whether their keep-alive now applies. All are picked first: a
         // worker that is woken soon sleeps again.
         self.idle.pick_all_parked().into_iter().for_each(|index| self.wake(index, Caller::MayStop));

@@ -15,6 +15,7 @@ mod dispatch;
 mod end;
 mod enter;
 mod events;
+mod following;
 mod injectors;
 mod ledger;
 mod local;

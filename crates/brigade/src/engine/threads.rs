@@ -11,6 +11,7 @@ use brigade_sync::{Condvar, Mutex};
 use brigade_task::drop_contained;
 
 use super::events::blocked::BlockedThread;
+use super::following::Following;
 use super::signal::left;
 use crate::config::Config;
 
@@ -29,6 +30,8 @@ pub(super) type Entry = Box<dyn Fn(usize) -> Box<dyn Launch> + Send + Sync>;
 /// The threads of one pool.
 pub(super) struct Threads {
     config: Arc<Config>,
+    /// What their number follows.
+    pub(super) following: Following,
     entry: Entry,
     /// The threads that have not been joined.
     handles: Mutex<Vec<Thread>>,
@@ -116,6 +119,7 @@ impl Drop for Main {
 impl Threads {
     pub(super) fn new(config: Arc<Config>, entry: Entry) -> Self {
         Self {
+            following: Following::new(config.follow, config.size.max),
             config,
             entry,
             handles: Mutex::default(),

@@ -135,7 +135,7 @@ impl Worker {
         let worker = Self::at(core, index, false);
         worker.me.sleeper.set_thread();
         let life = || {
-            worker.core.config.pins.apply(index);
+            worker.core.config.apply_to_thread(index);
             worker.call_hook(worker.core.config.on_start.as_ref());
             // A panic ends a call of `turns`, never the thread.
             while let Err(payload) = panic::catch_unwind(AssertUnwindSafe(|| worker.turns())) {
@@ -279,6 +279,7 @@ impl Worker {
         }
         self.take_mail().into_iter().for_each(|job| self.run_in_look(job));
         if look == Look::InTime {
+            self.core.follow();
             self.relieve().into_iter().for_each(|job| self.run_in_look(job));
         }
         let share = self.pace.share();

@@ -168,29 +168,46 @@ impl Worker {
         }
     }
 
-    /// Tries every other worker once, starting with a random one.
+    /// Tries every other worker once: those that are nearer first, and of those that are equally near a random one.
     fn steal(&self) -> Result<Job, StealError> {
-        let peers = &self.core.queues.peers;
-        let start = self.random.borrow_mut().usize(..peers.len());
+        let count = self.core.queues.peers.len();
+        let start = self.random.borrow_mut().usize(..count);
+        let near = self.core.config.neighbours.of_worker(self.index);
         let mut error = StealError::Empty;
-        let count = peers.len();
+        for ring in near.iter() {
+            for offset in 0..ring.len() {
+                if let Some(job) = self.steal_from(ring[(start + offset) % ring.len()], &mut error)
+                {
+                    return Ok(job);
+                }
+            }
+        }
         for offset in 0..count {
             let victim = (start + offset) % count;
-            if victim == self.index {
+            if victim == self.index || near.have(victim) {
                 continue;
             }
-            let Some(peer) = peers.get(victim) else { continue };
-            match self.local.steal_from(&peer.remote) {
-                Ok(job) => return Ok(job),
-                Err(StealError::Busy) => error = StealError::Busy,
-                Err(StealError::Empty) => {}
-            }
-            match self.steal_part(peer, None) {
-                Ok((_, job)) => return Ok(job),
-                Err(StealError::Busy) => error = StealError::Busy,
-                Err(StealError::Empty) => {}
+            if let Some(job) = self.steal_from(victim, &mut error) {
+                return Ok(job);
             }
         }
         Err(error)
+    }
+
+    /// Tries one worker; sets the error if it was busy.
+    #[inline]
+    fn steal_from(&self, victim: usize, error: &mut StealError) -> Option<Job> {
+        let peer = self.core.queues.peers.get(victim)?;
+        match self.local.steal_from(&peer.remote) {
+            Ok(job) => return Some(job),
+            Err(StealError::Busy) => *error = StealError::Busy,
+            Err(StealError::Empty) => {}
+        }
+        match self.steal_part(peer, None) {
+            Ok((_, job)) => return Some(job),
+            Err(StealError::Busy) => *error = StealError::Busy,
+            Err(StealError::Empty) => {}
+        }
+        None
     }
 }

@@ -13,3 +13,4 @@ mod short_keep_alive;
 mod shrinking;
 mod slow_spawner;
 mod spawner;
+mod victims;

@@ -80,3 +80,30 @@ fn a_cpu_that_is_not_there_is_an_error_of_build_until_another_is_named() {
     let pool = Pool::builder().threads(1).pin([usize::MAX]).pin(Cpus::cores()).build().unwrap();
     assert_eq!(of_each(&pool, 1)[0].len(), 1);
 }
+
+#[test]
+fn every_thread_has_the_nice_value_and_one_that_can_not_be_had_is_an_error() {
+    let _dog = Watchdog::start(60);
+    let of_this_thread = || {
+        let path = std::fs::read_link("/proc/thread-self").unwrap();
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", path.display())).unwrap();
+        // proc(5): the 19th field, of which the second is in parentheses.
+        let fields = stat.rsplit(')').next().unwrap();
+        fields.split_whitespace().nth(16).unwrap().parse::<i32>().unwrap()
+    };
+    let mine = of_this_thread();
+    let pool = Pool::builder().threads(2).nice(mine + 3).build().unwrap();
+    let seen = pool.broadcast(move |_| of_this_thread());
+    assert!(seen.into_iter().all(|share| share.join().unwrap() == mine + 3));
+    assert_eq!(of_this_thread(), mine, "not that of the thread that builds the pool");
+    // Values beyond the range are its ends.
+    let pool = Pool::builder().threads(1).nice(1000).build().unwrap();
+    assert_eq!(pool.submit(of_this_thread).join().unwrap(), 19);
+    let preferred = Pool::builder().threads(1).nice(mine - 5).build();
+    match preferred.map_err(|error| error.kind()) {
+        Ok(pool) => assert_eq!(pool.submit(of_this_thread).join().unwrap(), mine - 5),
+        Err(kind) => {
+            assert!(kind == std::io::ErrorKind::PermissionDenied, "{kind}");
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! A pool whose size follows the number of threads that the process may run at once.
+//!
+//! That number changes with the quota of the process's cgroup, which a container's manager may set at any time, and with its
+//! affinity. The system announces neither, so a busy worker looks from time to time; an idle pool need not know.
+
+use core::time::Duration;
+use std::time::Instant;
+
+use brigade_sync::atomic::Ordering;
+use brigade_sync::unmodelled::{AtomicU64, Mutex};
+
+use crate::config::Follow;
+
+/// What a pool's size follows.
+pub(super) struct Following {
+    begin: Instant,
+    /// Milliseconds from `begin` to the next look; `u64::MAX` for none.
+    next: AtomicU64,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// `None` if the size is the user's.
+    follow: Option<Follow>,
+    /// The number of threads that was read last.
+    number: usize,
+}
+
+impl Following {
+    /// Follows nothing if `follow` is `None`. The pool has been built for `number` threads.
+    pub(super) fn new(follow: Option<Follow>, number: usize) -> Self {
+        let next = follow.map_or(u64::MAX, |follow| millis(follow.every));
+        let state = Mutex::new(State { follow, number });
+        Self { begin: Instant::now(), next: AtomicU64::new(next), state }
+    }
+
+    /// Calls `resize` with the number of threads if that has changed since it was read last, and it is time to look; returns whether
+    /// it did.
+    pub(super) fn look(&self, resize: impl FnOnce(usize)) -> bool {
+        let now = millis(self.begin.elapsed());
+        // Ordering: Relaxed: the lock orders what follows.
+        now >= self.next.load(Ordering::Relaxed) && self.look_now(now, resize)
+    }
+
+    #[cold]
+    fn look_now(&self, now: u64, resize: impl FnOnce(usize)) -> bool {
+        let mut state = self.state.lock();
+        let Some(follow) = state.follow.filter(|_| now >= self.next.load(Ordering::Relaxed)) else {
+            return false;
+        };
+        self.next.store(now + millis(follow.every), Ordering::Relaxed);
+        let number = (follow.read)();
+        let is_other = number != state.number;
+        if is_other {
+            state.number = number;
+            resize(number);
+        }
+        is_other
+    }
+
+    /// Follows nothing any more, and calls `resize` after that.
+    pub(super) fn stop(&self, resize: impl FnOnce()) {
+        let mut state = self.state.lock();
+        state.follow = None;
+        self.next.store(u64::MAX, Ordering::Relaxed);
+        resize();
+    }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
