@@ -34,6 +34,16 @@ impl Cpus {
         Self(Choice::Among(cpus.into_iter().collect()))
     }
 
+    /// All workers run on any of the CPUs whose bit is set, as in the arguments of `taskset(1)`: bit 0 is CPU 0.
+    ///
+    /// ```
+    /// use brigade::Cpus;
+    /// assert_eq!(Cpus::mask(0b1001), Cpus::among([0, 3]));
+    /// ```
+    pub fn mask(bits: u64) -> Self {
+        Self::among((0..64).filter(|cpu| bits & (1 << cpu) != 0))
+    }
+
     /// All workers run on any CPU but these.
     pub fn except(cpus: impl IntoIterator<Item = usize>) -> Self {
         Self(Choice::Except(cpus.into_iter().collect()))

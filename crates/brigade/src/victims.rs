@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::cpus::Pins;
-use crate::topology::Topology;
+use crate::topology::{Nodes, Topology};
 
 /// Which of its peers an idle worker tries to steal from first; see [`Builder::victims`](crate::Builder::victims).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub enum Victims {
 pub(crate) struct Neighbours {
     /// For each worker the peers that are equally near, nearest first.
     rings: Arc<[Vec<Box<[usize]>>]>,
+    /// The memory nodes, if there are several, and that of each worker.
+    nodes: Option<Arc<(Nodes, Vec<usize>)>>,
 }
 
 /// The peers of one worker.
@@ -55,6 +57,7 @@ impl Victims {
     /// # Errors
     /// If the order can't be made; what to do.
     pub(crate) fn resolve(&self, pins: &Pins, topology: &Topology) -> Result<Neighbours, String> {
+        let mut nodes = None;
         let table = match self {
             Self::Random => return Ok(Neighbours::default()),
             Self::Nearest => {
@@ -64,6 +67,10 @@ impl Victims {
                         `pin(Cpus::cores())`, or take `Victims::ByTable`"
                         .into());
                 }
+                nodes = topology.memory_nodes().map(|nodes| {
+                    let of_workers = cpus.iter().map(|&cpu| nodes.of_cpu(cpu)).collect();
+                    Arc::new((nodes, of_workers))
+                });
                 let row =
                     |&one: &usize| cpus.iter().map(|&to| topology.distance(one, to)).collect();
                 cpus.iter().map(row).collect()
@@ -77,7 +84,7 @@ impl Victims {
                 table[row].len()
             ));
         }
-        Ok(Neighbours::of(&table))
+        Ok(Neighbours { nodes, ..Neighbours::of(&table) })
     }
 }
 
@@ -88,8 +95,18 @@ impl Neighbours {
         // Nothing is to be paid where it makes no difference.
         match rings.iter().all(|rings| rings.len() <= 1) {
             true => Self::default(),
-            false => Self { rings: rings.into() },
+            false => Self { rings: rings.into(), nodes: None },
         }
+    }
+
+    /// The memory nodes of the machine, if it has several and this pool minds them.
+    pub(crate) fn nodes(&self) -> Option<&Nodes> {
+        self.nodes.as_deref().map(|(nodes, _)| nodes)
+    }
+
+    /// The memory node of a worker, if it has a place there.
+    pub(crate) fn node_of(&self, index: usize) -> Option<usize> {
+        self.nodes.as_deref().and_then(|(_, of_workers)| of_workers.get(index).copied())
     }
 
     /// The peers of a worker; none if it has no place.
@@ -153,5 +170,7 @@ mod tests {
         let neighbours = Victims::Nearest.resolve(&pins, &topology).unwrap();
         assert_eq!(near(&neighbours, 0), [vec![4], vec![1], vec![2, 3]]);
         assert_eq!(near(&neighbours, 2), [vec![3], vec![0, 1, 4]]);
+        let nodes = (0..6).map(|index| neighbours.node_of(index));
+        assert!(nodes.eq([Some(0), Some(0), Some(1), Some(1), Some(0), None]));
     }
 }

@@ -13,14 +13,18 @@
 
 use core::cell::Cell;
 use std::collections::VecDeque;
+use std::sync::OnceLock;
 
 use brigade_queue::{Cursor, Injector, ShardedInjector};
 use brigade_sync::Mutex;
+#[cfg(not(brigade_loom))]
+use brigade_sync::affinity::current_cpu;
 use brigade_sync::atomic::{AtomicUsize, Ordering};
 use brigade_task::{Job, Outcome};
 
 use super::local::Local;
 use crate::config::{Config, Queueing};
+use crate::topology::Nodes;
 
 /// The most injectors. Every searching worker looks at each one, so more would cost idle workers what they save producers. At
 /// most as many producers as there are CPUs run at once.
@@ -81,10 +85,16 @@ pub(super) fn producer() -> usize {
 #[cold]
 fn new_producer() -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(1);
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let next = NEXT.fetch_add(1, Ordering::Relaxed);
+    let node = NODES.get().zip(current_cpu());
+    let number = node.map_or(next, |(nodes, cpu)| next * nodes.groups() + nodes.of_cpu(cpu));
     PRODUCER.set(number);
     number
 }
+
+/// The memory nodes of this machine, if a pool minds them. The number of a producer that submits first after that says on which node
+/// it was then: a pool that does not mind them has no use for that, and no harm from it.
+static NODES: OnceLock<Nodes> = OnceLock::new();
 
 /// A model has no static atomics; its threads are one producer.
 #[cfg(brigade_loom)]
@@ -100,7 +110,16 @@ impl Injectors {
             Queueing::Shared => 1,
             Queueing::Stealing => (2 * cpus).min(MAX_SHARDS),
         };
+        if let Some(nodes) = config.neighbours.nodes() {
+            NODES.get_or_init(|| nodes.clone());
+        }
         Self { shards: ShardedInjector::new(shards), front: Front::default() }
+    }
+
+    /// The cursor of a worker, which takes what its own memory node has submitted first.
+    pub(super) fn cursor(config: &Config, index: usize) -> Cursor {
+        let near = config.neighbours.nodes().zip(config.neighbours.node_of(index));
+        near.map_or(Cursor::at(index), |(nodes, node)| Cursor::near(node, nodes.groups()))
     }
 
     /// The injector of the calling thread.

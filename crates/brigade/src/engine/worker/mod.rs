@@ -33,7 +33,7 @@ use brigade_task::{Job, Outcome, Part, drop_contained};
 
 use super::core::{Caller, Core};
 use super::current;
-use super::injectors::Share;
+use super::injectors::{Injectors, Share};
 use super::local::Local;
 use super::peers::Peer;
 use crate::config::Hook;
@@ -170,7 +170,7 @@ impl Worker {
             is_new: Cell::new(true),
             stale: Cell::new(0),
             sweeps: Cell::new(0),
-            cursor: Cursor::at(index),
+            cursor: Injectors::cursor(&core.config, index),
             // The same seed at every start, so that a pool's behaviour depends on timing alone.
             random: RefCell::new(fastrand::Rng::with_seed(index as u64)),
             me,
