@@ -91,10 +91,13 @@ pub struct Builder {
     /// Why its threads can't have that nice value.
     not_nice: Option<io::Error>,
     /// The order in which workers try their peers, and what finds it: a program that sets none does not contain that.
-    victims: Option<(Victims, fn(&Victims, &Pins) -> Result<Neighbours, String>)>,
+    victims: Option<(Victims, Resolve)>,
     /// How many jobs may be queued; `None` if any number may.
     capacity: Option<Capacity>,
 }
+
+/// Finds the peers of each worker by the pins, or says why it can't.
+type Resolve = fn(&Victims, &Pins) -> Result<Neighbours, String>;
 
 /// How many jobs may be queued, and what limits a pool to that: a program without a bounded pool does not contain it.
 struct Capacity {

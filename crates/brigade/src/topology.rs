@@ -58,7 +58,7 @@ impl Topology {
     pub(crate) fn memory_nodes(&self) -> Option<Nodes> {
         let last = self.nodes.values().flat_map(|node| &node.cpus).max()?;
         let of_cpu = (0..=*last).map(|cpu| self.node_of(cpu)).collect();
-        (self.nodes.len() > 1).then(|| Nodes { of_cpu, count: self.nodes.len() })
+        (self.nodes.len() > 1).then_some(Nodes { of_cpu, count: self.nodes.len() })
     }
 
     /// The distance of two CPUs: the smaller, the nearer.
