@@ -13,7 +13,7 @@ use crate::fault::Fault;
 use crate::program;
 use crate::stop::Stop;
 use crate::target::Entry;
-use crate::workload::{Outcome, Terms};
+use crate::workload::{self, Outcome, Params, Terms};
 
 /// An error where resident memory can't be read.
 pub(crate) fn check() -> Result<(), Stop> {
@@ -30,18 +30,23 @@ pub(crate) const COMMAND: &str = "once";
 /// pages.
 const PARTS: &str = "/proc/self/smaps_rollup";
 
-/// The most of this process that was in memory at a time, off by as much. `getrusage` has it too, but with that of the
-/// parent in it.
-const PEAK: &str = "/proc/self/status";
+/// The address space of this process, and the most of it that was in memory at a time, off by as much as `statm`. `getrusage`
+/// has the latter too, but with that of the parent in it.
+const STATUS: &str = "/proc/self/status";
 
 /// Bytes of this process that are in memory.
 pub(crate) fn bytes() -> io::Result<u64> {
     field(PARTS, "Rss:")
 }
 
+/// Bytes of the address space of this process: stacks are reserved long before they are in memory.
+pub(crate) fn reserved() -> io::Result<u64> {
+    field(STATUS, "VmSize:")
+}
+
 /// The most bytes of this process that were in memory at a time.
 pub(crate) fn peak() -> io::Result<u64> {
-    field(PEAK, "VmHWM:")
+    field(STATUS, "VmHWM:")
 }
 
 /// The bytes in the line of `file` that begins with `name`.
@@ -53,15 +58,24 @@ fn field(file: &str, name: &str) -> io::Result<u64> {
     Ok(kilobytes << 10)
 }
 
-/// Runs `workload`, its name and its options, once on a fresh target in a process of its own.
-pub(crate) fn run(workload: &[&str], target: &'static Entry, terms: Terms) -> Outcome {
+/// Runs `workload` with these options once on a fresh target in a process of its own.
+pub(crate) fn run(
+    workload: &str,
+    params: &Params,
+    target: &'static Entry,
+    terms: Terms,
+) -> Outcome {
     let (child, name) = match target.elsewhere {
         None => (program::this(), target.name),
         Some((file, name)) => (program::beside(file), name),
     };
     let mut child = child.map_err(Failure::Refused)?;
     let patience = terms.patience.as_secs().to_string();
-    child.arg(COMMAND).args(workload).args(["--patience", &patience, "--target", name]);
+    child.args([COMMAND, workload]).args(workload::words(params));
+    child.args(["--patience", &patience, "--target", name]);
+    if let Some(pin) = terms.pin {
+        child.args(["--pin", pin.name()]);
+    }
     match terms.fault {
         Fault::None | Fault::Died => {}
         Fault::Lost => drop(child.args(["--inject", &format!("lost:{name}")])),
@@ -71,7 +85,9 @@ pub(crate) fn run(workload: &[&str], target: &'static Entry, terms: Terms) -> Ou
     let said = String::from_utf8_lossy(&output.stderr);
     let reason = said.trim().rsplit("brigade-lab: ").next().unwrap_or_default().to_owned();
     match output.status.code() {
-        Some(0) => serde_json::from_slice(&output.stdout)
+        // JSON has no number for what the system does not tell.
+        Some(0) => serde_json::from_slice::<Vec<Option<f64>>>(&output.stdout)
+            .map(|values| values.into_iter().map(|value| value.unwrap_or(f64::NAN)).collect())
             .map_err(|error| Failure::Told(format!("its process said something else: {error}"))),
         Some(3) => Err(Failure::Refused(Error::new(ErrorKind::OutOfMemory, reason))),
         Some(_) => Err(Failure::Told(reason)),

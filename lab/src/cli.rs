@@ -19,6 +19,7 @@ use crate::report::destination::path;
 use crate::rounds::{Contest, Rules};
 use crate::row::Row;
 use crate::stop::Stop;
+use crate::sweep;
 use crate::target::Entry;
 use crate::targets;
 use crate::workloads::Choice;
@@ -28,6 +29,9 @@ use crate::workloads::server::load::{self, Load};
 ///
 /// Without a workload it runs a short selection of all of them: `all --quick`.
 #[derive(Debug, Parser)]
+///
+/// A numeric option of a workload takes several values, `--threads 1,2,4`, or a range, `--threads 1..8` or
+/// `--messages 1e3..1e6`: a table for each of them, and one of all.
 #[command(name = "brigade-lab", version, disable_help_subcommand = true)]
 pub(crate) struct Cli {
     /// What to do.
@@ -36,6 +40,9 @@ pub(crate) struct Cli {
     /// How to do it.
     #[command(flatten)]
     pub(crate) options: Options,
+    /// The same workload with the other values of a sweep.
+    #[arg(skip)]
+    further: Vec<Choice>,
 }
 
 /// What to do.
@@ -102,6 +109,21 @@ pub(crate) struct Options {
     /// Replace the result file if there is one.
     #[arg(long, global = true, requires = "json")]
     pub(crate) force: bool,
+    /// Append the results to this CSV file: a row for each target and metric.
+    #[arg(long, global = true, value_name = "PATH", value_parser = path())]
+    pub(crate) csv: Option<PathBuf>,
+    /// Append the single values behind the percentiles to this CSV file: a row for each.
+    #[arg(long, global = true, value_name = "PATH", value_parser = path())]
+    pub(crate) samples: Option<PathBuf>,
+    /// Print the metrics that are details, too. The files have them in any case.
+    #[arg(long, global = true, conflicts_with = "quiet")]
+    pub(crate) verbose: bool,
+    /// Print what would be measured, and on which targets, without doing so.
+    #[arg(long, global = true)]
+    pub(crate) dry_run: bool,
+    /// Print no tables.
+    #[arg(long, global = true)]
+    pub(crate) quiet: bool,
     /// Seed of the order of the targets inside a round; random if not given.
     #[arg(long, global = true, value_name = "N", value_parser = whole::<0, { u64::MAX }>)]
     pub(crate) seed: Option<u64>,
@@ -186,8 +208,23 @@ impl Cli {
         };
         let command = signed(Cli::command()).mut_subcommands(signed);
         // `args_os`: an argument that isn't UTF-8 is a usage error, or a path.
-        let matches = command.try_get_matches_from(env::args_os());
-        matches.and_then(|matches| Cli::from_arg_matches(&matches)).map_err(stop)
+        let line: Vec<_> = env::args_os().collect();
+        let mut all = sweep::lines(&command, &line)?.into_iter().map(|line| {
+            let matches = command.clone().try_get_matches_from(line);
+            matches.and_then(|matches| Cli::from_arg_matches(&matches)).map_err(stop)
+        });
+        let mut first = all.next().ok_or_else(|| Stop::Usage("needs a program".to_owned()))??;
+        for cli in all {
+            if let Some(What::One(choice)) = cli?.what {
+                first.further.push(choice);
+            }
+        }
+        Ok(first)
+    }
+
+    /// Whether an option has several values.
+    pub(crate) fn is_sweep(&self) -> bool {
+        !self.further.is_empty()
     }
 
     /// What to do.
@@ -198,7 +235,10 @@ impl Cli {
             Some(What::Load(load)) => return Ok(Task::Load(load.clone())),
             Some(What::Hogs { count }) => return Ok(Task::Hogs(*count)),
             Some(What::One(choice)) => {
-                let rows = choice.rows()?;
+                let mut rows = Vec::new();
+                for choice in [choice].into_iter().chain(&self.further) {
+                    rows.extend(choice.rows()?);
+                }
                 self.options.belong_to(&rows)?;
                 rows
             }
@@ -216,6 +256,11 @@ impl Cli {
         };
         if self.options.pin.is_some() && !rows.iter().all(|row| row.pins()) {
             let reason = "--pin is for wake, bucket-brigade and channels only";
+            return Err(Stop::Usage(reason.to_owned()));
+        }
+        if self.options.samples.is_some() && !rows.iter().all(|row| row.samples()) {
+            let reason = "--samples is for latency, ramp-up, fan-out, fairness, steal, burst, bucket-brigade and timers only, and in the \
+                          last for those that fire";
             return Err(Stop::Usage(reason.to_owned()));
         }
         let contests = rows.into_iter().map(|row| {
@@ -281,6 +326,6 @@ impl Options {
     /// The settings for the rounds of all rows.
     pub(crate) fn rules(&self) -> Rules {
         let patience = Duration::from_secs(self.patience);
-        Rules { rounds: self.rounds, patience, pin: self.pin, inject: self.inject }
+        Rules { rounds: self.rounds, patience, pin: self.pin, inject: self.inject, samples: None }
     }
 }

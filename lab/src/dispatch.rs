@@ -48,7 +48,8 @@ pub(crate) fn counted<W: Workload>(
     // While the workload itself pauses, a target without progress does not stand still.
     let patience = terms.patience + workload.quiet();
     supervise(tally, patience, move || {
-        let values = run(&workload, &Bench { tally, fault: terms.fault })?;
+        let values =
+            run(&workload, &Bench { samples: terms.samples, ..Bench::new(tally, terms.fault) })?;
         tally.check(tally.expected())?;
         tally.retire();
         Ok(values)

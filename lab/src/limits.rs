@@ -46,6 +46,8 @@ pub(crate) const MAX_PIPELINE: u64 = 256;
 pub(crate) const MIN_RESIDENT: u64 = 1_000;
 /// Threads of another process that compute beside the runs.
 pub(crate) const MAX_HOGS: u64 = 256;
+/// Rows of a sweep.
+pub(crate) const MAX_ROWS: usize = 1_000;
 /// Counted rounds.
 pub(crate) const MAX_ROUNDS: u64 = 1_000;
 /// Seconds of patience with a target that runs nothing.

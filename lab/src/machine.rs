@@ -88,6 +88,35 @@ pub(crate) fn cpus() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
+/// Where the kernel lists the states in which an idle CPU saves energy.
+const IDLE: &str = "/sys/devices/system/cpu/cpu0/cpuidle";
+
+/// A line about CPUs that are slow to wake, if these are some: what waits for a thread on an idle CPU waits for that CPU too.
+pub(crate) fn slow_to_wake() -> Option<String> {
+    let (latency, state) = slowest(IDLE)?;
+    (latency >= SLOW_US).then(|| {
+        format!(
+            "an idle CPU takes up to {latency} µs to wake ({state}): the kernel's parameters `intel_idle.max_cstate=0` or \
+             `processor.max_cstate=1` shorten that, and the times below"
+        )
+    })
+}
+
+/// Microseconds that are much beside the wake-up of a thread.
+const SLOW_US: u64 = 20;
+
+/// Microseconds to leave the deepest state that is in use, and its name.
+fn slowest(folder: &str) -> Option<(u64, String)> {
+    let states = fs::read_dir(folder).ok()?.filter_map(|state| {
+        let state = state.ok()?.path();
+        let read = |file: &str| fs::read_to_string(state.join(file)).ok();
+        let is_off = read("disable").is_some_and(|off| off.trim() != "0");
+        let latency = read("latency")?.trim().parse().ok()?;
+        Some((latency, read("name")?.trim().to_owned())).filter(|_| !is_off)
+    });
+    states.max()
+}
+
 /// What the first line called `name` of this file says, where there is such a file.
 fn field(file: &str, name: &str) -> Option<String> {
     let text = fs::read_to_string(file).ok()?;
@@ -115,7 +144,25 @@ fn utc(seconds: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::utc;
+    use super::{slowest, utc};
+    use std::fs;
+
+    #[test]
+    fn the_deepest_state_that_is_in_use_is_the_slowest_to_leave() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for (state, latency, off) in [("POLL", "0", "0"), ("C1", "2", "0"), ("C6", "133", "1")] {
+            let files = folder.path().join(state);
+            fs::create_dir(&files).expect("a state");
+            for (file, text) in [("name", state), ("latency", latency), ("disable", off)] {
+                fs::write(files.join(file), format!("{text}\n")).expect("a file");
+            }
+        }
+        let path = folder.path().to_str().expect("a path");
+        assert_eq!(slowest(path), Some((2, "C1".to_owned())));
+        fs::remove_file(folder.path().join("C6/disable")).expect("older kernels have none");
+        assert_eq!(slowest(path), Some((133, "C6".to_owned())));
+        assert_eq!(slowest("/no/such/folder"), None);
+    }
 
     #[test]
     fn dates_are_those_of_the_calendar() {

@@ -7,14 +7,14 @@
 //! A module imports from those above it in this list, and from none below; so do the files inside a folder.
 //! `tests/order.rs` checks it.
 //!
-//! - independent of the rest: `calls`, `census`, `clock`, `failure`, `fault`, `program`, `stats`, `stop`,
-//!   `switches`, `work`;
+//! - independent of the rest: `calls`, `census`, `clock`, `failure`, `fault`, `program`, `samples`, `stats`,
+//!   `stop`, `usage`, `work`;
 //! - limits, and counting every task: `limits`, `needs`, `pins`, `machine`, `tally`, `inbox`, `latch`, `supervise`;
 //! - the traits of targets, and a folder of them: `target`, `targets`, `setup`;
 //! - the traits of workloads, their runs on targets, and a folder of them: `workload`, `apart`, `dispatch`,
 //!   `row`, `workloads`, `plan`;
 //! - the output: `report`, `chart`, `interrupt`;
-//! - the program: `hogs`, `rounds`, `cli`, `session`.
+//! - the program: `hogs`, `rounds`, `sweep`, `cli`, `session`.
 
 #![forbid(unsafe_code)]
 // The laboratory is not part of any loom model: it must measure with the real atomics and threads.
@@ -42,15 +42,17 @@ mod program;
 mod report;
 mod rounds;
 mod row;
+mod samples;
 mod session;
 mod setup;
 mod stats;
 mod stop;
 mod supervise;
-mod switches;
+mod sweep;
 mod tally;
 mod target;
 mod targets;
+mod usage;
 mod work;
 mod workload;
 mod workloads;

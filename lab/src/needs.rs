@@ -5,6 +5,7 @@
 //! ignored here; a trial start of the threads then finds all others.
 
 use std::fs;
+use std::path::Path;
 use std::str::FromStr;
 
 use rustix::process::{Resource, Rlimit, geteuid, getrlimit, setrlimit};
@@ -63,6 +64,8 @@ struct Limits {
     numbers: Option<u64>,
     /// Memory maps of the process.
     maps: Option<u64>,
+    /// Threads of the control group of the process that may still start: those of the tightest of all groups it is in.
+    group: Option<u64>,
     /// Threads that the machine has already.
     others: u64,
 }
@@ -84,6 +87,8 @@ impl Limits {
             machine: read("/proc/sys/kernel/threads-max"),
             numbers: read("/proc/sys/kernel/pid_max"),
             maps: read("/proc/sys/vm/max_map_count"),
+            group: read::<String>("/proc/self/cgroup")
+                .and_then(|lines| groups_left(&lines, GROUPS)),
             others: others.unwrap_or(0),
         }
     }
@@ -100,6 +105,13 @@ impl Limits {
             (needs.threads, "numbers of threads", all, self.numbers, "kernel.pid_max"),
             (
                 needs.threads,
+                "further threads in its control group",
+                threads,
+                self.group,
+                "pids.max less pids.current",
+            ),
+            (
+                needs.threads,
                 "memory maps",
                 MAPS * threads + OWN_MAPS,
                 self.maps,
@@ -113,6 +125,32 @@ impl Limits {
     }
 }
 
+/// Where control groups are listed: those of version 2, and those of version 1 that count threads.
+const GROUPS: &str = "/sys/fs/cgroup";
+
+/// The threads that may still start in the control groups of these lines, as `/proc/self/cgroup` has them, if there is a limit.
+fn groups_left(lines: &str, groups: &str) -> Option<u64> {
+    let left = |group: &Path| {
+        let number = |file: &str| read::<u64>(group.join(file).to_str()?);
+        // A group without a limit says `max`.
+        Some(number("pids.max")?.saturating_sub(number("pids.current")?))
+    };
+    let mine = lines.lines().filter_map(|line| {
+        let (kind, path) = line.split_once(':')?.1.split_once(':')?;
+        let root = match kind {
+            "" => groups.to_owned(),
+            "pids" => format!("{groups}/pids"),
+            _ => return None,
+        };
+        Some((format!("{root}{path}"), root))
+    });
+    let above = |(group, root): &(String, String)| {
+        let above = Path::new(group).ancestors().take_while(|group| group.starts_with(root));
+        above.filter_map(left).min()
+    };
+    mine.collect::<Vec<_>>().iter().filter_map(above).min()
+}
+
 /// What this file says, if there is such a file.
 fn read<T: FromStr>(file: &str) -> Option<T> {
     fs::read_to_string(file).ok()?.trim().parse().ok()
@@ -120,7 +158,8 @@ fn read<T: FromStr>(file: &str) -> Option<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Limits, Needs};
+    use super::{Limits, Needs, groups_left};
+    use std::fs;
 
     #[test]
     fn the_limit_in_the_way_is_named_with_the_value_that_is_needed() {
@@ -132,6 +171,7 @@ mod tests {
             (Limits { machine: Some(602), ..roomy }, "603", "kernel.threads-max"),
             (Limits { numbers: Some(602), ..roomy }, "603", "kernel.pid_max"),
             (Limits { maps: Some(2_511), ..roomy }, "2512", "vm.max_map_count"),
+            (Limits { group: Some(502), ..roomy }, "503", "pids.max"),
         ] {
             let reason = limits.lacking(needs).expect("too low");
             assert!(reason.contains(needed) && reason.contains(name), "{reason}");
@@ -142,10 +182,31 @@ mod tests {
             machine: Some(603),
             numbers: Some(603),
             maps: Some(2_512),
+            group: Some(503),
             others: 100,
         };
         assert_eq!(enough.lacking(needs), None);
         assert_eq!(roomy.lacking(needs), None);
+    }
+
+    #[test]
+    fn of_all_groups_of_a_process_the_tightest_counts() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().to_str().expect("a path");
+        let group = |path: &str, max: &str, current: &str| {
+            let group = folder.path().join(path);
+            fs::create_dir_all(&group).expect("a group");
+            fs::write(group.join("pids.max"), max).expect("its limit");
+            fs::write(group.join("pids.current"), current).expect("its number");
+        };
+        group("a", "100\n", "70\n");
+        group("a/b", "max\n", "60\n");
+        group("pids/c", "50\n", "60\n");
+        group("d", "1\n", "0\n");
+        assert_eq!(groups_left("0::/a/b\n", root), Some(30));
+        assert_eq!(groups_left("3:cpu,pids:/a\n2:cpu:/d\n", root), None);
+        assert_eq!(groups_left("1:pids:/c\n0::/a/b\n", root), Some(0), "more than it may have");
+        assert_eq!(groups_left("0::/e\nnonsense", root), None);
     }
 
     #[test]

@@ -16,11 +16,13 @@ pub(crate) fn this() -> io::Result<Command> {
 /// A command that starts a program that lies beside this one.
 pub(crate) fn beside(name: &str) -> io::Result<Command> {
     let program = env::current_exe()?.with_file_name(name);
+    // `brigade-lab-rayon`, and `brigade-lab-executors-no-park`.
+    let script = format!("ci/{}-lab.sh", name.split('-').nth(2).unwrap_or_default());
     match program.is_file() {
         true => Ok(Command::new(program)),
         false => Err(io::Error::new(
             io::ErrorKind::NotFound,
-            format!("{} is not there: build it with ci/rayon-lab.sh", program.display()),
+            format!("{} is not there: build it with {script}", program.display()),
         )),
     }
 }

@@ -11,7 +11,9 @@ use crate::fault::Fault;
 use crate::pins::Pin;
 use crate::report::Reporter;
 use crate::report::book::SharedBook;
+use crate::report::csv::Csv;
 use crate::row::Row;
+use crate::samples::Samples;
 use crate::stop::Stop;
 use crate::target::Entry;
 use crate::workload::Terms;
@@ -34,6 +36,8 @@ pub(crate) struct Rules {
     pub(crate) pin: Option<Pin>,
     /// The fault to inject, and the name of the target.
     pub(crate) inject: Option<(Fault, &'static str)>,
+    /// Where the single values go.
+    pub(crate) samples: Option<Csv>,
 }
 
 impl Rules {
@@ -41,7 +45,8 @@ impl Rules {
     pub(crate) fn terms(&self, target: &Entry) -> Terms {
         let injected = self.inject.filter(|(_, victim)| *victim == target.name);
         let fault = injected.map_or(Fault::None, |(fault, _)| fault);
-        Terms { fault, patience: self.patience, pin: self.pin }
+        let samples = self.samples.as_ref().map_or(Samples::NONE, |_| Samples::leak());
+        Terms { fault, patience: self.patience, pin: self.pin, samples }
     }
 }
 
@@ -63,13 +68,17 @@ pub(crate) fn measure(
         let mut standing = Vec::with_capacity(targets.len());
         for target in targets {
             reporter.announce(row.name(), target.name);
-            let outcome = row.run(target, rules.terms(target));
+            let terms = rules.terms(target);
+            let outcome = row.run(target, terms);
             reporter.advance(1);
             match outcome {
                 Ok(values) => {
                     // The first round warms up: caches, page tables, and the clock of the CPU.
                     if round > 0 {
                         book.record(target, values);
+                        if let Some(samples) = &rules.samples {
+                            samples.samples(&**row, target, round, &terms.samples.take())?;
+                        }
                     }
                     standing.push(target);
                 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Debug;
 
+use crate::apart;
 use crate::dispatch::{self, Run};
 use crate::needs::Needs;
 use crate::stop::Stop;
@@ -16,6 +17,8 @@ pub(crate) trait Row: Debug {
     fn further(&self) -> &'static [&'static str];
     /// See [`Workload::PINS`].
     fn pins(&self) -> bool;
+    /// See [`Workload::SAMPLES`].
+    fn samples(&self) -> bool;
     /// See [`Workload::METRICS`].
     fn metrics(&self) -> &'static [Metric];
     /// See [`Workload::params`].
@@ -50,6 +53,10 @@ where
         W::PINS
     }
 
+    fn samples(&self) -> bool {
+        W::SAMPLES
+    }
+
     fn metrics(&self) -> &'static [Metric] {
         W::METRICS
     }
@@ -76,11 +83,14 @@ where
     }
 
     fn run(&self, target: &'static Entry, terms: Terms) -> Outcome {
-        self.instead(target, terms).unwrap_or_else(|| self.run_here(target, terms))
+        if W::APART || target.elsewhere.is_some() {
+            return apart::run(W::NAME, &Workload::params(self), target, terms);
+        }
+        self.run_here(target, terms)
     }
 
     fn run_here(&self, target: &'static Entry, terms: Terms) -> Outcome {
-        dispatch::run(self, target, terms)
+        self.instead(target, terms).unwrap_or_else(|| dispatch::run(self, target, terms))
     }
 }
 

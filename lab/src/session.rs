@@ -1,6 +1,7 @@
 //! One call of the laboratory from the command line to the last byte of output.
 
 use std::hint::black_box;
+use std::path::PathBuf;
 use std::sync::mpsc;
 use std::thread::{self, Builder};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -9,15 +10,16 @@ use rand::SeedableRng;
 use rand::rngs::SmallRng;
 
 use crate::apart;
-use crate::cli::{Cli, Options, Task};
+use crate::cli::{Cli, Task};
 use crate::hogs::{self, Hogs};
 use crate::interrupt;
 use crate::machine::Machine;
 use crate::needs::{self, Needs};
 use crate::report::book::SharedBook;
+use crate::report::csv::{self, Csv};
 use crate::report::destination::Destination;
 use crate::report::{self, Reporter};
-use crate::rounds::{self, Contest};
+use crate::rounds::{self, Contest, Rules};
 use crate::stop::Stop;
 use crate::workloads::server::load;
 
@@ -28,7 +30,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Stop> {
         Task::Chart(chart) => chart.draw(),
         Task::Load(load) => load::generate(&load),
         Task::Hogs(count) => hogs::compute(count),
-        Task::Measure(contests) => measure(&contests, &cli.options),
+        Task::Measure(contests) => measure(&contests, &cli),
         Task::Once(row, target) => {
             let terms = cli.options.rules().terms(target);
             apart::child(|| row.run_here(target, terms))
@@ -37,19 +39,27 @@ pub(crate) fn run(cli: Cli) -> Result<(), Stop> {
 }
 
 /// Measures all of `contests` and writes the results.
-fn measure(contests: &[Contest], options: &Options) -> Result<(), Stop> {
+fn measure(contests: &[Contest], cli: &Cli) -> Result<(), Stop> {
+    let options = &cli.options;
     contests.iter().try_for_each(|contest| contest.row.check())?;
+    if options.dry_run {
+        return report::plan(contests.iter().map(|contest| (&*contest.row, &contest.targets[..])));
+    }
     let needs = needs(contests);
     needs.check()?;
     let destination = Destination::open(options.json.as_deref(), options.force)?;
+    let appended = |path: &Option<PathBuf>, columns| {
+        path.as_deref().map(|path| Csv::open(path, columns)).transpose()
+    };
+    let csv = appended(&options.csv, csv::RESULTS)?;
     let seed = options.seed.unwrap_or_else(fresh_seed);
     let machine = Machine::read(seed, options.hogs, options.pin);
     let entered: usize = contests.iter().map(|contest| contest.targets.len()).sum();
-    let rules = options.rules();
+    let rules = Rules { samples: appended(&options.samples, csv::SAMPLES)?, ..options.rules() };
     let runs = (1 + rules.rounds) * entered as u64;
-    let reporter = Reporter::new(destination.is_stdout(), runs);
+    let reporter = Reporter::new(destination.is_stdout(), options.quiet, runs);
     let head = machine.describe();
-    let book = SharedBook::new(machine, rules.rounds as usize, destination);
+    let book = SharedBook::new(machine, rules.rounds as usize, destination, csv);
     interrupt::install(book.clone())?;
     probe(needs)?;
     let hogs = Hogs::start(options.hogs)?;
@@ -58,8 +68,12 @@ fn measure(contests: &[Contest], options: &Options) -> Result<(), Stop> {
     let measured = reporter.print(&head).and_then(|()| {
         contests.iter().try_for_each(|contest| {
             rounds::measure(contest, &rules, &book, &reporter, &mut random)?;
-            reporter.print(&book.last_table())
+            reporter.print(&book.last_table(options.verbose))
         })
+    });
+    let measured = measured.and_then(|()| match cli.is_sweep() {
+        true => reporter.print(&book.sweep_table(options.verbose)),
+        false => Ok(()),
     });
     drop(hogs);
     // The results so far are written even if the rest fails.

@@ -1,4 +1,4 @@
-//! Quantiles of what was measured.
+//! Quantiles and moments of what was measured.
 
 /// The value at `share` of the way through `sorted`, by nearest rank; a run has one value at least.
 pub(crate) fn quantile(sorted: &[f64], share: f64) -> f64 {
@@ -9,6 +9,21 @@ pub(crate) fn quantile(sorted: &[f64], share: f64) -> f64 {
 /// The value in the middle, by nearest rank.
 pub(crate) fn median(values: Vec<f64>) -> f64 {
     quantile(&sorted(values), 0.5)
+}
+
+/// The values at these shares, in their order.
+pub(crate) fn quantiles<const N: usize>(values: Vec<f64>, shares: [f64; N]) -> [f64; N] {
+    let sorted = sorted(values);
+    shares.map(|share| quantile(&sorted, share))
+}
+
+/// The mean of `values`, of which there is at least one, and the standard deviation of a sample, or 0
+/// for a single value.
+pub(crate) fn moments(values: &[f64]) -> (f64, f64) {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (mean, (squares / (count - 1.0).max(1.0)).sqrt())
 }
 
 /// `values` in ascending order.

@@ -11,6 +11,8 @@ use crate::fault::Fault;
 use crate::inbox::Inbox;
 use crate::needs::Needs;
 use crate::pins::Pin;
+use crate::samples::Samples;
+use crate::stats;
 use crate::stop::Stop;
 use crate::tally::{Sum, Tally};
 use crate::target::fork::{self, ForkJoin, Spawning, StartSpawning};
@@ -39,17 +41,24 @@ pub(crate) struct Metric {
     pub(crate) unit: &'static str,
     /// Which way is better.
     pub(crate) direction: Direction,
+    /// Whether it is in the tables only with `--verbose`.
+    pub(crate) is_detail: bool,
 }
 
 impl Metric {
     /// A number of which more is better.
     pub(crate) const fn more(name: &'static str, unit: &'static str) -> Self {
-        Metric { name, unit, direction: Direction::Higher }
+        Metric { name, unit, direction: Direction::Higher, is_detail: false }
     }
 
     /// A number of which less is better.
     pub(crate) const fn less(name: &'static str, unit: &'static str) -> Self {
-        Metric { name, unit, direction: Direction::Lower }
+        Metric { direction: Direction::Lower, ..Metric::more(name, unit) }
+    }
+
+    /// The same, in the tables only with `--verbose`.
+    pub(crate) const fn detail(self) -> Self {
+        Metric { is_detail: true, ..self }
     }
 
     /// A time, of which less is better.
@@ -64,15 +73,37 @@ impl Metric {
 /// The options of a run by name, in the order in which they are shown.
 pub(crate) type Params = Vec<(&'static str, Value)>;
 
+/// The same as the words of a command line.
+pub(crate) fn words(params: &Params) -> Vec<String> {
+    let word = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    params.iter().flat_map(|(name, value)| [format!("--{name}"), word(value)]).collect()
+}
+
 /// The results of a run: a value for each metric, in the order of the metrics. One that this system does not tell is not a number.
 pub(crate) type Outcome = Result<Vec<f64>, Failure>;
 
 /// The other inputs of a run, besides its target and its options.
+#[derive(Clone, Copy)]
 pub(crate) struct Bench {
     /// Counts the tasks.
     pub(crate) tally: &'static Tally,
     /// The fault to inject.
     pub(crate) fault: Fault,
+    /// Where the single values go.
+    pub(crate) samples: Samples,
+}
+
+impl Bench {
+    /// Without a place for single values.
+    pub(crate) const fn new(tally: &'static Tally, fault: Fault) -> Self {
+        Bench { tally, fault, samples: Samples::NONE }
+    }
+
+    /// The single values of a metric at these shares.
+    pub(crate) fn quantiles<const N: usize>(&self, values: Vec<f64>, shares: [f64; N]) -> [f64; N] {
+        self.samples.keep(&values);
+        stats::quantiles(values, shares)
+    }
 }
 
 /// The terms of one run.
@@ -84,6 +115,8 @@ pub(crate) struct Terms {
     pub(crate) patience: Duration,
     /// Where the threads are, if that is not left to the kernel.
     pub(crate) pin: Option<Pin>,
+    /// Where the single values go.
+    pub(crate) samples: Samples,
 }
 
 /// A workload, generic over its targets.
@@ -99,6 +132,12 @@ pub(crate) trait Workload: Clone + Debug + Send + 'static {
 
     /// Whether its threads can be pinned: it measures what goes on between two of them.
     const PINS: bool = false;
+
+    /// Whether it has single values to keep: those of its percentiles.
+    const SAMPLES: bool = false;
+
+    /// Whether a run has a process of its own.
+    const APART: bool = false;
 
     /// The metrics of a run, [`Metric::CPU`] last.
     const METRICS: &'static [Metric];
@@ -154,7 +193,7 @@ pub(crate) trait Workload: Clone + Debug + Send + 'static {
         None
     }
 
-    /// Runs once on a target that is not started as the others are; `None` if this is not such a target.
+    /// Runs once on a target that is not started as others are; `None` if this is not such a target.
     fn instead(&self, _target: &'static Entry, _terms: Terms) -> Option<Outcome> {
         None
     }

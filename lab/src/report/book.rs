@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::csv::Csv;
 use super::destination::Destination;
 use super::results::{Lane, Results, Sheet};
 use super::{json, table};
@@ -16,6 +17,8 @@ struct Book {
     results: Results,
     /// Where it goes; taken by the thread that writes it.
     destination: Option<Destination>,
+    /// Where its rounds are appended as well.
+    csv: Option<Csv>,
 }
 
 /// A book that two threads write: one that measures, and one that may have to end it.
@@ -24,9 +27,14 @@ pub(crate) struct SharedBook(Arc<Mutex<Book>>);
 
 impl SharedBook {
     /// An empty book.
-    pub(crate) fn new(machine: Machine, rounds: usize, destination: Destination) -> Self {
+    pub(crate) fn new(
+        machine: Machine,
+        rounds: usize,
+        destination: Destination,
+        csv: Option<Csv>,
+    ) -> Self {
         let results = Results { machine, rounds, sheets: Vec::new() };
-        SharedBook(Arc::new(Mutex::new(Book { results, destination: Some(destination) })))
+        SharedBook(Arc::new(Mutex::new(Book { results, destination: Some(destination), csv })))
     }
 
     /// The book, which no panic can leave half-written.
@@ -65,9 +73,15 @@ impl SharedBook {
         self.write(target, |lane| lane.failure = Some(reason.to_owned()));
     }
 
-    /// The table of the row measured last.
-    pub(crate) fn last_table(&self) -> String {
-        self.lock().results.sheets.last().map(table::of).unwrap_or_default()
+    /// The table of the row measured last, with all details or without.
+    pub(crate) fn last_table(&self, is_verbose: bool) -> String {
+        let book = self.lock();
+        book.results.sheets.last().map(|sheet| table::of(sheet, is_verbose)).unwrap_or_default()
+    }
+
+    /// One table of all rows, which differ in the options of a sweep.
+    pub(crate) fn sweep_table(&self, is_verbose: bool) -> String {
+        table::of_sweep(&self.lock().results.sheets, is_verbose)
     }
 
     /// Which peers failed, or which other targets did: where and why.
@@ -85,7 +99,11 @@ impl SharedBook {
         // Locked until all is written, so that the process does not end before that.
         let mut book = self.lock();
         match book.destination.take() {
-            Some(destination) => destination.write(&json::of(&book.results, complete)?),
+            Some(destination) => {
+                let csv = book.csv.take();
+                let appended = csv.map_or(Ok(()), |csv| csv.results(&book.results));
+                destination.write(&json::of(&book.results, complete)?).and(appended)
+            }
             None => Ok(()),
         }
     }

@@ -88,12 +88,12 @@ fn existing(path: &Path, replace: bool) -> Result<PathBuf, Stop> {
 }
 
 /// Says that the machine doesn't let us write there.
-fn refused(path: &Path, error: &io::Error) -> Stop {
+pub(super) fn refused(path: &Path, error: &io::Error) -> Stop {
     Stop::Refused(format!("{} can't be written: {error}", path.display()))
 }
 
 /// The folder that `path` is in.
-fn folder(path: &Path) -> &Path {
+pub(super) fn folder(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 

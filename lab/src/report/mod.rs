@@ -4,6 +4,7 @@
 //! quietly.
 
 pub(crate) mod book;
+pub(crate) mod csv;
 pub(crate) mod destination;
 pub(crate) mod json;
 pub(crate) mod quantity;
@@ -19,21 +20,26 @@ use clap::{Command, Subcommand};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::plan;
+use crate::row::Row;
 use crate::stop::Stop;
+use crate::target::Entry;
 use crate::targets::FAMILIES;
+use crate::workload;
 use crate::workloads::Choice;
 
 /// Prints tables, and shows on stderr how far it is if that is a terminal.
 pub(crate) struct Reporter {
     /// Tables go to stderr, since stdout is the result file.
     to_stderr: bool,
+    /// There are no tables.
+    is_quiet: bool,
     /// One step per run of a target.
     bar: ProgressBar,
 }
 
 impl Reporter {
     /// A reporter for this many runs.
-    pub(crate) fn new(to_stderr: bool, runs: u64) -> Self {
+    pub(crate) fn new(to_stderr: bool, is_quiet: bool, runs: u64) -> Self {
         // Drawn when a step is made and never by a thread of its own, which would be measured too.
         let target = match io::stderr().is_terminal() {
             true => ProgressDrawTarget::stderr(),
@@ -43,7 +49,7 @@ impl Reporter {
         if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {eta} left: {msg}") {
             bar.set_style(style);
         }
-        Reporter { to_stderr, bar }
+        Reporter { to_stderr, is_quiet, bar }
     }
 
     /// Shows what is about to run.
@@ -56,8 +62,11 @@ impl Reporter {
         self.bar.inc(runs);
     }
 
-    /// Prints `text` and a new line.
+    /// Prints `text` and a new line, unless it is to be quiet.
     pub(crate) fn print(&self, text: &str) -> Result<(), Stop> {
+        if self.is_quiet {
+            return Ok(());
+        }
         self.bar.suspend(|| {
             if self.to_stderr {
                 // The tables are a courtesy there, and need no reader.
@@ -106,6 +115,18 @@ pub(crate) fn list() -> Result<(), Stop> {
         }
     }
     write_line(text.trim_end())
+}
+
+/// Names these rows and their targets.
+pub(crate) fn plan<'a>(
+    rows: impl Iterator<Item = (&'a dyn Row, &'a [&'static Entry])>,
+) -> Result<(), Stop> {
+    let line = |(row, targets): (&dyn Row, &[&Entry])| {
+        let options = workload::words(&row.params()).join(" ");
+        let targets: Vec<_> = targets.iter().map(|target| target.name).collect();
+        format!("{} {options}: {}", row.name(), targets.join(", "))
+    };
+    write_line(&rows.map(line).collect::<Vec<_>>().join("\n"))
 }
 
 /// Lets a panic say what and where in one line, without a backtrace: in here it is a peer's answer

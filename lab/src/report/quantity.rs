@@ -27,7 +27,7 @@ pub(crate) fn full(value: f64, unit: &str) -> String {
 
 /// Whether this unit is that of a count, or of a median or mean of some.
 fn is_count(unit: &str) -> bool {
-    matches!(unit, "calls" | "jobs" | "threads" | "values" | "switches")
+    matches!(unit, "calls" | "faults" | "jobs" | "threads" | "values" | "switches" | "%")
 }
 
 /// A count in two decimals at most.

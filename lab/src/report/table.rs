@@ -2,25 +2,24 @@
 
 use super::quantity;
 use super::results::{Lane, Sheet, median};
-use crate::workload::{Direction, Metric};
+use crate::workload::{self, Direction, Metric};
 
 /// Width of the column of names: the longest is a heading, `at-once (more is better)`.
 const NAME: usize = 24;
 
 /// The table of one row.
-pub(super) fn of(sheet: &Sheet) -> String {
-    let options = sheet.params.iter().map(|(name, value)| match value.as_str() {
-        Some(word) => format!(" --{name} {word}"),
-        None => format!(" --{name} {value}"),
-    });
-    let mut text = format!("\n{}{}\n", sheet.workload, options.collect::<String>());
+pub(super) fn of(sheet: &Sheet, is_verbose: bool) -> String {
+    let options = workload::words(&sheet.params).join(" ");
+    let mut text = format!("\n{} {options}\n", sheet.workload);
     if let Some(note) = &sheet.note {
         text += &format!("{note}\n");
     }
     // The CPU time stands beside every other metric, as a column.
     let (_, metrics) = sheet.metrics.split_last().unwrap_or((&sheet.metrics[0], &[]));
     for (index, metric) in metrics.iter().enumerate() {
-        text += &block(sheet, index, metric);
+        if is_verbose || !metric.is_detail {
+            text += &block(sheet, index, metric);
+        }
     }
     for lane in &sheet.lanes {
         if let Some(failure) = &lane.failure {
@@ -31,13 +30,58 @@ pub(super) fn of(sheet: &Sheet) -> String {
     text
 }
 
-/// The lines of one metric.
-fn block(sheet: &Sheet, index: usize, metric: &Metric) -> String {
+/// Columns of values side by side in the table of a sweep.
+const COLUMNS: usize = 6;
+
+/// The table of a sweep: of each metric the medians of each target, a column for each row that was measured.
+pub(super) fn of_sweep(sheets: &[Sheet], is_verbose: bool) -> String {
+    let [first, ..] = sheets else { return String::new() };
+    let differs = |index: &usize| {
+        let value = |sheet: &Sheet| sheet.params.get(*index).map(|param| param.1.clone());
+        sheets.iter().any(|sheet| value(sheet) != value(first))
+    };
+    let swept: Vec<_> = (0..first.params.len()).filter(differs).collect();
+    let names: Vec<_> = swept.iter().map(|&index| format!("--{}", first.params[index].0)).collect();
+    let head = |sheet: &Sheet| {
+        let words = swept.iter().filter_map(|&index| sheet.params.get(index));
+        let words = words.map(|(_, value)| value.as_str().map_or(value.to_string(), str::to_owned));
+        words.collect::<Vec<_>>().join("/")
+    };
+    let mut text = format!("\n{} by {}, medians\n", first.workload, names.join("/"));
+    for metric in first.metrics.iter().filter(|metric| is_verbose || !metric.is_detail) {
+        for sheets in sheets.chunks(COLUMNS) {
+            let cells = |cell: &dyn Fn(&Sheet) -> String| {
+                sheets.iter().map(|sheet| format!("{:>12}", cell(sheet))).collect::<String>()
+            };
+            text += &format!("  {:<NAME$}{}\n", title(metric), cells(&head));
+            for lane in &first.lanes {
+                let value = |sheet: &Sheet| {
+                    // What a workload measures may depend on its options.
+                    let index = sheet.metrics.iter().position(|other| other.name == metric.name)?;
+                    let lane = sheet.lanes.iter().find(|other| other.target.is(lane.target))?;
+                    Some(quantity::short(median(&lane.samples(index))?, metric.unit))
+                };
+                let shown = |sheet: &Sheet| value(sheet).unwrap_or_else(|| "–".to_owned());
+                text += &format!("  {:<NAME$}{}\n", lane.target.name, cells(&shown));
+            }
+        }
+    }
+    text.truncate(text.trim_end().len());
+    text
+}
+
+/// The heading of a metric.
+fn title(metric: &Metric) -> String {
     let better = match metric.direction {
         Direction::Higher => "more is better",
         Direction::Lower => "less is better",
     };
-    let title = format!("{} ({better})", metric.name);
+    format!("{} ({better})", metric.name)
+}
+
+/// The lines of one metric.
+fn block(sheet: &Sheet, index: usize, metric: &Metric) -> String {
+    let title = title(metric);
     let ranked = ranked(sheet, index, metric.direction);
     if ranked.is_empty() {
         return String::new();
@@ -100,7 +144,7 @@ mod tests {
         let lanes = ElasticPools::TARGETS.iter().map(lane).collect();
         let sheet =
             Sheet { workload: "elastic", params: Vec::new(), metrics: METRICS, note: None, lanes };
-        let table = of(&sheet);
+        let table = of(&sheet, false);
         let row = |name: &str| {
             let mut rows = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
             rows.find(|row| row[..].first() == Some(&name)).expect("a row")

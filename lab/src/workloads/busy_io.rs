@@ -23,7 +23,7 @@ use crate::clock::{Lap, Meter};
 use crate::failure::Failure;
 use crate::fault::Fault;
 use crate::limits::{self, whole};
-use crate::stats::{quantile, sorted};
+use crate::stats::quantiles;
 use crate::tally::{Sum, Tally};
 use crate::target::Entry;
 use crate::target::runtime::{Runtime, Sink, Source, Spawn};
@@ -276,10 +276,7 @@ impl RuntimeWorkload for BusyIo {
             let times = bytes.join().map_err(|_| Failure::Panicked)?;
             let times = times.map_err(|error| Failure::Told(format!("a byte is lost: {error}")))?;
             let jobs = bench.tally.expected().tasks - (late.len() + times.len()) as u64;
-            let mut values = Vec::new();
-            for sorted in [sorted(late), sorted(times)] {
-                values.extend([0.5, 0.99, 1.0].map(|share| quantile(&sorted, share)));
-            }
+            let mut values = [late, times].map(|all| quantiles(all, [0.5, 0.99, 1.0])).concat();
             values.extend([jobs as f64 / wall, meter.cpus()]);
             Ok(values)
         })

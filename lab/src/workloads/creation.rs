@@ -1,17 +1,21 @@
 //! The price of creating a task that does next to nothing, and of waiting for its end.
 
+use std::future::Future;
+use std::io;
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
+use tokio::sync::mpsc::{self, UnboundedSender};
+use tokio::sync::oneshot;
 
 use crate::clock::{Lap, Meter};
 use crate::failure::Failure;
 use crate::fault::Fault;
 use crate::limits::{self, whole};
-use crate::stats::median;
+use crate::stats::{median, moments};
 use crate::tally::{Sum, Tally};
 use crate::target::Entry;
-use crate::target::runtime::Runtime;
+use crate::target::runtime::{Runtime, Spawn};
 use crate::targets::runtimes::{Runtimes, has_tasks, threads};
 use crate::workload::{Bench, Metric, Outcome, Params, RuntimeWorkload, Workload};
 
@@ -24,13 +28,27 @@ pub(crate) enum What {
     Thread,
 }
 
+/// How tasks create tasks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Shape {
+    /// The thread outside creates all of them.
+    Flat,
+    /// Each task creates the next.
+    Chain,
+    /// As flat, but each task creates another, sends it a message and waits for the answer.
+    PingPong,
+}
+
 /// Options of `creation`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Creation {
     /// Whether tasks or threads are created.
     #[arg(long, value_enum, default_value = "task")]
     pub(crate) kind: What,
-    /// Tasks that are created before the first of them is joined.
+    /// How tasks create tasks: `chain` and `ping-pong` are those of executors' own benchmark.
+    #[arg(long, value_enum, default_value = "flat")]
+    pub(crate) shape: Shape,
+    /// Tasks that are created before the first of them is joined, or in one chain, or pairs of them.
     #[arg(long, default_value_t = 1_000, value_parser = whole::<1, { limits::MAX_CHILDREN }>)]
     pub(crate) tasks: u64,
     /// Measurements in a run, which reports their median.
@@ -39,27 +57,40 @@ pub(crate) struct Creation {
     /// Threads that run the tasks, where there is a choice.
     #[arg(long, default_value_t = 2, value_parser = whole::<1, { limits::MAX_THREADS }>)]
     pub(crate) threads: u64,
+    /// Repetitions before those that count; an injected fault is in the first.
+    #[arg(long, default_value_t = 2, value_parser = whole::<1, { limits::MAX_SHOTS }>)]
+    pub(crate) warmups: u64,
 }
-
-/// Repetitions before those that count; an injected fault is in the first.
-const WARM_UP: u64 = 2;
 
 impl Workload for Creation {
     const NAME: &'static str = "creation";
     type Family = Runtimes;
 
-    const METRICS: &'static [Metric] = &[Metric::time("time"), Metric::CPU];
+    const METRICS: &'static [Metric] = &[
+        Metric::time("time"),
+        Metric::time("create").detail(),
+        Metric::time("begin").detail(),
+        Metric::time("begin-stddev").detail(),
+        Metric::CPU,
+    ];
 
     fn params(&self) -> Params {
         let kind = match self.kind {
             What::Task => "task",
             What::Thread => "thread",
         };
+        let shape = match self.shape {
+            Shape::Flat => "flat",
+            Shape::Chain => "chain",
+            Shape::PingPong => "ping-pong",
+        };
         vec![
             ("kind", kind.into()),
+            ("shape", shape.into()),
             ("tasks", self.tasks.into()),
             ("repetitions", self.repetitions.into()),
             ("threads", self.threads.into()),
+            ("warmups", self.warmups.into()),
         ]
     }
 
@@ -75,27 +106,33 @@ impl Workload for Creation {
     }
 
     fn tasks(&self) -> u64 {
-        self.tasks
+        match self.shape {
+            Shape::PingPong => 2 * self.tasks,
+            Shape::Flat | Shape::Chain => self.tasks,
+        }
     }
 
     fn expected(&self) -> Sum {
-        Sum::grid(self.tasks, WARM_UP + self.repetitions)
+        Sum::grid(self.tasks, self.warmups + self.repetitions)
     }
 }
 
 impl RuntimeWorkload for Creation {
     fn run<R: Runtime>(&self, runtime: &R, bench: &Bench) -> Outcome {
-        for repetition in 0..WARM_UP {
+        for repetition in 0..self.warmups {
             let fault = if repetition == 0 { bench.fault } else { Fault::None };
             self.create(runtime, repetition as u32, fault, bench.tally)?;
         }
         let (mut meter, lap) = (Meter::default(), Lap::begin());
-        let repetitions = WARM_UP..WARM_UP + self.repetitions;
+        let repetitions = self.warmups..self.warmups + self.repetitions;
         let times = repetitions
             .map(|repetition| self.create(runtime, repetition as u32, Fault::None, bench.tally));
         let times = times.collect::<Result<Vec<_>, _>>()?;
         meter.end(&lap);
-        Ok(vec![median(times), meter.cpus()])
+        let mut values = vec![median(times)];
+        values.extend(self.begin(runtime)?);
+        values.push(meter.cpus());
+        Ok(values)
     }
 }
 
@@ -108,19 +145,108 @@ impl Creation {
         fault: Fault,
         tally: &'static Tally,
     ) -> Result<f64, Failure> {
-        let mut tasks = Vec::with_capacity(self.tasks as usize + 1);
-        runtime.block_on(async {
-            let begun = Instant::now();
-            for index in 0..self.tasks as u32 {
-                for _ in 0..fault.copies(index) {
-                    let task = runtime.spawn(async move { tally.ran(index, repetition) });
-                    tasks.push(task.map_err(Failure::Refused)?);
+        let count = self.tasks as u32;
+        // What the first task does happens twice if it is repeated.
+        let indices = move || (0..count).flat_map(move |i| (0..fault.copies(i)).map(move |_| i));
+        let ran = move |index| tally.ran(index, repetition);
+        let begun = Instant::now();
+        runtime
+            .block_on(async {
+                match self.shape {
+                    Shape::Flat => {
+                        let spawn = |index| runtime.spawn(async move { ran(index) });
+                        all(indices().map(spawn)).await
+                    }
+                    Shape::Chain => {
+                        let (end, mut ends) = mpsc::unbounded_channel::<()>();
+                        for index in indices().take_while(|&index| index == 0) {
+                            link(runtime.spawner(), index, count, ran, end.clone())?;
+                        }
+                        drop(end);
+                        // It is closed without a message if the chain breaks.
+                        let _ = ends.recv().await;
+                        Ok(())
+                    }
+                    Shape::PingPong => {
+                        let ping = |index| {
+                            let spawner = runtime.spawner();
+                            runtime.spawn(async move {
+                                let ([ping, pong], [pinged, ponged]) = two_channels();
+                                let answer = async move {
+                                    if pinged.await.is_ok() {
+                                        ran(index);
+                                        let _ = pong.send(());
+                                    }
+                                };
+                                // A task that could not be spawned is missing in the count.
+                                if spawner.detach(answer).is_ok() {
+                                    let _ = ping.send(());
+                                    let _ = ponged.await;
+                                }
+                            })
+                        };
+                        all(indices().map(ping)).await
+                    }
                 }
-            }
-            for task in tasks {
-                task.await;
-            }
-            Ok(begun.elapsed().as_secs_f64() / self.tasks as f64)
-        })
+            })
+            .map_err(Failure::Refused)?;
+        Ok(begun.elapsed().as_secs_f64() / self.tasks as f64)
     }
+
+    /// As many tasks again, each with the time of its first line: the seconds that it takes to create one, and those from the
+    /// creation of one to its first line, mean and deviation. Not while the rest is timed, as reading the clock takes time.
+    fn begin<R: Runtime>(&self, runtime: &R) -> Result<[f64; 3], Failure> {
+        if self.shape != Shape::Flat {
+            return Ok([f64::NAN; 3]);
+        }
+        let (mut creations, mut begins) = (Vec::new(), Vec::new());
+        for _ in 0..self.repetitions {
+            let begun = Instant::now();
+            let spawn = |_| Ok((Instant::now(), runtime.spawn(async { Instant::now() })?));
+            runtime.block_on(async {
+                let tasks = (0..self.tasks).map(spawn).collect::<io::Result<Vec<_>>>();
+                creations.push(begun.elapsed().as_secs_f64() / self.tasks as f64);
+                for (created, task) in tasks.map_err(Failure::Refused)? {
+                    begins.push((task.await - created).as_secs_f64());
+                }
+                Ok::<_, Failure>(())
+            })?;
+        }
+        let (mean, deviation) = moments(&begins);
+        Ok([median(creations), mean, deviation])
+    }
+}
+
+/// Waits for all of these, once all of them are spawned.
+async fn all<T: Future>(tasks: impl Iterator<Item = io::Result<T>>) -> io::Result<()> {
+    for task in tasks.collect::<io::Result<Vec<_>>>()? {
+        task.await;
+    }
+    Ok(())
+}
+
+/// Spawns the task with this number, which spawns the next; an error if it can't be spawned.
+fn link<S: Spawn>(
+    spawner: S,
+    index: u32,
+    count: u32,
+    ran: impl Fn(u32) + Copy + Send + 'static,
+    end: UnboundedSender<()>,
+) -> io::Result<()> {
+    let next = spawner.clone();
+    spawner.detach(async move {
+        ran(index);
+        if index + 1 < count {
+            // A chain that ends early is missing in the count.
+            let _ = link(next, index + 1, count, ran, end);
+        } else {
+            let _ = end.send(());
+        }
+    })
+}
+
+/// The ends of two channels for one message each.
+fn two_channels() -> ([oneshot::Sender<()>; 2], [oneshot::Receiver<()>; 2]) {
+    let ((one, one_end), (other, other_end)) = (oneshot::channel(), oneshot::channel());
+    ([one, other], [one_end, other_end])
 }

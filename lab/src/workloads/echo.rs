@@ -15,7 +15,7 @@ use crate::clock::{Lap, Meter};
 use crate::failure::Failure;
 use crate::fault::Fault;
 use crate::limits::{self, whole};
-use crate::stats::{quantile, sorted};
+use crate::stats::quantiles;
 use crate::tally::{Sum, Tally};
 use crate::target::Entry;
 use crate::target::runtime::{Runtime, Sink, Source};
@@ -167,9 +167,8 @@ impl Echo {
         for server in crew.servers {
             server.await;
         }
-        let times = sorted(times);
         let mut values = vec![times.len() as f64 / wall];
-        values.extend([0.5, 0.9, 0.99].map(|share| quantile(&times, share)));
+        values.extend(quantiles(times, [0.5, 0.9, 0.99]));
         values.push(meter.cpus());
         Ok(values)
     }

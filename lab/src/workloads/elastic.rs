@@ -275,7 +275,7 @@ mod tests {
     fn one_burst_that_few_threads_ran_is_seen_among_others() {
         let elastic =
             Elastic { core: 1, max: 8, keep_alive_ms: 1, jobs: 4, block_ms: 30, bursts: 3 };
-        let bench = Bench { tally: Tally::leak(), fault: Fault::None };
+        let bench = Bench::new(Tally::leak(), Fault::None);
         let others = Census::take().expect("threads");
         let target = Fading(Arc::new(AtomicUsize::new(8)));
         let values = elastic.run(&target, &others, &bench).expect("values");

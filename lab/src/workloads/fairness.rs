@@ -17,7 +17,6 @@ use crate::clock::{Epoch, Lap, Meter, seconds};
 use crate::failure::Failure;
 use crate::latch::Latch;
 use crate::limits::{self, whole};
-use crate::stats::{quantile, sorted};
 use crate::tally::{Sum, Tally};
 use crate::target::pool::{Pool, Submit};
 use crate::targets::pools::Pools;
@@ -108,6 +107,7 @@ impl Shared {
 impl Workload for Fairness {
     const NAME: &'static str = "fairness";
     type Family = Pools;
+    const SAMPLES: bool = true;
 
     const FURTHER: &'static [&'static str] = &["brigade-lifo", "brigade-shared"];
 
@@ -175,9 +175,9 @@ impl PoolWorkload for Fairness {
         bench.tally.wait_for(jobs)?;
         let given_up = starts.iter().filter(|start| start.is_none()).count();
         let limit = self.limit().as_secs_f64();
-        let times = sorted(starts.iter().map(|start| start.unwrap_or(limit)).collect());
-        let [p50, p99, max] = [0.5, 0.99, 1.0].map(|share| quantile(&times, share));
-        let rate = (jobs - times.len() as u64) as f64 / wall;
+        let rate = (jobs - starts.len() as u64) as f64 / wall;
+        let times = starts.into_iter().map(|start| start.unwrap_or(limit)).collect();
+        let [p50, p99, max] = bench.quantiles(times, [0.5, 0.99, 1.0]);
         Ok(vec![p50, p99, max, given_up as f64, rate, meter.cpus()])
     }
 }
@@ -278,7 +278,7 @@ mod tests {
         let _watchdog = Watchdog::start(20);
         let (threads, chains, work_us, millis, every_ms) = (1, 3, 20, 100, 1);
         let fairness = Fairness { threads, chains, work_us, millis, every_ms, limit_ms };
-        let bench = Bench { tally: Tally::leak(), fault: Fault::None };
+        let bench = Bench::new(Tally::leak(), Fault::None);
         let values = fairness.run(pool, &bench).expect("values");
         bench.tally.check(bench.tally.expected()).expect("every job once");
         let of = |name| Fairness::METRICS.iter().position(|metric| metric.name == name);

@@ -11,7 +11,6 @@ use crate::fault::Fault;
 use crate::latch::Latch;
 use crate::limits::{self, whole};
 use crate::machine;
-use crate::stats::{quantile, sorted};
 use crate::stop::Stop;
 use crate::tally::{Sum, Tally};
 use crate::target::pool::{Pool, Submit};
@@ -80,6 +79,7 @@ impl Shared {
 impl Workload for FanOut {
     const NAME: &'static str = "fan-out";
     type Family = Pools;
+    const SAMPLES: bool = true;
     const METRICS: &'static [Metric] = &[Metric::time("p50"), Metric::time("p90"), Metric::CPU];
 
     fn params(&self) -> Params {
@@ -137,7 +137,7 @@ impl PoolWorkload for FanOut {
             // The parent is counted at its end, which the children don't wait for.
             bench.tally.wait_for(shot * (1 + self.children))?;
         }
-        let times = sorted(times);
-        Ok(vec![quantile(&times, 0.5), quantile(&times, 0.9), meter.cpus()])
+        let [p50, p90] = bench.quantiles(times, [0.5, 0.9]);
+        Ok(vec![p50, p90, meter.cpus()])
     }
 }

@@ -1,6 +1,7 @@
 //! Bursts with sleep between them, submitted from threads that exist already, as in a server that
 //! is not fully loaded.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::Duration;
@@ -11,7 +12,7 @@ use super::chain::{Link, Shared};
 use crate::clock::{Epoch, Lap, Meter, seconds};
 use crate::latch::Latch;
 use crate::limits::{self, whole};
-use crate::stats::{quantile, sorted};
+use crate::stats::moments;
 use crate::stop::Stop;
 use crate::tally::Sum;
 use crate::target::pool::{Pool, Submit};
@@ -36,32 +37,53 @@ pub(crate) struct Latency {
     /// Milliseconds of sleep before each burst.
     #[arg(long, default_value_t = 10, value_parser = whole::<0, { limits::MAX_SLEEP_MS }>)]
     pub(crate) sleep_ms: u64,
-    /// Bursts in a run.
+    /// Bursts in a run, the fewest with `--rse`.
     #[arg(long, default_value_t = 50, value_parser = whole::<1, { limits::MAX_SHOTS }>)]
     pub(crate) bursts: u64,
+    /// Further bursts until the relative standard error of the mean is this many per cent or less, as executors' own suite does
+    /// with 1; up to `--most-bursts` [default: no further ones]
+    #[arg(long, value_name = "PERCENT", value_parser = whole::<1, 100>)]
+    pub(crate) rse: Option<u64>,
+    /// Bursts in a run at most, with `--rse`.
+    #[arg(
+        long, default_value_t = 10_000, requires = "rse",
+        value_parser = whole::<1, { limits::MAX_SHOTS }>
+    )]
+    pub(crate) most_bursts: u64,
 }
 
 impl Workload for Latency {
     const NAME: &'static str = "latency";
     type Family = Pools;
-    const METRICS: &'static [Metric] =
-        &[Metric::time("p50"), Metric::time("p99"), Metric::time("mean"), Metric::CPU];
+    const SAMPLES: bool = true;
+    const METRICS: &'static [Metric] = &[
+        Metric::time("p50"),
+        Metric::time("p99"),
+        Metric::time("mean"),
+        Metric::time("bound"),
+        Metric::less("rse", "%"),
+        Metric::CPU,
+    ];
 
     fn params(&self) -> Params {
-        vec![
+        let mut params: Params = vec![
             ("threads", self.threads.into()),
             ("producers", self.producers.into()),
             ("messages", self.messages.into()),
             ("amplification", self.amplification.into()),
             ("sleep-ms", self.sleep_ms.into()),
             ("bursts", self.bursts.into()),
-        ]
+        ];
+        if let Some(rse) = self.rse {
+            params.extend([("rse", rse.into()), ("most-bursts", self.most_bursts.into())]);
+        }
+        params
     }
 
     fn check(&self) -> Result<(), Stop> {
         let messages = [self.producers, self.messages];
         let messages = limits::product("messages of a burst", &messages, limits::MAX_MESSAGES)?;
-        let tasks = [messages, 1 + self.amplification, self.bursts];
+        let tasks = [messages, 1 + self.amplification, self.most()];
         limits::product("tasks", &tasks, limits::MAX_TASKS)?;
         Ok(())
     }
@@ -80,7 +102,8 @@ impl Workload for Latency {
     }
 
     fn expected(&self) -> Sum {
-        self.burst().times(self.bursts)
+        // Those of the bursts are added when it is known how many there are.
+        Sum::default()
     }
 }
 
@@ -89,19 +112,25 @@ impl PoolWorkload for Latency {
         let epoch = Epoch::new();
         let shared = Shared::leak(bench, 0, 0, Some(Latch::new(epoch)));
         let ready = Arc::new(Barrier::new(self.producers as usize));
+        let over = Arc::new(AtomicBool::new(false));
         for index in 1..self.producers as u32 {
             let producer = self.producer(pool, bench, shared, index);
-            let (ready, bursts) = (Arc::clone(&ready), self.bursts);
+            let (ready, over) = (Arc::clone(&ready), Arc::clone(&over));
             thread::spawn(move || {
-                for _ in 0..bursts {
+                loop {
                     ready.wait();
+                    // The barrier orders this after the store.
+                    if over.load(Ordering::Relaxed) {
+                        return;
+                    }
                     producer();
                 }
             });
         }
         let (producer, mut meter) = (self.producer(pool, bench, shared, 0), Meter::default());
-        let mut times = Vec::with_capacity(self.bursts as usize);
-        for burst in 1..=self.bursts {
+        let mut times = Vec::with_capacity(self.most() as usize);
+        while !self.is_done(&times) {
+            bench.tally.expect(self.burst());
             thread::sleep(Duration::from_millis(self.sleep_ms));
             let latch = shared.latch().expect("made above");
             latch.arm((self.producers * self.messages) as usize);
@@ -113,15 +142,30 @@ impl PoolWorkload for Latency {
             meter.end(&lap);
             times.push(seconds(ended.saturating_sub(begun)));
             // The last link of a chain can be counted before the one that spawned it.
-            bench.tally.wait_for(burst * self.burst().tasks)?;
+            bench.tally.wait_for(bench.tally.expected().tasks)?;
         }
-        let mean = times.iter().sum::<f64>() / times.len() as f64;
-        let times = sorted(times);
-        Ok(vec![quantile(&times, 0.5), quantile(&times, 0.99), mean, meter.cpus()])
+        over.store(true, Ordering::Relaxed);
+        ready.wait();
+        let ((mean, _), rse) = (moments(&times), rse(&times));
+        let bound = times.iter().map(|time| (time - mean).abs()).fold(0.0, f64::max);
+        let [p50, p99] = bench.quantiles(times, [0.5, 0.99]);
+        Ok(vec![p50, p99, mean, bound, rse, meter.cpus()])
     }
 }
 
 impl Latency {
+    /// The most bursts of a run.
+    fn most(&self) -> u64 {
+        self.rse.map_or(self.bursts, |_| self.bursts.max(self.most_bursts))
+    }
+
+    /// Whether these bursts are enough.
+    fn is_done(&self, times: &[f64]) -> bool {
+        let (count, wanted) =
+            (times.len() as u64, self.rse.map_or(f64::INFINITY, |rse| rse as f64));
+        count >= self.most() || (count >= self.bursts && rse(times) <= wanted)
+    }
+
     /// The tasks of one burst.
     fn burst(&self) -> Sum {
         Sum::grid(self.producers * self.messages, 1 + self.amplification)
@@ -145,5 +189,42 @@ impl Latency {
                 }
             }
         }
+    }
+}
+
+/// The standard error of the mean in per cent of it. One burst has none.
+fn rse(times: &[f64]) -> f64 {
+    let (mean, deviation) = moments(times);
+    match times.len() {
+        0 | 1 => f64::NAN,
+        count => 100.0 * deviation / (count as f64).sqrt() / mean,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Latency, rse};
+
+    #[test]
+    fn bursts_go_on_until_the_error_is_small_or_there_are_too_many() {
+        let row = Latency {
+            threads: 1,
+            producers: 1,
+            messages: 1,
+            amplification: 0,
+            sleep_ms: 0,
+            bursts: 3,
+            rse: Some(10),
+            most_bursts: 5,
+        };
+        // A mean of 2, a deviation of 1, and a root of 3.
+        assert!((rse(&[1.0, 2.0, 3.0]) - 50.0 / 3_f64.sqrt()).abs() < 1e-9);
+        assert!(!row.is_done(&[1.0, 1.0]), "too few");
+        assert!(row.is_done(&[1.0, 1.0, 1.0]));
+        assert!(!row.is_done(&[1.0, 2.0, 3.0]), "not certain");
+        assert!(row.is_done(&[1.0, 2.0, 3.0, 1.0, 3.0]), "the most there may be");
+        let fixed = Latency { rse: None, ..row };
+        assert!(fixed.is_done(&[1.0, 2.0, 3.0]) && !fixed.is_done(&[1.0, 2.0]));
+        assert!(Latency { bursts: 1, ..fixed }.is_done(&[1.0]));
     }
 }

@@ -1,6 +1,6 @@
-//! The memory of a waiting task: resident bytes for each, by regression.
+//! The memory of a waiting task: resident and reserved bytes for each, by regression.
 //!
-//! Tasks are made in four steps, and after each of them the process reads how much of it is resident.
+//! Tasks are made in four steps, and after each of them the process reads how much of it is resident, and how large it is.
 //! The slope is the memory of a task; that of the runtime without tasks is excluded. A run has a
 //! process of its own, see [`apart`]: where tasks have ended already, new ones reuse their memory.
 
@@ -22,7 +22,7 @@ use crate::tally::{Sum, Tally};
 use crate::target::Entry;
 use crate::target::runtime::{Runtime, Spawn};
 use crate::targets::runtimes::{Runtimes, runs_futures};
-use crate::workload::{Bench, Metric, Outcome, Params, RuntimeWorkload, Terms, Workload};
+use crate::workload::{Bench, Metric, Outcome, Params, RuntimeWorkload, Workload};
 
 /// Options of `memory`.
 #[derive(Args, Clone, Debug)]
@@ -47,8 +47,10 @@ const LOOK: Duration = Duration::from_micros(50);
 impl Workload for Memory {
     const NAME: &'static str = "memory";
     type Family = Runtimes;
+    const APART: bool = true;
 
-    const METRICS: &'static [Metric] = &[Metric::less("bytes", "B"), Metric::CPU];
+    const METRICS: &'static [Metric] =
+        &[Metric::less("bytes", "B"), Metric::less("virtual", "B").detail(), Metric::CPU];
 
     fn params(&self) -> Params {
         vec![("tasks", self.tasks.into()), ("threads", self.threads.into())]
@@ -73,18 +75,12 @@ impl Workload for Memory {
     fn expected(&self) -> Sum {
         Sum::grid(self.tasks, 1)
     }
-
-    fn instead(&self, target: &'static Entry, terms: Terms) -> Option<Outcome> {
-        let [tasks, threads] = [self.tasks, self.threads].map(|number| number.to_string());
-        let run = [Self::NAME, "--tasks", &tasks, "--threads", &threads];
-        Some(apart::run(&run, target, terms))
-    }
 }
 
 impl RuntimeWorkload for Memory {
     fn run<R: Runtime>(&self, runtime: &R, bench: &Bench) -> Outcome {
         let (mut meter, lap) = (Meter::default(), Lap::begin());
-        let (mut made, mut points) = (0, Vec::new());
+        let (mut made, mut points) = (0, [Vec::new(), Vec::new()]);
         for step in 1..=STEPS {
             let size = self.tasks * step / STEPS;
             for index in made..size as u32 {
@@ -95,11 +91,13 @@ impl RuntimeWorkload for Memory {
             }
             made = size as u32;
             runtime.block_on(all_wait(size, bench.tally))?;
-            let bytes = apart::bytes().map_err(|error| Failure::Told(error.to_string()))?;
-            points.push((size as f64, bytes as f64));
+            for (points, read) in points.iter_mut().zip([apart::bytes, apart::reserved]) {
+                let bytes = read().map_err(|error| Failure::Told(error.to_string()))?;
+                points.push((size as f64, bytes as f64));
+            }
         }
         meter.end(&lap);
-        Ok(vec![slope(&points), meter.cpus()])
+        Ok(points.iter().map(|points| slope(points)).chain([meter.cpus()]).collect())
     }
 }
 

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::fault::Fault;
 use crate::latch::Latch;
 use crate::limits::{self, whole};
-use crate::stats::{quantile, sorted};
+use crate::stats::moments;
 use crate::stop::Stop;
 use crate::tally::{Sum, Tally};
 use crate::target::pool::{Pool, Submit};
@@ -99,6 +99,7 @@ impl RampUp {
 impl Workload for RampUp {
     const NAME: &'static str = "ramp-up";
     type Family = Pools;
+    const SAMPLES: bool = true;
 
     const FURTHER: &'static [&'static str] = &[
         "brigade-lifo",
@@ -169,9 +170,8 @@ impl PoolWorkload for RampUp {
             times.push(shared.ramp_up(&outside, self.jobs(), Fault::None)?);
             meter.end(&lap);
         }
-        let mean = times.iter().sum::<f64>() / times.len() as f64;
-        let times = sorted(times);
-        let [p50, p99, max] = [0.5, 0.99, 1.0].map(|share| quantile(&times, share));
+        let (mean, _) = moments(&times);
+        let [p50, p99, max] = bench.quantiles(times, [0.5, 0.99, 1.0]);
         Ok(vec![p50, p99, max, mean, meter.cpus()])
     }
 }

@@ -12,7 +12,6 @@ use crate::clock::{Epoch, Lap, Meter, seconds};
 use crate::failure::Failure;
 use crate::limits::{self, whole};
 use crate::setup::started;
-use crate::stats::{quantile, sorted};
 use crate::tally::Sum;
 use crate::target::Entry;
 use crate::target::fork::{ForkJoin, Spawning, Start, StartSpawning};
@@ -43,6 +42,7 @@ type Begun = (ThreadId, u64);
 impl Workload for Steal {
     const NAME: &'static str = "steal";
     type Family = Forks;
+    const SAMPLES: bool = true;
 
     const METRICS: &'static [Metric] = &[
         Metric::time("p50"),
@@ -96,8 +96,7 @@ impl ForkWorkload for Steal {
         });
         target.shutdown();
         bench.tally.check(bench.tally.expected())?;
-        let times = sorted(times);
-        let [p50, p99, max] = [0.5, 0.99, 1.0].map(|share| quantile(&times, share));
+        let [p50, p99, max] = bench.quantiles(times, [0.5, 0.99, 1.0]);
         Ok(vec![p50, p99, max, f64::from(kept), meter.cpus()])
     }
 

@@ -13,6 +13,7 @@ mod hogs;
 mod output;
 mod results;
 mod signals;
+mod sweeps;
 mod usage;
 
 use std::ffi::OsStr;

@@ -24,9 +24,7 @@ pub(crate) const POOL: Listing<Start<Rayon>> = Listing {
 pub(crate) const ON_BRIGADE: Listing<Start<Rayon>> = Listing {
     entry: Entry::own("brigade-rayon", "rayon's join, scope and parallel iterators on brigade")
         .elsewhere("brigade-lab-rayon", "rayon"),
-    start: |_| {
-        Err(io::Error::other("rayon runs on brigade in fork-join, which has a process for it"))
-    },
+    start: POOL.start,
 };
 
 /// A rayon pool.

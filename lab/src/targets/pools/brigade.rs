@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use brigade::{Builder, Handle, Idle, Order, Placement, Pool as Inner, Queueing};
+use brigade::{Builder, Fairness, Handle, Idle, Order, Placement, Pool as Inner, Queueing};
 
 use crate::target::pool::{FEW, KEEP_ALIVE, MANY, Pool, Start, StartSized, Submit};
 use crate::target::{Entry, Listing};
@@ -50,6 +50,12 @@ pub(crate) const SHARED_SPREAD: Listing<Start<Brigade>> =
     policy("brigade-shared-spread", "one shared queue, woken workers are spread", |n| {
         built(of(n).queueing(Queueing::Shared).placement(Placement::Spread))
     });
+
+pub(crate) const INTERVAL: Listing<Start<Brigade>> = policy(
+    "brigade-interval",
+    "workers look at the shared queue every ms, not every 61 jobs",
+    |n| built(of(n).fairness(Fairness::Interval(Duration::from_millis(1)))),
+);
 
 /// As many threads as requested; all but the first start when there is work for them.
 pub(crate) const ELASTIC: Listing<Start<Brigade>> = Listing {

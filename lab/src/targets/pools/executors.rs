@@ -1,8 +1,11 @@
 //! The three pools of the crate executors, with handles cloned into tasks as its own harness does.
 
+use std::io::{self, ErrorKind};
+
 use executors::Executor;
 use executors::crossbeam_channel_pool::ThreadPool as ChannelPool;
 use executors::crossbeam_workstealing_pool as stealing;
+use executors::parker::{SmallThreadData, StaticParker};
 use executors::threadpool_executor::ThreadPoolExecutor;
 
 use crate::target::pool::{Offer, Pool, Start, Submit, VisitPool};
@@ -26,6 +29,30 @@ pub(crate) const THREADPOOL: Listing<Start<Any<ThreadPoolExecutor>>> = Listing {
     start: |threads| Ok(Any(ThreadPoolExecutor::new(threads))),
 };
 
+/// The same, whose tasks spawn by `try_execute_locally`. For up to 32 threads.
+pub(crate) const LOCAL: Listing<Start<Local>> = Listing {
+    entry: Entry::peer("executors-local", "the same, tasks spawn by try_execute_locally").further(),
+    start: |threads| match threads {
+        0..=32 => Ok(Local(stealing::small_pool(threads))),
+        _ => Err(io::Error::new(ErrorKind::Unsupported, "it has at most 32 threads here")),
+    },
+};
+
+/// `crossbeam_workstealing_pool` with the feature `ws-no-park`. A feature is of a whole program, so this one is built by
+/// `ci/executors-lab.sh`.
+pub(crate) const NO_PARK: Listing<ByThreads> = Listing {
+    entry: Entry::peer("executors-no-park", "executors-stealing with the feature ws-no-park")
+        .elsewhere("brigade-lab-executors-no-park", "executors-stealing"),
+    start: ByThreads,
+};
+
+/// `crossbeam_workstealing_pool` without the feature `ws-timed-fairness`, built by the same script.
+pub(crate) const COUNTED: Listing<ByThreads> = Listing {
+    entry: Entry::peer("executors-counted", "executors-stealing without ws-timed-fairness")
+        .elsewhere("brigade-lab-executors-counted", "executors-stealing"),
+    start: ByThreads,
+};
+
 /// Starts the stealing pool with the fastest parker that supports this many threads.
 #[derive(Clone, Copy)]
 pub(crate) struct ByThreads;
@@ -37,6 +64,41 @@ impl Offer for ByThreads {
             33..=64 => visitor.visit(|threads| Ok(Any(stealing::large_pool(threads)))),
             _ => visitor.visit(|threads| Ok(Any(stealing::dyn_pool(threads)))),
         }
+    }
+}
+
+/// A stealing pool whose tasks spawn on their own worker.
+pub(crate) struct Local(Stealing);
+
+/// The stealing pool with its smallest parker.
+type Stealing = stealing::ThreadPool<StaticParker<SmallThreadData>>;
+
+/// Spawns on the worker that runs the task.
+#[derive(Clone)]
+pub(crate) struct OwnWorker;
+
+impl Pool for Local {
+    type Outside = Shared<Stealing>;
+    type Inside = OwnWorker;
+
+    fn outside(&self) -> Shared<Stealing> {
+        Shared(self.0.clone())
+    }
+
+    fn inside(&self) -> OwnWorker {
+        OwnWorker
+    }
+
+    fn shutdown(self) {
+        drop(self.0.shutdown());
+    }
+}
+
+impl Submit for OwnWorker {
+    #[inline]
+    fn submit<F: FnOnce() + Send + 'static>(&self, job: F) {
+        // Off a worker the task is lost, which its count shows.
+        drop(executors::try_execute_locally(job));
     }
 }
 

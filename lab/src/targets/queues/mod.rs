@@ -14,6 +14,8 @@ family! {
     brigade::FIFO,
     st3::LIFO,
     st3::FIFO,
+    st3::LIFO_ON_BRIGADE,
+    st3::FIFO_ON_BRIGADE,
     crossbeam::LIFO,
     crossbeam::FIFO,
 }

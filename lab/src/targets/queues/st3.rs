@@ -1,4 +1,5 @@
-//! st3: two rings in two modules, alike but for the order.
+//! st3: two rings in two modules, alike but for the order; and the same interface on brigade's rings, the package of
+//! `crates/compat`.
 
 use crate::target::queue::{CAPACITY, Deque, Item, Make, Missed, Stealer, half};
 use crate::target::{Entry, Listing};
@@ -12,11 +13,20 @@ pub(crate) const FIFO: Listing<Make<st3::fifo::Worker<Item>>> = Listing {
     start: || st3::fifo::Worker::new(CAPACITY),
 };
 
-/// The ring of one module.
+pub(crate) const LIFO_ON_BRIGADE: Listing<Make<brigade_st3::lifo::Worker<Item>>> = Listing {
+    entry: Entry::own("brigade-st3-lifo", "st3's lifo::Worker on brigade").further(),
+    start: || brigade_st3::lifo::Worker::new(CAPACITY),
+};
+pub(crate) const FIFO_ON_BRIGADE: Listing<Make<brigade_st3::fifo::Worker<Item>>> = Listing {
+    entry: Entry::own("brigade-st3-fifo", "st3's fifo::Worker on brigade").further(),
+    start: || brigade_st3::fifo::Worker::new(CAPACITY),
+};
+
+/// The ring of one module of one of the two crates.
 macro_rules! ring {
-    ($order:ident) => {
-        impl Deque for st3::$order::Worker<Item> {
-            type Stealer = st3::$order::Stealer<Item>;
+    ($st3:ident::$order:ident) => {
+        impl Deque for $st3::$order::Worker<Item> {
+            type Stealer = $st3::$order::Stealer<Item>;
 
             #[inline]
             fn push(&self, item: Item) -> Result<(), Item> {
@@ -33,29 +43,38 @@ macro_rules! ring {
             }
         }
 
-        impl Stealer<st3::$order::Worker<Item>> for st3::$order::Stealer<Item> {
+        impl Stealer<$st3::$order::Worker<Item>> for $st3::$order::Stealer<Item> {
             #[inline]
-            fn steal(&self, dest: &st3::$order::Worker<Item>, batch: usize) -> Result<(), Missed> {
+            fn steal(&self, dest: &$st3::$order::Worker<Item>, batch: usize) -> Result<(), Missed> {
                 Ok(Self::steal(self, dest, |_| batch).map(drop)?)
             }
 
             #[inline]
-            fn steal_half(&self, dest: &st3::$order::Worker<Item>) -> Result<Item, Missed> {
+            fn steal_half(&self, dest: &$st3::$order::Worker<Item>) -> Result<Item, Missed> {
                 Ok(self.steal_and_pop(dest, half).map(|(item, _)| item)?)
             }
         }
     };
 }
 
-ring!(lifo);
-ring!(fifo);
-
-impl From<st3::StealError> for Missed {
-    #[inline]
-    fn from(error: st3::StealError) -> Self {
-        match error {
-            st3::StealError::Empty => Missed::Empty,
-            st3::StealError::Busy => Missed::Busy,
+/// The reasons of one of the two crates.
+macro_rules! missed {
+    ($error:ty) => {
+        impl From<$error> for Missed {
+            #[inline]
+            fn from(error: $error) -> Self {
+                match error {
+                    <$error>::Empty => Missed::Empty,
+                    <$error>::Busy => Missed::Busy,
+                }
+            }
         }
-    }
+    };
 }
+
+ring!(st3::lifo);
+ring!(st3::fifo);
+ring!(brigade_st3::lifo);
+ring!(brigade_st3::fifo);
+missed!(st3::StealError);
+missed!(brigade_st3::StealError);

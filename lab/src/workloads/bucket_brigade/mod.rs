@@ -13,7 +13,9 @@ use std::collections::VecDeque;
 use std::io;
 use std::mem;
 use std::ops::Range;
-use std::time::Instant;
+use std::process::{self, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 use futures_lite::future::block_on;
@@ -25,13 +27,13 @@ use crate::dispatch::counted;
 use crate::failure::Failure;
 use crate::fault::Fault;
 use crate::limits::{self, whole};
-use crate::stats::{quantile, sorted};
-use crate::switches::switches;
-use crate::tally::Sum;
+use crate::stats::moments;
+use crate::tally::{Sum, Tally};
 use crate::target::Entry;
 use crate::target::runtime::{Downstream, Runtime, Upstream};
 use crate::targets::runtimes::threads::Threads;
 use crate::targets::runtimes::{EPOLL, FLOOR, Runtimes};
+use crate::usage::Usage;
 use crate::workload::{Bench, Metric, Outcome, Params, RuntimeWorkload, Terms, Workload};
 
 /// The links between the tasks.
@@ -61,6 +63,13 @@ pub(crate) struct BucketBrigade {
     /// Threads that run the tasks, where there is a choice.
     #[arg(long, default_value_t = 2, value_parser = whole::<1, { limits::MAX_THREADS }>)]
     pub(crate) threads: u64,
+    /// Bytes that go through the line before any that counts.
+    #[arg(long, default_value_t = 2, value_parser = whole::<{ WARM_UP as u64 }, { limits::MAX_SHOTS }>)]
+    pub(crate) warmups: u64,
+    /// A command for `sh`, run after each run while its tasks still wait; `{pid}` in it stands for the process that has them. It
+    /// writes where the laboratory does.
+    #[arg(long)]
+    pub(crate) command: Option<String>,
 }
 
 /// The targets without tasks, and how the line runs there.
@@ -73,13 +82,17 @@ const WITHOUT_TASKS: &[(&Entry, Bare)] = &[
 /// Runs the line on a target without tasks.
 type Bare = fn(&BucketBrigade, &Bench) -> Outcome;
 
-/// Bytes that go through the line before any that counts: two, so that the run comes to its end when
-/// the first one has a fault.
+/// The fewest bytes that go through the line before any that counts: two, so that the run comes to its end
+/// when the first one has a fault.
 const WARM_UP: u32 = 2;
+
+/// Pause between two looks whether a command has ended.
+const LOOK: Duration = Duration::from_millis(5);
 
 impl Workload for BucketBrigade {
     const NAME: &'static str = "bucket-brigade";
     type Family = Runtimes;
+    const SAMPLES: bool = true;
 
     const PINS: bool = true;
 
@@ -90,6 +103,11 @@ impl Workload for BucketBrigade {
         Metric::time("p99"),
         Metric::time("cpu-hop"),
         Metric::less("switches", "switches"),
+        Metric::time("mean").detail(),
+        Metric::time("stddev").detail(),
+        Metric::time("user-hop").detail(),
+        Metric::time("system-hop").detail(),
+        Metric::less("faults", "faults").detail(),
         Metric::CPU,
     ];
 
@@ -98,13 +116,16 @@ impl Workload for BucketBrigade {
             Over::Pipe => "pipe",
             Over::Channel => "channel",
         };
-        vec![
+        let command = self.command.iter().map(|line| ("command", line.as_str().into()));
+        let params = [
             ("over", over.into()),
             ("tasks", self.tasks.into()),
             ("iterations", self.iterations.into()),
             ("in-flight", self.in_flight.into()),
             ("threads", self.threads.into()),
-        ]
+            ("warmups", self.warmups.into()),
+        ];
+        params.into_iter().chain(command).collect()
     }
 
     fn is_for(&self, target: &Entry) -> bool {
@@ -179,7 +200,7 @@ impl BucketBrigade {
         });
         let tasks = tasks.collect::<io::Result<Vec<_>>>().map_err(Failure::Refused)?;
         let passing = Passing::new(line.last, line.trail);
-        let measured = self.clone().measure(line.first, passing, bench.fault);
+        let measured = self.clone().measure(line.first, passing, *bench);
         let measured = runtime.spawn(measured).map_err(Failure::Refused)?.await;
         if let Some(stage) = line.fallen.first() {
             let died = format!("stage {stage} of {} died, and the line broke", self.tasks);
@@ -214,7 +235,7 @@ impl BucketBrigade {
         trail: Trail,
     ) -> Outcome {
         let passing = Passing::new(last, trail);
-        let measured = self.clone().measure(first, passing, bench.fault).await;
+        let measured = self.clone().measure(first, passing, *bench).await;
         let Some((values, mut passing)) = measured else { return Err(self.broken(bench)) };
         passing.rest().await;
         Ok(values)
@@ -225,21 +246,40 @@ impl BucketBrigade {
         self,
         mut first: D,
         mut passing: Passing<U>,
-        fault: Fault,
+        bench: Bench,
     ) -> Option<(Vec<f64>, Passing<U>)> {
-        let window = self.in_flight as u32;
-        passing.pass(0..WARM_UP, window.max(WARM_UP), fault, &mut first).await?;
+        let (window, warmups) = (self.in_flight as u32, self.warmups as u32);
+        passing.pass(0..WARM_UP, window.max(WARM_UP), bench.fault, &mut first).await?;
+        passing.pass(WARM_UP..warmups, window, Fault::None, &mut first).await?;
         passing.times = Vec::with_capacity(self.iterations as usize);
-        let (mut meter, lap, before) = (Meter::default(), Lap::begin(), switches());
-        passing.pass(WARM_UP..self.bytes(), window, Fault::None, &mut first).await?;
+        let (mut meter, lap, before) = (Meter::default(), Lap::begin(), Usage::now());
+        passing.pass(warmups..self.bytes(), window, Fault::None, &mut first).await?;
         let wall = meter.end(&lap).as_secs_f64();
+        let used = before.since();
+        // The first end is still open: all tasks wait.
+        self.command(bench.tally);
         let hops = (self.iterations * self.hops()) as f64;
-        let times = sorted(mem::take(&mut passing.times));
+        let times = mem::take(&mut passing.times);
+        let (mean, deviation) = moments(&times);
         let mut values = vec![wall / hops];
-        values.extend([0.5, 0.9, 0.99].map(|share| quantile(&times, share)));
-        values.push(meter.cpus() * wall / hops);
-        values.extend([(switches() - before) as f64 / hops, meter.cpus()]);
+        values.extend(bench.quantiles(times, [0.5, 0.9, 0.99]));
+        values.extend([meter.cpus() * wall / hops, used.switches / hops, mean, deviation]);
+        values.extend([used.user, used.system, used.faults].map(|used| used / hops));
+        values.push(meter.cpus());
         Some((values, passing))
+    }
+
+    /// Runs the command, if there is one.
+    fn command(&self, tally: &Tally) {
+        let Some(line) = &self.command else { return };
+        let line = line.replace("{pid}", &process::id().to_string());
+        let child = Command::new("sh").args(["-c", &line]).stdin(Stdio::null()).spawn();
+        let Ok(mut child) = child else { return };
+        while let Ok(None) = child.try_wait() {
+            // It may take as long as it needs.
+            tally.step();
+            thread::sleep(LOOK);
+        }
     }
 
     /// Reports that the line broke.
@@ -249,7 +289,7 @@ impl BucketBrigade {
 
     /// Bytes of a run.
     fn bytes(&self) -> u32 {
-        WARM_UP + self.iterations as u32
+        (self.warmups + self.iterations) as u32
     }
 
     /// Hops of a byte.

@@ -50,7 +50,15 @@ fn ends<R: Send + 'static>(
 
 /// A short line with several bytes in it.
 fn short(over: Over) -> BucketBrigade {
-    BucketBrigade { over, tasks: 3, iterations: 600, in_flight: 5, threads: 2 }
+    BucketBrigade {
+        over,
+        tasks: 3,
+        iterations: 600,
+        in_flight: 5,
+        threads: 2,
+        warmups: 2,
+        command: None,
+    }
 }
 
 #[test]
@@ -60,7 +68,7 @@ fn a_fault_does_not_keep_a_run_from_ending() {
             let (expected, tally) = (short(over).expected(), Tally::leak());
             let outcome = ends(tally, move || {
                 let runtime = start(2).map_err(Failure::Refused)?;
-                let values = short(over).run(&runtime, &Bench { tally, fault })?;
+                let values = short(over).run(&runtime, &Bench::new(tally, fault))?;
                 runtime.shutdown();
                 Ok(values)
             });
@@ -91,7 +99,7 @@ fn the_floor_does_the_work_of_all_tasks() {
     for over in [Over::Pipe, Over::Channel] {
         let (brigade, tally) = (short(over), Tally::leak());
         let floor = short(over);
-        let values = ends(tally, move || floor.floor(&Bench { tally, fault: Fault::None }));
+        let values = ends(tally, move || floor.floor(&Bench::new(tally, Fault::None)));
         assert_eq!(values.expect("values").len(), BucketBrigade::METRICS.len());
         assert_eq!(tally.count(), (u64::from(WARM_UP) + 600) * 4);
         assert!(tally.check(brigade.expected()).is_ok());
@@ -103,7 +111,7 @@ fn the_floor_does_the_work_of_all_tasks() {
 fn a_fault_does_not_keep_the_loop_around_epoll_from_ending() {
     for (fault, ran) in [(Fault::Lost, -4), (Fault::None, 0), (Fault::Repeated, 4)] {
         let (expected, tally) = (short(Over::Pipe).expected(), Tally::leak());
-        let values = ends(tally, move || short(Over::Pipe).epoll(&Bench { tally, fault }));
+        let values = ends(tally, move || short(Over::Pipe).epoll(&Bench::new(tally, fault)));
         assert_eq!(values.expect("values").len(), BucketBrigade::METRICS.len());
         assert_eq!(tally.count(), expected.tasks.saturating_add_signed(ran), "{fault:?}");
         assert_eq!(tally.check(expected).is_ok(), fault == Fault::None, "{fault:?}");
@@ -132,8 +140,9 @@ fn a_line_that_breaks_has_no_number() {
     }
 
     let (brigade, tally) = (short(Over::Pipe), Tally::leak());
+    let bench = Bench::new(tally, Fault::None);
     let passing = super::Passing::new(Broken(0), Trail::new(tally, 3));
-    assert!(super::block_on(brigade.clone().measure(Open, passing, Fault::None)).is_none());
-    let failure = brigade.broken(&Bench { tally, fault: Fault::None });
+    assert!(super::block_on(brigade.clone().measure(Open, passing, bench)).is_none());
+    let failure = brigade.broken(&bench);
     assert!(matches!(failure, Failure::Miscounted { ran: 5, .. }), "{failure:?}");
 }

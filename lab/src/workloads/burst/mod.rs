@@ -24,7 +24,8 @@ use crate::failure::Failure;
 use crate::fault::Fault;
 use crate::inbox::{Inbox, Value};
 use crate::limits;
-use crate::stats::{median, quantile, sorted};
+use crate::machine;
+use crate::stats::{median, moments, sorted};
 use crate::stop::Stop;
 use crate::tally::Sum;
 use crate::target::handover::Handover;
@@ -59,6 +60,7 @@ const LOOK: Duration = Duration::from_micros(50);
 impl Workload for Burst {
     const NAME: &'static str = "burst";
     type Family = Handovers;
+    const SAMPLES: bool = true;
 
     const METRICS: &'static [Metric] = &[
         Metric::time("p1"),
@@ -87,6 +89,10 @@ impl Workload for Burst {
             ("block-ms", self.block_ms.into()),
             ("bursts", self.bursts.into()),
         ]
+    }
+
+    fn note(&self) -> Option<String> {
+        machine::slow_to_wake()
     }
 
     fn check(&self) -> Result<(), Stop> {
@@ -128,7 +134,7 @@ impl HandoverWorkload for Burst {
         }
         // The pauses are timed too: the CPU time of waiting threads is part of the price of waking them.
         meter.end(&lap);
-        times.values(self.bursts, &meter)
+        times.values(self.bursts, &meter, bench)
     }
 }
 
@@ -224,28 +230,17 @@ impl Times {
     }
 
     /// The values of the metrics.
-    fn values(self, bursts: u64, meter: &Meter) -> Outcome {
+    fn values(self, bursts: u64, meter: &Meter, bench: &Bench) -> Outcome {
         if self.values.is_empty() {
             return Err(Failure::Unreceived);
         }
         let (mean, deviation) = moments(&self.values);
-        let all = sorted(self.values);
-        let shares = [0.01, 0.1, 0.5, 0.9, 0.99].map(|share| quantile(&all, share));
-        let mut values = shares.to_vec();
+        let mut values = bench.quantiles(self.values, [0.01, 0.1, 0.5, 0.9, 0.99]).to_vec();
         values.extend([mean, deviation]);
         values.extend([self.firsts, self.lasts, self.senders].map(median));
         values.extend([self.refused as f64 / bursts as f64, meter.cpus()]);
         Ok(values)
     }
-}
-
-/// The mean of `values`, of which there is at least one, and the standard deviation of a sample, or 0
-/// for a single value.
-fn moments(values: &[f64]) -> (f64, f64) {
-    let count = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / count;
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    (mean, (squares / (count - 1.0).max(1.0)).sqrt())
 }
 
 #[cfg(test)]

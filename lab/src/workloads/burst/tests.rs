@@ -3,10 +3,11 @@
 use std::thread;
 use std::time::Duration;
 
-use super::{Burst, Workload as _, moments};
+use super::{Burst, Workload as _};
 use crate::failure::Failure;
 use crate::fault::Fault;
 use crate::inbox::{Inbox, Value};
+use crate::stats::moments;
 use crate::supervise::supervise;
 use crate::tally::Tally;
 use crate::target::handover::Handover;
@@ -46,7 +47,7 @@ const BURST: Burst = Burst { messages: 3, receivers: 3, gap_us: 10, block_ms: 0,
 fn run<const EVEN: usize, const ODD: usize>() -> Result<Vec<f64>, Failure> {
     let tally = Tally::leak();
     supervise(tally, PATIENCE, move || {
-        let bench = Bench { tally, fault: Fault::None };
+        let bench = Bench::new(tally, Fault::None);
         let inbox = BURST.inbox(&bench);
         let mut target = Picky::<EVEN, ODD>(inbox);
         let values = BURST.run(&mut target, inbox, &bench)?;

@@ -17,11 +17,11 @@ use self::ends::{Giver, Taker};
 use crate::clock::{Lap, Meter};
 use crate::failure::Failure;
 use crate::fault::Fault;
-use crate::switches::switches;
 use crate::tally::{Sum, Tally};
 use crate::target::Entry;
 use crate::target::runtime::Runtime;
 use crate::targets::runtimes::{Runtimes, has_tasks};
+use crate::usage::Usage;
 use crate::workload::{Bench, Metric, Outcome, Params, RuntimeWorkload, Workload};
 
 /// The channel.
@@ -125,11 +125,11 @@ impl RuntimeWorkload for Channels {
     fn run<R: Runtime>(&self, runtime: &R, bench: &Bench) -> Outcome {
         let (warm, all) = (self.warm_up(), self.warm_up() + self.each());
         self.all(runtime, 0..warm, bench.tally, bench.fault).map_err(Failure::Refused)?;
-        let (mut meter, lap, before) = (Meter::default(), Lap::begin(), switches());
+        let (mut meter, lap, before) = (Meter::default(), Lap::begin(), Usage::now());
         self.all(runtime, warm..all, bench.tally, Fault::None).map_err(Failure::Refused)?;
         let wall = meter.end(&lap).as_secs_f64();
         let messages = (u64::from(self.each()) * self.senders) as f64;
-        let switches = (switches() - before) as f64 / messages;
+        let switches = before.since().switches / messages;
         Ok(vec![wall / messages, meter.cpu().as_secs_f64() / messages, switches, meter.cpus()])
     }
 }

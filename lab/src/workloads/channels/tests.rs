@@ -23,7 +23,7 @@ fn a_fault_of_one_message_is_counted_whatever_the_channel() {
             for (fault, ran) in [(Fault::Lost, -1), (Fault::None, 0), (Fault::Repeated, 1)] {
                 let (channels, tally) = (few(kind, capacity), Tally::leak());
                 // A thread for each task: no runtime has a part in it.
-                let values = channels.run(&Threads, &Bench { tally, fault }).expect("values");
+                let values = channels.run(&Threads, &Bench::new(tally, fault)).expect("values");
                 assert_eq!(values.len(), Channels::METRICS.len());
                 let expected = channels.expected();
                 assert_eq!(tally.count(), expected.tasks.saturating_add_signed(ran), "{kind:?}");

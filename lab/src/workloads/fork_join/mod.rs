@@ -29,7 +29,7 @@ use crate::target::Entry;
 use crate::target::fork::{self, Spawning, Start, StartSpawning};
 use crate::targets::forks::sequential::Sequential;
 use crate::targets::forks::{Forks, tokio};
-use crate::workload::{Bench, ForkWorkload, Metric, Outcome, Params, Terms, Workload};
+use crate::workload::{Bench, ForkWorkload, Metric, Outcome, Params, Workload};
 
 use self::kind::Kind;
 use self::program::{Program, TreeProgram};
@@ -54,6 +54,7 @@ const WARM_UP: u64 = 1;
 impl Workload for ForkJoin {
     const NAME: &'static str = "fork-join";
     type Family = Forks;
+    const APART: bool = true;
 
     const METRICS: &'static [Metric] =
         &[Metric::time("time"), Metric::time("cpu-time"), Metric::less("peak", "B"), Metric::CPU];
@@ -86,24 +87,6 @@ impl Workload for ForkJoin {
 
     fn note(&self) -> Option<String> {
         Some(self.program.parts(self.size))
-    }
-
-    fn instead(&self, target: &'static Entry, terms: Terms) -> Option<Outcome> {
-        let program = self.program.name();
-        let [size, threads, repetitions] =
-            [self.size, self.threads, self.repetitions].map(|number| number.to_string());
-        let run = [
-            Self::NAME,
-            "--program",
-            &program,
-            "--size",
-            &size,
-            "--threads",
-            &threads,
-            "--repetitions",
-            &repetitions,
-        ];
-        Some(apart::run(&run, target, terms))
     }
 }
 

@@ -119,7 +119,7 @@ fn a_wrong_answer_is_no_number() {
         let size = if program.is_tree() { 5 } else { 20 };
         let row = ForkJoin { program: *program, size, threads: 1, repetitions: 1 };
         let run = |careless: bool| {
-            let bench = Bench { tally: Tally::leak(), fault: Fault::None };
+            let bench = Bench::new(Tally::leak(), Fault::None);
             bench.tally.expect(row.expected());
             match careless {
                 true => row.run(|_| Ok(Careless), &bench),

@@ -20,7 +20,7 @@ use crate::failure::Failure;
 use crate::limits::{self, whole};
 use crate::needs::Needs;
 use crate::program;
-use crate::stats::{quantile, sorted};
+use crate::stats::quantiles;
 use crate::stop::Stop;
 use crate::tally::Tally;
 
@@ -222,8 +222,8 @@ async fn clients(load: &Load) -> io::Result<()> {
             times.extend(some);
             clients.push(client);
         }
-        let (wall, times) = (begun.elapsed().as_secs_f64(), sorted(times));
-        let [p50, p99] = [0.5, 0.99].map(|share| quantile(&times, share));
+        let wall = begun.elapsed().as_secs_f64();
+        let [p50, p99] = quantiles(times, [0.5, 0.99]);
         say(&serde_json::to_string(&[wall, p50, p99])?)?;
     }
     for asking in clients {

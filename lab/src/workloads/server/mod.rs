@@ -32,11 +32,11 @@ use crate::calls::{Calls, KINDS};
 use crate::clock::{Lap, Meter};
 use crate::failure::Failure;
 use crate::fault::Fault;
-use crate::switches::switches;
 use crate::tally::{Sum, Tally};
 use crate::target::Entry;
 use crate::target::runtime::{Runtime, Spawn};
 use crate::targets::runtimes::{Runtimes, has_tasks};
+use crate::usage::Usage;
 use crate::workload::{Bench, Metric, Outcome, Params, RuntimeWorkload, Workload};
 
 /// System calls are counted for one request of this many.
@@ -254,10 +254,10 @@ impl<S: Spawn, F: Future<Output = ()> + Send + 'static> Executor<F> for Spawner<
 /// Lets the clients make all requests, and measures this process meanwhile.
 fn measure(mut generator: Generator, timed: f64, counted: f64, tally: &Tally) -> Outcome {
     generator.warm()?;
-    let (mut meter, lap, before) = (Meter::default(), Lap::begin(), switches());
+    let (mut meter, lap, before) = (Meter::default(), Lap::begin(), Usage::now());
     let Seen { wall, p50, p99 } = generator.go()?;
     meter.end(&lap);
-    let switches = (switches() - before) as f64 / timed;
+    let switches = before.since().switches / timed;
     // What can't be counted here is not a number.
     let calls = Calls::begin(|| tally.step());
     generator.go()?;

@@ -14,7 +14,6 @@ use super::By;
 use crate::clock::{Lap, Meter, seconds};
 use crate::failure::Failure;
 use crate::fault::Fault;
-use crate::stats::{quantile, sorted};
 use crate::tally::{Sum, Tally};
 use crate::target::Entry;
 use crate::target::runtime::{Alarm, Runtime, Spawn};
@@ -104,6 +103,7 @@ impl Board {
 impl Workload for Fired {
     const NAME: &'static str = "timers";
     type Family = Runtimes;
+    const SAMPLES: bool = true;
 
     const METRICS: &'static [Metric] = &[
         Metric::time("cpu-timer"),
@@ -164,10 +164,9 @@ impl RuntimeWorkload for Fired {
             return Err(Failure::Told("a timer fired before its time".to_owned()));
         }
         let late = board.late.iter().map(|late| seconds(late.load(Ordering::Relaxed)));
-        let late = sorted(late.collect());
         let each = |time: Duration| time.as_secs_f64() / self.timers as f64;
         let mut values = vec![each(meter.cpu()), each(made)];
-        values.extend([0.5, 0.99, 1.0].map(|share| quantile(&late, share)));
+        values.extend(bench.quantiles(late.collect(), [0.5, 0.99, 1.0]));
         values.push(meter.cpus());
         Ok(values)
     }

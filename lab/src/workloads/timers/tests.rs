@@ -20,7 +20,7 @@ impl<W: RuntimeWorkload> VisitRuntime for On<W> {
 
     fn visit<R: Runtime>(self, start: Start<R>) -> Outcome {
         let (tally, runtime) = (Tally::leak(), start(2).expect("started"));
-        let values = self.0.run(&runtime, &Bench { tally, fault: Fault::None })?;
+        let values = self.0.run(&runtime, &Bench::new(tally, Fault::None))?;
         runtime.shutdown();
         tally.check(self.0.expected())?;
         Ok(values)

@@ -1,0 +1,183 @@
+//! Sweeps: an option of a workload with several values stands for a run with each of them.
+
+use std::ffi::OsString;
+
+use clap::{Arg, Command};
+
+use crate::limits;
+use crate::stop::Stop;
+
+/// The command lines that this one stands for: one for each combination of the values of its options, in their order.
+pub(crate) fn lines(command: &Command, line: &[OsString]) -> Result<Vec<Vec<OsString>>, Stop> {
+    let mut lines: Vec<Vec<OsString>> = vec![Vec::with_capacity(line.len())];
+    let (mut workload, mut option) = (None, None);
+    for word in line {
+        let text = word.to_str().unwrap_or_default();
+        let (name, value) = match (option.take(), text.strip_prefix("--")) {
+            // The value of the option before it.
+            (Some(arg), _) => (None, Some((arg, text))),
+            (None, Some(rest)) => {
+                let (name, value) = rest.split_once('=').unzip();
+                let arg = find(command, workload, name.unwrap_or(rest));
+                match value {
+                    Some(value) => (name, arg.map(|arg| (arg, value))),
+                    None => {
+                        option = arg.filter(|arg| arg.get_action().takes_values());
+                        (None, None)
+                    }
+                }
+            }
+            (None, None) => {
+                workload = workload.or_else(|| command.find_subcommand(text));
+                (None, None)
+            }
+        };
+        let values = value.and_then(|(arg, value)| {
+            let is_own = workload.is_some_and(|own| own.get_arguments().any(|other| other == arg));
+            values(arg, value).filter(|_| is_own)
+        });
+        let words: Vec<OsString> = match values {
+            None => vec![word.clone()],
+            Some(values) => values
+                .into_iter()
+                .map(|value| name.map_or(value.clone(), |name| format!("--{name}={value}")).into())
+                .collect(),
+        };
+        if lines.len() * words.len() > limits::MAX_ROWS {
+            return Err(Stop::Usage(format!("a sweep may have {} rows at most", limits::MAX_ROWS)));
+        }
+        let with = |line: &Vec<OsString>, word: &OsString| {
+            line.iter().cloned().chain([word.clone()]).collect()
+        };
+        // The first of two options changes last.
+        lines =
+            lines.iter().flat_map(|line| words.iter().map(move |word| with(line, word))).collect();
+    }
+    Ok(lines)
+}
+
+/// The option with this name, of the workload or of all.
+fn find<'a>(command: &'a Command, workload: Option<&'a Command>, name: &str) -> Option<&'a Arg> {
+    let all = workload.into_iter().chain([command]).flat_map(Command::get_arguments);
+    all.into_iter().find(|arg| arg.get_long() == Some(name))
+}
+
+/// The values that this text stands for, if it is a list or a range and not a single value.
+fn values(arg: &Arg, text: &str) -> Option<Vec<String>> {
+    if arg.get_value_delimiter().is_some() {
+        return None;
+    }
+    if let Some((first, last)) = text.split_once("..") {
+        return range(first, last);
+    }
+    let values: Vec<_> = text.split(',').collect();
+    // A text with a comma is none.
+    let is_list = !arg.get_possible_values().is_empty()
+        || values.iter().all(|value| value.starts_with(|first: char| first.is_ascii_digit()));
+    (is_list && values.len() > 1).then(|| {
+        let plain =
+            |value: &str| whole(value).map_or(value.to_owned(), |(number, _)| number.to_string());
+        values.into_iter().map(plain).collect()
+    })
+}
+
+/// The numbers from the first to the last, each twice the one before it, or ten times if they are powers of ten: `1..8`,
+/// `1e3..1e6`. The last is one of them in any case.
+fn range(first: &str, last: &str) -> Option<Vec<String>> {
+    let ((first, in_tens), (last, _)) = (whole(first)?, whole(last)?);
+    let factor: u64 = if in_tens { 10 } else { 2 };
+    let steps = (first > 0 && first < last).then(|| {
+        let next = |number: &u64| number.checked_mul(factor).filter(|&next| next < last);
+        std::iter::successors(Some(first), next).chain([last])
+    });
+    Some(steps?.map(|number| number.to_string()).collect())
+}
+
+/// A whole number, and whether it is written with an exponent.
+fn whole(text: &str) -> Option<(u64, bool)> {
+    let (digits, exponent) = text.split_once('e').map_or((text, None), |(d, e)| (d, Some(e)));
+    let number = |text: &str| match text.bytes().all(|byte| byte.is_ascii_digit()) {
+        true => text.parse::<u64>().ok(),
+        false => None,
+    };
+    let power = exponent.map_or(Some(1), |e| 10_u64.checked_pow(number(e)?.try_into().ok()?))?;
+    Some((number(digits)?.checked_mul(power)?, exponent.is_some()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lines;
+    use crate::workloads::Choice;
+    use clap::{Arg, Command, Subcommand};
+    use std::ffi::OsString;
+
+    /// The lines that `line` stands for.
+    fn swept(line: &str) -> Vec<String> {
+        let command =
+            Command::new("lab").arg(Arg::new("target").long("target").value_delimiter(','));
+        let command = Choice::augment_subcommands(command);
+        let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        let lines = lines(&command, &words).expect("few rows").into_iter();
+        lines
+            .map(|line| line.join(OsString::from(" ").as_os_str()).into_string().expect("text"))
+            .collect()
+    }
+
+    #[test]
+    fn every_combination_is_a_line_and_the_first_option_changes_last() {
+        assert_eq!(
+            swept("lab wake --threads 1,2 --shots=3,40"),
+            [
+                "lab wake --threads 1 --shots=3",
+                "lab wake --threads 1 --shots=40",
+                "lab wake --threads 2 --shots=3",
+                "lab wake --threads 2 --shots=40",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_range_doubles_or_is_of_powers_of_ten_and_has_its_last_number() {
+        let threads = |text: &str| swept(&format!("wake --threads {text}"));
+        let lines = |values: &[&str]| {
+            values.iter().map(|v| format!("wake --threads {v}")).collect::<Vec<_>>()
+        };
+        assert_eq!(threads("1..8"), lines(&["1", "2", "4", "8"]));
+        assert_eq!(threads("3..7"), lines(&["3", "6", "7"]));
+        assert_eq!(threads("1e1..1e3"), lines(&["10", "100", "1000"]));
+        assert_eq!(threads("2e1,1e2"), lines(&["20", "100"]));
+        let most = "9223372036854775808..18446744073709551615";
+        assert_eq!(threads(most).len(), 2);
+    }
+
+    #[test]
+    fn what_is_no_list_stays_as_it_is() {
+        for line in [
+            "wake --threads 4",
+            "wake --threads 1e3",
+            "wake --threads 8..1",
+            "wake --threads 1..",
+            "wake --threads ..",
+            "wake --threads 0..5",
+            "wake --threads 1..99999999999999999999",
+            "wake --threads 1e99..1e100",
+            "wake --threads ,",
+            "wake --target tokio,rayon",
+            "--target wake,steal fan-out --children 5",
+            "burst --gap-ms 1,5",
+            "bucket-brigade --command a,b",
+            "wake --no-such-option 1,2",
+            "wake --threads",
+        ] {
+            assert_eq!(swept(line), [line]);
+        }
+        assert_eq!(swept("wake --threads 1,x"), ["wake --threads 1,x"]);
+        assert_eq!(swept("creation --kind task,thread").len(), 2);
+        let endless = ["wake", "--threads", &"1,".repeat(1_001)].map(OsString::from);
+        let command = Choice::augment_subcommands(Command::new("lab"));
+        assert!(lines(&command, &endless).is_ok(), "not a list of numbers");
+        let endless =
+            ["wake", "--threads", &format!("1{}", ",1".repeat(1_000))].map(OsString::from);
+        assert!(lines(&command, &endless).is_err());
+    }
+}

@@ -1,0 +1,71 @@
+//! The system's account of this process: context switches, page faults, and where its CPU time went.
+
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike;
+
+/// What all threads of this process have used so far, those that have ended too.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Usage {
+    /// Context switches: a thread lost its CPU, or gave it up.
+    pub(crate) switches: f64,
+    /// Page faults, with and without a read from a disk.
+    pub(crate) faults: f64,
+    /// Seconds of CPU time outside the kernel.
+    pub(crate) user: f64,
+    /// Seconds of CPU time in the kernel.
+    pub(crate) system: f64,
+}
+
+impl Usage {
+    /// Reads it.
+    pub(crate) fn now() -> Self {
+        let read = |usage: nix::sys::resource::Usage| Usage {
+            switches: (usage.voluntary_context_switches() + usage.involuntary_context_switches())
+                as f64,
+            faults: (usage.minor_page_faults() + usage.major_page_faults()) as f64,
+            user: usage.user_time().num_microseconds() as f64 / 1e6,
+            system: usage.system_time().num_microseconds() as f64 / 1e6,
+        };
+        // A process may always ask about itself.
+        getrusage(UsageWho::RUSAGE_SELF).map_or_else(|_| Usage::default(), read)
+    }
+
+    /// What has been used since this was read.
+    pub(crate) fn since(self) -> Self {
+        let now = Usage::now();
+        Usage {
+            switches: now.switches - self.switches,
+            faults: now.faults - self.faults,
+            user: now.user - self.user,
+            system: now.system - self.system,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Usage;
+    use std::hint::black_box;
+    use std::thread;
+    use std::time::Duration;
+
+    #[test]
+    fn a_thread_that_sleeps_gives_its_cpu_back_and_is_counted_when_it_has_ended() {
+        let before = Usage::now();
+        let sleepy = || (0..1_000).for_each(|_| thread::sleep(Duration::from_micros(1)));
+        thread::spawn(sleepy).join().expect("slept");
+        assert!(before.since().switches >= 1_000.0);
+    }
+
+    #[test]
+    fn fresh_memory_faults_and_a_loop_is_time_outside_the_kernel() {
+        let before = Usage::now();
+        drop(black_box(vec![1_u8; 64 << 20]));
+        // A page of a huge size may be one fault.
+        assert!(before.since().faults >= 1.0, "{:?}", before.since());
+        while before.since().user < 0.01 {
+            black_box(());
+        }
+        assert!(before.since().system >= 0.0);
+    }
+}
