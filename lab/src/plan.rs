@@ -92,6 +92,8 @@ const FULL: &str = "
     bucket-brigade --over channel --in-flight 64 --iterations 2000
     creation --kind task --tasks 10000 --repetitions 20
     creation --kind thread --tasks 1000 --repetitions 10
+    creation --shape chain --tasks 1000 --repetitions 200
+    creation --shape ping-pong --tasks 1000 --repetitions 50
     memory --tasks 8000
     echo --connections 1 --requests 30000
     echo --connections 64 --requests 30000
@@ -130,6 +132,7 @@ fn choice(line: &str) -> Result<Choice, Error> {
 #[cfg(test)]
 mod tests {
     use crate::targets::FAMILIES;
+    use crate::workload::words;
     use std::collections::HashSet;
 
     #[test]
@@ -153,6 +156,16 @@ mod tests {
             for name in row.further() {
                 assert!(row.targets().iter().any(|target| target.name == *name), "{name}");
             }
+        }
+    }
+
+    #[test]
+    fn the_options_of_a_row_are_a_command_line_for_the_same_row() {
+        for row in super::rows(super::QUICK).iter().chain(&super::rows(super::FULL)) {
+            let line = format!("{} {}", row.name(), words(&row.params()).join(" "));
+            let again = super::rows(&line);
+            assert_eq!(again.len(), 1, "{line}");
+            assert_eq!((again[0].name(), again[0].params()), (row.name(), row.params()));
         }
     }
 

@@ -12,6 +12,7 @@ mod environment;
 mod hogs;
 mod output;
 mod results;
+mod seeds;
 mod signals;
 mod sweeps;
 mod usage;

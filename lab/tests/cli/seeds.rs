@@ -1,0 +1,45 @@
+//! Every command of the page that says which one does the job of which program is one that the laboratory accepts.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::{check_all, code, errors, run, text};
+
+/// The texts between backticks that are commands of the laboratory.
+fn commands(line: &str) -> impl Iterator<Item = &str> {
+    line.split('`').skip(1).step_by(2).filter(|span| span.starts_with("brigade-lab "))
+}
+
+#[test]
+fn every_command_of_the_page_about_the_seeds_is_accepted() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/seeds.md");
+    let page = fs::read_to_string(page).expect("the page");
+    let rows = page.lines().filter(|line| line.starts_with("| "));
+    // A heading stands before a line of dashes.
+    let is_heading = |line: &str| page.contains(&format!("{line}\n|---"));
+    let rows: Vec<_> = rows.filter(|line| !is_heading(line)).collect();
+    for row in &rows {
+        assert!(commands(row).next().is_some(), "none for {row}");
+        // A line through a cell would end it.
+        assert_eq!(row.split(" | ").count(), 2, "{row}");
+    }
+    let lines: Vec<_> = rows.iter().flat_map(|row| commands(row)).collect();
+    assert!(lines.len() >= rows.len() && rows.len() > 40, "{}", rows.len());
+    let folder = tempfile::tempdir().expect("a folder");
+    check_all(&lines, |line| {
+        let program = env!("CARGO_BIN_EXE_brigade-lab");
+        let line = format!("\"$0\" {} --dry-run", line.trim_start_matches("brigade-lab "));
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &line, program]).current_dir(folder.path()).stdin(Stdio::null());
+        let output = run(&mut shell);
+        assert_eq!(code(&output), Some(0), "{line}: {}", errors(&output));
+        let plan = text(&output);
+        // A row and its targets; of these there is one at least.
+        assert!(
+            plan.lines().all(|row| row.contains(": ") && !row.ends_with(": ")),
+            "{line}: {plan}"
+        );
+    });
+    assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 0, "nothing is written");
+}
