@@ -29,6 +29,32 @@ pub(crate) trait Pool: 'static {
     fn shutdown(self);
 }
 
+/// A pool that is its own handle: its clones submit to it, outside and inside.
+pub(crate) trait Own: Submit {
+    /// See [`Pool::shutdown`].
+    fn shutdown(self);
+}
+
+/// A running pool that is its own handle.
+pub(crate) struct Cloned<P>(pub(crate) P);
+
+impl<P: Own> Pool for Cloned<P> {
+    type Outside = P;
+    type Inside = P;
+
+    fn outside(&self) -> P {
+        self.0.clone()
+    }
+
+    fn inside(&self) -> P {
+        self.0.clone()
+    }
+
+    fn shutdown(self) {
+        self.0.shutdown();
+    }
+}
+
 /// How large an elastic pool may be, and for how long.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Size {

@@ -4,27 +4,27 @@ use std::io;
 
 use brigade_rusty_pool::ThreadPool;
 
-use crate::target::pool::{FEW, KEEP_ALIVE, MANY, Pool, Size, Start, StartSized, Submit};
+use crate::target::pool::{Cloned, FEW, KEEP_ALIVE, MANY, Own, Size, Start, StartSized, Submit};
 use crate::target::{Entry, Listing};
 
 /// All its threads are core threads, and exist from the start.
-pub(crate) const FIXED: Listing<Start<Compat>> = Listing {
+pub(crate) const FIXED: Listing<Start<Cloned<ThreadPool>>> = Listing {
     entry: Entry::own("brigade-rusty_pool", "rusty_pool's interface on brigade").further(),
     start: |threads| {
         let pool = ThreadPool::new(threads, threads, KEEP_ALIVE);
         pool.start_core_threads();
-        Ok(Compat(pool))
+        Ok(Cloned(pool))
     },
 };
 
 /// The same, but each thread starts when there is work for it.
-pub(crate) const ELASTIC: Listing<Start<Compat>> = Listing {
+pub(crate) const ELASTIC: Listing<Start<Cloned<ThreadPool>>> = Listing {
     entry: Entry::own("brigade-rusty_pool-elastic", "that, started by tasks").further().cold(),
     start: |threads| sized(Size { core: threads, max: threads, keep_alive: KEEP_ALIVE }),
 };
 
 /// The same with [`FEW`] threads to [`MANY`], or to as many as requested if that is more.
-pub(crate) const ELASTIC_50: Listing<Start<Compat>> = Listing {
+pub(crate) const ELASTIC_50: Listing<Start<Cloned<ThreadPool>>> = Listing {
     entry: Entry::own("brigade-rusty_pool-50", "that, with 2 to 50 threads or more")
         .further()
         .cold()
@@ -33,33 +33,19 @@ pub(crate) const ELASTIC_50: Listing<Start<Compat>> = Listing {
 };
 
 /// The pool as an elastic one.
-pub(crate) const SIZED: Listing<StartSized<Compat>> = Listing {
+pub(crate) const SIZED: Listing<StartSized<Cloned<ThreadPool>>> = Listing {
     entry: Entry::own("brigade-rusty_pool", "rusty_pool's interface on brigade").further(),
     start: sized,
 };
 
 /// Makes a pool that starts its threads as tasks arrive.
-fn sized(size: Size) -> io::Result<Compat> {
-    Ok(Compat(ThreadPool::new(size.core, size.max, size.keep_alive)))
+fn sized(size: Size) -> io::Result<Cloned<ThreadPool>> {
+    Ok(Cloned(ThreadPool::new(size.core, size.max, size.keep_alive)))
 }
 
-/// A rusty pool on brigade.
-pub(crate) struct Compat(ThreadPool);
-
-impl Pool for Compat {
-    type Outside = ThreadPool;
-    type Inside = ThreadPool;
-
-    fn outside(&self) -> ThreadPool {
-        self.0.clone()
-    }
-
-    fn inside(&self) -> ThreadPool {
-        self.0.clone()
-    }
-
+impl Own for ThreadPool {
     fn shutdown(self) {
-        self.0.shutdown_join();
+        self.shutdown_join();
     }
 }
 

@@ -8,13 +8,13 @@ use executors::crossbeam_workstealing_pool as stealing;
 use executors::parker::{SmallThreadData, StaticParker};
 use executors::threadpool_executor::ThreadPoolExecutor;
 
-use crate::target::pool::{Offer, Pool, Start, Submit, VisitPool};
+use crate::target::pool::{Cloned, Offer, Own, Pool, Start, Submit, VisitPool};
 use crate::target::{Entry, Listing};
 
 /// `crossbeam_channel_pool`.
 pub(crate) const CHANNEL: Listing<Start<Any<ChannelPool>>> = Listing {
     entry: Entry::peer("executors-channel", "executors: crossbeam_channel_pool"),
-    start: |threads| Ok(Any(ChannelPool::new(threads))),
+    start: |threads| Ok(any(ChannelPool::new(threads))),
 };
 
 /// `crossbeam_workstealing_pool`; the number of threads decides its parker.
@@ -26,12 +26,13 @@ pub(crate) const STEALING: Listing<ByThreads> = Listing {
 /// `threadpool_executor`.
 pub(crate) const THREADPOOL: Listing<Start<Any<ThreadPoolExecutor>>> = Listing {
     entry: Entry::peer("executors-threadpool", "executors: threadpool_executor"),
-    start: |threads| Ok(Any(ThreadPoolExecutor::new(threads))),
+    start: |threads| Ok(any(ThreadPoolExecutor::new(threads))),
 };
 
-/// The same, whose tasks spawn by `try_execute_locally`. For up to 32 threads.
+/// The stealing pool, whose tasks spawn by `try_execute_locally`. For up to 32 threads.
 pub(crate) const LOCAL: Listing<Start<Local>> = Listing {
-    entry: Entry::peer("executors-local", "the same, tasks spawn by try_execute_locally").further(),
+    entry: Entry::peer("executors-local", "executors-stealing, tasks by try_execute_locally")
+        .further(),
     start: |threads| match threads {
         0..=32 => Ok(Local(stealing::small_pool(threads))),
         _ => Err(io::Error::new(ErrorKind::Unsupported, "it has at most 32 threads here")),
@@ -60,11 +61,19 @@ pub(crate) struct ByThreads;
 impl Offer for ByThreads {
     fn offer<V: VisitPool>(self, visitor: V) -> V::Output {
         match visitor.threads() {
-            0..=32 => visitor.visit(|threads| Ok(Any(stealing::small_pool(threads)))),
-            33..=64 => visitor.visit(|threads| Ok(Any(stealing::large_pool(threads)))),
-            _ => visitor.visit(|threads| Ok(Any(stealing::dyn_pool(threads)))),
+            0..=32 => visitor.visit(|threads| Ok(any(stealing::small_pool(threads)))),
+            33..=64 => visitor.visit(|threads| Ok(any(stealing::large_pool(threads)))),
+            _ => visitor.visit(|threads| Ok(any(stealing::dyn_pool(threads)))),
         }
     }
+}
+
+/// Any pool of the crate: its handle is the pool, and so are its clones.
+type Any<E> = Cloned<Shared<E>>;
+
+/// This pool.
+fn any<E>(pool: E) -> Any<E> {
+    Cloned(Shared(pool))
 }
 
 /// A stealing pool whose tasks spawn on their own worker.
@@ -102,21 +111,7 @@ impl Submit for OwnWorker {
     }
 }
 
-/// Any pool of the crate: its handle is the pool, and so are its clones.
-pub(crate) struct Any<E>(E);
-
-impl<E: Executor + 'static> Pool for Any<E> {
-    type Outside = Shared<E>;
-    type Inside = Shared<E>;
-
-    fn outside(&self) -> Shared<E> {
-        Shared(self.0.clone())
-    }
-
-    fn inside(&self) -> Shared<E> {
-        Shared(self.0.clone())
-    }
-
+impl<E: Executor + 'static> Own for Shared<E> {
     fn shutdown(self) {
         // It gives up by itself after a few seconds. The tally reports the tasks that did not run.
         drop(self.0.shutdown());

@@ -2,33 +2,19 @@
 
 use futures::executor::ThreadPool;
 
-use crate::target::pool::{Pool, Start, Submit};
+use crate::target::pool::{Cloned, Own, Start, Submit};
 use crate::target::{Entry, Listing};
 
 /// The pool.
-pub(crate) const POOL: Listing<Start<Futures>> = Listing {
+pub(crate) const POOL: Listing<Start<Cloned<ThreadPool>>> = Listing {
     entry: Entry::peer("futures-threadpool", "futures: ThreadPool"),
-    start: |threads| ThreadPool::builder().pool_size(threads).create().map(Futures),
+    start: |threads| ThreadPool::builder().pool_size(threads).create().map(Cloned),
 };
 
-/// A futures pool.
-pub(crate) struct Futures(ThreadPool);
-
-impl Pool for Futures {
-    type Outside = ThreadPool;
-    type Inside = ThreadPool;
-
-    fn outside(&self) -> ThreadPool {
-        self.0.clone()
-    }
-
-    fn inside(&self) -> ThreadPool {
-        self.0.clone()
-    }
-
+impl Own for ThreadPool {
     fn shutdown(self) {
         // Ends with the last clone, without a way to wait for its threads.
-        drop(self.0);
+        drop(self);
     }
 }
 

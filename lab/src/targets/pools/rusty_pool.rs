@@ -4,21 +4,21 @@ use std::io;
 
 use rusty_pool::ThreadPool;
 
-use crate::target::pool::{FEW, KEEP_ALIVE, MANY, Pool, Size, Start, StartSized, Submit};
+use crate::target::pool::{Cloned, FEW, KEEP_ALIVE, MANY, Own, Size, Start, StartSized, Submit};
 use crate::target::{Entry, Listing};
 
 /// All its threads are core threads, and exist from the start.
-pub(crate) const FIXED: Listing<Start<RustyPool>> = Listing {
+pub(crate) const FIXED: Listing<Start<Cloned<ThreadPool>>> = Listing {
     entry: Entry::peer("rusty_pool", "rusty_pool: core size and maximum alike"),
     start: |threads| {
         let pool = ThreadPool::new(threads, threads, KEEP_ALIVE);
         pool.start_core_threads();
-        Ok(RustyPool(pool))
+        Ok(Cloned(pool))
     },
 };
 
 /// The same, but each thread starts when there is work for it.
-pub(crate) const ELASTIC: Listing<Start<RustyPool>> = Listing {
+pub(crate) const ELASTIC: Listing<Start<Cloned<ThreadPool>>> = Listing {
     entry: Entry::peer("rusty_pool-elastic", "rusty_pool: the same, started by tasks")
         .further()
         .cold(),
@@ -26,7 +26,7 @@ pub(crate) const ELASTIC: Listing<Start<RustyPool>> = Listing {
 };
 
 /// The same with [`FEW`] threads to [`MANY`], or to as many as requested if that is more.
-pub(crate) const ELASTIC_50: Listing<Start<RustyPool>> = Listing {
+pub(crate) const ELASTIC_50: Listing<Start<Cloned<ThreadPool>>> = Listing {
     entry: Entry::peer("rusty_pool-50", "rusty_pool: the same, with 2 to 50 threads or more")
         .further()
         .cold()
@@ -35,31 +35,17 @@ pub(crate) const ELASTIC_50: Listing<Start<RustyPool>> = Listing {
 };
 
 /// The pool as an elastic one.
-pub(crate) const SIZED: Listing<StartSized<RustyPool>> =
+pub(crate) const SIZED: Listing<StartSized<Cloned<ThreadPool>>> =
     Listing { entry: Entry::peer("rusty_pool", "rusty_pool"), start: sized };
 
 /// Makes a pool that starts its threads as tasks arrive.
-fn sized(size: Size) -> io::Result<RustyPool> {
-    Ok(RustyPool(ThreadPool::new(size.core, size.max, size.keep_alive)))
+fn sized(size: Size) -> io::Result<Cloned<ThreadPool>> {
+    Ok(Cloned(ThreadPool::new(size.core, size.max, size.keep_alive)))
 }
 
-/// A rusty pool.
-pub(crate) struct RustyPool(ThreadPool);
-
-impl Pool for RustyPool {
-    type Outside = ThreadPool;
-    type Inside = ThreadPool;
-
-    fn outside(&self) -> ThreadPool {
-        self.0.clone()
-    }
-
-    fn inside(&self) -> ThreadPool {
-        self.0.clone()
-    }
-
+impl Own for ThreadPool {
     fn shutdown(self) {
-        self.0.shutdown_join();
+        self.shutdown_join();
     }
 }
 

@@ -2,38 +2,24 @@
 
 use threadpool::ThreadPool;
 
-use crate::target::pool::{Pool, Start, StartSized, Submit};
+use crate::target::pool::{Cloned, Own, Start, StartSized, Submit};
 use crate::target::{Entry, Listing};
 
 /// The pool.
-pub(crate) const FIXED: Listing<Start<Threadpool>> = Listing {
+pub(crate) const FIXED: Listing<Start<Cloned<ThreadPool>>> = Listing {
     entry: Entry::peer("threadpool", "threadpool"),
-    start: |threads| Ok(Threadpool(ThreadPool::new(threads))),
+    start: |threads| Ok(Cloned(ThreadPool::new(threads))),
 };
 
 /// The pool as an elastic one, although it does not grow.
-pub(crate) const SIZED: Listing<StartSized<Threadpool>> = Listing {
+pub(crate) const SIZED: Listing<StartSized<Cloned<ThreadPool>>> = Listing {
     entry: Entry::peer("threadpool", "threadpool: always at its largest"),
-    start: |size| Ok(Threadpool(ThreadPool::new(size.max))),
+    start: |size| Ok(Cloned(ThreadPool::new(size.max))),
 };
 
-/// A threadpool.
-pub(crate) struct Threadpool(ThreadPool);
-
-impl Pool for Threadpool {
-    type Outside = ThreadPool;
-    type Inside = ThreadPool;
-
-    fn outside(&self) -> ThreadPool {
-        self.0.clone()
-    }
-
-    fn inside(&self) -> ThreadPool {
-        self.0.clone()
-    }
-
+impl Own for ThreadPool {
     fn shutdown(self) {
-        self.0.join();
+        self.join();
     }
 }
 
