@@ -2,8 +2,12 @@
 
 /// `value` with a prefix that makes it readable, for a column of a table. A rate does not say what it is a rate of.
 pub(super) fn short(value: f64, unit: &str) -> String {
-    if is_count(unit) {
+    if is_count(unit) || unit == "CPU s/s" {
         return count(value);
+    }
+    // The smallest prefix says nothing about nothing.
+    if value == 0.0 {
+        return format!("0 {unit}");
     }
     // A rate says what it is a rate of in the name of the workload.
     prefixed(value, unit.find("s/s").map_or(unit, |end| &unit[end + 1..]))
@@ -17,7 +21,6 @@ pub(crate) fn full(value: f64, unit: &str) -> String {
         "switches" if value == 1.0 => "1 switch".to_owned(),
         _ if is_count(unit) && value == 1.0 => format!("1 {}", unit.trim_end_matches('s')),
         _ if is_count(unit) => format!("{} {unit}", count(value)),
-        // The smallest prefix says nothing about nothing.
         _ if value == 0.0 => format!("0 {unit}"),
         // A prefix belongs to a symbol, and stands by itself before a word. There may be none.
         _ if unit.contains('/') => prefixed(value, &format!(" {unit}")).replace("  ", " "),
@@ -62,7 +65,8 @@ mod tests {
         assert_eq!(short(0.000_000_041_3, "s"), "41.3 ns");
         assert_eq!(short(0.25, "s"), "250 ms");
         assert_eq!(short(98_765.0, "requests/s"), "98.8 k/s");
-        assert_eq!(short(329.4, "B"), "329 B");
+        assert_eq!([329.4, 0.0].map(|bytes| short(bytes, "B")), ["329 B", "0 B"]);
+        assert_eq!([short(0.5, "%"), short(1.949, "CPU s/s")], ["0.5", "1.95"]);
         assert_eq!([0.0, 1.5, 16.0].map(|count| short(count, "threads")), ["0", "1.5", "16"]);
         assert_eq!([2.0, 2.0 / 3.0].map(|count| short(count, "values")), ["2", "0.67"]);
     }

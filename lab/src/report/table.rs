@@ -4,8 +4,8 @@ use super::quantity;
 use super::results::{Lane, Sheet, median};
 use crate::workload::{self, Direction, Metric};
 
-/// Width of the column of names: the longest is a heading, `at-once (more is better)`.
-const NAME: usize = 24;
+/// Width of the column of names: the longest is a heading, `system-hop (less is better)`.
+const NAME: usize = 27;
 
 /// The table of one row.
 pub(super) fn of(sheet: &Sheet, is_verbose: bool) -> String {

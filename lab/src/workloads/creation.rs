@@ -70,7 +70,7 @@ impl Workload for Creation {
         Metric::time("time"),
         Metric::time("create").detail(),
         Metric::time("begin").detail(),
-        Metric::time("begin-stddev").detail(),
+        Metric::time("begin-sd").detail(),
         Metric::CPU,
     ];
 

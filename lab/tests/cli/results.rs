@@ -112,7 +112,7 @@ const HOPS: &[&str] = &[
     "faults",
     "cpu",
 ];
-const CREATION: &[&str] = &["time", "create", "begin", "begin-stddev", "cpu"];
+const CREATION: &[&str] = &["time", "create", "begin", "begin-sd", "cpu"];
 const REQUESTS: &[&str] = &["rate", "p50", "p90", "p99", "cpu"];
 const LATENESS: &[&str] =
     &["timer-p50", "timer-p99", "timer-max", "byte-p50", "byte-p99", "byte-max", "rate", "cpu"];

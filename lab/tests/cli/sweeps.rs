@@ -141,7 +141,7 @@ fn details_are_in_the_tables_when_they_are_wanted() {
     let brief = text(&run(&mut lab(row)));
     assert!(brief.contains("\n  time ") && !brief.contains("\n  begin "), "{brief}");
     let verbose = text(&run(lab(row).arg("--verbose")));
-    for metric in ["time", "create", "begin", "begin-stddev"] {
+    for metric in ["time", "create", "begin", "begin-sd"] {
         assert!(verbose.contains(&format!("\n  {metric} (less is better)")), "{metric}: {verbose}");
     }
     let output = run(lab(row).arg("--quiet"));
