@@ -100,6 +100,7 @@ fn the_single_values_are_those_of_the_rounds_that_count() {
     assert_eq!(code(&output), Some(0), "{}", errors(&output));
     let records = records(&path);
     assert_eq!(records[0], ["workload", "options", "target", "round", "seconds"]);
+    assert_eq!(records.len(), 1 + 2 * 2 * 3, "of two targets, two rounds and three bursts");
     for target in ["rayon", "brigade"] {
         for round in ["1", "2"] {
             let of = |record: &&Vec<String>| record[2] == target && record[3] == round;
