@@ -119,6 +119,40 @@ pub(crate) trait Sink: Send + 'static {
     fn put(&mut self, bytes: &[u8]) -> impl Future<Output = io::Result<()>> + Send;
 }
 
+/// Lets the two ends of a pipe and a stream read and write by the methods of a runtime's own traits, which must be in scope.
+macro_rules! ends {
+    ($reader:ty, $writer:ty, $stream:ty) => {
+        $crate::target::runtime::ends!(source $reader);
+        $crate::target::runtime::ends!(source $stream);
+        $crate::target::runtime::ends!(sink $writer);
+        $crate::target::runtime::ends!(sink $stream);
+    };
+    (source $source:ty) => {
+        impl $crate::target::runtime::Source for $source {
+            #[inline]
+            async fn fill(&mut self, buffer: &mut [u8]) -> io::Result<()> {
+                // Some say how much it was.
+                self.read_exact(buffer).await.map(|_| ())
+            }
+
+            #[inline]
+            async fn some(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+                self.read(buffer).await
+            }
+        }
+    };
+    (sink $sink:ty) => {
+        impl $crate::target::runtime::Sink for $sink {
+            #[inline]
+            async fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
+                self.write_all(bytes).await
+            }
+        }
+    };
+}
+
+pub(crate) use ends;
+
 /// The end of a link that one byte after the other comes out of.
 pub(crate) trait Upstream: Send + 'static {
     /// The next byte; none when the other end is gone and all bytes are read.

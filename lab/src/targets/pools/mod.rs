@@ -2,16 +2,16 @@
 
 mod async_executor;
 mod brigade;
-mod brigade_rusty_pool;
-mod brigade_threadpool;
 mod executors;
 mod futures;
 mod rayon;
-mod rusty_pool;
-mod threadpool;
+mod rusty_pools;
+mod threadpools;
 mod tokio;
 mod tokio_blocking;
 
+use self::rusty_pools::{brigade_rusty_pool, rusty_pool};
+use self::threadpools::{brigade_threadpool, threadpool};
 use crate::target::family;
 use crate::target::pool::{self, VisitElastic, VisitPool};
 

@@ -18,7 +18,7 @@ use rustls::ServerConfig;
 use smol::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::mpsc;
 
-use crate::target::runtime::{Alarm, Runtime, Sink, Source, Spawn, Start};
+use crate::target::runtime::{Alarm, Runtime, Spawn, Start, ends};
 use crate::target::{Entry, Listing};
 
 /// The default pool.
@@ -155,40 +155,4 @@ impl Alarm for Timer {
     }
 }
 
-impl Source for PipeReader {
-    #[inline]
-    async fn fill(&mut self, buffer: &mut [u8]) -> io::Result<()> {
-        self.read_exact(buffer).await
-    }
-
-    #[inline]
-    async fn some(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.read(buffer).await
-    }
-}
-
-impl Sink for PipeWriter {
-    #[inline]
-    async fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.write_all(bytes).await
-    }
-}
-
-impl Source for TcpStream {
-    #[inline]
-    async fn fill(&mut self, buffer: &mut [u8]) -> io::Result<()> {
-        self.read_exact(buffer).await
-    }
-
-    #[inline]
-    async fn some(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.read(buffer).await
-    }
-}
-
-impl Sink for TcpStream {
-    #[inline]
-    async fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.write_all(bytes).await
-    }
-}
+ends!(PipeReader, PipeWriter, TcpStream);

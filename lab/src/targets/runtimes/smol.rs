@@ -20,7 +20,7 @@ use smol::{Async, Executor, Timer};
 use smol_hyper::rt::FuturesIo;
 use tokio::sync::mpsc;
 
-use crate::target::runtime::{Alarm, Runtime, Sink, Source, Spawn, Start};
+use crate::target::runtime::{Alarm, Runtime, Spawn, Start, ends};
 use crate::target::{Entry, Listing};
 
 /// The executor on threads, and a thread of async-io's own, which waits for I/O when no other does.
@@ -152,40 +152,4 @@ impl Alarm for smol::Task<()> {
     }
 }
 
-impl Source for Async<File> {
-    #[inline]
-    async fn fill(&mut self, buffer: &mut [u8]) -> io::Result<()> {
-        self.read_exact(buffer).await
-    }
-
-    #[inline]
-    async fn some(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.read(buffer).await
-    }
-}
-
-impl Sink for Async<File> {
-    #[inline]
-    async fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.write_all(bytes).await
-    }
-}
-
-impl Source for Async<TcpStream> {
-    #[inline]
-    async fn fill(&mut self, buffer: &mut [u8]) -> io::Result<()> {
-        self.read_exact(buffer).await
-    }
-
-    #[inline]
-    async fn some(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.read(buffer).await
-    }
-}
-
-impl Sink for Async<TcpStream> {
-    #[inline]
-    async fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.write_all(bytes).await
-    }
-}
+ends!(Async<File>, Async<File>, Async<TcpStream>);

@@ -153,43 +153,34 @@ impl Alarm for Waiting {
     }
 }
 
-impl Source for File {
-    #[inline]
-    fn fill(&mut self, buffer: &mut [u8]) -> impl Future<Output = io::Result<()>> + Send {
-        future::ready(self.read_exact(buffer))
-    }
+/// Lets these two read and write at once, and block.
+macro_rules! blocking {
+    ($($stream:ty),+) => {$(
+        impl Source for $stream {
+            #[inline]
+            fn fill(&mut self, buffer: &mut [u8]) -> impl Future<Output = io::Result<()>> + Send {
+                future::ready(self.read_exact(buffer))
+            }
 
-    #[inline]
-    fn some(&mut self, buffer: &mut [u8]) -> impl Future<Output = io::Result<usize>> + Send {
-        future::ready(self.read(buffer))
-    }
+            #[inline]
+            fn some(
+                &mut self,
+                buffer: &mut [u8],
+            ) -> impl Future<Output = io::Result<usize>> + Send {
+                future::ready(self.read(buffer))
+            }
+        }
+
+        impl Sink for $stream {
+            #[inline]
+            fn put(&mut self, bytes: &[u8]) -> impl Future<Output = io::Result<()>> + Send {
+                future::ready(self.write_all(bytes))
+            }
+        }
+    )+};
 }
 
-impl Sink for File {
-    #[inline]
-    fn put(&mut self, bytes: &[u8]) -> impl Future<Output = io::Result<()>> + Send {
-        future::ready(self.write_all(bytes))
-    }
-}
-
-impl Source for TcpStream {
-    #[inline]
-    fn fill(&mut self, buffer: &mut [u8]) -> impl Future<Output = io::Result<()>> + Send {
-        future::ready(self.read_exact(buffer))
-    }
-
-    #[inline]
-    fn some(&mut self, buffer: &mut [u8]) -> impl Future<Output = io::Result<usize>> + Send {
-        future::ready(self.read(buffer))
-    }
-}
-
-impl Sink for TcpStream {
-    #[inline]
-    fn put(&mut self, bytes: &[u8]) -> impl Future<Output = io::Result<()>> + Send {
-        future::ready(self.write_all(bytes))
-    }
-}
+blocking!(File, TcpStream);
 
 impl Upstream for Receiver<u8> {
     #[inline]

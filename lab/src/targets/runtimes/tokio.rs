@@ -19,7 +19,7 @@ use tokio::task::JoinHandle;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-use crate::target::runtime::{Alarm, Downstream, Runtime, Sink, Source, Spawn, Start, Upstream};
+use crate::target::runtime::{Alarm, Downstream, Runtime, Spawn, Start, Upstream, ends};
 use crate::target::{Entry, Listing};
 
 /// The runtime with worker threads.
@@ -152,43 +152,7 @@ impl Alarm for JoinHandle<()> {
     }
 }
 
-impl Source for pipe::Receiver {
-    #[inline]
-    async fn fill(&mut self, buffer: &mut [u8]) -> io::Result<()> {
-        self.read_exact(buffer).await.map(drop)
-    }
-
-    #[inline]
-    async fn some(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.read(buffer).await
-    }
-}
-
-impl Sink for pipe::Sender {
-    #[inline]
-    async fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.write_all(bytes).await
-    }
-}
-
-impl Source for tokio::net::TcpStream {
-    #[inline]
-    async fn fill(&mut self, buffer: &mut [u8]) -> io::Result<()> {
-        self.read_exact(buffer).await.map(drop)
-    }
-
-    #[inline]
-    async fn some(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.read(buffer).await
-    }
-}
-
-impl Sink for tokio::net::TcpStream {
-    #[inline]
-    async fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.write_all(bytes).await
-    }
-}
+ends!(pipe::Receiver, pipe::Sender, tokio::net::TcpStream);
 
 // The channel of every target that has tasks.
 
