@@ -132,7 +132,7 @@ fn choice(line: &str) -> Result<Choice, Error> {
 #[cfg(test)]
 mod tests {
     use crate::targets::FAMILIES;
-    use crate::workload::words;
+    use crate::workload::line;
     use std::collections::HashSet;
 
     #[test]
@@ -162,7 +162,7 @@ mod tests {
     #[test]
     fn the_options_of_a_row_are_a_command_line_for_the_same_row() {
         for row in super::rows(super::QUICK).iter().chain(&super::rows(super::FULL)) {
-            let line = format!("{} {}", row.name(), words(&row.params()).join(" "));
+            let line = format!("{} {}", row.name(), line(&row.params()));
             let again = super::rows(&line);
             assert_eq!(again.len(), 1, "{line}");
             assert_eq!((again[0].name(), again[0].params()), (row.name(), row.params()));

@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 use std::time::Duration;
 
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::census::Census;
@@ -71,12 +72,33 @@ impl Metric {
 }
 
 /// The options of a run by name, in the order in which they are shown.
-pub(crate) type Params = Vec<(&'static str, Value)>;
+pub(crate) type Params = serde_json::Map<String, Value>;
 
-/// The same as the words of a command line.
+/// The fields of `options`, without those that are not given.
+pub(crate) fn fields(options: &impl Serialize) -> Params {
+    let Ok(Value::Object(fields)) = serde_json::to_value(options) else {
+        unreachable!("options are a struct of numbers and words")
+    };
+    fields.into_iter().filter(|(_, value)| !value.is_null()).collect()
+}
+
+/// This value as a word of a command line.
+pub(crate) fn word(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// Options as the words of a command line.
 pub(crate) fn words(params: &Params) -> Vec<String> {
-    let word = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     params.iter().flat_map(|(name, value)| [format!("--{name}"), word(value)]).collect()
+}
+
+/// The same as one line, in which a word with spaces stands between quotes.
+pub(crate) fn line(params: &Params) -> String {
+    let quoted = |word: String| match word.contains(char::is_whitespace) {
+        true => format!("'{}'", word.replace('\'', r"'\''")),
+        false => word,
+    };
+    words(params).into_iter().map(quoted).collect::<Vec<_>>().join(" ")
 }
 
 /// The results of a run: a value for each metric, in the order of the metrics. One that this system does not tell is not a number.
@@ -120,7 +142,7 @@ pub(crate) struct Terms {
 }
 
 /// A workload, generic over its targets.
-pub(crate) trait Workload: Clone + Debug + Send + 'static {
+pub(crate) trait Workload: Clone + Debug + Serialize + Send + 'static {
     /// Its name in the tables and on the command line.
     const NAME: &'static str;
 
@@ -143,7 +165,9 @@ pub(crate) trait Workload: Clone + Debug + Send + 'static {
     const METRICS: &'static [Metric];
 
     /// The options by name.
-    fn params(&self) -> Params;
+    fn params(&self) -> Params {
+        fields(self)
+    }
 
     /// Checks conditions between several options.
     fn check(&self) -> Result<(), Stop> {

@@ -243,10 +243,10 @@ mod tests {
 
     #[test]
     fn options_choose_among_results_and_the_error_names_those_that_differ() {
-        assert!(error(&[]).ends_with("batch=1|32, pattern=steal|executor, workers=2"));
+        assert!(error(&[]).ends_with("pattern=steal|executor, batch=1|32, workers=2"));
         assert!(error(&[("pattern", "steal")]).ends_with("--where: batch=1|32"));
         assert!(error(&[("batch", "2")]).ends_with("batch=2; there are batch=1|32"));
-        assert!(error(&[("size", "2")]).ends_with("it has batch, pattern, workers"));
+        assert!(error(&[("size", "2")]).ends_with("it has pattern, batch, workers"));
         let both = error(&[("pattern", "executor"), ("batch", "1")]);
         assert!(both.ends_with("no option batch; it has pattern, workers"), "{both}");
     }

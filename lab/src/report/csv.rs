@@ -87,7 +87,7 @@ impl Csv {
         round: u64,
         values: &[f64],
     ) -> Result<(), Stop> {
-        let options = workload::words(&row.params()).join(" ");
+        let options = workload::line(&row.params());
         let line = |value: &f64| {
             let round = [round.to_string(), value.to_string()];
             let words = [row.name(), &options, target.name].map(str::to_owned);
@@ -101,7 +101,7 @@ impl Csv {
         let machine = &results.machine;
         let mut rows = Vec::new();
         for sheet in &results.sheets {
-            let options = workload::words(&sheet.params).join(" ");
+            let options = workload::line(&sheet.params);
             for lane in &sheet.lanes {
                 for (index, metric) in sheet.metrics.iter().enumerate() {
                     let samples = lane.samples(index);

@@ -1,12 +1,9 @@
 //! The result file's content, schema 1.
 
-use serde::ser::{Serialize, SerializeMap, Serializer};
-use serde_json::Value;
-
 use super::results::{Results, median};
 use crate::machine::Machine;
 use crate::stop::Stop;
-use crate::workload::Direction;
+use crate::workload::{Direction, Params};
 
 /// The version of all this. A reader of another version must not guess.
 pub(crate) const SCHEMA: u32 = 1;
@@ -37,7 +34,7 @@ struct Outcome<'a> {
     /// The name of the metric.
     metric: &'a str,
     /// The options of the workload.
-    params: Options<'a>,
+    params: &'a Params,
     /// The unit of the metric.
     unit: &'a str,
     /// Which way is better.
@@ -64,20 +61,9 @@ struct Failure<'a> {
     /// Whether that is a peer, whose failure is none of the run.
     peer: bool,
     /// The options of the workload.
-    params: Options<'a>,
+    params: &'a Params,
     /// Why.
     reason: &'a str,
-}
-
-/// Options by name, in their own order.
-struct Options<'a>(&'a [(&'static str, Value)]);
-
-impl Serialize for Options<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        self.0.iter().try_for_each(|(name, value)| map.serialize_entry(name, value))?;
-        map.end()
-    }
 }
 
 /// The content of the result file.
@@ -90,7 +76,7 @@ pub(super) fn of(book: &Results, complete: bool) -> Result<Vec<u8>, Stop> {
                     workload: sheet.workload,
                     target: lane.target.name,
                     metric: metric.name,
-                    params: Options(&sheet.params),
+                    params: &sheet.params,
                     unit: metric.unit,
                     direction: metric.direction,
                     median: median(&samples),
@@ -106,7 +92,7 @@ pub(super) fn of(book: &Results, complete: bool) -> Result<Vec<u8>, Stop> {
         workload: sheet.workload,
         target: lane.target.name,
         peer: lane.target.is_peer,
-        params: Options(&sheet.params),
+        params: &sheet.params,
         reason,
     });
     let file = File {

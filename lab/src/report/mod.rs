@@ -122,7 +122,7 @@ pub(crate) fn plan<'a>(
     rows: impl Iterator<Item = (&'a dyn Row, &'a [&'static Entry])>,
 ) -> Result<(), Stop> {
     let line = |(row, targets): (&dyn Row, &[&Entry])| {
-        let options = workload::words(&row.params()).join(" ");
+        let options = workload::line(&row.params());
         let targets: Vec<_> = targets.iter().map(|target| target.name).collect();
         format!("{} {options}: {}", row.name(), targets.join(", "))
     };

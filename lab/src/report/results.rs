@@ -89,7 +89,7 @@ mod tests {
     use super::{Lane, Sheet, median};
     use crate::target::Family as _;
     use crate::targets::pools::Pools;
-    use crate::workload::Metric;
+    use crate::workload::{Metric, Params};
 
     const METRICS: &[Metric] = &[Metric::more("rate", "tasks/s"), Metric::CPU];
 
@@ -111,7 +111,7 @@ mod tests {
     fn each_round_is_compared_with_the_best_peer_of_that_round() {
         let mut sheet = Sheet {
             workload: "throughput",
-            params: Vec::new(),
+            params: Params::new(),
             metrics: METRICS,
             note: None,
             lanes: vec![

@@ -9,7 +9,7 @@ const NAME: usize = 27;
 
 /// The table of one row.
 pub(super) fn of(sheet: &Sheet, is_verbose: bool) -> String {
-    let options = workload::words(&sheet.params).join(" ");
+    let options = workload::line(&sheet.params);
     let mut text = format!("\n{} {options}\n", sheet.workload);
     if let Some(note) = &sheet.note {
         text += &format!("{note}\n");
@@ -36,15 +36,13 @@ const COLUMNS: usize = 6;
 /// The table of a sweep: of each metric the medians of each target, a column for each row that was measured.
 pub(super) fn of_sweep(sheets: &[Sheet], is_verbose: bool) -> String {
     let [first, ..] = sheets else { return String::new() };
-    let differs = |index: &usize| {
-        let value = |sheet: &Sheet| sheet.params.get(*index).map(|param| param.1.clone());
-        sheets.iter().any(|sheet| value(sheet) != value(first))
+    let differs = |name: &&String| {
+        sheets.iter().any(|sheet| sheet.params.get(*name) != first.params.get(*name))
     };
-    let swept: Vec<_> = (0..first.params.len()).filter(differs).collect();
-    let names: Vec<_> = swept.iter().map(|&index| format!("--{}", first.params[index].0)).collect();
+    let swept: Vec<_> = first.params.keys().filter(differs).collect();
+    let names: Vec<_> = swept.iter().map(|name| format!("--{name}")).collect();
     let head = |sheet: &Sheet| {
-        let words = swept.iter().filter_map(|&index| sheet.params.get(index));
-        let words = words.map(|(_, value)| value.as_str().map_or(value.to_string(), str::to_owned));
+        let words = swept.iter().filter_map(|name| sheet.params.get(*name).map(workload::word));
         words.collect::<Vec<_>>().join("/")
     };
     let mut text = format!("\n{} by {}, medians\n", first.workload, names.join("/"));
@@ -132,7 +130,7 @@ mod tests {
     use crate::report::results::{Lane, Sheet};
     use crate::target::Family as _;
     use crate::targets::pools::ElasticPools;
-    use crate::workload::Metric;
+    use crate::workload::{Metric, Params};
 
     #[test]
     fn a_count_of_threads_is_shown_as_a_number_and_compared_with_none_that_is_0() {
@@ -142,8 +140,13 @@ mod tests {
             Lane { target, rounds: vec![vec![left, 0.5]; 3], failure: None }
         };
         let lanes = ElasticPools::TARGETS.iter().map(lane).collect();
-        let sheet =
-            Sheet { workload: "elastic", params: Vec::new(), metrics: METRICS, note: None, lanes };
+        let sheet = Sheet {
+            workload: "elastic",
+            params: Params::new(),
+            metrics: METRICS,
+            note: None,
+            lanes,
+        };
         let table = of(&sheet, false);
         let row = |name: &str| {
             let mut rows = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());

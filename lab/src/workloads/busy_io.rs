@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
+use serde::Serialize;
 use tokio::sync::Semaphore;
 
 use super::echo::connect;
@@ -29,10 +30,11 @@ use crate::target::Entry;
 use crate::target::runtime::{Runtime, Sink, Source, Spawn};
 use crate::targets::runtimes::{Runtimes, has_tasks};
 use crate::work::{grind, units_for};
-use crate::workload::{Bench, Metric, Outcome, Params, RuntimeWorkload, Workload};
+use crate::workload::{Bench, Metric, Outcome, RuntimeWorkload, Workload};
 
 /// Options of `busy-io`.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) struct BusyIo {
     /// Threads that run the tasks, where there is a choice.
     #[arg(long, default_value_t = 2, value_parser = whole::<1, { limits::MAX_THREADS }>)]
@@ -210,16 +212,6 @@ impl Workload for BusyIo {
         Metric::more("rate", "tasks/s"),
         Metric::CPU,
     ];
-
-    fn params(&self) -> Params {
-        vec![
-            ("threads", self.threads.into()),
-            ("chains", self.chains.into()),
-            ("work-us", self.work_us.into()),
-            ("millis", self.millis.into()),
-            ("every-ms", self.every_ms.into()),
-        ]
-    }
 
     fn is_for(&self, target: &Entry) -> bool {
         // With a thread for each job, no job waits for another.

@@ -5,6 +5,7 @@ use std::io;
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
+use serde::Serialize;
 use tokio::sync::mpsc::{self, UnboundedSender};
 use tokio::sync::oneshot;
 
@@ -17,10 +18,11 @@ use crate::tally::{Sum, Tally};
 use crate::target::Entry;
 use crate::target::runtime::{Runtime, Spawn};
 use crate::targets::runtimes::{Runtimes, has_tasks, threads};
-use crate::workload::{Bench, Metric, Outcome, Params, RuntimeWorkload, Workload};
+use crate::workload::{Bench, Metric, Outcome, RuntimeWorkload, Workload};
 
 /// Whether tasks or threads are created.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum What {
     /// Tasks that are futures.
     Task,
@@ -29,7 +31,8 @@ pub(crate) enum What {
 }
 
 /// How tasks create tasks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum Shape {
     /// The thread outside creates all of them.
     Flat,
@@ -40,7 +43,8 @@ pub(crate) enum Shape {
 }
 
 /// Options of `creation`.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) struct Creation {
     /// Whether tasks or threads are created.
     #[arg(long, value_enum, default_value = "task")]
@@ -73,26 +77,6 @@ impl Workload for Creation {
         Metric::time("begin-sd").detail(),
         Metric::CPU,
     ];
-
-    fn params(&self) -> Params {
-        let kind = match self.kind {
-            What::Task => "task",
-            What::Thread => "thread",
-        };
-        let shape = match self.shape {
-            Shape::Flat => "flat",
-            Shape::Chain => "chain",
-            Shape::PingPong => "ping-pong",
-        };
-        vec![
-            ("kind", kind.into()),
-            ("shape", shape.into()),
-            ("tasks", self.tasks.into()),
-            ("repetitions", self.repetitions.into()),
-            ("threads", self.threads.into()),
-            ("warmups", self.warmups.into()),
-        ]
-    }
 
     fn is_for(&self, target: &Entry) -> bool {
         match self.kind {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use clap::Args;
+use serde::Serialize;
 use tokio::sync::Semaphore;
 
 use crate::clock::{Lap, Meter};
@@ -20,10 +21,11 @@ use crate::tally::{Sum, Tally};
 use crate::target::Entry;
 use crate::target::runtime::{Runtime, Sink, Source};
 use crate::targets::runtimes::{Runtimes, runs_futures};
-use crate::workload::{Bench, Metric, Outcome, Params, RuntimeWorkload, Workload};
+use crate::workload::{Bench, Metric, Outcome, RuntimeWorkload, Workload};
 
 /// Options of `echo`.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) struct Echo {
     /// Connections, each with a client that has one request in flight at a time.
     #[arg(long, default_value_t = 64, value_parser = whole::<1, { limits::MAX_CONNECTIONS }>)]
@@ -57,14 +59,6 @@ impl Workload for Echo {
         Metric::time("p99"),
         Metric::CPU,
     ];
-
-    fn params(&self) -> Params {
-        vec![
-            ("connections", self.connections.into()),
-            ("requests", self.requests.into()),
-            ("threads", self.threads.into()),
-        ]
-    }
 
     fn is_for(&self, target: &Entry) -> bool {
         runs_futures(target)

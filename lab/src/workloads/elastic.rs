@@ -6,6 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use clap::Args;
+use serde::Serialize;
 
 use crate::census::Census;
 use crate::clock::{Epoch, Lap, Meter, seconds};
@@ -17,10 +18,11 @@ use crate::stop::Stop;
 use crate::tally::{Sum, Tally};
 use crate::target::pool::{Pool, Size, Submit};
 use crate::targets::pools::ElasticPools;
-use crate::workload::{Bench, ElasticWorkload, Metric, Outcome, Params, Workload};
+use crate::workload::{Bench, ElasticWorkload, Metric, Outcome, Workload};
 
 /// Options of `elastic`.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) struct Elastic {
     /// Threads that the pool keeps.
     #[arg(long, default_value_t = 1, value_parser = whole::<1, { limits::MAX_THREADS }>)]
@@ -100,17 +102,6 @@ impl Workload for Elastic {
     } else {
         &[GROWN, ALL, AT_ONCE, Metric::CPU]
     };
-
-    fn params(&self) -> Params {
-        vec![
-            ("core", self.core.into()),
-            ("max", self.max.into()),
-            ("keep-alive-ms", self.keep_alive_ms.into()),
-            ("jobs", self.jobs.into()),
-            ("block-ms", self.block_ms.into()),
-            ("bursts", self.bursts.into()),
-        ]
-    }
 
     fn check(&self) -> Result<(), Stop> {
         if self.core > self.max {

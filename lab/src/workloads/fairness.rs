@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
+use serde::Serialize;
 
 use crate::clock::{Epoch, Lap, Meter, seconds};
 use crate::failure::Failure;
@@ -21,10 +22,11 @@ use crate::tally::{Sum, Tally};
 use crate::target::pool::{Pool, Submit};
 use crate::targets::pools::Pools;
 use crate::work::{grind, units_for};
-use crate::workload::{Bench, Metric, Outcome, Params, PoolWorkload, Workload};
+use crate::workload::{Bench, Metric, Outcome, PoolWorkload, Workload};
 
 /// Options of `fairness`.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) struct Fairness {
     /// Threads of the pool.
     #[arg(long, default_value_t = 2, value_parser = whole::<1, { limits::MAX_THREADS }>)]
@@ -119,17 +121,6 @@ impl Workload for Fairness {
         Metric::more("rate", "tasks/s"),
         Metric::CPU,
     ];
-
-    fn params(&self) -> Params {
-        vec![
-            ("threads", self.threads.into()),
-            ("chains", self.chains.into()),
-            ("work-us", self.work_us.into()),
-            ("millis", self.millis.into()),
-            ("every-ms", self.every_ms.into()),
-            ("limit-ms", self.limit_ms.into()),
-        ]
-    }
 
     fn threads(&self) -> usize {
         self.threads as usize

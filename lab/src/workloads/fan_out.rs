@@ -5,6 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use clap::Args;
+use serde::Serialize;
 
 use crate::clock::{Epoch, Lap, Meter, seconds};
 use crate::fault::Fault;
@@ -16,10 +17,11 @@ use crate::tally::{Sum, Tally};
 use crate::target::pool::{Pool, Submit};
 use crate::targets::pools::Pools;
 use crate::work::{grind, units_for};
-use crate::workload::{Bench, Metric, Outcome, Params, PoolWorkload, Workload};
+use crate::workload::{Bench, Metric, Outcome, PoolWorkload, Workload};
 
 /// Options of `fan-out`.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) struct FanOut {
     /// Threads of the pool.
     #[arg(long, default_value_t = 2, value_parser = whole::<1, { limits::MAX_THREADS }>)]
@@ -81,15 +83,6 @@ impl Workload for FanOut {
     type Family = Pools;
     const SAMPLES: bool = true;
     const METRICS: &'static [Metric] = &[Metric::time("p50"), Metric::time("p90"), Metric::CPU];
-
-    fn params(&self) -> Params {
-        vec![
-            ("threads", self.threads.into()),
-            ("children", self.children.into()),
-            ("work-us", self.work_us.into()),
-            ("shots", self.shots.into()),
-        ]
-    }
 
     fn check(&self) -> Result<(), Stop> {
         limits::product("tasks", &[1 + self.children, self.shots], limits::MAX_TASKS).map(drop)

@@ -7,6 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use clap::Args;
+use serde::Serialize;
 
 use super::chain::{Link, Shared};
 use crate::clock::{Epoch, Lap, Meter, seconds};
@@ -17,10 +18,11 @@ use crate::stop::Stop;
 use crate::tally::Sum;
 use crate::target::pool::{Pool, Submit};
 use crate::targets::pools::Pools;
-use crate::workload::{Bench, Metric, Outcome, Params, PoolWorkload, Workload};
+use crate::workload::{Bench, Metric, Outcome, PoolWorkload, Workload};
 
 /// Options of `latency`.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) struct Latency {
     /// Threads of the pool.
     #[arg(long, default_value_t = 2, value_parser = whole::<1, { limits::MAX_THREADS }>)]
@@ -44,12 +46,9 @@ pub(crate) struct Latency {
     /// with 1; up to `--most-bursts` [default: no further ones]
     #[arg(long, value_name = "PERCENT", value_parser = whole::<1, 100>)]
     pub(crate) rse: Option<u64>,
-    /// Bursts in a run at most, with `--rse`.
-    #[arg(
-        long, default_value_t = 10_000, requires = "rse",
-        value_parser = whole::<1, { limits::MAX_SHOTS }>
-    )]
-    pub(crate) most_bursts: u64,
+    /// Bursts in a run at most, with `--rse` [default: 10000]
+    #[arg(long, requires = "rse", value_parser = whole::<1, { limits::MAX_SHOTS }>)]
+    pub(crate) most_bursts: Option<u64>,
 }
 
 impl Workload for Latency {
@@ -64,21 +63,6 @@ impl Workload for Latency {
         Metric::less("rse", "%"),
         Metric::CPU,
     ];
-
-    fn params(&self) -> Params {
-        let mut params: Params = vec![
-            ("threads", self.threads.into()),
-            ("producers", self.producers.into()),
-            ("messages", self.messages.into()),
-            ("amplification", self.amplification.into()),
-            ("sleep-ms", self.sleep_ms.into()),
-            ("bursts", self.bursts.into()),
-        ];
-        if let Some(rse) = self.rse {
-            params.extend([("rse", rse.into()), ("most-bursts", self.most_bursts.into())]);
-        }
-        params
-    }
 
     fn check(&self) -> Result<(), Stop> {
         let messages = [self.producers, self.messages];
@@ -156,7 +140,7 @@ impl PoolWorkload for Latency {
 impl Latency {
     /// The most bursts of a run.
     fn most(&self) -> u64 {
-        self.rse.map_or(self.bursts, |_| self.bursts.max(self.most_bursts))
+        self.rse.map_or(self.bursts, |_| self.bursts.max(self.most_bursts.unwrap_or(10_000)))
     }
 
     /// Whether these bursts are enough.
@@ -215,7 +199,7 @@ mod tests {
             sleep_ms: 0,
             bursts: 3,
             rse: Some(10),
-            most_bursts: 5,
+            most_bursts: Some(5),
         };
         // A mean of 2, a deviation of 1, and a root of 3.
         assert!((rse(&[1.0, 2.0, 3.0]) - 50.0 / 3_f64.sqrt()).abs() < 1e-9);

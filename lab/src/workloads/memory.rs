@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use clap::Args;
 use futures_lite::future::yield_now;
+use serde::Serialize;
 
 use crate::apart;
 use crate::clock::{Lap, Meter};
@@ -22,10 +23,11 @@ use crate::tally::{Sum, Tally};
 use crate::target::Entry;
 use crate::target::runtime::{Runtime, Spawn};
 use crate::targets::runtimes::{Runtimes, runs_futures};
-use crate::workload::{Bench, Metric, Outcome, Params, RuntimeWorkload, Workload};
+use crate::workload::{Bench, Metric, Outcome, RuntimeWorkload, Workload};
 
 /// Options of `memory`.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) struct Memory {
     /// Tasks that wait at the end; there are a quarter of them, half, and three quarters before.
     #[arg(
@@ -51,10 +53,6 @@ impl Workload for Memory {
 
     const METRICS: &'static [Metric] =
         &[Metric::less("bytes", "B"), Metric::less("virtual", "B").detail(), Metric::CPU];
-
-    fn params(&self) -> Params {
-        vec![("tasks", self.tasks.into()), ("threads", self.threads.into())]
-    }
 
     fn check(&self) -> Result<(), Stop> {
         apart::check()

@@ -5,6 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use clap::Args;
+use serde::Serialize;
 
 use crate::clock::{Epoch, Lap, Meter, seconds};
 use crate::failure::Failure;
@@ -16,10 +17,11 @@ use crate::stop::Stop;
 use crate::tally::{Sum, Tally};
 use crate::target::pool::{Pool, Submit};
 use crate::targets::pools::Pools;
-use crate::workload::{Bench, Metric, Outcome, Params, PoolWorkload, Workload};
+use crate::workload::{self, Bench, Metric, Outcome, Params, PoolWorkload, Workload};
 
 /// Options of `ramp-up`.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) struct RampUp {
     /// Threads of the pool.
     #[arg(long, default_value_t = 8, value_parser = whole::<1, { limits::MAX_THREADS }>)]
@@ -119,12 +121,7 @@ impl Workload for RampUp {
     ];
 
     fn params(&self) -> Params {
-        vec![
-            ("threads", self.threads.into()),
-            ("jobs", self.jobs().into()),
-            ("block-ms", self.block_ms.into()),
-            ("shots", self.shots.into()),
-        ]
+        workload::fields(&RampUp { jobs: Some(self.jobs()), ..self.clone() })
     }
 
     fn check(&self) -> Result<(), Stop> {

@@ -7,6 +7,7 @@ use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 use clap::Args;
+use serde::Serialize;
 
 use crate::clock::{Epoch, Lap, Meter, seconds};
 use crate::failure::Failure;
@@ -17,10 +18,11 @@ use crate::target::Entry;
 use crate::target::fork::{ForkJoin, Spawning, Start, StartSpawning};
 use crate::targets::forks::sequential::CALLS;
 use crate::targets::forks::{Forks, tokio};
-use crate::workload::{Bench, ForkWorkload, Metric, Outcome, Params, Workload};
+use crate::workload::{Bench, ForkWorkload, Metric, Outcome, Workload};
 
 /// Options of `steal`.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) struct Steal {
     /// Threads of the pool.
     #[arg(long, default_value_t = 2, value_parser = whole::<2, { limits::MAX_THREADS }>)]
@@ -51,15 +53,6 @@ impl Workload for Steal {
         Metric::less("kept", "forks"),
         Metric::CPU,
     ];
-
-    fn params(&self) -> Params {
-        vec![
-            ("threads", self.threads.into()),
-            ("sibling-us", self.sibling_us.into()),
-            ("before-us", self.before_us.into()),
-            ("shots", self.shots.into()),
-        ]
-    }
 
     fn is_for(&self, target: &Entry) -> bool {
         // The one has no other thread, and the tasks of the other may not borrow.

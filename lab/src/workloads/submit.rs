@@ -10,6 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
+use serde::Serialize;
 
 use crate::clock::{Lap, Meter};
 use crate::limits::{self, whole};
@@ -17,10 +18,11 @@ use crate::stop::Stop;
 use crate::tally::{Sum, Tally};
 use crate::target::pool::{self, Pool};
 use crate::targets::pools::Pools;
-use crate::workload::{Bench, Metric, Outcome, Params, PoolWorkload, Workload};
+use crate::workload::{Bench, Metric, Outcome, PoolWorkload, Workload};
 
 /// How many threads submit, and what.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum Pattern {
     /// One thread submits jobs that sleep for longer than the test.
     Sleepers,
@@ -31,7 +33,8 @@ pub(crate) enum Pattern {
 }
 
 /// Options of `submit`.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) struct Submit {
     /// How many threads submit, and what.
     #[arg(long, value_enum, default_value = "sleepers")]
@@ -57,15 +60,6 @@ impl Workload for Submit {
         &["brigade-elastic", "brigade-elastic-50", "rusty_pool-elastic", "rusty_pool-50"];
 
     const METRICS: &'static [Metric] = &[Metric::time("submit"), Metric::CPU];
-
-    fn params(&self) -> Params {
-        let pattern = self.pattern.to_possible_value().map(|value| value.get_name().to_owned());
-        vec![
-            ("pattern", pattern.into()),
-            ("threads", self.threads.into()),
-            ("messages", self.messages.into()),
-        ]
-    }
 
     fn check(&self) -> Result<(), Stop> {
         let messages = [self.producers(), self.messages];

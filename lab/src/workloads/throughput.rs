@@ -7,6 +7,7 @@ use std::thread;
 use std::time::Instant;
 
 use clap::Args;
+use serde::Serialize;
 
 use super::chain::{Link, Shared};
 use crate::clock::{Lap, Meter};
@@ -15,10 +16,11 @@ use crate::stop::Stop;
 use crate::tally::Sum;
 use crate::target::pool::{Pool, Submit};
 use crate::targets::pools::Pools;
-use crate::workload::{Bench, Metric, Outcome, Params, PoolWorkload, Workload};
+use crate::workload::{Bench, Metric, Outcome, PoolWorkload, Workload};
 
 /// Options of `throughput`.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) struct Throughput {
     /// Threads of the pool.
     #[arg(long, default_value_t = 2, value_parser = whole::<1, { limits::MAX_THREADS }>)]
@@ -44,17 +46,6 @@ impl Workload for Throughput {
     const NAME: &'static str = "throughput";
     type Family = Pools;
     const METRICS: &'static [Metric] = &[Metric::more("rate", "tasks/s"), Metric::CPU];
-
-    fn params(&self) -> Params {
-        vec![
-            ("threads", self.threads.into()),
-            ("producers", self.producers.into()),
-            ("messages", self.messages.into()),
-            ("amplification", self.amplification.into()),
-            ("pre", self.pre.into()),
-            ("post", self.post.into()),
-        ]
-    }
 
     fn check(&self) -> Result<(), Stop> {
         let messages = [self.producers, self.messages];

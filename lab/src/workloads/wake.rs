@@ -5,6 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use clap::Args;
+use serde::Serialize;
 
 use crate::clock::{Epoch, Lap, Meter, seconds};
 use crate::limits::{self, whole};
@@ -12,10 +13,11 @@ use crate::stats::median;
 use crate::tally::{Sum, Tally};
 use crate::target::pool::{Pool, Submit};
 use crate::targets::pools::Pools;
-use crate::workload::{Bench, Metric, Outcome, Params, PoolWorkload, Workload};
+use crate::workload::{Bench, Metric, Outcome, PoolWorkload, Workload};
 
 /// Options of `wake`.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) struct Wake {
     /// Threads of the pool.
     #[arg(long, default_value_t = 2, value_parser = whole::<1, { limits::MAX_THREADS }>)]
@@ -48,10 +50,6 @@ impl Workload for Wake {
 
     const METRICS: &'static [Metric] =
         &[Metric::time("start"), Metric::time("submit"), Metric::CPU];
-
-    fn params(&self) -> Params {
-        vec![("threads", self.threads.into()), ("shots", self.shots.into())]
-    }
 
     fn threads(&self) -> usize {
         self.threads as usize

@@ -157,6 +157,8 @@ fn a_command_sees_the_tasks_of_a_run() {
     let row = ["bucket-brigade", "--target", "threads", "--tasks", "20", "--iterations", "1"];
     let output = run(lab(row).args(["--rounds", "1", "--quiet", "--command", &line]));
     assert_eq!(code(&output), Some(0), "{}", errors(&output));
+    let plan = run(lab(row).args(["--dry-run", "--command", "a 'b' c"]));
+    assert!(text(&plan).contains(r"--command 'a '\''b'\'' c': threads"), "{}", text(&plan));
     // One run to warm up and one that counts; a thread for each task, and those of the laboratory.
     assert_eq!(text(&output), "said\nsaid\n");
     let threads = fs::read_to_string(&seen).expect("counted");

@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 use futures_lite::future::block_on;
+use serde::Serialize;
 use tokio::sync::mpsc;
 
 use self::line::{Line, Relay, Trail};
@@ -34,10 +35,11 @@ use crate::target::runtime::{Downstream, Runtime, Upstream};
 use crate::targets::runtimes::threads::Threads;
 use crate::targets::runtimes::{EPOLL, FLOOR, Runtimes};
 use crate::usage::Usage;
-use crate::workload::{Bench, Metric, Outcome, Params, RuntimeWorkload, Terms, Workload};
+use crate::workload::{Bench, Metric, Outcome, RuntimeWorkload, Terms, Workload};
 
 /// The links between the tasks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum Over {
     /// Pipes of the system.
     Pipe,
@@ -46,7 +48,8 @@ pub(crate) enum Over {
 }
 
 /// Options of `bucket-brigade`.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) struct BucketBrigade {
     /// The links between the tasks.
     #[arg(long, value_enum, default_value = "pipe")]
@@ -110,23 +113,6 @@ impl Workload for BucketBrigade {
         Metric::less("faults", "faults").detail(),
         Metric::CPU,
     ];
-
-    fn params(&self) -> Params {
-        let over = match self.over {
-            Over::Pipe => "pipe",
-            Over::Channel => "channel",
-        };
-        let command = self.command.iter().map(|line| ("command", line.as_str().into()));
-        let params = [
-            ("over", over.into()),
-            ("tasks", self.tasks.into()),
-            ("iterations", self.iterations.into()),
-            ("in-flight", self.in_flight.into()),
-            ("threads", self.threads.into()),
-            ("warmups", self.warmups.into()),
-        ];
-        params.into_iter().chain(command).collect()
-    }
 
     fn is_for(&self, target: &Entry) -> bool {
         // A channel is none of the things that epoll waits for.

@@ -19,6 +19,8 @@ use std::mem;
 use std::thread;
 use std::time::Duration;
 
+use serde::{Serialize, Serializer};
+
 use crate::clock::{self, Lap, Meter, seconds};
 use crate::failure::Failure;
 use crate::fault::Fault;
@@ -30,21 +32,31 @@ use crate::stop::Stop;
 use crate::tally::Sum;
 use crate::target::handover::Handover;
 use crate::targets::handovers::Handovers;
-use crate::workload::{Bench, HandoverWorkload, Metric, Outcome, Params, Workload};
+use crate::workload::{Bench, HandoverWorkload, Metric, Outcome, Workload};
 
 /// A row of `burst`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) struct Burst {
     /// Values of a burst.
     pub(crate) messages: u64,
     /// Threads that wait.
     pub(crate) receivers: u64,
     /// Microseconds of quiet before each burst.
+    #[serde(rename = "gap-ms", serialize_with = "as_millis")]
     pub(crate) gap_us: u64,
     /// Milliseconds for which a thread is busy with a value.
     pub(crate) block_ms: u64,
     /// Bursts in a run that count.
     pub(crate) bursts: u64,
+}
+
+/// Writes microseconds as milliseconds.
+fn as_millis<S: Serializer>(micros: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+    match micros % 1_000 {
+        0 => serializer.serialize_u64(micros / 1_000),
+        _ => serializer.serialize_f64(*micros as f64 / 1e3),
+    }
 }
 
 /// Bursts before those that count; an injected fault is in the first.
@@ -76,20 +88,6 @@ impl Workload for Burst {
         Metric::less("refused", "values"),
         Metric::CPU,
     ];
-
-    fn params(&self) -> Params {
-        let gap = match self.gap_us % 1_000 {
-            0 => (self.gap_us / 1_000).into(),
-            _ => (self.gap_us as f64 / 1e3).into(),
-        };
-        vec![
-            ("messages", self.messages.into()),
-            ("receivers", self.receivers.into()),
-            ("gap-ms", gap),
-            ("block-ms", self.block_ms.into()),
-            ("bursts", self.bursts.into()),
-        ]
-    }
 
     fn note(&self) -> Option<String> {
         machine::slow_to_wake()

@@ -11,6 +11,8 @@ use std::iter;
 use std::ops::Range;
 
 use clap::ValueEnum;
+use serde::Serialize;
+use serde_json::Value;
 use tokio::sync::mpsc;
 
 use self::ends::{Giver, Taker};
@@ -22,10 +24,11 @@ use crate::target::Entry;
 use crate::target::runtime::Runtime;
 use crate::targets::runtimes::{Runtimes, has_tasks};
 use crate::usage::Usage;
-use crate::workload::{Bench, Metric, Outcome, Params, RuntimeWorkload, Workload};
+use crate::workload::{Bench, Metric, Outcome, RuntimeWorkload, Workload};
 
 /// The channel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum Kind {
     /// The channel of async-channel.
     AsyncChannel,
@@ -36,15 +39,6 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// Its name on the command line.
-    fn name(self) -> &'static str {
-        match self {
-            Kind::AsyncChannel => "async-channel",
-            Kind::Flume => "flume",
-            Kind::Tokio => "tokio",
-        }
-    }
-
     /// Whether it can have this many receivers.
     fn has(self, receivers: u64) -> bool {
         self != Kind::Tokio || receivers == 1
@@ -52,7 +46,8 @@ impl Kind {
 }
 
 /// The values that a channel has room for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(into = "Value")]
 pub(crate) enum Capacity {
     /// This many.
     Of(u64),
@@ -60,8 +55,18 @@ pub(crate) enum Capacity {
     Unbounded,
 }
 
+impl From<Capacity> for Value {
+    fn from(capacity: Capacity) -> Self {
+        match capacity {
+            Capacity::Of(values) => values.into(),
+            Capacity::Unbounded => "unbounded".into(),
+        }
+    }
+}
+
 /// Tasks that send to tasks that receive.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) struct Channels {
     /// The channel.
     kind: Kind,
@@ -92,21 +97,6 @@ impl Workload for Channels {
         Metric::less("switches", "switches"),
         Metric::CPU,
     ];
-
-    fn params(&self) -> Params {
-        let capacity = match self.capacity {
-            Capacity::Of(values) => values.into(),
-            Capacity::Unbounded => "unbounded".into(),
-        };
-        vec![
-            ("kind", self.kind.name().into()),
-            ("capacity", capacity),
-            ("senders", self.senders.into()),
-            ("receivers", self.receivers.into()),
-            ("messages", self.messages.into()),
-            ("threads", self.threads.into()),
-        ]
-    }
 
     fn is_for(&self, target: &Entry) -> bool {
         has_tasks(target)

@@ -3,11 +3,13 @@
 use std::ops::RangeInclusive;
 
 use clap::ValueEnum;
+use serde::Serialize;
 
 use super::{fib, matmul, nbody, skynet};
 
 /// A program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum Kind {
     /// Fibonacci numbers without a cut-off.
     Fib,

@@ -18,6 +18,8 @@ mod wc;
 
 use std::time::Duration;
 
+use serde::Serialize;
+
 use crate::apart;
 use crate::clock::{Lap, Meter};
 use crate::failure::Failure;
@@ -29,14 +31,15 @@ use crate::target::Entry;
 use crate::target::fork::{self, Spawning, Start, StartSpawning};
 use crate::targets::forks::sequential::Sequential;
 use crate::targets::forks::{Forks, tokio};
-use crate::workload::{Bench, ForkWorkload, Metric, Outcome, Params, Workload};
+use crate::workload::{Bench, ForkWorkload, Metric, Outcome, Workload};
 
 use self::kind::Kind;
 use self::program::{Program, TreeProgram};
 use self::search::Search;
 
 /// A row of `fork-join`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) struct ForkJoin {
     /// The program.
     program: Kind,
@@ -58,15 +61,6 @@ impl Workload for ForkJoin {
 
     const METRICS: &'static [Metric] =
         &[Metric::time("time"), Metric::time("cpu-time"), Metric::less("peak", "B"), Metric::CPU];
-
-    fn params(&self) -> Params {
-        vec![
-            ("program", self.program.name().into()),
-            ("size", self.size.into()),
-            ("threads", self.threads.into()),
-            ("repetitions", self.repetitions.into()),
-        ]
-    }
 
     fn check(&self) -> Result<(), Stop> {
         apart::check()

@@ -13,6 +13,8 @@ use rand::{RngExt, SeedableRng};
 
 use super::race::Race;
 use super::{METRICS, fill, repeat, total};
+use serde::Serialize;
+
 use crate::failure::Failure;
 use crate::fault::Fault;
 use crate::limits;
@@ -20,10 +22,11 @@ use crate::stop::Stop;
 use crate::tally::{Sum, Tally, scramble};
 use crate::target::queue::{CAPACITY, Deque, Item, Make, Missed, Stealer};
 use crate::targets::queues::Deques;
-use crate::workload::{Bench, DequeWorkload, Metric, Outcome, Params, Workload};
+use crate::workload::{Bench, DequeWorkload, Metric, Outcome, Workload};
 
 /// The pattern `executor`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "pattern", rename = "executor")]
 pub(crate) struct Executor {
     /// Threads, each with a queue of its own.
     pub(crate) workers: u64,
@@ -65,14 +68,6 @@ impl Workload for Executor {
     const NAME: &'static str = "queue";
     type Family = Deques;
     const METRICS: &'static [Metric] = METRICS;
-
-    fn params(&self) -> Params {
-        vec![
-            ("pattern", "executor".into()),
-            ("workers", self.workers.into()),
-            ("repetitions", self.repetitions.into()),
-        ]
-    }
 
     fn check(&self) -> Result<(), Stop> {
         let steps = [self.workers, CAPACITY as u64, STEPS, total(self.repetitions)];

@@ -11,16 +11,19 @@ use std::thread;
 
 use super::race::Race;
 use super::{METRICS, repeat, total};
+use serde::Serialize;
+
 use crate::fault::Fault;
 use crate::limits;
 use crate::stop::Stop;
 use crate::tally::{Sum, scramble};
 use crate::target::queue::{Injector, Job, Make};
 use crate::targets::queues::Injectors;
-use crate::workload::{Bench, InjectorWorkload, Metric, Outcome, Params, Workload};
+use crate::workload::{Bench, InjectorWorkload, Metric, Outcome, Workload};
 
 /// The pattern `injector`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "pattern", rename = "injector")]
 pub(crate) struct Fill {
     /// Threads that push.
     pub(crate) producers: u64,
@@ -42,15 +45,6 @@ impl Workload for Fill {
     const NAME: &'static str = "queue";
     type Family = Injectors;
     const METRICS: &'static [Metric] = METRICS;
-
-    fn params(&self) -> Params {
-        vec![
-            ("pattern", "injector".into()),
-            ("producers", self.producers.into()),
-            ("items", self.items.into()),
-            ("repetitions", self.repetitions.into()),
-        ]
-    }
 
     fn check(&self) -> Result<(), Stop> {
         if self.items < self.producers {

@@ -4,19 +4,23 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use super::{METRICS, drain, fill, items, repeat, total};
+use serde::Serialize;
+
 use crate::limits;
 use crate::stop::Stop;
 use crate::tally::Sum;
 use crate::target::queue::{CAPACITY, Deque, Item, Make};
 use crate::targets::queues::Deques;
-use crate::workload::{Bench, DequeWorkload, Metric, Outcome, Params, Workload};
+use crate::workload::{Bench, DequeWorkload, Metric, Outcome, Workload};
 
 /// The pattern `push-pop-small` or `push-pop-large`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub(crate) struct PushPop {
     /// Its name.
+    #[serde(rename = "pattern")]
     name: &'static str,
     /// Items of a batch.
+    #[serde(skip)]
     size: usize,
     /// Times taken in a run.
     repetitions: u64,
@@ -46,10 +50,6 @@ impl Workload for PushPop {
     const NAME: &'static str = "queue";
     type Family = Deques;
     const METRICS: &'static [Metric] = METRICS;
-
-    fn params(&self) -> Params {
-        vec![("pattern", self.name.into()), ("repetitions", self.repetitions.into())]
-    }
 
     fn check(&self) -> Result<(), Stop> {
         let items = [self.size as u64, self.batches()];

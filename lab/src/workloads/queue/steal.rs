@@ -6,6 +6,8 @@
 use std::time::Instant;
 
 use super::{METRICS, drain, fill, items, repeat, total};
+use serde::Serialize;
+
 use crate::failure::Failure;
 use crate::fault::Fault;
 use crate::limits;
@@ -13,10 +15,11 @@ use crate::stop::Stop;
 use crate::tally::Sum;
 use crate::target::queue::{CAPACITY, Deque, Make, Stealer};
 use crate::targets::queues::Deques;
-use crate::workload::{Bench, DequeWorkload, Metric, Outcome, Params, Workload};
+use crate::workload::{Bench, DequeWorkload, Metric, Outcome, Workload};
 
 /// The pattern `steal`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "pattern", rename = "steal")]
 pub(crate) struct Steal {
     /// Items stolen at a time.
     pub(crate) batch: u64,
@@ -45,14 +48,6 @@ impl Workload for Steal {
     const NAME: &'static str = "queue";
     type Family = Deques;
     const METRICS: &'static [Metric] = METRICS;
-
-    fn params(&self) -> Params {
-        vec![
-            ("pattern", "steal".into()),
-            ("batch", self.batch.into()),
-            ("repetitions", self.repetitions.into()),
-        ]
-    }
 
     fn check(&self) -> Result<(), Stop> {
         let items = [(VICTIMS * CAPACITY) as u64, total(self.repetitions)];

@@ -28,6 +28,8 @@ use tokio::sync::oneshot;
 use self::load::{Generator, Load, Seen, WARM_UP};
 use self::resp::Store;
 use self::wire::Protocol;
+use serde::Serialize;
+
 use crate::calls::{Calls, KINDS};
 use crate::clock::{Lap, Meter};
 use crate::failure::Failure;
@@ -37,13 +39,14 @@ use crate::target::Entry;
 use crate::target::runtime::{Runtime, Spawn};
 use crate::targets::runtimes::{Runtimes, has_tasks};
 use crate::usage::Usage;
-use crate::workload::{Bench, Metric, Outcome, Params, RuntimeWorkload, Workload};
+use crate::workload::{Bench, Metric, Outcome, RuntimeWorkload, Workload};
 
 /// System calls are counted for one request of this many.
 const COUNTED: u64 = 10;
 
 /// A server and the requests to it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) struct Server {
     /// What is spoken.
     protocol: Protocol,
@@ -73,16 +76,6 @@ impl Workload for Server {
         Metric::less("calls", "calls"),
         Metric::CPU,
     ];
-
-    fn params(&self) -> Params {
-        vec![
-            ("protocol", self.protocol.name().into()),
-            ("connections", self.connections.into()),
-            ("pipeline", self.pipeline.into()),
-            ("requests", self.requests.into()),
-            ("threads", self.threads.into()),
-        ]
-    }
 
     fn is_for(&self, target: &Entry) -> bool {
         has_tasks(target)

@@ -3,9 +3,11 @@
 use std::io::{self, Error, ErrorKind, Write};
 
 use clap::ValueEnum;
+use serde::Serialize;
 
 /// What is spoken over the connections.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum Protocol {
     /// HTTP/1.1 by hyper; each answer repeats the path of its request.
     Http,

@@ -11,6 +11,8 @@ use rand::seq::SliceRandom;
 use tokio::sync::Semaphore;
 
 use super::By;
+use serde::Serialize;
+
 use crate::clock::{Lap, Meter, seconds};
 use crate::failure::Failure;
 use crate::fault::Fault;
@@ -18,10 +20,11 @@ use crate::tally::{Sum, Tally};
 use crate::target::Entry;
 use crate::target::runtime::{Alarm, Runtime, Spawn};
 use crate::targets::runtimes::{Runtimes, has_tasks};
-use crate::workload::{Bench, Metric, Outcome, Params, RuntimeWorkload, Workload};
+use crate::workload::{Bench, Metric, Outcome, RuntimeWorkload, Workload};
 
 /// When the timers fire.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(tag = "pattern", rename_all = "kebab-case")]
 pub(crate) enum Times {
     /// Evenly over a period, in an order that has nothing to do with that in which they are made.
     Spread {
@@ -33,9 +36,10 @@ pub(crate) enum Times {
 }
 
 /// Timers that fire.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub(crate) struct Fired {
     /// When.
+    #[serde(flatten)]
     pub(super) times: Times,
     /// What waits.
     pub(super) by: By,
@@ -113,21 +117,6 @@ impl Workload for Fired {
         Metric::time("late-max"),
         Metric::CPU,
     ];
-
-    fn params(&self) -> Params {
-        let (pattern, millis) = match self.times {
-            Times::Spread { millis } => ("spread", Some(millis)),
-            Times::Instant => ("instant", None),
-        };
-        let mut params = vec![
-            ("pattern", pattern.into()),
-            ("by", self.by.name().into()),
-            ("timers", self.timers.into()),
-        ];
-        params.extend(millis.map(|millis| ("millis", millis.into())));
-        params.push(("threads", self.threads.into()));
-        params
-    }
 
     fn is_for(&self, target: &Entry) -> bool {
         has_tasks(target)

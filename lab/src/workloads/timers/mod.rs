@@ -8,24 +8,16 @@ pub(crate) mod options;
 pub(crate) mod unfired;
 
 use clap::ValueEnum;
+use serde::Serialize;
 
 /// What waits for a time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum By {
     /// Tasks that sleep.
     Future,
     /// Closures.
     Closure,
-}
-
-impl By {
-    /// Its name on the command line.
-    fn name(self) -> &'static str {
-        match self {
-            By::Future => "future",
-            By::Closure => "closure",
-        }
-    }
 }
 
 #[cfg(test)]

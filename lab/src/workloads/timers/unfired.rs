@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 use futures_lite::future::{or, yield_now};
 
 use super::By;
+use serde::Serialize;
+
 use crate::clock::{Lap, Meter};
 use crate::failure::Failure;
 use crate::fault::Fault;
@@ -13,10 +15,11 @@ use crate::tally::{Sum, Tally};
 use crate::target::Entry;
 use crate::target::runtime::{Alarm, Runtime};
 use crate::targets::runtimes::{Runtimes, has_tasks};
-use crate::workload::{Bench, Metric, Outcome, Params, RuntimeWorkload, Workload};
+use crate::workload::{Bench, Metric, Outcome, RuntimeWorkload, Workload};
 
 /// Timers that are cancelled before their time.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "pattern", rename = "unfired")]
 pub(crate) struct Unfired {
     /// What waits.
     pub(super) by: By,
@@ -41,15 +44,6 @@ impl Workload for Unfired {
 
     const METRICS: &'static [Metric] =
         &[Metric::time("cpu-timer"), Metric::time("time"), Metric::CPU];
-
-    fn params(&self) -> Params {
-        vec![
-            ("pattern", "unfired".into()),
-            ("by", self.by.name().into()),
-            ("timers", self.timers.into()),
-            ("threads", self.threads.into()),
-        ]
-    }
 
     fn is_for(&self, target: &Entry) -> bool {
         has_tasks(target)
