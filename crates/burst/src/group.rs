@@ -68,9 +68,22 @@ impl<T> Group<T> {
     }
 
     /// Hands a value to a waiting receiver, whose wake is then pending; returns its seat.
+    ///
+    /// To one that is awake if there is one, and of these to the one with the lowest seat.
     #[inline]
     pub(crate) fn dispatch(&self, value: T) -> Result<u32, T> {
-        let Some(seat) = self.state.claim(|| self.parkers.asleep()) else {
+        self.dispatch_to(value, |waiting| Some(awake_first(waiting, self.parkers.asleep())))
+    }
+
+    /// Hands a value to the waiting receiver with the lowest seat from `from` on; as `dispatch` otherwise.
+    pub(crate) fn dispatch_from(&self, from: u32, value: T) -> Result<u32, T> {
+        self.dispatch_to(value, |waiting| lowest_from(waiting, from))
+    }
+
+    /// Hands a value to the waiting receiver that `choose` names, given the mask of the waiting ones.
+    #[inline]
+    fn dispatch_to(&self, value: T, choose: impl Fn(u32) -> Option<u32>) -> Result<u32, T> {
+        let Some(seat) = self.state.claim(choose) else {
             return Err(value);
         };
         // No user code from the claim to here: the receiver may be waiting for the value.
@@ -124,12 +137,24 @@ impl<T> Group<T> {
         }
     }
 
+    /// Takes the value that has been handed to the offered seat, if it has been woken for; waits for it if it is just
+    /// being handed over. A function of its own, so that the usual delivery has none of its code.
+    #[inline(never)]
+    pub(crate) fn receive_woken(&self, seat: u32) -> Option<T> {
+        self.state.is_woken(seat).then(|| self.await_value(seat))
+    }
+
     /// Ends the offer of the seat; returns the value if a sender had claimed it.
     pub(crate) fn withdraw(&self, seat: u32) -> Option<T> {
         match self.state.withdraw(seat) {
             Withdrawal::Done => None,
             Withdrawal::TooLate => Some(self.await_value(seat)),
         }
+    }
+
+    /// Ends the offer of the seat, unless a sender has claimed it: then a value is in the slot or about to be.
+    pub(crate) fn try_withdraw(&self, seat: u32) -> Withdrawal {
+        self.state.withdraw(seat)
     }
 
     /// Waits for the value of a claimed seat.
@@ -151,6 +176,11 @@ impl<T> Group<T> {
         self.slot(seat).is_full()
     }
 
+    /// Returns whether a value has been handed to the offered seat and woken for.
+    pub(crate) fn is_woken(&self, seat: u32) -> bool {
+        self.state.is_woken(seat)
+    }
+
     /// Returns what blocks the receivers.
     pub(crate) fn parkers(&self) -> &ParkerGroup {
         &self.parkers
@@ -166,9 +196,37 @@ impl<T> Group<T> {
     }
 }
 
+/// Returns the lowest of the waiting seats that are awake, or the lowest one if none is.
+#[inline]
+fn awake_first(waiting: u32, asleep: u32) -> u32 {
+    let awake = waiting & !asleep;
+    if awake != 0 { awake } else { waiting }.trailing_zeros()
+}
+
+/// Returns the lowest of the waiting seats that is not below `from`, which must be a seat.
+fn lowest_from(waiting: u32, from: u32) -> Option<u32> {
+    let waiting = waiting & (u32::MAX << from);
+    (waiting != 0).then(|| waiting.trailing_zeros())
+}
+
 #[cfg(all(test, not(brigade_loom)))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_awake_seat_is_chosen_before_a_sleeping_one() {
+        assert_eq!(awake_first(0b1111, 0b0011), 2);
+        assert_eq!(awake_first(0b0011, 0b1111), 0);
+        assert_eq!(awake_first(1 << 31, 0), 31);
+    }
+
+    #[test]
+    fn the_lowest_seat_from_a_given_one_on_is_chosen() {
+        assert_eq!(lowest_from(0b1011, 0), Some(0));
+        assert_eq!(lowest_from(0b1011, 2), Some(3));
+        assert_eq!(lowest_from(0b1011, 4), None);
+        assert_eq!(lowest_from(u32::MAX, 31), Some(31));
+    }
 
     /// Returns a group with a seat that has been handed a value.
     fn dispatched() -> (Group<u32>, u32) {

@@ -39,32 +39,40 @@
 //! Each module imports only from those below it:
 //!
 //! ```text
+//! builder
 //! sender
 //! receiver
 //! shared
 //! group
-//! state   slot   leftover   error
+//! state   slot   cursor   policy   leftover   error
 //! ```
 #![deny(unsafe_code)]
 
 #[cfg(doctest)]
 mod auto_traits;
+mod builder;
+mod cursor;
 mod error;
 mod group;
 mod leftover;
+mod policy;
 mod receiver;
 mod sender;
 mod shared;
 mod slot;
 mod state;
 
+pub use builder::Builder;
 pub use error::{Busy, Disconnected, RecvTimeoutError, TryRecvError};
 pub use leftover::Leftover;
+pub use policy::{Delivery, Turns};
 pub use receiver::{IntoIter, Iter, Receiver};
 pub use sender::Sender;
 pub use slot::Slot;
 
 /// Creates a channel with one receiver; [`Sender::new_receiver`] creates more.
+///
+/// [`Sender::new`] creates one without receivers, and a [`Builder`] one that serves its receivers in turns.
 ///
 /// ```
 /// let (sender, mut receiver) = brigade_burst::channel();

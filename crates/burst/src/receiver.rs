@@ -9,7 +9,9 @@ use brigade_sync::hint;
 
 use crate::error::{Disconnected, RecvTimeoutError, TryRecvError};
 use crate::group::Group;
+use crate::policy::Delivery;
 use crate::shared::Shared;
+use crate::state::Withdrawal;
 
 /// Waits for values that a [`Sender`](crate::Sender) hands over.
 ///
@@ -75,7 +77,8 @@ impl<T> Receiver<T> {
     /// Waits for a value for at most `timeout`; never gives up earlier.
     ///
     /// # Errors
-    /// [`Timeout`](RecvTimeoutError::Timeout), if no value was handed over; the receiver does not wait any more then.
+    /// [`Timeout`](RecvTimeoutError::Timeout), if no value was handed over; the receiver does not wait any more then. With
+    /// [`Delivery::OnWake`], also if a value was handed over and is not woken for: a later call returns it.
     /// [`Disconnected`](RecvTimeoutError::Disconnected), if the sender has been dropped and no value is left.
     ///
     /// ```
@@ -118,7 +121,7 @@ impl<T> Receiver<T> {
         Err(TryRecvError::Empty)
     }
 
-    /// Stops waiting; returns a value that was handed over before.
+    /// Stops waiting; returns a value that was handed over before, whether or not it has been woken for.
     ///
     /// Only useful after a [`try_recv`](Self::try_recv) that found nothing.
     ///
@@ -154,7 +157,7 @@ impl<T> Receiver<T> {
             }
             let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
             if !self.group.parkers().park(self.seat, left) {
-                return self.withdraw().ok_or(RecvTimeoutError::Timeout);
+                return self.give_up().ok_or(RecvTimeoutError::Timeout);
             }
         }
     }
@@ -166,18 +169,47 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// Takes the value in the slot.
+    /// Takes the value in the slot, if it may be received now.
     fn receive(&mut self) -> Option<T> {
-        let value = self.group.receive(self.seat)?;
+        let value = match self.shared.delivery() {
+            Delivery::AtOnce => self.group.receive(self.seat),
+            Delivery::OnWake => self.group.receive_woken(self.seat),
+        }?;
         self.offered = false;
         Some(value)
     }
 
-    /// Takes the value that is in the slot or about to be.
+    /// Takes the value that is in the slot or about to be, if it may be received now.
     fn receive_if_claimed(&mut self) -> Option<T> {
-        let value = self.group.receive_if_claimed(self.seat)?;
+        let value = match self.shared.delivery() {
+            Delivery::AtOnce => self.group.receive_if_claimed(self.seat),
+            Delivery::OnWake => self.group.receive_woken(self.seat),
+        }?;
         self.offered = false;
         Some(value)
+    }
+
+    /// Stops waiting after a timeout; returns a value that may be received now.
+    fn give_up(&mut self) -> Option<T> {
+        match self.shared.delivery() {
+            Delivery::AtOnce => self.withdraw(),
+            Delivery::OnWake => match self.group.try_withdraw(self.seat) {
+                Withdrawal::Done => {
+                    self.offered = false;
+                    None
+                }
+                // A value whose wake is pending stays, and so does the offer: the next call looks for it again.
+                Withdrawal::TooLate => self.receive(),
+            },
+        }
+    }
+
+    /// Returns whether there is a value that may be received now.
+    fn has_value(&self) -> bool {
+        match self.shared.delivery() {
+            Delivery::AtOnce => self.group.has_value(self.seat),
+            Delivery::OnWake => self.group.is_woken(self.seat),
+        }
     }
 
     /// Spins until there is a value, for as long as set.
@@ -192,7 +224,7 @@ impl<T> Receiver<T> {
             deadline.map_or(self.spin, |at| self.spin.min(at.saturating_duration_since(begun)));
         while begun.elapsed() < spin {
             for _ in 0..CHECKS {
-                if self.group.has_value(self.seat) {
+                if self.has_value() {
                     return;
                 }
                 hint::spin_loop();

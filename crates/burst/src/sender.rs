@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::error::Busy;
 use crate::leftover::Leftover;
+use crate::policy::{Delivery, Turns};
 use crate::receiver::Receiver;
 use crate::shared::Shared;
 
@@ -13,15 +14,45 @@ use crate::shared::Shared;
 /// A channel has one sender; several threads may share it by reference. Dropping it delivers the values that were handed
 /// over, then disconnects the receivers.
 ///
-/// A value that was handed over stays in its receiver's slot until [`wake`](Self::wake); a receiver that is awake may take
-/// it before. If threads share a sender, a wake by one also wakes the receivers of values that other threads handed over.
+/// A value that was handed over stays in its receiver's slot until [`wake`](Self::wake). A receiver that is awake may take it
+/// before, unless the channel's [delivery](Delivery) is another. If threads share a sender, a wake by one also wakes the
+/// receivers of values that other threads handed over.
 pub struct Sender<T> {
     shared: Arc<Shared<T>>,
 }
 
+impl<T> Default for Sender<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl<T> Sender<T> {
-    pub(crate) fn new() -> Self {
-        Self { shared: Arc::new(Shared::new()) }
+    /// Creates a channel without receivers; [`new_receiver`](Self::new_receiver) creates them, now or later.
+    ///
+    /// Until a receiver waits, values are returned and a wake does nothing. [`channel`](crate::channel) creates the first
+    /// receiver as well, and a [`Builder`](crate::Builder) other channels.
+    ///
+    /// ```
+    /// use brigade_burst::{Busy, Sender};
+    ///
+    /// let sender = Sender::new();
+    /// assert_eq!(sender.dispatch(1), Err(Busy(1)), "there is no receiver");
+    /// let mut receiver = sender.new_receiver();
+    /// let worker = std::thread::spawn(move || receiver.recv());
+    /// while sender.dispatch(2).is_err() {
+    ///     std::thread::yield_now(); // It does not wait yet.
+    /// }
+    /// sender.wake();
+    /// assert_eq!(worker.join().unwrap(), Ok(2));
+    /// ```
+    #[must_use]
+    pub fn new() -> Self {
+        Self::with(Turns::default(), Delivery::default())
+    }
+
+    pub(crate) fn with(turns: Turns, delivery: Delivery) -> Self {
+        Self { shared: Arc::new(Shared::new(turns, delivery)) }
     }
 
     /// Creates another receiver, which reuses the seat of a dropped one if there is any.
@@ -38,8 +69,8 @@ impl<T> Sender<T> {
 
     /// Hands a value to a waiting receiver, without waking it.
     ///
-    /// Prefers a receiver that is awake, as it has just begun to wait or is [spinning](Receiver::spin), to a sleeping one.
-    /// Never blocks and makes no system call.
+    /// Prefers a receiver that is awake, as it has just begun to wait or is [spinning](Receiver::spin), to a sleeping one,
+    /// unless receivers are served [in turns](Turns). Never blocks and makes no system call.
     ///
     /// # Errors
     /// [`Busy`] with the value, if no receiver waits.
@@ -87,7 +118,8 @@ impl<T> Sender<T> {
     /// Wakes the receivers that have been handed a value; returns how many of them were asleep.
     ///
     /// Makes one system call for each group of 32 receivers in which such a receiver is asleep, and none for the others.
-    /// Other receivers are not woken.
+    /// Other receivers are not woken. The [README](https://docs.rs/crate/brigade-burst) says why it is not one call for all of
+    /// them, and what one costs.
     ///
     /// ```
     /// let (sender, mut receiver) = brigade_burst::channel();

@@ -6,25 +6,42 @@ use std::sync::Arc;
 use brigade_sync::Mutex;
 use brigade_sync::atomic::{AtomicBool, Ordering};
 
+use crate::cursor::Cursor;
 use crate::group::Group;
+use crate::policy::{Delivery, Turns};
 
 /// One channel.
 pub(crate) struct Shared<T> {
     /// The first group of the chain.
     first: Arc<Group<T>>,
+    /// Which receiver is handed a value.
+    turns: Turns,
+    /// When a value may be received.
+    delivery: Delivery,
     /// Whether the sender has been dropped.
     closed: AtomicBool,
     /// Values whose receivers were dropped while no other one waited. Only moved under the lock, never dropped.
     undelivered: Mutex<Vec<T>>,
+    /// Whose turn it is; unused if receivers are not served in turns.
+    cursor: Cursor,
 }
 
 impl<T> Shared<T> {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(turns: Turns, delivery: Delivery) -> Self {
         Self {
             first: Arc::new(Group::new()),
+            turns,
+            delivery,
             closed: AtomicBool::new(false),
             undelivered: Mutex::new(Vec::new()),
+            cursor: Cursor::default(),
         }
+    }
+
+    /// Returns when a value may be received.
+    #[inline]
+    pub(crate) fn delivery(&self) -> Delivery {
+        self.delivery
     }
 
     /// Iterates over the groups, the oldest first.
@@ -50,17 +67,44 @@ impl<T> Shared<T> {
         &self.first
     }
 
-    /// Hands a value to a waiting receiver, whose wake is then pending; returns its seat, and its group in `from`.
-    ///
+    /// Hands a value to the waiting receiver that the turns name, whose wake is then pending; returns its seat, and its group
+    /// in `from`.
+    #[inline]
+    pub(crate) fn dispatch<'a>(&'a self, from: &mut &'a Group<T>, value: T) -> Result<u32, T> {
+        match self.turns {
+            Turns::AwakeFirst => self.dispatch_awake_first(from, value),
+            Turns::RoundRobin => self.dispatch_in_turn(from, value),
+        }
+    }
+
     /// Searches from that group on, then all groups: with hundreds of receivers a burst need not begin at the first group
     /// for each value.
     #[inline]
-    pub(crate) fn dispatch<'a>(&'a self, from: &mut &'a Group<T>, mut value: T) -> Result<u32, T> {
+    fn dispatch_awake_first<'a>(&'a self, from: &mut &'a Group<T>, mut value: T) -> Result<u32, T> {
         let behind = iter::successors(Some(*from), |group| group.next.get().map(|next| &**next));
         for group in behind.chain(self.groups().map(|group| &**group)) {
             match group.dispatch(value) {
                 Ok(seat) => {
                     *from = group;
+                    return Ok(seat);
+                }
+                Err(rejected) => value = rejected,
+            }
+        }
+        Err(value)
+    }
+
+    /// Searches from the cursor on, then all groups. A function of its own, so that channels without turns have none of its code.
+    #[inline(never)]
+    fn dispatch_in_turn<'a>(&'a self, found: &mut &'a Group<T>, mut value: T) -> Result<u32, T> {
+        let (first, seat) = self.cursor.position();
+        let groups = || self.groups().enumerate();
+        let behind = groups().skip(first).zip(iter::once(seat).chain(iter::repeat(0)));
+        for ((index, group), from) in behind.chain(groups().zip(iter::repeat(0))) {
+            match group.dispatch_from(from, value) {
+                Ok(seat) => {
+                    self.cursor.move_behind(index, seat);
+                    *found = group;
                     return Ok(seat);
                 }
                 Err(rejected) => value = rejected,

@@ -50,22 +50,29 @@ impl GroupState {
         self.0.load(Ordering::Relaxed) & waiting(seat) == 0
     }
 
-    /// Claims a waiting seat, preferably one whose thread is awake according to `asleep`.
+    /// Returns whether the seat, which must have been offered, has been claimed and then woken.
+    ///
+    /// What happened before that wake happens before this.
+    pub(crate) fn is_woken(&self, seat: u32) -> bool {
+        // Ordering: Acquire pairs with the Release of the thread that has taken the pending wake.
+        self.0.load(Ordering::Acquire) & (waiting(seat) | pending(seat)) == 0
+    }
+
+    /// Claims the waiting seat that `choose` names, given the mask of the waiting ones, which is not 0.
     ///
     /// The caller must put a value into the slot at once. Its wake is pending then, for a later `take_pending`.
+    /// `choose` is called again if the seats have changed before the claim.
     #[inline]
     #[must_use = "a claimed seat waits for its value"]
-    pub(crate) fn claim(&self, asleep: impl FnOnce() -> u32) -> Option<u32> {
+    pub(crate) fn claim(&self, choose: impl Fn(u32) -> Option<u32>) -> Option<u32> {
         // Ordering: Relaxed: the exchange decides.
         let mut state = self.0.load(Ordering::Relaxed);
-        if state as u32 == 0 {
-            return None;
-        }
-        let asleep = asleep();
-        while state as u32 != 0 {
-            let all = state as u32;
-            let awake = all & !asleep;
-            let seat = if awake != 0 { awake } else { all }.trailing_zeros();
+        loop {
+            let seat = match state as u32 {
+                0 => return None,
+                all => choose(all)?,
+            };
+            debug_assert!(state & waiting(seat) != 0, "a seat that waits is chosen");
             let claimed = state & !waiting(seat) | pending(seat);
             // Ordering: Acquire pairs with the Release in `offer`.
             match self.0.compare_exchange_weak(state, claimed, Ordering::Acquire, Ordering::Relaxed)
@@ -74,7 +81,6 @@ impl GroupState {
                 Err(now) => state = now,
             }
         }
-        None
     }
 
     /// Takes all pending wakes; the caller must wake these seats.
@@ -85,8 +91,8 @@ impl GroupState {
         if self.0.load(Ordering::Relaxed) >> PENDING == 0 {
             return 0;
         }
-        // Ordering: Relaxed, as above; the tokens of the parkers publish the content of the slots.
-        (self.0.fetch_and(u64::from(u32::MAX), Ordering::Relaxed) >> PENDING) as u32
+        // Ordering: Release pairs with the Acquire in `is_woken`. The slots publish their content themselves.
+        (self.0.fetch_and(u64::from(u32::MAX), Ordering::Release) >> PENDING) as u32
     }
 
     /// Takes the pending wake of one seat; `true` if there was one.
@@ -94,10 +100,10 @@ impl GroupState {
     /// Then the caller must wake the receiver, or is the receiver and has its value.
     #[inline]
     pub(crate) fn take_pending_of(&self, seat: u32) -> bool {
-        // Ordering: Relaxed: a thread that has the value sees the claim before it; the exchange decides between the
-        // receiver and a waking thread.
+        // Ordering: the load is Relaxed: a thread that has the value sees the claim before it. The exchange decides
+        // between the receiver and a waking thread; its Release pairs with the Acquire in `is_woken`.
         self.0.load(Ordering::Relaxed) & pending(seat) != 0
-            && self.0.fetch_and(!pending(seat), Ordering::Relaxed) & pending(seat) != 0
+            && self.0.fetch_and(!pending(seat), Ordering::Release) & pending(seat) != 0
     }
 
     /// Returns the number of waiting seats.
@@ -122,15 +128,34 @@ fn pending(seat: u32) -> u64 {
 mod tests {
     use super::*;
 
+    fn lowest(waiting: u32) -> Option<u32> {
+        Some(waiting.trailing_zeros())
+    }
+
     #[test]
-    fn an_awake_seat_is_claimed_before_a_sleeping_one() {
+    fn the_chosen_seat_is_claimed_and_no_other() {
         let state = GroupState::default();
-        (0..4).for_each(|seat| state.offer(seat));
-        let mut order = Vec::new();
-        while let Some(seat) = state.claim(|| 0b0011) {
-            order.push(seat);
-        }
-        assert_eq!(order, [2, 3, 0, 1]);
+        [1, 3].into_iter().for_each(|seat| state.offer(seat));
+        let highest = |all: u32| {
+            assert_eq!(all, 0b1010, "only these wait");
+            all.checked_ilog2()
+        };
+        assert_eq!(state.claim(highest), Some(3));
+        assert_eq!(state.claim(|_| None), None);
+        assert_eq!(state.waiting(), 1);
+        assert_eq!(state.claim(lowest), Some(1));
+        assert_eq!(state.claim(|_| unreachable!("none waits")), None);
+    }
+
+    #[test]
+    fn a_seat_is_woken_once_it_neither_waits_nor_has_a_pending_wake() {
+        let state = GroupState::default();
+        state.offer(2);
+        assert!(!state.is_woken(2), "it waits");
+        assert_eq!(state.claim(lowest), Some(2));
+        assert!(!state.is_woken(2), "its wake is pending");
+        assert_eq!(state.take_pending(), 0b100);
+        assert!(state.is_woken(2));
     }
 
     #[test]
@@ -138,7 +163,7 @@ mod tests {
         let state = GroupState::default();
         state.offer(31);
         assert_eq!(state.waiting(), 1);
-        assert_eq!(state.claim(|| 0), Some(31));
+        assert_eq!(state.claim(lowest), Some(31));
         assert!(state.is_claimed(31));
         assert_eq!(state.withdraw(31), Withdrawal::TooLate);
         assert_eq!(state.take_pending(), 1 << 31);
@@ -150,7 +175,7 @@ mod tests {
     fn taking_pending_wakes_leaves_waiting_seats_alone() {
         let state = GroupState::default();
         (0..32).for_each(|seat| state.offer(seat));
-        assert_eq!(state.claim(|| 0), Some(0));
+        assert_eq!(state.claim(lowest), Some(0));
         assert_eq!(state.take_pending(), 1);
         assert_eq!(state.waiting(), 31);
         assert_eq!(state.withdraw(1), Withdrawal::Done);

@@ -9,7 +9,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use brigade_burst::{Disconnected, Receiver, RecvTimeoutError, Sender, channel};
+use brigade_burst::{
+    Builder, Delivery, Disconnected, Receiver, RecvTimeoutError, Sender, Turns, channel,
+};
+use brigade_sync::atomic::{AtomicU32, Ordering};
 use brigade_sync::model::{check, turn};
 use loom::thread;
 
@@ -262,5 +265,138 @@ fn a_value_that_is_handed_on_beside_the_senders_end_is_received_or_dropped_once(
         dropped.join().unwrap();
         assert!(second.join().unwrap() <= 1);
         assert_eq!(Arc::strong_count(&value), 1);
+    });
+}
+
+/// Creates a channel whose values are received after their wake, and its receiver.
+fn on_wake<T>() -> (Sender<T>, Receiver<T>) {
+    let sender = Builder::new().delivery(Delivery::OnWake).build();
+    let receiver = sender.new_receiver();
+    (sender, receiver)
+}
+
+/// Caught: a receiver that does not look for the pending wake; clearing it, or looking for it, with Relaxed (what was
+/// written is not seen).
+#[test]
+fn with_delivery_on_wake_what_was_written_before_the_wake_is_seen() {
+    check(3, || {
+        let (sender, mut receiver) = on_wake();
+        offer(&mut receiver);
+        let written = Arc::new(AtomicU32::new(0));
+        let seen = written.clone();
+        let receiver = thread::spawn(move || {
+            turn();
+            receiver.recv().map(|value| (*value, seen.load(Ordering::Relaxed)))
+        });
+        turn();
+        sender.dispatch(Box::new(7)).unwrap();
+        turn();
+        written.store(1, Ordering::Relaxed);
+        sender.wake();
+        assert_eq!(receiver.join().unwrap(), Ok((7, 1)));
+        assert_eq!((sender.waiting(), sender.wake()), (0, 0));
+    });
+}
+
+#[test]
+fn with_delivery_on_wake_a_receiver_that_begins_to_wait_is_handed_the_value_or_the_sender_has_it() {
+    check(3, || {
+        let (sender, receiver) = on_wake();
+        let receiver = receive(receiver);
+        let sent = send(&sender, 7);
+        drop(sender);
+        assert_eq!(receiver.join().unwrap(), if sent { Ok(7) } else { Err(Disconnected) });
+    });
+}
+
+/// Another thread takes the pending wake, possibly before the value is in the slot.
+///
+/// Caught: a receiver that then goes back to sleep (deadlock).
+#[test]
+fn with_delivery_on_wake_the_wake_of_another_thread_loses_nothing() {
+    check(3, || {
+        let (sender, mut receiver) = on_wake();
+        offer(&mut receiver);
+        let sender = Arc::new(sender);
+        let other = sender.clone();
+        let waker = thread::spawn(move || {
+            turn();
+            other.wake();
+        });
+        let receiver = receive(receiver);
+        assert!(send(&sender, 7));
+        assert_eq!(receiver.join().unwrap(), Ok(7));
+        waker.join().unwrap();
+    });
+}
+
+/// Caught: a timeout that forgets the offer although it was too late to withdraw (deadlock).
+#[test]
+fn with_delivery_on_wake_a_timeout_before_the_wake_leaves_the_value_to_the_next_call() {
+    check(3, || {
+        let (sender, mut receiver) = on_wake();
+        offer(&mut receiver);
+        let receiver = thread::spawn(move || {
+            turn();
+            let first = receiver.recv_timeout(Duration::ZERO);
+            turn();
+            first.map_err(|_| ()).or_else(|()| receiver.recv())
+        });
+        turn();
+        let sent = sender.dispatch(Box::new(7)).is_ok();
+        turn();
+        sender.wake();
+        // Only if the receiver has nothing to wait for: otherwise the end would deliver what the wake has not.
+        let sender = sent.then_some(sender);
+        let received = receiver.join().unwrap();
+        assert_eq!(received, if sent { Ok(Box::new(7)) } else { Err(Disconnected) });
+        assert_eq!(sender.map_or((0, 0), |sender| (sender.waiting(), sender.wake())), (0, 0));
+    });
+}
+
+/// Caught: a value redispatched without a wake (deadlock).
+#[test]
+fn with_delivery_on_wake_the_value_of_a_dropped_receiver_reaches_one_that_sleeps() {
+    check(2, || {
+        let (sender, mut first) = on_wake();
+        let mut second = sender.new_receiver();
+        offer(&mut first);
+        offer(&mut second);
+        let second = receive(second);
+        let dropped = thread::spawn(move || {
+            turn();
+            drop(first);
+        });
+        assert!(send(&sender, 7));
+        assert_eq!(second.join().unwrap(), Ok(7));
+        dropped.join().unwrap();
+        assert_eq!(sender.take_back(), []);
+        assert_eq!((sender.waiting(), sender.wake()), (0, 0));
+    });
+}
+
+/// They may search from the same position.
+///
+/// Caught: a search that ends at the last seat (a value is returned); a claim by a load and a store (deadlock).
+#[test]
+fn of_two_senders_that_serve_two_receivers_in_turns_each_value_has_one() {
+    check(2, || {
+        let sender = Arc::new(Builder::new().turns(Turns::RoundRobin).build());
+        let (mut first, mut second) = (sender.new_receiver(), sender.new_receiver());
+        offer(&mut first);
+        offer(&mut second);
+        let senders = [1, 2].map(|value| {
+            let sender = sender.clone();
+            thread::spawn(move || send(&sender, value))
+        });
+        let mut received = [first.recv(), second.recv()].map(|value| *value.unwrap());
+        received.sort_unstable();
+        assert_eq!(received, [1, 2]);
+        for sender in senders {
+            assert!(sender.join().unwrap());
+        }
+        offer(&mut second);
+        sender.dispatch(Box::new(3)).unwrap();
+        assert_eq!(second.recv(), Ok(Box::new(3)), "wherever the turn is");
     });
 }

@@ -51,6 +51,14 @@ impl<T: Send + 'static> Crew<T> {
         (0..count).map(|_| self.next().1).collect()
     }
 
+    /// Returns whether no value has been received that the test has not taken.
+    pub(crate) fn is_silent(&self) -> bool {
+        match self.received.try_recv() {
+            Ok(_) => false,
+            Err(mpsc::TryRecvError::Empty | mpsc::TryRecvError::Disconnected) => true,
+        }
+    }
+
     /// Joins the threads, whose sender has been dropped; returns the values that the test has not taken.
     pub(crate) fn join(self) -> Vec<T> {
         for thread in self.threads {

@@ -1,6 +1,6 @@
 //! Which values are handed over, and which are returned.
 
-use brigade_burst::{Busy, TryRecvError, channel};
+use brigade_burst::{Busy, Sender, TryRecvError, channel};
 
 use crate::crew::Crew;
 use brigade_testkit::Watchdog;
@@ -30,6 +30,25 @@ fn busy_receivers_have_nothing_handed_over() {
     assert_eq!(receiver.try_recv(), Ok(2));
     assert_eq!(sender.dispatch(4), Err(Busy(4)), "it is busy");
     assert_eq!(sender.waiting(), 0);
+}
+
+/// Fault 22.
+#[test]
+fn a_channel_that_begins_without_receivers_returns_values_until_one_waits() {
+    let _dog = Watchdog::start(30);
+    let sender = Sender::new();
+    assert_eq!(sender.dispatch(1), Err(Busy(1)));
+    assert!(sender.burst([1, 2, 3]).eq([1, 2, 3]));
+    assert_eq!((sender.waiting(), sender.wake()), (0, 0));
+    assert!(sender.take_back().is_empty());
+    let crew = Crew::waiting(&sender, 2);
+    assert!(sender.burst([1, 2, 3]).eq([3]));
+    let mut received = crew.take(2);
+    received.sort_unstable();
+    assert_eq!(received, [1, 2]);
+    drop(sender);
+    assert!(crew.join().is_empty());
+    drop(Sender::<u32>::default());
 }
 
 /// Fault 22.

@@ -9,6 +9,7 @@
 mod crew;
 mod tally;
 
+mod delivery;
 mod dropped_receivers;
 mod ending;
 mod handing_over;
@@ -16,4 +17,5 @@ mod iterators;
 mod seats;
 mod storm;
 mod timeouts;
+mod turns;
 mod waking;
