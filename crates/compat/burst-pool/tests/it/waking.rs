@@ -1,0 +1,65 @@
+//! When a value is received.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use brigade_testkit::Watchdog;
+use burst_pool::Sender;
+
+use crate::crew::{Crew, enqueue};
+
+#[test]
+fn a_value_is_received_after_wake_all_and_not_before() {
+    let _dog = Watchdog::start(60);
+    let mut sender = Sender::new();
+    let crew = Crew::start(&mut sender, 2);
+    for round in 0..200 {
+        enqueue(&mut sender, round);
+        enqueue(&mut sender, round);
+        thread::yield_now();
+        assert!(crew.is_silent(), "round {round}");
+        sender.wake_all();
+        assert_eq!(crew.take(2), [round; 2]);
+    }
+    drop(sender);
+    assert!(crew.join().is_empty());
+}
+
+/// As above, seen by the receivers: some are awake when their value is enqueued.
+#[test]
+fn what_is_written_before_wake_all_is_seen_by_the_receivers() {
+    const RECEIVERS: usize = 3;
+    let _dog = Watchdog::start(60);
+    let mut sender = Sender::new();
+    let woken = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        for _ in 0..RECEIVERS {
+            let (mut receiver, woken) = (sender.mk_receiver(), &woken);
+            scope.spawn(move || {
+                while let Ok(round) = receiver.recv() {
+                    assert_eq!(woken.load(Ordering::Relaxed), *round);
+                }
+            });
+        }
+        for round in 1..2_000 {
+            (0..RECEIVERS).for_each(|_| enqueue(&mut sender, round));
+            woken.store(round, Ordering::Relaxed);
+            sender.wake_all();
+        }
+        drop(sender);
+    });
+}
+
+#[test]
+fn wake_all_without_values_and_without_receivers_does_nothing() {
+    let _dog = Watchdog::start(30);
+    let mut sender = Sender::new();
+    sender.wake_all();
+    let crew = Crew::start(&mut sender, 2);
+    (0..100).for_each(|_| sender.wake_all());
+    enqueue(&mut sender, 7);
+    sender.wake_all();
+    assert_eq!(crew.next().1, 7);
+    drop(sender);
+    assert!(crew.join().is_empty());
+}
