@@ -182,7 +182,7 @@ fn every_workload_runs_on_every_target_of_its_family() {
         ("elastic pools", 6),
         ("deques", 8),
         ("injectors", 4),
-        ("handovers", 6),
+        ("handovers", 7),
     ] {
         assert_eq!(listed(family).len(), count, "{family}");
     }

@@ -8,10 +8,10 @@ use crate::inbox::{Inbox, Value};
 use crate::target::handover::{Channel, Handover, Receive, Receivers, Start};
 use crate::target::{Entry, Listing};
 
-/// The channel. The receiver created with it is replaced by the requested ones.
+/// The channel.
 pub(crate) const BURST: Listing<Start<Receivers<BrigadeBurst>>> = Listing {
     entry: Entry::own("brigade-burst", "brigade-burst: Sender::burst"),
-    start: |n, inbox| Receivers::start(BrigadeBurst(brigade_burst::channel().0), n, inbox),
+    start: |n, inbox| Receivers::start(BrigadeBurst(Sender::new()), n, inbox),
 };
 
 /// The pool.

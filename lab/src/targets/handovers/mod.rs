@@ -1,6 +1,7 @@
 //! The handovers under test, and their table.
 
 mod brigade;
+mod brigade_burst_pool;
 #[cfg(target_os = "linux")]
 mod burst_pool;
 mod crossbeam;
@@ -14,6 +15,7 @@ family! {
     Handovers: "handovers, for burst", VisitHandover => VisitHandover::visit;
     brigade::BURST,
     brigade::POOL,
+    brigade_burst_pool::CHANNEL,
     #[cfg(target_os = "linux")]
     burst_pool::CHANNEL,
     spmc::CHANNEL,
