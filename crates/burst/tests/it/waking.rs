@@ -118,12 +118,13 @@ mod seen_by_the_kernel {
             line.trim().to_owned()
         }
 
-        /// Returns whether it has left its processor to wait, and that has been counted.
+        /// Returns whether it has left its processor to wait on a futex, and that has been counted.
         ///
         /// The state changes to sleeping a moment before. Reading the system call waits until that moment is over.
         fn sleeps(&self) -> bool {
             let call = fs::read_to_string(format!("{}/syscall", self.task)).unwrap();
-            self.line("State:").starts_with('S') && call.trim() != "running"
+            let futex = libc::SYS_futex.to_string();
+            self.line("State:").starts_with('S') && call.split(' ').next() == Some(&futex)
         }
 
         /// Returns how often it has left its processor to wait.
