@@ -321,6 +321,21 @@ impl Builder {
         self
     }
 
+    /// Sets how long a job of the class [`Low`](crate::Priority::Low) gives way to all others. After that it is taken in turn with
+    /// them, from time to time: see [`Priority`](crate::Priority) for the bound. Default: 100 ms.
+    ///
+    /// ```
+    /// use brigade::{Pool, Priority};
+    /// use std::time::Duration;
+    /// let pool = Pool::builder().threads(1).ageing(Duration::from_millis(20)).build()?;
+    /// assert_eq!(pool.job().priority(Priority::Low).submit(|| 42)?.join()?, 42);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn ageing(mut self, time: Duration) -> Self {
+        self.config.ageing = time;
+        self
+    }
+
     /// Limits how many jobs may be queued, that is, accepted but not started; at least 1. Default: no limit.
     ///
     /// The limit is exact. It covers all queues of the pool and all submissions, those of the pool's own jobs included. A job

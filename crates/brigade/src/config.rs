@@ -287,8 +287,8 @@ pub enum WhenFull {
     /// The submission returns when the job has ended. [`wait_idle`](crate::Handle::wait_idle) and
     /// [`shutdown`](crate::Handle::shutdown) wait for that too, whichever thread runs the job.
     RunInCaller,
-    /// The oldest queued job is [cancelled](crate::JoinError::Cancelled) in its place: the oldest from outside, or else one of
-    /// a worker's own queue. With [`Queueing::Shared`] it is the oldest of all. Otherwise several producers have several
+    /// The oldest queued job of the lowest [class](crate::Priority) that has one is [cancelled](crate::JoinError::Cancelled) in its
+    /// place. Of those with the default class it is the oldest from outside, or else one of a worker's own queue. With [`Queueing::Shared`] it is the oldest of all. Otherwise several producers have several
     /// queues, and it is the oldest of one of these.
     DropOldest,
     /// The new job is accepted, and [cancelled](crate::JoinError::Cancelled) at once.
@@ -346,6 +346,8 @@ pub(crate) struct Config {
     pub(crate) queueing: Queueing,
     pub(crate) order: Order,
     pub(crate) fairness: Fairness,
+    /// How long a low job gives way.
+    pub(crate) ageing: Duration,
     pub(crate) when_full: WhenFull,
     pub(crate) idle: Idle,
     /// Whether a worker that waits for a fork or a scope runs any job meanwhile.
@@ -393,6 +395,7 @@ impl Default for Config {
             queueing: Queueing::default(),
             order: Order::default(),
             fairness: Fairness::default(),
+            ageing: AGEING,
             when_full: WhenFull::default(),
             idle: Idle::default(),
             waits_run_anything: false,
@@ -421,6 +424,9 @@ pub(crate) struct Follow {
 /// How often a busy pool looks whether the number of threads that the process may run at once has changed. A look takes some 50 µs, and
 /// a container's quota is changed by the minute at most.
 const LOOK_AT_CPUS: Duration = Duration::from_secs(1);
+
+/// How long a low job gives way to others. Long beside a burst of work, short beside what a person notices.
+const AGEING: Duration = Duration::from_millis(100);
 
 /// How long a worker beyond the core size stays idle. rusty_pool's and Java's number.
 const KEEP_ALIVE: Duration = Duration::from_secs(60);

@@ -9,6 +9,7 @@ use crate::default_pool::here;
 use crate::engine::{CURRENT, Worker};
 use crate::handle::Handle;
 use crate::join::JoinHandle;
+use crate::priority::Priority;
 use crate::rejected::{Reason, Rejected};
 use crate::submission::JobBuilder;
 
@@ -75,6 +76,21 @@ pub fn try_execute_locally<F: FnOnce() + Send + 'static>(job: F) -> Result<(), R
         Some(key) => Handle { key }.try_execute(job),
         None => Err(Rejected::new(job, Reason::NotAWorker)),
     }
+}
+
+/// Returns the [class](Priority) of the job that this thread runs as a worker, and so that of what it submits to its pool.
+/// [`Normal`](Priority::Normal) on any other thread.
+///
+/// ```
+/// use brigade::{Priority, current_priority};
+/// let pool = brigade::Pool::new(1);
+/// let class = pool.job().priority(Priority::Low).submit(current_priority)?;
+/// assert_eq!(class.join()?, Priority::Low);
+/// assert_eq!(current_priority(), Priority::Normal);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn current_priority() -> Priority {
+    CURRENT.with(|worker| worker.map(Worker::class).unwrap_or_default())
 }
 
 /// Like [`execute`](execute()), and returns a handle for the outcome.

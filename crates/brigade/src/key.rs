@@ -10,18 +10,64 @@ use brigade_sync::atomic::Ordering;
 use brigade_sync::fork::{self, OnChild};
 use brigade_sync::unmodelled::AtomicU64;
 
+use crate::priority::Priority;
+
 /// Names a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Key(u64);
 
-/// The first bit of a key's generation. Below it is the number of the pool: enough for a million pools a second for four years.
-/// Only 16 bits of the generation are kept. So a process may mistake a pool for its own that is 65,536 nested forks away.
+/// The first bit of a key's generation. Only 16 bits of it are kept. So a process may mistake a pool for its own that is 65,536
+/// nested forks away.
 const GENERATION: u32 = 48;
+
+/// The first of two bits for a [class](ClassKey). Below them is the number of the pool: enough for a million pools a second for a year.
+const CLASS: u32 = 46;
 
 /// The bit of a key that says that its pool is bounded, so that submissions to other pools need not look that up.
 const BOUNDED: u64 = 1;
 
+/// Names a pool, and the class of a future on it, in the space of a key.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ClassKey(Key);
+
+impl ClassKey {
+    /// Adds a class to a key.
+    #[inline]
+    pub(crate) fn new(Key(key): Key, class: Priority) -> Self {
+        let class = match class {
+            Priority::Normal => 0,
+            Priority::Low => 1,
+            Priority::High => 2,
+        };
+        Self(Key(key | (class << CLASS)))
+    }
+
+    /// The key of the pool if the class is the default one; else a key of no pool.
+    #[inline(always)]
+    pub(crate) fn if_normal(self) -> Key {
+        self.0
+    }
+
+    /// The key of the pool.
+    #[inline]
+    pub(crate) fn key(self) -> Key {
+        Key(self.0.0 & !(3 << CLASS))
+    }
+
+    /// The class.
+    pub(crate) fn class(self) -> Priority {
+        match (self.0.0 >> CLASS) & 3 {
+            0 => Priority::Normal,
+            1 => Priority::Low,
+            _ => Priority::High,
+        }
+    }
+}
+
 impl Key {
+    /// Names no pool.
+    pub(crate) const NONE: Self = Self(0);
+
     /// Returns a key that no pool has had before. From now on, `C` is called in each forked child.
     ///
     /// # Errors

@@ -117,6 +117,7 @@ others, how to write a library, and which crates work with this one."
 //     victims
 //     cpus
 //     metrics   topology   rejected   key   job_name   sorted_map
+//     priority
 
 // The documentation lists the methods of a type in the order of the modules that have them: what is most used comes first.
 mod submission;
@@ -163,6 +164,7 @@ mod metrics;
 mod orx;
 mod parallel;
 mod pool;
+mod priority;
 mod registry;
 mod rejected;
 mod scoped;
@@ -189,8 +191,8 @@ pub use config::{
 pub use cpus::Cpus;
 pub use default_pool::{default_pool, set_default_pool};
 pub use free::{
-    current_worker_index, execute, job, spawn, submit, try_execute, try_execute_locally, try_spawn,
-    try_submit,
+    current_priority, current_worker_index, execute, job, spawn, submit, try_execute,
+    try_execute_locally, try_spawn, try_submit,
 };
 pub use handle::Handle;
 pub use job_name::current_job_name;
@@ -201,6 +203,7 @@ pub use metrics::{Metrics, WorkerMetrics};
 pub use orx::OrxScope;
 pub use parallel::{map_reduce, par_chunks, par_chunks_mut, par_for};
 pub use pool::Pool;
+pub use priority::Priority;
 pub use rejected::{Reason, Rejected};
 pub use scoped::{Scope, ScopedJoinHandle, in_place_scope, join, scope};
 pub use spawn::{YieldNow, block_on, spawn_local, yield_now};

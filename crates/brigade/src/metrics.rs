@@ -94,6 +94,10 @@ pub struct Metrics {
     pub evicted: u64,
     /// Jobs that are queued.
     pub queued: u64,
+    /// The queued jobs of the class [`High`](crate::Priority::High).
+    pub queued_high: u64,
+    /// The queued jobs of the class [`Low`](crate::Priority::Low).
+    pub queued_low: u64,
     /// Jobs that have started and not ended, including pending futures.
     pub running: u64,
     /// Threads, including those that are about to be started.

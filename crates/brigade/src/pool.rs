@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::engine::Core;
 use crate::handle::{Handle, end};
 use crate::join::JoinHandle;
-use crate::registry::reach_owned;
+use crate::registry::reach_owned_queue;
 use crate::rejected::{Reason, expect_accepted, refuse};
 use crate::submission::{accept_owned, submit};
 
@@ -111,7 +111,11 @@ impl Pool {
         if self.core.key.is_bounded() {
             return self.handle.execute(job);
         }
-        if let Err(rejected) = reach_owned(&self.core, |at| at.execute(job)) {
+        let accepted = reach_owned_queue(&self.core, |at| match at {
+            Some(at) => at.execute(job),
+            None => submit(job, |job| accept_owned(&self.core, job)),
+        });
+        if let Err(rejected) = accepted {
             refuse(rejected.reason());
         }
     }

@@ -11,6 +11,7 @@ use brigade_task::Outcome;
 
 use crate::engine::{CURRENT, Core, Worker};
 use crate::key::Key;
+use crate::priority::Priority;
 use crate::rejected::Reason;
 
 thread_local! {
@@ -131,6 +132,15 @@ fn reach_by(key: Key, call: &mut dyn FnMut(At<'_>)) {
     reach(key, call);
 }
 
+/// The class of what the calling thread submits to the pool that the key names: that of the job that it runs, if that is one of the pool.
+#[inline]
+pub(crate) fn class_here(key: Key) -> Priority {
+    CURRENT.with(|worker| match worker {
+        Some(worker) if worker.is_of(key) => worker.class(),
+        _ => Priority::Normal,
+    })
+}
+
 /// The reason why a pool has not accepted a job although it was not full.
 #[cold]
 pub(crate) fn refusal(key: Key) -> Reason {
@@ -146,6 +156,20 @@ pub(crate) fn reach_owned<R>(core: &Arc<Core>, call: impl FnOnce(At<'_>) -> R) -
             Some(worker) if worker.is_of(core.key) => At::Worker(worker),
             _ if core.key.is_here() => At::Outside(core),
             _ => At::Gone(Reason::Forked),
+        })
+    })
+}
+
+/// Like [`reach_owned`], for what goes to a worker's own queue: `None` if the caller runs a job of another class than the default, and if
+/// the pool belongs to another process.
+#[inline(always)]
+pub(crate) fn reach_owned_queue<R>(core: &Arc<Core>, call: impl FnOnce(Option<At<'_>>) -> R) -> R {
+    CURRENT.with(|worker| {
+        call(match worker {
+            Some(worker) if worker.is_open_to(core.key) => Some(At::Worker(worker)),
+            Some(worker) if worker.is_of(core.key) => None,
+            _ if core.key.is_here() => Some(At::Outside(core)),
+            _ => None,
         })
     })
 }

@@ -13,6 +13,7 @@ use super::off_pool::drop_off_pool;
 use super::worker::Worker;
 use crate::config::WhenFull;
 use crate::job_name;
+use crate::priority::Priority;
 use crate::rejected::{Reason, Rejected};
 use crate::semaphore::{Permit, Semaphore};
 
@@ -48,7 +49,7 @@ pub(crate) struct Bound {
     close: fn(&Semaphore),
 }
 
-/// Submits the job that the last argument makes with a permit, from that worker of the pool or from outside.
+/// Submits the job of a class that the last argument makes with a permit, from that worker of the pool or from outside.
 ///
 /// # Errors
 /// Returns the job if it has been made.
@@ -57,6 +58,7 @@ pub(crate) type SubmitBounded = fn(
     Option<&Worker>,
     WhenFull,
     Option<Instant>,
+    Option<Priority>,
     &mut dyn FnMut(Option<Permit>) -> Job,
 ) -> Result<(), Rejected<Option<Job>>>;
 
@@ -128,10 +130,10 @@ impl Core {
         })
     }
 
-    /// Accepts a job that the pool agreed to before it was closed, or returns it if the pool no longer runs any.
-    pub(crate) fn accept_late(&self, job: Job) -> Result<(), Job> {
+    /// Accepts a job of a class that the pool agreed to before it was closed, or returns it if the pool no longer runs any.
+    pub(crate) fn accept_late(&self, class: Priority, job: Job) -> Result<(), Job> {
         let Ok(_reserved) = self.reserve() else { return Err(job) };
-        self.push_late(job)?;
+        self.push_late(class, job)?;
         self.offer_help();
         Ok(())
     }
@@ -188,7 +190,7 @@ impl Core {
         }
     }
 
-    /// Drops queued jobs, the oldest first, until there is a permit.
+    /// Drops queued jobs, the oldest of the lowest class first, until there is a permit.
     fn make_room(&self, permits: &Arc<Semaphore>, inside: bool) -> Admission<'_> {
         // Begins before a job is taken from its queue.
         let _work = self.begin_off_pool();
@@ -196,7 +198,7 @@ impl Core {
         // each was put back at once, it would be found again and again before the jobs in another injector.
         let mut without_permit = Vec::new();
         let admission = self.evict(permits, inside, &mut without_permit);
-        without_permit.into_iter().for_each(|job| self.put_back(job));
+        without_permit.into_iter().for_each(|(class, job)| self.put_back(class, job));
         admission
     }
 
@@ -204,20 +206,20 @@ impl Core {
         &self,
         permits: &Arc<Semaphore>,
         inside: bool,
-        without_permit: &mut Vec<Job>,
+        without_permit: &mut Vec<(Priority, Job)>,
     ) -> Admission<'_> {
         let mut looks = 0;
         loop {
-            let permit = match self.queues.take_oldest() {
-                Some(job) if job.is_resumption() || job.borrows() => {
-                    without_permit.push(job);
+            let permit = match self.take_oldest() {
+                Some((class, job)) if job.is_resumption() || job.borrows() => {
+                    without_permit.push((class, job));
                     None
                 }
                 // A cancelled job has already released its permit; then there is a permit, or the next job is dropped.
-                Some(job) => permits.capture(|| self.drop_for_room(job)),
+                Some((_, job)) => permits.capture(|| self.drop_for_room(job)),
                 // All jobs are being moved from one queue to another, or are about to start.
                 None => {
-                    without_permit.drain(..).for_each(|job| self.put_back(job));
+                    without_permit.drain(..).for_each(|(class, job)| self.put_back(class, job));
                     looks += 1;
                     self.wait_for_any(permits, looks)
                 }
@@ -255,8 +257,8 @@ impl Core {
 
     /// Queues a job again that was taken from a queue but has no permit. Drops it if it will not be run any more: a
     /// draining pool may have terminated while the job was on no queue, which is acceptable with a policy that drops jobs.
-    fn put_back(&self, job: Job) {
-        match self.requeue(job) {
+    fn put_back(&self, class: Priority, job: Job) {
+        match self.requeue(class, job) {
             Err(job) if job.is_future() => self.off_pool(|| drop_off_pool(self.key, job)),
             Err(job) => self.off_pool(|| self.drop_job(job)),
             Ok(()) => {}

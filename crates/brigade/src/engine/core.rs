@@ -12,6 +12,7 @@ use super::admission::Bound;
 use super::current::is_worker_of;
 use super::enter::{Resources, resources_of};
 use super::events::Events;
+use super::lanes::Accepts;
 use super::ledger::Ledger;
 use super::owned_tasks::OwnedTasks;
 use super::queues::Queues;
@@ -20,6 +21,7 @@ use super::threads::{Launch, Threads};
 use crate::config::{Config, Growth, Placement, Size, Threads as Range};
 use crate::idle::{Help, Hold, Idle, Snapshot};
 use crate::key::Key;
+use crate::priority::Priority;
 use crate::semaphore::Semaphore;
 use crate::sorted_map::SortedMap;
 use crate::timers::{Entry, TimerKey, Timers};
@@ -158,17 +160,31 @@ impl Core {
     #[cold]
     #[inline(never)]
     fn inject_reserved(&self, job: Job) -> Result<(), Job> {
+        self.inject_as(Priority::Normal, job)
+    }
+
+    /// Like [`inject`](Self::inject), for a job of any class.
+    #[cold]
+    pub(crate) fn inject_as(&self, class: Priority, job: Job) -> Result<(), Job> {
         if self.is_closed() {
             return Err(job);
         }
         let Ok(reserved) = self.reserve() else { return Err(job) };
-        self.queues.injectors.push(job)?;
+        self.push(class, job)?;
         if reserved.is_some_and(|reserved| reserved.has_started) {
             self.offer_more_help();
         } else {
             self.offer_help();
         }
         Ok(())
+    }
+
+    /// Queues a job of any class from outside, or returns it if the pool is closed.
+    pub(super) fn push(&self, class: Priority, job: Job) -> Result<(), Job> {
+        match class {
+            Priority::Normal => self.queues.injectors.push(job),
+            _ => self.queues.lanes.push(class, job, Accepts::IfOpen, &self.idle),
+        }
     }
 
     /// Accepts several jobs from outside, or returns those that came after the close.

@@ -3,6 +3,7 @@
 use super::core::Core;
 use crate::config::Report;
 use crate::metrics::{Counters, Metrics, WorkerMetrics};
+use crate::priority::Priority;
 
 /// How many jobs have ended, and how.
 struct Ended {
@@ -26,7 +27,10 @@ impl Core {
         let ended = self.ended();
         let metrics = |index| peers.get(index).map(|peer| peer.metrics()).unwrap_or_default();
         let workers: Vec<WorkerMetrics> = (0..peers.len()).map(metrics).collect();
+        let of_class = |class| self.queues.lanes.len_of(class) as u64;
+        let (high, low) = (of_class(Priority::High), of_class(Priority::Low));
         let queued = self.queues.injectors.len() as u64
+            + (high + low)
             + workers.iter().map(|worker| worker.queued).sum::<u64>();
         let accepted = self.accepted(&ended);
         let queued = queued.min(accepted - ended.sum());
@@ -51,6 +55,8 @@ impl Core {
             cancelled: ended.cancelled,
             evicted: ended.evicted,
             queued,
+            queued_high: high.min(queued),
+            queued_low: low.min(queued - high.min(queued)),
             running,
             workers,
         }
@@ -78,7 +84,7 @@ impl Core {
 
     /// How many jobs the pool has accepted; no fewer than have ended before.
     fn accepted(&self, ended: &Ended) -> u64 {
-        let pushed = self.queues.injectors.pushed();
+        let pushed = self.queues.pushed();
         let accepted = pushed + self.sum(|counters| counters.accepted.get());
         let accepted = accepted + self.ledger.totals().accepted;
         let again = self.sum(|counters| counters.moved.get()) + self.tasks.wakes();

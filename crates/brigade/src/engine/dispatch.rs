@@ -23,13 +23,19 @@ use brigade_task::{Job, Work};
 use super::core::Core;
 use super::worker::Worker;
 use crate::idle::Claimed;
+use crate::priority::Priority;
 use crate::rejected::closure_of;
 
 /// The jobs that were not handed to a worker: those taken from the iterator, and the rest of it.
 pub(crate) type NotNow<I> = Chain<vec::IntoIter<<I as Iterator>::Item>, I>;
 
-/// Hands closures to parked workers and wakes these; the caller is a job on `worker`, or outside of the pool.
-pub(crate) fn dispatch<I>(core: &Core, worker: Option<&Worker>, mut jobs: I) -> NotNow<I>
+/// Hands closures of a class to parked workers and wakes these; the caller is a job on `worker`, or outside of the pool.
+pub(crate) fn dispatch<I>(
+    core: &Core,
+    worker: Option<&Worker>,
+    class: Priority,
+    mut jobs: I,
+) -> NotNow<I>
 where
     I: Iterator<Item: Work<Output = ()>>,
 {
@@ -38,7 +44,8 @@ where
     let mut refused = Vec::new();
     // The iterator may have forked, and have returned in the child.
     if core.key.is_here() {
-        let mut burst = Burst { core, claimed: Vec::with_capacity(taken.len()), on_duty: false };
+        let claimed = Vec::with_capacity(taken.len());
+        let mut burst = Burst { core, class, claimed, on_duty: false };
         for closure in taken.by_ref() {
             if let Err(job) = burst.hand_over(Job::new(closure), worker) {
                 refused.push(closure_of(job));
@@ -54,6 +61,7 @@ where
 /// Workers that have been handed a job and must be woken.
 struct Burst<'a> {
     core: &'a Core,
+    class: Priority,
     claimed: Vec<usize>,
     /// Whether one of them had a duty.
     on_duty: bool,
@@ -67,7 +75,7 @@ impl Burst<'_> {
             return Err(job);
         };
         let Claimed { index, was_on_duty } = claimed;
-        let Ok(()) = core.queues.peers.at(index).sleeper.slot.put(job) else {
+        let Ok(()) = core.queues.peers.at(index).sleeper.slot.put((self.class, job)) else {
             unreachable!("a worker is claimed once until it parks again")
         };
         self.claimed.push(index);

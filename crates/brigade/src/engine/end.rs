@@ -19,6 +19,7 @@ use super::current;
 use super::off_pool::{is_off_pool, nest};
 use crate::config::Shutdown;
 use crate::idle::Wait;
+use crate::priority::Priority;
 use crate::timers::{Entry, TimerKey};
 
 impl Core {
@@ -92,7 +93,7 @@ impl Core {
     }
 
     fn close_as(&self, how: Shutdown, if_open: bool) {
-        self.queues.injectors.close();
+        self.queues.close();
         drop(self.events.timers.close(self.close_gate(how, if_open)));
         // A job that is accepted without being queued has been accepted by now, or its submitter sees that the pool is closed.
         drop(self.ledger.totals());
@@ -134,7 +135,7 @@ impl Core {
             // Only what no worker is left to drop: a job that forks all the time would keep this thread here.
             let is_empty = || self.idle.snapshot().live() == 0;
             let left = || if is_empty() { self.queues.take_oldest_part() } else { None };
-            while let Some(job) = self.queues.take_oldest().or_else(left) {
+            while let Some(job) = self.take_oldest().map(|(_, job)| job).or_else(left) {
                 self.drop_job(job);
             }
             for peer in self.queues.peers.iter() {
@@ -167,9 +168,14 @@ impl Core {
         }
     }
 
-    /// Sweeps completed entries out of the injectors.
+    /// Takes the oldest job of the lowest class that has one, with its class.
+    pub(super) fn take_oldest(&self) -> Option<(Priority, Job)> {
+        self.queues.take_oldest(&self.idle)
+    }
+
+    /// Sweeps completed entries out of the injectors and the lanes.
     pub(super) fn sweep(&self) {
-        self.ledger.count_cancelled(self.queues.sweep());
+        self.ledger.count_cancelled(self.queues.sweep(&self.idle));
         self.queues.peers.iter().for_each(|peer| peer.mailbox.sweep());
         // A worker that looked during the sweep may have seen work, and not settled because of that.
         self.settle();

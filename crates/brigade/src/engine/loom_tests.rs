@@ -14,6 +14,7 @@ use loom::thread;
 use super::{Child, Core, Worker};
 use crate::config::{Config, OnPanic, Placement, Queueing, Shutdown, Size};
 use crate::key::Key;
+use crate::priority::Priority;
 use crate::timers::{Due, Entry};
 
 /// Compiles only if the facade really is loom's.
@@ -255,6 +256,10 @@ impl Due for AtOnce {
 
     fn repeats(&self) -> bool {
         false
+    }
+
+    fn class(&self) -> Priority {
+        Priority::Normal
     }
 }
 

@@ -1,7 +1,7 @@
 //! The engine: how the workers of one pool find their work, sleep, and end.
 //!
 //! [`Core`] is what the owner, the handles and the workers of a pool share. Each of its parts is a state with its own methods:
-//! `queues` (the [`injectors`], and in [`peers`] what each worker has), `threads`, and `events` (timers and I/O). Also `tasks`
+//! `queues` (the [`injectors`], the [`lanes`], and in [`peers`] what each worker has), `threads`, and `events` (timers and I/O). Also `tasks`
 //! (pending futures) and `ledger` (jobs that ended off the pool). The protocols that need several of them are in [`core`] (the
 //! injection of work, and the choice of a worker for it), [`admission`], [`broadcast`], [`resume`] and [`end`]. [`worker`] is the
 //! side of a worker's thread, and [`dispatch`] hands jobs to it without a queue.
@@ -17,6 +17,7 @@ mod enter;
 mod events;
 mod following;
 mod injectors;
+mod lanes;
 mod ledger;
 mod local;
 #[cfg(all(test, brigade_loom))]

@@ -7,13 +7,18 @@ use brigade_sync::unmodelled::AtomicU64;
 use brigade_task::Job;
 
 use super::injectors::Injectors;
+use super::lanes::Lanes;
 use super::peers::Peers;
 use crate::config::Config;
+use crate::idle::Idle;
+use crate::priority::Priority;
 
 /// The queues of one pool.
 pub(super) struct Queues {
     /// Jobs from outside, and jobs that did not fit a worker's own queue.
     pub(super) injectors: Injectors,
+    /// Jobs of the classes above and below the default.
+    pub(super) lanes: Lanes,
     /// The workers' own queues, with everything else that they share with other threads.
     pub(super) peers: Peers,
     /// How often completed entries have been swept out of the injectors.
@@ -27,6 +32,7 @@ impl Queues {
     pub(super) fn new(config: &Config, cpus: usize) -> Self {
         Self {
             injectors: Injectors::new(config, cpus),
+            lanes: Lanes::default(),
             peers: Peers::new(),
             sweeps: AtomicU64::new(0),
         }
@@ -35,7 +41,28 @@ impl Queues {
     /// Whether anything is queued that any worker may take.
     #[inline(never)]
     pub(super) fn has_work(&self) -> bool {
-        !self.injectors.is_empty() || self.peers.iter().any(|peer| peer.len() > 0)
+        self.has_shared() || self.peers.iter().any(|peer| peer.len() > 0)
+    }
+
+    /// Whether anything is queued that belongs to no worker.
+    pub(super) fn has_shared(&self) -> bool {
+        !self.injectors.is_empty() || !self.lanes.is_empty()
+    }
+
+    /// Counts the jobs that belong to no worker.
+    pub(super) fn shared_len(&self) -> usize {
+        self.injectors.len() + self.lanes.len()
+    }
+
+    /// The number of jobs that were ever queued other than on a worker.
+    pub(super) fn pushed(&self) -> u64 {
+        self.injectors.pushed() + self.lanes.pushed()
+    }
+
+    /// Accepts nothing from outside any more.
+    pub(super) fn close(&self) {
+        self.injectors.close();
+        self.lanes.close();
     }
 
     /// Ensures that the next look sees all forks that were pushed before by a worker that has not seen yet what this thread did
@@ -60,18 +87,18 @@ impl Queues {
     /// Counts the jobs that any worker may take.
     #[inline(never)]
     pub(super) fn len(&self) -> usize {
-        self.injectors.len() + self.peers.iter().map(|peer| peer.len()).sum::<usize>()
+        self.shared_len() + self.peers.iter().map(|peer| peer.len()).sum::<usize>()
     }
 
-    /// Whether more jobs than that are queued. The injectors are counted first, as that is cheaper.
+    /// Whether more jobs than that are queued. Those of no worker are counted first, as that is cheaper.
     pub(super) fn has_more_than(&self, jobs: usize) -> bool {
-        self.injectors.len() > jobs || self.len() > jobs
+        self.shared_len() > jobs || self.len() > jobs
     }
 
-    /// Drops completed entries of the injectors, and returns how many of these it has cancelled. Each worker sweeps its own
-    /// queue when it sees the new count of sweeps.
-    pub(super) fn sweep(&self) -> u64 {
-        let cancelled = self.injectors.sweep(SWEPT);
+    /// Drops completed entries of the injectors and the lanes, and returns how many of these it has cancelled. Each worker sweeps its
+    /// own queue when it sees the new count of sweeps.
+    pub(super) fn sweep(&self, idle: &Idle) -> u64 {
+        let cancelled = self.injectors.sweep(SWEPT) + self.lanes.sweep(SWEPT, idle);
         self.sweeps.fetch_add(1, Ordering::Relaxed);
         cancelled
     }
@@ -99,8 +126,16 @@ impl Queues {
         })
     }
 
-    /// Takes the oldest job of an injector, else of a worker's queue, on a thread that need not be a worker.
-    pub(super) fn take_oldest(&self) -> Option<Job> {
+    /// Takes the oldest job of the lowest class that has one, on a thread that need not be a worker.
+    pub(super) fn take_oldest(&self, idle: &Idle) -> Option<(Priority, Job)> {
+        let low = || self.lanes.pop_low().map(|job| (Priority::Low, job));
+        let normal = || self.take_oldest_normal().map(|job| (Priority::Normal, job));
+        let high = || self.lanes.pop_high(idle).map(|job| (Priority::High, job));
+        low().or_else(normal).or_else(high)
+    }
+
+    /// Takes the oldest job of an injector, else of a worker's queue.
+    fn take_oldest_normal(&self) -> Option<Job> {
         self.injectors.pop(&Cursor::default()).or_else(|| {
             self.peers.iter().find_map(|peer| {
                 let mut round = 0;

@@ -10,20 +10,22 @@ use brigade_task::{Job, Outcome, TaskRef};
 
 use super::core::{Caller, Core};
 use super::current;
+use super::lanes::Accepts;
 use super::off_pool::drop_off_pool;
 use super::peers::Peer;
+use crate::priority::Priority;
 
 impl Core {
-    /// Queues a future that was woken by a thread that is not a worker of this pool; returns it if it will not be polled any
-    /// more.
-    pub(crate) fn resume(&self, job: Job) -> Result<(), Job> {
+    /// Queues a future of a class that was woken by a thread that is not a worker of this pool; returns it if it will not be polled
+    /// any more.
+    pub(crate) fn resume(&self, class: Priority, job: Job) -> Result<(), Job> {
         // The pool may have no thread and fail to start one. In an open pool the future then waits for the next thread; a
         // closed pool may never have one.
         let reserved = self.reserve();
         self.tasks.count_wake();
-        let queued = match self.queues.injectors.push(job) {
+        let queued = match self.push(class, job) {
             Err(job) if reserved.is_err() => Err(job),
-            Err(job) => self.push_late(job),
+            Err(job) => self.push_late(class, job),
             Ok(()) => Ok(()),
         };
         if queued.is_err() {
@@ -38,23 +40,26 @@ impl Core {
     }
 
     /// Queues a future again that was taken from a queue; returns it if it will not be polled any more.
-    pub(super) fn requeue(&self, job: Job) -> Result<(), Job> {
+    pub(super) fn requeue(&self, class: Priority, job: Job) -> Result<(), Job> {
         self.tasks.count_wake();
-        self.push_late(job).inspect_err(|_| self.tasks.uncount_wake())?;
+        self.push_late(class, job).inspect_err(|_| self.tasks.uncount_wake())?;
         self.offer_help();
         Ok(())
     }
 
     /// Queues a job that has already been accepted, in a pool that may be closed, or returns it if it will not be run any more.
     #[cold]
-    pub(super) fn push_late(&self, job: Job) -> Result<(), Job> {
+    pub(super) fn push_late(&self, class: Priority, job: Job) -> Result<(), Job> {
         // Under the gate, as is the end of the pool, which therefore sees this push.
         let _gate = self.tasks.lock_gate();
         let seen = self.idle.snapshot();
         if seen.discards() {
             return Err(job);
         }
-        self.queues.injectors.push_accepted(job);
+        match class {
+            Priority::Normal => self.queues.injectors.push_accepted(job),
+            _ => self.queues.lanes.push(class, job, Accepts::Always, &self.idle)?,
+        }
         Ok(())
     }
 

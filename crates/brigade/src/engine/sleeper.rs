@@ -7,12 +7,13 @@ use brigade_task::Job;
 
 use super::events::Driving;
 use super::park_spot::ParkSpot;
+use crate::priority::Priority;
 
 /// What one worker sleeps on.
 pub(super) struct Sleeper {
     pub(super) spot: ParkSpot,
-    /// A job for this worker alone, by the Hand-off rule of [`dispatch`](super::dispatch).
-    pub(super) slot: Slot<Job>,
+    /// A job for this worker alone and its class, by the Hand-off rule of [`dispatch`](super::dispatch).
+    pub(super) slot: Slot<(Priority, Job)>,
     placed: Mutex<Placed>,
 }
 

@@ -33,7 +33,7 @@ pub(crate) use spinner::Spinning;
 pub(crate) use staff::{Claimed, Help, Hold};
 pub(crate) use starts::PLACES;
 pub(crate) use state::Snapshot;
-use state::{CLOSED, DISCARD, PARKED, SEARCHING, TERMINATED};
+use state::{CLOSED, DISCARD, PARKED, PRIORITIZED, SEARCHING, TERMINATED};
 
 /// The state of the workers of one pool.
 pub(crate) struct Idle {
@@ -106,6 +106,16 @@ impl Idle {
         // announce, fence, look at the queues. One of the two sees the other.
         fence(Ordering::SeqCst);
         self.snapshot()
+    }
+
+    /// Notes that high jobs are queued. Called under the lock of their lane.
+    pub(crate) fn set_prioritized(&self) {
+        self.state.fetch_or(PRIORITIZED, Ordering::SeqCst);
+    }
+
+    /// Notes that no high job is queued any more. Called under the lock of their lane.
+    pub(crate) fn unset_prioritized(&self) {
+        self.state.fetch_and(!PRIORITIZED, Ordering::SeqCst);
     }
 
     /// Takes a worker that is off the list out of `parked` and into `searching`.

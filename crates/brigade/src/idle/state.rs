@@ -16,6 +16,7 @@
 //! | 56 | `QUIET_AWAITED`: a thread waits until the pool is idle | under the crew's lock |
 //! | 57 | `UNDERSTAFFED`: as `BELOW_MAX`, whatever the growth rule; never without `BELOW_MAX` | under the crew's lock |
 //! | 58 | `DRIVER_HELD`: a parked worker waits for timers and I/O events | under the crew's lock |
+//! | 59 | `PRIORITIZED`: high jobs are queued | under the lock of their lane |
 //!
 //! Live workers that are neither searching nor parked are *running*, including those whose thread is being started and those
 //! that are blocked.
@@ -37,6 +38,7 @@ pub(super) const TERMINATED: u64 = 1 << 55;
 pub(super) const QUIET_AWAITED: u64 = 1 << 56;
 pub(super) const UNDERSTAFFED: u64 = 1 << 57;
 pub(super) const DRIVER_HELD: u64 = 1 << 58;
+pub(super) const PRIORITIZED: u64 = 1 << 59;
 
 const COUNT: u64 = 0xffff;
 
@@ -112,10 +114,22 @@ impl Snapshot {
         self.0 & ((COUNT * LIVE) | BELOW_CORE | BELOW_MAX) == LIVE
     }
 
+    /// Whether a worker must do something before its next job: it may be surplus, or there are high jobs.
+    #[inline]
+    pub(crate) fn interrupts(self) -> bool {
+        self.0 & (SURPLUS | PRIORITIZED) != 0
+    }
+
     /// Whether workers leave between two jobs.
     #[inline]
     pub(crate) fn has_surplus(self) -> bool {
         self.0 & SURPLUS != 0
+    }
+
+    /// Whether high jobs are queued.
+    #[inline]
+    pub(crate) fn is_prioritized(self) -> bool {
+        self.0 & PRIORITIZED != 0
     }
 
     /// Whether there are more workers than the core size.

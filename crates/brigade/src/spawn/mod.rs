@@ -19,14 +19,14 @@ use std::time::Instant;
 
 use brigade_task::{Guard, Job, Outcome, Schedule, Spawned, TaskRef, drop_contained};
 
-use crate::config::WhenFull;
-use crate::engine::drop_off_pool;
+use crate::engine::{CURRENT, drop_off_pool};
 use crate::join::JoinHandle;
-use crate::key::Key;
-use crate::registry::{At, reach};
+use crate::key::{ClassKey, Key};
+use crate::priority::Priority;
+use crate::registry::{At, class_here, reach};
 use crate::rejected::Rejected;
 use crate::semaphore::Permit;
-use crate::submission::{accept, submit_admitted, submit_job};
+use crate::submission::{Admitted, accept_as, submit_admitted, submit_job};
 pub use block_on::block_on;
 pub use local::spawn_local;
 pub use yield_now::{YieldNow, yield_now};
@@ -34,35 +34,35 @@ pub use yield_now::{YieldNow, yield_now};
 /// The number of a future whose pool no longer exists, or belongs to another process.
 const NOWHERE: u32 = u32::MAX;
 
-/// The scheduler of a future: its pool.
+/// The scheduler of a future: its pool, with the class of the future.
 #[derive(Clone, Copy)]
-struct OnPool(Key);
+struct OnPool(ClassKey);
 
 impl Schedule for OnPool {
     fn schedule(self, job: Job, yielded: bool) {
         let Self(key) = self;
-        if !key.is_here() {
+        if !key.if_normal().is_here() {
             // In a forked child: it may have been in any state at the fork.
             return core::mem::forget(job);
         }
-        let refused = reach(key, |at| match at {
-            At::Worker(worker) => worker.resume(job, yielded),
-            At::Outside(core) => core.resume(job),
-            At::Gone(_) => Err(job),
+        let refused = CURRENT.with(|worker| match worker {
+            Some(worker) if worker.is_of(key.if_normal()) => worker.resume(job, yielded),
+            _ => schedule_elsewhere(key, job),
         });
-        // Drops the future, which is user code, outside of `reach`.
+        // Drops the future, which is user code, outside of `CURRENT`.
         if let Err(job) = refused {
-            drop_off_pool(key, job);
+            drop_off_pool(key.key(), job);
         }
     }
 
     fn bind(self, task: TaskRef) -> u32 {
-        reach(self.0, |at| match at.core() {
+        let key = self.0.key();
+        reach(key, |at| match at.core() {
             Some(core) => core.bind(task),
             None => {
                 // In a forked child it is never woken, and must not be dropped. Otherwise there is no other reference to it,
                 // and it is cancelled.
-                if !self.0.is_here() {
+                if !key.is_here() {
                     core::mem::forget(task);
                 }
                 NOWHERE
@@ -71,13 +71,24 @@ impl Schedule for OnPool {
     }
 
     fn release(self, number: u32, outcome: Outcome, unclaimed: Option<Box<dyn Any + Send>>) {
-        reach(self.0, |at| match at {
+        reach(self.0.key(), |at| match at {
             At::Worker(worker) => worker.release(number, outcome, unclaimed),
             At::Outside(core) => core.release(number, outcome, unclaimed),
             // The pool no longer exists.
             At::Gone(_) => drop_contained(unclaimed),
         });
     }
+}
+
+/// Queues a future that was woken by a thread that is not a worker of the pool, or a future of a class other than the default; returns it
+/// if it will not be polled any more.
+#[inline(never)]
+fn schedule_elsewhere(key: ClassKey, job: Job) -> Result<(), Job> {
+    reach(key.key(), |at| match at {
+        At::Worker(worker) => worker.resume_to_lane(key.class(), job),
+        At::Outside(core) => core.resume(key.class(), job),
+        At::Gone(_) => Err(job),
+    })
 }
 
 /// What is queued with a future until its first poll.
@@ -94,28 +105,30 @@ impl Guard for FirstPoll {
     }
 }
 
-/// Submits a future to the pool with this key, with the pool's policy or another one.
-fn spawn<F>(
-    key: Key,
-    future: F,
-    when_full: Option<WhenFull>,
-    deadline: Option<Instant>,
-) -> Result<JoinHandle<F::Output>, Rejected<F>>
+/// Submits a future to the pool with this key.
+fn spawn<F>(key: Key, future: F, admitted: Admitted) -> Result<JoinHandle<F::Output>, Rejected<F>>
 where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    let make = |permit, future| make_future(key, future, permit, deadline);
+    let Admitted { deadline, class, .. } = admitted;
+    let of_class = class_key(key, class);
+    let make = |permit, future| make_future(of_class, future, permit, deadline);
     let spawned = match key.is_bounded() {
-        true => submit_admitted(key, when_full, deadline, future, make, future_of),
-        false => submit_job(make(None, future), |job| accept(key, job), future_of),
+        true => submit_admitted(key, admitted, future, make, future_of),
+        false => submit_job(make(None, future), |job| accept_as(key, class, job), future_of),
     };
     spawned.map(|handle| JoinHandle::new(handle, key))
 }
 
+/// The key of a pool, with the class of a future that is spawned there; the class of the job that spawns it, if there is no other.
+pub(crate) fn class_key(key: Key, class: Option<Priority>) -> ClassKey {
+    ClassKey::new(key, class.unwrap_or_else(|| class_here(key)))
+}
+
 /// Makes a job of a future that has a permit, or needs none.
 pub(crate) fn make_future<F>(
-    key: Key,
+    key: ClassKey,
     future: F,
     permit: Option<Permit>,
     deadline: Option<Instant>,
@@ -138,9 +151,11 @@ impl Guard for OfScope {
 
 /// Queues a future for which a thread waits that it borrows from, or drops it.
 pub(crate) fn spawn_of_scope(key: Key, future: Pin<Box<dyn Future<Output = ()> + Send>>) {
-    let Spawned { job, handle } = Spawned::new(future, OfScope, OnPool(key));
+    // As all that is added to a scope, it has no class.
+    let normal = ClassKey::new(key, Priority::Normal);
+    let Spawned { job, handle } = Spawned::new(future, OfScope, OnPool(normal));
     drop(handle);
-    if let Err(rejected) = accept(key, job) {
+    if let Err(rejected) = accept_as(key, Some(Priority::Normal), job) {
         drop(future_of::<Pin<Box<dyn Future<Output = ()> + Send>>>(rejected.into_inner()));
     }
 }
@@ -151,14 +166,15 @@ pub(crate) fn queue_future<F>(
     future: F,
     permit: Option<Permit>,
     deadline: Option<Instant>,
+    class: Option<Priority>,
 ) -> Result<brigade_task::JoinHandle<F::Output>, Rejected<F>>
 where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
     let Some(core) = at.core() else { return Err(at.rejected(future)) };
-    let made = make_future(core.key, future, permit, deadline);
-    submit_job(made, |job| at.accept_or_reject(job), future_of)
+    let made = make_future(class_key(core.key, class), future, permit, deadline);
+    submit_job(made, |job| at.accept_or_reject(class, job), future_of)
 }
 
 /// The future that a rejected job was made from.

@@ -14,7 +14,7 @@ use crate::job_name;
 use crate::join::JoinHandle;
 use crate::registry::reach_once;
 use crate::rejected::{Rejected, expect_accepted};
-use crate::submission::{JobBuilder, Options, Reserved, Room};
+use crate::submission::{Admitted, JobBuilder, Options, Reserved, Room};
 
 pin_project! {
     /// A future with a name.
@@ -68,7 +68,8 @@ impl Handle {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        expect_accepted(spawn(self.key, future, None, None))
+        let admitted = Admitted { when_full: None, deadline: None, class: None };
+        expect_accepted(spawn(self.key, future, admitted))
     }
 
     /// Runs a future on the pool's threads, and returns a handle for its outcome, or returns the future; never waits.
@@ -92,7 +93,8 @@ impl Handle {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        spawn(self.key, future, Some(WhenFull::Reject), None)
+        let when_full = Some(WhenFull::Reject);
+        spawn(self.key, future, Admitted { when_full, deadline: None, class: None })
     }
 }
 
@@ -114,10 +116,11 @@ impl JobBuilder {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        let (key, when_full, Options { deadline, name }) = self.into_parts();
+        let (key, when_full, Options { deadline, name, class }) = self.into_parts();
+        let admitted = Admitted { when_full, deadline, class };
         match name {
-            None => spawn(key, future, when_full, deadline),
-            name => spawn(key, Named { future, name }, when_full, deadline)
+            None => spawn(key, future, admitted),
+            name => spawn(key, Named { future, name }, admitted)
                 .map_err(|rejected| rejected.map(|named| named.future)),
         }
     }
@@ -151,10 +154,10 @@ impl Reserved {
                 return builder.when_full(WhenFull::RunInCaller).spawn(future);
             }
         };
-        let (key, _, Options { deadline, name }) = builder.into_parts();
+        let (key, _, Options { deadline, name, class }) = builder.into_parts();
         let queued = reach_once(key, |at| match name {
-            None => queue_future(at, future, permit, deadline),
-            name => queue_future(at, Named { future, name }, permit, deadline)
+            None => queue_future(at, future, permit, deadline, class),
+            name => queue_future(at, Named { future, name }, permit, deadline, class)
                 .map_err(|rejected| rejected.map(|named| named.future)),
         });
         queued.map(|handle| JoinHandle::new(handle, key))

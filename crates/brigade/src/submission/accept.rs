@@ -7,13 +7,14 @@ use brigade_task::Job;
 
 use super::Receipt;
 use crate::config::WhenFull;
-use crate::engine::{Admission, CURRENT, Core, Unqueued, blocking, enter};
+use crate::engine::{Admission, CURRENT, Core, Unqueued, Worker, blocking, enter};
 use crate::key::Key;
+use crate::priority::Priority;
 use crate::registry::{At, reach, reach_owned};
 use crate::rejected::{Rejected, closure_of};
 
 impl At<'_> {
-    /// Accepts a closure, in a pool that is not bounded.
+    /// Accepts a closure, in a pool that is not bounded; on a worker, one that [runs a normal job](Worker::is_open_to).
     ///
     /// # Errors
     /// Returns it if the pool does not accept it.
@@ -31,37 +32,42 @@ impl At<'_> {
         }
     }
 
-    /// Accepts a job.
+    /// Accepts a job, with the class of the job that submits it unless there is another.
     ///
     /// # Errors
     /// Returns it if the pool does not accept it.
-    pub(crate) fn accept(self, job: Job) -> Result<(), Job> {
-        match self {
-            At::Worker(worker) => worker.submit(job),
-            At::Outside(core) => core.inject(job),
-            At::Gone(_) => Err(job),
+    pub(crate) fn accept(self, class: Option<Priority>, job: Job) -> Result<(), Job> {
+        match (self, class) {
+            (At::Worker(worker), _) => worker.submit_as(class, job),
+            (At::Outside(core), None | Some(Priority::Normal)) => core.inject(job),
+            (At::Outside(core), Some(class)) => core.inject_as(class, job),
+            (At::Gone(_), _) => Err(job),
         }
     }
 
-    /// Accepts a job.
+    /// Accepts a job, as [`accept`](Self::accept) does.
     ///
     /// # Errors
     /// Returns it with the reason if the pool does not accept it.
-    pub(crate) fn accept_or_reject(self, job: Job) -> Result<(), Rejected<Job>> {
-        self.accept(job).map_err(|job| self.rejected(job))
+    pub(crate) fn accept_or_reject(
+        self,
+        class: Option<Priority>,
+        job: Job,
+    ) -> Result<(), Rejected<Job>> {
+        self.accept(class, job).map_err(|job| self.rejected(job))
     }
 
-    /// Accepts a job that the pool agreed to before it was closed.
+    /// Accepts a job of a class that the pool agreed to before it was closed.
     ///
     /// # Errors
     /// Returns the job if the pool no longer runs any.
-    pub(crate) fn accept_late(self, job: Job) -> Result<(), Job> {
-        let job = match self.accept(job) {
+    pub(crate) fn accept_late(self, class: Priority, job: Job) -> Result<(), Job> {
+        let job = match self.accept(Some(class), job) {
             Err(job) => job,
             accepted => return accepted,
         };
         match self {
-            At::Outside(core) => core.accept_late(job),
+            At::Outside(core) => core.accept_late(class, job),
             At::Worker(_) | At::Gone(_) => Err(job),
         }
     }
@@ -122,18 +128,37 @@ impl At<'_> {
 #[inline]
 pub(crate) fn accept(key: Key, job: Job) -> Result<(), Rejected<Job>> {
     CURRENT.with(|worker| match worker {
-        Some(worker) if worker.is_of(key) => At::Worker(worker).accept_or_reject(job),
-        _ => accept_outside(key, job),
+        Some(worker) if worker.is_open_to(key) => accept_on(worker, job),
+        _ => accept_elsewhere(key, job),
     })
 }
 
-/// Accepts a job from a thread that is not a worker of the pool: one copy of the code for all closures.
+/// Like [`accept`], with that class; with the one of the job that submits it if there is none.
+///
+/// # Errors
+/// As for [`accept`].
+#[inline]
+pub(crate) fn accept_as(key: Key, class: Option<Priority>, job: Job) -> Result<(), Rejected<Job>> {
+    match class {
+        None => accept(key, job),
+        Some(_) => reach(key, |at| at.accept_or_reject(class, job)),
+    }
+}
+
+/// Accepts a job from a normal job on this worker.
+#[inline(always)]
+fn accept_on(worker: &Worker, job: Job) -> Result<(), Rejected<Job>> {
+    worker.submit(job).map_err(|job| At::Worker(worker).rejected(job))
+}
+
+/// Accepts a job from a thread that is not a worker of the pool, or runs a job of another class than the default: one copy of the code
+/// for all closures.
 ///
 /// # Errors
 /// As for [`accept`].
 #[inline(never)]
-pub(super) fn accept_outside(key: Key, job: Job) -> Result<(), Rejected<Job>> {
-    reach(key, |at| at.accept_or_reject(job))
+pub(super) fn accept_elsewhere(key: Key, job: Job) -> Result<(), Rejected<Job>> {
+    reach(key, |at| at.accept_or_reject(None, job))
 }
 
 /// Like [`accept`], for the owner of a pool.
@@ -142,7 +167,10 @@ pub(super) fn accept_outside(key: Key, job: Job) -> Result<(), Rejected<Job>> {
 /// As for [`accept`].
 #[inline(never)]
 pub(crate) fn accept_owned(core: &Arc<Core>, job: Job) -> Result<(), Rejected<Job>> {
-    reach_owned(core, |at| at.accept_or_reject(job))
+    CURRENT.with(|worker| match worker {
+        Some(worker) if worker.is_open_to(core.key) => accept_on(worker, job),
+        _ => reach_owned(core, |at| at.accept_or_reject(None, job)),
+    })
 }
 
 /// Makes a job and a receipt of a closure, for `accept` to accept.

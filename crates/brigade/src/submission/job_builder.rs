@@ -6,20 +6,21 @@ use std::time::Instant;
 
 use brigade_task::Work;
 
-use super::accept::{accept, submit};
+use super::accept::{accept_as, submit};
 use super::queued::Queued;
-use super::{Options, Receipt, Submission, Terms, submit_each};
+use super::{Options, Receipt, Submission, submit_each};
 use crate::config::WhenFull;
 use crate::engine;
 use crate::handle::Handle;
 use crate::join::JoinHandle;
 use crate::key::Key;
-use crate::registry::reach_once;
+use crate::priority::Priority;
+use crate::registry::{class_here, reach_once};
 use crate::rejected::Rejected;
 
 /// Submits jobs with their own settings; made by [`Handle::job`] or [`brigade::job`](crate::job).
 ///
-/// First call the settings: a [name](Self::name), a [deadline](Self::deadline), [what happens if the pool is
+/// First call the settings: a [name](Self::name), a [priority](Self::priority), a [deadline](Self::deadline), [what happens if the pool is
 /// full](Self::when_full), a time ([`after`](Self::after), [`at`](Self::at), [`every`](Self::every)). Then call a method that
 /// submits. Each of these returns the job if the pool does not accept it.
 ///
@@ -49,7 +50,7 @@ pub struct JobBuilder {
 }
 
 impl Handle {
-    /// Returns a builder for a job with its own settings: a name, a deadline, a policy for a full pool, a time. It also submits
+    /// Returns a builder for a job with its own settings: a name, a priority, a deadline, a policy for a full pool, a time. It also submits
     /// batches.
     ///
     /// ```
@@ -79,6 +80,22 @@ impl JobBuilder {
     /// ```
     pub fn name(mut self, name: impl Into<Cow<'static, str>>) -> Self {
         self.options.name = Some(name.into());
+        self
+    }
+
+    /// Sets the [class](Priority) of the job. Default: that of the job that submits it, if that is a job of the same pool, else
+    /// [`Normal`](Priority::Normal).
+    ///
+    /// ```
+    /// use brigade::{Priority, current_priority};
+    /// let pool = brigade::Pool::new(1);
+    /// let handle = pool.handle();
+    /// let child = pool.job().priority(Priority::High).submit(move || handle.submit(current_priority))?;
+    /// assert_eq!(child.join()?.join()?, Priority::High);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn priority(mut self, class: Priority) -> Self {
+        self.options.class = Some(class);
         self
     }
 
@@ -177,10 +194,12 @@ impl JobBuilder {
         R: Receipt<T>,
     {
         let Self { key, when_full, options } = self;
-        match options.is_empty() {
-            true if !key.is_bounded() => submit(work, |job| accept(key, job)),
-            true => Submission { work, when_full, terms: () }.submit(key),
-            false => Submission { work, when_full, terms: options }.submit(key),
+        match options.is_stored() {
+            false if !key.is_bounded() => submit(work, |job| accept_as(key, options.class, job)),
+            false if options.class.is_none() => {
+                Submission { work, when_full, terms: () }.submit(key)
+            }
+            _ => Submission { work, when_full, terms: options }.submit(key),
         }
     }
 
@@ -279,25 +298,26 @@ impl JobBuilder {
         I::Item: FnOnce() + Send + 'static,
     {
         let Self { key, options, .. } = self;
-        let (plain, with_options) = match options.is_empty() {
-            true => (Some(jobs.into_iter()), None),
-            false => (None, Some(jobs.into_iter())),
+        let class = options.class.unwrap_or_else(|| class_here(key));
+        let (plain, with_options) = match options.is_stored() {
+            false => (Some(jobs.into_iter()), None),
+            true => (None, Some(jobs.into_iter())),
         };
         let with_options = with_options.map(|jobs| {
             let make = move |work| Queued { permit: None, terms: options.clone(), work };
-            dispatch(key, jobs.map(make)).map(|queued| queued.work)
+            dispatch(key, class, jobs.map(make)).map(|queued| queued.work)
         });
-        let plain = plain.map(|jobs| dispatch(key, jobs));
+        let plain = plain.map(|jobs| dispatch(key, class, jobs));
         plain.into_iter().flatten().chain(with_options.into_iter().flatten())
     }
 }
 
-fn dispatch<I>(key: Key, jobs: I) -> impl Iterator<Item = I::Item> + use<I>
+fn dispatch<I>(key: Key, class: Priority, jobs: I) -> impl Iterator<Item = I::Item> + use<I>
 where
     I: Iterator<Item: Work<Output = ()>>,
 {
     reach_once(key, |at| match at.core() {
-        Some(core) => engine::dispatch(core, at.worker(), jobs),
+        Some(core) => engine::dispatch(core, at.worker(), class, jobs),
         None => Vec::new().into_iter().chain(jobs),
     })
 }
@@ -305,16 +325,22 @@ where
 impl Options {
     /// Whether nothing was set.
     pub(crate) fn is_empty(&self) -> bool {
-        self.deadline.is_none() && self.name.is_none()
+        !self.is_stored() && self.class.is_none()
+    }
+
+    /// Whether anything was set that is stored with the job.
+    pub(crate) fn is_stored(&self) -> bool {
+        self.deadline.is_some() || self.name.is_some()
     }
 }
 
 impl fmt::Debug for JobBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { when_full, options, .. } = self;
-        let (name, deadline) = (&options.name, options.deadline());
+        let Options { deadline, name, class } = options;
         let mut debug = f.debug_struct("JobBuilder");
-        debug.field("name", name).field("deadline", &deadline).field("when_full", when_full);
+        debug.field("name", name).field("deadline", deadline).field("priority", class);
+        debug.field("when_full", when_full);
         debug.finish_non_exhaustive()
     }
 }

@@ -22,10 +22,11 @@ use brigade_task::{Job, Work};
 use crate::config::WhenFull;
 use crate::engine::{Admission, Core, Worker};
 use crate::key::Key;
+use crate::priority::Priority;
 use crate::registry::{At, reach};
 use crate::rejected::{Rejected, closure_of};
 use crate::semaphore::Permit;
-pub(crate) use accept::{accept, accept_owned, submit, submit_job};
+pub(crate) use accept::{accept_as, accept_owned, submit, submit_job};
 pub use job_builder::JobBuilder;
 pub use on_worker::JobOnWorker;
 use queued::Queued;
@@ -69,15 +70,25 @@ impl<F, D: Terms> Submission<F, D> {
         R: Receipt<T>,
     {
         let Self { work, when_full, terms } = self;
-        let deadline = terms.deadline();
+        let admitted = Admitted { when_full, deadline: terms.deadline(), class: terms.class() };
         let make = |permit, work| R::make(Queued { permit, terms, work });
-        submit_admitted(key, when_full, deadline, work, make, unqueued::<F, D>)
+        submit_admitted(key, admitted, work, make, unqueued::<F, D>)
     }
 }
 
 /// The closure that a rejected job was made from with [`Queued`].
 fn unqueued<F: 'static, D: 'static>(job: Job) -> F {
     closure_of::<Queued<F, D>>(job).work
+}
+
+/// What the pool needs to know of a job before that is made.
+#[derive(Clone, Copy)]
+pub(crate) struct Admitted {
+    /// The policy if the pool is full; `None` for the pool's own.
+    pub(crate) when_full: Option<WhenFull>,
+    pub(crate) deadline: Option<Instant>,
+    /// The class of the job; that of the job that submits it if `None`.
+    pub(crate) class: Option<Priority>,
 }
 
 /// Submits work to the pool with this key: makes a job and a receipt of it once the pool has decided to accept it.
@@ -88,14 +99,13 @@ fn unqueued<F: 'static, D: 'static>(job: Job) -> F {
 #[inline(never)]
 pub(crate) fn submit_admitted<W, R>(
     key: Key,
-    when_full: Option<WhenFull>,
-    deadline: Option<Instant>,
+    admitted: Admitted,
     work: W,
     make: impl FnOnce(Option<Permit>, W) -> (Job, R),
     back: impl FnOnce(Job) -> W,
 ) -> Result<R, Rejected<W>> {
     let (mut work, mut receipt) = (Some((work, make)), None);
-    let submitted = submit_made(key, when_full, deadline, &mut |permit| {
+    let submitted = submit_made(key, admitted, &mut |permit| {
         let Some((work, make)) = work.take() else { unreachable!("a job is made once") };
         let (job, made) = make(permit, work);
         receipt = Some(made);
@@ -121,17 +131,16 @@ pub(crate) fn submit_admitted<W, R>(
 /// Returns the job if it has been made.
 fn submit_made(
     key: Key,
-    when_full: Option<WhenFull>,
-    deadline: Option<Instant>,
+    Admitted { when_full, deadline, class }: Admitted,
     make: &mut dyn FnMut(Option<Permit>) -> Job,
 ) -> Result<(), Rejected<Option<Job>>> {
     reach(key, |at| {
         let Some(core) = at.core() else { return Err(at.rejected(None)) };
         let Some(bound) = core.bound() else {
-            return at.accept_or_reject(make(None)).map_err(|rejected| rejected.map(Some));
+            return at.accept_or_reject(class, make(None)).map_err(|rejected| rejected.map(Some));
         };
         let when_full = when_full.unwrap_or(core.config.when_full);
-        bound.submit()(core, at.worker(), when_full, deadline, make)
+        bound.submit()(core, at.worker(), when_full, deadline, class, make)
     })
 }
 
@@ -141,12 +150,13 @@ pub(crate) fn submit_bounded(
     worker: Option<&Worker>,
     when_full: WhenFull,
     deadline: Option<Instant>,
+    class: Option<Priority>,
     make: &mut dyn FnMut(Option<Permit>) -> Job,
 ) -> Result<(), Rejected<Option<Job>>> {
     let at = worker.map_or(At::Outside(core), At::Worker);
     match at.admit(core, when_full, deadline) {
         Admission::Queue(permit) => {
-            let accepted = at.accept_or_reject(make(permit));
+            let accepted = at.accept_or_reject(class, make(permit));
             accepted.map_err(|rejected| rejected.map(Some))
         }
         Admission::Unqueued(how) => {
@@ -184,8 +194,9 @@ where
     D: Terms,
     R: Receipt<T>,
 {
+    let class = terms.class();
     let made = R::make(Queued { permit, terms, work });
-    submit_job(made, |job| at.accept_or_reject(job), unqueued::<F, D>)
+    submit_job(made, |job| at.accept_or_reject(class, job), unqueued::<F, D>)
 }
 
 /// Submits several closures, one after the other; returns the first that was not accepted and all after it.

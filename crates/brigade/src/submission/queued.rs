@@ -6,12 +6,16 @@ use std::time::Instant;
 use brigade_task::Work;
 
 use crate::job_name;
+use crate::priority::Priority;
 use crate::semaphore::Permit;
 
 /// What a [`JobBuilder`](super::JobBuilder) sets beside the job itself: nothing, or its [`Options`].
 pub(crate) trait Terms: Send + 'static {
     /// The instant from which on the job must not be started.
     fn deadline(&self) -> Option<Instant>;
+
+    /// The class of the job; that of the job that submits it if `None`.
+    fn class(&self) -> Option<Priority>;
 
     /// Runs the job.
     fn run<R>(self, call: impl FnOnce() -> R) -> R;
@@ -20,6 +24,11 @@ pub(crate) trait Terms: Send + 'static {
 impl Terms for () {
     #[inline(always)]
     fn deadline(&self) -> Option<Instant> {
+        None
+    }
+
+    #[inline(always)]
+    fn class(&self) -> Option<Priority> {
         None
     }
 
@@ -34,11 +43,17 @@ impl Terms for () {
 pub(crate) struct Options {
     pub(crate) deadline: Option<Instant>,
     pub(crate) name: Option<Cow<'static, str>>,
+    /// The class of the job; that of the job that submits it if `None`. It says where the job is queued: nothing is stored with it.
+    pub(crate) class: Option<Priority>,
 }
 
 impl Terms for Options {
     fn deadline(&self) -> Option<Instant> {
         self.deadline
+    }
+
+    fn class(&self) -> Option<Priority> {
+        self.class
     }
 
     fn run<R>(self, call: impl FnOnce() -> R) -> R {

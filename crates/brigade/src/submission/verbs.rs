@@ -1,7 +1,7 @@
 //! Submission by a [`Handle`].
 
 use super::Submission;
-use super::accept::{accept, accept_outside, submit};
+use super::accept::{accept, accept_elsewhere, submit};
 use crate::config::WhenFull;
 use crate::engine::CURRENT;
 use crate::handle::Handle;
@@ -79,8 +79,8 @@ impl Handle {
         }
         // Not through `reach`: passing `job` on would force it into memory.
         CURRENT.with(|worker| match worker {
-            Some(worker) if worker.is_of(self.key) => At::Worker(worker).execute(job),
-            _ => submit(job, |job| accept_outside(self.key, job)),
+            Some(worker) if worker.is_open_to(self.key) => At::Worker(worker).execute(job),
+            _ => submit(job, |job| accept_elsewhere(self.key, job)),
         })
     }
 

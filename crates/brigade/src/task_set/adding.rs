@@ -8,9 +8,10 @@ use super::board::Board;
 use super::permits::Leave;
 use super::{FIRST, TaskSet};
 use crate::join::JoinHandle;
-use crate::key::Key;
+use crate::key::ClassKey;
 use crate::registry::{At, reach, reach_once, refusal};
 use crate::rejected::{Rejected, closure_of};
+use crate::spawn::class_key;
 use crate::submission::{submit, submit_with};
 
 impl<T> TaskSet<T> {
@@ -76,7 +77,7 @@ impl<T> TaskSet<T> {
         &mut self,
         work: W,
         submit: impl FnOnce(At<'_>, Leave, W) -> Result<brigade_task::JoinHandle<T>, Rejected<W>>,
-        make: impl FnOnce(Key, Leave, W) -> (Job, brigade_task::JoinHandle<T>) + Send + 'static,
+        make: impl FnOnce(ClassKey, Leave, W) -> (Job, brigade_task::JoinHandle<T>) + Send + 'static,
     ) -> Result<(), Rejected<W>>
     where
         W: Send + 'static,
@@ -101,12 +102,13 @@ impl<T> TaskSet<T> {
             },
             None if reach(pool, refuses) => return Err(Rejected::new(work, refusal(pool))),
             None => {
+                let of_class = class_key(pool, None);
                 let make = move |leave, board: &Arc<Board<T>>| {
-                    let (job, mut handle) = make(pool, leave, work);
+                    let (job, mut handle) = make(of_class, leave, work);
                     board.hear_of(key, &mut handle);
                     (job, JoinHandle::new(handle, pool))
                 };
-                board.wait_in_line(key, Box::new(make));
+                board.wait_in_line(key, of_class.class(), Box::new(make));
                 None
             }
         };
@@ -127,7 +129,7 @@ where
     T: Send + 'static,
 {
     let (job, handle) = completions.job(index, closure);
-    match at.accept(job) {
+    match at.accept(None, job) {
         Ok(()) => Ok((handle, true)),
         Err(job) => {
             // Before the closure is taken out: so this is not listed.
@@ -148,7 +150,7 @@ where
     T: Send + 'static,
 {
     match leave {
-        None => submit(job, |job| at.accept_or_reject(job)),
+        None => submit(job, |job| at.accept_or_reject(None, job)),
         permit => submit_with(at, permit, (), job),
     }
 }

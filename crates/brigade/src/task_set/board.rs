@@ -37,6 +37,7 @@ use super::permits::{Leave, Permits};
 use crate::engine::Worker;
 use crate::handle::Handle;
 use crate::join::JoinHandle;
+use crate::priority::Priority;
 use crate::registry::reach;
 
 /// Makes a job of a closure that has waited in line, and a handle that will report its end to the board.
@@ -74,6 +75,8 @@ struct State<T> {
 struct Waiting<T> {
     key: u64,
     make: Make<T>,
+    /// The class of the job that added it.
+    class: Priority,
     /// Whether the set has detached it.
     is_detached: bool,
 }
@@ -92,6 +95,7 @@ enum Passage {
 /// A job that has left the line.
 struct Passing {
     key: u64,
+    class: Priority,
     job: Job,
 }
 
@@ -124,7 +128,7 @@ impl<T> State<T> {
 
     /// Makes a job of the first closure in line. This calls no user code, as the closure is only moved.
     fn pass(&mut self, first: Waiting<T>, leave: Leave, board: &Arc<Board<T>>) -> Passing {
-        let Waiting { key, make, is_detached } = first;
+        let Waiting { key, make, class, is_detached } = first;
         let (job, handle) = make(leave, board);
         self.admitted += 1;
         self.passages.insert(key, Passage::Open);
@@ -133,7 +137,7 @@ impl<T> State<T> {
         } else {
             self.handles.push((key, handle));
         }
-        Passing { key, job }
+        Passing { key, class, job }
     }
 }
 
@@ -204,11 +208,11 @@ impl<T> Board<T> {
     }
 
     /// Adds a closure to the line.
-    pub(super) fn wait_in_line(self: &Arc<Self>, key: u64, make: Make<T>)
+    pub(super) fn wait_in_line(self: &Arc<Self>, key: u64, class: Priority, make: Make<T>)
     where
         T: Send + 'static,
     {
-        self.state.lock().line.push_back(Waiting { key, make, is_detached: false });
+        self.state.lock().line.push_back(Waiting { key, make, class, is_detached: false });
         self.refill();
     }
 
@@ -252,12 +256,13 @@ impl<T> Board<T> {
         loop {
             let waker = || Waker::from(Arc::new(OnPermit(self.clone())));
             let leave = self.permits.acquire_or_wait(|| self.lacks_leave(), waker);
-            let Some(Passing { key, job }) = leave.and_then(|leave| self.pass_first(leave)) else {
+            let Some(Passing { key, class, job }) = leave.and_then(|leave| self.pass_first(leave))
+            else {
                 return self.permits.stop_waiting_unless(|| self.lacks_leave());
             };
-            match reach(self.pool.key, |at| at.accept_late(job)) {
+            match reach(self.pool.key, |at| at.accept_late(class, job)) {
                 Ok(()) => self.accepted(key),
-                Err(job) => self.refused(Passing { key, job }),
+                Err(job) => self.refused(Passing { key, class, job }),
             }
         }
     }
@@ -331,7 +336,7 @@ impl<T> Board<T> {
     }
 
     /// Drops a job that the pool has not accepted.
-    fn drop_unaccepted(&self, Passing { key, job }: Passing) {
+    fn drop_unaccepted(&self, Passing { key, job, .. }: Passing) {
         if job.is_future() {
             // Its end is counted in any case.
             reach(self.pool.key, |at| at.count_accepted());

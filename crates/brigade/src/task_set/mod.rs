@@ -225,7 +225,7 @@ impl<T> TaskSet<T> {
         F: Future<Output = T> + Send + 'static,
         T: Send + 'static,
     {
-        let queue = |at: At<'_>, leave, future| queue_future(at, future, leave, None);
+        let queue = |at: At<'_>, leave, future| queue_future(at, future, leave, None, None);
         match &self.board {
             None => self.add_member(future, |at, completions, index, future| {
                 let mut handle = queue(at, None, future)?;

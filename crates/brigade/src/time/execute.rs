@@ -15,9 +15,10 @@ use super::{Missed, NO_PERIOD, later};
 use crate::free::job;
 use crate::join::JoinHandle;
 use crate::key::Key;
-use crate::registry::refusal;
+use crate::priority::Priority;
+use crate::registry::{class_here, refusal};
 use crate::rejected::{Rejected, expect_accepted};
-use crate::submission::JobBuilder;
+use crate::submission::{JobBuilder, Options};
 
 impl JobBuilder {
     /// Delays the closure by `delay`: it does not run earlier. If that is too long for an [`Instant`], it never runs.
@@ -135,9 +136,9 @@ impl DelayedJob {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn execute<F: FnOnce() + Send + 'static>(self, job: F) -> Result<Timer, Rejected<F>> {
-        let (key, _, options) = self.job.into_parts();
-        let once = Once(Some(job), options.name);
-        schedule(key, self.time, Again::Never, once).map_err(|Once(job, _)| match job {
+        let (key, _, Options { name, class, .. }) = self.job.into_parts();
+        let once = Once(Some(job), name);
+        schedule(key, class, self.time, Again::Never, once).map_err(|Once(job, _)| match job {
             Some(job) => Rejected::new(job, refusal(key)),
             None => unreachable!("it has not run"),
         })
@@ -261,9 +262,9 @@ impl PeriodicJob {
     /// ```
     pub fn execute<F: FnMut() + Send + 'static>(self, job: F) -> Result<Timer, Rejected<F>> {
         let Self { job: builder, period, missed } = self;
-        let (key, _, options) = builder.into_parts();
+        let (key, _, Options { name, class, .. }) = builder.into_parts();
         let first = later(Instant::now(), period);
-        schedule(key, first, Again::Every(period, missed), Every(job, options.name))
+        schedule(key, class, first, Again::Every(period, missed), Every(job, name))
             .map_err(|Every(job, _)| Rejected::new(job, refusal(key)))
     }
 }
@@ -276,8 +277,15 @@ impl fmt::Debug for PeriodicJob {
     }
 }
 
-fn schedule<A: Action>(key: Key, at: Instant, again: Again, action: A) -> Result<Timer, A> {
-    let schedule: Arc<Schedule<A>> = Schedule::begin(key, at, again, action)?;
+fn schedule<A: Action>(
+    key: Key,
+    class: Option<Priority>,
+    at: Instant,
+    again: Again,
+    action: A,
+) -> Result<Timer, A> {
+    let class = class.unwrap_or_else(|| class_here(key));
+    let schedule: Arc<Schedule<A>> = Schedule::begin(key, class, at, again, action)?;
     Ok(Timer::new(schedule, key))
 }
 

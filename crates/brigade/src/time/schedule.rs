@@ -19,6 +19,7 @@ use brigade_task::{Job, Work, drop_contained};
 use super::Missed;
 use crate::job_name;
 use crate::key::Key;
+use crate::priority::Priority;
 use crate::registry::reach;
 use crate::timers::{Due, Entry, TimerKey};
 
@@ -62,6 +63,7 @@ pub(super) struct Schedule<A> {
     state: Mutex<State<A>>,
     again: Again,
     pool: Key,
+    class: Priority,
 }
 
 struct State<A> {
@@ -106,11 +108,17 @@ pub(super) trait Control: Send + Sync {
 }
 
 impl<A: Action> Schedule<A> {
-    /// Schedules a closure in a pool.
+    /// Schedules a closure in a pool, for jobs of a class.
     ///
     /// # Errors
     /// Returns the closure if the pool does not accept it.
-    pub(super) fn begin(pool: Key, at: Instant, again: Again, action: A) -> Result<Arc<Self>, A> {
+    pub(super) fn begin(
+        pool: Key,
+        class: Priority,
+        at: Instant,
+        again: Again,
+        action: A,
+    ) -> Result<Arc<Self>, A> {
         let state = State {
             action: Some(action),
             stage: Stage::Waiting,
@@ -121,7 +129,7 @@ impl<A: Action> Schedule<A> {
             ticks: 0,
             error: None,
         };
-        let schedule = Arc::new(Self { state: Mutex::new(state), again, pool });
+        let schedule = Arc::new(Self { state: Mutex::new(state), again, pool, class });
         let Some(refused) = schedule.set_timer(at) else { return Ok(schedule) };
         let action = schedule.state.lock().action.take();
         // Only now: it would drop the closure.
@@ -270,6 +278,10 @@ impl<A: Action> Due for Schedule<A> {
 
     fn repeats(&self) -> bool {
         matches!(self.again, Again::Every(..))
+    }
+
+    fn class(&self) -> Priority {
+        self.class
     }
 }
 

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use brigade_task::{Job, contain};
 
+use crate::priority::Priority;
+
 /// What a timer does when it is due.
 pub(crate) enum Entry {
     /// Wakes a future.
@@ -23,6 +25,9 @@ pub(crate) trait Due: Send + Sync {
 
     /// Whether it runs more than once.
     fn repeats(&self) -> bool;
+
+    /// The class of the job.
+    fn class(&self) -> Priority;
 }
 
 /// A closure with a timer. Dropping this before the closure is due drops the closure.
@@ -57,12 +62,13 @@ impl Entry {
     /// Wakes the future, or passes the closure's job to `queue`. A panic of a waker is contained.
     ///
     /// Calls user code: a worker must call it outside of every lock.
-    pub(crate) fn fire(self, queue: &mut impl FnMut(Job)) {
+    pub(crate) fn fire(self, queue: &mut impl FnMut(Priority, Job)) {
         match self {
             Self::Wake(waker) => contain(|| waker.wake()),
             Self::Run(mut scheduled) => {
-                let job = scheduled.0.take().and_then(Due::due);
-                job.into_iter().for_each(queue);
+                let Some(due) = scheduled.0.take() else { return };
+                let class = due.class();
+                due.due().into_iter().for_each(|job| queue(class, job));
             }
         }
     }

@@ -236,6 +236,7 @@ mod tests {
 
     use super::agenda::TOGETHER;
     use super::*;
+    use crate::priority::Priority;
 
     fn waker() -> Entry {
         Entry::Wake(Waker::noop().clone())
@@ -261,6 +262,10 @@ mod tests {
 
         fn repeats(&self) -> bool {
             false
+        }
+
+        fn class(&self) -> Priority {
+            Priority::Normal
         }
     }
 
@@ -342,12 +347,18 @@ mod tests {
             fn repeats(&self) -> bool {
                 false
             }
+
+            fn class(&self) -> Priority {
+                Priority::Normal
+            }
         }
         for number in 0..50 {
             let entry = Entry::run(Arc::new(Numbered(number, order.clone())));
             assert!(timers.set(timers.start, entry).is_ok());
         }
-        all_due(&timers, timers.start).into_iter().for_each(|entry| entry.fire(&mut drop));
+        all_due(&timers, timers.start)
+            .into_iter()
+            .for_each(|entry| entry.fire(&mut |_, job| drop(job)));
         assert!(order.lock().iter().copied().eq(0..50));
     }
 
@@ -376,7 +387,7 @@ mod tests {
         let mut jobs = Vec::new();
         all_due(&timers, timers.start)
             .into_iter()
-            .for_each(|entry| entry.fire(&mut |job| jobs.push(job)));
+            .for_each(|entry| entry.fire(&mut |_, job| jobs.push(job)));
         assert_eq!((jobs.len(), *closure.0.lock()), (1, (1, 0)));
     }
 
@@ -393,7 +404,9 @@ mod tests {
         }
         let bell = Arc::new(Bell(Mutex::new(0)));
         assert!(timers.wake_by(key, &Waker::from(bell.clone())));
-        all_due(&timers, timers.start).into_iter().for_each(|entry| entry.fire(&mut drop));
+        all_due(&timers, timers.start)
+            .into_iter()
+            .for_each(|entry| entry.fire(&mut |_, job| drop(job)));
         assert_eq!(*bell.0.lock(), 1);
         assert!(!timers.wake_by(key, Waker::noop()));
         assert_eq!(Arc::strong_count(&bell), 1);

@@ -81,6 +81,7 @@ impl Worker {
     pub(super) fn run_inside(&self, job: Job, origins: usize) {
         return_tickets();
         let run = || enter_job(&self.core, || self.run(job));
+        let run = || self.run_taken_inside(run);
         if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(run)) {
             self.panicked(payload);
         }

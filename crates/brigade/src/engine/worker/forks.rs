@@ -119,7 +119,7 @@ impl Worker {
     #[inline]
     pub(super) fn run_found(&self, job: Job) {
         match self.me.origins.outermost() {
-            None => self.run(job),
+            None => self.run_taken(job),
             Some(region) => self.run_parts(job, region),
         }
     }
@@ -359,7 +359,8 @@ impl Worker {
             return None;
         }
         let part = self.forks.pop().map(Part::into_job);
-        part.or_else(|| self.local.pop()).or_else(|| self.core.queues.take_oldest()).or_else(|| {
+        let oldest = || self.core.take_oldest().map(|taken| self.take_as(taken));
+        part.or_else(|| self.local.pop()).or_else(oldest).or_else(|| {
             let peers = &self.core.queues.peers;
             let mut others = peers.iter().enumerate().filter(|&(index, _)| index != self.index);
             others.find_map(|(_, peer)| peer.steal_fork(&self.forks).ok().map(Part::into_job))

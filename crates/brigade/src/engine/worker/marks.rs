@@ -26,7 +26,7 @@ impl Worker {
         let queues = &self.core.queues;
         let marks = &mut self.marks.borrow_mut().0;
         marks.resize(queues.peers.len(), 0);
-        let mut seen = if queues.injectors.is_empty() { Look::Still } else { Look::Stuck };
+        let mut seen = if queues.has_shared() { Look::Stuck } else { Look::Still };
         for (index, last) in marks.iter_mut().enumerate() {
             let Some(peer) = queues.peers.get(index) else { continue };
             let mark = peer.mark();

@@ -2,9 +2,10 @@
 //!
 //! Further methods of [`Worker`] accept jobs (`submit`), find the next one (`search`, `relief`), and sleep (`park`, with `monitor` and
 //! `spin`). They also wait for jobs of the worker's own pool (`wait`), poll timers and I/O (`poll`), and handle futures
-//! (`tasks`), or run any job inside one that waits (`doze`). A thread that is not one of the pool's may fork as one (`guest`), and the
-//! owner of a pool without threads is its worker now and then (`driven`).
+//! (`tasks`), run any job inside one that waits (`doze`), or know the class of what they run (`class`). A thread that is not one of the
+//! pool's may fork as one (`guest`), and the owner of a pool without threads is its worker now and then (`driven`).
 
+mod class;
 mod doze;
 mod driven;
 mod forks;
@@ -38,6 +39,8 @@ use super::local::Local;
 use super::peers::Peer;
 use crate::config::Hook;
 use crate::key::Key;
+use crate::priority::Priority;
+use class::{Class, Interrupted};
 pub(crate) use driven::{Driven, owns};
 pub(crate) use forks::wait_outside;
 pub(crate) use guest::{Enters, visit};
@@ -83,6 +86,8 @@ pub(crate) struct Worker {
     /// Whether it is a thread that is not one of the pool's: see `guest`.
     is_guest: bool,
     local: Local,
+    /// The class of the job that it runs.
+    class: Class,
     /// What its jobs have forked, and jobs of scopes.
     forks: deque::Worker<Part>,
     /// The depth of nested waits that run parts.
@@ -171,6 +176,7 @@ impl Worker {
             stale: Cell::new(0),
             sweeps: Cell::new(0),
             cursor: Injectors::cursor(&core.config, index),
+            class: Class::new(core.key),
             // The same seed at every start, so that a pool's behaviour depends on timing alone.
             random: RefCell::new(fastrand::Rng::with_seed(index as u64)),
             me,
@@ -247,8 +253,12 @@ impl Worker {
         }
         loop {
             // Before it takes a job: it runs each job that it takes, so that no look at the queues misses anything.
-            if self.core.idle.snapshot().has_surplus() && self.leaves() {
-                return;
+            if self.core.idle.snapshot().interrupts() {
+                match self.interrupted() {
+                    Interrupted::GoesOn => {}
+                    Interrupted::Again => continue,
+                    Interrupted::Leaves => return,
+                }
             }
             if self.pace.is_due() {
                 self.look_elsewhere();
@@ -278,6 +288,8 @@ impl Worker {
             self.compact();
         }
         self.take_mail().into_iter().for_each(|job| self.run_in_look(job));
+        let run_aged = |job| self.run_as(Priority::Low, || self.run_in_look(job));
+        self.take_aged().into_iter().for_each(run_aged);
         if look == Look::InTime {
             self.core.follow();
             self.relieve().into_iter().for_each(|job| self.run_in_look(job));

@@ -76,7 +76,7 @@ impl Worker {
         self.me.counters.wakes.add(1);
         self.me.sleeper.may_run_anywhere();
         match self.me.sleeper.slot.take() {
-            Some(job) => Parked::Run(job),
+            Some(taken) => Parked::Run(self.take_as(taken)),
             None if self.core.idle.snapshot().terminated() => Parked::Leave,
             None => Parked::Search,
         }

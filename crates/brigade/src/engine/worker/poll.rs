@@ -10,6 +10,7 @@ use super::Worker;
 use super::park::Parked;
 use super::spin::Spin;
 use crate::engine::events::blocked::BlockedThread;
+use crate::priority::Priority;
 
 impl Worker {
     /// Polls timers and I/O as a running worker, unless a parked worker holds the driver; `true` if anything was ready.
@@ -102,7 +103,7 @@ impl Worker {
             found = true;
             first();
             let is_closure = entry.is_closure();
-            contain(|| entry.fire(&mut |job| self.queue_due(job)));
+            contain(|| entry.fire(&mut |class, job| self.queue_due(class, job)));
             if is_closure {
                 // After the job has been queued: a pool that finishes what it has accepted must not end in between.
                 timers.closure_left();
@@ -112,11 +113,11 @@ impl Worker {
     }
 
     /// Queues the job of a timer that is due.
-    fn queue_due(&self, job: Job) {
+    fn queue_due(&self, class: Priority, job: Job) {
         // If this worker is about to end, the pool has terminated since it slept.
         let queued = match self.core.idle.snapshot().terminated() {
             true => Err(job),
-            false => self.submit(job),
+            false => self.submit_as(Some(class), job),
         };
         queued.unwrap_or_else(|job| self.core.drop_job(job));
     }

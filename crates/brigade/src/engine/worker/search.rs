@@ -149,6 +149,9 @@ impl Worker {
     /// Looks at the injectors and at every other worker once as a searcher, and again if one was busy.
     pub(super) fn search(&self) -> Option<Job> {
         let mut round = 0;
+        if let Some(job) = self.take_high_first() {
+            return Some(job);
+        }
         loop {
             if let Some(job) = self.refill_quietly(self.share()) {
                 return Some(job);
@@ -158,7 +161,7 @@ impl Worker {
                     self.me.counters.stolen.add(1);
                     return Some(job);
                 }
-                Err(StealError::Empty) => return None,
+                Err(StealError::Empty) => return self.take_high_or_low(),
                 Err(StealError::Busy) => {
                     // A thief that was preempted inside its claim may need this CPU.
                     hint::snooze(round);

@@ -9,6 +9,8 @@ use super::Worker;
 use crate::engine::core::Caller;
 use crate::engine::enter::enter_job;
 use crate::engine::injectors::drop_if_stale;
+use crate::engine::lanes::Accepts;
+use crate::priority::Priority;
 
 /// How many completed entries a worker leaves in queues before it sweeps them out.
 const MAX_STALE: u32 = 64;
@@ -108,6 +110,12 @@ impl Worker {
         }
         let count = jobs.len();
         let mut rest = jobs.into_iter();
+        if self.class() != Priority::Normal {
+            let (lanes, idle) = (&self.core.queues.lanes, &self.core.idle);
+            lanes.push_all(self.class(), &mut rest, Accepts::Always, idle);
+            self.core.help_with(count, idle.after_publishing());
+            return Ok(());
+        }
         let mut kept = 0;
         while let Some(job) = rest.next() {
             if let Err(job) = self.local.push(job) {

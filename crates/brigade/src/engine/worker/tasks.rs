@@ -5,8 +5,19 @@ use core::any::Any;
 use brigade_task::{Job, Outcome, TaskRef};
 
 use super::Worker;
+use crate::priority::Priority;
 
 impl Worker {
+    /// Like [`resume`](Self::resume), for a future of the class `High` or `Low`: it is queued behind all others of its class.
+    pub(crate) fn resume_to_lane(&self, class: Priority, job: Job) -> Result<(), Job> {
+        if self.core.idle.snapshot().terminated() {
+            return Err(job);
+        }
+        let moved = &self.me.counters.moved;
+        moved.add(1);
+        self.submit_to_lane(class, job).inspect_err(|_| moved.take_back(1))
+    }
+
     /// Queues a future that was woken by a job on this worker, behind all queued jobs if it has `yielded`; returns it if it
     /// will not be polled any more.
     pub(crate) fn resume(&self, job: Job, yielded: bool) -> Result<(), Job> {

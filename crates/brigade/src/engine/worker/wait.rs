@@ -15,6 +15,7 @@ use crate::engine::core::Core;
 use crate::engine::enter::enter_job;
 use crate::engine::events::blocked::BlockedThread;
 use crate::idle::Join;
+use crate::priority::Priority;
 
 /// How long a waiting worker sleeps before it retries a failed thread start.
 const RETRY_PERIOD: Duration = Duration::from_millis(100);
@@ -56,7 +57,7 @@ impl Worker {
     /// Runs a share of this worker inside the job that waits for it, if it has not started.
     pub(crate) fn run_share(&self, share: JobId) {
         if let Some(job) = self.me.mailbox.take_share(share) {
-            enter_job(&self.core, || self.run(job));
+            self.run_as(Priority::Normal, || enter_job(&self.core, || self.run(job)));
             self.end_if_orphan();
         }
     }
@@ -96,7 +97,8 @@ impl PoolWait<'_> {
         let mail = mailbox.take_of(self.worker.turn(), &self.waker());
         let goes_on = match mail {
             Some(job) => {
-                enter_job(&self.worker.core, || self.worker.run(job));
+                let worker = self.worker;
+                worker.run_as(Priority::Normal, || enter_job(&worker.core, || worker.run(job)));
                 // The future may have forked: the jobs that are awaited here are the parent's.
                 self.worker.end_if_orphan();
                 true

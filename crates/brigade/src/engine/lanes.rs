@@ -1,0 +1,214 @@
+//! The queues for jobs of the classes above and below the default. `PRIORITIES.md` says when workers take from them.
+
+use std::collections::VecDeque;
+use std::time::Instant;
+
+use brigade_sync::Mutex;
+use brigade_sync::atomic::{AtomicUsize, Ordering};
+use brigade_sync::unmodelled::AtomicU64;
+use brigade_task::Job;
+
+use super::injectors::drop_if_stale;
+use crate::idle::Idle;
+use crate::priority::Priority;
+
+/// The lanes of one pool.
+#[derive(Default)]
+pub(super) struct Lanes {
+    high: Lane,
+    low: Lane,
+}
+
+/// The jobs of one class, in the order of their submission.
+#[derive(Default)]
+struct Lane {
+    queue: Mutex<Queue>,
+    /// The number of jobs. Written under the lock.
+    len: AtomicUsize,
+    /// The number of jobs that were ever queued.
+    pushed: AtomicU64,
+}
+
+#[derive(Default)]
+struct Queue {
+    jobs: VecDeque<Entry>,
+    is_closed: bool,
+    /// How many entries sweeps were to look at since the last full pass.
+    looks: usize,
+}
+
+struct Entry {
+    job: Job,
+    /// When it was queued, in the low lane.
+    since: Option<Instant>,
+}
+
+/// Whether a closed lane accepts a job.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Accepts {
+    /// From outside: it does not.
+    IfOpen,
+    /// From a job of the pool, or because the pool accepted it before.
+    Always,
+}
+
+impl Lanes {
+    /// Queues a job of the class `High` or `Low`, or returns it.
+    pub(super) fn push(
+        &self,
+        class: Priority,
+        job: Job,
+        accepts: Accepts,
+        idle: &Idle,
+    ) -> Result<(), Job> {
+        let mut jobs = Some(job).into_iter();
+        self.push_all(class, &mut jobs, accepts, idle);
+        jobs.next().map_or(Ok(()), Err)
+    }
+
+    /// Queues all jobs of an iterator, or none of them.
+    pub(super) fn push_all(
+        &self,
+        class: Priority,
+        jobs: &mut dyn Iterator<Item = Job>,
+        accepts: Accepts,
+        idle: &Idle,
+    ) {
+        let (lane, since) = match class {
+            Priority::High => (&self.high, None),
+            _ => (&self.low, Some(Instant::now())),
+        };
+        let mut queue = lane.queue.lock();
+        if queue.is_closed && accepts == Accepts::IfOpen {
+            return;
+        }
+        let before = queue.jobs.len();
+        queue.jobs.extend(jobs.map(|job| Entry { job, since }));
+        let more = queue.jobs.len() - before;
+        // Ordering: Release, before the job can be taken: a reader that sees it ended sees it accepted.
+        lane.pushed.fetch_add(more as u64, Ordering::Release);
+        if before == 0 && more > 0 && class == Priority::High {
+            idle.set_prioritized();
+        }
+        lane.recount(&queue);
+    }
+
+    /// Takes the oldest high job. Called by a worker that has seen that there may be one.
+    pub(super) fn pop_high(&self, idle: &Idle) -> Option<Job> {
+        self.high.pop(|_| true, || idle.unset_prioritized())
+    }
+
+    /// Takes the oldest low job.
+    pub(super) fn pop_low(&self) -> Option<Job> {
+        self.low.pop(|_| true, || ())
+    }
+
+    /// Takes the oldest low job if it was queued before `then`.
+    pub(super) fn pop_low_before(&self, then: Option<Instant>) -> Option<Job> {
+        self.low.pop(|since| then.is_some_and(|then| since.is_some_and(|at| at <= then)), || ())
+    }
+
+    /// Whether there are low jobs.
+    #[inline]
+    pub(super) fn has_low(&self) -> bool {
+        self.low.len() > 0
+    }
+
+    /// Whether nothing is queued.
+    pub(super) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The number of queued jobs.
+    pub(super) fn len(&self) -> usize {
+        self.high.len() + self.low.len()
+    }
+
+    /// The number of queued jobs of the class `High` or `Low`.
+    pub(super) fn len_of(&self, class: Priority) -> usize {
+        if class == Priority::High { self.high.len() } else { self.low.len() }
+    }
+
+    /// The number of jobs that were ever queued.
+    pub(super) fn pushed(&self) -> u64 {
+        [&self.high, &self.low].iter().map(|lane| lane.pushed.load(Ordering::Acquire)).sum()
+    }
+
+    /// Accepts nothing from outside any more.
+    pub(super) fn close(&self) {
+        for lane in [&self.high, &self.low] {
+            lane.queue.lock().is_closed = true;
+        }
+    }
+
+    /// Drops completed entries, after every so many looks at `most` of them; returns how many of these it has cancelled.
+    pub(super) fn sweep(&self, most: usize, idle: &Idle) -> u64 {
+        self.low.sweep(most, || ()) + self.high.sweep(most, || idle.unset_prioritized())
+    }
+}
+
+impl Lane {
+    #[inline]
+    fn len(&self) -> usize {
+        // Ordering: Acquire pairs with the Release in `recount`. A worker that looks before it parks and a thread that pushes
+        // have the fences of `Idle` between their two steps.
+        self.len.load(Ordering::Acquire)
+    }
+
+    fn recount(&self, queue: &Queue) {
+        // Ordering: Release, as in `len`; the lock orders the writers.
+        self.len.store(queue.jobs.len(), Ordering::Release);
+    }
+
+    /// Takes the oldest job if it `may`; calls `emptied` under the lock if it was the last.
+    fn pop(
+        &self,
+        may: impl FnOnce(Option<Instant>) -> bool,
+        emptied: impl FnOnce(),
+    ) -> Option<Job> {
+        if self.len() == 0 {
+            return None;
+        }
+        let mut queue = self.queue.lock();
+        let entry = if may(queue.jobs.front()?.since) { queue.jobs.pop_front() } else { None }?;
+        self.left(&mut queue, emptied);
+        Some(entry.job)
+    }
+
+    /// Notes that entries have been taken out.
+    fn left(&self, queue: &mut Queue, emptied: impl FnOnce()) {
+        if queue.jobs.is_empty() {
+            emptied();
+            if queue.jobs.capacity() > KEPT {
+                // There may have been many.
+                queue.jobs = VecDeque::new();
+            }
+        }
+        self.recount(queue);
+    }
+
+    /// Drops completed entries, which calls no user code.
+    fn sweep(&self, most: usize, emptied: impl FnOnce()) -> u64 {
+        if self.len() == 0 {
+            return 0;
+        }
+        let mut queue = self.queue.lock();
+        queue.looks += most;
+        if queue.jobs.is_empty() || queue.looks < queue.jobs.len() {
+            return 0;
+        }
+        queue.looks = 0;
+        let mut cancelled = 0;
+        let entries = core::mem::take(&mut queue.jobs).into_iter();
+        queue.jobs = entries
+            .filter_map(|Entry { job, since }| {
+                drop_if_stale(job, &mut cancelled).map(|job| Entry { job, since })
+            })
+            .collect();
+        self.left(&mut queue, emptied);
+        cancelled
+    }
+}
+
+/// The capacity that an empty lane keeps.
+const KEPT: usize = 1024;

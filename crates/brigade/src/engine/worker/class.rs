@@ -1,0 +1,210 @@
+//! The class of the job that a worker runs, and when it takes high jobs. `engine/PRIORITIES.md` has the rules.
+
+use core::cell::Cell;
+use std::time::Instant;
+
+use brigade_task::Job;
+
+use super::Worker;
+use crate::engine::lanes::Accepts;
+use crate::key::Key;
+use crate::priority::Priority;
+
+/// How many high jobs a worker runs in a row while others wait. Large enough that high jobs beside a backlog have most of each worker,
+/// small enough that others get on.
+const HIGH_TURNS: u32 = 16;
+
+/// The class of what a worker runs, and of what it has taken.
+pub(super) struct Class {
+    /// That of the job that it runs.
+    running: Cell<Priority>,
+    /// That of the job that it has taken last, until it runs that.
+    taken: Cell<Priority>,
+    /// The worker's pool while it runs a normal job, else none: submissions compare it with the pool that they are for.
+    open_to: Cell<Key>,
+    /// High jobs that it has run in a row.
+    high: Cell<u32>,
+    /// Whether it has run so many that the next search begins with other jobs.
+    yields: Cell<bool>,
+}
+
+/// What a worker does after it has been interrupted between two jobs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Interrupted {
+    /// It takes its next job.
+    GoesOn,
+    /// It has run a job, and looks again.
+    Again,
+    /// It leaves.
+    Leaves,
+}
+
+impl Class {
+    /// The class of a worker of that pool that runs nothing.
+    pub(super) fn new(pool: Key) -> Self {
+        Self {
+            running: Cell::default(),
+            taken: Cell::default(),
+            open_to: Cell::new(pool),
+            high: Cell::new(0),
+            yields: Cell::new(false),
+        }
+    }
+
+    /// Takes note of the class of a job that has been taken from a lane.
+    fn has_taken(&self, class: Priority) {
+        self.taken.set(class);
+    }
+
+    /// The class of the job that has been taken last.
+    #[inline]
+    fn take(&self) -> Priority {
+        self.taken.take()
+    }
+
+    fn set(&self, class: Priority, pool: Key) {
+        self.running.set(class);
+        self.open_to.set(if class == Priority::Normal { pool } else { Key::NONE });
+    }
+
+    /// Counts a high job; `false` if it is the turn of other jobs.
+    fn may_take_high(&self) -> bool {
+        let high = self.high.get();
+        let may = high < HIGH_TURNS;
+        self.high.set(if may { high + 1 } else { 0 });
+        self.yields.set(!may);
+        may
+    }
+}
+
+/// Restores a worker's class when it is dropped, also if a job panics.
+struct Restore<'a> {
+    worker: &'a Worker,
+    class: Priority,
+}
+
+impl Drop for Restore<'_> {
+    fn drop(&mut self) {
+        self.worker.class.set(self.class, self.worker.core.key);
+    }
+}
+
+impl Worker {
+    /// Whether it is a worker of that pool and runs a normal job, so that what is submitted goes to its own queue.
+    #[inline(always)]
+    pub(crate) fn is_open_to(&self, key: Key) -> bool {
+        self.class.open_to.get() == key
+    }
+
+    /// The class of the job that it runs.
+    pub(crate) fn class(&self) -> Priority {
+        self.class.running.get()
+    }
+
+    /// Calls what runs a job of a class.
+    #[inline(never)]
+    pub(super) fn run_as<R>(&self, class: Priority, run: impl FnOnce() -> R) -> R {
+        let _restore = Restore { worker: self, class: self.class() };
+        self.class.set(class, self.core.key);
+        run()
+    }
+
+    /// Calls what runs the job that was taken last, with the class of that. Its caller is in another job.
+    pub(super) fn run_taken_inside<R>(&self, run: impl FnOnce() -> R) -> R {
+        let class = self.class.take();
+        if class == self.class() { run() } else { self.run_as(class, run) }
+    }
+
+    /// Runs the job that was taken last, outside of any job.
+    #[inline]
+    pub(super) fn run_taken(&self, job: Job) {
+        match self.class.take() {
+            Priority::Normal => self.run(job),
+            class => self.run_as(class, || self.run(job)),
+        }
+    }
+
+    /// Notes the class of a job that it is about to run, and that did not come from the queue of its class.
+    pub(super) fn take_as(&self, (class, job): (Priority, Job)) -> Job {
+        self.class.has_taken(class);
+        job
+    }
+
+    /// Leaves if the pool has a surplus worker, or else runs a high job if there is one.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn interrupted(&self) -> Interrupted {
+        let seen = self.core.idle.snapshot();
+        if seen.has_surplus() && self.leaves() {
+            return Interrupted::Leaves;
+        }
+        // A job that forked and returned in the child may have been the last one.
+        self.end_if_orphan();
+        if !seen.is_prioritized() || !self.class.may_take_high() {
+            return Interrupted::GoesOn;
+        }
+        // It counts as any job, so that timers, events, and what waits elsewhere get their turn. Before it takes one, as in `turns`.
+        if self.pace.is_due() {
+            self.look_elsewhere();
+        }
+        match self.core.queues.lanes.pop_high(&self.core.idle) {
+            Some(job) => {
+                self.run_as(Priority::High, || self.run(job));
+                Interrupted::Again
+            }
+            None => Interrupted::GoesOn,
+        }
+    }
+
+    /// Takes a high job at the begin of a search, unless it is the turn of others.
+    pub(super) fn take_high_first(&self) -> Option<Job> {
+        if self.class.yields.take() { None } else { self.take_high() }
+    }
+
+    /// Takes a job of a lane at the end of a search: there is no other.
+    pub(super) fn take_high_or_low(&self) -> Option<Job> {
+        self.take_high().or_else(|| {
+            let job = self.core.queues.lanes.pop_low()?;
+            Some(self.take_as((Priority::Low, job)))
+        })
+    }
+
+    fn take_high(&self) -> Option<Job> {
+        if !self.core.idle.snapshot().is_prioritized() {
+            return None;
+        }
+        let job = self.core.queues.lanes.pop_high(&self.core.idle)?;
+        Some(self.take_as((Priority::High, job)))
+    }
+
+    /// Takes a low job that has waited for the ageing time.
+    pub(super) fn take_aged(&self) -> Option<Job> {
+        let lanes = &self.core.queues.lanes;
+        if !lanes.has_low() {
+            return None;
+        }
+        // A time before all that can be represented is before each job.
+        let then = Instant::now().checked_sub(self.core.config.ageing);
+        lanes.pop_low_before(then)
+    }
+
+    /// Accepts a job from the job that runs on this worker, with its class unless there is another, or returns it if the pool is being
+    /// discarded.
+    #[inline]
+    pub(crate) fn submit_as(&self, class: Option<Priority>, job: Job) -> Result<(), Job> {
+        match class.unwrap_or_else(|| self.class()) {
+            Priority::Normal => self.submit(job),
+            class => self.submit_to_lane(class, job),
+        }
+    }
+
+    #[cold]
+    pub(super) fn submit_to_lane(&self, class: Priority, job: Job) -> Result<(), Job> {
+        if self.discards() {
+            return Err(job);
+        }
+        self.core.queues.lanes.push(class, job, Accepts::Always, &self.core.idle)?;
+        self.core.offer_help();
+        Ok(())
+    }
+}

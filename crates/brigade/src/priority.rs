@@ -1,0 +1,50 @@
+//! The classes of jobs.
+
+/// How urgent a job is; set by [`JobBuilder::priority`](crate::JobBuilder::priority).
+///
+/// A worker takes a `High` job before all others, between two jobs of its own, and a `Low` one when there is nothing else to do. No
+/// class waits forever:
+///
+/// - After 16 `High` jobs in a row a worker runs one other, if there is one.
+/// - A `Low` job that has waited for the pool's [ageing time](crate::Builder::ageing), by default 100 ms, no longer gives way. A worker
+///   that is busy with other jobs then takes one each time that it looks for jobs from elsewhere, which is after 61 jobs at most unless
+///   the pool's [fairness](crate::Builder::fairness) says otherwise. So a `Low` job waits for the ageing time, and then for at most 61
+///   jobs of a worker for itself and for each `Low` job that was queued before it.
+///
+/// The order of jobs of one class that wait is that of their submission for `High` and `Low`. For `Normal` it is that of the
+/// [queues](crate::Queueing). A job that runs is never interrupted.
+///
+/// **What a job submits to its own pool has its class**, unless it sets another one: closures, futures, timers and jobs of a
+/// [`TaskSet`](crate::TaskSet). What it submits to another pool is `Normal` there. A future keeps its class at each poll, whatever
+/// wakes it. Forks, jobs of a scope, [local futures](crate::spawn_local) and [broadcasts](crate::Handle::broadcast) have no class: on
+/// the thread that waits for them they run as part of the job that does, and as `Normal` on others.
+///
+/// **A job that a worker [joins](crate::JoinHandle::join)** and that has not started runs inside the one that joins it, with the class of
+/// that one. A job that has started is not boosted.
+///
+/// ```
+/// use brigade::{Pool, Priority};
+/// use std::sync::mpsc;
+/// let pool = Pool::new(1);
+/// let (ran, order) = mpsc::channel();
+/// let (begin, begins) = mpsc::channel::<()>();
+/// pool.execute(move || _ = begins.recv()); // The others are queued meanwhile.
+/// for class in [Priority::Low, Priority::Normal, Priority::High] {
+///     let ran = ran.clone();
+///     pool.job().priority(class).execute(move || _ = ran.send(brigade::current_priority()))?;
+/// }
+/// drop((begin, ran));
+/// assert!(order.iter().eq([Priority::High, Priority::Normal, Priority::Low]));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Priority {
+    /// Runs when there is nothing else, or once it has waited for the [ageing time](crate::Builder::ageing).
+    Low,
+    /// Runs in its turn. The default.
+    #[default]
+    Normal,
+    /// Runs before all jobs of other classes that have not started.
+    High,
+}
