@@ -6,10 +6,12 @@ use std::io;
 use std::panic;
 use std::sync::Arc;
 
-use crate::engine::Core;
+use brigade_sync::Visit;
+
+use crate::engine::{CURRENT, Core, Worker};
 use crate::handle::{Handle, end};
 use crate::join::JoinHandle;
-use crate::registry::reach_owned_queue;
+use crate::registry::At;
 use crate::rejected::{Reason, expect_accepted, refuse};
 use crate::submission::{accept_owned, submit};
 
@@ -111,13 +113,7 @@ impl Pool {
         if self.core.key.is_bounded() {
             return self.handle.execute(job);
         }
-        let accepted = reach_owned_queue(&self.core, |at| match at {
-            Some(at) => at.execute(job),
-            None => submit(job, |job| accept_owned(&self.core, job)),
-        });
-        if let Err(rejected) = accepted {
-            refuse(rejected.reason());
-        }
+        CURRENT.visit(Execute { core: &self.core, job });
     }
 
     /// Runs a closure on the pool, once, and returns a handle for its outcome; see [`Handle::submit`].
@@ -165,6 +161,40 @@ impl Pool {
             return Err(Reason::Forked.into());
         }
         self.core.start_core(usize::MAX)
+    }
+}
+
+/// Runs a closure on a pool, for its owner. Not by [`reach_owned`](crate::registry::reach_owned), which does not tell the class of a
+/// worker's job, nor in a closure, which is not `#[track_caller]`.
+struct Execute<'a, F> {
+    core: &'a Arc<Core>,
+    job: F,
+}
+
+impl<F: FnOnce() + Send + 'static> Visit<Worker> for Execute<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    #[track_caller]
+    fn present(self, worker: &Worker) {
+        let Self { core, job } = self;
+        let accepted = match worker.is_open_to(core.key) {
+            true => At::Worker(worker).execute(job),
+            false => submit(job, |job| accept_owned(core, job)),
+        };
+        if let Err(rejected) = accepted {
+            refuse(rejected.reason());
+        }
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    fn absent(self) {
+        let Self { core, job } = self;
+        let at = if core.key.is_here() { At::Outside(core) } else { At::Gone(Reason::Forked) };
+        if let Err(rejected) = at.execute(job) {
+            refuse(rejected.reason());
+        }
     }
 }
 

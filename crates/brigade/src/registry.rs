@@ -160,20 +160,6 @@ pub(crate) fn reach_owned<R>(core: &Arc<Core>, call: impl FnOnce(At<'_>) -> R) -
     })
 }
 
-/// Like [`reach_owned`], for what goes to a worker's own queue: `None` if the caller runs a job of another class than the default, and if
-/// the pool belongs to another process.
-#[inline(always)]
-pub(crate) fn reach_owned_queue<R>(core: &Arc<Core>, call: impl FnOnce(Option<At<'_>>) -> R) -> R {
-    CURRENT.with(|worker| {
-        call(match worker {
-            Some(worker) if worker.is_open_to(core.key) => Some(At::Worker(worker)),
-            Some(worker) if worker.is_of(core.key) => None,
-            _ if core.key.is_here() => Some(At::Outside(core)),
-            _ => None,
-        })
-    })
-}
-
 #[inline(never)]
 fn reach_from_outside<R>(key: Key, call: impl FnOnce(At<'_>) -> R) -> R {
     if !key.is_here() {

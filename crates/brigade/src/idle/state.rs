@@ -8,7 +8,6 @@
 //! | 48 | `MONITORED`: a parked worker looks at the queues every 40 µs to 1 ms | under the crew's lock |
 //! | 49 | `BELOW_CORE`: work starts a worker, idle ones or not | under the crew's lock |
 //! | 50 | `BELOW_MAX`: work starts a worker if none is idle | under the crew's lock |
-//! | 51 | `SURPLUS`: the pool was made smaller, and workers leave between two jobs | under the crew's lock |
 //! | 52 | `BEYOND_CORE`: a worker that has been idle for long may leave | under the crew's lock |
 //! | 53 | `CLOSED`: nothing is accepted from outside | once |
 //! | 54 | `DISCARD`: nothing is accepted, and what is queued is cancelled; never without `CLOSED` | once |
@@ -16,7 +15,10 @@
 //! | 56 | `QUIET_AWAITED`: a thread waits until the pool is idle | under the crew's lock |
 //! | 57 | `UNDERSTAFFED`: as `BELOW_MAX`, whatever the growth rule; never without `BELOW_MAX` | under the crew's lock |
 //! | 58 | `DRIVER_HELD`: a parked worker waits for timers and I/O events | under the crew's lock |
-//! | 59 | `PRIORITIZED`: high jobs are queued | under the lock of their lane |
+//! | 62 | `SURPLUS`: the pool was made smaller, and workers leave between two jobs | under the crew's lock |
+//! | 63 | `PRIORITIZED`: high jobs are queued | under the lock of their lane |
+//!
+//! The last two are the highest bits, as a worker tests both before each job: one shift does.
 //!
 //! Live workers that are neither searching nor parked are *running*, including those whose thread is being started and those
 //! that are blocked.
@@ -30,7 +32,6 @@ pub(super) const LIVE: u64 = 1 << 32;
 pub(super) const MONITORED: u64 = 1 << 48;
 pub(super) const BELOW_CORE: u64 = 1 << 49;
 pub(super) const BELOW_MAX: u64 = 1 << 50;
-pub(super) const SURPLUS: u64 = 1 << 51;
 pub(super) const BEYOND_CORE: u64 = 1 << 52;
 pub(super) const CLOSED: u64 = 1 << 53;
 pub(super) const DISCARD: u64 = 1 << 54;
@@ -38,7 +39,8 @@ pub(super) const TERMINATED: u64 = 1 << 55;
 pub(super) const QUIET_AWAITED: u64 = 1 << 56;
 pub(super) const UNDERSTAFFED: u64 = 1 << 57;
 pub(super) const DRIVER_HELD: u64 = 1 << 58;
-pub(super) const PRIORITIZED: u64 = 1 << 59;
+pub(super) const SURPLUS: u64 = 1 << 62;
+pub(super) const PRIORITIZED: u64 = 1 << 63;
 
 const COUNT: u64 = 0xffff;
 
