@@ -58,6 +58,7 @@
 //! | wait for a time | [`time::sleep`], [`time::timeout`], [`time::interval`] |
 //! | run a closure later, or again and again | [`execute_after`], [`execute_every`], or for a pool of your choice [`pool.job().after(…)`](JobBuilder::after), [`.every(…)`](JobBuilder::every) |
 //! | set a deadline or a name, submit a batch, wait for room | [`pool.job()`](Handle::job) |
+//! | run some jobs before others, or when there is nothing else | [`pool.job().priority(…)`](JobBuilder::priority), [`Priority`] |
 //! | run code that blocks | [`blocking`] |
 #![cfg_attr(feature = "io", doc = "| use sockets and files | [`brigade::io`](io) |")]
 #![cfg_attr(

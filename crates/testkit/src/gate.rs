@@ -19,6 +19,11 @@ impl Gate {
         self.0.1.notify_all();
     }
 
+    /// Whether it is open.
+    pub fn is_open(&self) -> bool {
+        *self.0.0.lock().unwrap()
+    }
+
     /// Blocks until the gate is open.
     pub fn wait(&self) {
         let mut open = self.0.0.lock().unwrap();

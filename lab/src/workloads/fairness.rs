@@ -3,6 +3,8 @@
 //! The chains keep all workers busy. At the same time an outside thread submits a job now and then, the
 //! bystander, and the next one when that has started. A bystander that does not start within the limit is
 //! given up: it counts with the limit, and runs when the chains have ended.
+//!
+//! With the targets `brigade-high` and `brigade-low` the bystander has that class, and the chains have the default one.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -111,7 +113,8 @@ impl Workload for Fairness {
     type Family = Pools;
     const SAMPLES: bool = true;
 
-    const FURTHER: &'static [&'static str] = &["brigade-lifo", "brigade-shared"];
+    const FURTHER: &'static [&'static str] =
+        &["brigade-lifo", "brigade-shared", "brigade-high", "brigade-low"];
 
     const METRICS: &'static [Metric] = &[
         Metric::time("p50"),

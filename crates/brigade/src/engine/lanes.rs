@@ -212,3 +212,74 @@ impl Lane {
 
 /// The capacity that an empty lane keeps.
 const KEPT: usize = 1024;
+
+#[cfg(all(test, not(brigade_loom)))]
+mod tests {
+    use core::time::Duration;
+
+    use super::*;
+    use crate::config::Config;
+
+    fn lanes() -> (Lanes, Idle) {
+        (Lanes::default(), Idle::new(&Config::default(), 1))
+    }
+
+    #[test]
+    fn a_closed_lane_accepts_only_what_the_pool_has_accepted() {
+        let (lanes, idle) = lanes();
+        lanes.close();
+        for class in [Priority::Low, Priority::High] {
+            assert!(lanes.push(class, Job::new(|| ()), Accepts::IfOpen, &idle).is_err());
+            assert!(lanes.push(class, Job::new(|| ()), Accepts::Always, &idle).is_ok());
+        }
+        assert_eq!((lanes.len(), lanes.pushed()), (2, 2));
+    }
+
+    #[test]
+    fn the_state_follows_the_high_lane_alone() {
+        let (lanes, idle) = lanes();
+        let push = |class| lanes.push(class, Job::new(|| ()), Accepts::Always, &idle).is_ok();
+        assert!(push(Priority::Low) && !idle.snapshot().is_prioritized());
+        assert!(push(Priority::High) && push(Priority::High));
+        assert!(idle.snapshot().is_prioritized() && idle.snapshot().interrupts());
+        assert!(lanes.pop_high(&idle).is_some() && idle.snapshot().is_prioritized());
+        assert!(lanes.pop_high(&idle).is_some() && !idle.snapshot().interrupts());
+        assert!(lanes.pop_high(&idle).is_none() && lanes.pop_low().is_some() && lanes.is_empty());
+    }
+
+    #[test]
+    fn only_the_oldest_low_job_is_asked_for_its_age() {
+        let (lanes, idle) = lanes();
+        assert!(lanes.push(Priority::Low, Job::new(|| ()), Accepts::Always, &idle).is_ok());
+        let now = Instant::now();
+        assert!(lanes.pop_low_before(None).is_none());
+        assert!(lanes.pop_low_before(now.checked_sub(Duration::from_secs(60))).is_none());
+        assert!(lanes.pop_low_before(Some(now)).is_some() && lanes.is_empty());
+    }
+
+    #[test]
+    fn a_sweep_drops_completed_entries_and_keeps_the_others() {
+        let (lanes, idle) = lanes();
+        let mut handles = Vec::new();
+        for class in [Priority::Low, Priority::High] {
+            for _ in 0..100 {
+                let (job, handle) = Job::with_handle(|| ());
+                assert!(lanes.push(class, job, Accepts::Always, &idle).is_ok());
+                handles.push(handle);
+            }
+        }
+        for handle in handles[..150].iter_mut() {
+            handle.settle_if_unclaimed(false);
+        }
+        assert_eq!(lanes.sweep(60, &idle), 0, "not at each call");
+        assert_eq!(lanes.len(), 200);
+        lanes.sweep(60, &idle);
+        assert_eq!((lanes.len_of(Priority::Low), lanes.len_of(Priority::High)), (0, 50));
+        assert!(idle.snapshot().is_prioritized());
+        for handle in &mut handles[150..] {
+            handle.settle_if_unclaimed(false);
+        }
+        lanes.sweep(60, &idle);
+        assert!(lanes.is_empty() && !idle.snapshot().is_prioritized());
+    }
+}

@@ -11,8 +11,10 @@ use brigade_sync::model::{check, check_within, turn};
 use brigade_task::{Job, JoinError, Outcome};
 use loom::thread;
 
+use super::lanes::{Accepts, Lanes};
 use super::{Child, Core, Worker};
 use crate::config::{Config, OnPanic, Placement, Queueing, Shutdown, Size};
+use crate::idle::Idle;
 use crate::key::Key;
 use crate::priority::Priority;
 use crate::timers::{Due, Entry};
@@ -137,6 +139,71 @@ fn a_job_accepted_beside_a_close_is_run() {
             Some(Err(JoinError::Cancelled)) => assert!(!accepted),
             other => panic!("accepted: {accepted}, outcome: {other:?}"),
         }
+    });
+}
+
+/// As the one above, for the queues of the other classes.
+fn a_job_of_a_class_beside_a_close(class: Priority) {
+    check(2, move || {
+        let (core, [worker]) = pool(Queueing::Shared);
+        let (job, mut handle) = Job::with_handle(|| 42);
+        let submitter = thread::spawn({
+            let core = core.clone();
+            move || {
+                turn();
+                core.inject_as(class, job).is_ok()
+            }
+        });
+        turn();
+        core.close(Shutdown::Drain);
+        let accepted = submitter.join().unwrap();
+        worker.join().unwrap();
+        match handle.try_join() {
+            Some(Ok(42)) => assert!(accepted),
+            Some(Err(JoinError::Cancelled)) => assert!(!accepted),
+            other => panic!("accepted: {accepted}, outcome: {other:?}"),
+        }
+        assert!(!core.idle.snapshot().is_prioritized());
+    });
+}
+
+#[test]
+fn a_high_job_accepted_beside_a_close_is_run() {
+    a_job_of_a_class_beside_a_close(Priority::High);
+}
+
+/// Caught: a last look that leaves out the lanes.
+#[test]
+fn a_low_job_accepted_beside_a_close_is_run() {
+    a_job_of_a_class_beside_a_close(Priority::Low);
+}
+
+/// Two threads queue a high job, and one takes what it sees: after that the bit says whether there is one.
+///
+/// Caught: the bit changed after the lane's lock has been released, by a push and by a pop.
+#[test]
+fn the_state_says_whether_high_jobs_are_queued() {
+    check(3, || {
+        let idle = Arc::new(Idle::new(&Config::default(), 1));
+        let lanes = Arc::new(Lanes::default());
+        let pushes = [(); 2].map(|()| {
+            let (idle, lanes) = (idle.clone(), lanes.clone());
+            thread::spawn(move || {
+                turn();
+                let job = Job::new(|| ());
+                assert!(lanes.push(Priority::High, job, Accepts::Always, &idle).is_ok());
+            })
+        });
+        for _ in 0..2 {
+            turn();
+            if idle.snapshot().is_prioritized() {
+                lanes.pop_high(&idle);
+            }
+        }
+        for push in pushes {
+            push.join().unwrap();
+        }
+        assert_eq!(idle.snapshot().is_prioritized(), !lanes.is_empty());
     });
 }
 

@@ -17,8 +17,8 @@ use crate::priority::Priority;
 pub(super) struct Queues {
     /// Jobs from outside, and jobs that did not fit a worker's own queue.
     pub(super) injectors: Injectors,
-    /// Jobs of the classes above and below the default.
-    pub(super) lanes: Lanes,
+    /// Jobs of the classes above and below the default. Boxed, as a pool may be built on a small stack.
+    pub(super) lanes: Box<Lanes>,
     /// The workers' own queues, with everything else that they share with other threads.
     pub(super) peers: Peers,
     /// How often completed entries have been swept out of the injectors.
@@ -32,7 +32,7 @@ impl Queues {
     pub(super) fn new(config: &Config, cpus: usize) -> Self {
         Self {
             injectors: Injectors::new(config, cpus),
-            lanes: Lanes::default(),
+            lanes: Box::default(),
             peers: Peers::new(),
             sweeps: AtomicU64::new(0),
         }

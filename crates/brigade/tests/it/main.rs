@@ -16,6 +16,7 @@ mod futures;
 mod jobs;
 mod lifecycle;
 mod local_pool;
+mod priorities;
 mod scoped;
 mod task_set;
 mod time;

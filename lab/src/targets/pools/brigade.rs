@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use brigade::{Builder, Fairness, Handle, Idle, Order, Placement, Pool as Inner, Queueing};
+use brigade::{Builder, Fairness, Handle, Idle, Order, Placement, Pool as Inner, Priority, Queueing};
 
 use crate::target::pool::{FEW, KEEP_ALIVE, MANY, Pool, Start, StartSized, Submit};
 use crate::target::{Entry, Listing};
@@ -56,6 +56,12 @@ pub(crate) const INTERVAL: Listing<Start<Brigade>> = policy(
     "workers look at the shared queue every ms, not every 61 jobs",
     |n| built(of(n).fairness(Fairness::Interval(Duration::from_millis(1)))),
 );
+/// For `fairness`: what comes from outside has the class, what jobs submit is normal.
+pub(crate) const HIGH: Listing<Start<Classed>> =
+    Listing { entry: Entry::own("brigade-high", "high jobs from outside").further(), start: high };
+/// The same with the other class.
+pub(crate) const LOW: Listing<Start<Classed>> =
+    Listing { entry: Entry::own("brigade-low", "low jobs from outside").further(), start: low };
 
 /// As many threads as requested; all but the first start when there is work for them.
 pub(crate) const ELASTIC: Listing<Start<Brigade>> = Listing {
@@ -126,5 +132,49 @@ impl Submit for Handle {
     #[inline]
     fn submit<F: FnOnce() + Send + 'static>(&self, job: F) {
         self.execute(job);
+    }
+}
+
+fn high(threads: usize) -> io::Result<Classed> {
+    Ok(Classed { pool: of(threads).build()?, class: Priority::High })
+}
+
+fn low(threads: usize) -> io::Result<Classed> {
+    Ok(Classed { pool: of(threads).build()?, class: Priority::Low })
+}
+
+/// A brigade pool that accepts jobs of a class from outside.
+pub(crate) struct Classed {
+    pool: Inner,
+    class: Priority,
+}
+
+impl Pool for Classed {
+    type Outside = OfClass;
+    type Inside = OfClass;
+
+    fn outside(&self) -> OfClass {
+        OfClass(self.pool.handle(), self.class)
+    }
+
+    fn inside(&self) -> OfClass {
+        OfClass(self.pool.handle(), Priority::Normal)
+    }
+
+    fn shutdown(self) {
+        drop(self.pool);
+    }
+}
+
+/// Submits jobs of a class.
+#[derive(Clone)]
+pub(crate) struct OfClass(Handle, Priority);
+
+impl Submit for OfClass {
+    #[inline]
+    fn submit<F: FnOnce() + Send + 'static>(&self, job: F) {
+        let Self(pool, class) = self;
+        // As `execute` does; the tally detects what is dropped.
+        drop(pool.job().priority(*class).execute(job));
     }
 }

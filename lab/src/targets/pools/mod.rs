@@ -30,6 +30,8 @@ family! {
     brigade::SHARED_KERNEL,
     brigade::SHARED_SPREAD,
     brigade::INTERVAL,
+    brigade::HIGH,
+    brigade::LOW,
     brigade::ELASTIC,
     brigade::ELASTIC_50,
     executors::CHANNEL,

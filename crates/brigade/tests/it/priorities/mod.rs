@@ -1,0 +1,7 @@
+//! Classes of jobs: which runs first, how long the others wait, and what has which class.
+
+mod bounded;
+mod inheritance;
+mod mixed;
+mod order;
+mod waits;

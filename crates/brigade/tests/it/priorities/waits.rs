@@ -1,0 +1,168 @@
+//! How long the lower classes wait beside jobs of others that never end. Counted in jobs: a time would say more of the machine.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use brigade::{Fairness, Order, Pool, Priority, Queueing, current_priority};
+use brigade_testkit::{Gate, Watchdog};
+
+use crate::support::busy::occupy;
+use crate::support::policy::queue_kinds;
+
+/// A job that submits itself again until the gate is open, with its class; calls `step` each time.
+pub(super) fn go_on(stop: &Gate, step: impl Fn() + Clone + Send + 'static) {
+    step();
+    if !stop.is_open() {
+        let stop = stop.clone();
+        let _ = brigade::try_execute(move || go_on(&stop, step));
+    }
+}
+
+#[test]
+fn beside_endless_high_jobs_one_job_in_seventeen_is_another() {
+    let _dog = Watchdog::start(60);
+    for (kind, pool) in queue_kinds(1) {
+        let (gate, stop, high) = (Gate::closed(), Gate::closed(), Arc::new(AtomicU64::new(0)));
+        occupy(&pool, &gate);
+        let (ran, runs) = mpsc::channel();
+        for _ in 0..50 {
+            let (ran, high) = (ran.clone(), high.clone());
+            pool.execute(move || ran.send(high.load(Ordering::Relaxed)).unwrap());
+        }
+        for _ in 0..2 {
+            let (stop, high) = (stop.clone(), high.clone());
+            let step = move || {
+                assert_eq!(current_priority(), Priority::High);
+                high.fetch_add(1, Ordering::Relaxed);
+            };
+            pool.job().priority(Priority::High).execute(move || go_on(&stop, step)).unwrap();
+        }
+        drop(ran);
+        gate.open();
+        let waits: Vec<_> = runs.iter().take(50).collect();
+        // Before the claim: a pool with a chain that goes on does not end.
+        stop.open();
+        assert!(pool.wait_idle());
+        for (number, before) in (1..).zip(waits) {
+            assert!(before <= 16 * number, "{before} high jobs before number {number}, {kind}");
+        }
+        assert!(high.load(Ordering::Relaxed) > 0);
+    }
+}
+
+/// What low jobs saw: how many others had run since the last of them was due by its age.
+fn low_jobs_beside(pool: &Pool, ageing: Duration, others: &[Priority], low: u64) -> Vec<u64> {
+    let (gate, stop, late) = (Gate::closed(), Gate::closed(), Arc::new(AtomicU64::new(0)));
+    occupy(pool, &gate);
+    let (ran, runs) = mpsc::channel();
+    for _ in 0..low {
+        let (ran, late) = (ran.clone(), late.clone());
+        let tell = move || ran.send(late.load(Ordering::Relaxed)).unwrap();
+        pool.job().priority(Priority::Low).execute(tell).unwrap();
+    }
+    let aged = Instant::now() + ageing;
+    for &class in others {
+        let (stop, late) = (stop.clone(), late.clone());
+        let step = move || {
+            if Instant::now() >= aged {
+                late.fetch_add(1, Ordering::Relaxed);
+            }
+        };
+        pool.job().priority(class).execute(move || go_on(&stop, step)).unwrap();
+    }
+    gate.open();
+    let waits = runs.iter().take(low as usize).collect();
+    stop.open();
+    assert!(pool.wait_idle());
+    waits
+}
+
+/// The bound of `Priority`, exactly: 61 jobs for each low job and those before it, once it is old enough.
+#[test]
+fn a_low_job_waits_for_its_ageing_time_and_then_for_61_jobs() {
+    let _dog = Watchdog::start(120);
+    let normal = [Priority::Normal; 2].as_slice();
+    let both = [Priority::Normal, Priority::High, Priority::High].as_slice();
+    for (fairness, interval) in [(Fairness::default(), 61), (Fairness::Every(5), 5)] {
+        for queueing in [Queueing::Stealing, Queueing::Shared] {
+            for ageing in [Duration::ZERO, Duration::from_millis(5)] {
+                for others in [normal, both] {
+                    let pool = Pool::builder().threads(1).fairness(fairness).ageing(ageing);
+                    let pool = pool.queueing(queueing).build().unwrap();
+                    let waits = low_jobs_beside(&pool, ageing, others, 5);
+                    for (number, before) in (1..).zip(&waits) {
+                        // In a look the worker may also run one job that it has found.
+                        let bound = (interval + 1) * number;
+                        let what = format!("{fairness:?}, {queueing:?}, {ageing:?}, {others:?}");
+                        assert!(*before <= bound, "{waits:?} jobs, {what}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn with_the_newest_job_first_a_low_job_waits_no_longer() {
+    let _dog = Watchdog::start(60);
+    let pool = Pool::builder().threads(1).order(Order::Lifo).ageing(Duration::ZERO);
+    let pool = pool.build().unwrap();
+    let waits = low_jobs_beside(&pool, Duration::ZERO, &[Priority::Normal; 2], 5);
+    for (number, before) in (1..).zip(&waits) {
+        // In a look the worker runs up to as many jobs from outside, and one of its own.
+        assert!(*before <= 2 * 62 * number, "{waits:?} jobs");
+    }
+}
+
+#[test]
+fn until_it_is_old_a_low_job_gives_way() {
+    let _dog = Watchdog::start(60);
+    for ageing in [Duration::from_secs(3600), Duration::MAX] {
+        for class in [Priority::Normal, Priority::High] {
+            let pool = Pool::builder().threads(1).ageing(ageing).build().unwrap();
+            let (gate, stop, steps) = (Gate::closed(), Gate::closed(), Arc::new(AtomicU64::new(0)));
+            occupy(&pool, &gate);
+            let (ran, runs) = mpsc::channel();
+            let low = pool.job().priority(Priority::Low);
+            low.execute(move || ran.send(()).unwrap()).unwrap();
+            let (until, count) = (stop.clone(), steps.clone());
+            let step = move || _ = count.fetch_add(1, Ordering::Relaxed);
+            pool.job().priority(class).execute(move || go_on(&until, step)).unwrap();
+            gate.open();
+            while steps.load(Ordering::Relaxed) < 10_000 {
+                std::thread::yield_now();
+            }
+            let early = runs.try_recv();
+            // Before the claim: a pool with a chain that goes on does not end.
+            stop.open();
+            assert!(early.is_err(), "{class:?}");
+            assert!(runs.recv().is_ok(), "it runs when the chain has ended");
+        }
+    }
+}
+
+/// Each of four workers has jobs of two classes that never end.
+#[test]
+fn low_jobs_run_although_every_worker_is_busy_with_others() {
+    let _dog = Watchdog::start(120);
+    for (kind, pool) in queue_kinds(4) {
+        let stop = Gate::closed();
+        for class in [Priority::Normal, Priority::High] {
+            for _ in 0..8 {
+                let stop = stop.clone();
+                pool.job().priority(class).execute(move || go_on(&stop, || ())).unwrap();
+            }
+        }
+        let (ran, runs) = mpsc::channel();
+        for _ in 0..10 {
+            let ran = ran.clone();
+            let low = pool.job().priority(Priority::Low);
+            low.execute(move || ran.send(()).unwrap()).unwrap();
+        }
+        let ran = runs.iter().take(10).count();
+        stop.open();
+        assert_eq!(ran, 10, "{kind}");
+    }
+}
