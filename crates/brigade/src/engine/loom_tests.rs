@@ -219,7 +219,7 @@ fn a_dispatched_job_runs_or_comes_back_beside_a_close() {
                 turn();
                 // Ordering: Relaxed, here and below: threads are joined in between.
                 let job = move || _ = ran.fetch_add(1, Ordering::Relaxed);
-                super::dispatch(&core, None, core::iter::once(job)).count()
+                super::dispatch(&core, None, Priority::Normal, core::iter::once(job)).count()
             }
         });
         turn();
