@@ -16,8 +16,11 @@
 ///
 /// **What a job submits to its own pool has its class**, unless it sets another one: closures, futures, timers and jobs of a
 /// [`TaskSet`](crate::TaskSet). What it submits to another pool is `Normal` there. A future keeps its class at each poll, whatever
-/// wakes it. Forks, jobs of a scope, [local futures](crate::spawn_local) and [broadcasts](crate::Handle::broadcast) have no class: on
-/// the thread that waits for them they run as part of the job that does, and as `Normal` on others.
+/// wakes it.
+///
+/// Forks and jobs of a scope have no class: on the thread that waits for them they run as part of the job that does, and as `Normal` on
+/// others. Jobs that one thread alone may run have none either, and are `Normal`: [local futures](crate::spawn_local),
+/// [broadcasts](crate::Handle::broadcast) and jobs [for one worker](crate::JobBuilder::on_worker).
 ///
 /// **A job that a worker [joins](crate::JoinHandle::join)** and that has not started runs inside the one that joins it, with the class of
 /// that one. A job that has started is not boosted.

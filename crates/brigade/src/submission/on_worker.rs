@@ -26,7 +26,7 @@ impl JobBuilder {
     ///
     /// The closure is run as the share of a [broadcast](crate::Handle::broadcast) is: before most of what is queued, and beyond the
     /// pool's [capacity](crate::Builder::capacity). It waits for as long as its thread runs another job, whether or not other threads
-    /// are idle. Threads of the [core size](crate::Builder::threads) that do not run yet are
+    /// are idle, and has no [class](crate::Priority). Threads of the [core size](crate::Builder::threads) that do not run yet are
     /// started.
     ///
     /// ```
@@ -84,9 +84,9 @@ impl JobOnWorker {
         T: Send + 'static,
     {
         let Self { key, index, options } = self;
-        match options.is_empty() {
-            true => send(key, index, job),
-            false => send(key, index, Queued { permit: None, terms: options, work: job })
+        match options.is_stored() {
+            false => send(key, index, job),
+            true => send(key, index, Queued { permit: None, terms: options, work: job })
                 .map_err(|rejected| rejected.map(|queued| queued.work)),
         }
     }

@@ -138,22 +138,25 @@ impl Worker {
         if seen.has_surplus() && self.leaves() {
             return Interrupted::Leaves;
         }
+        match seen.is_prioritized() && self.run_high() {
+            true => Interrupted::Again,
+            false => Interrupted::GoesOn,
+        }
+    }
+
+    /// Runs a high job, unless it is the turn of others; `false` if it has run none.
+    pub(super) fn run_high(&self) -> bool {
         // A job that forked and returned in the child may have been the last one.
         self.end_if_orphan();
-        if !seen.is_prioritized() || !self.class.may_take_high() {
-            return Interrupted::GoesOn;
+        if !self.class.may_take_high() {
+            return false;
         }
         // It counts as any job, so that timers, events, and what waits elsewhere get their turn. Before it takes one, as in `turns`.
         if self.pace.is_due() {
             self.look_elsewhere();
         }
-        match self.core.queues.lanes.pop_high(&self.core.idle) {
-            Some(job) => {
-                self.run_as(Priority::High, || self.run(job));
-                Interrupted::Again
-            }
-            None => Interrupted::GoesOn,
-        }
+        let job = self.core.queues.lanes.pop_high(&self.core.idle);
+        job.map(|job| self.run_as(Priority::High, || self.run(job))).is_some()
     }
 
     /// Takes a high job at the begin of a search, unless it is the turn of others.

@@ -217,6 +217,9 @@ impl Worker {
     fn step(&self) -> bool {
         let step = || {
             let mut has_run = false;
+            if self.core.idle.snapshot().is_prioritized() && self.run_high() {
+                return true;
+            }
             if self.pace.is_due() {
                 let looks = self.pace.looks();
                 self.look_elsewhere();

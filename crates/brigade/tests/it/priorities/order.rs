@@ -2,7 +2,7 @@
 
 use std::sync::mpsc;
 
-use brigade::{Pool, Priority, current_priority};
+use brigade::{LocalPool, Pool, Priority, current_priority};
 use brigade_testkit::{Gate, Watchdog, eventually};
 
 use crate::support::busy::occupy;
@@ -141,4 +141,25 @@ fn idle_workers_are_woken_for_each_class() {
         }
         assert!(pool.wait_idle(), "{kind}");
     }
+}
+
+#[test]
+fn a_pool_without_threads_runs_the_classes_in_the_same_order() {
+    let _dog = Watchdog::start(30);
+    let pool = LocalPool::new().unwrap();
+    let (ran, order) = mpsc::channel();
+    for class in [Priority::Low, Priority::Normal, Priority::High] {
+        let (ran, child) = (ran.clone(), ran.clone());
+        let tell = move || {
+            ran.send(current_priority()).unwrap();
+            brigade::execute(move || child.send(current_priority()).unwrap());
+        };
+        pool.handle().job().priority(class).execute(tell).unwrap();
+    }
+    assert!(pool.tick());
+    assert_eq!(order.try_recv(), Ok(Priority::High));
+    pool.run_until_idle();
+    drop(ran);
+    let rest = [Priority::High, Priority::Normal, Priority::Normal, Priority::Low, Priority::Low];
+    assert!(order.iter().eq(rest));
 }
