@@ -4,7 +4,9 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use brigade::{Builder, Fairness, Handle, Idle, Order, Placement, Pool as Inner, Priority, Queueing};
+use brigade::{
+    Builder, Fairness, Handle, Idle, Order, Placement, Pool as Inner, Priority, Queueing,
+};
 
 use crate::target::pool::{FEW, KEEP_ALIVE, MANY, Pool, Start, StartSized, Submit};
 use crate::target::{Entry, Listing};
