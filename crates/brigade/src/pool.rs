@@ -12,7 +12,7 @@ use crate::engine::{CURRENT, Core, Worker};
 use crate::handle::{Handle, end};
 use crate::join::JoinHandle;
 use crate::registry::At;
-use crate::rejected::{Reason, expect_accepted, refuse};
+use crate::rejected::{Reason, Rejected, expect_accepted, refuse};
 use crate::submission::{accept_owned, submit};
 
 /// A pool of threads that runs closures and futures. This value is its only owner.
@@ -23,7 +23,7 @@ use crate::submission::{accept_owned, submit};
 /// |---|---|
 /// | run a closure | [`execute`](Self::execute), [`submit`](Self::submit) for its outcome |
 /// | run a future | [`spawn`](Handle::spawn), [`block_on`](Handle::block_on) on this thread |
-/// | get a rejected job back | [`try_execute`](Handle::try_execute), [`try_submit`](Handle::try_submit), [`try_spawn`](Handle::try_spawn) |
+/// | get a rejected job back | [`try_execute`](Self::try_execute), [`try_submit`](Handle::try_submit), [`try_spawn`](Handle::try_spawn) |
 /// | set a deadline, a name, a time; submit many | [`job`](Handle::job) |
 /// | run code that borrows | [`install`](Handle::install), [`join`](Handle::join), [`scope`](Handle::scope) |
 /// | run a closure on each thread | [`broadcast`](Handle::broadcast) |
@@ -116,6 +116,30 @@ impl Pool {
         CURRENT.visit(Execute { core: &self.core, job });
     }
 
+    /// Runs a closure on the pool, once, or returns it; see [`Handle::try_execute`]. Like [`execute`](Self::execute), it does not look
+    /// the pool up.
+    ///
+    /// # Errors
+    /// As for [`Handle::try_execute`].
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = brigade::Pool::new(2);
+    /// pool.try_execute(|| println!("on the pool"))?;
+    /// pool.close();
+    /// let rejected = pool.try_execute(|| println!("here")).unwrap_err();
+    /// assert_eq!(rejected.reason(), brigade::Reason::Closed);
+    /// rejected.into_inner()();
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[inline(always)]
+    pub fn try_execute<F: FnOnce() + Send + 'static>(&self, job: F) -> Result<(), Rejected<F>> {
+        if self.core.key.is_bounded() {
+            return self.handle.try_execute(job);
+        }
+        CURRENT.visit(TryExecute(Execute { core: &self.core, job }))
+    }
+
     /// Runs a closure on the pool, once, and returns a handle for its outcome; see [`Handle::submit`].
     ///
     /// # Panics
@@ -171,18 +195,31 @@ struct Execute<'a, F> {
     job: F,
 }
 
+impl<F: FnOnce() + Send + 'static> Execute<'_, F> {
+    #[inline(always)]
+    fn on(self, worker: &Worker) -> Result<(), Rejected<F>> {
+        let Self { core, job } = self;
+        match worker.is_open_to(core.key) {
+            true => At::Worker(worker).execute(job),
+            false => submit(job, |job| accept_owned(core, job)),
+        }
+    }
+
+    #[inline(always)]
+    fn outside(self) -> Result<(), Rejected<F>> {
+        let Self { core, job } = self;
+        let at = if core.key.is_here() { At::Outside(core) } else { At::Gone(Reason::Forked) };
+        at.execute(job)
+    }
+}
+
 impl<F: FnOnce() + Send + 'static> Visit<Worker> for Execute<'_, F> {
     type Output = ();
 
     #[inline(always)]
     #[track_caller]
     fn present(self, worker: &Worker) {
-        let Self { core, job } = self;
-        let accepted = match worker.is_open_to(core.key) {
-            true => At::Worker(worker).execute(job),
-            false => submit(job, |job| accept_owned(core, job)),
-        };
-        if let Err(rejected) = accepted {
+        if let Err(rejected) = self.on(worker) {
             refuse(rejected.reason());
         }
     }
@@ -190,11 +227,26 @@ impl<F: FnOnce() + Send + 'static> Visit<Worker> for Execute<'_, F> {
     #[inline(always)]
     #[track_caller]
     fn absent(self) {
-        let Self { core, job } = self;
-        let at = if core.key.is_here() { At::Outside(core) } else { At::Gone(Reason::Forked) };
-        if let Err(rejected) = at.execute(job) {
+        if let Err(rejected) = self.outside() {
             refuse(rejected.reason());
         }
+    }
+}
+
+/// The same, for an owner that wants a rejected closure back.
+struct TryExecute<'a, F>(Execute<'a, F>);
+
+impl<F: FnOnce() + Send + 'static> Visit<Worker> for TryExecute<'_, F> {
+    type Output = Result<(), Rejected<F>>;
+
+    #[inline(always)]
+    fn present(self, worker: &Worker) -> Self::Output {
+        self.0.on(worker)
+    }
+
+    #[inline(always)]
+    fn absent(self) -> Self::Output {
+        self.0.outside()
     }
 }
 

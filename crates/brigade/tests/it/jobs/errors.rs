@@ -14,7 +14,7 @@ use brigade::{
     spawn_local,
 };
 use brigade_testkit::panics;
-use brigade_testkit::{Drops, Watchdog};
+use brigade_testkit::{Drops, Gate, Watchdog, eventually};
 
 use crate::support::full::full;
 
@@ -228,4 +228,32 @@ fn a_job_for_the_own_queue_comes_back_on_a_thread_that_is_no_worker() {
         brigade::try_execute_locally(|| ()).map_err(|rejected| rejected.reason())
     });
     assert_eq!(closed.join().unwrap(), Err(Reason::Closed));
+}
+
+/// Caught: an owner's fast path that accepts what a closed pool gives back, or that gives nothing back.
+#[test]
+fn the_owner_gets_back_what_its_pool_rejects() {
+    let _dog = Watchdog::start(20);
+    let (told, tells) = mpsc::channel();
+    let tell = |number| {
+        let told = told.clone();
+        move || told.send(number).unwrap()
+    };
+    let pool = Pool::new(1);
+    assert!(pool.try_execute(tell(1)).is_ok());
+    assert_eq!(tells.recv(), Ok(1));
+    pool.close();
+    let rejected = pool.try_execute(tell(2)).unwrap_err();
+    assert_eq!(rejected.reason(), Reason::Closed);
+    rejected.into_inner()();
+    assert_eq!(tells.try_recv(), Ok(2));
+    let full = Pool::builder().threads(1).capacity(1).when_full(WhenFull::DropNewest);
+    let (pool, gate) = (full.build().unwrap(), Gate::closed());
+    let wait = gate.clone();
+    pool.execute(move || wait.wait());
+    eventually("it runs", || pool.metrics().queued == 0);
+    assert!(pool.try_execute(|| ()).is_ok());
+    // As a handle's, it rejects whatever the policy is.
+    assert_eq!(pool.try_execute(tell(3)).unwrap_err().reason(), Reason::Full);
+    gate.open();
 }
