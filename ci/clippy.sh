@@ -11,3 +11,6 @@ cargo clippy -p brigade --all-targets --locked -- -D warnings
 cargo clippy -p brigade-io --lib --locked -- -D warnings
 # As it is without `std`.
 cargo clippy -p brigade-queue --no-default-features --locked -- -D warnings
+# With all features and with none; by its path, as two packages have this name.
+cargo clippy --manifest-path crates/compat/executors/Cargo.toml --all-targets --all-features --locked -- -D warnings
+cargo clippy --manifest-path crates/compat/executors/Cargo.toml --lib --no-default-features --locked -- -D warnings

@@ -1,0 +1,37 @@
+//! Futures on an executor with threads.
+//!
+//! The handle of a future is a type of async-task, which makes it together with what polls the future: a job that is queued whenever
+//! the future has been woken.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use async_task::{Runnable, Task};
+
+use super::Shared;
+use crate::common::ignored;
+
+impl<K: Send + Sync + 'static> Shared<K> {
+    /// Spawns a future, or drops it after a shutdown.
+    pub(crate) fn spawn<R: Send + 'static>(
+        self: &Arc<Self>,
+        future: impl Future<Output = R> + Send + 'static,
+    ) -> Task<R> {
+        let shared = Arc::clone(self);
+        let (runnable, handle) = async_task::spawn(future, move |woken| shared.resume(woken));
+        match self.is_closed() {
+            true => ignored(),
+            false => runnable.schedule(),
+        }
+        handle
+    }
+
+    /// Queues a future that has been woken. After a shutdown too, unless the threads have ended: then it is dropped, and its handle is
+    /// told.
+    fn resume(&self, woken: Runnable) {
+        let poll = self.meter.queued(move || _ = woken.run());
+        if self.pool.try_execute(poll).is_err() {
+            ignored();
+        }
+    }
+}

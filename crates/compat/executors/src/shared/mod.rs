@@ -1,0 +1,119 @@
+//! What the clones of an executor with threads share.
+
+#[cfg(any(feature = "cb-channel-exec", feature = "workstealing-exec"))]
+mod futures;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use brigade::{Builder, Pool, Shutdown, ShutdownOptions, Threads};
+use brigade_sync::atomic::{AtomicBool, Ordering};
+
+use crate::common::ignored;
+use crate::metered::Meter;
+
+/// How long a shutdown waits for jobs.
+#[cfg(any(feature = "cb-channel-exec", feature = "workstealing-exec"))]
+pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A pool, and what belongs to one kind of executor.
+pub(crate) struct Shared<K = ()> {
+    pool: Pool,
+    /// Whether it has been shut down. Brigade would still accept what its own jobs submit.
+    closed: AtomicBool,
+    meter: Meter,
+    /// What an executor of this kind keeps.
+    _kept: K,
+}
+
+/// The configuration that all executors have: every thread from the start, and never more.
+///
+/// # Panics
+/// If there is to be none.
+#[track_caller]
+pub(crate) fn configure(threads: usize) -> Builder {
+    assert!(threads > 0, "an executor has at least 1 thread");
+    Pool::builder().threads(threads.min(Threads::MAX)).prestart().spare_threads(0)
+}
+
+/// As many threads as the process may run at once; 1 if that is unknown.
+#[cfg(feature = "defaults")]
+pub(crate) fn default_threads() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+impl<K> Shared<K> {
+    /// Starts the threads.
+    ///
+    /// # Panics
+    /// If one can't be started.
+    #[track_caller]
+    pub(crate) fn start(builder: Builder, meter: Meter, kept: K) -> Arc<Self> {
+        match builder.build() {
+            Ok(pool) => Arc::new(Self { pool, closed: AtomicBool::new(false), meter, _kept: kept }),
+            Err(error) => panic!("cannot start the threads of an executor: {error}"),
+        }
+    }
+
+    /// Runs a job, or ignores it after a shutdown.
+    #[inline]
+    pub(crate) fn execute<F: FnOnce() + Send + 'static>(&self, job: F) {
+        if self.is_closed() || self.pool.try_execute(self.meter.queued(job)).is_err() {
+            ignored();
+        }
+    }
+
+    #[inline]
+    fn is_closed(&self) -> bool {
+        // Ordering: Relaxed: the flag publishes nothing. A thread that knows of the shutdown sees it.
+        self.closed.load(Ordering::Relaxed)
+    }
+
+    /// Marks the executor as shut down; `false` if it was before.
+    fn mark_closed(&self) -> bool {
+        // Ordering: as in `is_closed`.
+        !self.closed.swap(true, Ordering::Relaxed)
+    }
+
+    /// Shuts the executor down without a wait.
+    pub(crate) fn close(&self) {
+        match self.mark_closed() {
+            true => self.pool.close(),
+            false => log::warn!("the executor has been shut down before"),
+        }
+    }
+
+    /// Shuts the executor down, and waits for its jobs, for at most so long.
+    ///
+    /// # Errors
+    /// If it was shut down before, or its jobs have not ended by then.
+    pub(crate) fn shut_down(&self, patience: Option<Duration>) -> Result<(), String> {
+        if !self.mark_closed() {
+            return Err("the executor has been shut down before".into());
+        }
+        let drain = match patience {
+            Some(patience) => Shutdown::Drain.timeout(patience),
+            None => ShutdownOptions::from(Shutdown::Drain),
+        };
+        match self.pool.shutdown(drain).still_running {
+            0 => Ok(()),
+            jobs => Err(format!("the shutdown was not waited for: {jobs} jobs have not ended")),
+        }
+    }
+
+    /// Tells the recorder what is counted.
+    #[cfg(feature = "produce-metrics")]
+    pub(crate) fn describe(&self) {
+        self.meter.describe();
+    }
+}
+
+impl<K> fmt::Debug for Shared<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared")
+            .field("pool", &self.pool)
+            .field("closed", &self.is_closed())
+            .finish_non_exhaustive()
+    }
+}

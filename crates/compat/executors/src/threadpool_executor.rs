@@ -1,0 +1,103 @@
+//! A pool of threads as those of the crate threadpool: one queue, and nothing waits when it is dropped.
+//!
+//! A panic ends the job, and its thread continues. What was submitted before the last clone is dropped still runs, in the
+//! background.
+//!
+//! ```
+//! use executors::*;
+//! use executors::threadpool_executor::ThreadPoolExecutor;
+//! let pool = ThreadPoolExecutor::new(4);
+//! let (sender, receiver) = std::sync::mpsc::channel();
+//! for number in 1..=8 {
+//!     let sender = sender.clone();
+//!     pool.execute(move || sender.send(number).unwrap());
+//! }
+//! assert_eq!(receiver.iter().take(8).sum::<i32>(), 36);
+//! ```
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use brigade::{NewThread, Queueing, Shutdown};
+
+use crate::common::{CanExecute, Executor};
+use crate::metered::Meter;
+#[cfg(feature = "defaults")]
+use crate::shared::default_threads;
+use crate::shared::{Shared, configure};
+
+/// A pool of threads with one queue, shared by its clones.
+///
+/// See the [module](self).
+#[derive(Clone)]
+pub struct ThreadPoolExecutor {
+    shared: Arc<Shared>,
+}
+
+impl ThreadPoolExecutor {
+    /// Creates a pool of `threads` threads without a name; more than 4096 are 4096.
+    ///
+    /// # Panics
+    /// If `threads` is 0, or a thread can't be started.
+    ///
+    /// # Examples
+    /// ```
+    /// use executors::*;
+    /// let pool = threadpool_executor::ThreadPoolExecutor::new(4);
+    /// assert_eq!(pool.shutdown(), Ok(()));
+    /// ```
+    #[track_caller]
+    pub fn new(threads: usize) -> ThreadPoolExecutor {
+        let builder = configure(threads)
+            .queueing(Queueing::Shared)
+            .spawner(|thread: NewThread| thread.without_name().start())
+            .on_drop(Shutdown::Drain.timeout(Duration::ZERO));
+        let meter = Meter::new(std::any::type_name::<Self>());
+        Self { shared: Shared::start(builder, meter, ()) }
+    }
+}
+
+/// A pool of as many threads as the process may run at once.
+#[cfg(feature = "defaults")]
+impl Default for ThreadPoolExecutor {
+    fn default() -> Self {
+        Self::new(default_threads())
+    }
+}
+
+impl CanExecute for ThreadPoolExecutor {
+    fn execute_job(&self, job: Box<dyn FnOnce() + Send + 'static>) {
+        self.shared.execute(job);
+    }
+}
+
+impl Executor for ThreadPoolExecutor {
+    #[inline]
+    fn execute<F>(&self, job: F)
+    where
+        F: FnOnce() + Send + 'static,
+    {
+        self.shared.execute(job);
+    }
+
+    fn shutdown_async(&self) {
+        self.shared.close();
+    }
+
+    /// Waits without a limit.
+    fn shutdown_borrowed(&self) -> Result<(), String> {
+        self.shared.shut_down(None)
+    }
+
+    #[cfg(feature = "produce-metrics")]
+    fn register_metrics(&self) {
+        self.shared.describe();
+    }
+}
+
+impl fmt::Debug for ThreadPoolExecutor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ThreadPoolExecutor").field("shared", &self.shared).finish()
+    }
+}
