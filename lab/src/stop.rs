@@ -50,7 +50,7 @@ impl From<io::Error> for Stop {
 }
 
 /// The longest reason shown. Arguments are echoed in reasons, and an argument can be 100 KiB.
-const LONGEST_REASON: usize = 600;
+const LONGEST_REASON: usize = 900;
 
 /// `text` in one line without control characters, which a terminal would interpret.
 fn printable(text: &str) -> String {

@@ -2,6 +2,7 @@
 
 mod async_executor;
 mod brigade;
+mod brigade_executors;
 mod executors;
 mod futures;
 mod rayon;
@@ -40,6 +41,9 @@ family! {
     executors::LOCAL,
     executors::NO_PARK,
     executors::COUNTED,
+    brigade_executors::CHANNEL,
+    brigade_executors::STEALING,
+    brigade_executors::THREADPOOL,
     rusty_pool::FIXED,
     rusty_pool::ELASTIC,
     rusty_pool::ELASTIC_50,
