@@ -9,7 +9,11 @@
 //! | [`shutting_down`] | the ways to end a pool, and what happens to its jobs |
 //! | [`libraries`] | taking a pool from the caller |
 //! | [`works_with`] | crates for channels, locks, signals, processes, tracing, HTTP |
-//! | [`coming_from_rayon`], [`coming_from_tokio`], [`coming_from_rusty_pool`], [`coming_from_executors`], [`coming_from_st3_and_crossbeam`], [`coming_from_burst_pool`] | the same calls here, and programs before and after |
+//! | [`coming_from_rayon`], [`coming_from_tokio`] | the same calls here, and programs before and after |
+//! | [`coming_from_rusty_pool`], which is about threadpool too | the same |
+//! | [`coming_from_executors`], [`coming_from_burst_pool`] | the same |
+//! | [`coming_from_st3_and_crossbeam`] | st3 and crossbeam-deque in schedulers of your own |
+//! | [`coming_from_context_switch`] | the command for each of its programs |
 
 #[doc = include_str!("choosing.md")]
 pub mod choosing {}
@@ -43,3 +47,6 @@ pub mod coming_from_st3_and_crossbeam {}
 
 #[doc = include_str!("coming_from_burst_pool.md")]
 pub mod coming_from_burst_pool {}
+
+#[doc = include_str!("coming_from_context_switch.md")]
+pub mod coming_from_context_switch {}
