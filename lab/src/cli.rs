@@ -16,6 +16,7 @@ use crate::limits::{self, whole};
 use crate::pins::Pin;
 use crate::plan;
 use crate::report::destination::path;
+use crate::report::table::Detail;
 use crate::rounds::{Contest, Rules};
 use crate::row::Row;
 use crate::stop::Stop;
@@ -115,7 +116,7 @@ pub(crate) struct Options {
     /// Append the single values behind the percentiles to this CSV file: a row for each.
     #[arg(long, global = true, value_name = "PATH", value_parser = path())]
     pub(crate) samples: Option<PathBuf>,
-    /// Print the metrics that are details, too. The files have them in any case.
+    /// Print all metrics: of `all` more than one each, of a workload the details, too. The files have them in any case.
     #[arg(long, global = true, conflicts_with = "quiet")]
     pub(crate) verbose: bool,
     /// Print what would be measured, and on which targets, without doing so.
@@ -225,6 +226,15 @@ impl Cli {
     /// Whether an option has several values.
     pub(crate) fn is_sweep(&self) -> bool {
         !self.further.is_empty()
+    }
+
+    /// Which metrics the tables have: of everything one each, as there is an answer below them.
+    pub(crate) fn detail(&self) -> Detail {
+        match self.what {
+            _ if self.options.verbose => Detail::Verbose,
+            Some(What::All(_)) | None => Detail::Headline,
+            _ => Detail::Usual,
+        }
     }
 
     /// What to do.

@@ -13,7 +13,7 @@
 //! - the traits of targets, and a folder of them: `target`, `targets`, `setup`;
 //! - the traits of workloads, their runs on targets, and a folder of them: `workload`, `apart`, `dispatch`,
 //!   `row`, `workloads`, `plan`;
-//! - the output: `report`, `chart`, `interrupt`;
+//! - the output: `report`, `recorded`, `chart`, `interrupt`;
 //! - the program: `hogs`, `rounds`, `sweep`, `cli`, `session`.
 
 #![forbid(unsafe_code)]
@@ -39,6 +39,7 @@ mod needs;
 mod pins;
 mod plan;
 mod program;
+mod recorded;
 mod report;
 mod rounds;
 mod row;

@@ -7,12 +7,14 @@ use crate::dispatch::{self, Run};
 use crate::needs::Needs;
 use crate::stop::Stop;
 use crate::target::{Accept, Entry, Family};
-use crate::workload::{Metric, Outcome, Params, Terms, Workload};
+use crate::workload::{Meaning, Metric, Outcome, Params, Terms, Workload};
 
 /// A workload with its options. What a method says, [`Workload`] says.
 pub(crate) trait Row: Debug {
     /// See [`Workload::NAME`].
     fn name(&self) -> &'static str;
+    /// See [`Workload::MEANING`].
+    fn meaning(&self) -> Meaning;
     /// See [`Workload::FURTHER`].
     fn further(&self) -> &'static [&'static str];
     /// See [`Workload::PINS`].
@@ -43,6 +45,10 @@ where
 {
     fn name(&self) -> &'static str {
         W::NAME
+    }
+
+    fn meaning(&self) -> Meaning {
+        W::MEANING
     }
 
     fn further(&self) -> &'static [&'static str] {

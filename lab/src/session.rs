@@ -68,7 +68,7 @@ fn measure(contests: &[Contest], cli: &Cli) -> Result<(), Stop> {
     let measured = reporter.print(&head).and_then(|()| {
         contests.iter().try_for_each(|contest| {
             rounds::measure(contest, &rules, &book, &reporter, &mut random)?;
-            reporter.print(&book.last_table(options.verbose))
+            reporter.print(&book.last_table(cli.detail()))
         })
     });
     let measured = measured.and_then(|()| match cli.is_sweep() {
@@ -81,9 +81,12 @@ fn measure(contests: &[Contest], cli: &Cli) -> Result<(), Stop> {
     let written = book.finish(measured.is_ok() && peers.is_empty() && own.is_empty());
     measured?;
     written?;
+    // A sweep has a table of its own.
+    let answer = book.answer().filter(|_| contests.len() > 1 && !cli.is_sweep());
+    let answer = answer.map(|answer| answer + "\n");
     // A peer without a number is missing from the table, and does not fail the run.
     let notes = peers.iter().map(|failure| format!("\nno number: {failure}"));
-    reporter.print(&notes.chain([HINT.to_owned()]).collect::<String>())?;
+    reporter.print(&notes.chain(answer).chain([HINT.to_owned()]).collect::<String>())?;
     if own.is_empty() { Ok(()) } else { Err(Stop::Failed(own.join("; "))) }
 }
 

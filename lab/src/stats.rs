@@ -11,6 +11,14 @@ pub(crate) fn median(values: Vec<f64>) -> f64 {
     quantile(&sorted(values), 0.5)
 }
 
+/// The middle of `values`, or the mean of the two in the middle.
+pub(crate) fn middle(values: &[f64]) -> Option<f64> {
+    let values = sorted(values.to_vec());
+    let (low, high) =
+        (values.get(values.len().checked_sub(1)? / 2)?, values.get(values.len() / 2)?);
+    Some(low.midpoint(*high))
+}
+
 /// The values at these shares, in their order.
 pub(crate) fn quantiles<const N: usize>(values: Vec<f64>, shares: [f64; N]) -> [f64; N] {
     let sorted = sorted(values);
@@ -34,7 +42,14 @@ pub(crate) fn sorted(mut values: Vec<f64>) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::quantile;
+    use super::{middle, quantile};
+
+    #[test]
+    fn the_middle_of_an_even_number_is_between_the_two_in_the_middle() {
+        assert_eq!(middle(&[3.0, 1.0, 2.0]), Some(2.0));
+        assert_eq!(middle(&[4.0, 1.0, 2.0, 3.0]), Some(2.5));
+        assert_eq!(middle(&[]), None);
+    }
 
     #[test]
     fn quantiles_are_values_that_occurred() {

@@ -53,7 +53,7 @@ impl From<io::Error> for Stop {
 const LONGEST_REASON: usize = 900;
 
 /// `text` in one line without control characters, which a terminal would interpret.
-fn printable(text: &str) -> String {
+pub(crate) fn printable(text: &str) -> String {
     let mut line = String::new();
     for character in text.chars().take(LONGEST_REASON) {
         if character.is_control() {

@@ -24,7 +24,7 @@ use crate::target::runtime::Runtime;
 use crate::target::{Entry, Family};
 
 /// Which of two values of a metric is the better one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Deserialize, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Direction {
     /// The higher one.
@@ -69,6 +69,29 @@ impl Metric {
 
     /// The CPU time beside the wall time. Every workload has it as its last metric.
     pub(crate) const CPU: Self = Metric::less("cpu", "CPU s/s");
+}
+
+/// What a workload stands for, in words.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Meaning {
+    /// What is done, as the beginning of a sentence.
+    pub(crate) done: &'static str,
+    /// A sentence: which programs look like it.
+    pub(crate) like: &'static str,
+    /// Which of its metrics is compared if only one is.
+    pub(crate) headline: usize,
+}
+
+impl Meaning {
+    /// These words, and the first metric.
+    pub(crate) const fn new(done: &'static str, like: &'static str) -> Self {
+        Meaning { done, like, headline: 0 }
+    }
+
+    /// The same with another metric.
+    pub(crate) const fn headline(self, headline: usize) -> Self {
+        Meaning { headline, ..self }
+    }
 }
 
 /// The options of a run by name, in the order in which they are shown.
@@ -145,6 +168,9 @@ pub(crate) struct Terms {
 pub(crate) trait Workload: Clone + Debug + Serialize + Send + 'static {
     /// Its name in the tables and on the command line.
     const NAME: &'static str;
+
+    /// What it stands for.
+    const MEANING: Meaning;
 
     /// The family of its targets.
     type Family: Family;

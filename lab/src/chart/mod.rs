@@ -1,10 +1,9 @@
 //! A bar chart of a result file, as an SVG picture for a page.
 //!
 //! It shows what one table shows of one metric: a bar for each target, the best first. A file inside imports from
-//! those above it: `recorded`, `selection`, `wording`, `theme`, `picture`.
+//! those above it: `selection`, `wording`, `theme`, `picture`.
 
 mod picture;
-mod recorded;
 mod selection;
 mod theme;
 mod wording;
@@ -15,9 +14,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use self::picture::{Bar, Picture};
-use self::recorded::{Machine, Outcome, Recorded};
 use self::selection::{Selection, Wanted};
 use self::theme::Theme;
+use crate::recorded::{Machine, Outcome, Recorded};
 use crate::report::destination::{Destination, path};
 use crate::report::quantity;
 use crate::stop::Stop;

@@ -1,6 +1,6 @@
 //! Which results of a file make one chart: one workload with one set of options, and one metric.
 
-use super::recorded::{Failure, Outcome, Params, Recorded};
+use crate::recorded::{Failure, Outcome, Params, Recorded};
 use crate::workload::Direction;
 
 /// What a chart is to show.
@@ -178,7 +178,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{Selection, Wanted};
-    use crate::chart::recorded::Recorded;
+    use crate::recorded::Recorded;
 
     /// A result of `queue`.
     fn result(target: &str, metric: &str, params: Value, median: f64) -> Value {

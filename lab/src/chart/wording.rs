@@ -1,7 +1,7 @@
 //! What a chart says in words: its heading, and where its numbers come from.
 
-use super::recorded::{Machine, Outcome};
 use super::selection::Selection;
+use crate::recorded::{Machine, Outcome};
 use crate::workload::Direction;
 
 /// The heading of a chart that is given none.
@@ -37,10 +37,8 @@ pub(super) fn origin(machine: &Machine) -> [String; 2] {
 /// The command that measures what the chart shows.
 pub(super) fn command(selection: &Selection<'_>, machine: &Machine) -> String {
     let Some(result) = selection.bars.first() else { return String::new() };
-    let mut text = format!("brigade-lab {}", result.workload);
-    for (name, value) in &selection.params.0 {
-        text += &format!(" --{name} {value}");
-    }
+    let options = selection.params.line();
+    let mut text = format!("brigade-lab {} {options}", result.workload).trim_end().to_owned();
     text += &format!(" --rounds {}", rounds(selection));
     if let Some(pin) = &machine.pin {
         text += &format!(" --pin {pin}");

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::csv::Csv;
 use super::destination::Destination;
 use super::results::{Lane, Results, Sheet};
-use super::{json, table};
+use super::table::Detail;
+use super::{answer, json, table};
 use crate::machine::Machine;
 use crate::row::Row;
 use crate::stop::Stop;
@@ -47,6 +48,7 @@ impl SharedBook {
         let lane = |&target| Lane { target, rounds: Vec::new(), failure: None };
         self.lock().results.sheets.push(Sheet {
             workload: row.name(),
+            meaning: row.meaning(),
             params: row.params(),
             metrics: row.metrics(),
             note: row.note(),
@@ -73,15 +75,20 @@ impl SharedBook {
         self.write(target, |lane| lane.failure = Some(reason.to_owned()));
     }
 
-    /// The table of the row measured last, with all details or without.
-    pub(crate) fn last_table(&self, is_verbose: bool) -> String {
+    /// The table of the row measured last.
+    pub(crate) fn last_table(&self, detail: Detail) -> String {
         let book = self.lock();
-        book.results.sheets.last().map(|sheet| table::of(sheet, is_verbose)).unwrap_or_default()
+        book.results.sheets.last().map(|sheet| table::of(sheet, detail)).unwrap_or_default()
     }
 
     /// One table of all rows, which differ in the options of a sweep.
     pub(crate) fn sweep_table(&self, is_verbose: bool) -> String {
         table::of_sweep(&self.lock().results.sheets, is_verbose)
+    }
+
+    /// One table of all rows: brigade beside the best peer of each.
+    pub(crate) fn answer(&self) -> Option<String> {
+        answer::of(&self.lock().results.sheets)
     }
 
     /// Which peers failed, or which other targets did: where and why.

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use csv::Writer;
 
 use super::destination::{folder, refused};
-use super::results::{Results, median};
+use super::results::Results;
 use crate::row::Row;
+use crate::stats::middle;
 use crate::stop::Stop;
 use crate::target::Entry;
 use crate::workload;
@@ -107,7 +108,7 @@ impl Csv {
                     let samples = lane.samples(index);
                     let number =
                         |value: Option<f64>| value.map_or(String::new(), |v| v.to_string());
-                    let Some(middle) = median(&samples) else { continue };
+                    let Some(median) = middle(&samples) else { continue };
                     rows.push(vec![
                         machine.date.clone(),
                         machine.version.to_owned(),
@@ -121,10 +122,10 @@ impl Csv {
                         metric.name.to_owned(),
                         metric.unit.to_owned(),
                         samples.len().to_string(),
-                        middle.to_string(),
+                        median.to_string(),
                         number(samples.iter().copied().min_by(f64::total_cmp)),
                         number(samples.iter().copied().max_by(f64::total_cmp)),
-                        number(median(&sheet.ratios(index, lane))),
+                        number(middle(&sheet.ratios(index, lane))),
                         (samples.len() == results.rounds).to_string(),
                     ]);
                 }

@@ -1,7 +1,8 @@
 //! The result file's content, schema 1.
 
-use super::results::{Results, median};
+use super::results::Results;
 use crate::machine::Machine;
+use crate::stats::middle;
 use crate::stop::Stop;
 use crate::workload::{Direction, Params};
 
@@ -79,7 +80,7 @@ pub(super) fn of(book: &Results, complete: bool) -> Result<Vec<u8>, Stop> {
                     params: &sheet.params,
                     unit: metric.unit,
                     direction: metric.direction,
-                    median: median(&samples),
+                    median: middle(&samples),
                     min: samples.iter().copied().min_by(f64::total_cmp),
                     max: samples.iter().copied().max_by(f64::total_cmp),
                     complete: samples.len() == book.rounds,

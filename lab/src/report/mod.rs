@@ -3,13 +3,15 @@
 //! All output goes through writers that may fail, and a reader that goes away ends the program
 //! quietly.
 
+mod answer;
 pub(crate) mod book;
 pub(crate) mod csv;
 pub(crate) mod destination;
 pub(crate) mod json;
 pub(crate) mod quantity;
 mod results;
-mod table;
+pub(crate) mod speedup;
+pub(crate) mod table;
 
 use std::collections::HashSet;
 use std::io::{self, IsTerminal, Write};
@@ -86,7 +88,7 @@ impl Drop for Reporter {
 }
 
 /// Writes `text` and a new line to stdout, now.
-fn write_line(text: &str) -> Result<(), Stop> {
+pub(crate) fn write_line(text: &str) -> Result<(), Stop> {
     let mut stdout = io::stdout().lock();
     writeln!(stdout, "{text}")?;
     stdout.flush()?;

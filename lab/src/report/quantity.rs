@@ -1,7 +1,7 @@
 //! Numbers for people: a prefix and three digits.
 
 /// `value` with a prefix that makes it readable, for a column of a table. A rate does not say what it is a rate of.
-pub(super) fn short(value: f64, unit: &str) -> String {
+pub(crate) fn short(value: f64, unit: &str) -> String {
     if is_count(unit) || unit == "CPU s/s" {
         return count(value);
     }
@@ -28,25 +28,40 @@ pub(crate) fn full(value: f64, unit: &str) -> String {
     }
 }
 
+/// Whether `value` is shown with two digits at least: a ratio to less would be one of rounding errors.
+pub(super) fn has_digits(value: f64, unit: &str) -> bool {
+    let step = if is_count(unit) || unit == "CPU s/s" { 0.01 } else { 1e-11 };
+    value >= 10.0 * step
+}
+
 /// Whether this unit is that of a count, or of a median or mean of some.
 fn is_count(unit: &str) -> bool {
     matches!(unit, "calls" | "faults" | "jobs" | "threads" | "values" | "switches" | "%")
 }
 
+/// What no workload yields, and a file may have: no prefix makes it readable.
+const HUGE: f64 = 1e15;
+
 /// A count in two decimals at most.
 fn count(value: f64) -> String {
+    if value.abs() >= HUGE {
+        return format!("{value:.2e}");
+    }
     ((value * 100.0).round() / 100.0).to_string()
 }
 
 /// `value` with a prefix, in three digits or so.
 fn prefixed(value: f64, unit: &str) -> String {
+    if value.abs() >= HUGE {
+        return format!("{value:.2e} {unit}");
+    }
     let prefixes = [(1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ")];
-    let fitting = prefixes.into_iter().find(|(scale, _)| value >= *scale);
+    let fitting = prefixes.into_iter().find(|(scale, _)| value.abs() >= *scale);
     let (scale, prefix) = fitting.unwrap_or((1e-9, "n"));
     let value = value / scale;
-    let decimals = if value >= 100.0 {
+    let decimals = if value.abs() >= 100.0 {
         0
-    } else if value >= 10.0 {
+    } else if value.abs() >= 10.0 {
         1
     } else {
         2
@@ -65,6 +80,7 @@ mod tests {
         assert_eq!(short(0.000_000_041_3, "s"), "41.3 ns");
         assert_eq!(short(0.25, "s"), "250 ms");
         assert_eq!(short(98_765.0, "requests/s"), "98.8 k/s");
+        assert_eq!([-2e3, 1e300].map(|bytes| short(bytes, "B")), ["-2.00 kB", "1.00e300 B"]);
         assert_eq!([329.4, 0.0].map(|bytes| short(bytes, "B")), ["329 B", "0 B"]);
         assert_eq!([short(0.5, "%"), short(1.949, "CPU s/s")], ["0.5", "1.95"]);
         assert_eq!([0.0, 1.5, 16.0].map(|count| short(count, "threads")), ["0", "1.5", "16"]);

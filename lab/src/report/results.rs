@@ -2,7 +2,7 @@
 
 use crate::machine::Machine;
 use crate::target::Entry;
-use crate::workload::{Direction, Metric, Params};
+use crate::workload::{Direction, Meaning, Metric, Params};
 
 /// Everything measured so far.
 pub(crate) struct Results {
@@ -18,6 +18,8 @@ pub(crate) struct Results {
 pub(crate) struct Sheet {
     /// The name of the workload.
     pub(super) workload: &'static str,
+    /// What it stands for.
+    pub(super) meaning: Meaning,
     /// Its options.
     pub(super) params: Params,
     /// What each run yields.
@@ -66,15 +68,6 @@ impl Sheet {
     }
 }
 
-/// The middle of `values`, or the mean of the two in the middle.
-pub(super) fn median(values: &[f64]) -> Option<f64> {
-    let mut values = values.to_vec();
-    values.sort_by(f64::total_cmp);
-    let (low, high) =
-        (values.get(values.len().checked_sub(1)? / 2)?, values.get(values.len() / 2)?);
-    Some((low + high) / 2.0)
-}
-
 impl Results {
     /// Every failure, with the sheet and the lane it stands in.
     pub(super) fn failures(&self) -> impl Iterator<Item = (&Sheet, &Lane, &str)> {
@@ -86,10 +79,10 @@ impl Results {
 
 #[cfg(test)]
 mod tests {
-    use super::{Lane, Sheet, median};
+    use super::{Lane, Sheet};
     use crate::target::Family as _;
     use crate::targets::pools::Pools;
-    use crate::workload::{Metric, Params};
+    use crate::workload::{Meaning, Metric, Params};
 
     const METRICS: &[Metric] = &[Metric::more("rate", "tasks/s"), Metric::CPU];
 
@@ -101,16 +94,10 @@ mod tests {
     }
 
     #[test]
-    fn the_median_of_an_even_number_is_between_the_two_in_the_middle() {
-        assert_eq!(median(&[3.0, 1.0, 2.0]), Some(2.0));
-        assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), Some(2.5));
-        assert_eq!(median(&[]), None);
-    }
-
-    #[test]
     fn each_round_is_compared_with_the_best_peer_of_that_round() {
         let mut sheet = Sheet {
             workload: "throughput",
+            meaning: Meaning::new("run jobs", "It is a test."),
             params: Params::new(),
             metrics: METRICS,
             note: None,

@@ -1,23 +1,40 @@
 //! Aligned tables, one block per metric, the best target first.
 
 use super::quantity;
-use super::results::{Lane, Sheet, median};
+use super::results::{Lane, Sheet};
+use crate::stats::middle;
 use crate::workload::{self, Direction, Metric};
 
 /// Width of the column of names: the longest is a heading, `system-hop (less is better)`.
 const NAME: usize = 27;
 
+/// Which metrics a table has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Detail {
+    /// The one that is compared if only one is.
+    Headline,
+    /// All but details.
+    Usual,
+    /// All.
+    Verbose,
+}
+
 /// The table of one row.
-pub(super) fn of(sheet: &Sheet, is_verbose: bool) -> String {
+pub(super) fn of(sheet: &Sheet, detail: Detail) -> String {
     let options = workload::line(&sheet.params);
-    let mut text = format!("\n{} {options}\n", sheet.workload);
+    let mut text = format!("\n{} {options}\n{}\n", sheet.workload, sheet.meaning.like);
     if let Some(note) = &sheet.note {
         text += &format!("{note}\n");
     }
     // The CPU time stands beside every other metric, as a column.
     let (_, metrics) = sheet.metrics.split_last().unwrap_or((&sheet.metrics[0], &[]));
     for (index, metric) in metrics.iter().enumerate() {
-        if is_verbose || !metric.is_detail {
+        let is_shown = match detail {
+            Detail::Headline => index == sheet.meaning.headline,
+            Detail::Usual => !metric.is_detail,
+            Detail::Verbose => true,
+        };
+        if is_shown {
             text += &block(sheet, index, metric);
         }
     }
@@ -57,7 +74,7 @@ pub(super) fn of_sweep(sheets: &[Sheet], is_verbose: bool) -> String {
                     // What a workload measures may depend on its options.
                     let index = sheet.metrics.iter().position(|other| other.name == metric.name)?;
                     let lane = sheet.lanes.iter().find(|other| other.target.is(lane.target))?;
-                    Some(quantity::short(median(&lane.samples(index))?, metric.unit))
+                    Some(quantity::short(middle(&lane.samples(index))?, metric.unit))
                 };
                 let shown = |sheet: &Sheet| value(sheet).unwrap_or_else(|| "–".to_owned());
                 text += &format!("  {:<NAME$}{}\n", lane.target.name, cells(&shown));
@@ -96,7 +113,7 @@ fn block(sheet: &Sheet, index: usize, metric: &Metric) -> String {
 
 /// The lanes with a number, the best one first.
 fn ranked(sheet: &Sheet, index: usize, direction: Direction) -> Vec<&Lane> {
-    let key = |lane: &&Lane| median(&lane.samples(index)).unwrap_or_default();
+    let key = |lane: &&Lane| middle(&lane.samples(index)).unwrap_or_default();
     let mut lanes: Vec<_> =
         sheet.lanes.iter().filter(|lane| !lane.samples(index).is_empty()).collect();
     lanes.sort_by(|a, b| match direction {
@@ -116,21 +133,21 @@ fn line(sheet: &Sheet, index: usize, metric: &Metric, lane: &Lane) -> String {
     format!(
         "  {:<NAME$}{:>12}{:>12}{:>12}{:>13}{:>7}\n",
         lane.target.name,
-        shown(median(&samples)),
+        shown(middle(&samples)),
         shown(samples.iter().copied().min_by(f64::total_cmp)),
         shown(samples.iter().copied().max_by(f64::total_cmp)),
-        plain(median(&sheet.ratios(index, lane))),
-        plain(median(&lane.samples(sheet.metrics.len() - 1))),
+        plain(middle(&sheet.ratios(index, lane))),
+        plain(middle(&lane.samples(sheet.metrics.len() - 1))),
     )
 }
 
 #[cfg(test)]
 mod tests {
-    use super::of;
+    use super::{Detail, of};
     use crate::report::results::{Lane, Sheet};
     use crate::target::Family as _;
     use crate::targets::pools::ElasticPools;
-    use crate::workload::{Metric, Params};
+    use crate::workload::{Meaning, Metric, Params};
 
     #[test]
     fn a_count_of_threads_is_shown_as_a_number_and_compared_with_none_that_is_0() {
@@ -142,12 +159,13 @@ mod tests {
         let lanes = ElasticPools::TARGETS.iter().map(lane).collect();
         let sheet = Sheet {
             workload: "elastic",
+            meaning: Meaning::new("grow", "It is a test."),
             params: Params::new(),
             metrics: METRICS,
             note: None,
             lanes,
         };
-        let table = of(&sheet, false);
+        let table = of(&sheet, Detail::Usual);
         let row = |name: &str| {
             let mut rows = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
             rows.find(|row| row[..].first() == Some(&name)).expect("a row")

@@ -30,7 +30,7 @@ use crate::target::Entry;
 use crate::target::runtime::{Runtime, Sink, Source, Spawn};
 use crate::targets::runtimes::{Runtimes, has_tasks};
 use crate::work::{grind, units_for};
-use crate::workload::{Bench, Metric, Outcome, RuntimeWorkload, Workload};
+use crate::workload::{Bench, Meaning, Metric, Outcome, RuntimeWorkload, Workload};
 
 /// Options of `busy-io`.
 #[derive(Args, Clone, Debug, Serialize)]
@@ -198,6 +198,10 @@ impl BusyIo {
 
 impl Workload for BusyIo {
     const NAME: &'static str = "busy-io";
+    const MEANING: Meaning = Meaning::new(
+        "fire timers while the pool computes",
+        "It stands for programs that mix computing and I/O: a server that compresses, renders or encrypts.",
+    );
     type Family = Runtimes;
 
     const FURTHER: &'static [&'static str] = &["brigade-lifo"];

@@ -18,7 +18,7 @@ use crate::tally::{Sum, Tally};
 use crate::target::Entry;
 use crate::target::runtime::{Runtime, Spawn};
 use crate::targets::runtimes::{Runtimes, has_tasks, threads};
-use crate::workload::{Bench, Metric, Outcome, RuntimeWorkload, Workload};
+use crate::workload::{Bench, Meaning, Metric, Outcome, RuntimeWorkload, Workload};
 
 /// Whether tasks or threads are created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
@@ -68,6 +68,10 @@ pub(crate) struct Creation {
 
 impl Workload for Creation {
     const NAME: &'static str = "creation";
+    const MEANING: Meaning = Meaning::new(
+        "create a task and wait for its end",
+        "It stands for a task for each request or connection, in servers and in tests with many small futures.",
+    );
     type Family = Runtimes;
 
     const METRICS: &'static [Metric] = &[

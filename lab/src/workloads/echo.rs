@@ -21,7 +21,7 @@ use crate::tally::{Sum, Tally};
 use crate::target::Entry;
 use crate::target::runtime::{Runtime, Sink, Source};
 use crate::targets::runtimes::{Runtimes, runs_futures};
-use crate::workload::{Bench, Metric, Outcome, RuntimeWorkload, Workload};
+use crate::workload::{Bench, Meaning, Metric, Outcome, RuntimeWorkload, Workload};
 
 /// Options of `echo`.
 #[derive(Args, Clone, Debug, Serialize)]
@@ -50,6 +50,10 @@ const HEAD: usize = 8;
 
 impl Workload for Echo {
     const NAME: &'static str = "echo";
+    const MEANING: Meaning = Meaning::new(
+        "answer small messages over TCP",
+        "It stands for network servers with little work a request: proxies, caches, game servers.",
+    );
     type Family = Runtimes;
 
     const METRICS: &'static [Metric] = &[

@@ -18,7 +18,7 @@ use crate::stop::Stop;
 use crate::tally::{Sum, Tally};
 use crate::target::pool::{Pool, Size, Submit};
 use crate::targets::pools::ElasticPools;
-use crate::workload::{Bench, ElasticWorkload, Metric, Outcome, Workload};
+use crate::workload::{Bench, ElasticWorkload, Meaning, Metric, Outcome, Workload};
 
 /// Options of `elastic`.
 #[derive(Args, Clone, Debug, Serialize)]
@@ -95,6 +95,10 @@ impl Shared {
 
 impl Workload for Elastic {
     const NAME: &'static str = "elastic";
+    const MEANING: Meaning = Meaning::new(
+        "grow a pool for calls that block",
+        "It stands for pools beside an async runtime: file system, name look-ups, old libraries that block.",
+    );
     type Family = ElasticPools;
 
     const METRICS: &'static [Metric] = if Census::POSSIBLE {

@@ -24,7 +24,7 @@ use crate::tally::{Sum, Tally};
 use crate::target::pool::{Pool, Submit};
 use crate::targets::pools::Pools;
 use crate::work::{grind, units_for};
-use crate::workload::{Bench, Metric, Outcome, PoolWorkload, Workload};
+use crate::workload::{Bench, Meaning, Metric, Outcome, PoolWorkload, Workload};
 
 /// Options of `fairness`.
 #[derive(Args, Clone, Debug, Serialize)]
@@ -110,6 +110,10 @@ impl Shared {
 
 impl Workload for Fairness {
     const NAME: &'static str = "fairness";
+    const MEANING: Meaning = Meaning::new(
+        "answer while the pool is overloaded",
+        "It stands for servers at their limit: a health check or a new request beside endless background jobs.",
+    );
     type Family = Pools;
     const SAMPLES: bool = true;
 

@@ -17,7 +17,7 @@ use crate::tally::{Sum, Tally};
 use crate::target::pool::{Pool, Submit};
 use crate::targets::pools::Pools;
 use crate::work::{grind, units_for};
-use crate::workload::{Bench, Metric, Outcome, PoolWorkload, Workload};
+use crate::workload::{Bench, Meaning, Metric, Outcome, PoolWorkload, Workload};
 
 /// Options of `fan-out`.
 #[derive(Args, Clone, Debug, Serialize)]
@@ -80,6 +80,10 @@ impl Shared {
 
 impl Workload for FanOut {
     const NAME: &'static str = "fan-out";
+    const MEANING: Meaning = Meaning::new(
+        "split one job into many",
+        "It stands for a request that is answered in parts: a search over shards, a build graph, tiles of an image.",
+    );
     type Family = Pools;
     const SAMPLES: bool = true;
     const METRICS: &'static [Metric] = &[Metric::time("p50"), Metric::time("p90"), Metric::CPU];

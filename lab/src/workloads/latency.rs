@@ -18,7 +18,7 @@ use crate::stop::Stop;
 use crate::tally::Sum;
 use crate::target::pool::{Pool, Submit};
 use crate::targets::pools::Pools;
-use crate::workload::{Bench, Metric, Outcome, PoolWorkload, Workload};
+use crate::workload::{Bench, Meaning, Metric, Outcome, PoolWorkload, Workload};
 
 /// Options of `latency`.
 #[derive(Args, Clone, Debug, Serialize)]
@@ -53,6 +53,10 @@ pub(crate) struct Latency {
 
 impl Workload for Latency {
     const NAME: &'static str = "latency";
+    const MEANING: Meaning = Meaning::new(
+        "run a burst of jobs after a pause",
+        "It stands for work that arrives in bursts: a frame of a game, a tick of a market, a batch of a queue.",
+    );
     type Family = Pools;
     const SAMPLES: bool = true;
     const METRICS: &'static [Metric] = &[

@@ -23,7 +23,7 @@ use crate::tally::{Sum, Tally};
 use crate::target::Entry;
 use crate::target::runtime::{Runtime, Spawn};
 use crate::targets::runtimes::{Runtimes, runs_futures};
-use crate::workload::{Bench, Metric, Outcome, RuntimeWorkload, Workload};
+use crate::workload::{Bench, Meaning, Metric, Outcome, RuntimeWorkload, Workload};
 
 /// Options of `memory`.
 #[derive(Args, Clone, Debug, Serialize)]
@@ -48,6 +48,10 @@ const LOOK: Duration = Duration::from_micros(50);
 
 impl Workload for Memory {
     const NAME: &'static str = "memory";
+    const MEANING: Meaning = Meaning::new(
+        "keep waiting tasks in memory",
+        "It stands for many idle connections: chat, push notifications, long polling.",
+    );
     type Family = Runtimes;
     const APART: bool = true;
 

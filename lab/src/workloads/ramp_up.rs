@@ -17,7 +17,7 @@ use crate::stop::Stop;
 use crate::tally::{Sum, Tally};
 use crate::target::pool::{Pool, Submit};
 use crate::targets::pools::Pools;
-use crate::workload::{self, Bench, Metric, Outcome, Params, PoolWorkload, Workload};
+use crate::workload::{self, Bench, Meaning, Metric, Outcome, Params, PoolWorkload, Workload};
 
 /// Options of `ramp-up`.
 #[derive(Args, Clone, Debug, Serialize)]
@@ -100,6 +100,10 @@ impl RampUp {
 
 impl Workload for RampUp {
     const NAME: &'static str = "ramp-up";
+    const MEANING: Meaning = Meaning::new(
+        "get all idle threads to work",
+        "It stands for many calls that block at once: file operations, name look-ups, database queries.",
+    );
     type Family = Pools;
     const SAMPLES: bool = true;
 

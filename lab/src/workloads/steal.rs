@@ -18,7 +18,7 @@ use crate::target::Entry;
 use crate::target::fork::{ForkJoin, Spawning, Start, StartSpawning};
 use crate::targets::forks::sequential::CALLS;
 use crate::targets::forks::{Forks, tokio};
-use crate::workload::{Bench, ForkWorkload, Metric, Outcome, Workload};
+use crate::workload::{Bench, ForkWorkload, Meaning, Metric, Outcome, Workload};
 
 /// Options of `steal`.
 #[derive(Args, Clone, Debug, Serialize)]
@@ -43,6 +43,10 @@ type Begun = (ThreadId, u64);
 
 impl Workload for Steal {
     const NAME: &'static str = "steal";
+    const MEANING: Meaning = Meaning::new(
+        "share a fork that one thread holds",
+        "It stands for uneven recursion: a parser or a search that computes long before it splits.",
+    );
     type Family = Forks;
     const SAMPLES: bool = true;
 

@@ -18,7 +18,7 @@ use crate::stop::Stop;
 use crate::tally::{Sum, Tally};
 use crate::target::pool::{self, Pool};
 use crate::targets::pools::Pools;
-use crate::workload::{Bench, Metric, Outcome, PoolWorkload, Workload};
+use crate::workload::{Bench, Meaning, Metric, Outcome, PoolWorkload, Workload};
 
 /// How many threads submit, and what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
@@ -55,6 +55,10 @@ const SLEEP: Duration = Duration::from_secs(1);
 
 impl Workload for Submit {
     const NAME: &'static str = "submit";
+    const MEANING: Meaning = Meaning::new(
+        "hand jobs to a pool",
+        "It stands for a thread that must not be held up: an event loop, an audio callback, a user interface.",
+    );
     type Family = Pools;
     const FURTHER: &'static [&'static str] =
         &["brigade-elastic", "brigade-elastic-50", "rusty_pool-elastic", "rusty_pool-50"];

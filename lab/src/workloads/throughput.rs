@@ -16,7 +16,7 @@ use crate::stop::Stop;
 use crate::tally::Sum;
 use crate::target::pool::{Pool, Submit};
 use crate::targets::pools::Pools;
-use crate::workload::{Bench, Metric, Outcome, PoolWorkload, Workload};
+use crate::workload::{Bench, Meaning, Metric, Outcome, PoolWorkload, Workload};
 
 /// Options of `throughput`.
 #[derive(Args, Clone, Debug, Serialize)]
@@ -44,6 +44,10 @@ pub(crate) struct Throughput {
 
 impl Workload for Throughput {
     const NAME: &'static str = "throughput";
+    const MEANING: Meaning = Meaning::new(
+        "keep all threads busy with short jobs",
+        "It stands for a pool that always has work: log shippers, crawlers, the stages of a pipeline.",
+    );
     type Family = Pools;
     const METRICS: &'static [Metric] = &[Metric::more("rate", "tasks/s"), Metric::CPU];
 

@@ -13,7 +13,7 @@ use crate::stats::median;
 use crate::tally::{Sum, Tally};
 use crate::target::pool::{Pool, Submit};
 use crate::targets::pools::Pools;
-use crate::workload::{Bench, Metric, Outcome, PoolWorkload, Workload};
+use crate::workload::{Bench, Meaning, Metric, Outcome, PoolWorkload, Workload};
 
 /// Options of `wake`.
 #[derive(Args, Clone, Debug, Serialize)]
@@ -44,6 +44,10 @@ struct Shared {
 
 impl Workload for Wake {
     const NAME: &'static str = "wake";
+    const MEANING: Meaning = Meaning::new(
+        "start one job on an idle pool",
+        "It stands for work that comes now and then: a request to a quiet server, a click, a timer.",
+    );
     type Family = Pools;
 
     const PINS: bool = true;

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_types, reason = "the tests stand outside every loom model")]
 
+mod answer;
 mod burst;
 mod busy;
 mod chart;

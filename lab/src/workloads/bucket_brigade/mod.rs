@@ -35,7 +35,7 @@ use crate::target::runtime::{Downstream, Runtime, Upstream};
 use crate::targets::runtimes::threads::Threads;
 use crate::targets::runtimes::{EPOLL, FLOOR, Runtimes};
 use crate::usage::Usage;
-use crate::workload::{Bench, Metric, Outcome, RuntimeWorkload, Terms, Workload};
+use crate::workload::{Bench, Meaning, Metric, Outcome, RuntimeWorkload, Terms, Workload};
 
 /// The links between the tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
@@ -94,6 +94,10 @@ const LOOK: Duration = Duration::from_millis(5);
 
 impl Workload for BucketBrigade {
     const NAME: &'static str = "bucket-brigade";
+    const MEANING: Meaning = Meaning::new(
+        "pass a byte through a line of tasks",
+        "It stands for chains of actors, proxies and pipelines, in which each step waits for the one before it.",
+    );
     type Family = Runtimes;
     const SAMPLES: bool = true;
 

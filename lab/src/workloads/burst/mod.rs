@@ -32,7 +32,7 @@ use crate::stop::Stop;
 use crate::tally::Sum;
 use crate::target::handover::Handover;
 use crate::targets::handovers::Handovers;
-use crate::workload::{Bench, HandoverWorkload, Metric, Outcome, Workload};
+use crate::workload::{Bench, HandoverWorkload, Meaning, Metric, Outcome, Workload};
 
 /// A row of `burst`.
 #[derive(Clone, Debug, Serialize)]
@@ -71,6 +71,11 @@ const LOOK: Duration = Duration::from_micros(50);
 
 impl Workload for Burst {
     const NAME: &'static str = "burst";
+    const MEANING: Meaning = Meaning::new(
+        "hand values to waiting threads",
+        "It stands for a receiver that distributes packets, frames or orders to threads which sleep between them.",
+    )
+    .headline(2);
     type Family = Handovers;
     const SAMPLES: bool = true;
 

@@ -24,7 +24,7 @@ use crate::target::Entry;
 use crate::target::runtime::Runtime;
 use crate::targets::runtimes::{Runtimes, has_tasks};
 use crate::usage::Usage;
-use crate::workload::{Bench, Metric, Outcome, RuntimeWorkload, Workload};
+use crate::workload::{Bench, Meaning, Metric, Outcome, RuntimeWorkload, Workload};
 
 /// The channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
@@ -87,6 +87,10 @@ const WARM_UP: u32 = 10;
 
 impl Workload for Channels {
     const NAME: &'static str = "channels";
+    const MEANING: Meaning = Meaning::new(
+        "send messages between busy tasks",
+        "It stands for producers and consumers: actors, work queues, stages of a pipeline.",
+    );
     type Family = Runtimes;
 
     const PINS: bool = true;

@@ -31,7 +31,7 @@ use crate::target::Entry;
 use crate::target::fork::{self, Spawning, Start, StartSpawning};
 use crate::targets::forks::sequential::Sequential;
 use crate::targets::forks::{Forks, tokio};
-use crate::workload::{Bench, ForkWorkload, Metric, Outcome, Workload};
+use crate::workload::{Bench, ForkWorkload, Meaning, Metric, Outcome, Workload};
 
 use self::kind::Kind;
 use self::program::{Program, TreeProgram};
@@ -56,6 +56,10 @@ const WARM_UP: u64 = 1;
 
 impl Workload for ForkJoin {
     const NAME: &'static str = "fork-join";
+    const MEANING: Meaning = Meaning::new(
+        "compute by divide and conquer",
+        "It stands for parallel algorithms: sorting, tree walks, matrix products, simulations.",
+    );
     type Family = Forks;
     const APART: bool = true;
 

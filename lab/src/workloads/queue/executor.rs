@@ -22,7 +22,7 @@ use crate::stop::Stop;
 use crate::tally::{Sum, Tally, scramble};
 use crate::target::queue::{CAPACITY, Deque, Item, Make, Missed, Stealer};
 use crate::targets::queues::Deques;
-use crate::workload::{Bench, DequeWorkload, Metric, Outcome, Workload};
+use crate::workload::{Bench, DequeWorkload, Meaning, Metric, Outcome, Workload};
 
 /// The pattern `executor`.
 #[derive(Clone, Debug, Serialize)]
@@ -66,6 +66,10 @@ impl Executor {
 
 impl Workload for Executor {
     const NAME: &'static str = "queue";
+    const MEANING: Meaning = Meaning::new(
+        "run a scheduler's traffic on deques",
+        "It stands for the queues of a work-stealing scheduler, with the pushes, pops and steals of each thread.",
+    );
     type Family = Deques;
     const METRICS: &'static [Metric] = METRICS;
 

@@ -19,7 +19,7 @@ use crate::stop::Stop;
 use crate::tally::{Sum, scramble};
 use crate::target::queue::{Injector, Job, Make};
 use crate::targets::queues::Injectors;
-use crate::workload::{Bench, InjectorWorkload, Metric, Outcome, Workload};
+use crate::workload::{Bench, InjectorWorkload, Meaning, Metric, Outcome, Workload};
 
 /// The pattern `injector`.
 #[derive(Clone, Debug, Serialize)]
@@ -43,6 +43,10 @@ impl Fill {
 
 impl Workload for Fill {
     const NAME: &'static str = "queue";
+    const MEANING: Meaning = Meaning::new(
+        "push jobs to a shared queue",
+        "It stands for the entrance of a pool: all jobs from threads outside go through such a queue.",
+    );
     type Family = Injectors;
     const METRICS: &'static [Metric] = METRICS;
 

@@ -11,7 +11,7 @@ use crate::stop::Stop;
 use crate::tally::Sum;
 use crate::target::queue::{CAPACITY, Deque, Item, Make};
 use crate::targets::queues::Deques;
-use crate::workload::{Bench, DequeWorkload, Metric, Outcome, Workload};
+use crate::workload::{Bench, DequeWorkload, Meaning, Metric, Outcome, Workload};
 
 /// The pattern `push-pop-small` or `push-pop-large`.
 #[derive(Clone, Debug, Serialize)]
@@ -48,6 +48,10 @@ impl PushPop {
 
 impl Workload for PushPop {
     const NAME: &'static str = "queue";
+    const MEANING: Meaning = Meaning::new(
+        "push to a deque and pop from it",
+        "It stands for the inner loop of a scheduler, on one thread: every spawn and every next job.",
+    );
     type Family = Deques;
     const METRICS: &'static [Metric] = METRICS;
 

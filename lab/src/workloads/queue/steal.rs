@@ -15,7 +15,7 @@ use crate::stop::Stop;
 use crate::tally::Sum;
 use crate::target::queue::{CAPACITY, Deque, Make, Stealer};
 use crate::targets::queues::Deques;
-use crate::workload::{Bench, DequeWorkload, Metric, Outcome, Workload};
+use crate::workload::{Bench, DequeWorkload, Meaning, Metric, Outcome, Workload};
 
 /// The pattern `steal`.
 #[derive(Clone, Debug, Serialize)]
@@ -46,6 +46,10 @@ impl Steal {
 
 impl Workload for Steal {
     const NAME: &'static str = "queue";
+    const MEANING: Meaning = Meaning::new(
+        "steal from a full deque",
+        "It stands for an idle thread of a scheduler that takes work from a busy one.",
+    );
     type Family = Deques;
     const METRICS: &'static [Metric] = METRICS;
 

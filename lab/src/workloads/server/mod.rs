@@ -39,7 +39,7 @@ use crate::target::Entry;
 use crate::target::runtime::{Runtime, Spawn};
 use crate::targets::runtimes::{Runtimes, has_tasks};
 use crate::usage::Usage;
-use crate::workload::{Bench, Metric, Outcome, RuntimeWorkload, Workload};
+use crate::workload::{Bench, Meaning, Metric, Outcome, RuntimeWorkload, Workload};
 
 /// System calls are counted for one request of this many.
 const COUNTED: u64 = 10;
@@ -62,6 +62,10 @@ pub(crate) struct Server {
 
 impl Workload for Server {
     const NAME: &'static str = "server";
+    const MEANING: Meaning = Meaning::new(
+        "answer requests to a server",
+        "It stands for web services and stores like redis, whose clients keep their connections open.",
+    );
     type Family = Runtimes;
 
     const METRICS: &'static [Metric] = &[

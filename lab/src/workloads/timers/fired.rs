@@ -20,7 +20,7 @@ use crate::tally::{Sum, Tally};
 use crate::target::Entry;
 use crate::target::runtime::{Alarm, Runtime, Spawn};
 use crate::targets::runtimes::{Runtimes, has_tasks};
-use crate::workload::{Bench, Metric, Outcome, RuntimeWorkload, Workload};
+use crate::workload::{Bench, Meaning, Metric, Outcome, RuntimeWorkload, Workload};
 
 /// When the timers fire.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -106,6 +106,10 @@ impl Board {
 
 impl Workload for Fired {
     const NAME: &'static str = "timers";
+    const MEANING: Meaning = Meaning::new(
+        "fire many timers",
+        "It stands for programs full of sleeps and intervals: simulations, schedulers, retries, heartbeats.",
+    );
     type Family = Runtimes;
     const SAMPLES: bool = true;
 

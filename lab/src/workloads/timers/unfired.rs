@@ -15,7 +15,7 @@ use crate::tally::{Sum, Tally};
 use crate::target::Entry;
 use crate::target::runtime::{Alarm, Runtime};
 use crate::targets::runtimes::{Runtimes, has_tasks};
-use crate::workload::{Bench, Metric, Outcome, RuntimeWorkload, Workload};
+use crate::workload::{Bench, Meaning, Metric, Outcome, RuntimeWorkload, Workload};
 
 /// Timers that are cancelled before their time.
 #[derive(Clone, Debug, Serialize)]
@@ -40,6 +40,10 @@ const FIRED: u32 = u32::MAX;
 
 impl Workload for Unfired {
     const NAME: &'static str = "timers";
+    const MEANING: Meaning = Meaning::new(
+        "cancel timers before their time",
+        "It stands for timeouts that are hardly ever reached: one for each request of a server or a client.",
+    );
     type Family = Runtimes;
 
     const METRICS: &'static [Metric] =

@@ -1,4 +1,4 @@
-//! A result file as a reader has it: what `report::json` writes, without what no chart needs.
+//! A result file as a reader has it: what `report::json` writes, without what no reader needs.
 
 use std::fmt;
 use std::fs::File;
@@ -18,14 +18,14 @@ const LONGEST: u64 = 256 << 20;
 
 /// A result file.
 #[derive(Debug, Deserialize)]
-pub(super) struct Recorded {
+pub(crate) struct Recorded {
     /// What it was measured on.
-    pub(super) machine: Machine,
+    pub(crate) machine: Machine,
     /// One per row, target and metric.
-    pub(super) results: Vec<Outcome>,
+    pub(crate) results: Vec<Outcome>,
     /// Targets without a number.
     #[serde(default)]
-    pub(super) failures: Vec<Failure>,
+    pub(crate) failures: Vec<Failure>,
 }
 
 /// What of the file is read first.
@@ -37,78 +37,85 @@ struct Version {
 
 /// What the caption says of the machine.
 #[derive(Debug, Deserialize)]
-pub(super) struct Machine {
+pub(crate) struct Machine {
     /// CPUs the laboratory could use.
-    pub(super) cpus: u64,
+    pub(crate) cpus: u64,
     /// What the CPUs call themselves.
-    pub(super) cpu_model: String,
+    pub(crate) cpu_model: String,
     /// Name and release of the kernel.
-    pub(super) kernel: String,
+    pub(crate) kernel: String,
     /// Architecture of the laboratory.
-    pub(super) arch: String,
+    pub(crate) arch: String,
     /// The compiler that built it.
-    pub(super) rustc: String,
+    pub(crate) rustc: String,
     /// Whether it was built without optimisation.
-    pub(super) debug: bool,
+    pub(crate) debug: bool,
     /// Its version.
-    pub(super) version: String,
+    pub(crate) version: String,
     /// When it started, in UTC.
-    pub(super) date: String,
+    pub(crate) date: String,
     /// Threads of another process that computed all the while.
-    pub(super) hogs: u64,
+    pub(crate) hogs: u64,
     /// Where the threads were, unless the kernel decided that.
     #[serde(default)]
-    pub(super) pin: Option<String>,
+    pub(crate) pin: Option<String>,
 }
 
 /// One metric of one target in one row.
 #[derive(Debug, Deserialize)]
-pub(super) struct Outcome {
+pub(crate) struct Outcome {
     /// The name of the workload.
-    pub(super) workload: String,
+    pub(crate) workload: String,
     /// The name of the target.
-    pub(super) target: String,
+    pub(crate) target: String,
     /// The name of the metric.
-    pub(super) metric: String,
+    pub(crate) metric: String,
     /// The options of the workload.
-    pub(super) params: Params,
+    pub(crate) params: Params,
     /// The unit of the metric.
-    pub(super) unit: String,
+    pub(crate) unit: String,
     /// Which way is better.
-    pub(super) direction: Direction,
+    pub(crate) direction: Direction,
     /// One value per round.
-    pub(super) samples: Vec<f64>,
+    pub(crate) samples: Vec<f64>,
     /// The middle of them.
-    pub(super) median: f64,
+    pub(crate) median: f64,
     /// The least of them.
-    pub(super) min: f64,
+    pub(crate) min: f64,
     /// The greatest of them.
-    pub(super) max: f64,
+    pub(crate) max: f64,
     /// Whether all rounds are there.
-    pub(super) complete: bool,
+    pub(crate) complete: bool,
 }
 
 /// One target that has no number in one row.
 #[derive(Debug, Deserialize)]
-pub(super) struct Failure {
+pub(crate) struct Failure {
     /// The name of the workload.
-    pub(super) workload: String,
+    pub(crate) workload: String,
     /// The name of the target.
-    pub(super) target: String,
+    pub(crate) target: String,
     /// The options of the workload.
-    pub(super) params: Params,
+    pub(crate) params: Params,
     /// Why.
-    pub(super) reason: String,
+    pub(crate) reason: String,
 }
 
 /// Options by name, in the order of the file, as they are typed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Params(pub(super) Vec<(String, String)>);
+pub(crate) struct Params(pub(super) Vec<(String, String)>);
 
 impl Params {
     /// The value of this option.
-    pub(super) fn get(&self, name: &str) -> Option<&str> {
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_str())
+    }
+
+    /// All of them as one line.
+    pub(crate) fn line(&self) -> String {
+        let words: Vec<_> =
+            self.0.iter().map(|(name, value)| format!("--{name} {value}")).collect();
+        words.join(" ")
     }
 }
 
@@ -140,7 +147,7 @@ impl<'de> Visitor<'de> for InOrder {
 
 impl Recorded {
     /// Reads the file at `path`.
-    pub(super) fn read(path: &Path) -> Result<Self, Stop> {
+    pub(crate) fn read(path: &Path) -> Result<Self, Stop> {
         let content = content(path)?;
         Recorded::parse(&content).map_err(|reason| {
             let name = path.display();
@@ -149,7 +156,7 @@ impl Recorded {
     }
 
     /// Reads what a result file contains.
-    pub(super) fn parse(content: &[u8]) -> Result<Self, String> {
+    pub(crate) fn parse(content: &[u8]) -> Result<Self, String> {
         let why = |error: serde_json::Error| error.to_string();
         let Version { schema } = serde_json::from_slice(content).map_err(why)?;
         if schema != SCHEMA {

@@ -1,0 +1,186 @@
+//! How many times as good one side is as the other, and how sure that is.
+//!
+//! The interval is a bootstrap's: rounds are drawn with replacement, both sides of a round together, and each time the
+//! ratio of the medians is computed. Rounds are interleaved, so that what slows both sides down in a round cancels out.
+//!
+//! Rejected: a crate. Those that there are draw the two sides apart, or take two thousand lines of a framework with them.
+
+use rand::rngs::SmallRng;
+use rand::{RngExt as _, SeedableRng};
+
+use super::quantity;
+use crate::stats::{middle, quantile, sorted};
+use crate::workload::Direction;
+
+/// Rounds from which on there is a verdict. Of two equal sides, one wins all of five rounds in one of sixteen cases, and
+/// all of four in one of eight.
+pub(crate) const ROUNDS: usize = 5;
+
+/// Draws of a bootstrap: the ends of the interval are steady in the second digit.
+const DRAWS: usize = 2_000;
+
+/// Differences below this are shown as none, with two decimals.
+const SHOWN: f64 = 0.005;
+
+/// What can be said of a pair of sides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// Ours is better.
+    Better,
+    /// Ours is worse.
+    Worse,
+    /// The interval spans 1.
+    Same,
+    /// There are fewer than [`ROUNDS`].
+    TooFew,
+}
+
+impl Verdict {
+    /// The word for it, of values with this unit.
+    pub(crate) fn word(self, unit: &str) -> &'static str {
+        match self {
+            Verdict::Better if unit == "B" => "smaller",
+            Verdict::Worse if unit == "B" => "larger",
+            Verdict::Better => "faster",
+            Verdict::Worse => "slower",
+            Verdict::Same => "no difference",
+            Verdict::TooFew => "too few rounds",
+        }
+    }
+}
+
+/// How many times as good ours is as theirs: 2 is twice the rate or half the time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Speedup {
+    /// Of the medians.
+    pub(crate) middle: f64,
+    /// The lower end of an interval of 95 per cent.
+    pub(crate) low: f64,
+    /// Its upper end.
+    pub(crate) high: f64,
+    /// Whether it is better, and whether that is known.
+    pub(crate) verdict: Verdict,
+}
+
+impl Speedup {
+    /// The one over these rounds, each with our value and theirs. `None` if a value has no digits to compare, as 0 has none.
+    pub(crate) fn of(rounds: &[(f64, f64)], direction: Direction, unit: &str) -> Option<Self> {
+        let comparable = |value: f64| value.is_finite() && quantity::has_digits(value, unit);
+        if !rounds.iter().all(|&(ours, theirs)| comparable(ours) && comparable(theirs)) {
+            return None;
+        }
+        let ratio = |rounds: &[(f64, f64)]| {
+            let [ours, theirs] =
+                [|r: &(f64, f64)| r.0, |r: &(f64, f64)| r.1].map(|side| rounds.iter().map(side));
+            let (ours, theirs) =
+                (middle(&ours.collect::<Vec<_>>())?, middle(&theirs.collect::<Vec<_>>())?);
+            Some(match direction {
+                Direction::Higher => ours / theirs,
+                Direction::Lower => theirs / ours,
+            })
+        };
+        let known = ratio(rounds)?;
+        // The same rounds have the same interval, in every report.
+        let mut random = SmallRng::seed_from_u64(1);
+        let mut drawn = rounds.to_vec();
+        let ratios = (0..DRAWS).filter_map(|_| {
+            drawn.fill_with(|| rounds[random.random_range(0..rounds.len())]);
+            ratio(&drawn)
+        });
+        let ratios = sorted(ratios.collect());
+        let [low, high] = [0.025, 0.975].map(|share| quantile(&ratios, share));
+        let verdict = match () {
+            () if rounds.len() < ROUNDS => Verdict::TooFew,
+            () if low >= 1.0 + SHOWN => Verdict::Better,
+            () if high <= 1.0 - SHOWN => Verdict::Worse,
+            () => Verdict::Same,
+        };
+        let known = Speedup { middle: known, low, high, verdict };
+        [low, high].iter().all(|end| end.is_normal()).then_some(known)
+    }
+
+    /// It as text, with its interval.
+    pub(crate) fn text(&self) -> String {
+        let number = |value: f64| match value {
+            0.01..1000.0 => format!("{value:.2}"),
+            _ => format!("{value:.1e}"),
+        };
+        format!("{} ({} to {})", number(self.middle), number(self.low), number(self.high))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Speedup, Verdict};
+    use crate::workload::Direction::{self, Higher, Lower};
+
+    /// Ten values with some noise, around this one.
+    fn around(value: f64, seed: u32) -> Vec<f64> {
+        let noise = |round: u32| f64::from((round * 7 + seed * 3) % 10) / 100.0;
+        (0..10).map(|round| value * (0.955 + noise(round))).collect()
+    }
+
+    fn of(ours: &[f64], theirs: &[f64], direction: Direction) -> Option<Speedup> {
+        let rounds: Vec<_> = ours.iter().copied().zip(theirs.iter().copied()).collect();
+        Speedup::of(&rounds, direction, "s")
+    }
+
+    fn verdict(ours: &[f64], theirs: &[f64], direction: Direction) -> Verdict {
+        of(ours, theirs, direction).expect("comparable").verdict
+    }
+
+    #[test]
+    fn the_same_values_and_those_of_the_same_kind_do_not_differ() {
+        let one = around(1.0, 0);
+        let same = of(&one, &one, Lower).expect("comparable");
+        assert_eq!((same.low, same.middle, same.high), (1.0, 1.0, 1.0));
+        assert_eq!(same.verdict, Verdict::Same);
+        let alike = of(&one, &around(1.0, 5), Lower).expect("comparable");
+        assert!(alike.low < 1.0 && 1.0 < alike.high, "{alike:?}");
+        assert_eq!(alike.verdict, Verdict::Same);
+    }
+
+    #[test]
+    fn twice_as_much_is_better_or_worse_by_its_direction() {
+        let (one, two) = (around(1.0, 0), around(2.0, 5));
+        let speedup = of(&two, &one, Higher).expect("comparable");
+        assert!(1.8 < speedup.low && speedup.low <= speedup.middle, "{speedup:?}");
+        assert!(speedup.middle <= speedup.high && speedup.high < 2.2, "{speedup:?}");
+        assert_eq!(speedup.verdict, Verdict::Better);
+        assert_eq!(verdict(&two, &one, Lower), Verdict::Worse);
+        assert_eq!(verdict(&one, &two, Lower), Verdict::Better);
+    }
+
+    #[test]
+    fn a_slow_round_of_both_sides_does_not_hide_a_difference() {
+        // Drawn apart, the medians would be anywhere between 1 and 81.
+        let drift = [1.0, 3.0, 9.0, 27.0, 81.0];
+        let speedup = of(&drift.map(|value| value * 0.5), &drift, Lower).expect("comparable");
+        assert_eq!((speedup.low, speedup.high), (2.0, 2.0), "a draw has both sides of its rounds");
+    }
+
+    #[test]
+    fn four_rounds_are_too_few() {
+        assert_eq!(verdict(&[1.0; 4], &[2.0; 4], Lower), Verdict::TooFew);
+        assert_eq!(verdict(&[1.0; 5], &[2.0; 5], Lower), Verdict::Better);
+    }
+
+    #[test]
+    fn what_has_no_digits_has_no_ratio() {
+        for value in [0.0, -1.0, 1e-11, f64::NAN, f64::INFINITY] {
+            assert!(of(&[1.0, value, 1.0], &[1.0; 3], Lower).is_none(), "{value}");
+            assert!(of(&[1.0; 3], &[value; 3], Higher).is_none(), "{value}");
+        }
+        assert!(of(&[f64::MAX; 2], &[1e-9; 2], Higher).is_none(), "no infinite ratio either");
+        assert!(of(&[], &[], Lower).is_none());
+        assert!(Speedup::of(&[(0.05, 0.01)], Lower, "switches").is_none());
+    }
+
+    #[test]
+    fn no_ratio_is_shown_as_0() {
+        let text = |ours, theirs| of(&[ours], &[theirs], Lower).expect("comparable").text();
+        assert_eq!(text(1.0, 2.0), "2.00 (2.00 to 2.00)");
+        assert_eq!(text(1e6, 1.0), "1.0e-6 (1.0e-6 to 1.0e-6)");
+        assert_eq!(text(1.0, 1e6), "1.0e6 (1.0e6 to 1.0e6)");
+    }
+}
