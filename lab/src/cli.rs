@@ -10,6 +10,7 @@ use clap::{Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::apart;
 use crate::chart::Chart;
+use crate::compare::Compare;
 use crate::fault::Fault;
 use crate::hogs;
 use crate::limits::{self, whole};
@@ -60,6 +61,11 @@ enum What {
     ///
     /// A bar for each target, the best first, as SVG. The options that say how to measure are refused.
     Chart(Chart),
+    /// Compare two result files: what is faster or slower beyond the noise.
+    ///
+    /// A line for each workload, target and metric that differs; with --verbose for all of them. The options that say
+    /// how to measure are refused.
+    Compare(Compare),
     /// One run of a workload, in a process that the laboratory starts for it.
     #[command(name = apart::COMMAND, hide = true)]
     Once {
@@ -187,6 +193,8 @@ pub(crate) enum Task {
     List,
     /// Draw results that there are.
     Chart(Chart),
+    /// Compare results that there are.
+    Compare(Compare),
     /// Measure these, one after the other.
     Measure(Vec<Contest>),
     /// Run this once on one target in this process.
@@ -242,6 +250,7 @@ impl Cli {
         let rows = match &self.what {
             Some(What::List) => return Ok(Task::List),
             Some(What::Chart(chart)) => return Ok(Task::Chart(chart.clone())),
+            Some(What::Compare(compare)) => return Ok(Task::Compare(compare.clone())),
             Some(What::Load(load)) => return Ok(Task::Load(load.clone())),
             Some(What::Hogs { count }) => return Ok(Task::Hogs(*count)),
             Some(What::One(choice)) => {

@@ -13,7 +13,7 @@
 //! - the traits of targets, and a folder of them: `target`, `targets`, `setup`;
 //! - the traits of workloads, their runs on targets, and a folder of them: `workload`, `apart`, `dispatch`,
 //!   `row`, `workloads`, `plan`;
-//! - the output: `report`, `recorded`, `chart`, `interrupt`;
+//! - the output: `report`, `recorded`, `chart`, `compare`, `interrupt`;
 //! - the program: `hogs`, `rounds`, `sweep`, `cli`, `session`.
 
 #![forbid(unsafe_code)]
@@ -26,6 +26,7 @@ mod census;
 mod chart;
 mod cli;
 mod clock;
+mod compare;
 mod dispatch;
 mod failure;
 mod fault;

@@ -28,6 +28,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Stop> {
     match cli.task()? {
         Task::List => report::list(),
         Task::Chart(chart) => chart.draw(),
+        Task::Compare(compare) => compare.run(cli.options.verbose, cli.options.quiet),
         Task::Load(load) => load::generate(&load),
         Task::Hogs(count) => hogs::compute(count),
         Task::Measure(contests) => measure(&contests, &cli),

@@ -7,6 +7,7 @@ mod answer;
 mod burst;
 mod busy;
 mod chart;
+mod compare;
 mod detection;
 mod elastic;
 mod environment;
