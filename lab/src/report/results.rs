@@ -1,5 +1,6 @@
 //! What has been measured so far.
 
+use super::quantity;
 use crate::machine::Machine;
 use crate::target::Entry;
 use crate::workload::{Direction, Meaning, Metric, Params};
@@ -62,8 +63,10 @@ impl Sheet {
             }
         };
         let samples = lane.samples(metric).into_iter().enumerate();
-        // A ratio to 0 is not defined, and a count may be 0.
-        let best = |round| best(round).filter(|&best| best > 0.0);
+        // A count may be 0, and a ratio of what has no digits is one of rounding errors.
+        let comparable = |value: &f64| quantity::has_digits(*value, self.metrics[metric].unit);
+        let best = |round| best(round).filter(comparable);
+        let samples = samples.filter(|(_, value)| comparable(value));
         samples.filter_map(|(round, value)| Some(value / best(round)?)).collect()
     }
 }
