@@ -46,13 +46,15 @@ pub(crate) struct Core {
     pub(crate) config: Arc<Config>,
     pub(super) queues: Queues,
     pub(super) idle: Idle,
-    pub(super) threads: Threads,
-    /// Boxed, as a pool may be built on a small stack.
+    /// Boxed, as a pool may be built on a small stack, and a build without optimization has several copies of this type there.
+    pub(super) threads: Box<Threads>,
+    /// Boxed as `threads`.
     pub(super) events: Box<Events>,
     /// What a thread enters so that its I/O resources belong to this pool.
     pub(super) resources: Resources,
     pub(super) tasks: OwnedTasks,
-    pub(super) ledger: Ledger,
+    /// Boxed as `threads`.
+    pub(super) ledger: Box<Ledger>,
     /// What limits the queues, if the pool is bounded.
     bound: Option<Bound>,
     /// Notified when the pool has been quiet or has ended, or when work off the pool has ended after that.
@@ -122,11 +124,11 @@ impl Core {
                 key,
                 queues: Queues::new(&config, cpus),
                 idle: Idle::new(&config, cpus),
-                threads: Threads::new(config.clone(), Box::new(entry)),
+                threads: Box::new(Threads::new(config.clone(), Box::new(entry))),
                 events: Box::new(Events::new()),
                 resources,
                 tasks: OwnedTasks::new(),
-                ledger: Ledger::default(),
+                ledger: Box::default(),
                 bound,
                 rest: Signal::default(),
                 config,
