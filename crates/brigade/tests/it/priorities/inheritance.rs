@@ -46,6 +46,7 @@ fn whatever_a_job_submits_has_its_class() {
                 brigade::try_execute(tell()).unwrap();
                 drop(brigade::spawn(later(tell())));
                 pool.execute(tell());
+                pool.try_execute(tell()).unwrap();
                 drop(pool.submit(tell()));
                 pool.handle().execute(tell());
                 drop(pool.handle().submit(tell()));
@@ -62,7 +63,7 @@ fn whatever_a_job_submits_has_its_class() {
                 brigade::execute(move || brigade::execute(child));
             });
             let told: Vec<_> = told.iter().collect();
-            assert_eq!(told, vec![class; 16], "{kind}");
+            assert_eq!(told, vec![class; 17], "{kind}");
         }
         pool.shutdown(brigade::Shutdown::Drain);
     }
