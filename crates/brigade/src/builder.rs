@@ -83,7 +83,8 @@ impl Default for Pool {
 #[must_use = "a builder makes nothing until `build`"]
 #[doc(alias = "ThreadPoolBuilder")]
 pub struct Builder {
-    config: Config,
+    /// Boxed, as a pool may be built on a small stack, and a builder is moved at each call.
+    pub(crate) config: Box<Config>,
     /// `None` for as many as the process may run at once, also when that changes.
     threads: Option<Threads>,
     /// Why its threads can't be pinned as asked.
@@ -92,12 +93,17 @@ pub struct Builder {
     not_nice: Option<io::Error>,
     /// The order in which workers try their peers, and what finds it: a program that sets none does not contain that.
     victims: Option<(Victims, Resolve)>,
+    /// What starts the thread that looks for stalls, for the same reason as below.
+    pub(crate) start_detector: Option<StartDetector>,
     /// How many jobs may be queued; `None` if any number may.
     capacity: Option<Capacity>,
 }
 
 /// Finds the peers of each worker by the pins, or says why it can't.
 type Resolve = fn(&Victims, &Pins) -> Result<Neighbours, String>;
+
+/// Starts a thread of a pool that is being built.
+type StartDetector = fn(&Arc<Core>) -> io::Result<()>;
 
 /// How many jobs may be queued, and what limits a pool to that: a program without a bounded pool does not contain it.
 struct Capacity {
@@ -121,11 +127,12 @@ impl Builder {
     /// ```
     pub fn new() -> Self {
         Self {
-            config: Config::default(),
+            config: Box::default(),
             threads: None,
             unpinned: None,
             not_nice: None,
             victims: None,
+            start_detector: None,
             capacity: None,
         }
     }
@@ -560,6 +567,7 @@ impl Builder {
     /// ```
     #[doc(alias = "thread_name")]
     pub fn name(mut self, name: impl ThreadName) -> Self {
+        self.config.observe.prefix = name.prefix();
         self.config.name = Some(name.into_function());
         self
     }
@@ -577,7 +585,7 @@ impl Builder {
     }
 
     /// Sets a hook that each thread calls before its first job, with the worker's index. A panic of the hook is caught and
-    /// counted.
+    /// counted. [`current_worker`](crate::current_worker) tells it more.
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -597,6 +605,7 @@ impl Builder {
 
     /// Sets a hook that each thread calls after its last job, with the worker's index. The pool has been closed by then, unless
     /// the thread ends earlier, idle for too long or surplus. A panic of the hook is caught and counted.
+    /// [`current_worker`](crate::current_worker) tells it more.
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -678,10 +687,12 @@ impl Builder {
     pub fn build(mut self) -> io::Result<Pool> {
         self.check()?;
         let first = self.config.first;
-        let key = Key::new::<Child>(self.capacity.is_some())?;
+        let key = Key::new::<Child>(self.capacity.is_some(), self.config.observe.is_on())?;
+        self.config.observer = self.config.observe.observer(key);
         let bound = self.capacity.map(|capacity| (capacity.limit)(capacity.jobs));
-        let core = Core::new(key, self.config, bound, Worker::live);
-        if let Err(error) = core.start_core(first) {
+        let core = Core::new(key, *self.config, bound, Worker::live);
+        let detector = self.start_detector.map_or(Ok(()), |start| start(&core));
+        if let Err(error) = detector.and_then(|()| core.start_core(first)) {
             core.close(Shutdown::Discard);
             _ = core.wait_for_end(None);
             return Err(error);
@@ -733,6 +744,11 @@ mod sealed {
     pub trait IntoFunction {
         #[allow(private_interfaces)]
         fn into_function(self) -> Name;
+
+        /// What all names begin with, if that is known.
+        fn prefix(&self) -> Option<Arc<str>> {
+            None
+        }
     }
 
     impl IntoFunction for &str {
@@ -740,12 +756,20 @@ mod sealed {
         fn into_function(self) -> Name {
             self.to_owned().into_function()
         }
+
+        fn prefix(&self) -> Option<Arc<str>> {
+            Some((*self).into())
+        }
     }
 
     impl IntoFunction for String {
         #[allow(private_interfaces)]
         fn into_function(self) -> Name {
             Arc::new(move |index| format!("{self}-{index}"))
+        }
+
+        fn prefix(&self) -> Option<Arc<str>> {
+            Some(self.as_str().into())
         }
     }
 

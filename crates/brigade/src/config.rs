@@ -12,6 +12,7 @@ use brigade_sync::thread::{NewThread, Thread, parallelism, set_nice};
 use brigade_task::drop_contained;
 
 use crate::cpus::Pins;
+use crate::observe::{Observe, Observer};
 use crate::victims::Neighbours;
 
 /// Which queue takes the jobs that a worker of the pool submits.
@@ -365,6 +366,10 @@ pub(crate) struct Config {
     pub(crate) on_drop: ShutdownOptions,
     pub(crate) on_start: Option<Hook>,
     pub(crate) on_stop: Option<Hook>,
+    /// What is told about its jobs.
+    pub(crate) observe: Observe,
+    /// What these share, if anything is told; set when the pool is built.
+    pub(crate) observer: Option<Arc<Observer>>,
 }
 
 /// Turns between looks at the injector while there is local work. Prime, so that it does not beat with a
@@ -408,6 +413,8 @@ impl Default for Config {
             on_drop: ShutdownOptions::default(),
             on_start: None,
             on_stop: None,
+            observe: Observe::default(),
+            observer: None,
         }
     }
 }

@@ -154,6 +154,20 @@ impl Waiting {
     }
 }
 
+/// The waits of the workers of a pool, for a dump: the index of the worker, whether the end of one of the jobs ends the wait, and
+/// the jobs. An inner wait comes first. It is empty for a wait for many jobs.
+pub(crate) fn waits_of(pool: Key) -> Vec<(usize, bool, Vec<JobId>)> {
+    let waits = WAITS.get().lock();
+    let of_pool = waits.of_workers.iter().filter(|((key, _), _)| *key == pool);
+    let listed = of_pool.flat_map(|((_, index), all)| {
+        all.iter().rev().map(move |wait| {
+            let jobs = wait.awaited.targets().iter().map(|target| target.job).collect();
+            (index, matches!(wait.awaited, Awaited::Any(_)), jobs)
+        })
+    });
+    listed.collect()
+}
+
 impl Waits {
     /// Calls a worker for a share; returns its waker.
     fn call(&mut self, (place, share): (Place, JobId)) -> Option<Waker> {

@@ -6,11 +6,12 @@
 use core::future::Future;
 
 use crate::default_pool::here;
-use crate::engine::{CURRENT, Worker};
+use crate::engine::{CURRENT, Worker, stopping};
 use crate::handle::Handle;
 use crate::join::JoinHandle;
 use crate::priority::Priority;
 use crate::rejected::{Reason, Rejected};
+use crate::role::WorkerInfo;
 use crate::submission::JobBuilder;
 
 /// Runs a closure, once, on the [current pool](Handle::current), or else on the [`default_pool`](crate::default_pool).
@@ -46,6 +47,7 @@ pub fn execute<F: FnOnce() + Send + 'static>(job: F) {
 /// # Ok::<(), std::io::Error>(())
 /// ```
 #[inline]
+#[track_caller]
 pub fn try_execute<F: FnOnce() + Send + 'static>(job: F) -> Result<(), Rejected<F>> {
     here().try_execute(job)
 }
@@ -71,6 +73,7 @@ pub fn try_execute<F: FnOnce() + Send + 'static>(job: F) -> Result<(), Rejected<
 /// assert_eq!(receiver.recv(), Ok(42));
 /// # Ok::<(), std::io::Error>(())
 /// ```
+#[track_caller]
 pub fn try_execute_locally<F: FnOnce() + Send + 'static>(job: F) -> Result<(), Rejected<F>> {
     match CURRENT.with(|worker| worker.map(Worker::key)) {
         Some(key) => Handle { key }.try_execute(job),
@@ -123,6 +126,7 @@ where
 /// assert_eq!(brigade::try_submit(|| 6 * 7)?.join()?, 42);
 /// # Ok::<(), std::io::Error>(())
 /// ```
+#[track_caller]
 pub fn try_submit<F, T>(job: F) -> Result<JoinHandle<T>, Rejected<F>>
 where
     F: FnOnce() -> T + Send + 'static,
@@ -164,6 +168,7 @@ where
 /// assert_eq!(brigade::try_spawn(async { 42 })?.join()?, 42);
 /// # Ok::<(), std::io::Error>(())
 /// ```
+#[track_caller]
 pub fn try_spawn<F>(future: F) -> Result<JoinHandle<F::Output>, Rejected<F>>
 where
     F: Future + Send + 'static,
@@ -184,7 +189,7 @@ pub fn job() -> JobBuilder {
     here().job()
 }
 
-/// Returns the index of the current worker in its pool; `None` on any other thread.
+/// Returns the index of the current worker in its pool; `None` on any other thread. [`current_worker`] has more.
 ///
 /// Indices start at 0. At any time each thread of a pool has a different index; the index of a thread that has ended is reused.
 ///
@@ -197,4 +202,23 @@ pub fn job() -> JobBuilder {
 #[doc(alias = "current_thread_index")]
 pub fn current_worker_index() -> Option<usize> {
     CURRENT.with(|worker| worker.map(Worker::index))
+}
+
+/// Returns the worker that the calling thread is: its index, what it was started as, and the name of its pool; `None` on any other
+/// thread. The hooks [`on_start`](crate::Builder::on_start) and [`on_stop`](crate::Builder::on_stop) may call it too.
+///
+/// ```
+/// use brigade::{Role, current_worker};
+/// use std::sync::mpsc;
+/// let (started, starts) = mpsc::channel();
+/// let hook = move |_| _ = started.send(current_worker());
+/// let pool = brigade::Pool::builder().threads(1..=2).name("mail").on_start(hook).build()?;
+/// let worker = starts.recv().unwrap().unwrap();
+/// assert_eq!((worker.index, worker.role, &*worker.pool), (0, Role::Core, "mail"));
+/// assert_eq!(pool.submit(current_worker).join()?.map(|worker| worker.role), Some(Role::Core));
+/// assert!(current_worker().is_none());
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn current_worker() -> Option<WorkerInfo> {
+    CURRENT.with(|worker| worker.map(Worker::info)).or_else(stopping)
 }

@@ -20,11 +20,17 @@ pub(crate) struct Key(u64);
 /// nested forks away.
 const GENERATION: u32 = 48;
 
-/// The first of two bits for a [class](ClassKey). Below them is the number of the pool: enough for a million pools a second for a year.
+/// The first of two bits for a [class](ClassKey). Below them is the number of the pool: enough for a million pools a second for half a year.
 const CLASS: u32 = 46;
 
 /// The bit of a key that says that its pool is bounded, so that submissions to other pools need not look that up.
 const BOUNDED: u64 = 1;
+
+/// The bit that says that its pool's jobs are [observed](crate::observe), for the same reason.
+const OBSERVED: u64 = 2;
+
+/// The distance between the numbers of two pools, below which the flags are.
+const STEP: u64 = 4;
 
 /// Names a pool, and the class of a future on it, in the space of a key.
 #[derive(Clone, Copy, Debug)]
@@ -72,17 +78,28 @@ impl Key {
     ///
     /// # Errors
     /// If the fork handler can't be installed.
-    pub(crate) fn new<C: OnChild>(bounded: bool) -> io::Result<Self> {
-        static NEXT: AtomicU64 = AtomicU64::new(2 * BOUNDED);
+    pub(crate) fn new<C: OnChild>(bounded: bool, observed: bool) -> io::Result<Self> {
+        static NEXT: AtomicU64 = AtomicU64::new(STEP);
         fork::watch::<C>()?;
-        let number = NEXT.fetch_add(2 * BOUNDED, Ordering::Relaxed) | u64::from(bounded);
+        let flag = |is, flag| if is { flag } else { 0 };
+        let number = NEXT.fetch_add(STEP, Ordering::Relaxed)
+            | flag(bounded, BOUNDED)
+            | flag(observed, OBSERVED);
         Ok(Self((u64::from(fork::generation()) << GENERATION) | number))
     }
 
-    /// Whether the pool is bounded.
+    /// Whether a job is queued as it is: the pool is neither bounded nor observed.
+    ///
+    /// One test of two bits, as a submission makes it for each job.
     #[inline(always)]
-    pub(crate) fn is_bounded(self) -> bool {
-        self.0 & BOUNDED != 0
+    pub(crate) fn is_plain(self) -> bool {
+        self.0 & (BOUNDED | OBSERVED) == 0
+    }
+
+    /// Whether the pool's jobs are observed.
+    #[inline(always)]
+    pub(crate) fn is_observed(self) -> bool {
+        self.0 & OBSERVED != 0
     }
 
     /// Whether the pool was made by this process, not by one that it was forked from.

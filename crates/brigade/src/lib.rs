@@ -70,7 +70,8 @@
 //! | have a rejected job back | [`pool.try_execute(…)`](Handle::try_execute), [`try_submit`](Handle::try_submit), [`try_spawn`](Handle::try_spawn) |
 //! | cancel | [`JoinHandle::cancel`], [`AbortHandle`], [`cancelled`] |
 //! | wait until all is done | [`wait_idle`](Handle::wait_idle) |
-//! | see what it does, change its size | [`metrics`](Handle::metrics), [`resize`](Handle::resize) |
+//! | see what it does, change its size | [`metrics`](Handle::metrics), [`dump`](Handle::dump), [`resize`](Handle::resize) |
+//! | be told how jobs end, and which are stuck | [`Builder::on_outcome`], [`Builder::on_stall`] |
 //! | end | drop the pool, or [`shutdown`](Handle::shutdown) |
 //!
 #![cfg_attr(
@@ -94,30 +95,56 @@ others, how to write a library, and which crates work with this one."
 //!   `hyper::rt::Executor` for [`Handle`], and with `io` `hyper::rt::{Read, Write}` for sockets.
 //! - `orx-parallel`: `orx_parallel::ThreadPool` for [`Pool`] and [`Handle`], for its parallel iterators.
 //! - `macros`: `#[brigade::main]` and `#[brigade::test]`.
+#![cfg_attr(
+    feature = "histograms",
+    doc = "- `histograms`: [`Builder::histograms`], how long jobs wait and run."
+)]
+#![cfg_attr(
+    not(feature = "histograms"),
+    doc = "- `histograms`: `Builder::histograms`, how long jobs wait and run."
+)]
+#![cfg_attr(
+    feature = "metrics",
+    doc = "- `metrics`: [`MetricsExporter`], the counters of a pool for the facade of the crate `metrics`."
+)]
+#![cfg_attr(
+    not(feature = "metrics"),
+    doc = "- `metrics`: `MetricsExporter`, the counters of a pool for the facade of the crate `metrics`."
+)]
+#![cfg_attr(
+    feature = "tracing",
+    doc = "- `tracing`: [`Builder::trace_jobs`], a span for each job, a child of its submitter's."
+)]
+#![cfg_attr(
+    not(feature = "tracing"),
+    doc = "- `tracing`: `Builder::trace_jobs`, a span for each job, a child of its submitter's."
+)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
 // Each module imports only from those in the lines below it (`ci/imports.sh` checks that):
 //
 //     guide   borrows
-//     task_set   time   parallel   orx   foreign
+//     task_set   time   parallel   orx   foreign   exporter
 //     free   scoped   local_pool
 //     spawn
 //     io
 //     default_pool
+//     observing
 //     builder
 //     pool
 //     submission
 //     handle   cancel
 //     join
 //     abort   awaited   deadlock   blocking
+//     watch
 //     registry
 //     engine
 //     idle   semaphore   timers
 //     config
-//     victims
+//     victims   observe
 //     cpus
-//     metrics   topology   rejected   key   job_name   sorted_map
+//     metrics   topology   rejected   key   job_name   sorted_map   role
 //     priority
 
 // The documentation lists the methods of a type in the order of the modules that have them: what is most used comes first.
@@ -141,6 +168,8 @@ mod cpus;
 mod deadlock;
 mod default_pool;
 mod engine;
+#[cfg(feature = "metrics")]
+mod exporter;
 #[doc(hidden)]
 pub mod foreign;
 mod free;
@@ -161,6 +190,8 @@ mod job_name;
 mod key;
 mod local_pool;
 mod metrics;
+mod observe;
+mod observing;
 #[cfg(feature = "orx-parallel")]
 mod orx;
 mod parallel;
@@ -168,6 +199,7 @@ mod pool;
 mod priority;
 mod registry;
 mod rejected;
+mod role;
 mod scoped;
 mod semaphore;
 mod sorted_map;
@@ -176,6 +208,7 @@ pub mod time;
 mod timers;
 mod topology;
 mod victims;
+mod watch;
 
 pub use abort::AbortHandle;
 pub use blocking::blocking;
@@ -191,21 +224,27 @@ pub use config::{
 };
 pub use cpus::Cpus;
 pub use default_pool::{default_pool, set_default_pool};
+#[cfg(feature = "metrics")]
+pub use exporter::MetricsExporter;
 pub use free::{
-    current_priority, current_worker_index, execute, job, spawn, submit, try_execute,
-    try_execute_locally, try_spawn, try_submit,
+    current_priority, current_worker, current_worker_index, execute, job, spawn, submit,
+    try_execute, try_execute_locally, try_spawn, try_submit,
 };
 pub use handle::Handle;
 pub use job_name::current_job_name;
 pub use join::JoinHandle;
 pub use local_pool::LocalPool;
 pub use metrics::{Metrics, WorkerMetrics};
+pub use observe::{Dump, End, JobDump, Outcome, Stall, ThreadState, WaitDump, WorkerDump};
+#[cfg(feature = "histograms")]
+pub use observe::{Histograms, Times};
 #[cfg(feature = "orx-parallel")]
 pub use orx::OrxScope;
 pub use parallel::{map_reduce, par_chunks, par_chunks_mut, par_for};
 pub use pool::Pool;
 pub use priority::Priority;
 pub use rejected::{Reason, Rejected};
+pub use role::{Role, WorkerInfo};
 pub use scoped::{Scope, ScopedJoinHandle, in_place_scope, join, scope};
 pub use spawn::{YieldNow, block_on, spawn_local, yield_now};
 pub use submission::{JobBuilder, JobOnWorker, Reserved};

@@ -90,7 +90,7 @@ impl LocalPool {
             queueing: Queueing::Shared,
             ..Config::default()
         };
-        let core = Core::new(Key::new::<Child>(false)?, config, None, Worker::live);
+        let core = Core::new(Key::new::<Child>(false, false)?, config, None, Worker::live);
         Ok(Self { driven: Driven::new(core), not_send: PhantomData })
     }
 

@@ -92,6 +92,9 @@ pub struct Metrics {
     pub cancelled: u64,
     /// The cancelled jobs that were dropped because the queue was full.
     pub evicted: u64,
+    /// Jobs that the pool has not accepted and has returned to their submitters, whatever the [reason](crate::Reason); not those
+    /// for which a `reserve` has not found room. They are not among the accepted ones.
+    pub rejected: u64,
     /// Jobs that are queued.
     pub queued: u64,
     /// The queued jobs of the class [`High`](crate::Priority::High).

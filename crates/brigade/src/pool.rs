@@ -3,7 +3,7 @@
 use core::fmt;
 use core::ops::Deref;
 use std::io;
-use std::panic;
+use std::panic::{self, Location};
 use std::sync::Arc;
 
 use brigade_sync::Visit;
@@ -13,7 +13,7 @@ use crate::handle::{Handle, end};
 use crate::join::JoinHandle;
 use crate::registry::At;
 use crate::rejected::{Reason, Rejected, expect_accepted, refuse};
-use crate::submission::{accept_owned, submit};
+use crate::submission::{Submission, accept_owned, submit};
 
 /// A pool of threads that runs closures and futures. This value is its only owner.
 ///
@@ -110,8 +110,9 @@ impl Pool {
     #[inline(always)]
     #[track_caller]
     pub fn execute<F: FnOnce() + Send + 'static>(&self, job: F) {
-        if self.core.key.is_bounded() {
-            return self.handle.execute(job);
+        if !self.core.key.is_plain() {
+            let submitted = Submission::new(job, Location::caller()).submit(self.core.key);
+            return submitted.unwrap_or_else(|rejected: Rejected<F>| refuse(rejected.reason()));
         }
         CURRENT.visit(Execute { core: &self.core, job });
     }
@@ -133,8 +134,9 @@ impl Pool {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     #[inline(always)]
+    #[track_caller]
     pub fn try_execute<F: FnOnce() + Send + 'static>(&self, job: F) -> Result<(), Rejected<F>> {
-        if self.core.key.is_bounded() {
+        if !self.core.key.is_plain() {
             return self.handle.try_execute(job);
         }
         CURRENT.visit(TryExecute(Execute { core: &self.core, job }))
@@ -158,7 +160,7 @@ impl Pool {
         T: Send + 'static,
     {
         let key = self.core.key;
-        if key.is_bounded() {
+        if !key.is_plain() {
             return self.handle.submit(job);
         }
         let handle = submit(job, |job| accept_owned(&self.core, job));

@@ -12,7 +12,7 @@ use brigade_task::Outcome;
 use crate::engine::{CURRENT, Core, Worker};
 use crate::key::Key;
 use crate::priority::Priority;
-use crate::rejected::Reason;
+use crate::rejected::{Reason, Rejected};
 
 thread_local! {
     /// The pool that this thread submitted to last.
@@ -64,6 +64,16 @@ impl<'a> At<'a> {
             At::Worker(worker) => Some(worker),
             _ => None,
         }
+    }
+
+    /// Whether the pool is neither bounded nor observed.
+    pub(crate) fn is_plain(self) -> bool {
+        self.core().is_none_or(|core| core.key.is_plain())
+    }
+
+    /// Whether the pool's jobs are observed.
+    pub(crate) fn is_observed(self) -> bool {
+        self.core().is_some_and(|core| core.key.is_observed())
     }
 
     /// Calls what drops a job; off the pool, the end of the pool waits for that.
@@ -141,10 +151,14 @@ pub(crate) fn class_here(key: Key) -> Priority {
     })
 }
 
-/// The reason why a pool has not accepted a job although it was not full.
+/// Wraps work that a pool did not accept although it was not full, with the reason, and counts it.
 #[cold]
-pub(crate) fn refusal(key: Key) -> Reason {
-    reach(key, |at| at.refusal())
+pub(crate) fn rejected<W>(key: Key, work: W) -> Rejected<W> {
+    let reason = reach(key, |at| {
+        at.core().into_iter().for_each(|core| core.count_rejected(1));
+        at.refusal()
+    });
+    Rejected::new(work, reason)
 }
 
 /// Like [`reach`], for the owner of a pool, which need not look it up.

@@ -21,6 +21,11 @@ impl<K: Copy + Ord, V> SortedMap<K, V> {
         self.entries.binary_search_by_key(&key, |&(key, _)| key)
     }
 
+    /// All entries, in the order of the keys.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (K, &V)> {
+        self.entries.iter().map(|(key, value)| (*key, value))
+    }
+
     pub(crate) fn get(&self, key: K) -> Option<&V> {
         let position = self.position(key).ok()?;
         Some(&self.entries[position].1)

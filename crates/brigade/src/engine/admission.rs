@@ -294,7 +294,7 @@ mod tests {
     #[test]
     fn a_pool_that_is_just_being_closed_does_not_say_that_it_has_no_thread() {
         let config = Config { size: Size { core: 0, max: 1, spare: 1 }, ..Config::default() };
-        let key = Key::new::<Child>(false).unwrap();
+        let key = Key::new::<Child>(false, false).unwrap();
         let core = Core::new(key, config, None, |_, _| unreachable!("no thread is started"));
         assert_eq!(core.refusal(), Reason::NoThread);
         // The first step of `close`, after which jobs are refused.

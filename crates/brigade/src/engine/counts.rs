@@ -54,12 +54,19 @@ impl Core {
             panicked: ended.panicked,
             cancelled: ended.cancelled,
             evicted: ended.evicted,
+            rejected: self.ledger.rejected(),
             queued,
             queued_high: high.min(queued),
             queued_low: low.min(queued - high.min(queued)),
             running,
             workers,
         }
+    }
+
+    /// Counts jobs that the pool has not accepted.
+    #[cold]
+    pub(crate) fn count_rejected(&self, jobs: u64) {
+        self.ledger.count_rejected(jobs);
     }
 
     /// Reads what the end of the pool reports, without the rest of the metrics.

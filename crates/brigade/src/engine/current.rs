@@ -3,6 +3,7 @@
 use core::cell::Cell;
 
 use crate::key::Key;
+use crate::role::WorkerInfo;
 
 #[cfg(not(brigade_loom))]
 std::thread_local! {
@@ -13,6 +14,21 @@ std::thread_local! {
 brigade_sync::thread_local! {
     /// As above; loom has no `const` here.
     static WORKER: Cell<Option<(Key, usize)>> = Cell::new(None);
+}
+
+brigade_sync::scoped_thread_local! {
+    /// The worker whose stop hook this thread calls, when it is no longer one.
+    static STOPPING: WorkerInfo
+}
+
+/// Calls the stop hook of a worker.
+pub(super) fn stop_as(worker: &WorkerInfo, call: impl FnOnce()) {
+    STOPPING.set(worker, call);
+}
+
+/// The worker whose stop hook the calling thread calls.
+pub(crate) fn stopping() -> Option<WorkerInfo> {
+    STOPPING.with(|worker| worker.cloned())
 }
 
 /// The index of the calling thread's worker in that pool.

@@ -15,9 +15,6 @@
 //! The user's iterator is called before any worker is claimed, and no user code runs from then on until all claimed workers are
 //! awake. These are no longer idle, and a slow iterator must not keep them from other work.
 
-use core::iter::Chain;
-use std::vec;
-
 use brigade_task::{Job, Work};
 
 use super::core::Core;
@@ -26,16 +23,14 @@ use crate::idle::Claimed;
 use crate::priority::Priority;
 use crate::rejected::closure_of;
 
-/// The jobs that were not handed to a worker: those taken from the iterator, and the rest of it.
-pub(crate) type NotNow<I> = Chain<vec::IntoIter<<I as Iterator>::Item>, I>;
-
-/// Hands closures of a class to parked workers and wakes these; the caller is a job on `worker`, or outside of the pool.
+/// Hands closures of a class to parked workers and wakes these; the caller is a job on `worker`, or outside of the pool. Returns those
+/// that were not handed to one: those taken from the iterator, and the rest of it.
 pub(crate) fn dispatch<I>(
     core: &Core,
     worker: Option<&Worker>,
     class: Priority,
     mut jobs: I,
-) -> NotNow<I>
+) -> (Vec<I::Item>, I)
 where
     I: Iterator<Item: Work<Output = ()>>,
 {
@@ -55,7 +50,7 @@ where
         burst.wake();
     }
     refused.extend(taken);
-    refused.into_iter().chain(jobs)
+    (refused, jobs)
 }
 
 /// Workers that have been handed a job and must be woken.

@@ -282,7 +282,10 @@ impl Core {
             self.threads.join_all();
             // A job that this thread runs or drops can't end before this returns.
             let is_over = || self.tasks.is_empty() && self.ledger.is_idle();
-            self.rest.wait_until(deadline, || is_off_pool(self.key) || is_over())
+            self.rest.wait_until(deadline, || is_off_pool(self.key) || is_over()) && {
+                self.end_detector();
+                true
+            }
         }
     }
 }

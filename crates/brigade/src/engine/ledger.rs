@@ -18,6 +18,8 @@ pub(super) struct Ledger {
     off_pool: OffPool,
     /// How many jobs have ended while they were queued.
     left: AtomicU64,
+    /// How many jobs the pool has not accepted.
+    rejected: AtomicU64,
 }
 
 impl Ledger {
@@ -42,6 +44,16 @@ impl Ledger {
     #[must_use]
     pub(super) fn leaves_entry(&self) -> bool {
         self.left.fetch_add(1, Ordering::Relaxed) % MAX_STALE == MAX_STALE - 1
+    }
+
+    /// Counts jobs that the pool has not accepted.
+    pub(super) fn count_rejected(&self, jobs: u64) {
+        self.rejected.fetch_add(jobs, Ordering::Relaxed);
+    }
+
+    /// How many these were.
+    pub(super) fn rejected(&self) -> u64 {
+        self.rejected.load(Ordering::Relaxed)
     }
 
     /// Counts a job that was dropped because the pool was full.

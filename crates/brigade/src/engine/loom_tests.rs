@@ -34,7 +34,7 @@ fn pool<const THREADS: usize>(
         on_panic: OnPanic::Abort,
         ..Config::default()
     };
-    let core = Core::new(Key::new::<Child>(false).unwrap(), config, None, Worker::live);
+    let core = Core::new(Key::new::<Child>(false, false).unwrap(), config, None, Worker::live);
     let workers = core::array::from_fn(|_| {
         let index = core.enlist_for_a_model();
         let core = core.clone();

@@ -4,7 +4,7 @@
 //! `queues` (the [`injectors`], the [`lanes`], and in [`peers`] what each worker has), `threads`, and `events` (timers and I/O). Also `tasks`
 //! (pending futures) and `ledger` (jobs that ended off the pool). The protocols that need several of them are in [`core`] (the
 //! injection of work, and the choice of a worker for it), [`admission`], [`broadcast`], [`resume`] and [`end`]. [`worker`] is the
-//! side of a worker's thread, and [`dispatch`] hands jobs to it without a queue.
+//! side of a worker's thread, and [`dispatch`] hands jobs to it without a queue. [`inspect`] reads what all of them do.
 
 mod admission;
 mod broadcast;
@@ -17,6 +17,7 @@ mod enter;
 mod events;
 mod following;
 mod injectors;
+mod inspect;
 mod lanes;
 mod ledger;
 mod local;
@@ -37,6 +38,7 @@ mod worker;
 
 pub(crate) use admission::{Admission, Bound, Unqueued};
 pub(crate) use core::Core;
+pub(crate) use current::stopping;
 pub(crate) use dispatch::dispatch;
 pub(crate) use enter::{enter, enter_job, entered};
 pub(crate) use events::blocked::{BlockedThread, ThisThread};

@@ -123,6 +123,11 @@ impl OwnedTasks {
         }
     }
 
+    /// How many have not ended.
+    pub(super) fn len(&self) -> usize {
+        self.shards.iter().map(|shard| shard.lock().count).sum()
+    }
+
     /// Whether all have ended.
     pub(super) fn is_empty(&self) -> bool {
         self.shards.iter().all(|shard| shard.lock().count == 0)

@@ -17,6 +17,7 @@ use super::sleeper::Sleeper;
 use crate::config::Config;
 use crate::idle::PLACES;
 use crate::metrics::{Counters, WorkerMetrics};
+use crate::observe::Record;
 
 /// The owner's ends of a worker's queues.
 pub(super) type Own = (Local, deque::Worker<Part>);
@@ -33,6 +34,8 @@ pub(super) struct Peer {
     pub(super) mailbox: Mailbox,
     /// In their own cache line, as the worker writes them at every turn.
     pub(super) counters: CachePadded<Counters>,
+    /// What the worker runs, if the pool's jobs are observed.
+    pub(super) record: Record,
     /// The owner's ends of the queues, while no worker has them.
     pub(super) own: Mutex<Option<Own>>,
 }
@@ -47,6 +50,7 @@ impl Peer {
             sleeper: Sleeper::new(),
             mailbox: Mailbox::default(),
             counters: CachePadded::default(),
+            record: Record::default(),
             own: Mutex::new(Some((local, forks))),
         })
     }

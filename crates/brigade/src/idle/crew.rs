@@ -72,7 +72,7 @@ impl Crew {
     pub(super) fn enlist(&mut self, starter: ThreadId) -> usize {
         self.count.add();
         let index = self.indices.take();
-        self.starts.add(index, starter);
+        self.starts.add(index, starter, self.count.role_of_last());
         index
     }
 

@@ -1,6 +1,7 @@
 //! How many workers a pool has, and how many it may have.
 
 use crate::config::Size;
+use crate::role::Role;
 
 /// Why a parked worker would leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,6 +104,15 @@ impl Headcount {
     pub(super) fn add(&mut self) {
         self.live += 1;
         self.replaced = self.blocked.min(self.replaced + 1);
+    }
+
+    /// What the worker that was added last is, by their number.
+    pub(super) fn role_of_last(&self) -> Role {
+        match self.live {
+            live if live > self.size.max => Role::Spare,
+            live if live > self.size.core => Role::BeyondCore,
+            _ => Role::Core,
+        }
     }
 
     /// Removes a worker, which may have been the replacement of a blocked one.

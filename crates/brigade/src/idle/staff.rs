@@ -10,6 +10,7 @@ use super::headcount::Leave;
 use super::sleepers::Duty;
 use super::state::{LIVE, PARKED};
 use crate::config::Size;
+use crate::role::Role;
 
 /// The workers that were picked for work. The caller must wake the one and start the other.
 #[derive(Default)]
@@ -196,10 +197,10 @@ impl Idle {
         index
     }
 
-    /// Notes that the thread of a worker runs.
-    pub(crate) fn arrive(&self, index: usize) {
+    /// Notes that the thread of a worker runs; returns what it was started as.
+    pub(crate) fn arrive(&self, index: usize) -> Role {
         let mut crew = self.crew.lock();
-        crew.starts.arrive(index);
+        let role = crew.starts.arrive(index);
         if crew.is_unmanned {
             // As its core size is not 0, the pool always has a worker from now on.
             crew.is_unmanned = false;
@@ -207,6 +208,7 @@ impl Idle {
         }
         drop(crew);
         self.arrivals.notify_all();
+        role
     }
 
     /// Notes that a new worker is about to look for work: from now on, waits until the pool is idle wait for it.

@@ -2,6 +2,8 @@
 
 use brigade_sync::thread::ThreadId;
 
+use crate::role::Role;
+
 /// The most workers that a pool can have, including blocked ones and their replacements. A worker that has left counts until
 /// its last hook has returned.
 pub(crate) const PLACES: usize = 8192;
@@ -13,6 +15,7 @@ struct Start {
     starter: Option<ThreadId>,
     /// Whether its thread runs: it may be in the user's start hook.
     has_thread: bool,
+    role: Role,
 }
 
 /// The workers that have not looked for work yet.
@@ -21,8 +24,8 @@ pub(super) struct Starts(Vec<Start>);
 
 impl Starts {
     /// Adds the worker with this index, whose thread `starter` is about to start.
-    pub(super) fn add(&mut self, index: usize, starter: ThreadId) {
-        self.0.push(Start { index, starter: Some(starter), has_thread: false });
+    pub(super) fn add(&mut self, index: usize, starter: ThreadId, role: Role) {
+        self.0.push(Start { index, starter: Some(starter), has_thread: false, role });
     }
 
     /// The number of these workers.
@@ -54,12 +57,14 @@ impl Starts {
         }
     }
 
-    /// Notes that the thread of the worker with this index runs.
-    pub(super) fn arrive(&mut self, index: usize) {
-        if let Some(start) = self.0.iter_mut().find(|start| start.index == index) {
-            start.starter = None;
-            start.has_thread = true;
-        }
+    /// Notes that the thread of the worker with this index runs; returns what it was started as.
+    pub(super) fn arrive(&mut self, index: usize) -> Role {
+        let Some(start) = self.0.iter_mut().find(|start| start.index == index) else {
+            return Role::default();
+        };
+        start.starter = None;
+        start.has_thread = true;
+        start.role
     }
 
     /// Removes the worker with this index: it is about to look for work, or never will.

@@ -2,13 +2,16 @@
 
 use core::any::Any;
 use core::future::Future;
+use std::panic::Location;
 
 use brigade_task::{Job, Outcome, Schedule, Spawned, TaskRef, drop_contained};
 
+use super::watched::Watched;
 use crate::engine::{CURRENT, Worker};
 use crate::join::JoinHandle;
 use crate::key::Key;
 use crate::registry::{At, reach};
+use crate::watch::Watcher;
 
 /// The scheduler of a local future: its worker.
 #[derive(Clone, Copy)]
@@ -95,11 +98,16 @@ where
 {
     let is_worker = CURRENT.with(|worker| worker.is_some());
     assert!(is_worker, "a local future must be spawned on a worker of a pool");
+    let place = Location::caller();
     CURRENT.with(|worker| {
         let Some(worker) = worker else { unreachable!("it is one") };
         let (key, index) = (worker.key(), worker.index());
         let scheduler = OnWorker { key, index, turn: worker.turn() };
-        let Spawned { job, handle } = Spawned::local(future, scheduler);
+        let watcher = Watcher::at(At::Worker(worker), place, || None);
+        let Spawned { job, handle } = match watcher {
+            None => Spawned::local(future, scheduler),
+            Some(watcher) => Spawned::local(Watched::new(watcher.begin(true), future), scheduler),
+        };
         worker.accept_local();
         worker.core().send_local(index, scheduler.turn, job);
         JoinHandle::of_worker(handle, key, index)

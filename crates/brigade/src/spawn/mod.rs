@@ -10,6 +10,7 @@ mod block_on;
 #[cfg(any(feature = "executor", feature = "futures", feature = "hyper"))]
 mod integrations;
 mod local;
+mod watched;
 mod yield_now;
 
 use core::any::Any;
@@ -27,8 +28,10 @@ use crate::registry::{At, class_here, reach};
 use crate::rejected::Rejected;
 use crate::semaphore::Permit;
 use crate::submission::{Admitted, accept_as, submit_admitted, submit_job};
+use crate::watch::Watcher;
 pub use block_on::block_on;
 pub use local::spawn_local;
+use watched::Watched;
 pub use yield_now::{YieldNow, yield_now};
 
 /// The number of a future whose pool no longer exists, or belongs to another process.
@@ -105,18 +108,24 @@ impl Guard for FirstPoll {
     }
 }
 
-/// Submits a future to the pool with this key.
-fn spawn<F>(key: Key, future: F, admitted: Admitted) -> Result<JoinHandle<F::Output>, Rejected<F>>
+/// Submits a future to the pool with this key; watched if there is a watcher.
+fn spawn<F>(
+    key: Key,
+    future: F,
+    admitted: Admitted,
+    watcher: Option<Watcher>,
+) -> Result<JoinHandle<F::Output>, Rejected<F>>
 where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
     let Admitted { deadline, class, .. } = admitted;
-    let of_class = class_key(key, class);
-    let make = |permit, future| make_future(of_class, future, permit, deadline);
-    let spawned = match key.is_bounded() {
-        true => submit_admitted(key, admitted, future, make, future_of),
-        false => submit_job(make(None, future), |job| accept_as(key, class, job), future_of),
+    let (of_class, is_watched) = (class_key(key, class), watcher.is_some());
+    let make = |permit, future| make_future(of_class, future, permit, deadline, watcher);
+    let back = |job| future_of(job, is_watched);
+    let spawned = match key.is_plain() {
+        true => submit_job(make(None, future), |job| accept_as(key, class, job), back),
+        false => submit_admitted(key, admitted, future, make, back),
     };
     spawned.map(|handle| JoinHandle::new(handle, key))
 }
@@ -126,19 +135,25 @@ pub(crate) fn class_key(key: Key, class: Option<Priority>) -> ClassKey {
     ClassKey::new(key, class.unwrap_or_else(|| class_here(key)))
 }
 
-/// Makes a job of a future that has a permit, or needs none.
+/// Makes a job of a future that has a permit, or needs none; watched if there is a watcher.
 pub(crate) fn make_future<F>(
     key: ClassKey,
     future: F,
     permit: Option<Permit>,
     deadline: Option<Instant>,
+    watcher: Option<Watcher>,
 ) -> (Job, brigade_task::JoinHandle<F::Output>)
 where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
     let first = FirstPoll { _permit: permit, deadline: deadline.map(Box::new) };
-    let Spawned { job, handle } = Spawned::new(future, first, OnPool(key));
+    let Spawned { job, handle } = match watcher {
+        None => Spawned::new(future, first, OnPool(key)),
+        Some(watcher) => {
+            Spawned::new(Watched::new(watcher.begin(true), future), first, OnPool(key))
+        }
+    };
     (job, handle)
 }
 
@@ -156,7 +171,7 @@ pub(crate) fn spawn_of_scope(key: Key, future: Pin<Box<dyn Future<Output = ()> +
     let Spawned { job, handle } = Spawned::new(future, OfScope, OnPool(normal));
     drop(handle);
     if let Err(rejected) = accept_as(key, Some(Priority::Normal), job) {
-        drop(future_of::<Pin<Box<dyn Future<Output = ()> + Send>>>(rejected.into_inner()));
+        drop(future_of::<Pin<Box<dyn Future<Output = ()> + Send>>>(rejected.into_inner(), false));
     }
 }
 
@@ -167,20 +182,24 @@ pub(crate) fn queue_future<F>(
     permit: Option<Permit>,
     deadline: Option<Instant>,
     class: Option<Priority>,
+    watcher: Option<Watcher>,
 ) -> Result<brigade_task::JoinHandle<F::Output>, Rejected<F>>
 where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
     let Some(core) = at.core() else { return Err(at.rejected(future)) };
-    let made = make_future(class_key(core.key, class), future, permit, deadline);
-    submit_job(made, |job| at.accept_or_reject(class, job), future_of)
+    let is_watched = watcher.is_some();
+    let made = make_future(class_key(core.key, class), future, permit, deadline, watcher);
+    submit_job(made, |job| at.accept_or_reject(class, job), |job| future_of(job, is_watched))
 }
 
-/// The future that a rejected job was made from.
-fn future_of<F: Future + 'static>(job: Job) -> F {
-    match job.into_future() {
-        Ok(future) => future,
-        Err(_) => unreachable!("a rejected job is what it was made of"),
-    }
+/// The future that a rejected job was made from, with a watch or without.
+fn future_of<F: Future + 'static>(job: Job, is_watched: bool) -> F {
+    let future = match is_watched {
+        false => job.into_future().ok(),
+        true => job.into_future().map(Watched::withdraw).ok(),
+    };
+    let Some(future) = future else { unreachable!("a rejected job is what it was made of") };
+    future
 }

@@ -4,6 +4,7 @@ use core::future::Future;
 use core::pin::Pin;
 use core::task::{Context, Poll};
 use std::borrow::Cow;
+use std::panic::Location;
 
 use pin_project_lite::pin_project;
 
@@ -15,6 +16,7 @@ use crate::join::JoinHandle;
 use crate::registry::reach_once;
 use crate::rejected::{Rejected, expect_accepted};
 use crate::submission::{Admitted, JobBuilder, Options, Reserved, Room};
+use crate::watch::Watcher;
 
 pin_project! {
     /// A future with a name.
@@ -68,8 +70,9 @@ impl Handle {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
+        let watcher = Watcher::of_pool(self.key, Location::caller(), || None);
         let admitted = Admitted { when_full: None, deadline: None, class: None };
-        expect_accepted(spawn(self.key, future, admitted))
+        expect_accepted(spawn(self.key, future, admitted, watcher))
     }
 
     /// Runs a future on the pool's threads, and returns a handle for its outcome, or returns the future; never waits.
@@ -88,13 +91,15 @@ impl Handle {
     /// assert_eq!(brigade::block_on(rejected.into_inner()), 42);
     /// # Ok::<(), std::io::Error>(())
     /// ```
+    #[track_caller]
     pub fn try_spawn<F>(&self, future: F) -> Result<JoinHandle<F::Output>, Rejected<F>>
     where
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        let when_full = Some(WhenFull::Reject);
-        spawn(self.key, future, Admitted { when_full, deadline: None, class: None })
+        let watcher = Watcher::of_pool(self.key, Location::caller(), || None);
+        let admitted = Admitted { when_full: Some(WhenFull::Reject), deadline: None, class: None };
+        spawn(self.key, future, admitted, watcher)
     }
 }
 
@@ -111,6 +116,7 @@ impl JobBuilder {
     /// assert_eq!(name.join()?.as_deref(), Some("answer"));
     /// # Ok::<(), std::io::Error>(())
     /// ```
+    #[track_caller]
     pub fn spawn<F>(self, future: F) -> Result<JoinHandle<F::Output>, Rejected<F>>
     where
         F: Future + Send + 'static,
@@ -118,9 +124,10 @@ impl JobBuilder {
     {
         let (key, when_full, Options { deadline, name, class }) = self.into_parts();
         let admitted = Admitted { when_full, deadline, class };
+        let watcher = Watcher::of_pool(key, Location::caller(), || name.clone());
         match name {
-            None => spawn(key, future, admitted),
-            name => spawn(key, Named { future, name }, admitted)
+            None => spawn(key, future, admitted, watcher),
+            name => spawn(key, Named { future, name }, admitted, watcher)
                 .map_err(|rejected| rejected.map(|named| named.future)),
         }
     }
@@ -142,6 +149,7 @@ impl Reserved {
     /// assert_eq!(answer, 42);
     /// # Ok::<(), std::io::Error>(())
     /// ```
+    #[track_caller]
     pub fn spawn<F>(self, future: F) -> Result<JoinHandle<F::Output>, Rejected<F>>
     where
         F: Future + Send + 'static,
@@ -155,9 +163,10 @@ impl Reserved {
             }
         };
         let (key, _, Options { deadline, name, class }) = builder.into_parts();
+        let watcher = Watcher::of_pool(key, Location::caller(), || name.clone());
         let queued = reach_once(key, |at| match name {
-            None => queue_future(at, future, permit, deadline, class),
-            name => queue_future(at, Named { future, name }, permit, deadline, class)
+            None => queue_future(at, future, permit, deadline, class, watcher),
+            name => queue_future(at, Named { future, name }, permit, deadline, class, watcher)
                 .map_err(|rejected| rejected.map(|named| named.future)),
         });
         queued.map(|handle| JoinHandle::new(handle, key))

@@ -11,7 +11,7 @@ use crate::engine::{Admission, CURRENT, Core, Unqueued, Worker, blocking, enter}
 use crate::key::Key;
 use crate::priority::Priority;
 use crate::registry::{At, reach, reach_owned};
-use crate::rejected::{Rejected, closure_of};
+use crate::rejected::{Reason, Rejected, closure_of};
 
 impl At<'_> {
     /// Accepts a closure, in a pool that is not bounded; on a worker, one that [runs a normal job](Worker::is_open_to).
@@ -110,14 +110,29 @@ impl At<'_> {
             At::Outside(core) => core.inject_batch(jobs),
             At::Gone(_) => Err(jobs),
         };
-        let back = |jobs: Vec<_>| self.rejected(jobs.into_iter().map(closure_of).collect());
+        let back = |jobs: Vec<_>| {
+            self.count_rejected(jobs.len() as u64);
+            Rejected::new(jobs.into_iter().map(closure_of).collect(), self.refusal())
+        };
         accepted.map(|()| receipts).map_err(back)
     }
 
     /// Wraps work that the pool did not accept, with the reason.
     #[cold]
     pub(crate) fn rejected<W>(self, work: W) -> Rejected<W> {
-        Rejected::new(work, self.refusal())
+        self.reject(work, self.refusal())
+    }
+
+    /// Wraps work that the pool did not accept for this reason, and counts it.
+    #[cold]
+    pub(crate) fn reject<W>(self, work: W, reason: Reason) -> Rejected<W> {
+        self.count_rejected(1);
+        Rejected::new(work, reason)
+    }
+
+    #[cold]
+    fn count_rejected(self, jobs: u64) {
+        self.core().into_iter().for_each(|core| core.count_rejected(jobs));
     }
 }
 

@@ -1,5 +1,6 @@
 //! Running one closure on each thread of a pool.
 
+use std::panic::Location;
 use std::sync::Arc;
 
 use brigade_task::{Job, Work};
@@ -9,9 +10,13 @@ use crate::handle::Handle;
 use crate::join::JoinHandle;
 use crate::registry::reach;
 use crate::rejected::{Reason, refuse};
+use crate::watch::Watcher;
 
 /// A worker's share of a broadcast, which only that worker runs.
-struct Share<F>(Arc<F>);
+struct Share<F> {
+    call: Arc<F>,
+    watcher: Option<Watcher>,
+}
 
 impl<F, R> Work for Share<F>
 where
@@ -23,7 +28,11 @@ where
         let Some(index) = CURRENT.with(|worker| worker.map(Worker::index)) else {
             unreachable!("only a worker runs it")
         };
-        (self.0)(index)
+        let Self { call, watcher } = self;
+        match watcher {
+            None => call(index),
+            Some(watcher) => watcher.begin(true).run(|| call(index)),
+        }
     }
 }
 
@@ -81,7 +90,7 @@ impl Handle {
         F: Fn(usize) -> R + Send + Sync + 'static,
         R: Send + 'static,
     {
-        match self.share(call) {
+        match self.share(call, Location::caller()) {
             Ok(handles) => handles,
             Err(reason) => refuse(reason),
         }
@@ -91,15 +100,22 @@ impl Handle {
     ///
     /// # Errors
     /// If the pool does not accept it.
-    fn share<F, R>(&self, call: F) -> Result<Vec<JoinHandle<R>>, Reason>
+    fn share<F, R>(
+        &self,
+        call: F,
+        place: &'static Location<'static>,
+    ) -> Result<Vec<JoinHandle<R>>, Reason>
     where
         F: Fn(usize) -> R + Send + Sync + 'static,
         R: Send + 'static,
     {
         let call = Arc::new(call);
+        let watcher = Watcher::of_pool(self.key, place, || None);
         let shares = reach(self.key, |at| {
             let core = at.core().ok_or_else(|| at.refusal())?;
-            core.broadcast(at.worker().is_some(), || Job::with_handle(Share(call.clone())))
+            core.broadcast(at.worker().is_some(), || {
+                Job::with_handle(Share { call: call.clone(), watcher: watcher.clone() })
+            })
         })?;
         let of_worker = |(index, handle)| JoinHandle::of_worker(handle, self.key, index);
         Ok(shares.into_iter().map(of_worker).collect())

@@ -2,13 +2,15 @@
 
 use core::fmt;
 use std::borrow::Cow;
+use std::panic::Location;
 use std::time::Instant;
 
 use brigade_task::Work;
 
 use super::accept::{accept_as, submit};
 use super::queued::Queued;
-use super::{Options, Receipt, Submission, submit_each};
+use super::watched::Watched;
+use super::{Options, Receipt, Submission, Terms, submit_each};
 use crate::config::WhenFull;
 use crate::engine;
 use crate::handle::Handle;
@@ -17,6 +19,7 @@ use crate::key::Key;
 use crate::priority::Priority;
 use crate::registry::{class_here, reach_once};
 use crate::rejected::Rejected;
+use crate::watch::Watcher;
 
 /// Submits jobs with their own settings; made by [`Handle::job`] or [`brigade::job`](crate::job).
 ///
@@ -70,7 +73,8 @@ impl Handle {
 }
 
 impl JobBuilder {
-    /// Names the job, for [`current_job_name`](crate::current_job_name).
+    /// Names the job, for [`current_job_name`](crate::current_job_name), and for all that [observes](crate::Builder::observe_jobs)
+    /// the pool's jobs.
     ///
     /// ```
     /// let pool = brigade::Pool::new(1);
@@ -154,8 +158,9 @@ impl JobBuilder {
     /// pool.job().name("hello").execute(|| println!("hello"))?;
     /// # Ok::<(), std::io::Error>(())
     /// ```
+    #[track_caller]
     pub fn execute<F: FnOnce() + Send + 'static>(self, job: F) -> Result<(), Rejected<F>> {
-        self.submit_job(job)
+        self.submit_job(job, Location::caller())
     }
 
     /// Submits a closure, to be run once, and returns a handle for its outcome.
@@ -169,13 +174,14 @@ impl JobBuilder {
     /// assert_eq!(pool.job().name("answer").submit(|| 42)?.join()?, 42);
     /// # Ok::<(), std::io::Error>(())
     /// ```
+    #[track_caller]
     pub fn submit<F, T>(self, job: F) -> Result<JoinHandle<T>, Rejected<F>>
     where
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
         let key = self.key;
-        self.submit_job(job).map(|handle| JoinHandle::new(handle, key))
+        self.submit_job(job, Location::caller()).map(|handle| JoinHandle::new(handle, key))
     }
 
     /// Whether a deadline was set.
@@ -188,25 +194,29 @@ impl JobBuilder {
         (self.key, self.when_full, self.options)
     }
 
-    pub(super) fn submit_job<F, T, R>(self, work: F) -> Result<R, Rejected<F>>
+    pub(super) fn submit_job<F, T, R>(
+        self,
+        work: F,
+        place: &'static Location<'static>,
+    ) -> Result<R, Rejected<F>>
     where
         F: FnOnce() -> T + Send + 'static,
         R: Receipt<T>,
     {
         let Self { key, when_full, options } = self;
         match options.is_stored() {
-            false if !key.is_bounded() => submit(work, |job| accept_as(key, options.class, job)),
+            false if key.is_plain() => submit(work, |job| accept_as(key, options.class, job)),
             false if options.class.is_none() => {
-                Submission { work, when_full, terms: () }.submit(key)
+                Submission { work, when_full, terms: (), place }.submit(key)
             }
-            _ => Submission { work, when_full, terms: options }.submit(key),
+            _ => Submission { work, when_full, terms: options, place }.submit(key),
         }
     }
 
     /// Submits several closures with one publication, and wakes as many sleeping workers as there are jobs.
     ///
-    /// The iterator is exhausted before any closure is accepted. With any setting, and in a bounded pool, the closures are
-    /// accepted one by one, each as by [`execute`](Self::execute).
+    /// The iterator is exhausted before any closure is accepted. With any setting, and in a bounded pool or an
+    /// [observed](crate::Builder::observe_jobs) one, the closures are accepted one by one, each as by [`execute`](Self::execute).
     ///
     /// # Errors
     /// Returns the closures that were not accepted, in order, for the reasons of [`execute`](Self::execute); those before
@@ -223,12 +233,13 @@ impl JobBuilder {
     /// assert_eq!(receiver.iter().take(10).sum::<i32>(), 45);
     /// # Ok::<(), std::io::Error>(())
     /// ```
+    #[track_caller]
     pub fn execute_batch<I>(self, jobs: I) -> Result<(), Rejected<Vec<I::Item>>>
     where
         I: IntoIterator,
         I::Item: FnOnce() + Send + 'static,
     {
-        self.submit_jobs(jobs.into_iter().collect()).map(|_: Vec<()>| ())
+        self.submit_jobs(jobs.into_iter().collect(), Location::caller()).map(|_: Vec<()>| ())
     }
 
     /// Like [`execute_batch`](Self::execute_batch), and returns a handle for the outcome of each, in order.
@@ -244,6 +255,7 @@ impl JobBuilder {
     /// assert_eq!(squares?, [1, 4, 9]);
     /// # Ok::<(), std::io::Error>(())
     /// ```
+    #[track_caller]
     pub fn submit_batch<I, T>(self, jobs: I) -> Result<Vec<JoinHandle<T>>, Rejected<Vec<I::Item>>>
     where
         I: IntoIterator,
@@ -251,17 +263,21 @@ impl JobBuilder {
         T: Send + 'static,
     {
         let key = self.key;
-        let handles = self.submit_jobs(jobs.into_iter().collect())?;
+        let handles = self.submit_jobs(jobs.into_iter().collect(), Location::caller())?;
         Ok(handles.into_iter().map(|handle| JoinHandle::new(handle, key)).collect())
     }
 
-    fn submit_jobs<F, T, R>(self, jobs: Vec<F>) -> Result<Vec<R>, Rejected<Vec<F>>>
+    fn submit_jobs<F, T, R>(
+        self,
+        jobs: Vec<F>,
+        place: &'static Location<'static>,
+    ) -> Result<Vec<R>, Rejected<Vec<F>>>
     where
         F: FnOnce() -> T + Send + 'static,
         R: Receipt<T>,
     {
-        match self.key.is_bounded() || !self.options.is_empty() {
-            true => submit_each(jobs, |job| self.clone().submit_job(job)),
+        match !self.key.is_plain() || !self.options.is_empty() {
+            true => submit_each(jobs, |job| self.clone().submit_job(job, place)),
             false => reach_once(self.key, |at| at.submit_batch(jobs)),
         }
     }
@@ -292,6 +308,7 @@ impl JobBuilder {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     #[must_use = "these jobs were not accepted"]
+    #[track_caller]
     pub fn dispatch<I>(self, jobs: I) -> impl Iterator<Item = I::Item> + use<I>
     where
         I: IntoIterator,
@@ -299,26 +316,42 @@ impl JobBuilder {
     {
         let Self { key, options, .. } = self;
         let class = options.class.unwrap_or_else(|| class_here(key));
-        let (plain, with_options) = match options.is_stored() {
-            false => (Some(jobs.into_iter()), None),
-            true => (None, Some(jobs.into_iter())),
+        let watcher = Watcher::of_pool(key, Location::caller(), || options.name());
+        let (plain, with_options, watched) = match (watcher, options.is_stored()) {
+            (None, false) => (Some(jobs.into_iter()), None, None),
+            (None, true) => (None, Some(jobs.into_iter()), None),
+            (Some(watcher), _) => (None, None, Some((watcher, jobs.into_iter()))),
         };
-        let with_options = with_options.map(|jobs| {
-            let make = move |work| Queued { permit: None, terms: options.clone(), work };
-            dispatch(key, class, jobs.map(make)).map(|queued| queued.work)
+        let queued = move |work| Queued { permit: None, terms: options.clone(), work };
+        let watched = watched.map(|(watcher, jobs)| {
+            let queued = queued.clone();
+            let make = move |work| Watched::new(watcher.clone().begin(false), queued(work));
+            let (refused, rest) = dispatch(key, class, jobs.map(make));
+            // Now, as the caller may drop the iterator: they have no end.
+            let refused: Vec<_> = refused.into_iter().map(Watched::withdraw).collect();
+            refused.into_iter().chain(rest.map(Watched::withdraw))
         });
-        let plain = plain.map(|jobs| dispatch(key, class, jobs));
-        plain.into_iter().flatten().chain(with_options.into_iter().flatten())
+        let with_options = with_options.map(|jobs| {
+            let (refused, rest) = dispatch(key, class, jobs.map(queued));
+            refused.into_iter().chain(rest).map(|queued| queued.work)
+        });
+        let plain = plain.map(|jobs| {
+            let (refused, rest) = dispatch(key, class, jobs);
+            refused.into_iter().chain(rest)
+        });
+        let rest = with_options.into_iter().flatten().chain(watched.into_iter().flatten());
+        plain.into_iter().flatten().chain(rest)
     }
 }
 
-fn dispatch<I>(key: Key, class: Priority, jobs: I) -> impl Iterator<Item = I::Item> + use<I>
+/// Hands jobs to idle workers; returns those that it has taken in vain, and the rest of the iterator.
+fn dispatch<I>(key: Key, class: Priority, jobs: I) -> (Vec<I::Item>, I)
 where
     I: Iterator<Item: Work<Output = ()>>,
 {
     reach_once(key, |at| match at.core() {
         Some(core) => engine::dispatch(core, at.worker(), class, jobs),
-        None => Vec::new().into_iter().chain(jobs),
+        None => (Vec::new(), jobs),
     })
 }
 

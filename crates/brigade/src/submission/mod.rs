@@ -1,7 +1,7 @@
 //! Submitting to a pool: the methods of a [`Handle`](crate::Handle), and what a bounded pool or a [`JobBuilder`] adds.
 //!
-//! In an unbounded pool, a closure without a deadline or a name becomes a plain job. Everything else is a [`Submission`]: that
-//! path is not hot, and the hot one sees by the pool's key that it need not take it.
+//! In a pool that is neither bounded nor observed, a closure without a deadline or a name becomes a plain job. Everything else is
+//! a [`Submission`]: that path is not hot, and the hot one sees by the pool's key that it need not take it.
 
 // In the order in which the documentation of `Handle` lists their methods.
 mod verbs;
@@ -13,7 +13,9 @@ mod broadcast;
 mod on_worker;
 mod queued;
 mod reserve;
+mod watched;
 
+use std::panic::Location;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -24,8 +26,9 @@ use crate::engine::{Admission, Core, Worker};
 use crate::key::Key;
 use crate::priority::Priority;
 use crate::registry::{At, reach};
-use crate::rejected::{Rejected, closure_of};
+use crate::rejected::Rejected;
 use crate::semaphore::Permit;
+use crate::watch::Watcher;
 pub(crate) use accept::{accept_as, accept_owned, submit, submit_job};
 pub use job_builder::JobBuilder;
 pub use on_worker::JobOnWorker;
@@ -33,20 +36,28 @@ use queued::Queued;
 pub(crate) use queued::{Options, Terms};
 pub use reserve::Reserved;
 pub(crate) use reserve::Room;
+use watched::unmade;
 
 /// What a submission returns for an accepted job: nothing, or a handle for its outcome.
 pub(crate) trait Receipt<T>: Sized {
+    /// Whether it is a handle.
+    const IS_HANDLE: bool;
+
     /// Makes a job.
     fn make(work: impl Work<Output = T>) -> (Job, Self);
 }
 
 impl Receipt<()> for () {
+    const IS_HANDLE: bool = false;
+
     fn make(work: impl Work<Output = ()>) -> (Job, Self) {
         (Job::new(work), ())
     }
 }
 
 impl<T: Send + 'static> Receipt<T> for brigade_task::JoinHandle<T> {
+    const IS_HANDLE: bool = true;
+
     fn make(work: impl Work<Output = T>) -> (Job, Self) {
         Job::with_handle(work)
     }
@@ -58,6 +69,16 @@ pub(crate) struct Submission<F, D = ()> {
     /// The policy if the pool is full; `None` for the pool's own.
     when_full: Option<WhenFull>,
     terms: D,
+    /// Where it is submitted.
+    place: &'static Location<'static>,
+}
+
+impl<F> Submission<F> {
+    /// A closure that is submitted at this place, with the pool's policy.
+    #[inline(always)]
+    pub(crate) fn new(work: F, place: &'static Location<'static>) -> Self {
+        Self { work, when_full: None, terms: (), place }
+    }
 }
 
 impl<F, D: Terms> Submission<F, D> {
@@ -69,16 +90,12 @@ impl<F, D: Terms> Submission<F, D> {
         F: FnOnce() -> T + Send + 'static,
         R: Receipt<T>,
     {
-        let Self { work, when_full, terms } = self;
+        let Self { work, when_full, terms, place } = self;
         let admitted = Admitted { when_full, deadline: terms.deadline(), class: terms.class() };
-        let make = |permit, work| R::make(Queued { permit, terms, work });
-        submit_admitted(key, admitted, work, make, unqueued::<F, D>)
+        let watcher = Watcher::of_pool(key, place, || terms.name());
+        let make = |permit, work| watched::make(watcher, Queued { permit, terms, work });
+        submit_admitted(key, admitted, work, make, unmade::<F, D>)
     }
-}
-
-/// The closure that a rejected job was made from with [`Queued`].
-fn unqueued<F: 'static, D: 'static>(job: Job) -> F {
-    closure_of::<Queued<F, D>>(job).work
 }
 
 /// What the pool needs to know of a job before that is made.
@@ -169,17 +186,21 @@ pub(crate) fn submit_bounded(
             }
             Ok(())
         }
-        Admission::Refuse(reason) => Err(Rejected::new(None, reason)),
+        Admission::Refuse(reason) => Err(at.reject(None, reason)),
     }
 }
 
-/// Makes a job of a closure that has a permit, or needs none.
-pub(crate) fn make_with_permit<F, T, R>(permit: Option<Permit>, work: F) -> (Job, R)
+/// Makes a job of a closure that has a permit, or needs none; watched if there is a watcher.
+pub(crate) fn make_with_permit<F, T, R>(
+    watcher: Option<Watcher>,
+    permit: Option<Permit>,
+    work: F,
+) -> (Job, R)
 where
     F: FnOnce() -> T + Send + 'static,
     R: Receipt<T>,
 {
-    R::make(Queued { permit, terms: (), work })
+    watched::make(watcher, Queued { permit, terms: (), work })
 }
 
 /// Submits a closure that has a permit, or needs none.
@@ -188,6 +209,7 @@ pub(crate) fn submit_with<F, D, T, R>(
     permit: Option<Permit>,
     terms: D,
     work: F,
+    place: &'static Location<'static>,
 ) -> Result<R, Rejected<F>>
 where
     F: FnOnce() -> T + Send + 'static,
@@ -195,8 +217,9 @@ where
     R: Receipt<T>,
 {
     let class = terms.class();
-    let made = R::make(Queued { permit, terms, work });
-    submit_job(made, |job| at.accept_or_reject(class, job), unqueued::<F, D>)
+    let watcher = Watcher::at(at, place, || terms.name());
+    let made = watched::make(watcher, Queued { permit, terms, work });
+    submit_job(made, |job| at.accept_or_reject(class, job), unmade::<F, D>)
 }
 
 /// Submits several closures, one after the other; returns the first that was not accepted and all after it.

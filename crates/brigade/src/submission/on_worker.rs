@@ -1,15 +1,18 @@
 //! Jobs for one worker of a pool.
 
 use core::fmt;
+use std::panic::Location;
 
 use brigade_task::{Job, Work};
 
 use super::job_builder::JobBuilder;
-use super::queued::{Options, Queued};
+use super::queued::{Options, Queued, Terms};
+use super::watched::Watched;
 use crate::join::JoinHandle;
 use crate::key::Key;
 use crate::registry::reach_once;
 use crate::rejected::{Rejected, closure_of};
+use crate::watch::Watcher;
 
 /// Submits a closure to one thread of a pool; made by [`JobBuilder::on_worker`].
 #[derive(Clone)]
@@ -61,6 +64,7 @@ impl JobOnWorker {
     /// assert_eq!(rejected.unwrap_err().reason(), Reason::NoSuchWorker);
     /// # Ok::<(), std::io::Error>(())
     /// ```
+    #[track_caller]
     pub fn execute<F: FnOnce() + Send + 'static>(self, job: F) -> Result<(), Rejected<F>> {
         self.submit(job).map(drop)
     }
@@ -78,16 +82,22 @@ impl JobOnWorker {
     /// assert_eq!(pool.job().on_worker(0).submit(|| 6 * 7)?.join()?, 42);
     /// # Ok::<(), std::io::Error>(())
     /// ```
+    #[track_caller]
     pub fn submit<F, T>(self, job: F) -> Result<JoinHandle<T>, Rejected<F>>
     where
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
         let Self { key, index, options } = self;
-        match options.is_stored() {
-            false => send(key, index, job),
-            true => send(key, index, Queued { permit: None, terms: options, work: job })
-                .map_err(|rejected| rejected.map(|queued| queued.work)),
+        let watcher = Watcher::of_pool(key, Location::caller(), || options.name());
+        if watcher.is_none() && !options.is_stored() {
+            return send(key, index, job);
+        }
+        let queued = Queued { permit: None, terms: options, work: job };
+        match watcher {
+            None => send(key, index, queued).map_err(|rejected| rejected.map(|queued| queued.work)),
+            Some(watcher) => send(key, index, Watched::new(watcher.begin(true), queued))
+                .map_err(|rejected| rejected.map(Watched::withdraw)),
         }
     }
 }
@@ -99,7 +109,9 @@ where
 {
     let (share, handle) = Job::with_handle(work);
     let sent = reach_once(key, |at| match at.core() {
-        Some(core) => core.send_to(index, at.worker().is_some(), handle.id(), share),
+        Some(core) => core
+            .send_to(index, at.worker().is_some(), handle.id(), share)
+            .inspect_err(|_| core.count_rejected(1)),
         None => Err((share, at.refusal())),
     });
     match sent {

@@ -16,6 +16,8 @@ pub(crate) trait Terms: Send + 'static {
 
     /// The class of the job; that of the job that submits it if `None`.
     fn class(&self) -> Option<Priority>;
+    /// The name of the job, if it has one.
+    fn name(&self) -> Option<Cow<'static, str>>;
 
     /// Runs the job.
     fn run<R>(self, call: impl FnOnce() -> R) -> R;
@@ -29,6 +31,11 @@ impl Terms for () {
 
     #[inline(always)]
     fn class(&self) -> Option<Priority> {
+        None
+    }
+
+    #[inline(always)]
+    fn name(&self) -> Option<Cow<'static, str>> {
         None
     }
 
@@ -54,6 +61,10 @@ impl Terms for Options {
 
     fn class(&self) -> Option<Priority> {
         self.class
+    }
+
+    fn name(&self) -> Option<Cow<'static, str>> {
+        self.name.clone()
     }
 
     fn run<R>(self, call: impl FnOnce() -> R) -> R {

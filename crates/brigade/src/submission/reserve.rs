@@ -3,8 +3,10 @@
 use core::fmt;
 use core::future::{Future, poll_fn};
 use core::task::{Context, Poll};
+use std::panic::Location;
 
-use super::{JobBuilder, Receipt, submit_with};
+use super::watched::make;
+use super::{JobBuilder, Receipt, Terms, submit_with};
 use crate::config::WhenFull;
 use crate::engine::{Admission, Unqueued, Worker};
 use crate::join::JoinHandle;
@@ -13,6 +15,7 @@ use crate::registry::{At, reach, reach_once};
 use crate::rejected::{Reason, Rejected};
 use crate::semaphore::{Permit, Waiter};
 use crate::submission::queued::Queued;
+use crate::watch::Watcher;
 
 impl JobBuilder {
     /// Returns a future that waits until the pool has room for one job, whatever its policy is, and reserves that room.
@@ -141,8 +144,9 @@ impl Reserved {
     /// brigade::block_on(pool.job().reserve())?.execute(|| ())?;
     /// # Ok::<(), std::io::Error>(())
     /// ```
+    #[track_caller]
     pub fn execute<F: FnOnce() + Send + 'static>(self, job: F) -> Result<(), Rejected<F>> {
-        self.submit_job(job)
+        self.submit_job(job, Location::caller())
     }
 
     /// Submits a closure, to be run once, and returns a handle for its outcome; never waits.
@@ -157,16 +161,21 @@ impl Reserved {
     /// assert_eq!(answer.join()?, 42);
     /// # Ok::<(), std::io::Error>(())
     /// ```
+    #[track_caller]
     pub fn submit<F, T>(self, job: F) -> Result<JoinHandle<T>, Rejected<F>>
     where
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
         let key = self.builder.key;
-        self.submit_job(job).map(|handle| JoinHandle::new(handle, key))
+        self.submit_job(job, Location::caller()).map(|handle| JoinHandle::new(handle, key))
     }
 
-    fn submit_job<F, T, R>(self, work: F) -> Result<R, Rejected<F>>
+    fn submit_job<F, T, R>(
+        self,
+        work: F,
+        place: &'static Location<'static>,
+    ) -> Result<R, Rejected<F>>
     where
         F: FnOnce() -> T + Send + 'static,
         R: Receipt<T>,
@@ -174,19 +183,21 @@ impl Reserved {
         let Self { builder, room } = self;
         reach_once(builder.key, |at| match (room, at.core()) {
             (Room::Queue(permit), _) if builder.options.is_empty() => {
-                submit_with(at, permit, (), work)
+                submit_with(at, permit, (), work, place)
             }
-            (Room::Queue(permit), _) => submit_with(at, permit, builder.options, work),
+            (Room::Queue(permit), _) => submit_with(at, permit, builder.options, work, place),
             (Room::OnWorker, _) if at.worker().is_some_and(Worker::discards) => {
                 Err(at.rejected(work))
             }
             (Room::OnWorker, Some(core)) if at.worker().is_some() => {
-                let (job, receipt) = R::make(Queued { permit: None, terms: builder.options, work });
+                let watcher = Watcher::at(at, place, || builder.options.name());
+                let queued = Queued { permit: None, terms: builder.options, work };
+                let (job, receipt) = make(watcher, queued);
                 at.settle(core, Unqueued::OnWorker, job);
                 Ok(receipt)
             }
             // It was made on a worker, and is used elsewhere.
-            (Room::OnWorker, _) => builder.when_full(WhenFull::RunInCaller).submit_job(work),
+            (Room::OnWorker, _) => builder.when_full(WhenFull::RunInCaller).submit_job(work, place),
         })
     }
 

@@ -1,5 +1,7 @@
 //! Submission by a [`Handle`].
 
+use std::panic::Location;
+
 use super::Submission;
 use super::accept::{accept, accept_elsewhere, submit};
 use crate::config::WhenFull;
@@ -65,17 +67,20 @@ impl Handle {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     #[inline(always)]
+    #[track_caller]
     pub fn try_execute<F: FnOnce() + Send + 'static>(&self, job: F) -> Result<(), Rejected<F>> {
         self.accept(job, Some(WhenFull::Reject))
     }
 
     #[inline(always)]
+    #[track_caller]
     fn accept<F>(&self, job: F, when_full: Option<WhenFull>) -> Result<(), Rejected<F>>
     where
         F: FnOnce() + Send + 'static,
     {
-        if self.key.is_bounded() {
-            return Submission { work: job, when_full, terms: () }.submit(self.key);
+        if !self.key.is_plain() {
+            let place = Location::caller();
+            return Submission { work: job, when_full, terms: (), place }.submit(self.key);
         }
         // Not through `reach`: passing `job` on would force it into memory.
         CURRENT.with(|worker| match worker {
@@ -122,6 +127,7 @@ impl Handle {
     /// assert_eq!(rejected.into_inner()(), 42);
     /// # Ok::<(), std::io::Error>(())
     /// ```
+    #[track_caller]
     pub fn try_submit<F, T>(&self, job: F) -> Result<JoinHandle<T>, Rejected<F>>
     where
         F: FnOnce() -> T + Send + 'static,
@@ -130,6 +136,7 @@ impl Handle {
         self.accept_with_handle(job, Some(WhenFull::Reject))
     }
 
+    #[track_caller]
     fn accept_with_handle<F, T>(
         &self,
         work: F,
@@ -139,9 +146,12 @@ impl Handle {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        let accepted = match self.key.is_bounded() {
-            true => Submission { work, when_full, terms: () }.submit(self.key),
-            false => submit(work, |job| accept(self.key, job)),
+        let accepted = match self.key.is_plain() {
+            true => submit(work, |job| accept(self.key, job)),
+            false => {
+                let place = Location::caller();
+                Submission { work, when_full, terms: (), place }.submit(self.key)
+            }
         };
         accepted.map(|handle| JoinHandle::new(handle, self.key))
     }

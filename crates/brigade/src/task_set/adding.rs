@@ -1,5 +1,6 @@
 //! How a job gets into a set.
 
+use std::panic::Location;
 use std::sync::Arc;
 
 use brigade_task::{Completions, Job, contain};
@@ -9,7 +10,7 @@ use super::permits::Leave;
 use super::{FIRST, TaskSet};
 use crate::join::JoinHandle;
 use crate::key::ClassKey;
-use crate::registry::{At, reach, reach_once, refusal};
+use crate::registry::{At, reach, reach_once, rejected};
 use crate::rejected::{Rejected, closure_of};
 use crate::spawn::class_key;
 use crate::submission::{submit, submit_with};
@@ -34,7 +35,7 @@ impl<T> TaskSet<T> {
     {
         let pool = self.pool.key;
         if !pool.is_here() {
-            return Err(Rejected::new(work, refusal(pool)));
+            return Err(rejected(pool, work));
         }
         self.share = Some(Self::share);
         let index = self.jobs.next_index();
@@ -85,7 +86,7 @@ impl<T> TaskSet<T> {
     {
         let pool = self.pool.key;
         if !pool.is_here() {
-            return Err(Rejected::new(work, refusal(pool)));
+            return Err(rejected(pool, work));
         }
         let Some(board) = &self.board else { unreachable!("it is there from now on") };
         let key = self.jobs.next_key();
@@ -100,7 +101,7 @@ impl<T> TaskSet<T> {
                     return Err(rejected);
                 }
             },
-            None if reach(pool, refuses) => return Err(Rejected::new(work, refusal(pool))),
+            None if reach(pool, refuses) => return Err(rejected(pool, work)),
             None => {
                 let of_class = class_key(pool, None);
                 let make = move |leave, board: &Arc<Board<T>>| {
@@ -144,14 +145,15 @@ pub(super) fn submit_with_leave<F, T>(
     at: At<'_>,
     leave: Leave,
     job: F,
+    place: &'static Location<'static>,
 ) -> Result<brigade_task::JoinHandle<T>, Rejected<F>>
 where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
     match leave {
-        None => submit(job, |job| at.accept_or_reject(None, job)),
-        permit => submit_with(at, permit, (), job),
+        None if at.is_plain() => submit(job, |job| at.accept_or_reject(None, job)),
+        permit => submit_with(at, permit, (), job, place),
     }
 }
 

@@ -22,7 +22,7 @@ use core::future::{Future, poll_fn};
 use core::mem;
 use core::task::{Context, Poll};
 use core::time::Duration;
-use std::panic;
+use std::panic::{self, Location};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -34,6 +34,7 @@ use crate::registry::At;
 use crate::rejected::{Rejected, expect_accepted};
 use crate::spawn::{make_future, queue_future};
 use crate::submission::make_with_permit;
+use crate::watch::Watcher;
 use adding::{submit_as_member, submit_with_leave};
 use board::{Board, Target};
 use roster::Roster;
@@ -91,7 +92,7 @@ impl<T> TaskSet<T> {
     /// ```
     pub fn new(pool: impl Into<Handle>) -> Self {
         let pool = pool.into();
-        let board = pool.key.is_bounded().then(|| Board::new(pool, 0));
+        let board = (!pool.key.is_plain()).then(|| Board::new(pool, 0));
         let (jobs, completions) = (Roster::new(), Completions::new());
         Self { pool, jobs, completions, board, is_polled: false, share: None }
     }
@@ -170,6 +171,7 @@ impl<T> TaskSet<T> {
     /// assert_eq!(set.len(), 1);
     /// # Ok::<(), std::io::Error>(())
     /// ```
+    #[track_caller]
     pub fn try_submit<F>(&mut self, job: F) -> Result<(), Rejected<F>>
     where
         F: FnOnce() -> T + Send + 'static,
@@ -178,7 +180,13 @@ impl<T> TaskSet<T> {
         match &self.board {
             None => self.add_member(job, submit_as_member),
             Some(_) => {
-                self.add(job, submit_with_leave, |_, leave, job| make_with_permit(leave, job))
+                let place = Location::caller();
+                let watcher = Watcher::of_pool(self.pool.key, place, || None);
+                self.add(
+                    job,
+                    move |at, leave, job| submit_with_leave(at, leave, job, place),
+                    move |_, leave, job| make_with_permit(watcher, leave, job),
+                )
             }
         }
     }
@@ -220,12 +228,16 @@ impl<T> TaskSet<T> {
     /// assert_eq!(set.join_next().transpose()?, Some(42));
     /// # Ok::<(), std::io::Error>(())
     /// ```
+    #[track_caller]
     pub fn try_spawn<F>(&mut self, future: F) -> Result<(), Rejected<F>>
     where
         F: Future<Output = T> + Send + 'static,
         T: Send + 'static,
     {
-        let queue = |at: At<'_>, leave, future| queue_future(at, future, leave, None, None);
+        let watcher = Watcher::of_pool(self.pool.key, Location::caller(), || None);
+        let for_later = watcher.clone();
+        let queue =
+            |at: At<'_>, leave, future| queue_future(at, future, leave, None, None, watcher);
         match &self.board {
             None => self.add_member(future, |at, completions, index, future| {
                 let mut handle = queue(at, None, future)?;
@@ -233,7 +245,8 @@ impl<T> TaskSet<T> {
                 Ok((handle, is_listed))
             }),
             Some(_) => {
-                self.add(future, queue, |key, leave, future| make_future(key, future, leave, None))
+                let make = |key, leave, future| make_future(key, future, leave, None, for_later);
+                self.add(future, queue, make)
             }
         }
     }

@@ -5,6 +5,7 @@ use core::future::Future;
 use core::pin::Pin;
 use core::task::{Context, Poll, ready};
 use core::time::Duration;
+use std::panic::Location;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -16,9 +17,10 @@ use crate::free::job;
 use crate::join::JoinHandle;
 use crate::key::Key;
 use crate::priority::Priority;
-use crate::registry::{class_here, refusal};
+use crate::registry::{class_here, rejected};
 use crate::rejected::{Rejected, expect_accepted};
 use crate::submission::{JobBuilder, Options};
+use crate::watch::Watcher;
 
 impl JobBuilder {
     /// Delays the closure by `delay`: it does not run earlier. If that is too long for an [`Instant`], it never runs.
@@ -135,11 +137,14 @@ impl DelayedJob {
     /// assert!(timer.cancel());
     /// # Ok::<(), std::io::Error>(())
     /// ```
+    #[track_caller]
     pub fn execute<F: FnOnce() + Send + 'static>(self, job: F) -> Result<Timer, Rejected<F>> {
         let (key, _, Options { name, class, .. }) = self.job.into_parts();
+        let watcher = Watcher::of_pool(key, Location::caller(), || name.clone());
         let once = Once(Some(job), name);
-        schedule(key, class, self.time, Again::Never, once).map_err(|Once(job, _)| match job {
-            Some(job) => Rejected::new(job, refusal(key)),
+        let scheduled = schedule(key, class, self.time, Again::Never, once, watcher);
+        scheduled.map_err(|Once(job, _)| match job {
+            Some(job) => rejected(key, job),
             None => unreachable!("it has not run"),
         })
     }
@@ -160,6 +165,7 @@ impl DelayedJob {
     /// assert_eq!(answer.join()?, 42);
     /// # Ok::<(), std::io::Error>(())
     /// ```
+    #[track_caller]
     pub fn submit<F, T>(self, job: F) -> Result<JoinHandle<T>, Rejected<F>>
     where
         F: FnOnce() -> T + Send + 'static,
@@ -260,12 +266,15 @@ impl PeriodicJob {
     /// assert!(timer.is_over());
     /// # Ok::<(), std::io::Error>(())
     /// ```
+    #[track_caller]
     pub fn execute<F: FnMut() + Send + 'static>(self, job: F) -> Result<Timer, Rejected<F>> {
         let Self { job: builder, period, missed } = self;
         let (key, _, Options { name, class, .. }) = builder.into_parts();
         let first = later(Instant::now(), period);
-        schedule(key, class, first, Again::Every(period, missed), Every(job, name))
-            .map_err(|Every(job, _)| Rejected::new(job, refusal(key)))
+        let watcher = Watcher::of_pool(key, Location::caller(), || name.clone());
+        let every = Every(job, name);
+        schedule(key, class, first, Again::Every(period, missed), every, watcher)
+            .map_err(|Every(job, _)| rejected(key, job))
     }
 }
 
@@ -283,9 +292,10 @@ fn schedule<A: Action>(
     at: Instant,
     again: Again,
     action: A,
+    watcher: Option<Watcher>,
 ) -> Result<Timer, A> {
     let class = class.unwrap_or_else(|| class_here(key));
-    let schedule: Arc<Schedule<A>> = Schedule::begin(key, class, at, again, action)?;
+    let schedule: Arc<Schedule<A>> = Schedule::begin(key, class, at, again, action, watcher)?;
     Ok(Timer::new(schedule, key))
 }
 

@@ -22,6 +22,7 @@ use crate::key::Key;
 use crate::priority::Priority;
 use crate::registry::reach;
 use crate::timers::{Due, Entry, TimerKey};
+use crate::watch::{Watch, Watcher};
 
 /// A user's closure, run once or many times.
 pub(super) trait Action: Send + 'static {
@@ -64,6 +65,8 @@ pub(super) struct Schedule<A> {
     again: Again,
     pool: Key,
     class: Priority,
+    /// Watches each run, if the pool is observed.
+    watcher: Option<Watcher>,
 }
 
 struct State<A> {
@@ -118,6 +121,7 @@ impl<A: Action> Schedule<A> {
         at: Instant,
         again: Again,
         action: A,
+        watcher: Option<Watcher>,
     ) -> Result<Arc<Self>, A> {
         let state = State {
             action: Some(action),
@@ -129,7 +133,7 @@ impl<A: Action> Schedule<A> {
             ticks: 0,
             error: None,
         };
-        let schedule = Arc::new(Self { state: Mutex::new(state), again, pool, class });
+        let schedule = Arc::new(Self { state: Mutex::new(state), again, pool, class, watcher });
         let Some(refused) = schedule.set_timer(at) else { return Ok(schedule) };
         let action = schedule.state.lock().action.take();
         // Only now: it would drop the closure.
@@ -269,7 +273,8 @@ impl<A: Action> Due for Schedule<A> {
         }
         state.stage = Stage::Queued;
         drop(state);
-        Some(Job::new(Run(Some(self))))
+        let watch = self.watcher.clone().map(|watcher| Box::new(watcher.begin(false)));
+        Some(Job::new(Run { schedule: Some(self), watch }))
     }
 
     fn abandon(&self) {
@@ -306,28 +311,36 @@ impl<A: Action> Control for Schedule<A> {
 }
 
 /// One run of a schedule, as a job.
-struct Run<A: Action>(Option<Arc<Schedule<A>>>);
+struct Run<A: Action> {
+    schedule: Option<Arc<Schedule<A>>>,
+    /// Boxed, so that a run fits into a job.
+    watch: Option<Box<Watch>>,
+}
 
 impl<A: Action> Work for Run<A> {
     type Output = ();
 
     fn may_start(&self) -> bool {
-        self.0.as_ref().is_some_and(|schedule| schedule.claim())
+        self.schedule.as_ref().is_some_and(|schedule| schedule.claim())
     }
 
     fn is_stale(&self) -> bool {
         // While its job is queued, only this job can claim the run.
-        self.0.as_ref().is_none_or(|schedule| schedule.state.lock().stage != Stage::Queued)
+        self.schedule.as_ref().is_none_or(|schedule| schedule.state.lock().stage != Stage::Queued)
     }
 
     fn run(mut self) {
-        self.0.take().into_iter().for_each(Schedule::run);
+        let Some(schedule) = self.schedule.take() else { return };
+        match self.watch.take() {
+            None => schedule.run(),
+            Some(watch) => watch.run(|| schedule.run()),
+        }
     }
 }
 
 impl<A: Action> Drop for Run<A> {
     fn drop(&mut self) {
-        if let Some(schedule) = self.0.take() {
+        if let Some(schedule) = self.schedule.take() {
             schedule.skip();
         }
     }

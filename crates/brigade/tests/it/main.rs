@@ -16,6 +16,7 @@ mod futures;
 mod jobs;
 mod lifecycle;
 mod local_pool;
+mod observe;
 mod priorities;
 mod scoped;
 mod task_set;

@@ -1,5 +1,6 @@
 //! brigade: one implementation, and a configuration as a value.
 
+use std::hint::black_box;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -64,6 +65,22 @@ pub(crate) const HIGH: Listing<Start<Classed>> =
 /// The same with the other class.
 pub(crate) const LOW: Listing<Start<Classed>> =
     Listing { entry: Entry::own("brigade-low", "low jobs from outside").further(), start: low };
+pub(crate) const OUTCOMES: Listing<Start<Brigade>> =
+    policy("brigade-outcomes", "a hook is told how each task ends", |n| {
+        built(of(n).on_outcome(|outcome| _ = black_box(outcome.end)))
+    });
+pub(crate) const STALLS: Listing<Start<Brigade>> =
+    policy("brigade-stalls", "a thread looks for tasks that run for 100 ms", |n| {
+        built(of(n).on_stall(Duration::from_millis(100), |stall| _ = black_box(stall.ran)))
+    });
+pub(crate) const HISTOGRAMS: Listing<Start<Brigade>> =
+    policy("brigade-histograms", "waiting and running times are recorded", |n| {
+        built(of(n).histograms())
+    });
+pub(crate) const TRACING: Listing<Start<Brigade>> =
+    policy("brigade-tracing", "a span for each task, without a subscriber", |n| {
+        built(of(n).trace_jobs())
+    });
 
 /// As many threads as requested; all but the first start when there is work for them.
 pub(crate) const ELASTIC: Listing<Start<Brigade>> = Listing {

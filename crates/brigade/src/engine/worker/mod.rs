@@ -39,7 +39,9 @@ use super::local::Local;
 use super::peers::Peer;
 use crate::config::Hook;
 use crate::key::Key;
+use crate::observe::Record;
 use crate::priority::Priority;
+use crate::role::{Role, WorkerInfo};
 use class::{Class, Interrupted};
 pub(crate) use driven::{Driven, owns};
 pub(crate) use forks::wait_outside;
@@ -85,6 +87,8 @@ pub(crate) struct Worker {
     index: usize,
     /// Whether it is a thread that is not one of the pool's: see `guest`.
     is_guest: bool,
+    /// What it was started as.
+    role: Role,
     local: Local,
     /// The class of the job that it runs.
     class: Class,
@@ -136,8 +140,8 @@ impl Worker {
     /// The main function of a worker's thread.
     pub(crate) fn live(core: Arc<Core>, index: usize) {
         core.threads.enter();
-        core.idle.arrive(index);
-        let worker = Self::at(core, index, false);
+        let role = core.idle.arrive(index);
+        let worker = Self { role, ..Self::at(core, index, false) };
         worker.me.sleeper.set_thread();
         let life = || {
             worker.core.config.apply_to_thread(index);
@@ -152,7 +156,9 @@ impl Worker {
         current::work_as(core.key, index, || core.resources.enter(life));
         core.cancel_locals(&worker.me);
         worker.me.sleeper.unset_thread();
-        worker.call_hook(core.config.on_stop.as_ref());
+        if core.config.on_stop.is_some() {
+            current::stop_as(&worker.info(), || worker.call_hook(core.config.on_stop.as_ref()));
+        }
         let core = worker.give_back();
         core.idle.vacate(index);
         core.threads.join_finished();
@@ -183,6 +189,7 @@ impl Worker {
             core,
             index,
             is_guest,
+            role: Role::default(),
             local,
             forks,
             waits: Cell::new(0),
@@ -223,6 +230,22 @@ impl Worker {
     /// Its index in the pool.
     pub(crate) fn index(&self) -> usize {
         self.index
+    }
+
+    /// What code on it is told about it.
+    pub(crate) fn info(&self) -> WorkerInfo {
+        let pool = self.core.config.observe.pool_name();
+        WorkerInfo { index: self.index, role: self.role, pool }
+    }
+
+    /// The record of what it runs.
+    pub(crate) fn record(&self) -> &Record {
+        &self.me.record
+    }
+
+    /// Counts a panic of a hook, which has been caught on it.
+    pub(crate) fn count_panic(&self) {
+        self.me.counters.panics.add(1);
     }
 
     /// Does not count as a worker until the guard is dropped: the pool may have another one in its place.

@@ -15,6 +15,8 @@ pub(crate) struct Row {
     placement: Placement,
     /// A capacity; the submitter of one job too many waits or runs it.
     capacity: Option<usize>,
+    /// Whether a hook is told how each job ends.
+    is_observed: bool,
 }
 
 impl Row {
@@ -25,6 +27,7 @@ impl Row {
             .order(self.order)
             .idle(self.idle)
             .placement(self.placement);
+        let builder = if self.is_observed { builder.on_outcome(|_| ()) } else { builder };
         match self.capacity {
             Some(jobs) => builder.capacity(jobs).when_full(WhenFull::Block),
             None => builder,
@@ -54,6 +57,7 @@ fn rows() -> Vec<Row> {
                             idle,
                             placement,
                             capacity,
+                            is_observed: false,
                         });
                     }
                 }
@@ -64,7 +68,12 @@ fn rows() -> Vec<Row> {
     let bounded =
         |row: &Row| Row { name: format!("{} bounded", row.name), capacity: Some(ROOM), ..*row };
     let bounded: Vec<_> = rows.iter().filter(plain).map(bounded).collect();
+    let watched =
+        |row: &Row| Row { name: format!("{} observed", row.name), is_observed: true, ..*row };
+    let observed: Vec<_> =
+        rows.iter().filter(plain).chain(bounded.iter().take(1)).map(watched).collect();
     rows.extend(bounded);
+    rows.extend(observed);
     rows
 }
 

@@ -1,0 +1,170 @@
+//! What a pool does at one moment.
+
+use core::fmt;
+use core::time::Duration;
+use std::borrow::Cow;
+use std::panic::Location;
+use std::sync::Arc;
+
+use super::{Stretch, ThreadState};
+
+/// What a pool did at one moment, more or less; see [`Handle::dump`](crate::Handle::dump).
+///
+/// [`Display`](fmt::Display) writes it as text of several lines, for a log.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Dump {
+    /// The [name](crate::Builder::pool_name) of the pool; empty if the pool no longer exists.
+    pub pool: Cow<'static, str>,
+    /// Whether the pool has been closed, or no longer exists.
+    pub is_closed: bool,
+    /// Whether the jobs that run are known; see [`Builder::observe_jobs`](crate::Builder::observe_jobs).
+    pub is_observed: bool,
+    /// Threads, including those that are about to be started.
+    pub threads: usize,
+    /// The threads that sleep as there is nothing to do.
+    pub parked: usize,
+    /// The threads that look for a job.
+    pub searching: usize,
+    /// Jobs on the queue that all threads share.
+    pub queued: usize,
+    /// High jobs that are queued.
+    pub queued_high: usize,
+    /// Low jobs that are queued.
+    pub queued_low: usize,
+    /// Futures that wait to be woken, or are about to be polled again.
+    pub pending_futures: usize,
+    /// The workers that there have ever been, by index; those that have left have nothing.
+    pub workers: Vec<WorkerDump>,
+    /// Jobs of the pool that threads run that are not the pool's: the callers of a [`join`](crate::JoinHandle::join) from a worker
+    /// of another pool, or of a submission that [runs in its caller](crate::WhenFull::RunInCaller).
+    pub elsewhere: Vec<JobDump>,
+}
+
+/// One worker in a [`Dump`].
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct WorkerDump {
+    /// Its index.
+    pub index: usize,
+    /// What it runs, if the pool's jobs are observed: a job, then the one that runs inside that, and so on. The last is the one
+    /// that it works on.
+    pub jobs: Vec<JobDump>,
+    /// What its innermost job waits for in a [`join`](crate::JoinHandle::join), and the waits around that.
+    pub waits: Vec<WaitDump>,
+    /// Jobs on its own queue.
+    pub queued: usize,
+    /// Forks and jobs of scopes that it has left for others.
+    pub forks: usize,
+    /// Jobs that only this worker may run: local futures that have been woken, and shares of a broadcast.
+    pub own: usize,
+}
+
+/// A job that runs, in a [`Dump`].
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct JobDump {
+    /// Its [name](crate::JobBuilder::name), if it has one.
+    pub name: Option<Cow<'static, str>>,
+    /// Where it was submitted: the line that called the pool.
+    pub place: &'static Location<'static>,
+    /// How long it has run; for a future, the poll that it is in.
+    pub ran: Duration,
+    /// The name of its thread, if that has one.
+    pub thread: Option<String>,
+    /// What the operating system says about its thread; Linux only.
+    pub state: Option<ThreadState>,
+}
+
+/// A wait of a job for other jobs, in a [`Dump`].
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct WaitDump {
+    /// Whether the end of one of the jobs ends the wait, and not only that of all.
+    pub is_for_any: bool,
+    /// How many jobs it waits for. In a wait for more than 64 they are not listed, and this is 0.
+    pub awaited: usize,
+    /// Those that run on a worker of the same observed pool: the index of the worker, and the job. The others have not started,
+    /// have just ended, or are futures that wait to be woken; or they are another pool's.
+    pub running: Vec<(usize, JobDump)>,
+}
+
+impl JobDump {
+    pub(crate) fn new(stretch: &Stretch) -> Self {
+        let Stretch { job, since, thread, .. } = stretch;
+        Self {
+            name: job.name.clone(),
+            place: job.place,
+            ran: since.elapsed(),
+            thread: thread.name.clone(),
+            state: thread.state(),
+        }
+    }
+
+    fn title(&self) -> &str {
+        self.name.as_deref().unwrap_or("a job")
+    }
+}
+
+impl Dump {
+    /// That of a pool that no longer exists.
+    pub(crate) fn of_none() -> Self {
+        Self { is_closed: true, ..Self::default() }
+    }
+
+    /// That of the pool with this name.
+    pub(crate) fn named(pool: &Arc<str>) -> Self {
+        Self { pool: Cow::Owned(pool.to_string()), ..Self::default() }
+    }
+}
+
+impl fmt::Display for JobDump {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} from {} for {:.1?}", self.title(), self.place, self.ran)?;
+        match &self.state {
+            Some(state) => write!(f, "; {state}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for WaitDump {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { is_for_any, awaited, running } = self;
+        match (awaited, is_for_any) {
+            (0, _) => f.write_str("waits for more than 64 jobs")?,
+            (1, _) => f.write_str("waits for a job")?,
+            (_, true) => write!(f, "waits for one of {awaited} jobs")?,
+            (_, false) => write!(f, "waits for {awaited} jobs")?,
+        }
+        for (index, job) in running {
+            write!(f, "; {} from {} runs on worker {index}", job.title(), job.place)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Dump {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { pool, threads, parked, searching, queued, pending_futures, .. } = self;
+        let closed = if self.is_closed { ", closed" } else { "" };
+        write!(
+            f,
+            "pool {pool}{closed}: {threads} threads, {parked} parked, {searching} searching; "
+        )?;
+        writeln!(f, "{queued} jobs on the shared queue, {pending_futures} pending futures")?;
+        let Self { queued_high, queued_low, .. } = self;
+        if queued_high + queued_low > 0 {
+            writeln!(f, "  {queued_high} high jobs and {queued_low} low ones queued")?;
+        }
+        if !self.is_observed {
+            writeln!(f, "  what runs is not known: see `Builder::observe_jobs`")?;
+        }
+        for WorkerDump { index, jobs, waits, queued, forks, own } in &self.workers {
+            writeln!(f, "  worker {index}: {queued} jobs queued, {forks} forks, {own} for itself")?;
+            jobs.iter().try_for_each(|job| writeln!(f, "    runs {job}"))?;
+            waits.iter().try_for_each(|wait| writeln!(f, "    {wait}"))?;
+        }
+        self.elsewhere.iter().try_for_each(|job| writeln!(f, "  elsewhere: {job}"))
+    }
+}

@@ -1,0 +1,124 @@
+//! Jobs that run for long, and the thread that finds them.
+
+use core::fmt;
+use core::time::Duration;
+use std::borrow::Cow;
+use std::panic::Location;
+use std::sync::Arc;
+use std::time::Instant;
+
+use brigade_sync::thread::{self, Thread};
+use brigade_sync::{Condvar, Mutex};
+
+use super::{Stretch, ThreadState};
+
+/// A job that has run for longer than the pool's limit; see [`Builder::on_stall`](crate::Builder::on_stall).
+///
+/// [`Display`](fmt::Display) gives all of it in one line.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Stall {
+    /// The [name](crate::Builder::pool_name) of the pool.
+    pub pool: Arc<str>,
+    /// The [name](crate::JobBuilder::name) of the job, if it has one.
+    pub name: Option<Cow<'static, str>>,
+    /// Where it was submitted: the line that called the pool.
+    pub place: &'static Location<'static>,
+    /// How long it has run by now; for a future, the poll that it is in.
+    pub ran: Duration,
+    /// The index of the worker that runs it; `None` for a thread that is not the pool's.
+    pub worker: Option<usize>,
+    /// The name of the thread, if it has one.
+    pub thread: Option<String>,
+    /// What the operating system says about the thread; Linux only.
+    pub state: Option<ThreadState>,
+}
+
+impl Stall {
+    pub(crate) fn new(pool: Arc<str>, worker: Option<usize>, stretch: &Stretch) -> Self {
+        let Stretch { job, since, thread, .. } = stretch;
+        Self {
+            pool,
+            name: job.name.clone(),
+            place: job.place,
+            ran: since.elapsed(),
+            worker,
+            thread: thread.name.clone(),
+            state: thread.state(),
+        }
+    }
+}
+
+impl fmt::Display for Stall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { pool, name, place, ran, worker, thread, state } = self;
+        let name = name.as_deref().unwrap_or("a job");
+        write!(f, "pool {pool}: {name} from {place} has run for {ran:.1?}")?;
+        match worker {
+            Some(index) => write!(f, " on worker {index}")?,
+            None => f.write_str(" on a thread that is not the pool's")?,
+        }
+        if let Some(thread) = thread {
+            write!(f, " ({thread})")?;
+        }
+        match state {
+            Some(state) => write!(f, ": {state}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The thread of a pool that looks for stalls.
+#[derive(Default)]
+pub(crate) struct Detector {
+    state: Mutex<State>,
+    /// Notified when it must end.
+    ends: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    thread: Option<Thread>,
+    must_end: bool,
+}
+
+/// Whether the thread looks again.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Looks {
+    Again,
+    NoMore,
+}
+
+impl Detector {
+    /// Notes that this is the thread.
+    pub(crate) fn set_thread(&self, thread: Thread) {
+        self.state.lock().thread = Some(thread);
+    }
+
+    /// Sleeps until then, or until it must end.
+    pub(crate) fn sleep_until(&self, at: Instant) -> Looks {
+        let mut state = self.state.lock();
+        loop {
+            let left = at.saturating_duration_since(Instant::now());
+            if state.must_end {
+                return Looks::NoMore;
+            }
+            if left.is_zero() {
+                return Looks::Again;
+            }
+            state = self.ends.wait(state, Some(left));
+        }
+    }
+
+    /// Ends the thread and waits for it, unless the caller is that thread.
+    pub(crate) fn end(&self) {
+        let mut state = self.state.lock();
+        state.must_end = true;
+        let thread = state.thread.take();
+        drop(state);
+        self.ends.notify_all();
+        if let Some(thread) = thread.filter(|thread| thread.id() != Some(thread::current_id())) {
+            thread.join();
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! How long jobs wait and run, as histograms.
+
+use core::fmt;
+use core::time::Duration;
+
+use hdrhistogram::Histogram;
+
+/// The digits of a recorded time that are exact: two, so that it is at most 1 % too large. A histogram has some 10 to 30 kB then;
+/// with three digits it has ten times as much.
+const DIGITS: u8 = 2;
+
+/// How long the jobs of a pool have waited and run; see [`Builder::histograms`](crate::Builder::histograms).
+///
+/// [`Display`](fmt::Display) writes the quantiles, in two lines.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Histograms {
+    /// From the acceptance of a job to its start.
+    pub waiting: Times,
+    /// From the start of a job to its end; for a future, all of its polls together.
+    pub running: Times,
+}
+
+/// Durations, and how often each has occurred: exact to 1 %, in nanoseconds.
+#[derive(Clone)]
+pub struct Times(Histogram<u64>);
+
+impl Histograms {
+    pub(crate) fn new() -> Self {
+        Self { waiting: Times::new(), running: Times::new() }
+    }
+}
+
+impl Times {
+    fn new() -> Self {
+        match Histogram::new(DIGITS) {
+            Ok(histogram) => Self(histogram),
+            Err(error) => unreachable!("it has few digits: {error}"),
+        }
+    }
+
+    fn add(&mut self, time: Duration) {
+        let nanoseconds = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        if self.0.record(nanoseconds).is_err() {
+            unreachable!("it grows as needed");
+        }
+    }
+
+    fn add_all(&mut self, other: &Self) {
+        if let Err(error) = self.0.add(&other.0) {
+            unreachable!("it grows as needed: {error}");
+        }
+    }
+
+    /// How many times have been recorded.
+    pub fn count(&self) -> u64 {
+        self.0.len()
+    }
+
+    /// The time that this part of the recorded ones does not exceed, from 0 to 1: 0.5 for the median. Zero if there is none.
+    pub fn quantile(&self, part: f64) -> Duration {
+        Duration::from_nanos(self.0.value_at_quantile(part))
+    }
+
+    /// The median.
+    pub fn p50(&self) -> Duration {
+        self.quantile(0.5)
+    }
+
+    /// The time that 99 of 100 do not exceed.
+    pub fn p99(&self) -> Duration {
+        self.quantile(0.99)
+    }
+
+    /// The longest.
+    pub fn max(&self) -> Duration {
+        Duration::from_nanos(self.0.max())
+    }
+
+    /// The average.
+    pub fn mean(&self) -> Duration {
+        Duration::from_nanos(self.0.mean() as u64)
+    }
+
+    /// The histogram itself, in nanoseconds: to export it, or to subtract an earlier one.
+    pub fn histogram(&self) -> &Histogram<u64> {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Times {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Times({self})")
+    }
+}
+
+impl fmt::Display for Times {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (p50, p99, max) = (self.p50(), self.p99(), self.max());
+        write!(f, "{} jobs, p50 {p50:.1?}, p99 {p99:.1?}, max {max:.1?}", self.count())
+    }
+}
+
+impl fmt::Display for Histograms {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "waiting: {}\nrunning: {}", self.waiting, self.running)
+    }
+}
+
+/// The times of the jobs of one worker, made with the first of them.
+#[derive(Default)]
+pub(super) struct Recorded(Option<Box<Histograms>>);
+
+impl Recorded {
+    pub(super) fn add_waiting(&mut self, time: Option<Duration>) {
+        if let Some(time) = time {
+            self.times().waiting.add(time);
+        }
+    }
+
+    pub(super) fn add_running(&mut self, time: Option<Duration>) {
+        if let Some(time) = time {
+            self.times().running.add(time);
+        }
+    }
+
+    fn times(&mut self) -> &mut Histograms {
+        self.0.get_or_insert_with(|| Box::new(Histograms::new()))
+    }
+
+    pub(super) fn add_to(&self, all: &mut Histograms) {
+        if let Some(times) = &self.0 {
+            all.waiting.add_all(&times.waiting);
+            all.running.add_all(&times.running);
+        }
+    }
+}

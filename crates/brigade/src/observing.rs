@@ -1,0 +1,243 @@
+//! What a user sets to observe a pool's jobs, and reads.
+
+use core::time::Duration;
+use std::sync::Arc;
+
+use crate::builder::Builder;
+use crate::deadlock::waits_of;
+use crate::engine::Core;
+use crate::handle::Handle;
+use crate::observe::{Dump, JobDump, Outcome, Stall, Stretch, WaitDump};
+use crate::registry::reach;
+use crate::watch::begin_watch;
+
+/// # Observing jobs
+///
+/// Each of these observes the jobs that are submitted to the pool: closures, futures, those of a [`TaskSet`](crate::TaskSet), of
+/// timers and of a [broadcast](crate::Handle::broadcast). What borrows is part of the job that waits for it, and is not observed by
+/// itself: forks, [installed](crate::Handle::install) calls, jobs of a [`Scope`](crate::Scope).
+///
+/// An observed job costs one or two allocations more, and some 200 ns. A pool without any of these settings does nothing for them.
+impl Builder {
+    /// Sets the name of the pool, in all that is told about it. Default: the [name](Self::name) of the threads if that is a string,
+    /// else `brigade`.
+    ///
+    /// ```
+    /// let pool = brigade::Pool::builder().threads(1).pool_name("thumbnails").build()?;
+    /// assert_eq!(pool.dump().pool, "thumbnails");
+    /// let pool = brigade::Pool::builder().threads(1).name("render").build()?;
+    /// assert_eq!(pool.dump().pool, "render");
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn pool_name(mut self, name: impl Into<Arc<str>>) -> Self {
+        self.config.observe.name = Some(name.into());
+        self
+    }
+
+    /// Keeps a record of what each thread runs, for [`Handle::dump`](crate::Handle::dump). [`on_outcome`](Self::on_outcome) and
+    /// [`on_stall`](Self::on_stall) do so too.
+    ///
+    /// ```
+    /// let pool = brigade::Pool::builder().threads(1).observe_jobs().build()?;
+    /// let handle = pool.handle();
+    /// let dump = pool.job().name("look").submit(move || handle.dump())?.join()?;
+    /// assert_eq!(dump.workers[0].jobs[0].name.as_deref(), Some("look"));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn observe_jobs(mut self) -> Self {
+        self.config.observe.begin_watch = Some(begin_watch);
+        self
+    }
+
+    /// Records how long jobs wait and how long they run, as histograms that [`Handle::histograms`](crate::Handle::histograms)
+    /// returns. With the feature `histograms`.
+    ///
+    /// A job that never started is in neither; one that panicked is in both. A future waits until its first poll, and runs while it
+    /// is polled. Each thread that has run a job has some 20 to 60 kB for its histograms.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// let pool = brigade::Pool::builder().threads(1).histograms().build()?;
+    /// for _ in 0..100 {
+    ///     pool.execute(|| std::thread::sleep(Duration::from_micros(10)));
+    /// }
+    /// pool.wait_idle();
+    /// let times = pool.histograms().unwrap();
+    /// assert_eq!((times.waiting.count(), times.running.count()), (100, 100));
+    /// assert!(times.running.p50() >= Duration::from_micros(10));
+    /// assert!(times.waiting.max() > times.running.p50(), "the last one waited for all others");
+    /// println!("{times}"); // waiting: 100 jobs, p50 3.2ms, p99 6.5ms, max 6.5ms …
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[cfg(feature = "histograms")]
+    pub fn histograms(mut self) -> Self {
+        self.config.observe.times = true;
+        self.observe_jobs()
+    }
+
+    /// Opens a span of the crate `tracing` for each job that starts: a child of the span in which the job was submitted, whatever the
+    /// thread. With the feature `tracing`.
+    ///
+    /// It is an `info` span `job` of the target `brigade`, with the fields `name` (if the job has one), `pool`, `place` and
+    /// `worker`. It is entered while the job runs, or its future is polled, and closed when the job has ended. If the subscriber does
+    /// not want it, the job is in the span of its submitter instead: its events always have their context.
+    ///
+    /// The span of the submitter stays open until the job has ended, and its subscriber is that of the thread while the job runs. If a
+    /// job is submitted outside of any span, its span has no parent, and the subscriber is the worker's.
+    ///
+    /// ```
+    /// use tracing::{info, info_span};
+    /// let pool = brigade::Pool::builder().threads(1).trace_jobs().build()?;
+    /// let request = info_span!("request", id = 7);
+    /// let job = request.in_scope(|| {
+    ///     pool.job().name("resize").submit(|| {
+    ///         info!("done"); // In `request{id=7}:job{name="resize" …}`, if there is a subscriber.
+    ///         42
+    ///     })
+    /// });
+    /// assert_eq!(job?.join()?, 42);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[cfg(feature = "tracing")]
+    pub fn trace_jobs(mut self) -> Self {
+        self.config.observe.traces = true;
+        self.observe_jobs()
+    }
+
+    /// Sets a hook that is told how each job ended: what it was, where it was submitted, how long it waited and ran.
+    ///
+    /// It is called on the thread on which the job ended, before the job's handle has the outcome, and once for each job that the
+    /// pool has accepted, with two exceptions: a share of a [broadcast](crate::Handle::broadcast) that never ran, and a job that is
+    /// still queued when the process exits. A job that is not accepted has no end. Each run of a
+    /// [periodic](crate::JobBuilder::every) closure counts as a job. A panic of the hook is caught and counted.
+    ///
+    /// The hook delays its worker, so it should do little: count, or send what it is told to a thread that does more.
+    ///
+    /// ```
+    /// use brigade::{End, Pool};
+    /// use std::sync::mpsc;
+    /// let (sender, ends) = mpsc::channel();
+    /// let pool = Pool::builder()
+    ///     .threads(1)
+    ///     .on_outcome(move |outcome| {
+    ///         _ = sender.send((outcome.name.map(String::from), outcome.end, outcome.place.line()))
+    ///     })
+    ///     .build()?;
+    /// pool.job().name("resize").execute(|| ())?; // This line is its place.
+    /// assert_eq!(ends.recv()?, (Some("resize".into()), End::Returned, line!() - 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn on_outcome(mut self, hook: impl Fn(&Outcome<'_>) + Send + Sync + 'static) -> Self {
+        self.config.observe.on_outcome = Some(Arc::new(hook));
+        self.observe_jobs()
+    }
+
+    /// Sets a hook that is told of each job that has run for `after`, once. For a future that is one poll, which should be short.
+    ///
+    /// A thread of its own looks for them, as the workers may all be stuck: it is named after the pool, sleeps until a job that runs
+    /// now would be late, and wakes once in `after` otherwise. It calls the hook. A job counts as running from its start to its end,
+    /// also while it waits for others. A panic of the hook is caught.
+    ///
+    /// The [`Stall`] has the name of the job, the place of its submission and, on Linux, what the kernel says about the thread. It
+    /// has no backtrace: safe code can take one only of its own thread. For one, give the thread's number to a debugger
+    /// (`gdb -p`, `eu-stack --tid`).
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    /// use std::time::Duration;
+    /// let (sender, stalls) = mpsc::channel();
+    /// let pool = brigade::Pool::builder()
+    ///     .threads(1)
+    ///     .on_stall(Duration::from_millis(10), move |stall| _ = sender.send(stall.clone()))
+    ///     .build()?;
+    /// let (end, ends) = mpsc::channel::<()>();
+    /// pool.job().name("stuck").execute(move || _ = ends.recv())?;
+    /// let stall = stalls.recv()?;
+    /// assert_eq!((stall.name.as_deref(), stall.worker), (Some("stuck"), Some(0)));
+    /// println!("{stall}"); // pool brigade: stuck from src/main.rs:9:26 has run for 10.1ms on worker 0 (brigade-0): …
+    /// drop(end);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `after` is 0.
+    #[track_caller]
+    pub fn on_stall(
+        mut self,
+        after: Duration,
+        hook: impl Fn(&Stall) + Send + Sync + 'static,
+    ) -> Self {
+        assert!(!after.is_zero(), "a job must be allowed to run for some time");
+        self.config.observe.on_stall = Some((after, Arc::new(hook)));
+        self.start_detector = Some(Core::start_detector);
+        self.observe_jobs()
+    }
+}
+
+impl Handle {
+    /// Returns what the pool does now: what each worker runs and since when, what is queued where, which worker waits for which.
+    ///
+    /// May be called from any thread at any time, also when the pool hangs: it takes none of the locks by which workers find work,
+    /// sleep and wake. So the numbers may be of slightly different moments, and need not add up.
+    ///
+    /// What runs is known if the pool's jobs are [observed](crate::Builder::observe_jobs); the rest is always known.
+    ///
+    /// ```
+    /// let pool = brigade::Pool::builder().threads(2).observe_jobs().build()?;
+    /// let handle = pool.handle();
+    /// let text = pool.submit(move || handle.dump().to_string()).join()?;
+    /// assert!(text.contains("worker 0: 0 jobs queued"));
+    /// assert!(text.contains("runs a job from"), "and the line: {text}");
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn dump(&self) -> Dump {
+        let read = reach(self.key, |at| at.core().map(|core| core.dump()));
+        let Some((mut dump, running)) = read else { return Dump::of_none() };
+        let running = || {
+            let indexed = running.iter().enumerate();
+            indexed.flat_map(|(index, all)| all.iter().map(move |one| (index, one)))
+        };
+        for (index, is_for_any, awaited) in waits_of(self.key) {
+            let is_awaited =
+                |&(_, one): &(usize, &Stretch)| one.id.is_some_and(|id| awaited.contains(&id));
+            let wait = WaitDump {
+                is_for_any,
+                awaited: awaited.len(),
+                running: running()
+                    .filter(is_awaited)
+                    .map(|(index, one)| (index, JobDump::new(one)))
+                    .collect(),
+            };
+            let worker = dump.workers.get_mut(index);
+            worker.into_iter().for_each(|worker| worker.waits.push(wait.clone()));
+        }
+        dump
+    }
+
+    /// Returns the name of the pool, unless that no longer exists; see [`Builder::pool_name`](crate::Builder::pool_name).
+    ///
+    /// ```
+    /// let pool = brigade::Pool::builder().threads(1).pool_name("thumbnails").build()?;
+    /// assert_eq!(pool.pool_name().as_deref(), Some("thumbnails"));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn pool_name(&self) -> Option<Arc<str>> {
+        reach(self.key, |at| at.core().map(|core| core.config.observe.pool_name()))
+    }
+
+    /// Returns how long the pool's jobs have waited and run since it was built, if it [records](crate::Builder::histograms) that and
+    /// exists. With the feature `histograms`.
+    ///
+    /// ```
+    /// let pool = brigade::Pool::builder().threads(1).histograms().build()?;
+    /// pool.submit(|| ()).join()?;
+    /// let times = pool.histograms().unwrap();
+    /// assert_eq!(times.running.count(), 1);
+    /// assert_eq!(times.running.max(), times.running.quantile(1.0));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[cfg(feature = "histograms")]
+    pub fn histograms(&self) -> Option<crate::observe::Histograms> {
+        reach(self.key, |at| at.core().and_then(|core| core.histograms()))
+    }
+}

@@ -1,0 +1,160 @@
+//! A dump says what runs, what waits, and what waits for what.
+
+use std::time::{Duration, Instant};
+
+use brigade::{Handle, Pool, Shutdown};
+
+use brigade_testkit::{Gate, Latch, Watchdog, eventually};
+
+fn observed(threads: usize) -> Pool {
+    Pool::builder().threads(threads).name("dumped").observe_jobs().build().unwrap()
+}
+
+/// A job with this name that has started, and runs until the gate opens.
+#[track_caller]
+fn start(pool: &Pool, name: &'static str, gate: &Gate) -> brigade::JoinHandle<()> {
+    let (wait, started) = (gate.clone(), Gate::closed());
+    let starts = started.clone();
+    let job = pool.job().name(name).submit(move || {
+        starts.open();
+        wait.wait();
+    });
+    started.wait();
+    job.unwrap()
+}
+
+#[test]
+fn what_each_worker_runs_is_known_by_name_place_time_and_thread() {
+    let _dog = Watchdog::start(20);
+    let (pool, gate, before) = (observed(2), Gate::closed(), Instant::now());
+    let (first, second) = (start(&pool, "first", &gate), start(&pool, "second", &gate));
+    (0..5).for_each(|_| pool.execute(|| ()));
+    let dump = pool.dump();
+    assert_eq!((dump.pool.as_ref(), dump.is_closed, dump.is_observed), ("dumped", false, true));
+    assert_eq!((dump.threads, dump.parked, dump.searching), (2, 0, 0), "{dump}");
+    assert_eq!(dump.queued, 5, "{dump}");
+    let jobs: Vec<_> = dump.workers.iter().flat_map(|worker| &worker.jobs).collect();
+    let mut names: Vec<_> = jobs.iter().filter_map(|job| job.name.as_deref()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["first", "second"]);
+    for job in jobs {
+        assert!(job.place.file().ends_with("dumps.rs") && job.ran <= before.elapsed());
+        assert!(job.thread.as_deref().is_some_and(|name| name.starts_with("dumped-")));
+        if cfg!(target_os = "linux") {
+            assert!(job.state.is_some(), "{job:?}");
+        }
+    }
+    let text = dump.to_string();
+    assert!(text.contains("pool dumped: 2 threads, 0 parked, 0 searching; 5 jobs"), "{text}");
+    assert!(text.contains("runs second from crates/brigade/tests/it/observe/dumps.rs:"), "{text}");
+    gate.open();
+    first.join().unwrap();
+    second.join().unwrap();
+    pool.wait_idle();
+    let dump = pool.dump();
+    assert!(dump.workers.iter().all(|worker| worker.jobs.is_empty()), "{dump}");
+}
+
+#[test]
+fn a_job_inside_another_comes_after_it() {
+    let _dog = Watchdog::start(20);
+    let pool = observed(1);
+    let outer = pool.job().name("outer").submit(|| {
+        let handle = Handle::current().unwrap();
+        brigade::job().name("inner").submit(move || handle.dump()).unwrap().join().unwrap()
+    });
+    let dump = outer.unwrap().join().unwrap();
+    let names: Vec<_> = dump.workers[0].jobs.iter().map(|job| job.name.as_deref()).collect();
+    assert_eq!(names, [Some("outer"), Some("inner")]);
+}
+
+#[test]
+fn a_wait_names_the_job_that_it_waits_for() {
+    let _dog = Watchdog::start(20);
+    let (pool, gate) = (observed(2), Gate::closed());
+    let awaited = start(&pool, "awaited", &gate);
+    let waiter = pool.job().name("waiter").submit(|| awaited.join().unwrap()).unwrap();
+    let waits = || pool.dump().workers.iter().any(|worker| !worker.waits.is_empty());
+    eventually("it waits", waits);
+    let dump = pool.dump();
+    let worker = dump.workers.iter().find(|worker| !worker.waits.is_empty()).unwrap();
+    assert_eq!(worker.jobs[0].name.as_deref(), Some("waiter"));
+    let wait = &worker.waits[0];
+    assert_eq!((wait.awaited, wait.is_for_any), (1, false));
+    let (other, job) = &wait.running[0];
+    assert_eq!((*other, job.name.as_deref()), (1 - worker.index, Some("awaited")));
+    let text = dump.to_string();
+    assert!(text.contains("waits for a job; awaited from"), "{text}");
+    gate.open();
+    waiter.join().unwrap();
+    assert!(!waits());
+}
+
+#[test]
+fn a_pending_future_is_counted_and_its_poll_is_listed_only_while_it_lasts() {
+    let _dog = Watchdog::start(20);
+    let pool = observed(1);
+    let latch = Latch::default();
+    let waits = pool.spawn(latch.wait());
+    eventually("it waits", || latch.waiting() == 1);
+    pool.wait_idle();
+    let dump = pool.dump();
+    assert_eq!((dump.pending_futures, dump.workers[0].jobs.len()), (1, 0), "{dump}");
+    latch.open();
+    waits.join().unwrap();
+    pool.wait_idle();
+    assert_eq!(pool.dump().pending_futures, 0);
+}
+
+#[test]
+fn a_pool_that_is_not_observed_tells_what_is_queued() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::new(1);
+    let gate = Gate::closed();
+    let busy = start(&pool, "busy", &gate);
+    (0..3).for_each(|_| pool.execute(|| ()));
+    let dump = pool.dump();
+    assert_eq!((dump.is_observed, dump.queued, dump.threads), (false, 3, 1), "{dump}");
+    assert!(dump.workers[0].jobs.is_empty());
+    assert!(dump.to_string().contains("what runs is not known"));
+    gate.open();
+    busy.join().unwrap();
+}
+
+#[test]
+fn a_pool_that_has_ended_or_is_gone_is_closed_and_empty() {
+    let _dog = Watchdog::start(20);
+    let pool = observed(2);
+    let handle = pool.handle();
+    pool.submit(|| ()).join().unwrap();
+    pool.shutdown(Shutdown::Drain);
+    let dump = pool.dump();
+    assert_eq!((dump.is_closed, dump.threads, dump.parked, dump.queued), (true, 0, 0, 0));
+    drop(pool);
+    let dump = handle.dump();
+    assert!(dump.is_closed && dump.workers.is_empty());
+}
+
+#[test]
+fn a_job_that_another_pool_runs_is_listed_elsewhere() {
+    let _dog = Watchdog::start(20);
+    let (pool, gate) = (
+        Pool::builder()
+            .threads(1)
+            .capacity(1)
+            .when_full(brigade::WhenFull::RunInCaller)
+            .observe_jobs()
+            .build()
+            .unwrap(),
+        Gate::closed(),
+    );
+    let busy = start(&pool, "busy", &gate);
+    pool.execute(|| ());
+    let (handle, dumped) = (pool.handle(), std::sync::mpsc::channel());
+    pool.job().name("here").execute(move || dumped.0.send(handle.dump()).unwrap()).unwrap();
+    let dump = dumped.1.recv_timeout(Duration::from_secs(10)).unwrap();
+    assert_eq!(dump.elsewhere.len(), 1, "{dump}");
+    assert_eq!(dump.elsewhere[0].name.as_deref(), Some("here"));
+    gate.open();
+    busy.join().unwrap();
+}

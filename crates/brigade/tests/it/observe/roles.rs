@@ -1,0 +1,54 @@
+//! What a worker was started as is known to its jobs and its hooks.
+
+use std::sync::mpsc;
+use std::time::Duration;
+
+use brigade::{Pool, Role, WorkerInfo, current_worker};
+
+use brigade_testkit::{Gate, Watchdog};
+
+fn here() -> WorkerInfo {
+    current_worker().expect("a worker")
+}
+
+#[test]
+fn the_role_follows_from_how_many_threads_there_were() {
+    let _dog = Watchdog::start(20);
+    let builder = Pool::builder().threads(1..=2).spare_threads(1).pool_name("roles");
+    let pool = builder.build().unwrap();
+    let gate = Gate::closed();
+    let (sender, roles) = mpsc::channel();
+    let next = || {
+        let (wait, sender) = (gate.clone(), sender.clone());
+        pool.execute(move || {
+            sender.send(here()).unwrap();
+            brigade::blocking(|| wait.wait());
+        });
+        roles.recv_timeout(Duration::from_secs(10)).unwrap()
+    };
+    for (index, role) in [Role::Core, Role::BeyondCore, Role::Spare].into_iter().enumerate() {
+        let worker = next();
+        assert_eq!((worker.index, worker.role, &*worker.pool), (index, role, "roles"));
+    }
+    gate.open();
+}
+
+#[test]
+fn both_hooks_know_the_worker() {
+    let _dog = Watchdog::start(20);
+    let (sender, calls) = mpsc::channel();
+    let hook = |what: &'static str| {
+        let sender = sender.clone();
+        move |index| {
+            assert_eq!(here().index, index);
+            sender.send((what, here().index)).unwrap();
+        }
+    };
+    let (start, stop) = (hook("start"), hook("stop"));
+    let pool = Pool::builder().threads(2).prestart().on_start(start).on_stop(stop).build().unwrap();
+    drop(pool);
+    let mut calls: Vec<_> = calls.try_iter().collect();
+    calls.sort_unstable();
+    assert_eq!(calls, [("start", 0), ("start", 1), ("stop", 0), ("stop", 1)]);
+    assert!(current_worker().is_none());
+}

@@ -1,0 +1,193 @@
+//! A job that runs for long is reported, once.
+
+use std::sync::mpsc::{self, Receiver};
+use std::time::{Duration, Instant};
+
+use brigade::{Builder, Pool, Shutdown, Stall};
+
+use brigade_testkit::{Gate, Latch, Watchdog, eventually, panics};
+
+/// Longer than a job of these tests takes that must not be reported, unless the machine stands still.
+const AFTER: Duration = Duration::from_millis(20);
+
+fn detecting(builder: Builder, after: Duration) -> (Pool, Receiver<Stall>) {
+    let (sender, stalls) = mpsc::channel();
+    let hook = move |stall: &Stall| _ = sender.send(stall.clone());
+    (builder.name("watched").on_stall(after, hook).build().unwrap(), stalls)
+}
+
+fn next(stalls: &Receiver<Stall>) -> Stall {
+    stalls.recv_timeout(Duration::from_secs(10)).unwrap()
+}
+
+#[test]
+fn a_long_job_is_reported_with_all_that_is_known() {
+    let _dog = Watchdog::start(20);
+    let (pool, stalls) = detecting(Pool::builder().threads(1), AFTER);
+    let (gate, before) = (Gate::closed(), Instant::now());
+    let wait = gate.clone();
+    let (job, line) = (pool.job().name("long").submit(move || wait.wait()).unwrap(), line!());
+    let stall = next(&stalls);
+    assert!(before.elapsed() >= AFTER && stall.ran >= AFTER && stall.ran <= before.elapsed());
+    assert_eq!((stall.name.as_deref(), stall.worker), (Some("long"), Some(0)));
+    assert_eq!((stall.pool.as_ref(), stall.place.line()), ("watched", line));
+    assert_eq!(stall.thread.as_deref(), Some("watched-0"));
+    let text = stall.to_string();
+    assert!(text.starts_with("pool watched: long from "), "{text}");
+    assert!(text.contains("on worker 0 (watched-0)"), "{text}");
+    if cfg!(target_os = "linux") {
+        let state = stall.state.unwrap();
+        assert!(state.state.is_ascii_uppercase(), "{state}");
+        assert!(text.contains(&format!(": thread {} in state", state.id)), "{text}");
+    }
+    gate.open();
+    job.join().unwrap();
+}
+
+#[test]
+fn a_stall_is_reported_once_and_the_next_one_again() {
+    let _dog = Watchdog::start(20);
+    let (pool, stalls) = detecting(Pool::builder().threads(1), Duration::from_millis(1));
+    for name in ["first", "second"] {
+        let gate = Gate::closed();
+        let wait = gate.clone();
+        let job = pool.job().name(name).submit(move || wait.wait()).unwrap();
+        assert_eq!(next(&stalls).name.as_deref(), Some(name));
+        // Others that are reported now would have been reported by an earlier look.
+        let (probe, reports) = detecting(Pool::builder().threads(1), Duration::from_millis(1));
+        for _ in 0..3 {
+            let (end, ends) = mpsc::channel::<()>();
+            let probed = probe.submit(move || _ = ends.recv());
+            next(&reports);
+            drop(end);
+            probed.join().unwrap();
+        }
+        assert!(stalls.try_recv().is_err(), "reported twice");
+        gate.open();
+        job.join().unwrap();
+    }
+}
+
+#[test]
+fn all_workers_may_be_stuck() {
+    let _dog = Watchdog::start(20);
+    let (pool, stalls) = detecting(Pool::builder().threads(3), AFTER);
+    let gate = Gate::closed();
+    for _ in 0..3 {
+        let wait = gate.clone();
+        pool.execute(move || wait.wait());
+    }
+    let mut workers: Vec<_> = (0..3).map(|_| next(&stalls).worker).collect();
+    workers.sort_unstable();
+    assert_eq!(workers, [Some(0), Some(1), Some(2)]);
+    gate.open();
+}
+
+#[test]
+fn a_future_that_waits_is_no_stall_and_one_that_blocks_is() {
+    let _dog = Watchdog::start(20);
+    let (pool, stalls) = detecting(Pool::builder().threads(1), AFTER);
+    let latch = Latch::default();
+    let waits = pool.spawn(latch.wait());
+    eventually("it waits", || latch.waiting() == 1);
+    let gate = Gate::closed();
+    let wait = gate.clone();
+    let blocks = pool.job().name("blocks").spawn(async move { wait.wait() }).unwrap();
+    assert_eq!(next(&stalls).name.as_deref(), Some("blocks"));
+    gate.open();
+    blocks.join().unwrap();
+    latch.open();
+    waits.join().unwrap();
+    assert!(stalls.try_iter().all(|stall| stall.name.is_some()));
+}
+
+#[test]
+fn a_job_that_keeps_a_pool_from_ending_is_reported() {
+    let _dog = Watchdog::start(20);
+    let (pool, stalls) = detecting(Pool::builder().threads(1), AFTER);
+    let gate = Gate::closed();
+    let wait = gate.clone();
+    pool.job().name("last").execute(move || wait.wait()).unwrap();
+    let opener = std::thread::spawn(move || {
+        let name = next(&stalls).name;
+        gate.open();
+        name
+    });
+    drop(pool);
+    assert_eq!(opener.join().unwrap().as_deref(), Some("last"));
+}
+
+#[test]
+fn a_hook_that_panics_is_contained_and_called_for_the_next_one() {
+    let _dog = Watchdog::start(20);
+    panics::silence_expected();
+    let (sender, stalls) = mpsc::channel();
+    let hook = move |_: &Stall| {
+        sender.send(()).unwrap();
+        panic!("expected");
+    };
+    let pool = Pool::builder().threads(1).on_stall(Duration::from_millis(1), hook).build().unwrap();
+    for _ in 0..3 {
+        let (end, ends) = mpsc::channel::<()>();
+        pool.execute(move || _ = ends.recv());
+        stalls.recv_timeout(Duration::from_secs(10)).unwrap();
+        drop(end);
+    }
+    assert!(pool.wait_idle());
+}
+
+#[test]
+fn the_hook_may_end_the_pool() {
+    let _dog = Watchdog::start(20);
+    let gate = Gate::closed();
+    let opens = gate.clone();
+    let (sender, ended) = mpsc::channel();
+    let (give, taken) = mpsc::channel::<Pool>();
+    let taken = std::sync::Mutex::new(taken);
+    let hook = move |_: &Stall| {
+        opens.open();
+        drop(taken.lock().unwrap().recv().unwrap());
+        sender.send(()).unwrap();
+    };
+    let pool = Pool::builder().threads(1).on_stall(Duration::from_millis(1), hook).build().unwrap();
+    pool.execute(move || gate.wait());
+    give.send(pool).unwrap();
+    ended.recv_timeout(Duration::from_secs(10)).unwrap();
+}
+
+/// Linux cuts the names of threads.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_thread_that_looks_ends_with_the_pool_also_with_one_that_is_detached() {
+    use crate::support::crowd::threads_named;
+    let _dog = Watchdog::start(20);
+    let build = || {
+        let builder = Pool::builder().threads(1).pool_name("ends");
+        builder.on_stall(Duration::from_millis(5), |_| ()).build().unwrap()
+    };
+    let pool = build();
+    eventually("it runs", || threads_named("ends-stalls") == 1);
+    drop(pool);
+    // It has been joined, but the kernel may list it for a moment longer.
+    eventually("it has ended", || threads_named("ends-stalls") == 0);
+    let pool = build();
+    let gate = Gate::closed();
+    let wait = gate.clone();
+    pool.execute(move || wait.wait());
+    // A thread that has submitted by a handle keeps the memory of the pool.
+    let (handle, keeps, submitted) = (pool.handle(), Gate::closed(), Gate::closed());
+    let (kept, submits) = (keeps.clone(), submitted.clone());
+    let keeper = std::thread::spawn(move || {
+        handle.execute(|| ());
+        submits.open();
+        kept.wait();
+    });
+    submitted.wait();
+    pool.shutdown(Shutdown::Drain.timeout(Duration::ZERO));
+    drop(pool);
+    eventually("it looks as long as something runs", || threads_named("ends-stalls") == 1);
+    gate.open();
+    eventually("it has ended", || threads_named("ends-stalls") == 0);
+    keeps.open();
+    keeper.join().unwrap();
+}
