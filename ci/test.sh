@@ -1,13 +1,10 @@
 #!/usr/bin/env bash
 # Runs every test of the workspace, doc examples included, and then its example programs.
 #
-# The packages of the workspace enable all features of brigade and brigade-io among them but `orx-parallel`, so this runs what features
-# enable too.
+# The packages of the workspace enable all features of brigade and brigade-io among them, so this runs what features enable too; and those
+# of the package executors but `ws-no-park`, which keeps threads busy.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 cargo test --workspace --locked "$@"
-cargo test -p brigade --locked --features orx-parallel --test orx_parallel "$@"
-# By its path: two packages have this name. `ws-no-park` keeps threads busy, so the tests of the pools are not run with it.
-cargo test --manifest-path crates/compat/executors/Cargo.toml --locked --features numa-aware,produce-metrics "$@"
 ci/examples.sh

@@ -111,8 +111,8 @@ impl Pool {
     #[track_caller]
     pub fn execute<F: FnOnce() + Send + 'static>(&self, job: F) {
         if !self.core.key.is_plain() {
-            let submitted = Submission::new(job, Location::caller()).submit(self.core.key);
-            return submitted.unwrap_or_else(|rejected: Rejected<F>| refuse(rejected.reason()));
+            // Not by a closure, whose panic could not name the caller's line.
+            return expect_accepted(Submission::new(job, Location::caller()).submit(self.core.key));
         }
         CURRENT.visit(Execute { core: &self.core, job });
     }
