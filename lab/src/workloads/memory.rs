@@ -99,7 +99,9 @@ impl RuntimeWorkload for Memory {
             }
         }
         meter.end(&lap);
-        Ok(points.iter().map(|points| slope(points)).chain([meter.cpus()]).collect())
+        // What is given back to the system while tasks are made, such as the stack of a thread that has ended, was never theirs.
+        let of_task = points.iter().map(|points| slope(points).max(0.0));
+        Ok(of_task.chain([meter.cpus()]).collect())
     }
 }
 
