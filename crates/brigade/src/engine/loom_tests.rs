@@ -218,7 +218,9 @@ fn a_dispatched_job_runs_or_comes_back_beside_a_close() {
                 turn();
                 // Ordering: Relaxed, here and below: threads are joined in between.
                 let job = move || _ = ran.fetch_add(1, Ordering::Relaxed);
-                super::dispatch(&core, None, Priority::Normal, core::iter::once(job)).count()
+                let jobs = core::iter::once(job);
+                let (refused, rest) = super::dispatch(&core, None, Priority::Normal, jobs);
+                refused.len() + rest.count()
             }
         });
         turn();
