@@ -130,8 +130,8 @@ fn a_latency_goes_on_until_its_mean_is_certain() {
         let ran = records(&path).len() - 1;
         assert!(bursts.contains(&ran), "{ran}");
         assert!(of("rse") <= 100.0 && (ran == 3 || of("rse") <= rse.parse().expect("a number")));
-        // The farthest burst is at least as far from the mean as a quantile is.
-        assert!(of("bound") >= (of("p99") - of("mean")).abs(), "{report}");
+        // The farthest burst is at least as far from the mean as a quantile is, but for rounding.
+        assert!(of("bound") >= (of("p99") - of("mean")).abs() * 0.999_999, "{report}");
     }
     assert_eq!(code(&run(&mut lab(["latency", "--most-bursts", "5"]))), Some(2), "needs --rse");
 }
