@@ -186,7 +186,8 @@ impl Driven {
                 continue;
             }
             if matches!(next, Next::Run) {
-                match worker.poll_events() {
+                // What is due now may have jobs; an event that wakes none is no reason to go on.
+                match worker.poll_events() && worker.step() {
                     true => continue,
                     false => return,
                 }
