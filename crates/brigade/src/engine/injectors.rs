@@ -296,6 +296,31 @@ mod tests {
         Injectors::new(&Config { queueing: Queueing::Shared, ..Config::default() }, 1)
     }
 
+    /// On a machine of two nodes, of which a producer's number names one.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_worker_takes_what_its_own_node_has_submitted_first() {
+        let (_folder, topology) = crate::topology::tests::two_nodes();
+        let pins = crate::cpus::tests::pins_of([0, 4]);
+        let neighbours = crate::victims::Victims::Nearest.resolve(&pins, &topology).unwrap();
+        let config = Config { neighbours, ..Config::default() };
+        for (worker, order) in [(0, [0, 0, 1, 1]), (1, [1, 1, 0, 0])] {
+            let injectors = Injectors::new(&config, 4);
+            for producer in 0..4_usize {
+                assert!(injectors.shards.shard(producer).push(Job::new(|| ())).is_ok());
+            }
+            let cursor = Injectors::cursor(&config, worker);
+            let node_of_next = || {
+                let lengths =
+                    || [0, 1, 2, 3].map(|producer| injectors.shards.shard(producer).len());
+                let before = lengths();
+                injectors.pop(&cursor).unwrap().run();
+                lengths().iter().zip(before).position(|(&now, before)| now < before).unwrap() % 2
+            };
+            assert_eq!([(); 4].map(|()| node_of_next()), order, "worker {worker}");
+        }
+    }
+
     #[test]
     fn a_sweep_drops_completed_entries_and_keeps_the_order_of_the_others() {
         let (injectors, order) = (injectors(), std::sync::Arc::<Mutex<Vec<usize>>>::default());
