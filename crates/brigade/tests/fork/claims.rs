@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::future::Future as _;
 use std::io;
-use std::panic;
+use std::panic::{self, AssertUnwindSafe};
 use std::pin::Pin;
 use std::process;
 use std::sync::{Arc, mpsc};
@@ -12,7 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use brigade::time::{self, Sleep};
-use brigade::{JoinError, JoinHandle, Metrics, Missed, Pool, Reason, Report, Shutdown};
+use brigade::{JoinError, JoinHandle, LocalPool, Metrics, Missed, Pool, Reason, Report, Shutdown};
 
 use crate::child::{End, assert_in_child, await_end, claim, exit_now, fork, fork_here};
 use crate::pools::{is_cancelled, is_forked, occupy, ready, refuses, works, works_still};
@@ -292,4 +292,33 @@ pub(crate) fn a_child_may_exit_through_the_destructors() {
         assert_eq!(await_end(fork(|| process::exit(7))), End::Exit(7));
     }
     assert!(works_still(&left));
+}
+
+/// Its worker is the thread that forks.
+pub(crate) fn a_pool_that_its_owner_runs_is_the_parents_in_a_child() {
+    let pool = LocalPool::new().unwrap();
+    let job = pool.handle().submit(|| 42);
+    let says = |call: &dyn Fn()| {
+        let payload = panic::catch_unwind(AssertUnwindSafe(call)).expect_err("it is not here");
+        payload.downcast_ref::<&str>().is_some_and(|said| said.contains("make a new one here"))
+    };
+    assert_in_child(vec![
+        claim("its owner's calls panic", || {
+            says(&|| _ = pool.tick())
+                && says(&|| pool.run_until_idle())
+                && says(&|| pool.run_until(async {}))
+                && is_forked(pool.handle().try_execute(|| ()))
+        }),
+        claim("a new one works", || {
+            let pool = LocalPool::new().unwrap();
+            pool.run_until(async { brigade::spawn(async { 42 }).await.is_ok_and(|n| n == 42) })
+        }),
+    ]);
+    let mut parents = Some(pool);
+    assert_in_child(vec![claim("dropping it leaks it", || {
+        drop(parents.take());
+        true
+    })]);
+    let pool = parents.expect("only the child has dropped it");
+    assert_eq!(pool.run_until(job).unwrap(), 42);
 }

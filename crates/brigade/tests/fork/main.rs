@@ -57,6 +57,7 @@ fn main() {
         claims::a_grandchild_knows_both_pools_for_what_they_are,
         claims::what_has_a_time_has_none_in_a_child,
         claims::a_child_may_exit_through_the_destructors,
+        claims::a_pool_that_its_owner_runs_is_the_parents_in_a_child,
         refusals::every_way_to_submit_says_forked_in_a_child,
         refusals::every_way_to_submit_to_a_bounded_pool_says_forked_in_a_child_full_or_not,
         refusals::a_wait_for_a_set_of_the_parents_ends_in_a_child,
