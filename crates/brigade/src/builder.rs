@@ -4,19 +4,18 @@ use core::time::Duration;
 use std::io;
 use std::sync::Arc;
 
-use brigade_sync::thread::{NewThread, Thread, set_nice};
+use brigade_sync::thread::{NewThread, Thread};
 
 use crate::config::{
-    Config, Fairness, Growth, Hook, Idle, OnPanic, Order, Placement, Queueing, Shutdown,
-    ShutdownOptions, Threads, WhenFull,
+    Config, Fairness, Growth, Hook, Idle, OnPanic, Order, Queueing, Shutdown, ShutdownOptions,
+    Threads, WhenFull,
 };
-use crate::cpus::{Cpus, Pins};
 use crate::engine::{Bound, Child, Core, Worker};
 use crate::key::Key;
+use crate::machine::Machine;
 use crate::pool::Pool;
 use crate::submission::submit_bounded;
-use crate::topology::Topology;
-use crate::victims::{Neighbours, Victims};
+use crate::thread_name::ThreadName;
 
 impl Pool {
     /// Creates a pool of `threads` threads with the default configuration. The first is started now, the others as jobs are
@@ -87,20 +86,13 @@ pub struct Builder {
     pub(crate) config: Box<Config>,
     /// `None` for as many as the process may run at once, also when that changes.
     threads: Option<Threads>,
-    /// Why its threads can't be pinned as asked.
-    unpinned: Option<io::Error>,
-    /// Why its threads can't have that nice value.
-    not_nice: Option<io::Error>,
-    /// The order in which workers try their peers, and what finds it: a program that sets none does not contain that.
-    victims: Option<(Victims, Resolve)>,
+    /// What was asked of the machine.
+    pub(crate) machine: Machine,
     /// What starts the thread that looks for stalls, for the same reason as below.
     pub(crate) start_detector: Option<StartDetector>,
     /// How many jobs may be queued; `None` if any number may.
     capacity: Option<Capacity>,
 }
-
-/// Finds the peers of each worker by the pins, or says why it can't.
-type Resolve = fn(&Victims, &Pins) -> Result<Neighbours, String>;
 
 /// Starts a thread of a pool that is being built.
 type StartDetector = fn(&Arc<Core>) -> io::Result<()>;
@@ -129,9 +121,7 @@ impl Builder {
         Self {
             config: Box::default(),
             threads: None,
-            unpinned: None,
-            not_nice: None,
-            victims: None,
+            machine: Machine::default(),
             start_detector: None,
             capacity: None,
         }
@@ -444,108 +434,6 @@ impl Builder {
         self
     }
 
-    /// Sets on which CPU a woken worker runs. Default: [`Placement::Spread`].
-    ///
-    /// ```
-    /// use brigade::{Placement, Pool};
-    /// let pool = Pool::builder().threads(2).placement(Placement::Kernel).build()?;
-    /// assert_eq!(pool.submit(|| 42).join()?, 42);
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    pub fn placement(mut self, placement: Placement) -> Self {
-        self.config.placement = placement;
-        self
-    }
-
-    /// Pins the threads to CPUs. Default: they run wherever the thread may that starts them.
-    ///
-    /// A pin belongs to the index of a worker, so it holds for a thread that takes the place of one that has ended. Threads beyond
-    /// those of [`Cpus::each`] and [`Cpus::cores`], [spare ones](Self::spare_threads) among them, run anywhere. The thread that
-    /// calls this must be allowed to run on the CPUs. Linux only; elsewhere [`build`](Self::build) returns an error.
-    ///
-    /// A thread that is pinned waits for its CPU even if others are idle. So don't pin two pools to the same CPUs.
-    ///
-    /// ```
-    /// use brigade::{Cpus, Pool};
-    /// # if cfg!(target_os = "linux") {
-    /// let pool = Pool::builder().threads(2).pin(Cpus::cores()).build()?;
-    /// assert_eq!(pool.submit(|| 42).join()?, 42);
-    /// let error = Pool::builder().pin([1_000_000]).build().unwrap_err();
-    /// assert!(error.to_string().contains("CPU 1000000"));
-    /// # }
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    #[doc(alias = "affinity")]
-    #[doc(alias = "with_affinity")]
-    pub fn pin(mut self, cpus: impl Into<Cpus>) -> Self {
-        // Here, not in `build`: a program that pins nothing has none of that code.
-        match cpus.into().resolve() {
-            Ok(pins) => (self.config.pins, self.unpinned) = (pins, None),
-            Err(error) => self.unpinned = Some(error),
-        }
-        self
-    }
-
-    /// Sets from which of its peers a worker steals first. Default: [`Victims::Random`].
-    ///
-    /// On a machine with several memory nodes, or several caches, a job that is taken from a near peer finds its data nearer. With
-    /// [`Victims::Nearest`] a worker also takes jobs from outside that threads of its own node have submitted before others. On
-    /// a machine where all CPUs are equally near this changes nothing and costs nothing.
-    ///
-    /// ```
-    /// use brigade::{Pool, Victims};
-    /// // Workers 0 and 1 are near each other, and worker 2 is further away.
-    /// let table = vec![vec![0, 1, 9], vec![1, 0, 9], vec![9, 9, 0]];
-    /// let pool = Pool::builder().threads(3).victims(Victims::ByTable(table)).build()?;
-    /// assert_eq!(pool.submit(|| 42).join()?, 42);
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    ///
-    /// By what the operating system tells:
-    ///
-    /// ```
-    /// use brigade::{Cpus, Pool, Victims};
-    /// # if cfg!(target_os = "linux") {
-    /// let pool = Pool::builder().pin(Cpus::cores()).victims(Victims::Nearest).build()?;
-    /// assert_eq!(pool.submit(|| 42).join()?, 42);
-    /// # }
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    #[doc(alias = "numa")]
-    #[doc(alias = "with_numa_affinity")]
-    pub fn victims(mut self, victims: Victims) -> Self {
-        let resolve = |victims: &Victims, pins: &Pins| {
-            let topology = Topology::of_this_machine();
-            victims.resolve(pins, &topology)
-        };
-        self.victims = Some((victims, resolve));
-        self
-    }
-
-    /// Sets the nice value of the threads: from −20, which the scheduler of the operating system prefers, to 19, for work in the
-    /// background. Default: that of the thread that starts them.
-    ///
-    /// Values below that of the calling thread need a privilege; without it, [`build`](Self::build) returns an error of the kind
-    /// [`PermissionDenied`](io::ErrorKind::PermissionDenied). Linux only: elsewhere a thread has no nice value of its own, and
-    /// `build` returns an error.
-    ///
-    /// ```
-    /// use brigade::Pool;
-    /// # if cfg!(target_os = "linux") {
-    /// let background = Pool::builder().threads(1).nice(10).build()?;
-    /// assert_eq!(background.submit(|| 42).join()?, 42);
-    /// # }
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    #[doc(alias = "priority")]
-    pub fn nice(mut self, nice: i32) -> Self {
-        // A thread that is not privileged can't undo it, so another one tries.
-        let tried = std::thread::spawn(move || set_nice(nice)).join();
-        let tried = tried.unwrap_or_else(|_| Err(io::Error::other("a thread has panicked")));
-        (self.config.nice, self.not_nice) = (Some(nice), tried.err());
-        self
-    }
-
     /// Sets the names of the threads: a string, to which `-{index}` is appended, or a function of the index. Default:
     /// `brigade-{index}`. Linux shows the first 15 bytes.
     ///
@@ -702,18 +590,13 @@ impl Builder {
 
     /// Rejects a configuration that can't be built, and sets the size.
     fn check(&mut self) -> io::Result<()> {
-        if let Some(error) = self.unpinned.take().or_else(|| self.not_nice.take()) {
-            return Err(error);
-        }
+        self.machine.resolve(&mut self.config)?;
         let refusal = |reason: String| io::Error::new(io::ErrorKind::InvalidInput, reason);
         let refuse = |reason: String| Err(refusal(reason));
         let threads = self.threads.unwrap_or_else(|| self.config.size.max.into());
         let threads = threads.check().map_err(refusal)?;
         self.config.size = self.config.size_of(threads);
         self.config.follow = self.config.follow.filter(|_| self.threads.is_none());
-        if let Some((victims, resolve)) = &self.victims {
-            self.config.neighbours = resolve(victims, &self.config.pins).map_err(refusal)?;
-        }
         if self.config.fairness == Fairness::Every(0) {
             return refuse("a worker must run at least 1 job between two looks elsewhere".into());
         }
@@ -731,116 +614,11 @@ impl Builder {
     }
 }
 
-/// What [names](Builder::name) the threads of a pool: a string, or a function of the thread's index.
-pub trait ThreadName: sealed::IntoFunction {}
-
-impl<N: sealed::IntoFunction> ThreadName for N {}
-
-mod sealed {
-    use std::sync::Arc;
-
-    use crate::config::Name;
-
-    pub trait IntoFunction {
-        #[allow(private_interfaces)]
-        fn into_function(self) -> Name;
-
-        /// What all names begin with, if that is known.
-        fn prefix(&self) -> Option<Arc<str>> {
-            None
-        }
-    }
-
-    impl IntoFunction for &str {
-        #[allow(private_interfaces)]
-        fn into_function(self) -> Name {
-            self.to_owned().into_function()
-        }
-
-        fn prefix(&self) -> Option<Arc<str>> {
-            Some((*self).into())
-        }
-    }
-
-    impl IntoFunction for String {
-        #[allow(private_interfaces)]
-        fn into_function(self) -> Name {
-            Arc::new(move |index| format!("{self}-{index}"))
-        }
-
-        fn prefix(&self) -> Option<Arc<str>> {
-            Some(self.as_str().into())
-        }
-    }
-
-    impl<F: Fn(usize) -> String + Send + Sync + 'static> IntoFunction for F {
-        #[allow(private_interfaces)]
-        fn into_function(self) -> Name {
-            Arc::new(self)
-        }
-    }
-}
-
 impl std::panic::UnwindSafe for Builder {}
 impl std::panic::RefUnwindSafe for Builder {}
 
 impl core::fmt::Debug for Builder {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Builder").field("threads", &self.threads).finish_non_exhaustive()
-    }
-}
-
-#[cfg(all(test, not(brigade_loom)))]
-mod tests {
-    use brigade_sync::unmodelled::AtomicUsize;
-    use std::sync::atomic::Ordering;
-
-    use super::*;
-    use crate::config::Follow;
-
-    /// Runs jobs until the pool has that size.
-    fn work_until(pool: &Pool, size: usize) {
-        while pool.size() != (size..=size) {
-            // A chain on one worker, which looks at its queue's end or when it is time.
-            (0..1000).for_each(|_| pool.execute(std::thread::yield_now));
-            pool.wait_idle();
-        }
-    }
-
-    #[test]
-    fn the_default_size_follows_what_the_process_may_run_until_the_pool_is_resized() {
-        static MAY_RUN: AtomicUsize = AtomicUsize::new(2);
-        let mut builder = Builder::new();
-        let follow =
-            Follow { read: || MAY_RUN.load(Ordering::Relaxed), every: Duration::from_millis(1) };
-        builder.config.size = builder.config.size_of(2.into());
-        builder.config.follow = Some(follow);
-        let pool = builder.build().unwrap();
-        assert_eq!(pool.size(), 2..=2);
-        for size in [1, 3, 2] {
-            MAY_RUN.store(size, Ordering::Relaxed);
-            work_until(&pool, size);
-        }
-        pool.resize(4).unwrap();
-        MAY_RUN.store(1, Ordering::Relaxed);
-        let begin = std::time::Instant::now();
-        while begin.elapsed() < Duration::from_millis(20) {
-            work_until(&pool, 4);
-            (0..1000).for_each(|_| pool.execute(std::thread::yield_now));
-            pool.wait_idle();
-        }
-        assert_eq!(pool.size(), 4..=4);
-    }
-
-    #[test]
-    fn a_size_that_was_set_follows_nothing() {
-        let mut builder = Builder::new().threads(3);
-        builder.config.follow = Some(Follow { read: || 1, every: Duration::ZERO });
-        let pool = builder.build().unwrap();
-        for _ in 0..20 {
-            (0..1000).for_each(|_| pool.execute(std::thread::yield_now));
-            pool.wait_idle();
-        }
-        assert_eq!(pool.size(), 3..=3);
     }
 }

@@ -130,9 +130,9 @@ others, how to write a library, and which crates work with this one."
 //     spawn
 //     io
 //     default_pool
-//     observing
+//     observing   placing
 //     builder
-//     pool
+//     pool   machine   thread_name
 //     submission
 //     handle   cancel
 //     join
@@ -189,12 +189,14 @@ pub mod io;
 mod job_name;
 mod key;
 mod local_pool;
+mod machine;
 mod metrics;
 mod observe;
 mod observing;
 #[cfg(feature = "orx-parallel")]
 mod orx;
 mod parallel;
+mod placing;
 mod pool;
 mod priority;
 mod registry;
@@ -204,6 +206,7 @@ mod scoped;
 mod semaphore;
 mod sorted_map;
 mod task_set;
+mod thread_name;
 pub mod time;
 mod timers;
 mod topology;
@@ -216,7 +219,7 @@ pub use blocking::blocking;
 pub use brigade_macros::{main, test};
 pub use brigade_sync::thread::{NewThread, Thread};
 pub use brigade_task::{JoinError, Panic};
-pub use builder::{Builder, ThreadName};
+pub use builder::Builder;
 pub use cancel::{CancelOnDrop, cancelled};
 pub use config::{
     Fairness, Growth, Idle, OnPanic, Order, PanicCallback, Placement, Queueing, Report, Shutdown,
@@ -249,6 +252,7 @@ pub use scoped::{Scope, ScopedJoinHandle, in_place_scope, join, scope};
 pub use spawn::{YieldNow, block_on, spawn_local, yield_now};
 pub use submission::{JobBuilder, JobOnWorker, Reserved};
 pub use task_set::TaskSet;
+pub use thread_name::ThreadName;
 #[doc(inline)]
 pub use time::{
     DelayedJob, Missed, PeriodicJob, Timer, execute_after, execute_at, execute_every, submit_after,
