@@ -3,8 +3,9 @@
 //! A program that asks for nothing does not contain what finds the answers.
 
 use std::io;
+use std::sync::mpsc;
 
-use brigade_sync::thread::set_nice;
+use brigade_sync::thread::{NewThread, set_nice};
 
 use crate::config::Config;
 use crate::cpus::{Cpus, Pins};
@@ -37,9 +38,11 @@ impl Machine {
     /// Sets the nice value of the threads.
     pub(crate) fn nice(&mut self, config: &mut Config, nice: i32) {
         // A thread that is not privileged can't undo it, so another one tries.
-        let tried = std::thread::Builder::new().spawn(move || set_nice(nice));
-        let tried = tried.and_then(|thread| {
-            thread.join().unwrap_or_else(|_| Err(io::Error::other("a thread has panicked")))
+        let (sender, result) = mpsc::channel();
+        let main = move || _ = sender.send(set_nice(nice));
+        let tried = NewThread::new("nice".to_owned(), None, main).start().and_then(|thread| {
+            thread.join();
+            result.recv().unwrap_or_else(|gone| Err(io::Error::other(gone)))
         });
         (config.nice, self.not_nice) = (Some(nice), tried.err());
     }

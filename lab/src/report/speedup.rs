@@ -2,8 +2,6 @@
 //!
 //! The interval is a bootstrap's: rounds are drawn with replacement, both sides of a round together, and each time the
 //! ratio of the medians is computed. Rounds are interleaved, so that what slows both sides down in a round cancels out.
-//!
-//! Rejected: a crate. Those that there are draw the two sides apart, or take two thousand lines of a framework with them.
 
 use rand::rngs::SmallRng;
 use rand::{RngExt as _, SeedableRng};

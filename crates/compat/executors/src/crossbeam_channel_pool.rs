@@ -16,19 +16,16 @@
 //! assert_eq!(receiver.try_iter().sum::<i32>(), 36);
 //! ```
 
-use std::fmt;
-use std::future::Future;
 use std::sync::Arc;
 
 use brigade::{Queueing, Shutdown};
 
-use crate::common::{CanExecute, Executor};
-use crate::futures_executor::{FuturesExecutor, JoinHandle};
 use crate::metered::Meter;
 use crate::pins::Pins;
 #[cfg(feature = "defaults")]
 use crate::shared::default_threads;
-use crate::shared::{PATIENCE, Shared, configure};
+use crate::shared::futures::futures_executor;
+use crate::shared::{PATIENCE, Shared, configure, executor};
 
 /// A pool of threads with one queue, shared by its clones.
 ///
@@ -97,47 +94,9 @@ impl Default for ThreadPool {
     }
 }
 
-impl CanExecute for ThreadPool {
-    fn execute_job(&self, job: Box<dyn FnOnce() + Send + 'static>) {
-        self.shared.execute(job);
-    }
-}
-
-impl Executor for ThreadPool {
-    #[inline]
-    fn execute<F>(&self, job: F)
-    where
-        F: FnOnce() + Send + 'static,
-    {
-        self.shared.execute(job);
-    }
-
-    fn shutdown_async(&self) {
-        self.shared.close();
-    }
-
+executor!(
+    [] ThreadPool,
     /// Waits for five seconds at most. Jobs that have not ended by then run on.
-    fn shutdown_borrowed(&self) -> Result<(), String> {
-        self.shared.shut_down(Some(PATIENCE))
-    }
-
-    #[cfg(feature = "produce-metrics")]
-    fn register_metrics(&self) {
-        self.shared.describe();
-    }
-}
-
-impl FuturesExecutor for ThreadPool {
-    fn spawn<R: Send + 'static>(
-        &self,
-        future: impl Future<Output = R> + 'static + Send,
-    ) -> JoinHandle<R> {
-        self.shared.spawn(future)
-    }
-}
-
-impl fmt::Debug for ThreadPool {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ThreadPool").field("shared", &self.shared).finish()
-    }
-}
+    waits: Some(PATIENCE)
+);
+futures_executor!([] ThreadPool);

@@ -20,8 +20,6 @@
 //! ```
 
 use std::cell::Cell;
-use std::fmt;
-use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,14 +27,13 @@ use brigade::{Fairness, Idle, Shutdown, Victims};
 #[cfg(feature = "thread-pinning")]
 use core_affinity::CoreId;
 
-use crate::common::{CanExecute, Executor};
-use crate::futures_executor::{FuturesExecutor, JoinHandle};
 use crate::metered::Meter;
 use crate::parker::{self, DynParker, Parker, StaticParker};
 use crate::pins::Pins;
 #[cfg(feature = "defaults")]
 use crate::shared::default_threads;
-use crate::shared::{PATIENCE, Shared, configure};
+use crate::shared::futures::futures_executor;
+use crate::shared::{PATIENCE, Shared, configure, executor};
 
 /// How often a worker looks for jobs from outside.
 const FAIRNESS: Fairness = if cfg!(feature = "ws-timed-fairness") {
@@ -240,59 +237,9 @@ impl Default for ThreadPool<DynParker> {
     }
 }
 
-impl<P> CanExecute for ThreadPool<P>
-where
-    P: Parker + Clone + 'static,
-{
-    fn execute_job(&self, job: Box<dyn FnOnce() + Send + 'static>) {
-        self.shared.execute(job);
-    }
-}
-
-impl<P> Executor for ThreadPool<P>
-where
-    P: Parker + Clone + 'static,
-{
-    #[inline]
-    fn execute<F>(&self, job: F)
-    where
-        F: FnOnce() + Send + 'static,
-    {
-        self.shared.execute(job);
-    }
-
-    fn shutdown_async(&self) {
-        self.shared.close();
-    }
-
+executor!(
+    [<P: Parker + Clone + 'static>] ThreadPool<P>,
     /// Waits for five seconds at most. Jobs that have not ended by then run on.
-    fn shutdown_borrowed(&self) -> Result<(), String> {
-        self.shared.shut_down(Some(PATIENCE))
-    }
-
-    #[cfg(feature = "produce-metrics")]
-    fn register_metrics(&self) {
-        self.shared.describe();
-    }
-}
-
-impl<P> FuturesExecutor for ThreadPool<P>
-where
-    P: Parker + Clone + 'static,
-{
-    fn spawn<R: Send + 'static>(
-        &self,
-        future: impl Future<Output = R> + 'static + Send,
-    ) -> JoinHandle<R> {
-        self.shared.spawn(future)
-    }
-}
-
-impl<P> fmt::Debug for ThreadPool<P>
-where
-    P: Parker + Clone + 'static,
-{
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ThreadPool").field("shared", &self.shared).finish()
-    }
-}
+    waits: Some(PATIENCE)
+);
+futures_executor!([<P: Parker + Clone + 'static>] ThreadPool<P>);

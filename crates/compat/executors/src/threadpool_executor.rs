@@ -15,17 +15,15 @@
 //! assert_eq!(receiver.iter().take(8).sum::<i32>(), 36);
 //! ```
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use brigade::{NewThread, Queueing, Shutdown};
 
-use crate::common::{CanExecute, Executor};
 use crate::metered::Meter;
 #[cfg(feature = "defaults")]
 use crate::shared::default_threads;
-use crate::shared::{Shared, configure};
+use crate::shared::{Shared, configure, executor};
 
 /// A pool of threads with one queue, shared by its clones.
 ///
@@ -66,38 +64,8 @@ impl Default for ThreadPoolExecutor {
     }
 }
 
-impl CanExecute for ThreadPoolExecutor {
-    fn execute_job(&self, job: Box<dyn FnOnce() + Send + 'static>) {
-        self.shared.execute(job);
-    }
-}
-
-impl Executor for ThreadPoolExecutor {
-    #[inline]
-    fn execute<F>(&self, job: F)
-    where
-        F: FnOnce() + Send + 'static,
-    {
-        self.shared.execute(job);
-    }
-
-    fn shutdown_async(&self) {
-        self.shared.close();
-    }
-
+executor!(
+    [] ThreadPoolExecutor,
     /// Waits without a limit.
-    fn shutdown_borrowed(&self) -> Result<(), String> {
-        self.shared.shut_down(None)
-    }
-
-    #[cfg(feature = "produce-metrics")]
-    fn register_metrics(&self) {
-        self.shared.describe();
-    }
-}
-
-impl fmt::Debug for ThreadPoolExecutor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ThreadPoolExecutor").field("shared", &self.shared).finish()
-    }
-}
+    waits: None
+);

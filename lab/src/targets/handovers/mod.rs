@@ -1,11 +1,13 @@
 //! The handovers under test, and their table.
 
 mod brigade;
-mod brigade_burst_pool;
-#[cfg(target_os = "linux")]
-mod burst_pool;
+mod burst_pools;
 mod crossbeam;
 mod spmc;
+
+use self::burst_pools::brigade_burst_pool;
+#[cfg(target_os = "linux")]
+use self::burst_pools::burst_pool;
 
 use crate::target::family;
 use crate::target::handover::VisitHandover;

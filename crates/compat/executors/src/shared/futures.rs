@@ -35,3 +35,18 @@ impl<K: Send + Sync + 'static> Shared<K> {
         }
     }
 }
+
+/// Implements the spawning of futures on an executor whose field `shared` does it.
+macro_rules! futures_executor {
+    ([$($generics:tt)*] $executor:ty) => {
+        impl $($generics)* $crate::futures_executor::FuturesExecutor for $executor {
+            fn spawn<R: Send + 'static>(
+                &self,
+                future: impl ::std::future::Future<Output = R> + 'static + Send,
+            ) -> $crate::futures_executor::JoinHandle<R> {
+                self.shared.spawn(future)
+            }
+        }
+    };
+}
+pub(crate) use futures_executor;

@@ -1,7 +1,7 @@
 //! What the clones of an executor with threads share.
 
 #[cfg(any(feature = "cb-channel-exec", feature = "workstealing-exec"))]
-mod futures;
+pub(crate) mod futures;
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,6 +12,50 @@ use brigade_sync::atomic::{AtomicBool, Ordering};
 
 use crate::common::ignored;
 use crate::metered::Meter;
+
+/// Implements the traits of an executor whose field `shared` does all of it.
+///
+/// Its generics are in brackets, then how long [`shutdown_borrowed`](crate::common::Executor::shutdown_borrowed) waits.
+macro_rules! executor {
+    ([$($generics:tt)*] $executor:ty, $(#[$waits:meta])* waits: $patience:expr) => {
+        impl $($generics)* $crate::common::CanExecute for $executor {
+            fn execute_job(&self, job: Box<dyn FnOnce() + Send + 'static>) {
+                self.shared.execute(job);
+            }
+        }
+
+        impl $($generics)* $crate::common::Executor for $executor {
+            #[inline]
+            fn execute<F>(&self, job: F)
+            where
+                F: FnOnce() + Send + 'static,
+            {
+                self.shared.execute(job);
+            }
+
+            fn shutdown_async(&self) {
+                self.shared.close();
+            }
+
+            $(#[$waits])*
+            fn shutdown_borrowed(&self) -> Result<(), String> {
+                self.shared.shut_down($patience)
+            }
+
+            #[cfg(feature = "produce-metrics")]
+            fn register_metrics(&self) {
+                self.shared.describe();
+            }
+        }
+
+        impl $($generics)* ::std::fmt::Debug for $executor {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                f.debug_struct(stringify!($executor)).field("shared", &self.shared).finish()
+            }
+        }
+    };
+}
+pub(crate) use executor;
 
 /// How long a shutdown waits for jobs.
 #[cfg(any(feature = "cb-channel-exec", feature = "workstealing-exec"))]
