@@ -154,7 +154,7 @@ impl Core {
             return self.inject_reserved(job);
         }
         self.queues.injectors.push(job)?;
-        self.offer_help();
+        self.offer_help_after_push();
         Ok(())
     }
 
@@ -225,6 +225,14 @@ impl Core {
     #[inline(always)]
     pub(crate) fn offer_help(&self) {
         if self.idle.after_publishing().wants_help() {
+            self.help(Caller::GoesOn);
+        }
+    }
+
+    /// Like [`offer_help`](Self::offer_help), for what the caller has just pushed to an injector.
+    #[inline(always)]
+    pub(crate) fn offer_help_after_push(&self) {
+        if self.idle.after_exchange().wants_help() {
             self.help(Caller::GoesOn);
         }
     }

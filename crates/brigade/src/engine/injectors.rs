@@ -140,6 +140,7 @@ impl Injectors {
     }
 
     /// Queues a job that the pool has accepted, even if it is closed.
+    #[inline(always)]
     pub(super) fn push_accepted(&self, job: Job) {
         self.mine().push_accepted(job);
     }
@@ -156,7 +157,11 @@ impl Injectors {
 
     /// Takes a worker's share of the entries kept in front, or else of the first injector that has work, starting after
     /// `cursor`. Returns one job and queues the others on `local`. `cursor` then names that injector.
+    #[inline]
     pub(super) fn refill(&self, local: &Local, cursor: &Cursor, share: Share) -> Option<Job> {
+        if local.is_shared() {
+            return self.pop(cursor);
+        }
         self.front.refill(local, share).or_else(|| {
             self.shards.take_turns(cursor, |shard| {
                 let waiting = shard.len();
@@ -166,8 +171,15 @@ impl Injectors {
     }
 
     /// Takes the oldest job that was kept in front, or else that of the first injector that has one, starting after `cursor`.
+    #[inline]
     pub(super) fn pop(&self, cursor: &Cursor) -> Option<Job> {
         self.front.pop().or_else(|| self.shards.pop(cursor))
+    }
+
+    /// Takes the oldest job, where there is one injector and nothing was kept in front.
+    #[inline(always)]
+    pub(super) fn pop_shared(&self) -> Option<Job> {
+        if self.front.len() == 0 { self.shards.shard(0).pop() } else { None }
     }
 
     /// Whether nothing is queued.

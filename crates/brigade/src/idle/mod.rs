@@ -108,6 +108,18 @@ impl Idle {
         self.snapshot()
     }
 
+    /// Like [`after_publishing`](Self::after_publishing), for work that became visible by an exchange with `SeqCst`, as a push to
+    /// an injector does.
+    #[inline(always)]
+    pub(crate) fn after_exchange(&self) -> Snapshot {
+        // Loom has one order for `SeqCst` fences, and none for other operations.
+        #[cfg(brigade_loom)]
+        fence(Ordering::SeqCst);
+        // Ordering: SeqCst, as the exchange: a worker whose announcement this does not see comes after both in the one order, and
+        // so does its fence in `announce`. It sees the work.
+        Snapshot(self.state.load(Ordering::SeqCst))
+    }
+
     /// Notes that high jobs are queued. Called under the lock of their lane.
     pub(crate) fn set_prioritized(&self) {
         self.state.fetch_or(PRIORITIZED, Ordering::SeqCst);

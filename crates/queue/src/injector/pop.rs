@@ -11,10 +11,28 @@ use crate::ring::{Limit, Order, Worker};
 
 impl<T> Injector<T> {
     /// Takes the oldest item.
+    ///
+    /// Inlined, so that an item goes from its slot to where the caller uses it; the claim is not.
+    #[inline]
     pub fn pop(&self) -> Option<T> {
-        let mut taken = None;
-        self.pop_run(1, |item| taken = Some(item));
-        taken
+        let (block, start) = self.claim_oldest();
+        if block.is_null() {
+            return None;
+        }
+        let claim = ClaimedSlots { block, start, count: 1 };
+        // SAFETY: Slot rule; the claim is ours and its one slot is read once.
+        let item = unsafe { self.read(&claim, 0) };
+        self.finish_reading(&claim);
+        Some(item)
+    }
+
+    /// Claims one slot for reading; returns its block and its index there, a null block if the queue is empty.
+    #[inline(never)]
+    fn claim_oldest(&self) -> (*mut Block<T>, usize) {
+        match self.claim_head(1) {
+            Some(claim) => (claim.block, claim.start),
+            None => (core::ptr::null_mut(), 0),
+        }
     }
 
     /// Takes several items of one block: returns the first and moves the others, in order, to `worker`.
@@ -47,28 +65,13 @@ impl<T> Injector<T> {
         Some(first)
     }
 
-    /// Passes at most `most` of the oldest items to `take`, in order; returns how many.
-    ///
-    /// `take` must not be user code: it runs inside a claim.
-    fn pop_run(&self, most: usize, mut take: impl FnMut(T)) -> usize {
-        let Some(claim) = self.claim_head(most) else {
-            return 0;
-        };
-        for offset in 0..claim.count {
-            // SAFETY: Slot rule; the claim is ours and each slot is read once.
-            take(unsafe { self.read(&claim, offset) });
-        }
-        self.finish_reading(&claim);
-        claim.count
-    }
-
     /// Claims at most `most` slots of one block for reading; `None` if the queue is empty.
     #[inline]
     fn claim_head(&self, most: usize) -> Option<ClaimedSlots<T>> {
         if most == 0 {
             return None;
         }
-        let mut round = 0;
+        let (mut round, mut lost) = (0, 0);
         // Ordering: Acquire pairs with the Release of the change of the index: the block below is at least as new.
         let mut index = self.head.index.load(Ordering::Acquire);
         loop {
@@ -113,7 +116,12 @@ impl<T> Injector<T> {
                         count: run as usize,
                     });
                 }
-                Err(now) => index = now,
+                Err(_) => {
+                    // As in `claim_tail`.
+                    hint::back_off(lost);
+                    lost += 1;
+                    index = self.head.index.load(Ordering::Acquire);
+                }
             }
         }
     }

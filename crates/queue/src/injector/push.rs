@@ -22,6 +22,7 @@ impl<T> Injector<T> {
     }
 
     /// Queues an item, closed or not: for items that were accepted elsewhere before the queue was closed.
+    #[inline(always)]
     pub fn push_accepted(&self, item: T) {
         let Ok(()) = self.push_unless(item, 0) else { unreachable!("no bit is forbidden") };
     }

@@ -286,14 +286,24 @@ impl Worker {
             if self.pace.is_due() {
                 self.look_elsewhere();
             }
-            match self.local.pop() {
-                Some(job) => self.run(job),
-                None => match self.find() {
-                    Some(job) => self.run_found(job),
-                    None => return,
-                },
+            if let Some(job) = self.local.pop() {
+                self.run(job);
+            } else if let Some(job) = self.pop_shared() {
+                self.run(job);
+            } else if let Some(job) = self.find() {
+                self.run_found(job);
+            } else {
+                return;
             }
         }
+    }
+
+    /// Takes the oldest job of all, if no worker has a queue of its own, and nothing on this one comes first.
+    #[inline(always)]
+    fn pop_shared(&self) -> Option<Job> {
+        let comes_first =
+            !self.local.is_shared() || !self.forks.is_empty() || !self.me.mailbox.is_empty();
+        if comes_first { None } else { self.core.queues.injectors.pop_shared() }
     }
 
     /// Takes what waits elsewhere first, so that jobs from outside, the oldest job of the own queue, timers and I/O do not wait

@@ -28,7 +28,8 @@ impl Worker {
         }
         match self.local.push(Job::new(closure)) {
             Ok(queued) => self.accepted(queued),
-            Err(job) => self.submit_elsewhere(job),
+            Err(job) if self.local.is_shared() => self.push_shared(job),
+            Err(job) => self.overflow(job),
         }
         Ok(())
     }
@@ -40,7 +41,8 @@ impl Worker {
         }
         match self.local.push(job) {
             Ok(queued) => self.accepted(queued),
-            Err(job) => self.submit_elsewhere(job),
+            Err(job) if self.local.is_shared() => self.push_shared(job),
+            Err(job) => self.overflow(job),
         }
         Ok(())
     }
@@ -68,10 +70,20 @@ impl Worker {
         }
     }
 
-    /// Accepts a job that does not fit the worker's own queue.
+    /// Accepts a job of a worker that has no queue of its own.
+    #[inline(always)]
+    fn push_shared(&self, job: Job) {
+        self.core.queues.injectors.push_accepted(job);
+        // As in `announce`: otherwise this worker takes the job, after the one that it runs.
+        if !self.core.idle.snapshot().is_alone() {
+            self.core.offer_help_after_push();
+        }
+    }
+
+    /// Accepts a job for which the worker's own queue has no room.
     #[cold]
     #[inline(never)]
-    fn submit_elsewhere(&self, job: Job) {
+    fn overflow(&self, job: Job) {
         let job = if self.make_room() {
             match self.local.push_again(job) {
                 Ok(_) => {
@@ -89,11 +101,8 @@ impl Worker {
         self.core.offer_help();
     }
 
-    /// Moves the older half of the own queue to the injector; `false` if a thief holds a claim, or there is no queue.
+    /// Moves the older half of the own queue to the injector; `false` if a thief holds a claim.
     fn make_room(&self) -> bool {
-        if self.local.is_shared() {
-            return false;
-        }
         let moved = &self.me.counters.moved;
         // Counted before the move, so that no reader sees a job twice; then the count is corrected for jobs that thieves took.
         let most = self.local.len().div_ceil(2);
