@@ -1,13 +1,13 @@
-//! Imports inside the laboratory go one way, as the documentation of `main.rs` lists the modules.
+//! Imports inside the laboratory go one way, as the documentation of `lib.rs` lists the modules.
 
 #![forbid(unsafe_code)]
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The modules in the order of the list in `main.rs`.
-fn order(main: &str) -> Vec<&str> {
-    let list = main
+/// The modules in the order of the list in `lib.rs`.
+fn order(library: &str) -> Vec<&str> {
+    let list = library
         .lines()
         .skip_while(|line| *line != "//! # Order")
         .take_while(|line| line.starts_with("//!"));
@@ -33,10 +33,10 @@ fn imports(text: &str) -> impl Iterator<Item = &str> {
 #[test]
 fn every_module_imports_from_those_above_it_in_the_list() {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let main = fs::read_to_string(source.join("main.rs")).expect("main.rs");
-    let order = order(&main);
+    let library = fs::read_to_string(source.join("lib.rs")).expect("lib.rs");
+    let order = order(&library);
     let place = |module: &str| order.iter().position(|other| *other == module);
-    for declared in main.lines().filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(';')) {
+    for declared in library.lines().filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(';')) {
         assert!(place(declared).is_some(), "{declared} is not in the list");
     }
     for path in files(&source) {
@@ -45,7 +45,7 @@ fn every_module_imports_from_those_above_it_in_the_list() {
         let text = fs::read_to_string(&path).expect("a source file");
         // Tests may import anything.
         let text = text.split("#[cfg(test)]").next().unwrap_or_default();
-        for import in imports(text).filter(|import| *import != module && module != "main") {
+        for import in imports(text).filter(|import| *import != module && !["lib", "main"].contains(&module)) {
             if inside.ends_with("tests") {
                 continue;
             }

@@ -1,0 +1,81 @@
+//! `brigade-lab`: compares brigade with widely used thread pools, and its queues and channel with theirs.
+//!
+//! `README.md` defines each number.
+//!
+//! # Order
+//!
+//! A module imports from those above it in this list, and from none below; so do the files inside a folder.
+//! `tests/order.rs` checks it.
+//!
+//! - independent of the rest: `calls`, `census`, `clock`, `failure`, `fault`, `program`, `samples`, `stats`,
+//!   `stop`, `usage`, `work`;
+//! - limits, and counting every task: `limits`, `needs`, `pins`, `machine`, `tally`, `inbox`, `latch`, `supervise`;
+//! - the traits of targets, and a folder of them: `target`, `targets`, `setup`;
+//! - the traits of workloads, their runs on targets, and a folder of them: `workload`, `apart`, `dispatch`,
+//!   `row`, `workloads`, `plan`;
+//! - the output: `report`, `recorded`, `chart`, `compare`, `interrupt`;
+//! - the program: `hogs`, `rounds`, `sweep`, `cli`, `session`.
+
+#![forbid(unsafe_code)]
+// The laboratory is not part of any loom model: it must measure with the real atomics and threads.
+#![allow(clippy::disallowed_types)]
+
+mod apart;
+mod calls;
+mod census;
+mod chart;
+mod cli;
+mod clock;
+mod compare;
+mod dispatch;
+mod failure;
+mod fault;
+mod hogs;
+mod inbox;
+mod interrupt;
+mod latch;
+mod limits;
+mod machine;
+mod needs;
+mod pins;
+mod plan;
+mod program;
+mod recorded;
+mod report;
+mod rounds;
+mod row;
+mod samples;
+mod session;
+mod setup;
+mod stats;
+mod stop;
+mod supervise;
+mod sweep;
+mod tally;
+mod target;
+mod targets;
+mod usage;
+mod work;
+mod workload;
+mod workloads;
+
+use std::panic;
+use std::process::ExitCode;
+
+use crate::cli::Cli;
+use crate::stop::Stop;
+
+/// The program `brigade-lab`.
+#[doc(hidden)]
+pub fn main() -> ExitCode {
+    report::quiet_panics();
+    // A failure here must be a failed run with a reason, never exit code 101 and a backtrace.
+    let outcome = panic::catch_unwind(|| Cli::read().and_then(session::run));
+    let stop = match outcome {
+        Ok(Ok(())) => return ExitCode::SUCCESS,
+        Ok(Err(stop)) => stop,
+        Err(_) => Stop::Failed("the laboratory itself panicked".to_owned()),
+    };
+    stop.explain();
+    stop.code()
+}
