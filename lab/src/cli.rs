@@ -25,6 +25,7 @@ use crate::sweep;
 use crate::target::Entry;
 use crate::targets;
 use crate::workloads::Choice;
+use crate::workloads::run::process::{self, Process};
 use crate::workloads::server::load::{self, Load};
 
 /// Compares brigade with widely used thread pools.
@@ -76,6 +77,9 @@ enum What {
     /// The clients of a server, in a process that the laboratory starts for them.
     #[command(name = load::COMMAND, hide = true)]
     Load(Load),
+    /// A run of a command, in a process that the laboratory starts for it.
+    #[command(name = process::COMMAND, hide = true)]
+    Process(Process),
     /// Computing threads, in a process that the laboratory starts for them.
     #[command(name = hogs::COMMAND, hide = true)]
     Hogs {
@@ -201,6 +205,8 @@ pub(crate) enum Task {
     Once(Box<dyn Row>, &'static Entry),
     /// Make requests to a server of the laboratory that has started this process.
     Load(Load),
+    /// Run this command once.
+    Process(Process),
     /// Compute on this many threads until the laboratory that has started this process ends.
     Hogs(u64),
 }
@@ -252,6 +258,7 @@ impl Cli {
             Some(What::Chart(chart)) => return Ok(Task::Chart(chart.clone())),
             Some(What::Compare(compare)) => return Ok(Task::Compare(compare.clone())),
             Some(What::Load(load)) => return Ok(Task::Load(load.clone())),
+            Some(What::Process(process)) => return Ok(Task::Process(process.clone())),
             Some(What::Hogs { count }) => return Ok(Task::Hogs(*count)),
             Some(What::One(choice)) => {
                 let mut rows = Vec::new();

@@ -30,6 +30,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Stop> {
         Task::Chart(chart) => chart.draw(),
         Task::Compare(compare) => compare.run(cli.options.verbose, cli.options.quiet),
         Task::Load(load) => load::generate(&load),
+        Task::Process(process) => process.measure(cli.options.rules().patience),
         Task::Hogs(count) => hogs::compute(count),
         Task::Measure(contests) => measure(&contests, &cli),
         Task::Once(row, target) => {
@@ -82,8 +83,9 @@ fn measure(contests: &[Contest], cli: &Cli) -> Result<(), Stop> {
     let written = book.finish(measured.is_ok() && peers.is_empty() && own.is_empty());
     measured?;
     written?;
-    // A sweep has a table of its own.
-    let answer = book.answer().filter(|_| contests.len() > 1 && !cli.is_sweep());
+    // A sweep has a table of its own, and the answer of a single row is its table, unless it is the user's.
+    let has_answer = contests.len() > 1 || contests.iter().any(|one| one.row.meaning().is_yours);
+    let answer = book.answer().filter(|_| has_answer && !cli.is_sweep());
     let answer = answer.map(|answer| answer + "\n");
     // A peer without a number is missing from the table, and does not fail the run.
     let notes = peers.iter().map(|failure| format!("\nno number: {failure}"));

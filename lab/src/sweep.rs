@@ -10,9 +10,15 @@ use crate::stop::Stop;
 /// The command lines that this one stands for: one for each combination of the values of its options, in their order.
 pub(crate) fn lines(command: &Command, line: &[OsString]) -> Result<Vec<Vec<OsString>>, Stop> {
     let mut lines: Vec<Vec<OsString>> = vec![Vec::with_capacity(line.len())];
-    let (mut workload, mut option) = (None, None);
+    let (mut workload, mut option, mut is_over) = (None, None, false);
     for word in line {
         let text = word.to_str().unwrap_or_default();
+        // What follows belongs to another program.
+        is_over |= text == "--";
+        if is_over {
+            lines.iter_mut().for_each(|line| line.push(word.clone()));
+            continue;
+        }
         let (name, value) = match (option.take(), text.strip_prefix("--")) {
             // The value of the option before it.
             (Some(arg), _) => (None, Some((arg, text))),

@@ -14,20 +14,36 @@ pub(crate) struct Usage {
     pub(crate) user: f64,
     /// Seconds of CPU time in the kernel.
     pub(crate) system: f64,
+    /// The most bytes that were in memory at a time.
+    pub(crate) peak: f64,
 }
 
 impl Usage {
     /// Reads it.
     pub(crate) fn now() -> Self {
+        Usage::of(UsageWho::RUSAGE_SELF)
+    }
+
+    /// The same for the children of this process that have ended, and for theirs. The peak is that of the largest of them, and no less
+    /// than what this process had when it started it.
+    pub(crate) fn of_children() -> Self {
+        Usage::of(UsageWho::RUSAGE_CHILDREN)
+    }
+
+    /// Reads that of these.
+    fn of(whom: UsageWho) -> Self {
+        // Apple's systems count bytes, and others kilobytes.
+        let unit = if cfg!(target_vendor = "apple") { 1.0 } else { 1024.0 };
         let read = |usage: nix::sys::resource::Usage| Usage {
             switches: (usage.voluntary_context_switches() + usage.involuntary_context_switches())
                 as f64,
             faults: (usage.minor_page_faults() + usage.major_page_faults()) as f64,
             user: usage.user_time().num_microseconds() as f64 / 1e6,
             system: usage.system_time().num_microseconds() as f64 / 1e6,
+            peak: usage.max_rss() as f64 * unit,
         };
         // A process may always ask about itself.
-        getrusage(UsageWho::RUSAGE_SELF).map_or_else(|_| Usage::default(), read)
+        getrusage(whom).map_or_else(|_| Usage::default(), read)
     }
 
     /// What has been used since this was read.
@@ -38,6 +54,7 @@ impl Usage {
             faults: now.faults - self.faults,
             user: now.user - self.user,
             system: now.system - self.system,
+            peak: now.peak,
         }
     }
 }

@@ -80,12 +80,21 @@ pub(crate) struct Meaning {
     pub(crate) like: &'static str,
     /// Which of its metrics is compared if only one is.
     pub(crate) headline: usize,
+    /// What the others are compared with: a target, or the first of several whose names begin so.
+    pub(crate) own: &'static str,
+    /// Whether it is the user's own: each target is compared, and the failure of any fails the run.
+    pub(crate) is_yours: bool,
 }
 
 impl Meaning {
     /// These words, and the first metric.
     pub(crate) const fn new(done: &'static str, like: &'static str) -> Self {
-        Meaning { done, like, headline: 0 }
+        Meaning { done, like, headline: 0, own: "brigade", is_yours: false }
+    }
+
+    /// The same for a program of the user's, of which this target is compared with each other one.
+    pub(crate) const fn yours(self, own: &'static str) -> Self {
+        Meaning { own, is_yours: true, ..self }
     }
 
     /// The same with another metric.
@@ -112,16 +121,28 @@ pub(crate) fn word(value: &Value) -> String {
 
 /// Options as the words of a command line.
 pub(crate) fn words(params: &Params) -> Vec<String> {
-    params.iter().flat_map(|(name, value)| [format!("--{name}"), word(value)]).collect()
+    // One with several values is given several times.
+    let values = |value: &Value| match value {
+        Value::Array(values) => values.iter().map(word).collect(),
+        value => vec![word(value)],
+    };
+    let given = params.iter().flat_map(|(name, value)| {
+        values(value).into_iter().flat_map(move |value| [format!("--{name}"), value])
+    });
+    given.collect()
 }
 
-/// The same as one line, in which a word with spaces stands between quotes.
-pub(crate) fn line(params: &Params) -> String {
-    let quoted = |word: String| match word.contains(char::is_whitespace) {
+/// A word of a command line, between quotes if it has spaces.
+pub(crate) fn with_quotes(word: String) -> String {
+    match word.contains(char::is_whitespace) {
         true => format!("'{}'", word.replace('\'', r"'\''")),
         false => word,
-    };
-    words(params).into_iter().map(quoted).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// The same as one line.
+pub(crate) fn line(params: &Params) -> String {
+    words(params).into_iter().map(with_quotes).collect::<Vec<_>>().join(" ")
 }
 
 /// The results of a run: a value for each metric, in the order of the metrics. One that this system does not tell is not a number.

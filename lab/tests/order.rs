@@ -36,7 +36,8 @@ fn every_module_imports_from_those_above_it_in_the_list() {
     let library = fs::read_to_string(source.join("lib.rs")).expect("lib.rs");
     let order = order(&library);
     let place = |module: &str| order.iter().position(|other| *other == module);
-    for declared in library.lines().filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(';')) {
+    for declared in library.lines().filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(';'))
+    {
         assert!(place(declared).is_some(), "{declared} is not in the list");
     }
     for path in files(&source) {
@@ -45,7 +46,9 @@ fn every_module_imports_from_those_above_it_in_the_list() {
         let text = fs::read_to_string(&path).expect("a source file");
         // Tests may import anything.
         let text = text.split("#[cfg(test)]").next().unwrap_or_default();
-        for import in imports(text).filter(|import| *import != module && !["lib", "main"].contains(&module)) {
+        for import in
+            imports(text).filter(|import| *import != module && !["lib", "main"].contains(&module))
+        {
             if inside.ends_with("tests") {
                 continue;
             }

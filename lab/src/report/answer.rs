@@ -1,4 +1,5 @@
-//! The answer of a run of several workloads: brigade beside the best peer of each, in one table.
+//! The answer of a run, in one table: of several workloads brigade beside the best peer of each, of a program of the user's one
+//! target beside each of the others.
 
 use super::quantity;
 use super::results::{Lane, Sheet};
@@ -11,42 +12,62 @@ type Line = [String; 5];
 
 /// The table of these rows; nothing if brigade or its peers take part in none of them.
 pub(super) fn of(sheets: &[Sheet]) -> Option<String> {
-    let heading = ["", "brigade", "best peer", "speed-up (95 %)", "brigade is"];
+    let [first, ..] = sheets else { return None };
+    let (name, is_yours) = (first.meaning.own, first.meaning.is_yours);
+    let is = format!("{name} is");
+    let other = if is_yours { "the other" } else { "best peer" };
+    let heading = ["", name, other, "speed-up (95 %)", &is];
     let mut lines: Vec<(Line, String)> = vec![(heading.map(str::to_owned), String::new())];
     let mut counts = [0; 5];
-    for sheet in sheets {
-        let Some((own, peers)) = sides(sheet) else { continue };
+    let pairs = sheets.iter().filter_map(|sheet| Some((sheet, sides(sheet)?)));
+    let pairs = pairs.flat_map(|(sheet, (own, peers))| {
+        let metric = sheet.meaning.headline;
+        let rivals = match is_yours {
+            true => peers.into_iter().map(Some).collect(),
+            false => vec![best(&peers, metric, sheet.metrics[metric].direction)],
+        };
+        rivals.into_iter().map(move |peer| (sheet, own, peer))
+    });
+    for (sheet, own, peer) in pairs {
         let index = sheet.meaning.headline;
         let metric = &sheet.metrics[index];
-        let peer = best(&peers, index, metric.direction);
         let speedup = peer.and_then(|peer| {
             let rounds: Vec<_> = own.samples(index).into_iter().zip(peer.samples(index)).collect();
             Speedup::of(&rounds, metric.direction, metric.unit)
         });
-        let unknown = || match (own.samples(index).is_empty(), peer) {
-            (true, _) | (_, None) => "no number",
-            _ => "too small to compare",
+        let has_numbers = |lane: Option<&Lane>| lane.is_some_and(|l| !l.samples(index).is_empty());
+        let unknown = || match has_numbers(Some(own)) && has_numbers(peer) {
+            true => "too small to compare",
+            false => "no number",
         };
         let verdict = speedup.map_or_else(unknown, |speedup| speedup.verdict.word(metric.unit));
         counts[speedup.map_or(4, |speedup| speedup.verdict as usize)] += 1;
+        let done = peer.filter(|_| is_yours).map_or(sheet.meaning.done, |peer| peer.target.name);
         let cells = [
-            sheet.meaning.done.to_owned(),
-            cell(Some(own), index, metric),
-            cell(peer, index, metric),
+            done.to_owned(),
+            cell(Some(own), index, metric, name),
+            cell(peer, index, metric, done),
             speedup.map_or_else(|| "–".to_owned(), |speedup| speedup.text()),
             verdict.to_owned(),
         ];
         lines.push((cells, options(sheet, sheets)));
     }
-    (lines.len() > 1).then(|| text(&lines, counts))
+    let beside = if is_yours { "each of the others" } else { "the best of its peers" };
+    let title = format!("{name} beside {beside}");
+    (lines.len() > 1).then(|| text(&title, &lines, counts))
 }
 
 /// brigade's lane, and those of its peers. Of several configurations the first one of the family.
 fn sides(sheet: &Sheet) -> Option<(&Lane, Vec<&Lane>)> {
-    let is_own = |lane: &&Lane| !lane.target.is_peer && lane.target.name.starts_with("brigade");
-    let own = sheet.lanes.iter().find(|lane| lane.target.name == "brigade");
+    let name = sheet.meaning.own;
+    let is_own = |lane: &&Lane| !lane.target.is_peer && lane.target.name.starts_with(name);
+    let own = sheet.lanes.iter().find(|lane| lane.target.name == name);
     let own = own.or_else(|| sheet.lanes.iter().find(is_own))?;
-    let peers: Vec<_> = sheet.lanes.iter().filter(|lane| lane.target.is_peer).collect();
+    let is_rival = |lane: &&Lane| match sheet.meaning.is_yours {
+        true => !lane.target.is(own.target),
+        false => lane.target.is_peer,
+    };
+    let peers: Vec<_> = sheet.lanes.iter().filter(is_rival).collect();
     (!peers.is_empty()).then_some((own, peers))
 }
 
@@ -60,13 +81,13 @@ fn best<'a>(peers: &[&'a Lane], index: usize, direction: Direction) -> Option<&'
     best.map(|(_, peer)| peer)
 }
 
-/// A target and its median. That it is brigade says the heading.
-fn cell(lane: Option<&Lane>, index: usize, metric: &Metric) -> String {
+/// A target and its median, without its name if the table has that already.
+fn cell(lane: Option<&Lane>, index: usize, metric: &Metric, known: &str) -> String {
     let Some(lane) = lane else { return "–".to_owned() };
     let value = middle(&lane.samples(index));
     let value = value.map_or_else(|| "–".to_owned(), |v| quantity::short(v, metric.unit));
     match lane.target.name {
-        "brigade" => value,
+        name if name == known => value,
         name => format!("{name} {value}"),
     }
 }
@@ -81,12 +102,12 @@ fn options(sheet: &Sheet, sheets: &[Sheet]) -> String {
 }
 
 /// The lines as text, and what they come to.
-fn text(lines: &[(Line, String)], counts: [usize; 5]) -> String {
+fn text(title: &str, lines: &[(Line, String)], counts: [usize; 5]) -> String {
     let widths: [usize; 5] = std::array::from_fn(|column| {
         let cells = lines.iter().map(|(cells, _)| cells[column].chars().count());
         cells.max().unwrap_or_default()
     });
-    let mut text = "\nThe answer: brigade beside the best of its peers\n".to_owned();
+    let mut text = format!("\nThe answer: {title}\n");
     for (cells, options) in lines {
         let cells = cells.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}  "));
         text += &format!("  {}\n", cells.collect::<String>().trim_end());

@@ -95,7 +95,8 @@ impl SharedBook {
     pub(crate) fn failures(&self, peers: bool) -> Vec<String> {
         let book = self.lock();
         let failures = book.results.failures();
-        let failures = failures.filter(|(_, lane, _)| lane.target.is_peer == peers);
+        let is_peer = |sheet: &Sheet, lane: &Lane| lane.target.is_peer && !sheet.meaning.is_yours;
+        let failures = failures.filter(|(sheet, lane, _)| is_peer(sheet, lane) == peers);
         failures
             .map(|(sheet, lane, why)| format!("{} on {}: {why}", sheet.workload, lane.target.name))
             .collect()

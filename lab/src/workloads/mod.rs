@@ -17,6 +17,7 @@ pub(crate) mod latency;
 pub(crate) mod memory;
 pub(crate) mod queue;
 mod ramp_up;
+pub(crate) mod run;
 pub(crate) mod server;
 mod steal;
 pub(crate) mod submit;
@@ -90,4 +91,6 @@ subcommands! {
     Server(server::options::Options),
     /// Time for values that come together to reach threads that wait for them.
     Burst(burst::options::Options),
+    /// Time, CPU time, memory and context switches of commands of your own.
+    Run(run::Options),
 }

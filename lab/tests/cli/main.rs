@@ -13,6 +13,7 @@ mod elastic;
 mod environment;
 mod hogs;
 mod output;
+mod own;
 mod results;
 mod seeds;
 mod signals;

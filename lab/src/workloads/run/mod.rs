@@ -1,0 +1,258 @@
+//! Programs of the user's, each a command that is run as a whole: the same one with several pools, or several.
+
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use clap::Args;
+use serde_json::Value;
+
+use self::process::Process;
+use crate::failure::Failure;
+use crate::limits::{self, whole};
+use crate::needs::Needs;
+use crate::row::{Row, Rows};
+use crate::stop::Stop;
+use crate::target::Entry;
+use crate::workload::{Meaning, Metric, Outcome, Params, Terms, with_quotes};
+
+pub(crate) mod process;
+
+/// What stands for the name of a pool.
+const POOL: &str = "{pool}";
+
+/// The name of the workload.
+const NAME: &str = "run";
+
+/// Options of `run`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Options {
+    /// Names that replace `{pool}` in the command, separated by commas: one command for each.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pools: Vec<String>,
+    /// A command as one word, `--command './program --fast'`; may be given several times. No shell runs it.
+    #[arg(long, value_name = "LINE")]
+    command: Vec<String>,
+    /// Names of the commands in the tables, separated by commas; without it the commands themselves.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with = "pools")]
+    names: Vec<String>,
+    /// What `sh` runs before each run, untimed.
+    #[arg(long, value_name = "LINE")]
+    prepare: Option<String>,
+    /// Runs of each command that don't count, before those that do.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole::<1, { limits::MAX_ROUNDS }>)]
+    warmup: u64,
+    /// The command: a program and its arguments.
+    #[arg(last = true, value_name = "COMMAND")]
+    words: Vec<OsString>,
+}
+
+/// A command that takes turns with others.
+#[derive(Debug)]
+struct Program {
+    /// Its entry in the tables.
+    entry: &'static Entry,
+    /// What runs.
+    process: Process,
+    /// Whether it has had all its runs but one that don't count.
+    is_warm: AtomicBool,
+}
+
+/// The row.
+#[derive(Debug)]
+struct Programs {
+    /// Its options.
+    options: Options,
+    /// The name of the one that all others are compared with.
+    first: &'static str,
+    /// The commands.
+    all: Vec<Program>,
+}
+
+impl Rows for Options {
+    fn rows(&self) -> Result<Vec<Box<dyn Row>>, Stop> {
+        let commands = self.commands()?;
+        // The one that is called so, or the first, is what all others are compared with.
+        let first = commands.iter().position(|(name, _)| name == "brigade").unwrap_or(0);
+        let program = |(index, (name, words)): (usize, (String, Vec<OsString>))| {
+            let name: &'static str = name.leak();
+            let entry = match index == first {
+                true => Entry::own(name, "a command"),
+                false => Entry::peer(name, "a command"),
+            };
+            let entry: &'static Entry = Box::leak(Box::new(entry));
+            Program { entry, process: Process { words }, is_warm: AtomicBool::new(false) }
+        };
+        let all: Vec<_> = commands.into_iter().enumerate().map(program).collect();
+        let first = all[first].entry.name;
+        Ok(vec![Box::new(Programs { options: self.clone(), first, all })])
+    }
+}
+
+impl Options {
+    /// The commands with their names, which differ; one at least.
+    fn commands(&self) -> Result<Vec<(String, Vec<OsString>)>, Stop> {
+        let usage = |reason: String| Err(Stop::Usage(reason));
+        let mut templates = Vec::new();
+        for line in &self.command {
+            match shlex::split(line) {
+                Some(words) if !words.is_empty() => {
+                    templates.push(words.into_iter().map(OsString::from).collect());
+                }
+                _ => return usage(format!("--command '{line}' is no command: check its quotes")),
+            }
+        }
+        templates.extend((!self.words.is_empty()).then(|| self.words.clone()));
+        let has_pool = |words: &Vec<OsString>| words.iter().any(|word| text(word).contains(POOL));
+        if templates.is_empty() {
+            return usage(format!("needs a command: run --pools a,b -- ./program {POOL}"));
+        }
+        if !self.pools.is_empty() && !templates.iter().all(has_pool) {
+            return usage(format!("--pools has names for {POOL}, which a command does not have"));
+        }
+        if self.pools.is_empty() && templates.iter().any(has_pool) {
+            return usage(format!("a command has {POOL}: say which by --pools a,b"));
+        }
+        let with = |words: &[OsString], pool: &String| -> Vec<OsString> {
+            let word = |word: &OsString| match word.to_str() {
+                Some(word) => OsString::from(word.replace(POOL, pool)),
+                None => word.clone(),
+            };
+            words.iter().map(word).collect()
+        };
+        let commands: Vec<(String, Vec<OsString>)> = match &templates[..] {
+            [only] if !self.pools.is_empty() => {
+                self.pools.iter().map(|pool| (pool.clone(), with(only, pool))).collect()
+            }
+            several => {
+                // Without a pool a command is what it is.
+                let none = [String::new()];
+                let pools = if self.pools.is_empty() { &none[..] } else { &self.pools };
+                let all = several.iter().flat_map(|words| pools.iter().map(move |p| (words, p)));
+                let all = all.map(|(words, pool)| with(words, pool));
+                all.map(|words| (line(&words), words)).collect()
+            }
+        };
+        let named: Vec<_> = match self.names.len() {
+            0 => commands,
+            count if count == commands.len() => self
+                .names
+                .iter()
+                .cloned()
+                .zip(commands.into_iter().map(|(_, words)| words))
+                .collect(),
+            count => return usage(format!("{count} names for {} commands", commands.len())),
+        };
+        let mut names = HashSet::new();
+        match named.iter().find(|(name, _)| name.is_empty() || !names.insert(name)) {
+            Some((name, _)) => {
+                usage(format!("two commands, or one without a name, are called '{name}'"))
+            }
+            None => Ok(named),
+        }
+    }
+}
+
+/// A word as text, as well as that goes.
+fn text(word: &OsString) -> String {
+    word.to_string_lossy().into_owned()
+}
+
+/// Words as a line.
+fn line(words: &[OsString]) -> String {
+    words.iter().map(|word| with_quotes(text(word))).collect::<Vec<_>>().join(" ")
+}
+
+impl Row for Programs {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn meaning(&self) -> Meaning {
+        let like = "Each run is a process of its own, from its start to its end.";
+        Meaning::new("run the program", like).yours(self.first)
+    }
+
+    fn further(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn pins(&self) -> bool {
+        false
+    }
+
+    fn samples(&self) -> bool {
+        false
+    }
+
+    fn metrics(&self) -> &'static [Metric] {
+        const METRICS: &[Metric] = &[
+            Metric::time("time"),
+            Metric::time("user"),
+            Metric::time("system"),
+            Metric::less("peak", "B"),
+            Metric::less("switches", "switches"),
+            Metric::CPU,
+        ];
+        METRICS
+    }
+
+    fn params(&self) -> Params {
+        let options = &self.options;
+        let words = (!options.words.is_empty()).then(|| line(&options.words));
+        let commands: Vec<_> = options.command.iter().cloned().chain(words).collect();
+        let list = |names: &[String]| Some(names.join(",")).filter(|names| !names.is_empty());
+        let params = [
+            ("pools", list(&options.pools).map(Value::from)),
+            ("names", list(&options.names).map(Value::from)),
+            ("command", Some(commands.into())),
+            ("prepare", options.prepare.clone().map(Value::from)),
+            ("warmup", Some(options.warmup.into())),
+        ];
+        params.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+    }
+
+    fn check(&self) -> Result<(), Stop> {
+        Ok(())
+    }
+
+    fn note(&self) -> Option<String> {
+        None
+    }
+
+    fn needs(&self, _target: &Entry) -> Needs {
+        Needs { files: 0, threads: 1 }
+    }
+
+    fn targets(&self) -> Vec<&'static Entry> {
+        self.all.iter().map(|program| program.entry).collect()
+    }
+
+    fn run(&self, target: &'static Entry, terms: Terms) -> Outcome {
+        let program = self.all.iter().find(|program| program.entry.is(target));
+        let program = program.ok_or(Failure::Abandoned)?;
+        if !program.is_warm.swap(true, Ordering::Relaxed) {
+            // The round that warms up is one of them.
+            (1..self.options.warmup)
+                .try_for_each(|_| self.turn(program, terms.patience).map(drop))?;
+        }
+        self.turn(program, terms.patience)
+    }
+
+    fn run_here(&self, target: &'static Entry, terms: Terms) -> Outcome {
+        self.run(target, terms)
+    }
+}
+
+impl Programs {
+    /// Runs what is to come before the program, and the program.
+    fn turn(&self, program: &Program, patience: Duration) -> Outcome {
+        if let Some(line) = &self.options.prepare {
+            let words = ["sh", "-c", line].map(OsString::from).to_vec();
+            let prepared = Process { words }.run(patience);
+            prepared.map_err(|failure| Failure::Told(format!("--prepare {failure}")))?;
+        }
+        program.process.run(patience)
+    }
+}
