@@ -1,6 +1,7 @@
 //! `brigade-lab`: compares brigade with widely used thread pools, and its queues and channel with theirs.
 //!
-//! `README.md` defines each number.
+//! It is a program, and a library of one call: [`compare`] measures a closure of one's own on brigade and other pools. `README.md`
+//! defines each number.
 //!
 //! # Order
 //!
@@ -14,7 +15,8 @@
 //! - the traits of workloads, their runs on targets, and a folder of them: `workload`, `apart`, `dispatch`,
 //!   `row`, `workloads`, `plan`;
 //! - the output: `report`, `recorded`, `chart`, `compare`, `interrupt`;
-//! - the program: `hogs`, `rounds`, `sweep`, `cli`, `session`.
+//! - the program: `hogs`, `rounds`, `sweep`, `cli`, `session`;
+//! - what is public: `library`.
 
 #![forbid(unsafe_code)]
 // The laboratory is not part of any loom model: it must measure with the real atomics and threads.
@@ -34,6 +36,7 @@ mod hogs;
 mod inbox;
 mod interrupt;
 mod latch;
+mod library;
 mod limits;
 mod machine;
 mod needs;
@@ -64,6 +67,10 @@ use std::process::ExitCode;
 
 use crate::cli::Cli;
 use crate::stop::Stop;
+
+pub use crate::library::{AnyPool, Compare, Error, compare};
+pub use crate::report::comparison::{Comparison, Measured};
+pub use crate::report::speedup::{Speedup, Verdict};
 
 /// The program `brigade-lab`.
 #[doc(hidden)]

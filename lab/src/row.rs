@@ -16,19 +16,29 @@ pub(crate) trait Row: Debug {
     /// See [`Workload::MEANING`].
     fn meaning(&self) -> Meaning;
     /// See [`Workload::FURTHER`].
-    fn further(&self) -> &'static [&'static str];
+    fn further(&self) -> &'static [&'static str] {
+        &[]
+    }
     /// See [`Workload::PINS`].
-    fn pins(&self) -> bool;
+    fn pins(&self) -> bool {
+        false
+    }
     /// See [`Workload::SAMPLES`].
-    fn samples(&self) -> bool;
+    fn samples(&self) -> bool {
+        false
+    }
     /// See [`Workload::METRICS`].
     fn metrics(&self) -> &'static [Metric];
     /// See [`Workload::params`].
     fn params(&self) -> Params;
     /// See [`Workload::check`].
-    fn check(&self) -> Result<(), Stop>;
+    fn check(&self) -> Result<(), Stop> {
+        Ok(())
+    }
     /// See [`Workload::note`].
-    fn note(&self) -> Option<String>;
+    fn note(&self) -> Option<String> {
+        None
+    }
     /// See [`Workload::needs`].
     fn needs(&self, target: &Entry) -> Needs;
     /// The targets of its family that it can be measured on, in the order of the table.
@@ -36,7 +46,9 @@ pub(crate) trait Row: Debug {
     /// Runs once on a fresh target.
     fn run(&self, target: &'static Entry, terms: Terms) -> Outcome;
     /// The same in this process, even if a run has one of its own.
-    fn run_here(&self, target: &'static Entry, terms: Terms) -> Outcome;
+    fn run_here(&self, target: &'static Entry, terms: Terms) -> Outcome {
+        self.run(target, terms)
+    }
 }
 
 impl<W: Workload> Row for W

@@ -98,7 +98,7 @@ const HINT: &str = "\nA ratio is the median over the rounds of this target's val
 More: `brigade-lab list` names what there is, `brigade-lab all --full` takes longer and says more.";
 
 /// A seed from the clock.
-fn fresh_seed() -> u64 {
+pub(crate) fn fresh_seed() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     // Six digits are easy to type.
     u64::from(now.unwrap_or_default().subsec_nanos()) % 1_000_000

@@ -22,7 +22,7 @@ pub(crate) fn started<T>(start: impl FnOnce() -> io::Result<T>) -> Result<T, Fai
 }
 
 /// The message of a panic, if it has one.
-fn words(panic: &(dyn Any + Send)) -> String {
+pub(crate) fn words(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("it panicked").to_owned()
 }

@@ -27,6 +27,14 @@ impl Stop {
         })
     }
 
+    /// The reason in words.
+    pub(crate) fn reason(&self) -> &str {
+        match self {
+            Stop::Closed => "the output is closed",
+            Stop::Usage(reason) | Stop::Refused(reason) | Stop::Failed(reason) => reason,
+        }
+    }
+
     /// Says the reason on stderr in one line, as well as stderr allows.
     pub(crate) fn explain(&self) {
         let (reason, hint) = match self {

@@ -5,6 +5,7 @@
 
 mod answer;
 pub(crate) mod book;
+pub(crate) mod comparison;
 pub(crate) mod csv;
 pub(crate) mod destination;
 pub(crate) mod json;

@@ -174,18 +174,6 @@ impl Row for Programs {
         Meaning::new("run the program", like).yours(self.first)
     }
 
-    fn further(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    fn pins(&self) -> bool {
-        false
-    }
-
-    fn samples(&self) -> bool {
-        false
-    }
-
     fn metrics(&self) -> &'static [Metric] {
         const METRICS: &[Metric] = &[
             Metric::time("time"),
@@ -213,14 +201,6 @@ impl Row for Programs {
         params.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
     }
 
-    fn check(&self) -> Result<(), Stop> {
-        Ok(())
-    }
-
-    fn note(&self) -> Option<String> {
-        None
-    }
-
     fn needs(&self, _target: &Entry) -> Needs {
         Needs { files: 0, threads: 1 }
     }
@@ -238,10 +218,6 @@ impl Row for Programs {
                 .try_for_each(|_| self.turn(program, terms.patience).map(drop))?;
         }
         self.turn(program, terms.patience)
-    }
-
-    fn run_here(&self, target: &'static Entry, terms: Terms) -> Outcome {
-        self.run(target, terms)
     }
 }
 

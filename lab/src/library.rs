@@ -1,0 +1,647 @@
+//! The laboratory as a library: a closure of the user's on several pools.
+
+use std::cell::Cell;
+use std::error::Error as StdError;
+use std::fmt;
+use std::hint::black_box;
+use std::mem;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, Thread};
+use std::time::Duration;
+
+use brigade_executor::{Executor, Job};
+use rand::SeedableRng;
+use rand::rngs::SmallRng;
+
+use crate::clock::{Epoch, Lap, Meter, seconds};
+use crate::failure::Failure;
+use crate::fault::Fault;
+use crate::limits;
+use crate::machine::{self, Machine};
+use crate::needs::Needs;
+use crate::report::Reporter;
+use crate::report::book::SharedBook;
+use crate::report::comparison::Comparison;
+use crate::report::destination::Destination;
+use crate::rounds::{self, Contest, Rules};
+use crate::row::Row;
+use crate::session::fresh_seed;
+use crate::setup::{end, started, warm, words};
+use crate::stop::Stop;
+use crate::supervise::supervise;
+use crate::tally::{Sum, Tally};
+use crate::target::pool::{Pool, Start, Submit, VisitPool};
+use crate::target::{Accept as _, Entry, Family as _};
+use crate::targets::pools::Pools;
+use crate::usage::Usage;
+use crate::workload::{Meaning, Metric, Outcome, Params, Terms};
+
+/// Compares pools by a closure: what it does, and the closure, which submits jobs to the pool that it gets.
+///
+/// Nothing runs before [`Compare::run`]. Then the closure is called on one pool after the other, in rounds, each with all pools in random
+/// order. In a round each pool is started afresh, runs some jobs, and gets one call that does not count. Calls follow for five milliseconds,
+/// or one if it takes longer. A call ends when the closure has returned and all jobs have run; the laboratory counts them. The first
+/// round is not part of the result.
+///
+/// # Examples
+/// ```
+/// use std::hint::black_box;
+/// use std::sync::Arc;
+///
+/// let texts: Arc<[String]> = (0..50).map(|n| "word ".repeat(n)).collect();
+/// let comparison = brigade_lab::compare("count words", move |pool| {
+///     for index in 0..texts.len() {
+///         let texts = Arc::clone(&texts);
+///         pool.execute(move || {
+///             black_box(texts[index].split_whitespace().count());
+///         });
+///     }
+/// })
+/// .targets(["brigade", "tokio"])
+/// .threads(2)
+/// .rounds(5)
+/// .run()?;
+///
+/// println!("{comparison}"); // tables, and how brigade compares with each of the others
+/// let speedup = comparison.speedup("brigade", "tokio").expect("both have run all jobs");
+/// assert!(speedup.low <= speedup.high);
+/// # Ok::<(), brigade_lab::Error>(())
+/// ```
+pub fn compare<F, R>(what: impl Into<String>, run: F) -> Compare
+where
+    F: Fn(&AnyPool) -> R + Send + Sync + 'static,
+{
+    Compare {
+        what: what.into(),
+        run: Arc::new(move |pool| drop(black_box(run(pool)))),
+        targets: DEFAULT.map(str::to_owned).to_vec(),
+        threads: machine::cpus(),
+        rounds: 10,
+        patience: Duration::from_secs(20),
+        seed: None,
+        inject: None,
+    }
+}
+
+/// The targets that take part if none is named.
+const DEFAULT: [&str; 6] =
+    ["brigade", "brigade-lifo", "brigade-shared", "rayon", "tokio", "threadpool"];
+
+/// For how long a round calls the closure, at least.
+const ENOUGH: f64 = 5e-3;
+
+/// The most calls in a round.
+const MOST: f64 = 10_000.0;
+
+/// The longest sleep of the thread that waits before it checks whether the run was given up.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// A comparison that has not run yet; [`compare`] makes one.
+#[must_use = "nothing is measured before `run`"]
+pub struct Compare {
+    /// What the closure does.
+    what: String,
+    /// The closure.
+    run: Arc<Closure>,
+    /// The names of the targets.
+    targets: Vec<String>,
+    /// Threads of each pool.
+    threads: usize,
+    /// Rounds that count.
+    rounds: u64,
+    /// How long to wait for a pool that runs nothing.
+    patience: Duration,
+    /// The seed of the order of the targets.
+    seed: Option<u64>,
+    /// The fault to inject, and the name of the target.
+    inject: Option<(Fault, &'static str)>,
+}
+
+/// A closure of the user's.
+type Closure = dyn Fn(&AnyPool) + Send + Sync;
+
+impl fmt::Debug for Compare {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Compare").field("what", &self.what).finish_non_exhaustive()
+    }
+}
+
+impl Compare {
+    /// Sets the pools, by the names that `brigade-lab list` has for the family `pools`; `all` stands for all of them.
+    ///
+    /// The default is brigade, two other configurations of it, rayon, tokio and threadpool.
+    pub fn targets<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
+        self.targets = names.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Sets the number of threads of each pool. The default is the number of CPUs that the process may use.
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// Sets the number of rounds that count. The default is 10; with fewer than 5 there is no verdict.
+    pub fn rounds(mut self, rounds: u64) -> Self {
+        self.rounds = rounds;
+        self
+    }
+
+    /// Sets the time after which a pool is given up on which no job ends. The default is 20 seconds.
+    ///
+    /// The closure itself may take as long between two jobs.
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    /// Sets the seed of the order of the pools within a round. By default, it differs from run to run.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = Some(seed);
+        self
+    }
+
+    /// Measures. If stderr is a terminal, it shows how far it is.
+    ///
+    /// A pool that loses a job, stands still, or runs a job that panics has no number. See [`Comparison::failures`].
+    ///
+    /// # Errors
+    /// If there is no target with one of the names, a number is out of its range, or threads can't be started.
+    pub fn run(self) -> Result<Comparison, Error> {
+        self.measure().map_err(Error)
+    }
+
+    /// See [`run`](Self::run).
+    fn measure(self) -> Result<Comparison, Stop> {
+        let targets = self.entries()?;
+        let range = |what: &str, number: u64, most: u64| match (1..=most).contains(&number) {
+            true => Ok(()),
+            false => Err(Stop::Usage(format!("{what} must be a number from 1 to {most}"))),
+        };
+        range("threads", self.threads as u64, limits::MAX_THREADS)?;
+        range("rounds", self.rounds, limits::MAX_ROUNDS)?;
+        Needs { files: 0, threads: self.threads as u64 }.check()?;
+        let seed = self.seed.unwrap_or_else(fresh_seed);
+        let Compare { rounds, patience, inject, .. } = self;
+        let rules = Rules { rounds, patience, pin: None, inject, samples: None };
+        let machine = Machine::read(seed, 0, None);
+        let book = SharedBook::new(machine, rounds as usize, Destination::Nowhere, None);
+        let reporter = Reporter::new(false, true, (1 + rounds) * targets.len() as u64);
+        let own = targets.iter().find(|target| target.name == "brigade").unwrap_or(&targets[0]);
+        let row = Yours {
+            what: self.what.leak(),
+            own: own.name,
+            run: self.run,
+            threads: self.threads,
+            targets: targets.clone(),
+        };
+        let contest = Contest { row: Box::new(row), targets };
+        let mut random = SmallRng::seed_from_u64(seed);
+        rounds::measure(&contest, &rules, &book, &reporter, &mut random)?;
+        Ok(Comparison::new(book.into_results()))
+    }
+
+    /// The targets, each once; one at least.
+    fn entries(&self) -> Result<Vec<&'static Entry>, Stop> {
+        let here = || Pools::TARGETS.iter().copied().filter(|target| target.elsewhere.is_none());
+        let is_named = |entry: &Entry, name: &str| name == "all" || name == entry.name;
+        if let Some(name) = self.targets.iter().find(|name| !here().any(|e| is_named(e, name))) {
+            let names: Vec<_> = here().map(|target| target.name).collect();
+            let reason = format!("no such target: {name}; there are {}", names.join(", "));
+            return Err(Stop::Usage(reason));
+        }
+        let wanted = |target: &&Entry| self.targets.iter().any(|name| is_named(target, name));
+        let wanted: Vec<_> = here().filter(wanted).collect();
+        if wanted.is_empty() { Err(Stop::Usage("needs a target".to_owned())) } else { Ok(wanted) }
+    }
+}
+
+/// The reason why nothing was measured.
+#[derive(Debug)]
+pub struct Error(Stop);
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0.reason())
+    }
+}
+
+impl StdError for Error {}
+
+/// A pool that jobs can be submitted to, whichever it is.
+///
+/// It is an [`Executor`], for libraries that take one. Clones submit to the same pool; a job may have one and submit further jobs.
+/// Another thread may submit while the closure, or a job, waits for that thread.
+///
+/// A job is allocated and called through a pointer, which costs all pools the same: the closures of a program that calls one of them
+/// directly may cost less.
+pub struct AnyPool {
+    /// Submits from a thread that is none of the pool's.
+    outside: Box<dyn AnySubmit>,
+    /// Submits from a job.
+    inside: Box<dyn AnySubmit>,
+    /// What is known of the jobs; leaked, since a lost job may run late.
+    run: &'static Run,
+}
+
+impl AnyPool {
+    /// Submits a job. It may be dropped if the pool ends before the job starts, which the laboratory notices.
+    pub fn execute(&self, job: impl FnOnce() + Send + 'static) {
+        self.submit(Box::new(job));
+    }
+
+    /// Waits until all jobs have run that have been submitted so far, and those that these submit.
+    ///
+    /// The laboratory does this when the closure has returned.
+    ///
+    /// # Panics
+    /// If it is called by another thread than the one that calls the closure: a job that waited for all would wait for itself.
+    pub fn wait(&self) {
+        let is_caller = thread::current().id() == self.run.caller.id();
+        assert!(is_caller, "only the thread that calls the closure may wait");
+        if self.run.wait().is_err() {
+            // The laboratory has given this run up; the thread ends without a word.
+            panic::resume_unwind(Box::new(()));
+        }
+    }
+
+    /// Submits a job.
+    fn submit(&self, job: Job) {
+        let index = self.run.submitted.fetch_add(1, Ordering::Relaxed);
+        self.run.pending.fetch_add(1, Ordering::Relaxed);
+        let job = Counted { job: Some(job), run: self.run };
+        if self.run.fault.copies(index.min(1) as u32) == 0 {
+            return mem::forget(job);
+        }
+        let submit = if IS_JOB.get() { &self.inside } else { &self.outside };
+        submit.submit(job);
+    }
+}
+
+impl Executor for AnyPool {
+    fn accept(&self, job: Job) -> Result<(), Job> {
+        self.submit(job);
+        Ok(())
+    }
+}
+
+impl Clone for AnyPool {
+    fn clone(&self) -> Self {
+        AnyPool { outside: self.outside.copy(), inside: self.inside.copy(), run: self.run }
+    }
+}
+
+impl fmt::Debug for AnyPool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AnyPool").finish_non_exhaustive()
+    }
+}
+
+/// [`Submit`] as an object.
+trait AnySubmit: Send {
+    /// See [`Submit::submit`].
+    fn submit(&self, job: Counted);
+
+    /// Another one for the same pool.
+    fn copy(&self) -> Box<dyn AnySubmit>;
+}
+
+impl<S: Submit> AnySubmit for S {
+    fn submit(&self, job: Counted) {
+        Submit::submit(self, move || job.run());
+    }
+
+    fn copy(&self) -> Box<dyn AnySubmit> {
+        Box::new(self.clone())
+    }
+}
+
+thread_local! {
+    /// Whether this thread runs a job.
+    static IS_JOB: Cell<bool> = const { Cell::new(false) };
+}
+
+/// What all jobs of a run share.
+struct Run {
+    /// Counts the jobs.
+    tally: &'static Tally,
+    /// Jobs that were submitted.
+    submitted: AtomicU64,
+    /// Jobs that have not ended, and one more unless the caller waits: none is left once only.
+    pending: AtomicU64,
+    /// When the last one ended, in nanoseconds since the epoch, for the caller that waits.
+    ended: AtomicU64,
+    /// The origin of `ended`.
+    epoch: Epoch,
+    /// The thread that calls the closure and waits.
+    caller: Thread,
+    /// The message of the first job that panicked.
+    panic: Mutex<Option<String>>,
+    /// The fault to inject.
+    fault: Fault,
+}
+
+impl Run {
+    /// Waits until all jobs have ended, and says when the last of them did, or that it is now.
+    fn wait(&self) -> Result<u64, Failure> {
+        // Ordering: AcqRel chains the ends of all jobs.
+        let ended = match self.pending.fetch_sub(1, Ordering::AcqRel) {
+            1 => self.epoch.nanos(),
+            _ => loop {
+                // Ordering: Acquire pairs with the Release of the last job's end.
+                let ended = self.ended.swap(0, Ordering::Acquire);
+                if ended != 0 {
+                    break ended;
+                }
+                self.tally.go_on()?;
+                thread::park_timeout(LOOK);
+            },
+        };
+        self.pending.store(1, Ordering::Relaxed);
+        Ok(ended)
+    }
+
+    /// Calls the closure, waits for its jobs, and says how long that took.
+    fn call(&self, closure: &Closure, pool: &AnyPool) -> Result<f64, Failure> {
+        let before = self.submitted.load(Ordering::Relaxed);
+        let begun = self.epoch.nanos();
+        panic::catch_unwind(AssertUnwindSafe(|| closure(pool)))
+            .map_err(|panic| Failure::Told(format!("the closure panicked: {}", words(&*panic))))?;
+        // Without this a run that stands still could not say how many jobs are missing.
+        let known = self.submitted.load(Ordering::Relaxed);
+        self.tally.expect(Sum::one(0, 0).times(known - before));
+        let ended = self.wait()?;
+        let all = self.submitted.load(Ordering::Relaxed);
+        self.tally.expect(Sum::one(0, 0).times(all - known));
+        self.tally.step();
+        let panic = self.panic.lock().unwrap_or_else(PoisonError::into_inner).take();
+        panic.map_or(Ok(()), |words| Err(Failure::Told(format!("a job panicked: {words}"))))?;
+        Ok(seconds(ended - begun))
+    }
+}
+
+/// A job that is counted when it has run, and missed if it is dropped instead.
+struct Counted {
+    /// The job.
+    job: Option<Job>,
+    /// What all jobs share.
+    run: &'static Run,
+}
+
+impl Counted {
+    /// Runs it.
+    fn run(mut self) {
+        let Some(job) = self.job.take() else { return };
+        let was_job = IS_JOB.replace(true);
+        // Some pools end the process if a job panics.
+        let ran = panic::catch_unwind(AssertUnwindSafe(job));
+        IS_JOB.set(was_job);
+        self.run.tally.ran(0, 0);
+        if let Err(panic) = ran {
+            let mut first = self.run.panic.lock().unwrap_or_else(PoisonError::into_inner);
+            first.get_or_insert_with(|| words(&*panic));
+        }
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        // Ordering: AcqRel chains the ends of all jobs, and what each did and counted, up to the last one.
+        if self.run.pending.fetch_sub(1, Ordering::AcqRel) == 1 {
+            // Ordering: Release pairs with the Acquire in `wait`.
+            self.run.ended.store(self.run.epoch.nanos().max(1), Ordering::Release);
+            self.run.caller.unpark();
+        }
+    }
+}
+
+/// A closure of the user's, as a row.
+struct Yours {
+    /// What it does.
+    what: &'static str,
+    /// The name of the target that all others are compared with.
+    own: &'static str,
+    /// The closure.
+    run: Arc<Closure>,
+    /// Threads of each pool.
+    threads: usize,
+    /// The targets.
+    targets: Vec<&'static Entry>,
+}
+
+impl fmt::Debug for Yours {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.what)
+    }
+}
+
+impl Row for Yours {
+    fn name(&self) -> &'static str {
+        self.what
+    }
+
+    fn meaning(&self) -> Meaning {
+        let like = "A call of the closure ends when all of its jobs have run.";
+        Meaning::new("call the closure", like).yours(self.own)
+    }
+
+    fn metrics(&self) -> &'static [Metric] {
+        const METRICS: &[Metric] = &[
+            Metric::time("time"),
+            Metric::time("cpu-time"),
+            Metric::less("switches", "switches"),
+            Metric::CPU,
+        ];
+        METRICS
+    }
+
+    fn params(&self) -> Params {
+        Params::from_iter([("threads".to_owned(), self.threads.into())])
+    }
+
+    fn needs(&self, _target: &Entry) -> Needs {
+        Needs { files: 0, threads: self.threads as u64 }
+    }
+
+    fn targets(&self) -> Vec<&'static Entry> {
+        self.targets.clone()
+    }
+
+    fn run(&self, target: &'static Entry, terms: Terms) -> Outcome {
+        let (run, threads) = (Arc::clone(&self.run), self.threads);
+        Pools::accept(target, Visit { run, threads, target, terms })
+    }
+}
+
+/// A run of a closure.
+struct Visit {
+    /// The closure.
+    run: Arc<Closure>,
+    /// Threads of the pool.
+    threads: usize,
+    /// The target.
+    target: &'static Entry,
+    /// The terms of the run.
+    terms: Terms,
+}
+
+impl VisitPool for Visit {
+    type Output = Outcome;
+
+    fn threads(&self) -> usize {
+        self.threads
+    }
+
+    fn visit<T: Pool>(self, start: Start<T>) -> Outcome {
+        let tally = Tally::leak();
+        supervise(tally, self.terms.patience, move || {
+            let pool = started(|| start(self.threads))?;
+            if !self.target.is_cold {
+                warm(&pool, self.threads, tally)?;
+            }
+            let run: &'static Run = Box::leak(Box::new(Run {
+                tally,
+                submitted: AtomicU64::new(0),
+                pending: AtomicU64::new(1),
+                ended: AtomicU64::new(0),
+                epoch: Epoch::new(),
+                caller: thread::current(),
+                panic: Mutex::default(),
+                fault: self.terms.fault,
+            }));
+            let (outside, inside) = (Box::new(pool.outside()), Box::new(pool.inside()));
+            let any = AnyPool { outside, inside, run };
+            let once = run.call(&*self.run, &any)?;
+            let calls = (ENOUGH / once).ceil().clamp(1.0, MOST);
+            let (mut meter, before, lap) = (Meter::default(), Usage::now(), Lap::begin());
+            let mut time = 0.0;
+            for _ in 0..calls as u64 {
+                time += run.call(&*self.run, &any)?;
+            }
+            meter.end(&lap);
+            let switches = before.since().switches;
+            drop(any);
+            end(pool);
+            tally.check(tally.expected())?;
+            tally.retire();
+            let cpu = meter.cpu().as_secs_f64();
+            Ok(vec![time / calls, cpu / calls, switches / calls, meter.cpus()])
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Compare, compare};
+    use crate::fault::Fault;
+    use brigade_executor::{Executor, ExecutorExt};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
+
+    /// Two targets in two rounds, the last with its name.
+    fn short(compare: Compare) -> Compare {
+        compare.targets(["brigade", "rayon"]).threads(2).rounds(2).seed(1)
+    }
+
+    /// The reason why this target has no number.
+    fn reason(compare: Compare, target: &str) -> String {
+        let comparison = compare.run().expect("measured");
+        assert!(comparison.measured(target).is_none());
+        let failures: Vec<_> = comparison.failures().collect();
+        let [(name, reason)] = failures[..] else { panic!("{failures:?}") };
+        assert_eq!(name, target);
+        assert!(comparison.to_string().contains(reason));
+        reason.to_owned()
+    }
+
+    #[test]
+    fn every_call_runs_all_jobs_and_those_they_submit_before_the_next() {
+        let (left, calls) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let counted = Arc::clone(&calls);
+        let comparison = short(compare("nest", move |pool| {
+            assert_eq!(left.swap(12, Ordering::Relaxed), 0, "a job of the call before");
+            counted.fetch_add(1, Ordering::Relaxed);
+            for _ in 0..3 {
+                let (inner, left) = (pool.clone(), Arc::clone(&left));
+                pool.execute(move || {
+                    left.fetch_sub(1, Ordering::Relaxed);
+                    let further = Arc::clone(&left);
+                    inner.execute(move || _ = further.fetch_sub(1, Ordering::Relaxed));
+                });
+            }
+            pool.wait();
+            assert_eq!(left.load(Ordering::Relaxed), 6);
+            let library: &dyn Executor = pool;
+            for _ in 0..6 {
+                let left = Arc::clone(&left);
+                library.execute(move || _ = left.fetch_sub(1, Ordering::Relaxed));
+            }
+        }));
+        let comparison = comparison.run().expect("measured");
+        assert_eq!(comparison.targets().collect::<Vec<_>>(), ["brigade", "rayon"]);
+        assert_eq!(comparison.failures().count(), 0, "{comparison}");
+        // Two targets in three rounds, with one call at least that counts and one that does not.
+        assert!(calls.load(Ordering::Relaxed) >= 12);
+        let measured = comparison.measured("rayon").expect("a number");
+        assert!(measured.min <= measured.time && measured.time <= measured.max, "{measured:?}");
+        assert!(comparison.speedup("brigade", "rayon").is_some());
+        assert!(comparison.speedup("brigade", "smol").is_none());
+        let text = comparison.to_string();
+        assert!(
+            text.contains("nest --threads 2") && text.contains("The answer: brigade"),
+            "{text}"
+        );
+        assert!(comparison.json().contains("\"workload\": \"nest\""));
+    }
+
+    #[test]
+    fn a_lost_job_and_a_panic_leave_no_number() {
+        let one = |pool: &super::AnyPool| pool.execute(|| ());
+        let lossy = Compare {
+            inject: Some((Fault::Lost, "rayon")),
+            ..short(compare("lose", one)).patience(Duration::from_secs(1))
+        };
+        assert_eq!(reason(lossy, "rayon"), "lost 1 of 1 tasks: nothing ran any more");
+        let panics = short(compare("panic", |pool| pool.execute(|| panic!("unlucky"))));
+        assert_eq!(reason(panics.targets(["rayon"]), "rayon"), "a job panicked: unlucky");
+        let panics = short(compare("panic", |_| panic!("unlucky")));
+        assert_eq!(reason(panics.targets(["tokio"]), "tokio"), "the closure panicked: unlucky");
+        let waits = short(compare("wait", |pool| {
+            let inner = pool.clone();
+            pool.execute(move || inner.wait());
+        }));
+        assert!(reason(waits.targets(["tokio"]), "tokio").contains("may wait"));
+    }
+
+    #[test]
+    fn a_job_that_is_dropped_instead_of_run_is_missed() {
+        let drops = compare("drop", |pool| {
+            let job = super::Counted { job: Some(Box::new(|| ())), run: pool.run };
+            pool.run.submitted.fetch_add(1, Ordering::Relaxed);
+            pool.run.pending.fetch_add(1, Ordering::Relaxed);
+            drop(job);
+        });
+        let drops = drops.targets(["threadpool"]).threads(1).rounds(1);
+        assert!(reason(drops, "threadpool").starts_with("lost "));
+    }
+
+    #[test]
+    fn a_target_that_is_none_and_a_number_out_of_its_range_are_errors() {
+        let nothing = || compare("nothing", |_| ());
+        for (wrong, reason) in [
+            (
+                nothing().targets(["rayon", "nowhere"]),
+                "no such target: nowhere; there are brigade, ",
+            ),
+            (nothing().targets::<&str>([]), "needs a target"),
+            (nothing().threads(0), "threads must be a number from 1 to"),
+            (nothing().rounds(0), "rounds must be a number from 1 to"),
+        ] {
+            let error = wrong.run().expect_err("refused").to_string();
+            assert!(error.starts_with(reason), "{error}");
+        }
+    }
+}
