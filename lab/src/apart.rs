@@ -76,10 +76,14 @@ pub(crate) fn run(
     if let Some(pin) = terms.pin {
         child.args(["--pin", pin.name()]);
     }
-    match terms.fault {
-        Fault::None | Fault::Died => {}
-        Fault::Lost => drop(child.args(["--inject", &format!("lost:{name}")])),
-        Fault::Repeated => drop(child.args(["--inject", &format!("repeated:{name}")])),
+    let fault = match terms.fault {
+        Fault::None | Fault::Died => None,
+        Fault::Lost => Some("lost"),
+        Fault::Repeated => Some("repeated"),
+        Fault::Stuck => Some("stuck"),
+    };
+    if let Some(fault) = fault {
+        child.args(["--inject", &format!("{fault}:{name}")]);
     }
     let output = child.stdin(Stdio::null()).output().map_err(Failure::Refused)?;
     let said = String::from_utf8_lossy(&output.stderr);

@@ -8,8 +8,10 @@ use std::time::Duration;
 use clap::error::ErrorKind;
 use clap::{Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 
+use crate::advise::Advise;
 use crate::apart;
 use crate::chart::Chart;
+use crate::check::Check;
 use crate::compare::Compare;
 use crate::fault::Fault;
 use crate::hogs;
@@ -56,6 +58,15 @@ enum What {
     One(Choice),
     /// Every workload, with options chosen to be comparable from one machine to the next.
     All(Extent),
+    /// Check that targets neither lose nor repeat a task: small runs under stress, and no times.
+    ///
+    /// The targets run a workload in small sizes, over and over, beside threads that compute: one for each CPU, or `--hogs`. The exit
+    /// code is 1 if one that is no peer fails; the failure of a peer is noted.
+    Check(Check),
+    /// Ask five questions about a program, and name the workloads and the configuration that suit it.
+    ///
+    /// Options answer the questions for scripts. The options that say how to measure are refused.
+    Advise(Advise),
     /// Name the workloads and the targets.
     List,
     /// Draw a bar chart of a result file.
@@ -153,8 +164,8 @@ pub(crate) struct Options {
         value_parser = whole::<1, { limits::MAX_PATIENCE }>
     )]
     patience: u64,
-    /// A fault to make on purpose, `lost:TARGET`, `repeated:TARGET` or `died:TARGET`: how the
-    /// laboratory's tests see that it detects one.
+    /// A fault to make on purpose, `lost:TARGET`, `repeated:TARGET`, `died:TARGET` or `stuck:TARGET`: how
+    /// the laboratory's tests see that it detects one.
     #[arg(long, global = true, hide = true, value_parser = injection)]
     inject: Option<(Fault, &'static str)>,
 }
@@ -187,7 +198,8 @@ fn injection(text: &str) -> Result<(Fault, &'static str), String> {
         Some(("lost", name)) => Ok((Fault::Lost, known(name)?)),
         Some(("repeated", name)) => Ok((Fault::Repeated, known(name)?)),
         Some(("died", name)) => Ok((Fault::Died, known(name)?)),
-        _ => Err("must be `lost:TARGET`, `repeated:TARGET` or `died:TARGET`".to_owned()),
+        Some(("stuck", name)) => Ok((Fault::Stuck, known(name)?)),
+        _ => Err("must be `lost:TARGET`, or `repeated`, `died` or `stuck`".to_owned()),
     }
 }
 
@@ -199,6 +211,10 @@ pub(crate) enum Task {
     Chart(Chart),
     /// Compare results that there are.
     Compare(Compare),
+    /// Ask about a program.
+    Advise(Advise),
+    /// Check these, over and over.
+    Check(Check, Vec<Contest>),
     /// Measure these, one after the other.
     Measure(Vec<Contest>),
     /// Run this once on one target in this process.
@@ -230,8 +246,9 @@ impl Cli {
         });
         let mut first = all.next().ok_or_else(|| Stop::Usage("needs a program".to_owned()))??;
         for cli in all {
-            if let Some(What::One(choice)) = cli?.what {
-                first.further.push(choice);
+            match cli?.what {
+                Some(What::One(choice)) => first.further.push(choice),
+                _ => return Err(Stop::Usage("only options of a workload may be lists".to_owned())),
             }
         }
         Ok(first)
@@ -254,6 +271,7 @@ impl Cli {
     /// What to do.
     pub(crate) fn task(&self) -> Result<Task, Stop> {
         let rows = match &self.what {
+            Some(What::Advise(advise)) => return Ok(Task::Advise(advise.clone())),
             Some(What::List) => return Ok(Task::List),
             Some(What::Chart(chart)) => return Ok(Task::Chart(chart.clone())),
             Some(What::Compare(compare)) => return Ok(Task::Compare(compare.clone())),
@@ -277,6 +295,11 @@ impl Cli {
                 let target = target.ok_or_else(|| Stop::Usage("needs a target".to_owned()))?;
                 return Ok(Task::Once(row, target));
             }
+            Some(What::Check(check)) => {
+                let rows = check.rows();
+                self.options.belong_to(&rows)?;
+                rows
+            }
             Some(What::All(Extent { full: true, .. })) => plan::full(),
             Some(What::All(_)) | None => plan::quick(),
         };
@@ -294,7 +317,11 @@ impl Cli {
             Contest { row, targets }
         });
         // Of several rows, those take part that are for one of the targets; each target has some.
-        Ok(Task::Measure(contests.filter(|contest| !contest.targets.is_empty()).collect()))
+        let contests = contests.filter(|contest| !contest.targets.is_empty()).collect();
+        Ok(match &self.what {
+            Some(What::Check(check)) => Task::Check(check.clone(), contests),
+            _ => Task::Measure(contests),
+        })
     }
 }
 

@@ -5,6 +5,7 @@ use std::thread;
 
 use crate::census::Census;
 use crate::failure::Failure;
+use crate::fault::Fault;
 use crate::setup::{SETTLE, end, occupy, started, warm};
 use crate::supervise::supervise;
 use crate::tally::Tally;
@@ -50,6 +51,9 @@ pub(crate) fn counted<W: Workload>(
     supervise(tally, patience, move || {
         let values =
             run(&workload, &Bench { samples: terms.samples, ..Bench::new(tally, terms.fault) })?;
+        while terms.fault == Fault::Stuck {
+            thread::park();
+        }
         tally.check(tally.expected())?;
         tally.retire();
         Ok(values)

@@ -12,6 +12,8 @@ pub(crate) enum Fault {
     /// The task in the middle of a line panics when half of all bytes have passed it. It is for lines
     /// only.
     Died,
+    /// The run does not end, although every task has run.
+    Stuck,
 }
 
 impl Fault {

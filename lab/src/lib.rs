@@ -15,17 +15,19 @@
 //! - the traits of workloads, their runs on targets, and a folder of them: `workload`, `apart`, `dispatch`,
 //!   `row`, `workloads`, `plan`;
 //! - the output: `report`, `recorded`, `chart`, `compare`, `interrupt`;
-//! - the program: `hogs`, `rounds`, `sweep`, `cli`, `session`;
+//! - the program: `advise`, `hogs`, `rounds`, `check`, `sweep`, `cli`, `session`;
 //! - what is public: `library`.
 
 #![forbid(unsafe_code)]
 // The laboratory is not part of any loom model: it must measure with the real atomics and threads.
 #![allow(clippy::disallowed_types)]
 
+mod advise;
 mod apart;
 mod calls;
 mod census;
 mod chart;
+mod check;
 mod cli;
 mod clock;
 mod compare;

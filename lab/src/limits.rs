@@ -50,6 +50,8 @@ pub(crate) const MAX_HOGS: u64 = 256;
 pub(crate) const MAX_ROWS: usize = 1_000;
 /// Counted rounds.
 pub(crate) const MAX_ROUNDS: u64 = 1_000;
+/// Seconds of a check: a week.
+pub(crate) const MAX_CHECK: u64 = 604_800;
 /// Seconds of patience with a target that runs nothing.
 pub(crate) const MAX_PATIENCE: u64 = 3_600;
 

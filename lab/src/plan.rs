@@ -1,4 +1,4 @@
-//! The command lines that `all` measures. `--full` is the table of the project's goals; `--quick` is
+//! The command lines that `all` measures, and those that `check` runs. `--full` is the table of the project's goals; `--quick` is
 //! small enough for a first look.
 
 use clap::{Command, Error, FromArgMatches, Subcommand};
@@ -101,6 +101,67 @@ const FULL: &str = "
     server
 ";
 
+/// Of all workloads runs that are so small that they take milliseconds.
+const CHECK: &str = "
+    throughput --messages 500 --amplification 3
+    throughput --threads 4 --producers 4 --messages 100 --amplification 0
+    latency --messages 20 --amplification 5 --bursts 5 --sleep-ms 1
+    submit --pattern sleepers --messages 100
+    submit --pattern contended --messages 50
+    submit --pattern empty --messages 500
+    wake --shots 5
+    ramp-up --block-ms 1 --shots 3
+    fan-out --children 20 --shots 5
+    fork-join --program fib --size 12
+    fork-join --program skynet --size 2
+    fork-join --program nqueens --size 6
+    fork-join --program quicksort --size 500
+    fork-join --program uts --size 10
+    steal --shots 5 --sibling-us 100
+    fairness --chains 4 --millis 20 --limit-ms 20
+    elastic --jobs 9 --keep-alive-ms 1 --block-ms 1 --bursts 3
+    queue --pattern push-pop-small --repetitions 20
+    queue --pattern push-pop-large --repetitions 20
+    queue --pattern executor --repetitions 20
+    queue --pattern steal --batch 8 --repetitions 5
+    queue --pattern injector --producers 2 --repetitions 5
+    burst --messages 2 --bursts 20
+    burst --messages 9 --receivers 2 --bursts 20
+    bucket-brigade --over pipe --tasks 20 --iterations 50 --in-flight 8
+    bucket-brigade --over channel --tasks 20 --iterations 50 --in-flight 8
+    creation --kind task --tasks 50 --repetitions 5
+    creation --kind thread --tasks 20 --repetitions 2
+    creation --shape chain --tasks 50 --repetitions 5
+    creation --shape ping-pong --tasks 50 --repetitions 5
+    memory --tasks 1000
+    echo --connections 9 --requests 200
+    busy-io --millis 20
+    timers --pattern spread --timers 50 --millis 10
+    timers --pattern instant --timers 50
+    timers --pattern unfired --timers 500
+    channels --kind tokio --capacity 3 --senders 4 --messages 1000
+    channels --kind flume --capacity unbounded --senders 4 --receivers 4 --messages 1000
+    channels --kind async-channel --capacity 1 --senders 4 --receivers 4 --messages 1000
+    server --protocol http --connections 5 --requests 100
+    server --protocol http2 --connections 2 --pipeline 5 --requests 100
+    server --protocol resp --connections 5 --pipeline 7 --requests 100
+";
+
+/// The small runs of this workload, or of all.
+pub(crate) fn check(name: &str) -> Vec<Box<dyn Row>> {
+    let mut rows = possible(CHECK);
+    rows.retain(|row| name == "all" || row.name() == name);
+    rows
+}
+
+/// This name, if it has small runs.
+pub(crate) fn to_check(name: &str) -> Result<String, String> {
+    let is_known = name == "all" || rows(CHECK).iter().any(|row| row.name() == name);
+    is_known
+        .then(|| name.to_owned())
+        .ok_or("must be `all` or a workload that `brigade-lab list` names, but `run`".to_owned())
+}
+
 /// The rows of the small plan.
 pub(crate) fn quick() -> Vec<Box<dyn Row>> {
     possible(QUICK)
@@ -117,7 +178,7 @@ fn possible(plan: &str) -> Vec<Box<dyn Row>> {
 }
 
 /// The rows of this plan.
-fn rows(plan: &str) -> Vec<Box<dyn Row>> {
+pub(crate) fn rows(plan: &str) -> Vec<Box<dyn Row>> {
     let lines = plan.lines().map(str::trim).filter(|line| !line.is_empty());
     let choices = lines.map(|line| choice(line).expect("a line is a command line"));
     choices.flat_map(|choice| choice.rows().expect("its options go together")).collect()
@@ -137,7 +198,7 @@ mod tests {
 
     #[test]
     fn every_plan_has_a_row_for_every_target() {
-        for plan in [super::quick(), super::full()] {
+        for plan in [super::quick(), super::full(), super::check("all")] {
             let measured: HashSet<_> = plan
                 .iter()
                 .flat_map(|row| row.targets())
@@ -172,7 +233,8 @@ mod tests {
     #[test]
     #[cfg(target_os = "linux")]
     fn every_planned_row_is_within_the_limits() {
-        for row in super::rows(super::QUICK).iter().chain(&super::rows(super::FULL)) {
+        let plans = [super::QUICK, super::FULL, super::CHECK].map(super::rows);
+        for row in plans.iter().flatten() {
             assert!(row.check().is_ok(), "{row:?}");
         }
     }

@@ -10,10 +10,11 @@ use rand::SeedableRng;
 use rand::rngs::SmallRng;
 
 use crate::apart;
+use crate::check::Check;
 use crate::cli::{Cli, Task};
 use crate::hogs::{self, Hogs};
 use crate::interrupt;
-use crate::machine::Machine;
+use crate::machine::{self, Machine};
 use crate::needs::{self, Needs};
 use crate::report::book::SharedBook;
 use crate::report::csv::{self, Csv};
@@ -32,6 +33,8 @@ pub(crate) fn run(cli: Cli) -> Result<(), Stop> {
         Task::Load(load) => load::generate(&load),
         Task::Process(process) => process.measure(cli.options.rules().patience),
         Task::Hogs(count) => hogs::compute(count),
+        Task::Advise(advise) => advise.run(),
+        Task::Check(options, contests) => check(&options, contests, &cli),
         Task::Measure(contests) => measure(&contests, &cli),
         Task::Once(row, target) => {
             let terms = cli.options.rules().terms(target);
@@ -40,12 +43,40 @@ pub(crate) fn run(cli: Cli) -> Result<(), Stop> {
     }
 }
 
+/// Runs all of `contests` for a time.
+fn check(check: &Check, contests: Vec<Contest>, cli: &Cli) -> Result<(), Stop> {
+    let options = &cli.options;
+    if options.dry_run {
+        return dry_run(&contests);
+    }
+    let needs = needs(&contests);
+    needs.check()?;
+    let seed = options.seed.unwrap_or_else(fresh_seed);
+    let hogs = if options.hogs == 0 { machine::cpus() as u64 } else { options.hogs };
+    let machine = Machine::read(seed, hogs, None);
+    let reporter = Reporter::new(false, options.quiet, check.seconds);
+    reporter.print(&machine.describe())?;
+    interrupt::install(SharedBook::new(machine, 0, Destination::Nowhere, None))?;
+    probe(needs)?;
+    let hogs = Hogs::start(hogs)?;
+    let mut random = SmallRng::seed_from_u64(seed);
+    let [peers, own] = check.run(contests, &options.rules(), &reporter, &mut random)?;
+    drop(hogs);
+    peers.iter().try_for_each(|failure| reporter.print(&format!("a peer: {failure}")))?;
+    if own.is_empty() { Ok(()) } else { Err(Stop::Failed(own.join("; "))) }
+}
+
+/// Prints what would run.
+fn dry_run(contests: &[Contest]) -> Result<(), Stop> {
+    report::plan(contests.iter().map(|contest| (&*contest.row, &contest.targets[..])))
+}
+
 /// Measures all of `contests` and writes the results.
 fn measure(contests: &[Contest], cli: &Cli) -> Result<(), Stop> {
     let options = &cli.options;
     contests.iter().try_for_each(|contest| contest.row.check())?;
     if options.dry_run {
-        return report::plan(contests.iter().map(|contest| (&*contest.row, &contest.targets[..])));
+        return dry_run(contests);
     }
     let needs = needs(contests);
     needs.check()?;

@@ -1,6 +1,8 @@
 //! The laboratory detects a lost and a repeated task, whatever the workload, and prints no number
 //! for the target it happened to. It is an error if that is brigade's, and a note if it is a peer's.
 
+use std::process::Output;
+
 use crate::{check_all, code, errors, json, lab, run, text};
 
 /// A short run of each workload, and two targets: a faulty one and another.
@@ -175,6 +177,46 @@ fn a_line_in_which_a_stage_dies_is_over_and_the_stage_has_a_name() {
             assert!(!table.contains(" ns"), "no number: {table}");
         }
     }
+}
+
+/// A check with these arguments, which ends soon if nothing is left to run.
+fn check(arguments: &[&str]) -> Output {
+    run(lab(["check", "--seconds", "1", "--patience", "1", "--hogs", "1"]).args(arguments))
+}
+
+#[test]
+fn a_check_runs_each_target_over_and_over_and_shows_no_times() {
+    let output = check(&["fan-out", "--target", "brigade,rayon"]);
+    assert_eq!(code(&output), Some(0), "{}", errors(&output));
+    let said = text(&output);
+    assert!(said.contains("beside 1 hogs") && !said.contains("median"), "{said}");
+    let line = said.lines().last().expect("a line");
+    let runs: u64 = line.split(' ').next().and_then(|runs| runs.parse().ok()).expect("runs");
+    assert!(runs >= 2 && line.ends_with("s: every task ran exactly once"), "{line}");
+}
+
+#[test]
+fn a_check_detects_a_target_that_loses_repeats_or_hangs() {
+    let stands = "nothing ran any more";
+    let cases = [
+        ("wake", "brigade", "lost", stands, 1),
+        ("wake", "brigade", "repeated", "repeated", 1),
+        ("wake", "brigade", "stuck", stands, 1),
+        ("wake", "rayon", "stuck", stands, 0),
+        // Its runs have processes of their own.
+        ("memory", "brigade", "stuck", stands, 1),
+    ];
+    check_all(&cases, |&(workload, target, fault, reason, expected)| {
+        let inject = format!("{fault}:{target}");
+        let output = check(&[workload, "--target", target, "--inject", &inject]);
+        assert_eq!(code(&output), Some(expected), "{inject}: {}", errors(&output));
+        // The failure of a peer is noted.
+        let said = if expected == 0 { text(&output) } else { errors(&output) };
+        let named = format!(" on {target}, round 1: ");
+        let line = said.lines().find(|line| line.contains(&named)).expect(&said);
+        assert!(line.contains(workload) && line.contains(reason), "{inject}: {line}");
+        assert!(text(&output).contains(": 1 failed"), "{inject}: {}", text(&output));
+    });
 }
 
 #[test]
