@@ -51,8 +51,8 @@ pub(crate) fn counted<W: Workload>(
     supervise(tally, patience, move || {
         let values =
             run(&workload, &Bench { samples: terms.samples, ..Bench::new(tally, terms.fault) })?;
-        while terms.fault == Fault::Stuck {
-            thread::park();
+        if terms.fault == Fault::Stuck {
+            tally.wait_for(u64::MAX)?;
         }
         tally.check(tally.expected())?;
         tally.retire();

@@ -532,6 +532,11 @@ impl VisitPool for Visit {
     }
 }
 
+/// The examples of the guide.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/own-program.md")]
+struct Guide;
+
 #[cfg(test)]
 mod tests {
     use super::{Compare, compare};

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use crate::signals::signal;
 use crate::{check_all, code, errors, json, lab, results_of, run, text, until};
@@ -10,6 +10,24 @@ use crate::{check_all, code, errors, json, lab, results_of, run, text, until};
 /// A shell that does this, as a command line.
 fn sh(script: &str) -> Vec<String> {
     ["sh", "-c", script].map(str::to_owned).to_vec()
+}
+
+#[test]
+fn every_command_of_the_guide_is_accepted() {
+    let guide = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/own-program.md");
+    let guide = fs::read_to_string(guide).expect("the guide");
+    let lines: Vec<_> =
+        guide.lines().filter_map(|line| line.strip_prefix("brigade-lab run")).collect();
+    assert!(lines.len() >= 4, "{guide}");
+    check_all(&lines, |line| {
+        // A shell reads the quotes.
+        let script = format!("\"$0\" --dry-run run{line}");
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &script, env!("CARGO_BIN_EXE_brigade-lab")]).stdin(Stdio::null());
+        let output = run(&mut shell);
+        assert_eq!(code(&output), Some(0), "{line}: {}", errors(&output));
+        assert!(text(&output).starts_with("run --"), "{line}: {}", text(&output));
+    });
 }
 
 /// Whether the process with the number in this file is no more.
