@@ -65,11 +65,17 @@ pub(crate) fn run(
     target: &'static Entry,
     terms: Terms,
 ) -> Outcome {
-    let (child, name) = match target.elsewhere {
-        None => (program::this(), target.name),
-        Some((file, name)) => (program::beside(file), name),
+    let (mut child, name) = match target.elsewhere {
+        None => (program::this().map_err(Failure::Refused)?, target.name),
+        Some((file, name)) => {
+            let failure = |error: Error| match target.is_peer {
+                // The others go on without one that is not built.
+                true => Failure::Told(error.to_string()),
+                false => Failure::Refused(error),
+            };
+            (program::beside(file).map_err(failure)?, name)
+        }
     };
-    let mut child = child.map_err(Failure::Refused)?;
     let patience = terms.patience.as_secs().to_string();
     child.args([COMMAND, workload]).args(workload::words(params));
     child.args(["--patience", &patience, "--target", name]);

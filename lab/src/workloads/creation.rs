@@ -17,7 +17,7 @@ use crate::stats::{median, moments};
 use crate::tally::{Sum, Tally};
 use crate::target::Entry;
 use crate::target::runtime::{Runtime, Spawn};
-use crate::targets::runtimes::{Runtimes, has_tasks, threads};
+use crate::targets::runtimes::{GO, Runtimes, has_tasks, threads};
 use crate::workload::{Bench, Meaning, Metric, Outcome, RuntimeWorkload, Workload};
 
 /// Whether tasks or threads are created.
@@ -84,7 +84,7 @@ impl Workload for Creation {
 
     fn is_for(&self, target: &Entry) -> bool {
         match self.kind {
-            What::Task => has_tasks(target),
+            What::Task => has_tasks(target) || (self.shape == Shape::Flat && target.is(&GO)),
             What::Thread => target.is(&threads::EACH.entry),
         }
     }

@@ -17,7 +17,7 @@ use crate::tally::Sum;
 use crate::target::Entry;
 use crate::target::fork::{ForkJoin, Spawning, Start, StartSpawning};
 use crate::targets::forks::sequential::CALLS;
-use crate::targets::forks::{Forks, tokio};
+use crate::targets::forks::{Forks, GO, tokio};
 use crate::workload::{Bench, ForkWorkload, Meaning, Metric, Outcome, Workload};
 
 /// Options of `steal`.
@@ -60,7 +60,7 @@ impl Workload for Steal {
 
     fn is_for(&self, target: &Entry) -> bool {
         // The one has no other thread, and the tasks of the other may not borrow.
-        !target.is(&CALLS.entry) && !target.is(&tokio::RUNTIME.entry)
+        !target.is(&CALLS.entry) && !target.is(&tokio::RUNTIME.entry) && !target.is(&GO)
     }
 
     fn threads(&self) -> usize {

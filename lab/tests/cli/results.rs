@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
@@ -158,7 +159,7 @@ const WITH_TASKS: &[&str] =
     &["brigade", "brigade-one-thread", "brigade-lifo", "tokio", "tokio-current-thread", "smol"];
 
 /// Targets that other programs run, which are built separately.
-const ELSEWHERE: &[&str] = &["brigade-rayon", "executors-no-park", "executors-counted"];
+const ELSEWHERE: &[&str] = &["brigade-rayon", "executors-no-park", "executors-counted", "go"];
 
 /// Names after the heading that begins with `heading` in the output of `list`, of what this program runs.
 fn listed(heading: &str) -> BTreeSet<String> {
@@ -213,14 +214,16 @@ fn a_target_that_can_run_no_program_is_refused_with_those_that_can() {
 
 #[test]
 fn a_target_whose_program_is_not_there_says_how_it_is_built() {
-    for (row, target, script) in [
-        ("fork-join --program fib --size 9", ELSEWHERE[0], "ci/rayon-lab.sh"),
-        ("throughput --messages 5", ELSEWHERE[1], "ci/executors-lab.sh"),
-        ("latency --messages 5", ELSEWHERE[2], "ci/executors-lab.sh"),
+    for (row, target, expected, script) in [
+        ("fork-join --program fib --size 9", ELSEWHERE[0], 3, "ci/rayon-lab.sh"),
+        // One peer less fails no run.
+        ("throughput --messages 5", ELSEWHERE[1], 0, "ci/executors-lab.sh"),
+        ("latency --messages 5", ELSEWHERE[2], 0, "ci/executors-lab.sh"),
     ] {
         let output = run(lab(row.split(' ')).args(["--rounds", "1", "--target", target]));
-        assert_eq!(code(&output), Some(3), "{output:?}");
-        assert!(errors(&output).contains(script), "{}", errors(&output));
+        assert_eq!(code(&output), Some(expected), "{output:?}");
+        let said = errors(&output) + &text(&output);
+        assert!(said.contains(script), "{said}");
     }
 }
 
@@ -330,8 +333,9 @@ fn a_further_configuration_of_a_pool_takes_part_in_submit_or_when_it_is_named() 
 fn all_workloads_are_listed_and_measured_here() {
     let rows = WORKLOADS.iter().map(|(row, ..)| row).chain(ON_RUNTIMES.iter().map(|(row, ..)| row));
     let measured = rows.filter_map(|row| row.split(' ').next()).map(str::to_owned);
-    let on_some_pools = ["steal".to_owned()];
-    assert_eq!(listed("workloads"), measured.chain(on_some_pools).collect());
+    // The one on some pools, and the other on commands of the user's.
+    let others = ["steal", "run"].map(str::to_owned);
+    assert_eq!(listed("workloads"), measured.chain(others).collect());
 }
 
 #[test]
@@ -421,4 +425,27 @@ fn the_same_seed_is_told_in_the_result() {
     let wake = ["wake", "--shots", "1", "--rounds", "1", "--target", "rayon", "--seed", "17"];
     let output = run(lab(wake).args(["--json", "-"]));
     assert_eq!(json(&output)["machine"]["seed"], 17);
+}
+
+#[test]
+fn a_peer_in_another_language_is_skipped_with_a_note_where_it_is_not_built() {
+    // A program looks for those beside it.
+    let built = Path::new(env!("CARGO_BIN_EXE_brigade-lab")).with_file_name("brigade-lab-go");
+    for line in [
+        &["creation", "--tasks", "5", "--target", "smol,go"][..],
+        &["bucket-brigade", "--over", "channel", "--tasks", "5", "--target", "smol,go"],
+        &["fork-join", "--program", "fib", "--size", "9", "--target", "rayon,go"],
+    ] {
+        let output = run(lab(line).args(["--rounds", "1", "--json", "-"]));
+        assert_eq!(code(&output), Some(0), "{line:?}: {}", errors(&output));
+        let report = json(&output);
+        assert_eq!(report["complete"], built.exists());
+        let reason = report["failures"][0]["reason"].as_str().unwrap_or_default();
+        assert!(built.exists() || reason.ends_with("build it with ci/go-lab.sh"), "{report}");
+        assert!(!report["results"].as_array().expect("results").is_empty(), "{report}");
+    }
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../ci/go-lab.sh");
+    let output = run(Command::new("/bin/bash").arg(script).env("PATH", "/no/such/folder"));
+    assert_eq!(code(&output), Some(0), "{}", errors(&output));
+    assert_eq!(errors(&output), "no Go compiler: the target go is skipped\n");
 }

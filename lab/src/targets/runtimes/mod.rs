@@ -18,10 +18,15 @@ pub(crate) const EPOLL: Entry =
     Entry::own("epoll", "one thread with a level-triggered epoll loop, for bucket-brigade")
         .with_threads(|_, _| 0);
 
+/// Goroutines, in a program of their own.
+pub(crate) const GO: Entry =
+    Entry::peer("go", "Go: goroutines, for bucket-brigade over channels and creation")
+        .elsewhere("brigade-lab-go", "go");
+
 family! {
     /// Runtimes of futures, and threads that do the same.
     Runtimes: "runtimes, for bucket-brigade, creation, memory, echo, busy-io, timers, channels and server",
-        VisitRuntime => VisitRuntime::visit, and FLOOR, and #[cfg(target_os = "linux")] EPOLL;
+        VisitRuntime => VisitRuntime::visit, and FLOOR, and GO, and #[cfg(target_os = "linux")] EPOLL;
     brigade::DEFAULT,
     brigade::ONE_THREAD,
     brigade::LIFO,
@@ -38,7 +43,7 @@ pub(crate) fn has_tasks(target: &Entry) -> bool {
 
 /// Whether this target runs futures at all, be it one on each thread: one that does not has a line of pipes and nothing else.
 pub(crate) fn runs_futures(target: &Entry) -> bool {
-    !target.is(&FLOOR) && !target.is(&EPOLL)
+    !target.is(&FLOOR) && !target.is(&EPOLL) && !target.is(&GO)
 }
 
 #[cfg(test)]

@@ -33,7 +33,7 @@ use crate::tally::{Sum, Tally};
 use crate::target::Entry;
 use crate::target::runtime::{Downstream, Runtime, Upstream};
 use crate::targets::runtimes::threads::Threads;
-use crate::targets::runtimes::{EPOLL, FLOOR, Runtimes};
+use crate::targets::runtimes::{EPOLL, FLOOR, GO, Runtimes};
 use crate::usage::Usage;
 use crate::workload::{Bench, Meaning, Metric, Outcome, RuntimeWorkload, Terms, Workload};
 
@@ -119,8 +119,11 @@ impl Workload for BucketBrigade {
     ];
 
     fn is_for(&self, target: &Entry) -> bool {
-        // A channel is none of the things that epoll waits for.
-        self.over == Over::Pipe || !target.is(&EPOLL)
+        match self.over {
+            Over::Pipe => !target.is(&GO),
+            // A channel is none of the things that epoll waits for.
+            Over::Channel => !target.is(&EPOLL),
+        }
     }
 
     fn threads(&self) -> usize {

@@ -30,7 +30,7 @@ use crate::tally::Sum;
 use crate::target::Entry;
 use crate::target::fork::{self, Spawning, Start, StartSpawning};
 use crate::targets::forks::sequential::Sequential;
-use crate::targets::forks::{Forks, tokio};
+use crate::targets::forks::{Forks, GO, tokio};
 use crate::workload::{Bench, ForkWorkload, Meaning, Metric, Outcome, Workload};
 
 use self::kind::Kind;
@@ -71,7 +71,8 @@ impl Workload for ForkJoin {
     }
 
     fn is_for(&self, target: &Entry) -> bool {
-        self.program.is_tree() || !target.is(&tokio::RUNTIME.entry)
+        (self.program.is_tree() || !target.is(&tokio::RUNTIME.entry))
+            && (self.program == Kind::Fib || !target.is(&GO))
     }
 
     fn threads(&self) -> usize {

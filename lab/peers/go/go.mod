@@ -1,0 +1,3 @@
+module brigade-lab-go
+
+go 1.22

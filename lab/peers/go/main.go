@@ -1,0 +1,301 @@
+// Goroutines for the workloads `creation`, `bucket-brigade` and `fork-join`, called as the laboratory calls itself for one run:
+// `brigade-lab-go once WORKLOAD --option value …`. It prints the values of the metrics in their order, or a reason on stderr.
+//
+// Every task is counted, in a place of its own: a counter that all share would be the most contended word of the run.
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"runtime"
+	"sort"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+var (
+	tasks       = flag.Int("tasks", 1, "")
+	repetitions = flag.Int("repetitions", 1, "")
+	warmups     = flag.Int("warmups", 2, "")
+	iterations  = flag.Int("iterations", 1, "")
+	inFlight    = flag.Int("in-flight", 1, "")
+	threads     = flag.Int("threads", 1, "")
+	size        = flag.Int("size", 1, "")
+	inject      = flag.String("inject", "", "")
+)
+
+func main() {
+	// The laboratory has checked what these say.
+	for _, name := range []string{"kind", "shape", "over", "program", "patience", "target"} {
+		flag.String(name, "", "")
+	}
+	if len(os.Args) < 3 || os.Args[1] != "once" {
+		fail("brigade-lab starts this program: brigade-lab creation --target go")
+	}
+	workload := os.Args[2]
+	if err := flag.CommandLine.Parse(os.Args[3:]); err != nil {
+		fail(err.Error())
+	}
+	runtime.GOMAXPROCS(*threads)
+	runs := map[string]func() []float64{"creation": creation, "bucket-brigade": brigade, "fork-join": fork}
+	run, ok := runs[workload]
+	if !ok {
+		fail("goroutines do not run " + workload)
+	}
+	values := make([]any, 0)
+	for _, value := range run() {
+		if math.IsNaN(value) {
+			values = append(values, nil)
+		} else {
+			values = append(values, value)
+		}
+	}
+	text, err := json.Marshal(values)
+	if err != nil {
+		fail(err.Error())
+	}
+	fmt.Println(string(text))
+}
+
+// Ends the run without a number.
+func fail(reason string) {
+	fmt.Fprintln(os.Stderr, "brigade-lab: "+reason)
+	os.Exit(1)
+}
+
+// How often the first task runs, which a fault may change.
+func copies(index int) int {
+	switch {
+	case index == 0 && strings.HasPrefix(*inject, "lost:"):
+		return 0
+	case index == 0 && strings.HasPrefix(*inject, "repeated:"):
+		return 2
+	}
+	return 1
+}
+
+// Fails unless each of these tasks ran as often as it had to.
+func check(ran []uint32, times int) {
+	total, all := 0, len(ran)*times
+	for _, count := range ran {
+		total += int(count)
+	}
+	switch {
+	case total < all:
+		fail(fmt.Sprintf("lost %d of %d tasks", all-total, all))
+	case total > all:
+		fail(fmt.Sprintf("repeated %d of %d tasks", total-all, all))
+	}
+	for _, count := range ran {
+		if int(count) != times {
+			fail(fmt.Sprintf("ran %d tasks, but lost some and repeated others", all))
+		}
+	}
+}
+
+// What the process has used.
+type usage struct {
+	wall                           time.Time
+	user, system, switches, faults float64
+}
+
+func now() usage {
+	var read syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &read); err != nil {
+		fail(err.Error())
+	}
+	seconds := func(t syscall.Timeval) float64 { return float64(t.Sec) + float64(t.Usec)/1e6 }
+	return usage{time.Now(), seconds(read.Utime), seconds(read.Stime), float64(read.Nvcsw + read.Nivcsw), float64(read.Minflt + read.Majflt)}
+}
+
+// The wall time since then, and what has been used.
+func (before usage) since() (float64, usage) {
+	after := now()
+	return after.wall.Sub(before.wall).Seconds(), usage{after.wall, after.user - before.user, after.system - before.system, after.switches - before.switches, after.faults - before.faults}
+}
+
+func median(values []float64) float64 {
+	return quantile(values, 0.5)
+}
+
+// By nearest rank.
+func quantile(values []float64, share float64) float64 {
+	sorted := append([]float64(nil), values...)
+	sort.Float64s(sorted)
+	rank := int(math.Ceil(share * float64(len(sorted))))
+	return sorted[max(1, min(rank, len(sorted)))-1]
+}
+
+// Creates all tasks and waits for all of them, again and again.
+func creation() []float64 {
+	ran := make([]uint32, *tasks)
+	create := func(first bool) float64 {
+		begun := time.Now()
+		var all sync.WaitGroup
+		for index := 0; index < *tasks; index++ {
+			times := 1
+			if first {
+				times = copies(index)
+			}
+			for ; times > 0; times-- {
+				all.Add(1)
+				go func() {
+					ran[index]++
+					all.Done()
+				}()
+			}
+		}
+		all.Wait()
+		return time.Since(begun).Seconds() / float64(*tasks)
+	}
+	for i := 0; i < *warmups; i++ {
+		create(i == 0)
+	}
+	times, before := []float64{}, now()
+	for i := 0; i < *repetitions; i++ {
+		times = append(times, create(false))
+	}
+	wall, used := before.since()
+	check(ran, *warmups+*repetitions)
+	none := math.NaN()
+	return []float64{median(times), none, none, none, (used.user + used.system) / wall}
+}
+
+// Passes bytes through a line of tasks, from each to the next.
+func brigade() []float64 {
+	room := max(*inFlight, 2) + 1
+	ran := make([]uint32, *tasks+1)
+	first := make(chan byte, room)
+	last := first
+	for task := 0; task < *tasks; task++ {
+		from, to := last, make(chan byte, room)
+		last = to
+		go func() {
+			for value := range from {
+				ran[task]++
+				to <- value
+			}
+			close(to)
+		}()
+	}
+	times := []float64{}
+	pass := func(count int, window int, isFirst bool) {
+		begun, sent := []time.Time{}, 0
+		for arrived := 0; arrived < count; arrived++ {
+			for sent < count && sent < arrived+window {
+				begun = append(begun, time.Now())
+				copied := 1
+				if isFirst {
+					copied = copies(sent)
+				}
+				for ; copied > 0; copied-- {
+					first <- byte(sent)
+				}
+				sent++
+			}
+			if isFirst && *inject != "" {
+				// A byte that is missing would never come.
+				break
+			}
+			<-last
+			ran[*tasks]++
+			times = append(times, time.Since(begun[arrived]).Seconds())
+		}
+	}
+	done := make(chan []float64)
+	go func() {
+		pass(*warmups, max(*inFlight, 2), true)
+		times = make([]float64, 0, *iterations)
+		before := now()
+		if *inject == "" {
+			pass(*iterations, *inFlight, false)
+		}
+		wall, used := before.since()
+		close(first)
+		for range last {
+			ran[*tasks]++
+		}
+		hops := float64(*iterations * (*tasks + 1))
+		cpu := used.user + used.system
+		mean, deviation := moments(times)
+		if len(times) == 0 {
+			times = append(times, math.NaN())
+		}
+		done <- []float64{
+			wall / hops, quantile(times, 0.5), quantile(times, 0.9), quantile(times, 0.99), cpu / hops, used.switches / hops,
+			mean, deviation, used.user / hops, used.system / hops, used.faults / hops, cpu / wall,
+		}
+	}()
+	values := <-done
+	if *inject != "" {
+		*iterations = 0
+	}
+	check(ran, *warmups+*iterations)
+	return values
+}
+
+// The mean, and the standard deviation of a sample.
+func moments(values []float64) (float64, float64) {
+	sum, squares := 0.0, 0.0
+	for _, value := range values {
+		sum += value
+	}
+	mean := sum / float64(len(values))
+	for _, value := range values {
+		squares += (value - mean) * (value - mean)
+	}
+	return mean, math.Sqrt(squares / max(float64(len(values))-1, 1))
+}
+
+// A Fibonacci number, with a goroutine for one of the two of each fork, as there is no other way to fork.
+func fib(index int) int {
+	if index < 2 {
+		return index
+	}
+	one := make(chan int, 1)
+	go func() { one <- fib(index - 1) }()
+	other := fib(index - 2)
+	return <-one + other
+}
+
+// Computes the same number again and again.
+func fork() []float64 {
+	want, next := 0, 1
+	for i := 0; i < *size; i++ {
+		want, next = next, want+next
+	}
+	low := peak()
+	run := func(index int) {
+		if copies(index) != 1 || fib(*size) != want {
+			fail(fmt.Sprintf("lost or repeated 1 of %d tasks", 1+*repetitions))
+		}
+	}
+	run(0)
+	times, before := []float64{}, now()
+	for i := 1; i <= *repetitions; i++ {
+		begun := time.Now()
+		run(i)
+		times = append(times, time.Since(begun).Seconds())
+	}
+	wall, used := before.since()
+	cpu := used.user + used.system
+	return []float64{median(times), cpu / float64(*repetitions), peak() - low, cpu / wall}
+}
+
+// The most bytes of this process that were in memory at a time.
+func peak() float64 {
+	text, _ := os.ReadFile("/proc/self/status")
+	for _, line := range strings.Split(string(text), "\n") {
+		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			kilobytes, _ := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(rest, "kB")), 64)
+			return kilobytes * 1024
+		}
+	}
+	return math.NaN()
+}
