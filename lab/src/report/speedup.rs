@@ -29,7 +29,7 @@ pub enum Verdict {
     Worse,
     /// The interval spans 1.
     Same,
-    /// There are fewer than [`ROUNDS`].
+    /// There are fewer than five rounds, which can not tell.
     TooFew,
 }
 
