@@ -13,6 +13,7 @@ use brigade_task::drop_contained;
 
 use crate::cpus::Pins;
 use crate::observe::{Observe, Observer};
+use crate::trace::LIMIT;
 use crate::victims::Neighbours;
 
 /// Which queue takes the jobs that a worker of the pool submits.
@@ -368,6 +369,8 @@ pub(crate) struct Config {
     pub(crate) on_stop: Option<Hook>,
     /// What is told about its jobs.
     pub(crate) observe: Observe,
+    /// How many events of each thread a trace keeps.
+    pub(crate) trace_events: usize,
     /// What these share, if anything is told; set when the pool is built.
     pub(crate) observer: Option<Arc<Observer>>,
 }
@@ -414,6 +417,7 @@ impl Default for Config {
             on_start: None,
             on_stop: None,
             observe: Observe::default(),
+            trace_events: LIMIT,
             observer: None,
         }
     }

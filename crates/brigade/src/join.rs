@@ -15,6 +15,7 @@ use crate::awaited::{self, Refused};
 use crate::deadlock::{Awaited, Target, Waiting};
 use crate::engine::{self, BlockedThread, CURRENT, Worker, blocking, enter_job};
 use crate::key::Key;
+use crate::trace::Scope;
 
 /// A handle for the outcome of one job.
 ///
@@ -272,7 +273,11 @@ impl<T> JoinHandle<T> {
 #[inline(always)]
 pub(crate) fn settle_on(worker: &Worker, settle: impl FnOnce(bool) -> Option<Outcome>) -> bool {
     let run = !worker.discards();
+    let traced = worker.trace_job_inside();
     let outcome = enter_job(worker.core(), || settle(run));
+    if !run || outcome.is_none() {
+        traced.into_iter().for_each(Scope::discard);
+    }
     outcome.inspect(|&outcome| worker.count_in_place(outcome)).is_some()
 }
 

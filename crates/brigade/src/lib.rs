@@ -75,7 +75,14 @@
 //! | end | drop the pool, or [`shutdown`](Handle::shutdown) |
 //!
 #![cfg_attr(
-    all(doc, feature = "executor", feature = "futures", feature = "hyper", feature = "io"),
+    all(
+        doc,
+        feature = "executor",
+        feature = "futures",
+        feature = "hyper",
+        feature = "io",
+        feature = "trace"
+    ),
     doc = "The [`guide`] has more: which pool for which program, threads or tasks, how to come from rayon, tokio, rusty_pool and \
 others, how to write a library, and which crates work with this one."
 )]
@@ -112,6 +119,14 @@ others, how to write a library, and which crates work with this one."
     doc = "- `metrics`: `MetricsExporter`, the counters of a pool for the facade of the crate `metrics`."
 )]
 #![cfg_attr(
+    feature = "trace",
+    doc = "- `trace`: [`Handle::trace`], what each thread did and when, for [ui.perfetto.dev](https://ui.perfetto.dev)."
+)]
+#![cfg_attr(
+    not(feature = "trace"),
+    doc = "- `trace`: `Handle::trace`, what each thread did and when, for [ui.perfetto.dev](https://ui.perfetto.dev)."
+)]
+#![cfg_attr(
     feature = "tracing",
     doc = "- `tracing`: [`Builder::trace_jobs`], a span for each job, a child of its submitter's."
 )]
@@ -130,7 +145,7 @@ others, how to write a library, and which crates work with this one."
 //     spawn
 //     io
 //     default_pool
-//     observing   placing
+//     observing   placing   traces
 //     builder
 //     pool   machine   thread_name
 //     submission
@@ -142,7 +157,8 @@ others, how to write a library, and which crates work with this one."
 //     engine
 //     idle   semaphore   timers
 //     config
-//     victims   observe
+//     victims   trace
+//     observe
 //     cpus
 //     metrics   topology   rejected   key   job_name   sorted_map   role
 //     priority
@@ -178,7 +194,8 @@ mod free;
     feature = "executor",
     feature = "futures",
     feature = "hyper",
-    feature = "io"
+    feature = "io",
+    feature = "trace"
 ))]
 // It is text: its examples need these features, a reader needs none.
 #[cfg_attr(docsrs, doc(auto_cfg = false))]
@@ -210,6 +227,9 @@ mod thread_name;
 pub mod time;
 mod timers;
 mod topology;
+mod trace;
+#[cfg(feature = "trace")]
+mod traces;
 mod victims;
 mod watch;
 
@@ -257,6 +277,10 @@ pub use thread_name::ThreadName;
 pub use time::{
     DelayedJob, Missed, PeriodicJob, Timer, execute_after, execute_at, execute_every, submit_after,
 };
+#[cfg(feature = "trace")]
+pub use trace::{Trace, TraceError};
+#[cfg(feature = "trace")]
+pub use traces::Tracing;
 pub use victims::Victims;
 
 /// The examples of the project's README, some of which need I/O.

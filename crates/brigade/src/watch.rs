@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use brigade_task::for_each_running;
 
-use crate::engine::{CURRENT, Worker};
+use crate::engine::{CURRENT, Worker, label_job};
 use crate::key::Key;
 use crate::observe::{
     End, JobInfo, JobSpan, Outcome, Record, Stretch, Submitter, ThreadInfo, Watching,
@@ -174,6 +174,7 @@ impl Watching for Measured {
         let (job, thread) = (self.job.clone(), ThreadInfo::current());
         let stretch = Stretch { job, id, since, thread, is_reported: false };
         self.on_record(|_, record| record.begin(stretch, waited));
+        label_job(self.job.name.as_ref(), Some(self.job.place));
     }
 
     fn in_span(&self, call: &mut dyn FnMut()) {

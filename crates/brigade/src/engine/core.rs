@@ -25,6 +25,7 @@ use crate::priority::Priority;
 use crate::semaphore::Semaphore;
 use crate::sorted_map::SortedMap;
 use crate::timers::{Entry, TimerKey, Timers};
+use crate::trace::Tracer;
 
 /// The pools of this process that have not been dropped.
 static POOLS: PerProcess<unmodelled::Mutex<SortedMap<Key, Weak<Core>>>> = PerProcess::new();
@@ -40,7 +41,7 @@ const QUICK_RETRIES: usize = 6;
 ///
 /// Each part has its own state and methods. The protocols that need several parts are methods of this type, each in its own
 /// file. This file has the injection of work and the choice of a worker for it, `admission` the admission of submissions,
-/// `resume` the requeueing of futures, and `end` the end of a pool. The eleven fields are these parts and nothing else.
+/// `resume` the requeueing of futures, and `end` the end of a pool. The twelve fields are these parts and nothing else.
 pub(crate) struct Core {
     pub(crate) key: Key,
     pub(crate) config: Arc<Config>,
@@ -59,6 +60,8 @@ pub(crate) struct Core {
     bound: Option<Bound>,
     /// Notified when the pool has been quiet or has ended, or when work off the pool has ended after that.
     pub(super) rest: Signal,
+    /// The trace of what the workers do, if there is one.
+    pub(super) tracer: Tracer,
 }
 
 /// What a thread does after it has woken a worker.
@@ -131,6 +134,7 @@ impl Core {
                 ledger: Box::default(),
                 bound,
                 rest: Signal::default(),
+                tracer: Tracer::new(key, config.trace_events),
                 config,
             }
         });
@@ -312,7 +316,14 @@ impl Core {
         if spreads && self.idle.is_partly_busy(usize::from(!is_worker_of(self.key))) {
             sleeper.keep_off_this_cpu();
         }
-        sleeper.unpark(&self.events.driver);
+        self.set_token(index);
+    }
+
+    /// Sets the token of a worker that was picked or claimed.
+    pub(super) fn set_token(&self, index: usize) {
+        let wake = self.begin_wake(index);
+        self.queues.peers.at(index).sleeper.unpark(&self.events.driver);
+        self.end_wake(wake);
     }
 
     /// Starts threads until the pool has its core size, but at most this many.

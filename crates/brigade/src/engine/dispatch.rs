@@ -83,7 +83,7 @@ impl Burst<'_> {
         let core = self.core;
         for index in self.claimed {
             // The kernel chooses the CPU: `docs/design/placement.md` has the measurement.
-            core.queues.peers.at(index).sleeper.unpark(&core.events.driver);
+            core.set_token(index);
         }
         if self.on_duty {
             // A submitter may have woken no worker for a lone job, as it saw that one of them monitored the queues.

@@ -200,8 +200,10 @@ impl Core {
         }
         // If the pool was open at that read, the closer settles after this.
         if state.closed() && self.terminate() {
-            for peer in self.queues.peers.iter() {
-                peer.sleeper.unpark(&self.events.driver);
+            for index in 0..self.queues.peers.len() {
+                if self.queues.peers.get(index).is_some() {
+                    self.set_token(index);
+                }
             }
             self.rest.notify();
         }

@@ -34,6 +34,8 @@ mod resume;
 mod signal;
 mod sleeper;
 mod threads;
+#[cfg(feature = "trace")]
+mod traces;
 mod worker;
 
 pub(crate) use admission::{Admission, Bound, Unqueued};
@@ -46,5 +48,6 @@ pub(crate) use events::blocked::{BlockedThread, ThisThread};
 pub(crate) use events::closed;
 pub(crate) use off_pool::drop_off_pool;
 pub(crate) use worker::{
-    CURRENT, Child, Driven, Enters, FORKING, PoolWait, Worker, blocking, owns, visit, wait_outside,
+    CURRENT, Child, Driven, Enters, FORKING, PoolWait, Worker, blocking, label_job, owns, visit,
+    wait_outside,
 };

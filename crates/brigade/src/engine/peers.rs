@@ -18,6 +18,7 @@ use crate::config::Config;
 use crate::idle::PLACES;
 use crate::metrics::{Counters, WorkerMetrics};
 use crate::observe::Record;
+use crate::trace::Track;
 
 /// The owner's ends of a worker's queues.
 pub(super) type Own = (Local, deque::Worker<Part>);
@@ -36,6 +37,8 @@ pub(super) struct Peer {
     pub(super) counters: CachePadded<Counters>,
     /// What the worker runs, if the pool's jobs are observed.
     pub(super) record: Record,
+    /// What the worker does, while the pool is traced.
+    pub(super) track: Track,
     /// The owner's ends of the queues, while no worker has them.
     pub(super) own: Mutex<Option<Own>>,
 }
@@ -51,6 +54,7 @@ impl Peer {
             mailbox: Mailbox::default(),
             counters: CachePadded::default(),
             record: Record::default(),
+            track: Track::default(),
             own: Mutex::new(Some((local, forks))),
         })
     }

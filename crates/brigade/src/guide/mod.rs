@@ -8,6 +8,7 @@
 //! | [`threads_or_tasks`] | what threads and tasks cost, and which to use when |
 //! | [`shutting_down`] | the ways to end a pool, and what happens to its jobs |
 //! | [`libraries`] | taking a pool from the caller |
+//! | [`traces`] | what each thread did and when, for a viewer |
 //! | [`works_with`] | crates for channels, locks, signals, processes, tracing, HTTP |
 //! | [`coming_from_rayon`], [`coming_from_tokio`] | the same calls here, and programs before and after |
 //! | [`coming_from_rusty_pool`], which is about threadpool too | the same |
@@ -26,6 +27,10 @@ pub mod shutting_down {}
 
 #[doc = include_str!("libraries.md")]
 pub mod libraries {}
+
+#[doc = include_str!("traces.md")]
+#[doc = include_str!("trace.svg")]
+pub mod traces {}
 
 #[doc = include_str!("works_with.md")]
 pub mod works_with {}

@@ -33,6 +33,8 @@ pub(crate) use spinner::Spinning;
 pub(crate) use staff::{Claimed, Help, Hold};
 pub(crate) use starts::PLACES;
 pub(crate) use state::Snapshot;
+#[cfg(feature = "trace")]
+use state::TRACED;
 use state::{CLOSED, DISCARD, PARKED, PRIORITIZED, SEARCHING, TERMINATED};
 
 /// The state of the workers of one pool.
@@ -128,6 +130,22 @@ impl Idle {
     /// Notes that no high job is queued any more. Called under the lock of their lane.
     pub(crate) fn unset_prioritized(&self) {
         self.state.fetch_and(!PRIORITIZED, Ordering::SeqCst);
+    }
+
+    /// Has the workers record what they do, or no longer. One that reads the state before that may not yet.
+    #[cfg(feature = "trace")]
+    pub(crate) fn set_traced(&self, traced: bool) {
+        match traced {
+            true => self.state.fetch_or(TRACED, Ordering::SeqCst),
+            false => self.state.fetch_and(!TRACED, Ordering::SeqCst),
+        };
+    }
+
+    /// The indices of the workers that there are, and of those that are parked.
+    #[cfg(feature = "trace")]
+    pub(crate) fn present(&self) -> (Vec<usize>, Vec<usize>) {
+        let crew = self.crew.lock();
+        (crew.indices.present().to_vec(), crew.sleepers.indices().to_vec())
     }
 
     /// Takes a worker that is off the list out of `parked` and into `searching`.

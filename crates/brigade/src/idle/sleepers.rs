@@ -27,6 +27,12 @@ impl Sleepers {
         self.parked.len()
     }
 
+    /// Their indices.
+    #[cfg(feature = "trace")]
+    pub(super) fn indices(&self) -> &[usize] {
+        &self.parked
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.parked.is_empty()
     }

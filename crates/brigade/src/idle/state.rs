@@ -8,6 +8,7 @@
 //! | 48 | `MONITORED`: a parked worker looks at the queues every 40 µs to 1 ms | under the crew's lock |
 //! | 49 | `BELOW_CORE`: work starts a worker, idle ones or not | under the crew's lock |
 //! | 50 | `BELOW_MAX`: work starts a worker if none is idle | under the crew's lock |
+//! | 51 | `TRACED`: what the workers do is recorded; never without the feature `trace` | when a trace begins and ends |
 //! | 52 | `BEYOND_CORE`: a worker that has been idle for long may leave | under the crew's lock |
 //! | 53 | `CLOSED`: nothing is accepted from outside | once |
 //! | 54 | `DISCARD`: nothing is accepted, and what is queued is cancelled; never without `CLOSED` | once |
@@ -32,6 +33,8 @@ pub(super) const LIVE: u64 = 1 << 32;
 pub(super) const MONITORED: u64 = 1 << 48;
 pub(super) const BELOW_CORE: u64 = 1 << 49;
 pub(super) const BELOW_MAX: u64 = 1 << 50;
+/// Beside those that say that queued work is cancelled: a worker tests all of them before it runs a job, at the price of one.
+pub(super) const TRACED: u64 = if cfg!(feature = "trace") { 1 << 51 } else { 0 };
 pub(super) const BEYOND_CORE: u64 = 1 << 52;
 pub(super) const CLOSED: u64 = 1 << 53;
 pub(super) const DISCARD: u64 = 1 << 54;
@@ -160,6 +163,19 @@ impl Snapshot {
     #[inline]
     pub(crate) fn discards(self) -> bool {
         self.0 & (DISCARD | TERMINATED) != 0
+    }
+
+    /// Whether a worker must do more with a job than run it: it is to be cancelled, or a trace shows it.
+    #[inline]
+    pub(crate) fn runs_not_only(self) -> bool {
+        self.0 & (DISCARD | TERMINATED | TRACED) != 0
+    }
+
+    /// Whether what the workers do is recorded.
+    #[cfg(feature = "trace")]
+    #[inline]
+    pub(crate) fn is_traced(self) -> bool {
+        self.0 & TRACED != 0
     }
 
     /// Whether workers leave for good.

@@ -10,6 +10,7 @@ use pin_project_lite::pin_project;
 
 use super::{queue_future, spawn};
 use crate::config::WhenFull;
+use crate::engine::label_job;
 use crate::handle::Handle;
 use crate::job_name;
 use crate::join::JoinHandle;
@@ -32,6 +33,7 @@ impl<F: Future> Future for Named<F> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
         let this = self.project();
+        label_job(this.name.as_ref(), None);
         job_name::set(this.name, || this.future.poll(context))
     }
 }

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use brigade_task::Work;
 
+use crate::engine::label_job;
 use crate::job_name;
 use crate::priority::Priority;
 use crate::semaphore::Permit;
@@ -68,6 +69,7 @@ impl Terms for Options {
     }
 
     fn run<R>(self, call: impl FnOnce() -> R) -> R {
+        label_job(self.name.as_ref(), None);
         job_name::set(&self.name, call)
     }
 }

@@ -17,6 +17,7 @@ use brigade_sync::{Mutex, MutexGuard};
 use brigade_task::{Job, Work, drop_contained};
 
 use super::Missed;
+use crate::engine::label_job;
 use crate::job_name;
 use crate::key::Key;
 use crate::priority::Priority;
@@ -38,6 +39,7 @@ pub(super) struct Once<F>(pub(super) Option<F>, pub(super) Name);
 impl<F: FnOnce() + Send + 'static> Action for Once<F> {
     fn run(&mut self) {
         let Self(closure, name) = self;
+        label_job(name.as_ref(), None);
         closure.take().into_iter().for_each(|closure| job_name::set(name, closure));
     }
 }
@@ -48,6 +50,7 @@ pub(super) struct Every<F>(pub(super) F, pub(super) Name);
 impl<F: FnMut() + Send + 'static> Action for Every<F> {
     fn run(&mut self) {
         let Self(closure, name) = self;
+        label_job(name.as_ref(), None);
         job_name::set(name, closure);
     }
 }

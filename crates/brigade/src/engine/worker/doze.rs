@@ -92,6 +92,7 @@ impl Worker {
 
     /// Stops searching without a job; the last searcher gets another worker for work that it has not taken.
     pub(super) fn end_search(&self) {
+        self.trace_search_end();
         if self.core.idle.stop_search() {
             // As in `found`: what has been submitted or forked meanwhile may have woken no other worker.
             if self.core.queues.has_work() || self.has_forks_unseen() {
@@ -134,6 +135,7 @@ impl Worker {
         let parked = if has_work || wait.is_over() {
             self.withdraw()
         } else {
+            self.trace_park(None);
             self.me.sleeper.spot.parker.park(None);
             self.woken()
         };

@@ -205,6 +205,7 @@ impl Driven {
 impl Worker {
     /// Parks as a searcher until the owner's next call.
     fn pause(&self) {
+        self.trace_park(None);
         let announced = self.core.idle.announce(self.index, false);
         if announced.duty.is_some() {
             self.core.idle.give_up_duty(self.index);

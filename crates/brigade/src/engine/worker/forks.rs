@@ -281,7 +281,9 @@ impl Worker {
             return false;
         }
         let _helps = self.begin_help();
-        let stolen = others.find_map(|(_, peer)| self.steal_part(peer, Some(region)).ok());
+        let stolen = others.find_map(|(index, peer)| {
+            self.steal_part(peer, Some(region)).ok().inspect(|_| self.trace_stolen_fork(index))
+        });
         let Some((region, job)) = stolen else { return false };
         let origins = self.me.origins.begin(region, self.forks.position());
         self.run_part(job);

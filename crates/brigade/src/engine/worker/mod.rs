@@ -21,6 +21,8 @@ mod search;
 mod spin;
 mod submit;
 mod tasks;
+#[cfg_attr(not(feature = "trace"), path = "no_traced.rs")]
+mod traced;
 mod wait;
 
 use core::any::Any;
@@ -42,6 +44,7 @@ use crate::key::Key;
 use crate::observe::Record;
 use crate::priority::Priority;
 use crate::role::{Role, WorkerInfo};
+use crate::trace::Scope;
 use class::{Class, Interrupted};
 pub(crate) use driven::{Driven, owns};
 pub(crate) use forks::wait_outside;
@@ -50,6 +53,7 @@ use marks::Marks;
 use pace::{Look, Pace};
 use relief::Relief;
 use rests::Rests;
+pub(crate) use traced::label_job;
 pub(crate) use wait::PoolWait;
 
 brigade_sync::scoped_thread_local! {
@@ -123,15 +127,18 @@ pub(crate) struct Worker {
 }
 
 /// A guard for the time in which a worker is blocked.
-pub(crate) struct Blocked<'a>(&'a Worker);
+pub(crate) struct Blocked<'a> {
+    worker: &'a Worker,
+    _traced: Option<Scope<'a>>,
+}
 
 impl Drop for Blocked<'_> {
     fn drop(&mut self) {
-        let depth = self.0.blocks.get() - 1;
-        self.0.blocks.set(depth);
+        let depth = self.worker.blocks.get() - 1;
+        self.worker.blocks.set(depth);
         // In a forked child the lock may be held forever.
-        if depth == 0 && self.0.core.key.is_here() {
-            self.0.core.idle.unblock();
+        if depth == 0 && self.worker.core.key.is_here() {
+            self.worker.core.idle.unblock();
         }
     }
 }
@@ -143,6 +150,7 @@ impl Worker {
         let role = core.idle.arrive(index);
         let worker = Self { role, ..Self::at(core, index, false) };
         worker.me.sleeper.set_thread();
+        worker.trace_start();
         let life = || {
             worker.core.config.apply_to_thread(index);
             worker.call_hook(worker.core.config.on_start.as_ref());
@@ -159,6 +167,7 @@ impl Worker {
         if core.config.on_stop.is_some() {
             current::stop_as(&worker.info(), || worker.call_hook(core.config.on_stop.as_ref()));
         }
+        worker.trace_end();
         let core = worker.give_back();
         core.idle.vacate(index);
         core.threads.join_finished();
@@ -252,11 +261,13 @@ impl Worker {
     pub(crate) fn block(&self) -> Blocked<'_> {
         let depth = self.blocks.get();
         self.blocks.set(depth + 1);
-        if depth == 0 {
-            self.core.idle.block();
-            self.core.replace_blocked();
+        if depth > 0 {
+            return Blocked { worker: self, _traced: None };
         }
-        Blocked(self)
+        let traced = self.trace_block();
+        self.core.idle.block();
+        self.core.replace_blocked();
+        Blocked { worker: self, _traced: traced }
     }
 
     /// Whether the pool is being discarded.
@@ -387,7 +398,8 @@ impl Worker {
 
     #[inline(always)]
     fn run(&self, job: Job) {
-        let outcome = if self.discards() { self.discard(job) } else { job.run() };
+        let is_only_run = !self.core.idle.snapshot().runs_not_only();
+        let outcome = if is_only_run { job.run() } else { self.run_or_discard(job) };
         if outcome == Outcome::Returned {
             self.me.counters.returned.add(1);
         } else {
@@ -408,6 +420,20 @@ impl Worker {
             Outcome::Cancelled => counters.cancelled.add(1),
             Outcome::Stale | Outcome::Polled => {}
         }
+    }
+
+    /// Drops a job if the pool is being discarded, else runs it while a trace is recorded.
+    #[cold]
+    fn run_or_discard(&self, job: Job) -> Outcome {
+        if self.discards() {
+            return self.discard(job);
+        }
+        let traced = self.trace_job();
+        let outcome = job.run();
+        if outcome == Outcome::Stale {
+            traced.into_iter().for_each(Scope::discard);
+        }
+        outcome
     }
 
     /// Drops a job; a panic of its captures is contained here.

@@ -55,6 +55,7 @@ impl Worker {
     pub(super) fn withdraw(&self) -> Parked {
         let core = &*self.core;
         if core.idle.withdraw(self.index) {
+            self.trace_withdraw();
             return Parked::Search;
         }
         // A thread that claimed us has a job for us, other than the work that we saw. For that work, submitters may have woken
@@ -74,6 +75,7 @@ impl Worker {
     #[inline(never)]
     pub(super) fn woken(&self) -> Parked {
         self.me.counters.wakes.add(1);
+        self.trace_woken();
         self.me.sleeper.may_run_anywhere();
         match self.me.sleeper.slot.take() {
             Some(taken) => Parked::Run(self.take_as(taken)),
@@ -87,6 +89,7 @@ impl Worker {
         if duty.is_none() && self.stands_by() {
             duty = Some(Duty::Monitor);
         }
+        self.trace_park(duty);
         let mut spin = self.try_spin();
         let patience = self.core.config.keep_alive;
         let mut leave_at = self.leave_at(patience);
@@ -100,6 +103,7 @@ impl Worker {
             }
             if duty.is_none() && self.takes_driver() {
                 duty = Some(Duty::Driver);
+                self.trace_duty(duty);
             }
             let timeouts = [
                 monitor.as_ref().map(|monitor| monitor.period()),
@@ -120,7 +124,10 @@ impl Worker {
                 None | Some(Tick::Nothing) => {}
                 Some(Tick::Work) => return self.withdraw(),
                 Some(Tick::Woken(parked)) => return parked,
-                Some(Tick::Enough) => (duty, monitor) = (None, None),
+                Some(Tick::Enough) => {
+                    (duty, monitor) = (None, None);
+                    self.trace_duty(duty);
+                }
             }
         }
     }

@@ -20,15 +20,16 @@ impl Worker {
             return false;
         }
         events.note_poll();
-        let mut found = false;
+        let (mut found, mut woken) = (false, 0);
         self.rests.poll(|| {
             found = self.fire(|| {});
             events.driver.poll(Some(Duration::ZERO), &mut |waker| {
-                found = true;
+                woken += 1;
                 contain(|| waker.wake());
             });
         });
-        found
+        self.trace_events(woken);
+        found || woken > 0
     }
 
     /// Sleeps as the driver holder, or spins for as long as it has the right to.
@@ -57,16 +58,18 @@ impl Worker {
         let (events, spot) = (&self.core.events, &self.me.sleeper.spot);
         events.note_poll();
         let timeout = timeout.into_iter().chain(events.until_timers()).min();
-        let mut left = None;
+        let (mut left, mut woken) = (None, 0);
         // Withdraws before anything is queued: while all workers are parked, nothing is.
         let leave = |left: &mut Option<Parked>| _ = left.get_or_insert_with(|| self.withdraw());
         if events.driver.is_made() {
             let polled = spot.sleep_on_driver(|| {
                 events.driver.poll(timeout, &mut |waker| {
                     leave(&mut left);
+                    woken += 1;
                     contain(|| waker.wake());
                 })
             });
+            self.trace_events(woken);
             match polled {
                 Err(_) => return Some(self.woken()),
                 Ok(true) => {}
@@ -98,9 +101,9 @@ impl Worker {
     #[inline(never)]
     fn fire_due(&self, now: Instant, first: &mut dyn FnMut()) -> bool {
         let timers = &self.core.events.timers;
-        let mut found = false;
+        let mut count = 0;
         while let Some(entry) = timers.take_due(now) {
-            found = true;
+            count += 1;
             first();
             let is_closure = entry.is_closure();
             contain(|| entry.fire(&mut |class, job| self.queue_due(class, job)));
@@ -109,7 +112,8 @@ impl Worker {
                 timers.closure_left();
             }
         }
-        found
+        self.trace_timers(count);
+        count > 0
     }
 
     /// Queues the job of a timer that is due.

@@ -139,7 +139,10 @@ impl Worker {
     }
 
     fn refill_quietly(&self, share: Share) -> Option<Job> {
-        self.core.queues.injectors.refill(&self.local, &self.cursor, share)
+        let before = self.trace_before_take();
+        let job = self.core.queues.injectors.refill(&self.local, &self.cursor, share)?;
+        self.trace_take(before);
+        Some(job)
     }
 
     fn share(&self) -> Share {
@@ -148,6 +151,7 @@ impl Worker {
 
     /// Looks at the injectors and at every other worker once as a searcher, and again if one was busy.
     pub(super) fn search(&self) -> Option<Job> {
+        self.trace_search();
         let mut round = 0;
         if let Some(job) = self.take_high_first() {
             return Some(job);
@@ -202,12 +206,18 @@ impl Worker {
     fn steal_from(&self, victim: usize, error: &mut StealError) -> Option<Job> {
         let peer = self.core.queues.peers.get(victim)?;
         match self.local.steal_from(&peer.remote) {
-            Ok(job) => return Some(job),
+            Ok(job) => {
+                self.trace_steal(victim);
+                return Some(job);
+            }
             Err(StealError::Busy) => *error = StealError::Busy,
             Err(StealError::Empty) => {}
         }
         match self.steal_part(peer, None) {
-            Ok((_, job)) => return Some(job),
+            Ok((_, job)) => {
+                self.trace_stolen_fork(victim);
+                return Some(job);
+            }
             Err(StealError::Busy) => *error = StealError::Busy,
             Err(StealError::Empty) => {}
         }

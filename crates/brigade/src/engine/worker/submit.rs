@@ -142,6 +142,7 @@ impl Worker {
     /// Accepts a job and runs it inside the job that submits it.
     pub(crate) fn run_here(&self, job: Job) {
         self.me.counters.accepted.add(1);
+        let _traced = self.trace_job_inside();
         let run = || enter_job(&self.core, || job.run());
         match panic::catch_unwind(AssertUnwindSafe(run)) {
             Ok(outcome) => self.count(outcome),

@@ -1,8 +1,10 @@
-//! Histograms, the exporter for `metrics`, and the spans of `tracing`. The subscriber is the process's, so this is a binary of its
+//! Histograms, the exporter for `metrics`, the spans of `tracing`, and traces for a viewer. The subscriber is the process's, so this is a binary of its
 //! own.
 
 #![allow(clippy::disallowed_types, reason = "the tests stand outside every loom model")]
 #![forbid(unsafe_code)]
+
+mod traces;
 
 use std::collections::BTreeMap;
 use std::future::poll_fn;
@@ -313,7 +315,7 @@ fn a_job_has_a_span_that_is_a_child_of_its_submitters() {
         let child = || brigade::submit(|| info!("in a child")).join().unwrap();
         pool.job().name("outer").submit(child).unwrap().join().unwrap();
     });
-    let fields = ["name=\"resize\"", "pool=\"traced\"", "worker=0", "telemetry.rs:"];
+    let fields = ["name=\"resize\"", "pool=\"traced\"", "worker=0", "telemetry/main.rs:"];
     assert_is_job(&Traced::spans_of("in a closure"), "request{id=1}:", &fields);
     assert_is_job(&Traced::spans_of("in a future"), "request{id=1}:", &fields[1..]);
     assert_is_job(&Traced::spans_of("in a timer"), "request{id=1}:", &fields[1..]);

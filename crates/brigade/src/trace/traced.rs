@@ -1,0 +1,222 @@
+//! A trace that has ended.
+
+use core::fmt;
+use core::time::Duration;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use super::json;
+use super::track::{Event, Events, Label, Now, Since, What};
+use crate::observe::ThreadInfo;
+
+/// What the threads of a pool did for some time; see [`Handle::trace`](crate::Handle::trace).
+///
+/// [`save`](Self::save) writes it for a viewer. [`Display`](fmt::Display) says in one line how much it is.
+#[must_use = "it is shown by a viewer: save it"]
+pub struct Trace {
+    pub(super) pool: Arc<str>,
+    pub(super) lasted: u64,
+    pub(super) threads: Vec<Traced>,
+}
+
+/// The reason why a pool can't be traced.
+///
+/// `?` turns it into an [`io::Error`]: of the kind [`ResourceBusy`](io::ErrorKind::ResourceBusy) for
+/// [`InProgress`](Self::InProgress), [`Unsupported`](io::ErrorKind::Unsupported) for [`Forked`](Self::Forked), else
+/// [`Other`](io::ErrorKind::Other).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TraceError {
+    /// Another trace of the pool has not been finished.
+    InProgress,
+    /// The pool has ended.
+    Closed,
+    /// The pool belongs to the parent of a fork: its threads do not exist in this process.
+    Forked,
+}
+
+impl fmt::Display for TraceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::InProgress => {
+                "another trace of the pool is in progress; wait for it, or finish it, and try again"
+            }
+            Self::Closed => "the pool has ended; trace it before it is dropped",
+            Self::Forked => {
+                "the pool's threads are in the process that this one was forked from; trace it there"
+            }
+        })
+    }
+}
+
+impl std::error::Error for TraceError {}
+
+impl From<TraceError> for io::Error {
+    fn from(error: TraceError) -> Self {
+        let kind = match error {
+            TraceError::InProgress => io::ErrorKind::ResourceBusy,
+            TraceError::Forked => io::ErrorKind::Unsupported,
+            TraceError::Closed => io::ErrorKind::Other,
+        };
+        Self::new(kind, error)
+    }
+}
+
+/// What one thread did, in nanoseconds; see [`Event`].
+pub(crate) struct Traced {
+    /// The worker's index; `None` for a thread that is not the pool's.
+    pub(super) worker: Option<usize>,
+    pub(super) title: String,
+    pub(super) events: Vec<Event>,
+    /// What the thread did before the first of these.
+    pub(super) before: Option<Before>,
+    pub(super) lost: u64,
+}
+
+/// What a worker did before its first event.
+pub(super) struct Before {
+    pub(super) from: u64,
+    pub(super) until: u64,
+    pub(super) what: What,
+    /// Why it is not known better.
+    pub(super) why: &'static str,
+}
+
+fn title(what: &str, thread: Option<&ThreadInfo>) -> String {
+    match thread.and_then(|thread| thread.name.as_deref()) {
+        Some(name) => format!("{what} ({name})"),
+        None => what.to_owned(),
+    }
+}
+
+impl Traced {
+    /// That of a worker or guest; `None` if there was none.
+    pub(super) fn of_worker(
+        index: usize,
+        is_guest: bool,
+        thread: Option<Arc<ThreadInfo>>,
+        Events { kept, lost }: Events,
+        (from, until): (u64, u64),
+        now: Now,
+        runs: Option<(Label, u64)>,
+    ) -> Option<Self> {
+        if kept.is_empty() && now == Now::Absent {
+            return None;
+        }
+        let kind = if is_guest { "guest" } else { "worker" };
+        let title = title(&format!("{kind} {index}"), thread.as_deref());
+        let outermost = kept.iter().filter(|event| event.what.is_outermost());
+        let first = outermost.min_by_key(|event| event.from);
+        let known_from = first.map_or(until, |event| event.from);
+        let running = || What::Job(runs.filter(|&(_, since)| since <= from).unwrap_or_default().0);
+        let before = match first.map(|event| &event.what) {
+            _ if lost > 0 => Some((What::Job(Label::default()), "lost")),
+            Some(What::Starts(_)) => None,
+            Some(What::Search(Since::Parked(_)) | What::Parked(_, Since::Parked(_))) => {
+                Some((What::Parked("", Since::Parked(0)), ""))
+            }
+            None if now == Now::Parked => Some((What::Parked("", Since::Parked(0)), "")),
+            // A guest, or a worker that left.
+            None if now == Now::Absent => None,
+            Some(_) if is_guest => None,
+            Some(_) => Some((What::Job(Label::default()), "began before the trace")),
+            None => Some((running(), "began before the trace")),
+        };
+        let before = before.filter(|_| known_from > from);
+        let before = before.map(|(what, why)| Before { from, until: known_from, what, why });
+        Some(Self { worker: Some(index), title, events: kept.into(), before, lost })
+    }
+
+    /// That of a thread that is not the pool's.
+    pub(super) fn of_thread(thread: &ThreadInfo, Events { kept, lost }: Events) -> Self {
+        let title = title("thread", Some(thread));
+        Self { worker: None, title, events: kept.into(), before: None, lost }
+    }
+
+    /// That of those that have no track.
+    pub(super) fn of_others(lost: u64) -> Self {
+        let title = "further threads".to_owned();
+        Self { worker: None, title, events: Vec::new(), before: None, lost }
+    }
+
+    /// Counts all times from the begin of the trace, cuts off what is outside of it, and puts what happens inside something after that.
+    pub(super) fn cut(&mut self, begin: u64, end: u64) {
+        let cut = |time: &mut u64| *time = (*time).clamp(begin, end) - begin;
+        for Event { from, until, .. } in &mut self.events {
+            cut(from);
+            cut(until);
+        }
+        if let Some(Before { from, until, .. }) = &mut self.before {
+            cut(from);
+            cut(until);
+        }
+        self.events.sort_by_key(|event| (event.from, core::cmp::Reverse(event.until)));
+    }
+}
+
+impl Trace {
+    pub(crate) fn new(pool: Arc<str>, lasted: u64, threads: Vec<Traced>) -> Self {
+        Self { pool, lasted, threads }
+    }
+
+    /// How long the pool was traced.
+    pub fn duration(&self) -> Duration {
+        Duration::from_nanos(self.lasted)
+    }
+
+    /// How many events it has: jobs, polls, searches, sleeps, steals, wake-ups and others.
+    pub fn recorded(&self) -> u64 {
+        self.threads.iter().map(|thread| thread.events.len() as u64).sum()
+    }
+
+    /// How many events were dropped to make room for newer ones; see [`Builder::trace_events`](crate::Builder::trace_events).
+    pub fn lost(&self) -> u64 {
+        self.threads.iter().map(|thread| thread.lost).sum()
+    }
+
+    /// Writes it as JSON in the Trace Event format, which [ui.perfetto.dev](https://ui.perfetto.dev) and `chrome://tracing` open.
+    ///
+    /// It is written in many small pieces: give it a [`BufWriter`].
+    ///
+    /// # Errors
+    /// Those of the writer.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::time::Duration;
+    /// let pool = brigade::Pool::new(2);
+    /// let mut json = Vec::new();
+    /// pool.trace(Duration::from_millis(1))?.write_to(&mut json)?;
+    /// assert!(json.starts_with(b"{\"traceEvents\":["));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn write_to(&self, mut writer: impl Write) -> io::Result<()> {
+        json::write(self, &mut writer)
+    }
+
+    /// Writes it to a new file, or replaces one; see [`write_to`](Self::write_to).
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn save(&self, path: impl AsRef<Path>) -> io::Result<()> {
+        let mut file = BufWriter::new(File::create(path)?);
+        self.write_to(&mut file)?;
+        file.flush()
+    }
+}
+
+impl fmt::Display for Trace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (pool, lasted) = (&self.pool, self.duration());
+        let (recorded, lost, threads) = (self.recorded(), self.lost(), self.threads.len());
+        write!(f, "pool {pool}, {lasted:.1?}: {recorded} events of {threads} threads, {lost} lost")
+    }
+}
+
+impl fmt::Debug for Trace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Trace({self})")
+    }
+}

@@ -1,0 +1,497 @@
+//! What one thread did while its pool was traced. `README.md` beside this file has the design.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::panic::Location;
+use std::sync::Arc;
+use std::time::Instant;
+
+use brigade_sync::atomic::Ordering;
+use brigade_sync::unmodelled::{AtomicU64, Mutex};
+
+use super::{TraceError, Traced};
+use crate::key::Key;
+use crate::observe::ThreadInfo;
+
+/// The threads outside of the pool that have a track of their own; what further ones do is lost.
+const LANES: usize = 256;
+
+/// What a thread does for some time, or at one moment.
+#[derive(Clone, Debug)]
+pub(crate) enum What {
+    /// Runs a job, or polls a future.
+    Job(Label),
+    /// Is blocked, so that the pool may have another thread in its place.
+    Blocked,
+    /// Looks for a job.
+    Search(Since),
+    /// Sleeps, with this duty.
+    Parked(&'static str, Since),
+    /// Wakes a worker.
+    Wake { worker: usize, number: u64 },
+    /// Has taken jobs or forks from another worker; none of them runs yet.
+    Stolen { from: usize, jobs: usize, are_forks: bool },
+    /// Has taken jobs from the shared queue.
+    Taken(usize),
+    /// Has fired timers.
+    Timers(usize),
+    /// Has polled I/O and found events.
+    Events(usize),
+    /// Begins as a worker that was started as this.
+    Starts(&'static str),
+    /// Is no longer a worker.
+    Ends,
+}
+
+/// What a worker did before it began to search, or to sleep.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Since {
+    /// It ran.
+    Running,
+    /// It slept, until it was woken by the wake-up with this number, or saw something to do itself: 0.
+    Parked(u64),
+}
+
+/// What a job is known by.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Label {
+    pub(super) name: Option<Cow<'static, str>>,
+    pub(super) place: Option<&'static Location<'static>>,
+    /// Whether it runs inside the job that waits for it.
+    pub(super) is_inside: bool,
+}
+
+impl What {
+    /// Whether it ends as soon as the thread does anything else at the same depth.
+    fn is_state(&self) -> bool {
+        matches!(self, Self::Search(_) | Self::Parked(..))
+    }
+
+    /// Whether it ends what the worker did before.
+    pub(super) fn is_outermost(&self) -> bool {
+        match self {
+            Self::Job(label) => !label.is_inside,
+            Self::Search(_) | Self::Parked(..) | Self::Starts(_) => true,
+            _ => false,
+        }
+    }
+}
+
+/// What a thread did, in nanoseconds since the pool was made.
+#[derive(Clone, Debug)]
+pub(crate) struct Event {
+    pub(super) from: u64,
+    pub(super) until: u64,
+    pub(super) what: What,
+}
+
+/// The newest events of one thread.
+#[derive(Debug, Default)]
+pub(super) struct Events {
+    pub(super) kept: VecDeque<Event>,
+    pub(super) lost: u64,
+}
+
+impl Events {
+    fn push(&mut self, event: Event, limit: usize) {
+        if self.kept.len() == limit {
+            self.kept.pop_front();
+            self.lost += 1;
+        }
+        self.kept.push_back(event);
+    }
+}
+
+/// What a thread has begun and not ended.
+struct Open {
+    from: u64,
+    what: What,
+}
+
+/// What one worker did. Only that worker writes, until a trace ends.
+#[derive(Default)]
+pub(crate) struct Track {
+    state: Mutex<State>,
+    /// The number of the wake-up that the worker is about to see, or 0.
+    woken_by: AtomicU64,
+}
+
+#[derive(Default)]
+struct State {
+    /// The trace that this is for.
+    session: u64,
+    thread: Option<Arc<ThreadInfo>>,
+    is_guest: bool,
+    open: Vec<Open>,
+    events: Events,
+}
+
+impl State {
+    /// Ends what has begun at this depth or inside.
+    fn close(&mut self, depth: usize, until: u64, limit: usize) {
+        while self.open.len() > depth {
+            let Some(Open { from, what }) = self.open.pop() else { return };
+            self.events.push(Event { from, until, what }, limit);
+        }
+    }
+
+    /// Ends the state that the thread is in.
+    fn close_state(&mut self, until: u64, limit: usize) {
+        let depth = self.open.len();
+        if self.open.last().is_some_and(|open| open.what.is_state()) {
+            self.close(depth - 1, until, limit);
+        }
+    }
+}
+
+/// What threads do that are not the pool's: they wake workers.
+#[derive(Default)]
+struct Outside {
+    session: u64,
+    lanes: Vec<(Arc<ThreadInfo>, Events)>,
+    lost: u64,
+}
+
+/// The traces of one pool.
+pub(crate) struct Tracer {
+    key: Key,
+    /// What the times of events are counted from.
+    origin: Instant,
+    /// How many events each thread keeps.
+    limit: usize,
+    /// The current trace, or 0. A thread reads it with the lock of its track, and the trace ends before it takes these locks: so
+    /// an event is either taken, or not recorded.
+    session: AtomicU64,
+    /// The last trace that was begun, and whether it still has to be taken.
+    last: Mutex<(u64, bool)>,
+    /// The number of the last wake-up.
+    wakes: AtomicU64,
+    outside: Mutex<Outside>,
+}
+
+/// A trace that has been begun.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Session {
+    number: u64,
+    from: u64,
+}
+
+/// What a trace is told about a worker that may have recorded nothing.
+pub(crate) struct Worker<'a> {
+    pub(crate) index: usize,
+    pub(crate) track: &'a Track,
+    /// What it did when the trace ended.
+    pub(crate) now: Now,
+    /// The job that it runs, if that is known, and since when.
+    pub(crate) runs: Option<(Label, Instant)>,
+}
+
+/// What a worker did when the trace ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Now {
+    /// There was none.
+    Absent,
+    Parked,
+    Running,
+}
+
+impl Label {
+    pub(crate) fn new(
+        name: Option<&Cow<'static, str>>,
+        place: Option<&'static Location<'static>>,
+    ) -> Self {
+        Self { name: name.cloned(), place, is_inside: false }
+    }
+}
+
+impl Tracer {
+    /// That of the pool with this key.
+    pub(crate) fn new(key: Key, limit: usize) -> Self {
+        Self {
+            key,
+            origin: Instant::now(),
+            limit,
+            session: AtomicU64::new(0),
+            last: Mutex::default(),
+            wakes: AtomicU64::new(0),
+            outside: Mutex::default(),
+        }
+    }
+
+    fn now(&self) -> u64 {
+        self.since_origin(Instant::now())
+    }
+
+    fn since_origin(&self, at: Instant) -> u64 {
+        u64::try_from(at.saturating_duration_since(self.origin).as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    /// Begins a trace. The caller has threads look for it after that.
+    ///
+    /// # Errors
+    /// If there is another.
+    pub(crate) fn begin(&self) -> Result<Session, TraceError> {
+        let mut last = self.last.lock();
+        if last.1 {
+            return Err(TraceError::InProgress);
+        }
+        *last = (last.0 + 1, true);
+        let session = Session { number: last.0, from: self.now() };
+        // Ordering: Relaxed, here and below: see the field.
+        self.session.store(session.number, Ordering::Relaxed);
+        Ok(session)
+    }
+
+    /// Ends a trace; returns how long it has lasted, in nanoseconds, and what was recorded.
+    pub(crate) fn end<'a>(
+        &self,
+        session: Session,
+        workers: impl Iterator<Item = Worker<'a>>,
+    ) -> (u64, Vec<Traced>) {
+        self.session.store(0, Ordering::Relaxed);
+        let until = self.now();
+        let mut all = Vec::new();
+        for Worker { index, track, now, runs } in workers {
+            let mut state = track.state.lock();
+            let mut taken = if state.session == session.number {
+                core::mem::take(&mut *state)
+            } else {
+                State::default()
+            };
+            drop(state);
+            // All of it, so that what has not ended is there even if there is no room.
+            taken.close(0, until, usize::MAX);
+            let runs = runs.map(|(label, since)| (label, self.since_origin(since)));
+            let State { thread, is_guest, events, .. } = taken;
+            all.extend(Traced::of_worker(
+                index,
+                is_guest,
+                thread,
+                events,
+                (session.from, until),
+                now,
+                runs,
+            ));
+        }
+        let outside = core::mem::take(&mut *self.outside.lock());
+        if outside.session == session.number {
+            let Outside { lanes, lost, .. } = outside;
+            all.extend(
+                lanes.into_iter().map(|(thread, events)| Traced::of_thread(&thread, events)),
+            );
+            if lost > 0 {
+                all.push(Traced::of_others(lost));
+            }
+        }
+        all.iter_mut().for_each(|traced| traced.cut(session.from, until));
+        self.last.lock().1 = false;
+        (until - session.from, all)
+    }
+
+    /// What the calling thread does to its track; it runs this worker, or forks as that guest.
+    pub(crate) fn pen<'a>(&'a self, track: &'a Track, is_guest: bool) -> Pen<'a> {
+        Pen { tracer: self, track, is_guest }
+    }
+
+    /// A thread, which is not one of the pool's if it has no track, is about to wake a worker.
+    pub(crate) fn begin_wake(&self, woken: &Track, worker: usize) -> Wake {
+        let number = self.wakes.fetch_add(1, Ordering::Relaxed) + 1;
+        // Ordering: Relaxed: the token that is set next publishes it.
+        woken.woken_by.store(number, Ordering::Relaxed);
+        Wake { from: self.now(), worker, number }
+    }
+
+    /// It has done so.
+    pub(crate) fn end_wake(&self, waker: Option<&Track>, wake: Wake) {
+        let Wake { from, worker, number } = wake;
+        let what = What::Wake { worker, number };
+        if let Some(track) = waker {
+            let pen = self.pen(track, false);
+            pen.record(|state, until| state.events.push(Event { from, until, what }, self.limit));
+            return;
+        }
+        let until = self.now();
+        // Before the lock: it may read files.
+        let thread = ThreadInfo::current();
+        let mut outside = self.outside.lock();
+        let session = self.session.load(Ordering::Relaxed);
+        if session == 0 {
+            return;
+        }
+        if outside.session != session {
+            *outside = Outside { session, ..Outside::default() };
+        }
+        let Outside { lanes, lost, .. } = &mut *outside;
+        let lane = lanes.iter().rposition(|(other, _)| Arc::ptr_eq(other, &thread));
+        let lane = lane.or_else(|| {
+            (lanes.len() < LANES).then(|| lanes.push((thread, Events::default())))?;
+            Some(lanes.len() - 1)
+        });
+        match lane {
+            Some(lane) => lanes[lane].1.push(Event { from, until, what }, self.limit),
+            None => *lost += 1,
+        }
+    }
+}
+
+/// A wake-up that is being sent.
+pub(crate) struct Wake {
+    from: u64,
+    worker: usize,
+    number: u64,
+}
+
+/// Records what one thread does.
+#[derive(Clone, Copy)]
+pub(crate) struct Pen<'a> {
+    tracer: &'a Tracer,
+    track: &'a Track,
+    is_guest: bool,
+}
+
+/// What a thread does until this is dropped.
+pub(crate) struct Scope<'a> {
+    pen: Pen<'a>,
+    session: u64,
+    depth: usize,
+}
+
+impl Drop for Scope<'_> {
+    fn drop(&mut self) {
+        let Self { pen, session, depth } = *self;
+        pen.record(|state, until| {
+            if state.session == session {
+                state.close(depth, until, pen.tracer.limit);
+            }
+        });
+    }
+}
+
+impl Scope<'_> {
+    /// It was nothing that a trace shows.
+    pub(crate) fn discard(self) {
+        let Self { pen, session, depth } = self;
+        pen.record(|state, _| {
+            if state.session == session {
+                state.open.truncate(depth);
+            }
+        });
+        core::mem::forget(self);
+    }
+}
+
+impl<'a> Pen<'a> {
+    /// Calls a closure with the state of the track and the time, if there is a trace.
+    fn record<R>(self, record: impl FnOnce(&mut State, u64) -> R) -> Option<R> {
+        let Self { tracer, track, is_guest } = self;
+        // In a forked child, locks may be held forever.
+        if !tracer.key.is_here() {
+            return None;
+        }
+        let mut state = track.state.lock();
+        let session = tracer.session.load(Ordering::Relaxed);
+        if session == 0 {
+            return None;
+        }
+        if state.session != session {
+            let thread = Some(ThreadInfo::current());
+            *state = State { session, thread, is_guest, ..State::default() };
+        }
+        Some(record(&mut state, tracer.now()))
+    }
+
+    /// The thread does something until the returned value is dropped.
+    fn begin(self, what: What) -> Option<Scope<'a>> {
+        self.record(|state, from| {
+            if matches!(what, What::Job(_)) {
+                state.close_state(from, self.tracer.limit);
+            }
+            let scope = Scope { pen: self, session: state.session, depth: state.open.len() };
+            state.open.push(Open { from, what });
+            scope
+        })
+    }
+
+    /// It runs a job; `is_inside` if that is a part of the job that waits for it.
+    pub(crate) fn job(self, is_inside: bool) -> Option<Scope<'a>> {
+        self.begin(What::Job(Label { is_inside, ..Label::default() }))
+    }
+
+    /// It is blocked.
+    pub(crate) fn blocked(self) -> Option<Scope<'a>> {
+        self.begin(What::Blocked)
+    }
+
+    /// The innermost job is known by this.
+    pub(crate) fn label(
+        self,
+        name: Option<&Cow<'static, str>>,
+        place: Option<&'static Location<'static>>,
+    ) {
+        self.record(|state, _| {
+            let innermost = state.open.iter_mut().rev().find_map(|open| match &mut open.what {
+                What::Job(label) => Some(label),
+                _ => None,
+            });
+            if let Some(label) = innermost {
+                label.name = name.cloned().or(label.name.take());
+                label.place = place.or(label.place);
+            }
+        });
+    }
+
+    fn enter_state(self, what: What) {
+        self.record(|state, from| {
+            state.close_state(from, self.tracer.limit);
+            state.open.push(Open { from, what });
+        });
+    }
+
+    /// It looks for a job, if it does not do so already.
+    pub(crate) fn search(self) {
+        self.record(|state, from| {
+            if !matches!(state.open.last(), Some(Open { what: What::Search(_), .. })) {
+                state.close_state(from, self.tracer.limit);
+                state.open.push(Open { from, what: What::Search(Since::Running) });
+            }
+        });
+    }
+
+    /// It has stopped sleeping, as it has seen something to do.
+    pub(crate) fn withdraw(self) {
+        self.record(|state, from| {
+            // If it was only about to sleep, it still searches.
+            if !matches!(state.open.last(), Some(Open { what: What::Search(_), .. })) {
+                state.close_state(from, self.tracer.limit);
+                state.open.push(Open { from, what: What::Search(Since::Parked(0)) });
+            }
+        });
+    }
+
+    /// It has been woken.
+    pub(crate) fn woken(self) {
+        // Ordering: Relaxed: the token, which was taken before, has published it.
+        let number = self.track.woken_by.swap(0, Ordering::Relaxed);
+        self.enter_state(What::Search(Since::Parked(number)));
+    }
+
+    /// It sleeps.
+    pub(crate) fn park(self, duty: &'static str, since: Since) {
+        self.enter_state(What::Parked(duty, since));
+    }
+
+    /// It no longer searches.
+    pub(crate) fn end_state(self) {
+        self.record(|state, until| state.close_state(until, self.tracer.limit));
+    }
+
+    /// It has done something at once.
+    pub(crate) fn note(self, what: What) {
+        self.record(|state, at| {
+            if matches!(what, What::Ends) {
+                state.close(0, at, self.tracer.limit);
+            }
+            state.events.push(Event { from: at, until: at, what }, self.tracer.limit);
+        });
+    }
+}
