@@ -78,6 +78,19 @@ enum What {
     /// A line for each workload, target and metric that differs; with --verbose for all of them. The options that say
     /// how to measure are refused.
     Compare(Compare),
+    /// Run a workload once, and write what the threads of brigade's pool did for a viewer.
+    ///
+    /// https://ui.perfetto.dev and Chrome's about:tracing open the file: a track for each thread, with its jobs, searches and
+    /// sleeps, and an arrow for each wake-up. Of the options that say how to measure, --target and --patience count: a pool of
+    /// brigade, the default one if none is named.
+    Trace {
+        /// Write the trace to this file, or replace that.
+        #[arg(long, global = true, value_name = "PATH", default_value = "trace.json", value_parser = path())]
+        out: PathBuf,
+        /// The workload.
+        #[command(subcommand)]
+        choice: Choice,
+    },
     /// One run of a workload, in a process that the laboratory starts for it.
     #[command(name = apart::COMMAND, hide = true)]
     Once {
@@ -219,6 +232,8 @@ pub(crate) enum Task {
     Measure(Vec<Contest>),
     /// Run this once on one target in this process.
     Once(Box<dyn Row>, &'static Entry),
+    /// The same, and write a trace to this file.
+    Trace(Box<dyn Row>, &'static Entry, PathBuf),
     /// Make requests to a server of the laboratory that has started this process.
     Load(Load),
     /// Run this command once.
@@ -287,18 +302,17 @@ impl Cli {
                 rows
             }
             Some(What::Once { choice }) => {
-                let rows = choice.rows()?;
-                self.options.belong_to(&rows)?;
-                let row = rows.into_iter().next();
-                let row = row.ok_or_else(|| Stop::Usage("needs a row".to_owned()))?;
-                let target = self.options.targets(&*row).first().copied();
-                let target = target.ok_or_else(|| Stop::Usage("needs a target".to_owned()))?;
+                let (row, target) = self.options.first(choice)?;
                 return Ok(Task::Once(row, target));
             }
             Some(What::Check(check)) => {
                 let rows = check.rows();
                 self.options.belong_to(&rows)?;
                 rows
+            }
+            Some(What::Trace { out, choice }) => {
+                let (row, target) = self.options.first(choice)?;
+                return Ok(Task::Trace(row, target, out.clone()));
             }
             Some(What::All(Extent { full: true, .. })) => plan::full(),
             Some(What::All(_)) | None => plan::quick(),
@@ -361,6 +375,17 @@ impl Options {
             let names = names.join(", ");
             Err(Stop::Usage(format!("the targets of this workload are {names}, and not {name}")))
         })
+    }
+
+    /// The first row of a workload and its first target.
+    fn first(&self, choice: &Choice) -> Result<(Box<dyn Row>, &'static Entry), Stop> {
+        let rows = choice.rows()?;
+        self.belong_to(&rows)?;
+        let row = rows.into_iter().next();
+        let row = row.ok_or_else(|| Stop::Usage("needs a row".to_owned()))?;
+        let target = self.targets(&*row).first().copied();
+        let target = target.ok_or_else(|| Stop::Usage("needs a target".to_owned()))?;
+        Ok((row, target))
     }
 
     /// The targets to measure in this row, each once, in the order of the table of targets.

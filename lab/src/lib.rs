@@ -10,7 +10,7 @@
 //!
 //! - independent of the rest: `calls`, `census`, `clock`, `failure`, `fault`, `program`, `samples`, `stats`,
 //!   `stop`, `usage`, `work`;
-//! - limits, and counting every task: `limits`, `needs`, `pins`, `machine`, `tally`, `inbox`, `latch`, `supervise`;
+//! - limits, and counting every task: `limits`, `needs`, `pins`, `machine`, `tally`, `inbox`, `latch`, `supervise`, `trace`;
 //! - the traits of targets, and a folder of them: `target`, `targets`, `setup`;
 //! - the traits of workloads, their runs on targets, and a folder of them: `workload`, `apart`, `dispatch`,
 //!   `row`, `workloads`, `plan`;
@@ -59,6 +59,7 @@ mod sweep;
 mod tally;
 mod target;
 mod targets;
+mod trace;
 mod usage;
 mod work;
 mod workload;

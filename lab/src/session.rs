@@ -22,6 +22,7 @@ use crate::report::destination::Destination;
 use crate::report::{self, Reporter};
 use crate::rounds::{self, Contest, Rules};
 use crate::stop::Stop;
+use crate::trace;
 use crate::workloads::server::load;
 
 /// Does what the command line asks for.
@@ -39,6 +40,13 @@ pub(crate) fn run(cli: Cli) -> Result<(), Stop> {
         Task::Once(row, target) => {
             let terms = cli.options.rules().terms(target);
             apart::child(|| row.run_here(target, terms))
+        }
+        Task::Trace(row, target, path) => {
+            row.check()?;
+            trace::want();
+            let terms = cli.options.rules().terms(target);
+            row.run_here(target, terms).map_err(|failure| Stop::Failed(failure.to_string()))?;
+            report::write_line(&trace::save(&path)?)
         }
     }
 }

@@ -112,3 +112,28 @@ fn a_peer_that_fails_ends_in_a_note_and_brigade_that_fails_in_an_error() {
         assert!(said.trim_end().ends_with("says more."), "the closing lines are the last: {said}");
     }
 }
+
+#[test]
+fn a_trace_has_a_track_for_each_thread_of_a_pool_of_brigade_and_what_it_did() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("trace.json");
+    let trace = |arguments: &str| run(lab(arguments.split(' ')).arg("--out").arg(&path));
+    let output = trace("trace fan-out --shots 2 --children 5 --threads 2");
+    assert_eq!(code(&output), Some(0), "{}", errors(&output));
+    assert!(
+        text(&output).contains("0 lost\nOpen it in https://ui.perfetto.dev"),
+        "{}",
+        text(&output)
+    );
+    let written = fs::read(&path).expect("a trace");
+    let written: serde_json::Value = serde_json::from_slice(&written).expect("JSON");
+    let events = written["traceEvents"].as_array().expect("events");
+    let count = |key: &str, value: &str| events.iter().filter(|event| event[key] == value).count();
+    assert!(count("name", "job") >= 12, "two parents and ten children");
+    assert!(count("name", "thread_name") >= 3, "two workers and the thread that submits");
+    assert!(count("ph", "s") > 0 && count("ph", "s") == count("ph", "f"), "wake-ups");
+
+    let output = trace("trace throughput --messages 50 --target rayon");
+    assert_eq!(code(&output), Some(2), "{}", text(&output));
+    assert!(errors(&output).contains("only the pools of brigade can be traced"));
+}

@@ -178,7 +178,7 @@ fn all<'a>(results: &'a [Value], key: &str) -> BTreeSet<&'a str> {
 #[test]
 fn every_workload_runs_on_every_target_of_its_family() {
     for (family, count) in [
-        ("pools", 39),
+        ("pools", 40),
         ("fork-join pools", 7),
         ("elastic pools", 6),
         ("deques", 8),

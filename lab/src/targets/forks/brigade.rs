@@ -5,18 +5,20 @@ use brigade::{Pool, Scope};
 use crate::tally::Tally;
 use crate::target::fork::{ForkJoin, Start, Tree};
 use crate::target::{Entry, Listing};
+use crate::trace;
 
 /// A fixed pool.
 pub(crate) const POOL: Listing<Start<Brigade>> = Listing {
     entry: Entry::own("brigade", "join, scope and loops inside a pool"),
-    start: |threads| Pool::builder().threads(threads).build().map(Brigade),
+    start: |threads| Pool::builder().threads(threads).build().map(trace::begin).map(Brigade),
 };
 
 /// The same, where the thread that starts a program takes part in it.
 pub(crate) const CALLER: Listing<Start<Brigade>> = Listing {
     entry: Entry::own("brigade-caller", "the same, where the caller participates"),
     start: |threads| {
-        Pool::builder().threads(threads).caller_participates(true).build().map(Brigade)
+        let pool = Pool::builder().threads(threads).caller_participates(true).build();
+        pool.map(trace::begin).map(Brigade)
     },
 };
 

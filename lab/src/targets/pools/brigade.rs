@@ -6,11 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use brigade::{
-    Builder, Fairness, Handle, Idle, Order, Placement, Pool as Inner, Priority, Queueing,
+    Builder, Fairness, Handle, Idle, Order, Placement, Pool as Inner, Priority, Queueing, Tracing,
 };
 
 use crate::target::pool::{FEW, KEEP_ALIVE, MANY, Pool, Start, StartSized, Submit};
 use crate::target::{Entry, Listing};
+use crate::trace;
 
 /// A line of the table: the default pool, except for what `start` configures.
 const fn policy(
@@ -82,6 +83,14 @@ pub(crate) const TRACING: Listing<Start<Brigade>> =
         built(of(n).trace_jobs())
     });
 
+pub(crate) const TRACE: Listing<Start<Traced>> = Listing {
+    entry: Entry::own("brigade-trace", "a trace of what the threads do is recorded").further(),
+    start: |n| {
+        let pool = built(of(n))?;
+        Ok(Traced { _trace: pool.0.start_trace().ok(), pool })
+    },
+};
+
 /// As many threads as requested; all but the first start when there is work for them.
 pub(crate) const ELASTIC: Listing<Start<Brigade>> = Listing {
     entry: Entry::own("brigade-elastic", "threads but the first are started by tasks")
@@ -112,7 +121,7 @@ fn of(threads: usize) -> Builder {
 
 /// Starts what is configured.
 fn built(builder: Builder) -> io::Result<Brigade> {
-    builder.build().map(|pool| Brigade(Arc::new(pool)))
+    builder.build().map(trace::begin).map(|pool| Brigade(Arc::new(pool)))
 }
 
 /// A brigade pool.
@@ -151,6 +160,30 @@ impl Submit for Handle {
     #[inline]
     fn submit<F: FnOnce() + Send + 'static>(&self, job: F) {
         self.execute(job);
+    }
+}
+
+/// A brigade pool that is traced.
+pub(crate) struct Traced {
+    pool: Brigade,
+    /// `None` for `trace`, which traces it.
+    _trace: Option<Tracing>,
+}
+
+impl Pool for Traced {
+    type Outside = Owner;
+    type Inside = Handle;
+
+    fn outside(&self) -> Owner {
+        self.pool.outside()
+    }
+
+    fn inside(&self) -> Handle {
+        self.pool.inside()
+    }
+
+    fn shutdown(self) {
+        self.pool.shutdown();
     }
 }
 

@@ -37,6 +37,7 @@ family! {
     brigade::STALLS,
     brigade::HISTOGRAMS,
     brigade::TRACING,
+    brigade::TRACE,
     brigade::ELASTIC,
     brigade::ELASTIC_50,
     executors::CHANNEL,

@@ -20,6 +20,7 @@ use tokio::sync::mpsc;
 
 use crate::target::runtime::{Alarm, Runtime, Spawn, Start, ends};
 use crate::target::{Entry, Listing};
+use crate::trace;
 
 /// The default pool.
 pub(crate) const DEFAULT: Listing<Start<Brigade>> =
@@ -41,7 +42,7 @@ pub(crate) const LIFO: Listing<Start<Brigade>> = Listing {
 
 /// Starts the default pool.
 fn start(threads: usize) -> io::Result<Brigade> {
-    Pool::builder().threads(threads).build().map(Brigade)
+    Pool::builder().threads(threads).build().map(trace::begin).map(Brigade)
 }
 
 /// A pool.
