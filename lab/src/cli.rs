@@ -22,6 +22,7 @@ use crate::report::destination::path;
 use crate::report::table::Detail;
 use crate::rounds::{Contest, Rules};
 use crate::row::Row;
+use crate::simulate::Simulate;
 use crate::stop::Stop;
 use crate::sweep;
 use crate::target::Entry;
@@ -91,6 +92,11 @@ enum What {
         #[command(subcommand)]
         choice: Choice,
     },
+    /// Predict throughput, fan-out and wake-ups on machines of up to 256 cores.
+    ///
+    /// A model of the pool, with costs that are measured here: `docs/scale.md` says what it leaves out. The options that say
+    /// how to measure are refused, but for --seed and, with --check, --rounds and --patience.
+    Simulate(Simulate),
     /// One run of a workload, in a process that the laboratory starts for it.
     #[command(name = apart::COMMAND, hide = true)]
     Once {
@@ -228,6 +234,8 @@ pub(crate) enum Task {
     Advise(Advise),
     /// Check these, over and over.
     Check(Check, Vec<Contest>),
+    /// Simulate.
+    Simulate(Simulate),
     /// Measure these, one after the other.
     Measure(Vec<Contest>),
     /// Run this once on one target in this process.
@@ -290,6 +298,10 @@ impl Cli {
             Some(What::List) => return Ok(Task::List),
             Some(What::Chart(chart)) => return Ok(Task::Chart(chart.clone())),
             Some(What::Compare(compare)) => return Ok(Task::Compare(compare.clone())),
+            Some(What::Simulate(simulate)) => {
+                self.options.are_of_no_target()?;
+                return Ok(Task::Simulate(simulate.clone()));
+            }
             Some(What::Load(load)) => return Ok(Task::Load(load.clone())),
             Some(What::Process(process)) => return Ok(Task::Process(process.clone())),
             Some(What::Hogs { count }) => return Ok(Task::Hogs(*count)),
@@ -358,6 +370,18 @@ fn reason(error: &clap::Error) -> String {
 }
 
 impl Options {
+    /// An error if one of these says how targets are measured or where their results go.
+    fn are_of_no_target(&self) -> Result<(), Stop> {
+        let files = [&self.json, &self.csv, &self.samples];
+        let has_target = !self.target.is_empty() || self.pin.is_some() || self.inject.is_some();
+        if has_target || self.dry_run || self.hogs > 0 || files.iter().any(|file| file.is_some()) {
+            let reason = "of the options that say how to measure, `simulate` takes --seed, and with --check also --rounds and \
+                          --patience";
+            return Err(Stop::Usage(reason.to_owned()));
+        }
+        Ok(())
+    }
+
     /// An error unless all targets that are named are some that one of these rows is for.
     fn belong_to(&self, rows: &[Box<dyn Row>]) -> Result<(), Stop> {
         let mut targets: Vec<&Entry> = Vec::new();

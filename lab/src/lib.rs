@@ -15,7 +15,7 @@
 //! - the traits of workloads, their runs on targets, and a folder of them: `workload`, `apart`, `dispatch`,
 //!   `row`, `workloads`, `plan`;
 //! - the output: `report`, `recorded`, `chart`, `compare`, `interrupt`;
-//! - the program: `advise`, `hogs`, `rounds`, `check`, `sweep`, `cli`, `session`;
+//! - the program: `advise`, `hogs`, `rounds`, `check`, `sweep`, `simulate`, `cli`, `session`;
 //! - what is public: `library`.
 
 #![forbid(unsafe_code)]
@@ -52,6 +52,7 @@ mod row;
 mod samples;
 mod session;
 mod setup;
+mod simulate;
 mod stats;
 mod stop;
 mod supervise;

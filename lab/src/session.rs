@@ -31,6 +31,9 @@ pub(crate) fn run(cli: Cli) -> Result<(), Stop> {
         Task::List => report::list(),
         Task::Chart(chart) => chart.draw(),
         Task::Compare(compare) => compare.run(cli.options.verbose, cli.options.quiet),
+        Task::Simulate(simulate) => {
+            simulate.run(&cli.options.rules(), cli.options.seed.unwrap_or_default())
+        }
         Task::Load(load) => load::generate(&load),
         Task::Process(process) => process.measure(cli.options.rules().patience),
         Task::Hogs(count) => hogs::compute(count),

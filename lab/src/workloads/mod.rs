@@ -5,7 +5,7 @@
 pub(crate) mod bucket_brigade;
 pub(crate) mod burst;
 mod busy_io;
-mod chain;
+pub(crate) mod chain;
 pub(crate) mod channels;
 pub(crate) mod creation;
 pub(crate) mod echo;

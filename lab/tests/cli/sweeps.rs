@@ -167,3 +167,16 @@ fn a_command_sees_the_tasks_of_a_run() {
         assert!(threads.trim().parse::<u64>().expect("a number") >= 20, "{threads}");
     }
 }
+
+#[test]
+fn a_model_is_a_line_for_each_number_of_cores() {
+    let costs = ["--recorded", "--cost", "jitter=0", "--cost", "wake=7000"];
+    let output = run(lab(["simulate", "--cores", "1,2..3"]).args(costs));
+    assert_eq!(code(&output), Some(0), "{}", errors(&output));
+    let tables = text(&output);
+    assert!(tables.contains("wake 7000.0") && tables.contains("jitter 0.0"), "{tables}");
+    let rows: Vec<Vec<_>> = tables.lines().map(|line| line.split_whitespace().collect()).collect();
+    let cores = |row: &&Vec<&str>| row.first().is_some_and(|first| first.parse::<u32>().is_ok());
+    let cores: Vec<_> = rows.iter().filter(cores).map(|row| row[0]).collect();
+    assert_eq!(cores, ["1", "2", "3"].repeat(6), "{tables}");
+}

@@ -1,0 +1,113 @@
+//! The model beside the real pool, on as many cores as there are here.
+
+use super::costs::Costs;
+use super::workloads::{self, Setting};
+use crate::machine;
+use crate::report::{quantity, write_line};
+use crate::rounds::Rules;
+use crate::row::Row;
+use crate::stats::{middle, sorted};
+use crate::stop::Stop;
+use crate::workload::{Direction, line};
+use crate::workloads::fan_out::FanOut;
+use crate::workloads::throughput::Throughput;
+use crate::workloads::wake::Wake;
+
+/// By how much the model may differ.
+const TOLERANCE: f64 = 0.2;
+
+/// Runs of the real pool in a round, of which the best counts: a cost is measured where nothing disturbs, too.
+const RUNS: usize = 3;
+
+/// A real row and what the model says of its first metric.
+struct Case {
+    row: Box<dyn Row>,
+    model: Box<dyn Fn(&Setting, usize) -> f64>,
+}
+
+fn throughput(threads: u64, messages: u64, amplification: u64) -> Case {
+    let row = Throughput { threads, producers: 1, messages, amplification, pre: 0, post: 0 };
+    let model = workloads::Throughput {
+        workers: threads as usize,
+        producers: 1,
+        messages,
+        amplification: amplification as u32,
+        pre: 0.0,
+        post: 0.0,
+    };
+    let model = move |setting: &Setting, cpus| model.jobs() as f64 / model.run(setting, cpus).time;
+    Case { row: Box::new(row), model: Box::new(model) }
+}
+
+fn fan_out(threads: u64) -> Case {
+    let (children, work_us) = (64, 20);
+    let model = workloads::FanOut {
+        workers: threads as usize,
+        children,
+        work: 1e3 * work_us as f64,
+        shots: 20,
+    };
+    let row = FanOut { threads, children: children.into(), work_us, shots: 30 };
+    Case { row: Box::new(row), model: Box::new(move |setting, cpus| model.run(setting, cpus).time) }
+}
+
+fn wake(threads: u64) -> Case {
+    let model = workloads::Wake { workers: threads as usize, shots: 50 };
+    let row = Wake { threads, shots: 50 };
+    Case { row: Box::new(row), model: Box::new(move |setting, cpus| model.run(setting, cpus).time) }
+}
+
+/// Compares them in so many rounds, in each of which the costs are measured anew.
+pub(super) fn run(rules: &Rules, seed: u64) -> Result<(), Stop> {
+    let cpus = machine::cpus();
+    let mut cases = vec![throughput(1, 400, 5_000), throughput(1, 100_000, 1), fan_out(1), wake(1)];
+    if cpus > 1 {
+        cases.extend([throughput(2, 400, 5_000), fan_out(2), wake(2)]);
+    }
+    write_line(&format!("{:>12}{:>12}  {:<22}", "model", "measured", "ratio (min, max)"))?;
+    let mut far = Vec::new();
+    for Case { row, model } in cases {
+        let Some(target) = row.targets().into_iter().find(|target| target.name == "brigade") else {
+            continue;
+        };
+        let metric = &row.metrics()[0];
+        let (mut models, mut reals, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+        for round in 0..=rules.rounds {
+            let setting =
+                Setting { costs: Costs::measure()?, group: usize::MAX, seed: seed + round };
+            let runs: Result<Vec<_>, _> =
+                (0..RUNS).map(|_| row.run(target, rules.terms(target))).collect();
+            let runs =
+                runs.map_err(|failure| Stop::Failed(format!("{}: {failure}", row.name())))?;
+            let runs = sorted(runs.iter().map(|values| values[0]).collect());
+            let real = if metric.direction == Direction::Higher { runs[RUNS - 1] } else { runs[0] };
+            // The first round warms up.
+            if round > 0 {
+                let model = model(&setting, cpus);
+                models.push(model);
+                reals.push(real);
+                ratios.push(model / real);
+            }
+        }
+        let ratios = sorted(ratios);
+        let (Some(ratio), [least, .., most] | [least @ most]) = (middle(&ratios), &ratios[..])
+        else {
+            continue;
+        };
+        let [model, real] = [models, reals].map(|values| middle(&values).unwrap_or_default());
+        let [model, real] = [model, real].map(|value| quantity::short(value, metric.unit));
+        let name = format!("{} {}", row.name(), line(&row.params()));
+        write_line(&format!(
+            "{model:>12}{real:>12}  {ratio:.2} ({least:.2}, {most:.2})     {name}"
+        ))?;
+        if (ratio - 1.0).abs() > TOLERANCE {
+            far.push(name);
+        }
+    }
+    match far.is_empty() {
+        true => write_line("The model is within 20 % of what was measured."),
+        false => {
+            Err(Stop::Failed(format!("the model differs by more than 20 %: {}", far.join("; "))))
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! What the steps of the model cost, and how that is measured here.
+
+use std::panic;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
+use std::sync::{Arc, Barrier};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use brigade::Builder;
+use serde::{Deserialize, Serialize};
+
+use crate::census::Census;
+use crate::clock::Epoch;
+use crate::fault::Fault;
+use crate::pins::Pin;
+use crate::stats;
+use crate::stop::Stop;
+use crate::tally::Tally;
+use crate::workload::{Bench, fields};
+use crate::workloads::chain::{Link, Shared};
+
+/// Nanoseconds of each step; `stream` and `jitter` are shares.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+pub(super) struct Costs {
+    /// A load from a line that the CPU has.
+    pub(super) hit: f64,
+    /// A read-modify-write on a line that only this CPU has.
+    pub(super) atomic: f64,
+    /// A full fence.
+    pub(super) fence: f64,
+    /// The transfer of a line between two CPUs of a group.
+    pub(super) transfer: f64,
+    /// The transfer of a line from one group to another.
+    pub(super) far: f64,
+    /// The share of a transfer that a further line takes which doesn't depend on the first.
+    pub(super) stream: f64,
+    /// A job: it is queued, taken and called on one thread, without the read-modify-write.
+    pub(super) job: f64,
+    /// What a submission from outside costs, without the read-modify-write.
+    pub(super) inject: f64,
+    /// The call that wakes a thread.
+    pub(super) call: f64,
+    /// From the beginning of that call until the thread runs.
+    pub(super) wake: f64,
+    /// From the beginning of the call in which a thread sleeps until it does.
+    pub(super) park: f64,
+    /// A change of the CPUs that a thread may run on, with the look at them.
+    pub(super) affinity: f64,
+    /// By which share a computation and a wake-up take more or less.
+    pub(super) jitter: f64,
+}
+
+/// A transfer between two groups of cores costs this many times one inside a group: 107 ns to 23 ns, AMD EPYC 7R13, groups of 8.
+/// <https://github.com/nviennot/core-to-core-latency>
+const FAR: f64 = 107.0 / 23.0;
+
+impl Costs {
+    /// Those of the machine on which the figures of `docs/scale.md` were taken.
+    pub(super) const RECORDED: Self = Self {
+        hit: 0.5,
+        atomic: 1.7,
+        fence: 1.9,
+        transfer: 19.0,
+        far: 19.0 * FAR,
+        stream: 0.1,
+        job: 10.6,
+        inject: 4.5,
+        call: 5_000.0,
+        wake: 9_000.0,
+        park: 1_000.0,
+        affinity: 1_000.0,
+        jitter: 0.1,
+    };
+
+    /// These, with others in their place: `NAME=NANOSECONDS`.
+    pub(super) fn with(&self, changes: &[(String, f64)]) -> Result<Self, Stop> {
+        let mut fields = fields(self);
+        for (name, value) in changes {
+            let names = fields.keys().cloned().collect::<Vec<_>>().join(", ");
+            let unknown = || Stop::Usage(format!("there is no cost {name}, but {names}"));
+            *fields.get_mut(name).ok_or_else(unknown)? = (*value).into();
+        }
+        let costs = serde_json::from_value(fields.into());
+        costs.map_err(|error| Stop::Usage(format!("these costs can't be: {error}")))
+    }
+
+    /// They by name, as options of `simulate`.
+    pub(super) fn line(&self) -> String {
+        let costs = fields(self).into_iter();
+        costs
+            .map(|(name, cost)| format!("{name} {:.1}", cost.as_f64().unwrap_or_default()))
+            .collect::<Vec<_>>()
+            .join(", ")
+    }
+
+    /// Measures them, in a second or so.
+    pub(super) fn measure() -> Result<Self, Stop> {
+        let word = AtomicU64::new(0);
+        let atomic = quick(|| _ = word.fetch_add(1, Ordering::SeqCst));
+        let fence = quick(|| {
+            word.store(1, Ordering::Relaxed);
+            fence(Ordering::SeqCst);
+        });
+        let [spawned, submitted] = jobs()?;
+        let [call, wake] = wake();
+        let transfer = transfer();
+        Ok(Self {
+            atomic,
+            fence,
+            transfer,
+            far: FAR * transfer,
+            job: (spawned - atomic).max(0.0),
+            inject: (submitted - atomic).max(0.0),
+            call,
+            wake,
+            ..Self::RECORDED
+        })
+    }
+}
+
+/// Batches of a calibration, of which the fastest but a few counts: the machine may do something else as well.
+const BATCHES: usize = 200;
+
+/// Nanoseconds of `count` steps that are made in a batch, divided by that.
+fn fastest(count: usize, batches: usize, mut batch: impl FnMut() -> Duration) -> f64 {
+    let times = (0..batches).map(|_| batch().as_nanos() as f64);
+    stats::quantile(&stats::sorted(times.collect()), 0.1) / count as f64
+}
+
+/// Nanoseconds of something quick.
+fn quick(mut step: impl FnMut()) -> f64 {
+    const COUNT: usize = 500;
+    fastest(COUNT, BATCHES, || {
+        let begun = Instant::now();
+        (0..COUNT).for_each(|_| step());
+        begun.elapsed()
+    })
+}
+
+/// A line alone.
+#[derive(Default)]
+#[repr(align(128))]
+struct Padded(AtomicU64);
+
+/// Waits until a line has this value, and yields the CPU from time to time, which the other thread may need.
+fn wait_for(line: &Padded, value: u64) {
+    let mut looks = 0_u32;
+    while line.0.load(Ordering::Acquire) != value {
+        looks = looks.wrapping_add(1);
+        if looks % 4096 == 0 {
+            thread::yield_now();
+        }
+    }
+}
+
+/// A transfer: two threads pass a turn to and fro on one line, which is a read and a write of what the other has, each way.
+fn transfer() -> f64 {
+    const TURNS: u64 = 100;
+    let turn = Padded::default();
+    let pass = |number: u64, to: u64| {
+        wait_for(&turn, 2 * number + to);
+        turn.0.store(2 * number + to + 1, Ordering::Release);
+    };
+    let (all, pass) = (TURNS * BATCHES as u64, &pass);
+    thread::scope(|scope| {
+        // On threads of their own, as their CPUs are changed.
+        let first = scope.spawn(move || {
+            let others = Census::take();
+            scope.spawn(move || (0..all).for_each(|number| pass(number, 1)));
+            // If that is refused, the system places them.
+            let _ = others.and_then(|others| Pin::Apart.place(&others));
+            let mut batches = (0..all).step_by(TURNS as usize);
+            fastest(4 * TURNS as usize, BATCHES, || {
+                let begun = Instant::now();
+                let first = batches.next().unwrap_or_default();
+                (first..first + TURNS).for_each(|number| pass(number, 0));
+                begun.elapsed()
+            })
+        });
+        first.join().unwrap_or_else(|cause| panic::resume_unwind(cause))
+    })
+}
+
+/// What a job costs that the one before it has spawned, and what a submission from outside costs while no worker takes anything.
+/// On a pool of one worker, which needs no fence and shares nothing.
+fn jobs() -> Result<[f64; 2], Stop> {
+    const JOBS: u32 = 50_000;
+    const CHAINS: u32 = 64;
+    let refused = |error| Stop::Refused(format!("a pool of one thread can't start: {error}"));
+    let pool = Builder::new().threads(1).build().map_err(refused)?;
+    let shared = Shared::leak(&Bench::new(Tally::leak(), Fault::None), 0, 0, None);
+    let submit = |count: u32, left: u32| {
+        for message in 0..count {
+            let link = Link { inside: pool.handle(), message, left, shared };
+            pool.execute(move || link.run());
+        }
+    };
+    let spawned = fastest(JOBS as usize, BATCHES / 10, || {
+        let begun = Instant::now();
+        submit(CHAINS, JOBS / CHAINS - 1);
+        pool.wait_idle();
+        begun.elapsed()
+    });
+    let submitted = fastest(JOBS as usize, BATCHES / 10, || {
+        let gate = Arc::new(Barrier::new(2));
+        let inside = gate.clone();
+        pool.execute(move || (0..2).for_each(|_| _ = inside.wait()));
+        gate.wait();
+        let begun = Instant::now();
+        submit(JOBS, 0);
+        let elapsed = begun.elapsed();
+        gate.wait();
+        pool.wait_idle();
+        elapsed
+    });
+    Ok([spawned, submitted])
+}
+
+/// What a wake-up costs the thread that wakes, and how long it takes until the other runs.
+fn wake() -> [f64; 2] {
+    const SHOTS: usize = 60;
+    let (epoch, began, is_over) = (Epoch::new(), AtomicU64::new(0), AtomicBool::new(false));
+    thread::scope(|scope| {
+        let sleeper = scope.spawn(|| {
+            while !is_over.load(Ordering::Acquire) {
+                thread::park();
+                began.store(epoch.nanos(), Ordering::Release);
+            }
+        });
+        let shot = |_| {
+            // As in the workload `wake`.
+            thread::sleep(Duration::from_micros(1_600));
+            began.store(0, Ordering::Relaxed);
+            let begun = epoch.nanos();
+            sleeper.thread().unpark();
+            let call = epoch.nanos() - begun;
+            thread::sleep(Duration::from_micros(400));
+            let mut ran = began.load(Ordering::Acquire);
+            while ran == 0 {
+                thread::sleep(Duration::from_micros(100));
+                ran = began.load(Ordering::Acquire);
+            }
+            (call as f64, ran.saturating_sub(begun) as f64)
+        };
+        let (calls, wakes) = (0..SHOTS).map(shot).unzip::<_, _, Vec<_>, Vec<_>>();
+        is_over.store(true, Ordering::Release);
+        sleeper.thread().unpark();
+        [calls, wakes].map(stats::median)
+    })
+}

@@ -1,0 +1,547 @@
+//! The model of a pool: the wake-up rule, the search, the injectors and the sleep of `crates/brigade/src/idle/README.md` and
+//! `engine`, step by step, with each access to a line that other threads have.
+//!
+//! What is not on the way of a plain job is left out: growth, timers, I/O, mailboxes, classes of jobs, forks, the end.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::iter;
+use std::rc::Rc;
+
+use super::machine::{Cpu, Line, Lock, Thread, Time};
+
+/// The slots of a worker's queue.
+const CAPACITY: usize = 256;
+/// The most jobs that are taken from an injector at once.
+const BATCH: usize = 64;
+/// Jobs between two looks elsewhere.
+const INTERVAL: u32 = 61;
+/// Jobs that such a look takes from an injector: a sixteenth of the interval, as the modelled jobs are short.
+const SHARE: usize = 3;
+/// The most injectors.
+const MAX_INJECTORS: usize = 16;
+/// The shortest and the longest sleep of the monitor, in nanoseconds.
+const PERIODS: [f64; 2] = [40_000.0, 400_000.0];
+
+/// A job: it computes for `pre` nanoseconds, submits `children`, and one that follows it unless `chain` is 0, and computes for
+/// `post`.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Job {
+    pub(super) chain: u32,
+    pub(super) children: u32,
+    pub(super) pre: f64,
+    pub(super) post: f64,
+    /// The CPU that waits for its end.
+    pub(super) owner: Option<usize>,
+}
+
+/// The counts of the pool's state.
+#[derive(Clone, Copy, Default)]
+struct State {
+    searching: usize,
+    parked: usize,
+}
+
+/// An injector, or the queue of a worker.
+#[derive(Default)]
+struct Queue {
+    /// Where jobs are taken, and where they are pushed.
+    head: Line,
+    tail: Line,
+    jobs: RefCell<VecDeque<Job>>,
+    /// How often jobs were pushed or taken.
+    moved: Cell<u64>,
+    /// A thief has a claim.
+    is_claimed: Cell<bool>,
+    /// The CPU that pushed last, and another one that took last.
+    from: Cell<usize>,
+    to: Cell<Option<usize>>,
+}
+
+impl Queue {
+    fn len(&self) -> usize {
+        self.jobs.borrow().len()
+    }
+
+    fn push(&self, from: usize, jobs: impl IntoIterator<Item = Job>) {
+        self.jobs.borrow_mut().extend(jobs);
+        self.from.set(from);
+        self.moved.set(self.moved.get() + 1);
+    }
+
+    fn take(&self, count: usize) -> Vec<Job> {
+        self.moved.set(self.moved.get() + u64::from(count > 0));
+        self.jobs.borrow_mut().drain(..count).collect()
+    }
+
+    /// Looks whether it has jobs.
+    fn look(&self, cpu: &Cpu) -> bool {
+        cpu.look(&self.head);
+        cpu.look(&self.tail);
+        self.len() > 0
+    }
+}
+
+/// What a worker sleeps on.
+#[derive(Default)]
+struct Parker {
+    line: Line,
+    has_token: Cell<bool>,
+    is_asleep: Cell<bool>,
+}
+
+/// How often something has happened.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Counts {
+    pub(super) ran: u64,
+    /// Announcements.
+    pub(super) parks: u64,
+    /// Announcements that the worker itself withdrew.
+    pub(super) withdrawn: u64,
+    /// Workers that were picked and woken.
+    pub(super) wakes: u64,
+}
+
+/// The pool.
+pub(super) struct Pool {
+    cpus: usize,
+    state: Line,
+    counts: Cell<State>,
+    crew: Lock,
+    sleepers: RefCell<Vec<usize>>,
+    monitor: Cell<Option<usize>>,
+    injectors: Vec<Queue>,
+    queues: Vec<Queue>,
+    parkers: Vec<Parker>,
+    pub(super) happened: Cell<Counts>,
+    /// When a job with children, or with an owner, has begun.
+    pub(super) began: Cell<Time>,
+    /// The jobs that have an owner and have not ended.
+    pub(super) owned: RefCell<Vec<usize>>,
+    /// How many jobs must have run for the CPU that waits to go on.
+    goal: Cell<(u64, usize)>,
+}
+
+impl Pool {
+    /// A pool of so many sleeping workers, on a machine of so many CPUs.
+    pub(super) fn new(workers: usize, cpus: usize) -> Rc<Self> {
+        let injectors = (2 * cpus).min(MAX_INJECTORS).next_power_of_two();
+        Rc::new(Self {
+            cpus,
+            state: Line::default(),
+            counts: Cell::new(State { searching: 0, parked: workers }),
+            crew: Lock::default(),
+            sleepers: RefCell::new((0..workers).collect()),
+            monitor: Cell::default(),
+            injectors: iter::repeat_with(Queue::default).take(injectors).collect(),
+            queues: iter::repeat_with(Queue::default).take(workers).collect(),
+            parkers: iter::repeat_with(Parker::default).take(workers).collect(),
+            happened: Cell::default(),
+            began: Cell::default(),
+            owned: RefCell::default(),
+            goal: Cell::default(),
+        })
+    }
+
+    fn note(&self, what: impl FnOnce(&mut Counts)) {
+        let mut counts = self.happened.get();
+        what(&mut counts);
+        self.happened.set(counts);
+    }
+
+    /// Workers that are neither searching nor parked.
+    fn running(&self) -> usize {
+        let State { searching, parked } = self.counts.get();
+        self.queues.len() - searching - parked
+    }
+
+    pub(super) fn parked(&self) -> usize {
+        self.counts.get().parked
+    }
+
+    /// The shared lines by name, and how long each has been in transfer or, of the lock, held; of several of a kind the longest.
+    pub(super) fn busy(&self) -> [(&'static str, Time); 4] {
+        let busiest = |queues: &[Queue]| {
+            let busy = queues.iter().map(|queue| queue.head.busy.get().max(queue.tail.busy.get()));
+            busy.max().unwrap_or_default()
+        };
+        let (injector, queue) = (busiest(&self.injectors), busiest(&self.queues));
+        let (state, lock) = (self.state.busy.get(), self.crew.busy.get());
+        [("state", state), ("crew's lock", lock), ("injector", injector), ("queue", queue)]
+    }
+
+    /// Waits until so many jobs have run.
+    pub(super) async fn wait_for(&self, cpu: &Cpu, jobs: u64) {
+        self.goal.set((jobs, cpu.index));
+        while self.happened.get().ran < jobs {
+            cpu.sleep(None).await;
+        }
+    }
+
+    /// Submits a job that this CPU owns, and waits for its end; returns how long the submission took.
+    pub(super) async fn run(&self, cpu: &Cpu) -> Time {
+        let begun = cpu.machine.now();
+        self.owned.borrow_mut().push(cpu.index);
+        self.inject(cpu, Job { owner: Some(cpu.index), ..Job::default() }).await;
+        let submitted = cpu.machine.now() - begun;
+        while self.owned.borrow().contains(&cpu.index) {
+            cpu.sleep(None).await;
+        }
+        submitted
+    }
+
+    /// Submits a job from outside.
+    pub(super) async fn inject(&self, cpu: &Cpu, job: Job) {
+        let injector = &self.injectors[cpu.index % self.injectors.len()];
+        cpu.spend(cpu.costs().inject).await;
+        cpu.update(&injector.tail).await;
+        injector.push(cpu.index, [job]);
+        // The slots of a used block are in the cache of the worker that has emptied it, two in a line, and the fence waits for
+        // this one.
+        let lines = usize::from(injector.moved.get() % 2 == 0);
+        cpu.fetch(lines, injector.to.get().unwrap_or(cpu.index)).await;
+        self.offer_help(cpu, 1, usize::MAX).await;
+    }
+
+    /// Adds to the counts of the state, and returns those before.
+    async fn change(&self, cpu: &Cpu, searching: isize, parked: isize) -> State {
+        cpu.update(&self.state).await;
+        let before = self.counts.get();
+        self.counts.set(State {
+            searching: before.searching.wrapping_add_signed(searching),
+            parked: before.parked.wrapping_add_signed(parked),
+        });
+        before
+    }
+
+    /// Wakes a worker for what the caller has just published, if necessary: `queued` jobs on its queue, or more elsewhere.
+    async fn offer_help(&self, cpu: &Cpu, others: usize, queued: usize) {
+        cpu.spend(cpu.costs().fence).await;
+        cpu.read(&self.state).await;
+        if queued > 1 || self.monitor.get().is_none() {
+            self.help(cpu, Some(others)).await;
+        }
+    }
+
+    /// Picks the worker that parked last and wakes it, unless one searches. A caller that goes on keeps it off its CPU, if CPUs are
+    /// free beside so many `others`.
+    async fn help(&self, cpu: &Cpu, others: Option<usize>) {
+        if self.counts.get().searching > 0 || self.parked() == 0 {
+            return;
+        }
+        cpu.acquire(&self.crew).await;
+        cpu.read(&self.state).await;
+        let is_wanted = self.counts.get().searching == 0;
+        let picked = if is_wanted { self.sleepers.borrow_mut().pop() } else { None };
+        if let Some(index) = picked {
+            self.relieve(index);
+            self.change(cpu, 1, -1).await;
+            self.note(|counts| counts.wakes += 1);
+        }
+        cpu.release(&self.crew);
+        let Some(index) = picked else { return };
+        let running = self.running();
+        if others.is_some_and(|others| running > 0 && running + others < self.cpus) {
+            cpu.spend(cpu.costs().affinity).await;
+        }
+        let parker = &self.parkers[index];
+        cpu.update(&parker.line).await;
+        parker.has_token.set(true);
+        if parker.is_asleep.replace(false) {
+            cpu.rouse(index, cpu.about(cpu.costs().wake));
+            cpu.spend(cpu.costs().call).await;
+        }
+    }
+
+    /// Takes the duty from a worker that is no longer parked.
+    fn relieve(&self, index: usize) {
+        self.monitor.set(self.monitor.get().filter(|&monitor| monitor != index));
+    }
+
+    /// Whether anything is queued; looks at one queue after the other until then.
+    fn has_work(&self, cpu: &Cpu) -> bool {
+        self.injectors.iter().chain(&self.queues).any(|queue| queue.look(cpu))
+    }
+
+    /// How often each queue has moved, and whether it has jobs.
+    fn marks(&self, cpu: &Cpu) -> Vec<(u64, bool)> {
+        let queues = self.injectors.iter().chain(&self.queues);
+        queues.map(|queue| (queue.moved.get(), queue.look(cpu))).collect()
+    }
+}
+
+/// A worker: the thread on the CPU with its index.
+pub(super) struct Worker {
+    pool: Rc<Pool>,
+    cpu: Cpu,
+    /// The injector that it took from last.
+    cursor: Cell<usize>,
+}
+
+impl Worker {
+    /// The thread of a worker, which sleeps at first.
+    pub(super) fn thread(pool: &Rc<Pool>, cpu: Cpu) -> Thread {
+        let worker = Self { pool: pool.clone(), cursor: Cell::new(cpu.index), cpu };
+        Box::pin(async move { worker.live().await })
+    }
+
+    fn queue(&self) -> &Queue {
+        &self.pool.queues[self.cpu.index]
+    }
+
+    async fn live(&self) {
+        self.wait(None).await;
+        let mut job = self.hunt().await;
+        for turn in 1.. {
+            self.run(job).await;
+            self.cpu.read(&self.pool.state).await;
+            if turn % INTERVAL == 0 {
+                if let Some(job) = self.refill(1, SHARE).await {
+                    self.announce().await;
+                    self.run(job).await;
+                }
+            }
+            job = match self.pop().await {
+                Some(job) => job,
+                None => self.find().await,
+            };
+        }
+    }
+
+    async fn run(&self, job: Job) {
+        let (pool, cpu) = (&*self.pool, &self.cpu);
+        if job.children > 0 || job.owner.is_some() {
+            pool.began.set(cpu.machine.now());
+        }
+        cpu.spend(cpu.costs().job + cpu.about(job.pre)).await;
+        for _ in 0..job.children {
+            self.submit(Job { children: 0, ..job }).await;
+        }
+        if let Some(chain) = job.chain.checked_sub(1) {
+            self.submit(Job { chain, ..job }).await;
+        }
+        if job.children == 0 {
+            cpu.spend(cpu.about(job.post)).await;
+        }
+        pool.note(|counts| counts.ran += 1);
+        if let Some(owner) = job.owner {
+            pool.owned.borrow_mut().retain(|&other| other != owner);
+            cpu.rouse(owner, cpu.costs().transfer);
+        }
+        let (goal, waiter) = pool.goal.get();
+        if pool.happened.get().ran == goal {
+            cpu.rouse(waiter, 0.0);
+        }
+    }
+
+    /// Submits a job from one that this worker runs. If its queue is full, the older half goes to an injector first.
+    async fn submit(&self, job: Job) {
+        let (pool, cpu) = (&*self.pool, &self.cpu);
+        let is_full = self.queue().len() == CAPACITY;
+        if is_full {
+            let injector = &pool.injectors[cpu.index % pool.injectors.len()];
+            cpu.update(&self.queue().head).await;
+            cpu.update(&injector.tail).await;
+            injector.push(cpu.index, self.queue().take(self.queue().len().div_ceil(2)));
+        }
+        cpu.write(&self.queue().tail).await;
+        self.queue().push(cpu.index, [job]);
+        if is_full {
+            pool.offer_help(cpu, 0, usize::MAX).await;
+        } else if pool.queues.len() > 1 {
+            self.announce().await;
+        }
+    }
+
+    /// Wakes a peer for what is queued on this worker, except for a lone child while a peer monitors the queues.
+    async fn announce(&self) {
+        let queued = self.queue().len();
+        if queued > 0 {
+            self.pool.offer_help(&self.cpu, 0, queued).await;
+        }
+    }
+
+    async fn pop(&self) -> Option<Job> {
+        let queue = self.queue();
+        match queue.len() {
+            0 => self.cpu.read(&queue.head).await,
+            _ => self.cpu.update(&queue.head).await,
+        }
+        queue.take(queue.len().min(1)).pop()
+    }
+
+    async fn find(&self) -> Job {
+        if let Some(job) = self.refill(self.pool.queues.len(), BATCH).await {
+            self.announce().await;
+            return job;
+        }
+        self.pool.change(&self.cpu, 1, 0).await;
+        self.hunt().await
+    }
+
+    /// Looks everywhere as a searcher, and sleeps while there is nothing. If it was the last searcher, it wakes another one for
+    /// what it leaves.
+    async fn hunt(&self) -> Job {
+        let (pool, cpu) = (&*self.pool, &self.cpu);
+        let job = loop {
+            match self.search().await {
+                Some(job) => break job,
+                None => self.park().await,
+            }
+        };
+        let before = pool.change(cpu, -1, 0).await;
+        cpu.spend(cpu.costs().fence).await;
+        if before.searching == 1 && before.parked > 0 && pool.has_work(cpu) {
+            pool.help(cpu, (self.queue().len() > 1).then_some(0)).await;
+        }
+        job
+    }
+
+    async fn search(&self) -> Option<Job> {
+        let workers = self.pool.queues.len();
+        for round in 0.. {
+            if let Some(job) = self.refill(workers, BATCH).await {
+                return Some(job);
+            }
+            let (start, mut is_busy) = (self.cpu.below(workers), false);
+            for victim in (start..start + workers).map(|victim| victim % workers) {
+                let queue = &self.pool.queues[victim];
+                if queue.is_claimed.get() || victim == self.cpu.index || queue.len() == 0 {
+                    queue.look(&self.cpu);
+                } else if let Some(job) = self.take(queue, |queued| queued.div_ceil(2)).await {
+                    return Some(job);
+                }
+                is_busy |= queue.is_claimed.get();
+            }
+            if !is_busy {
+                break;
+            }
+            self.cpu.spend(f64::from(16_u32 << round.min(6))).await;
+        }
+        None
+    }
+
+    /// Takes a share of what is on an injector: returns one job and queues the others.
+    async fn refill(&self, parts: usize, most: usize) -> Option<Job> {
+        let injectors = &self.pool.injectors;
+        for _ in 0..injectors.len() {
+            self.cursor.set((self.cursor.get() + 1) % injectors.len());
+            let injector = &injectors[self.cursor.get()];
+            if injector.len() == 0 {
+                injector.look(&self.cpu);
+                continue;
+            }
+            let room = 1 + CAPACITY - self.queue().len();
+            let share = |queued| usize::min(queued / parts + 1, most.min(room));
+            let job = self.take(injector, share).await;
+            if job.is_some() {
+                return job;
+            }
+        }
+        None
+    }
+
+    /// Takes the oldest jobs of a queue: returns one and queues the others.
+    async fn take(&self, queue: &Queue, share: impl Fn(usize) -> usize) -> Option<Job> {
+        let (cpu, own) = (&self.cpu, self.queue());
+        cpu.read(&queue.tail).await;
+        cpu.update(&queue.head).await;
+        if queue.is_claimed.replace(true) {
+            return None;
+        }
+        let mut taken = queue.take(share(queue.len()).min(queue.len())).into_iter();
+        queue.to.set(Some(cpu.index));
+        cpu.fetch(taken.len().div_ceil(2), queue.from.get()).await;
+        cpu.update(&queue.head).await;
+        queue.is_claimed.set(false);
+        let first = taken.next();
+        if taken.len() > 0 {
+            cpu.write(&own.tail).await;
+            own.push(cpu.index, taken);
+        }
+        first
+    }
+
+    /// Announces, looks at every queue once more, and sleeps until it is picked or sees work: it is a searcher again then.
+    async fn park(&self) {
+        let (pool, cpu) = (&*self.pool, &self.cpu);
+        cpu.acquire(&pool.crew).await;
+        pool.sleepers.borrow_mut().push(cpu.index);
+        cpu.read(&pool.state).await;
+        let monitors = pool.running() > 0 && pool.monitor.get().is_none();
+        pool.change(cpu, -1, 1).await;
+        pool.note(|counts| counts.parks += 1);
+        if monitors {
+            pool.monitor.set(Some(cpu.index));
+        }
+        cpu.release(&pool.crew);
+        cpu.spend(cpu.costs().fence).await;
+        if pool.has_work(cpu) {
+            self.withdraw().await;
+        } else if monitors {
+            self.monitor().await;
+        } else {
+            self.wait(None).await;
+        }
+    }
+
+    /// Withdraws the announcement, or takes the token of the thread that has picked this worker.
+    async fn withdraw(&self) {
+        let (pool, cpu) = (&*self.pool, &self.cpu);
+        cpu.acquire(&pool.crew).await;
+        let place = pool.sleepers.borrow().iter().rposition(|&index| index == cpu.index);
+        if let Some(place) = place {
+            pool.sleepers.borrow_mut().remove(place);
+            pool.relieve(cpu.index);
+            pool.change(cpu, 1, -1).await;
+            pool.note(|counts| counts.withdrawn += 1);
+        }
+        cpu.release(&pool.crew);
+        if place.is_none() {
+            self.wait(None).await;
+        }
+    }
+
+    /// Sleeps until there is a token, which it takes, or for so many nanoseconds; whether there was one.
+    async fn wait(&self, nanos: Option<f64>) -> bool {
+        let parker = &self.pool.parkers[self.cpu.index];
+        self.cpu.spend(self.cpu.costs().park).await;
+        if !parker.has_token.get() {
+            parker.is_asleep.set(true);
+            self.cpu.sleep(nanos).await;
+            parker.is_asleep.set(false);
+        }
+        let woken = parker.has_token.replace(false);
+        if woken {
+            self.cpu.update(&parker.line).await;
+        }
+        woken
+    }
+
+    /// Sleeps, and looks at the queues now and then while other workers run.
+    async fn monitor(&self) {
+        let (pool, cpu) = (&*self.pool, &self.cpu);
+        let (mut marks, mut period) = (pool.marks(cpu), PERIODS[0]);
+        while pool.running() > 0 {
+            if self.wait(Some(period)).await {
+                return;
+            }
+            let now = pool.marks(cpu);
+            if now.iter().zip(&marks).any(|(now, before)| now.1 && now.0 == before.0) {
+                return self.withdraw().await;
+            }
+            period = if now == marks { PERIODS[0] } else { PERIODS[1].min(2.0 * period) };
+            marks = now;
+        }
+        cpu.acquire(&pool.crew).await;
+        pool.relieve(cpu.index);
+        cpu.update(&pool.state).await;
+        cpu.release(&pool.crew);
+        cpu.spend(cpu.costs().fence).await;
+        if pool.has_work(cpu) {
+            self.withdraw().await;
+        } else {
+            self.wait(None).await;
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! The model where the answer is known.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use super::costs::Costs;
+use super::machine::{Cpu, Line, Lock, Machine, Thread, time};
+use super::workloads::{FanOut, Run, Setting, Stream, Throughput, Wake};
+
+/// A machine on which nothing takes any time.
+const FREE: Costs = Costs {
+    hit: 0.0,
+    atomic: 0.0,
+    fence: 0.0,
+    transfer: 0.0,
+    far: 0.0,
+    stream: 0.0,
+    job: 0.0,
+    inject: 0.0,
+    call: 0.0,
+    wake: 0.0,
+    park: 0.0,
+    affinity: 0.0,
+    jitter: 0.0,
+};
+
+fn setting(costs: Costs, seed: u64) -> Setting {
+    Setting { costs, group: usize::MAX, seed }
+}
+
+fn throughput(workers: usize, producers: usize, messages: u64, amplification: u32) -> Throughput {
+    Throughput { workers, producers, messages, amplification, pre: 0.0, post: 0.0 }
+}
+
+/// Whether two numbers are equal but for rounding.
+fn same(one: f64, other: f64) -> bool {
+    (one / other - 1.0).abs() < 1e-9
+}
+
+/// Lets so many CPUs do the same; returns the nanoseconds until the last one has done it.
+fn together<F: Future<Output = ()> + 'static>(
+    costs: Costs,
+    cpus: usize,
+    group: usize,
+    run: impl Fn(Cpu) -> F,
+) -> f64 {
+    let (machine, left) = (Machine::new(costs, cpus, group), Rc::new(Cell::new(cpus)));
+    let thread = |index| -> Thread {
+        let (run, left) = (run(Cpu::new(&machine, index, 1)), left.clone());
+        let machine = machine.clone();
+        Box::pin(async move {
+            run.await;
+            left.set(left.get() - 1);
+            if left.get() == 0 {
+                machine.stop();
+            }
+        })
+    };
+    assert!(machine.run((0..cpus).map(thread).collect()), "one of them sleeps");
+    machine.now() as f64 / 1e3
+}
+
+#[test]
+fn one_core_takes_the_cost_of_each_job() {
+    let costs = Costs { job: 100.0, ..FREE };
+    let run = throughput(1, 1, 1, 999).run(&setting(costs, 1), 2);
+    assert!(same(run.time, 1_000.0 * 100e-9), "{run:?}");
+}
+
+#[test]
+fn a_fan_out_without_other_costs_takes_its_work_over_the_cores() {
+    for workers in [1, 2, 4, 32] {
+        let one = FanOut { workers, children: 64, work: 1_000.0, shots: 3 };
+        let run = one.run(&setting(FREE, 1), workers);
+        assert!(same(run.time, 64e-6 / workers as f64), "{workers}: {run:?}");
+    }
+}
+
+#[test]
+fn an_idle_pool_begins_a_job_when_its_worker_has_been_woken() {
+    let costs = Costs { wake: 7_000.0, call: 3_000.0, ..FREE };
+    let run = Wake { workers: 4, shots: 5 }.run(&setting(costs, 1), 4);
+    assert!(same(run.time, 7e-6) && same(run.submit, 3e-6), "{run:?}");
+}
+
+#[test]
+fn a_line_that_is_touched_once_per_job_bounds_the_rate_by_its_transfer() {
+    let line = Rc::new(Line::default());
+    let nanos = together(Costs { transfer: 50.0, ..FREE }, 8, usize::MAX, |cpu| {
+        let line = line.clone();
+        async move {
+            for _ in 0..100 {
+                cpu.spend(1.0).await;
+                cpu.update(&line).await;
+            }
+        }
+    });
+    // The first CPU has it at once.
+    assert!((nanos - 800.0 * 50.0).abs() <= 51.0, "{nanos}");
+    assert_eq!(line.busy.get(), time(799.0 * 50.0));
+}
+
+#[test]
+fn reads_need_no_transfer_until_another_cpu_writes() {
+    let line = Rc::new(Line::default());
+    let nanos = together(Costs { transfer: 50.0, ..FREE }, 2, usize::MAX, |cpu| {
+        let line = line.clone();
+        async move {
+            cpu.spend(1_000.0 * cpu.index as f64).await;
+            if cpu.index == 0 {
+                cpu.write(&line).await;
+            }
+            for _ in 0..100 {
+                cpu.read(&line).await;
+            }
+        }
+    });
+    assert!(same(nanos, 1_050.0), "{nanos}");
+}
+
+#[test]
+fn a_transfer_to_another_group_takes_longer() {
+    let costs = Costs { transfer: 50.0, far: 200.0, ..FREE };
+    let to_and_fro = |group| {
+        let line = Rc::new(Line::default());
+        together(costs.clone(), 2, group, |cpu| {
+            let line = line.clone();
+            async move {
+                for turn in 0..10 {
+                    cpu.spend(1_000.0 * f64::from(1 + turn % 2)).await;
+                    cpu.update(&line).await;
+                }
+            }
+        });
+        line.busy.get()
+    };
+    assert_eq!(to_and_fro(1), 4 * to_and_fro(2));
+}
+
+#[test]
+fn a_lock_is_held_by_one_thread_at_a_time() {
+    let (lock, inside) = (Rc::new(Lock::default()), Rc::new(Cell::new(false)));
+    let nanos = together(FREE, 8, usize::MAX, |cpu| {
+        let (lock, inside) = (lock.clone(), inside.clone());
+        async move {
+            for _ in 0..5 {
+                cpu.acquire(&lock).await;
+                assert!(!inside.replace(true));
+                cpu.spend(10.0).await;
+                inside.set(false);
+                cpu.release(&lock);
+            }
+        }
+    });
+    assert!(same(nanos, 8.0 * 5.0 * 10.0), "{nanos}");
+}
+
+/// Runs of every kind, with the jobs that each must run and its workers.
+fn runs(setting: &Setting) -> Vec<(Run, u64, usize)> {
+    let mut runs = Vec::new();
+    for workers in [1, 2, 5] {
+        let busy = throughput(workers, 3, 40, 5);
+        runs.push((busy.run(setting, workers), busy.jobs(), workers));
+        let late = Throughput { post: 300.0, ..throughput(workers, 1, 2, 100) };
+        runs.push((late.run(setting, workers), late.jobs(), workers));
+        // More than fit into the queue of a worker.
+        let wide = FanOut { workers, children: 300, work: 500.0, shots: 2 };
+        runs.push((wide.run(setting, workers), 602, workers));
+        runs.push((Wake { workers, shots: 5 }.run(setting, workers), 5, workers));
+        let single = Stream { workers, submitters: 4, jobs: 20 };
+        runs.push((single.run(setting, workers), 80, workers));
+    }
+    runs
+}
+
+#[test]
+fn every_job_runs_and_every_park_ends_in_a_wake_up_or_lasts() {
+    // Few nanoseconds to sleep and to wake let submissions meet workers at every step.
+    let short = Costs { call: 20.0, wake: 30.0, park: 10.0, ..Costs::RECORDED };
+    for (costs, seed) in [(Costs::RECORDED, 1), (short.clone(), 2), (short, 3), (FREE, 4)] {
+        for group in [2, usize::MAX] {
+            let setting = Setting { group, ..setting(costs.clone(), seed) };
+            for (Run { counts, parked, .. }, jobs, workers) in runs(&setting) {
+                assert_eq!(counts.ran, jobs, "{setting:?} {counts:?}");
+                // All sleep in the beginning.
+                let parks = workers as u64 + counts.parks;
+                assert_eq!(parks, counts.withdrawn + counts.wakes + parked as u64, "{counts:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_seed_is_a_run() {
+    let runs = |seed| runs(&setting(Costs::RECORDED, seed));
+    assert_eq!(runs(1), runs(1));
+    assert_ne!(runs(1), runs(2));
+}
+
+#[test]
+fn a_cost_is_changed_by_its_name() {
+    let costs = FREE.with(&[("transfer".to_owned(), 90.0)]).expect("a cost");
+    assert_eq!(costs, Costs { transfer: 90.0, ..FREE });
+    assert!(FREE.with(&[("transfr".to_owned(), 90.0)]).is_err());
+}
