@@ -19,10 +19,13 @@ const TOLERANCE: f64 = 0.2;
 /// Runs of the real pool in a round, of which the best counts: a cost is measured where nothing disturbs, too.
 const RUNS: usize = 3;
 
-/// A real row and what the model says of its first metric.
+/// What the model says on so many CPUs.
+type Model = Box<dyn Fn(&Setting, usize) -> f64>;
+
+/// A real row, and what the model says of its first metric.
 struct Case {
     row: Box<dyn Row>,
-    model: Box<dyn Fn(&Setting, usize) -> f64>,
+    model: Model,
 }
 
 fn throughput(threads: u64, messages: u64, amplification: u64) -> Case {
