@@ -1,17 +1,108 @@
-//! Passes the compiler's version to the laboratory: a number without its compiler is not a
-//! measurement.
+//! Passes to the laboratory what it was built from and how: a number without its compiler is not a measurement.
 
 use std::env;
+use std::fs;
 use std::process::Command;
 
 fn main() {
+    let var = |name: &str| env::var(name).unwrap_or_default();
     let compiler = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let version = Command::new(compiler)
-        .arg("--version")
-        .output()
-        .ok()
-        .and_then(|output| String::from_utf8(output.stdout).ok())
-        .unwrap_or_default();
-    println!("cargo::rustc-env=BRIGADE_LAB_RUSTC={}", version.trim());
+    let optimised = var("PROFILE") == "release";
+    // A build without optimisation measures nothing, and is not made again for each commit.
+    let commit = if optimised { commit() } else { None };
+    let folder = var("OUT_DIR");
+    let profile = folder.rsplit(['/', '\\']).nth(3).unwrap_or_default();
+    let lock = fs::read_to_string("../Cargo.lock").unwrap_or_default();
+    for (name, value) in [
+        ("RUSTC", output(Command::new(compiler).arg("--version")).unwrap_or_default()),
+        ("COMMIT", commit.unwrap_or_default()),
+        ("PROFILE", format!("{profile}, opt-level {}", var("OPT_LEVEL"))),
+        // Cargo puts this character between two flags.
+        ("RUSTFLAGS", var("CARGO_ENCODED_RUSTFLAGS").replace('\u{1f}', " ")),
+        ("TARGET", var("TARGET")),
+        ("TARGET_FEATURES", var("CARGO_CFG_TARGET_FEATURE")),
+        ("VERSIONS", versions(&lock).join(",")),
+    ] {
+        println!("cargo::rustc-env=BRIGADE_LAB_{name}={}", value.replace(['\n', '\r'], " "));
+    }
     println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=../Cargo.lock");
+}
+
+/// What this command prints, if it can be run and succeeds.
+fn output(command: &mut Command) -> Option<String> {
+    let output = command.output().ok().filter(|output| output.status.success())?;
+    String::from_utf8(output.stdout).ok().map(|text| text.trim().to_owned())
+}
+
+/// The commit of the working tree, marked if it has changes since, if this is one and there is a git.
+fn commit() -> Option<String> {
+    let git = |arguments: &[&str]| output(Command::new("git").args(arguments));
+    let commit = git(&["describe", "--always", "--abbrev=12", "--exclude=*", "--dirty=-modified"])?;
+    // A commit, a switch of branches and an edit of what is built change it.
+    for path in ["HEAD", "logs/HEAD"] {
+        let path = git(&["rev-parse", "--git-path", path]);
+        // One that is not there would be a change each time.
+        if let Some(path) = path.filter(|path| fs::exists(path).unwrap_or(false)) {
+            println!("cargo::rerun-if-changed={path}");
+        }
+    }
+    for path in ["src", "Cargo.toml", "../crates", "../Cargo.toml"] {
+        println!("cargo::rerun-if-changed={path}");
+    }
+    Some(commit)
+}
+
+/// The crates of the registry that the laboratory depends on, and their versions, from the text of `Cargo.lock`.
+pub(crate) fn versions(lock: &str) -> Vec<String> {
+    let packages: Vec<_> = lock.split("[[package]]").map(Package::of).collect();
+    let own = packages.iter().find(|package| package.name == "brigade-lab");
+    let names = own.into_iter().flat_map(|own| &own.dependencies).filter_map(|dependency| {
+        // `name`, or `name version` or `name version (source)` where there are several.
+        let mut words = dependency.split(' ');
+        let (name, version) = (words.next()?, words.next());
+        let is_it = |package: &&Package| {
+            package.name == name
+                && version.is_none_or(|version| package.version == version)
+                && package.is_published
+        };
+        let found = packages.iter().find(is_it)?;
+        Some(format!("{name} {}", found.version))
+    });
+    let mut versions: Vec<_> = names.collect();
+    versions.dedup();
+    versions
+}
+
+/// A package of `Cargo.lock`.
+#[derive(Default)]
+struct Package<'a> {
+    /// Its name.
+    name: &'a str,
+    /// Its version.
+    version: &'a str,
+    /// Whether it has a source, and is no member of the workspace.
+    is_published: bool,
+    /// The names of those that it depends on.
+    dependencies: Vec<&'a str>,
+}
+
+impl<'a> Package<'a> {
+    /// The package with these lines.
+    fn of(lines: &'a str) -> Self {
+        let mut package = Package::default();
+        for line in lines.lines() {
+            let text = |value: &'a str| value.trim().trim_matches('"');
+            match line.split_once('=') {
+                Some(("name ", value)) => package.name = text(value),
+                Some(("version ", value)) => package.version = text(value),
+                Some(("source ", _)) => package.is_published = true,
+                None if line.starts_with(' ') => {
+                    package.dependencies.push(text(line.trim_end_matches(',')));
+                }
+                _ => {}
+            }
+        }
+        package
+    }
 }

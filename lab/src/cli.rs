@@ -12,13 +12,14 @@ use crate::advise::Advise;
 use crate::apart;
 use crate::chart::Chart;
 use crate::check::Check;
-use crate::compare::Compare;
+use crate::compare::{Compare, percent};
 use crate::fault::Fault;
 use crate::hogs;
 use crate::limits::{self, whole};
 use crate::pins::Pin;
 use crate::plan;
 use crate::report::destination::path;
+use crate::report::speedup;
 use crate::report::table::Detail;
 use crate::rounds::{Contest, Rules};
 use crate::row::Row;
@@ -144,6 +145,16 @@ pub(crate) struct Options {
         value_parser = whole::<1, { limits::MAX_ROUNDS }>
     )]
     rounds: u64,
+    /// Take further rounds of a row until the interval of brigade's ratio to the best peer reaches no more than this far from
+    /// it, such as 5%.
+    #[arg(long, global = true, value_name = "PERCENT", value_parser = percent)]
+    until: Option<f64>,
+    /// How long a row may take for that: `90s`, `2m`, `1h`.
+    #[arg(
+        long, global = true, value_name = "TIME", default_value = "1m", requires = "until",
+        value_parser = time
+    )]
+    at_most: Duration,
     /// Write the results to this file; `-` is stdout, and the tables go to stderr then.
     #[arg(long, global = true, value_name = "PATH", value_parser = path())]
     pub(crate) json: Option<PathBuf>,
@@ -159,6 +170,9 @@ pub(crate) struct Options {
     /// Print all metrics: of `all` more than one each, of a workload the details, too. The files have them in any case.
     #[arg(long, global = true, conflicts_with = "quiet")]
     pub(crate) verbose: bool,
+    /// Exit with code 4 if other work disturbed the measurements. Tables and files are written all the same.
+    #[arg(long, global = true)]
+    pub(crate) quiet_machine: bool,
     /// Print what would be measured, and on which targets, without doing so.
     #[arg(long, global = true)]
     pub(crate) dry_run: bool,
@@ -204,6 +218,20 @@ fn target(name: &str) -> Result<Selection, String> {
         return Ok(Selection::All);
     }
     known(name).map(Selection::One)
+}
+
+/// Reads the value of `--at-most`.
+fn time(text: &str) -> Result<Duration, String> {
+    let units = [("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3_600.0)];
+    let found = units.iter().find_map(|(unit, seconds)| {
+        let number = text.strip_suffix(unit)?.trim();
+        // Rust reads `inf` and `1e9` as well.
+        let is_plain = number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+        Some(number.parse::<f64>().ok().filter(|_| is_plain)? * seconds)
+    });
+    let seconds = found.filter(|seconds| *seconds <= 86_400.0);
+    let time = seconds.map(Duration::from_secs_f64).filter(|time| !time.is_zero());
+    time.ok_or_else(|| "must be a number and `s`, `m` or `h`, a day at most".to_owned())
 }
 
 /// This name, if a target of any family has it.
@@ -291,6 +319,23 @@ impl Cli {
         }
     }
 
+    /// How long this many runs of a plan take, if it is one, by what the plan knows of itself.
+    pub(crate) fn expected(&self, runs: u64) -> Option<Duration> {
+        let (rows, time) = match self.what {
+            Some(What::All(Extent { full: true, .. })) => (plan::full(), plan::FULL_TIME),
+            Some(What::All(_)) | None => (plan::quick(), plan::QUICK_TIME),
+            _ => return None,
+        };
+        let usual = rows.iter().flat_map(|row| {
+            let further = row.further();
+            row.targets()
+                .into_iter()
+                .filter(|target| target.is_default || further.contains(&target.name))
+        });
+        let usual = usual.count() as f64 * plan::ROUNDS;
+        Some(time.mul_f64(runs as f64 / usual))
+    }
+
     /// What to do.
     pub(crate) fn task(&self) -> Result<Task, Stop> {
         let rows = match &self.what {
@@ -334,7 +379,7 @@ impl Cli {
             return Err(Stop::Usage(reason.to_owned()));
         }
         if self.options.samples.is_some() && !rows.iter().all(|row| row.samples()) {
-            let reason = "--samples is for latency, ramp-up, fan-out, fairness, steal, burst, bucket-brigade and timers only, and in the \
+            let reason = "--samples is for latency, ramp-up, fan-out, fairness, steal, burst, bucket-brigade, echo and timers only, and in the \
                           last for those that fire";
             return Err(Stop::Usage(reason.to_owned()));
         }
@@ -428,6 +473,9 @@ impl Options {
     /// The settings for the rounds of all rows.
     pub(crate) fn rules(&self) -> Rules {
         let patience = Duration::from_secs(self.patience);
-        Rules { rounds: self.rounds, patience, pin: self.pin, inject: self.inject, samples: None }
+        // The interval of fewer rounds than a verdict needs may be narrow by chance.
+        let rounds = self.until.map_or(self.rounds, |_| self.rounds.max(speedup::ROUNDS as u64));
+        let until = self.until.map(|until| (until, self.at_most));
+        Rules { rounds, until, patience, pin: self.pin, inject: self.inject, samples: None }
     }
 }

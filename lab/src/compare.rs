@@ -22,7 +22,7 @@ pub(crate) struct Compare {
     #[arg(
         value_names = ["OLD", "NEW"], num_args = 2.., required = true, value_parser = path(),
         conflicts_with_all = [
-            "target", "rounds", "json", "csv", "samples", "dry_run", "seed", "hogs", "pin", "patience", "inject",
+            "target", "rounds", "until", "quiet_machine", "json", "csv", "samples", "dry_run", "seed", "hogs", "pin", "patience", "inject",
         ]
     )]
     files: Vec<PathBuf>,
@@ -31,8 +31,8 @@ pub(crate) struct Compare {
     fail_above: Option<f64>,
 }
 
-/// Reads the value of `--fail-above`, as a share.
-fn percent(text: &str) -> Result<f64, String> {
+/// Reads a percentage, such as the value of `--fail-above`, as a share.
+pub(crate) fn percent(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('%').unwrap_or(text).trim().parse::<f64>();
     let number = number.ok().filter(|number| (0.0..=1000.0).contains(number));
     number.map(|number| number / 100.0).ok_or_else(|| "must be from 0% to 1000%".to_owned())

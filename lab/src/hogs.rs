@@ -46,6 +46,13 @@ impl Hogs {
     }
 }
 
+impl Hogs {
+    /// The number of the process, if there is one.
+    pub(crate) fn process(&self) -> Option<u32> {
+        self.0.as_ref().map(Child::id)
+    }
+}
+
 impl Drop for Hogs {
     fn drop(&mut self) {
         if let Some(mut child) = self.0.take() {

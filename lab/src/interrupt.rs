@@ -1,4 +1,4 @@
-//! SIGINT and SIGTERM end the laboratory; the results so far are written and marked as incomplete.
+//! SIGINT and SIGTERM end the laboratory; the results so far are written and marked as incomplete, and their tables are printed.
 //!
 //! A separate thread handles them, since the others may be blocked: in a peer's shutdown, or
 //! asleep.
@@ -7,7 +7,9 @@ use std::io::{self, Write};
 use std::process;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::mpsc;
 use std::thread::Builder;
+use std::time::Duration;
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
@@ -19,8 +21,11 @@ use crate::stop::Stop;
 /// A shell's exit code for a program that a signal ended is this plus the signal.
 const SIGNALLED: i32 = 128;
 
-/// Listens from now on.
-pub(crate) fn install(book: SharedBook) -> Result<(), Stop> {
+/// How long the tables may take: nothing may read them, and the thread that measures may have the output locked.
+const TABLES: Duration = Duration::from_secs(1);
+
+/// Listens from now on. `print` prints the tables that have not been printed.
+pub(crate) fn install(book: SharedBook, print: impl FnOnce() + Send + 'static) -> Result<(), Stop> {
     let listen = || -> io::Result<()> {
         let ending = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM] {
@@ -31,7 +36,7 @@ pub(crate) fn install(book: SharedBook) -> Result<(), Stop> {
         let mut signals = Signals::new([SIGINT, SIGTERM])?;
         Builder::new().name("signals".to_owned()).spawn(move || {
             if let Some(signal) = signals.forever().next() {
-                end(&book, signal);
+                end(&book, print, signal);
             }
         })?;
         Ok(())
@@ -39,10 +44,18 @@ pub(crate) fn install(book: SharedBook) -> Result<(), Stop> {
     listen().map_err(|error| Stop::Refused(format!("can't listen for signals: {error}")))
 }
 
-/// Writes the results so far and ends the process.
-fn end(book: &SharedBook, signal: i32) {
+/// Writes the results so far, prints their tables and ends the process.
+fn end(book: &SharedBook, print: impl FnOnce() + Send + 'static, signal: i32) {
     if let Err(stop) = book.finish(false) {
         stop.explain();
+    }
+    let (done, printed) = mpsc::channel();
+    let tables = Builder::new().name("tables".to_owned()).spawn(move || {
+        print();
+        let _ = done.send(());
+    });
+    if tables.is_ok() {
+        let _ = printed.recv_timeout(TABLES);
     }
     let _ = writeln!(io::stderr(), "brigade-lab: interrupted");
     process::exit(SIGNALLED + signal);

@@ -8,13 +8,13 @@
 //! A module imports from those above it in this list, and from none below; so do the files inside a folder.
 //! `tests/order.rs` checks it.
 //!
-//! - independent of the rest: `calls`, `census`, `clock`, `failure`, `fault`, `program`, `samples`, `stats`,
+//! - independent of the rest: `calls`, `census`, `clock`, `failure`, `fault`, `kernel`, `program`, `samples`, `stats`,
 //!   `stop`, `usage`, `work`;
 //! - limits, and counting every task: `limits`, `needs`, `pins`, `machine`, `tally`, `inbox`, `latch`, `supervise`, `trace`;
 //! - the traits of targets, and a folder of them: `target`, `targets`, `setup`;
 //! - the traits of workloads, their runs on targets, and a folder of them: `workload`, `apart`, `dispatch`,
 //!   `row`, `workloads`, `plan`;
-//! - the output: `report`, `recorded`, `chart`, `compare`, `interrupt`;
+//! - the output: `spent`, `noise`, `report`, `recorded`, `chart`, `compare`, `interrupt`;
 //! - the program: `advise`, `hogs`, `rounds`, `check`, `sweep`, `simulate`, `cli`, `session`;
 //! - what is public: `library`.
 
@@ -37,11 +37,13 @@ mod fault;
 mod hogs;
 mod inbox;
 mod interrupt;
+mod kernel;
 mod latch;
 mod library;
 mod limits;
 mod machine;
 mod needs;
+mod noise;
 mod pins;
 mod plan;
 mod program;
@@ -53,6 +55,7 @@ mod samples;
 mod session;
 mod setup;
 mod simulate;
+mod spent;
 mod stats;
 mod stop;
 mod supervise;

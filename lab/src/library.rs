@@ -18,9 +18,11 @@ use rand::rngs::SmallRng;
 use crate::clock::{Epoch, Lap, Meter, seconds};
 use crate::failure::Failure;
 use crate::fault::Fault;
+use crate::kernel::Kernel;
 use crate::limits;
 use crate::machine::{self, Machine};
 use crate::needs::Needs;
+use crate::noise::Noise;
 use crate::report::Reporter;
 use crate::report::book::SharedBook;
 use crate::report::comparison::Comparison;
@@ -185,9 +187,10 @@ impl Compare {
         Needs { files: 0, threads: self.threads as u64 }.check()?;
         let seed = self.seed.unwrap_or_else(fresh_seed);
         let Compare { rounds, patience, inject, .. } = self;
-        let rules = Rules { rounds, patience, pin: None, inject, samples: None };
+        let rules = Rules { rounds, until: None, patience, pin: None, inject, samples: None };
         let machine = Machine::read(seed, 0, None);
-        let book = SharedBook::new(machine, rounds as usize, Destination::Nowhere, None);
+        let noise = Noise::new(Kernel::here(), machine::cpus());
+        let book = SharedBook::new(machine, rounds as usize, noise, Destination::Nowhere, None);
         let reporter = Reporter::new(false, true, (1 + rounds) * targets.len() as u64);
         let own = targets.iter().find(|target| target.name == "brigade").unwrap_or(&targets[0]);
         let row = Yours {
@@ -521,7 +524,7 @@ impl VisitPool for Visit {
                 time += run.call(&*self.run, &any)?;
             }
             meter.end(&lap);
-            let switches = before.since().switches;
+            let switches = before.since().switches();
             drop(any);
             end(pool);
             tally.check(tally.expected())?;

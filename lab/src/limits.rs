@@ -16,6 +16,8 @@ pub(crate) const MAX_UNITS: u64 = 1_000_000_000;
 pub(crate) const MAX_SLEEP_MS: u64 = 10_000;
 /// Bursts or shots of one run; the time of each is stored until the run has ended.
 pub(crate) const MAX_SHOTS: u64 = 1_000_000;
+/// Tasks or requests per second at fixed times.
+pub(crate) const MAX_RATE: u64 = 1_000_000;
 /// The fewest microseconds between bursts: a shorter sleep would not be one.
 pub(crate) const MIN_GAP_US: u64 = 10;
 /// Microseconds between bursts, where they are given as fractions of a millisecond.

@@ -4,12 +4,9 @@
 //! value it should have. So they are read before anything is started. A limit that can't be read is
 //! ignored here; a trial start of the threads then finds all others.
 
-use std::fs;
-use std::path::Path;
-use std::str::FromStr;
-
 use rustix::process::{Resource, Rlimit, geteuid, getrlimit, setrlimit};
 
+use crate::kernel::Kernel;
 use crate::stop::Stop;
 
 /// The resources that a run needs beyond those that the process has.
@@ -74,7 +71,8 @@ impl Limits {
     /// Returns the present limits.
     fn read() -> Self {
         let soft = |resource| getrlimit(resource).current;
-        let load = read::<String>("/proc/loadavg");
+        let kernel = Kernel::here();
+        let load = kernel.text("proc/loadavg");
         // The fourth field is `running/all`.
         let others = load.and_then(|load| {
             let (_, all) = load.split_whitespace().nth(3)?.split_once('/')?;
@@ -84,11 +82,10 @@ impl Limits {
             files: soft(Resource::Nofile),
             // Root has no such limit.
             user: soft(Resource::Nproc).filter(|_| !geteuid().is_root()),
-            machine: read("/proc/sys/kernel/threads-max"),
-            numbers: read("/proc/sys/kernel/pid_max"),
-            maps: read("/proc/sys/vm/max_map_count"),
-            group: read::<String>("/proc/self/cgroup")
-                .and_then(|lines| groups_left(&lines, GROUPS)),
+            machine: kernel.value("proc/sys/kernel/threads-max"),
+            numbers: kernel.value("proc/sys/kernel/pid_max"),
+            maps: kernel.value("proc/sys/vm/max_map_count"),
+            group: groups_left(&kernel),
             others: others.unwrap_or(0),
         }
     }
@@ -125,41 +122,20 @@ impl Limits {
     }
 }
 
-/// Where control groups are listed: those of version 2, and those of version 1 that count threads.
-const GROUPS: &str = "/sys/fs/cgroup";
-
-/// The threads that may still start in the control groups of these lines, as `/proc/self/cgroup` has them, if there is a limit.
-fn groups_left(lines: &str, groups: &str) -> Option<u64> {
-    let left = |group: &Path| {
-        let number = |file: &str| read::<u64>(group.join(file).to_str()?);
+/// The threads that may still start in the control groups of this process, if there is a limit.
+fn groups_left(kernel: &Kernel) -> Option<u64> {
+    let left = |group: String| {
+        let number = |file: &str| kernel.value::<u64>(&format!("{group}/{file}"));
         // A group without a limit says `max`.
         Some(number("pids.max")?.saturating_sub(number("pids.current")?))
     };
-    let mine = lines.lines().filter_map(|line| {
-        let (kind, path) = line.split_once(':')?.1.split_once(':')?;
-        let root = match kind {
-            "" => groups.to_owned(),
-            "pids" => format!("{groups}/pids"),
-            _ => return None,
-        };
-        Some((format!("{root}{path}"), root))
-    });
-    let above = |(group, root): &(String, String)| {
-        let above = Path::new(group).ancestors().take_while(|group| group.starts_with(root));
-        above.filter_map(left).min()
-    };
-    mine.collect::<Vec<_>>().iter().filter_map(above).min()
-}
-
-/// What this file says, if there is such a file.
-fn read<T: FromStr>(file: &str) -> Option<T> {
-    fs::read_to_string(file).ok()?.trim().parse().ok()
+    kernel.groups("pids").into_iter().flatten().filter_map(left).min()
 }
 
 #[cfg(test)]
 mod tests {
     use super::{Limits, Needs, groups_left};
-    use std::fs;
+    use crate::kernel::made_up;
 
     #[test]
     fn the_limit_in_the_way_is_named_with_the_value_that_is_needed() {
@@ -191,22 +167,24 @@ mod tests {
 
     #[test]
     fn of_all_groups_of_a_process_the_tightest_counts() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let root = folder.path().to_str().expect("a path");
-        let group = |path: &str, max: &str, current: &str| {
-            let group = folder.path().join(path);
-            fs::create_dir_all(&group).expect("a group");
-            fs::write(group.join("pids.max"), max).expect("its limit");
-            fs::write(group.join("pids.current"), current).expect("its number");
+        let left = |mine| {
+            let (_folder, kernel) = made_up(&[
+                ("proc/self/cgroup", mine),
+                ("sys/fs/cgroup/a/pids.max", "100\n"),
+                ("sys/fs/cgroup/a/pids.current", "70\n"),
+                ("sys/fs/cgroup/a/b/pids.max", "max\n"),
+                ("sys/fs/cgroup/a/b/pids.current", "60\n"),
+                ("sys/fs/cgroup/pids/c/pids.max", "50\n"),
+                ("sys/fs/cgroup/pids/c/pids.current", "60\n"),
+                ("sys/fs/cgroup/d/pids.max", "1\n"),
+                ("sys/fs/cgroup/d/pids.current", "0\n"),
+            ]);
+            groups_left(&kernel)
         };
-        group("a", "100\n", "70\n");
-        group("a/b", "max\n", "60\n");
-        group("pids/c", "50\n", "60\n");
-        group("d", "1\n", "0\n");
-        assert_eq!(groups_left("0::/a/b\n", root), Some(30));
-        assert_eq!(groups_left("3:cpu,pids:/a\n2:cpu:/d\n", root), None);
-        assert_eq!(groups_left("1:pids:/c\n0::/a/b\n", root), Some(0), "more than it may have");
-        assert_eq!(groups_left("0::/e\nnonsense", root), None);
+        assert_eq!(left("0::/a/b\n"), Some(30));
+        assert_eq!(left("3:cpu,pids:/a\n2:cpu:/d\n"), None);
+        assert_eq!(left("1:pids:/c\n0::/a/b\n"), Some(0), "more than it may have");
+        assert_eq!(left("0::/e\nnonsense"), None);
     }
 
     #[test]

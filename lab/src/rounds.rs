@@ -1,19 +1,21 @@
 //! The targets take turns, in random order inside each round, so that drift (of the CPU's clock, or
 //! by other load) affects all of them alike.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
 
 use crate::failure::Failure;
 use crate::fault::Fault;
+use crate::limits;
 use crate::pins::Pin;
 use crate::report::Reporter;
 use crate::report::book::SharedBook;
 use crate::report::csv::Csv;
 use crate::row::Row;
 use crate::samples::Samples;
+use crate::spent::{Migrations, Spending, Spent};
 use crate::stop::Stop;
 use crate::target::Entry;
 use crate::workload::Terms;
@@ -28,8 +30,11 @@ pub(crate) struct Contest {
 
 /// The settings for the rounds of all contests.
 pub(crate) struct Rules {
-    /// Rounds that count.
+    /// Rounds that count, or the fewest if there is [`Self::until`].
     pub(crate) rounds: u64,
+    /// How narrow the interval of brigade's ratio to the best peer must be before a row is left, and for how long it may take
+    /// further rounds for that.
+    pub(crate) until: Option<(f64, Duration)>,
     /// How long to wait for a target that runs nothing.
     pub(crate) patience: Duration,
     /// Where the threads are, if that is not left to the kernel.
@@ -41,11 +46,20 @@ pub(crate) struct Rules {
 }
 
 impl Rules {
+    /// Whether a row that has had this many rounds in this time needs no further one.
+    fn is_enough(&self, rounds: u64, time: Duration, book: &SharedBook) -> bool {
+        let is_narrow = |until| book.width().is_none_or(|width| width <= until);
+        rounds >= self.rounds
+            && self.until.is_none_or(|(until, at_most)| {
+                rounds >= limits::MAX_ROUNDS || time >= at_most || is_narrow(until)
+            })
+    }
+
     /// The terms of a run on this target.
     pub(crate) fn terms(&self, target: &Entry) -> Terms {
         let injected = self.inject.filter(|(_, victim)| *victim == target.name);
         let fault = injected.map_or(Fault::None, |(fault, _)| fault);
-        let samples = self.samples.as_ref().map_or(Samples::NONE, |_| Samples::leak());
+        let samples = Samples::leak(self.samples.is_some());
         Terms { fault, patience: self.patience, pin: self.pin, samples }
     }
 }
@@ -63,21 +77,32 @@ pub(crate) fn measure(
     let Contest { row, targets } = contest;
     book.open_sheet(&**row, targets);
     let mut targets = targets.clone();
-    for round in 0..=rules.rounds {
+    let begun = Instant::now();
+    for round in 0.. {
+        if round > rules.rounds {
+            reporter.extend(targets.len() as u64);
+        }
         targets.shuffle(random);
         let mut standing = Vec::with_capacity(targets.len());
         for target in targets {
             reporter.announce(row.name(), target.name);
             let terms = rules.terms(target);
+            let spending = Spending::begin(row.is_apart(target));
+            // The first round warms up: caches, page tables, and the clock of the CPU. It is not timed.
+            let migrations = (round == 0).then(Migrations::begin);
             let outcome = row.run(target, terms);
+            let migrations = migrations.and_then(Migrations::end);
+            let spent = spending.end();
             reporter.advance(1);
             match outcome {
                 Ok(values) => {
-                    // The first round warms up: caches, page tables, and the clock of the CPU.
-                    if round > 0 {
-                        book.record(target, values);
+                    if round == 0 {
+                        book.moved(target, migrations);
+                    } else {
+                        let (count, singles) = terms.samples.take();
+                        book.record(target, values, Spent { count, ..spent });
                         if let Some(samples) = &rules.samples {
-                            samples.samples(&**row, target, round, &terms.samples.take())?;
+                            samples.samples(&**row, target, round, &singles)?;
                         }
                     }
                     standing.push(target);
@@ -89,11 +114,15 @@ pub(crate) fn measure(
                 }
                 Err(failure) => {
                     book.strike(target, &failure.to_string());
-                    reporter.advance(rules.rounds - round);
+                    reporter.advance(rules.rounds.saturating_sub(round));
                 }
             }
         }
         targets = standing;
+        if rules.is_enough(round, begun.elapsed(), book) {
+            break;
+        }
     }
+    book.close_sheet();
     Ok(())
 }

@@ -43,6 +43,10 @@ pub(crate) trait Row: Debug {
     fn needs(&self, target: &Entry) -> Needs;
     /// The targets of its family that it can be measured on, in the order of the table.
     fn targets(&self) -> Vec<&'static Entry>;
+    /// Whether such a run has a process of its own.
+    fn is_apart(&self, _target: &Entry) -> bool {
+        false
+    }
     /// Runs once on a fresh target.
     fn run(&self, target: &'static Entry, terms: Terms) -> Outcome;
     /// The same in this process, even if a run has one of its own.
@@ -100,8 +104,12 @@ where
         targets.filter(|target| self.is_for(target)).collect()
     }
 
+    fn is_apart(&self, target: &Entry) -> bool {
+        W::APART || target.elsewhere.is_some()
+    }
+
     fn run(&self, target: &'static Entry, terms: Terms) -> Outcome {
-        if W::APART || target.elsewhere.is_some() {
+        if self.is_apart(target) {
             return apart::run(W::NAME, &Workload::params(self), target, terms);
         }
         self.run_here(target, terms)

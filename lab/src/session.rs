@@ -2,9 +2,9 @@
 
 use std::hint::black_box;
 use std::path::PathBuf;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::thread::{self, Builder};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
@@ -14,8 +14,10 @@ use crate::check::Check;
 use crate::cli::{Cli, Task};
 use crate::hogs::{self, Hogs};
 use crate::interrupt;
+use crate::kernel::Kernel;
 use crate::machine::{self, Machine};
 use crate::needs::{self, Needs};
+use crate::noise::Noise;
 use crate::report::book::SharedBook;
 use crate::report::csv::{self, Csv};
 use crate::report::destination::Destination;
@@ -66,8 +68,10 @@ fn check(check: &Check, contests: Vec<Contest>, cli: &Cli) -> Result<(), Stop> {
     let hogs = if options.hogs == 0 { machine::cpus() as u64 } else { options.hogs };
     let machine = Machine::read(seed, hogs, None);
     let reporter = Reporter::new(false, options.quiet, check.seconds);
-    reporter.print(&machine.describe())?;
-    interrupt::install(SharedBook::new(machine, 0, Destination::Nowhere, None))?;
+    reporter.print(&machine.describe(options.verbose))?;
+    let noise = Noise::new(Kernel::here(), machine::cpus());
+    // It has no tables.
+    interrupt::install(SharedBook::new(machine, 0, noise, Destination::Nowhere, None), || ())?;
     probe(needs)?;
     let hogs = Hogs::start(hogs)?;
     let mut random = SmallRng::seed_from_u64(seed);
@@ -101,12 +105,26 @@ fn measure(contests: &[Contest], cli: &Cli) -> Result<(), Stop> {
     let entered: usize = contests.iter().map(|contest| contest.targets.len()).sum();
     let rules = Rules { samples: appended(&options.samples, csv::SAMPLES)?, ..options.rules() };
     let runs = (1 + rules.rounds) * entered as u64;
-    let reporter = Reporter::new(destination.is_stdout(), options.quiet, runs);
-    let head = machine.describe();
-    let book = SharedBook::new(machine, rules.rounds as usize, destination, csv);
-    interrupt::install(book.clone())?;
+    let reporter = Arc::new(Reporter::new(destination.is_stdout(), options.quiet, runs));
+    let head = machine.describe(options.verbose);
+    let noise = Noise::new(Kernel::here(), machine::cpus());
+    let book = SharedBook::new(machine, rules.rounds as usize, noise, destination, csv);
+    let (rest, shown) = (book.clone(), Arc::clone(&reporter));
+    let (detail, is_sweep) = (cli.detail(), cli.is_sweep());
+    let print = move || {
+        let rest = rest.rest(detail, is_sweep);
+        // The process ends whether they can be printed or not.
+        let _ = if rest.is_empty() { Ok(()) } else { shown.print(&rest) };
+    };
+    interrupt::install(book.clone(), print)?;
     probe(needs)?;
+    let before = book.noise(|noise| {
+        noise.begin();
+        noise.describe()
+    });
+    let head = head + &before + &plan(cli, contests.len(), runs);
     let hogs = Hogs::start(options.hogs)?;
+    book.noise(|noise| noise.with_hogs(hogs.process()));
 
     let mut random = SmallRng::seed_from_u64(seed);
     let measured = reporter.print(&head).and_then(|()| {
@@ -115,28 +133,42 @@ fn measure(contests: &[Contest], cli: &Cli) -> Result<(), Stop> {
             reporter.print(&book.last_table(cli.detail()))
         })
     });
-    let measured = measured.and_then(|()| match cli.is_sweep() {
-        true => reporter.print(&book.sweep_table(options.verbose)),
-        false => Ok(()),
-    });
     drop(hogs);
+    book.noise(|noise| {
+        noise.with_hogs(None);
+        noise.end();
+    });
+    let busy = book.noise(|noise| noise.busy().map(str::to_owned));
     // The results so far are written even if the rest fails.
     let [peers, own] = [true, false].map(|peers| book.failures(peers));
     let written = book.finish(measured.is_ok() && peers.is_empty() && own.is_empty());
     measured?;
     written?;
-    // A sweep has a table of its own, and the answer of a single row is its table, unless it is the user's.
-    let has_answer = contests.len() > 1 || contests.iter().any(|one| one.row.meaning().is_yours);
-    let answer = book.answer().filter(|_| has_answer && !cli.is_sweep());
-    let answer = answer.map(|answer| answer + "\n");
+    // The answer of a single row is its table, unless it is the user's.
+    let last = book.conclusion(cli.is_sweep(), cli.detail()).map(|last| last + "\n");
     // A peer without a number is missing from the table, and does not fail the run.
     let notes = peers.iter().map(|failure| format!("\nno number: {failure}"));
-    reporter.print(&notes.chain(answer).chain([HINT.to_owned()]).collect::<String>())?;
-    if own.is_empty() { Ok(()) } else { Err(Stop::Failed(own.join("; "))) }
+    let marked = busy.iter().map(|busy| format!("\n{busy}\n"));
+    let end = notes.chain(last).chain(marked).chain([HINT.to_owned()]);
+    reporter.print(&end.collect::<String>())?;
+    if !own.is_empty() {
+        return Err(Stop::Failed(own.join("; ")));
+    }
+    busy.filter(|_| options.quiet_machine).map_or(Ok(()), |busy| Err(Stop::Busy(busy)))
+}
+
+/// A line that says how long a plan of so many rows and runs takes; nothing if this is none.
+fn plan(cli: &Cli, rows: usize, runs: u64) -> String {
+    let more = if cli.options.rules().until.is_some() { " or more" } else { "" };
+    let line = |time: Duration| {
+        let minutes = time.as_secs().div_ceil(60);
+        format!("\n{rows} tables, {runs} runs{more}: about {minutes} min{more}")
+    };
+    cli.expected(runs).map(line).unwrap_or_default()
 }
 
 /// The last line of every report.
-const HINT: &str = "\nA ratio is the median over the rounds of this target's value to the best peer's.\n\
+const HINT: &str = "\nA ratio is the median over the rounds of this target's value to the best peer's; ≈: it can't be told apart from that.\n\
 More: `brigade-lab list` names what there is, `brigade-lab all --full` takes longer and says more.";
 
 /// A seed from the clock.

@@ -12,6 +12,8 @@ pub(crate) enum Stop {
     Usage(String),
     /// This machine can't provide what the command line asks for.
     Refused(String),
+    /// The machine was busy, and `--quiet-machine` says that it must not be.
+    Busy(String),
     /// A target that is no peer lost or repeated a task, or the results could not be written.
     Failed(String),
 }
@@ -24,6 +26,7 @@ impl Stop {
             Stop::Failed(_) => 1,
             Stop::Usage(_) => 2,
             Stop::Refused(_) => 3,
+            Stop::Busy(_) => 4,
         })
     }
 
@@ -31,7 +34,10 @@ impl Stop {
     pub(crate) fn reason(&self) -> &str {
         match self {
             Stop::Closed => "the output is closed",
-            Stop::Usage(reason) | Stop::Refused(reason) | Stop::Failed(reason) => reason,
+            Stop::Usage(reason)
+            | Stop::Refused(reason)
+            | Stop::Failed(reason)
+            | Stop::Busy(reason) => reason,
         }
     }
 
@@ -40,7 +46,7 @@ impl Stop {
         let (reason, hint) = match self {
             Stop::Closed => return,
             Stop::Usage(reason) => (reason, "\ntry `brigade-lab --help`"),
-            Stop::Refused(reason) | Stop::Failed(reason) => (reason, ""),
+            Stop::Refused(reason) | Stop::Failed(reason) | Stop::Busy(reason) => (reason, ""),
         };
         // `eprintln!` panics on a closed stderr; in that case nothing can be printed.
         let _ = writeln!(io::stderr(), "brigade-lab: {}{hint}", printable(reason));

@@ -1,13 +1,17 @@
 //! The system's account of this process: context switches, page faults, and where its CPU time went.
 
+use std::ops::{Add, Sub};
+
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 
 /// What all threads of this process have used so far, those that have ended too.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Usage {
-    /// Context switches: a thread lost its CPU, or gave it up.
-    pub(crate) switches: f64,
+    /// Context switches of threads that gave up their CPU: they waited.
+    pub(crate) voluntary: f64,
+    /// Context switches of threads that lost their CPU to another.
+    pub(crate) involuntary: f64,
     /// Page faults, with and without a read from a disk.
     pub(crate) faults: f64,
     /// Seconds of CPU time outside the kernel.
@@ -24,6 +28,11 @@ impl Usage {
         Usage::of(UsageWho::RUSAGE_SELF)
     }
 
+    /// The same with that of all processes that this one has started and waited for.
+    pub(crate) fn of_all() -> Self {
+        Usage::now() + Usage::of_children()
+    }
+
     /// The same for the children of this process that have ended, and for theirs. The peak is that of the largest of them, and no less
     /// than what this process had when it started it.
     pub(crate) fn of_children() -> Self {
@@ -35,8 +44,8 @@ impl Usage {
         // Apple's systems count bytes, and others kilobytes.
         let unit = if cfg!(target_vendor = "apple") { 1.0 } else { 1024.0 };
         let read = |usage: nix::sys::resource::Usage| Usage {
-            switches: (usage.voluntary_context_switches() + usage.involuntary_context_switches())
-                as f64,
+            voluntary: usage.voluntary_context_switches() as f64,
+            involuntary: usage.involuntary_context_switches() as f64,
             faults: (usage.minor_page_faults() + usage.major_page_faults()) as f64,
             user: usage.user_time().num_microseconds() as f64 / 1e6,
             system: usage.system_time().num_microseconds() as f64 / 1e6,
@@ -48,14 +57,46 @@ impl Usage {
 
     /// What has been used since this was read.
     pub(crate) fn since(self) -> Self {
-        let now = Usage::now();
+        Usage::now() - self
+    }
+
+    /// All context switches.
+    pub(crate) fn switches(self) -> f64 {
+        self.voluntary + self.involuntary
+    }
+
+    /// Seconds of CPU time.
+    pub(crate) fn cpu(self) -> f64 {
+        self.user + self.system
+    }
+
+    /// These and those by `with`.
+    fn combined(self, other: Self, with: fn(f64, f64) -> f64) -> Self {
         Usage {
-            switches: now.switches - self.switches,
-            faults: now.faults - self.faults,
-            user: now.user - self.user,
-            system: now.system - self.system,
-            peak: now.peak,
+            voluntary: with(self.voluntary, other.voluntary),
+            involuntary: with(self.involuntary, other.involuntary),
+            faults: with(self.faults, other.faults),
+            user: with(self.user, other.user),
+            system: with(self.system, other.system),
+            // No sum or difference: the later or greater of two.
+            peak: self.peak.max(other.peak),
         }
+    }
+}
+
+impl Add for Usage {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        self.combined(other, Add::add)
+    }
+}
+
+impl Sub for Usage {
+    type Output = Self;
+
+    fn sub(self, earlier: Self) -> Self {
+        self.combined(earlier, Sub::sub)
     }
 }
 
@@ -71,7 +112,7 @@ mod tests {
         let before = Usage::now();
         let sleepy = || (0..1_000).for_each(|_| thread::sleep(Duration::from_micros(1)));
         thread::spawn(sleepy).join().expect("slept");
-        assert!(before.since().switches >= 1_000.0);
+        assert!(before.since().switches() >= 1_000.0);
     }
 
     #[test]

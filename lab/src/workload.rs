@@ -67,9 +67,20 @@ impl Metric {
         Metric::less(name, "s")
     }
 
+    /// The share of the values that is beyond this metric, if it is a percentile near an end, such as `p99` or `late-p99.9`.
+    pub(crate) fn tail(&self) -> Option<f64> {
+        let last = self.name.rsplit('-').next()?.strip_prefix('p')?;
+        let percent: f64 = last.parse().ok()?;
+        let beyond = percent.min(100.0 - percent) / 100.0;
+        (beyond <= TAIL).then_some(beyond)
+    }
+
     /// The CPU time beside the wall time. Every workload has it as its last metric.
     pub(crate) const CPU: Self = Metric::less("cpu", "CPU s/s");
 }
+
+/// The share of the values that is beyond a percentile near an end. A median, or a quartile, is no such.
+const TAIL: f64 = 0.1001;
 
 /// What a workload stands for, in words.
 #[derive(Clone, Copy, Debug)]

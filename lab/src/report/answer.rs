@@ -3,7 +3,7 @@
 
 use super::quantity;
 use super::results::{Lane, Sheet};
-use super::speedup::{ROUNDS, Speedup};
+use super::speedup::ROUNDS;
 use crate::stats::middle;
 use crate::workload::{self, Direction, Metric};
 
@@ -31,10 +31,7 @@ pub(super) fn of(sheets: &[Sheet]) -> Option<String> {
     for (sheet, own, peer) in pairs {
         let index = sheet.meaning.headline;
         let metric = &sheet.metrics[index];
-        let speedup = peer.and_then(|peer| {
-            let rounds: Vec<_> = own.samples(index).into_iter().zip(peer.samples(index)).collect();
-            Speedup::of(&rounds, metric.direction, metric.unit)
-        });
+        let speedup = peer.and_then(|peer| sheet.speedup(index, own, peer));
         let has_numbers = |lane: Option<&Lane>| lane.is_some_and(|l| !l.samples(index).is_empty());
         let unknown = || match has_numbers(Some(own)) && has_numbers(peer) {
             true => "too small to compare",
@@ -48,13 +45,29 @@ pub(super) fn of(sheets: &[Sheet]) -> Option<String> {
             cell(Some(own), index, metric, name),
             cell(peer, index, metric, done),
             speedup.map_or_else(|| "–".to_owned(), |speedup| speedup.text()),
-            verdict.to_owned(),
+            verdict.to_owned() + if sheet.noise.is_some() { " *" } else { "" },
         ];
         lines.push((cells, options(sheet, sheets)));
     }
     let beside = if is_yours { "each of the others" } else { "the best of its peers" };
     let title = format!("{name} beside {beside}");
-    (lines.len() > 1).then(|| text(&title, &lines, counts))
+    let disturbed = sheets.iter().filter(|sheet| sheet.noise.is_some()).count();
+    (lines.len() > 1).then(|| {
+        let mut text = text(&title, &lines, counts);
+        if disturbed > 0 {
+            text += &format!("; *: beside other work, {disturbed} of {}", sheets.len());
+        }
+        text
+    })
+}
+
+/// How far the interval of brigade's ratio to the best peer reaches from it, as a share, if there is one.
+pub(super) fn width(sheet: &Sheet) -> Option<f64> {
+    let (own, peers) = sides(sheet)?;
+    let index = sheet.meaning.headline;
+    let speedup =
+        sheet.speedup(index, own, best(&peers, index, sheet.metrics[index].direction)?)?;
+    Some((speedup.high / speedup.middle).max(speedup.middle / speedup.low) - 1.0)
 }
 
 /// brigade's lane, and those of its peers. Of several configurations the first one of the family.
@@ -140,7 +153,13 @@ mod tests {
     fn sheet(threads: u64, times: &[(&str, f64)]) -> Sheet {
         let lane = |&(name, time): &(&str, f64)| {
             let target = Pools::TARGETS.iter().find(|target| target.name == name).expect("a pool");
-            Lane { target, rounds: vec![vec![time, 1.0]; 5], failure: None }
+            Lane {
+                target,
+                rounds: vec![vec![time, 1.0]; 5],
+                spent: Vec::new(),
+                migrations: None,
+                failure: None,
+            }
         };
         Sheet {
             workload: "wake",
@@ -148,6 +167,7 @@ mod tests {
             params: Params::from_iter([("threads".to_owned(), threads.into())]),
             metrics: METRICS,
             note: None,
+            noise: None,
             lanes: times.iter().map(lane).collect(),
         }
     }

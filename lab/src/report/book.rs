@@ -8,7 +8,9 @@ use super::results::{Lane, Results, Sheet};
 use super::table::Detail;
 use super::{answer, json, table};
 use crate::machine::Machine;
+use crate::noise::Noise;
 use crate::row::Row;
+use crate::spent::Spent;
 use crate::stop::Stop;
 use crate::target::Entry;
 
@@ -18,6 +20,8 @@ struct Book {
     results: Results,
     /// Where it goes; taken by the thread that writes it.
     destination: Option<Destination>,
+    /// Rows whose tables have been printed.
+    printed: usize,
     /// Where its rounds are appended as well.
     csv: Option<Csv>,
 }
@@ -31,11 +35,17 @@ impl SharedBook {
     pub(crate) fn new(
         machine: Machine,
         rounds: usize,
+        noise: Noise,
         destination: Destination,
         csv: Option<Csv>,
     ) -> Self {
-        let results = Results { machine, rounds, sheets: Vec::new() };
-        SharedBook(Arc::new(Mutex::new(Book { results, destination: Some(destination), csv })))
+        let results = Results { machine, rounds, noise, sheets: Vec::new() };
+        SharedBook(Arc::new(Mutex::new(Book {
+            results,
+            destination: Some(destination),
+            printed: 0,
+            csv,
+        })))
     }
 
     /// The book, which no panic can leave half-written.
@@ -45,15 +55,63 @@ impl SharedBook {
 
     /// Begins a row.
     pub(crate) fn open_sheet(&self, row: &dyn Row, targets: &[&'static Entry]) {
-        let lane = |&target| Lane { target, rounds: Vec::new(), failure: None };
-        self.lock().results.sheets.push(Sheet {
+        let lane = |&target| Lane {
+            target,
+            rounds: Vec::new(),
+            spent: Vec::new(),
+            migrations: None,
+            failure: None,
+        };
+        let mut book = self.lock();
+        book.results.noise.open_row();
+        book.results.sheets.push(Sheet {
             workload: row.name(),
             meaning: row.meaning(),
             params: row.params(),
             metrics: row.metrics(),
             note: row.note(),
+            noise: None,
             lanes: targets.iter().map(lane).collect(),
         });
+    }
+
+    /// Ends the row that was begun last.
+    pub(crate) fn close_sheet(&self) {
+        self.lock().results.close_sheet();
+    }
+
+    /// The tables of an interrupted run that have not been printed: that of the current row as far as it is, and the last one.
+    pub(crate) fn rest(&self, detail: Detail, is_sweep: bool) -> String {
+        let has_table = {
+            let book = self.lock();
+            let last = book.results.sheets.last();
+            book.printed < book.results.sheets.len()
+                && last.is_some_and(|sheet| sheet.lanes.iter().any(|lane| !lane.rounds.is_empty()))
+        };
+        let rest = if has_table { self.last_table(detail) } else { String::new() };
+        rest + &self.conclusion(is_sweep, detail).unwrap_or_default()
+    }
+
+    /// The table below all others: that of a sweep, or the answer of several rows.
+    pub(crate) fn conclusion(&self, is_sweep: bool, detail: Detail) -> Option<String> {
+        let sheets = &self.lock().results.sheets;
+        match sheets.len() {
+            0 => None,
+            _ if is_sweep => Some(table::of_sweep(sheets, detail == Detail::Verbose)),
+            // Of a single row the answer is its table, unless it is the user's.
+            1 if !sheets[0].meaning.is_yours => None,
+            _ => answer::of(sheets),
+        }
+    }
+
+    /// Lets `look` look at what the machine does besides, and note it.
+    pub(crate) fn noise<T>(&self, look: impl FnOnce(&mut Noise) -> T) -> T {
+        look(&mut self.lock().results.noise)
+    }
+
+    /// How far the interval of brigade's ratio to the best peer reaches from it in the current row, as a share, if there is one.
+    pub(crate) fn width(&self) -> Option<f64> {
+        answer::width(self.lock().results.sheets.last()?)
     }
 
     /// Lets `write` write into this target's lane of the current row.
@@ -65,9 +123,17 @@ impl SharedBook {
         }
     }
 
-    /// Notes what a round yielded.
-    pub(crate) fn record(&self, target: &'static Entry, values: Vec<f64>) {
-        self.write(target, |lane| lane.rounds.push(values));
+    /// Notes what a round yielded, and what its run took.
+    pub(crate) fn record(&self, target: &'static Entry, values: Vec<f64>, spent: Spent) {
+        self.write(target, |lane| {
+            lane.rounds.push(values);
+            lane.spent.push(spent);
+        });
+    }
+
+    /// Notes how often threads of the run that warmed up were moved from one CPU to another.
+    pub(crate) fn moved(&self, target: &'static Entry, migrations: Option<u64>) {
+        self.write(target, |lane| lane.migrations = migrations);
     }
 
     /// Notes why this target has no number in this row.
@@ -77,18 +143,9 @@ impl SharedBook {
 
     /// The table of the row measured last.
     pub(crate) fn last_table(&self, detail: Detail) -> String {
-        let book = self.lock();
+        let mut book = self.lock();
+        book.printed = book.results.sheets.len();
         book.results.sheets.last().map(|sheet| table::of(sheet, detail)).unwrap_or_default()
-    }
-
-    /// One table of all rows, which differ in the options of a sweep.
-    pub(crate) fn sweep_table(&self, is_verbose: bool) -> String {
-        table::of_sweep(&self.lock().results.sheets, is_verbose)
-    }
-
-    /// One table of all rows: brigade beside the best peer of each.
-    pub(crate) fn answer(&self) -> Option<String> {
-        answer::of(&self.lock().results.sheets)
     }
 
     /// Which peers failed, or which other targets did: where and why.
@@ -112,6 +169,7 @@ impl SharedBook {
     pub(crate) fn finish(&self, complete: bool) -> Result<(), Stop> {
         // Locked until all is written, so that the process does not end before that.
         let mut book = self.lock();
+        book.results.close_sheet();
         match book.destination.take() {
             Some(destination) => {
                 let csv = book.csv.take();

@@ -89,7 +89,7 @@ impl Comparison {
 impl fmt::Display for Comparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let table = table::of(self.sheet(), Detail::Usual);
-        writeln!(f, "{}\n{table}", self.0.machine.describe())?;
+        writeln!(f, "{}\n{table}", self.0.machine.describe(false))?;
         answer::of(&self.0.sheets).map_or(Ok(()), |answer| writeln!(f, "{answer}"))
     }
 }

@@ -126,7 +126,7 @@ impl Csv {
                         number(samples.iter().copied().min_by(f64::total_cmp)),
                         number(samples.iter().copied().max_by(f64::total_cmp)),
                         number(middle(&sheet.ratios(index, lane))),
-                        (samples.len() == results.rounds).to_string(),
+                        (samples.len() >= results.rounds).to_string(),
                     ]);
                 }
             }

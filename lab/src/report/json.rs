@@ -1,8 +1,10 @@
 //! The result file's content, schema 1.
 
-use super::results::Results;
+use super::results::{Lane, Results, Sheet};
 use crate::machine::Machine;
-use crate::stats::middle;
+use crate::noise::Noise;
+use crate::spent::Spent;
+use crate::stats::{middle, outliers};
 use crate::stop::Stop;
 use crate::workload::{Direction, Params};
 
@@ -18,8 +20,12 @@ struct File<'a> {
     complete: bool,
     /// What it was measured on.
     machine: &'a Machine,
+    /// What else the machine did.
+    noise: &'a Noise,
     /// One per row, target and metric.
     results: Vec<Outcome<'a>>,
+    /// One per row and target.
+    runs: Vec<Runs<'a>>,
     /// Targets without a number, and why.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     failures: Vec<Failure<'a>>,
@@ -48,8 +54,60 @@ struct Outcome<'a> {
     min: Option<f64>,
     /// The greatest of them.
     max: Option<f64>,
+    /// How many of them are beyond Tukey's fences.
+    outliers: usize,
     /// Whether all rounds are there.
     complete: bool,
+}
+
+/// What the runs of one target in one row took in all, from before it started until after it had ended: a value per round.
+#[derive(serde::Serialize)]
+struct Runs<'a> {
+    /// The name of the workload.
+    workload: &'a str,
+    /// The name of the target.
+    target: &'a str,
+    /// The options of the workload.
+    params: &'a Params,
+    /// How many single values are behind each percentile; absent if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    values: Option<Vec<u64>>,
+    /// Seconds.
+    wall_seconds: Vec<f64>,
+    /// CPU seconds of all threads, in and outside the kernel, and of processes that were started for the run.
+    cpu_seconds: Vec<f64>,
+    /// Context switches of threads that waited.
+    voluntary_switches: Vec<f64>,
+    /// Context switches of threads that lost their CPU to another.
+    involuntary_switches: Vec<f64>,
+    /// How often threads of the run that warmed up were moved from one CPU to another; absent if the system does not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    migrations: Option<u64>,
+    /// The most bytes of the laboratory that were in memory at a time; absent if the runs had processes of their own, or the
+    /// system does not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    peak_bytes: Option<Vec<f64>>,
+}
+
+impl<'a> Runs<'a> {
+    /// Those of this lane.
+    fn of(sheet: &'a Sheet, lane: &'a Lane) -> Self {
+        let each = |value: fn(&Spent) -> f64| lane.spent.iter().map(value).collect::<Vec<_>>();
+        let peaks = each(|spent| spent.peak);
+        Runs {
+            workload: sheet.workload,
+            target: lane.target.name,
+            params: &sheet.params,
+            values: (lane.values() > 0)
+                .then(|| lane.spent.iter().map(|spent| spent.count).collect()),
+            wall_seconds: each(|spent| spent.wall),
+            cpu_seconds: each(|spent| spent.usage.cpu()),
+            voluntary_switches: each(|spent| spent.usage.voluntary),
+            involuntary_switches: each(|spent| spent.usage.involuntary),
+            migrations: lane.migrations,
+            peak_bytes: peaks.iter().all(|peak| peak.is_finite()).then_some(peaks),
+        }
+    }
 }
 
 /// One target that has no number in one row.
@@ -83,7 +141,8 @@ pub(super) fn of(book: &Results, complete: bool) -> Result<Vec<u8>, Stop> {
                     median: middle(&samples),
                     min: samples.iter().copied().min_by(f64::total_cmp),
                     max: samples.iter().copied().max_by(f64::total_cmp),
-                    complete: samples.len() == book.rounds,
+                    outliers: outliers(&samples),
+                    complete: samples.len() >= book.rounds,
                     samples,
                 }
             })
@@ -96,11 +155,18 @@ pub(super) fn of(book: &Results, complete: bool) -> Result<Vec<u8>, Stop> {
         params: &sheet.params,
         reason,
     });
+    let lanes =
+        book.sheets.iter().flat_map(|sheet| sheet.lanes.iter().map(move |lane| (sheet, lane)));
     let file = File {
         schema: SCHEMA,
         complete,
         machine: &book.machine,
         results: results.filter(|result| !result.samples.is_empty()).collect(),
+        runs: lanes
+            .filter(|(_, lane)| lane.failure.is_none() && !lane.spent.is_empty())
+            .map(|(sheet, lane)| Runs::of(sheet, lane))
+            .collect(),
+        noise: &book.noise,
         failures: failures.collect(),
     };
     let written = serde_json::to_vec_pretty(&file);

@@ -65,6 +65,11 @@ impl Reporter {
         self.bar.inc(runs);
     }
 
+    /// Shows that this many runs more will be made.
+    pub(crate) fn extend(&self, runs: u64) {
+        self.bar.inc_length(runs);
+    }
+
     /// Prints `text` and a new line, unless it is to be quiet.
     pub(crate) fn print(&self, text: &str) -> Result<(), Stop> {
         if self.is_quiet {

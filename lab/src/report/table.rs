@@ -2,7 +2,9 @@
 
 use super::quantity;
 use super::results::{Lane, Sheet};
-use crate::stats::middle;
+use super::speedup::Verdict;
+use crate::spent::Spent;
+use crate::stats::{middle, outliers};
 use crate::workload::{self, Direction, Metric};
 
 /// Width of the column of names: the longest is a heading, `system-hop (less is better)`.
@@ -26,6 +28,9 @@ pub(super) fn of(sheet: &Sheet, detail: Detail) -> String {
     if let Some(note) = &sheet.note {
         text += &format!("{note}\n");
     }
+    if let Some(noise) = &sheet.noise {
+        text += &format!("{noise}\n");
+    }
     // The CPU time stands beside every other metric, as a column.
     let (_, metrics) = sheet.metrics.split_last().unwrap_or((&sheet.metrics[0], &[]));
     for (index, metric) in metrics.iter().enumerate() {
@@ -35,8 +40,11 @@ pub(super) fn of(sheet: &Sheet, detail: Detail) -> String {
             Detail::Verbose => true,
         };
         if is_shown {
-            text += &block(sheet, index, metric);
+            text += &block(sheet, index, metric, detail);
         }
+    }
+    if detail == Detail::Verbose {
+        text += &spent(sheet);
     }
     for lane in &sheet.lanes {
         if let Some(failure) = &lane.failure {
@@ -74,6 +82,9 @@ pub(super) fn of_sweep(sheets: &[Sheet], is_verbose: bool) -> String {
                     // What a workload measures may depend on its options.
                     let index = sheet.metrics.iter().position(|other| other.name == metric.name)?;
                     let lane = sheet.lanes.iter().find(|other| other.target.is(lane.target))?;
+                    if sheet.lacking(index).is_some() {
+                        return None;
+                    }
                     Some(quantity::short(middle(&lane.samples(index))?, metric.unit))
                 };
                 let shown = |sheet: &Sheet| value(sheet).unwrap_or_else(|| "–".to_owned());
@@ -95,8 +106,11 @@ fn title(metric: &Metric) -> String {
 }
 
 /// The lines of one metric.
-fn block(sheet: &Sheet, index: usize, metric: &Metric) -> String {
+fn block(sheet: &Sheet, index: usize, metric: &Metric, detail: Detail) -> String {
     let title = title(metric);
+    if let Some((values, needed)) = sheet.lacking(index) {
+        return format!("  {title:<NAME$}{values} values are too few: it takes {needed}\n");
+    }
     let ranked = ranked(sheet, index, metric.direction);
     if ranked.is_empty() {
         return String::new();
@@ -108,7 +122,53 @@ fn block(sheet: &Sheet, index: usize, metric: &Metric) -> String {
     for lane in ranked {
         text += &line(sheet, index, metric, lane);
     }
+    let outliers = sheet.lanes.iter().filter_map(|lane| {
+        let samples = lane.samples(index);
+        let count = outliers(&samples);
+        (count > 0).then(|| format!("{} {count} of {}", lane.target.name, samples.len()))
+    });
+    let outliers: Vec<_> = outliers.collect();
+    if detail == Detail::Verbose && !outliers.is_empty() {
+        text += &format!("  outliers, all of them counted above: {}\n", outliers.join(", "));
+    }
     text
+}
+
+/// What the runs took in all, medians over the rounds.
+fn spent(sheet: &Sheet) -> String {
+    let lanes = sheet.lanes.iter().filter(|lane| !lane.spent.is_empty() && lane.failure.is_none());
+    let mut text = String::new();
+    for lane in lanes {
+        let cell = |unit: &str, value: fn(&Spent) -> f64| {
+            let values: Vec<_> = lane.spent.iter().map(value).collect();
+            let known = middle(&values).filter(|value| value.is_finite());
+            known.map_or_else(|| "–".to_owned(), |value| quantity::short(value, unit))
+        };
+        text += &format!(
+            "  {:<NAME$}{:>12}{:>12}{:>12}{:>13}{:>7}{:>12}\n",
+            lane.target.name,
+            cell("s", |spent| spent.wall),
+            cell("s", |spent| spent.usage.cpu()),
+            cell("switches", |spent| spent.usage.voluntary),
+            cell("switches", |spent| spent.usage.involuntary),
+            lane.migrations.map_or_else(|| "–".to_owned(), |count| count.to_string()),
+            cell("B", |spent| spent.peak),
+        );
+    }
+    if text.is_empty() {
+        return text;
+    }
+    let [title, wall, cpu] = ["whole runs, start to end", "wall time", "CPU time"];
+    let [waited, lost, moved, peak] = ["waited", "lost its CPU", "moved", "peak memory"];
+    format!("  {title:<NAME$}{wall:>12}{cpu:>12}{waited:>12}{lost:>13}{moved:>7}{peak:>12}\n{text}")
+}
+
+/// Whether this lane can't be told apart from the best of the peers, if it is not that one.
+fn is_alike(sheet: &Sheet, index: usize, direction: Direction, lane: &Lane) -> bool {
+    let best = ranked(sheet, index, direction).into_iter().find(|lane| lane.target.is_peer);
+    let best = best.filter(|best| !best.target.is(lane.target));
+    let speedup = best.and_then(|best| sheet.speedup(index, lane, best));
+    speedup.is_some_and(|speedup| speedup.verdict == Verdict::Same)
 }
 
 /// The lanes with a number, the best one first.
@@ -130,13 +190,14 @@ fn line(sheet: &Sheet, index: usize, metric: &Metric, lane: &Lane) -> String {
         value.map_or_else(|| "–".to_owned(), |value| quantity::short(value, metric.unit))
     };
     let plain = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |v| format!("{v:.2}"));
+    let alike = if is_alike(sheet, index, metric.direction, lane) { " ≈" } else { "" };
     format!(
         "  {:<NAME$}{:>12}{:>12}{:>12}{:>13}{:>7}\n",
         lane.target.name,
         shown(middle(&samples)),
         shown(samples.iter().copied().min_by(f64::total_cmp)),
         shown(samples.iter().copied().max_by(f64::total_cmp)),
-        plain(middle(&sheet.ratios(index, lane))),
+        plain(middle(&sheet.ratios(index, lane))) + alike,
         plain(middle(&lane.samples(sheet.metrics.len() - 1))),
     )
 }
@@ -154,7 +215,13 @@ mod tests {
         const METRICS: &[Metric] = &[Metric::less("left", "threads"), Metric::CPU];
         let lane = |target: &&'static crate::target::Entry| {
             let left = if target.name == "tokio-blocking" { 0.0 } else { 4.0 };
-            Lane { target, rounds: vec![vec![left, 0.5]; 3], failure: None }
+            Lane {
+                target,
+                rounds: vec![vec![left, 0.5]; 3],
+                spent: Vec::new(),
+                migrations: None,
+                failure: None,
+            }
         };
         let lanes = ElasticPools::TARGETS.iter().map(lane).collect();
         let sheet = Sheet {
@@ -163,6 +230,7 @@ mod tests {
             params: Params::new(),
             metrics: METRICS,
             note: None,
+            noise: None,
             lanes,
         };
         let table = of(&sheet, Detail::Usual);

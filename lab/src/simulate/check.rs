@@ -56,7 +56,7 @@ fn fan_out(threads: u64) -> Case {
 
 fn wake(threads: u64) -> Case {
     let model = workloads::Wake { workers: threads as usize, shots: 15 };
-    let row = Wake { threads, shots: 15 };
+    let row = Wake { threads, shots: 15, rate: None };
     Case { row: Box::new(row), model: Box::new(move |setting, cpus| model.run(setting, cpus).time) }
 }
 

@@ -272,6 +272,7 @@ impl RuntimeWorkload for BusyIo {
             let times = bytes.join().map_err(|_| Failure::Panicked)?;
             let times = times.map_err(|error| Failure::Told(format!("a byte is lost: {error}")))?;
             let jobs = bench.tally.expected().tasks - (late.len() + times.len()) as u64;
+            bench.samples.count(late.len().min(times.len()) as u64);
             let mut values = [late, times].map(|all| quantiles(all, [0.5, 0.99, 1.0])).concat();
             values.extend([jobs as f64 / wall, meter.cpus()]);
             Ok(values)

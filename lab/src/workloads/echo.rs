@@ -3,20 +3,20 @@
 //! Both ends of each connection are tasks of the target, so that it is measured whole, and nothing
 //! else is. The connections exist before anything is timed.
 
-use std::io;
+use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::time::Instant;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use serde::Serialize;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, mpsc};
 
-use crate::clock::{Lap, Meter};
+use crate::clock::{self, Lap, Meter};
 use crate::failure::Failure;
 use crate::fault::Fault;
 use crate::limits::{self, whole};
-use crate::stats::quantiles;
 use crate::tally::{Sum, Tally};
 use crate::target::Entry;
 use crate::target::runtime::{Runtime, Sink, Source};
@@ -33,6 +33,10 @@ pub(crate) struct Echo {
     /// Requests of all clients together, rounded down to a multiple of their number; one each at least.
     #[arg(long, default_value_t = 20_000, value_parser = whole::<1, { limits::MAX_VALUES }>)]
     pub(crate) requests: u64,
+    /// Requests per second of all clients together, at fixed times: the time of each counts from when it was due, also if its
+    /// client still waited for the answer before. Without it a client makes a request when it has that answer.
+    #[arg(long, value_parser = whole::<1, { limits::MAX_RATE }>)]
+    pub(crate) rate: Option<u64>,
     /// Threads that run the tasks, where there is a choice.
     #[arg(long, default_value_t = 2, value_parser = whole::<1, { limits::MAX_THREADS }>)]
     pub(crate) threads: u64,
@@ -55,12 +59,15 @@ impl Workload for Echo {
         "It stands for network servers with little work a request: proxies, caches, game servers.",
     );
     type Family = Runtimes;
+    const SAMPLES: bool = true;
 
     const METRICS: &'static [Metric] = &[
         Metric::more("rate", "requests/s"),
         Metric::time("p50"),
         Metric::time("p90"),
         Metric::time("p99"),
+        Metric::time("p99.9"),
+        Metric::time("max"),
         Metric::CPU,
     ];
 
@@ -81,6 +88,14 @@ impl Workload for Echo {
         2 * self.connections
     }
 
+    fn further_threads(&self) -> usize {
+        usize::from(self.rate.is_some())
+    }
+
+    fn quiet(&self) -> Duration {
+        self.rate.map_or(Duration::ZERO, |rate| Duration::from_secs(1) / rate as u32)
+    }
+
     fn expected(&self) -> Sum {
         Sum::grid(self.connections, (WARM_UP + self.each()).into())
     }
@@ -91,7 +106,7 @@ impl RuntimeWorkload for Echo {
         let connections = connect(self.connections).map_err(Failure::Refused)?;
         runtime.block_on(async {
             let crew = self.crew(runtime, connections, bench).map_err(Failure::Refused)?;
-            let values = self.measure::<R>(crew).await;
+            let values = self.measure::<R>(crew, bench).await;
             values.map_err(|error| Failure::Told(format!("a client gave up: {error}")))
         })
     }
@@ -122,6 +137,26 @@ struct Crew<R: Runtime> {
     warm: Arc<Semaphore>,
     /// Has a permit for each of them when all may continue.
     go: Arc<Semaphore>,
+    /// Has the requests of each client that are due, if there is a rate.
+    due: Vec<mpsc::UnboundedSender<Instant>>,
+}
+
+/// Tells the clients in turn that a request of theirs is due, so many per second and so many each.
+fn pace(clients: &[mpsc::UnboundedSender<Instant>], rate: u64, each: u32, tally: &Tally) {
+    clock::sleep_short();
+    let first = Instant::now();
+    for (request, client) in (0..u64::from(each)).flat_map(|_| clients).enumerate() {
+        let due = first + Duration::from_nanos(request as u64 * 1_000_000_000 / rate);
+        let wait = due.saturating_duration_since(Instant::now());
+        if !wait.is_zero() {
+            thread::sleep(wait);
+        }
+        // A client that gave up hears nothing more, and nothing waits for a run that was given up.
+        let _ = client.send(due);
+        if tally.go_on().is_err() {
+            return;
+        }
+    }
 }
 
 impl Echo {
@@ -138,25 +173,36 @@ impl Echo {
         bench: &Bench,
     ) -> io::Result<Crew<R>> {
         let [warm, go] = [0, 0].map(|permits| Arc::new(Semaphore::new(permits)));
-        let (mut servers, mut clients) = (Vec::new(), Vec::new());
+        let (mut servers, mut clients, mut due) = (Vec::new(), Vec::new(), Vec::new());
         for (number, (client, server)) in connections.into_iter().enumerate() {
             servers.push(runtime.spawn(serve(R::stream(server)?))?);
             let fault = if number == 0 { bench.fault } else { Fault::None };
             let stream = R::stream(client)?;
             let client = Client { stream, number: number as u32, next: 0, tally: bench.tally };
-            let run = client.run(self.each(), fault, Arc::clone(&warm), Arc::clone(&go));
+            let requests = self.rate.map(|_| {
+                let (sender, receiver) = mpsc::unbounded_channel();
+                due.push(sender);
+                receiver
+            });
+            let gates = (Arc::clone(&warm), Arc::clone(&go));
+            let run = client.run(self.each(), fault, gates, requests);
             clients.push(runtime.spawn(run)?);
         }
-        Ok(Crew { servers, clients, warm, go })
+        Ok(Crew { servers, clients, warm, go, due })
     }
 
     /// Lets all clients continue at once and waits for them.
-    async fn measure<R: Runtime>(&self, crew: Crew<R>) -> io::Result<Vec<f64>> {
+    async fn measure<R: Runtime>(&self, crew: Crew<R>, bench: &Bench) -> io::Result<Vec<f64>> {
         let all = self.connections as u32;
         // Neither of the two is ever closed.
         let _ = crew.warm.acquire_many(all).await;
         let (mut meter, lap) = (Meter::default(), Lap::begin());
         crew.go.add_permits(all as usize);
+        if let Some(rate) = self.rate {
+            let (due, each, tally) = (crew.due, self.each(), bench.tally);
+            let pacer = thread::Builder::new().name("pace".to_owned());
+            pacer.spawn(move || pace(&due, rate, each, tally))?;
+        }
         let mut times = Vec::with_capacity(self.requests as usize);
         for client in crew.clients {
             times.append(&mut client.await?);
@@ -166,7 +212,7 @@ impl Echo {
             server.await;
         }
         let mut values = vec![times.len() as f64 / wall];
-        values.extend(quantiles(times, [0.5, 0.9, 0.99]));
+        values.extend(bench.quantiles(times, [0.5, 0.9, 0.99, 0.999, 1.0]));
         values.push(meter.cpus());
         Ok(values)
     }
@@ -197,8 +243,8 @@ impl<S: Source + Sink> Client<S> {
         mut self,
         requests: u32,
         fault: Fault,
-        warm: Arc<Semaphore>,
-        go: Arc<Semaphore>,
+        (warm, go): (Arc<Semaphore>, Arc<Semaphore>),
+        mut due: Option<mpsc::UnboundedReceiver<Instant>>,
     ) -> io::Result<Vec<f64>> {
         for request in 0..WARM_UP {
             for _ in 0..fault.copies(request) {
@@ -212,7 +258,10 @@ impl<S: Source + Sink> Client<S> {
         let _ = go.acquire().await.map(|permit| permit.forget());
         let mut times = Vec::with_capacity(requests as usize);
         for request in WARM_UP..WARM_UP + requests {
-            let begun = Instant::now();
+            let begun = match &mut due {
+                None => Instant::now(),
+                Some(due) => due.recv().await.ok_or(ErrorKind::UnexpectedEof)?,
+            };
             self.ask(request).await?;
             while self.next <= request {
                 self.hear().await?;

@@ -1,5 +1,6 @@
 //! An idle pool and one task: the time until it runs, and what the submission cost.
 
+use std::hint;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -25,6 +26,10 @@ pub(crate) struct Wake {
     /// Tasks in a run, one after the other.
     #[arg(long, default_value_t = 300, value_parser = whole::<1, { limits::MAX_SHOTS }>)]
     pub(crate) shots: u64,
+    /// Tasks per second at fixed times: each time counts from when its task was due, and no task waits for the one before it.
+    /// Without it a task is submitted when the one before it has ended and the pool is asleep.
+    #[arg(long, value_parser = whole::<1, { limits::MAX_RATE }>)]
+    pub(crate) rate: Option<u64>,
 }
 
 /// Sleep before each shot: the pool is asleep for more than a millisecond of it.
@@ -32,14 +37,36 @@ const PAUSE: Duration = Duration::from_micros(1_600);
 /// Sleep after a submission, so that looking for the task's end doesn't hold a CPU it needs.
 const MEANWHILE: Duration = Duration::from_micros(400);
 
+/// How long before it is due a task is waited for without sleep, which would end too late.
+const AWAKE: Duration = Duration::from_micros(100);
+
 /// The state that the task and the submitting thread share; leaked, since a lost task may run late.
 struct Shared {
     /// Counts the tasks.
     tally: &'static Tally,
     /// The origin of `started`.
     epoch: Epoch,
-    /// When the latest task started.
-    started: AtomicU64,
+    /// When each task started.
+    started: Vec<AtomicU64>,
+}
+
+impl Shared {
+    /// The task of this shot.
+    fn start(&'static self, shot: usize) {
+        self.started[shot].store(self.epoch.nanos(), Ordering::Relaxed);
+        self.tally.ran(0, 0);
+    }
+}
+
+/// Waits until the epoch is that many nanoseconds old.
+fn wait_until(due: u64, epoch: Epoch) {
+    let left = Duration::from_nanos(due.saturating_sub(epoch.nanos()));
+    if let Some(sleep) = left.checked_sub(AWAKE) {
+        thread::sleep(sleep);
+    }
+    while epoch.nanos() < due {
+        hint::spin_loop();
+    }
 }
 
 impl Workload for Wake {
@@ -62,32 +89,46 @@ impl Workload for Wake {
     fn expected(&self) -> Sum {
         Sum::grid(1, 1).times(self.shots)
     }
+
+    fn quiet(&self) -> Duration {
+        self.rate.map_or(Duration::ZERO, |rate| Duration::from_secs(1) / rate as u32)
+    }
 }
 
 impl PoolWorkload for Wake {
     fn run<T: Pool>(&self, pool: &T, bench: &Bench) -> Outcome {
         let epoch = Epoch::new();
-        let shared = Shared { tally: bench.tally, epoch, started: AtomicU64::new(0) };
+        let started = (0..self.shots).map(|_| AtomicU64::new(0)).collect();
+        let shared = Shared { tally: bench.tally, epoch, started };
         let (shared, outside): (&'static Shared, _) = (Box::leak(Box::new(shared)), pool.outside());
-        let (mut starts, mut submits) = (Vec::new(), Vec::new());
+        let (mut began, mut submits) = (Vec::new(), Vec::new());
         let mut meter = Meter::default();
         let lap = Lap::begin();
-        for shot in 1..=self.shots {
-            thread::sleep(PAUSE);
+        let first = epoch.nanos() + PAUSE.as_nanos() as u64;
+        for shot in 0..self.shots {
+            let due = self.rate.map(|rate| first + shot * 1_000_000_000 / rate);
+            match due {
+                None => thread::sleep(PAUSE),
+                Some(due) => wait_until(due, epoch),
+            }
             let begun = epoch.nanos();
-            for _ in 0..bench.fault.copies(shot as u32 - 1) {
-                outside.submit(|| {
-                    shared.started.store(shared.epoch.nanos(), Ordering::Relaxed);
-                    shared.tally.ran(0, 0);
-                });
+            for _ in 0..bench.fault.copies(shot as u32) {
+                outside.submit(move || shared.start(shot as usize));
             }
             submits.push(seconds(epoch.nanos() - begun));
-            thread::sleep(MEANWHILE);
-            // A thread that sees the task counted also sees when it started.
-            bench.tally.wait_for(shot)?;
-            let started = shared.started.load(Ordering::Relaxed);
-            starts.push(seconds(started.saturating_sub(begun)));
+            began.push(due.unwrap_or(begun));
+            if due.is_none() {
+                thread::sleep(MEANWHILE);
+                bench.tally.wait_for(shot + 1)?;
+            }
+            bench.tally.go_on()?;
         }
+        // A thread that sees a task counted also sees when it started.
+        bench.tally.wait_for(self.shots)?;
+        let started = shared.started.iter().map(|started| started.load(Ordering::Relaxed));
+        let times =
+            started.zip(began).map(|(started, began)| seconds(started.saturating_sub(began)));
+        let starts = times.collect();
         // The pauses are timed too: the CPU time of an idle pool is part of the price of waking it.
         meter.end(&lap);
         Ok(vec![median(starts), median(submits), meter.cpus()])

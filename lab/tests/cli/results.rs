@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
 use serde_json::Value;
 
@@ -21,6 +23,7 @@ const WORKLOADS: &[(&str, &[&str], &str)] = &[
     ("submit --pattern contended --messages 5", &["submit", "cpu"], "pools"),
     ("submit --pattern empty --messages 50", &["submit", "cpu"], "pools"),
     ("wake --shots 3", &["start", "submit", "cpu"], "pools"),
+    ("wake --shots 3 --rate 1000", &["start", "submit", "cpu"], "pools"),
     ("fan-out --shots 2 --children 5", &["p50", "p90", "cpu"], "pools"),
     ("ramp-up --shots 2 --block-ms 2", &["p50", "p99", "max", "mean", "cpu"], "pools"),
     (
@@ -75,6 +78,7 @@ const ON_RUNTIMES: &[(&str, &[&str], &[&str])] = &[
     ("memory --tasks 1000", &["bytes", "virtual", "cpu"], WITH_STREAMS),
     ("echo --connections 1 --requests 20", REQUESTS, WITH_STREAMS),
     ("echo --connections 30 --requests 70", REQUESTS, WITH_STREAMS),
+    ("echo --connections 3 --requests 70 --rate 5000", REQUESTS, WITH_STREAMS),
     ("busy-io --millis 50 --every-ms 2", LATENESS, WITH_TASKS),
     ("channels --kind tokio --capacity 9 --senders 1 --messages 20000", CHANNELS, WITH_TASKS),
     (
@@ -104,6 +108,8 @@ const HOPS: &[&str] = &[
     "p50",
     "p90",
     "p99",
+    "p99.9",
+    "max",
     "cpu-hop",
     "switches",
     "mean",
@@ -114,13 +120,14 @@ const HOPS: &[&str] = &[
     "cpu",
 ];
 const CREATION: &[&str] = &["time", "create", "begin", "begin-sd", "cpu"];
-const REQUESTS: &[&str] = &["rate", "p50", "p90", "p99", "cpu"];
+const REQUESTS: &[&str] = &["rate", "p50", "p90", "p99", "p99.9", "max", "cpu"];
 const LATENESS: &[&str] =
     &["timer-p50", "timer-p99", "timer-max", "byte-p50", "byte-p99", "byte-max", "rate", "cpu"];
-const TIMERS: &[&str] = &["cpu-timer", "make", "late-p50", "late-p99", "late-max", "cpu"];
+const TIMERS: &[&str] =
+    &["cpu-timer", "make", "late-p50", "late-p99", "late-p99.9", "late-max", "cpu"];
 const UNFIRED: &[&str] = &["cpu-timer", "time", "cpu"];
 const CHANNELS: &[&str] = &["message", "cpu-message", "switches", "cpu"];
-const SERVER: &[&str] = &["rate", "cpu-request", "p50", "p99", "switches", "cpu"];
+const SERVER: &[&str] = &["rate", "cpu-request", "p50", "p99", "p99.9", "max", "switches", "cpu"];
 
 /// System calls by kind, of `server`, on systems that let the laboratory count them.
 const CALLS: &[&str] = &["polls", "futexes", "affinity", "calls"];
@@ -406,7 +413,8 @@ fn a_result_has_its_samples_and_what_follows_from_them() {
     let result = &report["results"][0];
     let keys: BTreeSet<_> =
         result.as_object().expect("an object").keys().map(String::as_str).collect();
-    let promised = "workload target metric params unit direction samples median min max complete";
+    let promised =
+        "workload target metric params unit direction samples median min max outliers complete";
     assert_eq!(keys, promised.split(' ').collect());
     assert_eq!((&result["metric"], &result["direction"]), (&"rate".into(), &"higher".into()));
     assert_eq!(result["params"]["messages"], 50);
@@ -418,6 +426,82 @@ fn a_result_has_its_samples_and_what_follows_from_them() {
     let derived = ["min", "median", "max"].map(|key| result[key].as_f64().expect("a number"));
     assert_eq!(samples, derived);
     assert!(samples[0] > 0.0);
+}
+
+#[test]
+fn a_request_that_is_due_while_its_client_waits_takes_from_then_on() {
+    let p50 = |rate: &[&str]| {
+        let echo = ["echo", "--connections", "1", "--requests", "2000", "--target", "smol"];
+        let output = run(lab(echo).args(["--rounds", "1", "--json", "-"]).args(rate));
+        median(&json(&output), "smol", "p50")
+    };
+    // No connection answers a million a second: the thousandth has waited for those before it.
+    let (closed, open) = (p50(&[]), p50(&["--rate", "1000000"]));
+    assert!(open > 30.0 * closed, "{open} {closed}");
+}
+
+#[test]
+fn a_percentile_of_few_values_is_in_the_file_and_not_in_the_table() {
+    let row = ["ramp-up", "--shots", "2", "--block-ms", "2", "--rounds", "2", "--target", "rayon"];
+    let output = run(lab(row).args(["--json", "-"]));
+    let report = json(&output);
+    assert_eq!(results_of(&report, "rayon", "p99").len(), 1);
+    let runs = &report["runs"][0];
+    assert_eq!((&runs["target"], &runs["values"]), (&"rayon".into(), &vec![2, 2].into()));
+    for key in ["wall_seconds", "cpu_seconds", "voluntary_switches", "involuntary_switches"] {
+        assert_eq!(runs[key].as_array().expect(key).len(), 2, "{report}");
+    }
+    let table = errors(&output);
+    let line = table.lines().find(|line| line.starts_with("  p99 ")).expect("a line");
+    assert!(line.ends_with("4 values are too few: it takes 1000"), "{line}");
+    assert!(table.contains("\n  p50 ") && table.contains("\n  max "), "{table}");
+}
+
+#[test]
+fn rounds_go_on_until_the_interval_is_narrow_and_no_longer() {
+    let rounds = |options: &[&str]| {
+        let row = ["wake", "--shots", "2", "--rounds", "1", "--json", "-"];
+        let report = json(&run(lab(row).args(options)));
+        let [result] = results_of(&report, "rayon", "start")[..] else { panic!("{report}") };
+        assert_eq!(result["complete"], true);
+        result["samples"].as_array().expect("samples").len()
+    };
+    let pair = ["--target", "brigade,rayon", "--until"];
+    // Five are the fewest with an interval. No ratio is off by more than 1000 per cent after that, and none by nothing.
+    assert!((5..50).contains(&rounds(&[&pair[..], &["1000%"]].concat())));
+    assert!(rounds(&[&pair[..], &["0%", "--at-most", "1ms"]].concat()) == 5);
+    assert_eq!(rounds(&["--target", "rayon", "--until", "0%"]), 5, "no ratio, nothing to wait for");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn other_work_is_said_and_can_fail_a_run_whose_file_is_written() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("results.json");
+    let row = ["wake", "--shots", "100", "--rounds", "1", "--target", "rayon", "--quiet-machine"];
+    let over = AtomicBool::new(false);
+    let output = thread::scope(|scope| {
+        let cpus = thread::available_parallelism().expect("a number").get();
+        for _ in 0..2 * cpus {
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
+        }
+        let output = run(lab(row).arg("--json").arg(&path));
+        over.store(true, Ordering::Relaxed);
+        output
+    });
+    assert_eq!(code(&output), Some(4), "{}", errors(&output));
+    let said = errors(&output);
+    assert!(said.contains("CPUs were taken by other programs"), "{said}");
+    assert!(text(&output).contains("\nthis machine was busy: "), "{}", text(&output));
+    assert!(text(&output).contains("\nnot alone: "), "{}", text(&output));
+    let report: Value = serde_json::from_slice(&fs::read(&path).expect("a file")).expect("JSON");
+    assert_eq!(report["complete"], true);
+    assert!(report["noise"]["busy"].as_str().expect("a line").contains("busy"));
+    assert!(report["noise"]["rows"][0]["other_cpus"].as_f64().expect("a number") > 0.1);
 }
 
 #[test]

@@ -52,6 +52,27 @@ fn a_signal_ends_the_run_within_two_seconds_with_partial_results() {
 }
 
 #[test]
+fn an_interrupted_run_prints_the_tables_of_what_there_is() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let samples = folder.path().join("samples.csv");
+    // No interval is that narrow: it goes on beyond its five rounds.
+    let row = "fan-out --shots 2 --until 0% --at-most 1h --target brigade,rayon";
+    let mut command = lab(row.split(' '));
+    command.arg("--samples").arg(&samples);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a start");
+    until("a seventh round", || {
+        let samples = std::fs::read_to_string(&samples).unwrap_or_default();
+        samples.lines().any(|line| line.contains(",7,"))
+    });
+    signal(&child, "INT");
+    let output = child.wait_with_output().expect("an end");
+    assert_eq!(output.status.code(), Some(130), "{}", errors(&output));
+    let table = crate::text(&output);
+    let has_line = |name: &str| table.lines().any(|line| line.starts_with(&format!("  {name} ")));
+    assert!(has_line("p50") && has_line("brigade") && has_line("rayon"), "{table}");
+}
+
+#[test]
 fn an_interrupted_run_leaves_a_whole_file_and_nothing_else() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("results.json");

@@ -108,6 +108,8 @@ impl Workload for BucketBrigade {
         Metric::time("p50"),
         Metric::time("p90"),
         Metric::time("p99"),
+        Metric::time("p99.9"),
+        Metric::time("max"),
         Metric::time("cpu-hop"),
         Metric::less("switches", "switches"),
         Metric::time("mean").detail(),
@@ -255,8 +257,8 @@ impl BucketBrigade {
         let times = mem::take(&mut passing.times);
         let (mean, deviation) = moments(&times);
         let mut values = vec![wall / hops];
-        values.extend(bench.quantiles(times, [0.5, 0.9, 0.99]));
-        values.extend([meter.cpus() * wall / hops, used.switches / hops, mean, deviation]);
+        values.extend(bench.quantiles(times, [0.5, 0.9, 0.99, 0.999, 1.0]));
+        values.extend([meter.cpus() * wall / hops, used.switches() / hops, mean, deviation]);
         values.extend([used.user, used.system, used.faults].map(|used| used / hops));
         values.push(meter.cpus());
         Some((values, passing))

@@ -123,7 +123,7 @@ impl RuntimeWorkload for Channels {
         self.all(runtime, warm..all, bench.tally, Fault::None).map_err(Failure::Refused)?;
         let wall = meter.end(&lap).as_secs_f64();
         let messages = (u64::from(self.each()) * self.senders) as f64;
-        let switches = before.since().switches / messages;
+        let switches = before.since().switches() / messages;
         Ok(vec![wall / messages, meter.cpu().as_secs_f64() / messages, switches, meter.cpus()])
     }
 }

@@ -165,6 +165,10 @@ fn line(words: &[OsString]) -> String {
 }
 
 impl Row for Programs {
+    fn is_apart(&self, _: &Entry) -> bool {
+        true
+    }
+
     fn name(&self) -> &'static str {
         NAME
     }

@@ -109,7 +109,7 @@ impl Process {
         // The peak of a command is at least that of the process that starts it: one below that is not told.
         let peak = Some(usage.peak).filter(|peak| *peak > floor).unwrap_or(f64::NAN);
         let cpus = (usage.user + usage.system) / wall;
-        Ok(vec![wall, usage.user, usage.system, peak, usage.switches, cpus])
+        Ok(vec![wall, usage.user, usage.system, peak, usage.switches(), cpus])
     }
 }
 

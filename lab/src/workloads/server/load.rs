@@ -65,14 +65,15 @@ pub(crate) struct Load {
     pub(super) copies: u64,
 }
 
+/// The median, two further percentiles and the greatest.
+const SHARES: [f64; 4] = [0.5, 0.99, 0.999, 1.0];
+
 /// The numbers of some requests, as the clients see them.
 pub(super) struct Seen {
     /// The time of all of them.
     pub(super) wall: Duration,
-    /// Seconds from just before a batch is sent to the end of its last answer.
-    pub(super) p50: f64,
-    /// The same.
-    pub(super) p99: f64,
+    /// Seconds from just before a batch is sent to the end of its last answer, at [`SHARES`] of the batches.
+    pub(super) quantiles: [f64; SHARES.len()],
 }
 
 /// The process. It ends when this is dropped.
@@ -142,10 +143,10 @@ impl Generator {
         // A process that has ended says why.
         let _ = writeln!(self.stdin);
         let line = self.line().unwrap_or_default();
-        let Ok([wall, p50, p99]) = serde_json::from_str::<[f64; 3]>(&line) else {
+        let Ok((wall, quantiles)) = serde_json::from_str(&line) else {
             return Err(self.failed());
         };
-        Ok(Seen { wall: Duration::from_secs_f64(wall), p50, p99 })
+        Ok(Seen { wall: Duration::from_secs_f64(wall), quantiles })
     }
 
     /// Waits for its end; an error if something came over a connection after the last answer.
@@ -223,8 +224,7 @@ async fn clients(load: &Load) -> io::Result<()> {
             clients.push(client);
         }
         let wall = begun.elapsed().as_secs_f64();
-        let [p50, p99] = quantiles(times, [0.5, 0.99]);
-        say(&serde_json::to_string(&[wall, p50, p99])?)?;
+        say(&serde_json::to_string(&(wall, quantiles(times, SHARES)))?)?;
     }
     for asking in clients {
         asking.client.end().await?;

@@ -73,6 +73,8 @@ impl Workload for Server {
         Metric::time("cpu-request"),
         Metric::time("p50"),
         Metric::time("p99"),
+        Metric::time("p99.9"),
+        Metric::time("max"),
         Metric::less("switches", "switches"),
         Metric::less("polls", "calls"),
         Metric::less("futexes", "calls"),
@@ -119,6 +121,7 @@ impl RuntimeWorkload for Server {
             let clients = thread::Builder::new().name("clients".to_owned());
             let [timed, counted] = [self.batches(), self.counted()]
                 .map(|batches| (self.connections * batches * self.pipeline) as f64);
+            bench.samples.count(self.connections * self.batches());
             let tally = bench.tally;
             let measured = move || drop(done.send(measure(generator, timed, counted, tally)));
             let clients = clients.spawn(measured);
@@ -252,9 +255,9 @@ impl<S: Spawn, F: Future<Output = ()> + Send + 'static> Executor<F> for Spawner<
 fn measure(mut generator: Generator, timed: f64, counted: f64, tally: &Tally) -> Outcome {
     generator.warm()?;
     let (mut meter, lap, before) = (Meter::default(), Lap::begin(), Usage::now());
-    let Seen { wall, p50, p99 } = generator.go()?;
+    let Seen { wall, quantiles } = generator.go()?;
     meter.end(&lap);
-    let switches = before.since().switches / timed;
+    let switches = before.since().switches() / timed;
     // What can't be counted here is not a number.
     let calls = Calls::begin(|| tally.step());
     generator.go()?;
@@ -263,7 +266,9 @@ fn measure(mut generator: Generator, timed: f64, counted: f64, tally: &Tally) ->
         calls.map_or([f64::NAN; KINDS.len()], |calls| calls.map(|call| call as f64 / counted));
     generator.end()?;
     let (rate, cpu) = (timed / wall.as_secs_f64(), meter.cpu().as_secs_f64() / timed);
-    let mut values = vec![rate, cpu, p50, p99, switches];
+    let mut values = vec![rate, cpu];
+    values.extend(quantiles);
+    values.push(switches);
     values.extend(calls);
     values.push(meter.cpus());
     Ok(values)

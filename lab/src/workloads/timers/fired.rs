@@ -118,6 +118,7 @@ impl Workload for Fired {
         Metric::time("make"),
         Metric::time("late-p50"),
         Metric::time("late-p99"),
+        Metric::time("late-p99.9"),
         Metric::time("late-max"),
         Metric::CPU,
     ];
@@ -159,7 +160,7 @@ impl RuntimeWorkload for Fired {
         let late = board.late.iter().map(|late| seconds(late.load(Ordering::Relaxed)));
         let each = |time: Duration| time.as_secs_f64() / self.timers as f64;
         let mut values = vec![each(meter.cpu()), each(made)];
-        values.extend(bench.quantiles(late.collect(), [0.5, 0.99, 1.0]));
+        values.extend(bench.quantiles(late.collect(), [0.5, 0.99, 0.999, 1.0]));
         values.push(meter.cpus());
         Ok(values)
     }

@@ -1,0 +1,519 @@
+//! Other work on this machine while the laboratory measures: readings before, between the rows and after, a check that spins at
+//! both ends, and what they come to in words.
+//!
+//! Pressure and load include the threads of the targets, so they are written down and not judged. What is judged is what the
+//! laboratory did not do itself: the CPU time of other programs, the time that a host or a quota took, and the two checks.
+
+mod spin;
+
+use std::collections::BTreeSet;
+use std::time::Instant;
+
+use serde::Serialize;
+
+use self::spin::Spin;
+use crate::kernel::Kernel;
+use crate::usage::Usage;
+use crate::workload::Params;
+
+/// Ticks of a second in the files of `/proc`: a promise of the kernel to programs, whatever its own clock is.
+const TICKS: f64 = 100.0;
+
+/// What the machine has done so far, as far as the kernel tells.
+#[derive(Clone, Copy, Debug)]
+struct Reading {
+    /// When this was read.
+    at: Instant,
+    /// CPU seconds of all programs on the CPUs that this process may use, without interrupts.
+    busy: Option<f64>,
+    /// CPU seconds that the host did not give to this machine, on the same CPUs.
+    stolen: Option<f64>,
+    /// Seconds in which some thread of the machine waited for a CPU.
+    pressure: Option<f64>,
+    /// Seconds for which a quota stopped threads of a control group of this process.
+    throttled: Option<f64>,
+    /// CPU seconds of the laboratory and of its other processes.
+    own: f64,
+}
+
+impl Reading {
+    /// Reads it. `hogs` is the process of the laboratory that computes now, if there is one.
+    fn now(kernel: &Kernel, hogs: Option<u32>) -> Self {
+        let hogs = hogs.and_then(|hogs| process(kernel, hogs)).unwrap_or(0.0);
+        Reading::with(kernel, Usage::of_all().cpu() + hogs, Instant::now())
+    }
+
+    /// The same, of a process that has used that much.
+    fn with(kernel: &Kernel, own: f64, at: Instant) -> Self {
+        let allowed = kernel.allowed();
+        let is_ours = |name: &str| {
+            let number = name.strip_prefix("cpu").and_then(|number| number.parse().ok());
+            number.is_some_and(|number| {
+                allowed.as_ref().is_none_or(|allowed| allowed.contains(&number))
+            })
+        };
+        let stat = kernel.text("proc/stat").unwrap_or_default();
+        let lines = stat.lines().filter_map(|line| {
+            let (name, rest) = line.split_once(' ')?;
+            let ticks = rest.split_whitespace().map(|field| field.parse::<f64>().ok());
+            is_ours(name).then(|| ticks.collect::<Option<Vec<_>>>()).flatten()
+        });
+        let (mut busy, mut stolen) = (None, None);
+        for ticks in lines {
+            // user, nice, system; idle, iowait, irq, softirq, steal.
+            let seconds = ticks.iter().take(3).sum::<f64>() / TICKS;
+            busy = Some(busy.unwrap_or(0.0) + seconds);
+            if let Some(ticks) = ticks.get(7) {
+                stolen = Some(stolen.unwrap_or(0.0) + ticks / TICKS);
+            }
+        }
+        let pressure = pressure(kernel).and_then(|pressure| {
+            let micros = pressure.rsplit_once("total=")?.1.parse::<f64>().ok()?;
+            Some(micros / 1e6)
+        });
+        Reading { at, busy, stolen, pressure, throttled: throttled(kernel), own }
+    }
+}
+
+/// The line of `/proc/pressure/cpu` about times in which some thread waited.
+fn pressure(kernel: &Kernel) -> Option<String> {
+    let text = kernel.text("proc/pressure/cpu")?;
+    text.lines().find(|line| line.starts_with("some ")).map(str::to_owned)
+}
+
+/// CPU seconds of another process.
+fn process(kernel: &Kernel, number: u32) -> Option<f64> {
+    let stat = kernel.text(&format!("proc/{number}/stat"))?;
+    // The name of the program stands between brackets, and may have some itself.
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
+    let [user, system] = [fields.next()?, fields.next()?].map(|field| field.parse::<f64>().ok());
+    Some((user? + system?) / TICKS)
+}
+
+/// Seconds for which the quotas of the control groups of this process stopped its threads: of the group that was stopped most.
+fn throttled(kernel: &Kernel) -> Option<f64> {
+    let groups = kernel.groups("cpu").into_iter().flatten();
+    let seconds = groups.filter_map(|group| {
+        let stat = kernel.text(&format!("{group}/cpu.stat"))?;
+        stat.lines().find_map(|line| match line.split_once(' ')? {
+            ("throttled_usec", micros) => Some(micros.trim().parse::<f64>().ok()? / 1e6),
+            // Version 1.
+            ("throttled_time", nanos) => Some(nanos.trim().parse::<f64>().ok()? / 1e9),
+            _ => None,
+        })
+    });
+    seconds.max_by(f64::total_cmp)
+}
+
+/// The CPUs that the tightest quota of the control groups of this process stands for.
+fn quota(kernel: &Kernel) -> Option<f64> {
+    let groups = kernel.groups("cpu").into_iter().flatten();
+    let quotas = groups.filter_map(|group| {
+        let text = kernel.text(&format!("{group}/cpu.max")).or_else(|| {
+            let part = |file: &str| kernel.text(&format!("{group}/cpu.cfs_{file}_us"));
+            Some(format!("{} {}", part("quota")?, part("period")?))
+        })?;
+        // A group without a quota says `max`, or -1.
+        let (quota, period) = text.split_once(' ')?;
+        let cpus = quota.parse::<f64>().ok()? / period.trim().parse::<f64>().ok()?;
+        (cpus.is_finite() && cpus > 0.0).then_some(cpus)
+    });
+    quotas.min_by(f64::total_cmp)
+}
+
+/// What happened between two readings. CPUs are CPU seconds of a second; what the kernel does not tell is absent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub(crate) struct Span {
+    /// Its length.
+    seconds: f64,
+    /// CPUs that other programs used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    other_cpus: Option<f64>,
+    /// CPUs that the host of a virtual machine gave to others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stolen_cpus: Option<f64>,
+    /// The share of the time in which some thread of the machine waited for a CPU, one of the laboratory's perhaps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pressure: Option<f64>,
+    /// Seconds for which a quota stopped threads of a control group of this process.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    throttled_seconds: Option<f64>,
+}
+
+impl Span {
+    /// From one reading to a later one.
+    fn between(from: &Reading, to: &Reading) -> Self {
+        let seconds = (to.at - from.at).as_secs_f64();
+        let passed = |of: fn(&Reading) -> Option<f64>| Some((of(to)? - of(from)?).max(0.0));
+        let share = |part: f64| part / seconds.max(f64::MIN_POSITIVE);
+        let own = to.own - from.own;
+        // Some containers have a file in which nothing is ever counted: one that has not counted us says nothing of others.
+        let busy = passed(|reading| reading.busy).filter(|busy| *busy >= own / 2.0 - RESOLUTION);
+        Span {
+            seconds,
+            other_cpus: busy.map(|busy| share((busy - own).max(0.0))),
+            stolen_cpus: passed(|reading| reading.stolen).map(share),
+            pressure: passed(|reading| reading.pressure).map(|part| share(part).min(1.0)),
+            throttled_seconds: passed(|reading| reading.throttled),
+        }
+    }
+
+    /// What of this is too much on a machine with so many CPUs, in words.
+    fn complaints(&self, cpus: usize) -> Vec<String> {
+        let much = (cpus as f64 * MUCH).max(LEAST);
+        let is_much =
+            |taken: &f64| *taken >= much && taken * self.seconds >= RESOLUTION * cpus as f64;
+        let others = self.other_cpus.filter(is_much);
+        let stolen = self.stolen_cpus.filter(is_much);
+        let throttled = self.throttled_seconds.filter(|time| *time >= MUCH * self.seconds);
+        [
+            others.map(|taken| format!("{taken:.1} of {cpus} CPUs were taken by other programs")),
+            stolen.map(|taken| format!("the host kept {taken:.1} of {cpus} CPUs for others")),
+            throttled.map(|time| format!("a CPU quota stopped it for {time:.1} s")),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+}
+
+/// The share of all CPUs from which on it matters that they are taken.
+const MUCH: f64 = 0.05;
+/// CPUs from which on it matters on a small machine: less is the system's own work.
+const LEAST: f64 = 0.1;
+/// Seconds that the count of a CPU may be off by: two ticks.
+const RESOLUTION: f64 = 2.0 / TICKS;
+
+/// The share that a check may lose: interrupts, and a little work of the system.
+const LOST: f64 = 0.25;
+/// The share by which the speed of a CPU may differ between the two checks.
+const DRIFT: f64 = 0.1;
+
+/// The machine at one end of the run.
+#[derive(Clone, Debug, Default, Serialize)]
+struct End {
+    /// The mean number of threads that ran or wanted to, over the last minute.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    load: Option<f64>,
+    /// The share of the last ten seconds in which some thread waited for a CPU.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pressure: Option<f64>,
+    /// The mean clock of the CPUs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    megahertz: Option<f64>,
+    /// The check.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    spin: Option<Spin>,
+}
+
+impl End {
+    /// Looks at the machine now, and checks its CPUs.
+    fn now(kernel: &Kernel, cpus: usize) -> Self {
+        // Before the check, which is load.
+        let load = kernel.text("proc/loadavg");
+        let load = load.and_then(|load| load.split(' ').next()?.parse().ok());
+        let pressure = pressure(kernel).and_then(|pressure| {
+            let percent: f64 = pressure.split("avg10=").nth(1)?.split(' ').next()?.parse().ok()?;
+            Some(percent / 100.0)
+        });
+        let clocks = kernel.allowed().unwrap_or_default().into_iter().filter_map(|cpu| {
+            let file = format!("sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_cur_freq");
+            Some(kernel.value::<f64>(&file)? / 1e3)
+        });
+        let clocks: Vec<_> = clocks.collect();
+        let mean = clocks.iter().sum::<f64>() / clocks.len() as f64;
+        let megahertz = mean.is_finite().then_some(mean);
+        End { load, pressure, megahertz, spin: Spin::check(kernel, cpus) }
+    }
+}
+
+/// The whole run, and each of its rows.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Noise {
+    /// CPUs of this process.
+    #[serde(skip)]
+    cpus: usize,
+    /// Where all this is read.
+    #[serde(skip)]
+    kernel: Kernel,
+    /// The process of the laboratory that computes, if there is one.
+    #[serde(skip)]
+    hogs: Option<u32>,
+    /// The first reading, and the one before the current row.
+    #[serde(skip)]
+    readings: [Reading; 2],
+    /// What governs the clocks of the CPUs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    governor: Option<String>,
+    /// The CPUs that the quota of a control group stands for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    quota_cpus: Option<f64>,
+    /// The machine before the run.
+    before: End,
+    /// The machine after it; nothing if it was interrupted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    after: Option<End>,
+    /// From before the first row to after the last one that was measured.
+    whole: Span,
+    /// Each row.
+    rows: Vec<RowNoise>,
+    /// What there is to object, in words; nothing if the machine was quiet.
+    busy: Option<String>,
+}
+
+/// What happened during one row.
+#[derive(Clone, Debug, Serialize)]
+struct RowNoise {
+    /// The workload.
+    workload: &'static str,
+    /// Its options.
+    params: Params,
+    /// From before its first round to after its last one.
+    #[serde(flatten)]
+    span: Span,
+}
+
+impl Noise {
+    /// Nothing yet, of a machine with so many CPUs.
+    pub(crate) fn new(kernel: Kernel, cpus: usize) -> Self {
+        let governors = kernel.allowed().unwrap_or_default().into_iter().filter_map(|cpu| {
+            kernel.text(&format!("sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor"))
+        });
+        let governors: BTreeSet<_> = governors.collect();
+        let governors = governors.into_iter().collect::<Vec<_>>().join(", ");
+        Noise {
+            cpus,
+            hogs: None,
+            readings: [Reading::now(&kernel, None); 2],
+            governor: (!governors.is_empty()).then_some(governors),
+            quota_cpus: quota(&kernel),
+            before: End::default(),
+            after: None,
+            whole: Span::default(),
+            rows: Vec::new(),
+            busy: None,
+            kernel,
+        }
+    }
+
+    /// The run begins: checks the CPUs, which must have nothing else to do.
+    pub(crate) fn begin(&mut self) {
+        self.before = End::now(&self.kernel, self.cpus);
+        self.readings = [Reading::now(&self.kernel, None); 2];
+        self.judge();
+    }
+
+    /// From now on this process of the laboratory computes as well, or none does any more and it has been waited for.
+    pub(crate) fn with_hogs(&mut self, hogs: Option<u32>) {
+        self.hogs = hogs;
+    }
+
+    /// A row begins.
+    pub(crate) fn open_row(&mut self) {
+        self.readings[1] = Reading::now(&self.kernel, self.hogs);
+    }
+
+    /// The row has ended, or a round of it. Returns what there is to object, in words.
+    pub(crate) fn close_row(&mut self, workload: &'static str, params: Params) -> Option<String> {
+        let now = Reading::now(&self.kernel, self.hogs);
+        let span = Span::between(&self.readings[1], &now);
+        self.whole = Span::between(&self.readings[0], &now);
+        self.rows.push(RowNoise { workload, params, span });
+        self.judge();
+        let complaints = span.complaints(self.cpus);
+        (!complaints.is_empty()).then(|| format!("not alone: {}", complaints.join("; ")))
+    }
+
+    /// Whether this many rows have ended.
+    pub(crate) fn has_rows(&self, rows: usize) -> bool {
+        self.rows.len() >= rows
+    }
+
+    /// The run has ended: checks the CPUs again.
+    pub(crate) fn end(&mut self) {
+        self.after = Some(End::now(&self.kernel, self.cpus));
+        self.judge();
+    }
+
+    /// Puts in words what there is to object.
+    fn judge(&mut self) {
+        let mut complaints = self.whole.complaints(self.cpus);
+        let ends = [("before", Some(&self.before)), ("after", self.after.as_ref())];
+        for (when, end) in ends {
+            let lost = end.and_then(|end| Some(end.spin?.lost)).filter(|lost| *lost >= LOST);
+            complaints.extend(lost.map(|lost| {
+                format!("a CPU was busy for {:.0} % of the check {when} the run", lost * 100.0)
+            }));
+        }
+        let pieces = ends.map(|(_, end)| end.and_then(|end| Some(end.spin?.piece_ns)));
+        if let [Some(before), Some(after)] = pieces {
+            let change = after / before - 1.0;
+            if change.abs() >= DRIFT {
+                let how = if change > 0.0 { "slower" } else { "faster" };
+                complaints.push(format!(
+                    "a CPU was {:.0} % {how} after the run than before it",
+                    change.abs() * 100.0
+                ));
+            }
+        }
+        self.busy = (!complaints.is_empty())
+            .then(|| format!("this machine was busy: {}; ratios hold less", complaints.join("; ")));
+    }
+
+    /// What there is to object, in a line; nothing if the machine was quiet.
+    pub(crate) fn busy(&self) -> Option<&str> {
+        self.busy.as_deref()
+    }
+
+    /// The machine before the run, as far as the kernel tells, in a line for the head of the tables.
+    pub(crate) fn describe(&self) -> String {
+        let mut parts = Vec::new();
+        parts.extend(self.before.load.map(|load| format!("load {load:.2}")));
+        let pressure = self.before.pressure;
+        parts.extend(pressure.map(|share| format!("CPU pressure {:.0} %", share * 100.0)));
+        parts.extend(self.before.megahertz.map(|clock| format!("{:.2} GHz", clock / 1e3)));
+        parts.extend(self.governor.as_ref().map(|governor| format!("governor {governor}")));
+        parts.extend(self.quota_cpus.map(|cpus| format!("a quota of {cpus:.2} CPUs")));
+        let busy = self.busy.as_ref().map_or(String::new(), |busy| format!("\n{busy}"));
+        match parts.is_empty() {
+            true => busy,
+            false => format!("\nbefore the run: {}{busy}", parts.join(", ")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::spin::Spin;
+    use super::{End, Noise, Reading, Span, process, quota, throttled};
+    use crate::kernel::{Kernel, made_up};
+    use crate::workload::Params;
+    use std::fs;
+    use std::time::{Duration, Instant};
+
+    /// `/proc/stat` of two CPUs, with these ticks outside the kernel and these that were stolen, on each.
+    fn stat(user: u32, stolen: u32) -> String {
+        let cpu = |name: &str| format!("{name} {user} 10 20 99 9 7 7 {stolen} 0 0\n");
+        ["cpu ", "cpu0", "cpu1", "cpu7"].map(cpu).concat() + "intr 1 2\n"
+    }
+
+    const ALLOWED: (&str, &str) = ("proc/self/status", "Name:\tx\nCpus_allowed_list:\t0-1\n");
+
+    /// Two seconds in which each CPU computes for that many ticks and we for so many seconds.
+    fn span(busy: u32, stolen: u32, own: f64) -> Span {
+        let (folder, kernel) = made_up(&[ALLOWED, ("proc/stat", &stat(1_000, 50))]);
+        let begun = Instant::now();
+        let before = Reading::with(&kernel, 3.0, begun);
+        fs::write(folder.path().join("proc/stat"), stat(1_000 + busy, 50 + stolen))
+            .expect("a file");
+        let after = Reading::with(&kernel, 3.0 + own, begun + Duration::from_secs(2));
+        Span::between(&before, &after)
+    }
+
+    #[test]
+    fn what_others_take_is_what_we_do_not() {
+        let round = |cpus: Option<f64>| cpus.map(|cpus| (cpus * 100.0).round() / 100.0);
+        // Both CPUs computed for all of two seconds, of which we had 1.4 CPU seconds.
+        let busy = span(200, 20, 1.4);
+        assert_eq!((round(busy.other_cpus), round(busy.stolen_cpus)), (Some(1.3), Some(0.2)));
+        assert_eq!(
+            busy.complaints(2),
+            [
+                "1.3 of 2 CPUs were taken by other programs",
+                "the host kept 0.2 of 2 CPUs for others"
+            ]
+        );
+        assert!(busy.complaints(64).is_empty(), "much of two CPUs is little of 64");
+        let alone = span(200, 0, 3.95);
+        assert!(alone.complaints(2).is_empty(), "{alone:?}");
+        assert_eq!(round(span(200, 0, 4.5).other_cpus), Some(0.0), "ticks are not exact");
+    }
+
+    #[test]
+    fn a_file_that_counts_nothing_says_nothing() {
+        assert_eq!(span(0, 0, 1.4).other_cpus, None);
+        let nothing = made_up(&[]).1;
+        let reading = Reading::with(&nothing, 1.0, Instant::now());
+        assert_eq!((reading.busy, reading.stolen, reading.pressure), (None, None, None));
+        for damaged in ["", "cpu0", "cpu0 1 x 3", "cpu0 \u{0} 1", "cpux 1 2 3"] {
+            let (_folder, kernel) = made_up(&[("proc/stat", damaged)]);
+            assert_eq!(Reading::with(&kernel, 1.0, Instant::now()).busy, None, "{damaged}");
+        }
+        // A kernel that is too old to count what is stolen.
+        let (_folder, kernel) = made_up(&[("proc/stat", "cpu0 100 0 100 7\n")]);
+        let reading = Reading::with(&kernel, 1.0, Instant::now());
+        assert_eq!((reading.busy, reading.stolen), (Some(2.0), None));
+    }
+
+    #[test]
+    fn pressure_and_throttling_are_read_in_seconds() {
+        let (_folder, kernel) = made_up(&[
+            ("proc/pressure/cpu", "some avg10=1.00 avg60=0 avg300=0 total=1500000\nfull x\n"),
+            ("proc/self/cgroup", "4:cpu,cpuacct:/a\n0::/b\n"),
+            (
+                "sys/fs/cgroup/cpu/a/cpu.stat",
+                "nr_periods 9\nnr_throttled 3\nthrottled_time 2000000000\n",
+            ),
+            ("sys/fs/cgroup/cpu/a/cpu.cfs_quota_us", "150000\n"),
+            ("sys/fs/cgroup/cpu/a/cpu.cfs_period_us", "100000\n"),
+            ("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n"),
+            ("sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n"),
+            ("sys/fs/cgroup/b/cpu.stat", "usage_usec 9\nthrottled_usec 500000\n"),
+            ("sys/fs/cgroup/b/cpu.max", "max 100000\n"),
+            ("sys/fs/cgroup/cpu.max", "200000 100000\n"),
+        ]);
+        let reading = Reading::with(&kernel, 0.0, Instant::now());
+        assert_eq!((reading.pressure, reading.throttled), (Some(1.5), Some(2.0)));
+        assert_eq!(End::now(&kernel, 1).pressure, Some(0.01));
+        assert_eq!(quota(&kernel), Some(1.5));
+        for damaged in ["max", "0 0", "x y", "100 0", "-5 7"] {
+            let (_folder, kernel) =
+                made_up(&[("proc/self/cgroup", "0::/\n"), ("sys/fs/cgroup/cpu.max", damaged)]);
+            assert_eq!((quota(&kernel), throttled(&kernel)), (None, None), "{damaged}");
+        }
+        let stopped = Span { seconds: 10.0, throttled_seconds: Some(1.0), ..Span::default() };
+        assert_eq!(stopped.complaints(2), ["a CPU quota stopped it for 1.0 s"]);
+    }
+
+    #[test]
+    fn a_process_of_our_own_is_read_whatever_its_name_is() {
+        let stat = "7 (a b) c) S 1 2 3 4 5 6 7 8 9 10 150 50 0 0 20";
+        let (_folder, kernel) = made_up(&[("proc/7/stat", stat), ("proc/8/stat", "8 (x")]);
+        assert_eq!(process(&kernel, 7), Some(2.0));
+        assert_eq!((process(&kernel, 8), process(&kernel, 9)), (None, None));
+        // What it uses is ours.
+        let with = Reading::now(&kernel, Some(7)).own;
+        let without = Reading::now(&kernel, None).own;
+        assert!((1.0..=2.0).contains(&(with - without)), "other tests run, {with} {without}");
+    }
+
+    #[test]
+    fn a_busy_machine_is_said_in_one_line_and_a_kernel_without_files_is_quiet() {
+        let (_folder, kernel) = made_up(&[]);
+        let mut noise = Noise::new(kernel, 1);
+        noise.begin();
+        let quiet = End { spin: Some(Spin { lost: 0.0, piece_ns: 100.0 }), ..End::default() };
+        noise.before = quiet.clone();
+        noise.open_row();
+        assert_eq!(noise.close_row("wake", Params::new()), None);
+        assert_eq!((noise.busy(), noise.describe().as_str()), (None, ""));
+        noise.after = Some(End { spin: Some(Spin { lost: 0.3, piece_ns: 125.0 }), ..quiet });
+        noise.whole.other_cpus = Some(1.26);
+        noise.whole.seconds = 9.0;
+        noise.judge();
+        let line = "this machine was busy: 1.3 of 1 CPUs were taken by other programs; a CPU was busy for 30 % of the check after \
+            the run; a CPU was 25 % slower after the run than before it; ratios hold less";
+        assert_eq!(noise.busy(), Some(line));
+        let json = serde_json::to_value(&noise).expect("JSON");
+        assert_eq!((&json["busy"], &json["rows"][0]["workload"]), (&line.into(), &"wake".into()));
+        assert!(json.get("governor").is_none() && json["before"].get("load").is_none(), "{json}");
+    }
+
+    #[test]
+    fn this_machine_can_be_looked_at() {
+        let mut noise = Noise::new(Kernel::here(), 2);
+        noise.begin();
+        assert!(noise.before.spin.is_some());
+        assert_eq!(noise.before.load.is_some(), cfg!(target_os = "linux"));
+    }
+}

@@ -1,0 +1,105 @@
+//! A check of the CPUs: a loop of a known length on each of them, whose pieces should all take the same time.
+
+use std::sync::Barrier;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use crate::kernel::Kernel;
+use crate::stats::sorted;
+use crate::work::grind;
+
+/// What a loop of a known length says about the CPUs: a thread on each of them computes alone.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(super) struct Spin {
+    /// The share of its time that the worst of the CPUs did not compute: other work, the host, or a clock that changed meanwhile.
+    pub(super) lost: f64,
+    /// Nanoseconds of a piece of the loop at its fastest, on the slowest of the CPUs.
+    pub(super) piece_ns: f64,
+}
+
+/// Length of a check: more than one slice that a scheduler gives. A build without optimisation measures nothing, and is quick.
+const SPIN: Duration = Duration::from_millis(if cfg!(debug_assertions) { 1 } else { 15 });
+/// Arithmetic between two looks at the clock: some 20 µs.
+const PIECE: u64 = 10_000;
+/// CPUs that are checked at most.
+const MOST_SPINS: usize = 256;
+
+impl Spin {
+    /// Checks all CPUs that this process may use, at one time.
+    pub(super) fn check(kernel: &Kernel, cpus: usize) -> Option<Self> {
+        let mut places: Vec<_> =
+            kernel.allowed().unwrap_or_default().into_iter().map(Some).collect();
+        if places.is_empty() {
+            places = vec![None; cpus];
+        }
+        places.truncate(MOST_SPINS);
+        let barrier = Barrier::new(places.len());
+        let seen: Vec<_> = thread::scope(|scope| {
+            let place = |place| {
+                let barrier = &barrier;
+                scope.spawn(move || {
+                    put(place);
+                    barrier.wait();
+                    spin(SPIN)
+                })
+            };
+            let threads: Vec<_> = places.into_iter().map(place).collect();
+            threads.into_iter().filter_map(|thread| thread.join().ok()).collect()
+        });
+        Spin::of(&seen)
+    }
+
+    /// What these CPUs come to, of each of which there are the times of all pieces, in seconds.
+    fn of(cpus: &[Vec<f64>]) -> Option<Self> {
+        let each = cpus.iter().filter_map(|pieces| {
+            let fastest = pieces.iter().copied().min_by(f64::total_cmp)?;
+            Some((1.0 - fastest * pieces.len() as f64 / pieces.iter().sum::<f64>(), fastest))
+        });
+        let (lost, fastest): (Vec<_>, Vec<_>) = each.unzip();
+        Some(Spin { lost: *sorted(lost).last()?, piece_ns: *sorted(fastest).last()? * 1e9 })
+    }
+}
+
+/// Computes for this long; the time of each piece.
+fn spin(length: Duration) -> Vec<f64> {
+    let (begun, mut pieces) = (Instant::now(), Vec::with_capacity(4_096));
+    let mut before = begun;
+    while before - begun < length {
+        grind(PIECE);
+        let now = Instant::now();
+        pieces.push((now - before).as_secs_f64());
+        before = now;
+    }
+    pieces
+}
+
+/// Puts this thread on this CPU, as far as the system allows that.
+fn put(place: Option<usize>) {
+    #[cfg(target_os = "linux")]
+    if let Some(cpu) = place.filter(|&cpu| cpu < rustix::thread::CpuSet::MAX_CPU) {
+        let mut only = rustix::thread::CpuSet::new();
+        only.set(cpu);
+        let _ = rustix::thread::sched_setaffinity(None, &only);
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = place;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Spin;
+
+    #[test]
+    fn a_piece_that_took_long_is_lost_time_and_the_worst_cpu_counts() {
+        let quiet = vec![1e-5; 100];
+        let disturbed: Vec<_> =
+            (0..100).map(|piece| if piece == 50 { 1e-3 } else { 1e-5 }).collect();
+        let alone = Spin::of(&[quiet.clone(), quiet.clone()]).expect("CPUs");
+        assert!(alone.lost.abs() < 1e-9 && (alone.piece_ns - 1e4).abs() < 1e-6, "{alone:?}");
+        let beside = Spin::of(&[quiet, disturbed]).expect("CPUs");
+        assert!((0.49..0.51).contains(&beside.lost), "{beside:?}");
+        assert_eq!((Spin::of(&[]), Spin::of(&[vec![]])), (None, None));
+    }
+}

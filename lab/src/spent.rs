@@ -1,0 +1,129 @@
+//! What a run takes in all: from before its target starts until after that has ended, beside what the workload itself measures.
+
+use std::fs;
+use std::time::Instant;
+
+use crate::apart;
+use crate::usage::Usage;
+
+/// What one run took.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spent {
+    /// Seconds.
+    pub(crate) wall: f64,
+    /// What this process used, and those that it started for the run.
+    pub(crate) usage: Usage,
+    /// How many single values are behind its percentiles, if it has some.
+    pub(crate) count: u64,
+    /// The most bytes of this process that were in memory at a time, with what earlier runs left. Not a number where the system
+    /// does not tell.
+    pub(crate) peak: f64,
+}
+
+/// A run that has begun.
+pub(crate) struct Spending {
+    /// When.
+    begun: Instant,
+    /// What was used before it.
+    before: Usage,
+    /// Whether the peak of the memory begins anew with it.
+    has_peak: bool,
+}
+
+impl Spending {
+    /// A run begins, in this process or in another.
+    pub(crate) fn begin(is_apart: bool) -> Self {
+        let has_peak = !is_apart && fs::write("/proc/self/clear_refs", RESET_PEAK).is_ok();
+        Spending { begun: Instant::now(), before: Usage::of_all(), has_peak }
+    }
+
+    /// It has ended.
+    pub(crate) fn end(&self) -> Spent {
+        let peak = if self.has_peak { apart::peak().ok() } else { None };
+        Spent {
+            wall: self.begun.elapsed().as_secs_f64(),
+            usage: Usage::of_all() - self.before,
+            count: 0,
+            peak: peak.map_or(f64::NAN, |bytes| bytes as f64),
+        }
+    }
+}
+
+/// What resets the peak of the resident memory: `man 5 proc_pid_clear_refs`.
+const RESET_PEAK: &str = "5";
+
+/// Counts how often the kernel moves a thread from one CPU to another: threads that this one starts from now on, and those that they
+/// start. Linux only, and not where `/proc/sys/kernel/perf_event_paranoid` forbids it.
+///
+/// Each switch takes a little longer meanwhile, so nothing may be timed.
+pub(crate) struct Migrations(#[cfg(target_os = "linux")] Option<perf_event::Counter>);
+
+impl Migrations {
+    /// Begins to count.
+    pub(crate) fn begin() -> Self {
+        #[cfg(target_os = "linux")]
+        {
+            let mut builder =
+                perf_event::Builder::new(perf_event::events::Software::CPU_MIGRATIONS);
+            // A migration is the kernel's own doing.
+            let mut counter = builder.observe_self().inherit(true).include_kernel().build().ok();
+            let is_counted = counter.as_mut().is_some_and(|counter| counter.enable().is_ok());
+            Migrations(counter.filter(|_| is_counted))
+        }
+        #[cfg(not(target_os = "linux"))]
+        Migrations()
+    }
+
+    /// How many there were, if they could be counted.
+    pub(crate) fn end(self) -> Option<u64> {
+        #[cfg(target_os = "linux")]
+        return self.0?.read().ok();
+        #[cfg(not(target_os = "linux"))]
+        None
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::{Migrations, Spending};
+    use crate::apart::{bytes, peak};
+    use std::hint::black_box;
+
+    #[test]
+    fn a_thread_that_is_moved_is_counted_where_the_system_allows_that() {
+        use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+        let allowed = sched_getaffinity(None).expect("a set");
+        let cpus: Vec<_> = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).collect();
+        let migrations = Migrations::begin();
+        let hop = || {
+            for cpu in cpus.iter().cycle().take(100) {
+                let mut only = CpuSet::new();
+                only.set(*cpu);
+                sched_setaffinity(None, &only).expect("moved");
+            }
+        };
+        std::thread::scope(|scope| drop(scope.spawn(hop).join()));
+        let Some(counted) = migrations.end() else { return };
+        assert!(counted >= 99 || cpus.len() == 1, "{counted}");
+    }
+
+    #[test]
+    fn memory_is_resident_once_it_is_written() {
+        const SIZE: usize = 64 << 20;
+        let before = bytes().expect("read");
+        let mut block = black_box(Vec::<u8>::with_capacity(SIZE));
+        let reserved = bytes().expect("read");
+        block.resize(SIZE, 1);
+        let written = bytes().expect("read");
+        // Other tests of this process allocate some and free it.
+        assert!(reserved < before + (SIZE as u64) / 2, "{before} {reserved}");
+        assert!(written > reserved + (SIZE as u64) / 2, "{reserved} {written}");
+        drop(black_box(block));
+        // What is freed remains in the peak, which is off by some pages.
+        assert!(peak().expect("read") > before + (SIZE as u64) / 2);
+        // A run has a peak of its own; in this test, as no two may reset it.
+        let spent = Spending::begin(false).end();
+        assert!(spent.peak < (written - (SIZE as u64) / 2) as f64 && spent.wall > 0.0, "{spent:?}");
+        assert!(Spending::begin(true).end().peak.is_nan(), "that of another process");
+    }
+}
