@@ -14,7 +14,7 @@
 //! - the traits of targets, and a folder of them: `target`, `targets`, `setup`;
 //! - the traits of workloads, their runs on targets, and a folder of them: `workload`, `apart`, `dispatch`,
 //!   `row`, `workloads`, `plan`;
-//! - the output: `report`, `recorded`, `chart`, `compare`, `interrupt`;
+//! - the output: `report`, `recorded`, `chart`, `page`, `compare`, `interrupt`;
 //! - the program: `advise`, `hogs`, `rounds`, `check`, `sweep`, `cli`, `session`;
 //! - what is public: `library`.
 
@@ -42,6 +42,7 @@ mod library;
 mod limits;
 mod machine;
 mod needs;
+mod page;
 mod pins;
 mod plan;
 mod program;

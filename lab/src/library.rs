@@ -24,7 +24,6 @@ use crate::needs::Needs;
 use crate::report::Reporter;
 use crate::report::book::SharedBook;
 use crate::report::comparison::Comparison;
-use crate::report::destination::Destination;
 use crate::rounds::{self, Contest, Rules};
 use crate::row::Row;
 use crate::session::fresh_seed;
@@ -187,7 +186,7 @@ impl Compare {
         let Compare { rounds, patience, inject, .. } = self;
         let rules = Rules { rounds, patience, pin: None, inject, samples: None };
         let machine = Machine::read(seed, 0, None);
-        let book = SharedBook::new(machine, rounds as usize, Destination::Nowhere, None);
+        let book = SharedBook::new(machine, rounds as usize, Vec::new(), None);
         let reporter = Reporter::new(false, true, (1 + rounds) * targets.len() as u64);
         let own = targets.iter().find(|target| target.name == "brigade").unwrap_or(&targets[0]);
         let row = Yours {

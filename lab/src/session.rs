@@ -18,7 +18,7 @@ use crate::machine::{self, Machine};
 use crate::needs::{self, Needs};
 use crate::report::book::SharedBook;
 use crate::report::csv::{self, Csv};
-use crate::report::destination::Destination;
+use crate::report::destination::Output;
 use crate::report::{self, Reporter};
 use crate::rounds::{self, Contest, Rules};
 use crate::stop::Stop;
@@ -29,6 +29,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Stop> {
     match cli.task()? {
         Task::List => report::list(),
         Task::Chart(chart) => chart.draw(),
+        Task::Report(report) => report.run(&cli.options.outputs()?, cli.options.verbose),
         Task::Compare(compare) => compare.run(cli.options.verbose, cli.options.quiet),
         Task::Load(load) => load::generate(&load),
         Task::Process(process) => process.measure(cli.options.rules().patience),
@@ -56,7 +57,7 @@ fn check(check: &Check, contests: Vec<Contest>, cli: &Cli) -> Result<(), Stop> {
     let machine = Machine::read(seed, hogs, None);
     let reporter = Reporter::new(false, options.quiet, check.seconds);
     reporter.print(&machine.describe())?;
-    interrupt::install(SharedBook::new(machine, 0, Destination::Nowhere, None))?;
+    interrupt::install(SharedBook::new(machine, 0, Vec::new(), None))?;
     probe(needs)?;
     let hogs = Hogs::start(hogs)?;
     let mut random = SmallRng::seed_from_u64(seed);
@@ -80,7 +81,7 @@ fn measure(contests: &[Contest], cli: &Cli) -> Result<(), Stop> {
     }
     let needs = needs(contests);
     needs.check()?;
-    let destination = Destination::open(options.json.as_deref(), options.force)?;
+    let outputs = options.outputs()?;
     let appended = |path: &Option<PathBuf>, columns| {
         path.as_deref().map(|path| Csv::open(path, columns)).transpose()
     };
@@ -90,9 +91,9 @@ fn measure(contests: &[Contest], cli: &Cli) -> Result<(), Stop> {
     let entered: usize = contests.iter().map(|contest| contest.targets.len()).sum();
     let rules = Rules { samples: appended(&options.samples, csv::SAMPLES)?, ..options.rules() };
     let runs = (1 + rules.rounds) * entered as u64;
-    let reporter = Reporter::new(destination.is_stdout(), options.quiet, runs);
+    let reporter = Reporter::new(outputs.iter().any(Output::is_stdout), options.quiet, runs);
     let head = machine.describe();
-    let book = SharedBook::new(machine, rules.rounds as usize, destination, csv);
+    let book = SharedBook::new(machine, rules.rounds as usize, outputs, csv);
     interrupt::install(book.clone())?;
     probe(needs)?;
     let hogs = Hogs::start(options.hogs)?;
@@ -104,7 +105,7 @@ fn measure(contests: &[Contest], cli: &Cli) -> Result<(), Stop> {
             reporter.print(&book.last_table(cli.detail()))
         })
     });
-    let measured = measured.and_then(|()| match cli.is_sweep() {
+    let measured = measured.and_then(|()| match cli.is_sweep() && contests.len() > 1 {
         true => reporter.print(&book.sweep_table(options.verbose)),
         false => Ok(()),
     });

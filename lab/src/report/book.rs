@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::csv::Csv;
-use super::destination::Destination;
+use super::destination::Output;
 use super::results::{Lane, Results, Sheet};
 use super::table::Detail;
 use super::{answer, json, table};
@@ -16,8 +16,8 @@ use crate::target::Entry;
 struct Book {
     /// What has been measured.
     results: Results,
-    /// Where it goes; taken by the thread that writes it.
-    destination: Option<Destination>,
+    /// What is made of it; taken by the thread that writes it.
+    outputs: Option<Vec<Output>>,
     /// Where its rounds are appended as well.
     csv: Option<Csv>,
 }
@@ -31,11 +31,11 @@ impl SharedBook {
     pub(crate) fn new(
         machine: Machine,
         rounds: usize,
-        destination: Destination,
+        outputs: Vec<Output>,
         csv: Option<Csv>,
     ) -> Self {
         let results = Results { machine, rounds, sheets: Vec::new() };
-        SharedBook(Arc::new(Mutex::new(Book { results, destination: Some(destination), csv })))
+        SharedBook(Arc::new(Mutex::new(Book { results, outputs: Some(outputs), csv })))
     }
 
     /// The book, which no panic can leave half-written.
@@ -45,29 +45,24 @@ impl SharedBook {
 
     /// Begins a row.
     pub(crate) fn open_sheet(&self, row: &dyn Row, targets: &[&'static Entry]) {
-        let lane = |&target| Lane { target, rounds: Vec::new(), failure: None };
-        self.lock().results.sheets.push(Sheet {
-            workload: row.name(),
-            meaning: row.meaning(),
-            params: row.params(),
-            metrics: row.metrics(),
-            note: row.note(),
-            lanes: targets.iter().map(lane).collect(),
-        });
+        self.lock().results.sheets.push(Sheet::new(row, targets));
     }
 
     /// Lets `write` write into this target's lane of the current row.
     fn write(&self, target: &'static Entry, write: impl FnOnce(&mut Lane)) {
         let mut book = self.lock();
         let lanes = book.results.sheets.last_mut().into_iter().flat_map(|sheet| &mut sheet.lanes);
-        if let Some(lane) = lanes.into_iter().find(|lane| lane.target.is(target)) {
+        if let Some(lane) = lanes.into_iter().find(|lane| lane.name == target.name) {
             write(lane);
         }
     }
 
     /// Notes what a round yielded.
     pub(crate) fn record(&self, target: &'static Entry, values: Vec<f64>) {
-        self.write(target, |lane| lane.rounds.push(values));
+        self.write(target, |lane| {
+            lane.values.resize(values.len(), Vec::new());
+            lane.values.iter_mut().zip(values).for_each(|(of, value)| of.push(value));
+        });
     }
 
     /// Notes why this target has no number in this row.
@@ -95,10 +90,10 @@ impl SharedBook {
     pub(crate) fn failures(&self, peers: bool) -> Vec<String> {
         let book = self.lock();
         let failures = book.results.failures();
-        let is_peer = |sheet: &Sheet, lane: &Lane| lane.target.is_peer && !sheet.meaning.is_yours;
+        let is_peer = |sheet: &Sheet, lane: &Lane| lane.is_peer && !sheet.is_yours;
         let failures = failures.filter(|(sheet, lane, _)| is_peer(sheet, lane) == peers);
         failures
-            .map(|(sheet, lane, why)| format!("{} on {}: {why}", sheet.workload, lane.target.name))
+            .map(|(sheet, lane, why)| format!("{} on {}: {why}", sheet.workload, lane.name))
             .collect()
     }
 
@@ -112,13 +107,10 @@ impl SharedBook {
     pub(crate) fn finish(&self, complete: bool) -> Result<(), Stop> {
         // Locked until all is written, so that the process does not end before that.
         let mut book = self.lock();
-        match book.destination.take() {
-            Some(destination) => {
-                let csv = book.csv.take();
-                let appended = csv.map_or(Ok(()), |csv| csv.results(&book.results));
-                destination.write(&json::of(&book.results, complete)?).and(appended)
-            }
-            None => Ok(()),
-        }
+        let Some(outputs) = book.outputs.take() else { return Ok(()) };
+        let appended = book.csv.take().map_or(Ok(()), |csv| csv.results(&book.results));
+        let results = json::of(&book.results, complete)?;
+        // One that can't be written takes none of the others with it.
+        outputs.iter().map(|output| output.write(&results)).fold(appended, Result::and)
     }
 }

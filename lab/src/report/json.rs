@@ -18,11 +18,38 @@ struct File<'a> {
     complete: bool,
     /// What it was measured on.
     machine: &'a Machine,
+    /// What the rows stand for.
+    rows: Vec<Meaning<'a>>,
     /// One per row, target and metric.
     results: Vec<Outcome<'a>>,
     /// Targets without a number, and why.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     failures: Vec<Failure<'a>>,
+}
+
+/// What a row says in words.
+#[derive(serde::Serialize)]
+struct Meaning<'a> {
+    /// The name of the workload.
+    workload: &'a str,
+    /// The options of the workload.
+    params: &'a Params,
+    /// What is done, as the beginning of a sentence.
+    done: &'a str,
+    /// A sentence: which programs look like it.
+    like: &'a str,
+    /// The target that the others are compared with.
+    own: &'a str,
+    /// Whether the program is the user's own.
+    yours: bool,
+    /// The metric that is compared if only one is.
+    headline: &'a str,
+    /// Metrics that are shown on demand only.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    details: Vec<&'a str>,
+    /// A line for the reader of the table.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<&'a str>,
 }
 
 /// One metric of one target in one row.
@@ -32,6 +59,8 @@ struct Outcome<'a> {
     workload: &'a str,
     /// The name of the target.
     target: &'a str,
+    /// Whether brigade is compared with it.
+    peer: bool,
     /// The name of the metric.
     metric: &'a str,
     /// The options of the workload.
@@ -74,11 +103,12 @@ pub(super) fn of(book: &Results, complete: bool) -> Result<Vec<u8>, Stop> {
             sheet.metrics.iter().enumerate().map(move |(index, metric)| {
                 let samples = lane.samples(index);
                 Outcome {
-                    workload: sheet.workload,
-                    target: lane.target.name,
-                    metric: metric.name,
+                    workload: &sheet.workload,
+                    target: &lane.name,
+                    peer: lane.is_peer,
+                    metric: &metric.name,
                     params: &sheet.params,
-                    unit: metric.unit,
+                    unit: &metric.unit,
                     direction: metric.direction,
                     median: middle(&samples),
                     min: samples.iter().copied().min_by(f64::total_cmp),
@@ -90,16 +120,31 @@ pub(super) fn of(book: &Results, complete: bool) -> Result<Vec<u8>, Stop> {
         })
     });
     let failures = book.failures().map(|(sheet, lane, reason)| Failure {
-        workload: sheet.workload,
-        target: lane.target.name,
-        peer: lane.target.is_peer,
+        workload: &sheet.workload,
+        target: &lane.name,
+        peer: lane.is_peer,
         params: &sheet.params,
         reason,
+    });
+    let rows = book.sheets.iter().map(|sheet| {
+        let details = sheet.metrics.iter().filter(|metric| metric.is_detail);
+        Meaning {
+            workload: &sheet.workload,
+            params: &sheet.params,
+            done: &sheet.done,
+            like: &sheet.like,
+            own: &sheet.own,
+            yours: sheet.is_yours,
+            headline: &sheet.metrics[sheet.headline].name,
+            details: details.map(|metric| &*metric.name).collect(),
+            note: sheet.note.as_deref(),
+        }
     });
     let file = File {
         schema: SCHEMA,
         complete,
         machine: &book.machine,
+        rows: rows.collect(),
         results: results.filter(|result| !result.samples.is_empty()).collect(),
         failures: failures.collect(),
     };

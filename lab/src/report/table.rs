@@ -19,28 +19,32 @@ pub(crate) enum Detail {
     Verbose,
 }
 
+impl Detail {
+    /// Whether a table has this metric of a row.
+    pub(crate) fn shows(self, sheet: &Sheet, index: usize) -> bool {
+        match self {
+            Detail::Headline => index == sheet.headline,
+            Detail::Usual => !sheet.metrics[index].is_detail,
+            Detail::Verbose => true,
+        }
+    }
+}
+
 /// The table of one row.
-pub(super) fn of(sheet: &Sheet, detail: Detail) -> String {
+pub(crate) fn of(sheet: &Sheet, detail: Detail) -> String {
     let options = workload::line(&sheet.params);
-    let mut text = format!("\n{} {options}\n{}\n", sheet.workload, sheet.meaning.like);
+    let mut text = format!("\n{} {options}\n{}\n", sheet.workload, sheet.like);
     if let Some(note) = &sheet.note {
         text += &format!("{note}\n");
     }
-    // The CPU time stands beside every other metric, as a column.
-    let (_, metrics) = sheet.metrics.split_last().unwrap_or((&sheet.metrics[0], &[]));
-    for (index, metric) in metrics.iter().enumerate() {
-        let is_shown = match detail {
-            Detail::Headline => index == sheet.meaning.headline,
-            Detail::Usual => !metric.is_detail,
-            Detail::Verbose => true,
-        };
-        if is_shown {
+    for (index, metric) in sheet.measured() {
+        if detail.shows(sheet, index) {
             text += &block(sheet, index, metric);
         }
     }
     for lane in &sheet.lanes {
         if let Some(failure) = &lane.failure {
-            text += &format!("  {:<NAME$}no number: {failure}\n", lane.target.name);
+            text += &format!("  {:<NAME$}no number: {failure}\n", lane.name);
         }
     }
     text.truncate(text.trim_end().len());
@@ -73,11 +77,11 @@ pub(super) fn of_sweep(sheets: &[Sheet], is_verbose: bool) -> String {
                 let value = |sheet: &Sheet| {
                     // What a workload measures may depend on its options.
                     let index = sheet.metrics.iter().position(|other| other.name == metric.name)?;
-                    let lane = sheet.lanes.iter().find(|other| other.target.is(lane.target))?;
-                    Some(quantity::short(middle(&lane.samples(index))?, metric.unit))
+                    let lane = sheet.lanes.iter().find(|other| other.name == lane.name)?;
+                    Some(quantity::short(middle(&lane.samples(index))?, &metric.unit))
                 };
                 let shown = |sheet: &Sheet| value(sheet).unwrap_or_else(|| "–".to_owned());
-                text += &format!("  {:<NAME$}{}\n", lane.target.name, cells(&shown));
+                text += &format!("  {:<NAME$}{}\n", lane.name, cells(&shown));
             }
         }
     }
@@ -86,7 +90,7 @@ pub(super) fn of_sweep(sheets: &[Sheet], is_verbose: bool) -> String {
 }
 
 /// The heading of a metric.
-fn title(metric: &Metric) -> String {
+pub(crate) fn title(metric: &Metric<String>) -> String {
     let better = match metric.direction {
         Direction::Higher => "more is better",
         Direction::Lower => "less is better",
@@ -94,76 +98,71 @@ fn title(metric: &Metric) -> String {
     format!("{} ({better})", metric.name)
 }
 
+/// The heading of the columns behind the target.
+pub(crate) const HEAD: [&str; 5] = ["median", "min", "max", "× best peer", "CPUs"];
+
 /// The lines of one metric.
-fn block(sheet: &Sheet, index: usize, metric: &Metric) -> String {
-    let title = title(metric);
-    let ranked = ranked(sheet, index, metric.direction);
-    if ranked.is_empty() {
+fn block(sheet: &Sheet, index: usize, metric: &Metric<String>) -> String {
+    let lines = lines(sheet, index);
+    if lines.is_empty() {
         return String::new();
     }
-    let mut text = format!(
-        "  {title:<NAME$}{:>12}{:>12}{:>12}{:>13}{:>7}\n",
-        "median", "min", "max", "× best peer", "CPUs"
-    );
-    for lane in ranked {
-        text += &line(sheet, index, metric, lane);
-    }
-    text
-}
-
-/// The lanes with a number, the best one first.
-fn ranked(sheet: &Sheet, index: usize, direction: Direction) -> Vec<&Lane> {
-    let key = |lane: &&Lane| middle(&lane.samples(index)).unwrap_or_default();
-    let mut lanes: Vec<_> =
-        sheet.lanes.iter().filter(|lane| !lane.samples(index).is_empty()).collect();
-    lanes.sort_by(|a, b| match direction {
-        Direction::Higher => key(b).total_cmp(&key(a)),
-        Direction::Lower => key(a).total_cmp(&key(b)),
-    });
-    lanes
-}
-
-/// The line of one target.
-fn line(sheet: &Sheet, index: usize, metric: &Metric, lane: &Lane) -> String {
-    let samples = lane.samples(index);
-    let shown = |value: Option<f64>| {
-        value.map_or_else(|| "–".to_owned(), |value| quantity::short(value, metric.unit))
+    let line = |name: &str, [median, min, max, ratio, cpus]: [&str; 5]| {
+        format!("  {name:<NAME$}{median:>12}{min:>12}{max:>12}{ratio:>13}{cpus:>7}\n")
     };
-    let plain = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |v| format!("{v:.2}"));
-    format!(
-        "  {:<NAME$}{:>12}{:>12}{:>12}{:>13}{:>7}\n",
-        lane.target.name,
-        shown(middle(&samples)),
-        shown(samples.iter().copied().min_by(f64::total_cmp)),
-        shown(samples.iter().copied().max_by(f64::total_cmp)),
-        plain(middle(&sheet.ratios(index, lane))),
-        plain(middle(&lane.samples(sheet.metrics.len() - 1))),
-    )
+    let lines = lines.iter().map(|(lane, cells)| line(&lane.name, cells.each_ref().map(|c| &**c)));
+    line(&title(metric), HEAD) + &lines.collect::<String>()
+}
+
+/// The targets with a number, the best one first, each with the cells behind its name.
+pub(crate) fn lines(sheet: &Sheet, index: usize) -> Vec<(&Lane, [String; 5])> {
+    let Metric { unit, direction, .. } = &sheet.metrics[index];
+    let lanes = sheet.lanes.iter().filter_map(|lane| {
+        let samples = lane.samples(index);
+        Some((middle(&samples)?, samples, lane))
+    });
+    let mut lanes: Vec<_> = lanes.collect();
+    lanes.sort_by(|(a, ..), (b, ..)| match direction {
+        Direction::Higher => b.total_cmp(a),
+        Direction::Lower => a.total_cmp(b),
+    });
+    let number = |value: Option<f64>| value.map(|value| quantity::short(value, unit));
+    let plain = |values: Vec<f64>| middle(&values).map(|value| format!("{value:.2}"));
+    let cells = |(median, samples, lane): (f64, Vec<f64>, _)| {
+        let cells = [
+            number(Some(median)),
+            number(samples.iter().copied().min_by(f64::total_cmp)),
+            number(samples.iter().copied().max_by(f64::total_cmp)),
+            plain(sheet.ratios(index, lane)),
+            sheet.cpu().and_then(|cpu| plain(lane.samples(cpu))),
+        ];
+        (lane, cells.map(|cell| cell.unwrap_or_else(|| "–".to_owned())))
+    };
+    lanes.into_iter().map(cells).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::{Detail, of};
     use crate::report::results::{Lane, Sheet};
-    use crate::target::Family as _;
-    use crate::targets::pools::ElasticPools;
-    use crate::workload::{Meaning, Metric, Params};
+    use crate::workload::{Direction, Metric};
 
     #[test]
     fn a_count_of_threads_is_shown_as_a_number_and_compared_with_none_that_is_0() {
-        const METRICS: &[Metric] = &[Metric::less("left", "threads"), Metric::CPU];
-        let lane = |target: &&'static crate::target::Entry| {
-            let left = if target.name == "tokio-blocking" { 0.0 } else { 4.0 };
-            Lane { target, rounds: vec![vec![left, 0.5]; 3], failure: None }
+        let lane = |name: &str, left| Lane {
+            values: vec![vec![left; 3], vec![0.5; 3]],
+            ..Lane::new(name, true)
         };
-        let lanes = ElasticPools::TARGETS.iter().map(lane).collect();
+        let metric = |(name, unit): (&str, &str)| Metric {
+            name: name.to_owned(),
+            unit: unit.to_owned(),
+            direction: Direction::Lower,
+            is_detail: false,
+        };
         let sheet = Sheet {
-            workload: "elastic",
-            meaning: Meaning::new("grow", "It is a test."),
-            params: Params::new(),
-            metrics: METRICS,
-            note: None,
-            lanes,
+            metrics: [("left", "threads"), ("cpu", "CPU s/s")].map(metric).into(),
+            lanes: vec![lane("threadpool", 4.0), lane("tokio-blocking", 0.0)],
+            ..Sheet::default()
         };
         let table = of(&sheet, Detail::Usual);
         let row = |name: &str| {
