@@ -16,9 +16,10 @@ use crate::compare::{Compare, percent};
 use crate::fault::Fault;
 use crate::hogs;
 use crate::limits::{self, whole};
+use crate::page::{self, Report};
 use crate::pins::Pin;
 use crate::plan;
-use crate::report::destination::path;
+use crate::report::destination::{Output, Render, path};
 use crate::report::speedup;
 use crate::report::table::Detail;
 use crate::rounds::{Contest, Rules};
@@ -75,6 +76,10 @@ enum What {
     ///
     /// A bar for each target, the best first, as SVG. The options that say how to measure are refused.
     Chart(Chart),
+    /// Show a result file: its tables, or with --html a page and with --markdown a text to share.
+    ///
+    /// The options that say how to measure are refused.
+    Report(Report),
     /// Compare two result files: what is faster or slower beyond the noise.
     ///
     /// A line for each workload, target and metric that differs; with --verbose for all of them. The options that say
@@ -157,10 +162,16 @@ pub(crate) struct Options {
     at_most: Duration,
     /// Write the results to this file; `-` is stdout, and the tables go to stderr then.
     #[arg(long, global = true, value_name = "PATH", value_parser = path())]
-    pub(crate) json: Option<PathBuf>,
-    /// Replace the result file if there is one.
-    #[arg(long, global = true, requires = "json")]
-    pub(crate) force: bool,
+    json: Option<PathBuf>,
+    /// Write the results as a page to this file: one that needs no other, with the answer, plots and tables.
+    #[arg(long, global = true, value_name = "PATH", value_parser = path())]
+    html: Option<PathBuf>,
+    /// Write the tables as Markdown to this file; `-` is stdout.
+    #[arg(long, global = true, value_name = "PATH", value_parser = path())]
+    markdown: Option<PathBuf>,
+    /// Replace the files of --json, --html and --markdown if there are some.
+    #[arg(long, global = true)]
+    force: bool,
     /// Append the results to this CSV file: a row for each target and metric.
     #[arg(long, global = true, value_name = "PATH", value_parser = path())]
     pub(crate) csv: Option<PathBuf>,
@@ -256,6 +267,8 @@ pub(crate) enum Task {
     List,
     /// Draw results that there are.
     Chart(Chart),
+    /// Show results that there are.
+    Report(Report),
     /// Compare results that there are.
     Compare(Compare),
     /// Ask about a program.
@@ -342,6 +355,7 @@ impl Cli {
             Some(What::Advise(advise)) => return Ok(Task::Advise(advise.clone())),
             Some(What::List) => return Ok(Task::List),
             Some(What::Chart(chart)) => return Ok(Task::Chart(chart.clone())),
+            Some(What::Report(report)) => return Ok(Task::Report(report.clone())),
             Some(What::Compare(compare)) => return Ok(Task::Compare(compare.clone())),
             Some(What::Simulate(simulate)) => {
                 self.options.are_of_no_target()?;
@@ -383,6 +397,15 @@ impl Cli {
                           last for those that fire";
             return Err(Stop::Usage(reason.to_owned()));
         }
+        // A value that a sweep names twice is measured once: no result may stand twice in a file.
+        let mut known = Vec::new();
+        let mut rows = rows;
+        rows.retain(|row| {
+            let key = (row.name(), row.params());
+            let is_new = !known.contains(&key);
+            known.push(key);
+            is_new
+        });
         let contests = rows.into_iter().map(|row| {
             let targets = self.options.targets(&*row);
             Contest { row, targets }
@@ -468,6 +491,21 @@ impl Options {
             named || (self.target.is_empty() && default(target))
         };
         row.targets().into_iter().filter(wanted).collect()
+    }
+
+    /// The files to write, each of which can be written.
+    pub(crate) fn outputs(&self) -> Result<Vec<Output>, Stop> {
+        let wanted: [(_, Render); 3] = [
+            (&self.json, |results| Ok(results.to_vec())),
+            (&self.html, page::html),
+            (&self.markdown, page::markdown),
+        ];
+        if self.force && wanted.iter().all(|(path, _)| path.is_none()) {
+            let reason =
+                "--force replaces the file of --json, --html or --markdown, and there is none";
+            return Err(Stop::Usage(reason.to_owned()));
+        }
+        Output::open(&wanted, self.force)
     }
 
     /// The settings for the rounds of all rows.

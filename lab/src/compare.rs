@@ -9,21 +9,18 @@ use crate::recorded::{Machine, Outcome, Recorded};
 use crate::report::destination::path;
 use crate::report::quantity;
 use crate::report::speedup::{ROUNDS, Speedup, Verdict};
-use crate::report::write_line;
+use crate::report::{MEASURING, write_line};
 use crate::stats::middle;
 use crate::stop::{Stop, printable};
-use crate::workload::Direction;
+use crate::workload::{self, Direction};
 
 /// Options of `compare`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Compare {
     /// The old result file and the new one, as `--json` writes them. Further pairs have further rounds.
-    // None of these says anything of files that there are, and all subcommands have them.
     #[arg(
         value_names = ["OLD", "NEW"], num_args = 2.., required = true, value_parser = path(),
-        conflicts_with_all = [
-            "target", "rounds", "until", "quiet_machine", "json", "csv", "samples", "dry_run", "seed", "hogs", "pin", "patience", "inject",
-        ]
+        conflicts_with_all = [&MEASURING[..], &["json", "html", "markdown"]].concat()
     )]
     files: Vec<PathBuf>,
     /// Fail if anything is slower by more than this beyond the noise: the whole interval is.
@@ -117,7 +114,7 @@ fn file(path: &Path) -> Result<File, Stop> {
 impl Key {
     /// What this result is of, with no character that a terminal would interpret.
     fn of(result: &Outcome) -> Self {
-        let row = format!("{} {}", result.workload, result.params.line());
+        let row = format!("{} {}", result.workload, workload::line(&result.params));
         let [row, target, metric, unit] = [&row, &result.target, &result.metric, &result.unit]
             .map(|text| printable(text.trim_end()));
         Key { row, target, metric, unit, direction: result.direction }

@@ -14,7 +14,7 @@
 //! - the traits of targets, and a folder of them: `target`, `targets`, `setup`;
 //! - the traits of workloads, their runs on targets, and a folder of them: `workload`, `apart`, `dispatch`,
 //!   `row`, `workloads`, `plan`;
-//! - the output: `spent`, `noise`, `report`, `recorded`, `chart`, `compare`, `interrupt`;
+//! - the output: `spent`, `noise`, `report`, `recorded`, `chart`, `page`, `compare`, `interrupt`;
 //! - the program: `advise`, `hogs`, `rounds`, `check`, `sweep`, `simulate`, `cli`, `session`;
 //! - what is public: `library`.
 
@@ -44,6 +44,7 @@ mod limits;
 mod machine;
 mod needs;
 mod noise;
+mod page;
 mod pins;
 mod plan;
 mod program;

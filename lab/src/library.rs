@@ -26,7 +26,6 @@ use crate::noise::Noise;
 use crate::report::Reporter;
 use crate::report::book::SharedBook;
 use crate::report::comparison::Comparison;
-use crate::report::destination::Destination;
 use crate::rounds::{self, Contest, Rules};
 use crate::row::Row;
 use crate::session::fresh_seed;
@@ -190,7 +189,7 @@ impl Compare {
         let rules = Rules { rounds, until: None, patience, pin: None, inject, samples: None };
         let machine = Machine::read(seed, 0, None);
         let noise = Noise::new(Kernel::here(), machine::cpus());
-        let book = SharedBook::new(machine, rounds as usize, noise, Destination::Nowhere, None);
+        let book = SharedBook::new(machine, rounds as usize, noise, Vec::new(), None);
         let reporter = Reporter::new(false, true, (1 + rounds) * targets.len() as u64);
         let own = targets.iter().find(|target| target.name == "brigade").unwrap_or(&targets[0]);
         let row = Yours {

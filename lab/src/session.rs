@@ -20,7 +20,7 @@ use crate::needs::{self, Needs};
 use crate::noise::Noise;
 use crate::report::book::SharedBook;
 use crate::report::csv::{self, Csv};
-use crate::report::destination::Destination;
+use crate::report::destination::Output;
 use crate::report::{self, Reporter};
 use crate::rounds::{self, Contest, Rules};
 use crate::stop::Stop;
@@ -32,6 +32,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Stop> {
     match cli.task()? {
         Task::List => report::list(),
         Task::Chart(chart) => chart.draw(),
+        Task::Report(report) => report.run(&cli.options.outputs()?, cli.options.verbose),
         Task::Compare(compare) => compare.run(cli.options.verbose, cli.options.quiet),
         Task::Simulate(simulate) => {
             simulate.run(&cli.options.rules(), cli.options.seed.unwrap_or_default())
@@ -71,7 +72,7 @@ fn check(check: &Check, contests: Vec<Contest>, cli: &Cli) -> Result<(), Stop> {
     reporter.print(&machine.describe(options.verbose))?;
     let noise = Noise::new(Kernel::here(), machine::cpus());
     // It has no tables.
-    interrupt::install(SharedBook::new(machine, 0, noise, Destination::Nowhere, None), || ())?;
+    interrupt::install(SharedBook::new(machine, 0, noise, Vec::new(), None), || ())?;
     probe(needs)?;
     let hogs = Hogs::start(hogs)?;
     let mut random = SmallRng::seed_from_u64(seed);
@@ -95,7 +96,7 @@ fn measure(contests: &[Contest], cli: &Cli) -> Result<(), Stop> {
     }
     let needs = needs(contests);
     needs.check()?;
-    let destination = Destination::open(options.json.as_deref(), options.force)?;
+    let outputs = options.outputs()?;
     let appended = |path: &Option<PathBuf>, columns| {
         path.as_deref().map(|path| Csv::open(path, columns)).transpose()
     };
@@ -105,10 +106,11 @@ fn measure(contests: &[Contest], cli: &Cli) -> Result<(), Stop> {
     let entered: usize = contests.iter().map(|contest| contest.targets.len()).sum();
     let rules = Rules { samples: appended(&options.samples, csv::SAMPLES)?, ..options.rules() };
     let runs = (1 + rules.rounds) * entered as u64;
-    let reporter = Arc::new(Reporter::new(destination.is_stdout(), options.quiet, runs));
+    let reporter =
+        Arc::new(Reporter::new(outputs.iter().any(Output::is_stdout), options.quiet, runs));
     let head = machine.describe(options.verbose);
     let noise = Noise::new(Kernel::here(), machine::cpus());
-    let book = SharedBook::new(machine, rules.rounds as usize, noise, destination, csv);
+    let book = SharedBook::new(machine, rules.rounds as usize, noise, outputs, csv);
     let (rest, shown) = (book.clone(), Arc::clone(&reporter));
     let (detail, is_sweep) = (cli.detail(), cli.is_sweep());
     let print = move || {

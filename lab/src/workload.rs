@@ -33,13 +33,13 @@ pub(crate) enum Direction {
     Lower,
 }
 
-/// One number that a run of a workload yields.
+/// One number that a run of a workload yields. Its words are constants, or those of a result file.
 #[derive(Debug)]
-pub(crate) struct Metric {
+pub(crate) struct Metric<Text = &'static str> {
     /// Its name.
-    pub(crate) name: &'static str,
+    pub(crate) name: Text,
     /// Its unit.
-    pub(crate) unit: &'static str,
+    pub(crate) unit: Text,
     /// Which way is better.
     pub(crate) direction: Direction,
     /// Whether it is in the tables only with `--verbose`.
@@ -67,16 +67,18 @@ impl Metric {
         Metric::less(name, "s")
     }
 
+    /// The CPU time beside the wall time. Every workload has it as its last metric.
+    pub(crate) const CPU: Self = Metric::less("cpu", "CPU s/s");
+}
+
+impl<Text: AsRef<str>> Metric<Text> {
     /// The share of the values that is beyond this metric, if it is a percentile near an end, such as `p99` or `late-p99.9`.
     pub(crate) fn tail(&self) -> Option<f64> {
-        let last = self.name.rsplit('-').next()?.strip_prefix('p')?;
+        let last = self.name.as_ref().rsplit('-').next()?.strip_prefix('p')?;
         let percent: f64 = last.parse().ok()?;
         let beyond = percent.min(100.0 - percent) / 100.0;
         (beyond <= TAIL).then_some(beyond)
     }
-
-    /// The CPU time beside the wall time. Every workload has it as its last metric.
-    pub(crate) const CPU: Self = Metric::less("cpu", "CPU s/s");
 }
 
 /// The share of the values that is beyond a percentile near an end. A median, or a quartile, is no such.
@@ -143,17 +145,20 @@ pub(crate) fn words(params: &Params) -> Vec<String> {
     given.collect()
 }
 
-/// A word of a command line, between quotes if it has spaces.
-pub(crate) fn with_quotes(word: String) -> String {
-    match word.contains(char::is_whitespace) {
-        true => format!("'{}'", word.replace('\'', r"'\''")),
-        false => word,
-    }
+/// The same as one line, each word [`quoted`].
+pub(crate) fn line(params: &Params) -> String {
+    words(params).iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }
 
-/// The same as one line.
-pub(crate) fn line(params: &Params) -> String {
-    words(params).into_iter().map(with_quotes).collect::<Vec<_>>().join(" ")
+/// `word` as a shell reads it: between quotes if it has any character that a shell may interpret.
+pub(crate) fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_.,:/=+%@{}".contains(c);
+    // Braces with a list or a range between them stand for several words.
+    let is_list = word.contains('{') && (word.contains(',') || word.contains(".."));
+    match !word.is_empty() && !is_list && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
 }
 
 /// The results of a run: a value for each metric, in the order of the metrics. One that this system does not tell is not a number.

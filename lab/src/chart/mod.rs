@@ -1,25 +1,71 @@
-//! A bar chart of a result file, as an SVG picture for a page.
+//! Drawings of results: the plots of a report, and a bar chart of a result file as an SVG picture for another page.
 //!
-//! It shows what one table shows of one metric: a bar for each target, the best first. A file inside imports from
-//! those above it: `selection`, `wording`, `theme`, `picture`.
+//! The chart shows what one table shows of one metric: a bar for each target, the best first. A file inside imports from
+//! those above it: `selection`, `wording`, `theme`, `text`, `axis`, `rows`, `lines`, `strip`, `picture`.
 
+mod axis;
+pub(crate) mod lines;
 mod picture;
+pub(crate) mod rows;
 mod selection;
-mod theme;
-mod wording;
+mod strip;
+mod text;
+pub(crate) mod theme;
+pub(crate) mod wording;
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
+use maud::{Markup, html};
 
-use self::picture::{Bar, Picture};
+use self::picture::Picture;
+use self::rows::{Marks, Row};
 use self::selection::{Selection, Wanted};
+pub(crate) use self::strip::strip;
 use self::theme::Theme;
-use crate::recorded::{Machine, Outcome, Recorded};
-use crate::report::destination::{Destination, path};
-use crate::report::quantity;
+use crate::recorded::{Machine, Outcome, Recorded, is_own};
+use crate::report::destination::{Destination, path, same};
+use crate::report::{MEASURING, quantity};
 use crate::stop::Stop;
+
+/// A drawing that is part of a picture or of a page.
+pub(crate) struct Drawing {
+    /// What is in it.
+    body: Markup,
+    /// Its width.
+    width: f64,
+    /// Its height.
+    height: f64,
+}
+
+impl Drawing {
+    /// It as an element of a page: an image with this name and description, whose `id` nothing else has.
+    pub(crate) fn inline(&self, id: &str, title: &str, description: &str) -> Markup {
+        let view = format!("0 0 {} {}", self.width, self.height);
+        let (title_id, description_id) = (format!("{id}-title"), format!("{id}-description"));
+        html! {
+            svg class="plot" role="img" viewBox=(view) aria-labelledby=(title_id) aria-describedby=(description_id) {
+                title id=(title_id) { (text::clean(title)) }
+                desc id=(description_id) { (text::clean(description)) }
+                (self.body)
+            }
+        }
+    }
+}
+
+/// `value` at the tick of an axis, without a fraction that is 0.
+fn ticks(value: f64, unit: &str) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    let text = quantity::short(value, unit);
+    match text.split_once(' ') {
+        Some((number, rest)) if number.contains('.') && !number.contains('e') => {
+            format!("{} {rest}", number.trim_end_matches('0').trim_end_matches('.'))
+        }
+        _ => text,
+    }
+}
 
 /// Options of `chart`.
 #[derive(Args, Clone, Debug)]
@@ -43,10 +89,9 @@ pub(crate) struct Chart {
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
     /// Write the chart to this file; `-` is stdout.
-    // None of these says anything of a chart, and all subcommands have them.
     #[arg(
         long, value_name = "PATH", value_parser = path(),
-        conflicts_with_all = ["target", "rounds", "json", "seed", "hogs", "pin", "patience", "inject"]
+        conflicts_with_all = [&MEASURING[..], &["json", "html", "markdown"]].concat()
     )]
     svg: PathBuf,
     /// The page that the chart is for.
@@ -73,7 +118,7 @@ impl Chart {
         if same(&self.results, &self.svg) {
             return Err(Stop::Usage("--svg must not be the result file".to_owned()));
         }
-        let destination = Destination::open(Some(&self.svg), self.force)?;
+        let destination = Destination::open(&self.svg, self.force)?;
         let recorded = Recorded::read(&self.results)?;
         let wanted = Wanted {
             workload: &self.workload,
@@ -83,36 +128,41 @@ impl Chart {
         };
         let selection = Selection::of(&recorded, &wanted).map_err(Stop::Usage)?;
         let picture = picture(&selection, &recorded.machine, self.title.as_deref());
-        destination.write(picture.draw(&self.theme.colours()).as_bytes())
+        destination.write(picture.draw(self.theme).as_bytes())
     }
-}
-
-/// Whether both paths lead to one file that exists.
-fn same(one: &Path, other: &Path) -> bool {
-    let real = |path| fs::canonicalize(path).ok();
-    real(one).is_some_and(|one| real(other) == Some(one))
 }
 
 /// What `selection` looks like.
 fn picture(selection: &Selection<'_>, machine: &Machine, title: Option<&str>) -> Picture {
-    let bar = |result: &&Outcome| Bar {
+    let bar = |result: &&Outcome| Row {
         name: result.target.clone(),
         value: quantity::full(result.median, &result.unit),
         is_own: is_own(&result.target),
-        length: result.median,
-        range: (result.min, result.max),
+        marks: Marks::Bar { length: result.median, range: (result.min, result.max) },
     };
     let named = selection.bars.first().map(|result| wording::title(result));
     Picture {
         title: title.map(str::to_owned).or(named).unwrap_or_default(),
-        key: wording::key(selection),
+        key: selection
+            .bars
+            .first()
+            .map(|result| wording::key(&result.metric, result.direction, selection.rounds()))
+            .unwrap_or_default(),
         bars: selection.bars.iter().map(bar).collect(),
         notes: wording::gaps(selection).into_iter().chain(wording::origin(machine)).collect(),
-        command: wording::command(selection, machine),
+        command: selection
+            .bars
+            .first()
+            .map(|result| {
+                let targets: Vec<_> = selection.bars.iter().map(|result| &*result.target).collect();
+                wording::command(
+                    &result.workload,
+                    selection.params,
+                    selection.rounds(),
+                    &targets,
+                    machine,
+                )
+            })
+            .unwrap_or_default(),
     }
-}
-
-/// Whether a target of this name is brigade, in whatever configuration.
-fn is_own(target: &str) -> bool {
-    target.strip_prefix("brigade").is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
 }

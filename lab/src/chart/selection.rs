@@ -1,7 +1,7 @@
 //! Which results of a file make one chart: one workload with one set of options, and one metric.
 
-use crate::recorded::{Failure, Outcome, Params, Recorded};
-use crate::workload::Direction;
+use crate::recorded::{Failure, Outcome, Recorded};
+use crate::workload::{Direction, Params, word};
 
 /// What a chart is to show.
 #[derive(Debug, Default)]
@@ -42,6 +42,11 @@ impl<'a> Selection<'a> {
         selection.keep(wanted.targets)?;
         selection.rank();
         Ok(selection)
+    }
+
+    /// The rounds of the target that has the most.
+    pub(super) fn rounds(&self) -> usize {
+        self.bars.iter().map(|result| result.samples.len()).max().unwrap_or_default()
     }
 
     /// Keeps these targets, if any are named.
@@ -96,11 +101,13 @@ fn params<'a>(results: &[&'a Outcome], wanted: &Wanted<'_>) -> Result<&'a Params
     }
     for (name, value) in wanted.options {
         if rows.iter().all(|row| row.get(name).is_none()) {
-            let names =
-                names(rows.iter().flat_map(|row| &row.0).map(|(option, _)| option.as_str()));
+            let names = names(rows.iter().flat_map(|row| row.keys()).map(String::as_str));
             return Err(format!("{} has no option {name}; it has {names}", wanted.workload));
         }
-        let fitting = rows.iter().copied().filter(|row| row.get(name) == Some(value));
+        let fitting = rows
+            .iter()
+            .copied()
+            .filter(|row| row.get(name).is_some_and(|other| word(other) == *value));
         let fitting: Vec<_> = fitting.collect();
         if fitting.is_empty() {
             let there = values(&rows, name);
@@ -123,7 +130,7 @@ fn params<'a>(results: &[&'a Outcome], wanted: &Wanted<'_>) -> Result<&'a Params
 /// The options in which `rows` differ, with their values.
 fn choices(rows: &[&Params]) -> String {
     let mut choices: Vec<String> = Vec::new();
-    for (name, _) in rows.iter().flat_map(|row| &row.0) {
+    for name in rows.iter().flat_map(|row| row.keys()) {
         let differs = rows.iter().any(|row| row.get(name) != rows[0].get(name));
         let choice = values(rows, name);
         if differs && !choices.contains(&choice) {
@@ -135,7 +142,8 @@ fn choices(rows: &[&Params]) -> String {
 
 /// An option with all values that it has in `rows`.
 fn values(rows: &[&Params], name: &str) -> String {
-    let values = distinct(rows.iter().filter_map(|row| row.get(name)));
+    let values: Vec<_> = rows.iter().filter_map(|row| row.get(name)).map(word).collect();
+    let values = distinct(values.iter().map(String::as_str));
     format!("{name}={}", values.join("|"))
 }
 

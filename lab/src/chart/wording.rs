@@ -2,29 +2,32 @@
 
 use super::selection::Selection;
 use crate::recorded::{Machine, Outcome};
-use crate::workload::Direction;
+use crate::workload::{self, Direction, Params, quoted};
 
 /// The heading of a chart that is given none.
 pub(super) fn title(result: &Outcome) -> String {
     format!("{}: {}", result.workload, result.metric)
 }
 
-/// How to read the bars.
-pub(super) fn key(selection: &Selection<'_>) -> String {
-    let Some(result) = selection.bars.first() else { return String::new() };
-    let better = match result.direction {
-        Direction::Higher => "more is better",
-        Direction::Lower => "less is better",
-    };
-    let bars = match rounds(selection) {
+/// A metric, and which way is better.
+pub(crate) fn better(metric: &str, direction: Direction) -> String {
+    match direction {
+        Direction::Higher => format!("{metric}, more is better"),
+        Direction::Lower => format!("{metric}, less is better"),
+    }
+}
+
+/// How to read the bars of a metric.
+pub(crate) fn key(metric: &str, direction: Direction, rounds: usize) -> String {
+    let bars = match rounds {
         1 => "one round".to_owned(),
         rounds => format!("median of {rounds} rounds, whiskers from minimum to maximum"),
     };
-    format!("{}, {better} · {bars}", result.metric)
+    format!("{} · {bars}", better(metric, direction))
 }
 
 /// The machine, and what the laboratory was built from: a line each.
-pub(super) fn origin(machine: &Machine) -> [String; 2] {
+pub(crate) fn origin(machine: &Machine) -> [String; 2] {
     let Machine { cpus, cpu_model, kernel, arch, rustc, version, date, .. } = machine;
     let day = date.split('T').next().unwrap_or_default();
     let warning = if machine.debug { " · built without optimisation" } else { "" };
@@ -34,20 +37,27 @@ pub(super) fn origin(machine: &Machine) -> [String; 2] {
     ]
 }
 
-/// The command that measures what the chart shows.
-pub(super) fn command(selection: &Selection<'_>, machine: &Machine) -> String {
-    let Some(result) = selection.bars.first() else { return String::new() };
-    let options = selection.params.line();
-    let mut text = format!("brigade-lab {} {options}", result.workload).trim_end().to_owned();
-    text += &format!(" --rounds {}", rounds(selection));
+/// The command that measures a workload with these options on these targets.
+pub(crate) fn command(
+    workload: &str,
+    params: &Params,
+    rounds: usize,
+    targets: &[&str],
+    machine: &Machine,
+) -> String {
+    let options = workload::line(params);
+    let mut text = format!("brigade-lab {} {options}", quoted(workload)).trim_end().to_owned();
+    text += &format!(" --rounds {rounds}");
     if let Some(pin) = &machine.pin {
-        text += &format!(" --pin {pin}");
+        text += &format!(" --pin {}", quoted(pin));
     }
     if machine.hogs > 0 {
         text += &format!(" --hogs {}", machine.hogs);
     }
-    let targets: Vec<_> = selection.bars.iter().map(|result| result.target.as_str()).collect();
-    text + " --target " + &targets.join(",")
+    if !targets.is_empty() {
+        text += &format!(" --target {}", quoted(&targets.join(",")));
+    }
+    text
 }
 
 /// What is missing from the chart, if something is.
@@ -63,9 +73,4 @@ pub(super) fn gaps(selection: &Selection<'_>) -> Option<String> {
     let parts: Vec<_> =
         parts.map(|(what, names)| format!("{what}: {}", names.join(", "))).collect();
     (!parts.is_empty()).then(|| parts.join(" · "))
-}
-
-/// The rounds of the target that has the most.
-fn rounds(selection: &Selection<'_>) -> usize {
-    selection.bars.iter().map(|result| result.samples.len()).max().unwrap_or_default()
 }

@@ -265,7 +265,7 @@ pub(crate) struct Noise {
 #[derive(Clone, Debug, Serialize)]
 struct RowNoise {
     /// The workload.
-    workload: &'static str,
+    workload: String,
     /// Its options.
     params: Params,
     /// From before its first round to after its last one.
@@ -314,11 +314,11 @@ impl Noise {
     }
 
     /// The row has ended, or a round of it. Returns what there is to object, in words.
-    pub(crate) fn close_row(&mut self, workload: &'static str, params: Params) -> Option<String> {
+    pub(crate) fn close_row(&mut self, workload: &str, params: Params) -> Option<String> {
         let now = Reading::now(&self.kernel, self.hogs);
         let span = Span::between(&self.readings[1], &now);
         self.whole = Span::between(&self.readings[0], &now);
-        self.rows.push(RowNoise { workload, params, span });
+        self.rows.push(RowNoise { workload: workload.to_owned(), params, span });
         self.judge();
         let complaints = span.complaints(self.cpus);
         (!complaints.is_empty()).then(|| format!("not alone: {}", complaints.join("; ")))

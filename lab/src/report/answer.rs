@@ -3,68 +3,83 @@
 
 use super::quantity;
 use super::results::{Lane, Sheet};
-use super::speedup::ROUNDS;
+use super::speedup::{ROUNDS, Speedup, Verdict};
 use crate::stats::middle;
-use crate::workload::{self, Direction, Metric};
+use crate::workload::{Direction, Metric};
 
-/// Cells of a line, or of the heading.
-type Line = [String; 5];
+/// What the answer says of one row.
+pub(crate) struct Line<'a> {
+    /// The row.
+    pub(crate) sheet: &'a Sheet,
+    /// The cells, as many as the heading has.
+    pub(crate) cells: [String; 5],
+    /// The options in which the row differs from others of its workload.
+    pub(crate) options: String,
+    /// How brigade compares, if that can be said.
+    pub(crate) speedup: Option<Speedup>,
+}
 
 /// The table of these rows; nothing if brigade or its peers take part in none of them.
-pub(super) fn of(sheets: &[Sheet]) -> Option<String> {
-    let [first, ..] = sheets else { return None };
-    let (name, is_yours) = (first.meaning.own, first.meaning.is_yours);
-    let is = format!("{name} is");
+pub(crate) fn of(sheets: &[Sheet]) -> Option<String> {
+    let lines = lines(sheets);
+    let disturbed = sheets.iter().filter(|sheet| sheet.noise.is_some()).count();
+    let mark = format!("; *: beside other work, {disturbed} of {}", sheets.len());
+    (!lines.is_empty()).then(|| text(sheets, &lines) + if disturbed > 0 { &mark } else { "" })
+}
+
+/// The heading.
+pub(crate) fn head(sheets: &[Sheet]) -> [String; 5] {
+    let (name, is_yours) = sheets.first().map_or(("", false), |first| (&first.own, first.is_yours));
     let other = if is_yours { "the other" } else { "best peer" };
-    let heading = ["", name, other, "speed-up (95 %)", &is];
-    let mut lines: Vec<(Line, String)> = vec![(heading.map(str::to_owned), String::new())];
-    let mut counts = [0; 5];
+    ["", name, other, "speed-up (95 %)", &format!("{name} is")].map(str::to_owned)
+}
+
+/// What is compared with what.
+pub(crate) fn title(sheets: &[Sheet]) -> String {
+    let (name, is_yours) = sheets.first().map_or(("", false), |first| (&first.own, first.is_yours));
+    let beside = if is_yours { "each of the others" } else { "the best of its peers" };
+    format!("{name} beside {beside}")
+}
+
+/// A line for each row in which brigade and its peers take part, and of a program of the user's for each other target.
+pub(crate) fn lines(sheets: &[Sheet]) -> Vec<Line<'_>> {
     let pairs = sheets.iter().filter_map(|sheet| Some((sheet, sides(sheet)?)));
     let pairs = pairs.flat_map(|(sheet, (own, peers))| {
-        let metric = sheet.meaning.headline;
-        let rivals = match is_yours {
+        let rivals = match sheet.is_yours {
             true => peers.into_iter().map(Some).collect(),
-            false => vec![best(&peers, metric, sheet.metrics[metric].direction)],
+            false => vec![best(&peers, sheet.headline, sheet.metrics[sheet.headline].direction)],
         };
         rivals.into_iter().map(move |peer| (sheet, own, peer))
     });
-    for (sheet, own, peer) in pairs {
-        let index = sheet.meaning.headline;
-        let metric = &sheet.metrics[index];
-        let speedup = peer.and_then(|peer| sheet.speedup(index, own, peer));
-        let has_numbers = |lane: Option<&Lane>| lane.is_some_and(|l| !l.samples(index).is_empty());
-        let unknown = || match has_numbers(Some(own)) && has_numbers(peer) {
-            true => "too small to compare",
-            false => "no number",
-        };
-        let verdict = speedup.map_or_else(unknown, |speedup| speedup.verdict.word(metric.unit));
-        counts[speedup.map_or(4, |speedup| speedup.verdict as usize)] += 1;
-        let done = peer.filter(|_| is_yours).map_or(sheet.meaning.done, |peer| peer.target.name);
-        let cells = [
-            done.to_owned(),
-            cell(Some(own), index, metric, name),
-            cell(peer, index, metric, done),
-            speedup.map_or_else(|| "–".to_owned(), |speedup| speedup.text()),
-            verdict.to_owned() + if sheet.noise.is_some() { " *" } else { "" },
-        ];
-        lines.push((cells, options(sheet, sheets)));
-    }
-    let beside = if is_yours { "each of the others" } else { "the best of its peers" };
-    let title = format!("{name} beside {beside}");
-    let disturbed = sheets.iter().filter(|sheet| sheet.noise.is_some()).count();
-    (lines.len() > 1).then(|| {
-        let mut text = text(&title, &lines, counts);
-        if disturbed > 0 {
-            text += &format!("; *: beside other work, {disturbed} of {}", sheets.len());
-        }
-        text
-    })
+    pairs.map(|(sheet, own, peer)| line(sheet, sheets, own, peer)).collect()
+}
+
+/// The line of this row for this peer.
+fn line<'a>(sheet: &'a Sheet, sheets: &[Sheet], own: &Lane, peer: Option<&Lane>) -> Line<'a> {
+    let index = sheet.headline;
+    let metric = &sheet.metrics[index];
+    let speedup = peer.and_then(|peer| sheet.speedup(index, own, peer));
+    let has_numbers = |lane: Option<&Lane>| lane.is_some_and(|l| !l.samples(index).is_empty());
+    let unknown = || match has_numbers(Some(own)) && has_numbers(peer) {
+        true => "too small to compare",
+        false => "no number",
+    };
+    let verdict = speedup.map_or_else(unknown, |speedup| speedup.verdict.word(&metric.unit));
+    let done = peer.filter(|_| sheet.is_yours).map_or(&sheet.done, |peer| &peer.name);
+    let cells = [
+        done.clone(),
+        cell(Some(own), index, metric, &sheet.own),
+        cell(peer, index, metric, done),
+        speedup.map_or_else(|| "–".to_owned(), |speedup| speedup.text()),
+        verdict.to_owned() + if sheet.noise.is_some() { " *" } else { "" },
+    ];
+    Line { sheet, cells, options: sheet.differences(sheets), speedup }
 }
 
 /// How far the interval of brigade's ratio to the best peer reaches from it, as a share, if there is one.
 pub(super) fn width(sheet: &Sheet) -> Option<f64> {
     let (own, peers) = sides(sheet)?;
-    let index = sheet.meaning.headline;
+    let index = sheet.headline;
     let speedup =
         sheet.speedup(index, own, best(&peers, index, sheet.metrics[index].direction)?)?;
     Some((speedup.high / speedup.middle).max(speedup.middle / speedup.low) - 1.0)
@@ -72,13 +87,13 @@ pub(super) fn width(sheet: &Sheet) -> Option<f64> {
 
 /// brigade's lane, and those of its peers. Of several configurations the first one of the family.
 fn sides(sheet: &Sheet) -> Option<(&Lane, Vec<&Lane>)> {
-    let name = sheet.meaning.own;
-    let is_own = |lane: &&Lane| !lane.target.is_peer && lane.target.name.starts_with(name);
-    let own = sheet.lanes.iter().find(|lane| lane.target.name == name);
+    let name = &*sheet.own;
+    let is_own = |lane: &&Lane| !lane.is_peer && lane.name.starts_with(name);
+    let own = sheet.lanes.iter().find(|lane| lane.name == name);
     let own = own.or_else(|| sheet.lanes.iter().find(is_own))?;
-    let is_rival = |lane: &&Lane| match sheet.meaning.is_yours {
-        true => !lane.target.is(own.target),
-        false => lane.target.is_peer,
+    let is_rival = |lane: &&Lane| match sheet.is_yours {
+        true => lane.name != own.name,
+        false => lane.is_peer,
     };
     let peers: Vec<_> = sheet.lanes.iter().filter(is_rival).collect();
     (!peers.is_empty()).then_some((own, peers))
@@ -95,46 +110,47 @@ fn best<'a>(peers: &[&'a Lane], index: usize, direction: Direction) -> Option<&'
 }
 
 /// A target and its median, without its name if the table has that already.
-fn cell(lane: Option<&Lane>, index: usize, metric: &Metric, known: &str) -> String {
+fn cell(lane: Option<&Lane>, index: usize, metric: &Metric<String>, known: &str) -> String {
     let Some(lane) = lane else { return "–".to_owned() };
     let value = middle(&lane.samples(index));
-    let value = value.map_or_else(|| "–".to_owned(), |v| quantity::short(v, metric.unit));
-    match lane.target.name {
+    let value = value.map_or_else(|| "–".to_owned(), |v| quantity::short(v, &metric.unit));
+    match &*lane.name {
         name if name == known => value,
         name => format!("{name} {value}"),
     }
 }
 
-/// The options in which a row differs from others of its workload.
-fn options(sheet: &Sheet, sheets: &[Sheet]) -> String {
-    let others: Vec<_> = sheets.iter().filter(|other| other.workload == sheet.workload).collect();
-    let differs =
-        |name: &str| others.iter().any(|other| other.params.get(name) != sheet.params.get(name));
-    let params = sheet.params.iter().filter(|(name, _)| differs(name));
-    workload::line(&params.map(|(name, value)| (name.clone(), value.clone())).collect())
-}
-
 /// The lines as text, and what they come to.
-fn text(title: &str, lines: &[(Line, String)], counts: [usize; 5]) -> String {
+fn text(sheets: &[Sheet], lines: &[Line<'_>]) -> String {
+    let rows = || [head(sheets)].into_iter().chain(lines.iter().map(|l| l.cells.clone()));
     let widths: [usize; 5] = std::array::from_fn(|column| {
-        let cells = lines.iter().map(|(cells, _)| cells[column].chars().count());
-        cells.max().unwrap_or_default()
+        rows().map(|cells| cells[column].chars().count()).max().unwrap_or_default()
     });
-    let mut text = format!("\nThe answer: {title}\n");
-    for (cells, options) in lines {
+    let options = [""].into_iter().chain(lines.iter().map(|line| &*line.options));
+    let mut text = format!("\nThe answer: {}\n", title(sheets));
+    for (cells, options) in rows().zip(options) {
         let cells = cells.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}  "));
         text += &format!("  {}\n", cells.collect::<String>().trim_end());
         if !options.is_empty() {
             text += &format!("    {options}\n");
         }
     }
-    let [better, worse, same, few, unknown] = counts;
-    text += &format!("  better in {better}, worse in {worse}, no difference in {same}");
+    text + "  " + &summary(lines)
+}
+
+/// What the lines come to.
+pub(crate) fn summary(lines: &[Line<'_>]) -> String {
+    let count = |wanted| {
+        lines.iter().filter(|line| line.speedup.map(|speedup| speedup.verdict) == wanted).count()
+    };
+    let [better, worse, same, few] =
+        [Verdict::Better, Verdict::Worse, Verdict::Same, Verdict::TooFew].map(|v| count(Some(v)));
+    let mut text = format!("better in {better}, worse in {worse}, no difference in {same}");
     if few > 0 {
         text += &format!(", too few rounds to tell in {few}: take --rounds {ROUNDS} or more");
     }
-    if unknown > 0 {
-        text += &format!(", nothing to compare in {unknown}");
+    if count(None) > 0 {
+        text += &format!(", nothing to compare in {}", count(None));
     }
     text
 }
@@ -143,32 +159,28 @@ fn text(title: &str, lines: &[(Line, String)], counts: [usize; 5]) -> String {
 mod tests {
     use super::of;
     use crate::report::results::{Lane, Sheet};
-    use crate::target::Family as _;
-    use crate::targets::pools::Pools;
-    use crate::workload::{Meaning, Metric, Params};
-
-    const METRICS: &[Metric] = &[Metric::time("start"), Metric::CPU];
+    use crate::workload::{Direction, Metric, Params};
 
     /// A row with these times, each in five rounds.
     fn sheet(threads: u64, times: &[(&str, f64)]) -> Sheet {
         let lane = |&(name, time): &(&str, f64)| {
-            let target = Pools::TARGETS.iter().find(|target| target.name == name).expect("a pool");
-            Lane {
-                target,
-                rounds: vec![vec![time, 1.0]; 5],
-                spent: Vec::new(),
-                migrations: None,
-                failure: None,
-            }
+            let lane = Lane::new(name, !name.starts_with("brigade"));
+            Lane { values: vec![vec![time; 5]], ..lane }
         };
         Sheet {
-            workload: "wake",
-            meaning: Meaning::new("start one job", "It is a test."),
+            workload: "wake".to_owned(),
+            done: "start one job".to_owned(),
+            own: "brigade".to_owned(),
             params: Params::from_iter([("threads".to_owned(), threads.into())]),
-            metrics: METRICS,
-            note: None,
+            metrics: vec![Metric {
+                name: "start".to_owned(),
+                unit: "s".to_owned(),
+                direction: Direction::Lower,
+                is_detail: false,
+            }],
             noise: None,
             lanes: times.iter().map(lane).collect(),
+            ..Sheet::default()
         }
     }
 

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::csv::Csv;
-use super::destination::Destination;
+use super::destination::Output;
 use super::results::{Lane, Results, Sheet};
 use super::table::Detail;
 use super::{answer, json, table};
@@ -18,8 +18,8 @@ use crate::target::Entry;
 struct Book {
     /// What has been measured.
     results: Results,
-    /// Where it goes; taken by the thread that writes it.
-    destination: Option<Destination>,
+    /// What is made of it; taken by the thread that writes it.
+    outputs: Option<Vec<Output>>,
     /// Rows whose tables have been printed.
     printed: usize,
     /// Where its rounds are appended as well.
@@ -36,16 +36,11 @@ impl SharedBook {
         machine: Machine,
         rounds: usize,
         noise: Noise,
-        destination: Destination,
+        outputs: Vec<Output>,
         csv: Option<Csv>,
     ) -> Self {
         let results = Results { machine, rounds, noise, sheets: Vec::new() };
-        SharedBook(Arc::new(Mutex::new(Book {
-            results,
-            destination: Some(destination),
-            printed: 0,
-            csv,
-        })))
+        SharedBook(Arc::new(Mutex::new(Book { results, outputs: Some(outputs), printed: 0, csv })))
     }
 
     /// The book, which no panic can leave half-written.
@@ -55,24 +50,9 @@ impl SharedBook {
 
     /// Begins a row.
     pub(crate) fn open_sheet(&self, row: &dyn Row, targets: &[&'static Entry]) {
-        let lane = |&target| Lane {
-            target,
-            rounds: Vec::new(),
-            spent: Vec::new(),
-            migrations: None,
-            failure: None,
-        };
         let mut book = self.lock();
         book.results.noise.open_row();
-        book.results.sheets.push(Sheet {
-            workload: row.name(),
-            meaning: row.meaning(),
-            params: row.params(),
-            metrics: row.metrics(),
-            note: row.note(),
-            noise: None,
-            lanes: targets.iter().map(lane).collect(),
-        });
+        book.results.sheets.push(Sheet::new(row, targets));
     }
 
     /// Ends the row that was begun last.
@@ -86,7 +66,7 @@ impl SharedBook {
             let book = self.lock();
             let last = book.results.sheets.last();
             book.printed < book.results.sheets.len()
-                && last.is_some_and(|sheet| sheet.lanes.iter().any(|lane| !lane.rounds.is_empty()))
+                && last.is_some_and(|sheet| sheet.lanes.iter().any(|lane| !lane.values.is_empty()))
         };
         let rest = if has_table { self.last_table(detail) } else { String::new() };
         rest + &self.conclusion(is_sweep, detail).unwrap_or_default()
@@ -99,7 +79,7 @@ impl SharedBook {
             0 => None,
             _ if is_sweep => Some(table::of_sweep(sheets, detail == Detail::Verbose)),
             // Of a single row the answer is its table, unless it is the user's.
-            1 if !sheets[0].meaning.is_yours => None,
+            1 if !sheets[0].is_yours => None,
             _ => answer::of(sheets),
         }
     }
@@ -118,7 +98,7 @@ impl SharedBook {
     fn write(&self, target: &'static Entry, write: impl FnOnce(&mut Lane)) {
         let mut book = self.lock();
         let lanes = book.results.sheets.last_mut().into_iter().flat_map(|sheet| &mut sheet.lanes);
-        if let Some(lane) = lanes.into_iter().find(|lane| lane.target.is(target)) {
+        if let Some(lane) = lanes.into_iter().find(|lane| lane.name == target.name) {
             write(lane);
         }
     }
@@ -126,8 +106,9 @@ impl SharedBook {
     /// Notes what a round yielded, and what its run took.
     pub(crate) fn record(&self, target: &'static Entry, values: Vec<f64>, spent: Spent) {
         self.write(target, |lane| {
-            lane.rounds.push(values);
             lane.spent.push(spent);
+            lane.values.resize(values.len(), Vec::new());
+            lane.values.iter_mut().zip(values).for_each(|(of, value)| of.push(value));
         });
     }
 
@@ -152,10 +133,10 @@ impl SharedBook {
     pub(crate) fn failures(&self, peers: bool) -> Vec<String> {
         let book = self.lock();
         let failures = book.results.failures();
-        let is_peer = |sheet: &Sheet, lane: &Lane| lane.target.is_peer && !sheet.meaning.is_yours;
+        let is_peer = |sheet: &Sheet, lane: &Lane| lane.is_peer && !sheet.is_yours;
         let failures = failures.filter(|(sheet, lane, _)| is_peer(sheet, lane) == peers);
         failures
-            .map(|(sheet, lane, why)| format!("{} on {}: {why}", sheet.workload, lane.target.name))
+            .map(|(sheet, lane, why)| format!("{} on {}: {why}", sheet.workload, lane.name))
             .collect()
     }
 
@@ -169,14 +150,11 @@ impl SharedBook {
     pub(crate) fn finish(&self, complete: bool) -> Result<(), Stop> {
         // Locked until all is written, so that the process does not end before that.
         let mut book = self.lock();
+        let Some(outputs) = book.outputs.take() else { return Ok(()) };
         book.results.close_sheet();
-        match book.destination.take() {
-            Some(destination) => {
-                let csv = book.csv.take();
-                let appended = csv.map_or(Ok(()), |csv| csv.results(&book.results));
-                destination.write(&json::of(&book.results, complete)?).and(appended)
-            }
-            None => Ok(()),
-        }
+        let appended = book.csv.take().map_or(Ok(()), |csv| csv.results(&book.results));
+        let results = json::of(&book.results, complete)?;
+        // One that can't be written takes none of the others with it.
+        outputs.iter().map(|output| output.write(&results)).fold(appended, Result::and)
     }
 }

@@ -41,12 +41,12 @@ impl Comparison {
 
     /// This target.
     fn lane(&self, target: &str) -> Option<&Lane> {
-        self.sheet().lanes.iter().find(|lane| lane.target.name == target)
+        self.sheet().lanes.iter().find(|lane| lane.name == target)
     }
 
     /// The names of the targets.
-    pub fn targets(&self) -> impl Iterator<Item = &'static str> {
-        self.sheet().lanes.iter().map(|lane| lane.target.name)
+    pub fn targets(&self) -> impl Iterator<Item = &str> {
+        self.sheet().lanes.iter().map(|lane| &*lane.name)
     }
 
     /// What a call of the closure cost on this target. `None` if there is no such target, or if it failed.
@@ -69,12 +69,12 @@ impl Comparison {
         let [ours, theirs] = [self.lane(ours)?, self.lane(theirs)?].map(|lane| lane.samples(0));
         let rounds: Vec<_> = ours.into_iter().zip(theirs).collect();
         let metric = &self.sheet().metrics[0];
-        Speedup::of(&rounds, metric.direction, metric.unit)
+        Speedup::of(&rounds, metric.direction, &metric.unit)
     }
 
     /// The targets that have no number, each with the reason.
-    pub fn failures(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        self.0.failures().map(|(_, lane, reason)| (lane.target.name, reason))
+    pub fn failures(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.failures().map(|(_, lane, reason)| (&*lane.name, reason))
     }
 
     /// The result file that `brigade-lab --json` writes: every round, the machine, and the failures.

@@ -1,4 +1,4 @@
-//! Where the result file or a chart goes: it appears whole, or not at all.
+//! Where a result file, a report or a chart goes: it appears whole, or not at all.
 
 use std::ffi::OsString;
 use std::fs::{self, Permissions};
@@ -11,10 +11,62 @@ use tempfile::Builder;
 
 use crate::stop::Stop;
 
-/// Where the results go.
+/// What makes something for a reader from the content of a result file, or says why it does not.
+pub(crate) type Render = fn(&[u8]) -> Result<Vec<u8>, String>;
+
+/// Something that is made from the results, and where it goes.
+pub(crate) struct Output {
+    /// Where.
+    destination: Destination,
+    /// What.
+    render: Render,
+}
+
+impl Output {
+    /// Checks, before anything is measured, that each of these can be written, if there is a path for it.
+    pub(crate) fn open(
+        wanted: &[(&Option<PathBuf>, Render)],
+        replace: bool,
+    ) -> Result<Vec<Self>, Stop> {
+        let mut outputs: Vec<(&Path, Output)> = Vec::new();
+        for (path, render) in wanted {
+            let Some(path) = path.as_deref() else { continue };
+            if outputs.iter().any(|(other, _)| *other == path || same(other, path)) {
+                let name =
+                    if path == Path::new("-") { "stdout".into() } else { path.to_string_lossy() };
+                return Err(Stop::Usage(format!("only one of the files can be {name}")));
+            }
+            let destination = Destination::open(path, replace)?;
+            outputs.push((path, Output { destination, render: *render }));
+        }
+        Ok(outputs.into_iter().map(|(_, output)| output).collect())
+    }
+
+    /// Whether it goes to stdout.
+    pub(crate) fn is_stdout(&self) -> bool {
+        matches!(self.destination, Destination::Stdout)
+    }
+
+    /// Whether it would replace the file at `path`.
+    pub(crate) fn is_at(&self, path: &Path) -> bool {
+        matches!(&self.destination, Destination::File { path: own, .. } if same(own, path))
+    }
+
+    /// Makes it from the content of a result file.
+    pub(crate) fn write(&self, results: &[u8]) -> Result<(), Stop> {
+        let content = (self.render)(results).map_err(Stop::Failed)?;
+        self.destination.write(&content)
+    }
+}
+
+/// Whether both paths lead to one file that exists.
+pub(crate) fn same(one: &Path, other: &Path) -> bool {
+    let real = |path| fs::canonicalize(path).ok();
+    real(one).is_some_and(|one| real(other) == Some(one))
+}
+
+/// Where something goes.
 pub(crate) enum Destination {
-    /// Nowhere.
-    Nowhere,
     /// To stdout.
     Stdout,
     /// To this file.
@@ -35,12 +87,10 @@ pub(crate) fn path() -> impl TypedValueParser<Value = PathBuf> {
 
 impl Destination {
     /// Checks, before anything is measured, that the results can be written to `path`.
-    pub(crate) fn open(path: Option<&Path>, replace: bool) -> Result<Self, Stop> {
-        let path = match path {
-            None => return Ok(Destination::Nowhere),
-            Some(path) if path == Path::new("-") => return Ok(Destination::Stdout),
-            Some(path) => path,
-        };
+    pub(crate) fn open(path: &Path, replace: bool) -> Result<Self, Stop> {
+        if path == Path::new("-") {
+            return Ok(Destination::Stdout);
+        }
         let path = match fs::symlink_metadata(path) {
             Ok(_) => existing(path, replace)?,
             Err(error) if error.kind() == ErrorKind::NotFound => path.to_owned(),
@@ -51,15 +101,9 @@ impl Destination {
         Ok(Destination::File { path, replace })
     }
 
-    /// Whether stdout is the result file.
-    pub(crate) fn is_stdout(&self) -> bool {
-        matches!(self, Destination::Stdout)
-    }
-
     /// Writes the results.
     pub(crate) fn write(&self, content: &[u8]) -> Result<(), Stop> {
         match self {
-            Destination::Nowhere => Ok(()),
             Destination::Stdout => {
                 let mut stdout = io::stdout().lock();
                 stdout.write_all(content)?;

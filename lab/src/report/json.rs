@@ -20,6 +20,8 @@ struct File<'a> {
     complete: bool,
     /// What it was measured on.
     machine: &'a Machine,
+    /// What the rows stand for.
+    rows: Vec<Meaning<'a>>,
     /// What else the machine did.
     noise: &'a Noise,
     /// One per row, target and metric.
@@ -31,6 +33,31 @@ struct File<'a> {
     failures: Vec<Failure<'a>>,
 }
 
+/// What a row says in words.
+#[derive(serde::Serialize)]
+struct Meaning<'a> {
+    /// The name of the workload.
+    workload: &'a str,
+    /// The options of the workload.
+    params: &'a Params,
+    /// What is done, as the beginning of a sentence.
+    done: &'a str,
+    /// A sentence: which programs look like it.
+    like: &'a str,
+    /// The target that the others are compared with.
+    own: &'a str,
+    /// Whether the program is the user's own.
+    yours: bool,
+    /// The metric that is compared if only one is.
+    headline: &'a str,
+    /// Metrics that are shown on demand only.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    details: Vec<&'a str>,
+    /// A line for the reader of the table.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<&'a str>,
+}
+
 /// One metric of one target in one row.
 #[derive(serde::Serialize)]
 struct Outcome<'a> {
@@ -38,6 +65,8 @@ struct Outcome<'a> {
     workload: &'a str,
     /// The name of the target.
     target: &'a str,
+    /// Whether brigade is compared with it.
+    peer: bool,
     /// The name of the metric.
     metric: &'a str,
     /// The options of the workload.
@@ -95,10 +124,10 @@ impl<'a> Runs<'a> {
         let each = |value: fn(&Spent) -> f64| lane.spent.iter().map(value).collect::<Vec<_>>();
         let peaks = each(|spent| spent.peak);
         Runs {
-            workload: sheet.workload,
-            target: lane.target.name,
+            workload: &sheet.workload,
+            target: &lane.name,
             params: &sheet.params,
-            values: (lane.values() > 0)
+            values: (lane.values_behind() > 0)
                 .then(|| lane.spent.iter().map(|spent| spent.count).collect()),
             wall_seconds: each(|spent| spent.wall),
             cpu_seconds: each(|spent| spent.usage.cpu()),
@@ -132,11 +161,12 @@ pub(super) fn of(book: &Results, complete: bool) -> Result<Vec<u8>, Stop> {
             sheet.metrics.iter().enumerate().map(move |(index, metric)| {
                 let samples = lane.samples(index);
                 Outcome {
-                    workload: sheet.workload,
-                    target: lane.target.name,
-                    metric: metric.name,
+                    workload: &sheet.workload,
+                    target: &lane.name,
+                    peer: lane.is_peer,
+                    metric: &metric.name,
                     params: &sheet.params,
-                    unit: metric.unit,
+                    unit: &metric.unit,
                     direction: metric.direction,
                     median: middle(&samples),
                     min: samples.iter().copied().min_by(f64::total_cmp),
@@ -149,11 +179,25 @@ pub(super) fn of(book: &Results, complete: bool) -> Result<Vec<u8>, Stop> {
         })
     });
     let failures = book.failures().map(|(sheet, lane, reason)| Failure {
-        workload: sheet.workload,
-        target: lane.target.name,
-        peer: lane.target.is_peer,
+        workload: &sheet.workload,
+        target: &lane.name,
+        peer: lane.is_peer,
         params: &sheet.params,
         reason,
+    });
+    let rows = book.sheets.iter().map(|sheet| {
+        let details = sheet.metrics.iter().filter(|metric| metric.is_detail);
+        Meaning {
+            workload: &sheet.workload,
+            params: &sheet.params,
+            done: &sheet.done,
+            like: &sheet.like,
+            own: &sheet.own,
+            yours: sheet.is_yours,
+            headline: &sheet.metrics[sheet.headline].name,
+            details: details.map(|metric| &*metric.name).collect(),
+            note: sheet.note.as_deref(),
+        }
     });
     let lanes =
         book.sheets.iter().flat_map(|sheet| sheet.lanes.iter().map(move |lane| (sheet, lane)));
@@ -161,6 +205,7 @@ pub(super) fn of(book: &Results, complete: bool) -> Result<Vec<u8>, Stop> {
         schema: SCHEMA,
         complete,
         machine: &book.machine,
+        rows: rows.collect(),
         results: results.filter(|result| !result.samples.is_empty()).collect(),
         runs: lanes
             .filter(|(_, lane)| lane.failure.is_none() && !lane.spent.is_empty())

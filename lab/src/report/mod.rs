@@ -3,14 +3,14 @@
 //! All output goes through writers that may fail, and a reader that goes away ends the program
 //! quietly.
 
-mod answer;
+pub(crate) mod answer;
 pub(crate) mod book;
 pub(crate) mod comparison;
 pub(crate) mod csv;
 pub(crate) mod destination;
 pub(crate) mod json;
 pub(crate) mod quantity;
-mod results;
+pub(crate) mod results;
 pub(crate) mod speedup;
 pub(crate) mod table;
 
@@ -29,6 +29,10 @@ use crate::target::Entry;
 use crate::targets::FAMILIES;
 use crate::workload;
 use crate::workloads::Choice;
+
+/// Options that say how to measure, which mean nothing to a subcommand that reads a result file. All subcommands have them.
+pub(crate) const MEASURING: [&str; 10] =
+    ["target", "rounds", "csv", "samples", "dry_run", "seed", "hogs", "pin", "patience", "inject"];
 
 /// Prints tables, and shows on stderr how far it is if that is a terminal.
 pub(crate) struct Reporter {

@@ -4,9 +4,10 @@ use super::quantity;
 use super::speedup::Speedup;
 use crate::machine::Machine;
 use crate::noise::Noise;
+use crate::row::Row;
 use crate::spent::Spent;
 use crate::target::Entry;
-use crate::workload::{Direction, Meaning, Metric, Params};
+use crate::workload::{self, Direction, Metric, Params};
 
 /// Everything measured so far.
 pub(crate) struct Results {
@@ -20,49 +21,66 @@ pub(crate) struct Results {
     pub(super) sheets: Vec<Sheet>,
 }
 
-/// One row: a workload with its options.
+/// One row: a workload with its options, as it is measured or as a result file has it.
+#[derive(Default)]
 pub(crate) struct Sheet {
     /// The name of the workload.
-    pub(super) workload: &'static str,
-    /// What it stands for.
-    pub(super) meaning: Meaning,
+    pub(crate) workload: String,
+    /// What is done, as the beginning of a sentence.
+    pub(crate) done: String,
+    /// A sentence: which programs look like it.
+    pub(crate) like: String,
+    /// What the others are compared with: a target, or the first of several whose names begin so.
+    pub(crate) own: String,
+    /// Whether it is the user's own: each target is compared, and the failure of any fails the run.
+    pub(crate) is_yours: bool,
+    /// Which of its metrics is compared if only one is.
+    pub(crate) headline: usize,
     /// Its options.
-    pub(super) params: Params,
+    pub(crate) params: Params,
     /// What each run yields.
-    pub(super) metrics: &'static [Metric],
+    pub(crate) metrics: Vec<Metric<String>>,
     /// A line for the reader of the table.
-    pub(super) note: Option<String>,
+    pub(crate) note: Option<String>,
     /// What the machine did besides, if that was too much.
-    pub(super) noise: Option<String>,
+    pub(crate) noise: Option<String>,
     /// One per target.
-    pub(super) lanes: Vec<Lane>,
+    pub(crate) lanes: Vec<Lane>,
 }
 
 /// One target in one row.
+#[derive(Default)]
 pub(crate) struct Lane {
-    /// Which target.
-    pub(super) target: &'static Entry,
-    /// What each round yielded, in the order of the metrics.
-    pub(super) rounds: Vec<Vec<f64>>,
+    /// The name of the target.
+    pub(crate) name: String,
+    /// Whether brigade is compared with it.
+    pub(crate) is_peer: bool,
+    /// What the rounds yielded, in their order: of each metric.
+    pub(crate) values: Vec<Vec<f64>>,
     /// What each of these runs took in all.
-    pub(super) spent: Vec<Spent>,
+    pub(crate) spent: Vec<Spent>,
     /// How often threads of the run that warmed up were moved from one CPU to another, if the system tells.
-    pub(super) migrations: Option<u64>,
+    pub(crate) migrations: Option<u64>,
     /// Why there is no number.
-    pub(super) failure: Option<String>,
+    pub(crate) failure: Option<String>,
 }
 
 impl Lane {
     /// How many single values are behind the percentiles of all rounds together.
-    pub(super) fn values(&self) -> u64 {
+    pub(crate) fn values_behind(&self) -> u64 {
         self.spent.iter().map(|spent| spent.count).sum()
+    }
+
+    /// A target without a number yet.
+    pub(crate) fn new(name: &str, is_peer: bool) -> Self {
+        Lane { name: name.to_owned(), is_peer, ..Lane::default() }
     }
 
     /// The samples of one metric, round by round. None at all if the target failed: a number from
     /// a target that loses tasks says nothing. None either of what the system does not tell.
-    pub(super) fn samples(&self, metric: usize) -> Vec<f64> {
-        let valid = self.rounds.iter().filter(|_| self.failure.is_none());
-        valid.map(|values| values[metric]).filter(|value| !value.is_nan()).collect()
+    pub(crate) fn samples(&self, metric: usize) -> Vec<f64> {
+        let valid = self.values.get(metric).filter(|_| self.failure.is_none());
+        valid.into_iter().flatten().copied().filter(|value| !value.is_nan()).collect()
     }
 }
 
@@ -73,8 +91,8 @@ impl Sheet {
     /// How many times as good one lane is as another by this metric, if that can be told.
     pub(super) fn speedup(&self, metric: usize, ours: &Lane, theirs: &Lane) -> Option<Speedup> {
         let rounds: Vec<_> = ours.samples(metric).into_iter().zip(theirs.samples(metric)).collect();
-        let Metric { direction, unit, .. } = self.metrics[metric];
-        Speedup::of(&rounds, direction, unit)
+        let Metric { direction, unit, .. } = &self.metrics[metric];
+        Speedup::of(&rounds, *direction, unit)
     }
 
     /// How many single values a lane must have behind this metric, if it is a percentile near an end and some lane with a number
@@ -83,14 +101,65 @@ impl Sheet {
         let beyond = self.metrics[metric].tail()?;
         let lanes = self.lanes.iter().filter(|lane| !lane.samples(metric).is_empty());
         // A run in another process does not say how many there were.
-        let least = lanes.map(Lane::values).filter(|&values| values > 0).min()?;
+        let least = lanes.map(Lane::values_behind).filter(|&values| values > 0).min()?;
         let needed = (BEYOND / beyond).round() as u64;
         (least < needed).then_some((least, needed))
     }
 
+    /// A row that is about to be measured on these targets.
+    pub(super) fn new(row: &dyn Row, targets: &[&'static Entry]) -> Self {
+        let meaning = row.meaning();
+        let owned = |metric: &Metric| Metric {
+            name: metric.name.to_owned(),
+            unit: metric.unit.to_owned(),
+            direction: metric.direction,
+            is_detail: metric.is_detail,
+        };
+        Sheet {
+            workload: row.name().to_owned(),
+            done: meaning.done.to_owned(),
+            like: meaning.like.to_owned(),
+            own: meaning.own.to_owned(),
+            is_yours: meaning.is_yours,
+            headline: meaning.headline,
+            params: row.params(),
+            metrics: row.metrics().iter().map(owned).collect(),
+            note: row.note(),
+            noise: None,
+            lanes: targets.iter().map(|target| Lane::new(target.name, target.is_peer)).collect(),
+        }
+    }
+
+    /// Whether this lane is what the others are compared with, in whatever configuration.
+    pub(crate) fn is_own(&self, lane: &Lane) -> bool {
+        let rest = lane.name.strip_prefix(&self.own).filter(|_| self.is_yours || !lane.is_peer);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-') && !self.is_yours)
+    }
+
+    /// The CPU time, which stands beside every other metric as a column, where there is one.
+    pub(crate) fn cpu(&self) -> Option<usize> {
+        self.metrics.iter().position(|metric| metric.name == Metric::CPU.name)
+    }
+
+    /// The other metrics, each with its place in the rounds.
+    pub(crate) fn measured(&self) -> impl Iterator<Item = (usize, &Metric<String>)> {
+        let cpu = self.cpu();
+        self.metrics.iter().enumerate().filter(move |(index, _)| Some(*index) != cpu)
+    }
+
+    /// The options in which it differs from others of its workload.
+    pub(crate) fn differences(&self, sheets: &[Sheet]) -> String {
+        let others: Vec<_> =
+            sheets.iter().filter(|other| other.workload == self.workload).collect();
+        let differs =
+            |name: &str| others.iter().any(|other| other.params.get(name) != self.params.get(name));
+        let params = self.params.iter().filter(|(name, _)| differs(name));
+        workload::line(&params.map(|(name, value)| (name.clone(), value.clone())).collect())
+    }
+
     /// This lane's samples of a metric over those of the best peer, each in its own round.
-    pub(super) fn ratios(&self, metric: usize, lane: &Lane) -> Vec<f64> {
-        let peers: Vec<_> = self.lanes.iter().filter(|lane| lane.target.is_peer).collect();
+    pub(crate) fn ratios(&self, metric: usize, lane: &Lane) -> Vec<f64> {
+        let peers: Vec<_> = self.lanes.iter().filter(|lane| lane.is_peer).collect();
         let peers: Vec<_> = peers.iter().map(|peer| peer.samples(metric)).collect();
         let best = |round: usize| {
             let values = peers.iter().filter_map(|samples| samples.get(round).copied());
@@ -101,7 +170,7 @@ impl Sheet {
         };
         let samples = lane.samples(metric).into_iter().enumerate();
         // A count may be 0, and a ratio of what has no digits is one of rounding errors.
-        let comparable = |value: &f64| quantity::has_digits(*value, self.metrics[metric].unit);
+        let comparable = |value: &f64| quantity::has_digits(*value, &self.metrics[metric].unit);
         let best = |round| best(round).filter(comparable);
         let samples = samples.filter(|(_, value)| comparable(value));
         samples.filter_map(|(round, value)| Some(value / best(round)?)).collect()
@@ -115,7 +184,7 @@ impl Results {
             return;
         }
         if let Some(sheet) = self.sheets.last_mut() {
-            sheet.noise = self.noise.close_row(sheet.workload, sheet.params.clone());
+            sheet.noise = self.noise.close_row(&sheet.workload, sheet.params.clone());
         }
     }
 
@@ -130,34 +199,30 @@ impl Results {
 #[cfg(test)]
 mod tests {
     use super::{Lane, Sheet};
-    use crate::target::Family as _;
-    use crate::targets::pools::Pools;
-    use crate::workload::{Meaning, Metric, Params};
-
-    const METRICS: &[Metric] = &[Metric::more("rate", "tasks/s"), Metric::CPU];
+    use crate::workload::{Direction, Metric};
 
     /// A lane with these rates.
     fn lane(name: &str, rates: &[f64]) -> Lane {
-        let target = Pools::TARGETS.iter().find(|target| target.name == name).expect("a pool");
-        let rounds = rates.iter().map(|&rate| vec![rate, 1.0]).collect();
-        Lane { target, rounds, spent: Vec::new(), migrations: None, failure: None }
+        Lane { values: vec![rates.to_vec()], ..Lane::new(name, !name.starts_with("brigade")) }
     }
 
     #[test]
     fn each_round_is_compared_with_the_best_peer_of_that_round() {
+        let rate = Metric {
+            name: "rate".to_owned(),
+            unit: "tasks/s".to_owned(),
+            direction: Direction::Higher,
+            is_detail: false,
+        };
         let mut sheet = Sheet {
-            workload: "throughput",
-            meaning: Meaning::new("run jobs", "It is a test."),
-            params: Params::new(),
-            metrics: METRICS,
-            note: None,
-            noise: None,
+            metrics: vec![rate],
             lanes: vec![
                 lane("brigade", &[8.0, 9.0]),
                 lane("brigade-fifo", &[100.0, 100.0]),
                 lane("rayon", &[4.0, 1.0]),
                 lane("tokio", &[2.0, 3.0]),
             ],
+            ..Sheet::default()
         };
         assert_eq!(sheet.ratios(0, &sheet.lanes[0]), [2.0, 3.0]);
         assert_eq!(sheet.ratios(0, &sheet.lanes[3]), [0.5, 1.0]);

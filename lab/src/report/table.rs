@@ -21,25 +21,29 @@ pub(crate) enum Detail {
     Verbose,
 }
 
+impl Detail {
+    /// Whether a table has this metric of a row.
+    pub(crate) fn shows(self, sheet: &Sheet, index: usize) -> bool {
+        match self {
+            Detail::Headline => index == sheet.headline,
+            Detail::Usual => !sheet.metrics[index].is_detail,
+            Detail::Verbose => true,
+        }
+    }
+}
+
 /// The table of one row.
-pub(super) fn of(sheet: &Sheet, detail: Detail) -> String {
+pub(crate) fn of(sheet: &Sheet, detail: Detail) -> String {
     let options = workload::line(&sheet.params);
-    let mut text = format!("\n{} {options}\n{}\n", sheet.workload, sheet.meaning.like);
+    let mut text = format!("\n{} {options}\n{}\n", sheet.workload, sheet.like);
     if let Some(note) = &sheet.note {
         text += &format!("{note}\n");
     }
     if let Some(noise) = &sheet.noise {
         text += &format!("{noise}\n");
     }
-    // The CPU time stands beside every other metric, as a column.
-    let (_, metrics) = sheet.metrics.split_last().unwrap_or((&sheet.metrics[0], &[]));
-    for (index, metric) in metrics.iter().enumerate() {
-        let is_shown = match detail {
-            Detail::Headline => index == sheet.meaning.headline,
-            Detail::Usual => !metric.is_detail,
-            Detail::Verbose => true,
-        };
-        if is_shown {
+    for (index, metric) in sheet.measured() {
+        if detail.shows(sheet, index) {
             text += &block(sheet, index, metric, detail);
         }
     }
@@ -48,7 +52,7 @@ pub(super) fn of(sheet: &Sheet, detail: Detail) -> String {
     }
     for lane in &sheet.lanes {
         if let Some(failure) = &lane.failure {
-            text += &format!("  {:<NAME$}no number: {failure}\n", lane.target.name);
+            text += &format!("  {:<NAME$}no number: {failure}\n", lane.name);
         }
     }
     text.truncate(text.trim_end().len());
@@ -81,14 +85,14 @@ pub(super) fn of_sweep(sheets: &[Sheet], is_verbose: bool) -> String {
                 let value = |sheet: &Sheet| {
                     // What a workload measures may depend on its options.
                     let index = sheet.metrics.iter().position(|other| other.name == metric.name)?;
-                    let lane = sheet.lanes.iter().find(|other| other.target.is(lane.target))?;
                     if sheet.lacking(index).is_some() {
                         return None;
                     }
-                    Some(quantity::short(middle(&lane.samples(index))?, metric.unit))
+                    let lane = sheet.lanes.iter().find(|other| other.name == lane.name)?;
+                    Some(quantity::short(middle(&lane.samples(index))?, &metric.unit))
                 };
                 let shown = |sheet: &Sheet| value(sheet).unwrap_or_else(|| "–".to_owned());
-                text += &format!("  {:<NAME$}{}\n", lane.target.name, cells(&shown));
+                text += &format!("  {:<NAME$}{}\n", lane.name, cells(&shown));
             }
         }
     }
@@ -97,7 +101,7 @@ pub(super) fn of_sweep(sheets: &[Sheet], is_verbose: bool) -> String {
 }
 
 /// The heading of a metric.
-fn title(metric: &Metric) -> String {
+pub(crate) fn title(metric: &Metric<String>) -> String {
     let better = match metric.direction {
         Direction::Higher => "more is better",
         Direction::Lower => "less is better",
@@ -105,33 +109,36 @@ fn title(metric: &Metric) -> String {
     format!("{} ({better})", metric.name)
 }
 
+/// The heading of the columns behind the target.
+pub(crate) const HEAD: [&str; 5] = ["median", "min", "max", "× best peer", "CPUs"];
+
 /// The lines of one metric.
-fn block(sheet: &Sheet, index: usize, metric: &Metric, detail: Detail) -> String {
-    let title = title(metric);
+fn block(sheet: &Sheet, index: usize, metric: &Metric<String>, detail: Detail) -> String {
     if let Some((values, needed)) = sheet.lacking(index) {
-        return format!("  {title:<NAME$}{values} values are too few: it takes {needed}\n");
+        return format!(
+            "  {:<NAME$}{values} values are too few: it takes {needed}\n",
+            title(metric)
+        );
     }
-    let ranked = ranked(sheet, index, metric.direction);
-    if ranked.is_empty() {
+    let lines = lines(sheet, index);
+    if lines.is_empty() {
         return String::new();
     }
-    let mut text = format!(
-        "  {title:<NAME$}{:>12}{:>12}{:>12}{:>13}{:>7}\n",
-        "median", "min", "max", "× best peer", "CPUs"
-    );
-    for lane in ranked {
-        text += &line(sheet, index, metric, lane);
-    }
+    let line = |name: &str, [median, min, max, ratio, cpus]: [&str; 5]| {
+        format!("  {name:<NAME$}{median:>12}{min:>12}{max:>12}{ratio:>13}{cpus:>7}\n")
+    };
+    let lines = lines.iter().map(|(lane, cells)| line(&lane.name, cells.each_ref().map(|c| &**c)));
+    let text = line(&title(metric), HEAD) + &lines.collect::<String>();
     let outliers = sheet.lanes.iter().filter_map(|lane| {
         let samples = lane.samples(index);
         let count = outliers(&samples);
-        (count > 0).then(|| format!("{} {count} of {}", lane.target.name, samples.len()))
+        (count > 0).then(|| format!("{} {count} of {}", lane.name, samples.len()))
     });
     let outliers: Vec<_> = outliers.collect();
-    if detail == Detail::Verbose && !outliers.is_empty() {
-        text += &format!("  outliers, all of them counted above: {}\n", outliers.join(", "));
+    match detail == Detail::Verbose && !outliers.is_empty() {
+        true => text + &format!("  outliers, all of them counted above: {}\n", outliers.join(", ")),
+        false => text,
     }
-    text
 }
 
 /// What the runs took in all, medians over the rounds.
@@ -146,7 +153,7 @@ fn spent(sheet: &Sheet) -> String {
         };
         text += &format!(
             "  {:<NAME$}{:>12}{:>12}{:>12}{:>13}{:>7}{:>12}\n",
-            lane.target.name,
+            lane.name,
             cell("s", |spent| spent.wall),
             cell("s", |spent| spent.usage.cpu()),
             cell("switches", |spent| spent.usage.voluntary),
@@ -163,75 +170,63 @@ fn spent(sheet: &Sheet) -> String {
     format!("  {title:<NAME$}{wall:>12}{cpu:>12}{waited:>12}{lost:>13}{moved:>7}{peak:>12}\n{text}")
 }
 
-/// Whether this lane can't be told apart from the best of the peers, if it is not that one.
-fn is_alike(sheet: &Sheet, index: usize, direction: Direction, lane: &Lane) -> bool {
-    let best = ranked(sheet, index, direction).into_iter().find(|lane| lane.target.is_peer);
-    let best = best.filter(|best| !best.target.is(lane.target));
-    let speedup = best.and_then(|best| sheet.speedup(index, lane, best));
-    speedup.is_some_and(|speedup| speedup.verdict == Verdict::Same)
-}
-
-/// The lanes with a number, the best one first.
-fn ranked(sheet: &Sheet, index: usize, direction: Direction) -> Vec<&Lane> {
-    let key = |lane: &&Lane| middle(&lane.samples(index)).unwrap_or_default();
-    let mut lanes: Vec<_> =
-        sheet.lanes.iter().filter(|lane| !lane.samples(index).is_empty()).collect();
-    lanes.sort_by(|a, b| match direction {
-        Direction::Higher => key(b).total_cmp(&key(a)),
-        Direction::Lower => key(a).total_cmp(&key(b)),
+/// The targets with a number, the best one first, each with the cells behind its name.
+pub(crate) fn lines(sheet: &Sheet, index: usize) -> Vec<(&Lane, [String; 5])> {
+    let Metric { unit, direction, .. } = &sheet.metrics[index];
+    let lanes = sheet.lanes.iter().filter_map(|lane| {
+        let samples = lane.samples(index);
+        Some((middle(&samples)?, samples, lane))
     });
-    lanes
-}
-
-/// The line of one target.
-fn line(sheet: &Sheet, index: usize, metric: &Metric, lane: &Lane) -> String {
-    let samples = lane.samples(index);
-    let shown = |value: Option<f64>| {
-        value.map_or_else(|| "–".to_owned(), |value| quantity::short(value, metric.unit))
+    let mut lanes: Vec<_> = lanes.collect();
+    lanes.sort_by(|(a, ..), (b, ..)| match direction {
+        Direction::Higher => b.total_cmp(a),
+        Direction::Lower => a.total_cmp(b),
+    });
+    let best = lanes.iter().map(|(.., lane)| *lane).find(|lane| lane.is_peer);
+    // Whether a target can't be told apart from the best of the peers, if it is not that one.
+    let is_alike = |lane: &Lane| {
+        let best = best.filter(|best| best.name != lane.name);
+        let speedup = best.and_then(|best| sheet.speedup(index, lane, best));
+        speedup.is_some_and(|speedup| speedup.verdict == Verdict::Same)
     };
-    let plain = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |v| format!("{v:.2}"));
-    let alike = if is_alike(sheet, index, metric.direction, lane) { " ≈" } else { "" };
-    format!(
-        "  {:<NAME$}{:>12}{:>12}{:>12}{:>13}{:>7}\n",
-        lane.target.name,
-        shown(middle(&samples)),
-        shown(samples.iter().copied().min_by(f64::total_cmp)),
-        shown(samples.iter().copied().max_by(f64::total_cmp)),
-        plain(middle(&sheet.ratios(index, lane))) + alike,
-        plain(middle(&lane.samples(sheet.metrics.len() - 1))),
-    )
+    let number = |value: Option<f64>| value.map(|value| quantity::short(value, unit));
+    let plain = |values: Vec<f64>| middle(&values).map(|value| format!("{value:.2}"));
+    let cells = |(median, samples, lane): (f64, Vec<f64>, _)| {
+        let cells = [
+            number(Some(median)),
+            number(samples.iter().copied().min_by(f64::total_cmp)),
+            number(samples.iter().copied().max_by(f64::total_cmp)),
+            plain(sheet.ratios(index, lane))
+                .map(|ratio| ratio + if is_alike(lane) { " ≈" } else { "" }),
+            sheet.cpu().and_then(|cpu| plain(lane.samples(cpu))),
+        ];
+        (lane, cells.map(|cell| cell.unwrap_or_else(|| "–".to_owned())))
+    };
+    lanes.into_iter().map(cells).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::{Detail, of};
     use crate::report::results::{Lane, Sheet};
-    use crate::target::Family as _;
-    use crate::targets::pools::ElasticPools;
-    use crate::workload::{Meaning, Metric, Params};
+    use crate::workload::{Direction, Metric};
 
     #[test]
     fn a_count_of_threads_is_shown_as_a_number_and_compared_with_none_that_is_0() {
-        const METRICS: &[Metric] = &[Metric::less("left", "threads"), Metric::CPU];
-        let lane = |target: &&'static crate::target::Entry| {
-            let left = if target.name == "tokio-blocking" { 0.0 } else { 4.0 };
-            Lane {
-                target,
-                rounds: vec![vec![left, 0.5]; 3],
-                spent: Vec::new(),
-                migrations: None,
-                failure: None,
-            }
+        let lane = |name: &str, left| Lane {
+            values: vec![vec![left; 3], vec![0.5; 3]],
+            ..Lane::new(name, true)
         };
-        let lanes = ElasticPools::TARGETS.iter().map(lane).collect();
+        let metric = |(name, unit): (&str, &str)| Metric {
+            name: name.to_owned(),
+            unit: unit.to_owned(),
+            direction: Direction::Lower,
+            is_detail: false,
+        };
         let sheet = Sheet {
-            workload: "elastic",
-            meaning: Meaning::new("grow", "It is a test."),
-            params: Params::new(),
-            metrics: METRICS,
-            note: None,
-            noise: None,
-            lanes,
+            metrics: [("left", "threads"), ("cpu", "CPU s/s")].map(metric).into(),
+            lanes: vec![lane("threadpool", 4.0), lane("tokio-blocking", 0.0)],
+            ..Sheet::default()
         };
         let table = of(&sheet, Detail::Usual);
         let row = |name: &str| {

@@ -14,6 +14,7 @@ mod environment;
 mod hogs;
 mod output;
 mod own;
+mod report;
 mod results;
 mod seeds;
 mod signals;

@@ -413,11 +413,15 @@ fn a_result_has_its_samples_and_what_follows_from_them() {
     let result = &report["results"][0];
     let keys: BTreeSet<_> =
         result.as_object().expect("an object").keys().map(String::as_str).collect();
-    let promised =
-        "workload target metric params unit direction samples median min max outliers complete";
+    let promised = "workload target peer metric params unit direction samples median min max outliers complete";
     assert_eq!(keys, promised.split(' ').collect());
     assert_eq!((&result["metric"], &result["direction"]), (&"rate".into(), &"higher".into()));
     assert_eq!(result["params"]["messages"], 50);
+    assert_eq!([&result["peer"], &report["results"][2]["peer"]], [false, true]);
+    let row = &report["rows"][0];
+    assert_eq!((&row["workload"], &row["headline"]), (&"throughput".into(), &"rate".into()));
+    assert_eq!(row["params"], result["params"]);
+    assert!(["done", "like"].iter().all(|key| !row[key].is_null()), "{row}");
     assert_eq!(result["complete"], true);
 
     let samples = result["samples"].as_array().expect("samples").iter();

@@ -9,11 +9,10 @@ use brigade_testkit::Watchdog;
 
 use crate::{LONG, errors, lab, until};
 
-/// A long run that has begun and writes its results there.
-fn begin(results: &OsStr) -> Child {
+/// A long run that has begun and writes its results to these places.
+fn begin(places: &[(&str, &OsStr)]) -> Child {
     let mut child = lab(LONG)
-        .arg("--json")
-        .arg(results)
+        .args(places.iter().flat_map(|(option, path)| [option.as_ref(), *path]))
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -37,7 +36,7 @@ pub(crate) fn signal(child: &Child, name: &str) {
 fn a_signal_ends_the_run_within_two_seconds_with_partial_results() {
     for (name, code) in [("INT", 130), ("TERM", 143)] {
         for wait in [0, 30, 1_500] {
-            let child = begin("-".as_ref());
+            let child = begin(&[("--json", "-".as_ref())]);
             thread::sleep(Duration::from_millis(wait));
             let _watchdog = Watchdog::start(2);
             signal(&child, name);
@@ -76,12 +75,14 @@ fn an_interrupted_run_prints_the_tables_of_what_there_is() {
 fn an_interrupted_run_leaves_a_whole_file_and_nothing_else() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("results.json");
-    let child = begin(path.as_os_str());
+    let page = folder.path().join("page.html");
+    let child = begin(&[("--json", path.as_os_str()), ("--html", page.as_os_str())]);
     signal(&child, "INT");
     let output = child.wait_with_output().expect("an end");
     assert_eq!(output.status.code(), Some(130));
     let file = std::fs::read(&path).expect("a file");
     let report: serde_json::Value = serde_json::from_slice(&file).expect("valid");
     assert_eq!(report["complete"], false);
-    assert_eq!(std::fs::read_dir(folder.path()).expect("the folder").count(), 1);
+    assert!(std::fs::read_to_string(page).expect("a page").contains("Not complete"));
+    assert_eq!(std::fs::read_dir(folder.path()).expect("the folder").count(), 2);
 }

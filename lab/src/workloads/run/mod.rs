@@ -15,7 +15,7 @@ use crate::needs::Needs;
 use crate::row::{Row, Rows};
 use crate::stop::Stop;
 use crate::target::Entry;
-use crate::workload::{Meaning, Metric, Outcome, Params, Terms, with_quotes};
+use crate::workload::{Meaning, Metric, Outcome, Params, Terms, quoted};
 
 pub(crate) mod process;
 
@@ -161,7 +161,7 @@ fn text(word: &OsString) -> String {
 
 /// Words as a line.
 fn line(words: &[OsString]) -> String {
-    words.iter().map(|word| with_quotes(text(word))).collect::<Vec<_>>().join(" ")
+    words.iter().map(|word| quoted(&text(word))).collect::<Vec<_>>().join(" ")
 }
 
 impl Row for Programs {

@@ -1,0 +1,115 @@
+//! What there is to show.
+
+use crate::chart::wording;
+use crate::recorded::Recorded;
+use crate::report::answer;
+use crate::report::results::Sheet;
+use crate::report::table::{self, Detail};
+use crate::stop::printable;
+
+/// A result file in rows.
+pub(super) struct Content {
+    /// The file.
+    pub(super) recorded: Recorded,
+    /// Its rows.
+    pub(super) sheets: Vec<Sheet>,
+}
+
+impl Content {
+    /// Reads what a result file contains.
+    pub(super) fn read(results: &[u8]) -> Result<Self, String> {
+        let recorded = Recorded::parse(results)?;
+        let sheets = recorded.sheets()?;
+        Ok(Content { recorded, sheets })
+    }
+
+    /// The tables of the terminal.
+    pub(super) fn text(&self, is_verbose: bool) -> String {
+        let detail = match is_verbose {
+            true => Detail::Verbose,
+            false => self.detail(),
+        };
+        let head = self.machine().map(|(name, value)| format!("{name}: {value}\n"));
+        let tables = self.sheets.iter().map(|sheet| table::of(sheet, detail) + "\n");
+        let answer = answer::of(&self.sheets).into_iter();
+        head.chain(tables).chain(answer).collect::<String>().trim_end().to_owned()
+    }
+
+    /// Which metrics have tables: of several workloads one each, as there is an answer above them.
+    pub(super) fn detail(&self) -> Detail {
+        if self.workloads().len() > 1 { Detail::Headline } else { Detail::Usual }
+    }
+
+    /// The rows of each workload, in the order of the file.
+    pub(super) fn workloads(&self) -> Vec<(&str, Vec<&Sheet>)> {
+        let mut workloads = Vec::<(&str, Vec<&Sheet>)>::new();
+        for sheet in &self.sheets {
+            match workloads.iter_mut().find(|(name, _)| *name == sheet.workload) {
+                Some((_, sheets)) => sheets.push(sheet),
+                None => workloads.push((&sheet.workload, vec![sheet])),
+            }
+        }
+        workloads
+    }
+
+    /// What it was measured on, by name.
+    pub(super) fn machine(&self) -> impl Iterator<Item = (String, String)> {
+        let fields = self.recorded.setting.iter().filter(|(_, value)| !value.is_null());
+        fields.map(|(name, value)| {
+            let name = match &**name {
+                "cpus" => "CPUs",
+                "cpu_model" => "CPU",
+                "rustc" => "compiler",
+                "arch" => "architecture",
+                "debug" => "built without optimisation",
+                "version" => "brigade-lab",
+                "hogs" => "computing threads beside it",
+                "pin" => "threads pinned",
+                name => &printable(&name.replace('_', " ")),
+            };
+            let value = match value {
+                serde_json::Value::Bool(true) => "yes".to_owned(),
+                serde_json::Value::Bool(false) => "no".to_owned(),
+                value => printable(&crate::workload::word(value)),
+            };
+            (name.to_owned(), value)
+        })
+    }
+
+    /// What there is to doubt about all of it.
+    pub(super) fn warnings(&self) -> Vec<String> {
+        let machine = &self.recorded.machine;
+        let warnings = [
+            (machine.debug, "Built without optimisation: these numbers say nothing.".to_owned()),
+            (
+                !self.recorded.complete,
+                "Not complete: something failed or was interrupted.".to_owned(),
+            ),
+            (
+                machine.hogs > 0,
+                format!("Measured beside {} computing threads of another process.", machine.hogs),
+            ),
+        ];
+        warnings.into_iter().filter(|(is_true, _)| *is_true).map(|(_, warning)| warning).collect()
+    }
+
+    /// The command that measures this row.
+    pub(super) fn command(&self, sheet: &Sheet) -> String {
+        // A program of the user's has its targets in its options.
+        let lanes = sheet.lanes.iter().filter(|_| !sheet.is_yours);
+        let targets: Vec<_> = lanes.map(|lane| &*lane.name).collect();
+        wording::command(
+            &sheet.workload,
+            &sheet.params,
+            rounds(sheet),
+            &targets,
+            &self.recorded.machine,
+        )
+    }
+}
+
+/// The rounds of the target that has the most.
+pub(super) fn rounds(sheet: &Sheet) -> usize {
+    let counts = sheet.lanes.iter().flat_map(|lane| lane.values.iter().map(Vec::len));
+    counts.max().unwrap_or_default()
+}

@@ -1,0 +1,340 @@
+//! A report shows what a result file says, on one page that needs no other. Nothing in the file becomes a part of the page.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Output;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::{TINY, code, errors, lab, run, text};
+
+/// A name that HTML, SVG, Markdown, a shell and a terminal would interpret.
+const HOSTILE: &str = "</style><script>alert(1)</script>'\"&|`$(id)\u{1b}[31m\u{202e}";
+
+/// Results of a metric in a row: for each target five rounds around its value.
+fn results(
+    row: (&str, &Value),
+    (metric, unit, direction): (&str, &str, &str),
+    values: &[(&str, f64)],
+) -> Vec<Value> {
+    let result = |&(target, value): &(&str, f64)| {
+        let samples = [0.9, 1.0, 1.1, 1.0, 1.2].map(|factor| factor * value);
+        json!({
+            "workload": row.0, "params": row.1, "target": target, "metric": metric,
+            "peer": !target.starts_with("brigade"), "unit": unit, "direction": direction, "samples": samples,
+            "median": value, "min": 0.9 * value, "max": 1.2 * value, "complete": true,
+        })
+    };
+    values.iter().map(result).collect()
+}
+
+/// A result file: a sweep over threads, a row with percentiles, and one with hostile words.
+fn report() -> Value {
+    let (mut all, mut rows) = (Vec::new(), Vec::new());
+    let mut row = |workload: &str,
+                   params: Value,
+                   metrics: &[(&str, &str, &str)],
+                   values: &[(&str, f64)]| {
+        rows.push(json!({
+            "workload": workload, "params": params, "done": "run jobs", "like": format!("It stands for {workload}."),
+            "own": "brigade", "yours": false, "headline": metrics[0].0, "note": format!("A note on {workload}."),
+        }));
+        all.extend(metrics.iter().flat_map(|metric| results((workload, &params), *metric, values)));
+    };
+    let rate = ("rate", "tasks/s", "higher");
+    for threads in [1, 2, 4] {
+        let values = [("rayon", 3e6), ("brigade", 3e6 * f64::from(threads)), ("tokio", 1e6)];
+        row("throughput", json!({ "threads": threads }), &[rate], &values);
+    }
+    let percentiles = ["p50", "p90", "p99", "max", "sender"].map(|name| (name, "s", "lower"));
+    row("burst", json!({ "gap-ms": 1 }), &percentiles, &[("brigade", 1e-5), ("spmc", 2e-5)]);
+    row(
+        HOSTILE,
+        json!({ HOSTILE: HOSTILE }),
+        &[(HOSTILE, "s", "lower")],
+        &[(HOSTILE, 1.0), ("brigade", 2.0)],
+    );
+    json!({
+        "schema": 1, "complete": true,
+        "machine": {
+            "cpus": 2, "cpu_model": HOSTILE, "kernel": "Linux 6.1", "arch": "x86_64",
+            "rustc": "rustc 1.85.0", "debug": false, "version": "0.1.0",
+            "date": "2025-01-02T03:04:05Z", "seed": 7, "hogs": 0, "affinity": null, "governor": "performance",
+        },
+        "rows": rows, "results": all,
+        "failures": [{
+            "workload": "burst", "params": { "gap-ms": 1 }, "target": "burst-pool", "peer": true, "reason": HOSTILE,
+        }],
+    })
+}
+
+/// A folder with `results.json` in it.
+fn folder(content: &[u8]) -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let results = folder.path().join("results.json");
+    fs::write(&results, content).expect("a result file");
+    (folder, results)
+}
+
+/// What becomes of this result file with these arguments.
+fn shown(report: &Value, arguments: &[&str]) -> Output {
+    let (_folder, results) = folder(report.to_string().as_bytes());
+    run(lab(["report"]).arg(results).args(arguments))
+}
+
+/// The page of this result file.
+fn page(report: &Value) -> String {
+    let output = shown(report, &["--html", "-"]);
+    assert_eq!((code(&output), errors(&output)), (Some(0), String::new()));
+    text(&output)
+}
+
+/// The parts of `page` from `start` to the next `end`.
+fn parts<'a>(page: &'a str, start: &str, end: &str) -> Vec<&'a str> {
+    page.split(start).skip(1).map(|part| part.split(end).next().unwrap_or_default()).collect()
+}
+
+#[test]
+fn every_workload_has_its_plots_and_every_plot_its_marks() {
+    let page = page(&report());
+    let sections = parts(&page, "<section", "</section>");
+    let section = |name: &str| {
+        let found = sections.iter().find(|part| part.contains(&format!(".heading\">{name}</h2>")));
+        found.unwrap_or_else(|| panic!("no section for {name}: {page}"))
+    };
+    let marks = |name: &str| {
+        let plots = parts(section(name), "<svg class=\"plot\"", "</svg>");
+        let count = |plot: &str| {
+            ["<rect class=\"bar", "<g class=\"spread", "<polyline"]
+                .map(|mark| plot.matches(mark).count())
+        };
+        for plot in &plots {
+            let described =
+                ["role=\"img\"", "<title id=", "<desc id="].iter().all(|part| plot.contains(part));
+            assert!(described, "{plot}");
+        }
+        plots.into_iter().map(count).collect::<Vec<_>>()
+    };
+    // Bars, distributions and lines: one for each target.
+    let bars = [3, 0, 0];
+    assert_eq!(marks("throughput"), [[0, 0, 3], bars, bars, bars]);
+    assert_eq!(marks("burst"), [[2, 0, 0], [0, 2, 0]]);
+    assert!(
+        section("burst").contains("● p50  ◆ p90  ▲ p99  × max; less is better, logarithmic axis")
+    );
+    for word in
+        ["Run jobs. It stands for burst.", "A note on burst.", "burst-pool</strong> has no number"]
+    {
+        assert!(section("burst").contains(word), "{word}: {page}");
+    }
+    let command = "brigade-lab throughput --threads 4 --rounds 5 --target rayon,brigade,tokio";
+    assert!(section("throughput").contains(command), "{page}");
+    assert!(
+        page.contains("<dt>governor</dt><dd>performance</dd>"),
+        "whatever the file says: {page}"
+    );
+}
+
+#[test]
+fn the_answer_comes_first_and_headings_are_in_order() {
+    let page = page(&report());
+    let (answer, burst) = (page.find("id=\"answer\""), page.find("id=\"workload-burst\""));
+    assert!(answer.is_some_and(|answer| burst.is_some_and(|burst| answer < burst)), "{page}");
+    let line = parts(&page, "href=\"#workload-throughput.2\"", "</tr>").concat();
+    for part in ["--threads 4", "4.00 (", "12.0 M/s", "rayon 3.00 M/s", "faster"] {
+        assert!(line.contains(part), "{part}: {line}");
+    }
+    let levels = page.split("<h").filter_map(|part| part.chars().next()?.to_digit(10));
+    let levels: Vec<_> = levels.collect();
+    assert_eq!(levels[0], 1);
+    assert!(levels.windows(2).all(|pair| pair[1] <= pair[0] + 1 && pair[1] > 1), "{levels:?}");
+    let ids = parts(&page, " id=\"", "\"");
+    let mut distinct = ids.clone();
+    distinct.sort_unstable();
+    distinct.dedup();
+    assert_eq!(ids.len(), distinct.len(), "{ids:?}");
+    for link in parts(&page, "href=\"#", "\"") {
+        assert!(ids.contains(&link), "{link}: {ids:?}");
+    }
+    assert_eq!(page.matches("<table").count(), page.matches("<caption").count());
+    assert!(
+        !page.contains("<th>") && page.matches("<th ").count() == page.matches("scope=").count()
+    );
+}
+
+#[test]
+fn the_page_needs_nothing_else_and_runs_nothing() {
+    let page = page(&report());
+    assert!(page.starts_with("<!DOCTYPE html><html lang=\"en\">"), "{page}");
+    for part in
+        ["http:", "https:", "src=", "url(", "@import", "<link", "<script", "<iframe", "\u{1b}"]
+    {
+        assert!(!page.contains(part), "{part}: {page}");
+    }
+    assert_eq!(page.matches("</style>").count(), 1, "{page}");
+    assert!(page.contains("prefers-color-scheme:dark") && page.contains("width=device-width"));
+    let escaped =
+        "&lt;/style&gt;&lt;script&gt;alert(1)&lt;/script&gt;'&quot;&amp;|`$(id)\\u{1b}[31m";
+    assert!(page.matches(escaped).count() > 10, "{page}");
+    // What is to be copied into a shell is one word there.
+    assert!(page.contains("brigade-lab '&lt;/style&gt;"), "{page}");
+}
+
+#[test]
+fn markdown_has_the_answer_and_the_tables() {
+    let output = shown(&report(), &["--markdown", "-"]);
+    assert_eq!((code(&output), errors(&output)), (Some(0), String::new()));
+    let said = text(&output);
+    for line in [
+        "## The answer\n",
+        "| run jobs — --threads 4 | 12.0 M/s | rayon 3.00 M/s | 4.00 (4.00 to 4.00) | faster |\n",
+        "| rate (more is better) | median | min | max | × best peer | CPUs |\n|:--|--:|",
+        "| rayon | 3.00 M/s | 2.70 M/s | 3.60 M/s | 1.00 | – |\n",
+        "```sh\nbrigade-lab throughput --threads 1 --rounds 5 --target rayon,brigade,tokio\n```\n",
+    ] {
+        assert!(said.contains(line), "{line}: {said}");
+    }
+    assert!(!said.contains("| sender"), "of several workloads one metric each: {said}");
+    let prose = said.split("```").step_by(2).collect::<String>();
+    let plain = prose.replace("\\<", "").replace("\\|", "").replace("\\`", "");
+    assert!(!plain.contains('<') && !plain.contains('`') && plain.contains("script\\>"), "{said}");
+    let row = plain.lines().find(|line| line.contains("/style") && line.contains("900 ms"));
+    assert!(row.is_some_and(|row| row.matches('|').count() == 7), "{said}");
+}
+
+#[test]
+fn a_report_without_a_place_is_the_tables() {
+    let output = shown(&report(), &[]);
+    assert_eq!((code(&output), errors(&output)), (Some(0), String::new()));
+    let said = text(&output);
+    for part in [
+        "\nthroughput --threads 4\n",
+        "\n  rate (more is better)",
+        "The answer: ",
+        "\ncompiler: rustc 1.85.0\n",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert!(!said.contains("sender") && !said.contains('\u{1b}'), "{said}");
+    assert!(text(&shown(&report(), &["--verbose"])).contains("\n  sender (less is better)"));
+}
+
+#[test]
+fn a_file_that_says_less_or_nonsense_is_shown_as_far_as_it_goes() {
+    let mut old = report();
+    old.as_object_mut().expect("a file").remove("rows");
+    for result in old["results"].as_array_mut().expect("results") {
+        result.as_object_mut().expect("a result").remove("peer");
+    }
+    let old = page(&old);
+    assert!(old.contains("4.00 (4.00 to 4.00)") && old.matches("<polyline").count() == 3, "{old}");
+
+    let mut odd = report();
+    let samples = [json!([1e308, -1e308, 1e-308, 0.0]), json!([]), json!([0.0]), json!([-1.0])];
+    for (result, samples) in
+        odd["results"].as_array_mut().expect("results").iter_mut().zip(samples.iter().cycle())
+    {
+        result["samples"] = samples.clone();
+    }
+    let odd = page(&odd);
+    let drawn = parts(&odd, "<svg", "</svg>").concat();
+    for number in ["NaN", "inf", "e308", "\"-"] {
+        assert!(!drawn.replace("1.00e308", "").contains(number), "{number}: {drawn}");
+    }
+    let mut empty = report();
+    empty["results"] = json!([]);
+    let failure = |target: &str| json!({ "workload": "wake", "target": target, "params": {}, "reason": "lost a job" });
+    empty["failures"] = json!(["brigade", "rayon"].map(failure));
+    assert_eq!(page(&empty).matches("has no number: lost a job").count(), 2);
+    assert!(
+        text(&shown(&empty, &["--markdown", "-"])).contains("| wake | – | – | – | no number |")
+    );
+    assert!(text(&shown(&empty, &[])).contains("nothing to compare in 1"));
+    empty["failures"] = json!([]);
+    empty["complete"] = json!(false);
+    assert!(page(&empty).contains("Not complete"), "an interrupted run");
+}
+
+#[test]
+fn a_damaged_file_is_answered_in_one_line_and_leaves_no_page() {
+    let good = report().to_string();
+    let mut twice = report();
+    twice["results"][1] = twice["results"][0].clone();
+    let mut many = report();
+    let one = many["results"][0].clone();
+    many["results"] = (0..1_000)
+        .map(|number| {
+            let mut result = one.clone();
+            result["params"]["threads"] = number.into();
+            result
+        })
+        .collect();
+    for (content, reason) in [
+        (String::new(), "EOF while parsing a value at line 1 column 0"),
+        (good[..good.len() / 2].to_owned(), "EOF while parsing"),
+        (good.replacen("\"schema\":1", "\"schema\":2", 1), "its schema is 2"),
+        (good.replacen("[2700000.0", "[NaN", 1), "expected value at line 1 column"),
+        (format!("{{\"schema\": 1, \"x\": {}", "[".repeat(100_000)), "at line 1 column"),
+        (twice.to_string(), "it has rate of rayon in throughput twice"),
+        (many.to_string(), "it has 1001 rows, and a report 1000 at most"),
+    ] {
+        let (folder, results) = folder(content.as_bytes());
+        let page = folder.path().join("page.html");
+        let output = run(lab(["report"]).arg(results).arg("--html").arg(&page));
+        assert_eq!(code(&output), Some(2), "{reason}: {}", errors(&output));
+        assert!(errors(&output).contains("results.json is not a result file of the laboratory: "));
+        assert!(errors(&output).contains(reason), "{reason}: {}", errors(&output));
+        assert!(!page.exists() && text(&output).is_empty());
+    }
+}
+
+#[test]
+fn no_file_is_replaced_that_should_not_be() {
+    let good = report().to_string();
+    let (folder, results) = folder(good.as_bytes());
+    let page = folder.path().join("page.html");
+    fs::write(&page, "old").expect("an old page");
+    let paths = [&results, &page].map(|path| path.to_str().expect("a path"));
+    for (arguments, reason) in [
+        (&["--html", paths[1]][..], "exists; --force replaces it"),
+        (&["--html", paths[0], "--force"], "must not replace its result file"),
+        (&["--html", paths[1], "--markdown", paths[1], "--force"], "only one of the files can be"),
+        (&["--html", "-", "--markdown", "-"], "only one of the files can be stdout"),
+        (&["--force"], "--force replaces the file of --json, --html or --markdown"),
+        (&["--html", "page.html", "--rounds", "3"], "--rounds"),
+        (&["--json", "-"], "--json"),
+    ] {
+        let output = run(lab(["report"]).arg(&results).args(arguments));
+        assert_eq!(code(&output), Some(2), "{arguments:?}: {}", errors(&output));
+        assert!(errors(&output).contains(reason), "{reason}: {}", errors(&output));
+    }
+    assert_eq!(fs::read_to_string(&page).expect("a page"), "old");
+    assert_eq!(fs::read_to_string(&results).expect("the results"), good);
+    let output = run(lab(["report"]).arg(&results).args(["--html", paths[1], "--force"]));
+    assert_eq!(code(&output), Some(0), "{}", errors(&output));
+    assert!(fs::read_to_string(&page).expect("a page").starts_with("<!DOCTYPE html>"));
+}
+
+#[test]
+fn a_run_writes_the_page_that_its_result_file_makes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name);
+    // What is named twice is measured once, or the file would have it twice.
+    let output = run(lab(TINY)
+        .args(["--threads", "1,1", "--json"])
+        .arg(path("results.json"))
+        .arg("--html")
+        .arg(path("page.html"))
+        .args(["--markdown", "-"]));
+    assert_eq!(code(&output), Some(0), "{}", errors(&output));
+    assert!(
+        text(&output).starts_with('>') && errors(&output).contains("best peer"),
+        "tables on stderr"
+    );
+    let again =
+        |format: &str| text(&run(lab(["report"]).arg(path("results.json")).args([format, "-"])));
+    assert_eq!(fs::read_to_string(path("page.html")).expect("a page"), again("--html"));
+    assert_eq!(text(&output), again("--markdown"));
+    assert!(again("--html").contains("It stands for"), "{}", again("--html"));
+}
