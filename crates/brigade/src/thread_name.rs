@@ -1,6 +1,6 @@
 //! What names the threads of a pool.
 
-/// What [names](Builder::name) the threads of a pool: a string, or a function of the thread's index.
+/// What [names](crate::Builder::name) the threads of a pool: a string, or a function of the thread's index.
 pub trait ThreadName: sealed::IntoFunction {}
 
 impl<N: sealed::IntoFunction> ThreadName for N {}
