@@ -16,7 +16,7 @@ use crate::compare::{Compare, percent};
 use crate::fault::Fault;
 use crate::hogs;
 use crate::limits::{self, whole};
-use crate::page::{self, Report};
+use crate::page::{self, Readme, Report};
 use crate::pins::Pin;
 use crate::plan;
 use crate::report::destination::{Output, Render, path};
@@ -80,6 +80,10 @@ enum What {
     ///
     /// The options that say how to measure are refused.
     Report(Report),
+    /// Write the answer of a result file into a README, or check that it is there.
+    ///
+    /// It goes between the lines `<!-- figures -->` and `<!-- /figures -->`. The options that say how to measure are refused.
+    Readme(Readme),
     /// Compare two result files: what is faster or slower beyond the noise.
     ///
     /// A line for each workload, target and metric that differs; with --verbose for all of them. The options that say
@@ -269,6 +273,8 @@ pub(crate) enum Task {
     Chart(Chart),
     /// Show results that there are.
     Report(Report),
+    /// Bring the figures of a README up to date.
+    Readme(Readme),
     /// Compare results that there are.
     Compare(Compare),
     /// Ask about a program.
@@ -356,6 +362,7 @@ impl Cli {
             Some(What::List) => return Ok(Task::List),
             Some(What::Chart(chart)) => return Ok(Task::Chart(chart.clone())),
             Some(What::Report(report)) => return Ok(Task::Report(report.clone())),
+            Some(What::Readme(readme)) => return Ok(Task::Readme(readme.clone())),
             Some(What::Compare(compare)) => return Ok(Task::Compare(compare.clone())),
             Some(What::Simulate(simulate)) => {
                 self.options.are_of_no_target()?;

@@ -33,6 +33,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Stop> {
         Task::List => report::list(),
         Task::Chart(chart) => chart.draw(),
         Task::Report(report) => report.run(&cli.options.outputs()?, cli.options.verbose),
+        Task::Readme(readme) => readme.run(),
         Task::Compare(compare) => compare.run(cli.options.verbose, cli.options.quiet),
         Task::Simulate(simulate) => {
             simulate.run(&cli.options.rules(), cli.options.seed.unwrap_or_default())

@@ -10,18 +10,9 @@ pub(super) fn of(content: &Content) -> String {
     for warning in content.warnings() {
         text += &format!("> {}\n\n", escaped(&warning));
     }
-    let lines = answer::lines(&content.sheets);
-    if !lines.is_empty() {
-        text += "## The answer\n\n";
-        let heads = answer::head(&content.sheets);
-        let rows = lines.iter().map(|line| {
-            let mut cells = line.cells.clone();
-            let options = if line.options.is_empty() { "" } else { " — " };
-            cells[0] = format!("{}{options}{}", cells[0], line.options);
-            cells.to_vec()
-        });
-        table(&mut text, &heads, ":--|--:|--:|--:|:--", rows);
-        text += &format!("{}.\n\n", answer::summary(&lines));
+    let answer = answer(content);
+    if !answer.is_empty() {
+        text += &format!("## The answer\n\n{answer}");
     }
     text += "## The machine\n\n";
     for (name, value) in content.machine() {
@@ -57,6 +48,23 @@ pub(super) fn of(content: &Content) -> String {
     text
 }
 
+/// The answer; nothing if there is none.
+pub(super) fn answer(content: &Content) -> String {
+    let (mut text, lines) = (String::new(), answer::lines(&content.sheets));
+    if lines.is_empty() {
+        return text;
+    }
+    let heads = answer::head(&content.sheets);
+    let rows = lines.iter().map(|line| {
+        let mut cells = line.cells.clone();
+        let options = if line.options.is_empty() { "" } else { " — " };
+        cells[0] = format!("{}{options}{}", cells[0], line.options);
+        cells.to_vec()
+    });
+    table(&mut text, &heads, ":--|--:|--:|--:|:--", rows);
+    text + &format!("{}.\n\n", answer::summary(&lines))
+}
+
 /// Adds a table.
 fn table(text: &mut String, heads: &[String], rule: &str, rows: impl Iterator<Item = Vec<String>>) {
     let line = |cells: &[String]| {
@@ -69,7 +77,7 @@ fn table(text: &mut String, heads: &[String], rule: &str, rows: impl Iterator<It
 }
 
 /// `text` without anything that Markdown or HTML would interpret.
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         if "\\`*_[]<>|&#~".contains(c) {

@@ -1,18 +1,20 @@
 //! What a result file says, for people: a page, Markdown, or the tables of the terminal.
 //!
 //! A run makes them from the content of its result file, so that there is one way from results to a page. A file inside
-//! imports from those above it: `content`, `plots`, `markdown`, `html`.
+//! imports from those above it: `content`, `plots`, `markdown`, `html`, `readme`.
 
 mod content;
 mod html;
 mod markdown;
 mod plots;
+mod readme;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 use self::content::Content;
+pub(crate) use self::readme::Readme;
 use crate::recorded;
 use crate::report::destination::{Output, path};
 use crate::report::{MEASURING, write_line};
@@ -35,16 +37,21 @@ impl Report {
         if outputs.iter().any(|output| output.is_at(&self.results)) {
             return Err(Stop::Usage("a report must not replace its result file".to_owned()));
         }
-        let results = recorded::content(&self.results)?;
-        let content = Content::read(&results).map_err(|reason| {
-            let name = self.results.display();
-            Stop::Usage(format!("{name} is not a result file of the laboratory: {reason}"))
-        })?;
+        let (results, content) = read(&self.results)?;
         if outputs.is_empty() {
             return write_line(&content.text(is_verbose));
         }
         outputs.iter().try_for_each(|output| output.write(&results))
     }
+}
+
+/// What this result file contains, as it is and in rows.
+fn read(path: &Path) -> Result<(Vec<u8>, Content), Stop> {
+    let results = recorded::content(path)?;
+    let content = Content::read(&results).map_err(|reason| {
+        Stop::Usage(format!("{} is not a result file of the laboratory: {reason}", path.display()))
+    })?;
+    Ok((results, content))
 }
 
 /// The page that shows this result file.

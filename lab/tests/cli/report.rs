@@ -338,3 +338,37 @@ fn a_run_writes_the_page_that_its_result_file_makes() {
     assert_eq!(text(&output), again("--markdown"));
     assert!(again("--html").contains("It stands for"), "{}", again("--html"));
 }
+
+#[test]
+fn a_readme_gets_the_answer_and_is_checked_against_it() {
+    let (folder, results) = folder(report().to_string().as_bytes());
+    let readme = folder.path().join("README.md");
+    let call = |arguments: &[&str]| run(lab(["readme"]).args([&results, &readme]).args(arguments));
+    fs::write(&readme, "before\n<!-- figures -->\nold\n<!-- /figures -->\nafter\n")
+        .expect("a file");
+    let other = call(&["--check"]);
+    assert_eq!(code(&other), Some(1));
+    assert!(errors(&other).contains("run this command without --check"), "{}", errors(&other));
+    assert_eq!(code(&call(&[])), Some(0));
+    let text = fs::read_to_string(&readme).expect("the file");
+    assert!(text.starts_with("before\n<!-- figures -->\nMeasured on 2 × "), "{text}");
+    assert!(text.ends_with("\n<!-- /figures -->\nafter\n"), "{text}");
+    assert!(text.contains("| run jobs — \\-\\-threads 4 | 12 M/s"), "{text}");
+    assert!(!text.contains("<script"), "{text}");
+    assert_eq!(code(&call(&["--check"])), Some(0));
+    fs::write(&readme, text.replace("12 M/s", "13 M/s")).expect("a file");
+    assert_eq!(code(&call(&["--check"])), Some(1), "a figure that nobody measured");
+    fs::write(&readme, "no place").expect("a file");
+    let nowhere = call(&[]);
+    assert_eq!(code(&nowhere), Some(2));
+    assert!(errors(&nowhere).contains("<!-- figures -->"), "{}", errors(&nowhere));
+    assert_eq!(fs::read_to_string(&readme).expect("the file"), "no place");
+}
+
+#[test]
+fn the_readme_of_the_project_has_the_figures_of_its_results() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+    let files = ["docs/results/full.json", "README.md"].map(|file| format!("{root}/{file}"));
+    let output = run(lab(["readme", "--check"]).args(files));
+    assert_eq!((code(&output), errors(&output)), (Some(0), String::new()));
+}
