@@ -9,7 +9,7 @@ use super::content::Content;
 use super::{markdown, read};
 use crate::report::MEASURING;
 use crate::report::destination::{Destination, path};
-use crate::stop::Stop;
+use crate::stop::{Stop, printable};
 
 /// Options of `readme`.
 #[derive(Args, Clone, Debug)]
@@ -70,6 +70,6 @@ fn figures(content: &Content) -> String {
     let on = format!("{} × {}", content.recorded.machine.cpus, said.join(", "));
     let commit = setting.get("build").and_then(|build| build["commit"].as_str());
     let at = commit.map_or(String::new(), |commit| format!(" at {commit}"));
-    let head = markdown::escaped(&format!("Measured{at} on {on}."));
+    let head = markdown::escaped(&printable(&format!("Measured{at} on {on}.")));
     format!("{head}\n\n{}\n", markdown::answer(content).trim_end())
 }
