@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 # With the features that packages of the workspace enable: all.
 cargo clippy --workspace --all-targets --locked -- -D warnings
 # With none.
-cargo clippy -p brigade --all-targets --locked -- -D warnings
+cargo clippy -p brigade --lib --locked -- -D warnings
 cargo clippy -p brigade-io --lib --locked -- -D warnings
 # As it is without `std`.
 cargo clippy -p brigade-queue --no-default-features --locked -- -D warnings

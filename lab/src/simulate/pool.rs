@@ -196,8 +196,8 @@ impl Pool {
         cpu.spend(cpu.costs().inject).await;
         cpu.update(&injector.tail).await;
         injector.push(cpu.index, [job]);
-        // The slots of a used block are in the cache of the worker that has emptied it, two in a line, and the fence waits for
-        // this one.
+        // The slots of a used block are in the cache of the worker that has emptied it, two in a line, and the next exchange waits
+        // for this store. The exchange of the tail is the fence, too.
         let lines = usize::from(injector.moved.get() % 2 == 0);
         cpu.fetch(lines, injector.to.get().unwrap_or(cpu.index)).await;
         self.offer_help(cpu, 1, usize::MAX).await;
@@ -214,9 +214,8 @@ impl Pool {
         before
     }
 
-    /// Wakes a worker for what the caller has just published, if necessary: `queued` jobs on its queue, or more elsewhere.
+    /// Wakes a worker, if necessary, for what the caller has published with a fence: `queued` jobs on its queue, or more elsewhere.
     async fn offer_help(&self, cpu: &Cpu, others: usize, queued: usize) {
-        cpu.spend(cpu.costs().fence).await;
         cpu.read(&self.state).await;
         if queued > 1 || self.monitor.get().is_none() {
             self.help(cpu, Some(others)).await;
@@ -347,6 +346,7 @@ impl Worker {
         cpu.write(&self.queue().tail).await;
         self.queue().push(cpu.index, [job]);
         if is_full {
+            cpu.spend(cpu.costs().fence).await;
             pool.offer_help(cpu, 0, usize::MAX).await;
         } else if pool.queues.len() > 1 {
             self.announce().await;
@@ -357,6 +357,7 @@ impl Worker {
     async fn announce(&self) {
         let queued = self.queue().len();
         if queued > 0 {
+            self.cpu.spend(self.cpu.costs().fence).await;
             self.pool.offer_help(&self.cpu, 0, queued).await;
         }
     }

@@ -7,6 +7,26 @@ use crate::{check_all, code, errors, json, lab, run, text};
 
 /// A short run of each workload, and two targets: a faulty one and another.
 const WORKLOADS: &[(&[&str], [&str; 2])] = &[
+    // First those whose lost tasks are waited for the longest.
+    (
+        &["server", "--protocol", "http", "--connections", "2", "--requests", "9"],
+        ["brigade", "brigade-one-thread"],
+    ),
+    (
+        &["server", "--protocol", "https", "--connections", "2", "--requests", "9"],
+        ["tokio", "brigade"],
+    ),
+    (
+        &["server", "--protocol", "http2", "--connections", "2", "--pipeline", "3"],
+        ["brigade", "smol"],
+    ),
+    (&["server", "--protocol", "resp", "--connections", "2", "--pipeline", "1"], ["tokio", "smol"]),
+    (
+        &["server", "--protocol", "resp", "--connections", "3", "--pipeline", "7"],
+        ["brigade", "tokio-current-thread"],
+    ),
+    (&["busy-io", "--millis", "50"], ["smol", "brigade"]),
+    (&["busy-io", "--millis", "50"], ["brigade", "brigade-lifo"]),
     (&["throughput", "--messages", "50"], OWN),
     (
         &["latency", "--messages", "5", "--amplification", "3", "--bursts", "2", "--sleep-ms", "1"],
@@ -60,8 +80,6 @@ const WORKLOADS: &[(&[&str], [&str; 2])] = &[
     (&["memory", "--tasks", "1000"], ["brigade", "brigade-one-thread"]),
     (&["echo", "--connections", "3", "--requests", "9"], ["tokio", "threads"]),
     (&["echo", "--connections", "3", "--requests", "9"], ["brigade-one-thread", "brigade"]),
-    (&["busy-io", "--millis", "50"], ["smol", "brigade"]),
-    (&["busy-io", "--millis", "50"], ["brigade", "brigade-lifo"]),
     (
         &["channels", "--kind", "tokio", "--capacity", "3", "--senders", "4", "--messages", "50"],
         ["brigade", "brigade-one-thread"],
@@ -73,23 +91,6 @@ const WORKLOADS: &[(&[&str], [&str; 2])] = &[
     (
         &["channels", "--kind", "async-channel", "--capacity", "1", "--receivers", "4"],
         ["tokio-current-thread", "brigade"],
-    ),
-    (
-        &["server", "--protocol", "http", "--connections", "2", "--requests", "9"],
-        ["brigade", "brigade-one-thread"],
-    ),
-    (
-        &["server", "--protocol", "https", "--connections", "2", "--requests", "9"],
-        ["tokio", "brigade"],
-    ),
-    (
-        &["server", "--protocol", "http2", "--connections", "2", "--pipeline", "3"],
-        ["brigade", "smol"],
-    ),
-    (&["server", "--protocol", "resp", "--connections", "2", "--pipeline", "1"], ["tokio", "smol"]),
-    (
-        &["server", "--protocol", "resp", "--connections", "3", "--pipeline", "7"],
-        ["brigade", "tokio-current-thread"],
     ),
     (&["timers", "--pattern", "spread", "--timers", "9", "--millis", "5"], ["smol", "tokio"]),
     (
