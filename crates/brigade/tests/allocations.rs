@@ -4,7 +4,7 @@
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
+use std::sync::{Arc, Mutex, mpsc};
 
 use brigade::{Builder, Handle, Pool, Queueing, WhenFull};
 
@@ -151,10 +151,14 @@ fn a_job_that_runs_in_its_caller_allocates_nothing() {
     let _dog = Watchdog::start(30);
     let builder = Pool::builder().threads(1).capacity(1).when_full(WhenFull::RunInCaller);
     let metered = Metered::with(builder);
-    let ((begun, begins), (end, ends)) = (mpsc::channel(), mpsc::channel::<()>());
+    let (begun, begins) = mpsc::channel();
+    // A lock, as a wait for a message would allocate, at some time after the job has begun.
+    let gate = Arc::new(Mutex::new(()));
+    let closed = gate.lock().unwrap();
+    let open = gate.clone();
     metered.pool.execute(move || {
         begun.send(()).unwrap();
-        let _ = ends.recv();
+        drop(open.lock());
     });
     begins.recv().unwrap();
     // The worker is busy: all but the first are in their caller.
@@ -164,7 +168,7 @@ fn a_job_that_runs_in_its_caller_allocates_nothing() {
     let before = allocations();
     run();
     assert_eq!(allocations() - before, 0);
-    drop(end);
+    drop(closed);
 }
 
 #[test]
