@@ -202,9 +202,13 @@ fn a_set_that_waits_for_its_limit_takes_no_room_from_others() {
         let pool = Pool::builder().threads(1).capacity(2).when_full(policy).build().unwrap();
         let gate = Gate::closed();
         let mut set = TaskSet::new(pool.handle()).limit(1);
-        let hold = gate.clone();
-        set.submit(move || hold.wait());
-        eventually("it runs", || pool.metrics().queued == 0);
+        let (hold, has_begun) = (gate.clone(), Arc::new(AtomicBool::new(false)));
+        let begun = has_begun.clone();
+        set.submit(move || {
+            begun.store(true, Ordering::SeqCst);
+            hold.wait();
+        });
+        eventually("it runs, and has given its place back", || has_begun.load(Ordering::SeqCst));
         let ended = AtomicBool::new(false);
         thread::scope(|scope| {
             scope.spawn(|| {
