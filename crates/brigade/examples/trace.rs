@@ -1,4 +1,4 @@
-//! A trace of a pool: which job ran where and when, who stole, slept and was woken.
+//! A trace of a pool: which job ran where and when, and which threads stole, slept and were woken.
 //!
 //! ```sh
 //! cargo run --release --example trace --features trace -- trace.json
@@ -24,8 +24,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let file = env::args_os().nth(1).map(PathBuf::from);
     let file = file.unwrap_or_else(|| env::temp_dir().join("brigade-trace.json"));
     let pool = Pool::builder().threads(2).prestart().build()?;
-    // The threads sleep by then: the trace begins with a wake-up.
-    std::thread::sleep(Duration::from_millis(5));
+    // With threads that sleep, the trace begins with a wake-up.
+    while pool.metrics().idle_threads < 2 {
+        std::thread::yield_now();
+    }
 
     let tracing = pool.start_trace()?;
     let (done, hashes) = mpsc::channel();

@@ -23,9 +23,9 @@ pub(super) struct Plot {
     pub(super) title: String,
     /// How to read it.
     pub(super) key: String,
-    /// It for those who do not see it.
+    /// Its description for a screen reader.
     pub(super) description: String,
-    /// It for those who do.
+    /// The picture.
     pub(super) drawing: Drawing,
 }
 

@@ -34,7 +34,7 @@ fn every_command_of_the_guide_is_accepted() {
 fn is_gone(file: &Path) -> bool {
     let id = fs::read_to_string(file).expect("the number of a process");
     let stat = fs::read_to_string(format!("/proc/{}/stat", id.trim()));
-    // It may have ended without anyone who asks how.
+    // It may have ended, and no parent has waited for it.
     stat.map_or(true, |stat| stat.contains(") Z ") || stat.contains(") X "))
 }
 

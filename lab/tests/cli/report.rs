@@ -357,7 +357,7 @@ fn a_readme_gets_the_answer_and_is_checked_against_it() {
     assert!(text.contains(r"\<script\>") && !text.contains('\u{1b}'), "{text}");
     assert_eq!(code(&call(&["--check"])), Some(0));
     fs::write(&readme, text.replace("12.0 M/s", "13.0 M/s")).expect("a file");
-    assert_eq!(code(&call(&["--check"])), Some(1), "a figure that nobody measured");
+    assert_eq!(code(&call(&["--check"])), Some(1), "a figure that was not measured");
     fs::write(&readme, "no place").expect("a file");
     let nowhere = call(&[]);
     assert_eq!(code(&nowhere), Some(2));
