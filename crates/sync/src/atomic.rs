@@ -132,6 +132,12 @@ macro_rules! integer {
                 then_delay(self.0.fetch_max(other, order))
             }
 
+            /// Stores the smaller of the value and `other`; returns the previous value.
+            #[inline(always)]
+            pub fn fetch_min(&self, other: $value, order: Ordering) -> $value {
+                then_delay(self.0.fetch_min(other, order))
+            }
+
             /// Sets bits; returns the previous value.
             #[inline(always)]
             pub fn fetch_or(&self, bits: $value, order: Ordering) -> $value {

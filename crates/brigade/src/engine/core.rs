@@ -9,7 +9,7 @@ use brigade_sync::{AsymmetricFence, unmodelled};
 use brigade_task::Job;
 
 use super::admission::Bound;
-use super::current::is_worker_of;
+use super::current::{self, is_worker_of};
 use super::enter::{Resources, resources_of};
 use super::events::Events;
 use super::lanes::Accepts;
@@ -128,7 +128,7 @@ impl Core {
                 queues: Queues::new(&config, cpus),
                 idle: Idle::new(&config, cpus),
                 threads: Box::new(Threads::new(config.clone(), Box::new(entry))),
-                events: Box::new(Events::new()),
+                events: Box::new(Events::new(config.size.max.min(cpus))),
                 resources,
                 tasks: OwnedTasks::new(),
                 ledger: Box::default(),
@@ -438,7 +438,8 @@ impl Core {
         let Some(Ok(_reserved)) = self.key.is_here().then(|| self.reserve()) else {
             return Err(entry);
         };
-        let set = self.events.timers.set(at, entry);
+        let worker = current::index_in(self.key).unwrap_or(0);
+        let set = self.events.timers.set(worker, at, entry);
         // While it was tried it counted as one that the end of the pool waits for.
         let (key, is_first) = set.inspect_err(|_| self.settle_finish())?;
         if is_first {

@@ -106,22 +106,20 @@ impl Future for Sleep {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        loop {
-            if Instant::now() >= self.at {
-                self.disarm();
-                return Poll::Ready(());
-            }
-            let Some((pool, timer)) = self.timer else {
-                self.arm(context.waker());
-                return Poll::Pending;
-            };
-            let waker = context.waker();
+        let waker = context.waker();
+        if let Some((pool, timer)) = self.timer {
+            // A timer that is there will fire, so the clock is not read.
             if reach(pool, |at| at.core().is_some_and(|core| core.timers().wake_by(timer, waker))) {
                 return Poll::Pending;
             }
-            // It has fired since we looked at the clock, or the pool has ended.
+            // It has fired, or the pool has ended.
             self.timer = None;
         }
+        if Instant::now() >= self.at {
+            return Poll::Ready(());
+        }
+        self.arm(waker);
+        Poll::Pending
     }
 }
 

@@ -35,9 +35,9 @@ pub(super) struct Events {
 }
 
 impl Events {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(threads: usize) -> Self {
         Self {
-            timers: Timers::new(),
+            timers: Timers::new(threads),
             driver: Driving::new(),
             candidates: Candidates::default(),
             pulse: Pulse::new(),

@@ -1,0 +1,134 @@
+//! The timers that some of the workers have set.
+
+use std::time::Instant;
+
+use brigade_sync::atomic::Ordering;
+use brigade_sync::unmodelled::{AtomicU64, Mutex, MutexGuard};
+
+use super::agenda::{self, Agenda};
+use super::{Entry, NONE, TimerKey};
+
+/// The timers that some of the workers have set.
+pub(super) struct Part {
+    pending: Mutex<Pending>,
+    /// A time no later than the earliest deadline, in nanoseconds since the start of the pool's timers, or [`NONE`]. Written
+    /// under the lock.
+    bound: AtomicU64,
+}
+
+/// The data under the lock.
+#[derive(Default)]
+pub(super) struct Pending {
+    /// The timers that are set; `None` until the first is.
+    agenda: Option<Box<dyn Agenda>>,
+    /// The number of the next entry.
+    number: u64,
+    accepts: Accepts,
+}
+
+/// Which timers may still be set.
+#[derive(Default, PartialEq, Eq)]
+enum Accepts {
+    #[default]
+    All,
+    /// The pool is closed; its jobs and futures continue for a while.
+    Wakers,
+    /// The pool has ended.
+    Nothing,
+}
+
+impl Part {
+    pub(super) fn new() -> Self {
+        Self { pending: Mutex::default(), bound: AtomicU64::new(NONE) }
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, Pending> {
+        self.pending.lock()
+    }
+
+    /// A time no later than the earliest deadline, as last [noted](Self::note_bound).
+    pub(super) fn bound(&self) -> u64 {
+        // Ordering: Relaxed: without the lock it is a hint.
+        self.bound.load(Ordering::Relaxed)
+    }
+
+    /// Notes a time no later than the earliest deadline. The caller holds the lock.
+    pub(super) fn note_bound(&self, nanos: u64) {
+        self.bound.store(nanos, Ordering::Relaxed);
+    }
+}
+
+impl Pending {
+    /// Whether this timer may still be set.
+    pub(super) fn accepts(&self, entry: &Entry) -> bool {
+        match entry {
+            Entry::Wake(_) => self.accepts != Accepts::Nothing,
+            Entry::Run(_) => self.accepts == Accepts::All,
+        }
+    }
+
+    /// Accepts only wakers from now on.
+    pub(super) fn close(&mut self) {
+        if self.accepts == Accepts::All {
+            self.accepts = Accepts::Wakers;
+        }
+    }
+
+    /// Accepts nothing from now on.
+    pub(super) fn end(&mut self) {
+        self.accepts = Accepts::Nothing;
+    }
+
+    /// A number for the next timer.
+    pub(super) fn next_number(&mut self) -> u64 {
+        self.number += 1;
+        self.number
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.agenda.as_ref().is_none_or(|agenda| agenda.is_empty())
+    }
+
+    /// A time no later than the earliest deadline.
+    pub(super) fn bound(&self) -> Option<Instant> {
+        self.agenda.as_ref()?.bound()
+    }
+
+    /// The earliest deadline.
+    pub(super) fn first(&mut self) -> Option<Instant> {
+        self.agenda.as_mut()?.first()
+    }
+
+    /// How many timers are due by then, counted up to `most`.
+    pub(super) fn count_until(&mut self, end: Instant, most: usize) -> usize {
+        self.agenda.as_mut().map_or(0, |agenda| agenda.count_until(end, most))
+    }
+
+    /// The deadline of the last timer that is due by then.
+    pub(super) fn last_until(&mut self, end: Instant) -> Option<Instant> {
+        self.agenda.as_mut()?.last_until(end)
+    }
+
+    /// Adds a timer. Timers that are set later will not be due long before `start`.
+    pub(super) fn insert(&mut self, start: Instant, at: Instant, number: u64, entry: Entry) -> u32 {
+        self.agenda.get_or_insert_with(|| agenda::new(start)).insert(at, number, entry)
+    }
+
+    pub(super) fn get_mut(&mut self, key: TimerKey) -> Option<&mut Entry> {
+        self.agenda.as_mut()?.get_mut(key)
+    }
+
+    pub(super) fn remove(&mut self, key: TimerKey) -> Option<Entry> {
+        self.agenda.as_mut()?.remove(key)
+    }
+
+    /// Takes the earliest timer, if it is due.
+    pub(super) fn take_due(&mut self, now: Instant) -> Option<Entry> {
+        self.agenda.as_mut()?.take_due(now)
+    }
+
+    /// Takes all except those that stay.
+    pub(super) fn take_unless(&mut self, stays: &dyn Fn(&Entry) -> bool) -> Vec<Entry> {
+        self.agenda.as_mut().map_or_else(Vec::new, |agenda| agenda.take_unless(stays))
+    }
+}

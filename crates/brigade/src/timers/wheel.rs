@@ -1,0 +1,275 @@
+//! A hierarchical timing wheel in front of a sorted map: most timers are cancelled long before they are due, and cost no order.
+//!
+//! The wheel is scheme 7 of Varghese and Lauck, [*Hashed and Hierarchical Timing Wheels*] (SOSP 1987), with the level of a timer
+//! by the highest digit in which its tick and the wheel's differ, as in tokio's. Its slots are lists without order. Unlike
+//! theirs, its ticks fire nothing: a slot whose time comes is emptied into the map, which has the exact order of the deadlines.
+//! So timers fire on time, however coarse a tick is, and no thread wakes for a tick.
+//!
+//! Where the exact time of the earliest timer is needed, as a thread goes to sleep until it, the slots up to that timer are
+//! emptied although their time has not come. Timers that are set before these go to the map at once.
+//!
+//! [*Hashed and Hierarchical Timing Wheels*]: https://doi.org/10.1145/41457.37504
+
+use core::mem;
+use core::time::Duration;
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use super::agenda::Agenda;
+use super::{Entry, TimerKey};
+
+/// A tick has 2 to the power of this nanoseconds, some 1 ms: as precise as most timeouts are, and longer than a wake-up.
+const TICK: u32 = 20;
+/// A level has 2 to the power of this slots: as many as a word has bits.
+const DIGIT: u32 = 6;
+const SLOTS: usize = 1 << DIGIT;
+/// As many as all ticks of 64 bits of nanoseconds need.
+const LEVELS: usize = (u64::BITS - TICK).div_ceil(DIGIT) as usize;
+
+/// No node.
+const NIL: u32 = u32::MAX;
+/// Nodes that are kept without a timer.
+const KEPT: usize = 1024;
+
+/// The timers that are set.
+pub(super) struct Wheel {
+    /// Timers before `horizon` in the order of their deadlines, with their nodes.
+    near: BTreeMap<(Instant, u64), u32>,
+    /// The first node of each slot's list, with the timers from `horizon` on.
+    heads: [[u32; SLOTS]; LEVELS],
+    /// The slots of each level that have timers.
+    occupied: [u64; LEVELS],
+    /// In ticks since `start`.
+    horizon: u64,
+    nodes: Vec<Node>,
+    /// The first of the nodes without a timer, which are linked by `next`.
+    free: u32,
+    /// How many have a timer.
+    len: usize,
+    start: Instant,
+}
+
+/// A timer, or none.
+struct Node {
+    at: Instant,
+    number: u64,
+    /// `None` while it is free.
+    entry: Option<Entry>,
+    list: List,
+    /// Its neighbours in the list of its slot.
+    next: u32,
+    previous: u32,
+}
+
+/// Where the timer of a node is found.
+#[derive(Clone, Copy)]
+enum List {
+    Near,
+    Slot { level: u8, slot: u8 },
+}
+
+impl Wheel {
+    pub(super) fn new(start: Instant) -> Self {
+        Self {
+            near: BTreeMap::new(),
+            heads: [[NIL; SLOTS]; LEVELS],
+            occupied: [0; LEVELS],
+            horizon: 0,
+            nodes: Vec::new(),
+            free: NIL,
+            len: 0,
+            start,
+        }
+    }
+
+    /// The tick of a deadline: the last one for all that are centuries away.
+    fn tick(&self, at: Instant) -> u64 {
+        let nanos = at.saturating_duration_since(self.start).as_nanos();
+        u64::try_from(nanos).unwrap_or(u64::MAX) >> TICK
+    }
+
+    fn node(&mut self, index: u32) -> &mut Node {
+        &mut self.nodes[index as usize]
+    }
+
+    /// The node of this timer, if it has not fired.
+    fn find(&mut self, key: TimerKey) -> Option<&mut Node> {
+        let node = self.nodes.get_mut(key.place as usize);
+        node.filter(|node| node.number == key.number && node.entry.is_some())
+    }
+
+    /// Puts the timer of a node where it belongs.
+    fn link(&mut self, index: u32) {
+        let Node { at, number, .. } = *self.node(index);
+        let tick = self.tick(at);
+        if tick < self.horizon {
+            self.near.insert((at, number), index);
+            self.node(index).list = List::Near;
+            return;
+        }
+        let highest = (tick ^ self.horizon | 1).ilog2();
+        let level = highest / DIGIT;
+        let slot = digit(tick, level);
+        let next = mem::replace(&mut self.heads[level as usize][slot], index);
+        self.occupied[level as usize] |= 1 << slot;
+        let node = self.node(index);
+        (node.next, node.previous) = (next, NIL);
+        node.list = List::Slot { level: level as u8, slot: slot as u8 };
+        if next != NIL {
+            self.node(next).previous = index;
+        }
+    }
+
+    /// Takes the timer of a node out of where it is.
+    fn unlink(&mut self, index: u32) {
+        let Node { at, number, list, next, previous, .. } = *self.node(index);
+        let List::Slot { level, slot } = list else {
+            self.near.remove(&(at, number));
+            return;
+        };
+        let (level, slot) = (level as usize, slot as usize);
+        if next != NIL {
+            self.node(next).previous = previous;
+        }
+        if previous != NIL {
+            self.node(previous).next = next;
+            return;
+        }
+        self.heads[level][slot] = next;
+        if next == NIL {
+            self.occupied[level] &= !(1 << slot);
+        }
+    }
+
+    /// Takes a timer out, and frees its node.
+    fn take(&mut self, index: u32) -> Option<Entry> {
+        self.unlink(index);
+        let free = mem::replace(&mut self.free, index);
+        let node = self.node(index);
+        node.next = free;
+        let entry = node.entry.take();
+        self.len -= 1;
+        if self.len == 0 && self.nodes.len() > KEPT {
+            (self.nodes, self.free) = (Vec::new(), NIL);
+        }
+        entry
+    }
+
+    /// The first slot that has timers: its level, its number, and the tick with which it begins.
+    fn next_slot(&self) -> Option<(u32, usize, u64)> {
+        // A timer of a higher level differs from `horizon` in a higher digit, so it is later.
+        let level = self.occupied.iter().position(|&slots| slots != 0)?;
+        let slot = self.occupied[level].trailing_zeros();
+        let (level, above) = (level as u32, DIGIT * (level as u32 + 1));
+        let higher = self.horizon >> above << above;
+        Some((level, slot as usize, higher | u64::from(slot) << (DIGIT * level)))
+    }
+
+    /// Empties the first slot that has timers: into lower levels, or, of the lowest, into the map.
+    fn advance(&mut self, (level, slot, begin): (u32, usize, u64)) {
+        self.horizon = begin + u64::from(level == 0);
+        self.empty(level, slot);
+        // The new time may be the first of a slot in each of the higher levels, whose timers now differ in a lower digit.
+        for level in 1..LEVELS as u32 {
+            if self.horizon & ((1 << (DIGIT * level)) - 1) != 0 {
+                break;
+            }
+            self.empty(level, digit(self.horizon, level));
+        }
+    }
+
+    /// Puts the timers of a slot where they belong now.
+    fn empty(&mut self, level: u32, slot: usize) {
+        self.occupied[level as usize] &= !(1 << slot);
+        let mut index = mem::replace(&mut self.heads[level as usize][slot], NIL);
+        while index != NIL {
+            let next = self.node(index).next;
+            self.link(index);
+            index = next;
+        }
+    }
+
+    /// Has the map contain all timers that are due by then.
+    fn sort_until(&mut self, end: Instant) {
+        let end = self.tick(end);
+        while let Some(next) = self.next_slot().filter(|&(_, _, begin)| begin <= end) {
+            self.advance(next);
+        }
+    }
+}
+
+/// A digit of a tick, that of this level.
+fn digit(tick: u64, level: u32) -> usize {
+    (tick >> (DIGIT * level)) as usize % SLOTS
+}
+
+impl Agenda for Wheel {
+    fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    fn bound(&self) -> Option<Instant> {
+        let near = self.near.first_key_value().map(|(&(first, _), _)| first);
+        near.or_else(|| {
+            let (_, _, begin) = self.next_slot()?;
+            self.start.checked_add(Duration::from_nanos(begin << TICK))
+        })
+    }
+
+    fn first(&mut self) -> Option<Instant> {
+        while self.near.is_empty() {
+            let next = self.next_slot()?;
+            self.advance(next);
+        }
+        self.bound()
+    }
+
+    fn count_until(&mut self, end: Instant, most: usize) -> usize {
+        self.sort_until(end);
+        self.near.keys().take(most).take_while(|&&(at, _)| at <= end).count()
+    }
+
+    fn last_until(&mut self, end: Instant) -> Option<Instant> {
+        self.sort_until(end);
+        self.near.range(..=(end, u64::MAX)).next_back().map(|(&(last, _), _)| last)
+    }
+
+    fn insert(&mut self, at: Instant, number: u64, entry: Entry) -> u32 {
+        let node =
+            Node { at, number, entry: Some(entry), list: List::Near, next: NIL, previous: NIL };
+        let index = self.free;
+        let index = if index == NIL {
+            self.nodes.push(node);
+            (self.nodes.len() - 1) as u32
+        } else {
+            self.free = self.node(index).next;
+            *self.node(index) = node;
+            index
+        };
+        self.len += 1;
+        self.link(index);
+        index
+    }
+
+    fn get_mut(&mut self, key: TimerKey) -> Option<&mut Entry> {
+        self.find(key)?.entry.as_mut()
+    }
+
+    fn remove(&mut self, key: TimerKey) -> Option<Entry> {
+        self.find(key)?;
+        self.take(key.place)
+    }
+
+    fn take_due(&mut self, now: Instant) -> Option<Entry> {
+        self.sort_until(now);
+        let (&(first, _), &index) = self.near.first_key_value()?;
+        (first <= now).then(|| self.take(index)).flatten()
+    }
+
+    fn take_unless(&mut self, stays: &dyn Fn(&Entry) -> bool) -> Vec<Entry> {
+        let goes = |node: &Node| node.entry.as_ref().is_some_and(|entry| !stays(entry));
+        let indices = (0..).zip(&self.nodes).filter(|(_, node)| goes(node));
+        let indices: Vec<u32> = indices.map(|(index, _)| index).collect();
+        indices.into_iter().filter_map(|index| self.take(index)).collect()
+    }
+}
