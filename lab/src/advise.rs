@@ -19,12 +19,7 @@ use self::Work::{Closures, Futures, Io};
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Advise {
     /// How long does a job run?
-    #[arg(
-        long, value_enum,
-        conflicts_with_all = [
-            "target", "rounds", "json", "csv", "samples", "seed", "hogs", "pin", "patience", "inject", "dry_run", "verbose"
-        ]
-    )]
+    #[arg(long, value_enum)]
     job: Option<Length>,
     /// Do jobs block: in files, locks, or clients of a database?
     #[arg(long, value_enum)]

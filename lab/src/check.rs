@@ -21,11 +21,7 @@ use crate::workload;
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Check {
     /// The workload, or `all`.
-    // None of these says anything of a check, and all subcommands have them.
-    #[arg(
-        value_name = "WORKLOAD", value_parser = plan::to_check,
-        conflicts_with_all = ["rounds", "json", "csv", "samples", "pin", "verbose"]
-    )]
+    #[arg(value_name = "WORKLOAD", value_parser = plan::to_check)]
     workload: String,
     /// For how long, in seconds: each target runs each row once at least.
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = whole::<1, { limits::MAX_CHECK }>)]

@@ -1,12 +1,14 @@
 //! The command line.
 
 use std::env;
+use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::error::ErrorKind;
-use clap::{Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::advise::Advise;
 use crate::apart;
@@ -63,8 +65,8 @@ enum What {
     All(Extent),
     /// Check that targets neither lose nor repeat a task: small runs under stress, and no times.
     ///
-    /// The targets run a workload in small sizes, over and over, beside threads that compute: one for each CPU, or `--hogs`. The exit
-    /// code is 1 if one that is no peer fails; the failure of a peer is noted.
+    /// The targets run a workload in small sizes, over and over, beside threads that compute: one for each CPU, or `--hogs`. Options
+    /// that say nothing of a check are refused. The exit code is 1 if one that is no peer fails; the failure of a peer is noted.
     Check(Check),
     /// Ask five questions about a program, and name the workloads and the configuration that suit it.
     ///
@@ -93,7 +95,7 @@ enum What {
     ///
     /// https://ui.perfetto.dev and Chrome's about:tracing open the file: a track for each thread, with its jobs, searches and
     /// sleeps, and an arrow for each wake-up. Of the options that say how to measure, --target and --patience count: a pool of
-    /// brigade, the default one if none is named.
+    /// brigade, the default one if none is named. The others are refused.
     Trace {
         /// Write the trace to this file, or replace that.
         #[arg(long, global = true, value_name = "PATH", default_value = "trace.json", value_parser = path())]
@@ -104,8 +106,8 @@ enum What {
     },
     /// Predict throughput, fan-out and wake-ups on machines of up to 256 cores.
     ///
-    /// A model of the pool, with costs that are measured here: `docs/scale.md` says what it leaves out. The options that say
-    /// how to measure are refused, but for --seed and, with --check, --rounds and --patience.
+    /// A model of the pool, with costs that are measured here: `docs/scale.md` says what it leaves out. Of the options that say
+    /// how to measure, --seed counts and, with --check, --rounds and --patience; the others are refused.
     Simulate(Simulate),
     /// One run of a workload, in a process that the laboratory starts for it.
     #[command(name = apart::COMMAND, hide = true)]
@@ -173,9 +175,9 @@ pub(crate) struct Options {
     /// Write the tables as Markdown to this file; `-` is stdout.
     #[arg(long, global = true, value_name = "PATH", value_parser = path())]
     markdown: Option<PathBuf>,
-    /// Replace the files of --json, --html and --markdown if there are some.
+    /// Replace the files of --json, --html, --markdown and --svg if there are some.
     #[arg(long, global = true)]
-    force: bool,
+    pub(crate) force: bool,
     /// Append the results to this CSV file: a row for each target and metric.
     #[arg(long, global = true, value_name = "PATH", value_parser = path())]
     pub(crate) csv: Option<PathBuf>,
@@ -197,12 +199,9 @@ pub(crate) struct Options {
     /// Seed of the order of the targets inside a round; random if not given.
     #[arg(long, global = true, value_name = "N", value_parser = whole::<0, { u64::MAX }>)]
     pub(crate) seed: Option<u64>,
-    /// Threads of another process that compute while the targets are measured.
-    #[arg(
-        long, global = true, value_name = "N", default_value_t = 0,
-        value_parser = whole::<0, { limits::MAX_HOGS }>
-    )]
-    pub(crate) hogs: u64,
+    /// Threads of another process that compute while the targets are measured; none if not given.
+    #[arg(long, global = true, value_name = "N", value_parser = whole::<0, { limits::MAX_HOGS }>)]
+    pub(crate) hogs: Option<u64>,
     /// Pin the threads of a target and the one that submits, for workloads that measure what goes on between two threads.
     #[arg(long, global = true, value_enum)]
     pub(crate) pin: Option<Pin>,
@@ -300,6 +299,12 @@ pub(crate) enum Task {
 impl Cli {
     /// Reads the command line. Help and version are printed here and end the program well.
     pub(crate) fn read() -> Result<Self, Stop> {
+        // `args_os`: an argument that isn't UTF-8 is a usage error, or a path.
+        Cli::of(&env::args_os().collect::<Vec<_>>())
+    }
+
+    /// Reads this line.
+    fn of(line: &[OsString]) -> Result<Self, Stop> {
         // A negative number is a bad number, not an unknown option.
         let signed = |command: Command| {
             command.mut_args(|arg| match arg.get_action().takes_values() {
@@ -308,11 +313,10 @@ impl Cli {
             })
         };
         let command = signed(Cli::command()).mut_subcommands(signed);
-        // `args_os`: an argument that isn't UTF-8 is a usage error, or a path.
-        let line: Vec<_> = env::args_os().collect();
-        let mut all = sweep::lines(&command, &line)?.into_iter().map(|line| {
-            let matches = command.clone().try_get_matches_from(line);
-            matches.and_then(|matches| Cli::from_arg_matches(&matches)).map_err(stop)
+        let mut all = sweep::lines(&command, line)?.into_iter().map(|line| {
+            let matches = command.clone().try_get_matches_from(line).map_err(stop)?;
+            let cli = Cli::from_arg_matches(&matches).map_err(stop)?;
+            cli.takes(&command, &matches).map(|()| cli)
         });
         let mut first = all.next().ok_or_else(|| Stop::Usage("needs a program".to_owned()))??;
         for cli in all {
@@ -322,6 +326,37 @@ impl Cli {
             }
         }
         Ok(first)
+    }
+
+    /// An error if the line has an option for all subcommands that says nothing to this one.
+    fn takes(&self, command: &Command, matches: &ArgMatches) -> Result<(), Stop> {
+        let taken: &[&str] = match &self.what {
+            None | Some(What::One(_) | What::All(_)) => return Ok(()),
+            // The laboratory itself wrote the line.
+            Some(What::Once { .. } | What::Load(_) | What::Process(_) | What::Hogs { .. }) => {
+                return Ok(());
+            }
+            Some(What::Advise(_) | What::List | What::Readme(_)) => &[],
+            Some(What::Chart(_)) => &["force"],
+            Some(What::Report(_)) => &["html", "markdown", "force", "verbose"],
+            Some(What::Compare(_)) => &["verbose", "quiet"],
+            Some(What::Simulate(simulate)) if simulate.check => &["seed", "rounds", "patience"],
+            Some(What::Simulate(_)) => &["seed"],
+            Some(What::Trace { .. }) => &["target", "patience"],
+            Some(What::Check(_)) => {
+                &["target", "patience", "seed", "hogs", "inject", "dry_run", "quiet"]
+            }
+        };
+        let is_given = |name: &str| matches.value_source(name) == Some(ValueSource::CommandLine);
+        let mut options = command.get_arguments().filter(|arg| arg.is_global_set());
+        let strange = options.find(|arg| {
+            let name = arg.get_id().as_str();
+            is_given(name) && !taken.contains(&name)
+        });
+        strange.and_then(|arg| arg.get_long()).map_or(Ok(()), |name| {
+            let subcommand = matches.subcommand_name().unwrap_or_default();
+            Err(Stop::Usage(format!("--{name} says nothing to `{subcommand}`")))
+        })
     }
 
     /// Whether an option has several values.
@@ -364,10 +399,7 @@ impl Cli {
             Some(What::Report(report)) => return Ok(Task::Report(report.clone())),
             Some(What::Readme(readme)) => return Ok(Task::Readme(readme.clone())),
             Some(What::Compare(compare)) => return Ok(Task::Compare(compare.clone())),
-            Some(What::Simulate(simulate)) => {
-                self.options.are_of_no_target()?;
-                return Ok(Task::Simulate(simulate.clone()));
-            }
+            Some(What::Simulate(simulate)) => return Ok(Task::Simulate(simulate.clone())),
             Some(What::Load(load)) => return Ok(Task::Load(load.clone())),
             Some(What::Process(process)) => return Ok(Task::Process(process.clone())),
             Some(What::Hogs { count }) => return Ok(Task::Hogs(*count)),
@@ -445,18 +477,6 @@ fn reason(error: &clap::Error) -> String {
 }
 
 impl Options {
-    /// An error if one of these says how targets are measured or where their results go.
-    fn are_of_no_target(&self) -> Result<(), Stop> {
-        let files = [&self.json, &self.csv, &self.samples];
-        let has_target = !self.target.is_empty() || self.pin.is_some() || self.inject.is_some();
-        if has_target || self.dry_run || self.hogs > 0 || files.iter().any(|file| file.is_some()) {
-            let reason = "of the options that say how to measure, `simulate` takes --seed, and with --check also --rounds and \
-                          --patience";
-            return Err(Stop::Usage(reason.to_owned()));
-        }
-        Ok(())
-    }
-
     /// An error unless all targets that are named are some that one of these rows is for.
     fn belong_to(&self, rows: &[Box<dyn Row>]) -> Result<(), Stop> {
         let mut targets: Vec<&Entry> = Vec::new();
@@ -522,5 +542,49 @@ impl Options {
         let rounds = self.until.map_or(self.rounds, |_| self.rounds.max(speedup::ROUNDS as u64));
         let until = self.until.map(|until| (until, self.at_most));
         Rules { rounds, until, patience, pin: self.pin, inject: self.inject, samples: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Cli, Options};
+    use clap::{Args, Command};
+    use std::ffi::OsString;
+
+    #[test]
+    fn an_option_that_says_nothing_to_a_subcommand_is_refused() {
+        for (line, taken) in [
+            ("list", ""),
+            ("advise --job short", ""),
+            ("chart results --svg picture --workload wake", "force"),
+            ("report results", "html markdown force verbose"),
+            ("readme results readme", ""),
+            ("compare old new", "verbose quiet"),
+            ("simulate", "seed"),
+            ("simulate --check", "seed rounds patience"),
+            ("trace wake", "target patience"),
+            ("check wake", "target patience seed hogs inject dry-run quiet"),
+        ] {
+            let taken: Vec<_> = taken.split_whitespace().collect();
+            for arg in Options::augment_args(Command::new("lab")).get_arguments() {
+                let name = arg.get_long().expect("an option");
+                let value = match name {
+                    "target" => " brigade",
+                    "inject" => " lost:brigade",
+                    "pin" => " one",
+                    "until" => " 5%",
+                    "at-most" => " 1m --until 5%",
+                    _ if arg.get_action().takes_values() => " 7",
+                    _ => "",
+                };
+                let line = format!("lab {line} --{name}{value}");
+                let words: Vec<_> = line.split(' ').map(OsString::from).collect();
+                let reason = Cli::of(&words).err().map(|stop| stop.reason().to_owned());
+                assert_eq!(reason.is_none(), taken.contains(&name), "{line}: {reason:?}");
+                let subcommand = line.split(' ').nth(1).expect("one");
+                let said = format!("says nothing to `{subcommand}`");
+                assert!(reason.is_none_or(|reason| reason.contains(&said)), "{line}");
+            }
+        }
     }
 }

@@ -9,7 +9,7 @@ use crate::recorded::{Machine, Outcome, Recorded};
 use crate::report::destination::path;
 use crate::report::quantity;
 use crate::report::speedup::{ROUNDS, Speedup, Verdict};
-use crate::report::{MEASURING, write_line};
+use crate::report::write_line;
 use crate::stats::middle;
 use crate::stop::{Stop, printable};
 use crate::workload::{self, Direction};
@@ -18,10 +18,7 @@ use crate::workload::{self, Direction};
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Compare {
     /// The old result file and the new one, as `--json` writes them. Further pairs have further rounds.
-    #[arg(
-        value_names = ["OLD", "NEW"], num_args = 2.., required = true, value_parser = path(),
-        conflicts_with_all = [&MEASURING[..], &["json", "html", "markdown"]].concat()
-    )]
+    #[arg(value_names = ["OLD", "NEW"], num_args = 2.., required = true, value_parser = path())]
     files: Vec<PathBuf>,
     /// Fail if anything is slower by more than this beyond the noise: the whole interval is.
     #[arg(long, value_name = "PERCENT", value_parser = percent)]

@@ -31,7 +31,7 @@ use crate::workloads::server::load;
 pub(crate) fn run(cli: Cli) -> Result<(), Stop> {
     match cli.task()? {
         Task::List => report::list(),
-        Task::Chart(chart) => chart.draw(),
+        Task::Chart(chart) => chart.draw(cli.options.force),
         Task::Report(report) => report.run(&cli.options.outputs()?, cli.options.verbose),
         Task::Readme(readme) => readme.run(),
         Task::Compare(compare) => compare.run(cli.options.verbose, cli.options.quiet),
@@ -67,10 +67,10 @@ fn check(check: &Check, contests: Vec<Contest>, cli: &Cli) -> Result<(), Stop> {
     let needs = needs(&contests);
     needs.check()?;
     let seed = options.seed.unwrap_or_else(fresh_seed);
-    let hogs = if options.hogs == 0 { machine::cpus() as u64 } else { options.hogs };
+    let hogs = options.hogs.unwrap_or_else(|| machine::cpus() as u64);
     let machine = Machine::read(seed, hogs, None);
     let reporter = Reporter::new(false, options.quiet, check.seconds);
-    reporter.print(&machine.describe(options.verbose))?;
+    reporter.print(&machine.describe(false))?;
     let noise = Noise::new(Kernel::here(), machine::cpus());
     // It has no tables.
     interrupt::install(SharedBook::new(machine, 0, noise, Vec::new(), None), || ())?;
@@ -103,7 +103,8 @@ fn measure(contests: &[Contest], cli: &Cli) -> Result<(), Stop> {
     };
     let csv = appended(&options.csv, csv::RESULTS)?;
     let seed = options.seed.unwrap_or_else(fresh_seed);
-    let machine = Machine::read(seed, options.hogs, options.pin);
+    let hogs = options.hogs.unwrap_or_default();
+    let machine = Machine::read(seed, hogs, options.pin);
     let entered: usize = contests.iter().map(|contest| contest.targets.len()).sum();
     let rules = Rules { samples: appended(&options.samples, csv::SAMPLES)?, ..options.rules() };
     let runs = (1 + rules.rounds) * entered as u64;
@@ -126,7 +127,7 @@ fn measure(contests: &[Contest], cli: &Cli) -> Result<(), Stop> {
         noise.describe()
     });
     let head = head + &before + &plan(cli, contests.len(), runs);
-    let hogs = Hogs::start(options.hogs)?;
+    let hogs = Hogs::start(hogs)?;
     book.noise(|noise| noise.with_hogs(hogs.process()));
 
     let mut random = SmallRng::seed_from_u64(seed);

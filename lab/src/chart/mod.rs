@@ -25,7 +25,7 @@ pub(crate) use self::strip::strip;
 use self::theme::Theme;
 use crate::recorded::{Machine, Outcome, Recorded, is_own};
 use crate::report::destination::{Destination, path, same};
-use crate::report::{MEASURING, quantity};
+use crate::report::quantity;
 use crate::stop::Stop;
 
 /// A drawing that is part of a picture or of a page.
@@ -89,18 +89,11 @@ pub(crate) struct Chart {
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
     /// Write the chart to this file; `-` is stdout.
-    #[arg(
-        long, value_name = "PATH", value_parser = path(),
-        conflicts_with_all = [&MEASURING[..], &["json", "html", "markdown"]].concat()
-    )]
+    #[arg(long, value_name = "PATH", value_parser = path())]
     svg: PathBuf,
     /// The page that the chart is for.
     #[arg(long, value_enum, default_value_t = Theme::Light)]
     theme: Theme,
-    /// Replace the chart if there is one.
-    // It takes the place of the one for all subcommands, which needs `--json`.
-    #[arg(long)]
-    force: bool,
 }
 
 /// Reads a value of `--where`.
@@ -114,11 +107,11 @@ fn option(text: &str) -> Result<(String, String), String> {
 
 impl Chart {
     /// Draws it, and writes it to where it goes.
-    pub(crate) fn draw(&self) -> Result<(), Stop> {
+    pub(crate) fn draw(&self, replace: bool) -> Result<(), Stop> {
         if same(&self.results, &self.svg) {
             return Err(Stop::Usage("--svg must not be the result file".to_owned()));
         }
-        let destination = Destination::open(&self.svg, self.force)?;
+        let destination = Destination::open(&self.svg, replace)?;
         let recorded = Recorded::read(&self.results)?;
         let wanted = Wanted {
             workload: &self.workload,

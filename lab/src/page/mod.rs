@@ -17,17 +17,14 @@ use self::content::Content;
 pub(crate) use self::readme::Readme;
 use crate::recorded;
 use crate::report::destination::{Output, path};
-use crate::report::{MEASURING, write_line};
+use crate::report::write_line;
 use crate::stop::Stop;
 
 /// Options of `report`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Report {
     /// A result file, as `--json` writes it.
-    #[arg(
-        value_name = "RESULTS", value_parser = path(),
-        conflicts_with_all = [&MEASURING[..], &["json"]].concat()
-    )]
+    #[arg(value_name = "RESULTS", value_parser = path())]
     results: PathBuf,
 }
 

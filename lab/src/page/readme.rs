@@ -7,7 +7,6 @@ use clap::Args;
 
 use super::content::Content;
 use super::{markdown, read};
-use crate::report::MEASURING;
 use crate::report::destination::{Destination, path};
 use crate::stop::{Stop, printable};
 
@@ -15,10 +14,7 @@ use crate::stop::{Stop, printable};
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Readme {
     /// A result file, as `--json` writes it.
-    #[arg(
-        value_name = "RESULTS", value_parser = path(),
-        conflicts_with_all = [&MEASURING[..], &["json", "html", "markdown"]].concat()
-    )]
+    #[arg(value_name = "RESULTS", value_parser = path())]
     results: PathBuf,
     /// A file of Markdown with the lines `<!-- figures -->` and `<!-- /figures -->`.
     #[arg(value_name = "README", value_parser = path())]

@@ -30,10 +30,6 @@ use crate::targets::FAMILIES;
 use crate::workload;
 use crate::workloads::Choice;
 
-/// Options that say how to measure, which mean nothing to a subcommand that reads a result file. All subcommands have them.
-pub(crate) const MEASURING: [&str; 10] =
-    ["target", "rounds", "csv", "samples", "dry_run", "seed", "hogs", "pin", "patience", "inject"];
-
 /// Prints tables, and shows on stderr how far it is if that is a terminal.
 pub(crate) struct Reporter {
     /// Tables go to stderr, since stdout is the result file.

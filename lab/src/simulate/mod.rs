@@ -41,7 +41,7 @@ pub(crate) struct Simulate {
     costs: Vec<(String, f64)>,
     /// Run the real pool on one core and two beside the model, `--rounds` times, and fail if they differ by more than 20 %.
     #[arg(long, conflicts_with_all = ["cores", "group", "recorded", "costs"])]
-    check: bool,
+    pub(crate) check: bool,
 }
 
 /// A number of cores, or those that a range stands for.
