@@ -21,7 +21,7 @@ use crate::limits::{self, whole};
 use crate::page::{self, Readme, Report};
 use crate::pins::Pin;
 use crate::plan;
-use crate::report::destination::{Output, Render, path};
+use crate::report::destination::{Output, Render, differ, path};
 use crate::report::speedup;
 use crate::report::table::Detail;
 use crate::rounds::{Contest, Rules};
@@ -532,6 +532,8 @@ impl Options {
                 "--force replaces the file of --json, --html or --markdown, and there is none";
             return Err(Stop::Usage(reason.to_owned()));
         }
+        let files = [&self.json, &self.html, &self.markdown, &self.csv, &self.samples];
+        differ(&files.into_iter().filter_map(|file| file.as_deref()).collect::<Vec<_>>())?;
         Output::open(&wanted, self.force)
     }
 

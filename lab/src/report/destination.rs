@@ -28,18 +28,11 @@ impl Output {
         wanted: &[(&Option<PathBuf>, Render)],
         replace: bool,
     ) -> Result<Vec<Self>, Stop> {
-        let mut outputs: Vec<(&Path, Output)> = Vec::new();
-        for (path, render) in wanted {
-            let Some(path) = path.as_deref() else { continue };
-            if outputs.iter().any(|(other, _)| *other == path || same(other, path)) {
-                let name =
-                    if path == Path::new("-") { "stdout".into() } else { path.to_string_lossy() };
-                return Err(Stop::Usage(format!("only one of the files can be {name}")));
-            }
-            let destination = Destination::open(path, replace)?;
-            outputs.push((path, Output { destination, render: *render }));
-        }
-        Ok(outputs.into_iter().map(|(_, output)| output).collect())
+        let outputs = wanted.iter().filter_map(|(path, render)| Some((path.as_deref()?, render)));
+        let open = |(path, render): (&Path, &Render)| {
+            Ok(Output { destination: Destination::open(path, replace)?, render: *render })
+        };
+        outputs.map(open).collect()
     }
 
     /// Whether it goes to stdout.
@@ -59,10 +52,25 @@ impl Output {
     }
 }
 
-/// Whether both paths lead to one file that exists.
+/// An error if two of these lead to one file: the later one would destroy the other.
+pub(crate) fn differ(paths: &[&Path]) -> Result<(), Stop> {
+    for (index, path) in paths.iter().enumerate() {
+        if paths[..index].iter().any(|other| same(other, path)) {
+            let name =
+                if *path == Path::new("-") { "stdout".into() } else { path.to_string_lossy() };
+            return Err(Stop::Usage(format!("only one of the files can be {name}")));
+        }
+    }
+    Ok(())
+}
+
+/// Whether both paths lead to one file, be it there or not.
 pub(crate) fn same(one: &Path, other: &Path) -> bool {
-    let real = |path| fs::canonicalize(path).ok();
-    real(one).is_some_and(|one| real(other) == Some(one))
+    let real = |path: &Path| match fs::canonicalize(path) {
+        Ok(real) => Some(real),
+        Err(_) => Some(fs::canonicalize(folder(path)).ok()?.join(path.file_name()?)),
+    };
+    one == other || real(one).is_some_and(|one| real(other) == Some(one))
 }
 
 /// Where something goes.
