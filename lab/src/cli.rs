@@ -31,6 +31,7 @@ use crate::stop::Stop;
 use crate::sweep;
 use crate::target::Entry;
 use crate::targets;
+use crate::trace;
 use crate::workloads::Choice;
 use crate::workloads::run::process::{self, Process};
 use crate::workloads::server::load::{self, Load};
@@ -422,7 +423,10 @@ impl Cli {
             }
             Some(What::Trace { out, choice }) => {
                 let (row, target) = self.options.first(choice)?;
-                return Ok(Task::Trace(row, target, out.clone()));
+                return match target.is_peer {
+                    true => Err(trace::strange()),
+                    false => Ok(Task::Trace(row, target, out.clone())),
+                };
             }
             Some(What::All(Extent { full: true, .. })) => plan::full(),
             Some(What::All(_)) | None => plan::quick(),

@@ -1,9 +1,10 @@
-//! Traces of brigade's pools, for `trace WORKLOAD`: each target of brigade's begins one when its pool has been built.
+//! Traces of brigade's pools, for `trace WORKLOAD`: the targets of brigade build their pools here.
 
+use std::io;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use brigade::{Pool, Tracing};
+use brigade::{Builder, Pool, Tracing};
 
 use crate::stop::Stop;
 
@@ -20,19 +21,23 @@ pub(crate) fn want() {
     with(|traces| *traces = Some(Vec::new()));
 }
 
-/// Begins to trace a new pool, if that is wanted.
-pub(crate) fn begin(pool: Pool) -> Pool {
+/// Builds a pool, which is traced if that is wanted.
+pub(crate) fn build(builder: Builder) -> io::Result<Pool> {
+    let pool = builder.build()?;
     with(|traces| traces.iter_mut().for_each(|traces| traces.extend(pool.start_trace())));
-    pool
+    Ok(pool)
+}
+
+/// The answer to a target that has no such pool.
+pub(crate) fn strange() -> Stop {
+    Stop::Usage("only the pools of brigade can be traced: name one with --target".to_owned())
 }
 
 /// Ends the traces and writes the one that has most to a file; returns what to say about it.
 pub(crate) fn save(path: &Path) -> Result<String, Stop> {
     let traces = with(Option::take).into_iter().flatten().map(Tracing::finish);
     let Some(trace) = traces.max_by_key(|trace| trace.recorded()) else {
-        return Err(Stop::Usage(
-            "only the pools of brigade can be traced: name one with --target".to_owned(),
-        ));
+        return Err(strange());
     };
     let written = trace.save(path);
     written.map_err(|error| Stop::Failed(format!("{}: {error}", path.display())))?;

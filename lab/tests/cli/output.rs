@@ -133,7 +133,25 @@ fn a_trace_has_a_track_for_each_thread_of_a_pool_of_brigade_and_what_it_did() {
     assert!(count("name", "thread_name") >= 3, "two workers and the thread that submits");
     assert!(count("ph", "s") > 0 && count("ph", "s") == count("ph", "f"), "wake-ups");
 
-    let output = trace("trace throughput --messages 50 --target rayon");
-    assert_eq!(code(&output), Some(2), "{}", text(&output));
-    assert!(errors(&output).contains("only the pools of brigade can be traced"));
+    for strange in ["throughput --messages 50 --target rayon", "creation --target go"] {
+        let output = trace(&format!("trace {strange}"));
+        assert_eq!(code(&output), Some(2), "{strange}: {}", text(&output));
+        assert!(errors(&output).contains("only the pools of brigade can be traced"), "{strange}");
+    }
+}
+
+#[test]
+fn every_pool_of_brigade_can_be_traced_whatever_its_family() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for arguments in [
+        "wake --shots 2 --target brigade-high",
+        "wake --shots 2 --target brigade-low",
+        "bucket-brigade --tasks 3 --iterations 2 --target brigade-lifo",
+        "burst --messages 2 --bursts 2 --gap-ms 1 --target brigade-pool",
+        "fork-join --program fib --size 5 --target brigade-caller",
+    ] {
+        let line = format!("trace {arguments} --out trace.json");
+        let output = run(lab(line.split(' ')).current_dir(&folder));
+        assert_eq!(code(&output), Some(0), "{arguments}: {}", errors(&output));
+    }
 }

@@ -10,15 +10,14 @@ use crate::trace;
 /// A fixed pool.
 pub(crate) const POOL: Listing<Start<Brigade>> = Listing {
     entry: Entry::own("brigade", "join, scope and loops inside a pool"),
-    start: |threads| Pool::builder().threads(threads).build().map(trace::begin).map(Brigade),
+    start: |threads| trace::build(Pool::builder().threads(threads)).map(Brigade),
 };
 
 /// The same, where the thread that starts a program takes part in it.
 pub(crate) const CALLER: Listing<Start<Brigade>> = Listing {
     entry: Entry::own("brigade-caller", "the same, where the caller participates"),
     start: |threads| {
-        let pool = Pool::builder().threads(threads).caller_participates(true).build();
-        pool.map(trace::begin).map(Brigade)
+        trace::build(Pool::builder().threads(threads).caller_participates(true)).map(Brigade)
     },
 };
 

@@ -7,6 +7,7 @@ use brigade_burst::{Receiver, Sender};
 use crate::inbox::{Inbox, Value};
 use crate::target::handover::{Channel, Handover, Receive, Receivers, Start};
 use crate::target::{Entry, Listing};
+use crate::trace;
 
 /// The channel.
 pub(crate) const BURST: Listing<Start<Receivers<BrigadeBurst>>> = Listing {
@@ -18,7 +19,7 @@ pub(crate) const BURST: Listing<Start<Receivers<BrigadeBurst>>> = Listing {
 pub(crate) const POOL: Listing<Start<BrigadePool>> = Listing {
     entry: Entry::own("brigade-pool", "the default pool: dispatch"),
     start: |receivers, inbox| {
-        let pool = Pool::builder().threads(receivers).prestart().build()?;
+        let pool = trace::build(Pool::builder().threads(receivers).prestart())?;
         Ok(BrigadePool { pool, inbox })
     },
 };

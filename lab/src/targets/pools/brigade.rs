@@ -121,7 +121,7 @@ fn of(threads: usize) -> Builder {
 
 /// Starts what is configured.
 fn built(builder: Builder) -> io::Result<Brigade> {
-    builder.build().map(trace::begin).map(|pool| Brigade(Arc::new(pool)))
+    trace::build(builder).map(|pool| Brigade(Arc::new(pool)))
 }
 
 /// A brigade pool.
@@ -188,11 +188,11 @@ impl Pool for Traced {
 }
 
 fn high(threads: usize) -> io::Result<Classed> {
-    Ok(Classed { pool: of(threads).build()?, class: Priority::High })
+    Ok(Classed { pool: trace::build(of(threads))?, class: Priority::High })
 }
 
 fn low(threads: usize) -> io::Result<Classed> {
-    Ok(Classed { pool: of(threads).build()?, class: Priority::Low })
+    Ok(Classed { pool: trace::build(of(threads))?, class: Priority::Low })
 }
 
 /// A brigade pool that accepts jobs of a class from outside.

@@ -37,12 +37,12 @@ pub(crate) const ONE_THREAD: Listing<Start<Brigade>> = Listing {
 pub(crate) const LIFO: Listing<Start<Brigade>> = Listing {
     entry: Entry::own("brigade-lifo", "the default pool, local queues newest first, with I/O")
         .further(),
-    start: |threads| Pool::builder().threads(threads).order(Order::Lifo).build().map(Brigade),
+    start: |threads| trace::build(Pool::builder().threads(threads).order(Order::Lifo)).map(Brigade),
 };
 
 /// Starts the default pool.
 fn start(threads: usize) -> io::Result<Brigade> {
-    Pool::builder().threads(threads).build().map(trace::begin).map(Brigade)
+    trace::build(Pool::builder().threads(threads)).map(Brigade)
 }
 
 /// A pool.
