@@ -1,7 +1,8 @@
 //! A check of the CPUs: a loop of a known length on each of them, whose pieces should all take the same time.
 
-use std::sync::Barrier;
-use std::thread;
+use std::io;
+use std::sync::RwLock;
+use std::thread::{self, Builder};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
@@ -27,7 +28,7 @@ const PIECE: u64 = 10_000;
 const MOST_SPINS: usize = 256;
 
 impl Spin {
-    /// Checks all CPUs that this process may use, at one time.
+    /// Checks all CPUs that this process may use, at one time. `None` if it can't have a thread on each of them.
     pub(super) fn check(kernel: &Kernel, cpus: usize) -> Option<Self> {
         let mut places: Vec<_> =
             kernel.allowed().unwrap_or_default().into_iter().map(Some).collect();
@@ -35,20 +36,7 @@ impl Spin {
             places = vec![None; cpus];
         }
         places.truncate(MOST_SPINS);
-        let barrier = Barrier::new(places.len());
-        let seen: Vec<_> = thread::scope(|scope| {
-            let place = |place| {
-                let barrier = &barrier;
-                scope.spawn(move || {
-                    put(place);
-                    barrier.wait();
-                    spin(SPIN)
-                })
-            };
-            let threads: Vec<_> = places.into_iter().map(place).collect();
-            threads.into_iter().filter_map(|thread| thread.join().ok()).collect()
-        });
-        Spin::of(&seen)
+        Spin::of(&all(places, Builder::new)?)
     }
 
     /// What these CPUs come to, of each of which there are the times of all pieces, in seconds.
@@ -60,6 +48,26 @@ impl Spin {
         let (lost, fastest): (Vec<_>, Vec<_>) = each.unzip();
         Some(Spin { lost: *sorted(lost).last()?, piece_ns: *sorted(fastest).last()? * 1e9 })
     }
+}
+
+/// Computes at all of these places once there is a thread at each; `None` if one can't be started.
+fn all(places: Vec<Option<usize>>, thread: impl Fn() -> Builder) -> Option<Vec<Vec<f64>>> {
+    let gate = &RwLock::new(false);
+    thread::scope(|scope| {
+        // Each thread waits for this guard.
+        let mut is_open = gate.write().ok()?;
+        let start = |place| {
+            thread().spawn_scoped(scope, move || {
+                put(place);
+                let may = gate.read().is_ok_and(|is_open| *is_open);
+                may.then(|| spin(SPIN))
+            })
+        };
+        let threads = places.into_iter().map(start).collect::<io::Result<Vec<_>>>();
+        *is_open = threads.is_ok();
+        drop(is_open);
+        threads.ok()?.into_iter().map(|thread| thread.join().ok()?).collect()
+    })
 }
 
 /// Computes for this long; the time of each piece.
@@ -89,7 +97,23 @@ fn put(place: Option<usize>) {
 
 #[cfg(test)]
 mod tests {
-    use super::Spin;
+    use super::{Spin, all};
+    use std::cell::Cell;
+    use std::thread::Builder;
+
+    #[test]
+    fn a_thread_that_cannot_start_ends_the_check_of_the_others() {
+        let started = Cell::new(0);
+        let third = || {
+            started.set(started.get() + 1);
+            // No address space has room for such a stack.
+            let size = if started.get() == 3 { 1 << 60 } else { 1 << 20 };
+            Builder::new().stack_size(size)
+        };
+        assert_eq!(all(vec![None; 4], third), None);
+        assert_eq!(started.get(), 3);
+        assert_eq!(all(vec![None; 2], Builder::new).map(|seen| seen.len()), Some(2));
+    }
 
     #[test]
     fn a_piece_that_took_long_is_lost_time_and_the_worst_cpu_counts() {
