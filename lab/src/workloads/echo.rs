@@ -3,7 +3,7 @@
 //! Both ends of each connection are tasks of the target, so that it is measured whole, and nothing
 //! else is. The connections exist before anything is timed.
 
-use std::io::{self, ErrorKind};
+use std::io;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread;
@@ -151,9 +151,8 @@ fn pace(clients: &[mpsc::UnboundedSender<Instant>], rate: u64, each: u32, tally:
         if !wait.is_zero() {
             thread::sleep(wait);
         }
-        // A client that gave up hears nothing more, and nothing waits for a run that was given up.
-        let _ = client.send(due);
-        if tally.go_on().is_err() {
+        // Nothing waits for a run that a client has failed, or that was given up.
+        if client.send(due).is_err() || tally.go_on().is_err() {
             return;
         }
     }
@@ -259,9 +258,11 @@ impl<S: Source + Sink> Client<S> {
         let mut times = Vec::with_capacity(requests as usize);
         for request in WARM_UP..WARM_UP + requests {
             let begun = match &mut due {
-                None => Instant::now(),
-                Some(due) => due.recv().await.ok_or(ErrorKind::UnexpectedEof)?,
+                None => Some(Instant::now()),
+                Some(due) => due.recv().await,
             };
+            // Another one has failed, and says why.
+            let Some(begun) = begun else { break };
             self.ask(request).await?;
             while self.next <= request {
                 self.hear().await?;
@@ -295,5 +296,21 @@ impl<S: Source + Sink> Client<S> {
         self.tally.ran(number, request);
         self.next = self.next.max(request.saturating_add(1));
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::pace;
+    use crate::tally::Tally;
+    use tokio::sync::mpsc;
+
+    #[test]
+    fn the_pace_ends_when_a_client_has_failed() {
+        let (failed, gone) = mpsc::unbounded_channel();
+        let (other, mut asked) = mpsc::unbounded_channel();
+        drop(gone);
+        pace(&[other, failed], 1_000_000, 3, Tally::leak());
+        assert!(asked.try_recv().is_ok() && asked.try_recv().is_err(), "one request");
     }
 }
