@@ -111,6 +111,20 @@ fn a_command_that_hangs_is_killed_with_what_it_has_started() {
 }
 
 #[test]
+fn a_command_that_cannot_be_watched_does_not_run_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let word = folder.path().display().to_string();
+    let line = ["process", "--patience", "1", "--", "sh", "-c", "sleep 1000; exit", &word];
+    // No address space has room for such a stack.
+    let output = run(lab(line).env("RUST_MIN_STACK", (1_u64 << 60).to_string()));
+    assert!(text(&output).contains("\"Err\""), "{}", text(&output));
+    let lines = fs::read_dir("/proc")
+        .expect("processes")
+        .filter_map(|entry| fs::read_to_string(entry.ok()?.path().join("cmdline")).ok());
+    assert!(lines.filter(|line| line.contains(&word)).count() == 0, "it runs");
+}
+
+#[test]
 fn what_a_command_leaves_running_is_killed_before_the_next_run() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("left");

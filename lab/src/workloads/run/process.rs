@@ -89,7 +89,11 @@ impl Process {
         let name = program.to_string_lossy();
         let mut child = child.map_err(|error| format!("`{name}` can't be started: {error}"))?;
         let group = Pid::from_child(&child);
-        let overdue = watch(group, patience).map_err(|error| error.to_string())?;
+        let overdue = watch(group, patience).map_err(|error| {
+            kill(group);
+            let _ = child.wait();
+            error.to_string()
+        })?;
         let tail = child.stderr.take().map(Tail::read);
         let status = child.wait().map_err(|error| error.to_string())?;
         let wall = begun.elapsed().as_secs_f64();
