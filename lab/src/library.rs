@@ -515,12 +515,12 @@ impl VisitPool for Visit {
             }));
             let (outside, inside) = (Box::new(pool.outside()), Box::new(pool.inside()));
             let any = AnyPool { outside, inside, run };
-            let once = run.call(&*self.run, &any)?;
-            let calls = (ENOUGH / once).ceil().clamp(1.0, MOST);
+            run.call(&*self.run, &any)?;
             let (mut meter, before, lap) = (Meter::default(), Usage::now(), Lap::begin());
-            let mut time = 0.0;
-            for _ in 0..calls as u64 {
+            let (mut calls, mut time) = (0.0, 0.0);
+            while time < ENOUGH && calls < MOST {
                 time += run.call(&*self.run, &any)?;
+                calls += 1.0;
             }
             meter.end(&lap);
             let switches = before.since().switches();
@@ -544,8 +544,10 @@ mod tests {
     use super::{Compare, compare};
     use crate::fault::Fault;
     use brigade_executor::{Executor, ExecutorExt};
+    use std::cell::Cell;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::thread;
     use std::time::Duration;
 
     /// Two targets in two rounds, the last with its name.
@@ -602,6 +604,22 @@ mod tests {
             "{text}"
         );
         assert!(comparison.json().contains("\"workload\": \"nest\""));
+    }
+
+    #[test]
+    fn the_call_that_does_not_count_says_nothing_of_how_many_follow() {
+        thread_local!(static IS_COLD: Cell<bool> = const { Cell::new(true) });
+        let calls = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&calls);
+        let cold = compare("warm up", move |_| {
+            counted.fetch_add(1, Ordering::Relaxed);
+            if IS_COLD.replace(false) {
+                thread::sleep(Duration::from_millis(6));
+            }
+        });
+        cold.targets(["threadpool"]).threads(1).rounds(1).run().expect("measured");
+        // Each of the two runs calls it from a thread of its own.
+        assert!(calls.load(Ordering::Relaxed) > 4, "{calls:?}");
     }
 
     #[test]
