@@ -52,7 +52,7 @@ pub(super) struct Costs {
 
 /// A transfer between two groups of cores costs this many times one inside a group: 107 ns to 23 ns, AMD EPYC 7R13, groups of 8.
 /// <https://github.com/nviennot/core-to-core-latency>
-const FAR: f64 = 107.0 / 23.0;
+pub(super) const FAR: f64 = 107.0 / 23.0;
 
 impl Costs {
     /// Those of the machine on which the figures of `docs/scale.md` were taken.
@@ -72,10 +72,12 @@ impl Costs {
         jitter: 0.1,
     };
 
-    /// These, with others in their place: `NAME=NANOSECONDS`.
+    /// These, with others in their place. `far` follows `transfer` unless it is one of them.
     pub(super) fn with(&self, changes: &[(String, f64)]) -> Result<Self, Stop> {
         let mut fields = fields(self);
-        for (name, value) in changes {
+        let transfer = changes.iter().rfind(|(name, _)| name == "transfer");
+        let far = transfer.map(|(_, value)| ("far".to_owned(), FAR * value));
+        for (name, value) in far.iter().chain(changes) {
             let names = fields.keys().cloned().collect::<Vec<_>>().join(", ");
             let unknown = || Stop::Usage(format!("there is no cost {name}, but {names}"));
             *fields.get_mut(name).ok_or_else(unknown)? = (*value).into();

@@ -27,7 +27,8 @@ const MAX_CORES: u64 = 256;
 /// Options of `simulate`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Simulate {
-    /// Cores of the machine: a number, several, or a range such as `2..256`, each twice the one before it.
+    /// Cores of the machine: an even number, as half of them submit in two of the tables, several, or a range such as `2..256`, each
+    /// twice the one before it.
     #[arg(long, value_name = "N", value_delimiter = ',', default_value = "2,16,64,256", value_parser = cores)]
     cores: Vec<Span>,
     /// Cores that share a cache; a transfer between two such groups costs `far`. Without it all cores are one group.
@@ -36,7 +37,8 @@ pub(crate) struct Simulate {
     /// Take the costs that are recorded in the program, and measure none.
     #[arg(long)]
     recorded: bool,
-    /// A cost in nanoseconds, in place of the one that was measured. The first line of the output has their names.
+    /// A cost in nanoseconds (`stream` and `jitter`: a share), in place of the measured or recorded one. The first line of the output
+    /// has their names. `far` follows `transfer` unless it is given.
     #[arg(long = "cost", value_name = "NAME=NS", value_parser = cost)]
     costs: Vec<(String, f64)>,
     /// Run the real pool on one core and two beside the model, `--rounds` times, and fail if they differ by more than 20 %.
@@ -54,10 +56,13 @@ fn cores(text: &str) -> Result<Span, String> {
         Some((first, last)) => sweep::range(first, last).unwrap_or_default(),
         None => vec![text.to_owned()],
     };
-    let read = |number: &String| whole::<1, MAX_CORES>(number).map(|number| number as usize);
-    let cores: Result<Vec<_>, _> = numbers.iter().map(read).collect();
-    cores.ok().filter(|cores| !cores.is_empty()).map(Span).ok_or_else(|| {
-        format!("must be a number from 1 to {MAX_CORES}, or a range such as 2..{MAX_CORES}")
+    let read = |number: &String| {
+        let number = whole::<2, MAX_CORES>(number).ok()? as usize;
+        (number % 2 == 0).then_some(number)
+    };
+    let cores: Option<Vec<_>> = numbers.iter().map(read).collect();
+    cores.filter(|cores| !cores.is_empty()).map(Span).ok_or_else(|| {
+        format!("must be an even number from 2 to {MAX_CORES}, or a range such as 2..{MAX_CORES}")
     })
 }
 
@@ -112,7 +117,7 @@ const TABLES: &[Table] = &[
         title: "throughput from outside: half of the cores submit empty jobs, each of which spawns another",
         names: ["jobs/s", "of a worker"],
         row: |setting, cores| {
-            let half = (cores / 2).max(1);
+            let half = cores / 2;
             let one = Throughput {
                 workers: half,
                 producers: half,
@@ -155,7 +160,7 @@ const TABLES: &[Table] = &[
         title: "single jobs: half of the cores submit an empty job, wait for its end, and submit the next",
         names: ["jobs/s", "of a worker"],
         row: |setting, cores| {
-            let half = (cores / 2).max(1);
+            let half = cores / 2;
             let one = Stream { workers: half, submitters: half, jobs: 1_000 };
             rate(one.run(setting, cores), half as u64 * one.jobs, half)
         },

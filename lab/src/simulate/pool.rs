@@ -49,8 +49,9 @@ struct Queue {
     head: Line,
     tail: Line,
     jobs: RefCell<VecDeque<Job>>,
-    /// How often jobs were pushed or taken.
-    moved: Cell<u64>,
+    /// How often jobs were pushed, and how often they were taken.
+    pushed: Cell<u64>,
+    taken: Cell<u64>,
     /// A thief has a claim.
     is_claimed: Cell<bool>,
     /// The CPU that pushed last, and another one that took last.
@@ -66,11 +67,11 @@ impl Queue {
     fn push(&self, from: usize, jobs: impl IntoIterator<Item = Job>) {
         self.jobs.borrow_mut().extend(jobs);
         self.from.set(from);
-        self.moved.set(self.moved.get() + 1);
+        self.pushed.set(self.pushed.get() + 1);
     }
 
     fn take(&self, count: usize) -> Vec<Job> {
-        self.moved.set(self.moved.get() + u64::from(count > 0));
+        self.taken.set(self.taken.get() + u64::from(count > 0));
         self.jobs.borrow_mut().drain(..count).collect()
     }
 
@@ -198,7 +199,7 @@ impl Pool {
         injector.push(cpu.index, [job]);
         // The slots of a used block are in the cache of the worker that has emptied it, two in a line, and the next exchange waits
         // for this store. The exchange of the tail is the fence, too.
-        let lines = usize::from(injector.moved.get() % 2 == 0);
+        let lines = usize::from(injector.pushed.get() % 2 == 0);
         cpu.fetch(lines, injector.to.get().unwrap_or(cpu.index)).await;
         self.offer_help(cpu, 1, usize::MAX).await;
     }
@@ -265,7 +266,8 @@ impl Pool {
     /// How often each queue has moved, and whether it has jobs.
     fn marks(&self, cpu: &Cpu) -> Vec<(u64, bool)> {
         let queues = self.injectors.iter().chain(&self.queues);
-        queues.map(|queue| (queue.moved.get(), queue.look(cpu))).collect()
+        let moved = |queue: &Queue| queue.pushed.get() + queue.taken.get();
+        queues.map(|queue| (moved(queue), queue.look(cpu))).collect()
     }
 }
 
@@ -310,6 +312,8 @@ impl Worker {
     async fn run(&self, job: Job) {
         let (pool, cpu) = (&*self.pool, &self.cpu);
         if job.children > 0 || job.owner.is_some() {
+            // After the looks that found it.
+            cpu.spend(0.0).await;
             pool.began.set(cpu.machine.now());
         }
         cpu.spend(cpu.costs().job + cpu.about(job.pre)).await;

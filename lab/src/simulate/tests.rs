@@ -1,10 +1,11 @@
 //! The model where the answer is known.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use super::costs::Costs;
+use super::costs::{Costs, FAR};
 use super::machine::{Cpu, Line, Lock, Machine, Thread, time};
+use super::pool::{Pool, Worker};
 use super::workloads::{FanOut, Run, Setting, Stream, Throughput, Wake};
 
 /// A machine on which nothing takes any time.
@@ -81,6 +82,45 @@ fn an_idle_pool_begins_a_job_when_its_worker_has_been_woken() {
     let costs = Costs { wake: 7_000.0, call: 3_000.0, ..FREE };
     let run = Wake { workers: 4, shots: 5 }.run(&setting(costs, 1), 4);
     assert!(same(run.time, 7e-6) && same(run.submit, 3e-6), "{run:?}");
+}
+
+#[test]
+fn the_looks_of_the_woken_worker_are_on_the_way_of_the_job() {
+    let costs = Costs { wake: 7_000.0, call: 3_000.0, hit: 100.0, ..FREE };
+    let start = |workers: usize| {
+        let run = Wake { workers, shots: 5 }.run(&setting(costs.clone(), 1), workers);
+        run.time * 1e9
+    };
+    // Two lines of each queue, and of each of the injectors: 4 and 16.
+    let looks = |queues: f64| 2.0 * 100.0 * queues;
+    assert!(start(2) >= 7_000.0 + looks(2.0 + 4.0), "{}", start(2));
+    assert!(start(64) >= start(2) + looks(64.0 - 2.0 + 16.0 - 4.0), "{}", start(64));
+}
+
+#[test]
+fn every_second_submission_gets_the_line_of_its_slot_from_a_worker() {
+    let costs = Costs { wake: 7_000.0, transfer: 50.0, ..FREE };
+    let machine = Machine::new(costs.clone(), 2, usize::MAX);
+    let (pool, times) = (Pool::new(1, 2), Rc::<RefCell<Vec<f64>>>::default());
+    let worker = Worker::thread(&pool, Cpu::new(&machine, 0, 1));
+    let (cpu, taken) = (Cpu::new(&machine, 1, 1), times.clone());
+    let submitter: Thread = Box::pin(async move {
+        for _ in 0..6 {
+            cpu.spend(1e6).await;
+            let time = pool.run(&cpu).await as f64 / 1e3;
+            taken.borrow_mut().push(time);
+        }
+        cpu.machine.stop();
+    });
+    assert!(machine.run(vec![worker, submitter]));
+    let [_, second, plain, rest @ ..] = &times.borrow()[..] else { panic!("six times") };
+    assert_eq!(
+        [*second, rest[0], rest[1], rest[2]],
+        [plain + 50.0, plain + 50.0, *plain, plain + 50.0]
+    );
+    // The middle of all, and not the last one.
+    let submit = Wake { workers: 1, shots: 4 }.run(&setting(costs, 1), 2).submit;
+    assert!(same(submit * 1e9, plain + 25.0), "{submit}");
 }
 
 #[test]
@@ -200,6 +240,8 @@ fn a_seed_is_a_run() {
 #[test]
 fn a_cost_is_changed_by_its_name() {
     let costs = FREE.with(&[("transfer".to_owned(), 90.0)]).expect("a cost");
-    assert_eq!(costs, Costs { transfer: 90.0, ..FREE });
+    assert_eq!(costs, Costs { transfer: 90.0, far: 90.0 * FAR, ..FREE });
+    let changes = [("far", 7.0), ("transfer", 90.0)].map(|(name, cost)| (name.to_owned(), cost));
+    assert_eq!(FREE.with(&changes).expect("costs"), Costs { transfer: 90.0, far: 7.0, ..FREE });
     assert!(FREE.with(&[("transfr".to_owned(), 90.0)]).is_err());
 }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::costs::Costs;
 use super::machine::{Cpu, Machine, Thread, Time};
 use super::pool::{Counts, Job, Pool, Worker};
-use crate::stats::median;
+use crate::stats::{median, middle};
 
 /// Nanoseconds between two shots: every worker sleeps before that is over.
 const PAUSE: f64 = 3_000_000.0;
@@ -25,7 +25,7 @@ pub(super) struct Setting {
 pub(super) struct Run {
     /// Seconds: the median of the shots, or all of it.
     pub(super) time: f64,
-    /// Seconds that a submission took, where that is measured.
+    /// Seconds that a submission took, where that is measured: the median.
     pub(super) submit: f64,
     /// The line that was in transfer for the largest share of the time, and the share.
     pub(super) busiest: (&'static str, f64),
@@ -68,9 +68,10 @@ impl Stage {
         let all: Time = times.iter().sum();
         let busiest = pool.busy().into_iter().max_by_key(|(_, busy)| *busy).unwrap_or_default();
         let seconds = |time: Time| time as f64 / 1e12;
+        let submits = outcome.submits.take().into_iter().map(seconds);
         Run {
             time: median(times.iter().copied().map(seconds).collect()),
-            submit: outcome.submit.get() / 1e12,
+            submit: middle(&submits.collect::<Vec<_>>()).unwrap_or_default(),
             busiest: (busiest.0, busiest.1 as f64 / all.max(1) as f64),
             wake_rate: pool.happened.get().wakes as f64 / seconds(all.max(1)),
             counts: pool.happened.get(),
@@ -84,8 +85,8 @@ impl Stage {
 struct Outcome {
     /// How long each shot took, or all of it.
     times: RefCell<Vec<Time>>,
-    /// How long a submission took in the end.
-    submit: Cell<f64>,
+    /// How long each submission took, where that is measured.
+    submits: RefCell<Vec<Time>>,
 }
 
 /// `throughput`: each producer submits messages, and each message is a chain of jobs. The rate is that of all jobs.
@@ -174,7 +175,8 @@ impl Wake {
             for _ in 0..shots {
                 cpu.spend(PAUSE).await;
                 let begun = cpu.machine.now();
-                noted.submit.set(pool.run(&cpu).await as f64);
+                let submit = pool.run(&cpu).await;
+                noted.submits.borrow_mut().push(submit);
                 noted.times.borrow_mut().push(pool.began.get() - begun);
             }
             cpu.spend(PAUSE).await;

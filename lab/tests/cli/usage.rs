@@ -61,6 +61,8 @@ fn unknown_words_are_refused() {
         &["fork-join", "--program", "wc", "--target", "tokio"],
         &["all", "--quick", "--full"],
         &["simulate", "--cores", "0"],
+        &["simulate", "--cores", "1"],
+        &["simulate", "--cores", "2..7"],
         &["simulate", "--cores", "16..512"],
         &["simulate", "--cost", "transfer"],
         &["simulate", "--recorded", "--cost", "no-such-cost=1"],
