@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -28,11 +29,15 @@ var (
 	threads     = flag.Int("threads", 1, "")
 	size        = flag.Int("size", 1, "")
 	inject      = flag.String("inject", "", "")
+	patience    = flag.Int("patience", 20, "")
 )
+
+// What has gone on so far, in steps of any kind.
+var progress atomic.Uint64
 
 func main() {
 	// The laboratory has checked what these say.
-	for _, name := range []string{"kind", "shape", "over", "program", "patience", "target"} {
+	for _, name := range []string{"kind", "shape", "over", "program", "target"} {
 		flag.String(name, "", "")
 	}
 	if len(os.Args) < 3 || os.Args[1] != "once" {
@@ -48,8 +53,17 @@ func main() {
 	if !ok {
 		fail("goroutines do not run " + workload)
 	}
+	isStuck := strings.HasPrefix(*inject, "stuck:")
+	if isStuck {
+		*inject = ""
+	}
+	watch(0)
+	results := run()
+	if isStuck {
+		select {}
+	}
 	values := make([]any, 0)
-	for _, value := range run() {
+	for _, value := range results {
 		if math.IsNaN(value) {
 			values = append(values, nil)
 		} else {
@@ -67,6 +81,17 @@ func main() {
 func fail(reason string) {
 	fmt.Fprintln(os.Stderr, "brigade-lab: "+reason)
 	os.Exit(1)
+}
+
+// Gives the run up when nothing has gone on for all of the patience; it may take twice that to notice.
+func watch(seen uint64) {
+	time.AfterFunc(time.Duration(*patience)*time.Second, func() {
+		steps := progress.Load()
+		if steps == seen {
+			fail("nothing ran any more")
+		}
+		watch(steps)
+	})
 }
 
 // How often the first task runs, which a fault may change.
@@ -152,6 +177,7 @@ func creation() []float64 {
 			}
 		}
 		all.Wait()
+		progress.Add(1)
 		return time.Since(begun).Seconds() / float64(*tasks)
 	}
 	for i := 0; i < *warmups; i++ {
@@ -205,6 +231,7 @@ func brigade() []float64 {
 			}
 			<-last
 			ran[*tasks]++
+			progress.Add(1)
 			times = append(times, time.Since(begun[arrived]).Seconds())
 		}
 	}
@@ -275,6 +302,7 @@ func fork() []float64 {
 		if copies(index) != 1 || fib(*size) != want {
 			fail(fmt.Sprintf("lost or repeated 1 of %d tasks", 1+*repetitions))
 		}
+		progress.Add(1)
 	}
 	run(0)
 	times, before := []float64{}, now()

@@ -532,6 +532,11 @@ fn a_peer_in_another_language_is_skipped_with_a_note_where_it_is_not_built() {
         assert!(built.exists() || reason.ends_with("build it with ci/go-lab.sh"), "{report}");
         assert!(!report["results"].as_array().expect("results").is_empty(), "{report}");
     }
+    if built.exists() {
+        let stuck = ["creation", "--target", "go", "--inject", "stuck:go", "--patience", "1"];
+        let output = run(lab(stuck).args(["--rounds", "1"]));
+        assert!(text(&output).contains("on go: nothing ran any more"), "{}", text(&output));
+    }
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../ci/go-lab.sh");
     let output = run(Command::new("/bin/bash").arg(script).env("PATH", "/no/such/folder"));
     assert_eq!(code(&output), Some(0), "{}", errors(&output));
