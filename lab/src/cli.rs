@@ -135,7 +135,7 @@ enum What {
 /// How much of everything.
 #[derive(Args, Debug)]
 struct Extent {
-    /// Small runs: under two minutes altogether (the default).
+    /// Small runs: some two minutes and a quarter altogether (the default).
     #[arg(long, conflicts_with = "full")]
     quick: bool,
     /// The runs behind the project's numbers: some thirty-five minutes on two CPUs.

@@ -46,6 +46,8 @@ use crate::workload::{Meaning, Metric, Outcome, Params, Terms};
 /// or one if it takes longer. A call ends when the closure has returned and all jobs have run; the laboratory counts them. The first
 /// round is not part of the result.
 ///
+/// To measure the memory of each pool, Linux is asked to reset the peak of this process (`VmHWM` in `/proc/self/status`) before each.
+///
 /// # Examples
 /// ```
 /// use std::hint::black_box;

@@ -173,7 +173,7 @@ impl Streams {
         Ok(())
     }
 
-    /// Says goodbye. A stream that nobody has opened would be an error of the connection.
+    /// Says goodbye. A stream that was never opened would be an error of the connection.
     async fn end(self) -> io::Result<()> {
         drop(self.sender);
         self.connection.await?.map_err(Error::other)
