@@ -1,22 +1,22 @@
 //! The laboratory as a library: a closure of the user's on several pools.
+//!
+//! `pool` is what the closure gets, and counts its jobs; `row` measures the closure, as the workloads do.
 
-use std::cell::Cell;
+mod pool;
+mod row;
+
 use std::error::Error as StdError;
 use std::fmt;
 use std::hint::black_box;
-use std::mem;
-use std::panic::{self, AssertUnwindSafe};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{self, Thread};
+use std::sync::Arc;
 use std::time::Duration;
 
-use brigade_executor::{Executor, Job};
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 
-use crate::clock::{Epoch, Lap, Meter, seconds};
-use crate::failure::Failure;
+pub use self::pool::AnyPool;
+use self::pool::Closure;
+use self::row::Yours;
 use crate::fault::Fault;
 use crate::kernel::Kernel;
 use crate::limits;
@@ -27,17 +27,10 @@ use crate::report::Reporter;
 use crate::report::book::SharedBook;
 use crate::report::comparison::Comparison;
 use crate::rounds::{self, Contest, Rules};
-use crate::row::Row;
 use crate::session::fresh_seed;
-use crate::setup::{end, started, warm, words};
 use crate::stop::Stop;
-use crate::supervise::supervise;
-use crate::tally::{Sum, Tally};
-use crate::target::pool::{Pool, Start, Submit, VisitPool};
-use crate::target::{Accept as _, Entry, Family as _};
+use crate::target::{Entry, Family as _};
 use crate::targets::pools::Pools;
-use crate::usage::Usage;
-use crate::workload::{Meaning, Metric, Outcome, Params, Terms};
 
 /// Compares pools by a closure: what it does, and the closure, which submits jobs to the pool that it gets.
 ///
@@ -92,15 +85,6 @@ where
 const DEFAULT: [&str; 6] =
     ["brigade", "brigade-lifo", "brigade-shared", "rayon", "tokio", "threadpool"];
 
-/// For how long a round calls the closure, at least.
-const ENOUGH: f64 = 5e-3;
-
-/// The most calls in a round.
-const MOST: f64 = 10_000.0;
-
-/// The longest sleep of the thread that waits before it checks whether the run was given up.
-const LOOK: Duration = Duration::from_millis(200);
-
 /// A comparison that has not run yet; [`compare`] makes one.
 #[must_use = "nothing is measured before `run`"]
 pub struct Compare {
@@ -121,9 +105,6 @@ pub struct Compare {
     /// The fault to inject, and the name of the target.
     inject: Option<(Fault, &'static str)>,
 }
-
-/// A closure of the user's.
-type Closure = dyn Fn(&AnyPool) + Send + Sync;
 
 impl fmt::Debug for Compare {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -234,311 +215,9 @@ impl fmt::Display for Error {
 
 impl StdError for Error {}
 
-/// A pool that jobs can be submitted to, whichever it is.
-///
-/// It is an [`Executor`], for libraries that take one. Clones submit to the same pool; a job may have one and submit further jobs.
-/// Another thread may submit while the closure, or a job, waits for that thread.
-///
-/// A job is allocated and called through a pointer, which costs all pools the same: the closures of a program that calls one of them
-/// directly may cost less.
-pub struct AnyPool {
-    /// Submits from a thread that is none of the pool's.
-    outside: Box<dyn AnySubmit>,
-    /// Submits from a job.
-    inside: Box<dyn AnySubmit>,
-    /// What is known of the jobs; leaked, since a lost job may run late.
-    run: &'static Run,
-}
-
-impl AnyPool {
-    /// Submits a job. It may be dropped if the pool ends before the job starts, which the laboratory notices.
-    pub fn execute(&self, job: impl FnOnce() + Send + 'static) {
-        self.submit(Box::new(job));
-    }
-
-    /// Waits until all jobs have run that have been submitted so far, and those that these submit.
-    ///
-    /// The laboratory does this when the closure has returned.
-    ///
-    /// # Panics
-    /// If it is called by another thread than the one that calls the closure: a job that waited for all would wait for itself.
-    pub fn wait(&self) {
-        let is_caller = thread::current().id() == self.run.caller.id();
-        assert!(is_caller, "only the thread that calls the closure may wait");
-        if self.run.wait().is_err() {
-            // The laboratory has given this run up; the thread ends without a word.
-            panic::resume_unwind(Box::new(()));
-        }
-    }
-
-    /// Submits a job.
-    fn submit(&self, job: Job) {
-        let index = self.run.submitted.fetch_add(1, Ordering::Relaxed);
-        self.run.pending.fetch_add(1, Ordering::Relaxed);
-        let job = Counted { job: Some(job), run: self.run };
-        if self.run.fault.copies(index.min(1) as u32) == 0 {
-            return mem::forget(job);
-        }
-        let submit = if IS_JOB.get() { &self.inside } else { &self.outside };
-        submit.submit(job);
-    }
-}
-
-impl Executor for AnyPool {
-    fn accept(&self, job: Job) -> Result<(), Job> {
-        self.submit(job);
-        Ok(())
-    }
-}
-
-impl Clone for AnyPool {
-    fn clone(&self) -> Self {
-        AnyPool { outside: self.outside.copy(), inside: self.inside.copy(), run: self.run }
-    }
-}
-
-impl fmt::Debug for AnyPool {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AnyPool").finish_non_exhaustive()
-    }
-}
-
-/// [`Submit`] as an object.
-trait AnySubmit: Send {
-    /// See [`Submit::submit`].
-    fn submit(&self, job: Counted);
-
-    /// Another one for the same pool.
-    fn copy(&self) -> Box<dyn AnySubmit>;
-}
-
-impl<S: Submit> AnySubmit for S {
-    fn submit(&self, job: Counted) {
-        Submit::submit(self, move || job.run());
-    }
-
-    fn copy(&self) -> Box<dyn AnySubmit> {
-        Box::new(self.clone())
-    }
-}
-
-thread_local! {
-    /// Whether this thread runs a job.
-    static IS_JOB: Cell<bool> = const { Cell::new(false) };
-}
-
-/// What all jobs of a run share.
-struct Run {
-    /// Counts the jobs.
-    tally: &'static Tally,
-    /// Jobs that were submitted.
-    submitted: AtomicU64,
-    /// Jobs that have not ended, and one more unless the caller waits: none is left once only.
-    pending: AtomicU64,
-    /// When the last one ended, in nanoseconds since the epoch, for the caller that waits.
-    ended: AtomicU64,
-    /// The origin of `ended`.
-    epoch: Epoch,
-    /// The thread that calls the closure and waits.
-    caller: Thread,
-    /// The message of the first job that panicked.
-    panic: Mutex<Option<String>>,
-    /// The fault to inject.
-    fault: Fault,
-}
-
-impl Run {
-    /// Waits until all jobs have ended, and says when the last of them did, or that it is now.
-    fn wait(&self) -> Result<u64, Failure> {
-        // Ordering: AcqRel chains the ends of all jobs.
-        let ended = match self.pending.fetch_sub(1, Ordering::AcqRel) {
-            1 => self.epoch.nanos(),
-            _ => loop {
-                // Ordering: Acquire pairs with the Release of the last job's end.
-                let ended = self.ended.swap(0, Ordering::Acquire);
-                if ended != 0 {
-                    break ended;
-                }
-                self.tally.go_on()?;
-                thread::park_timeout(LOOK);
-            },
-        };
-        self.pending.store(1, Ordering::Relaxed);
-        Ok(ended)
-    }
-
-    /// Calls the closure, waits for its jobs, and says how long that took.
-    fn call(&self, closure: &Closure, pool: &AnyPool) -> Result<f64, Failure> {
-        let before = self.submitted.load(Ordering::Relaxed);
-        let begun = self.epoch.nanos();
-        panic::catch_unwind(AssertUnwindSafe(|| closure(pool)))
-            .map_err(|panic| Failure::Told(format!("the closure panicked: {}", words(&*panic))))?;
-        // Without this a run that stands still could not say how many jobs are missing.
-        let known = self.submitted.load(Ordering::Relaxed);
-        self.tally.expect(Sum::one(0, 0).times(known - before));
-        let ended = self.wait()?;
-        let all = self.submitted.load(Ordering::Relaxed);
-        self.tally.expect(Sum::one(0, 0).times(all - known));
-        self.tally.step();
-        let panic = self.panic.lock().unwrap_or_else(PoisonError::into_inner).take();
-        panic.map_or(Ok(()), |words| Err(Failure::Told(format!("a job panicked: {words}"))))?;
-        Ok(seconds(ended - begun))
-    }
-}
-
-/// A job that is counted when it has run, and missed if it is dropped instead.
-struct Counted {
-    /// The job.
-    job: Option<Job>,
-    /// What all jobs share.
-    run: &'static Run,
-}
-
-impl Counted {
-    /// Runs it.
-    fn run(mut self) {
-        let Some(job) = self.job.take() else { return };
-        let was_job = IS_JOB.replace(true);
-        // Some pools end the process if a job panics.
-        let ran = panic::catch_unwind(AssertUnwindSafe(job));
-        IS_JOB.set(was_job);
-        self.run.tally.ran(0, 0);
-        if let Err(panic) = ran {
-            let mut first = self.run.panic.lock().unwrap_or_else(PoisonError::into_inner);
-            first.get_or_insert_with(|| words(&*panic));
-        }
-    }
-}
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        // Ordering: AcqRel chains the ends of all jobs, and what each did and counted, up to the last one.
-        if self.run.pending.fetch_sub(1, Ordering::AcqRel) == 1 {
-            // Ordering: Release pairs with the Acquire in `wait`.
-            self.run.ended.store(self.run.epoch.nanos().max(1), Ordering::Release);
-            self.run.caller.unpark();
-        }
-    }
-}
-
-/// A closure of the user's, as a row.
-struct Yours {
-    /// What it does.
-    what: &'static str,
-    /// The name of the target that all others are compared with.
-    own: &'static str,
-    /// The closure.
-    run: Arc<Closure>,
-    /// Threads of each pool.
-    threads: usize,
-    /// The targets.
-    targets: Vec<&'static Entry>,
-}
-
-impl fmt::Debug for Yours {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.what)
-    }
-}
-
-impl Row for Yours {
-    fn name(&self) -> &'static str {
-        self.what
-    }
-
-    fn meaning(&self) -> Meaning {
-        let like = "A call of the closure ends when all of its jobs have run.";
-        Meaning::new("call the closure", like).yours(self.own)
-    }
-
-    fn metrics(&self) -> &'static [Metric] {
-        const METRICS: &[Metric] = &[
-            Metric::time("time"),
-            Metric::time("cpu-time"),
-            Metric::less("switches", "switches"),
-            Metric::CPU,
-        ];
-        METRICS
-    }
-
-    fn params(&self) -> Params {
-        Params::from_iter([("threads".to_owned(), self.threads.into())])
-    }
-
-    fn needs(&self, _target: &Entry) -> Needs {
-        Needs { files: 0, threads: self.threads as u64 }
-    }
-
-    fn targets(&self) -> Vec<&'static Entry> {
-        self.targets.clone()
-    }
-
-    fn run(&self, target: &'static Entry, terms: Terms) -> Outcome {
-        let (run, threads) = (Arc::clone(&self.run), self.threads);
-        Pools::accept(target, Visit { run, threads, target, terms })
-    }
-}
-
-/// A run of a closure.
-struct Visit {
-    /// The closure.
-    run: Arc<Closure>,
-    /// Threads of the pool.
-    threads: usize,
-    /// The target.
-    target: &'static Entry,
-    /// The terms of the run.
-    terms: Terms,
-}
-
-impl VisitPool for Visit {
-    type Output = Outcome;
-
-    fn threads(&self) -> usize {
-        self.threads
-    }
-
-    fn visit<T: Pool>(self, start: Start<T>) -> Outcome {
-        let tally = Tally::leak();
-        supervise(tally, self.terms.patience, move || {
-            let pool = started(|| start(self.threads))?;
-            if !self.target.is_cold {
-                warm(&pool, self.threads, tally)?;
-            }
-            let run: &'static Run = Box::leak(Box::new(Run {
-                tally,
-                submitted: AtomicU64::new(0),
-                pending: AtomicU64::new(1),
-                ended: AtomicU64::new(0),
-                epoch: Epoch::new(),
-                caller: thread::current(),
-                panic: Mutex::default(),
-                fault: self.terms.fault,
-            }));
-            let (outside, inside) = (Box::new(pool.outside()), Box::new(pool.inside()));
-            let any = AnyPool { outside, inside, run };
-            run.call(&*self.run, &any)?;
-            let (mut meter, before, lap) = (Meter::default(), Usage::now(), Lap::begin());
-            let (mut calls, mut time) = (0.0, 0.0);
-            while time < ENOUGH && calls < MOST {
-                time += run.call(&*self.run, &any)?;
-                calls += 1.0;
-            }
-            meter.end(&lap);
-            let switches = before.since().switches();
-            drop(any);
-            end(pool);
-            tally.check(tally.expected())?;
-            tally.retire();
-            let cpu = meter.cpu().as_secs_f64();
-            Ok(vec![time / calls, cpu / calls, switches / calls, meter.cpus()])
-        })
-    }
-}
-
 /// The examples of the guide.
 #[cfg(doctest)]
-#[doc = include_str!("../../docs/own-program.md")]
+#[doc = include_str!("../../../docs/own-program.md")]
 struct Guide;
 
 #[cfg(test)]
@@ -558,7 +237,7 @@ mod tests {
     }
 
     /// The reason why this target has no number.
-    fn reason(compare: Compare, target: &str) -> String {
+    pub(super) fn reason(compare: Compare, target: &str) -> String {
         let comparison = compare.run().expect("measured");
         assert!(comparison.measured(target).is_none());
         let failures: Vec<_> = comparison.failures().collect();
@@ -641,18 +320,6 @@ mod tests {
             pool.execute(move || inner.wait());
         }));
         assert!(reason(waits.targets(["tokio"]), "tokio").contains("may wait"));
-    }
-
-    #[test]
-    fn a_job_that_is_dropped_instead_of_run_is_missed() {
-        let drops = compare("drop", |pool| {
-            let job = super::Counted { job: Some(Box::new(|| ())), run: pool.run };
-            pool.run.submitted.fetch_add(1, Ordering::Relaxed);
-            pool.run.pending.fetch_add(1, Ordering::Relaxed);
-            drop(job);
-        });
-        let drops = drops.targets(["threadpool"]).threads(1).rounds(1);
-        assert!(reason(drops, "threadpool").starts_with("lost "));
     }
 
     #[test]
