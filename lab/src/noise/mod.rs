@@ -313,7 +313,7 @@ impl Noise {
         self.readings[1] = Reading::now(&self.kernel, self.hogs);
     }
 
-    /// The row has ended, or a round of it. Returns what there is to object, in words.
+    /// The row has ended. Returns what there is to object, in words.
     pub(crate) fn close_row(&mut self, workload: &str, params: Params) -> Option<String> {
         let now = Reading::now(&self.kernel, self.hogs);
         let span = Span::between(&self.readings[1], &now);

@@ -51,6 +51,14 @@ fn begin() -> (Child, u32) {
 }
 
 #[test]
+fn a_check_runs_beside_no_hogs_if_the_line_says_so() {
+    let check = ["check", "wake", "--target", "threadpool", "--seconds", "1", "--hogs", "0"];
+    let output = run(&mut lab(check));
+    assert_eq!(code(&output), Some(0), "{}", errors(&output));
+    assert!(!text(&output).contains("hogs"), "{}", text(&output));
+}
+
+#[test]
 fn the_result_says_how_many_hogs_there_were() {
     for (arguments, hogs) in [(&[][..], 0), (&["--hogs", "2"], 2)] {
         let output = run(lab(TINY).args(arguments).args(["--json", "-"]));
