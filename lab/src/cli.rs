@@ -31,7 +31,6 @@ use crate::stop::Stop;
 use crate::sweep;
 use crate::target::Entry;
 use crate::targets;
-use crate::trace;
 use crate::workloads::Choice;
 use crate::workloads::run::process::{self, Process};
 use crate::workloads::server::load::{self, Load};
@@ -47,7 +46,7 @@ use crate::workloads::server::load::{self, Load};
 pub(crate) struct Cli {
     /// What to do.
     #[command(subcommand)]
-    what: Option<What>,
+    pub(crate) what: Option<What>,
     /// How to do it.
     #[command(flatten)]
     pub(crate) options: Options,
@@ -58,7 +57,7 @@ pub(crate) struct Cli {
 
 /// What to do.
 #[derive(Debug, Subcommand)]
-enum What {
+pub(crate) enum What {
     /// One workload.
     #[command(flatten)]
     One(Choice),
@@ -134,7 +133,7 @@ enum What {
 
 /// How much of everything.
 #[derive(Args, Debug)]
-struct Extent {
+pub(crate) struct Extent {
     /// Small runs: some two minutes and a quarter altogether (the default).
     #[arg(long, conflicts_with = "full")]
     quick: bool,
@@ -265,38 +264,6 @@ fn injection(text: &str) -> Result<(Fault, &'static str), String> {
     }
 }
 
-/// The request of the command line.
-pub(crate) enum Task {
-    /// Name everything there is.
-    List,
-    /// Draw results that there are.
-    Chart(Chart),
-    /// Show results that there are.
-    Report(Report),
-    /// Bring the figures of a README up to date.
-    Readme(Readme),
-    /// Compare results that there are.
-    Compare(Compare),
-    /// Ask about a program.
-    Advise(Advise),
-    /// Check these, over and over.
-    Check(Check, Vec<Contest>),
-    /// Simulate.
-    Simulate(Simulate),
-    /// Measure these, one after the other.
-    Measure(Vec<Contest>),
-    /// Run this once on one target in this process.
-    Once(Box<dyn Row>, &'static Entry),
-    /// The same, and write a trace to this file.
-    Trace(Box<dyn Row>, &'static Entry, PathBuf),
-    /// Make requests to a server of the laboratory that has started this process.
-    Load(Load),
-    /// Run this command once.
-    Process(Process),
-    /// Compute on this many threads until the laboratory that has started this process ends.
-    Hogs(u64),
-}
-
 impl Cli {
     /// Reads the command line. Help and version are printed here and end the program well.
     pub(crate) fn read() -> Result<Self, Stop> {
@@ -391,19 +358,9 @@ impl Cli {
         Some(time.mul_f64(runs as f64 / usual))
     }
 
-    /// What to do.
-    pub(crate) fn task(&self) -> Result<Task, Stop> {
-        let rows = match &self.what {
-            Some(What::Advise(advise)) => return Ok(Task::Advise(advise.clone())),
-            Some(What::List) => return Ok(Task::List),
-            Some(What::Chart(chart)) => return Ok(Task::Chart(chart.clone())),
-            Some(What::Report(report)) => return Ok(Task::Report(report.clone())),
-            Some(What::Readme(readme)) => return Ok(Task::Readme(readme.clone())),
-            Some(What::Compare(compare)) => return Ok(Task::Compare(compare.clone())),
-            Some(What::Simulate(simulate)) => return Ok(Task::Simulate(simulate.clone())),
-            Some(What::Load(load)) => return Ok(Task::Load(load.clone())),
-            Some(What::Process(process)) => return Ok(Task::Process(process.clone())),
-            Some(What::Hogs { count }) => return Ok(Task::Hogs(*count)),
+    /// The rows to measure or to check, with their targets.
+    pub(crate) fn contests(&self) -> Result<Vec<Contest>, Stop> {
+        let mut rows = match &self.what {
             Some(What::One(choice)) => {
                 let mut rows = Vec::new();
                 for choice in [choice].into_iter().chain(&self.further) {
@@ -412,24 +369,13 @@ impl Cli {
                 self.options.belong_to(&rows)?;
                 rows
             }
-            Some(What::Once { choice }) => {
-                let (row, target) = self.options.first(choice)?;
-                return Ok(Task::Once(row, target));
-            }
             Some(What::Check(check)) => {
                 let rows = check.rows();
                 self.options.belong_to(&rows)?;
                 rows
             }
-            Some(What::Trace { out, choice }) => {
-                let (row, target) = self.options.first(choice)?;
-                return match target.is_peer {
-                    true => Err(trace::strange()),
-                    false => Ok(Task::Trace(row, target, out.clone())),
-                };
-            }
             Some(What::All(Extent { full: true, .. })) => plan::full(),
-            Some(What::All(_)) | None => plan::quick(),
+            _ => plan::quick(),
         };
         if self.options.pin.is_some() && !rows.iter().all(|row| row.pins()) {
             let reason = "--pin is for wake, bucket-brigade and channels only";
@@ -442,7 +388,6 @@ impl Cli {
         }
         // A value that a sweep names twice is measured once: no result may stand twice in a file.
         let mut known = Vec::new();
-        let mut rows = rows;
         rows.retain(|row| {
             let key = (row.name(), row.params());
             let is_new = !known.contains(&key);
@@ -454,11 +399,7 @@ impl Cli {
             Contest { row, targets }
         });
         // Of several rows, those take part that are for one of the targets; each target has some.
-        let contests = contests.filter(|contest| !contest.targets.is_empty()).collect();
-        Ok(match &self.what {
-            Some(What::Check(check)) => Task::Check(check.clone(), contests),
-            _ => Task::Measure(contests),
-        })
+        Ok(contests.filter(|contest| !contest.targets.is_empty()).collect())
     }
 }
 
@@ -501,7 +442,7 @@ impl Options {
     }
 
     /// The first row of a workload and its first target.
-    fn first(&self, choice: &Choice) -> Result<(Box<dyn Row>, &'static Entry), Stop> {
+    pub(crate) fn first(&self, choice: &Choice) -> Result<(Box<dyn Row>, &'static Entry), Stop> {
         let rows = choice.rows()?;
         self.belong_to(&rows)?;
         let row = rows.into_iter().next();

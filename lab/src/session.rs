@@ -11,7 +11,7 @@ use rand::rngs::SmallRng;
 
 use crate::apart;
 use crate::check::Check;
-use crate::cli::{Cli, Task};
+use crate::cli::{Cli, What};
 use crate::hogs::{self, Hogs};
 use crate::interrupt;
 use crate::kernel::Kernel;
@@ -29,31 +29,36 @@ use crate::workloads::server::load;
 
 /// Does what the command line asks for.
 pub(crate) fn run(cli: Cli) -> Result<(), Stop> {
-    match cli.task()? {
-        Task::List => report::list(),
-        Task::Chart(chart) => chart.draw(cli.options.force),
-        Task::Report(report) => report.run(&cli.options.outputs()?, cli.options.verbose),
-        Task::Readme(readme) => readme.run(),
-        Task::Compare(compare) => compare.run(cli.options.verbose, cli.options.quiet),
-        Task::Simulate(simulate) => {
-            simulate.run(&cli.options.rules(), cli.options.seed.unwrap_or_default())
+    let options = &cli.options;
+    match &cli.what {
+        Some(What::List) => report::list(),
+        Some(What::Chart(chart)) => chart.draw(options.force),
+        Some(What::Report(report)) => report.run(&options.outputs()?, options.verbose),
+        Some(What::Readme(readme)) => readme.run(),
+        Some(What::Compare(compare)) => compare.run(options.verbose, options.quiet),
+        Some(What::Simulate(simulate)) => {
+            simulate.run(&options.rules(), options.seed.unwrap_or_default())
         }
-        Task::Load(load) => load::generate(&load),
-        Task::Process(process) => process.measure(cli.options.rules().patience),
-        Task::Hogs(count) => hogs::compute(count),
-        Task::Advise(advise) => advise.run(),
-        Task::Check(options, contests) => check(&options, contests, &cli),
-        Task::Measure(contests) => measure(&contests, &cli),
-        Task::Once(row, target) => {
-            let terms = cli.options.rules().terms(target);
-            apart::child(|| row.run_here(target, terms))
+        Some(What::Load(load)) => load::generate(load),
+        Some(What::Process(process)) => process.measure(options.rules().patience),
+        Some(What::Hogs { count }) => hogs::compute(*count),
+        Some(What::Advise(advise)) => advise.clone().run(),
+        Some(What::Check(how)) => check(how, cli.contests()?, &cli),
+        Some(What::One(_) | What::All(_)) | None => measure(&cli.contests()?, &cli),
+        Some(What::Once { choice }) => {
+            let (row, target) = options.first(choice)?;
+            apart::child(|| row.run_here(target, options.rules().terms(target)))
         }
-        Task::Trace(row, target, path) => {
+        Some(What::Trace { out, choice }) => {
+            let (row, target) = options.first(choice)?;
+            if target.is_peer {
+                return Err(trace::strange());
+            }
             row.check()?;
             trace::want();
-            let terms = cli.options.rules().terms(target);
-            row.run_here(target, terms).map_err(|failure| Stop::Failed(failure.to_string()))?;
-            report::write_line(&trace::save(&path)?)
+            let ran = row.run_here(target, options.rules().terms(target));
+            ran.map_err(|failure| Stop::Failed(failure.to_string()))?;
+            report::write_line(&trace::save(out)?)
         }
     }
 }

@@ -61,11 +61,15 @@ pub(crate) const INTERVAL: Listing<Start<Brigade>> = policy(
     |n| built(of(n).fairness(Fairness::Interval(Duration::from_millis(1)))),
 );
 /// For `fairness`: what comes from outside has the class, what jobs submit is normal.
-pub(crate) const HIGH: Listing<Start<Classed>> =
-    Listing { entry: Entry::own("brigade-high", "high jobs from outside").further(), start: high };
+pub(crate) const HIGH: Listing<Start<Classed>> = Listing {
+    entry: Entry::own("brigade-high", "high jobs from outside").further(),
+    start: |n| classed(n, Priority::High),
+};
 /// The same with the other class.
-pub(crate) const LOW: Listing<Start<Classed>> =
-    Listing { entry: Entry::own("brigade-low", "low jobs from outside").further(), start: low };
+pub(crate) const LOW: Listing<Start<Classed>> = Listing {
+    entry: Entry::own("brigade-low", "low jobs from outside").further(),
+    start: |n| classed(n, Priority::Low),
+};
 pub(crate) const OUTCOMES: Listing<Start<Brigade>> =
     policy("brigade-outcomes", "a hook is told how each task ends", |n| {
         built(of(n).on_outcome(|outcome| _ = black_box(outcome.end)))
@@ -187,12 +191,9 @@ impl Pool for Traced {
     }
 }
 
-fn high(threads: usize) -> io::Result<Classed> {
-    Ok(Classed { pool: trace::build(of(threads))?, class: Priority::High })
-}
-
-fn low(threads: usize) -> io::Result<Classed> {
-    Ok(Classed { pool: trace::build(of(threads))?, class: Priority::Low })
+/// Starts the default pool for jobs of this class.
+fn classed(threads: usize, class: Priority) -> io::Result<Classed> {
+    trace::build(of(threads)).map(|pool| Classed { pool, class })
 }
 
 /// A brigade pool that accepts jobs of a class from outside.
