@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
-use clap::{ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Arg, ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::advise::Advise;
 use crate::apart;
@@ -321,8 +321,8 @@ impl Cli {
             let name = arg.get_id().as_str();
             is_given(name) && !taken.contains(&name)
         });
-        strange.and_then(|arg| arg.get_long()).map_or(Ok(()), |name| {
-            let subcommand = matches.subcommand_name().unwrap_or_default();
+        let (name, subcommand) = (strange.and_then(Arg::get_long), matches.subcommand_name());
+        name.zip(subcommand).map_or(Ok(()), |(name, subcommand)| {
             Err(Stop::Usage(format!("--{name} says nothing to `{subcommand}`")))
         })
     }
@@ -366,17 +366,15 @@ impl Cli {
                 for choice in [choice].into_iter().chain(&self.further) {
                     rows.extend(choice.rows()?);
                 }
-                self.options.belong_to(&rows)?;
                 rows
             }
-            Some(What::Check(check)) => {
-                let rows = check.rows();
-                self.options.belong_to(&rows)?;
-                rows
-            }
+            Some(What::Check(check)) => check.rows(),
             Some(What::All(Extent { full: true, .. })) => plan::full(),
             _ => plan::quick(),
         };
+        if matches!(self.what, Some(What::One(_) | What::Check(_))) {
+            self.options.belong_to(&rows)?;
+        }
         if self.options.pin.is_some() && !rows.iter().all(|row| row.pins()) {
             let reason = "--pin is for wake, bucket-brigade and channels only";
             return Err(Stop::Usage(reason.to_owned()));
