@@ -240,7 +240,9 @@ fn a_target_of_another_program_is_run_by_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let copy = |name: &str| {
         let to = folder.path().join(name);
-        fs::copy(env!("CARGO_BIN_EXE_brigade-lab"), &to).expect("a copy");
+        // By another process: one that a test starts meanwhile would have this one's open file, and so busy text.
+        let copied = run(Command::new("cp").arg(env!("CARGO_BIN_EXE_brigade-lab")).arg(&to));
+        assert!(copied.status.success(), "{}", errors(&copied));
         to
     };
     copy("brigade-lab-executors-no-park");
