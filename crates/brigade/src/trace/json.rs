@@ -105,7 +105,7 @@ impl Shown {
         Self { name: name.into(), class, args }
     }
 
-    fn job(Label { name, place, is_inside }: &Label) -> Self {
+    fn job(Label { name, place }: &Label, is_inside: bool) -> Self {
         let title = match (name, place) {
             (Some(name), _) => name.to_string(),
             (None, Some(place)) => format!("{}:{}", place.file(), place.line()),
@@ -117,10 +117,10 @@ impl Shown {
         Self::new(title, "job", args.join(","))
     }
 
-    fn of(what: &What) -> Self {
+    fn of(what: &What, is_inside: bool) -> Self {
         let some = |name: &str, count: usize| format!("\"{name}\":{count}");
         match what {
-            What::Job(label) => Self::job(label),
+            What::Job(label) => Self::job(label, is_inside),
             What::Blocked => Self::new("blocked", "blocked", String::new()),
             What::Search(since) => {
                 let since = match since {
@@ -174,7 +174,7 @@ fn arrows(threads: &[Traced]) -> HashSet<u64> {
 
 fn write_before(list: &mut List<'_>, track: usize, before: &Before) -> io::Result<()> {
     let Before { from, until, what, why } = before;
-    let mut shown = Shown::of(what);
+    let mut shown = Shown::of(what, false);
     if let What::Job(Label { name: None, place: None, .. }) = what {
         shown = Shown::new(format!("({why})"), "before", String::new());
     } else if !why.is_empty() {
@@ -196,8 +196,8 @@ fn write_thread(
     };
     list.name_track(track, &title)?;
     thread.before.iter().try_for_each(|before| write_before(list, track, before))?;
-    for Event { from, until, what } in &thread.events {
-        let shown = Shown::of(what);
+    for Event { from, until, what, is_inside } in &thread.events {
+        let shown = Shown::of(what, *is_inside);
         match what {
             What::Stolen { .. }
             | What::Taken(_)

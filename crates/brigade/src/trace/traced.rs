@@ -107,8 +107,15 @@ impl Traced {
         }
         let kind = if is_guest { "guest" } else { "worker" };
         let title = title(&format!("{kind} {index}"), thread.as_deref());
-        let outermost = kept.iter().filter(|event| event.what.is_outermost());
-        let first = outermost.min_by_key(|event| event.from);
+        let mut events: Vec<Event> = kept.into();
+        events.sort_by_key(|event| (event.from, core::cmp::Reverse(event.until)));
+        // Guests run no jobs around what is inside. Nothing may begin before that and end after it, as slices nest.
+        let mut around = from;
+        let first = events.iter().find(|event| {
+            let is_free = event.from >= around;
+            around = around.max(event.until);
+            is_free && (is_guest || event.is_outermost())
+        });
         let known_from = first.map_or(until, |event| event.from);
         let running = || What::Job(runs.filter(|&(_, since)| since <= from).unwrap_or_default().0);
         let before = match first.map(|event| &event.what) {
@@ -126,7 +133,7 @@ impl Traced {
         };
         let before = before.filter(|_| known_from > from);
         let before = before.map(|(what, why)| Before { from, until: known_from, what, why });
-        Some(Self { worker: Some(index), title, events: kept.into(), before, lost })
+        Some(Self { worker: Some(index), title, events, before, lost })
     }
 
     /// That of a thread that is not the pool's.

@@ -57,8 +57,6 @@ pub(crate) enum Since {
 pub(crate) struct Label {
     pub(super) name: Option<Cow<'static, str>>,
     pub(super) place: Option<&'static Location<'static>>,
-    /// Whether it runs inside the job that waits for it.
-    pub(super) is_inside: bool,
 }
 
 impl What {
@@ -67,13 +65,9 @@ impl What {
         matches!(self, Self::Search(_) | Self::Parked(..))
     }
 
-    /// Whether it ends what the worker did before.
-    pub(super) fn is_outermost(&self) -> bool {
-        match self {
-            Self::Job(label) => !label.is_inside,
-            Self::Search(_) | Self::Parked(..) | Self::Starts(_) => true,
-            _ => false,
-        }
+    /// Whether it ends what the worker did before, unless it is inside that.
+    fn ends_others(&self) -> bool {
+        matches!(self, Self::Job(_) | Self::Search(_) | Self::Parked(..) | Self::Starts(_))
     }
 }
 
@@ -83,6 +77,15 @@ pub(crate) struct Event {
     pub(super) from: u64,
     pub(super) until: u64,
     pub(super) what: What,
+    /// Whether it began inside a job that waited: a job that runs there is part of that one.
+    pub(super) is_inside: bool,
+}
+
+impl Event {
+    /// Whether it ends what the worker did before.
+    pub(super) fn is_outermost(&self) -> bool {
+        !self.is_inside && self.what.ends_others()
+    }
 }
 
 /// The newest events of one thread.
@@ -106,6 +109,7 @@ impl Events {
 struct Open {
     from: u64,
     what: What,
+    is_inside: bool,
 }
 
 /// What one worker did. Only that worker writes, until a trace ends.
@@ -130,8 +134,8 @@ impl State {
     /// Ends what has begun at this depth or inside.
     fn close(&mut self, depth: usize, until: u64, limit: usize) {
         while self.open.len() > depth {
-            let Some(Open { from, what }) = self.open.pop() else { return };
-            self.events.push(Event { from, until, what }, limit);
+            let Some(Open { from, what, is_inside }) = self.open.pop() else { return };
+            self.events.push(Event { from, until, what, is_inside }, limit);
         }
     }
 
@@ -200,7 +204,7 @@ impl Label {
         name: Option<&Cow<'static, str>>,
         place: Option<&'static Location<'static>>,
     ) -> Self {
-        Self { name: name.cloned(), place, is_inside: false }
+        Self { name: name.cloned(), place }
     }
 }
 
@@ -288,9 +292,10 @@ impl Tracer {
         (until - session.from, all)
     }
 
-    /// What the calling thread does to its track; it runs this worker, or forks as that guest.
-    pub(crate) fn pen<'a>(&'a self, track: &'a Track, is_guest: bool) -> Pen<'a> {
-        Pen { tracer: self, track, is_guest }
+    /// What the calling thread does to its track; it runs this worker, or forks as that guest. What it does now `is_inside` a job
+    /// that waits, or not.
+    pub(crate) fn pen<'a>(&'a self, track: &'a Track, is_guest: bool, is_inside: bool) -> Pen<'a> {
+        Pen { tracer: self, track, is_guest, is_inside }
     }
 
     /// A thread, which is not one of the pool's if it has no track, is about to wake a worker.
@@ -306,8 +311,9 @@ impl Tracer {
         let Wake { from, worker, number } = wake;
         let what = What::Wake { worker, number };
         if let Some(track) = waker {
-            let pen = self.pen(track, false);
-            pen.record(|state, until| state.events.push(Event { from, until, what }, self.limit));
+            let pen = self.pen(track, false, false);
+            let event = |until| Event { from, until, what, is_inside: false };
+            pen.record(|state, until| state.events.push(event(until), self.limit));
             return;
         }
         let until = self.now();
@@ -328,7 +334,10 @@ impl Tracer {
             Some(lanes.len() - 1)
         });
         match lane {
-            Some(lane) => lanes[lane].1.push(Event { from, until, what }, self.limit),
+            Some(lane) => {
+                let event = Event { from, until, what, is_inside: false };
+                lanes[lane].1.push(event, self.limit);
+            }
             None => *lost += 1,
         }
     }
@@ -347,6 +356,8 @@ pub(crate) struct Pen<'a> {
     tracer: &'a Tracer,
     track: &'a Track,
     is_guest: bool,
+    /// Whether what begins now is inside a job that waits.
+    is_inside: bool,
 }
 
 /// What a thread does until this is dropped.
@@ -383,7 +394,7 @@ impl Scope<'_> {
 impl<'a> Pen<'a> {
     /// Calls a closure with the state of the track and the time, if there is a trace.
     fn record<R>(self, record: impl FnOnce(&mut State, u64) -> R) -> Option<R> {
-        let Self { tracer, track, is_guest } = self;
+        let Self { tracer, track, is_guest, .. } = self;
         // In a forked child, locks may be held forever.
         if !tracer.key.is_here() {
             return None;
@@ -407,14 +418,23 @@ impl<'a> Pen<'a> {
                 state.close_state(from, self.tracer.limit);
             }
             let scope = Scope { pen: self, session: state.session, depth: state.open.len() };
-            state.open.push(Open { from, what });
+            state.open.push(self.open(from, what));
             scope
         })
     }
 
-    /// It runs a job; `is_inside` if that is a part of the job that waits for it.
-    pub(crate) fn job(self, is_inside: bool) -> Option<Scope<'a>> {
-        self.begin(What::Job(Label { is_inside, ..Label::default() }))
+    fn open(self, from: u64, what: What) -> Open {
+        Open { from, what, is_inside: self.is_inside }
+    }
+
+    /// The same inside the job that the thread runs.
+    pub(crate) fn inside(self) -> Self {
+        Self { is_inside: true, ..self }
+    }
+
+    /// It runs a job.
+    pub(crate) fn job(self) -> Option<Scope<'a>> {
+        self.begin(What::Job(Label::default()))
     }
 
     /// It is blocked.
@@ -443,7 +463,7 @@ impl<'a> Pen<'a> {
     fn enter_state(self, what: What) {
         self.record(|state, from| {
             state.close_state(from, self.tracer.limit);
-            state.open.push(Open { from, what });
+            state.open.push(self.open(from, what));
         });
     }
 
@@ -452,7 +472,7 @@ impl<'a> Pen<'a> {
         self.record(|state, from| {
             if !matches!(state.open.last(), Some(Open { what: What::Search(_), .. })) {
                 state.close_state(from, self.tracer.limit);
-                state.open.push(Open { from, what: What::Search(Since::Running) });
+                state.open.push(self.open(from, What::Search(Since::Running)));
             }
         });
     }
@@ -463,7 +483,7 @@ impl<'a> Pen<'a> {
             // If it was only about to sleep, it still searches.
             if !matches!(state.open.last(), Some(Open { what: What::Search(_), .. })) {
                 state.close_state(from, self.tracer.limit);
-                state.open.push(Open { from, what: What::Search(Since::Parked(0)) });
+                state.open.push(self.open(from, What::Search(Since::Parked(0))));
             }
         });
     }
@@ -491,7 +511,8 @@ impl<'a> Pen<'a> {
             if matches!(what, What::Ends) {
                 state.close(0, at, self.tracer.limit);
             }
-            state.events.push(Event { from: at, until: at, what }, self.tracer.limit);
+            let event = Event { from: at, until: at, what, is_inside: self.is_inside };
+            state.events.push(event, self.tracer.limit);
         });
     }
 }

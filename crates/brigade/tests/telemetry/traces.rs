@@ -373,3 +373,29 @@ fn a_pool_without_threads_is_traced() {
     let read = read(&tracing.finish());
     assert_eq!((read.named("here").len(), read.named("here")[0].track), (1, 1));
 }
+
+#[test]
+fn a_job_that_began_before_the_trace_is_around_what_runs_inside_it() {
+    let _dog = Watchdog::start(30);
+    let pool = Pool::builder().threads(1).spare_threads(0).build().unwrap();
+    let (handle, gate, (began, begins)) = (pool.handle(), Gate::closed(), mpsc::channel());
+    let wait = gate.clone();
+    let outer = pool.submit(move || {
+        began.send(()).unwrap();
+        wait.wait();
+        let part = || brigade::scope(|s| s.execute(|| ()));
+        handle.job().name("inner").submit(part).unwrap().join().unwrap();
+    });
+    begins.recv().unwrap();
+    let tracing = pool.start_trace().unwrap();
+    gate.open();
+    outer.join().unwrap();
+    let read = read(&tracing.finish());
+    let (before, inner) = (read.named("(began before the trace)"), read.named("inner"));
+    assert_eq!((before.len(), before[0].from, inner.len()), (1, 0, 1));
+    assert!(inner[0].until <= before[0].until, "{before:?} {inner:?}");
+    let part = read.named("job");
+    assert_eq!(part.len(), 1);
+    assert!((inner[0].from..=inner[0].until).contains(&part[0].until));
+    assert_eq!(part[0].args["runs"], "in the job that waits for it");
+}

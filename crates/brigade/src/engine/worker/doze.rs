@@ -45,6 +45,7 @@ impl Worker {
 
     /// Runs a job of this worker's own queues inside the current one; `false` if there is none.
     pub(crate) fn run_own(&self) -> bool {
+        let _inside = self.inside.begin();
         let origins = self.me.origins.depth();
         let job = self.find_own();
         job.map(|job| self.run_inside(job, origins)).is_some()
@@ -58,6 +59,7 @@ impl Worker {
         if !self.core.queues.has_work() {
             return false;
         }
+        let _inside = self.inside.begin();
         let origins = self.me.origins.depth();
         self.core.idle.start_search();
         let job = self.search();

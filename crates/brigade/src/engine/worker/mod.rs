@@ -53,6 +53,7 @@ use marks::Marks;
 use pace::{Look, Pace};
 use relief::Relief;
 use rests::Rests;
+use traced::Inside;
 pub(crate) use traced::label_job;
 pub(crate) use wait::PoolWait;
 
@@ -102,6 +103,8 @@ pub(crate) struct Worker {
     waits: Cell<usize>,
     /// The depth of stolen parts that it runs, or is about to steal, as a guest.
     helps: Cell<usize>,
+    /// What it runs inside other jobs, for a trace.
+    inside: Inside,
     /// Its sleeps on the driver.
     rests: Rests,
     /// The peer whose queue it looks at.
@@ -203,6 +206,7 @@ impl Worker {
             forks,
             waits: Cell::new(0),
             helps: Cell::new(0),
+            inside: Inside::default(),
             rests: Rests::new(),
             relief: Relief::default(),
         }

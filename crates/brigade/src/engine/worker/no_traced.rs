@@ -19,6 +19,20 @@ impl Core {
     pub(in crate::engine) fn end_wake(&self, _: Option<Wake>) {}
 }
 
+/// What runs inside other jobs: not of interest.
+#[derive(Default)]
+pub(super) struct Inside(());
+
+/// What [`Inside::begin`] returns.
+pub(super) struct RunsInside(());
+
+impl Inside {
+    #[inline(always)]
+    pub(super) fn begin(&self) -> RunsInside {
+        RunsInside(self.0)
+    }
+}
+
 impl Worker {
     #[inline(always)]
     pub(super) fn trace_job(&self) -> Option<Scope<'_>> {

@@ -57,6 +57,7 @@ impl Worker {
     /// Runs a share of this worker inside the job that waits for it, if it has not started.
     pub(crate) fn run_share(&self, share: JobId) {
         if let Some(job) = self.me.mailbox.take_share(share) {
+            let _inside = self.inside.begin();
             self.run_as(Priority::Normal, || enter_job(&self.core, || self.run(job)));
             self.end_if_orphan();
         }
@@ -98,6 +99,7 @@ impl PoolWait<'_> {
         let goes_on = match mail {
             Some(job) => {
                 let worker = self.worker;
+                let _inside = worker.inside.begin();
                 worker.run_as(Priority::Normal, || enter_job(&worker.core, || worker.run(job)));
                 // The future may have forked: the jobs that are awaited here are the parent's.
                 self.worker.end_if_orphan();
