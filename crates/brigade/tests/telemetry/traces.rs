@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use brigade::{LocalPool, Pool, Shutdown, Trace, TraceError};
+use brigade::{LocalPool, Pool, Shutdown, Trace, TraceError, WhenFull};
 use brigade_testkit::{Gate, Watchdog, eventually, panics};
 use serde_json::Value;
 
@@ -398,4 +398,33 @@ fn a_job_that_began_before_the_trace_is_around_what_runs_inside_it() {
     assert_eq!(part.len(), 1);
     assert!((inner[0].from..=inner[0].until).contains(&part[0].until));
     assert_eq!(part[0].args["runs"], "in the job that waits for it");
+}
+
+#[test]
+fn a_job_of_another_pool_does_not_rename_the_job_that_it_runs_in() {
+    let _dog = Watchdog::start(30);
+    for observed in [false, true] {
+        let pool = Pool::new(1);
+        let builder = Pool::builder().threads(1).capacity(1).when_full(WhenFull::RunInCaller);
+        let full = if observed { builder.observe_jobs() } else { builder }.build().unwrap();
+        let (gate, (began, begins)) = (Gate::closed(), mpsc::channel());
+        let wait = gate.clone();
+        full.execute(move || {
+            began.send(()).unwrap();
+            wait.wait();
+        });
+        begins.recv().unwrap();
+        full.execute(|| ());
+        let tracing = pool.start_trace().unwrap();
+        let foreign = full.handle();
+        let outer = pool.job().name("outer").submit(move || {
+            foreign.job().name("foreign").execute(|| ()).unwrap();
+        });
+        outer.unwrap().join().unwrap();
+        pool.wait_idle();
+        let read = read(&tracing.finish());
+        gate.open();
+        assert_eq!((read.named("outer").len(), read.named("foreign").len()), (1, 0));
+        assert!(read.named("outer")[0].args.get("submitted at").is_none());
+    }
 }

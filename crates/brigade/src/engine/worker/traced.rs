@@ -7,6 +7,7 @@ use std::panic::Location;
 use super::{CURRENT, Worker};
 use crate::engine::core::Core;
 use crate::engine::current;
+use crate::engine::enter::entered;
 use crate::idle::Duty;
 use crate::role::Role;
 use crate::trace::{Pen, Scope, Since, Wake, What};
@@ -170,12 +171,17 @@ impl Worker {
     }
 }
 
-/// The job that this thread runs is known by a name, and by the place of its submission.
+/// The job that this thread runs is known by a name, and by the place of its submission. A job of another pool, which has entered
+/// that one, is not shown.
 pub(crate) fn label_job(
     name: Option<&Cow<'static, str>>,
     place: Option<&'static Location<'static>>,
 ) {
     CURRENT.with(|worker| {
-        worker.and_then(Worker::pen).into_iter().for_each(|pen| pen.label(name, place));
+        let Some(worker) = worker else { return };
+        let Some(pen) = worker.pen() else { return };
+        if entered().is_none_or(|key| worker.is_of(key)) {
+            pen.label(name, place);
+        }
     });
 }
