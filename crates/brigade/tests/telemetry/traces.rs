@@ -1,7 +1,8 @@
 //! What a trace has, and that a viewer can read it.
 
 use std::collections::HashMap;
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -427,4 +428,46 @@ fn a_job_of_another_pool_does_not_rename_the_job_that_it_runs_in() {
         assert_eq!((read.named("outer").len(), read.named("foreign").len()), (1, 0));
         assert!(read.named("outer")[0].args.get("submitted at").is_none());
     }
+}
+
+/// A thief that has jobs of its own takes those of a worker that is stuck.
+#[test]
+fn a_steal_counts_what_was_stolen_and_not_what_the_thief_had() {
+    let _dog = Watchdog::start(30);
+    fn go_on(pool: brigade::Handle, is_over: Arc<AtomicBool>) {
+        if !is_over.load(Ordering::SeqCst) {
+            pool.execute(move || go_on(pool, is_over));
+        }
+    }
+    let pool = Pool::builder().threads(2).spare_threads(0).prestart().build().unwrap();
+    let (gate, is_over) = (Gate::closed(), Arc::new(AtomicBool::new(false)));
+    let ((began, begins), (ran, runs), (go, goes)) =
+        (mpsc::channel(), mpsc::channel(), mpsc::channel());
+    let (handle, over, busy) = (pool.handle(), is_over.clone(), began.clone());
+    pool.execute(move || {
+        busy.send(()).unwrap();
+        goes.recv().unwrap();
+        (0..50).for_each(|_| go_on(handle, over.clone()));
+    });
+    begins.recv().unwrap();
+    let (handle, wait) = (pool.handle(), gate.clone());
+    pool.execute(move || {
+        for _ in 0..4 {
+            let ran = ran.clone();
+            handle.execute(move || ran.send(()).unwrap());
+        }
+        began.send(()).unwrap();
+        wait.wait();
+    });
+    begins.recv().unwrap();
+    let tracing = pool.start_trace().unwrap();
+    go.send(()).unwrap();
+    (0..4).for_each(|_| runs.recv().unwrap());
+    let trace = tracing.finish();
+    is_over.store(true, Ordering::SeqCst);
+    gate.open();
+    let read = read(&trace);
+    let steals = read.shown.iter().filter(|shown| shown.name.starts_with("steal from worker"));
+    let counts: Vec<_> = steals.map(|steal| steal.args["jobs"].as_u64().unwrap()).collect();
+    assert_eq!(counts.iter().sum::<u64>(), 4, "{counts:?}");
 }

@@ -75,7 +75,7 @@ impl Worker {
     pub(super) fn trace_end(&self) {}
 
     #[inline(always)]
-    pub(super) fn trace_steal(&self, _: usize) {}
+    pub(super) fn trace_steal(&self, _: Option<usize>, _: usize) {}
 
     #[inline(always)]
     pub(super) fn trace_stolen_fork(&self, _: usize) {}

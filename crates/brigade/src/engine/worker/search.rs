@@ -205,9 +205,10 @@ impl Worker {
     #[inline]
     fn steal_from(&self, victim: usize, error: &mut StealError) -> Option<Job> {
         let peer = self.core.queues.peers.get(victim)?;
+        let before = self.trace_before_take();
         match self.local.steal_from(&peer.remote) {
             Ok(job) => {
-                self.trace_steal(victim);
+                self.trace_steal(before, victim);
                 return Some(job);
             }
             Err(StealError::Busy) => *error = StealError::Busy,

@@ -136,8 +136,10 @@ impl Worker {
     }
 
     /// It has stolen a job, and others that it has queued.
-    pub(super) fn trace_steal(&self, from: usize) {
-        self.note(|| What::Stolen { from, jobs: 1 + self.local.len(), are_forks: false });
+    pub(super) fn trace_steal(&self, before: Option<usize>, from: usize) {
+        let Some(before) = before else { return };
+        let jobs = 1 + self.local.len().saturating_sub(before);
+        self.note(|| What::Stolen { from, jobs, are_forks: false });
     }
 
     /// It has stolen a fork.
@@ -145,7 +147,7 @@ impl Worker {
         self.note(|| What::Stolen { from, jobs: 1, are_forks: true });
     }
 
-    /// It is about to take jobs from the shared queue: how many its own queue has, if there is a trace.
+    /// It is about to take jobs from another queue: how many its own queue has, if there is a trace.
     pub(super) fn trace_before_take(&self) -> Option<usize> {
         self.pen().map(|_| self.local.len())
     }
