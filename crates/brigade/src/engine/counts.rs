@@ -100,6 +100,6 @@ impl Core {
 
     #[inline(never)]
     fn sum(&self, pick: fn(&Counters) -> u64) -> u64 {
-        self.queues.peers.iter().map(|peer| pick(&peer.counters)).sum()
+        self.queues.peers.iter().map(|(_, peer)| pick(&peer.counters)).sum()
     }
 }

@@ -138,7 +138,7 @@ impl Core {
             while let Some(job) = self.take_oldest().map(|(_, job)| job).or_else(left) {
                 self.drop_job(job);
             }
-            for peer in self.queues.peers.iter() {
+            for (_, peer) in self.queues.peers.iter() {
                 peer.mailbox.take_shares().into_iter().for_each(|job| self.drop_job(job));
             }
         });
@@ -176,7 +176,7 @@ impl Core {
     /// Sweeps completed entries out of the injectors and the lanes.
     pub(super) fn sweep(&self) {
         self.ledger.count_cancelled(self.queues.sweep(&self.idle));
-        self.queues.peers.iter().for_each(|peer| peer.mailbox.sweep());
+        self.queues.peers.iter().for_each(|(_, peer)| peer.mailbox.sweep());
         // A worker that looked during the sweep may have seen work, and not settled because of that.
         self.settle();
     }
@@ -200,11 +200,7 @@ impl Core {
         }
         // If the pool was open at that read, the closer settles after this.
         if state.closed() && self.terminate() {
-            for index in 0..self.queues.peers.len() {
-                if self.queues.peers.get(index).is_some() {
-                    self.set_token(index);
-                }
-            }
+            self.queues.peers.iter().for_each(|(index, _)| self.set_token(index));
             self.rest.notify();
         }
         self.end_waiting();

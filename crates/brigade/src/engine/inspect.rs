@@ -57,7 +57,7 @@ impl Core {
     pub(crate) fn histograms(&self) -> Option<crate::observe::Histograms> {
         let observer = self.config.observer.as_ref().filter(|observer| observer.observe.times)?;
         let mut all = crate::observe::Histograms::new();
-        self.queues.peers.iter().for_each(|peer| peer.record.add_times_to(&mut all));
+        self.queues.peers.iter().for_each(|(_, peer)| peer.record.add_times_to(&mut all));
         observer.outside.add_times_to(&mut all);
         Some(all)
     }

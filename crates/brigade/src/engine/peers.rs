@@ -139,9 +139,9 @@ impl Peers {
         self.used.load(Ordering::Acquire)
     }
 
-    /// All slots that have ever had a worker, and maybe some that had none.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Arc<Peer>> + Clone {
-        (0..self.len()).filter_map(|index| self.get(index))
+    /// All slots that have ever had a worker, and maybe some that had none, with their indices. Some indices between them have none.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (usize, &Arc<Peer>)> + Clone {
+        (0..self.len()).filter_map(|index| Some((index, self.get(index)?)))
     }
 }
 
@@ -158,7 +158,7 @@ mod tests {
         };
         let opened: Vec<_> = (0..70).map(place).collect();
         assert_eq!(peers.len(), 70);
-        assert!(peers.iter().map(Arc::as_ptr).eq(opened.iter().copied()));
+        assert!(peers.iter().map(|(_, peer)| Arc::as_ptr(peer)).eq(opened.iter().copied()));
         let mut apart = opened;
         apart.sort_unstable();
         apart.dedup();

@@ -41,7 +41,7 @@ impl Queues {
     /// Whether anything is queued that any worker may take.
     #[inline(never)]
     pub(super) fn has_work(&self) -> bool {
-        self.has_shared() || self.peers.iter().any(|peer| peer.len() > 0)
+        self.has_shared() || self.peers.iter().any(|(_, peer)| peer.len() > 0)
     }
 
     /// Whether anything is queued that belongs to no worker.
@@ -69,25 +69,25 @@ impl Queues {
     /// before this: workers fork without a fence.
     #[inline]
     pub(super) fn fence_forks(&self) {
-        if let Some(peer) = self.peers.iter().find(|peer| peer.forks.is_used()) {
+        if let Some((_, peer)) = self.peers.iter().find(|(_, peer)| peer.forks.is_used()) {
             peer.forks.fence();
         }
     }
 
     /// Whether anything is queued that one worker alone may take.
     pub(super) fn has_mail(&self) -> bool {
-        self.peers.iter().any(|peer| !peer.mailbox.is_empty())
+        self.peers.iter().any(|(_, peer)| !peer.mailbox.is_empty())
     }
 
     /// Whether a worker has local futures that have not ended.
     pub(super) fn has_locals(&self) -> bool {
-        self.peers.iter().any(|peer| peer.mailbox.has_locals())
+        self.peers.iter().any(|(_, peer)| peer.mailbox.has_locals())
     }
 
     /// Counts the jobs that any worker may take.
     #[inline(never)]
     pub(super) fn len(&self) -> usize {
-        self.shared_len() + self.peers.iter().map(|peer| peer.len()).sum::<usize>()
+        self.shared_len() + self.peers.iter().map(|(_, peer)| peer.len()).sum::<usize>()
     }
 
     /// Whether more jobs than that are queued. Those of no worker are counted first, as that is cheaper.
@@ -111,7 +111,7 @@ impl Queues {
     /// Takes the oldest fork, or job of a scope, of a worker, on a thread that need not be a worker.
     pub(super) fn take_oldest_part(&self) -> Option<Job> {
         let rest = deque::Worker::new();
-        self.peers.iter().filter(|peer| !peer.forks.is_empty()).find_map(|peer| {
+        self.peers.iter().filter(|(_, peer)| !peer.forks.is_empty()).find_map(|(_, peer)| {
             let mut round = 0;
             loop {
                 match peer.steal_fork(&rest) {
@@ -137,7 +137,7 @@ impl Queues {
     /// Takes the oldest job of an injector, else of a worker's queue.
     fn take_oldest_normal(&self) -> Option<Job> {
         self.injectors.pop(&Cursor::default()).or_else(|| {
-            self.peers.iter().find_map(|peer| {
+            self.peers.iter().find_map(|(_, peer)| {
                 let mut round = 0;
                 loop {
                     match peer.remote.steal() {

@@ -274,7 +274,7 @@ impl Worker {
     fn run_stolen_part(&self, region: Region) -> bool {
         // Nothing is left here to do for the scope.
         return_tickets();
-        let peers = self.core.queues.peers.iter().enumerate();
+        let peers = self.core.queues.peers.iter();
         let mut others =
             peers.filter(|&(index, peer)| index != self.index && !peer.forks.is_empty()).peekable();
         if others.peek().is_none() {
@@ -364,7 +364,7 @@ impl Worker {
         let oldest = || self.core.take_oldest().map(|taken| self.take_as(taken));
         part.or_else(|| self.local.pop()).or_else(oldest).or_else(|| {
             let peers = &self.core.queues.peers;
-            let mut others = peers.iter().enumerate().filter(|&(index, _)| index != self.index);
+            let mut others = peers.iter().filter(|&(index, _)| index != self.index);
             others.find_map(|(_, peer)| peer.steal_fork(&self.forks).ok().map(Part::into_job))
         })
     }
