@@ -20,10 +20,11 @@ impl Core {
     /// Ends a trace.
     pub(crate) fn end_trace(&self, session: Session) -> Trace {
         self.idle.set_traced(false);
+        // Before the workers are counted: a new one records nothing from now on.
+        let until = self.tracer.stop();
         let (present, parked) = self.idle.present();
         let peers = &self.queues.peers;
-        let workers = (0..peers.len()).filter_map(|index| {
-            let peer = peers.get(index)?;
+        let workers = peers.iter().map(|(index, peer)| {
             let now = match present.contains(&index) {
                 false => Now::Absent,
                 true if parked.contains(&index) => Now::Parked,
@@ -34,9 +35,9 @@ impl Core {
                 let job = &stretch.job;
                 (Label::new(job.name.as_ref(), Some(job.place)), stretch.since)
             });
-            Some(Worker { index, track: &peer.track, now, runs })
+            Worker { index, track: &peer.track, now, runs }
         });
-        let (lasted, threads) = self.tracer.end(session, workers);
+        let (lasted, threads) = self.tracer.take(session, until, workers);
         Trace::new(self.config.observe.pool_name(), lasted, threads)
     }
 }

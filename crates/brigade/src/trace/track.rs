@@ -246,14 +246,20 @@ impl Tracer {
         Ok(session)
     }
 
-    /// Ends a trace; returns how long it has lasted, in nanoseconds, and what was recorded.
-    pub(crate) fn end<'a>(
+    /// Stops the trace; returns when. All tracks on which anything was recorded can be found after that.
+    pub(crate) fn stop(&self) -> u64 {
+        let _last = self.last.lock();
+        self.session.store(0, Ordering::Relaxed);
+        self.now()
+    }
+
+    /// Takes a trace that was stopped at `until`; returns how long it has lasted, in nanoseconds, and what was recorded.
+    pub(crate) fn take<'a>(
         &self,
         session: Session,
+        until: u64,
         workers: impl Iterator<Item = Worker<'a>>,
     ) -> (u64, Vec<Traced>) {
-        self.session.store(0, Ordering::Relaxed);
-        let until = self.now();
         let mut all = Vec::new();
         for Worker { index, track, now, runs } in workers {
             let mut state = track.state.lock();
@@ -405,6 +411,12 @@ impl<'a> Pen<'a> {
             return None;
         }
         if state.session != session {
+            // The lock orders the opening of this track before the stop of the trace, or this read after it.
+            let last = tracer.last.lock();
+            if tracer.session.load(Ordering::Relaxed) != session {
+                return None;
+            }
+            drop(last);
             let thread = Some(ThreadInfo::current());
             *state = State { session, thread, is_guest, ..State::default() };
         }
