@@ -120,7 +120,7 @@ impl Traced {
         let running = || What::Job(runs.filter(|&(_, since)| since <= from).unwrap_or_default().0);
         let before = match first.map(|event| &event.what) {
             _ if lost > 0 => Some((What::Job(Label::default()), "lost")),
-            Some(What::Starts(_)) => None,
+            Some(What::Starts(_) | What::Visits(_)) => None,
             Some(What::Search(Since::Parked(_)) | What::Parked(_, Since::Parked(_))) => {
                 Some((What::Parked("", Since::Parked(0)), ""))
             }

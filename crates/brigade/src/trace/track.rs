@@ -30,7 +30,7 @@ pub(crate) enum What {
     /// Wakes a worker.
     Wake { worker: usize, number: u64 },
     /// Has taken jobs or forks from another worker; none of them runs yet.
-    Stolen { from: usize, jobs: usize, are_forks: bool },
+    Stolen { from: usize, from_guest: bool, jobs: usize, are_forks: bool },
     /// Has taken jobs from the shared queue.
     Taken(usize),
     /// Has fired timers.
@@ -39,6 +39,8 @@ pub(crate) enum What {
     Events(usize),
     /// Begins as a worker that was started as this.
     Starts(&'static str),
+    /// Begins as a guest.
+    Visits(Arc<ThreadInfo>),
     /// Is no longer a worker.
     Ends,
 }
@@ -67,7 +69,10 @@ impl What {
 
     /// Whether it ends what the worker did before, unless it is inside that.
     fn ends_others(&self) -> bool {
-        matches!(self, Self::Job(_) | Self::Search(_) | Self::Parked(..) | Self::Starts(_))
+        matches!(
+            self,
+            Self::Job(_) | Self::Search(_) | Self::Parked(..) | Self::Starts(_) | Self::Visits(_)
+        )
     }
 }
 
@@ -118,12 +123,28 @@ pub(crate) struct Track {
     state: Mutex<State>,
     /// The number of the wake-up that the worker is about to see, or 0.
     woken_by: AtomicU64,
+    /// 1 if the last thread that had the worker's queues was a guest, else 0.
+    is_of_guest: AtomicU64,
+}
+
+impl Track {
+    /// A thread takes the worker's queues.
+    pub(crate) fn set_guest(&self, is_guest: bool) {
+        // Ordering: Relaxed: what is stolen from the queues publishes it.
+        self.is_of_guest.store(u64::from(is_guest), Ordering::Relaxed);
+    }
+
+    /// Whether what is stolen from these queues is a guest's.
+    pub(crate) fn is_of_guest(&self) -> bool {
+        self.is_of_guest.load(Ordering::Relaxed) == 1
+    }
 }
 
 #[derive(Default)]
 struct State {
     /// The trace that this is for.
     session: u64,
+    /// `None` if there was more than one.
     thread: Option<Arc<ThreadInfo>>,
     is_guest: bool,
     open: Vec<Open>,
@@ -515,6 +536,15 @@ impl<'a> Pen<'a> {
     /// It no longer searches.
     pub(crate) fn end_state(self) {
         self.record(|state, until| state.close_state(until, self.tracer.limit));
+    }
+
+    /// It begins as a guest; other threads may have done so before.
+    pub(crate) fn visit(self) {
+        let this = ThreadInfo::current();
+        self.record(|state, _| {
+            state.thread = state.thread.take().filter(|thread| Arc::ptr_eq(thread, &this));
+        });
+        self.note(What::Visits(this));
     }
 
     /// It has done something at once.

@@ -504,6 +504,32 @@ fn a_fork_that_is_stolen_while_its_thief_waits_shows_from_whom() {
         let steals = read.shown.iter().filter(move |shown| shown.name.starts_with("steal from"));
         steals.filter(move |steal| steal.track == track).map(|steal| &*steal.name)
     };
-    assert_eq!(on(1).collect::<Vec<_>>(), ["steal from worker 4"; 2]);
+    assert_eq!(on(1).collect::<Vec<_>>(), ["steal from guest 4"; 2]);
     assert_eq!(on(5).collect::<Vec<_>>(), ["steal from worker 0"]);
+}
+
+#[test]
+fn the_track_of_guests_has_a_name_if_they_are_one_thread() {
+    let _dog = Watchdog::start(30);
+    let builder = || Pool::builder().threads(1).spare_threads(0);
+    for names in [&["first"][..], &["first", "second"]] {
+        let pool = builder().caller_participates(true).build().unwrap();
+        let tracing = pool.start_trace().unwrap();
+        for name in names {
+            let stolen = Gate::closed();
+            let forks = || brigade::join(|| stolen.wait(), || stolen.open());
+            thread::scope(|s| {
+                let guest = thread::Builder::new().name((*name).into());
+                let guest = guest.spawn_scoped(s, || pool.install(forks)).unwrap();
+                assert!(guest.join().unwrap().is_ok());
+            });
+        }
+        let read = read(&tracing.finish());
+        let title = if names.len() == 1 { "guest 1 (first)" } else { "guest 1" };
+        assert_eq!(read.tracks[&2], title);
+        let visits = read.named("guest begins");
+        let visits: Vec<_> = visits.iter().map(|visit| visit.args["thread"].as_str()).collect();
+        assert_eq!(visits, names.iter().copied().map(Some).collect::<Vec<_>>());
+        assert_eq!(read.named("steal from guest 1").len(), names.len());
+    }
 }

@@ -47,6 +47,7 @@ pub(crate) fn visit<F: FnOnce() -> R, R>(
     core.queues.peers.open(index, &core.config);
     let guest = Worker::at(core.clone(), index, true);
     core.idle.guests.wake();
+    guest.trace_visit();
     let result = panic::catch_unwind(AssertUnwindSafe(|| {
         nest(core.key, || match enters {
             Enters::Pool => {

@@ -185,6 +185,7 @@ impl Worker {
         let Some((local, forks)) = me.own.lock().take() else {
             unreachable!("a place has one worker")
         };
+        me.track.set_guest(is_guest);
         Self {
             pace: Pace::new(core.config.fairness),
             marks: RefCell::default(),

@@ -130,6 +130,11 @@ impl Worker {
         });
     }
 
+    /// It begins as a guest.
+    pub(super) fn trace_visit(&self) {
+        self.pen().into_iter().for_each(Pen::visit);
+    }
+
     /// Its thread is about to end.
     pub(super) fn trace_end(&self) {
         self.note(|| What::Ends);
@@ -139,12 +144,17 @@ impl Worker {
     pub(super) fn trace_steal(&self, before: Option<usize>, from: usize) {
         let Some(before) = before else { return };
         let jobs = 1 + self.local.len().saturating_sub(before);
-        self.note(|| What::Stolen { from, jobs, are_forks: false });
+        self.note(|| self.stolen(from, jobs, false));
     }
 
     /// It has stolen a fork.
     pub(super) fn trace_stolen_fork(&self, from: usize) {
-        self.note(|| What::Stolen { from, jobs: 1, are_forks: true });
+        self.note(|| self.stolen(from, 1, true));
+    }
+
+    fn stolen(&self, from: usize, jobs: usize, are_forks: bool) -> What {
+        let from_guest = self.core.queues.peers.at(from).track.is_of_guest();
+        What::Stolen { from, from_guest, jobs, are_forks }
     }
 
     /// It is about to take jobs from another queue: how many its own queue has, if there is a trace.
