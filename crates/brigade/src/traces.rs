@@ -13,10 +13,11 @@ use crate::rejected::Reason;
 use crate::trace::{Session, Trace, TraceError};
 
 impl Builder {
-    /// Sets how many events of each thread a [trace](crate::Handle::trace) keeps: the newest ones, of some 60 bytes and a name. Default: 131,072.
-    /// With the feature `trace`.
+    /// Sets how many events a [trace](crate::Handle::trace) keeps of each thread: the newest. Default: 131,072, some 8 MB. With
+    /// the feature `trace`.
     ///
-    /// A short job is one event. A thread has no memory for them until it has recorded one, and none after the trace.
+    /// A short job is one event. Threads outside of the pool that wake workers count together as one. A thread has no memory for
+    /// events until it records one; the trace frees it when it ends.
     ///
     /// ```
     /// let pool = brigade::Pool::builder().threads(1).trace_events(100).build()?;

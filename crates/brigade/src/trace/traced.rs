@@ -137,14 +137,14 @@ impl Traced {
     }
 
     /// That of a thread that is not the pool's.
-    pub(super) fn of_thread(thread: &ThreadInfo, Events { kept, lost }: Events) -> Self {
+    pub(super) fn of_thread(thread: &ThreadInfo, events: Vec<Event>) -> Self {
         let title = title("thread", Some(thread));
-        Self { worker: None, title, events: kept.into(), before: None, lost }
+        Self { worker: None, title, events, before: None, lost: 0 }
     }
 
-    /// That of those that have no track.
+    /// The events lost from threads that are not the pool's.
     pub(super) fn of_others(lost: u64) -> Self {
-        let title = "further threads".to_owned();
+        let title = "threads".to_owned();
         Self { worker: None, title, events: Vec::new(), before: None, lost }
     }
 

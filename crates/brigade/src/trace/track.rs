@@ -1,7 +1,7 @@
 //! What one thread did while its pool was traced. `README.md` beside this file has the design.
 
 use std::borrow::Cow;
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::panic::Location;
 use std::sync::Arc;
 use std::time::Instant;
@@ -12,9 +12,6 @@ use brigade_sync::unmodelled::{AtomicU64, Mutex};
 use super::{TraceError, Traced};
 use crate::key::Key;
 use crate::observe::ThreadInfo;
-
-/// The threads outside of the pool that have a track of their own; what further ones do is lost.
-const LANES: usize = 256;
 
 /// What a thread does for some time, or at one moment.
 #[derive(Clone, Debug)]
@@ -169,11 +166,11 @@ impl State {
     }
 }
 
-/// What threads do that are not the pool's: they wake workers.
+/// What threads do that are not the pool's: they wake workers. There may be any number of them, so they share one limit.
 #[derive(Default)]
 struct Outside {
     session: u64,
-    lanes: Vec<(Arc<ThreadInfo>, Events)>,
+    kept: VecDeque<(Arc<ThreadInfo>, Event)>,
     lost: u64,
 }
 
@@ -306,10 +303,18 @@ impl Tracer {
         }
         let outside = core::mem::take(&mut *self.outside.lock());
         if outside.session == session.number {
-            let Outside { lanes, lost, .. } = outside;
-            all.extend(
-                lanes.into_iter().map(|(thread, events)| Traced::of_thread(&thread, events)),
-            );
+            let Outside { kept, lost, .. } = outside;
+            let mut threads: Vec<(Arc<ThreadInfo>, Vec<Event>)> = Vec::new();
+            let mut indices = HashMap::new();
+            for (thread, event) in kept {
+                let index = *indices.entry(Arc::as_ptr(&thread)).or_insert(threads.len());
+                if index == threads.len() {
+                    threads.push((thread, Vec::new()));
+                }
+                threads[index].1.push(event);
+            }
+            let traced = threads.into_iter();
+            all.extend(traced.map(|(thread, events)| Traced::of_thread(&thread, events)));
             if lost > 0 {
                 all.push(Traced::of_others(lost));
             }
@@ -354,19 +359,12 @@ impl Tracer {
         if outside.session != session {
             *outside = Outside { session, ..Outside::default() };
         }
-        let Outside { lanes, lost, .. } = &mut *outside;
-        let lane = lanes.iter().rposition(|(other, _)| Arc::ptr_eq(other, &thread));
-        let lane = lane.or_else(|| {
-            (lanes.len() < LANES).then(|| lanes.push((thread, Events::default())))?;
-            Some(lanes.len() - 1)
-        });
-        match lane {
-            Some(lane) => {
-                let event = Event { from, until, what, is_inside: false };
-                lanes[lane].1.push(event, self.limit);
-            }
-            None => *lost += 1,
+        if outside.kept.len() == self.limit {
+            outside.kept.pop_front();
+            outside.lost += 1;
         }
+        let event = Event { from, until, what, is_inside: false };
+        outside.kept.push_back((thread, event));
     }
 }
 

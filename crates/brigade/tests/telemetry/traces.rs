@@ -533,3 +533,18 @@ fn the_track_of_guests_has_a_name_if_they_are_one_thread() {
         assert_eq!(read.named("steal from guest 1").len(), names.len());
     }
 }
+
+#[test]
+fn threads_outside_of_the_pool_share_one_limit() {
+    let _dog = Watchdog::start(30);
+    let builder = Pool::builder().threads(1).spare_threads(0).trace_events(4);
+    let pool = builder.prestart().build().unwrap();
+    let tracing = pool.start_trace().unwrap();
+    for _ in 0..12 {
+        eventually("it sleeps", || pool.metrics().idle_threads == 1);
+        thread::scope(|s| _ = s.spawn(|| pool.submit(|| ()).join().unwrap()));
+    }
+    let read = read(&tracing.finish());
+    let sent = read.named("wake worker 0");
+    assert!((1..=4).contains(&sent.len()), "{sent:?}");
+}
