@@ -98,13 +98,13 @@ impl<T> Injector<T> {
                 return None;
             }
             let run = there.min(most as u64);
-            // Ordering: SeqCst, so that the changes of both ends have one order for `is_empty`. Acquire on failure, as
-            // above.
+            // Ordering: SeqCst, so that the changes of both ends have one order for `is_empty`. Relaxed on failure: the
+            // index is loaded again.
             match self.head.index.compare_exchange_weak(
                 index,
                 index + STEP * run,
                 Ordering::SeqCst,
-                Ordering::Acquire,
+                Ordering::Relaxed,
             ) {
                 Ok(_) => {
                     if offset + run == BLOCK_CAP {
