@@ -114,7 +114,8 @@ impl Idle {
     /// an injector does.
     #[inline(always)]
     pub(crate) fn after_exchange(&self) -> Snapshot {
-        // Loom has one order for `SeqCst` fences, and none for other operations.
+        // Loom has no order for `SeqCst` operations other than fences, so its models have a fence there; for pushes the argument
+        // of `README.md` is the only proof.
         #[cfg(brigade_loom)]
         fence(Ordering::SeqCst);
         // Ordering: SeqCst, as the exchange: a worker whose announcement this does not see comes after both in the one order, and
@@ -132,7 +133,7 @@ impl Idle {
         self.state.fetch_and(!PRIORITIZED, Ordering::SeqCst);
     }
 
-    /// Has the workers record what they do, or no longer. One that reads the state before that may not yet.
+    /// Sets whether workers record what they do. A worker that has read the state before may act on the old value.
     #[cfg(feature = "trace")]
     pub(crate) fn set_traced(&self, traced: bool) {
         match traced {
@@ -163,7 +164,7 @@ impl Idle {
     pub(crate) fn stop_search(&self) -> bool {
         let before = Snapshot(self.state.fetch_sub(SEARCHING, Ordering::SeqCst));
         // Ordering: a submitter that published while we searched woke no worker; the caller's look after this
-        // sees its work (its fence is in `after_publishing`).
+        // sees its work (its fence is in `after_publishing`, or it needs none: `after_exchange`).
         fence(Ordering::SeqCst);
         before.searching() == 1 && before.has_reserves()
     }

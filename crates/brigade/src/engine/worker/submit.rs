@@ -74,7 +74,7 @@ impl Worker {
     #[inline(always)]
     fn push_shared(&self, job: Job) {
         self.core.queues.injectors.push_accepted(job);
-        // As in `announce`: otherwise this worker takes the job, after the one that it runs.
+        // As in `announce`: if it is the only worker, it takes the job itself, after the one that it runs.
         if !self.core.idle.snapshot().is_alone() {
             self.core.offer_help_after_push();
         }
