@@ -99,7 +99,7 @@ impl Handle {
                 Ok(Tracing { core: Some(core.clone()), session })
             }
             (At::Gone(Reason::Forked), None) => Err(TraceError::Forked),
-            (_, None) => Err(TraceError::Closed),
+            (_, None) => Err(TraceError::Ended),
         })
     }
 }

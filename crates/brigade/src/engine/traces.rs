@@ -10,7 +10,7 @@ impl Core {
     /// If there is another.
     pub(crate) fn begin_trace(&self) -> Result<Session, TraceError> {
         if self.idle.snapshot().terminated() {
-            return Err(TraceError::Closed);
+            return Err(TraceError::Ended);
         }
         let session = self.tracer.begin()?;
         self.idle.set_traced(true);

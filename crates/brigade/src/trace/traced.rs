@@ -32,7 +32,7 @@ pub enum TraceError {
     /// Another trace of the pool has not been finished.
     InProgress,
     /// The pool has ended.
-    Closed,
+    Ended,
     /// The pool belongs to the parent of a fork: its threads do not exist in this process.
     Forked,
 }
@@ -43,7 +43,7 @@ impl fmt::Display for TraceError {
             Self::InProgress => {
                 "another trace of the pool is in progress; wait for it, or finish it, and try again"
             }
-            Self::Closed => "the pool has ended; trace it before it is dropped",
+            Self::Ended => "the pool has ended; trace it before it is dropped",
             Self::Forked => {
                 "the pool's threads are in the process that this one was forked from; trace it there"
             }
@@ -58,7 +58,7 @@ impl From<TraceError> for io::Error {
         let kind = match error {
             TraceError::InProgress => io::ErrorKind::ResourceBusy,
             TraceError::Forked => io::ErrorKind::Unsupported,
-            TraceError::Closed => io::ErrorKind::Other,
+            TraceError::Ended => io::ErrorKind::Other,
         };
         Self::new(kind, error)
     }

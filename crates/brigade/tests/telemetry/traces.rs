@@ -114,7 +114,11 @@ impl Read {
 /// A pool whose threads all sleep.
 fn parked(threads: usize) -> Pool {
     let pool = Pool::builder().threads(threads).spare_threads(0).prestart().build().unwrap();
-    eventually("all sleep", || pool.metrics().idle_threads == threads);
+    // A worker counts as idle before its last look.
+    eventually("all sleep", || {
+        let read = read(&pool.trace(Duration::ZERO).unwrap());
+        read.shown.len() == threads && read.slices().all(|slice| slice.name.starts_with("parked"))
+    });
     pool
 }
 
@@ -291,7 +295,7 @@ fn there_is_one_trace_at_a_time() {
     let read = read(&tracing.finish());
     assert_eq!((read.named("first").len(), read.named("second").len()), (0, 1));
     drop(pool);
-    assert_eq!(handle.start_trace().unwrap_err(), TraceError::Closed);
+    assert_eq!(handle.start_trace().unwrap_err(), TraceError::Ended);
 }
 
 #[test]
@@ -300,16 +304,20 @@ fn a_worker_that_traces_its_pool_does_not_keep_it_from_work() {
     let pool = Pool::builder().threads(1).build().unwrap();
     let handle = pool.handle();
     let traced = pool.submit(move || {
-        handle.job().name("meanwhile").execute(|| ()).unwrap();
         loop {
-            let trace = handle.trace(Duration::from_millis(2)).unwrap();
-            let read = read(&trace);
-            if read.slices().any(|slice| slice.name == "blocked") {
-                break;
+            let (ran, runs) = mpsc::channel();
+            handle.job().name("meanwhile").execute(move || ran.send(()).unwrap()).unwrap();
+            let read = read(&handle.trace(Duration::from_millis(2)).unwrap());
+            // Not so if the other thread has begun before the trace, or begins after it.
+            if let (Some(blocked), Some(ran)) =
+                (read.named("blocked").first(), read.named("meanwhile").first())
+            {
+                assert_ne!(blocked.track, ran.track);
+                return runs.recv();
             }
         }
     });
-    traced.join().unwrap();
+    assert_eq!(traced.join().unwrap(), Ok(()));
 }
 
 /// The pool changes in every way while it is traced, again and again.
