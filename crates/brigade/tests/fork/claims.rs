@@ -55,6 +55,41 @@ pub(crate) fn a_handle_gives_the_job_back_in_a_child() {
     assert_eq!(handle.submit(|| 42).join().unwrap(), 42);
 }
 
+#[cfg(feature = "trace")]
+pub(crate) fn a_trace_is_the_parents_in_a_child() {
+    use brigade::TraceError;
+    let pool = ready(2);
+    let tracing = RefCell::new(Some(pool.start_trace().unwrap()));
+    pool.submit(|| ()).join().unwrap();
+    // Only the child takes it.
+    let finish = || tracing.borrow_mut().take().unwrap().finish();
+    assert_in_child(vec![
+        claim("no trace begins", || pool.start_trace().is_err_and(|e| e == TraceError::Forked)),
+        claim("nor for a while", || {
+            pool.trace(Duration::MAX).is_err_and(|error| error == TraceError::Forked)
+        }),
+        claim("what was recorded is the parent's", || finish().recorded() == 0),
+        claim("a new pool is traced", || {
+            let pool = Pool::new(1);
+            let tracing = pool.start_trace().unwrap();
+            pool.submit(|| ()).join().is_ok() && tracing.finish().recorded() > 0
+        }),
+    ]);
+    assert!(tracing.take().unwrap().finish().recorded() > 0);
+    let handle = pool.handle();
+    let tracing = pool.start_trace().unwrap();
+    let job = pool.job().name("forks").submit(move || {
+        assert_in_child(vec![claim("no trace begins in the middle of a job", || {
+            handle.start_trace().is_err_and(|error| error == TraceError::Forked)
+        })]);
+    });
+    job.unwrap().join().unwrap();
+    assert!(tracing.finish().recorded() > 0);
+}
+
+#[cfg(not(feature = "trace"))]
+pub(crate) fn a_trace_is_the_parents_in_a_child() {}
+
 /// The child continues in the middle of the call.
 pub(crate) fn an_iterator_of_a_dispatch_that_forks_hands_nothing_over_in_the_child() {
     let pool = ready(2);

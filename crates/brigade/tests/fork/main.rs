@@ -54,6 +54,7 @@ fn main() {
         claims::the_owner_returns_from_everything_in_a_child,
         claims::an_unfinished_job_counts_as_cancelled_in_a_child_and_a_finished_one_has_its_outcome,
         futures::futures_of_the_parent_are_left_alone_in_a_child,
+        claims::a_trace_is_the_parents_in_a_child,
         claims::a_grandchild_knows_both_pools_for_what_they_are,
         claims::what_has_a_time_has_none_in_a_child,
         claims::a_child_may_exit_through_the_destructors,

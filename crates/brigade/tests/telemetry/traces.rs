@@ -326,24 +326,39 @@ fn traces_of_a_pool_that_grows_panics_and_ends_are_whole() {
     let _dog = Watchdog::start(60);
     panics::silence_expected();
     for round in 0..4 {
-        let pool =
-            Pool::builder().threads(1..=3).trace_events(1 << (4 + 3 * round)).build().unwrap();
-        let handle = pool.handle();
+        let builder = Pool::builder().threads(1..=3).trace_events(1 << (4 + 3 * round));
+        let pool = match round {
+            1 => builder.capacity(4).when_full(WhenFull::RunInCaller),
+            2 => builder.caller_participates(true),
+            _ => builder,
+        };
+        let pool = pool.build().unwrap();
+        let (handle, (began, begins)) = (pool.handle(), mpsc::channel());
         let traces = thread::spawn(move || {
             let mut traces = Vec::new();
-            while let Ok(tracing) = handle.start_trace() {
-                thread::yield_now();
-                traces.push(tracing.finish());
+            loop {
+                match handle.start_trace() {
+                    Ok(tracing) => {
+                        let _ = began.send(());
+                        let returned = handle.metrics().returned;
+                        while !handle.metrics().is_closed && handle.metrics().returned == returned {
+                            thread::yield_now();
+                        }
+                        traces.push(tracing.finish());
+                    }
+                    Err(error) => return (traces, error),
+                }
             }
-            traces
         });
+        begins.recv().unwrap();
         for number in 0..60_u32 {
             let handle = pool.handle();
             pool.execute(move || {
                 handle.job().name("child").execute(|| ()).unwrap();
                 let forked = || brigade::join(|| 1, || brigade::blocking(|| 2));
                 assert_eq!(brigade::join(forked, || 3), ((1, 2), 3));
-                assert!(handle.submit(|| 4).join().is_ok_and(|four| four == 4));
+                let part = || brigade::scope(|s| s.execute(|| ()));
+                assert!(handle.submit(part).join().is_ok());
                 if number % 10 == 0 {
                     panic!("expected");
                 }
@@ -352,10 +367,14 @@ fn traces_of_a_pool_that_grows_panics_and_ends_are_whole() {
                 pool.resize(1 + number as usize % 4).unwrap();
             }
         }
+        let as_guest = || brigade::join(|| 1, || 2);
+        (0..10).for_each(|_| assert_eq!(pool.install(as_guest).unwrap(), (1, 2)));
         let timer = pool.job().after(Duration::from_micros(50)).execute(|| ());
         pool.shutdown(Shutdown::Finish);
         drop((timer, pool));
-        let traces = traces.join().unwrap();
+        let (traces, error) = traces.join().unwrap();
+        assert_eq!(error, TraceError::Ended);
+        assert!(traces.iter().any(|trace| trace.recorded() > 0));
         traces.iter().for_each(|trace| _ = read(trace));
     }
 }
