@@ -48,12 +48,13 @@ impl Handle {
     /// thread. Any pool can be traced while it works, and any number of times. A job has its [name](crate::JobBuilder::name), or
     /// if the pool's jobs are [observed](crate::Builder::observe_jobs) the line that submitted it, or else it is called `job`.
     ///
-    /// This blocks the calling thread for that time; on a worker, as [`blocking`](crate::blocking()) does. To trace a piece of work,
-    /// use [`start_trace`](Self::start_trace). While a trace is recorded each job costs some 200 ns more, and without one
-    /// nothing.
+    /// Blocks the calling thread for `duration`; on a worker, as [`blocking`](crate::blocking()) does. To trace a piece of work,
+    /// use [`start_trace`](Self::start_trace). While a trace is recorded each job takes some 200 ns longer; otherwise
+    /// the feature costs nothing.
     ///
     /// # Errors
-    /// If another trace of the pool has not been finished, or the pool has ended or belongs to the parent of a fork.
+    /// [`InProgress`](TraceError::InProgress) if another trace of the pool has not been finished,
+    /// [`Ended`](TraceError::Ended) if the pool has ended, [`Forked`](TraceError::Forked) if it belongs to the parent of a fork.
     ///
     /// # Examples
     /// ```
@@ -106,7 +107,8 @@ impl Handle {
 
 /// A pool that is being traced; see [`Handle::start_trace`](crate::Handle::start_trace).
 ///
-/// If it is dropped, what was recorded is discarded.
+/// If it is dropped, what was recorded is discarded. The pool's memory is freed after this has been dropped. If it is forgotten,
+/// the pool is traced until it ends, and can't be traced again.
 #[must_use = "dropping it ends the trace"]
 pub struct Tracing {
     /// `None` once the trace has been taken.
