@@ -6,8 +6,8 @@ use core::fmt;
 use std::collections::HashSet;
 use std::io::{self, Write};
 
+use super::event::{Event, Label, Since, What};
 use super::traced::{Before, Trace, Traced};
-use super::track::{Event, Label, Since, What};
 
 /// The tracks of threads that are not the pool's are numbered from here, and so shown below the workers.
 const OUTSIDE: usize = 1_000_000;

@@ -7,14 +7,15 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::sync::Arc;
 
+use super::event::{Event, Events, Label, Since, What};
 use super::json;
-use super::track::{Event, Events, Label, Now, Since, What};
+use super::track::Now;
 use crate::observe::ThreadInfo;
 
 /// What the threads of a pool did for some time; see [`Handle::trace`](crate::Handle::trace).
 ///
 /// [`save`](Self::save) writes it for a viewer. [`Display`](fmt::Display) says in one line how much it is.
-#[must_use = "it is shown by a viewer: save it"]
+#[must_use = "a trace does nothing unless it is saved or written"]
 pub struct Trace {
     pub(super) pool: Arc<str>,
     pub(super) lasted: u64,
@@ -168,24 +169,24 @@ impl Trace {
         Self { pool, lasted, threads }
     }
 
-    /// How long the pool was traced.
+    /// Returns how long the pool was traced.
     pub fn duration(&self) -> Duration {
         Duration::from_nanos(self.lasted)
     }
 
-    /// How many events it has: jobs, polls, searches, sleeps, steals, wake-ups and others.
+    /// Returns the number of recorded events: jobs, polls, searches, sleeps, steals, wake-ups and others.
     pub fn recorded(&self) -> u64 {
         self.threads.iter().map(|thread| thread.events.len() as u64).sum()
     }
 
-    /// How many events were dropped to make room for newer ones; see [`Builder::trace_events`](crate::Builder::trace_events).
+    /// Returns the number of events that were dropped to make room for newer ones; see [`Builder::trace_events`](crate::Builder::trace_events).
     pub fn lost(&self) -> u64 {
         self.threads.iter().map(|thread| thread.lost).sum()
     }
 
-    /// Writes it as JSON in the Trace Event format, which [ui.perfetto.dev](https://ui.perfetto.dev) and `chrome://tracing` open.
+    /// Writes the trace as JSON in the Trace Event format, which [ui.perfetto.dev](https://ui.perfetto.dev) and `chrome://tracing` open.
     ///
-    /// It is written in many small pieces: give it a [`BufWriter`].
+    /// It makes many small writes, so `writer` should be buffered.
     ///
     /// # Errors
     /// Those of the writer.
@@ -203,7 +204,7 @@ impl Trace {
         json::write(self, &mut writer)
     }
 
-    /// Writes it to a new file, or replaces one; see [`write_to`](Self::write_to).
+    /// Writes the trace to a file, which is created or replaced; see [`write_to`](Self::write_to).
     ///
     /// # Errors
     /// Those of the file system.

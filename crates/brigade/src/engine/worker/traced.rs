@@ -88,7 +88,7 @@ impl Worker {
         self.pen().into_iter().for_each(Pen::search);
     }
 
-    /// It no longer does.
+    /// Notes that the worker stops searching.
     pub(super) fn trace_search_end(&self) {
         self.pen().into_iter().for_each(Pen::end_state);
     }

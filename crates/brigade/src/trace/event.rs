@@ -1,0 +1,111 @@
+//! What a thread did, and when.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::panic::Location;
+use std::sync::Arc;
+
+use crate::observe::ThreadInfo;
+
+/// What a thread does for some time, or at one moment.
+#[derive(Clone, Debug)]
+pub(crate) enum What {
+    /// Runs a job, or polls a future.
+    Job(Label),
+    /// Is blocked, so that the pool may have another thread in its place.
+    Blocked,
+    /// Looks for a job.
+    Search(Since),
+    /// Sleeps, with this duty.
+    Parked(&'static str, Since),
+    /// Wakes a worker.
+    Wake { worker: usize, number: u64 },
+    /// Has taken jobs or forks from another worker; none of them runs yet.
+    Stolen { from: usize, from_guest: bool, jobs: usize, are_forks: bool },
+    /// Has taken jobs from the shared queue.
+    Taken(usize),
+    /// Has fired timers.
+    Timers(usize),
+    /// Has polled I/O and found events.
+    Events(usize),
+    /// Begins as a worker that was started as this.
+    Starts(&'static str),
+    /// Begins as a guest.
+    Visits(Arc<ThreadInfo>),
+    /// Is no longer a worker.
+    Ends,
+}
+
+/// What a worker did before it began to search, or to sleep.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Since {
+    /// It ran.
+    Running,
+    /// It slept, until it was woken by the wake-up with this number, or saw something to do itself: 0.
+    Parked(u64),
+}
+
+/// What a job is known by.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Label {
+    pub(super) name: Option<Cow<'static, str>>,
+    pub(super) place: Option<&'static Location<'static>>,
+}
+
+impl What {
+    /// Whether it ends as soon as the thread does anything else at the same depth.
+    pub(super) fn is_state(&self) -> bool {
+        matches!(self, Self::Search(_) | Self::Parked(..))
+    }
+
+    /// Whether it ends what the worker did before, unless it is inside that.
+    fn ends_others(&self) -> bool {
+        matches!(
+            self,
+            Self::Job(_) | Self::Search(_) | Self::Parked(..) | Self::Starts(_) | Self::Visits(_)
+        )
+    }
+}
+
+/// What a thread did, in nanoseconds since the pool was made.
+#[derive(Clone, Debug)]
+pub(crate) struct Event {
+    pub(super) from: u64,
+    pub(super) until: u64,
+    pub(super) what: What,
+    /// Whether it began inside a job that waited: a job that runs there is part of that one.
+    pub(super) is_inside: bool,
+}
+
+impl Event {
+    /// Whether it ends what the worker did before.
+    pub(super) fn is_outermost(&self) -> bool {
+        !self.is_inside && self.what.ends_others()
+    }
+}
+
+/// The newest events of one thread.
+#[derive(Debug, Default)]
+pub(super) struct Events {
+    pub(super) kept: VecDeque<Event>,
+    pub(super) lost: u64,
+}
+
+impl Events {
+    pub(super) fn push(&mut self, event: Event, limit: usize) {
+        if self.kept.len() == limit {
+            self.kept.pop_front();
+            self.lost += 1;
+        }
+        self.kept.push_back(event);
+    }
+}
+
+impl Label {
+    pub(crate) fn new(
+        name: Option<&Cow<'static, str>>,
+        place: Option<&'static Location<'static>>,
+    ) -> Self {
+        Self { name: name.cloned(), place }
+    }
+}
