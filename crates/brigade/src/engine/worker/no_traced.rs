@@ -29,7 +29,8 @@ pub(super) struct RunsInside(());
 impl Inside {
     #[inline(always)]
     pub(super) fn begin(&self) -> RunsInside {
-        RunsInside(self.0)
+        let Self(()) = self;
+        RunsInside(())
     }
 }
 
