@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::recorded::{Machine, Outcome, Recorded};
+use crate::machine::Machine;
+use crate::recorded::Recorded;
 use crate::report::destination::path;
 use crate::report::quantity;
 use crate::report::speedup::{ROUNDS, Speedup, Verdict};
 use crate::report::write_line;
+use crate::schema::Outcome;
 use crate::stats::middle;
 use crate::stop::{Stop, printable};
 use crate::workload::{self, Direction};
@@ -224,7 +226,7 @@ impl Comparison {
 }
 
 /// What must be the same for two files to be comparable.
-fn setting(machine: &Machine) -> (u64, &str, &str, &str, bool, u64, Option<&str>) {
+fn setting(machine: &Machine) -> (usize, &str, &str, &str, bool, u64, Option<&str>) {
     let Machine { cpus, cpu_model, kernel, arch, debug, hogs, pin, .. } = machine;
     (*cpus, cpu_model, kernel, arch, *debug, *hogs, pin.as_deref())
 }

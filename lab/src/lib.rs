@@ -14,7 +14,7 @@
 //! - the traits of targets, and a folder of them: `target`, `targets`, `setup`;
 //! - the traits of workloads, their runs on targets, and a folder of them: `workload`, `apart`, `dispatch`,
 //!   `row`, `workloads`, `plan`;
-//! - the output: `spent`, `noise`, `report`, `recorded`, `chart`, `page`, `compare`, `interrupt`;
+//! - the output: `spent`, `noise`, `schema`, `report`, `recorded`, `chart`, `page`, `compare`, `interrupt`;
 //! - the program: `advise`, `hogs`, `rounds`, `check`, `sweep`, `simulate`, `cli`, `session`;
 //! - what is public: `library`.
 
@@ -53,6 +53,7 @@ mod report;
 mod rounds;
 mod row;
 mod samples;
+mod schema;
 mod session;
 mod setup;
 mod simulate;

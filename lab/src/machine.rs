@@ -4,47 +4,53 @@ use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::system::uname;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::kernel::Kernel;
 use crate::pins::Pin;
 
-/// The machine, as the result file describes it.
-#[derive(Clone, Debug, Serialize)]
+/// The machine, as the result file describes it. What is not read back, a report shows by its name.
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct Machine {
     /// CPUs this process may use, quotas included.
     pub(crate) cpus: usize,
     /// Which CPUs it may run on, without looking at quotas, where the kernel tells.
+    #[serde(skip_deserializing)]
     pub(crate) affinity: Option<String>,
     /// The model of the CPUs.
     pub(crate) cpu_model: String,
     /// The caches of the first CPU, where the kernel tells.
+    #[serde(skip_deserializing)]
     caches: Vec<Cache>,
     /// What runs this machine, if it is a virtual one: `none` if it is not, and nothing where that is not known.
+    #[serde(skip_deserializing)]
     hypervisor: Option<String>,
     /// Name and release of the kernel.
     pub(crate) kernel: String,
     /// Architecture of this program.
-    pub(crate) arch: &'static str,
+    pub(crate) arch: String,
     /// The compiler that built it.
-    pub(crate) rustc: &'static str,
+    pub(crate) rustc: String,
     /// Whether it was built without optimisation, which makes its numbers worthless.
     pub(crate) debug: bool,
     /// How else it was built.
+    #[serde(skip_deserializing)]
     build: Build,
     /// The crates that it depends on, the peers among them, and their versions.
+    #[serde(skip_deserializing)]
     versions: Map<String, Value>,
     /// Its version.
-    pub(crate) version: &'static str,
+    pub(crate) version: String,
     /// When it started, in UTC.
     pub(crate) date: String,
     /// Seed of the order of the targets.
+    #[serde(skip_deserializing)]
     pub(crate) seed: u64,
     /// Threads of another process that compute during the measurements.
     pub(crate) hogs: u64,
     /// Where the threads of the runs are, unless the kernel decides that.
-    pub(crate) pin: Option<&'static str>,
+    pub(crate) pin: Option<String>,
 }
 
 /// A cache of a CPU.
@@ -61,7 +67,7 @@ struct Cache {
 }
 
 /// How the laboratory was built.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 struct Build {
     /// The commit, with `-modified` if the working tree had changes. Unknown without git or without optimisation.
     commit: Option<&'static str>,
@@ -107,16 +113,16 @@ impl Machine {
             caches: caches(&kernel),
             hypervisor: hypervisor(&kernel),
             kernel: words.join(" "),
-            arch: std::env::consts::ARCH,
-            rustc: env!("BRIGADE_LAB_RUSTC"),
+            arch: std::env::consts::ARCH.to_owned(),
+            rustc: env!("BRIGADE_LAB_RUSTC").to_owned(),
             debug: cfg!(debug_assertions),
             build: Build::of_this(),
             versions: versions.collect(),
-            version: env!("CARGO_PKG_VERSION"),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
             date: utc(since_1970.as_secs()),
             seed,
             hogs,
-            pin: pin.map(Pin::name),
+            pin: pin.map(|pin| pin.name().to_owned()),
         }
     }
 
@@ -126,7 +132,7 @@ impl Machine {
             0 => String::new(),
             hogs => format!("\nbeside {hogs} hogs: threads of another process that compute"),
         };
-        let pin = self.pin.map_or(String::new(), |pin| format!("\nthreads pinned: {pin}"));
+        let pin = self.pin.as_ref().map_or(String::new(), |pin| format!("\nthreads pinned: {pin}"));
         let warning =
             if self.debug { "\nbuilt without optimisation: measure with --release" } else { "" };
         let commit = self.build.commit.map_or(String::new(), |commit| format!(" ({commit})"));

@@ -1,4 +1,4 @@
-//! A result file as a reader has it: what `report::json` writes, without what no reader needs.
+//! A result file as a reader has it: the rows that `report::json` wrote.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -8,9 +8,12 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::report::json::SCHEMA;
+use crate::noise;
 use crate::report::results::{Lane, Sheet};
+use crate::schema::{Document, Failure, Meaning, Outcome, Runs, SCHEMA};
+use crate::spent::Spent;
 use crate::stop::{Stop, printable};
+use crate::usage::Usage;
 use crate::workload::{self, Direction, Metric, Params};
 
 /// Bytes of a result file at most: a thousand rounds of everything on every target have a tenth of that.
@@ -21,25 +24,7 @@ const MOST: usize = 1_000;
 const WIDEST: usize = 200;
 
 /// A result file.
-#[derive(Debug, Deserialize)]
-pub(crate) struct Recorded {
-    /// Whether everything that was asked for is in it.
-    #[serde(default)]
-    pub(crate) complete: bool,
-    /// What it was measured on.
-    pub(crate) machine: Machine,
-    /// The same by name, with whatever else the file says of it.
-    #[serde(skip)]
-    pub(crate) setting: Map<String, Value>,
-    /// What the rows stand for. Older files do not say so.
-    #[serde(default)]
-    rows: Vec<Meaning>,
-    /// One per row, target and metric.
-    pub(crate) results: Vec<Outcome>,
-    /// Targets without a number.
-    #[serde(default)]
-    pub(crate) failures: Vec<Failure>,
-}
+pub(crate) type Recorded = Document<noise::Shown>;
 
 /// What of the file is read first.
 #[derive(Deserialize)]
@@ -53,104 +38,6 @@ struct Version {
 struct Setting {
     /// It by name.
     machine: Map<String, Value>,
-}
-
-/// What the caption says of the machine.
-#[derive(Debug, Deserialize)]
-pub(crate) struct Machine {
-    /// CPUs the laboratory could use.
-    pub(crate) cpus: u64,
-    /// What the CPUs call themselves.
-    pub(crate) cpu_model: String,
-    /// Name and release of the kernel.
-    pub(crate) kernel: String,
-    /// Architecture of the laboratory.
-    pub(crate) arch: String,
-    /// The compiler that built it.
-    pub(crate) rustc: String,
-    /// Whether it was built without optimisation.
-    pub(crate) debug: bool,
-    /// Its version.
-    pub(crate) version: String,
-    /// When it started, in UTC.
-    pub(crate) date: String,
-    /// Threads of another process that computed all the while.
-    pub(crate) hogs: u64,
-    /// Where the threads were, unless the kernel decided that.
-    #[serde(default)]
-    pub(crate) pin: Option<String>,
-}
-
-/// What a row says in words.
-#[derive(Debug, Default, Deserialize)]
-struct Meaning {
-    /// The name of the workload.
-    workload: String,
-    /// The options of the workload.
-    params: Params,
-    /// What is done.
-    done: String,
-    /// Which programs look like it.
-    like: String,
-    /// The target that the others are compared with.
-    own: String,
-    /// Whether the program is the user's own.
-    #[serde(default)]
-    yours: bool,
-    /// The metric that is compared if only one is.
-    headline: String,
-    /// Metrics that are shown on demand only.
-    #[serde(default)]
-    details: Vec<String>,
-    /// A line for the reader of the table.
-    #[serde(default)]
-    note: Option<String>,
-}
-
-/// One metric of one target in one row.
-#[derive(Debug, Deserialize)]
-pub(crate) struct Outcome {
-    /// The name of the workload.
-    pub(crate) workload: String,
-    /// The name of the target.
-    pub(crate) target: String,
-    /// Whether brigade is compared with it. Older files do not say so.
-    #[serde(default)]
-    peer: Option<bool>,
-    /// The name of the metric.
-    pub(crate) metric: String,
-    /// The options of the workload.
-    pub(crate) params: Params,
-    /// The unit of the metric.
-    pub(crate) unit: String,
-    /// Which way is better.
-    pub(crate) direction: Direction,
-    /// One value per round.
-    pub(crate) samples: Vec<f64>,
-    /// The middle of them.
-    pub(crate) median: f64,
-    /// The least of them.
-    pub(crate) min: f64,
-    /// The greatest of them.
-    pub(crate) max: f64,
-    /// Whether all rounds are there.
-    pub(crate) complete: bool,
-}
-
-/// One target that has no number in one row.
-#[derive(Debug, Deserialize)]
-pub(crate) struct Failure {
-    /// The name of the workload.
-    pub(crate) workload: String,
-    /// The name of the target.
-    pub(crate) target: String,
-    /// See [`Outcome::peer`].
-    #[serde(default)]
-    peer: Option<bool>,
-    /// The options of the workload.
-    pub(crate) params: Params,
-    /// Why.
-    pub(crate) reason: String,
 }
 
 /// Whether a target of this name is brigade, in whatever configuration.
@@ -181,6 +68,20 @@ impl Recorded {
         for Failure { workload, target, params, peer, reason } in &self.failures {
             let (place, _) = place(&mut sheets, workload, params);
             lane(&mut sheets[place], target, *peer)?.failure = Some(printable(reason));
+        }
+        let place = |workload, params| places.get(&(workload, workload::line(params))).copied();
+        for row in &self.noise.rows {
+            if let Some(place) = place(&row.workload, &row.params) {
+                sheets[place].noise = row.line(self.machine.cpus);
+            }
+        }
+        for runs in &self.runs {
+            let lanes = place(&runs.workload, &runs.params).map(|place| &mut sheets[place].lanes);
+            let target = printable(&runs.target);
+            let lane = lanes.into_iter().flatten().find(|lane| lane.name == target);
+            if let Some(lane) = lane {
+                (lane.spent, lane.migrations) = (runs.spent(), runs.migrations);
+            }
         }
         for sheet in sheets.iter_mut().filter(|sheet| sheet.metrics.is_empty()) {
             // Every target of it failed. What the values would have been is nowhere in the file.
@@ -214,6 +115,28 @@ impl Recorded {
         let Setting { machine } = serde_json::from_slice(content).map_err(why)?;
         recorded.setting = machine;
         Ok(recorded)
+    }
+}
+
+impl Runs {
+    /// What each of them took, as far as the file says it.
+    fn spent(&self) -> Vec<Spent> {
+        let values = self.values.as_deref().unwrap_or_default();
+        let each = |round: usize| {
+            let at = |values: &[f64]| values.get(round).copied().unwrap_or(f64::NAN);
+            Spent {
+                wall: at(&self.wall_seconds),
+                usage: Usage {
+                    user: at(&self.cpu_seconds),
+                    voluntary: at(&self.voluntary_switches),
+                    involuntary: at(&self.involuntary_switches),
+                    ..Usage::default()
+                },
+                count: values.get(round).copied().unwrap_or_default(),
+                peak: self.peak_bytes.as_deref().map_or(f64::NAN, at),
+            }
+        };
+        (0..self.wall_seconds.len().max(values.len())).map(each).collect()
     }
 }
 

@@ -23,9 +23,11 @@ use self::rows::{Marks, Row};
 use self::selection::{Selection, Wanted};
 pub(crate) use self::strip::strip;
 use self::theme::Theme;
-use crate::recorded::{Machine, Outcome, Recorded, is_own};
+use crate::machine::Machine;
+use crate::recorded::{Recorded, is_own};
 use crate::report::destination::{Destination, path, same};
 use crate::report::quantity;
+use crate::schema::Outcome;
 use crate::stop::Stop;
 
 /// A drawing that is part of a picture or of a page.

@@ -1,6 +1,7 @@
 //! Which results of a file make one chart: one workload with one set of options, and one metric.
 
-use crate::recorded::{Failure, Outcome, Recorded};
+use crate::recorded::Recorded;
+use crate::schema::{Failure, Outcome};
 use crate::workload::{Direction, Params, word};
 
 /// What a chart is to show.

@@ -1,7 +1,8 @@
 //! What a chart says in words: its heading, and where its numbers come from.
 
 use super::selection::Selection;
-use crate::recorded::{Machine, Outcome};
+use crate::machine::Machine;
+use crate::schema::Outcome;
 use crate::workload::{self, Direction, Params, quoted};
 
 /// The heading of a chart that is given none.

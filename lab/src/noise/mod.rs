@@ -9,7 +9,7 @@ mod spin;
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use self::spin::Spin;
 use crate::kernel::Kernel;
@@ -122,7 +122,7 @@ fn quota(kernel: &Kernel) -> Option<f64> {
 }
 
 /// What happened between two readings. CPUs are CPU seconds of a second; what the kernel does not tell is absent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize)]
 pub(crate) struct Span {
     /// Its length.
     seconds: f64,
@@ -174,6 +174,12 @@ impl Span {
         .into_iter()
         .flatten()
         .collect()
+    }
+
+    /// The line of the table of a row, if there is something to object.
+    fn line(&self, cpus: usize) -> Option<String> {
+        let complaints = self.complaints(cpus);
+        (!complaints.is_empty()).then(|| format!("not alone: {}", complaints.join("; ")))
     }
 }
 
@@ -261,16 +267,33 @@ pub(crate) struct Noise {
     busy: Option<String>,
 }
 
+/// What a reader of a result file shows of it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Shown {
+    /// See [`Noise::busy`].
+    pub(crate) busy: Option<String>,
+    /// Each row.
+    pub(crate) rows: Vec<RowNoise>,
+}
+
 /// What happened during one row.
-#[derive(Clone, Debug, Serialize)]
-struct RowNoise {
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(crate) struct RowNoise {
     /// The workload.
-    workload: String,
+    pub(crate) workload: String,
     /// Its options.
-    params: Params,
+    pub(crate) params: Params,
     /// From before its first round to after its last one.
     #[serde(flatten)]
     span: Span,
+}
+
+impl RowNoise {
+    /// The line of the table, on a machine with so many CPUs.
+    pub(crate) fn line(&self, cpus: usize) -> Option<String> {
+        self.span.line(cpus)
+    }
 }
 
 impl Noise {
@@ -320,8 +343,7 @@ impl Noise {
         self.whole = Span::between(&self.readings[0], &now);
         self.rows.push(RowNoise { workload: workload.to_owned(), params, span });
         self.judge();
-        let complaints = span.complaints(self.cpus);
-        (!complaints.is_empty()).then(|| format!("not alone: {}", complaints.join("; ")))
+        span.line(self.cpus)
     }
 
     /// Whether this many rows have ended.

@@ -111,10 +111,10 @@ impl Csv {
                     let Some(median) = middle(&samples) else { continue };
                     rows.push(vec![
                         machine.date.clone(),
-                        machine.version.to_owned(),
+                        machine.version.clone(),
                         machine.cpus.to_string(),
                         machine.hogs.to_string(),
-                        machine.pin.unwrap_or_default().to_owned(),
+                        machine.pin.clone().unwrap_or_default(),
                         machine.seed.to_string(),
                         sheet.workload.clone(),
                         options.clone(),
