@@ -31,8 +31,9 @@ impl Content {
         };
         let head = self.machine().map(|(name, value)| format!("{name}: {value}\n"));
         let tables = self.sheets.iter().map(|sheet| table::of(sheet, detail) + "\n");
-        let answer = answer::of(&self.sheets).into_iter();
-        head.chain(tables).chain(answer).collect::<String>().trim_end().to_owned()
+        let answer = answer::of(&self.sheets).map(|answer| answer + "\n");
+        let warnings = self.warnings().into_iter().map(|warning| format!("\n{warning}"));
+        head.chain(tables).chain(answer).chain(warnings).collect::<String>().trim_end().to_owned()
     }
 
     /// Which metrics have tables: of several workloads one each, as there is an answer above them.
@@ -78,7 +79,8 @@ impl Content {
 
     /// What there is to doubt about all of it.
     pub(super) fn warnings(&self) -> Vec<String> {
-        let machine = &self.recorded.machine;
+        let Recorded { machine, noise, .. } = &self.recorded;
+        let busy = noise.busy.as_deref().map(|busy| capital(&printable(busy)) + ".");
         let warnings = [
             (machine.debug, "Built without optimisation: these numbers say nothing.".to_owned()),
             (
@@ -90,7 +92,8 @@ impl Content {
                 format!("Measured beside {} computing threads of another process.", machine.hogs),
             ),
         ];
-        warnings.into_iter().filter(|(is_true, _)| *is_true).map(|(_, warning)| warning).collect()
+        let warnings = warnings.into_iter().filter(|(is_true, _)| *is_true);
+        warnings.map(|(_, warning)| warning).chain(busy).collect()
     }
 
     /// The command that measures this row.
@@ -106,6 +109,14 @@ impl Content {
             &self.recorded.machine,
         )
     }
+}
+
+/// `text` as the beginning of a sentence.
+pub(super) fn capital(text: &str) -> String {
+    let mut characters = text.chars();
+    characters
+        .next()
+        .map_or(String::new(), |first| first.to_uppercase().chain(characters).collect())
 }
 
 /// The rounds of the target that has the most.

@@ -2,7 +2,7 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::content::Content;
+use super::content::{Content, capital};
 use super::plots::{self, Plot};
 use crate::chart::theme::{STYLE, Theme};
 use crate::chart::{strip, wording};
@@ -42,7 +42,7 @@ pub(super) fn page(content: &Content) -> Markup {
                 a.skip href="#main" { "Skip to the results" }
                 header {
                     h1 { (title) }
-                    @if !lines.is_empty() { p.lede { (capital(&answer::summary(&lines))) "." } }
+                    @if !lines.is_empty() { p.lede { (capital(&answer::summary(&content.sheets, &lines))) "." } }
                     p.muted { (machine(content)) }
                     @for warning in content.warnings() { p.warning { strong { "Note: " } (warning) } }
                 }
@@ -65,14 +65,6 @@ pub(super) fn page(content: &Content) -> Markup {
             }
         }
     }
-}
-
-/// `text` as the beginning of a sentence.
-fn capital(text: &str) -> String {
-    let mut characters = text.chars();
-    characters
-        .next()
-        .map_or(String::new(), |first| first.to_uppercase().chain(characters).collect())
 }
 
 /// What it was measured on, in a line.
@@ -180,7 +172,7 @@ fn row(content: &Content, sheet: &Sheet, id: &str) -> Markup {
     let differences = sheet.differences(&content.sheets);
     let further: Vec<_> = further.map(|index| table(sheet, index)).collect();
     html! {
-        @if let Some(note) = &sheet.note { p.muted { (note) } }
+        @for line in [&sheet.note, &sheet.noise].into_iter().flatten() { p.muted { (line) } }
         div.flow {
             @for (index, plot) in plots::of(sheet).iter().enumerate() { (figure(plot, &format!("{id}.plot.{index}"))) }
             (table(sheet, sheet.headline))
@@ -210,9 +202,12 @@ fn figure(plot: &Plot, id: &str) -> Markup {
 
 /// The table of one metric, if a target has a number.
 fn table(sheet: &Sheet, index: usize) -> Markup {
-    let lines = if index < sheet.metrics.len() { table::lines(sheet, index) } else { Vec::new() };
+    let lines = table::lines(sheet, index);
     let class = |lane: &Lane| if sheet.is_own(lane) { "own" } else { "" };
     html! {
+        @if let Some(reason) = sheet.lacking(index) {
+            p.muted { (table::title(&sheet.metrics[index])) ": " (reason) }
+        }
         @if !lines.is_empty() {
             @let title = table::title(&sheet.metrics[index]);
             div.scroll tabindex="0" role="region" aria-label={ (sheet.workload) ", " (title) } {

@@ -24,9 +24,15 @@ pub(super) fn of(content: &Content) -> String {
         text += &format!("{}\n", escaped(sheets.first().map_or("", |sheet| &sheet.like)));
         for sheet in sheets {
             text += &format!("\n```sh\n{}\n```\n\n", content.command(sheet));
-            for (index, metric) in sheet.measured() {
+            for line in [&sheet.note, &sheet.noise].into_iter().flatten() {
+                text += &format!("{}\n\n", escaped(line));
+            }
+            for (index, metric) in sheet.measured().filter(|(i, _)| detail.shows(sheet, *i)) {
+                if let Some(reason) = sheet.lacking(index) {
+                    text += &format!("{}: {reason}\n\n", escaped(&table::title(metric)));
+                }
                 let lines = table::lines(sheet, index);
-                if !detail.shows(sheet, index) || lines.is_empty() {
+                if lines.is_empty() {
                     continue;
                 }
                 let heads =
@@ -62,7 +68,7 @@ pub(super) fn answer(content: &Content) -> String {
         cells.to_vec()
     });
     table(&mut text, &heads, ":--|--:|--:|--:|:--", rows);
-    text + &format!("{}.\n\n", answer::summary(&lines))
+    text + &format!("{}.\n\n", answer::summary(&content.sheets, &lines))
 }
 
 /// Adds a table.

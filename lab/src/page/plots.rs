@@ -59,7 +59,7 @@ fn bars(sheet: &Sheet) -> Option<Plot> {
 /// The percentiles of each target, for each set of percentiles that the row has.
 fn spreads(sheet: &Sheet) -> Vec<Plot> {
     let mut sets = Vec::<(&str, Vec<(usize, &str)>)>::new();
-    for (index, metric) in sheet.measured() {
+    for (index, metric) in sheet.measured().filter(|(i, _)| sheet.lacking(*i).is_none()) {
         let (of, name) = metric.name.rsplit_once('-').unwrap_or(("", &metric.name));
         let number = name.strip_prefix('p').unwrap_or_default().parse::<f64>();
         if name != "max" && !number.is_ok_and(|number| (0.0..100.0).contains(&number)) {

@@ -66,6 +66,8 @@ fn figures(content: &Content) -> String {
     let on = format!("{} × {}", content.recorded.machine.cpus, said.join(", "));
     let commit = setting.get("build").and_then(|build| build["commit"].as_str());
     let at = commit.map_or(String::new(), |commit| format!(" at {commit}"));
-    let head = markdown::escaped(&printable(&format!("Measured{at} on {on}.")));
+    let measured = printable(&format!("Measured{at} on {on}."));
+    let head = [measured].into_iter().chain(content.warnings()).collect::<Vec<_>>().join(" ");
+    let head = markdown::escaped(&head);
     format!("{head}\n\n{}\n", markdown::answer(content).trim_end())
 }

@@ -22,9 +22,7 @@ pub(crate) struct Line<'a> {
 /// The table of these rows; nothing if brigade or its peers take part in none of them.
 pub(crate) fn of(sheets: &[Sheet]) -> Option<String> {
     let lines = lines(sheets);
-    let disturbed = sheets.iter().filter(|sheet| sheet.noise.is_some()).count();
-    let mark = format!("; *: beside other work, {disturbed} of {}", sheets.len());
-    (!lines.is_empty()).then(|| text(sheets, &lines) + if disturbed > 0 { &mark } else { "" })
+    (!lines.is_empty()).then(|| text(sheets, &lines))
 }
 
 /// The heading.
@@ -135,11 +133,11 @@ fn text(sheets: &[Sheet], lines: &[Line<'_>]) -> String {
             text += &format!("    {options}\n");
         }
     }
-    text + "  " + &summary(lines)
+    text + "  " + &summary(sheets, lines)
 }
 
 /// What the lines come to.
-pub(crate) fn summary(lines: &[Line<'_>]) -> String {
+pub(crate) fn summary(sheets: &[Sheet], lines: &[Line<'_>]) -> String {
     let count = |wanted| {
         lines.iter().filter(|line| line.speedup.map(|speedup| speedup.verdict) == wanted).count()
     };
@@ -151,6 +149,10 @@ pub(crate) fn summary(lines: &[Line<'_>]) -> String {
     }
     if count(None) > 0 {
         text += &format!(", nothing to compare in {}", count(None));
+    }
+    let disturbed = sheets.iter().filter(|sheet| sheet.noise.is_some()).count();
+    if disturbed > 0 {
+        text += &format!("; *: beside other work, {disturbed} of {}", sheets.len());
     }
     text
 }

@@ -68,7 +68,8 @@ pub(crate) struct Lane {
 impl Lane {
     /// How many single values are behind the percentiles of all rounds together.
     pub(crate) fn values_behind(&self) -> u64 {
-        self.spent.iter().map(|spent| spent.count).sum()
+        // Of a file that says anything, as well.
+        self.spent.iter().map(|spent| spent.count).fold(0, u64::saturating_add)
     }
 
     /// A target without a number yet.
@@ -95,15 +96,15 @@ impl Sheet {
         Speedup::of(&rounds, *direction, unit)
     }
 
-    /// How many single values a lane must have behind this metric, if it is a percentile near an end and some lane with a number
-    /// has less: ten beyond it.
-    pub(super) fn lacking(&self, metric: usize) -> Option<(u64, u64)> {
+    /// Why this metric is not shown, if it is a percentile near an end and less than ten of the single values of some lane with a
+    /// number are beyond it.
+    pub(crate) fn lacking(&self, metric: usize) -> Option<String> {
         let beyond = self.metrics[metric].tail()?;
         let lanes = self.lanes.iter().filter(|lane| !lane.samples(metric).is_empty());
         // A run in another process does not say how many there were.
         let least = lanes.map(Lane::values_behind).filter(|&values| values > 0).min()?;
         let needed = (BEYOND / beyond).round() as u64;
-        (least < needed).then_some((least, needed))
+        (least < needed).then(|| format!("{least} values are too few: it takes {needed}"))
     }
 
     /// A row that is about to be measured on these targets.

@@ -114,11 +114,8 @@ pub(crate) const HEAD: [&str; 5] = ["median", "min", "max", "× best peer", "CPU
 
 /// The lines of one metric.
 fn block(sheet: &Sheet, index: usize, metric: &Metric<String>, detail: Detail) -> String {
-    if let Some((values, needed)) = sheet.lacking(index) {
-        return format!(
-            "  {:<NAME$}{values} values are too few: it takes {needed}\n",
-            title(metric)
-        );
+    if let Some(reason) = sheet.lacking(index) {
+        return format!("  {:<NAME$}{reason}\n", title(metric));
     }
     let lines = lines(sheet, index);
     if lines.is_empty() {
@@ -170,8 +167,12 @@ fn spent(sheet: &Sheet) -> String {
     format!("  {title:<NAME$}{wall:>12}{cpu:>12}{waited:>12}{lost:>13}{moved:>7}{peak:>12}\n{text}")
 }
 
-/// The targets with a number, the best one first, each with the cells behind its name.
+/// The targets with a number, the best one first, each with the cells behind its name. None if the metric
+/// [lacks](Sheet::lacking) values.
 pub(crate) fn lines(sheet: &Sheet, index: usize) -> Vec<(&Lane, [String; 5])> {
+    if sheet.lacking(index).is_some() {
+        return Vec::new();
+    }
     let Metric { unit, direction, .. } = &sheet.metrics[index];
     let lanes = sheet.lanes.iter().filter_map(|lane| {
         let samples = lane.samples(index);

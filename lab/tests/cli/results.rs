@@ -508,6 +508,43 @@ fn other_work_is_said_and_can_fail_a_run_whose_file_is_written() {
     assert_eq!(report["complete"], true);
     assert!(report["noise"]["busy"].as_str().expect("a line").contains("busy"));
     assert!(report["noise"]["rows"][0]["other_cpus"].as_f64().expect("a number") > 0.1);
+    let shown = run(lab(["report"]).arg(&path));
+    assert_eq!(table(&text(&shown), "wake"), table(&text(&output), "wake"));
+    assert!(text(&shown).contains("\nThis machine was busy: "), "{}", text(&shown));
+    for format in ["--html", "--markdown"] {
+        let shown = text(&run(lab(["report"]).arg(&path).args([format, "-"])));
+        assert!(shown.contains("This machine was busy: "), "{shown}");
+        assert!(shown.contains("not alone: "), "{shown}");
+    }
+}
+
+/// The table of this workload.
+fn table<'a>(output: &'a str, workload: &str) -> &'a str {
+    let begin = format!("{workload} --");
+    let table = output.split("\n\n").find(|part| part.starts_with(&begin));
+    table.unwrap_or_else(|| panic!("no table: {output}")).trim_end()
+}
+
+#[test]
+fn a_report_has_the_tables_of_its_run_and_no_percentile_that_they_refuse() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("results.json");
+    let row = ["ramp-up", "--shots", "2", "--block-ms", "2", "--rounds", "2", "--verbose"];
+    let output = run(lab(row).args(["--target", "brigade,rayon", "--json"]).arg(&path));
+    assert_eq!(code(&output), Some(0), "{}", errors(&output));
+    let report = |arguments: &[&str]| text(&run(lab(["report"]).arg(&path).args(arguments)));
+    let measured = text(&output);
+    let measured = table(&measured, "ramp-up");
+    assert!(measured.contains("whole runs") && measured.contains("it takes 1000"), "{measured}");
+    assert_eq!(table(&report(&["--verbose"]), "ramp-up"), measured);
+    for format in ["--html", "--markdown"] {
+        let shown = report(&[format, "-"]);
+        let refused = "p99 (less is better): 4 values are too few: it takes 1000";
+        assert!(shown.contains(refused), "{shown}");
+        for value in ["| p99", "ramp-up: p99", "▲"] {
+            assert!(!shown.contains(value), "{value}: {shown}");
+        }
+    }
 }
 
 #[test]
