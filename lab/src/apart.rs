@@ -11,6 +11,7 @@ use std::process::Stdio;
 use crate::failure::Failure;
 use crate::fault::Fault;
 use crate::program;
+use crate::stats::Numbers;
 use crate::stop::Stop;
 use crate::target::Entry;
 use crate::workload::{self, Outcome, Params, Terms};
@@ -95,9 +96,8 @@ pub(crate) fn run(
     let said = String::from_utf8_lossy(&output.stderr);
     let reason = said.trim().rsplit("brigade-lab: ").next().unwrap_or_default().to_owned();
     match output.status.code() {
-        // JSON has no number for what the system does not tell.
-        Some(0) => serde_json::from_slice::<Vec<Option<f64>>>(&output.stdout)
-            .map(|values| values.into_iter().map(|value| value.unwrap_or(f64::NAN)).collect())
+        Some(0) => serde_json::from_slice::<Numbers>(&output.stdout)
+            .map(|numbers| numbers.0)
             .map_err(|error| Failure::Told(format!("its process said something else: {error}"))),
         Some(3) => Err(Failure::Refused(Error::new(ErrorKind::OutOfMemory, reason))),
         Some(_) => Err(Failure::Told(reason)),

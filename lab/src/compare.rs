@@ -9,7 +9,7 @@ use crate::machine::Machine;
 use crate::recorded::Recorded;
 use crate::report::destination::path;
 use crate::report::quantity;
-use crate::report::speedup::{ROUNDS, Speedup, Verdict};
+use crate::report::speedup::{ROUNDS, Speedup, Verdict, pairs};
 use crate::report::write_line;
 use crate::schema::Outcome;
 use crate::stats::middle;
@@ -102,7 +102,7 @@ impl Compare {
 fn file(path: &Path) -> Result<File, Stop> {
     let Recorded { machine, results, .. } = Recorded::read(path)?;
     let results: Vec<_> =
-        results.into_iter().map(|result| (Key::of(&result), result.samples)).collect();
+        results.into_iter().map(|result| (Key::of(&result), result.samples.0)).collect();
     let mut known = HashSet::new();
     match results.iter().find(|(key, _)| !known.insert(key)) {
         Some((key, _)) => Err(Stop::Usage(format!("{} has {} twice", path.display(), key.text()))),
@@ -155,7 +155,7 @@ impl Comparison {
             news.into_iter().partition(|(key, _)| by_key.contains_key(key));
         self.alone += of_new.len() + olds.len() - of_both.len();
         for (key, samples) in of_both {
-            let rounds = samples.into_iter().zip(by_key[&key].iter().copied());
+            let rounds = pairs(&samples, by_key[&key]);
             let place = *self.index.entry(key.clone()).or_insert(self.all.len());
             if place == self.all.len() {
                 self.all.push(Series { key, rounds: Vec::new(), speedup: None });

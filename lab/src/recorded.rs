@@ -200,7 +200,7 @@ fn add(sheet: &mut Sheet, result: &Outcome, meaning: Option<&Meaning>) -> Result
     if !lane.values[index].is_empty() {
         return Err(format!("it has {name} of {target} in {} twice", result.workload));
     }
-    lane.values[index].clone_from(samples);
+    lane.values[index].clone_from(&samples.0);
     Ok(())
 }
 

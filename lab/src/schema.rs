@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::machine::Machine;
+use crate::stats::Numbers;
 use crate::workload::{Direction, Params};
 
 /// The version of all this. A reader of another version must not guess.
@@ -84,8 +85,8 @@ pub(crate) struct Outcome {
     /// Which way is better.
     pub(crate) direction: Direction,
     /// One value per round, in the order of the rounds.
-    pub(crate) samples: Vec<f64>,
-    /// The middle of them.
+    pub(crate) samples: Numbers,
+    /// The middle of those that are numbers.
     pub(crate) median: f64,
     /// The least of them.
     pub(crate) min: f64,

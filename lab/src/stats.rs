@@ -1,5 +1,18 @@
 //! Quantiles and moments of what was measured.
 
+use serde::{Deserialize, Serialize};
+
+/// Numbers in JSON, which has `null` for what is not a number: what the system does not tell.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(from = "Vec<Option<f64>>")]
+pub(crate) struct Numbers(pub(crate) Vec<f64>);
+
+impl From<Vec<Option<f64>>> for Numbers {
+    fn from(values: Vec<Option<f64>>) -> Self {
+        Numbers(values.into_iter().map(|value| value.unwrap_or(f64::NAN)).collect())
+    }
+}
+
 /// The value at `share` of the way through `sorted`, by nearest rank; a run has one value at least.
 pub(crate) fn quantile(sorted: &[f64], share: f64) -> f64 {
     let rank = (share * sorted.len() as f64).ceil() as usize;

@@ -47,7 +47,7 @@ impl<'a> Selection<'a> {
 
     /// The rounds of the target that has the most.
     pub(super) fn rounds(&self) -> usize {
-        self.bars.iter().map(|result| result.samples.len()).max().unwrap_or_default()
+        self.bars.iter().map(|result| result.samples.0.len()).max().unwrap_or_default()
     }
 
     /// Keeps these targets, if any are named.

@@ -65,7 +65,7 @@ pub(crate) fn command(
 pub(super) fn gaps(selection: &Selection<'_>) -> Option<String> {
     let short = selection.bars.iter().filter(|result| !result.complete);
     let short = short.map(|result| {
-        let count = result.samples.len();
+        let count = result.samples.0.len();
         format!("{}: {count} {}", result.target, if count == 1 { "round" } else { "rounds" })
     });
     let failed = selection.failures.iter().map(|failure| failure.target.clone());

@@ -66,10 +66,7 @@ impl Comparison {
     /// How many times as fast the closure was on `ours` as on `theirs`, and how sure that is. `None` if one of them is no target, or
     /// has failed.
     pub fn speedup(&self, ours: &str, theirs: &str) -> Option<Speedup> {
-        let [ours, theirs] = [self.lane(ours)?, self.lane(theirs)?].map(|lane| lane.samples(0));
-        let rounds: Vec<_> = ours.into_iter().zip(theirs).collect();
-        let metric = &self.sheet().metrics[0];
-        Speedup::of(&rounds, metric.direction, &metric.unit)
+        self.sheet().speedup(0, self.lane(ours)?, self.lane(theirs)?)
     }
 
     /// The targets that have no number, each with the reason.

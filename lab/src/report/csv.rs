@@ -121,12 +121,12 @@ impl Csv {
                         lane.name.clone(),
                         metric.name.clone(),
                         metric.unit.clone(),
-                        samples.len().to_string(),
+                        lane.rounds(index).len().to_string(),
                         median.to_string(),
                         number(samples.iter().copied().min_by(f64::total_cmp)),
                         number(samples.iter().copied().max_by(f64::total_cmp)),
                         number(middle(&sheet.ratios(index, lane))),
-                        (samples.len() >= results.rounds).to_string(),
+                        (lane.rounds(index).len() >= results.rounds).to_string(),
                     ]);
                 }
             }

@@ -4,7 +4,7 @@ use super::results::{Lane, Results, Sheet};
 use crate::noise::Noise;
 use crate::schema::{Document, Failure, Meaning, Outcome, Runs, SCHEMA};
 use crate::spent::Spent;
-use crate::stats::{middle, outliers};
+use crate::stats::{Numbers, middle, outliers};
 use crate::stop::Stop;
 
 impl Runs {
@@ -66,8 +66,8 @@ fn outcomes<'a>(
             min: samples.iter().copied().min_by(f64::total_cmp)?,
             max: samples.iter().copied().max_by(f64::total_cmp)?,
             outliers: outliers(&samples),
-            complete: samples.len() >= rounds,
-            samples,
+            complete: lane.rounds(index).len() >= rounds,
+            samples: Numbers(lane.rounds(index).to_vec()),
         })
     })
 }

@@ -1,7 +1,7 @@
 //! What has been measured so far.
 
 use super::quantity;
-use super::speedup::Speedup;
+use super::speedup::{Speedup, pairs};
 use crate::machine::Machine;
 use crate::noise::Noise;
 use crate::row::Row;
@@ -77,11 +77,16 @@ impl Lane {
         Lane { name: name.to_owned(), is_peer, ..Lane::default() }
     }
 
-    /// The samples of one metric, round by round. None at all if the target failed: a number from
-    /// a target that loses tasks says nothing. None either of what the system does not tell.
-    pub(crate) fn samples(&self, metric: usize) -> Vec<f64> {
+    /// What the rounds yielded of one metric. Nothing at all if the target failed: a number from a target that loses tasks says
+    /// nothing. What the system does not tell of a round is not a number.
+    pub(crate) fn rounds(&self, metric: usize) -> &[f64] {
         let valid = self.values.get(metric).filter(|_| self.failure.is_none());
-        valid.into_iter().flatten().copied().filter(|value| !value.is_nan()).collect()
+        valid.map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// The numbers among them.
+    pub(crate) fn samples(&self, metric: usize) -> Vec<f64> {
+        self.rounds(metric).iter().copied().filter(|value| !value.is_nan()).collect()
     }
 }
 
@@ -91,7 +96,7 @@ const BEYOND: f64 = 10.0;
 impl Sheet {
     /// How many times as good one lane is as another by this metric, if that can be told.
     pub(super) fn speedup(&self, metric: usize, ours: &Lane, theirs: &Lane) -> Option<Speedup> {
-        let rounds: Vec<_> = ours.samples(metric).into_iter().zip(theirs.samples(metric)).collect();
+        let rounds: Vec<_> = pairs(ours.rounds(metric), theirs.rounds(metric)).collect();
         let Metric { direction, unit, .. } = &self.metrics[metric];
         Speedup::of(&rounds, *direction, unit)
     }
@@ -160,16 +165,17 @@ impl Sheet {
 
     /// This lane's samples of a metric over those of the best peer, each in its own round.
     pub(crate) fn ratios(&self, metric: usize, lane: &Lane) -> Vec<f64> {
-        let peers: Vec<_> = self.lanes.iter().filter(|lane| lane.is_peer).collect();
-        let peers: Vec<_> = peers.iter().map(|peer| peer.samples(metric)).collect();
+        let peers = self.lanes.iter().filter(|lane| lane.is_peer);
+        let peers: Vec<_> = peers.map(|peer| peer.rounds(metric)).collect();
         let best = |round: usize| {
-            let values = peers.iter().filter_map(|samples| samples.get(round).copied());
+            let values = peers.iter().filter_map(|rounds| rounds.get(round).copied());
+            let values = values.filter(|value| !value.is_nan());
             match self.metrics[metric].direction {
                 Direction::Higher => values.max_by(f64::total_cmp),
                 Direction::Lower => values.min_by(f64::total_cmp),
             }
         };
-        let samples = lane.samples(metric).into_iter().enumerate();
+        let samples = lane.rounds(metric).iter().copied().enumerate();
         // A count may be 0, and a ratio of what has no digits is one of rounding errors.
         let comparable = |value: &f64| quantity::has_digits(*value, &self.metrics[metric].unit);
         let best = |round| best(round).filter(comparable);
@@ -207,28 +213,46 @@ mod tests {
         Lane { values: vec![rates.to_vec()], ..Lane::new(name, !name.starts_with("brigade")) }
     }
 
-    #[test]
-    fn each_round_is_compared_with_the_best_peer_of_that_round() {
+    /// A row with these rates.
+    fn sheet(rates: &[(&str, &[f64])]) -> Sheet {
         let rate = Metric {
             name: "rate".to_owned(),
             unit: "tasks/s".to_owned(),
             direction: Direction::Higher,
             is_detail: false,
         };
-        let mut sheet = Sheet {
-            metrics: vec![rate],
-            lanes: vec![
-                lane("brigade", &[8.0, 9.0]),
-                lane("brigade-fifo", &[100.0, 100.0]),
-                lane("rayon", &[4.0, 1.0]),
-                lane("tokio", &[2.0, 3.0]),
-            ],
-            ..Sheet::default()
-        };
+        let lanes = rates.iter().map(|(name, rates)| lane(name, rates)).collect();
+        Sheet { metrics: vec![rate], lanes, ..Sheet::default() }
+    }
+
+    #[test]
+    fn each_round_is_compared_with_the_best_peer_of_that_round() {
+        let mut sheet = sheet(&[
+            ("brigade", &[8.0, 9.0]),
+            ("brigade-fifo", &[100.0, 100.0]),
+            ("rayon", &[4.0, 1.0]),
+            ("tokio", &[2.0, 3.0]),
+        ]);
         assert_eq!(sheet.ratios(0, &sheet.lanes[0]), [2.0, 3.0]);
         assert_eq!(sheet.ratios(0, &sheet.lanes[3]), [0.5, 1.0]);
         sheet.lanes[2].failure = Some("lost a task".to_owned());
         assert_eq!(sheet.ratios(0, &sheet.lanes[0]), [4.0, 3.0]);
         assert!(sheet.ratios(0, &sheet.lanes[2]).is_empty());
+    }
+
+    #[test]
+    fn a_round_without_a_number_moves_no_other() {
+        let mut sheet = sheet(&[("brigade", &[f64::NAN, 5.0, 6.0]), ("rayon", &[1.0, 5.0, 3.0])]);
+        let middle = |sheet: &Sheet, ours: usize, theirs: usize| {
+            let speedup = sheet.speedup(0, &sheet.lanes[ours], &sheet.lanes[theirs]);
+            speedup.expect("comparable").middle
+        };
+        // 5.5 to 4, over the last two rounds.
+        assert_eq!(middle(&sheet, 0, 1), 1.375);
+        assert_eq!(sheet.ratios(0, &sheet.lanes[0]), [1.0, 2.0]);
+        sheet.lanes.swap(0, 1);
+        assert_eq!(middle(&sheet, 1, 0), 1.375);
+        sheet.lanes[1].is_peer = true;
+        assert_eq!(sheet.ratios(0, &sheet.lanes[0]), [1.0, 1.0, 0.5], "the best of those with one");
     }
 }

@@ -60,6 +60,12 @@ pub struct Speedup {
     pub verdict: Verdict,
 }
 
+/// The rounds in which both sides have a number, each with our value and theirs.
+pub(crate) fn pairs(ours: &[f64], theirs: &[f64]) -> impl Iterator<Item = (f64, f64)> {
+    let rounds = ours.iter().copied().zip(theirs.iter().copied());
+    rounds.filter(|(ours, theirs)| !ours.is_nan() && !theirs.is_nan())
+}
+
 impl Speedup {
     /// The one over these rounds, each with our value and theirs. `None` if a value has no digits to compare, as 0 has none.
     pub(crate) fn of(rounds: &[(f64, f64)], direction: Direction, unit: &str) -> Option<Self> {

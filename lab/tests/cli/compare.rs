@@ -131,6 +131,21 @@ fn what_is_near_0_or_in_one_file_only_is_said_and_not_compared() {
 }
 
 #[test]
+fn a_round_without_a_number_moves_no_other() {
+    let gap = |value: f64| {
+        let mut file = report(&[9e-6, value, value, value, value, value], &[1e6; 5]);
+        file["results"][0]["samples"][0] = Value::Null;
+        file
+    };
+    let all = report(&[9e-6, 1e-6, 1e-6, 1e-6, 1e-6, 1e-6], &[1e6; 5]);
+    for (old, new) in [(gap(2e-6), all.clone()), (all, gap(5e-7))] {
+        let output = compare(&[old, new], &[]);
+        assert_eq!(code(&output), Some(0), "{}", errors(&output));
+        assert!(text(&output).contains("2.00 (2.00 to 2.00)   faster"), "{}", text(&output));
+    }
+}
+
+#[test]
 fn each_hostile_file_is_answered_in_one_line_that_says_where() {
     let good = times(1.0).to_string();
     let with = |old: &str, new: &str| good.replacen(old, new, 1).into_bytes();
@@ -142,7 +157,7 @@ fn each_hostile_file_is_answered_in_one_line_that_says_where() {
         (Vec::new(), "EOF while parsing a value at line 1 column 0"),
         (good.as_bytes()[..good.len() / 2].to_vec(), "EOF while parsing"),
         (with("[1e-6", "[NaN"), "expected value at line 1 column"),
-        (with("[1e-6", "[null"), "expected f64 at line 1 column"),
+        (with("[1e-6", "[[]"), "expected f64 at line 1 column"),
         (with("[1e-6", "[1e999"), "number out of range at line 1 column"),
         (with("\"cpus\":2", "\"cpus\":99999999999999999999999"), "at line 1 column"),
         (deep.into_bytes(), "at line 1 column"),

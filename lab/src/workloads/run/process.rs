@@ -21,6 +21,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::failure::Failure;
 use crate::program;
+use crate::stats::Numbers;
 use crate::stop::{Stop, printable};
 use crate::usage::Usage;
 use crate::workload::Outcome;
@@ -60,10 +61,8 @@ impl Process {
         let held = parent.stdin.take();
         let output = parent.wait_with_output().map_err(Failure::Refused)?;
         drop(held);
-        // JSON has no number for what the system does not tell.
-        let said = serde_json::from_slice::<Result<Vec<Option<f64>>, String>>(&output.stdout);
-        match said {
-            Ok(Ok(values)) => Ok(values.into_iter().map(|v| v.unwrap_or(f64::NAN)).collect()),
+        match serde_json::from_slice::<Result<Numbers, String>>(&output.stdout) {
+            Ok(Ok(numbers)) => Ok(numbers.0),
             Ok(Err(reason)) => Err(Failure::Told(reason)),
             Err(_) => Err(Failure::Told(format!("its parent died: {}", output.status))),
         }
