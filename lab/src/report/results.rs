@@ -90,8 +90,9 @@ impl Lane {
     }
 }
 
-/// Single values that must lie beyond a percentile: the position of fewer is chance.
-const BEYOND: f64 = 10.0;
+/// Single values that must lie beyond a percentile, of all rounds and of each: the position of fewer is chance. It is computed
+/// in each round.
+const BEYOND: [f64; 2] = [10.0, 1.0];
 
 impl Sheet {
     /// How many times as good one lane is as another by this metric, if that can be told.
@@ -101,15 +102,20 @@ impl Sheet {
         Speedup::of(&rounds, *direction, unit)
     }
 
-    /// Why this metric is not shown, if it is a percentile near an end and less than ten of the single values of some lane with a
-    /// number are beyond it.
+    /// Why this metric is not shown, if it is a percentile near an end, and less than ten of the single values of some lane with a
+    /// number are beyond it, or less than one of those of a round.
     pub(crate) fn lacking(&self, metric: usize) -> Option<String> {
         let beyond = self.metrics[metric].tail()?;
-        let lanes = self.lanes.iter().filter(|lane| !lane.samples(metric).is_empty());
-        // A run in another process does not say how many there were.
-        let least = lanes.map(Lane::values_behind).filter(|&values| values > 0).min()?;
-        let needed = (BEYOND / beyond).round() as u64;
-        (least < needed).then(|| format!("{least} values are too few: it takes {needed}"))
+        let lanes = || self.lanes.iter().filter(|lane| !lane.samples(metric).is_empty());
+        let all = lanes().map(Lane::values_behind).filter(is_told).min();
+        let rounds = lanes().flat_map(|lane| lane.spent.iter().map(|spent| spent.count));
+        let each = rounds.filter(is_told).min();
+        let few = |(least, beyond_it, which): (Option<u64>, f64, &str)| {
+            let needed = (beyond_it / beyond).round() as u64;
+            let least = least.filter(|least| *least < needed)?;
+            Some(format!("{least} values{which} are too few: it takes {needed}"))
+        };
+        [(all, BEYOND[0], ""), (each, BEYOND[1], " of a round")].into_iter().find_map(few)
     }
 
     /// A row that is about to be measured on these targets.
@@ -182,6 +188,11 @@ impl Sheet {
         let samples = samples.filter(|(_, value)| comparable(value));
         samples.filter_map(|(round, value)| Some(value / best(round)?)).collect()
     }
+}
+
+/// Whether this is a number of values. A run in another process does not say how many there were.
+fn is_told(values: &u64) -> bool {
+    *values > 0
 }
 
 impl Results {

@@ -182,6 +182,31 @@ fn the_page_needs_nothing_else_and_runs_nothing() {
 }
 
 #[test]
+fn a_percentile_of_few_values_is_refused_whether_all_are_few_or_those_of_a_round() {
+    let shown_with = |values: &[u64]| {
+        let mut report = report();
+        report["results"]
+            .as_array_mut()
+            .expect("results")
+            .retain(|result| result["workload"] == "burst");
+        report["runs"] = json!([{
+            "workload": "burst", "params": { "gap-ms": 1 }, "target": "spmc", "values": values,
+        }]);
+        text(&shown(&report, &[]))
+    };
+    let line = |said: &str| {
+        said.lines().find(|line| line.starts_with("  p99 ")).expect("a line").trim().to_owned()
+    };
+    let said = line(&shown_with(&[400, 300, 100, 99, 101]));
+    assert!(said.ends_with("99 values of a round are too few: it takes 100"), "{said}");
+    let said = line(&shown_with(&[300, 200, 100, 299, 100]));
+    assert!(said.ends_with("999 values are too few: it takes 1000"), "{said}");
+    let said = line(&shown_with(&[300, 200, 100, 300, 100]));
+    assert!(said.ends_with("CPUs"), "{said}");
+    assert!(line(&shown_with(&[u64::MAX; 5])).ends_with("CPUs"), "whatever a file says");
+}
+
+#[test]
 fn markdown_has_the_answer_and_the_tables() {
     let output = shown(&report(), &["--markdown", "-"]);
     assert_eq!((code(&output), errors(&output)), (Some(0), String::new()));
