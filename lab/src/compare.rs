@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::machine::Machine;
-use crate::recorded::Recorded;
+use crate::recorded::{Recorded, is_peer};
 use crate::report::destination::path;
 use crate::report::quantity;
 use crate::report::speedup::{ROUNDS, Speedup, Verdict, pairs};
@@ -14,7 +14,7 @@ use crate::report::write_line;
 use crate::schema::Outcome;
 use crate::stats::middle;
 use crate::stop::{Stop, printable};
-use crate::workload::{self, Direction};
+use crate::workload::{self, Direction, Params};
 
 /// Options of `compare`.
 #[derive(Args, Clone, Debug)]
@@ -22,7 +22,8 @@ pub(crate) struct Compare {
     /// The old result file and the new one, as `--json` writes them. Further pairs have further rounds.
     #[arg(value_names = ["OLD", "NEW"], num_args = 2.., required = true, value_parser = path())]
     files: Vec<PathBuf>,
-    /// Fail if anything is slower by more than this beyond the noise: the whole interval is.
+    /// Fail if anything is slower by more than this beyond the noise (the whole interval is), or if a target that is no peer has
+    /// failed or is missing.
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     fail_above: Option<f64>,
 }
@@ -49,8 +50,15 @@ struct Key {
     direction: Direction,
 }
 
-/// A result file: the machine, and the samples by what they are of.
-type File = (Machine, Vec<(Key, Vec<f64>)>);
+/// A result file.
+struct File {
+    /// The machine.
+    machine: Machine,
+    /// The samples by what they are of, and whether that is a peer's.
+    results: Vec<(Key, bool, Vec<f64>)>,
+    /// Targets that are no peers and have no number.
+    failed: Vec<String>,
+}
 
 /// The rounds of a metric, each with the new value and the old one, and what they come to.
 struct Series {
@@ -71,6 +79,8 @@ struct Comparison {
     index: HashMap<Key, usize>,
     /// Metrics that one file of a pair has and the other has not.
     alone: usize,
+    /// What the new file of a pair has lost, in words: of targets that are no peers.
+    lost: Vec<String>,
     /// Whether the machines or their settings differ.
     moved: bool,
 }
@@ -100,20 +110,30 @@ impl Compare {
 
 /// Reads a result file, in which nothing may stand twice.
 fn file(path: &Path) -> Result<File, Stop> {
-    let Recorded { machine, results, .. } = Recorded::read(path)?;
-    let results: Vec<_> =
-        results.into_iter().map(|result| (Key::of(&result), result.samples.0)).collect();
+    let Recorded { machine, results, failures, .. } = Recorded::read(path)?;
+    let result = |of: Outcome| (Key::of(&of), is_peer(of.peer, &of.target), of.samples.0);
+    let results: Vec<_> = results.into_iter().map(result).collect();
+    let failed =
+        failures.iter().filter(|failure| !is_peer(failure.peer, &failure.target)).map(|of| {
+            let row = row(&of.workload, &of.params);
+            printable(&format!("{} in {row}: {}", of.target, of.reason))
+        });
     let mut known = HashSet::new();
-    match results.iter().find(|(key, _)| !known.insert(key)) {
-        Some((key, _)) => Err(Stop::Usage(format!("{} has {} twice", path.display(), key.text()))),
-        None => Ok((machine, results)),
+    match results.iter().find(|(key, ..)| !known.insert(key)) {
+        Some((key, ..)) => Err(Stop::Usage(format!("{} has {} twice", path.display(), key.text()))),
+        None => Ok(File { machine, failed: failed.collect(), results }),
     }
+}
+
+/// A workload with its options.
+fn row(workload: &str, params: &Params) -> String {
+    format!("{workload} {}", workload::line(params)).trim_end().to_owned()
 }
 
 impl Key {
     /// What this result is of, with no character that a terminal would interpret.
     fn of(result: &Outcome) -> Self {
-        let row = format!("{} {}", result.workload, workload::line(&result.params));
+        let row = row(&result.workload, &result.params);
         let [row, target, metric, unit] = [&row, &result.target, &result.metric, &result.unit]
             .map(|text| printable(text.trim_end()));
         Key { row, target, metric, unit, direction: result.direction }
@@ -148,13 +168,18 @@ impl Series {
 
 impl Comparison {
     /// Adds the rounds that both files have.
-    fn add(&mut self, (old_machine, olds): &File, (machine, news): File) {
-        self.moved |= setting(old_machine) != setting(&machine);
-        let by_key: HashMap<_, _> = olds.iter().map(|(key, samples)| (key, samples)).collect();
+    fn add(&mut self, old: &File, new: File) {
+        self.moved |= setting(&old.machine) != setting(&new.machine);
+        let known: HashSet<_> = new.results.iter().map(|(key, ..)| key).collect();
+        let missing =
+            old.results.iter().filter(|(key, is_peer, _)| !is_peer && !known.contains(key));
+        self.lost.extend(missing.map(|(key, ..)| key.text()));
+        self.lost.extend(new.failed);
+        let by_key: HashMap<_, _> = old.results.iter().map(|(key, _, of)| (key, of)).collect();
         let (of_both, of_new): (Vec<_>, Vec<_>) =
-            news.into_iter().partition(|(key, _)| by_key.contains_key(key));
-        self.alone += of_new.len() + olds.len() - of_both.len();
-        for (key, samples) in of_both {
+            new.results.into_iter().partition(|(key, ..)| by_key.contains_key(key));
+        self.alone += of_new.len() + old.results.len() - of_both.len();
+        for (key, _, samples) in of_both {
             let rounds = pairs(&samples, by_key[&key]);
             let place = *self.index.entry(key.clone()).or_insert(self.all.len());
             if place == self.all.len() {
@@ -200,8 +225,11 @@ impl Comparison {
         [first].into_iter().chain(notes).collect()
     }
 
-    /// An error if something is worse by more than `bound` with the whole interval, or if nothing can be told.
+    /// An error if something is lost, or worse by more than `bound` with the whole interval, or if nothing can be told.
     fn gate(&self, bound: f64) -> Result<(), Stop> {
+        if !self.lost.is_empty() {
+            return Err(Stop::Failed(format!("without a number now: {}", self.lost.join("; "))));
+        }
         if self.all.iter().all(|series| matches!(series.verdict(), None | Some(Verdict::TooFew))) {
             let reason = format!("--fail-above can't tell: nothing has {ROUNDS} rounds to compare");
             return Err(Stop::Usage(reason));

@@ -40,6 +40,11 @@ struct Setting {
     machine: Map<String, Value>,
 }
 
+/// Whether brigade is compared with this target; older files do not say so.
+pub(crate) fn is_peer(said: Option<bool>, target: &str) -> bool {
+    said.unwrap_or(!is_own(target))
+}
+
 /// Whether a target of this name is brigade, in whatever configuration.
 pub(crate) fn is_own(target: &str) -> bool {
     target.strip_prefix("brigade").is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
@@ -65,9 +70,11 @@ impl Recorded {
             let (place, meaning) = place(&mut sheets, &*result.workload, &result.params);
             add(&mut sheets[place], result, meaning)?;
         }
-        for Failure { workload, target, params, peer, reason } in &self.failures {
-            let (place, _) = place(&mut sheets, workload, params);
-            lane(&mut sheets[place], target, *peer)?.failure = Some(printable(reason));
+        for failure in &self.failures {
+            let (place, _) = place(&mut sheets, &failure.workload, &failure.params);
+            let lane =
+                lane(&mut sheets[place], &failure.target, is_peer(failure.peer, &failure.target))?;
+            lane.failure = Some(printable(&failure.reason));
         }
         let place = |workload, params| places.get(&(workload, workload::line(params))).copied();
         for row in &self.noise.rows {
@@ -162,11 +169,7 @@ fn blank(workload: &str, params: &Params, meaning: Option<&Meaning>) -> Sheet {
 }
 
 /// This target of the row, which may be new.
-fn lane<'a>(
-    sheet: &'a mut Sheet,
-    target: &str,
-    peer: Option<bool>,
-) -> Result<&'a mut Lane, String> {
+fn lane<'a>(sheet: &'a mut Sheet, target: &str, is_peer: bool) -> Result<&'a mut Lane, String> {
     let target = &printable(target);
     let lanes = &sheet.lanes;
     let place = lanes.iter().position(|lane| lane.name == *target).unwrap_or(lanes.len());
@@ -174,14 +177,14 @@ fn lane<'a>(
         return Err(too_many(sheet, "targets"));
     }
     if place == lanes.len() {
-        sheet.lanes.push(Lane::new(target, peer.unwrap_or(!is_own(target))));
+        sheet.lanes.push(Lane::new(target, is_peer));
     }
     Ok(&mut sheet.lanes[place])
 }
 
 /// Adds a result to its row.
 fn add(sheet: &mut Sheet, result: &Outcome, meaning: Option<&Meaning>) -> Result<(), String> {
-    let Outcome { target, metric: name, unit, direction, samples, peer, .. } = result;
+    let Outcome { target, metric: name, unit, direction, samples, .. } = result;
     let [name, unit] = [name, unit].map(|text| printable(text));
     let metrics = &mut sheet.metrics;
     let index = metrics.iter().position(|metric| metric.name == name).unwrap_or(metrics.len());
@@ -195,7 +198,7 @@ fn add(sheet: &mut Sheet, result: &Outcome, meaning: Option<&Meaning>) -> Result
     if meaning.is_some_and(|meaning| meaning.headline == name) {
         sheet.headline = index;
     }
-    let lane = lane(sheet, target, *peer)?;
+    let lane = lane(sheet, target, is_peer(result.peer, target))?;
     lane.values.resize(lane.values.len().max(index + 1), Vec::new());
     if !lane.values[index].is_empty() {
         return Err(format!("it has {name} of {target} in {} twice", result.workload));

@@ -96,6 +96,35 @@ fn twice_the_time_and_half_the_rate_fail_and_half_the_time_does_not() {
 }
 
 #[test]
+fn a_target_that_is_lost_fails_and_a_peer_that_is_lost_does_not() {
+    let with_rayon = |mut file: Value| {
+        let mut result = file["results"][0].clone();
+        result["target"] = "rayon".into();
+        file["results"].as_array_mut().expect("results").push(result);
+        file
+    };
+    let mut without = with_rayon(times(1.0));
+    without["results"].as_array_mut().expect("results").remove(0);
+    let output = compare(&[with_rayon(times(1.0)), without], &["--fail-above", "10%"]);
+    assert_eq!(code(&output), Some(1), "{}", text(&output));
+    let lost = "without a number now: start of brigade in wake --shots 2";
+    assert!(errors(&output).contains(lost), "{}", errors(&output));
+    let output = compare(&[with_rayon(times(1.0)), times(1.0)], &["--fail-above", "10%"]);
+    assert_eq!(code(&output), Some(0), "{}", errors(&output));
+
+    for (target, expected) in [("brigade-lifo", 1), ("rayon", 0)] {
+        let mut failed = times(1.0);
+        failed["failures"] = json!([{
+            "workload": "wake", "target": target, "params": { "shots": 2 }, "reason": "lost a\u{1b} task",
+        }]);
+        let output = compare(&[times(1.0), failed], &["--fail-above", "10%"]);
+        assert_eq!(code(&output), Some(expected), "{target}: {}", errors(&output));
+        let reason = format!("{target} in wake --shots 2: lost a\\u{{1b}} task");
+        assert_eq!(errors(&output).contains(&reason), expected == 1, "{}", errors(&output));
+    }
+}
+
+#[test]
 fn noise_does_not_fail_and_too_few_rounds_cannot_tell() {
     let noisy = report(&[1.3e-6, 0.9e-6, 1.6e-6, 0.9e-6, 1.3e-6], &[1e6; 5]);
     let output = compare(&[times(1.0), noisy], &["--fail-above", "10%"]);
