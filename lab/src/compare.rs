@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use crate::limits::MAX_ROUNDS;
 use crate::machine::Machine;
 use crate::recorded::{Recorded, is_peer};
 use crate::report::destination::path;
@@ -99,6 +100,10 @@ impl Compare {
             return Err(Stop::Usage("the files have no workload and target in common".to_owned()));
         }
         for Series { key, rounds, speedup } in &mut comparison.all {
+            if rounds.len() as u64 > MAX_ROUNDS {
+                let reason = format!("{} has more than {MAX_ROUNDS} rounds in all", key.text());
+                return Err(Stop::Usage(reason));
+            }
             *speedup = Speedup::of(rounds, key.direction, &key.unit);
         }
         if !is_quiet {

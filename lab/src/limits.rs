@@ -50,7 +50,7 @@ pub(crate) const MIN_RESIDENT: u64 = 1_000;
 pub(crate) const MAX_HOGS: u64 = 256;
 /// Rows of a sweep.
 pub(crate) const MAX_ROWS: usize = 1_000;
-/// Counted rounds.
+/// Counted rounds, and those of a metric in result files: the time of an interval grows with them.
 pub(crate) const MAX_ROUNDS: u64 = 1_000;
 /// Seconds of a check: a week.
 pub(crate) const MAX_CHECK: u64 = 604_800;

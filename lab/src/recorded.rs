@@ -8,6 +8,7 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::limits::MAX_ROUNDS;
 use crate::noise;
 use crate::report::results::{Lane, Sheet};
 use crate::schema::{Document, Failure, Meaning, Outcome, Runs, SCHEMA};
@@ -119,6 +120,11 @@ impl Recorded {
             return Err(format!("its schema is {schema}, and this program reads schema {SCHEMA}"));
         }
         let mut recorded: Recorded = serde_json::from_slice(content).map_err(why)?;
+        let is_long = |result: &&Outcome| result.samples.0.len() as u64 > MAX_ROUNDS;
+        if let Some(Outcome { metric, target, .. }) = recorded.results.iter().find(is_long) {
+            let what = printable(&format!("{metric} of {target}"));
+            return Err(format!("{what} has more than {MAX_ROUNDS} rounds"));
+        }
         let Setting { machine } = serde_json::from_slice(content).map_err(why)?;
         recorded.setting = machine;
         Ok(recorded)

@@ -232,7 +232,13 @@ fn what_is_not_asked_for_well_is_refused() {
     for result in other["results"].as_array_mut().expect("results") {
         result["workload"] = "throughput".into();
     }
+    let long = report(&[1e-6; 501], &[]);
     for (files, arguments, reason) in [
+        (
+            vec![long; 4],
+            &[][..],
+            "start of brigade in wake --shots 2 has more than 1000 rounds in all",
+        ),
         (vec![good.clone()], &[][..], "2 values required"),
         (vec![good.clone(); 3], &[], "each old result file needs a new one"),
         (vec![good.clone(), other], &[], "no workload and target in common"),

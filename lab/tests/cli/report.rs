@@ -286,6 +286,8 @@ fn a_damaged_file_is_answered_in_one_line_and_leaves_no_page() {
     let good = report().to_string();
     let mut twice = report();
     twice["results"][1] = twice["results"][0].clone();
+    let mut long = report();
+    long["results"][0]["samples"] = json!(vec![1.0; 1_001]);
     let mut many = report();
     let one = many["results"][0].clone();
     many["results"] = (0..1_000)
@@ -301,6 +303,7 @@ fn a_damaged_file_is_answered_in_one_line_and_leaves_no_page() {
         (good.replacen("\"schema\":1", "\"schema\":2", 1), "its schema is 2"),
         (good.replacen("[2700000.0", "[NaN", 1), "expected value at line 1 column"),
         (format!("{{\"schema\": 1, \"x\": {}", "[".repeat(100_000)), "at line 1 column"),
+        (long.to_string(), "rate of rayon has more than 1000 rounds"),
         (twice.to_string(), "it has rate of rayon in throughput twice"),
         (many.to_string(), "it has 1001 rows, and a report 1000 at most"),
     ] {
