@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use crate::limits::MAX_ROUNDS;
 use crate::noise;
 use crate::report::results::{Lane, Sheet};
-use crate::schema::{Document, Failure, Meaning, Outcome, Runs, SCHEMA};
+use crate::schema::{Document, Meaning, Outcome, Runs, SCHEMA};
 use crate::spent::Spent;
 use crate::stop::{Stop, printable};
 use crate::usage::Usage;

@@ -336,11 +336,23 @@ impl Noise {
         self.readings[1] = Reading::now(&self.kernel, self.hogs);
     }
 
-    /// The row has ended. Returns what there is to object, in words.
-    pub(crate) fn close_row(&mut self, workload: &str, params: Params) -> Option<String> {
-        let now = Reading::now(&self.kernel, self.hogs);
+    /// The row has ended, or is cut short. Returns what there is to object, in words.
+    pub(crate) fn close_row(
+        &mut self,
+        workload: &str,
+        params: Params,
+        is_cut: bool,
+    ) -> Option<String> {
+        let mut now = Reading::now(&self.kernel, self.hogs);
+        if is_cut {
+            // Processes of its own that still run are not counted as its own: the kernel tells that when they have ended.
+            now.busy = None;
+        }
         let span = Span::between(&self.readings[1], &now);
-        self.whole = Span::between(&self.readings[0], &now);
+        // What is known of the rows before stays.
+        if !is_cut || self.rows.is_empty() {
+            self.whole = Span::between(&self.readings[0], &now);
+        }
         self.rows.push(RowNoise { workload: workload.to_owned(), params, span });
         self.judge();
         span.line(self.cpus)
@@ -517,7 +529,7 @@ mod tests {
         let quiet = End { spin: Some(Spin { lost: 0.0, piece_ns: 100.0 }), ..End::default() };
         noise.before = quiet.clone();
         noise.open_row();
-        assert_eq!(noise.close_row("wake", Params::new()), None);
+        assert_eq!(noise.close_row("wake", Params::new(), false), None);
         assert_eq!((noise.busy(), noise.describe().as_str()), (None, ""));
         noise.after = Some(End { spin: Some(Spin { lost: 0.3, piece_ns: 125.0 }), ..quiet });
         noise.whole.other_cpus = Some(1.26);

@@ -57,7 +57,7 @@ impl SharedBook {
 
     /// Ends the row that was begun last.
     pub(crate) fn close_sheet(&self) {
-        self.lock().results.close_sheet();
+        self.lock().results.close_sheet(false);
     }
 
     /// The tables of an interrupted run that have not been printed: that of the current row as far as it is, and the last one.
@@ -151,7 +151,7 @@ impl SharedBook {
         // Locked until all is written, so that the process does not end before that.
         let mut book = self.lock();
         let Some(outputs) = book.outputs.take() else { return Ok(()) };
-        book.results.close_sheet();
+        book.results.close_sheet(true);
         let appended = book.csv.take().map_or(Ok(()), |csv| csv.results(&book.results));
         let results = json::of(&book.results, complete)?;
         // One that can't be written takes none of the others with it.

@@ -196,13 +196,13 @@ fn is_told(values: &u64) -> bool {
 }
 
 impl Results {
-    /// Ends the row that was begun last, unless that has ended.
-    pub(super) fn close_sheet(&mut self) {
+    /// Ends the row that was begun last, unless that has ended; or cuts it short.
+    pub(super) fn close_sheet(&mut self, is_cut: bool) {
         if self.noise.has_rows(self.sheets.len()) {
             return;
         }
         if let Some(sheet) = self.sheets.last_mut() {
-            sheet.noise = self.noise.close_row(&sheet.workload, sheet.params.clone());
+            sheet.noise = self.noise.close_row(&sheet.workload, sheet.params.clone(), is_cut);
         }
     }
 

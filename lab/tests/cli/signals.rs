@@ -72,6 +72,27 @@ fn an_interrupted_run_prints_the_tables_of_what_there_is() {
 }
 
 #[test]
+fn the_command_of_an_interrupted_run_is_no_other_program() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (begun, path) = (folder.path().join("begun"), folder.path().join("results.json"));
+    let script = format!("echo >>{}; while :; do :; done", begun.display());
+    let mut command = lab(["run", "--json"]);
+    command.arg(&path).args(["--", "sh", "-c", &script]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a start");
+    until("the command runs", || begun.exists());
+    signal(&child, "INT");
+    let output = child.wait_with_output().expect("an end");
+    assert_eq!(output.status.code(), Some(130), "{}", errors(&output));
+    let report = std::fs::read(&path).expect("a file");
+    let report: serde_json::Value = serde_json::from_slice(&report).expect("valid");
+    let noise = &report["noise"];
+    assert!(noise["rows"][0]["seconds"].is_f64(), "{report}");
+    for span in [&noise["rows"][0], &noise["whole"]] {
+        assert!(span["other_cpus"].is_null(), "{report}");
+    }
+}
+
+#[test]
 fn an_interrupted_run_leaves_a_whole_file_and_nothing_else() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("results.json");
