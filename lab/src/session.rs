@@ -25,6 +25,7 @@ use crate::report::{self, Reporter};
 use crate::rounds::{self, Contest, Rules};
 use crate::stop::Stop;
 use crate::trace;
+use crate::workload::Meaning;
 use crate::workloads::server::load;
 
 /// Does what the command line asks for.
@@ -158,7 +159,7 @@ fn measure(contests: &[Contest], cli: &Cli) -> Result<(), Stop> {
     // A peer without a number is missing from the table, and does not fail the run.
     let notes = peers.iter().map(|failure| format!("\nno number: {failure}"));
     let marked = busy.iter().map(|busy| format!("\n{busy}\n"));
-    let end = notes.chain(last).chain(marked).chain([HINT.to_owned()]);
+    let end = notes.chain(last).chain(marked).chain([hint(contests)]);
     reporter.print(&end.collect::<String>())?;
     if !own.is_empty() {
         return Err(Stop::Failed(own.join("; ")));
@@ -176,9 +177,21 @@ fn plan(cli: &Cli, rows: usize, runs: u64) -> String {
     cli.expected(runs).map(line).unwrap_or_default()
 }
 
-/// The last line of every report.
-const HINT: &str = "\nA ratio is the median over the rounds of this target's value to the best peer's; ≈: it can't be told apart from that.\n\
-More: `brigade-lab list` names what there is, `brigade-lab all --full` takes longer and says more.";
+/// The last lines of every report.
+fn hint(contests: &[Contest]) -> String {
+    let more = match contests.first().map(|contest| contest.row.meaning()) {
+        Some(Meaning { is_yours: true, own, .. }) => {
+            format!("The peers are all commands but {own}.")
+        }
+        _ => MORE.to_owned(),
+    };
+    format!("{RATIO}\n{more}")
+}
+
+/// How to read the tables.
+const RATIO: &str = "\nA ratio is the median over the rounds of this target's value to the best peer's; ≈: it can't be told apart from that.";
+/// What else there is.
+const MORE: &str = "More: `brigade-lab list` names what there is, `brigade-lab all --full` takes longer and says more.";
 
 /// A seed from the clock.
 pub(crate) fn fresh_seed() -> u64 {

@@ -145,7 +145,7 @@ pub(crate) fn summary(sheets: &[Sheet], lines: &[Line<'_>]) -> String {
         [Verdict::Better, Verdict::Worse, Verdict::Same, Verdict::TooFew].map(|v| count(Some(v)));
     let mut text = format!("better in {better}, worse in {worse}, no difference in {same}");
     if few > 0 {
-        text += &format!(", too few rounds to tell in {few}: take --rounds {ROUNDS} or more");
+        text += &format!(", too few rounds to tell in {few}: take {ROUNDS} rounds or more");
     }
     if count(None) > 0 {
         text += &format!(", nothing to compare in {}", count(None));

@@ -54,7 +54,10 @@ fn all_has_a_metric_for_each_workload_and_says_when_rounds_are_too_few() {
         let said = text(&output);
         // Two workloads of two targets each, one of them with five tables.
         assert!(said.contains("\n6 tables, 24 runs: about 1 min\n"), "{said}");
-        assert!(answer(&said).contains("too few rounds to tell in 6: take --rounds 5"), "{said}");
+        assert!(
+            answer(&said).contains("too few rounds to tell in 6: take 5 rounds or more"),
+            "{said}"
+        );
         assert!(answer(&said).contains(" segqueue ") && answer(&said).contains(" spmc "), "{said}");
         for (metric, is_shown) in [("p50", true), ("p1", is_verbose), ("sender", is_verbose)] {
             let heading = format!("\n  {metric} (less is better)");

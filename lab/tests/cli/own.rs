@@ -69,6 +69,8 @@ fn each_pool_is_a_command_with_all_numbers_and_brigade_is_compared_with_each() {
     let firsts: Vec<_> = answer.lines().map(|line| line.split_whitespace().next()).collect();
     assert_eq!(firsts[1..3], [Some("a"), Some("c")], "{answer}");
     assert!(answer.contains(" to "), "an interval: {answer}");
+    assert!(answer.contains("too few rounds to tell in 2: take 5 rounds or more"), "{answer}");
+    assert!(answer.trim_end().ends_with("\nThe peers are all commands but brigade."), "{answer}");
 }
 
 #[test]
