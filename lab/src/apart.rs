@@ -4,12 +4,12 @@
 //! the tasks would seem to take none. The child measures one target once, reads its own memory, and
 //! prints the values to stdout for the parent.
 
-use std::fs;
 use std::io::{self, Error, ErrorKind, Write};
 use std::process::Stdio;
 
 use crate::failure::Failure;
 use crate::fault::Fault;
+use crate::kernel::Kernel;
 use crate::program;
 use crate::stats::Numbers;
 use crate::stop::Stop;
@@ -29,34 +29,32 @@ pub(crate) const COMMAND: &str = "once";
 
 /// The parts of this process that are in memory; `/proc/self/statm` may be off by some hundred
 /// pages.
-const PARTS: &str = "/proc/self/smaps_rollup";
+const PARTS: &str = "proc/self/smaps_rollup";
 
 /// The address space of this process, and the most of it that was in memory at a time, off by as much as `statm`. `getrusage`
 /// has the latter too, but with that of the parent in it.
-const STATUS: &str = "/proc/self/status";
+const STATUS: &str = "proc/self/status";
 
 /// Bytes of this process that are in memory.
 pub(crate) fn bytes() -> io::Result<u64> {
-    field(PARTS, "Rss:")
+    field(PARTS, "Rss")
 }
 
 /// Bytes of the address space of this process: stacks are reserved long before they are in memory.
 pub(crate) fn reserved() -> io::Result<u64> {
-    field(STATUS, "VmSize:")
+    field(STATUS, "VmSize")
 }
 
 /// The most bytes of this process that were in memory at a time.
 pub(crate) fn peak() -> io::Result<u64> {
-    field(STATUS, "VmHWM:")
+    field(STATUS, "VmHWM")
 }
 
-/// The bytes in the line of `file` that begins with `name`.
+/// The bytes in the line called `name` of `file`.
 fn field(file: &str, name: &str) -> io::Result<u64> {
-    let text = fs::read_to_string(file)?;
-    let line = text.lines().find_map(|line| line.strip_prefix(name));
-    let kilobytes = line.and_then(|rest| rest.trim().strip_suffix("kB")?.trim().parse().ok());
-    let kilobytes: u64 = kilobytes.ok_or_else(|| Error::other(format!("no {name} in {file}")))?;
-    Ok(kilobytes << 10)
+    let said = Kernel::here().field(file, name);
+    let kilobytes = said.and_then(|said| said.strip_suffix("kB")?.trim().parse::<u64>().ok());
+    Ok(kilobytes.ok_or_else(|| Error::other(format!("no {name} in /{file}")))? << 10)
 }
 
 /// Runs `workload` with these options once on a fresh target in a process of its own.

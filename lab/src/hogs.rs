@@ -44,9 +44,7 @@ impl Hogs {
         // Otherwise it has printed the reason on stderr.
         if said.trim() == READY { Ok(hogs) } else { Err(refused(io::Error::other("see above"))) }
     }
-}
 
-impl Hogs {
     /// The number of the process, if there is one.
     pub(crate) fn process(&self) -> Option<u32> {
         self.0.as_ref().map(Child::id)

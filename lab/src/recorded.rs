@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::limits::MAX_ROUNDS;
 use crate::noise;
-use crate::report::results::{Lane, Sheet};
+use crate::report::results::{Lane, Sheet, is_of};
 use crate::schema::{Document, Meaning, Outcome, Runs, SCHEMA};
 use crate::spent::Spent;
 use crate::stop::{Stop, printable};
@@ -43,12 +43,7 @@ struct Setting {
 
 /// Whether brigade is compared with this target; older files do not say so.
 pub(crate) fn is_peer(said: Option<bool>, target: &str) -> bool {
-    said.unwrap_or(!is_own(target))
-}
-
-/// Whether a target of this name is brigade, in whatever configuration.
-pub(crate) fn is_own(target: &str) -> bool {
-    target.strip_prefix("brigade").is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+    said.unwrap_or(!is_of("brigade", target))
 }
 
 impl Recorded {

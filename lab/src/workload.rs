@@ -1,5 +1,6 @@
 //! The traits of workloads: the results of a run, its needs, and for each family how it runs on a target.
 
+use std::cmp::Ordering;
 use std::fmt::Debug;
 use std::time::Duration;
 
@@ -31,6 +32,16 @@ pub(crate) enum Direction {
     Higher,
     /// The lower one.
     Lower,
+}
+
+impl Direction {
+    /// Which of two values comes first: the better one.
+    pub(crate) fn order(self, one: f64, other: f64) -> Ordering {
+        match self {
+            Direction::Higher => other.total_cmp(&one),
+            Direction::Lower => one.total_cmp(&other),
+        }
+    }
 }
 
 /// One number that a run of a workload yields. Its words are constants, or those of a result file.

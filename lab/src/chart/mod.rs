@@ -24,9 +24,10 @@ use self::selection::{Selection, Wanted};
 pub(crate) use self::strip::strip;
 use self::theme::Theme;
 use crate::machine::Machine;
-use crate::recorded::{Recorded, is_own};
+use crate::recorded::Recorded;
 use crate::report::destination::{Destination, path, same};
 use crate::report::quantity;
+use crate::report::results::is_of;
 use crate::schema::Outcome;
 use crate::stop::Stop;
 
@@ -132,7 +133,7 @@ fn picture(selection: &Selection<'_>, machine: &Machine, title: Option<&str>) ->
     let bar = |result: &&Outcome| Row {
         name: result.target.clone(),
         value: quantity::full(result.median, &result.unit),
-        is_own: is_own(&result.target),
+        is_own: is_of("brigade", &result.target),
         marks: Marks::Bar { length: result.median, range: (result.min, result.max) },
     };
     let named = selection.bars.first().map(|result| wording::title(result));

@@ -2,7 +2,7 @@
 
 use crate::recorded::Recorded;
 use crate::schema::{Failure, Outcome};
-use crate::workload::{Direction, Params, word};
+use crate::workload::{Params, word};
 
 /// What a chart is to show.
 #[derive(Debug, Default)]
@@ -74,10 +74,7 @@ impl<'a> Selection<'a> {
 
     /// Puts the best first.
     fn rank(&mut self) {
-        self.bars.sort_by(|a, b| match a.direction {
-            Direction::Higher => b.median.total_cmp(&a.median),
-            Direction::Lower => a.median.total_cmp(&b.median),
-        });
+        self.bars.sort_by(|a, b| a.direction.order(a.median, b.median));
     }
 }
 

@@ -5,7 +5,7 @@ use super::quantity;
 use super::results::{Lane, Sheet};
 use super::speedup::{ROUNDS, Speedup, Verdict};
 use crate::stats::middle;
-use crate::workload::{Direction, Metric};
+use crate::workload::Metric;
 
 /// What the answer says of one row.
 pub(crate) struct Line<'a> {
@@ -45,7 +45,7 @@ pub(crate) fn lines(sheets: &[Sheet]) -> Vec<Line<'_>> {
     let pairs = pairs.flat_map(|(sheet, (own, peers))| {
         let rivals = match sheet.is_yours {
             true => peers.into_iter().map(Some).collect(),
-            false => vec![best(&peers, sheet.headline, sheet.metrics[sheet.headline].direction)],
+            false => vec![sheet.best_peer(sheet.headline)],
         };
         rivals.into_iter().map(move |peer| (sheet, own, peer))
     });
@@ -76,35 +76,22 @@ fn line<'a>(sheet: &'a Sheet, sheets: &[Sheet], own: &Lane, peer: Option<&Lane>)
 
 /// How far the interval of brigade's ratio to the best peer reaches from it, as a share, if there is one.
 pub(super) fn width(sheet: &Sheet) -> Option<f64> {
-    let (own, peers) = sides(sheet)?;
-    let index = sheet.headline;
-    let speedup =
-        sheet.speedup(index, own, best(&peers, index, sheet.metrics[index].direction)?)?;
+    let (own, _) = sides(sheet)?;
+    let speedup = sheet.speedup(sheet.headline, own, sheet.best_peer(sheet.headline)?)?;
     Some((speedup.high / speedup.middle).max(speedup.middle / speedup.low) - 1.0)
 }
 
 /// brigade's lane, and those of its peers. Of several configurations the first one of the family.
 fn sides(sheet: &Sheet) -> Option<(&Lane, Vec<&Lane>)> {
     let name = &*sheet.own;
-    let is_own = |lane: &&Lane| !lane.is_peer && lane.name.starts_with(name);
     let own = sheet.lanes.iter().find(|lane| lane.name == name);
-    let own = own.or_else(|| sheet.lanes.iter().find(is_own))?;
+    let own = own.or_else(|| sheet.lanes.iter().find(|lane| sheet.is_own(lane)))?;
     let is_rival = |lane: &&Lane| match sheet.is_yours {
         true => lane.name != own.name,
         false => lane.is_peer,
     };
     let peers: Vec<_> = sheet.lanes.iter().filter(is_rival).collect();
     (!peers.is_empty()).then_some((own, peers))
-}
-
-/// The peer with the best median.
-fn best<'a>(peers: &[&'a Lane], index: usize, direction: Direction) -> Option<&'a Lane> {
-    let medians = peers.iter().filter_map(|&peer| Some((middle(&peer.samples(index))?, peer)));
-    let best = match direction {
-        Direction::Higher => medians.max_by(|(a, _), (b, _)| a.total_cmp(b)),
-        Direction::Lower => medians.min_by(|(a, _), (b, _)| a.total_cmp(b)),
-    };
-    best.map(|(_, peer)| peer)
 }
 
 /// A target and its median, without its name if the table has that already.
@@ -196,6 +183,7 @@ mod tests {
             sheet(2, &[("rayon", 1e-6), ("tokio", 2e-6), ("brigade", 4e-6)]),
             sheet(3, &[("brigade", 1e-6), ("tokio", 1e-6)]),
             sheet(4, &[("brigade", 0.0), ("tokio", 1e-6)]),
+            sheet(5, &[("brigadex", 1e-6), ("tokio", 1e-6)]),
         ]);
         let answer = answer.expect("an answer");
         for line in [

@@ -6,8 +6,9 @@ use crate::machine::Machine;
 use crate::noise::Noise;
 use crate::row::Row;
 use crate::spent::Spent;
+use crate::stats::middle;
 use crate::target::Entry;
-use crate::workload::{self, Direction, Metric, Params};
+use crate::workload::{self, Metric, Params};
 
 /// Everything measured so far.
 pub(crate) struct Results {
@@ -144,8 +145,18 @@ impl Sheet {
 
     /// Whether this lane is what the others are compared with, in whatever configuration.
     pub(crate) fn is_own(&self, lane: &Lane) -> bool {
-        let rest = lane.name.strip_prefix(&self.own).filter(|_| self.is_yours || !lane.is_peer);
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-') && !self.is_yours)
+        match self.is_yours {
+            true => lane.name == self.own,
+            false => !lane.is_peer && is_of(&self.own, &lane.name),
+        }
+    }
+
+    /// The peer with the best median.
+    pub(super) fn best_peer(&self, metric: usize) -> Option<&Lane> {
+        let peers = self.lanes.iter().filter(|lane| lane.is_peer);
+        let medians = peers.filter_map(|peer| Some((middle(&peer.samples(metric))?, peer)));
+        let direction = self.metrics[metric].direction;
+        medians.min_by(|one, other| direction.order(one.0, other.0)).map(|(_, peer)| peer)
     }
 
     /// The CPU time, which stands beside every other metric as a column, where there is one.
@@ -176,10 +187,7 @@ impl Sheet {
         let best = |round: usize| {
             let values = peers.iter().filter_map(|rounds| rounds.get(round).copied());
             let values = values.filter(|value| !value.is_nan());
-            match self.metrics[metric].direction {
-                Direction::Higher => values.max_by(f64::total_cmp),
-                Direction::Lower => values.min_by(f64::total_cmp),
-            }
+            values.min_by(|one, other| self.metrics[metric].direction.order(*one, *other))
         };
         let samples = lane.rounds(metric).iter().copied().enumerate();
         // A count may be 0, and a ratio of what has no digits is one of rounding errors.
@@ -188,6 +196,11 @@ impl Sheet {
         let samples = samples.filter(|(_, value)| comparable(value));
         samples.filter_map(|(round, value)| Some(value / best(round)?)).collect()
     }
+}
+
+/// Whether this target is one of a family, in whatever configuration.
+pub(crate) fn is_of(family: &str, target: &str) -> bool {
+    target.strip_prefix(family).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
 }
 
 /// Whether this is a number of values. A run in another process does not say how many there were.

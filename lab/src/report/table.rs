@@ -179,11 +179,8 @@ pub(crate) fn lines(sheet: &Sheet, index: usize) -> Vec<(&Lane, [String; 5])> {
         Some((middle(&samples)?, samples, lane))
     });
     let mut lanes: Vec<_> = lanes.collect();
-    lanes.sort_by(|(a, ..), (b, ..)| match direction {
-        Direction::Higher => b.total_cmp(a),
-        Direction::Lower => a.total_cmp(b),
-    });
-    let best = lanes.iter().map(|(.., lane)| *lane).find(|lane| lane.is_peer);
+    lanes.sort_by(|(a, ..), (b, ..)| direction.order(*a, *b));
+    let best = sheet.best_peer(index);
     // Whether a target can't be told apart from the best of the peers, if it is not that one.
     let is_alike = |lane: &Lane| {
         let best = best.filter(|best| best.name != lane.name);
