@@ -75,7 +75,7 @@ pub(crate) fn sorted(mut values: Vec<f64>) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{middle, outliers, quantile};
+    use super::{Numbers, middle, outliers, quantile};
 
     #[test]
     fn the_middle_of_an_even_number_is_between_the_two_in_the_middle() {
@@ -93,6 +93,14 @@ mod tests {
         assert_eq!(outliers(&[5.0; 9]), 0);
         assert_eq!(outliers(&[0.0, 0.0, 9.0]), 0, "three values");
         assert_eq!(outliers(&[]), 0);
+    }
+
+    #[test]
+    fn what_is_no_number_is_null_in_json_and_back() {
+        let text = serde_json::to_string(&Numbers(vec![1.5, f64::NAN])).expect("JSON");
+        assert_eq!(text, "[1.5,null]");
+        let Numbers(read) = serde_json::from_str(&text).expect("numbers");
+        assert!(read[0] == 1.5 && read[1].is_nan() && read.len() == 2, "{read:?}");
     }
 
     #[test]
