@@ -75,7 +75,7 @@ impl Recorded {
         let place = |workload, params| places.get(&(workload, workload::line(params))).copied();
         for row in &self.noise.rows {
             if let Some(place) = place(&row.workload, &row.params) {
-                sheets[place].noise = row.line(self.machine.cpus);
+                sheets[place].noise = row.span.line(self.machine.cpus);
             }
         }
         for runs in &self.runs {
@@ -100,11 +100,7 @@ impl Recorded {
 
     /// Reads the file at `path`.
     pub(crate) fn read(path: &Path) -> Result<Self, Stop> {
-        let content = content(path)?;
-        Recorded::parse(&content).map_err(|reason| {
-            let name = path.display();
-            Stop::Usage(format!("{name} is not a result file of the laboratory: {reason}"))
-        })
+        Recorded::parse(&content(path)?).map_err(|reason| refused(path, &reason))
     }
 
     /// Reads what a result file contains.
@@ -156,15 +152,17 @@ fn blank(workload: &str, params: &Params, meaning: Option<&Meaning>) -> Sheet {
         Value::Array(values) => values.iter().map(text).collect(),
         value => text(value),
     };
-    let words = |word: fn(&Meaning) -> &String| meaning.map(|meaning| printable(word(meaning)));
+    let [done, own] = [workload, "brigade"].map(str::to_owned);
+    let unknown = Meaning { done, own, ..Meaning::default() };
+    let Meaning { done, like, own, yours, note, .. } = meaning.unwrap_or(&unknown);
     Sheet {
         workload: printable(workload),
-        done: words(|meaning| &meaning.done).unwrap_or_else(|| printable(workload)),
-        like: words(|meaning| &meaning.like).unwrap_or_default(),
+        done: printable(done),
+        like: printable(like),
         params: params.iter().map(|(name, value)| (printable(name), words_of(value))).collect(),
-        own: words(|meaning| &meaning.own).unwrap_or_else(|| "brigade".to_owned()),
-        is_yours: meaning.is_some_and(|meaning| meaning.yours),
-        note: meaning.and_then(|meaning| meaning.note.as_deref().map(printable)),
+        own: printable(own),
+        is_yours: *yours,
+        note: note.as_deref().map(printable),
         ..Sheet::default()
     }
 }
@@ -211,6 +209,11 @@ fn add(sheet: &mut Sheet, result: &Outcome, meaning: Option<&Meaning>) -> Result
 /// The error of a row with more than a report can show.
 fn too_many(sheet: &Sheet, what: &str) -> String {
     format!("a row of {} has more than {WIDEST} {what}", sheet.workload)
+}
+
+/// Why the file at `path` is none.
+pub(crate) fn refused(path: &Path, reason: &str) -> Stop {
+    Stop::Usage(format!("{} is not a result file of the laboratory: {reason}", path.display()))
 }
 
 /// All bytes of the file at `path`.

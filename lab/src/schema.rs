@@ -41,7 +41,7 @@ pub(crate) struct Document<Noise> {
 }
 
 /// What a row says in words.
-#[derive(Debug, Deserialize, Serialize)]
+#[derive(Debug, Default, Deserialize, Serialize)]
 pub(crate) struct Meaning {
     /// The name of the workload.
     pub(crate) workload: String,

@@ -176,8 +176,8 @@ impl Span {
         .collect()
     }
 
-    /// The line of the table of a row, if there is something to object.
-    fn line(&self, cpus: usize) -> Option<String> {
+    /// The line of the table of a row on a machine with so many CPUs, if there is something to object.
+    pub(crate) fn line(&self, cpus: usize) -> Option<String> {
         let complaints = self.complaints(cpus);
         (!complaints.is_empty()).then(|| format!("not alone: {}", complaints.join("; ")))
     }
@@ -286,14 +286,7 @@ pub(crate) struct RowNoise {
     pub(crate) params: Params,
     /// From before its first round to after its last one.
     #[serde(flatten)]
-    span: Span,
-}
-
-impl RowNoise {
-    /// The line of the table, on a machine with so many CPUs.
-    pub(crate) fn line(&self, cpus: usize) -> Option<String> {
-        self.span.line(cpus)
-    }
+    pub(crate) span: Span,
 }
 
 impl Noise {

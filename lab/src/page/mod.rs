@@ -45,9 +45,7 @@ impl Report {
 /// What this result file contains, as it is and in rows.
 fn read(path: &Path) -> Result<(Vec<u8>, Content), Stop> {
     let results = recorded::content(path)?;
-    let content = Content::read(&results).map_err(|reason| {
-        Stop::Usage(format!("{} is not a result file of the laboratory: {reason}", path.display()))
-    })?;
+    let content = Content::read(&results).map_err(|reason| recorded::refused(path, &reason))?;
     Ok((results, content))
 }
 

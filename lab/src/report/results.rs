@@ -91,9 +91,9 @@ impl Lane {
     }
 }
 
-/// Single values that must lie beyond a percentile, of all rounds and of each: the position of fewer is chance. It is computed
-/// in each round.
-const BEYOND: [f64; 2] = [10.0, 1.0];
+/// Single values that must lie beyond a percentile: the position of fewer is chance. Of each round it must be one, as a percentile
+/// is computed in each round.
+const BEYOND: f64 = 10.0;
 
 impl Sheet {
     /// How many times as good one lane is as another by this metric, if that can be told.
@@ -108,15 +108,16 @@ impl Sheet {
     pub(crate) fn lacking(&self, metric: usize) -> Option<String> {
         let beyond = self.metrics[metric].tail()?;
         let lanes = || self.lanes.iter().filter(|lane| !lane.samples(metric).is_empty());
-        let all = lanes().map(Lane::values_behind).filter(is_told).min();
-        let rounds = lanes().flat_map(|lane| lane.spent.iter().map(|spent| spent.count));
-        let each = rounds.filter(is_told).min();
-        let few = |(least, beyond_it, which): (Option<u64>, f64, &str)| {
+        // A run in another process does not say how many there were.
+        let few = |counts: Vec<u64>, beyond_it: f64, which: &str| {
+            let least = counts.into_iter().filter(|count| *count > 0).min()?;
             let needed = (beyond_it / beyond).round() as u64;
-            let least = least.filter(|least| *least < needed)?;
-            Some(format!("{least} values{which} are too few: it takes {needed}"))
+            (least < needed)
+                .then(|| format!("{least} values{which} are too few: it takes {needed}"))
         };
-        [(all, BEYOND[0], ""), (each, BEYOND[1], " of a round")].into_iter().find_map(few)
+        let rounds = lanes().flat_map(|lane| lane.spent.iter().map(|spent| spent.count));
+        few(lanes().map(Lane::values_behind).collect(), BEYOND, "")
+            .or_else(|| few(rounds.collect(), 1.0, " of a round"))
     }
 
     /// A row that is about to be measured on these targets.
@@ -201,11 +202,6 @@ impl Sheet {
 /// Whether this target is one of a family, in whatever configuration.
 pub(crate) fn is_of(family: &str, target: &str) -> bool {
     target.strip_prefix(family).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
-}
-
-/// Whether this is a number of values. A run in another process does not say how many there were.
-fn is_told(values: &u64) -> bool {
-    *values > 0
 }
 
 impl Results {
