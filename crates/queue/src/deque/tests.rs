@@ -123,6 +123,25 @@ fn a_panic_of_a_limit_leaves_all_where_they_are() {
 }
 
 #[test]
+fn public_items_are_the_owners_or_a_thiefs_and_those_after_them_are_not_public() {
+    let (owner, thief) = (Worker::new(), Worker::new());
+    let claimed = || owner.shared_for_tests().claimed.load(Ordering::Relaxed);
+    (1..4).for_each(|item| owner.push(item));
+    owner.publish();
+    assert_eq!((owner.pop(), claimed()), (Some(3), 2), "it claims what is left");
+    owner.push(4);
+    assert_eq!((owner.pop(), claimed()), (Some(4), 2), "it needs no lock for this");
+    assert!(!forgets(&owner, |_| true), "a pop asks for the lock");
+    assert_eq!(owner.stealer().steal(&thief, |_, _| 0), Err(crate::StealError::Empty));
+    assert_eq!(claimed(), 2, "a thief that leaves them does not change that");
+    (5..8).for_each(|item| owner.push(item));
+    assert_eq!(owner.stealer().steal(&thief, all), Ok(1), "of five, and two that are public");
+    assert_eq!((thief.pop(), thief.pop(), claimed()), (Some(2), None, 2));
+    assert_eq!(owner.stealer().steal(&thief, all), Ok(5));
+    assert_eq!((thief.pop(), owner.pop(), owner.pop()), (Some(6), Some(7), None));
+}
+
+#[test]
 fn each_item_is_taken_once() {
     const ITEMS: usize = if cfg!(miri) { 200 } else { 100_000 };
     let owner = Worker::new();
@@ -144,6 +163,9 @@ fn each_item_is_taken_once() {
         }
         for item in 0..ITEMS {
             owner.push(item);
+            if item % 5 == 0 {
+                owner.publish();
+            }
             // Short, so that both ends meet.
             if item % 3 != 0 {
                 owner.pop().into_iter().for_each(take);

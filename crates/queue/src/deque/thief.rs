@@ -6,7 +6,7 @@ use core::mem::MaybeUninit;
 use core::panic::{RefUnwindSafe, UnwindSafe};
 
 use brigade_sync::AsymmetricFence;
-use brigade_sync::atomic::Ordering;
+use brigade_sync::atomic::{AtomicU64, Ordering};
 
 use super::owner::Worker;
 use super::{Shared, Slots, with};
@@ -64,11 +64,20 @@ impl<T> Stealer<T> {
             // Ordering: Relaxed: only written under the lock.
             let top = shared.top.load(Ordering::Relaxed);
             let half = shared.len().div_ceil(2).min(MOST);
-            shared.claimed.store(top + half as u64, Ordering::Relaxed);
-            let fenced = AsymmetricFence::new().heavy();
+            // Ordering: Relaxed, as `top`.
+            let public = shared.claimed.load(Ordering::Relaxed).saturating_sub(top);
+            let (claimed, fenced) = if public > 0 {
+                // The owner sees this claim, as it has made it.
+                ((half as u64).min(public), true)
+            } else {
+                shared.claimed.store(top + half as u64, Ordering::Relaxed);
+                (half as u64, AsymmetricFence::new().heavy())
+            };
+            // Also if `limit` panics.
+            let mut claim = Claim { claimed: &shared.claimed, left: top + public };
             // Ordering: Acquire: what the owner wrote before it pushed these items. The fence orders it after the claim.
             let bottom = shared.bottom.load(Ordering::Acquire);
-            let won = bottom.saturating_sub(top).min(half as u64);
+            let won = bottom.saturating_sub(top).min(claimed);
             let won = if fenced { usize::try_from(won).unwrap_or(half) } else { 0 };
             let count = if won == 0 {
                 0
@@ -84,10 +93,11 @@ impl<T> Stealer<T> {
                 // SAFETY: Slot rule, as above. `top` moves beyond it below, and nothing in between panics.
                 place.write(unsafe { buffer.read(position) });
             }
+            claim.left = top + public.max(count as u64);
+            drop(claim);
             // Ordering: Release: a thread that sees the new `top` sees that the slots are free. `claimed` first: the owner, which
             // reads `top` first, would pop an item that `top` has passed only if it read an old `top` and the new `claimed`,
             // which is not less.
-            shared.claimed.store(top + count as u64, Ordering::Release);
             shared.top.store(top + count as u64, Ordering::Release);
             count
         };
@@ -131,6 +141,19 @@ impl<T> Stealer<T> {
     pub fn fence(&self) {
         // If the system call has failed, owners' pushes are seen later.
         let _ = AsymmetricFence::new().heavy();
+    }
+}
+
+/// A claim, which is put back but for what it leaves when it is dropped.
+struct Claim<'a> {
+    claimed: &'a AtomicU64,
+    left: u64,
+}
+
+impl Drop for Claim<'_> {
+    fn drop(&mut self) {
+        // Ordering: Release: the owner that sees it sees that this thief looks at no item any more.
+        self.claimed.store(self.left, Ordering::Release);
     }
 }
 

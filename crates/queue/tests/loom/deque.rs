@@ -243,3 +243,56 @@ fn the_last_end_drops_what_is_left() {
         assert_eq!(Arc::strong_count(&item), 1);
     });
 }
+
+/// A public item is the owner's or the thief's, which passes no fence; what is pushed in its place is not public.
+///
+/// Caught: a thief that passes no fence for what is not public.
+#[test]
+fn the_owner_pops_what_is_public_beside_a_thief() {
+    check(3, || {
+        let worker = deque([0]);
+        worker.publish();
+        let thief = thief(&worker, 1);
+        let mut owned = Vec::from_iter(pop(&worker));
+        push(&worker, 1);
+        owned.extend(pop(&worker));
+        let stolen = thief.join().unwrap();
+        assert_each_once(&worker, &[&owned, &stolen], 2);
+    });
+}
+
+/// As above, with [`OwnerEnd::forget_newest_if`], and one item that is public under two that are not.
+///
+/// Caught: a thief that takes more than what is public without a fence.
+#[test]
+fn the_owner_forgets_what_is_public_beside_a_thief() {
+    check(3, || {
+        let worker = deque([0]);
+        worker.publish();
+        push(&worker, 1);
+        push(&worker, 2);
+        let thief = thief(&worker, 2);
+        let mut owned = Vec::from_iter(forget(&worker, 2));
+        owned.extend(forget(&worker, 1));
+        owned.extend(forget(&worker, 0));
+        owned.extend(pop(&worker));
+        let stolen = thief.join().unwrap();
+        assert_each_once(&worker, &[&owned, &stolen], 3);
+    });
+}
+
+/// Items become public beside a thief, and beside another.
+///
+/// Caught: a thief that leaves a claim too high without a fence.
+#[test]
+fn the_owner_publishes_beside_thieves() {
+    check(2, || {
+        let worker = deque([0, 1]);
+        let thieves = [thief(&worker, 1), thief(&worker, 2)];
+        turn();
+        worker.publish();
+        let owned = Vec::from_iter(pop(&worker));
+        let [one, other] = thieves.map(|thief| thief.join().unwrap());
+        assert_each_once(&worker, &[&owned, &one, &other], 2);
+    });
+}

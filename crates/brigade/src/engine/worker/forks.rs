@@ -8,6 +8,7 @@ use brigade_queue::deque::{self, Candidate};
 use brigade_sync::hint;
 use brigade_task::{Forks, Job, Part, Region, Wait, keep_tickets, return_tickets};
 
+use super::brief::Waiting;
 use super::{CURRENT, Worker, blocking};
 use crate::engine::core::Caller;
 use crate::engine::enter::enter_job_as;
@@ -61,8 +62,12 @@ pub(crate) fn wait_outside(wait: Wait<'_>) {
     });
 }
 
-/// Sleeps until a wait is over.
+/// Sleeps until a wait is over, unless that is soon.
 fn sleep_until(wait: Wait<'_>) {
+    let waiting = Waiting::begin();
+    if waiting.watch(|| wait.is_over()) {
+        return;
+    }
     let thread = BlockedThread::of_this_thread();
     if wait.register(Waker::from(thread.clone())) {
         blocking(|| {
@@ -88,14 +93,23 @@ impl Drop for Helps<'_> {
 }
 
 impl Worker {
-    /// Wakes or starts a worker for a fork, except for a lone one while a peer monitors the queues.
+    /// Wakes or starts a worker for a fork, except for a lone one while a peer monitors the queues, if a wake-up would be in vain.
     #[cold]
     #[inline(never)]
     fn announce_fork(&self) {
         let seen = self.core.idle.snapshot();
-        if self.forks.len() > 1 || !seen.monitored() || seen.is_understaffed() {
+        let is_lone = self.forks.len() <= 1;
+        // Of a lone fork, the position before the next is the number of those that were stolen.
+        let is_in_vain = is_lone && !self.lone_forks.are_stolen(self.forks.position());
+        if !is_in_vain || !seen.monitored() || seen.is_understaffed() {
+            self.forks.publish();
             self.core.help(Caller::GoesOn);
         }
+    }
+
+    /// Lets other workers take what has been forked without the fence that costs them several microseconds.
+    pub(crate) fn publish_forks(&self) {
+        self.forks.publish();
     }
 
     /// Accepts a job of a scope from a job on this worker.

@@ -5,11 +5,13 @@
 //! (`tasks`), run any job inside one that waits (`doze`), or know the class of what they run (`class`). A thread that is not one of the
 //! pool's may fork as one (`guest`), and the owner of a pool without threads is its worker now and then (`driven`).
 
+mod brief;
 mod class;
 mod doze;
 mod driven;
 mod forks;
 mod guest;
+mod lone_forks;
 mod marks;
 mod monitor;
 mod pace;
@@ -49,6 +51,7 @@ use class::{Class, Interrupted};
 pub(crate) use driven::{Driven, owns};
 pub(crate) use forks::wait_outside;
 pub(crate) use guest::{Enters, visit};
+use lone_forks::LoneForks;
 use marks::Marks;
 use pace::{Look, Pace};
 use relief::Relief;
@@ -99,6 +102,8 @@ pub(crate) struct Worker {
     class: Class,
     /// What its jobs have forked, and jobs of scopes.
     forks: deque::Worker<Part>,
+    /// Whether those that are alone are worth a wake-up.
+    lone_forks: LoneForks,
     /// The depth of nested waits that run parts.
     waits: Cell<usize>,
     /// The depth of stolen parts that it runs, or is about to steal, as a guest.
@@ -205,6 +210,7 @@ impl Worker {
             role: Role::default(),
             local,
             forks,
+            lone_forks: LoneForks::default(),
             waits: Cell::new(0),
             helps: Cell::new(0),
             inside: Inside::default(),
