@@ -145,7 +145,7 @@ others, how to write a library, and which crates work with this one."
 //     spawn
 //     io
 //     default_pool
-//     observing   placing   traces
+//     observing   placing   sizing   traces
 //     builder
 //     pool   machine   thread_name
 //     submission
@@ -221,6 +221,7 @@ mod rejected;
 mod role;
 mod scoped;
 mod semaphore;
+mod sizing;
 mod sorted_map;
 mod task_set;
 mod thread_name;
