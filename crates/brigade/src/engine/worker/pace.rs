@@ -2,9 +2,11 @@
 //!
 //! **How often.** After the configured number of jobs, or after some 100 µs if that is sooner: half of tokio's target for its
 //! global queue (`TARGET_GLOBAL_QUEUE_INTERVAL` in `runtime/scheduler/multi_thread/stats.rs`). The duration of the last jobs
-//! determines how many jobs that is. While the clock changes nothing it is read only at every fourth look, so that tiny jobs do
-//! not pay for it. With [`Fairness::Interval`] the time is the configured one, and a look that comes before it is none: it
-//! only reads the clock, after 61 jobs at most, so that jobs that become long are noticed.
+//! determines how many jobs that is. The clock is read after a few jobs at first, and then after twice as many as last time, as
+//! the next ones may take longer: one tiny job between long ones says little about them. While the clock changes nothing it is
+//! read only at every fourth look, so that tiny jobs do not pay for it. With [`Fairness::Interval`] the time is the configured
+//! one. Where the worker is due before its time it only reads the clock, after 61 jobs at most, so that jobs that become long are
+//! noticed.
 //!
 //! **How much.** One job at first; twice as many as last time if there was more, up to as many as there are jobs between two
 //! looks, or a sixteenth of that if these are short. So jobs from outside that have waited for a few looks get half of the
@@ -24,14 +26,21 @@ const TARGET: Duration = Duration::from_micros(100);
 /// A worker with short jobs gives one in this many turns to jobs from outside.
 const SHORT: u32 = 16;
 
+/// Jobs until the clock is read, if it has not been since the worker slept.
+const FEW: u32 = 8;
+
 /// Looks between two reads of the clock while these change nothing.
 const UNTIMED: u32 = 3;
 
 /// The pace of one worker.
 pub(super) struct Pace {
-    /// Jobs until the next look.
+    /// Jobs until it is due.
     left: Cell<u32>,
-    /// Jobs between the last look and the next.
+    /// Jobs between the last time that it was due and the next.
+    ahead: Cell<u32>,
+    /// Jobs from the last look until it was last due.
+    done: Cell<u32>,
+    /// Jobs between two looks.
     interval: Cell<u32>,
     /// The maximum of `interval`.
     most: u32,
@@ -54,7 +63,7 @@ pub(super) struct Pace {
 /// What a look is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Look {
-    /// None: it is not time yet.
+    /// None: it is not time yet, and only the clock was read.
     Early,
     /// One of several in [`TARGET`].
     Often,
@@ -69,7 +78,9 @@ impl Pace {
             Fairness::Interval(time) => (INJECTOR_INTERVAL, time, true),
         };
         Self {
-            left: Cell::new(most),
+            left: Cell::new(most.min(FEW)),
+            ahead: Cell::new(most.min(FEW)),
+            done: Cell::new(0),
             interval: Cell::new(most),
             most,
             target,
@@ -116,49 +127,71 @@ impl Pace {
         self.left.set(1);
     }
 
-    /// Notes a look, and determines when the next one is due.
+    /// Notes that the worker was due, and determines when it will be next.
     pub(super) fn look(&self) -> Look {
+        self.look_by(Instant::now)
+    }
+
+    fn look_by(&self, now: impl FnOnce() -> Instant) -> Look {
         self.end_turn();
-        let now = self.adapt();
-        self.left.set(self.interval.get());
+        let done = self.done.get().saturating_add(self.ahead.get());
+        let (now, fit) = self.adapt(now);
         let target = if self.is_timed { self.target } else { TARGET };
-        match now.filter(|&now| now - self.told.get() >= target) {
+        let in_time = now.filter(|&now| now - self.told.get() >= target);
+        // Half of the time is near enough.
+        let enough = if fit < self.most { fit.div_ceil(2) } else { self.most };
+        let is_early = if self.is_timed { in_time.is_none() } else { done < enough };
+        // The next look comes after `most` jobs at most, where that depends on their number.
+        let done = if is_early && !self.is_timed { done } else { 0 };
+        self.done.set(done);
+        let ahead = self.ahead.get().min(self.most - done);
+        self.ahead.set(ahead);
+        self.left.set(ahead);
+        match in_time {
+            _ if is_early => Look::Early,
             Some(now) => {
                 self.told.set(now);
                 Look::InTime
             }
-            None if self.is_timed => Look::Early,
             None => Look::Often,
         }
     }
 
-    /// Determines the number of jobs between two looks; returns the time if it read the clock.
-    fn adapt(&self) -> Option<Instant> {
-        let ran = self.interval.get();
+    /// Determines the number of jobs between two looks; returns the time if it read the clock, and how many jobs fit into the
+    /// target time, as far as it knows.
+    fn adapt(&self, now: impl FnOnce() -> Instant) -> (Option<Instant>, u32) {
+        let ran = self.ahead.get();
         let Some((since, jobs)) = self.timed.get() else {
-            let now = Instant::now();
+            let now = now();
             self.timed.set(Some((now, 0)));
-            return Some(now);
+            self.untimed.set(0);
+            self.ahead.set(self.interval.get().min(FEW));
+            return (Some(now), self.most);
         };
         let jobs = jobs.saturating_add(ran);
         let untimed = self.untimed.get();
         if untimed > 0 {
             self.untimed.set(untimed - 1);
             self.timed.set(Some((since, jobs)));
-            return None;
+            return (None, self.most);
         }
-        let now = Instant::now();
-        let interval = jobs_in_time(self.target, jobs, now - since).clamp(1, self.most);
+        let now = now();
+        let fit = jobs_in_time(self.target, jobs, now - since).clamp(1, self.most);
+        let interval = fit.min(jobs.saturating_mul(2));
         self.interval.set(interval);
+        self.ahead.set(interval);
         self.timed.set(Some((now, 0)));
         let is_untimed = self.runs_short_jobs() && !self.is_timed;
         self.untimed.set(if is_untimed { UNTIMED } else { 0 });
-        Some(now)
+        (Some(now), fit)
     }
 
     /// Notes that the worker sleeps, as that time must not count as its jobs'.
     pub(super) fn pause(&self) {
         self.timed.set(None);
+        let (left, few) = (self.left.get(), self.left.get().min(FEW));
+        self.left.set(few);
+        self.ahead.set(self.ahead.get() - (left - few));
     }
 
     /// Whether the maximum number of jobs between two looks takes less than the target time.
@@ -188,6 +221,8 @@ fn jobs_in_time(target: Duration, jobs: u32, time: Duration) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use core::ops::Range;
+
     use super::*;
 
     #[test]
@@ -209,21 +244,6 @@ mod tests {
     }
 
     #[test]
-    fn with_an_interval_of_time_only_a_look_that_comes_after_it_is_one() {
-        let pace = Pace::new(Fairness::Interval(Duration::from_secs(3600)));
-        for _ in 0..10 {
-            (0..60).for_each(|_| assert!(!pace.is_due()));
-            assert!(pace.is_due());
-            assert_eq!(pace.look(), Look::Early);
-        }
-        let pace = Pace::new(Fairness::Interval(Duration::ZERO));
-        assert_eq!(pace.look(), Look::InTime);
-        // It has read the clock twice: no job fits into no time.
-        assert_eq!(pace.look(), Look::InTime);
-        assert!(pace.is_due_next());
-    }
-
-    #[test]
     fn the_share_doubles_while_there_is_more_and_begins_anew_when_there_is_not() {
         let pace = Pace::new(Fairness::Every(61));
         assert_eq!(shares(&pace), [1, 2, 3, 3, 3, 3, 3, 3], "of short jobs");
@@ -234,21 +254,58 @@ mod tests {
         assert_eq!(shares(&Pace::new(Fairness::Every(1))), [1; 8]);
     }
 
+    /// Runs jobs, each for some microseconds by a clock of its own; returns those before which the worker was due.
+    fn run(pace: &Pace, jobs: Range<u32>, micros: impl Fn(u32) -> u64) -> Vec<(u32, Look)> {
+        let clock = Cell::new(pace.told.get());
+        let run = |&job: &u32| clock.set(clock.get() + Duration::from_micros(micros(job)));
+        let jobs = jobs.inspect(run).filter(|_| pace.is_due());
+        jobs.map(|job| (job, pace.look_by(|| clock.get()))).collect()
+    }
+
+    /// Like [`run`]; returns those before which the worker looked elsewhere.
+    fn looks(pace: &Pace, jobs: Range<u32>, micros: impl Fn(u32) -> u64) -> Vec<u32> {
+        let due = run(pace, jobs, micros).into_iter();
+        due.filter(|&(_, look)| look != Look::Early).map(|(job, _)| job).collect()
+    }
+
     #[test]
-    fn a_worker_of_long_jobs_looks_before_each() {
+    fn with_an_interval_of_time_only_a_look_that_comes_after_it_is_one() {
+        let pace = Pace::new(Fairness::Interval(Duration::from_millis(1)));
+        let due = run(&pace, 1..200, |_| 0);
+        let early = [8, 16, 32, 64, 125, 186].map(|job| (job, Look::Early));
+        assert_eq!(due, early, "twice as far each time, and 61 at most");
+        let pace = Pace::new(Fairness::Interval(Duration::from_millis(1)));
+        assert_eq!(looks(&pace, 1..100, |_| 50), [32, 52, 72, 92]);
+    }
+
+    #[test]
+    fn a_worker_of_long_jobs_looks_before_each_as_soon_as_it_knows() {
         let pace = Pace::new(Fairness::Every(61));
-        let mut looks = Vec::new();
-        for job in 0..130 {
-            if pace.is_due() {
-                pace.look();
-                looks.push(job);
-            }
-            if job >= 61 {
-                brigade_sync::thread::yield_now();
-                std::thread::sleep(Duration::from_micros(300));
-            }
-        }
-        assert_eq!(looks[..2], [60, 121], "known after the first of them");
-        assert!(looks[2..].iter().copied().eq(122..130), "{looks:?}");
+        assert!(looks(&pace, 1..100, |_| 200).into_iter().eq(16..100), "from the second time");
+        let pace = Pace::new(Fairness::Every(61));
+        let found = looks(&pace, 1..800, |job| if job < 500 { 0 } else { 200 });
+        assert!(
+            found.ends_with(&(745..800).collect::<Vec<_>>()),
+            "in the fourth time at the latest"
+        );
+    }
+
+    #[test]
+    fn a_tiny_job_between_long_ones_delays_the_next_look_by_one() {
+        let pace = Pace::new(Fairness::Every(61));
+        let found = looks(&pace, 1..40, |job| if job == 30 { 0 } else { 200 });
+        assert!(found.into_iter().eq((16..30).chain(32..40)));
+    }
+
+    #[test]
+    fn a_worker_that_slept_reads_the_clock_soon_and_looks_no_sooner() {
+        let pace = Pace::new(Fairness::Every(61));
+        let found = looks(&pace, 1..1001, |_| 0);
+        pace.pause();
+        let next = found[found.len() - 1] + 61;
+        let due = run(&pace, 1001..next + 1, |_| 0);
+        assert_eq!(due[..2], [(1008, Look::Early), (1016, Look::Early)]);
+        assert_eq!(due[due.len() - 1], (next, Look::Often), "61 jobs after the one before");
+        assert!(due[..due.len() - 1].iter().all(|&(_, look)| look == Look::Early));
     }
 }
