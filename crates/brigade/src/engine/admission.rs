@@ -4,13 +4,13 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use brigade_sync::hint;
 use brigade_task::{Job, Outcome};
 
 use super::core::Core;
 use super::end::{OffPoolWork, cancel_contained};
 use super::off_pool::drop_off_pool;
 use super::worker::Worker;
+use super::yields;
 use crate::config::WhenFull;
 use crate::job_name;
 use crate::priority::Priority;
@@ -236,7 +236,7 @@ impl Core {
     /// Waits briefly for a permit, or for a job to drop; longer after more looks in vain (`looked`).
     fn wait_for_any(&self, permits: &Arc<Semaphore>, looked: u32) -> Option<Permit> {
         if looked < LOOKS {
-            hint::snooze(looked);
+            yields::snooze(looked);
             return None;
         }
         permits.acquire(Instant::now().checked_add(LOOK_AGAIN), || self.is_closed())

@@ -37,6 +37,7 @@ mod threads;
 #[cfg(feature = "trace")]
 mod traces;
 mod worker;
+mod yields;
 
 pub(crate) use admission::{Admission, Bound, Unqueued};
 pub(crate) use core::Core;

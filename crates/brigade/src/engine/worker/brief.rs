@@ -8,7 +8,7 @@ use core::cell::Cell;
 use core::time::Duration;
 use std::time::Instant;
 
-use brigade_sync::hint;
+use crate::engine::yields;
 
 /// How long a wait is watched: about as long as it takes to put a thread to sleep and wake it, so no more than twice the time of
 /// the better choice is lost (Karlin et al., *Competitive randomized algorithms for nonuniform problems*, SODA 1990).
@@ -50,7 +50,7 @@ fn watch(is_over: impl Fn() -> bool, elapsed: impl Fn() -> Duration) -> bool {
             return false;
         }
         // It yields, as the wait may be for a thread that has no other processor.
-        hint::snooze(round);
+        yields::snooze(round);
         round += 1;
     }
     true

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use brigade_queue::StealError;
 use brigade_queue::deque::{self, Candidate};
-use brigade_sync::hint;
 use brigade_task::{Forks, Job, Part, Region, Wait, keep_tickets, return_tickets};
 
 use super::brief::Waiting;
@@ -15,6 +14,7 @@ use crate::engine::enter::enter_job_as;
 use crate::engine::events::blocked::BlockedThread;
 use crate::engine::origins::DEPTH;
 use crate::engine::peers::Peer;
+use crate::engine::yields;
 
 /// How often a wait looks for parts to run before it sleeps: some 20 µs of pauses and yields.
 const LOOKS: u32 = 32;
@@ -240,7 +240,7 @@ impl Worker {
             {
                 looks = 0;
             } else if looks < LOOKS {
-                hint::snooze(looks);
+                yields::snooze(looks);
                 looks += 1;
             } else if self.runs_anything() {
                 self.doze(wait);
