@@ -64,18 +64,18 @@ pub(crate) fn wait_outside(wait: Wait<'_>) {
 
 /// Sleeps until a wait is over, unless that is soon.
 fn sleep_until(wait: Wait<'_>) {
-    let waiting = Waiting::begin();
-    if waiting.watch(|| wait.is_over()) {
-        return;
+    let waiting = Waiting::begin_outside();
+    if !waiting.watch(|| wait.is_over()) {
+        let thread = BlockedThread::of_this_thread();
+        if wait.register(Waker::from(thread.clone())) {
+            blocking(|| {
+                while !wait.is_over() {
+                    thread.park(None);
+                }
+            });
+        }
     }
-    let thread = BlockedThread::of_this_thread();
-    if wait.register(Waker::from(thread.clone())) {
-        blocking(|| {
-            while !wait.is_over() {
-                thread.park(None);
-            }
-        });
-    }
+    waiting.end_outside();
 }
 
 /// A guest that helps, until it is dropped.
@@ -147,6 +147,7 @@ impl Worker {
             }
         }
         let _end = End(self);
+        self.gaps.run_parts();
         keep_tickets(|| {
             self.run(first);
             while !self.pace.is_due_next() && self.run_own_part(region, 0) {

@@ -10,6 +10,7 @@ mod class;
 mod doze;
 mod driven;
 mod forks;
+mod gaps;
 mod guest;
 mod lone_forks;
 mod marks;
@@ -50,6 +51,7 @@ use crate::trace::Scope;
 use class::{Class, Interrupted};
 pub(crate) use driven::{Driven, owns};
 pub(crate) use forks::wait_outside;
+use gaps::Gaps;
 pub(crate) use guest::{Enters, visit};
 use lone_forks::LoneForks;
 use marks::Marks;
@@ -104,6 +106,8 @@ pub(crate) struct Worker {
     forks: deque::Worker<Part>,
     /// Whether those that are alone are worth a wake-up.
     lone_forks: LoneForks,
+    /// Its times without work between two parallel steps.
+    gaps: Gaps,
     /// The depth of nested waits that run parts.
     waits: Cell<usize>,
     /// The depth of stolen parts that it runs, or is about to steal, as a guest.
@@ -211,6 +215,7 @@ impl Worker {
             local,
             forks,
             lone_forks: LoneForks::default(),
+            gaps: Gaps::new(),
             waits: Cell::new(0),
             helps: Cell::new(0),
             inside: Inside::default(),

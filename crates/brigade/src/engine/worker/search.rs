@@ -5,6 +5,7 @@ use brigade_sync::hint;
 use brigade_task::Job;
 
 use super::Worker;
+use super::gaps::Gap;
 use super::park::Parked;
 use crate::engine::core::Caller;
 use crate::engine::injectors::Share;
@@ -71,12 +72,22 @@ impl Worker {
     /// Looks everywhere as a searcher, and sleeps while there is nothing.
     fn hunt(&self) -> Option<Job> {
         self.rests.begin_search();
+        let gap = self.gaps.begin(self.forks.position());
+        let job = self.hunt_in(&gap);
+        self.gaps.end(gap);
+        job
+    }
+
+    fn hunt_in(&self, gap: &Gap) -> Option<Job> {
         loop {
             // The own queue first: the previous worker with this index may have left jobs, and events may have queued some.
             let own = self.take_part().or_else(|| self.local.pop());
             let own = own.or_else(|| self.take_mail());
             if let Some(job) = own.or_else(|| self.search()) {
                 return Some(self.found(job));
+            }
+            if self.watch_for_work(gap) {
+                continue;
             }
             match self.park() {
                 Parked::Search => {}

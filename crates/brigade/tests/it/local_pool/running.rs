@@ -45,7 +45,8 @@ fn a_tick_runs_one_job() {
     let mut ran = Vec::new();
     while pool.tick() {
         let now = log.take();
-        assert!(now.len() == 1 || (now.len() < 8 && ran.len() > 32), "{now:?} after {}", ran.len());
+        // Where jobs take long, it looks elsewhere before some, and runs one that it finds there, too.
+        assert!(now.len() == 1 || (now.len() < 8 && ran.len() > 8), "{now:?} after {}", ran.len());
         ran.extend(now);
     }
     assert!(ran.into_iter().eq(0..200));
