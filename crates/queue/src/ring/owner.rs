@@ -107,12 +107,15 @@ impl<T, O: Order> Worker<T, O> {
     /// those that the owner has popped since that claim.
     #[inline(always)]
     pub fn push(&self, item: T) -> Result<(), T> {
-        if self.known_free() == 0 && self.free_slots() == 0 {
+        let ring = self.ring();
+        let end = ring.positions.end();
+        let tail = O::tail(end, self.claims.get());
+        if self.known_free(tail) == 0 && self.free_slots() == 0 {
             return Err(item);
         }
         // SAFETY: we are the owner (not `Sync`), and the slot at the tail is free.
-        unsafe { self.ring().write(self.tail(), item) };
-        self.publish(1);
+        unsafe { ring.write(tail, item) };
+        ring.positions.publish(O::plus(end, 1));
         Ok(())
     }
 
@@ -146,12 +149,13 @@ impl<T, O: Order> Worker<T, O> {
     /// Takes the newest item (lifo) or the oldest (fifo).
     #[inline]
     pub fn pop(&self) -> Option<T> {
-        let tail = self.tail();
+        let ring = self.ring();
         let mut claims = self.claims.get();
+        let tail = O::tail(ring.positions.end(), claims);
         loop {
             if Claims::unpack(claims).head == tail {
                 // Our view may be a whole lap of positions old.
-                let now = self.ring().positions.claims();
+                let now = ring.positions.claims();
                 if now == claims {
                     return None;
                 }
@@ -160,11 +164,11 @@ impl<T, O: Order> Worker<T, O> {
                 continue;
             }
             let pop = O::pop(tail, claims);
-            match self.ring().positions.claim_pop(claims, pop.claims) {
+            match ring.positions.claim_pop(claims, pop.claims) {
                 Ok(_) => {
                     self.claims.set(pop.claims);
                     // SAFETY: Claim rule; the pop claimed the position, and only we, the owner, push.
-                    return Some(unsafe { self.ring().read(pop.position) });
+                    return Some(unsafe { ring.read(pop.position) });
                 }
                 Err(now) => {
                     claims = now;
@@ -227,8 +231,8 @@ impl<T, O: Order> Worker<T, O> {
 
     /// Returns how many slots are free from the tail on, by the owner's view.
     #[inline(always)]
-    fn known_free(&self) -> u32 {
-        O::between(self.tail(), self.free_until.get())
+    fn known_free(&self, tail: u32) -> u32 {
+        O::between(tail, self.free_until.get())
     }
 
     /// Returns how many slots are free from the tail on, after refreshing the owner's view.
@@ -240,13 +244,13 @@ impl<T, O: Order> Worker<T, O> {
         self.claims.set(claims);
         let released = self.ring().positions.released(claims);
         self.free_until.set(O::plus(released, self.ring().capacity()));
-        self.known_free()
+        self.known_free(self.tail())
     }
 
     /// Returns how many slots are free from the tail on; refreshes the view only if fewer than `wanted` are known.
     #[inline(always)]
     pub(super) fn free_slots_for(&self, wanted: u32) -> u32 {
-        let known = self.known_free();
+        let known = self.known_free(self.tail());
         if known >= wanted { known } else { self.free_slots() }
     }
 
