@@ -2,6 +2,10 @@
 //!
 //! Under `--cfg brigade_loom` they are loom's own. Otherwise each wraps the type of `core` and has the same methods: a
 //! type of its own, so that a lint can reject `core`'s elsewhere.
+//!
+//! On a target without 64-bit atomics [`AtomicU64`] wraps the type of the crate `portable-atomic`, which has a lock there, and
+//! under `--cfg brigade_portable` too, for tests. Narrower atomics would be faster there, but positions of 16 bits can wrap
+//! while a thread is preempted between its load and its compare-exchange, which would then succeed wrongly.
 
 #[cfg(not(brigade_loom))]
 pub use core::sync::atomic::Ordering;
@@ -29,20 +33,30 @@ fn then_delay<R>(result: R) -> R {
     result
 }
 
-/// Defines a wrapper of one of `core`'s types, with the methods that every atomic type has.
+/// The types that are wrapped.
+#[cfg(not(brigade_loom))]
+mod base {
+    #[cfg(all(target_has_atomic = "64", not(brigade_portable)))]
+    pub(super) use core::sync::atomic::AtomicU64;
+    pub(super) use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicUsize};
+    #[cfg(any(not(target_has_atomic = "64"), brigade_portable))]
+    pub(super) use portable_atomic::AtomicU64;
+}
+
+/// Defines a wrapper of one of these types, with the methods that every atomic type has.
 #[cfg(not(brigade_loom))]
 macro_rules! atomic {
     ($(#[$doc:meta])* $name:ident $(<$parameter:ident>)?, $value:ty) => {
         $(#[$doc])*
         #[derive(Debug)]
         #[repr(transparent)]
-        pub struct $name $(<$parameter>)? (core::sync::atomic::$name $(<$parameter>)?);
+        pub struct $name $(<$parameter>)? (base::$name $(<$parameter>)?);
 
         impl $(<$parameter>)? $name $(<$parameter>)? {
             /// Creates an atomic with this value.
             #[inline(always)]
             pub const fn new(value: $value) -> Self {
-                Self(core::sync::atomic::$name::new(value))
+                Self(base::$name::new(value))
             }
 
             /// Loads the value.
@@ -161,7 +175,7 @@ macro_rules! integer {
 
 #[cfg(not(brigade_loom))]
 mod types {
-    use super::{Ordering, delay, then_delay};
+    use super::{Ordering, base, delay, then_delay};
 
     integer!(AtomicU8, u8);
     integer!(AtomicU32, u32);

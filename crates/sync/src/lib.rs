@@ -32,11 +32,6 @@
 // This is the crate that wraps the types that the others may not name.
 #![allow(clippy::disallowed_types)]
 
-#[cfg(not(target_has_atomic = "64"))]
-compile_error!(
-    "brigade needs 64-bit atomics: its positions may not wrap inside one preempted step"
-);
-
 #[cfg(all(brigade_loom, not(feature = "loom")))]
 compile_error!("--cfg brigade_loom needs the feature `loom` of brigade-sync");
 
