@@ -6,6 +6,7 @@
 //! pool's may fork as one (`guest`), and the owner of a pool without threads is its worker now and then (`driven`).
 
 mod brief;
+mod busy_period;
 mod class;
 mod doze;
 mod driven;
@@ -48,6 +49,7 @@ use crate::observe::Record;
 use crate::priority::Priority;
 use crate::role::{Role, WorkerInfo};
 use crate::trace::Scope;
+use busy_period::BusyPeriod;
 use class::{Class, Interrupted};
 pub(crate) use driven::{Driven, owns};
 pub(crate) use forks::wait_outside;
@@ -108,6 +110,8 @@ pub(crate) struct Worker {
     lone_forks: LoneForks,
     /// Its times without work between two parallel steps.
     gaps: Gaps,
+    /// Whether its jobs are long.
+    busy_period: BusyPeriod,
     /// The depth of nested waits that run parts.
     waits: Cell<usize>,
     /// The depth of stolen parts that it runs, or is about to steal, as a guest.
@@ -216,6 +220,7 @@ impl Worker {
             forks,
             lone_forks: LoneForks::default(),
             gaps: Gaps::new(),
+            busy_period: BusyPeriod::new(),
             waits: Cell::new(0),
             helps: Cell::new(0),
             inside: Inside::default(),

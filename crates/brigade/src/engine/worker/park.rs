@@ -36,6 +36,7 @@ impl Worker {
     pub(super) fn park_unless(&self, is_over: impl FnOnce() -> bool) -> Parked {
         let core = &*self.core;
         self.pace.pause();
+        self.busy_period.end(self.me.counters.returned.get());
         self.me.counters.parks.add(1);
         let announced = core.idle.announce(self.index, core.events.are_wanted());
         // The last look, at every source there is. The monitor will look again.
@@ -75,6 +76,7 @@ impl Worker {
     #[inline(never)]
     pub(super) fn woken(&self) -> Parked {
         self.me.counters.wakes.add(1);
+        self.busy_period.begin(self.me.counters.returned.get());
         self.trace_woken();
         self.me.sleeper.may_run_anywhere();
         match self.me.sleeper.slot.take() {

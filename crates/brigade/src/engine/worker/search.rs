@@ -106,6 +106,9 @@ impl Worker {
                 }
                 let goes_on = self.local.len() > 1 && !self.rests.has_slept();
                 self.core.help(if goes_on { Caller::GoesOn } else { Caller::MayStop });
+                if self.busy_period.was_long() && self.core.queues.has_more_than(1) {
+                    self.core.help_with(1, self.core.idle.snapshot());
+                }
             } else {
                 self.core.see_to_driver();
                 return job;
