@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.."
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/portable"
 export RUSTFLAGS='--cfg brigade_portable'
 
-cargo test --locked -p brigade-sync -p brigade-queue -p brigade-burst -p brigade-io -p brigade-task -p brigade --lib --tests "$@"
+cargo test --locked --features brigade-sync/portable-atomic -p brigade-sync -p brigade-queue -p brigade-burst -p brigade-io -p brigade-task -p brigade --lib --tests "$@"
 for trigger in level oneshot; do
     export BRIGADE_PORTABLE_TRIGGER=$trigger
     cargo test --locked -p brigade-io --features hyper --lib --tests "$@"

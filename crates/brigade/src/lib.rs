@@ -89,7 +89,7 @@ others, how to write a library, and which crates work with this one."
 //!
 //! # Features
 //!
-//! Features only add APIs; none is enabled by default.
+//! Features only add APIs and targets; none is enabled by default.
 //!
 #![cfg_attr(feature = "io", doc = "- `io`: the module [`brigade::io`](io):")]
 #![cfg_attr(not(feature = "io"), doc = "- `io`: the module `brigade::io`:")]
@@ -134,6 +134,7 @@ others, how to write a library, and which crates work with this one."
     not(feature = "tracing"),
     doc = "- `tracing`: `Builder::trace_jobs`, a span for each job, a child of its submitter's."
 )]
+//! - `portable-atomic`: targets without 64-bit atomics, where these are those of the crate `portable-atomic`, on a lock.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 

@@ -3,8 +3,8 @@
 //! Under `--cfg brigade_loom` they are loom's own. Otherwise each wraps the type of `core` and has the same methods: a
 //! type of its own, so that a lint can reject `core`'s elsewhere.
 //!
-//! On a target without 64-bit atomics [`AtomicU64`] wraps the type of the crate `portable-atomic`, which has a lock there, and
-//! under `--cfg brigade_portable` too, for tests. Narrower atomics would be faster there, but positions of 16 bits can wrap
+//! On a target without 64-bit atomics [`AtomicU64`] wraps the type of the crate `portable-atomic`, which has a lock there: it needs
+//! the feature of that name. For tests `--cfg brigade_portable` does the same. Narrower atomics would be faster there, but positions of 16 bits can wrap
 //! while a thread is preempted between its load and its compare-exchange, which would then succeed wrongly.
 
 #[cfg(not(brigade_loom))]
@@ -36,10 +36,16 @@ fn then_delay<R>(result: R) -> R {
 /// The types that are wrapped.
 #[cfg(not(brigade_loom))]
 mod base {
-    #[cfg(all(target_has_atomic = "64", not(brigade_portable)))]
+    #[cfg(all(
+        target_has_atomic = "64",
+        not(all(brigade_portable, feature = "portable-atomic"))
+    ))]
     pub(super) use core::sync::atomic::AtomicU64;
     pub(super) use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicUsize};
-    #[cfg(any(not(target_has_atomic = "64"), brigade_portable))]
+    #[cfg(all(
+        any(not(target_has_atomic = "64"), brigade_portable),
+        feature = "portable-atomic"
+    ))]
     pub(super) use portable_atomic::AtomicU64;
 }
 

@@ -32,6 +32,11 @@
 // This is the crate that wraps the types that the others may not name.
 #![allow(clippy::disallowed_types)]
 
+#[cfg(not(any(target_has_atomic = "64", feature = "portable-atomic")))]
+compile_error!(
+    "this target has no 64-bit atomics: enable the feature `portable-atomic` of brigade, brigade-queue or brigade-sync"
+);
+
 #[cfg(all(brigade_loom, not(feature = "loom")))]
 compile_error!("--cfg brigade_loom needs the feature `loom` of brigade-sync");
 
