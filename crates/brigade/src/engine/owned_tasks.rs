@@ -7,7 +7,7 @@
 use core::cell::Cell;
 
 use brigade_sync::atomic::{AtomicBool, Ordering};
-use brigade_sync::unmodelled::{self, AtomicU64};
+use brigade_sync::unmodelled::{self, AtomicU64, AtomicUsize};
 use brigade_sync::{CachePadded, Mutex, MutexGuard};
 use brigade_task::TaskRef;
 
@@ -22,7 +22,7 @@ const KEPT: usize = 1024;
 /// The futures of one pool that have ever waited.
 pub(crate) struct OwnedTasks {
     /// Boxed: a pool may be built on a small stack, where a build without optimization holds several copies of it.
-    shards: Box<[CachePadded<unmodelled::Mutex<Shard>>]>,
+    shards: Box<[CachePadded<Shard>]>,
     /// How often a future was queued again by a wake from outside, which must not count as accepted once more.
     woken: AtomicU64,
     /// Held by a thread that queues an accepted job in a closed pool, and by the one that ends the pool.
@@ -33,6 +33,23 @@ pub(crate) struct OwnedTasks {
 
 #[derive(Default)]
 struct Shard {
+    listed: unmodelled::Mutex<Listed>,
+    /// The `count` of the list as it was a moment ago, for those who must not wait for the lock.
+    seen: AtomicUsize,
+}
+
+impl Shard {
+    /// Changes the list under its lock.
+    fn change<R>(&self, change: impl FnOnce(&mut Listed) -> R) -> R {
+        let mut listed = self.listed.lock();
+        let result = change(&mut listed);
+        self.seen.store(listed.count, Ordering::Relaxed);
+        result
+    }
+}
+
+#[derive(Default)]
+struct Listed {
     /// The futures that have not ended, until they are woken for the end of the pool.
     tasks: Vec<Option<TaskRef>>,
     /// The vacant indices of `tasks`.
@@ -83,14 +100,16 @@ impl OwnedTasks {
     /// Adds a future that is about to wait; returns its number, which is not 0.
     pub(crate) fn bind(&self, task: TaskRef) -> u32 {
         let here = next_shard();
-        let mut shard = self.shards[here].lock();
-        shard.count += 1;
-        let vacant = shard.vacant.pop().map(|index| index as usize);
-        let index = vacant.unwrap_or(shard.tasks.len());
-        match shard.tasks.get_mut(index) {
-            Some(place) => *place = Some(task),
-            None => shard.tasks.push(Some(task)),
-        }
+        let index = self.shards[here].change(|listed| {
+            listed.count += 1;
+            let vacant = listed.vacant.pop().map(|index| index as usize);
+            let index = vacant.unwrap_or(listed.tasks.len());
+            match listed.tasks.get_mut(index) {
+                Some(place) => *place = Some(task),
+                None => listed.tasks.push(Some(task)),
+            }
+            index
+        });
         match u32::try_from(index * SHARDS + here + 1) {
             Ok(number) => number,
             Err(_) => panic!("a pool has at most 2^32 futures"),
@@ -101,15 +120,16 @@ impl OwnedTasks {
     pub(crate) fn release(&self, number: u32) {
         let Some(place) = number.checked_sub(1) else { return };
         let (here, index) = (place as usize % SHARDS, place / SHARDS as u32);
-        let mut shard = self.shards[here].lock();
-        shard.count -= 1;
-        let task = shard.tasks.get_mut(index as usize).and_then(Option::take);
-        shard.vacant.push(index);
-        if shard.count == 0 && shard.vacant.len() > KEPT {
-            // Many have waited at once. None does now, so both are empty of futures.
-            (shard.tasks, shard.vacant) = (Vec::new(), Vec::new());
-        }
-        drop(shard);
+        let task = self.shards[here].change(|listed| {
+            listed.count -= 1;
+            let task = listed.tasks.get_mut(index as usize).and_then(Option::take);
+            listed.vacant.push(index);
+            if listed.count == 0 && listed.vacant.len() > KEPT {
+                // Many have waited at once. None does now, so both are empty of futures.
+                (listed.tasks, listed.vacant) = (Vec::new(), Vec::new());
+            }
+            task
+        });
         // It may be the last reference to the future's memory.
         drop(task);
     }
@@ -118,19 +138,20 @@ impl OwnedTasks {
     pub(super) fn wake_all(&self) {
         for shard in &self.shards {
             // They keep their numbers until they have ended.
-            let tasks: Vec<_> = shard.lock().tasks.iter_mut().filter_map(Option::take).collect();
+            let tasks: Vec<_> =
+                shard.listed.lock().tasks.iter_mut().filter_map(Option::take).collect();
             tasks.into_iter().for_each(TaskRef::wake);
         }
     }
 
-    /// How many have not ended.
+    /// How many have not ended, each part of them at a slightly different moment. Takes no lock.
     pub(super) fn len(&self) -> usize {
-        self.shards.iter().map(|shard| shard.lock().count).sum()
+        self.shards.iter().map(|shard| shard.seen.load(Ordering::Relaxed)).sum()
     }
 
     /// Whether all have ended.
     pub(super) fn is_empty(&self) -> bool {
-        self.shards.iter().all(|shard| shard.lock().count == 0)
+        self.shards.iter().all(|shard| shard.listed.lock().count == 0)
     }
 
     /// How often a future was queued again from outside.
@@ -149,5 +170,22 @@ impl OwnedTasks {
     pub(super) fn uncount_wake(&self) {
         // Ordering: as in `count_wake`.
         self.woken.fetch_sub(1, Ordering::Release);
+    }
+}
+
+#[cfg(all(test, not(brigade_loom)))]
+mod tests {
+    use brigade_testkit::Watchdog;
+
+    use super::*;
+
+    #[test]
+    fn they_are_counted_without_a_lock() {
+        let _dog = Watchdog::start(10);
+        let tasks = OwnedTasks::new();
+        tasks.shards[0].change(|listed| listed.count = 2);
+        let locked: Vec<_> = tasks.shards.iter().map(|shard| shard.listed.lock()).collect();
+        assert_eq!(tasks.len(), 2);
+        drop(locked);
     }
 }
