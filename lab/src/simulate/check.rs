@@ -11,7 +11,7 @@ use crate::stop::Stop;
 use crate::workload::{Direction, line};
 use crate::workloads::fan_out::FanOut;
 use crate::workloads::throughput::Throughput;
-use crate::workloads::wake::Wake;
+use crate::workloads::wake::{Then, Wake};
 
 /// By how much the model may differ.
 const TOLERANCE: f64 = 0.2;
@@ -56,7 +56,7 @@ fn fan_out(threads: u64) -> Case {
 
 fn wake(threads: u64) -> Case {
     let model = workloads::Wake { workers: threads as usize, shots: 15 };
-    let row = Wake { threads, shots: 15, rate: None };
+    let row = Wake { threads, shots: 15, rate: None, then: Then::Sleep, work_us: 0 };
     Case { row: Box::new(row), model: Box::new(move |setting, cpus| model.run(setting, cpus).time) }
 }
 

@@ -5,15 +5,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use serde::Serialize;
 
 use crate::clock::{Epoch, Lap, Meter, seconds};
+use crate::failure::Failure;
 use crate::limits::{self, whole};
 use crate::stats::median;
 use crate::tally::{Sum, Tally};
 use crate::target::pool::{Pool, Submit};
 use crate::targets::pools::Pools;
+use crate::work::{grind, units_for};
 use crate::workload::{Bench, Meaning, Metric, Outcome, PoolWorkload, Workload};
 
 /// Options of `wake`.
@@ -30,6 +32,30 @@ pub(crate) struct Wake {
     /// Without it a task is submitted when the one before it has ended and the pool is asleep.
     #[arg(long, value_parser = whole::<1, { limits::MAX_RATE }>)]
     pub(crate) rate: Option<u64>,
+    /// What the thread that submits does until the task has started.
+    #[arg(long, default_value = "sleep", conflicts_with = "rate")]
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) then: Then,
+    /// Microseconds of work in each task.
+    #[arg(long, default_value_t = 0, value_parser = whole::<0, { limits::MAX_WORK_US }>)]
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) work_us: u64,
+}
+
+/// What the thread that submits does until the task has started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Then {
+    /// It sleeps, and leaves its CPU to a woken thread that is there.
+    #[default]
+    Sleep,
+    /// It computes.
+    Compute,
+}
+
+/// Whether a row is named without this option: results of the time before there was such an option have the same name.
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// Sleep before each shot: the pool is asleep for more than a millisecond of it.
@@ -48,13 +74,25 @@ struct Shared {
     epoch: Epoch,
     /// When each task started.
     started: Vec<AtomicU64>,
+    /// The work of each task, in units of [`grind`].
+    units: u64,
 }
 
 impl Shared {
     /// The task of this shot.
-    fn start(&'static self, shot: usize) {
+    fn run(&'static self, shot: usize) {
         self.started[shot].store(self.epoch.nanos(), Ordering::Relaxed);
+        grind(self.units);
         self.tally.ran(0, 0);
+    }
+
+    /// Computes until the task of this shot has started.
+    fn compute_until_start(&self, shot: usize) -> Result<(), Failure> {
+        while self.started[shot].load(Ordering::Relaxed) == 0 {
+            (0..100).for_each(|_| hint::spin_loop());
+            self.tally.go_on()?;
+        }
+        Ok(())
     }
 }
 
@@ -99,7 +137,7 @@ impl PoolWorkload for Wake {
     fn run<T: Pool>(&self, pool: &T, bench: &Bench) -> Outcome {
         let epoch = Epoch::new();
         let started = (0..self.shots).map(|_| AtomicU64::new(0)).collect();
-        let shared = Shared { tally: bench.tally, epoch, started };
+        let shared = Shared { tally: bench.tally, epoch, started, units: units_for(self.work_us) };
         let (shared, outside): (&'static Shared, _) = (Box::leak(Box::new(shared)), pool.outside());
         let (mut began, mut submits) = (Vec::new(), Vec::new());
         let mut meter = Meter::default();
@@ -113,12 +151,15 @@ impl PoolWorkload for Wake {
             }
             let begun = epoch.nanos();
             for _ in 0..bench.fault.copies(shot as u32) {
-                outside.submit(move || shared.start(shot as usize));
+                outside.submit(move || shared.run(shot as usize));
             }
             submits.push(seconds(epoch.nanos() - begun));
             began.push(due.unwrap_or(begun));
             if due.is_none() {
-                thread::sleep(MEANWHILE);
+                match self.then {
+                    Then::Sleep => thread::sleep(MEANWHILE),
+                    Then::Compute => shared.compute_until_start(shot as usize)?,
+                }
                 bench.tally.wait_for(shot + 1)?;
             }
             bench.tally.go_on()?;

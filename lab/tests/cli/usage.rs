@@ -50,6 +50,7 @@ fn unknown_words_are_refused() {
         &["channels", "--kind", "no-such-kind"],
         &["server", "--protocol", "no-such-protocol"],
         &["wake", "--pin", "no-such-place"],
+        &["wake", "--then", "compute", "--rate", "5"],
         &["fan-out", "--pin", "one"],
         &["all", "--pin", "apart"],
         &["server", "--protocol", "http", "--pipeline", "2"],

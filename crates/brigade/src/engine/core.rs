@@ -19,7 +19,7 @@ use super::queues::Queues;
 use super::signal::Signal;
 use super::threads::{Launch, Threads};
 use crate::config::{Config, Growth, Placement, Size, Threads as Range};
-use crate::idle::{Help, Hold, Idle, Snapshot};
+use crate::idle::{Help, Hold, Idle, Snapshot, Wake};
 use crate::key::Key;
 use crate::priority::Priority;
 use crate::semaphore::Semaphore;
@@ -154,11 +154,21 @@ impl Core {
     /// Accepts a job from outside, or returns it if the pool is closed or has no thread and can't start one.
     #[inline(always)]
     pub(crate) fn inject(&self, job: Job) -> Result<(), Job> {
+        self.inject_by(Caller::GoesOn, job)
+    }
+
+    /// Like [`inject`](Self::inject), for a caller that does nothing but wait for the job.
+    pub(crate) fn inject_awaited(&self, job: Job) -> Result<(), Job> {
+        self.inject_by(Caller::MayStop, job)
+    }
+
+    #[inline(always)]
+    fn inject_by(&self, caller: Caller, job: Job) -> Result<(), Job> {
         if self.idle.may_be_empty() {
             return self.inject_reserved(job);
         }
         self.queues.injectors.push(job)?;
-        self.offer_help_after_push();
+        self.offer_help_after_push(caller);
         Ok(())
     }
 
@@ -235,9 +245,9 @@ impl Core {
 
     /// Like [`offer_help`](Self::offer_help), for what the caller has just pushed to an injector.
     #[inline(always)]
-    pub(crate) fn offer_help_after_push(&self) {
+    pub(super) fn offer_help_after_push(&self, caller: Caller) {
         if self.idle.after_exchange().wants_help() {
-            self.help(Caller::GoesOn);
+            self.help(caller);
         }
     }
 
@@ -309,14 +319,22 @@ impl Core {
     /// Wakes a worker that was picked.
     pub(super) fn wake(&self, index: usize, caller: Caller) {
         let sleeper = &self.queues.peers.at(index).sleeper;
-        // On a virtual machine the kernel tends to queue a woken thread behind its waker although another CPU is idle, which
-        // does harm if the waker continues there. `docs/design/placement.md` has the measurements.
+        // The kernel tends to queue a woken thread behind its waker although another CPU is idle, which does harm if the waker
+        // continues there. `docs/design/placement.md` has the measurements.
         let spreads = self.config.placement == Placement::Spread && caller == Caller::GoesOn;
-        // A thread that is not a worker also occupies a CPU.
-        if spreads && self.idle.is_partly_busy(usize::from(!is_worker_of(self.key))) {
-            sleeper.keep_off_this_cpu();
+        match if spreads { self.idle.how_to_wake(is_worker_of(self.key)) } else { Wake::Plain } {
+            Wake::Plain => self.set_token(index),
+            Wake::Spread => {
+                sleeper.keep_off_this_cpu();
+                self.set_token(index);
+            }
+            Wake::Watched => {
+                let begun = Instant::now();
+                sleeper.is_woken_at(begun);
+                self.set_token(index);
+                self.idle.wake_took(begun.elapsed());
+            }
         }
-        self.set_token(index);
     }
 
     /// Sets the token of a worker that was picked or claimed.

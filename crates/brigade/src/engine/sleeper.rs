@@ -1,5 +1,8 @@
 //! What one worker sleeps on, and what others do to wake it.
 
+use core::time::Duration;
+use std::time::Instant;
+
 use brigade_burst::Slot;
 use brigade_sync::Mutex;
 use brigade_sync::affinity::{CpuSet, ThreadRef, current_cpu};
@@ -17,13 +20,15 @@ pub(super) struct Sleeper {
     placed: Mutex<Placed>,
 }
 
-/// The CPUs that the worker's thread may run on.
+/// Where the worker's thread runs when it is woken.
 #[derive(Default)]
 struct Placed {
     /// The thread, while it runs the worker.
     thread: Option<ThreadRef>,
     /// The affinity to restore, if it has been narrowed for a wake.
     all: Option<CpuSet>,
+    /// When it was woken, if the kernel has placed it and that is [watched](crate::idle::Wake::Watched).
+    woken_at: Option<Instant>,
 }
 
 impl Sleeper {
@@ -50,7 +55,12 @@ impl Sleeper {
         }
     }
 
-    /// Keeps the worker's thread off the CPU of the calling thread, until it [has been woken](Self::may_run_anywhere).
+    /// Notes that the worker is being woken, on a CPU that the kernel chooses.
+    pub(super) fn is_woken_at(&self, now: Instant) {
+        self.placed.lock().woken_at = Some(now);
+    }
+
+    /// Keeps the worker's thread off the CPU of the calling thread, until it [runs](Self::runs).
     pub(super) fn keep_off_this_cpu(&self) {
         let mut placed = self.placed.lock();
         let Some(thread) = placed.thread.filter(|_| placed.all.is_none()) else { return };
@@ -61,12 +71,14 @@ impl Sleeper {
         }
     }
 
-    /// Restores the thread's affinity. Only the worker calls this, before it runs a job.
+    /// Restores the thread's affinity; returns how long the thread has waited for a CPU, if that is watched. Only the worker calls
+    /// this, before it runs a job.
     #[inline(never)]
-    pub(super) fn may_run_anywhere(&self) {
+    pub(super) fn runs(&self, now: Instant) -> Option<Duration> {
         let mut placed = self.placed.lock();
         if let (Some(all), Some(thread)) = (placed.all.take(), placed.thread) {
             thread.set_affinity(&all);
         }
+        placed.woken_at.take().map(|woken_at| now.saturating_duration_since(woken_at))
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! It holds no queue and wakes no thread. It determines *which* worker must be woken; the caller does so, outside the lock.
 //!
-//! `state`, `sleepers`, `headcount`, `starts` and `spinner` are the parts, `crew` holds them together; `staff`, `quiet` and
+//! `state`, `sleepers`, `headcount`, `starts`, `spinner` and `stacking` are the parts, `crew` holds them together; `staff`, `quiet` and
 //! `joins` are further methods of [`Idle`].
 
 mod crew;
@@ -14,6 +14,7 @@ mod loom_tests;
 mod quiet;
 mod sleepers;
 mod spinner;
+mod stacking;
 mod staff;
 mod starts;
 mod state;
@@ -30,6 +31,8 @@ pub(crate) use quiet::Wait;
 pub(crate) use sleepers::Duty;
 use spinner::Spinner;
 pub(crate) use spinner::Spinning;
+use stacking::Stacking;
+pub(crate) use stacking::Wake;
 pub(crate) use staff::{Claimed, Help, Hold};
 pub(crate) use starts::PLACES;
 pub(crate) use state::Snapshot;
@@ -48,6 +51,7 @@ pub(crate) struct Idle {
     may_be_empty: AtomicBool,
     pub(crate) guests: Guests,
     spinner: Spinner,
+    stacking: Stacking,
 }
 
 /// The result of an announcement.
@@ -72,6 +76,7 @@ impl Idle {
             may_be_empty: AtomicBool::new(may_be_empty || is_unmanned),
             guests: Guests::default(),
             spinner: Spinner::new(cpus),
+            stacking: Stacking::new(),
         };
         idle.change(&mut idle.crew.lock(), 0);
         idle

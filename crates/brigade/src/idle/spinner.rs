@@ -24,15 +24,14 @@ impl Spinner {
     pub(super) fn new(cpus: usize) -> Self {
         Self { spins: AtomicBool::new(false), cpus }
     }
+
+    /// How many threads the process may run at once.
+    pub(super) fn cpus(&self) -> usize {
+        self.cpus
+    }
 }
 
 impl Idle {
-    /// Whether workers run, and they and this many `others` leave a CPU for one more thread.
-    pub(crate) fn is_partly_busy(&self, others: usize) -> bool {
-        let running = self.snapshot().running();
-        running > 0 && running + others < self.spinner.cpus
-    }
-
     /// Takes the right to spin; `None` if another worker has it, or the running workers leave no CPU free for it.
     pub(crate) fn try_spin(&self) -> Option<Spinning<'_>> {
         let has_cpu = self.snapshot().running() < self.spinner.cpus;

@@ -27,8 +27,8 @@ impl BusyPeriod {
     }
 
     /// Begins a period of a worker that has run this many jobs.
-    pub(super) fn begin(&self, ran: u64) {
-        self.begun.set(Instant::now());
+    pub(super) fn begin(&self, ran: u64, now: Instant) {
+        self.begun.set(now);
         self.ran.set(ran);
     }
 

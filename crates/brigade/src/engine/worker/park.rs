@@ -76,9 +76,12 @@ impl Worker {
     #[inline(never)]
     pub(super) fn woken(&self) -> Parked {
         self.me.counters.wakes.add(1);
-        self.busy_period.begin(self.me.counters.returned.get());
+        let now = Instant::now();
+        self.busy_period.begin(self.me.counters.returned.get(), now);
         self.trace_woken();
-        self.me.sleeper.may_run_anywhere();
+        if let Some(waited) = self.me.sleeper.runs(now) {
+            self.core.idle.ran_after(waited);
+        }
         match self.me.sleeper.slot.take() {
             Some(taken) => Parked::Run(self.take_as(taken)),
             None if self.core.idle.snapshot().terminated() => Parked::Leave,

@@ -76,7 +76,7 @@ impl Worker {
         self.core.queues.injectors.push_accepted(job);
         // As in `announce`: if it is the only worker, it takes the job itself, after the one that it runs.
         if !self.core.idle.snapshot().is_alone() {
-            self.core.offer_help_after_push();
+            self.core.offer_help_after_push(Caller::GoesOn);
         }
     }
 

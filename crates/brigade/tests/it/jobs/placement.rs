@@ -3,8 +3,11 @@
 #![cfg(target_os = "linux")]
 
 use std::fs;
+use std::hint;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::support::roll_call::on_every_worker;
 use brigade::{Placement, Pool};
@@ -47,6 +50,34 @@ fn a_job_that_was_woken_for_may_run_anywhere() {
         assert_eq!(child.join().unwrap(), mine, "the child in round {round}");
     }
     assert_eq!(allowed(), mine, "nor is the submitter moved");
+}
+
+/// As the job is long, and the thread that submits goes on, wakes of the idle pool are soon spread.
+#[test]
+fn a_long_job_of_a_thread_that_computes_may_run_anywhere() {
+    let _dog = Watchdog::start(20);
+    let mine = allowed();
+    let pool = Pool::builder().threads(2).placement(Placement::Spread).build().unwrap();
+    for round in 0..50 {
+        thread::sleep(Duration::from_micros(500));
+        let started = Arc::new(AtomicBool::new(false));
+        let job = pool.submit({
+            let started = started.clone();
+            move || {
+                let allowed = allowed();
+                started.store(true, Ordering::Relaxed);
+                let begun = Instant::now();
+                while begun.elapsed() < Duration::from_micros(500) {
+                    hint::spin_loop();
+                }
+                allowed
+            }
+        });
+        while !started.load(Ordering::Relaxed) {
+            hint::spin_loop();
+        }
+        assert_eq!(job.join().unwrap(), mine, "round {round}");
+    }
 }
 
 /// Threads started by a job inherit the worker's affinity: a temporary affinity must not leak
