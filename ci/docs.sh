@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds the public documentation; a broken link is an error, and so is a missing test that the list of faults names.
+# Builds the public documentation; a broken link is an error, and so is a missing test that the list of faults or the page of features
+# names.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -24,3 +25,11 @@ for crate in crates/*/; do
 done
 
 ci/faults.sh --check
+
+# The page of features names tests: what has four words or more and is in the code font of a table.
+grep '^| ' docs/features.md | grep -oE '`[a-z0-9]+(_[a-z0-9]+){3,}`' | tr -d '`' | sort -u | while read -r test; do
+    if ! grep -rqE "fn $test\(" crates; then
+        echo "docs/features.md names the test $test, which there is not" >&2
+        exit 1
+    fi
+done

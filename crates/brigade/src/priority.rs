@@ -8,8 +8,10 @@
 /// - After 16 `High` jobs in a row a worker runs one other, if there is one.
 /// - A `Low` job that has waited for the pool's [ageing time](crate::Builder::ageing), by default 100 ms, no longer gives way. A worker
 ///   that is busy with other jobs then takes one each time that it looks for jobs from elsewhere, which is after 61 jobs at most unless
-///   the pool's [fairness](crate::Builder::fairness) says otherwise. So a `Low` job waits for the ageing time, and then for at most 61
-///   jobs of a worker for itself and for each `Low` job that was queued before it.
+///   the pool's [fairness](crate::Builder::fairness) says otherwise. So a `Low` job waits for the ageing time, and then for at most 62
+///   jobs of a worker, that one among them, for itself and for each `Low` job that was queued before it; with
+///   [`Order::Lifo`](crate::Order::Lifo) for twice as many. With [`Fairness::Every(u32::MAX)`](crate::Fairness::Every) workers that are
+///   never without work never look, and it waits for as long as they are.
 ///
 /// The order of jobs of one class that wait is that of their submission for `High` and `Low`. For `Normal` it is that of the
 /// [queues](crate::Queueing). A job that runs is never interrupted.

@@ -190,7 +190,7 @@ func creation() []float64 {
 	wall, used := before.since()
 	check(ran, *warmups+*repetitions)
 	none := math.NaN()
-	return []float64{median(times), none, none, none, (used.user + used.system) / wall}
+	return []float64{median(times), none, none, none, none, (used.user + used.system) / wall}
 }
 
 // Passes bytes through a line of tasks, from each to the next.

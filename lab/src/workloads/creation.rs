@@ -77,6 +77,7 @@ impl Workload for Creation {
     const METRICS: &'static [Metric] = &[
         Metric::time("time"),
         Metric::time("create").detail(),
+        Metric::time("create-sd").detail(),
         Metric::time("begin").detail(),
         Metric::time("begin-sd").detail(),
         Metric::CPU,
@@ -182,10 +183,10 @@ impl Creation {
     }
 
     /// As many tasks again, each with the time of its first line: the seconds that it takes to create one, and those from the
-    /// creation of one to its first line, mean and deviation. Not while the rest is timed, as reading the clock takes time.
-    fn begin<R: Runtime>(&self, runtime: &R) -> Result<[f64; 3], Failure> {
+    /// creation of one to its first line, the mean and the deviation of each. Not while the rest is timed, as reading the clock takes time.
+    fn begin<R: Runtime>(&self, runtime: &R) -> Result<[f64; 4], Failure> {
         if self.shape != Shape::Flat {
-            return Ok([f64::NAN; 3]);
+            return Ok([f64::NAN; 4]);
         }
         let (mut creations, mut begins) = (Vec::new(), Vec::new());
         for _ in 0..self.repetitions {
@@ -193,15 +194,21 @@ impl Creation {
             let spawn = |_| Ok((Instant::now(), runtime.spawn(async { Instant::now() })?));
             runtime.block_on(async {
                 let tasks = (0..self.tasks).map(spawn).collect::<io::Result<Vec<_>>>();
-                creations.push(begun.elapsed().as_secs_f64() / self.tasks as f64);
-                for (created, task) in tasks.map_err(Failure::Refused)? {
+                let ended = begun.elapsed();
+                let tasks = tasks.map_err(Failure::Refused)?;
+                // One ends where the next begins.
+                let times =
+                    tasks.iter().map(|(created, _)| *created).skip(1).chain([begun + ended]);
+                let times = tasks.iter().zip(times);
+                creations.extend(times.map(|((created, _), next)| (next - *created).as_secs_f64()));
+                for (created, task) in tasks {
                     begins.push((task.await - created).as_secs_f64());
                 }
                 Ok::<_, Failure>(())
             })?;
         }
-        let (mean, deviation) = moments(&begins);
-        Ok([median(creations), mean, deviation])
+        let ((create, create_sd), (begin, begin_sd)) = (moments(&creations), moments(&begins));
+        Ok([create, create_sd, begin, begin_sd])
     }
 }
 

@@ -24,6 +24,7 @@ const WORKLOADS: &[(&str, &[&str], &str)] = &[
     ("submit --pattern empty --messages 50", &["submit", "cpu"], "pools"),
     ("wake --shots 3", &["start", "submit", "cpu"], "pools"),
     ("wake --shots 3 --rate 1000", &["start", "submit", "cpu"], "pools"),
+    ("wake --shots 3 --then compute --work-us 5", &["start", "submit", "cpu"], "pools"),
     ("fan-out --shots 2 --children 5", &["p50", "p90", "cpu"], "pools"),
     ("ramp-up --shots 2 --block-ms 2", &["p50", "p99", "max", "mean", "cpu"], "pools"),
     (
@@ -119,7 +120,7 @@ const HOPS: &[&str] = &[
     "faults",
     "cpu",
 ];
-const CREATION: &[&str] = &["time", "create", "begin", "begin-sd", "cpu"];
+const CREATION: &[&str] = &["time", "create", "create-sd", "begin", "begin-sd", "cpu"];
 const REQUESTS: &[&str] = &["rate", "p50", "p90", "p99", "p99.9", "max", "cpu"];
 const LATENESS: &[&str] =
     &["timer-p50", "timer-p99", "timer-max", "byte-p50", "byte-p99", "byte-max", "rate", "cpu"];
@@ -133,6 +134,10 @@ const SERVER: &[&str] = &["rate", "cpu-request", "p50", "p99", "p99.9", "max", "
 const CALLS: &[&str] = &["polls", "futexes", "affinity", "calls"];
 
 const RUNTIMES: &[&str] = &[
+    "executors-channel",
+    "executors-stealing",
+    "brigade-executors-channel",
+    "brigade-executors-ws",
     "brigade",
     "brigade-one-thread",
     "brigade-lifo",
@@ -144,6 +149,10 @@ const RUNTIMES: &[&str] = &[
     "epoll",
 ];
 const WITHOUT_EPOLL: &[&str] = &[
+    "executors-channel",
+    "executors-stealing",
+    "brigade-executors-channel",
+    "brigade-executors-ws",
     "brigade",
     "brigade-one-thread",
     "brigade-lifo",
@@ -154,6 +163,10 @@ const WITHOUT_EPOLL: &[&str] = &[
     "floor",
 ];
 const WITH_STREAMS: &[&str] = &[
+    "executors-channel",
+    "executors-stealing",
+    "brigade-executors-channel",
+    "brigade-executors-ws",
     "brigade",
     "brigade-one-thread",
     "brigade-lifo",
@@ -162,8 +175,18 @@ const WITH_STREAMS: &[&str] = &[
     "smol",
     "threads",
 ];
-const WITH_TASKS: &[&str] =
-    &["brigade", "brigade-one-thread", "brigade-lifo", "tokio", "tokio-current-thread", "smol"];
+const WITH_TASKS: &[&str] = &[
+    "executors-channel",
+    "executors-stealing",
+    "brigade-executors-channel",
+    "brigade-executors-ws",
+    "brigade",
+    "brigade-one-thread",
+    "brigade-lifo",
+    "tokio",
+    "tokio-current-thread",
+    "smol",
+];
 
 /// Targets that other programs run, which are built separately.
 const ELSEWHERE: &[&str] = &["brigade-rayon", "executors-no-park", "executors-counted", "go"];
@@ -185,7 +208,7 @@ fn all<'a>(results: &'a [Value], key: &str) -> BTreeSet<&'a str> {
 #[test]
 fn every_workload_runs_on_every_target_of_its_family() {
     for (family, count) in [
-        ("pools", 40),
+        ("pools", 44),
         ("fork-join pools", 7),
         ("elastic pools", 6),
         ("deques", 8),

@@ -1,4 +1,5 @@
-//! Every command of the page that says which one does the job of which program is one that the laboratory accepts.
+//! Every command is accepted of the pages that say which one does the job of which program, what shows which feature, and which
+//! configuration is for which program.
 
 use std::fs;
 use std::path::Path;
@@ -11,10 +12,33 @@ fn commands(line: &str) -> impl Iterator<Item = &str> {
     line.split('`').skip(1).step_by(2).filter(|span| span.starts_with("brigade-lab "))
 }
 
+/// The text of this file of the repository.
+fn page(path: &str) -> String {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path);
+    fs::read_to_string(page).expect("the page")
+}
+
+#[test]
+fn every_command_of_the_page_about_configurations_is_accepted() {
+    let page = page("crates/brigade/src/guide/choosing.md");
+    // `advise` and `run` are named without their arguments.
+    let is_whole = |line: &&str| !["brigade-lab advise", "brigade-lab run"].contains(line);
+    let lines: Vec<_> = page.lines().flat_map(commands).filter(is_whole).collect();
+    assert!(lines.len() > 10, "{}", lines.len());
+    accepted(&lines);
+}
+
+#[test]
+fn every_command_of_the_page_about_features_is_accepted() {
+    let page = page("docs/features.md");
+    let lines: Vec<_> = page.lines().flat_map(commands).collect();
+    assert!(lines.len() > 4, "{}", lines.len());
+    accepted(&lines);
+}
+
 #[test]
 fn every_command_of_the_page_about_the_seeds_is_accepted() {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/seeds.md");
-    let page = fs::read_to_string(page).expect("the page");
+    let page = page("docs/seeds.md");
     let rows = page.lines().filter(|line| line.starts_with("| "));
     // A heading stands before a line of dashes.
     let is_heading = |line: &str| page.contains(&format!("{line}\n|---"));
@@ -26,8 +50,13 @@ fn every_command_of_the_page_about_the_seeds_is_accepted() {
     }
     let lines: Vec<_> = rows.iter().flat_map(|row| commands(row)).collect();
     assert!(lines.len() >= rows.len() && rows.len() > 40, "{}", rows.len());
+    accepted(&lines);
+}
+
+/// Checks that the laboratory accepts these commands, and that each measures something.
+fn accepted(lines: &[&str]) {
     let folder = tempfile::tempdir().expect("a folder");
-    check_all(&lines, |line| {
+    check_all(lines, |line| {
         let program = env!("CARGO_BIN_EXE_brigade-lab");
         let line = format!("\"$0\" {} --dry-run", line.trim_start_matches("brigade-lab "));
         let mut shell = Command::new("sh");

@@ -170,12 +170,16 @@ fn what_a_pool_has_done_is_exported_with_its_name() {
     let running = |jobs| eventually("they run", || pool.metrics().running == jobs);
     pool.execute(move || first.wait());
     running(1);
-    pool.execute(move || {
-        second.wait();
-        panic!("expected");
-    });
+    // A job may run before its place in the queue is free.
+    let insist = || pool.job().when_full(WhenFull::Block);
+    insist()
+        .execute(move || {
+            second.wait();
+            panic!("expected");
+        })
+        .unwrap();
     running(2);
-    pool.execute(|| ());
+    insist().execute(|| ()).unwrap();
     assert!(pool.try_execute(|| ()).is_err());
     let exported = Exported::default();
     let exporter = MetricsExporter::new(&pool);
@@ -205,6 +209,25 @@ fn what_a_pool_has_done_is_exported_with_its_name() {
     export();
     assert_eq!(exported.gauge("brigade_threads{pool=mail}"), 0.0);
     assert_eq!(exported.counter("brigade_jobs_accepted_total{pool=mail}"), 4, "it stays");
+}
+
+#[test]
+fn steals_are_exported() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::builder().threads(2).pool_name("thieves").build().unwrap();
+    let forks = || {
+        // This worker is busy until another one has run the job.
+        let child = brigade::submit(|| ());
+        eventually("it is stolen", || child.is_finished());
+    };
+    (0..3).for_each(|_| pool.submit(forks).join().unwrap());
+    pool.wait_idle();
+    let exported = Exported::default();
+    let exporter = MetricsExporter::new(&pool);
+    with_local_recorder(&exported, || exporter.export());
+    let stolen: u64 = pool.metrics().workers.iter().map(|worker| worker.stolen).sum();
+    assert!(stolen > 0);
+    assert_eq!(exported.counter("brigade_steals_total{pool=thieves}"), stolen);
 }
 
 #[test]

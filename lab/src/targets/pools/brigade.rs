@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use brigade::{
-    Builder, Fairness, Handle, Idle, Order, Placement, Pool as Inner, Priority, Queueing, Tracing,
+    Builder, Cpus, Fairness, Handle, Idle, JobBuilder, Order, Placement, Pool as Inner, Priority,
+    Queueing, Tracing, Victims,
 };
 
 use crate::target::pool::{FEW, KEEP_ALIVE, MANY, Pool, Start, StartSized, Submit};
@@ -60,16 +61,31 @@ pub(crate) const INTERVAL: Listing<Start<Brigade>> = policy(
     "workers look at the shared queue every ms, not every 61 jobs",
     |n| built(of(n).fairness(Fairness::Interval(Duration::from_millis(1)))),
 );
+pub(crate) const PINNED: Listing<Start<Brigade>> =
+    policy("brigade-pinned", "each worker on a core of its own", |n| {
+        built(of(n).pin(Cpus::cores()))
+    });
+/// On one node, where all CPUs are equally near, the same as the one before.
+pub(crate) const NEAREST: Listing<Start<Brigade>> =
+    policy("brigade-nearest", "the same, and thieves try their neighbours first", |n| {
+        built(of(n).pin(Cpus::cores()).victims(Victims::Nearest))
+    });
 /// For `fairness`: what comes from outside has the class, what jobs submit is normal.
-pub(crate) const HIGH: Listing<Start<Classed>> = Listing {
+pub(crate) const HIGH: Listing<Start<Rare>> = Listing {
     entry: Entry::own("brigade-high", "high jobs from outside").further(),
-    start: |n| classed(n, Priority::High),
+    start: |n| rare(n, |job| job.priority(Priority::High), |job| job.priority(Priority::Normal)),
 };
 /// The same with the other class.
-pub(crate) const LOW: Listing<Start<Classed>> = Listing {
+pub(crate) const LOW: Listing<Start<Rare>> = Listing {
     entry: Entry::own("brigade-low", "low jobs from outside").further(),
-    start: |n| classed(n, Priority::Low),
+    start: |n| rare(n, |job| job.priority(Priority::Low), |job| job.priority(Priority::Normal)),
 };
+pub(crate) const NAMED: Listing<Start<Rare>> = Listing {
+    entry: Entry::own("brigade-named", "tasks with a name").further(),
+    start: |n| rare(n, |job| job.name("task"), |job| job.name("task")),
+};
+pub(crate) const OBSERVED: Listing<Start<Brigade>> =
+    policy("brigade-observed", "what runs is known, for a dump", |n| built(of(n).observe_jobs()));
 pub(crate) const OUTCOMES: Listing<Start<Brigade>> =
     policy("brigade-outcomes", "a hook is told how each task ends", |n| {
         built(of(n).on_outcome(|outcome| _ = black_box(outcome.end)))
@@ -191,27 +207,31 @@ impl Pool for Traced {
     }
 }
 
-/// Starts the default pool for jobs of this class.
-fn classed(threads: usize, class: Priority) -> io::Result<Classed> {
-    trace::build(of(threads)).map(|pool| Classed { pool, class })
+/// What a submission sets.
+type Set = fn(JobBuilder) -> JobBuilder;
+
+/// Starts the default pool for submissions from outside and by jobs that set this.
+fn rare(threads: usize, outside: Set, inside: Set) -> io::Result<Rare> {
+    trace::build(of(threads)).map(|pool| Rare { pool, outside, inside })
 }
 
-/// A brigade pool that accepts jobs of a class from outside.
-pub(crate) struct Classed {
+/// A brigade pool with the rare forms of submission.
+pub(crate) struct Rare {
     pool: Inner,
-    class: Priority,
+    outside: Set,
+    inside: Set,
 }
 
-impl Pool for Classed {
-    type Outside = OfClass;
-    type Inside = OfClass;
+impl Pool for Rare {
+    type Outside = Submits;
+    type Inside = Submits;
 
-    fn outside(&self) -> OfClass {
-        OfClass(self.pool.handle(), self.class)
+    fn outside(&self) -> Submits {
+        Submits(self.pool.handle(), self.outside)
     }
 
-    fn inside(&self) -> OfClass {
-        OfClass(self.pool.handle(), Priority::Normal)
+    fn inside(&self) -> Submits {
+        Submits(self.pool.handle(), self.inside)
     }
 
     fn shutdown(self) {
@@ -219,15 +239,15 @@ impl Pool for Classed {
     }
 }
 
-/// Submits jobs of a class.
+/// Submits jobs for which something is set.
 #[derive(Clone)]
-pub(crate) struct OfClass(Handle, Priority);
+pub(crate) struct Submits(Handle, Set);
 
-impl Submit for OfClass {
+impl Submit for Submits {
     #[inline]
     fn submit<F: FnOnce() + Send + 'static>(&self, job: F) {
-        let Self(pool, class) = self;
+        let Self(pool, set) = self;
         // As `execute` does; the tally detects what is dropped.
-        drop(pool.job().priority(*class).execute(job));
+        drop(set(pool.job()).execute(job));
     }
 }

@@ -1,6 +1,7 @@
 //! The runtimes of futures, and threads that do the same, and the table.
 
 mod brigade;
+mod executors;
 mod smol;
 pub(crate) mod threads;
 mod tokio;
@@ -33,6 +34,10 @@ family! {
     tokio::MULTI_THREAD,
     tokio::CURRENT_THREAD,
     smol::EXECUTOR,
+    executors::CHANNEL,
+    executors::STEALING,
+    executors::BRIGADE_CHANNEL,
+    executors::BRIGADE_STEALING,
     threads::EACH,
 }
 

@@ -1,5 +1,6 @@
 //! smol: its executor, run by threads that wait for I/O when there is nothing to run, as in its
-//! documentation; the executor of `smol::spawn` has one thread and can't be ended.
+//! documentation; the executor of `smol::spawn` has one thread and can't be ended. Its I/O and timers are also
+//! those of executors that have none.
 
 use std::convert::Infallible;
 use std::fs::File;
@@ -8,7 +9,7 @@ use std::io;
 use std::net::TcpStream;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use futures_rustls::TlsAcceptor;
@@ -24,14 +25,14 @@ use crate::target::runtime::{Alarm, Runtime, Spawn, Start, ends};
 use crate::target::{Entry, Listing};
 
 /// The executor on threads, and a thread of async-io's own, which waits for I/O when no other does.
-pub(crate) const EXECUTOR: Listing<Start<Smol>> = Listing {
+pub(crate) const EXECUTOR: Listing<Start<Smol<Arc<Executor<'static>>>>> = Listing {
     entry: Entry::peer("smol", "smol: an Executor, run by threads")
         .with_threads(|threads, _| threads + 1),
     start,
 };
 
 /// Starts the threads.
-fn start(threads: usize) -> io::Result<Smol> {
+fn start(threads: usize) -> io::Result<Smol<Arc<Executor<'static>>>> {
     let executor = Arc::new(Executor::new());
     let (open, closed) = channel::bounded::<Infallible>(1);
     let threads = (0..threads).map(|_| {
@@ -41,22 +42,52 @@ fn start(threads: usize) -> io::Result<Smol> {
         };
         thread::Builder::new().name("smol".to_owned()).spawn(run)
     });
-    let threads = threads.collect::<io::Result<_>>()?;
-    Ok(Smol { executor, threads, open })
+    let threads = threads.collect::<io::Result<Vec<_>>>()?;
+    Ok(with(executor, move || {
+        // The threads end when it is gone.
+        drop::<Sender<Infallible>>(open);
+        // A thread that panicked has printed that, and the tasks it should have run are missing.
+        threads.into_iter().for_each(|thread| drop(thread.join()));
+    }))
+}
+
+/// smol's I/O and timers around what runs tasks; `end` ends its threads.
+pub(super) fn with<E: Tasks>(executor: E, end: impl FnOnce() + Send + Sync + 'static) -> Smol<E> {
+    Smol { executor: Runs(executor), end: Box::new(end) }
+}
+
+/// Runs tasks with smol's handles, which cancel them when they are dropped.
+pub(super) trait Tasks: Clone + Send + Sync + 'static {
+    /// Spawns `future`.
+    fn spawn_task<F>(&self, future: F) -> smol::Task<F::Output>
+    where
+        F: Future<Output: Send + 'static> + Send + 'static;
+}
+
+impl Tasks for Arc<Executor<'static>> {
+    #[inline]
+    fn spawn_task<F>(&self, future: F) -> smol::Task<F::Output>
+    where
+        F: Future<Output: Send + 'static> + Send + 'static,
+    {
+        self.spawn(future)
+    }
 }
 
 /// An executor and its threads.
-pub(crate) struct Smol {
+pub(crate) struct Smol<E> {
     /// What runs the tasks.
-    executor: Arc<Executor<'static>>,
-    /// Threads that run them.
-    threads: Vec<JoinHandle<()>>,
-    /// Ends the threads when it is gone.
-    open: Sender<Infallible>,
+    executor: Runs<E>,
+    /// Ends the threads.
+    end: Box<dyn FnOnce() + Send + Sync>,
 }
 
-impl Runtime for Smol {
-    type Spawner = Arc<Executor<'static>>;
+/// What runs tasks, as a handle for spawning.
+#[derive(Clone)]
+pub(crate) struct Runs<E>(E);
+
+impl<E: Tasks> Runtime for Smol<E> {
+    type Spawner = Runs<E>;
     type Task<T: Send + 'static> = smol::Task<T>;
     type Reader = Async<File>;
     type Writer = Async<File>;
@@ -76,11 +107,11 @@ impl Runtime for Smol {
     where
         F: Future<Output: Send + 'static> + Send + 'static,
     {
-        Ok(self.executor.spawn(future))
+        Ok(self.executor.0.spawn_task(future))
     }
 
-    fn spawner(&self) -> Arc<Executor<'static>> {
-        Arc::clone(&self.executor)
+    fn spawner(&self) -> Runs<E> {
+        self.executor.clone()
     }
 
     async fn sleep(time: Duration) {
@@ -92,7 +123,7 @@ impl Runtime for Smol {
     where
         F: FnOnce() + Send + 'static,
     {
-        Ok(self.executor.spawn(async move {
+        Ok(self.executor.0.spawn_task(async move {
             Timer::at(time).await;
             job();
         }))
@@ -123,19 +154,17 @@ impl Runtime for Smol {
     }
 
     fn shutdown(self) {
-        drop(self.open);
-        // A thread that panicked has printed that, and the tasks it should have run are missing.
-        self.threads.into_iter().for_each(|thread| drop(thread.join()));
+        (self.end)();
     }
 }
 
-impl Spawn for Arc<Executor<'static>> {
+impl<E: Tasks> Spawn for Runs<E> {
     #[inline]
     fn detach<F>(&self, future: F) -> io::Result<()>
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        self.spawn(future).detach();
+        self.0.spawn_task(future).detach();
         Ok(())
     }
 }

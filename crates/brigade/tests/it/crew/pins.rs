@@ -45,18 +45,27 @@ fn each_thread_runs_on_its_cpu_and_so_does_one_that_replaces_it() {
 }
 
 #[test]
-fn a_spare_thread_runs_anywhere() {
+fn a_spare_thread_has_no_cpu_of_its_own_but_those_of_all_threads() {
     let _dog = Watchdog::start(60);
     let all = mine();
-    let pool = Pool::builder().threads(1).spare_threads(1).pin([all[0]]).build().unwrap();
-    let seen = pool.submit(|| {
-        let here = mine();
-        let pool = Handle::current().expect("a worker");
-        let (sender, receiver) = std::sync::mpsc::channel();
-        pool.execute(move || sender.send(mine()).unwrap());
-        (here, blocking(|| receiver.recv().unwrap()))
-    });
-    assert_eq!(seen.join().unwrap(), (vec![all[0]], all));
+    let one = vec![all[0]];
+    let others = all[1..].iter().copied();
+    let pins = [
+        (Cpus::each(one.clone()), all.clone()),
+        (Cpus::among(one.clone()), one.clone()),
+        (Cpus::except(others), one.clone()),
+    ];
+    for (pin, expected) in pins {
+        let pool = Pool::builder().threads(1).spare_threads(1).pin(pin).build().unwrap();
+        let seen = pool.submit(|| {
+            let here = mine();
+            let pool = Handle::current().expect("a worker");
+            let (sender, receiver) = std::sync::mpsc::channel();
+            pool.execute(move || sender.send(mine()).unwrap());
+            (here, blocking(|| receiver.recv().unwrap()))
+        });
+        assert_eq!(seen.join().unwrap(), (one.clone(), expected));
+    }
 }
 
 #[test]

@@ -79,7 +79,7 @@ fn low_jobs_beside(pool: &Pool, ageing: Duration, others: &[Priority], low: u64)
     waits
 }
 
-/// The bound of `Priority`, exactly: 61 jobs for each low job and those before it, once it is old enough.
+/// The bound of `Priority`, exactly: 62 jobs for each low job and those before it, once it is old enough.
 #[test]
 fn a_low_job_waits_for_its_ageing_time_and_then_for_61_jobs() {
     let _dog = Watchdog::start(120);
