@@ -8,6 +8,7 @@ use std::io::{self, Write as _};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
+use brigade_sync::affinity;
 use brigade_sync::thread::{NewThread, Thread, parallelism, set_nice};
 use brigade_task::drop_contained;
 
@@ -62,9 +63,9 @@ pub enum Placement {
     Kernel,
     /// A CPU other than that of the waking thread, if that thread continues to run: it submits, or it is a worker with several
     /// jobs. This applies if the running workers of the pool and the waking thread leave a CPU free. If no worker runs, the kernel
-    /// chooses until this has cost one of the two threads 200 µs twice, and again after 256 wakes. It also chooses for jobs that
-    /// timers and I/O have woken. The affinity that the worker's thread had is restored as it
-    /// wakes. Linux only; elsewhere the same as `Kernel`. The default.
+    /// chooses until two of eight such wakes have cost one of the two threads 200 µs, and again after 256 wakes. It also chooses for
+    /// jobs that timers and I/O have woken. The affinity that the worker's thread had is restored as it wakes. Linux only; elsewhere,
+    /// and with [`Idle::Spin`], the same as `Kernel`. The default.
     #[default]
     Spread,
 }
@@ -384,6 +385,13 @@ pub(crate) const INJECTOR_INTERVAL: u32 = 61;
 
 /// The most threads a pool can have: the counters are 16 bits wide, and no machine needs more.
 pub(crate) const MAX_THREADS: usize = 4096;
+
+impl Config {
+    /// Whether the pool ever places the workers that it wakes. One that does not sleep has a CPU.
+    pub(crate) fn may_spread(&self) -> bool {
+        affinity::EXISTS && self.placement == Placement::Spread && self.idle != Idle::Spin
+    }
+}
 
 impl Default for Config {
     fn default() -> Self {

@@ -1,13 +1,16 @@
 //! The CPUs that a thread may run on, where the system has such a setting.
 
 #[cfg(target_os = "linux")]
-pub use linux::{CpuSet, ThreadRef, current_cpu};
+pub use linux::{CpuSet, EXISTS, ThreadRef, current_cpu};
 #[cfg(not(target_os = "linux"))]
-pub use none::{CpuSet, ThreadRef, current_cpu};
+pub use none::{CpuSet, EXISTS, ThreadRef, current_cpu};
 
 #[cfg(target_os = "linux")]
 mod linux {
     use core::mem::{self, MaybeUninit};
+
+    /// Whether this system has such a setting.
+    pub const EXISTS: bool = true;
 
     /// A set of CPUs in the kernel's layout (the first 1,024 CPUs).
     #[derive(Clone, Copy)]
@@ -109,6 +112,9 @@ mod linux {
 
 #[cfg(not(target_os = "linux"))]
 mod none {
+    /// Whether this system has such a setting.
+    pub const EXISTS: bool = false;
+
     /// A set of CPUs; on this system no value exists.
     #[derive(Clone, Copy, Debug)]
     pub enum CpuSet {}

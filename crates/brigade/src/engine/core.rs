@@ -18,7 +18,7 @@ use super::owned_tasks::OwnedTasks;
 use super::queues::Queues;
 use super::signal::Signal;
 use super::threads::{Launch, Threads};
-use crate::config::{Config, Growth, Placement, Size, Threads as Range};
+use crate::config::{Config, Growth, Size, Threads as Range};
 use crate::idle::{Help, Hold, Idle, Snapshot, Wake};
 use crate::key::Key;
 use crate::priority::Priority;
@@ -165,7 +165,7 @@ impl Core {
     #[inline(always)]
     fn inject_by(&self, caller: Caller, job: Job) -> Result<(), Job> {
         if self.idle.may_be_empty() {
-            return self.inject_reserved(job);
+            return self.inject_reserved(caller, job);
         }
         self.queues.injectors.push(job)?;
         self.offer_help_after_push(caller);
@@ -175,13 +175,17 @@ impl Core {
     /// Like [`inject`](Self::inject), for a pool that may have no worker.
     #[cold]
     #[inline(never)]
-    fn inject_reserved(&self, job: Job) -> Result<(), Job> {
-        self.inject_as(Priority::Normal, job)
+    fn inject_reserved(&self, caller: Caller, job: Job) -> Result<(), Job> {
+        self.inject_with(caller, Priority::Normal, job)
     }
 
     /// Like [`inject`](Self::inject), for a job of any class.
     #[cold]
     pub(crate) fn inject_as(&self, class: Priority, job: Job) -> Result<(), Job> {
+        self.inject_with(Caller::GoesOn, class, job)
+    }
+
+    fn inject_with(&self, caller: Caller, class: Priority, job: Job) -> Result<(), Job> {
         if self.is_closed() {
             return Err(job);
         }
@@ -189,8 +193,8 @@ impl Core {
         self.push(class, job)?;
         if reserved.is_some_and(|reserved| reserved.has_started) {
             self.offer_more_help();
-        } else {
-            self.offer_help();
+        } else if self.idle.after_publishing().wants_help() {
+            self.help(caller);
         }
         Ok(())
     }
@@ -321,8 +325,8 @@ impl Core {
         let sleeper = &self.queues.peers.at(index).sleeper;
         // The kernel tends to queue a woken thread behind its waker although another CPU is idle, which does harm if the waker
         // continues there. `docs/design/placement.md` has the measurements.
-        let spreads = self.config.placement == Placement::Spread && caller == Caller::GoesOn;
-        match if spreads { self.idle.how_to_wake(is_worker_of(self.key)) } else { Wake::Plain } {
+        let may_spread = self.config.may_spread() && caller == Caller::GoesOn;
+        match if may_spread { self.idle.how_to_wake(is_worker_of(self.key)) } else { Wake::Plain } {
             Wake::Plain => self.set_token(index),
             Wake::Spread => {
                 sleeper.keep_off_this_cpu();

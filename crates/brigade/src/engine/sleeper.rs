@@ -27,8 +27,8 @@ struct Placed {
     thread: Option<ThreadRef>,
     /// The affinity to restore, if it has been narrowed for a wake.
     all: Option<CpuSet>,
-    /// When it was woken, if the kernel has placed it and that is [watched](crate::idle::Wake::Watched).
-    woken_at: Option<Instant>,
+    /// When it was woken and on which CPU its waker ran, if that is [watched](crate::idle::Wake::Watched).
+    woken: Option<(Instant, Option<usize>)>,
 }
 
 impl Sleeper {
@@ -55,9 +55,9 @@ impl Sleeper {
         }
     }
 
-    /// Notes that the worker is being woken, on a CPU that the kernel chooses.
+    /// Notes that the calling thread is about to wake the worker, on a CPU that the kernel chooses.
     pub(super) fn is_woken_at(&self, now: Instant) {
-        self.placed.lock().woken_at = Some(now);
+        self.placed.lock().woken = Some((now, current_cpu()));
     }
 
     /// Keeps the worker's thread off the CPU of the calling thread, until it [runs](Self::runs).
@@ -71,14 +71,15 @@ impl Sleeper {
         }
     }
 
-    /// Restores the thread's affinity; returns how long the thread has waited for a CPU, if that is watched. Only the worker calls
-    /// this, before it runs a job.
+    /// Restores the thread's affinity; returns how long the thread has waited for the CPU of its waker, if that is where it runs and
+    /// that is watched. Only the worker calls this, before it runs a job.
     #[inline(never)]
     pub(super) fn runs(&self, now: Instant) -> Option<Duration> {
         let mut placed = self.placed.lock();
         if let (Some(all), Some(thread)) = (placed.all.take(), placed.thread) {
             thread.set_affinity(&all);
         }
-        placed.woken_at.take().map(|woken_at| now.saturating_duration_since(woken_at))
+        let (woken_at, cpu) = placed.woken.take()?;
+        (cpu == current_cpu()).then(|| now.saturating_duration_since(woken_at))
     }
 }

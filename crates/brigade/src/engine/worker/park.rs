@@ -80,7 +80,7 @@ impl Worker {
         self.busy_period.begin(self.me.counters.returned.get(), now);
         self.trace_woken();
         if let Some(waited) = self.me.sleeper.runs(now) {
-            self.core.idle.ran_after(waited);
+            self.core.idle.stacked_after(waited);
         }
         match self.me.sleeper.slot.take() {
             Some(taken) => Parked::Run(self.take_as(taken)),
