@@ -1,7 +1,9 @@
 //! Wall time and the process's CPU time, side by side.
 
+use std::hint;
 #[cfg(target_os = "linux")]
 use std::num::NonZeroU64;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
@@ -86,7 +88,21 @@ impl Epoch {
     pub(crate) fn nanos(self) -> u64 {
         self.0.elapsed().as_nanos() as u64
     }
+
+    /// Waits until it is that many nanoseconds old, asleep until shortly before.
+    pub(crate) fn wait_until(self, due: u64) {
+        let left = Duration::from_nanos(due.saturating_sub(self.nanos()));
+        if let Some(sleep) = left.checked_sub(AWAKE) {
+            thread::sleep(sleep);
+        }
+        while self.nanos() < due {
+            hint::spin_loop();
+        }
+    }
 }
+
+/// How long before it is due something is waited for without sleep, which would end too late.
+const AWAKE: Duration = Duration::from_micros(100);
 
 /// `nanos` in seconds.
 pub(crate) fn seconds(nanos: u64) -> f64 {

@@ -209,9 +209,11 @@ impl Workload for BusyIo {
     const METRICS: &'static [Metric] = &[
         Metric::time("timer-p50"),
         Metric::time("timer-p99"),
+        Metric::time("timer-p99.9"),
         Metric::time("timer-max"),
         Metric::time("byte-p50"),
         Metric::time("byte-p99"),
+        Metric::time("byte-p99.9"),
         Metric::time("byte-max"),
         Metric::more("rate", "tasks/s"),
         Metric::CPU,
@@ -273,7 +275,8 @@ impl RuntimeWorkload for BusyIo {
             let times = times.map_err(|error| Failure::Told(format!("a byte is lost: {error}")))?;
             let jobs = bench.tally.expected().tasks - (late.len() + times.len()) as u64;
             bench.samples.count(late.len().min(times.len()) as u64);
-            let mut values = [late, times].map(|all| quantiles(all, [0.5, 0.99, 1.0])).concat();
+            let mut values =
+                [late, times].map(|all| quantiles(all, [0.5, 0.99, 0.999, 1.0])).concat();
             values.extend([jobs as f64 / wall, meter.cpus()]);
             Ok(values)
         })

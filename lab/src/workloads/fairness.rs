@@ -123,6 +123,7 @@ impl Workload for Fairness {
     const METRICS: &'static [Metric] = &[
         Metric::time("p50"),
         Metric::time("p99"),
+        Metric::time("p99.9"),
         Metric::time("max"),
         Metric::less("given-up", "jobs"),
         Metric::more("rate", "tasks/s"),
@@ -175,8 +176,9 @@ impl PoolWorkload for Fairness {
         let limit = self.limit().as_secs_f64();
         let rate = (jobs - starts.len() as u64) as f64 / wall;
         let times = starts.into_iter().map(|start| start.unwrap_or(limit)).collect();
-        let [p50, p99, max] = bench.quantiles(times, [0.5, 0.99, 1.0]);
-        Ok(vec![p50, p99, max, given_up as f64, rate, meter.cpus()])
+        let mut values = bench.quantiles(times, [0.5, 0.99, 0.999, 1.0]).to_vec();
+        values.extend([given_up as f64, rate, meter.cpus()]);
+        Ok(values)
     }
 }
 

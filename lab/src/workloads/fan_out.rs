@@ -86,7 +86,14 @@ impl Workload for FanOut {
     );
     type Family = Pools;
     const SAMPLES: bool = true;
-    const METRICS: &'static [Metric] = &[Metric::time("p50"), Metric::time("p90"), Metric::CPU];
+    const METRICS: &'static [Metric] = &[
+        Metric::time("p50"),
+        Metric::time("p90"),
+        Metric::time("p99"),
+        Metric::time("p99.9"),
+        Metric::time("max"),
+        Metric::CPU,
+    ];
 
     fn check(&self) -> Result<(), Stop> {
         limits::product("tasks", &[1 + self.children, self.shots], limits::MAX_TASKS).map(drop)
@@ -134,7 +141,8 @@ impl PoolWorkload for FanOut {
             // The parent is counted at its end, which the children don't wait for.
             bench.tally.wait_for(shot * (1 + self.children))?;
         }
-        let [p50, p90] = bench.quantiles(times, [0.5, 0.9]);
-        Ok(vec![p50, p90, meter.cpus()])
+        let mut values = bench.quantiles(times, [0.5, 0.9, 0.99, 0.999, 1.0]).to_vec();
+        values.push(meter.cpus());
+        Ok(values)
     }
 }

@@ -18,7 +18,7 @@ use crate::stop::Stop;
 use crate::tally::Sum;
 use crate::target::pool::{Pool, Submit};
 use crate::targets::pools::Pools;
-use crate::workload::{Bench, Meaning, Metric, Outcome, PoolWorkload, Workload};
+use crate::workload::{self, Bench, Meaning, Metric, Outcome, Params, PoolWorkload, Workload};
 
 /// Options of `latency`.
 #[derive(Args, Clone, Debug, Serialize)]
@@ -36,9 +36,13 @@ pub(crate) struct Latency {
     /// Further tasks that follow each of those, one spawning the next.
     #[arg(long, default_value_t = 100, value_parser = whole::<0, { limits::MAX_AMPLIFICATION }>)]
     pub(crate) amplification: u64,
-    /// Milliseconds of sleep before each burst.
-    #[arg(long, default_value_t = 10, value_parser = whole::<0, { limits::MAX_SLEEP_MS }>)]
-    pub(crate) sleep_ms: u64,
+    /// Milliseconds of sleep before each burst [default: 10]
+    #[arg(long, conflicts_with = "rate", value_parser = whole::<0, { limits::MAX_SLEEP_MS }>)]
+    pub(crate) sleep_ms: Option<u64>,
+    /// Bursts per second at fixed times: each time counts from when its burst was due, also if the one before it had not ended.
+    /// Without it a burst follows the end of the one before it and a sleep.
+    #[arg(long, value_parser = whole::<1, { limits::MAX_RATE }>)]
+    pub(crate) rate: Option<u64>,
     /// Bursts in a run, the fewest with `--rse`.
     #[arg(long, default_value_t = 50, value_parser = whole::<1, { limits::MAX_SHOTS }>)]
     pub(crate) bursts: u64,
@@ -62,11 +66,18 @@ impl Workload for Latency {
     const METRICS: &'static [Metric] = &[
         Metric::time("p50"),
         Metric::time("p99"),
+        Metric::time("p99.9"),
+        Metric::time("max"),
         Metric::time("mean"),
         Metric::time("bound"),
         Metric::less("rse", "%"),
         Metric::CPU,
     ];
+
+    fn params(&self) -> Params {
+        let sleep_ms = self.rate.is_none().then(|| self.sleep_ms());
+        workload::fields(&Latency { sleep_ms, ..self.clone() })
+    }
 
     fn check(&self) -> Result<(), Stop> {
         let messages = [self.producers, self.messages];
@@ -86,7 +97,10 @@ impl Workload for Latency {
     }
 
     fn quiet(&self) -> Duration {
-        Duration::from_millis(self.sleep_ms)
+        match self.rate {
+            Some(rate) => Duration::from_secs(1) / rate as u32,
+            None => Duration::from_millis(self.sleep_ms()),
+        }
     }
 
     fn expected(&self) -> Sum {
@@ -117,13 +131,19 @@ impl PoolWorkload for Latency {
         }
         let (producer, mut meter) = (self.producer(pool, bench, shared, 0), Meter::default());
         let mut times = Vec::with_capacity(self.most() as usize);
+        let first = epoch.nanos();
         while !self.is_done(&times) {
             bench.tally.expect(self.burst());
-            thread::sleep(Duration::from_millis(self.sleep_ms));
+            let due = self.rate.map(|rate| first + (times.len() as u64 + 1) * 1_000_000_000 / rate);
+            match due {
+                Some(due) => epoch.wait_until(due),
+                None => thread::sleep(Duration::from_millis(self.sleep_ms())),
+            }
             let latch = shared.latch().expect("made above");
             latch.arm((self.producers * self.messages) as usize);
             let lap = Lap::begin();
-            let begun = epoch.nanos();
+            // Not from now on: a burst that is late because of the one before it has waited.
+            let begun = due.unwrap_or_else(|| epoch.nanos());
             ready.wait();
             producer();
             let ended = latch.wait(bench.tally)?;
@@ -136,12 +156,18 @@ impl PoolWorkload for Latency {
         ready.wait();
         let ((mean, _), rse) = (moments(&times), rse(&times));
         let bound = times.iter().map(|time| (time - mean).abs()).fold(0.0, f64::max);
-        let [p50, p99] = bench.quantiles(times, [0.5, 0.99]);
-        Ok(vec![p50, p99, mean, bound, rse, meter.cpus()])
+        let mut values = bench.quantiles(times, [0.5, 0.99, 0.999, 1.0]).to_vec();
+        values.extend([mean, bound, rse, meter.cpus()]);
+        Ok(values)
     }
 }
 
 impl Latency {
+    /// Milliseconds of sleep before each burst, if there is no rate.
+    fn sleep_ms(&self) -> u64 {
+        self.sleep_ms.unwrap_or(10)
+    }
+
     /// The most bursts of a run.
     fn most(&self) -> u64 {
         self.rse.map_or(self.bursts, |_| self.bursts.max(self.most_bursts.unwrap_or(10_000)))
@@ -200,7 +226,8 @@ mod tests {
             producers: 1,
             messages: 1,
             amplification: 0,
-            sleep_ms: 0,
+            sleep_ms: Some(0),
+            rate: None,
             bursts: 3,
             rse: Some(10),
             most_bursts: Some(5),

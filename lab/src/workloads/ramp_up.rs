@@ -119,6 +119,7 @@ impl Workload for RampUp {
     const METRICS: &'static [Metric] = &[
         Metric::time("p50"),
         Metric::time("p99"),
+        Metric::time("p99.9"),
         Metric::time("max"),
         Metric::time("mean"),
         Metric::CPU,
@@ -172,7 +173,8 @@ impl PoolWorkload for RampUp {
             meter.end(&lap);
         }
         let (mean, _) = moments(&times);
-        let [p50, p99, max] = bench.quantiles(times, [0.5, 0.99, 1.0]);
-        Ok(vec![p50, p99, max, mean, meter.cpus()])
+        let mut values = bench.quantiles(times, [0.5, 0.99, 0.999, 1.0]).to_vec();
+        values.extend([mean, meter.cpus()]);
+        Ok(values)
     }
 }

@@ -63,9 +63,6 @@ const PAUSE: Duration = Duration::from_micros(1_600);
 /// Sleep after a submission, so that looking for the task's end doesn't hold a CPU it needs.
 const MEANWHILE: Duration = Duration::from_micros(400);
 
-/// How long before it is due a task is waited for without sleep, which would end too late.
-const AWAKE: Duration = Duration::from_micros(100);
-
 /// The state that the task and the submitting thread share; leaked, since a lost task may run late.
 struct Shared {
     /// Counts the tasks.
@@ -96,17 +93,6 @@ impl Shared {
     }
 }
 
-/// Waits until the epoch is that many nanoseconds old.
-fn wait_until(due: u64, epoch: Epoch) {
-    let left = Duration::from_nanos(due.saturating_sub(epoch.nanos()));
-    if let Some(sleep) = left.checked_sub(AWAKE) {
-        thread::sleep(sleep);
-    }
-    while epoch.nanos() < due {
-        hint::spin_loop();
-    }
-}
-
 impl Workload for Wake {
     const NAME: &'static str = "wake";
     const MEANING: Meaning = Meaning::new(
@@ -117,8 +103,16 @@ impl Workload for Wake {
 
     const PINS: bool = true;
 
-    const METRICS: &'static [Metric] =
-        &[Metric::time("start"), Metric::time("submit"), Metric::CPU];
+    const SAMPLES: bool = true;
+
+    const METRICS: &'static [Metric] = &[
+        Metric::time("start"),
+        Metric::time("start-p99"),
+        Metric::time("start-p99.9"),
+        Metric::time("start-max"),
+        Metric::time("submit"),
+        Metric::CPU,
+    ];
 
     fn threads(&self) -> usize {
         self.threads as usize
@@ -147,7 +141,7 @@ impl PoolWorkload for Wake {
             let due = self.rate.map(|rate| first + shot * 1_000_000_000 / rate);
             match due {
                 None => thread::sleep(PAUSE),
-                Some(due) => wait_until(due, epoch),
+                Some(due) => epoch.wait_until(due),
             }
             let begun = epoch.nanos();
             for _ in 0..bench.fault.copies(shot as u32) {
@@ -169,9 +163,11 @@ impl PoolWorkload for Wake {
         let started = shared.started.iter().map(|started| started.load(Ordering::Relaxed));
         let times =
             started.zip(began).map(|(started, began)| seconds(started.saturating_sub(began)));
-        let starts = times.collect();
+        // The first is the median.
+        let mut values = bench.quantiles(times.collect(), [0.5, 0.99, 0.999, 1.0]).to_vec();
         // The pauses are timed too: the CPU time of an idle pool is part of the price of waking it.
         meter.end(&lap);
-        Ok(vec![median(starts), median(submits), meter.cpus()])
+        values.extend([median(submits), meter.cpus()]);
+        Ok(values)
     }
 }

@@ -85,6 +85,8 @@ impl Workload for Burst {
         Metric::time("p50"),
         Metric::time("p90"),
         Metric::time("p99"),
+        Metric::time("p99.9"),
+        Metric::time("max"),
         Metric::time("mean"),
         Metric::time("stddev"),
         Metric::time("first"),
@@ -238,7 +240,8 @@ impl Times {
             return Err(Failure::Unreceived);
         }
         let (mean, deviation) = moments(&self.values);
-        let mut values = bench.quantiles(self.values, [0.01, 0.1, 0.5, 0.9, 0.99]).to_vec();
+        let shares = [0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 1.0];
+        let mut values = bench.quantiles(self.values, shares).to_vec();
         values.extend([mean, deviation]);
         values.extend([self.firsts, self.lasts, self.senders].map(median));
         values.extend([self.refused as f64 / bursts as f64, meter.cpus()]);
