@@ -8,8 +8,41 @@ use executors::crossbeam_workstealing_pool as stealing;
 use executors::parker::{SmallThreadData, StaticParker};
 use executors::threadpool_executor::ThreadPoolExecutor;
 
-use crate::target::pool::{Cloned, Offer, Own, Pool, Start, Submit, VisitPool};
+use crate::target::pool::{Offer, Pool, Start, Submit, VisitPool};
 use crate::target::{Entry, Listing};
+
+/// The handle of any pool of a crate with this interface, whose clones submit.
+macro_rules! shared {
+    ($executors:ident) => {
+        /// Any pool of the crate: its handle is the pool, and so are its clones.
+        type Any<E> = $crate::target::pool::Cloned<Shared<E>>;
+
+        /// This pool.
+        fn any<E>(pool: E) -> Any<E> {
+            $crate::target::pool::Cloned(Shared(pool))
+        }
+
+        /// A clone of the pool's handle.
+        #[derive(Clone)]
+        pub(crate) struct Shared<E>(E);
+
+        impl<E: $executors::Executor + 'static> $crate::target::pool::Own for Shared<E> {
+            fn shutdown(self) {
+                // It gives up by itself after a few seconds. The tally reports the tasks that did not run.
+                drop(self.0.shutdown());
+            }
+        }
+
+        impl<E: $executors::Executor + 'static> $crate::target::pool::Submit for Shared<E> {
+            #[inline]
+            fn submit<F: FnOnce() + Send + 'static>(&self, job: F) {
+                self.0.execute(job);
+            }
+        }
+    };
+}
+
+pub(super) use shared;
 
 /// `crossbeam_channel_pool`.
 pub(crate) const CHANNEL: Listing<Start<Any<ChannelPool>>> = Listing {
@@ -68,14 +101,6 @@ impl Offer for ByThreads {
     }
 }
 
-/// Any pool of the crate: its handle is the pool, and so are its clones.
-type Any<E> = Cloned<Shared<E>>;
-
-/// This pool.
-fn any<E>(pool: E) -> Any<E> {
-    Cloned(Shared(pool))
-}
-
 /// A stealing pool whose tasks spawn on their own worker.
 pub(crate) struct Local(Stealing);
 
@@ -111,20 +136,4 @@ impl Submit for OwnWorker {
     }
 }
 
-impl<E: Executor + 'static> Own for Shared<E> {
-    fn shutdown(self) {
-        // It gives up by itself after a few seconds. The tally reports the tasks that did not run.
-        drop(self.0.shutdown());
-    }
-}
-
-/// A clone of the pool's handle.
-#[derive(Clone)]
-pub(crate) struct Shared<E>(E);
-
-impl<E: Executor + 'static> Submit for Shared<E> {
-    #[inline]
-    fn submit<F: FnOnce() + Send + 'static>(&self, job: F) {
-        self.0.execute(job);
-    }
-}
+shared!(executors);
