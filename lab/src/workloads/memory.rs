@@ -22,7 +22,7 @@ use crate::stop::Stop;
 use crate::tally::{Sum, Tally};
 use crate::target::Entry;
 use crate::target::runtime::{Runtime, Spawn};
-use crate::targets::runtimes::{Runtimes, runs_futures};
+use crate::targets::runtimes::{Runtimes, spawns_anywhere};
 use crate::workload::{Bench, Meaning, Metric, Outcome, RuntimeWorkload, Workload};
 
 /// Options of `memory`.
@@ -63,7 +63,7 @@ impl Workload for Memory {
     }
 
     fn is_for(&self, target: &Entry) -> bool {
-        runs_futures(target)
+        spawns_anywhere(target)
     }
 
     fn threads(&self) -> usize {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use brigade_testkit::Watchdog;
 use tokio::sync::mpsc;
 
-use super::{Runtimes, VisitRuntime, runs_futures};
+use super::{Runtimes, VisitRuntime, runs_futures, spawns_anywhere};
 use crate::target::runtime::{
     Alarm as _, Downstream, Piped, Runtime, Sink, Source, Spawn, Start, Upstream,
 };
@@ -18,6 +18,9 @@ use crate::target::{Accept, Family};
 /// Runs `$body` on every target with two threads, and ends it.
 macro_rules! on_every_target {
     ($body:ident) => {
+        on_every_target!($body, runs_futures);
+    };
+    ($body:ident, $is_for:path) => {
         struct Body(&'static str);
 
         impl VisitRuntime for Body {
@@ -32,7 +35,7 @@ macro_rules! on_every_target {
             }
         }
 
-        for target in Runtimes::TARGETS.iter().filter(|target| runs_futures(target)) {
+        for target in Runtimes::TARGETS.iter().filter(|target| $is_for(target)) {
             Runtimes::accept(target, Body(target.name));
         }
     };
@@ -116,7 +119,9 @@ fn the_end_of_a_pipe_is_seen_after_its_last_byte() {
             assert!(reader.fill(&mut buffer).await.is_err(), "{name}");
             let (writer, reader) = pipe::<R>()?;
             drop(reader);
-            assert!(!Piped(writer).pass(1).await, "{name}");
+            // One that closes by io_uring does so a little later.
+            let mut writer = Piped(writer);
+            while writer.pass(1).await {}
             Ok(())
         })
     }
@@ -221,7 +226,7 @@ fn a_closure_runs_at_its_time_unless_it_is_cancelled() {
             Ok(())
         })
     }
-    on_every_target!(body);
+    on_every_target!(body, spawns_anywhere);
 }
 
 #[test]
@@ -229,5 +234,5 @@ fn a_runtime_ends_while_a_task_waits_for_ever() {
     fn body<R: Runtime>(_: &str, runtime: &R) -> io::Result<()> {
         runtime.spawner().detach(std::future::pending())
     }
-    on_every_target!(body);
+    on_every_target!(body, spawns_anywhere);
 }

@@ -1,0 +1,214 @@
+//! monoio: a runtime of the thread that blocks on it, with io_uring, or epoll where the kernel has none.
+//!
+//! Its tasks and its I/O stay on their thread, and the traits of this family are for what may move. So all of it is wrapped in what
+//! checks the thread at each access, some nanoseconds. monoio has no pipes but those that it makes itself: a pipe is handed to it
+//! as a Unix stream, which reads and writes with vectors of buffers, and so with the system calls that pipes have. It reads into buffers that it
+//! owns, and bytes are copied from and to the laboratory's.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::io;
+use std::net::TcpStream;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use hyper_util::rt::TokioIo;
+use monoio::buf::{IoBufMut, VecBuf};
+use monoio::io::{AsyncReadRent, AsyncReadRentExt, AsyncWriteRentExt};
+use monoio::task::JoinHandle;
+use monoio::time::TimeDriver;
+use monoio::utils::is_legacy;
+use monoio::{FusionDriver, FusionRuntime, IoUringDriver, LegacyDriver, RuntimeBuilder};
+use rustls::ServerConfig;
+use send_wrapper::SendWrapper;
+use tokio::sync::mpsc;
+
+use crate::target::runtime::{Alarm, Runtime, Sink, Source, Spawn, Start};
+use crate::target::{Entry, Listing};
+
+/// The runtime on the thread that blocks on it.
+pub(crate) const ONE_THREAD: Listing<Start<Monoio>> = Listing {
+    entry: Entry::peer("monoio", "monoio: one thread with io_uring, for bucket-brigade and echo")
+        .with_threads(|_, _| 0),
+    start: |_| {
+        let inner = RuntimeBuilder::<FusionDriver>::new().enable_timer().build()?;
+        Ok(Monoio(Mutex::new(SendWrapper::new(inner))))
+    },
+};
+
+/// The runtime with either driver.
+type Inner = FusionRuntime<TimeDriver<IoUringDriver>, TimeDriver<LegacyDriver>>;
+
+/// The runtime, for the thread that started it.
+pub(crate) struct Monoio(Mutex<SendWrapper<Inner>>);
+
+/// Spawns from inside the runtime.
+#[derive(Clone)]
+pub(crate) struct Spawner;
+
+/// A stream, or the end of a pipe.
+pub(crate) struct Local<S>(SendWrapper<S>);
+
+impl Runtime for Monoio {
+    type Spawner = Spawner;
+    type Task<T: Send + 'static> = JoinHandle<T>;
+    type Reader = Local<monoio::net::UnixStream>;
+    type Writer = Local<monoio::net::UnixStream>;
+    type Stream = Local<monoio::net::TcpStream>;
+    type Http = TokioIo<tokio::io::Empty>;
+    type Secure = TokioIo<tokio::io::Empty>;
+    type Receiver = mpsc::Receiver<u8>;
+    type Sender = mpsc::Sender<u8>;
+    type Alarm = Infallible;
+
+    fn block_on<F: Future>(&self, future: F) -> F::Output {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).block_on(future)
+    }
+
+    #[inline]
+    fn spawn<F>(&self, future: F) -> io::Result<JoinHandle<F::Output>>
+    where
+        F: Future<Output: Send + 'static> + Send + 'static,
+    {
+        Ok(monoio::spawn(future))
+    }
+
+    fn spawner(&self) -> Spawner {
+        Spawner
+    }
+
+    fn sleep(time: Duration) -> impl Future<Output = ()> + Send {
+        SendWrapper::new(async move { monoio::time::sleep(time).await })
+    }
+
+    fn execute_at<F>(&self, _: Instant, _: F) -> io::Result<Infallible>
+    where
+        F: FnOnce() + Send + 'static,
+    {
+        Err(no("tasks that are cancelled"))
+    }
+
+    fn reader(end: OwnedFd) -> io::Result<Self::Reader> {
+        let end = UnixStream::from(end);
+        end.set_nonblocking(is_legacy())?;
+        Ok(Local(SendWrapper::new(monoio::net::UnixStream::from_std(end)?)))
+    }
+
+    fn writer(end: OwnedFd) -> io::Result<Self::Writer> {
+        Self::reader(end)
+    }
+
+    fn stream(stream: TcpStream) -> io::Result<Self::Stream> {
+        stream.set_nonblocking(is_legacy())?;
+        Ok(Local(SendWrapper::new(monoio::net::TcpStream::from_std(stream)?)))
+    }
+
+    fn http(_: Self::Stream) -> Self::Http {
+        unreachable!("it is no target of the workloads with HTTP")
+    }
+
+    async fn secure(_: Self::Stream, _: Arc<ServerConfig>) -> io::Result<Self::Secure> {
+        Err(no("TLS"))
+    }
+
+    fn channel(capacity: usize) -> (Self::Sender, Self::Receiver) {
+        mpsc::channel(capacity)
+    }
+
+    fn shutdown(self) {
+        drop(self.0);
+    }
+}
+
+/// The error of what monoio does not have.
+fn no(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::Unsupported, format!("monoio has no {what}"))
+}
+
+impl Spawn for Spawner {
+    #[inline]
+    fn detach<F>(&self, future: F) -> io::Result<()>
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        drop(monoio::spawn(future));
+        Ok(())
+    }
+}
+
+impl Alarm for Infallible {
+    fn detach(self) {
+        match self {}
+    }
+
+    fn cancel(self) {
+        match self {}
+    }
+}
+
+impl Source for Local<monoio::net::TcpStream> {
+    #[inline]
+    fn fill(&mut self, buffer: &mut [u8]) -> impl Future<Output = io::Result<()>> + Send {
+        SendWrapper::new(async move {
+            let bytes = Vec::with_capacity(buffer.len()).slice_mut(0..buffer.len());
+            let (read, bytes) = self.0.read_exact(bytes).await;
+            buffer.copy_from_slice(&bytes.into_inner()[..read?]);
+            Ok(())
+        })
+    }
+
+    #[inline]
+    fn some(&mut self, buffer: &mut [u8]) -> impl Future<Output = io::Result<usize>> + Send {
+        SendWrapper::new(async move {
+            let bytes = Vec::with_capacity(buffer.len()).slice_mut(0..buffer.len());
+            let (read, bytes) = self.0.read(bytes).await;
+            let read = read?;
+            buffer[..read].copy_from_slice(&bytes.into_inner()[..read]);
+            Ok(read)
+        })
+    }
+}
+
+impl Sink for Local<monoio::net::TcpStream> {
+    #[inline]
+    fn put(&mut self, bytes: &[u8]) -> impl Future<Output = io::Result<()>> + Send {
+        SendWrapper::new(async move { self.0.write_all(bytes.to_vec()).await.0.map(drop) })
+    }
+}
+
+impl Source for Local<monoio::net::UnixStream> {
+    #[inline]
+    fn fill(&mut self, buffer: &mut [u8]) -> impl Future<Output = io::Result<()>> + Send {
+        SendWrapper::new(async move {
+            let mut filled = 0;
+            while filled < buffer.len() {
+                match self.some(&mut buffer[filled..]).await? {
+                    0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                    read => filled += read,
+                }
+            }
+            Ok(())
+        })
+    }
+
+    #[inline]
+    fn some(&mut self, buffer: &mut [u8]) -> impl Future<Output = io::Result<usize>> + Send {
+        SendWrapper::new(async move {
+            let (read, bytes) = self.0.readv(VecBuf::from(vec![vec![0; buffer.len()]])).await;
+            let (read, bytes) = (read?, Vec::<Vec<u8>>::from(bytes));
+            buffer[..read].copy_from_slice(&bytes[0][..read]);
+            Ok(read)
+        })
+    }
+}
+
+impl Sink for Local<monoio::net::UnixStream> {
+    #[inline]
+    fn put(&mut self, bytes: &[u8]) -> impl Future<Output = io::Result<()>> + Send {
+        SendWrapper::new(async move {
+            self.0.write_vectored_all(VecBuf::from(vec![bytes.to_vec()])).await.0.map(drop)
+        })
+    }
+}
