@@ -8,8 +8,8 @@ use std::io::{self, Error, ErrorKind, Write};
 use std::process::Stdio;
 
 use crate::failure::Failure;
-use crate::fault::Fault;
 use crate::kernel::Kernel;
+use crate::peers::{self, Peer};
 use crate::program;
 use crate::stats::Numbers;
 use crate::stop::Stop;
@@ -72,7 +72,8 @@ pub(crate) fn run(
                 true => Failure::Told(error.to_string()),
                 false => Failure::Refused(error),
             };
-            (program::beside(file).map_err(failure)?, name)
+            let command = peers::named(name).map_or_else(|| program::beside(file), Peer::command);
+            (command.map_err(failure)?, name)
         }
     };
     let patience = terms.patience.as_secs().to_string();
@@ -81,13 +82,7 @@ pub(crate) fn run(
     if let Some(pin) = terms.pin {
         child.args(["--pin", pin.name()]);
     }
-    let fault = match terms.fault {
-        Fault::None | Fault::Died => None,
-        Fault::Lost => Some("lost"),
-        Fault::Repeated => Some("repeated"),
-        Fault::Stuck => Some("stuck"),
-    };
-    if let Some(fault) = fault {
+    if let Some(fault) = terms.fault.name() {
         child.args(["--inject", &format!("{fault}:{name}")]);
     }
     let output = child.stdin(Stdio::null()).output().map_err(Failure::Refused)?;

@@ -134,7 +134,7 @@ pub(crate) enum What {
 /// How much of everything.
 #[derive(Args, Debug)]
 pub(crate) struct Extent {
-    /// Small runs: some two minutes and a quarter altogether (the default).
+    /// Small runs: less than 90 seconds altogether on two CPUs (the default).
     #[arg(long, conflicts_with = "full")]
     quick: bool,
     /// The runs behind the project's numbers: some thirty-five minutes on two CPUs.
@@ -211,7 +211,7 @@ pub(crate) struct Options {
         value_parser = whole::<1, { limits::MAX_PATIENCE }>
     )]
     patience: u64,
-    /// A fault to make on purpose, `lost:TARGET`, `repeated:TARGET`, `died:TARGET` or `stuck:TARGET`: how
+    /// A fault to make on purpose, `lost:TARGET`, or `repeated`, `died`, `stuck` or `slow`: how
     /// the laboratory's tests see that it detects one.
     #[arg(long, global = true, hide = true, value_parser = injection)]
     inject: Option<(Fault, &'static str)>,
@@ -250,18 +250,19 @@ fn time(text: &str) -> Result<Duration, String> {
 
 /// This name, if a target of any family has it.
 fn known(name: &str) -> Result<&'static str, String> {
-    targets::known(name).ok_or("no such target; `brigade-lab list` names them".to_owned())
+    targets::known(name).ok_or_else(|| {
+        let meant = targets::nearest(name);
+        let meant = meant.map_or(String::new(), |meant| format!(", did you mean `{meant}`?"));
+        format!("no such target{meant}; `brigade-lab list` names them")
+    })
 }
 
 /// Reads the value of `--inject`.
 fn injection(text: &str) -> Result<(Fault, &'static str), String> {
-    match text.split_once(':') {
-        Some(("lost", name)) => Ok((Fault::Lost, known(name)?)),
-        Some(("repeated", name)) => Ok((Fault::Repeated, known(name)?)),
-        Some(("died", name)) => Ok((Fault::Died, known(name)?)),
-        Some(("stuck", name)) => Ok((Fault::Stuck, known(name)?)),
-        _ => Err("must be `lost:TARGET`, or `repeated`, `died` or `stuck`".to_owned()),
-    }
+    let fault = text.split_once(':').and_then(|(fault, name)| Some((Fault::named(fault)?, name)));
+    let (fault, name) = fault
+        .ok_or("must be `lost:TARGET`, or `repeated`, `died`, `stuck` or `slow`".to_owned())?;
+    Ok((fault, known(name)?))
 }
 
 impl Cli {
@@ -280,7 +281,14 @@ impl Cli {
                 false => arg,
             })
         };
-        let command = signed(Cli::command()).mut_subcommands(signed);
+        let measured = |command: Command| match plan::metrics(command.get_name()) {
+            Some(metrics) => command.after_help(format!("Metrics: {metrics}")),
+            None => command,
+        };
+        let mut command = signed(Cli::command()).mut_subcommands(signed);
+        if line.iter().any(|word| word == "--help" || word == "-h") {
+            command = command.mut_subcommands(measured);
+        }
         let mut all = sweep::lines(&command, line)?.into_iter().map(|line| {
             let matches = command.clone().try_get_matches_from(line).map_err(stop)?;
             let cli = Cli::from_arg_matches(&matches).map_err(stop)?;
@@ -380,7 +388,7 @@ impl Cli {
             return Err(Stop::Usage(reason.to_owned()));
         }
         if self.options.samples.is_some() && !rows.iter().all(|row| row.samples()) {
-            let reason = "--samples is for latency, ramp-up, fan-out, fairness, steal, burst, bucket-brigade, echo and timers only, and in the \
+            let reason = "--samples is for latency, wake, ramp-up, fan-out, fairness, steal, burst, bucket-brigade, echo and timers only, and in the \
                           last for those that fire";
             return Err(Stop::Usage(reason.to_owned()));
         }

@@ -5,7 +5,7 @@ use std::thread;
 
 use crate::census::Census;
 use crate::failure::Failure;
-use crate::fault::Fault;
+use crate::fault::{Fault, SLOW_US};
 use crate::setup::{SETTLE, end, occupy, started, warm};
 use crate::supervise::supervise;
 use crate::tally::Tally;
@@ -15,6 +15,7 @@ use crate::target::pool::{self, Pool, StartSized, VisitElastic, VisitPool};
 use crate::target::queue::{Deque, Injector, Make, VisitDeque, VisitInjector};
 use crate::target::runtime::{self, Runtime, VisitRuntime};
 use crate::target::{Accept, Entry};
+use crate::work::units_for;
 use crate::workload::{
     Bench, DequeWorkload, ElasticWorkload, ForkWorkload, HandoverWorkload, InjectorWorkload,
     Outcome, PoolWorkload, RuntimeWorkload, Terms, Workload,
@@ -46,6 +47,9 @@ pub(crate) fn counted<W: Workload>(
 ) -> Outcome {
     let tally = Tally::leak();
     tally.expect(workload.expected());
+    if terms.fault == Fault::Slow {
+        tally.slow_down(units_for(SLOW_US));
+    }
     // While the workload itself pauses, a target without progress does not stand still.
     let patience = terms.patience + workload.quiet();
     supervise(tally, patience, move || {

@@ -8,7 +8,7 @@
 //! A module imports from those above it in this list, and from none below; so do the files inside a folder.
 //! `tests/order.rs` checks it.
 //!
-//! - independent of the rest: `calls`, `census`, `clock`, `failure`, `fault`, `kernel`, `program`, `samples`, `stats`,
+//! - independent of the rest: `calls`, `census`, `clock`, `failure`, `fault`, `kernel`, `peers`, `program`, `samples`, `stats`,
 //!   `stop`, `usage`, `work`;
 //! - limits, and counting every task: `limits`, `needs`, `pins`, `machine`, `tally`, `inbox`, `latch`, `supervise`, `trace`;
 //! - the traits of targets, and a folder of them: `target`, `targets`, `setup`;
@@ -45,6 +45,7 @@ mod machine;
 mod needs;
 mod noise;
 mod page;
+mod peers;
 mod pins;
 mod plan;
 mod program;

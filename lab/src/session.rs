@@ -18,6 +18,7 @@ use crate::kernel::Kernel;
 use crate::machine::{self, Machine};
 use crate::needs::{self, Needs};
 use crate::noise::Noise;
+use crate::peers::{self, Peer};
 use crate::report::book::SharedBook;
 use crate::report::csv::{self, Csv};
 use crate::report::destination::Output;
@@ -89,6 +90,12 @@ fn check(check: &Check, contests: Vec<Contest>, cli: &Cli) -> Result<(), Stop> {
     if own.is_empty() { Ok(()) } else { Err(Stop::Failed(own.join("; "))) }
 }
 
+/// The versions of peers in other languages, which are built for that.
+fn versions(contests: &[Contest]) -> impl Iterator<Item = (String, String)> {
+    let named = |name: &str| contests.iter().any(|one| one.targets.iter().any(|t| t.name == name));
+    peers::ALL.into_iter().filter(move |peer| named(peer.name)).flat_map(Peer::versions)
+}
+
 /// Prints what would run.
 fn dry_run(contests: &[Contest]) -> Result<(), Stop> {
     report::plan(contests.iter().map(|contest| (&*contest.row, &contest.targets[..])))
@@ -110,7 +117,7 @@ fn measure(contests: &[Contest], cli: &Cli) -> Result<(), Stop> {
     let csv = appended(&options.csv, csv::RESULTS)?;
     let seed = options.seed.unwrap_or_else(fresh_seed);
     let hogs = options.hogs.unwrap_or_default();
-    let machine = Machine::read(seed, hogs, options.pin);
+    let machine = Machine::read(seed, hogs, options.pin).with_versions(versions(contests));
     let entered: usize = contests.iter().map(|contest| contest.targets.len()).sum();
     let rules = Rules { samples: appended(&options.samples, csv::SAMPLES)?, ..options.rules() };
     let runs = (1 + rules.rounds) * entered as u64;

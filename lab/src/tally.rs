@@ -16,6 +16,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::failure::Failure;
+use crate::work::grind;
 
 /// One thread's part of the count, alone on its cache lines.
 #[derive(Default)]
@@ -25,6 +26,8 @@ struct Slot {
     ran: AtomicU64,
     /// Sum of their fingerprints.
     prints: AtomicU64,
+    /// Units of work before a task is counted: none, unless the target is slow on purpose.
+    units: AtomicU64,
 }
 
 /// Tasks, by their number and the sum of their fingerprints: those a run must have run at its end, or
@@ -103,6 +106,8 @@ pub(crate) struct Tally {
     expected: Mutex<Sum>,
     /// Steps of the laboratory's own between the tasks, which may take long.
     steps: AtomicU64,
+    /// Units of work of each task before it is counted, for the slots.
+    units: AtomicU64,
     /// Whether the run is given up.
     abandoned: AtomicBool,
 }
@@ -139,6 +144,7 @@ impl Tally {
             Some((tally, slot)) if ptr::eq(tally, self) => slot,
             _ => self.claim(),
         };
+        grind(slot.units.load(Ordering::Relaxed));
         let prints = slot.prints.load(Ordering::Relaxed).wrapping_add(sum.prints);
         slot.prints.store(prints, Ordering::Relaxed);
         // Ordering: Release pairs with the Acquire in `sum`: a thread that sees the count sees
@@ -153,6 +159,8 @@ impl Tally {
         let slot = spare.unwrap_or_else(|| Box::leak(Box::default()));
         slot.ran.store(0, Ordering::Relaxed);
         slot.prints.store(0, Ordering::Relaxed);
+        // In the slot, whose line this thread has: the tally's own is written while the tasks run.
+        slot.units.store(self.units.load(Ordering::Relaxed), Ordering::Relaxed);
         lock(&self.slots).push(slot);
         MINE.set(Some((self, slot)));
         slot
@@ -204,6 +212,11 @@ impl Tally {
             thread::sleep(PAUSE);
         }
         Ok(())
+    }
+
+    /// Lets each task of threads that have counted none yet do this much work first.
+    pub(crate) fn slow_down(&self, units: u64) {
+        self.units.store(units, Ordering::Relaxed);
     }
 
     /// Gives the run up; all waits for it end.

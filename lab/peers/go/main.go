@@ -28,6 +28,7 @@ var (
 	inFlight    = flag.Int("in-flight", 1, "")
 	threads     = flag.Int("threads", 1, "")
 	size        = flag.Int("size", 1, "")
+	program     = flag.String("program", "", "")
 	inject      = flag.String("inject", "", "")
 	patience    = flag.Int("patience", 20, "")
 )
@@ -36,8 +37,12 @@ var (
 var progress atomic.Uint64
 
 func main() {
+	if len(os.Args) == 2 && os.Args[1] == "version" {
+		fmt.Println("go", strings.TrimPrefix(runtime.Version(), "go"))
+		return
+	}
 	// The laboratory has checked what these say.
-	for _, name := range []string{"kind", "shape", "over", "program", "target"} {
+	for _, name := range []string{"kind", "shape", "over", "target"} {
 		flag.String(name, "", "")
 	}
 	if len(os.Args) < 3 || os.Args[1] != "once" {
@@ -54,7 +59,8 @@ func main() {
 		fail("goroutines do not run " + workload)
 	}
 	isStuck := strings.HasPrefix(*inject, "stuck:")
-	if isStuck {
+	isSlow = strings.HasPrefix(*inject, "slow:")
+	if isStuck || isSlow {
 		*inject = ""
 	}
 	watch(0)
@@ -75,6 +81,17 @@ func main() {
 		fail(err.Error())
 	}
 	fmt.Println(string(text))
+}
+
+// Whether each task computes before it is counted.
+var isSlow bool
+
+// What a task does before it is counted: nothing, unless it is to be slow.
+func slow() {
+	if isSlow {
+		for begun := time.Now(); time.Since(begun) < 50*time.Microsecond; {
+		}
+	}
 }
 
 // Ends the run without a number.
@@ -171,6 +188,7 @@ func creation() []float64 {
 			for ; times > 0; times-- {
 				all.Add(1)
 				go func() {
+					slow()
 					ran[index]++
 					all.Done()
 				}()
@@ -204,6 +222,7 @@ func brigade() []float64 {
 		last = to
 		go func() {
 			for value := range from {
+				slow()
 				ran[task]++
 				to <- value
 			}
@@ -291,17 +310,94 @@ func fib(index int) int {
 	return <-one + other
 }
 
-// Computes the same number again and again.
-func fork() []float64 {
+// The number on one goroutine.
+func fibAlone(index int) int {
 	want, next := 0, 1
-	for i := 0; i < *size; i++ {
+	for i := 0; i < index; i++ {
 		want, next = next, want+next
 	}
-	low := peak()
+	return want
+}
+
+// The sum of the numbers of these leaves, of a tree with ten children a node, each of which is a goroutine.
+func skynet(from, leaves int) int {
+	if leaves == 1 {
+		return from
+	}
+	sums, sum := make(chan int, 10), 0
+	for child := 0; child < 10; child++ {
+		go func() { sums <- skynet(from+child*leaves/10, leaves/10) }()
+	}
+	for child := 0; child < 10; child++ {
+		sum += <-sums
+	}
+	return sum
+}
+
+// Queens in the first rows of a board: the columns that have one, and the fields that one attacks to the left and to the right.
+type board struct{ all, columns, left, right uint32 }
+
+// Calls visit with each board that has a queen more.
+func (b board) each(visit func(board)) {
+	for free := b.all &^ (b.columns | b.left | b.right); free != 0; free &= free - 1 {
+		queen := free & -free
+		visit(board{b.all, b.columns | queen, (b.left | queen) << 1, (b.right | queen) >> 1})
+	}
+}
+
+// The ways to place the rest, with a goroutine for each placement if there is something that they end.
+func (b board) count(all *sync.WaitGroup, found *atomic.Int64) {
+	if b.columns == b.all {
+		found.Add(1)
+	}
+	b.each(func(next board) {
+		if all == nil {
+			next.count(nil, found)
+			return
+		}
+		all.Add(1)
+		go func() {
+			next.count(all, found)
+			all.Done()
+		}()
+	})
+}
+
+// All ways to place that many queens, on goroutines or on this one alone.
+func queens(count int, alone bool) int {
+	var all sync.WaitGroup
+	var found atomic.Int64
+	group := &all
+	if alone {
+		group = nil
+	}
+	board{all: 1<<count - 1}.count(group, &found)
+	all.Wait()
+	return int(found.Load())
+}
+
+// Runs the same program again and again.
+func fork() []float64 {
+	leaves := 1
+	for i := 0; i < *size; i++ {
+		leaves *= 10
+	}
+	programs := map[string][2]func() int{
+		"fib":     {func() int { return fib(*size) }, func() int { return fibAlone(*size) }},
+		"skynet":  {func() int { return skynet(0, leaves) }, func() int { return leaves / 2 * (leaves - 1) }},
+		"nqueens": {func() int { return queens(*size, false) }, func() int { return queens(*size, true) }},
+	}
+	compute, ok := programs[*program]
+	if !ok {
+		fail("goroutines do not run " + *program)
+	}
+	answers, low := []int{}, peak()
 	run := func(index int) {
-		if copies(index) != 1 || fib(*size) != want {
+		if copies(index) != 1 {
 			fail(fmt.Sprintf("lost or repeated 1 of %d tasks", 1+*repetitions))
 		}
+		slow()
+		answers = append(answers, compute[0]())
 		progress.Add(1)
 	}
 	run(0)
@@ -312,8 +408,13 @@ func fork() []float64 {
 		times = append(times, time.Since(begun).Seconds())
 	}
 	wall, used := before.since()
-	cpu := used.user + used.system
-	return []float64{median(times), cpu / float64(*repetitions), peak() - low, cpu / wall}
+	cpu, grown, right := used.user+used.system, peak()-low, compute[1]()
+	for _, answer := range answers {
+		if answer != right {
+			fail(fmt.Sprintf("answered %d, and one goroutine %d", answer, right))
+		}
+	}
+	return []float64{median(times), cpu / float64(*repetitions), grown, cpu / wall}
 }
 
 // The most bytes of this process that were in memory at a time.

@@ -40,6 +40,17 @@ pub(crate) fn known(name: &str) -> Option<&'static str> {
     targets.find(|target| target.name == name).map(|target| target.name)
 }
 
+/// The name of a target that this one may have been meant to be.
+pub(crate) fn nearest(name: &str) -> Option<&'static str> {
+    let targets = FAMILIES.iter().flat_map(|(_, targets)| targets.iter());
+    let alike = targets.map(|target| (strsim::jaro(name, target.name), target.name));
+    let (likeness, name) = alike.max_by(|(a, _), (b, _)| a.total_cmp(b))?;
+    (likeness > ALIKE).then_some(name)
+}
+
+/// How much alike two names must be: as much as clap wants of subcommands and options.
+const ALIKE: f64 = 0.7;
+
 #[cfg(test)]
 mod tests {
     use super::FAMILIES;

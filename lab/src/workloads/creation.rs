@@ -17,7 +17,7 @@ use crate::stats::{median, moments};
 use crate::tally::{Sum, Tally};
 use crate::target::Entry;
 use crate::target::runtime::{Runtime, Spawn};
-use crate::targets::runtimes::{GO, Runtimes, has_tasks, threads};
+use crate::targets::runtimes::{CPP, GO, Runtimes, has_tasks, threads};
 use crate::workload::{Bench, Meaning, Metric, Outcome, RuntimeWorkload, Workload};
 
 /// Whether tasks or threads are created.
@@ -85,7 +85,10 @@ impl Workload for Creation {
 
     fn is_for(&self, target: &Entry) -> bool {
         match self.kind {
-            What::Task => has_tasks(target) || (self.shape == Shape::Flat && target.is(&GO)),
+            What::Task if [CPP, GO].iter().any(|other| target.is(other)) => {
+                self.shape == Shape::Flat
+            }
+            What::Task => has_tasks(target),
             What::Thread => target.is(&threads::EACH.entry),
         }
     }

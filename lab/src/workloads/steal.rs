@@ -17,7 +17,7 @@ use crate::tally::Sum;
 use crate::target::Entry;
 use crate::target::fork::{ForkJoin, Spawning, Start, StartSpawning};
 use crate::targets::forks::sequential::CALLS;
-use crate::targets::forks::{Forks, GO, tokio};
+use crate::targets::forks::{Forks, is_foreign, tokio};
 use crate::workload::{Bench, ForkWorkload, Meaning, Metric, Outcome, Workload};
 
 /// Options of `steal`.
@@ -53,6 +53,7 @@ impl Workload for Steal {
     const METRICS: &'static [Metric] = &[
         Metric::time("p50"),
         Metric::time("p99"),
+        Metric::time("p99.9"),
         Metric::time("max"),
         Metric::less("kept", "forks"),
         Metric::CPU,
@@ -60,7 +61,7 @@ impl Workload for Steal {
 
     fn is_for(&self, target: &Entry) -> bool {
         // The one has no other thread, and the tasks of the other may not borrow.
-        !target.is(&CALLS.entry) && !target.is(&tokio::RUNTIME.entry) && !target.is(&GO)
+        !target.is(&CALLS.entry) && !target.is(&tokio::RUNTIME.entry) && !is_foreign(target)
     }
 
     fn threads(&self) -> usize {
@@ -93,8 +94,9 @@ impl ForkWorkload for Steal {
         });
         target.shutdown();
         bench.tally.check(bench.tally.expected())?;
-        let [p50, p99, max] = bench.quantiles(times, [0.5, 0.99, 1.0]);
-        Ok(vec![p50, p99, max, f64::from(kept), meter.cpus()])
+        let mut values = bench.quantiles(times, [0.5, 0.99, 0.999, 1.0]).to_vec();
+        values.extend([f64::from(kept), meter.cpus()]);
+        Ok(values)
     }
 
     fn run_spawning<S: Spawning>(&self, _: StartSpawning<S>, _: &Bench) -> Outcome {

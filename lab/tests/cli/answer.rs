@@ -52,10 +52,10 @@ fn all_has_a_metric_for_each_workload_and_says_when_rounds_are_too_few() {
         let output = run(lab(rows).args(further));
         assert_eq!(code(&output), Some(0), "{}", errors(&output));
         let said = text(&output);
-        // Two workloads of two targets each, one of them with five tables.
-        assert!(said.contains("\n6 tables, 24 runs: about 1 min\n"), "{said}");
+        // Two workloads of two targets each, one of them with two tables.
+        assert!(said.contains("\n3 tables, 12 runs: about 1 min\n"), "{said}");
         assert!(
-            answer(&said).contains("too few rounds to tell in 6: take 5 rounds or more"),
+            answer(&said).contains("too few rounds to tell in 3: take 5 rounds or more"),
             "{said}"
         );
         assert!(answer(&said).contains(" segqueue ") && answer(&said).contains(" spmc "), "{said}");

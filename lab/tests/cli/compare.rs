@@ -1,6 +1,6 @@
 //! Two result files are compared beyond their noise, and files that are none are answered in one line.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::PathBuf;
 use std::process::Output;
 
@@ -224,6 +224,18 @@ fn each_hostile_file_is_answered_in_one_line_that_says_where() {
     let output = compare(&[times(1.0), twice], &[]);
     assert_eq!(code(&output), Some(2), "{}", text(&output));
     assert!(errors(&output).contains("1.json has start of brigade in wake --shots 2 twice"));
+}
+
+#[test]
+fn a_file_that_is_too_long_is_refused_with_the_place_and_the_limit() {
+    let (_folder, paths) = folder(&[b"{\n", b""]);
+    // A hole takes no room on the disk.
+    let file = File::options().write(true).open(&paths[0]).expect("a file");
+    file.set_len((256 << 20) + 1).expect("a hole");
+    let output = run(lab(["report"]).arg(&paths[0]));
+    assert_eq!(code(&output), Some(2), "{}", errors(&output));
+    let reason = "goes on at line 2 column 268435455, after the 268435456 bytes that one may have";
+    assert!(errors(&output).contains(reason), "{}", errors(&output));
 }
 
 #[test]

@@ -236,3 +236,28 @@ fn a_pause_of_the_workload_is_no_standstill_of_the_target() {
         assert_eq!(json(&output)["complete"], true, "{workload:?}: {}", errors(&output));
     });
 }
+
+#[test]
+fn a_slow_target_is_slower_in_the_answer_and_in_a_comparison_and_loses_no_task() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name);
+    let row = ["channels", "--senders", "1", "--messages", "1000", "--target", "brigade,tokio"];
+    let measure = |name: &str, arguments: &[&str]| {
+        let output = run(lab(row).args(arguments).arg("--json").arg(path(name)));
+        assert_eq!(code(&output), Some(0), "{}", errors(&output));
+        text(&output)
+    };
+    measure("old", &[]);
+    let said = measure("new", &["--inject", "slow:brigade"]);
+    let rows: Vec<_> = said.lines().filter(|line| line.starts_with("  send messages")).collect();
+    let are = |verdict: &str| {
+        rows.iter().filter(|line| line.trim_end_matches(" *").ends_with(verdict)).count()
+    };
+    // A busy machine can hide it in some of them.
+    assert!(rows.len() == 6 && are(" slower") > 0 && are(" faster") == 0, "{said}");
+    let output = run(lab(["compare", "--fail-above", "100%"]).args(["old", "new"].map(path)));
+    assert_eq!(code(&output), Some(1), "{}", text(&output));
+    let said = errors(&output);
+    assert!(said.contains("slower by more than 100%") && said.contains("of brigade in"), "{said}");
+    assert!(!said.contains("of tokio"), "{said}");
+}

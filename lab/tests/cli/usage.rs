@@ -33,6 +33,32 @@ fn help_and_version_end_well() {
 }
 
 #[test]
+fn a_misspelt_target_gets_a_suggestion_if_one_is_near() {
+    for (name, meant) in [("rayyon", "rayon"), ("brigade-liffo", "brigade-lifo")] {
+        let reason = refused(&["wake", "--target", name]);
+        assert!(reason.contains(&format!("no such target, did you mean `{meant}`?")), "{reason}");
+    }
+    let reason = refused(&["wake", "--target", "qqq"]);
+    assert!(reason.contains("no such target; `brigade-lab list` names them"), "{reason}");
+}
+
+#[test]
+fn the_help_of_a_workload_names_its_metrics() {
+    for (workload, metrics) in [
+        (
+            "wake",
+            "Metrics: start in s, start-p99 in s, start-p99.9 in s, start-max in s, submit in s, cpu in CPU s/s",
+        ),
+        ("timers", "late-max in s, cpu in CPU s/s, time in s"),
+    ] {
+        let help = text(&run(&mut lab([workload, "--help"])));
+        let line = help.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(line.contains(metrics), "{help}");
+    }
+    assert!(!text(&run(&mut lab(["check", "--help"]))).contains("Metrics:"));
+}
+
+#[test]
 fn unknown_words_are_refused() {
     for arguments in [
         &["--no-such-flag"][..],
@@ -51,6 +77,8 @@ fn unknown_words_are_refused() {
         &["server", "--protocol", "no-such-protocol"],
         &["wake", "--pin", "no-such-place"],
         &["wake", "--then", "compute", "--rate", "5"],
+        &["latency", "--sleep-ms", "1", "--rate", "5"],
+        &["wake", "--inject", "fast:brigade"],
         &["fan-out", "--pin", "one"],
         &["all", "--pin", "apart"],
         &["server", "--protocol", "http", "--pipeline", "2"],

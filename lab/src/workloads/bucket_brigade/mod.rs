@@ -33,7 +33,7 @@ use crate::tally::{Sum, Tally};
 use crate::target::Entry;
 use crate::target::runtime::{Downstream, Runtime, Upstream};
 use crate::targets::runtimes::threads::Threads;
-use crate::targets::runtimes::{EPOLL, FLOOR, GO, Runtimes};
+use crate::targets::runtimes::{CPP, EPOLL, FLOOR, GO, Runtimes};
 use crate::usage::Usage;
 use crate::workload::{Bench, Meaning, Metric, Outcome, RuntimeWorkload, Terms, Workload};
 
@@ -122,6 +122,7 @@ impl Workload for BucketBrigade {
 
     fn is_for(&self, target: &Entry) -> bool {
         match self.over {
+            _ if target.is(&CPP) => false,
             Over::Pipe => !target.is(&GO),
             // A channel is none of the things that epoll waits for.
             Over::Channel => !target.is(&EPOLL),

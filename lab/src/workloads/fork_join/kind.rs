@@ -73,6 +73,11 @@ impl Kind {
         matches!(self, Kind::Fib | Kind::Skynet | Kind::Nqueens | Kind::Uts)
     }
 
+    /// Whether the programs in other languages have it.
+    pub(super) fn is_foreign(self) -> bool {
+        matches!(self, Kind::Fib | Kind::Skynet | Kind::Nqueens)
+    }
+
     /// What it consists of at this size, as far as that is known before.
     pub(super) fn parts(self, size: u64) -> String {
         match self {

@@ -30,7 +30,7 @@ use crate::tally::Sum;
 use crate::target::Entry;
 use crate::target::fork::{self, Spawning, Start, StartSpawning};
 use crate::targets::forks::sequential::Sequential;
-use crate::targets::forks::{Forks, GO, tokio};
+use crate::targets::forks::{Forks, is_foreign, tokio};
 use crate::workload::{Bench, ForkWorkload, Meaning, Metric, Outcome, Workload};
 
 use self::kind::Kind;
@@ -72,7 +72,7 @@ impl Workload for ForkJoin {
 
     fn is_for(&self, target: &Entry) -> bool {
         (self.program.is_tree() || !target.is(&tokio::RUNTIME.entry))
-            && (self.program == Kind::Fib || !target.is(&GO))
+            && (self.program.is_foreign() || !is_foreign(target))
     }
 
     fn threads(&self) -> usize {
