@@ -221,15 +221,10 @@ pub(crate) fn content(path: &Path) -> Result<Vec<u8>, Stop> {
     let mut content = Vec::new();
     let read = File::open(path).and_then(|file| file.take(LONGEST + 1).read_to_end(&mut content));
     match read {
-        Ok(_) if content.len() as u64 > LONGEST => {
-            let lines = content.iter().filter(|byte| **byte == b'\n').count();
-            let last = content.iter().rev().position(|byte| *byte == b'\n');
-            let (line, column) = (lines + 1, last.unwrap_or(content.len()));
-            let reason = format!(
-                "it goes on at line {line} column {column}, after the {LONGEST} bytes that one may have"
-            );
-            Err(refused(path, &reason))
-        }
+        Ok(_) if content.len() as u64 > LONGEST => Err(refused(
+            path,
+            &format!("it goes on after byte {LONGEST}, the most that one may have"),
+        )),
         Ok(_) => Ok(content),
         Err(error) => {
             let reason = format!("{} can't be read: {error}", path.display());

@@ -8,7 +8,7 @@ use crate::stats::{middle, outliers};
 use crate::workload::{self, Direction, Metric};
 
 /// Width of the column of names: the longest is a heading, `system-hop (less is better)`.
-const NAME: usize = 27;
+const NAME: usize = 29;
 
 /// Which metrics a table has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +75,15 @@ pub(super) fn of_sweep(sheets: &[Sheet], is_verbose: bool) -> String {
         words.collect::<Vec<_>>().join("/")
     };
     let mut text = format!("\n{} by {}, medians\n", first.workload, names.join("/"));
-    for metric in first.metrics.iter().filter(|metric| is_verbose || !metric.is_detail) {
+    // A percentile of too few values is in none of the rows.
+    let is_known = |metric: &Metric<String>| {
+        sheets.iter().any(|sheet| {
+            let index = sheet.metrics.iter().position(|other| other.name == metric.name);
+            index.is_some_and(|index| sheet.lacking(index).is_none())
+        })
+    };
+    let metrics = first.metrics.iter().filter(|metric| is_verbose || !metric.is_detail);
+    for metric in metrics.filter(|metric| is_known(metric)) {
         for sheets in sheets.chunks(COLUMNS) {
             let cells = |cell: &dyn Fn(&Sheet) -> String| {
                 sheets.iter().map(|sheet| format!("{:>12}", cell(sheet))).collect::<String>()

@@ -234,7 +234,8 @@ fn a_file_that_is_too_long_is_refused_with_the_place_and_the_limit() {
     file.set_len((256 << 20) + 1).expect("a hole");
     let output = run(lab(["report"]).arg(&paths[0]));
     assert_eq!(code(&output), Some(2), "{}", errors(&output));
-    let reason = "goes on at line 2 column 268435455, after the 268435456 bytes that one may have";
+    let reason =
+        "0.json is not a result file of the laboratory: it goes on after byte 268435456, the most";
     assert!(errors(&output).contains(reason), "{}", errors(&output));
 }
 

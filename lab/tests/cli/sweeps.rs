@@ -32,7 +32,8 @@ fn a_list_is_a_table_for_each_value_and_a_summary() {
     assert_eq!(rows[0], ["start", "(less", "is", "better)", "1", "2", "3"], "{summary}");
     // Three numbers with their units.
     assert_eq!((rows[1][0], rows[1].len()), ("threadpool", 7), "{summary}");
-    assert_eq!(rows[2][0], "submit", "{summary}");
+    // Of two values there is a greatest one, and no percentile.
+    assert_eq!([rows[2][0], rows[4][0]], ["start-max", "submit"], "{summary}");
 }
 
 #[test]
@@ -57,16 +58,17 @@ fn results_are_appended_to_a_table_with_one_heading() {
         let output = run(lab(["wake", "--threads", "1"]).args(SHORT).arg("--csv").arg(&path));
         assert_eq!(code(&output), Some(0), "{}", errors(&output));
         let records = records(&path);
-        assert_eq!(records.len(), 1 + 3 * runs, "start, submit and cpu: {records:?}");
+        assert_eq!(records.len(), 1 + 6 * runs, "{records:?}");
         let column = |name: &str| {
             let index = records[0].iter().position(|column| column == name).expect("a column");
             records[1..].iter().map(|record| record[index].as_str()).collect::<Vec<_>>()
         };
         assert_eq!(column("options")[0], "--threads 1 --shots 2");
-        assert_eq!(column("target"), ["threadpool"].repeat(3 * runs));
-        assert_eq!(column("metric"), ["start", "submit", "cpu"].repeat(runs));
-        assert_eq!(column("rounds"), ["2"].repeat(3 * runs));
-        assert_eq!(column("complete"), ["true"].repeat(3 * runs));
+        assert_eq!(column("target"), ["threadpool"].repeat(6 * runs));
+        let metrics = ["start", "start-p99", "start-p99.9", "start-max", "submit", "cpu"];
+        assert_eq!(column("metric"), metrics.repeat(runs));
+        assert_eq!(column("rounds"), ["2"].repeat(6 * runs));
+        assert_eq!(column("complete"), ["true"].repeat(6 * runs));
         for median in column("median") {
             assert!(median.parse::<f64>().expect("a number") >= 0.0, "{median}");
         }
