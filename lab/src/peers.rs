@@ -112,8 +112,8 @@ impl Peer {
         command.args(self.before).arg(&made).args(self.after).current_dir(folder.path());
         // Not another version of the compiler from the network, and no module.
         command.envs([("GOTOOLCHAIN", "local"), ("GOPROXY", "off"), ("GOFLAGS", "")]);
+        let compiler = compiler.to_string_lossy();
         let output = command.stdin(Stdio::null()).output().map_err(|error| {
-            let compiler = compiler.display();
             format!(
                 "it is not built, as there is no {} compiler `{compiler}`: {error}",
                 self.language
@@ -122,7 +122,6 @@ impl Peer {
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stderr);
             let line = said.lines().find(|line| line.contains("error")).or(said.lines().last());
-            let compiler = compiler.display();
             return Err(format!("`{compiler}` can't build it: {}", line.unwrap_or("it failed")));
         }
         fs::rename(made, program).map_err(error)

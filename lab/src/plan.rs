@@ -14,16 +14,16 @@ const QUICK: &str = "
     throughput --messages 100000
     throughput --messages 200 --amplification 1000
     throughput --producers 1 --messages 1 --amplification 100000
-    fan-out --shots 30
+    fan-out --shots 24
     fork-join --program fib --size 22
     fork-join --program skynet --size 4
     fork-join --program nqueens --size 9
     fork-join --program quicksort --size 200000
     fork-join --program nbody --size 100
     steal --shots 25
-    latency --sleep-ms 5 --bursts 16
+    latency --sleep-ms 5 --bursts 12
     submit --pattern contended --messages 10000
-    wake --shots 50
+    wake --shots 40
     ramp-up --block-ms 5 --shots 4
     fairness --chains 4 --millis 60 --limit-ms 60
     busy-io --millis 80
