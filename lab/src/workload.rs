@@ -68,19 +68,27 @@ impl Metric {
         Metric { direction: Direction::Lower, ..Metric::more(name, unit) }
     }
 
-    /// The same, in the tables only with `--verbose`.
-    pub(crate) const fn detail(self) -> Self {
-        Metric { is_detail: true, ..self }
-    }
-
-    /// A time, of which less is better.
-    pub(crate) const fn time(name: &'static str) -> Self {
-        Metric::less(name, "s")
+    /// A number of which less is better, in the tables only with `--verbose`.
+    pub(crate) const fn detail(name: &'static str, unit: &'static str) -> Self {
+        Metric { is_detail: true, ..Metric::less(name, unit) }
     }
 
     /// The CPU time beside the wall time. Every workload has it as its last metric.
     pub(crate) const CPU: Self = Metric::less("cpu", "CPU s/s");
 }
+
+/// The metrics of a workload by their units, and the CPU time behind them. Before a unit is what is better, `more` or `less`, or
+/// `detail`: less, and only with `--verbose`.
+macro_rules! metrics {
+    ($($way:ident $unit:literal: $($name:literal)+;)+) => {
+        &[
+            $($($crate::workload::Metric::$way($name, $unit),)+)+
+            $crate::workload::Metric::CPU,
+        ]
+    };
+}
+
+pub(crate) use metrics;
 
 impl<Text: AsRef<str>> Metric<Text> {
     /// The share of the values that is beyond this metric, if it is a percentile near an end, such as `p99` or `late-p99.9`.

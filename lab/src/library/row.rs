@@ -14,7 +14,7 @@ use crate::target::pool::{Pool, Start, VisitPool};
 use crate::target::{Accept as _, Entry};
 use crate::targets::pools::Pools;
 use crate::usage::Usage;
-use crate::workload::{Meaning, Metric, Outcome, Params, Terms};
+use crate::workload::{Meaning, Metric, Outcome, Params, Terms, metrics};
 
 /// For how long a round calls the closure, at least.
 const ENOUGH: f64 = 5e-3;
@@ -53,12 +53,10 @@ impl Row for Yours {
     }
 
     fn metrics(&self) -> &'static [Metric] {
-        const METRICS: &[Metric] = &[
-            Metric::time("time"),
-            Metric::time("cpu-time"),
-            Metric::less("switches", "switches"),
-            Metric::CPU,
-        ];
+        const METRICS: &[Metric] = metrics! {
+            less "s": "time" "cpu-time";
+            less "switches": "switches";
+        };
         METRICS
     }
 

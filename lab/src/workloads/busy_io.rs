@@ -30,7 +30,7 @@ use crate::target::Entry;
 use crate::target::runtime::{Runtime, Sink, Source, Spawn};
 use crate::targets::runtimes::{Runtimes, has_tasks};
 use crate::work::{grind, units_for};
-use crate::workload::{Bench, Meaning, Metric, Outcome, RuntimeWorkload, Workload};
+use crate::workload::{Bench, Meaning, Metric, Outcome, RuntimeWorkload, Workload, metrics};
 
 /// Options of `busy-io`.
 #[derive(Args, Clone, Debug, Serialize)]
@@ -206,18 +206,11 @@ impl Workload for BusyIo {
 
     const FURTHER: &'static [&'static str] = &["brigade-lifo"];
 
-    const METRICS: &'static [Metric] = &[
-        Metric::time("timer-p50"),
-        Metric::time("timer-p99"),
-        Metric::time("timer-p99.9"),
-        Metric::time("timer-max"),
-        Metric::time("byte-p50"),
-        Metric::time("byte-p99"),
-        Metric::time("byte-p99.9"),
-        Metric::time("byte-max"),
-        Metric::more("rate", "tasks/s"),
-        Metric::CPU,
-    ];
+    const METRICS: &'static [Metric] = metrics! {
+        less "s": "timer-p50" "timer-p99" "timer-p99.9" "timer-max" "byte-p50" "byte-p99"
+            "byte-p99.9" "byte-max";
+        more "tasks/s": "rate";
+    };
 
     fn is_for(&self, target: &Entry) -> bool {
         // With a thread for each job, no job waits for another.

@@ -18,7 +18,7 @@ use crate::tally::{Sum, Tally};
 use crate::target::Entry;
 use crate::target::runtime::{Runtime, Spawn};
 use crate::targets::runtimes::{CPP, GO, Runtimes, has_tasks, threads};
-use crate::workload::{Bench, Meaning, Metric, Outcome, RuntimeWorkload, Workload};
+use crate::workload::{Bench, Meaning, Metric, Outcome, RuntimeWorkload, Workload, metrics};
 
 /// Whether tasks or threads are created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
@@ -74,14 +74,10 @@ impl Workload for Creation {
     );
     type Family = Runtimes;
 
-    const METRICS: &'static [Metric] = &[
-        Metric::time("time"),
-        Metric::time("create").detail(),
-        Metric::time("create-sd").detail(),
-        Metric::time("begin").detail(),
-        Metric::time("begin-sd").detail(),
-        Metric::CPU,
-    ];
+    const METRICS: &'static [Metric] = metrics! {
+        less "s": "time";
+        detail "s": "create" "create-sd" "begin" "begin-sd";
+    };
 
     fn is_for(&self, target: &Entry) -> bool {
         match self.kind {

@@ -21,7 +21,7 @@ use crate::tally::{Sum, Tally};
 use crate::target::Entry;
 use crate::target::runtime::{Runtime, Sink, Source};
 use crate::targets::runtimes::{Runtimes, runs_futures};
-use crate::workload::{Bench, Meaning, Metric, Outcome, RuntimeWorkload, Workload};
+use crate::workload::{Bench, Meaning, Metric, Outcome, RuntimeWorkload, Workload, metrics};
 
 /// Options of `echo`.
 #[derive(Args, Clone, Debug, Serialize)]
@@ -61,15 +61,10 @@ impl Workload for Echo {
     type Family = Runtimes;
     const SAMPLES: bool = true;
 
-    const METRICS: &'static [Metric] = &[
-        Metric::more("rate", "requests/s"),
-        Metric::time("p50"),
-        Metric::time("p90"),
-        Metric::time("p99"),
-        Metric::time("p99.9"),
-        Metric::time("max"),
-        Metric::CPU,
-    ];
+    const METRICS: &'static [Metric] = metrics! {
+        more "requests/s": "rate";
+        less "s": "p50" "p90" "p99" "p99.9" "max";
+    };
 
     fn is_for(&self, target: &Entry) -> bool {
         runs_futures(target)

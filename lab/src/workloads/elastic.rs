@@ -18,7 +18,7 @@ use crate::stop::Stop;
 use crate::tally::{Sum, Tally};
 use crate::target::pool::{Pool, Size, Submit};
 use crate::targets::pools::ElasticPools;
-use crate::workload::{Bench, ElasticWorkload, Meaning, Metric, Outcome, Workload};
+use crate::workload::{Bench, ElasticWorkload, Meaning, Metric, Outcome, Workload, metrics};
 
 /// Options of `elastic`.
 #[derive(Args, Clone, Debug, Serialize)]
@@ -43,13 +43,6 @@ pub(crate) struct Elastic {
     #[arg(long, default_value_t = 10, value_parser = whole::<1, { limits::MAX_SHOTS }>)]
     pub(crate) bursts: u64,
 }
-
-/// Time to the full size.
-const GROWN: Metric = Metric::time("grown");
-/// Time to the end of the last job.
-const ALL: Metric = Metric::time("all");
-/// The most jobs at once.
-const AT_ONCE: Metric = Metric::more("at-once", "jobs");
 
 /// Time for threads to end when their keep-alive is over, many of them on few CPUs.
 const GRACE: Duration = Duration::from_millis(20);
@@ -102,9 +95,9 @@ impl Workload for Elastic {
     type Family = ElasticPools;
 
     const METRICS: &'static [Metric] = if Census::POSSIBLE {
-        &[GROWN, ALL, AT_ONCE, Metric::less("left", "threads"), Metric::CPU]
+        metrics! { less "s": "grown" "all"; more "jobs": "at-once"; less "threads": "left"; }
     } else {
-        &[GROWN, ALL, AT_ONCE, Metric::CPU]
+        metrics! { less "s": "grown" "all"; more "jobs": "at-once"; }
     };
 
     fn check(&self) -> Result<(), Stop> {

@@ -24,7 +24,7 @@ use crate::tally::{Sum, Tally};
 use crate::target::pool::{Pool, Submit};
 use crate::targets::pools::Pools;
 use crate::work::{grind, units_for};
-use crate::workload::{Bench, Meaning, Metric, Outcome, PoolWorkload, Workload};
+use crate::workload::{Bench, Meaning, Metric, Outcome, PoolWorkload, Workload, metrics};
 
 /// Options of `fairness`.
 #[derive(Args, Clone, Debug, Serialize)]
@@ -120,15 +120,11 @@ impl Workload for Fairness {
     const FURTHER: &'static [&'static str] =
         &["brigade-lifo", "brigade-shared", "brigade-high", "brigade-low"];
 
-    const METRICS: &'static [Metric] = &[
-        Metric::time("p50"),
-        Metric::time("p99"),
-        Metric::time("p99.9"),
-        Metric::time("max"),
-        Metric::less("given-up", "jobs"),
-        Metric::more("rate", "tasks/s"),
-        Metric::CPU,
-    ];
+    const METRICS: &'static [Metric] = metrics! {
+        less "s": "p50" "p99" "p99.9" "max";
+        less "jobs": "given-up";
+        more "tasks/s": "rate";
+    };
 
     fn threads(&self) -> usize {
         self.threads as usize

@@ -17,7 +17,7 @@ use crate::tally::{Sum, Tally};
 use crate::target::pool::{Pool, Submit};
 use crate::targets::pools::Pools;
 use crate::work::{grind, units_for};
-use crate::workload::{Bench, Meaning, Metric, Outcome, PoolWorkload, Workload};
+use crate::workload::{Bench, Meaning, Metric, Outcome, PoolWorkload, Workload, metrics};
 
 /// Options of `fan-out`.
 #[derive(Args, Clone, Debug, Serialize)]
@@ -86,14 +86,9 @@ impl Workload for FanOut {
     );
     type Family = Pools;
     const SAMPLES: bool = true;
-    const METRICS: &'static [Metric] = &[
-        Metric::time("p50"),
-        Metric::time("p90"),
-        Metric::time("p99"),
-        Metric::time("p99.9"),
-        Metric::time("max"),
-        Metric::CPU,
-    ];
+    const METRICS: &'static [Metric] = metrics! {
+        less "s": "p50" "p90" "p99" "p99.9" "max";
+    };
 
     fn check(&self) -> Result<(), Stop> {
         limits::product("tasks", &[1 + self.children, self.shots], limits::MAX_TASKS).map(drop)

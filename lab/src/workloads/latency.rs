@@ -18,7 +18,9 @@ use crate::stop::Stop;
 use crate::tally::Sum;
 use crate::target::pool::{Pool, Submit};
 use crate::targets::pools::Pools;
-use crate::workload::{self, Bench, Meaning, Metric, Outcome, Params, PoolWorkload, Workload};
+use crate::workload::{
+    self, Bench, Meaning, Metric, Outcome, Params, PoolWorkload, Workload, metrics,
+};
 
 /// Options of `latency`.
 #[derive(Args, Clone, Debug, Serialize)]
@@ -63,16 +65,10 @@ impl Workload for Latency {
     );
     type Family = Pools;
     const SAMPLES: bool = true;
-    const METRICS: &'static [Metric] = &[
-        Metric::time("p50"),
-        Metric::time("p99"),
-        Metric::time("p99.9"),
-        Metric::time("max"),
-        Metric::time("mean"),
-        Metric::time("bound"),
-        Metric::less("rse", "%"),
-        Metric::CPU,
-    ];
+    const METRICS: &'static [Metric] = metrics! {
+        less "s": "p50" "p99" "p99.9" "max" "mean" "bound";
+        less "%": "rse";
+    };
 
     fn params(&self) -> Params {
         let sleep_ms = self.rate.is_none().then(|| self.sleep_ms());

@@ -23,7 +23,7 @@ use crate::tally::{Sum, Tally};
 use crate::target::Entry;
 use crate::target::runtime::{Runtime, Spawn};
 use crate::targets::runtimes::{Runtimes, spawns_anywhere};
-use crate::workload::{Bench, Meaning, Metric, Outcome, RuntimeWorkload, Workload};
+use crate::workload::{Bench, Meaning, Metric, Outcome, RuntimeWorkload, Workload, metrics};
 
 /// Options of `memory`.
 #[derive(Args, Clone, Debug, Serialize)]
@@ -55,8 +55,10 @@ impl Workload for Memory {
     type Family = Runtimes;
     const APART: bool = true;
 
-    const METRICS: &'static [Metric] =
-        &[Metric::less("bytes", "B"), Metric::less("virtual", "B").detail(), Metric::CPU];
+    const METRICS: &'static [Metric] = metrics! {
+        less "B": "bytes";
+        detail "B": "virtual";
+    };
 
     fn check(&self) -> Result<(), Stop> {
         apart::check()

@@ -17,7 +17,9 @@ use crate::stop::Stop;
 use crate::tally::{Sum, Tally};
 use crate::target::pool::{Pool, Submit};
 use crate::targets::pools::Pools;
-use crate::workload::{self, Bench, Meaning, Metric, Outcome, Params, PoolWorkload, Workload};
+use crate::workload::{
+    self, Bench, Meaning, Metric, Outcome, Params, PoolWorkload, Workload, metrics,
+};
 
 /// Options of `ramp-up`.
 #[derive(Args, Clone, Debug, Serialize)]
@@ -116,14 +118,9 @@ impl Workload for RampUp {
         "brigade-shared-spread",
     ];
 
-    const METRICS: &'static [Metric] = &[
-        Metric::time("p50"),
-        Metric::time("p99"),
-        Metric::time("p99.9"),
-        Metric::time("max"),
-        Metric::time("mean"),
-        Metric::CPU,
-    ];
+    const METRICS: &'static [Metric] = metrics! {
+        less "s": "p50" "p99" "p99.9" "max" "mean";
+    };
 
     fn params(&self) -> Params {
         workload::fields(&RampUp { jobs: Some(self.jobs()), ..self.clone() })

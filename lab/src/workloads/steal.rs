@@ -18,7 +18,7 @@ use crate::target::Entry;
 use crate::target::fork::{ForkJoin, Spawning, Start, StartSpawning};
 use crate::targets::forks::sequential::CALLS;
 use crate::targets::forks::{Forks, is_foreign, tokio};
-use crate::workload::{Bench, ForkWorkload, Meaning, Metric, Outcome, Workload};
+use crate::workload::{Bench, ForkWorkload, Meaning, Metric, Outcome, Workload, metrics};
 
 /// Options of `steal`.
 #[derive(Args, Clone, Debug, Serialize)]
@@ -50,14 +50,10 @@ impl Workload for Steal {
     type Family = Forks;
     const SAMPLES: bool = true;
 
-    const METRICS: &'static [Metric] = &[
-        Metric::time("p50"),
-        Metric::time("p99"),
-        Metric::time("p99.9"),
-        Metric::time("max"),
-        Metric::less("kept", "forks"),
-        Metric::CPU,
-    ];
+    const METRICS: &'static [Metric] = metrics! {
+        less "s": "p50" "p99" "p99.9" "max";
+        less "forks": "kept";
+    };
 
     fn is_for(&self, target: &Entry) -> bool {
         // The one has no other thread, and the tasks of the other may not borrow.

@@ -18,7 +18,7 @@ use crate::stop::Stop;
 use crate::tally::{Sum, Tally};
 use crate::target::pool::{self, Pool};
 use crate::targets::pools::Pools;
-use crate::workload::{Bench, Meaning, Metric, Outcome, PoolWorkload, Workload};
+use crate::workload::{Bench, Meaning, Metric, Outcome, PoolWorkload, Workload, metrics};
 
 /// How many threads submit, and what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
@@ -63,7 +63,9 @@ impl Workload for Submit {
     const FURTHER: &'static [&'static str] =
         &["brigade-elastic", "brigade-elastic-50", "rusty_pool-elastic", "rusty_pool-50"];
 
-    const METRICS: &'static [Metric] = &[Metric::time("submit"), Metric::CPU];
+    const METRICS: &'static [Metric] = metrics! {
+        less "s": "submit";
+    };
 
     fn check(&self) -> Result<(), Stop> {
         let messages = [self.producers(), self.messages];

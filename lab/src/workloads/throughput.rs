@@ -16,7 +16,7 @@ use crate::stop::Stop;
 use crate::tally::Sum;
 use crate::target::pool::{Pool, Submit};
 use crate::targets::pools::Pools;
-use crate::workload::{Bench, Meaning, Metric, Outcome, PoolWorkload, Workload};
+use crate::workload::{Bench, Meaning, Metric, Outcome, PoolWorkload, Workload, metrics};
 
 /// Options of `throughput`.
 #[derive(Args, Clone, Debug, Serialize)]
@@ -49,7 +49,9 @@ impl Workload for Throughput {
         "It stands for a pool that always has work: log shippers, crawlers, the stages of a pipeline.",
     );
     type Family = Pools;
-    const METRICS: &'static [Metric] = &[Metric::more("rate", "tasks/s"), Metric::CPU];
+    const METRICS: &'static [Metric] = metrics! {
+        more "tasks/s": "rate";
+    };
 
     fn check(&self) -> Result<(), Stop> {
         let messages = [self.producers, self.messages];

@@ -16,7 +16,7 @@ use crate::tally::{Sum, Tally};
 use crate::target::pool::{Pool, Submit};
 use crate::targets::pools::Pools;
 use crate::work::{grind, units_for};
-use crate::workload::{Bench, Meaning, Metric, Outcome, PoolWorkload, Workload};
+use crate::workload::{Bench, Meaning, Metric, Outcome, PoolWorkload, Workload, metrics};
 
 /// Options of `wake`.
 #[derive(Args, Clone, Debug, Serialize)]
@@ -105,14 +105,9 @@ impl Workload for Wake {
 
     const SAMPLES: bool = true;
 
-    const METRICS: &'static [Metric] = &[
-        Metric::time("start"),
-        Metric::time("start-p99"),
-        Metric::time("start-p99.9"),
-        Metric::time("start-max"),
-        Metric::time("submit"),
-        Metric::CPU,
-    ];
+    const METRICS: &'static [Metric] = metrics! {
+        less "s": "start" "start-p99" "start-p99.9" "start-max" "submit";
+    };
 
     fn threads(&self) -> usize {
         self.threads as usize

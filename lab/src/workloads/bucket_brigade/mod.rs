@@ -35,7 +35,7 @@ use crate::target::runtime::{Downstream, Runtime, Upstream};
 use crate::targets::runtimes::threads::Threads;
 use crate::targets::runtimes::{CPP, EPOLL, FLOOR, GO, Runtimes};
 use crate::usage::Usage;
-use crate::workload::{Bench, Meaning, Metric, Outcome, RuntimeWorkload, Terms, Workload};
+use crate::workload::{Bench, Meaning, Metric, Outcome, RuntimeWorkload, Terms, Workload, metrics};
 
 /// The links between the tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
@@ -103,22 +103,12 @@ impl Workload for BucketBrigade {
 
     const PINS: bool = true;
 
-    const METRICS: &'static [Metric] = &[
-        Metric::time("hop"),
-        Metric::time("p50"),
-        Metric::time("p90"),
-        Metric::time("p99"),
-        Metric::time("p99.9"),
-        Metric::time("max"),
-        Metric::time("cpu-hop"),
-        Metric::less("switches", "switches"),
-        Metric::time("mean").detail(),
-        Metric::time("stddev").detail(),
-        Metric::time("user-hop").detail(),
-        Metric::time("system-hop").detail(),
-        Metric::less("faults", "faults").detail(),
-        Metric::CPU,
-    ];
+    const METRICS: &'static [Metric] = metrics! {
+        less "s": "hop" "p50" "p90" "p99" "p99.9" "max" "cpu-hop";
+        less "switches": "switches";
+        detail "s": "mean" "stddev" "user-hop" "system-hop";
+        detail "faults": "faults";
+    };
 
     fn is_for(&self, target: &Entry) -> bool {
         match self.over {

@@ -32,7 +32,7 @@ use crate::stop::Stop;
 use crate::tally::Sum;
 use crate::target::handover::Handover;
 use crate::targets::handovers::Handovers;
-use crate::workload::{Bench, HandoverWorkload, Meaning, Metric, Outcome, Workload};
+use crate::workload::{Bench, HandoverWorkload, Meaning, Metric, Outcome, Workload, metrics};
 
 /// A row of `burst`.
 #[derive(Clone, Debug, Serialize)]
@@ -79,22 +79,11 @@ impl Workload for Burst {
     type Family = Handovers;
     const SAMPLES: bool = true;
 
-    const METRICS: &'static [Metric] = &[
-        Metric::time("p1"),
-        Metric::time("p10"),
-        Metric::time("p50"),
-        Metric::time("p90"),
-        Metric::time("p99"),
-        Metric::time("p99.9"),
-        Metric::time("max"),
-        Metric::time("mean"),
-        Metric::time("stddev"),
-        Metric::time("first"),
-        Metric::time("last"),
-        Metric::time("sender"),
-        Metric::less("refused", "values"),
-        Metric::CPU,
-    ];
+    const METRICS: &'static [Metric] = metrics! {
+        less "s": "p1" "p10" "p50" "p90" "p99" "p99.9" "max" "mean" "stddev" "first" "last"
+            "sender";
+        less "values": "refused";
+    };
 
     fn note(&self) -> Option<String> {
         machine::slow_to_wake()

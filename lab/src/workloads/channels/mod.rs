@@ -24,7 +24,7 @@ use crate::target::Entry;
 use crate::target::runtime::Runtime;
 use crate::targets::runtimes::{Runtimes, has_tasks};
 use crate::usage::Usage;
-use crate::workload::{Bench, Meaning, Metric, Outcome, RuntimeWorkload, Workload};
+use crate::workload::{Bench, Meaning, Metric, Outcome, RuntimeWorkload, Workload, metrics};
 
 /// The channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
@@ -95,12 +95,10 @@ impl Workload for Channels {
 
     const PINS: bool = true;
 
-    const METRICS: &'static [Metric] = &[
-        Metric::time("message"),
-        Metric::time("cpu-message"),
-        Metric::less("switches", "switches"),
-        Metric::CPU,
-    ];
+    const METRICS: &'static [Metric] = metrics! {
+        less "s": "message" "cpu-message";
+        less "switches": "switches";
+    };
 
     fn is_for(&self, target: &Entry) -> bool {
         has_tasks(target)

@@ -31,7 +31,7 @@ use crate::target::Entry;
 use crate::target::fork::{self, Spawning, Start, StartSpawning};
 use crate::targets::forks::sequential::Sequential;
 use crate::targets::forks::{Forks, is_foreign, tokio};
-use crate::workload::{Bench, ForkWorkload, Meaning, Metric, Outcome, Workload};
+use crate::workload::{Bench, ForkWorkload, Meaning, Metric, Outcome, Workload, metrics};
 
 use self::kind::Kind;
 use self::program::{Program, TreeProgram};
@@ -63,8 +63,10 @@ impl Workload for ForkJoin {
     type Family = Forks;
     const APART: bool = true;
 
-    const METRICS: &'static [Metric] =
-        &[Metric::time("time"), Metric::time("cpu-time"), Metric::less("peak", "B"), Metric::CPU];
+    const METRICS: &'static [Metric] = metrics! {
+        less "s": "time" "cpu-time";
+        less "B": "peak";
+    };
 
     fn check(&self) -> Result<(), Stop> {
         apart::check()

@@ -17,10 +17,12 @@ use crate::fault::Fault;
 use crate::stats::median;
 use crate::tally::{Sum, scramble};
 use crate::target::queue::{Deque, Item};
-use crate::workload::{Bench, Metric, Outcome};
+use crate::workload::{Bench, Metric, Outcome, metrics};
 
 /// The metrics of every pattern.
-const METRICS: &[Metric] = &[Metric::time("time"), Metric::CPU];
+const METRICS: &[Metric] = metrics! {
+    less "s": "time";
+};
 
 /// One repetition in this many warms up, besides the first.
 const WARM_UP: u64 = 10;

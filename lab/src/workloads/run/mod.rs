@@ -15,7 +15,7 @@ use crate::needs::Needs;
 use crate::row::{Row, Rows};
 use crate::stop::Stop;
 use crate::target::Entry;
-use crate::workload::{Meaning, Metric, Outcome, Params, Terms, quoted};
+use crate::workload::{Meaning, Metric, Outcome, Params, Terms, metrics, quoted};
 
 pub(crate) mod process;
 
@@ -179,14 +179,11 @@ impl Row for Programs {
     }
 
     fn metrics(&self) -> &'static [Metric] {
-        const METRICS: &[Metric] = &[
-            Metric::time("time"),
-            Metric::time("user"),
-            Metric::time("system"),
-            Metric::less("peak", "B"),
-            Metric::less("switches", "switches"),
-            Metric::CPU,
-        ];
+        const METRICS: &[Metric] = metrics! {
+            less "s": "time" "user" "system";
+            less "B": "peak";
+            less "switches": "switches";
+        };
         METRICS
     }
 

@@ -39,7 +39,7 @@ use crate::target::Entry;
 use crate::target::runtime::{Runtime, Spawn};
 use crate::targets::runtimes::{Runtimes, has_tasks};
 use crate::usage::Usage;
-use crate::workload::{Bench, Meaning, Metric, Outcome, RuntimeWorkload, Workload};
+use crate::workload::{Bench, Meaning, Metric, Outcome, RuntimeWorkload, Workload, metrics};
 
 /// System calls are counted for one request of this many.
 const COUNTED: u64 = 10;
@@ -68,20 +68,12 @@ impl Workload for Server {
     );
     type Family = Runtimes;
 
-    const METRICS: &'static [Metric] = &[
-        Metric::more("rate", "requests/s"),
-        Metric::time("cpu-request"),
-        Metric::time("p50"),
-        Metric::time("p99"),
-        Metric::time("p99.9"),
-        Metric::time("max"),
-        Metric::less("switches", "switches"),
-        Metric::less("polls", "calls"),
-        Metric::less("futexes", "calls"),
-        Metric::less("affinity", "calls"),
-        Metric::less("calls", "calls"),
-        Metric::CPU,
-    ];
+    const METRICS: &'static [Metric] = metrics! {
+        more "requests/s": "rate";
+        less "s": "cpu-request" "p50" "p99" "p99.9" "max";
+        less "switches": "switches";
+        less "calls": "polls" "futexes" "affinity" "calls";
+    };
 
     fn is_for(&self, target: &Entry) -> bool {
         has_tasks(target)

@@ -20,7 +20,7 @@ use crate::tally::{Sum, Tally};
 use crate::target::Entry;
 use crate::target::runtime::{Alarm, Runtime, Spawn};
 use crate::targets::runtimes::{Runtimes, has_tasks};
-use crate::workload::{Bench, Meaning, Metric, Outcome, RuntimeWorkload, Workload};
+use crate::workload::{Bench, Meaning, Metric, Outcome, RuntimeWorkload, Workload, metrics};
 
 /// When the timers fire.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -113,15 +113,9 @@ impl Workload for Fired {
     type Family = Runtimes;
     const SAMPLES: bool = true;
 
-    const METRICS: &'static [Metric] = &[
-        Metric::time("cpu-timer"),
-        Metric::time("make"),
-        Metric::time("late-p50"),
-        Metric::time("late-p99"),
-        Metric::time("late-p99.9"),
-        Metric::time("late-max"),
-        Metric::CPU,
-    ];
+    const METRICS: &'static [Metric] = metrics! {
+        less "s": "cpu-timer" "make" "late-p50" "late-p99" "late-p99.9" "late-max";
+    };
 
     fn is_for(&self, target: &Entry) -> bool {
         has_tasks(target)

@@ -15,7 +15,7 @@ use crate::tally::{Sum, Tally};
 use crate::target::Entry;
 use crate::target::runtime::{Alarm, Runtime};
 use crate::targets::runtimes::{Runtimes, has_tasks};
-use crate::workload::{Bench, Meaning, Metric, Outcome, RuntimeWorkload, Workload};
+use crate::workload::{Bench, Meaning, Metric, Outcome, RuntimeWorkload, Workload, metrics};
 
 /// Timers that are cancelled before their time.
 #[derive(Clone, Debug, Serialize)]
@@ -46,8 +46,9 @@ impl Workload for Unfired {
     );
     type Family = Runtimes;
 
-    const METRICS: &'static [Metric] =
-        &[Metric::time("cpu-timer"), Metric::time("time"), Metric::CPU];
+    const METRICS: &'static [Metric] = metrics! {
+        less "s": "cpu-timer" "time";
+    };
 
     fn is_for(&self, target: &Entry) -> bool {
         has_tasks(target)
