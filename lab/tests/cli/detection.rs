@@ -70,6 +70,7 @@ const WORKLOADS: &[(&[&str], [&str; 2])] = &[
     (&["bucket-brigade", "--tasks", "5", "--iterations", "5"], ["threads", "smol"]),
     (&["bucket-brigade", "--tasks", "5", "--iterations", "5", "--in-flight", "3"], FLOOR),
     (&["bucket-brigade", "--tasks", "5", "--iterations", "5"], EPOLL),
+    (&["bucket-brigade", "--tasks", "5", "--iterations", "5"], ["monoio", "threads"]),
     (&["bucket-brigade", "--over", "channel", "--iterations", "5"], ["smol", "threads"]),
     (&["bucket-brigade", "--over", "channel", "--iterations", "5"], FLOOR),
     (&["bucket-brigade", "--over", "channel", "--iterations", "5"], ["brigade", "tokio"]),
@@ -79,6 +80,7 @@ const WORKLOADS: &[(&[&str], [&str; 2])] = &[
     (&["memory", "--tasks", "1000"], ["smol", "tokio-current-thread"]),
     (&["memory", "--tasks", "1000"], ["brigade", "brigade-one-thread"]),
     (&["echo", "--connections", "3", "--requests", "9"], ["tokio", "threads"]),
+    (&["echo", "--connections", "3", "--requests", "9"], ["monoio", "tokio"]),
     (&["echo", "--connections", "3", "--requests", "9"], ["brigade-one-thread", "brigade"]),
     (
         &["channels", "--kind", "tokio", "--capacity", "3", "--senders", "4", "--messages", "50"],
