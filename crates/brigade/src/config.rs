@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use brigade_sync::affinity;
 use brigade_sync::thread::{NewThread, Thread, parallelism, set_nice};
-use brigade_task::drop_contained;
+use brigade_task::{HeldPanic, drop_contained};
 
 use crate::cpus::Pins;
 use crate::observe::{Observe, Observer};
@@ -89,10 +89,15 @@ pub enum OnPanic {
 impl OnPanic {
     /// Applies the policy to a panic that no handle takes.
     ///
+    /// Not where the job's scope, or its handle, has the panic.
+    ///
     /// # Errors
     /// If the callback panicked, which is contained.
     #[cold]
     pub(crate) fn tell(&self, payload: Box<dyn Any + Send>) -> Result<(), ()> {
+        if payload.is::<HeldPanic>() {
+            return Ok(());
+        }
         match self {
             Self::Report => drop_contained(payload),
             Self::Abort => {

@@ -130,7 +130,8 @@ pub struct WorkerMetrics {
     pub parks: u64,
     /// How often it was woken.
     pub wakes: u64,
-    /// Panics caught on it: jobs, hooks and panic callbacks.
+    /// Panics caught on it: jobs, hooks and panic callbacks; and those of the second closure of a [`join`](crate::join()), or of
+    /// the body of a scope, that are not resumed, as another one is.
     pub panics: u64,
     /// Jobs on its own queue now.
     pub queued: u64,

@@ -2,10 +2,13 @@
 
 use core::future::Future;
 use core::pin::Pin;
+use std::panic;
 use std::sync::Arc;
 
 use brigade_sync::Visit;
-use brigade_task::{Job, Part, ScopeWith, Scopes, Wait, Work, keep_tickets};
+use brigade_task::{
+    Forks, HeldPanic, Job, Outcome, Part, ScopeWith, Scopes, Wait, Work, keep_tickets,
+};
 
 use crate::default_pool::here;
 use crate::engine::{Core, Enters, FORKING, Worker, visit, wait_outside};
@@ -89,7 +92,14 @@ impl Handle {
     ///
     /// While a worker waits at the end, it runs jobs of the scope and what descends from them, and nothing else: a lock that is
     /// held across a scope can't be waited for by unrelated work on the same stack. When there is none left to take, it waits as
-    /// in [`blocking`](crate::blocking).
+    /// in [`blocking`](crate::blocking). Inside 64 waits of its stack it takes no more from other workers, but still runs the jobs
+    /// that its own call has added.
+    ///
+    /// The last thread of the pool can't wait like that: with this wait all threads that the pool may have, [spare
+    /// ones](crate::Builder::spare_threads) included, would wait for jobs of the pool. A future of the scope, for example, may wait
+    /// for any job that is queued. So that thread runs any job of the pool, up to 64 waits deep. **There a lock that is held across
+    /// the scope may be wanted by an unrelated job, which then waits forever.** A pool with enough spare threads never comes to
+    /// that.
     ///
     /// # Errors
     /// As for [`install`](Self::install).
@@ -174,9 +184,12 @@ where
 /// caller has ended `a`. A fork that is taken back costs a few nanoseconds, so no fixed size below which work is not worth a fork
 /// needs to be found for most recursions.
 ///
-/// While the caller waits for a `b` that another worker has taken, it runs what descends from it, up to 64 waits deep, and nothing
-/// else: a lock that is held across the call can't be waited for by unrelated work on the same stack. When there is none left to
-/// take, it waits as in [`blocking`](crate::blocking).
+/// While the caller waits for a `b` that another worker has taken, it runs what descends from it, and nothing else: a lock that is
+/// held across the call can't be waited for by unrelated work on the same stack. Inside 64 such waits it takes nothing more from
+/// other workers; what it has forked itself it runs at any depth. When there is none left to take, it waits as in
+/// [`blocking`](crate::blocking), and the last thread that the pool may have as described for [`scope`](Handle::scope).
+///
+/// A pool does not grow beyond its core size for forks: see [`Builder::threads`](crate::Builder::threads).
 ///
 /// # Panics
 /// If one of them panics, with its payload, once both have ended; with that of `a` if both panic. Outside of a worker also as
@@ -351,7 +364,9 @@ impl Work for Share {
 
     fn run(self) {
         // It is counted once, as this. A panic is the scope's.
-        _ = self.0.into_job().run();
+        if self.0.into_job().run() == Outcome::Panicked {
+            panic::resume_unwind(Box::new(HeldPanic));
+        }
     }
 }
 
@@ -424,5 +439,16 @@ impl Scopes for ScopePool {
             }
             None => wait_outside(wait),
         });
+    }
+
+    fn count(&self, outcome: Outcome) {
+        with_worker_of(self.handle.key, |worker| match worker {
+            Some(worker) => worker.count(outcome),
+            None => self.core.count(outcome),
+        });
+    }
+
+    fn count_panic(&self) {
+        with_worker_of(self.handle.key, |worker| worker.into_iter().for_each(Forks::count_panic));
     }
 }

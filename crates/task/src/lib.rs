@@ -58,8 +58,8 @@ pub use job::Job;
 pub use join::JoinHandle;
 pub use region::Region;
 pub use scoped::{
-    Forks, Part, Scope, ScopeWith, ScopedJoinHandle, Scopes, Wait, install, join, keep_tickets,
-    return_tickets, scope, scope_with,
+    Forks, HeldPanic, Part, Scope, ScopeWith, ScopedJoinHandle, Scopes, Wait, install, join,
+    keep_tickets, return_tickets, scope, scope_with,
 };
 pub use work::Work;
 

@@ -81,6 +81,11 @@ impl Core {
         self.tell_of_end();
     }
 
+    /// Counts a job that its handle has run or dropped off the pool.
+    pub(crate) fn count(&self, outcome: Outcome) {
+        self.ledger.count(outcome);
+    }
+
     fn count_released(&self, outcome: Outcome, unclaimed: Option<Box<dyn Any + Send>>) {
         if let Some(payload) = unclaimed {
             // As in `run_here`.

@@ -40,6 +40,9 @@ pub trait Forks {
 
     /// Waits until the wait may be over; meanwhile it may run jobs that are part of its region.
     fn wait(&self, wait: Wait<'_>);
+
+    /// Counts a panic whose payload has been dropped: that of the second closure of a fork, where the first has panicked.
+    fn count_panic(&self) {}
 }
 
 /// What a thread waits for.
@@ -314,7 +317,10 @@ where
     #[cold]
     #[inline(never)]
     fn end<F: Forks, B: FnOnce() -> R, R>(forks: &F, frame: &Frame<B, R, false>) {
-        drop_contained(frame.search(forks));
+        if let Err(payload) = frame.search(forks).map(drop_contained) {
+            forks.count_panic();
+            drop_contained(payload);
+        }
     }
 
     let frame = Frame::<B, RB, false>::new(b);

@@ -19,7 +19,7 @@ mod wakers;
 pub use fork::{Forks, Wait, install, join};
 pub use parcel::ScopedJoinHandle;
 pub use part::Part;
-pub use scope::{Scope, Scopes, scope};
+pub use scope::{HeldPanic, Scope, Scopes, scope};
 pub use scope_with::{ScopeWith, scope_with};
 pub use tickets::{keep_tickets, return_tickets};
 

@@ -15,6 +15,7 @@ use super::fork::Wait;
 use super::latch::Latch;
 use super::scope::{Scope, Scopes, State};
 use super::wait;
+use crate::act::Outcome;
 use crate::contain::drop_contained;
 use crate::error::JoinError;
 use crate::region::Region;
@@ -29,6 +30,10 @@ struct Content<F, T> {
     stage: Stage<F, T>,
     /// Whether the handle is gone.
     is_detached: bool,
+    /// Whether the job has ended, and left the count of its outcome to the handle, which runs the closure.
+    is_left: bool,
+    /// How the closure or the future has ended.
+    ended: Option<Outcome>,
 }
 
 enum Stage<F, T> {
@@ -47,10 +52,11 @@ pub(super) struct Runner<F: FnOnce() -> T, T>(Arc<Parcel<F, T>>);
 
 /// The handle's side, for any closure.
 trait Delivery<T> {
-    /// Runs the closure on this thread if it has not started.
-    fn run(&self);
-    /// Drops the closure on this thread if it has not started.
-    fn cancel(&self);
+    /// Runs the closure on this thread if it has not started. Returns its outcome if its job has ended meanwhile, which has not
+    /// counted it then.
+    fn run(&self) -> Option<Outcome>;
+    /// Drops the closure on this thread if it has not started; returns its outcome as `run` does.
+    fn cancel(&self) -> Option<Outcome>;
     fn latch(&self) -> &Latch;
     /// Takes the result, if there is one. Then, or if `detach`, there is no handle any more.
     fn take(&self, detach: bool) -> Option<Result<T, JoinError>>;
@@ -86,7 +92,8 @@ impl<F: FnOnce() -> T, T> Parcel<F, T> {
         F: Send + 'scope,
         T: Send + 'scope,
     {
-        let content = Mutex::new(Content { stage, is_detached: false });
+        let content =
+            Mutex::new(Content { stage, is_detached: false, is_left: false, ended: None });
         let parcel = Arc::new(Self { content, latch: Latch::new() });
         let handle =
             ScopedJoinHandle { parcel: parcel.clone(), pool: scope.pool(), state: scope.state() };
@@ -115,22 +122,61 @@ impl<F: FnOnce() -> T, T> Parcel<F, T> {
         is_pending
     }
 
-    /// Stores the result, or returns it if there is no handle; called once.
-    fn finish(&self, result: Result<T, JoinError>) -> Option<Result<T, JoinError>> {
-        let unclaimed = {
+    /// Stores the result, or returns it if there is no handle; called once. Also returns the outcome, and whether the job has left
+    /// it to be counted.
+    fn finish(&self, result: Result<T, JoinError>) -> Finished<T> {
+        let outcome = match &result {
+            Ok(_) => Outcome::Returned,
+            Err(JoinError::Panicked(_)) => Outcome::Panicked,
+            Err(_) => Outcome::Cancelled,
+        };
+        let (unclaimed, is_left) = {
             let mut content = self.content.lock();
-            let detached = content.is_detached;
             content.stage = Stage::Taken;
-            if detached {
+            content.ended = Some(outcome);
+            let unclaimed = if content.is_detached {
                 Some(result)
             } else {
                 content.stage = Stage::Done(result);
                 None
-            }
+            };
+            (unclaimed, content.is_left)
         };
         // SAFETY: Latch rule: both sides own the parcel; the side that claimed the closure sets it, once.
         unsafe { Latch::set(&raw const self.latch, true) };
-        unclaimed
+        Finished { unclaimed, outcome, is_left }
+    }
+
+    /// The outcome for the job, whose closure the handle has taken: `Stale` if that has not ended, and the handle counts it.
+    fn leave(&self) -> Outcome {
+        let mut content = self.content.lock();
+        content.is_left = content.ended.is_none();
+        content.ended.unwrap_or(Outcome::Stale)
+    }
+}
+
+/// What is left to do once a result has been stored.
+struct Finished<T> {
+    /// The result, if there is no handle.
+    unclaimed: Option<Result<T, JoinError>>,
+    outcome: Outcome,
+    /// Whether the job has ended without counting the outcome.
+    is_left: bool,
+}
+
+impl<T> Finished<T> {
+    /// The outcome, if it has not been counted.
+    fn uncounted(&self) -> Option<Outcome> {
+        self.is_left.then_some(self.outcome)
+    }
+
+    /// Resumes the panic of a job without a handle; returns the outcome.
+    fn resume(self) -> Outcome {
+        match self.unclaimed {
+            Some(Err(JoinError::Panicked(panic))) => panic.resume(),
+            other => drop_contained(other),
+        }
+        self.outcome
     }
 }
 
@@ -139,26 +185,16 @@ fn call<F: FnOnce() -> T, T>(closure: F) -> Result<T, JoinError> {
     panic::catch_unwind(AssertUnwindSafe(closure)).map_err(JoinError::panicked)
 }
 
-/// Resumes the panic of a job without a handle.
-fn resume<T>(unclaimed: Option<Result<T, JoinError>>) {
-    match unclaimed {
-        Some(Err(JoinError::Panicked(panic))) => panic.resume(),
-        other => drop_contained(other),
-    }
-}
-
 impl<F: FnOnce() -> T, T> Delivery<T> for Parcel<F, T> {
-    fn run(&self) {
-        if let Some(closure) = self.claim() {
-            resume(self.finish(call(closure)));
-        }
+    fn run(&self) -> Option<Outcome> {
+        // There is a handle, so the result is stored.
+        self.claim().and_then(|closure| self.finish(call(closure)).uncounted())
     }
 
-    fn cancel(&self) {
-        if let Some(closure) = self.claim() {
-            drop_contained(closure);
-            drop_contained(self.finish(Err(JoinError::Cancelled)));
-        }
+    fn cancel(&self) -> Option<Outcome> {
+        let closure = self.claim()?;
+        drop_contained(closure);
+        self.finish(Err(JoinError::Cancelled)).uncounted()
     }
 
     fn latch(&self) -> &Latch {
@@ -179,9 +215,15 @@ impl<F: FnOnce() -> T, T> Delivery<T> for Parcel<F, T> {
 }
 
 impl<F: FnOnce() -> T, T> Runner<F, T> {
-    /// Runs the closure, unless its handle has begun to.
-    pub(super) fn run(self) {
-        self.0.run();
+    /// Runs the closure, unless its handle has begun to; returns the outcome of the job.
+    ///
+    /// # Panics
+    /// If the closure panics, and there is no handle.
+    pub(super) fn run(self) -> Outcome {
+        match self.0.claim() {
+            Some(closure) => self.0.finish(call(closure)).resume(),
+            None => self.0.leave(),
+        }
     }
 }
 
@@ -189,13 +231,13 @@ impl<F: FnOnce() -> T, T> Drop for Runner<F, T> {
     fn drop(&mut self) {
         self.0.cancel();
         if self.0.abandon() {
-            drop_contained(self.0.finish(Err(JoinError::Cancelled)));
+            self.0.finish(Err(JoinError::Cancelled));
         }
     }
 }
 
-/// Polls a future to its end and delivers its result.
-pub(super) async fn deliver<F, C>(future: F, runner: Runner<C, F::Output>)
+/// Polls a future to its end and delivers its result; returns its outcome, or panics if it has no handle.
+pub(super) async fn deliver<F, C>(future: F, runner: Runner<C, F::Output>) -> Outcome
 where
     F: Future,
     C: FnOnce() -> F::Output,
@@ -211,7 +253,7 @@ where
         })
         .await
     };
-    resume(runner.0.finish(outcome.map_err(JoinError::panicked)));
+    runner.0.finish(outcome.map_err(JoinError::panicked)).resume()
 }
 
 /// A handle for the result of one job of a [`Scope`].
@@ -226,6 +268,10 @@ pub struct ScopedJoinHandle<'scope, T> {
 impl<T> ScopedJoinHandle<'_, T> {
     /// Waits until the job has ended and returns its result. A closure that has not started runs inside this call.
     ///
+    /// A job that has started, and a future, is waited for as at the end of the scope. Unlike the `join` of other handles, this does
+    /// not fail where all other threads of the pool wait: the last one runs any job of the pool meanwhile, up to 64 waits deep.
+    /// Deeper, it only polls timers and I/O: a future that is queued, or waits for a queued job, never ends then.
+    ///
     /// # Errors
     /// [`JoinError::Panicked`] with the payload of the job's panic; [`JoinError::Cancelled`] if the scope was cancelled, or the
     /// pool was discarded or has ended, before the job could.
@@ -237,12 +283,13 @@ impl<T> ScopedJoinHandle<'_, T> {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn join(self) -> Result<T, JoinError> {
-        if self.state.is_cancelled() {
+        let uncounted = if self.state.is_cancelled() {
             // Its job may be on the deque of this very thread, which does not take it there while it waits.
-            self.parcel.cancel();
+            self.parcel.cancel()
         } else {
-            self.parcel.run();
-        }
+            self.parcel.run()
+        };
+        uncounted.into_iter().for_each(|outcome| self.pool.count(outcome));
         let latch = self.parcel.latch();
         let region = Region(ptr::from_ref(latch).addr());
         wait(|| latch.is_set(), || self.pool.wait(Wait::without_parts(latch, region)));
@@ -273,7 +320,7 @@ impl<T> ScopedJoinHandle<'_, T> {
 impl<T> Drop for ScopedJoinHandle<'_, T> {
     fn drop(&mut self) {
         match self.parcel.take(true) {
-            Some(Err(JoinError::Panicked(panic))) => self.state.panicked(panic.into_payload()),
+            Some(Err(JoinError::Panicked(panic))) => _ = self.state.panicked(panic.into_payload()),
             other => drop_contained(other),
         }
     }

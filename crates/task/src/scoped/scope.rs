@@ -45,7 +45,19 @@ pub trait Scopes: Sync {
 
     /// Waits until the wait may be over; meanwhile it may run jobs that are part of its region.
     fn wait(&self, wait: Wait<'_>);
+
+    /// Counts a job that its handle has run, or dropped, on this thread. When the pool ran it, its outcome was [`Outcome::Stale`].
+    fn count(&self, _: Outcome) {}
+
+    /// Counts a panic of a scope's body whose payload has been dropped, as a job had panicked before.
+    fn count_panic(&self) {}
 }
+
+/// The payload with which a future of a scope unwinds whose panic is held by the scope, or by the future's handle.
+///
+/// The pool counts the panic. It must not report it.
+#[derive(Debug)]
+pub struct HeldPanic;
 
 /// The part of a scope that its jobs refer to.
 pub(super) struct State {
@@ -58,8 +70,8 @@ pub(super) struct State {
 }
 
 impl State {
-    /// Stores a payload, unless there was a panic before.
-    pub(super) fn panicked(&self, payload: Box<dyn Any + Send>) {
+    /// Stores a payload; returns `false` if there was a panic before, and the payload has been dropped.
+    pub(super) fn panicked(&self, payload: Box<dyn Any + Send>) -> bool {
         let mut first = self.panic.lock();
         let late = match &*first {
             None => {
@@ -69,7 +81,9 @@ impl State {
             Some(_) => Some(payload),
         };
         drop(first);
+        let is_first = late.is_none();
         drop_contained(late);
+        is_first
     }
 
     pub(super) fn is_cancelled(&self) -> bool {
@@ -199,6 +213,14 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// ```
     #[doc(alias = "spawn")]
     pub fn execute<F: FnOnce() + Send + 'scope>(&self, closure: F) {
+        self.execute_counted(move || {
+            closure();
+            Outcome::Returned
+        });
+    }
+
+    /// Runs a closure on the pool that says how its job has ended.
+    fn execute_counted<F: FnOnce() -> Outcome + Send + 'scope>(&self, closure: F) {
         let part =
             if size_of::<F>() <= 2 * size_of::<usize>() && align_of::<F>() <= align_of::<usize>() {
                 self.part(closure)
@@ -230,7 +252,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     }
 
     /// Makes the job of a closure that fits it.
-    pub(super) fn part<F: FnOnce() + Send + 'scope>(&self, closure: F) -> Part {
+    pub(super) fn part<F: FnOnce() -> Outcome + Send + 'scope>(&self, closure: F) -> Part {
         let work = Ticketed { ticket: self.ticket(), closure };
         // SAFETY: it fits, checked by the caller (a box is one word), and `act` expects it. Scope rule: what the closure borrows
         // lives until the ticket has been dropped.
@@ -260,7 +282,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         T: Send + 'scope,
     {
         let (runner, handle) = Parcel::of_closure(closure, self);
-        self.execute(move || runner.run());
+        self.execute_counted(move || runner.run());
         handle
     }
 
@@ -282,10 +304,10 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         F::Output: Send + 'scope,
     {
         let (runner, handle) = Parcel::<fn() -> F::Output, _>::of_future(self);
-        let future: Pin<Box<dyn Future<Output = ()> + Send + 'scope>> =
+        let future: Pin<Box<dyn Future<Output = Outcome> + Send + 'scope>> =
             Box::pin(deliver(future, runner));
         // SAFETY: only the lifetime changes. Scope rule: what the future borrows lives until its ticket has been dropped.
-        let future: Pin<Box<dyn Future<Output = ()> + Send>> = unsafe { mem::transmute(future) };
+        let future: BoxedFuture = unsafe { mem::transmute(future) };
         self.pool().spawn(Box::pin(TicketedFuture::new(future, self.ticket())));
         handle
     }
@@ -330,7 +352,11 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// Calls the body, waits for all jobs, and resumes the first panic.
     pub(super) fn run<R>(&self, body: impl FnOnce() -> R) -> R {
         let result = panic::catch_unwind(AssertUnwindSafe(body));
-        let result = result.map_err(|payload| self.state.panicked(payload));
+        let result = result.map_err(|payload| {
+            if !self.state.panicked(payload) {
+                self.pool().count_panic();
+            }
+        });
         if !self.state.tickets.end_body() {
             let region = Region(ptr::from_ref(&self.state).addr());
             let latch = &self.state.tickets.latch;
@@ -352,7 +378,11 @@ impl<'scope, 'env> Scope<'scope, 'env> {
 ///
 /// # Safety
 /// Payload rule of [`crate::job`]; `out` must be as the action says.
-unsafe fn act<F: FnOnce()>(payload: *mut Payload, action: Action, out: *mut ()) -> Outcome {
+unsafe fn act<F: FnOnce() -> Outcome>(
+    payload: *mut Payload,
+    action: Action,
+    out: *mut (),
+) -> Outcome {
     match action {
         Action::Identify => {
             // SAFETY: `out` is a `TypeId`, guaranteed by the caller.
@@ -373,7 +403,7 @@ unsafe fn act<F: FnOnce()>(payload: *mut Payload, action: Action, out: *mut ()) 
         return Outcome::Cancelled;
     }
     match panic::catch_unwind(AssertUnwindSafe(closure)) {
-        Ok(()) => Outcome::Returned,
+        Ok(outcome) => outcome,
         Err(payload) => {
             ticket.state().panicked(payload);
             Outcome::Panicked
@@ -381,7 +411,7 @@ unsafe fn act<F: FnOnce()>(payload: *mut Payload, action: Action, out: *mut ()) 
     }
 }
 
-type BoxedFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
+type BoxedFuture = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 
 /// A future and its ticket, until it is ready.
 struct TicketedFuture {
@@ -434,14 +464,21 @@ impl Future for TicketedFuture {
         // Under its lock `cancel` sets the flag that is read below.
         self.list(context.waker());
         let Some((future, ticket)) = &mut self.inner else { return Poll::Ready(()) };
+        let mut outcome = Outcome::Cancelled;
         if !ticket.state().is_cancelled() {
             match panic::catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
                 Ok(Poll::Pending) => return Poll::Pending,
-                Ok(Poll::Ready(())) => {}
-                Err(payload) => ticket.state().panicked(payload),
+                Ok(Poll::Ready(ended)) => outcome = ended,
+                Err(payload) => {
+                    ticket.state().panicked(payload);
+                    outcome = Outcome::Panicked;
+                }
             }
         }
         self.end();
+        if outcome == Outcome::Panicked {
+            panic::resume_unwind(Box::new(HeldPanic));
+        }
         Poll::Ready(())
     }
 }

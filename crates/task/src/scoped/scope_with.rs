@@ -7,6 +7,7 @@ use core::fmt;
 use std::sync::Arc;
 
 use super::scope::{Here, Scope, Scopes};
+use crate::act::Outcome;
 
 /// A [`Scope`] and a value, which its jobs share.
 ///
@@ -39,6 +40,7 @@ impl<'scope, X: Sync + 'scope> ScopeWith<'scope, X> {
             self.scope.part(move || {
                 let (here, closure) = &*shared;
                 closure(here.get());
+                Outcome::Returned
             })
         });
     }

@@ -252,7 +252,12 @@ impl Scopes for List {
         match part {
             Some(part) if self.drops => drop(part),
             Some(part) => _ = part.into_job().run(),
-            None => _ = self.poll(Waker::noop()),
+            None => {
+                let poll = || self.poll(Waker::noop());
+                let polled = panic::catch_unwind(AssertUnwindSafe(poll));
+                // As a pool does: it is the scope's, or the handle's.
+                assert!(polled.map_or_else(|payload| payload.is::<HeldPanic>(), |_| true));
+            }
         }
     }
 }
@@ -342,6 +347,185 @@ fn a_scope_with_a_named_lifetime_takes_jobs_that_add_jobs() {
         });
     });
     assert_eq!(ran.load(SeqCst), 2);
+}
+
+#[test]
+fn a_scope_sends_a_job_to_each_worker_with_what_they_share() {
+    /// A pool of three workers, which asks for one job too many.
+    #[derive(Default)]
+    struct Three(List);
+
+    impl Scopes for Three {
+        fn execute(&self, part: Part) {
+            self.0.execute(part);
+        }
+
+        fn spawn(&self, future: Pin<Box<dyn Future<Output = ()> + Send>>) {
+            self.0.spawn(future);
+        }
+
+        fn broadcast(&self, make: &mut dyn FnMut() -> Part) {
+            (0..3).for_each(|_| self.execute(make()));
+            drop(make());
+        }
+
+        fn wait(&self, wait: Wait<'_>) {
+            self.0.wait(wait);
+        }
+    }
+
+    let (ran, shared) = (AtomicUsize::new(0), Arc::new(()));
+    scope_with(&Three::default(), 7, |s| {
+        let kept = shared.clone();
+        s.broadcast_with(|s| {
+            ran.fetch_add(*s.value(), SeqCst);
+            // The scope is that of the jobs.
+            s.execute_with(|s| _ = ran.fetch_add(100 * s.value(), SeqCst));
+        });
+        s.broadcast_with(move |_| assert_eq!(*kept, ()));
+    });
+    assert_eq!(ran.into_inner(), 3 * 707);
+    assert_eq!(Arc::strong_count(&shared), 1, "the closure has been dropped");
+    let panicked = || {
+        scope_with(&Three::default(), (), |s| {
+            s.broadcast_with(|_| panic::resume_unwind(Box::new("a share's")));
+        });
+    };
+    assert_eq!(caught(panicked), Some("a share's"));
+}
+
+/// Notes how jobs have ended, by the jobs themselves and by their handles.
+#[derive(Default)]
+struct Noting {
+    list: List,
+    ended: Mutex<Vec<Outcome>>,
+    lost: AtomicUsize,
+}
+
+impl Noting {
+    fn run_one(&self) {
+        let part = self.list.parts.lock().unwrap().pop();
+        self.ended.lock().unwrap().extend(part.map(|part| part.into_job().run()));
+    }
+}
+
+impl Scopes for Noting {
+    fn execute(&self, part: Part) {
+        self.list.execute(part);
+    }
+
+    fn spawn(&self, future: Pin<Box<dyn Future<Output = ()> + Send>>) {
+        self.list.spawn(future);
+    }
+
+    fn broadcast(&self, make: &mut dyn FnMut() -> Part) {
+        self.list.broadcast(make);
+    }
+
+    fn wait(&self, _: Wait<'_>) {
+        self.run_one();
+    }
+
+    fn count(&self, outcome: Outcome) {
+        self.ended.lock().unwrap().push(outcome);
+    }
+
+    fn count_panic(&self) {
+        self.lost.fetch_add(1, SeqCst);
+    }
+}
+
+#[test]
+fn a_job_with_a_handle_ends_as_its_closure_does() {
+    let ended = |body: &dyn Fn(&Noting)| {
+        let pool = Noting::default();
+        drop(panic::catch_unwind(AssertUnwindSafe(|| body(&pool))));
+        let lost = pool.lost.load(SeqCst);
+        (pool.ended.into_inner().unwrap(), lost)
+    };
+    let fails = || panic::resume_unwind(Box::new("the job's"));
+    // By the pool, before its handle is asked; and the other way round.
+    let early = |pool: &Noting| {
+        scope(pool, |s| {
+            let jobs = [s.submit(fails), s.submit(fails)];
+            pool.run_one();
+            jobs.into_iter().rev().for_each(|job| assert!(job.join().is_err()));
+        });
+    };
+    assert_eq!(ended(&early), (vec![Outcome::Panicked; 2], 0));
+    let good = |pool: &Noting| scope(pool, |s| s.submit(|| 1).join().map(drop).unwrap());
+    assert_eq!(ended(&good), (vec![Outcome::Returned], 0));
+    // While the handle runs the closure.
+    let beside = |pool: &Noting| {
+        scope(pool, |s| {
+            let job = s.submit(|| {
+                pool.run_one();
+                fails()
+            });
+            assert!(job.join().is_err());
+        });
+    };
+    assert_eq!(ended(&beside), (vec![Outcome::Stale, Outcome::Panicked], 0));
+    // The scope has one, and drops the next, which has been counted, and then that of the body.
+    let late = |pool: &Noting| {
+        scope(pool, |s| {
+            let jobs = [s.submit(fails), s.submit(fails)];
+            (0..2).for_each(|_| pool.run_one());
+            drop(jobs);
+            fails();
+        });
+    };
+    assert_eq!(ended(&late), (vec![Outcome::Panicked; 2], 1));
+}
+
+#[test]
+fn a_future_of_a_scope_that_panics_ends_with_a_panic_that_is_held() {
+    let list = List::default();
+    scope(&list, |s| {
+        let failed = s.spawn(async { panic::resume_unwind(Box::new("the future's")) });
+        let poll = || _ = list.poll(Waker::noop());
+        let payload = panic::catch_unwind(AssertUnwindSafe(poll)).unwrap_err();
+        assert!(payload.is::<HeldPanic>());
+        let result: Result<(), _> = failed.join();
+        assert_eq!(result.unwrap_err().panic_message(), Some("the future's"));
+    });
+}
+
+#[test]
+fn the_second_panic_of_a_fork_is_counted() {
+    struct Counting(Deque, AtomicUsize);
+    impl Forks for Counting {
+        type Deque = RefCell<Vec<Part>>;
+
+        fn push(&self, part: Part) {
+            self.0.push(part);
+        }
+
+        fn deque(&self) -> &Self::Deque {
+            self.0.deque()
+        }
+
+        fn take_back(&self) -> Option<Part> {
+            self.0.take_back()
+        }
+
+        fn wait(&self, wait: Wait<'_>) {
+            self.0.wait(wait);
+        }
+
+        fn count_panic(&self) {
+            self.1.fetch_add(1, SeqCst);
+        }
+    }
+    let fails = || panic::resume_unwind(Box::new("the first's"));
+    for deque in [Deque::default, || Deque::of(run)] {
+        let deque = Counting(deque(), AtomicUsize::new(0));
+        assert_eq!(caught(|| join(&deque, fails, || ())), Some("the first's"));
+        assert_eq!(caught(|| join(&deque, || (), fails)), Some("the first's"));
+        assert_eq!(deque.1.load(SeqCst), 0);
+        assert_eq!(caught(|| join(&deque, fails, fails)), Some("the first's"));
+        assert_eq!(deque.1.load(SeqCst), 1);
+    }
 }
 
 /// Runs jobs one after the other, and returns the tickets that its thread keeps when there is none left, as a worker does.

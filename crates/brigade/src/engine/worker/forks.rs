@@ -49,6 +49,11 @@ impl Forks for Worker {
     fn wait(&self, wait: Wait<'_>) {
         self.wait_for_part(wait, self.forks.position());
     }
+
+    #[cold]
+    fn count_panic(&self) {
+        self.me.counters.panics.add(1);
+    }
 }
 
 /// Waits for a fork or a scope on a thread that does not fork as one of its pool. A worker of another pool whose waits run
@@ -368,19 +373,20 @@ impl Worker {
         }
     }
 
-    /// Finds a job that a wait may need, when no other worker is left to run any: a future of a scope, or what was added to the
-    /// scope elsewhere, which can't be told from other jobs. Not in deep waits, so that these end before their stack does.
+    /// Finds a job that a wait may need, when no other worker is left to run any: parts first, then whatever is queued. A future of
+    /// the scope may wait for any job; see `engine/FORKS.md`. Not in deep waits, so that these end before their stack does.
     fn find_anything(&self, wait: Wait<'_>) -> Option<Job> {
         // A guest that runs a part may end what this waits for, or has done so.
         if self.waits.get() > DEPTH || self.core.idle.guests.are_helping() || wait.is_over() {
             return None;
         }
-        let part = self.forks.pop().map(Part::into_job);
-        let oldest = || self.core.take_oldest().map(|taken| self.take_as(taken));
-        part.or_else(|| self.local.pop()).or_else(oldest).or_else(|| {
+        let theirs = || {
             let peers = &self.core.queues.peers;
             let mut others = peers.iter().filter(|&(index, _)| index != self.index);
-            others.find_map(|(_, peer)| peer.steal_fork(&self.forks).ok().map(Part::into_job))
-        })
+            others.find_map(|(_, peer)| peer.steal_fork(&self.forks).ok())
+        };
+        let part = self.forks.pop().or_else(theirs).map(Part::into_job);
+        let oldest = || self.core.take_oldest().map(|taken| self.take_as(taken));
+        part.or_else(|| self.local.pop()).or_else(oldest)
     }
 }

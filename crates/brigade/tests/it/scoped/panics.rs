@@ -4,10 +4,12 @@ use std::panic::{self, AssertUnwindSafe, panic_any, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 
-use brigade::{Pool, join, scope};
-use brigade_testkit::{Bomb, Drops, Gate, Watchdog, panics};
+use brigade::{JoinError, Pool, blocking, join, scope};
+use brigade_testkit::{Bomb, Drops, Gate, Watchdog, eventually, panics};
 
 use super::pools::{for_every_pool, join_stolen};
+use crate::support::crowd::for_both_queueings;
+use crate::support::full::at_rest;
 
 /// The number that a call panics with.
 #[track_caller]
@@ -234,4 +236,160 @@ fn a_scope_inside_an_unwinding_thread_runs_its_jobs() {
         })
     });
     assert_eq!((payload, ran.into_inner()), (9, 3));
+}
+
+/// How many jobs of the pool panic during a call, which must end with a panic if it `panics`.
+#[track_caller]
+fn panicked<R>(pool: &Pool, panics: bool, call: impl FnOnce() -> R) -> u64 {
+    let [before, after] = {
+        let before = at_rest(pool);
+        assert_eq!(panic::catch_unwind(AssertUnwindSafe(call)).is_err(), panics);
+        [before, at_rest(pool)]
+    };
+    assert_eq!((before[3], before[4]), (after[3], after[4]), "none is cancelled");
+    after[2] - before[2]
+}
+
+/// Fault 45. The body of `scope` is a job of the pool, too, and panics with the first payload.
+#[test]
+fn each_job_of_a_scope_that_panics_is_counted_once() {
+    let _dog = Watchdog::start(60);
+    panics::silence_expected();
+    for_every_pool(|pool| {
+        let run = |panics: fn(u32) -> bool, body: bool| {
+            move || {
+                pool.scope(|s| {
+                    for number in 0..10_u32 {
+                        s.execute(move || {
+                            if panics(number) {
+                                panic_any(number)
+                            }
+                        });
+                    }
+                    if body {
+                        panic_any(100_u32);
+                    }
+                })
+            }
+        };
+        assert_eq!(panicked(pool, false, run(|_| false, false)), 0);
+        assert_eq!(panicked(pool, true, run(|number| number == 0, false)), 2);
+        assert_eq!(panicked(pool, true, run(|number| number == 9, false)), 2);
+        assert_eq!(panicked(pool, true, run(|_| true, false)), 11);
+        assert_eq!(panicked(pool, true, run(|_| false, true)), 1);
+        assert_eq!(panicked(pool, true, run(|_| true, true)), 11);
+    });
+}
+
+/// Fault 45.
+#[test]
+fn the_panic_of_a_job_with_a_handle_is_counted_once_whoever_gets_it() {
+    let _dog = Watchdog::start(60);
+    panics::silence_expected();
+    for_every_pool(|pool| {
+        let fails = || -> u32 { panic_any(7_u32) };
+        let fails_late = || async move {
+            brigade::yield_now().await;
+            fails()
+        };
+        let is_panic = |result: Result<u32, JoinError>| assert!(result.unwrap_err().is_panic());
+        // Joined: before the job begins, and after it has ended.
+        let joined = || pool.scope(|s| is_panic(s.submit(fails).join())).unwrap();
+        assert_eq!(panicked(pool, false, joined), 1);
+        let joined = || {
+            pool.scope(|s| {
+                let job = s.submit(fails);
+                blocking(|| eventually("it has ended", || job.is_finished()));
+                is_panic(job.join());
+            })
+            .unwrap()
+        };
+        assert_eq!(panicked(pool, false, joined), 1);
+        for future in [true, false] {
+            let joined = || {
+                pool.scope(|s| match future {
+                    true => is_panic(s.spawn(async move { fails() }).join()),
+                    false => is_panic(s.spawn(fails_late()).join()),
+                })
+                .unwrap()
+            };
+            assert_eq!(panicked(pool, false, joined), 1);
+        }
+        // Dropped early, and late; the scope resumes the first.
+        let dropped = || {
+            pool.scope(|s| {
+                drop(s.submit(fails));
+                drop(s.spawn(fails_late()));
+            })
+        };
+        assert_eq!(panicked(pool, true, dropped), 3);
+        let dropped = || {
+            pool.scope(|s| {
+                let (job, future) = (s.submit(fails), s.spawn(fails_late()));
+                let is_over = || job.is_finished() && future.is_finished();
+                blocking(|| eventually("they have ended", is_over));
+                drop((job, future));
+            })
+        };
+        assert_eq!(panicked(pool, true, dropped), 3);
+    });
+}
+
+/// The handle has the closure, and a worker the job of which it was.
+#[test]
+fn a_job_whose_handle_runs_its_closure_is_counted_with_its_panic_by_the_handle() {
+    let _dog = Watchdog::start(60);
+    panics::silence_expected();
+    for_every_pool(|pool| {
+        let joined = || {
+            pool.scope(|s| {
+                let gate = Gate::closed();
+                let opens = gate.clone();
+                let job = s.submit(move || -> u32 {
+                    // Older jobs are taken first: this one's by now.
+                    blocking(|| gate.wait());
+                    panic_any(7_u32)
+                });
+                s.execute(move || opens.open());
+                assert!(job.join().unwrap_err().is_panic());
+            })
+            .unwrap()
+        };
+        assert_eq!(panicked(pool, false, joined), 1);
+    });
+}
+
+/// The panics that workers have caught.
+fn caught(pool: &Pool) -> u64 {
+    at_rest(pool);
+    pool.metrics().workers.iter().map(|worker| worker.panics).sum()
+}
+
+#[test]
+fn a_panic_that_gives_way_to_another_is_counted_by_its_worker() {
+    let _dog = Watchdog::start(60);
+    panics::silence_expected();
+    for threads in [1, 2, 8] {
+        for_both_queueings(|builder| {
+            let pool = builder.threads(threads).build().unwrap();
+            let (in_a, in_b) = (|| -> u32 { panic_any(1_u32) }, || -> u32 { panic_any(2_u32) });
+            // That of the installed job is one.
+            assert_eq!(payload_of(|| pool.join(in_a, in_b)), 1);
+            assert_eq!(caught(&pool), 2);
+            assert_eq!(payload_of(|| pool.install(|| join_stolen(in_a, in_b))), 1);
+            assert_eq!(caught(&pool), 4);
+            // The body panics after a job has.
+            let body = || {
+                pool.scope(|s| {
+                    let (job, panics) = (s.submit(in_a), s.submit(in_b));
+                    blocking(|| eventually("it has ended", || panics.is_finished()));
+                    drop(panics);
+                    drop(job.join());
+                    panic_any(3_u32)
+                })
+            };
+            assert_eq!(payload_of(body), 2);
+            assert_eq!(caught(&pool), 8);
+        });
+    }
 }
