@@ -217,3 +217,41 @@ fn split<I: Items, R: Send>(
         None => last,
     }
 }
+
+#[cfg(all(test, not(brigade_loom)))]
+mod tests {
+    use brigade_sync::unmodelled::AtomicUsize;
+    use core::sync::atomic::Ordering::Relaxed;
+
+    use super::*;
+    use crate::Pool;
+
+    /// A range that counts how often it is split in two halves.
+    struct Counted<'a>(Range<usize>, &'a AtomicUsize);
+
+    impl Items for Counted<'_> {
+        fn len(&self) -> usize {
+            Items::len(&self.0)
+        }
+
+        fn split_at(self, count: usize) -> (Self, Self) {
+            // A grain has one item.
+            self.1.fetch_add(usize::from(count > 1), Relaxed);
+            let (left, right) = self.0.split_at(count);
+            (Self(left, self.1), Self(right, self.1))
+        }
+    }
+
+    #[test]
+    fn a_loop_that_no_other_worker_wants_is_split_log2_times() {
+        let pool = Pool::builder().threads(1).spare_threads(0).build().unwrap();
+        for log in 1..=14 {
+            let (splits, ran) = (AtomicUsize::new(0), AtomicUsize::new(0));
+            let work = |items: Counted<'_>| _ = ran.fetch_add(items.len(), Relaxed);
+            let items = || Counted(0..1 << log, &splits);
+            pool.install(|| split(items(), 1, &work, &|(), ()| ())).unwrap();
+            // The last split leaves one item on each side, as a grain does.
+            assert_eq!((ran.load(Relaxed), splits.load(Relaxed)), (1 << log, log - 1));
+        }
+    }
+}

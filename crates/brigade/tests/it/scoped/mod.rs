@@ -11,6 +11,7 @@ mod futures;
 mod guests;
 mod lifetimes;
 mod locks;
+mod loops;
 mod panics;
 mod random;
 mod starting;

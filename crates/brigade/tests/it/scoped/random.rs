@@ -1,10 +1,13 @@
-//! Random trees of joins, scopes, jobs and futures, with panics and cancels, checked by counts. `ci/soak.sh` runs it for longer.
+//! Random trees of joins, scopes, loops, jobs and futures, with panics and cancels, checked by counts. `ci/soak.sh` runs it for longer.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use brigade::{Builder, Order, Pool, Queueing, Scope, join, scope, yield_now};
+use brigade::{
+    Builder, Order, Pool, Queueing, Scope, join, map_reduce, par_chunks_mut, par_for, scope,
+    yield_now,
+};
 use brigade_testkit::{Seed, Watchdog, panics};
 
 use crate::support::full::at_rest;
@@ -44,7 +47,7 @@ fn grow(counts: &Counts, mut random: Seed, depth: u32) {
     }
     let (one, other) = (random.fork(1), random.fork(2));
     let below = |random| grow(counts, random, depth - 1);
-    match random.below(5) {
+    match random.below(6) {
         0 | 1 => {
             join(|| below(one), || below(other));
         }
@@ -55,7 +58,43 @@ fn grow(counts: &Counts, mut random: Seed, depth: u32) {
             }));
             drop(caught);
         }
+        4 => loops(counts, &mut random, depth),
         _ => below(one),
+    }
+}
+
+/// A loop of any kind, of which a few items are branches.
+fn loops(counts: &Counts, random: &mut Seed, depth: u32) {
+    let (length, grain) = (random.below(40) as usize, random.below(4) as usize);
+    let (live, random_below) = (Live::new(counts), random.fork(20));
+    let item = |index: usize| {
+        let _live = Live::new(live.0);
+        if index % 16 == 1 {
+            grow(counts, random_below.fork(index as u64), depth - 1);
+        }
+    };
+    match random.below(3) {
+        0 => par_for(0..length, grain, item),
+        1 => {
+            let mut seen = vec![0_u8; length];
+            par_chunks_mut(&mut seen, grain + 1, |index, chunk| {
+                chunk.iter_mut().for_each(|seen| *seen += 1);
+                item(index);
+            });
+            assert!(seen.iter().all(|&seen| seen == 1), "each once");
+        }
+        _ => {
+            let count = |index| {
+                item(index);
+                (index, index + 1)
+            };
+            let both = |left: (usize, usize), right: (usize, usize)| {
+                assert_eq!(left.1, right.0, "in order");
+                (left.0, right.1)
+            };
+            let all = map_reduce(0..length, grain, count, both);
+            assert_eq!(all, (length > 0).then_some((0, length)));
+        }
     }
 }
 
