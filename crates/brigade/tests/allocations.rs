@@ -307,3 +307,44 @@ fn a_backlog_is_kept_in_blocks() {
         assert!(allocations <= 10_000 / 8, "{allocations} for 10,000 jobs");
     }
 }
+
+/// One thread, as a fork that is stolen, or a scope that waits, may allocate to sleep.
+fn alone(queueing: Queueing) -> Metered {
+    Metered::with(Pool::builder().threads(1).queueing(queueing))
+}
+
+#[test]
+fn a_join_allocates_nothing_on_a_worker() {
+    fn leaves(depth: u32) -> usize {
+        if depth == 0 {
+            return 1;
+        }
+        // The second closure captures as much as it likes: it lies on the stack.
+        let captured = [depth - 1; 32];
+        let (one, other) = brigade::join(|| leaves(depth - 1), move || leaves(captured[31]));
+        one + other
+    }
+    let _dog = Watchdog::start(30);
+    for queueing in [Queueing::Stealing, Queueing::Shared] {
+        let joins = |pool: &Pool| pool.execute(|| assert_eq!(leaves(8), 256));
+        assert_eq!(alone(queueing).steady(ROUNDS, joins), 0);
+    }
+}
+
+/// A scope of as many jobs, each with captures of that size.
+fn scope_of<const WORDS: usize>(metered: &Metered) -> usize {
+    metered.steady(ROUNDS, |pool| {
+        pool.execute(|| brigade::scope(|s| (0..JOBS).for_each(|_| s.execute(job::<WORDS>()))));
+    })
+}
+
+#[test]
+fn a_job_of_a_scope_allocates_nothing_for_up_to_16_bytes_and_once_for_more() {
+    let _dog = Watchdog::start(30);
+    for queueing in [Queueing::Stealing, Queueing::Shared] {
+        let metered = alone(queueing);
+        assert_eq!(scope_of::<0>(&metered), 0, "0 bytes");
+        assert_eq!(scope_of::<2>(&metered), 0, "16 bytes");
+        assert_eq!(scope_of::<3>(&metered), ROUNDS * JOBS, "24 bytes");
+    }
+}
