@@ -18,9 +18,14 @@
 /// brigade::in_place_scope(|s| s.execute(|| drop(text.len())));
 /// brigade::in_place_scope(|s| _ = s.spawn(async { count.clone(); }));
 /// brigade::default_pool().install(|| drop(count.clone())).unwrap();
+/// brigade::default_pool().join(|| drop(count.clone()), || text.len()).unwrap();
 /// let sum = std::sync::atomic::AtomicUsize::new(0);
-/// brigade::par_for(0..2, 1, |number| _ = sum.fetch_add(number, std::sync::atomic::Ordering::Relaxed));
-/// brigade::par_chunks_mut(&mut numbers, 1, |_, _| ());
+/// let add = |number| sum.fetch_add(number, std::sync::atomic::Ordering::Relaxed);
+/// brigade::par_for(0..2, 1, |number| _ = add(number));
+/// brigade::par_chunks_mut(&mut numbers, 1, |_, _| _ = add(1));
+/// brigade::par_chunks(&numbers, 1, |_, _| _ = add(1));
+/// brigade::map_reduce(0..2, 1, |number| add(number), |a, b| a + b).unwrap();
+/// brigade::scope(|s| s.execute(|| numbers[0] = 5));
 /// assert_eq!(brigade::submit(move || text.len()).join().unwrap(), 5);
 /// ```
 /// Not a variable of the scope's body.
@@ -35,6 +40,26 @@
 ///     let text = String::from("dies");
 ///     let text = &text;
 ///     s.spawn(async move { text.len() });
+/// });
+/// ```
+/// ```compile_fail,E0373
+/// brigade::scope(|s| {
+///     let text = String::from("dies");
+///     s.submit(|| text.len());
+/// });
+/// ```
+/// ```compile_fail,E0373
+/// brigade::scope(|s| {
+///     let text = String::from("dies");
+///     s.execute_with(|_| drop(text.len()));
+/// });
+/// ```
+/// Two jobs of a scope may run at once.
+/// ```compile_fail,E0499
+/// let mut numbers = [1, 2];
+/// brigade::scope(|s| {
+///     s.execute(|| numbers[0] = 3);
+///     s.execute(|| numbers[1] = 4);
 /// });
 /// ```
 /// Neither the scope nor a handle leaves it.
@@ -67,6 +92,47 @@
 /// ```
 /// ```compile_fail,E0277
 /// brigade::join(|| 1, || std::rc::Rc::new(1));
+/// ```
+/// ```compile_fail,E0277
+/// let count = std::rc::Rc::new(1);
+/// brigade::join(|| 1, || drop(count.clone()));
+/// ```
+/// ```compile_fail,E0277
+/// let count = std::rc::Rc::new(1);
+/// brigade::join(|| drop(count.clone()), || 1);
+/// ```
+/// ```compile_fail,E0277
+/// let count = std::rc::Rc::new(1);
+/// brigade::default_pool().join(|| 1, || drop(count.clone()));
+/// ```
+/// ```compile_fail,E0277
+/// brigade::default_pool().install(|| std::rc::Rc::new(1));
+/// ```
+/// ```compile_fail,E0277
+/// brigade::scope(|_| std::rc::Rc::new(1));
+/// ```
+/// ```compile_fail,E0277
+/// brigade::map_reduce(0..2, 1, |number| std::rc::Rc::new(number), |one, _| one);
+/// ```
+/// ```compile_fail,E0277
+/// let sum = std::cell::Cell::new(0);
+/// brigade::map_reduce(0..2, 1, |number| sum.replace(number), |one, other| one + other);
+/// ```
+/// ```compile_fail,E0277
+/// let sum = std::cell::Cell::new(0);
+/// brigade::map_reduce(0..2, 1, |number| number, |one, other| sum.replace(one + other));
+/// ```
+/// ```compile_fail,E0277
+/// let sum = std::cell::Cell::new(0);
+/// brigade::par_chunks(&[1, 2], 1, |_, chunk| sum.set(sum.get() + chunk[0]));
+/// ```
+/// ```compile_fail,E0277
+/// let sum = std::cell::Cell::new(0);
+/// brigade::par_chunks_mut(&mut [1, 2], 1, |_, chunk| sum.set(sum.get() + chunk[0]));
+/// ```
+/// ```compile_fail,E0277
+/// let slice = [std::cell::Cell::new(1)];
+/// brigade::par_chunks(&slice, 1, |_, _| ());
 /// ```
 /// ```compile_fail,E0277
 /// let count = std::rc::Rc::new(1);

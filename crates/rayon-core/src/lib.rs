@@ -14,6 +14,8 @@
 //     registry
 //     error
 
+#[cfg(doctest)]
+mod borrows;
 mod broadcast;
 mod builder;
 mod configuration;
