@@ -20,5 +20,9 @@ flags=(--locked --target "$(rustc +nightly --print host-tuple)")
 cargo +nightly test "${flags[@]}" -p brigade-sync -p brigade-queue -p brigade-burst -p brigade-io -p brigade-task --lib --tests "$@"
 # Leaks are looked for above only: tests of the engine leak on purpose (payloads whose drop panics, a pool
 # that is forgotten), and its test `leaks` counts what has to be gone.
-ASAN_OPTIONS=detect_leaks=0 cargo +nightly test "${flags[@]}" -p brigade --lib --test it \
+export ASAN_OPTIONS=detect_leaks=0
+cargo +nightly test "${flags[@]}" -p brigade --lib --test it \
     --test default_pool --test default_pool_on_first_use "$@"
+# Iterators that borrow, of two other crates, on the workers of a pool.
+cargo +nightly test "${flags[@]}" -p brigade --features orx-parallel --test orx_parallel "$@"
+cargo +nightly test "${flags[@]}" --manifest-path tests/rayon-on-brigade/Cargo.toml --lib --tests "$@"
