@@ -134,6 +134,10 @@ impl Builder {
     /// submission then starts one until the core size is reached, whether or not others are idle. Beyond that, the pool's
     /// [`growth`](Self::growth) decides, and a thread that has been idle for [`keep_alive`](Self::keep_alive) ends.
     ///
+    /// Forks, jobs that a job of a [`scope`](crate::scope()) adds, and parallel loops start threads up to the core size, and in place of
+    /// blocked ones, but none beyond it: a fork takes nanoseconds, and most have ended long before a thread could have started for
+    /// them. For recursions and loops, set the core size to the number of CPUs.
+    ///
     /// ```
     /// let pool = brigade::Pool::builder().threads(1..=8).build()?;
     /// assert_eq!(pool.submit(|| 6 * 7).join()?, 42);

@@ -99,6 +99,12 @@ impl Builder {
     /// Sets how many threads there may be beyond the maximum, each in place of one that is [blocked](crate::blocking). Default:
     /// as many as the maximum, so that all threads may be blocked at once. With 0 a blocked thread is not replaced.
     ///
+    /// When all threads that there may be wait for jobs of the pool, nothing would run these. The last of them to wait gets
+    /// [`WouldDeadlock`](crate::JoinError::WouldDeadlock) from the [`join`](crate::JoinHandle::join) of a handle. At the end of a
+    /// [`scope`](crate::Handle::scope), or in [`join`](crate::join()), which can't fail, it runs any job of the pool inside the wait. Such a
+    /// job may want a lock that is held across the wait, and then never ends: set as many as there are waits that are not over at
+    /// one time, where locks are held across them.
+    ///
     /// ```
     /// let pool = brigade::Pool::builder().threads(1).spare_threads(1).build()?;
     /// let (sender, receiver) = std::sync::mpsc::channel();

@@ -1,13 +1,19 @@
 //! Deep and long recursions on small stacks.
 
+use std::collections::HashMap;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::{self, ThreadId};
 
 use brigade::{Pool, join, scope};
-use brigade_testkit::Watchdog;
+use brigade_testkit::{Gate, Watchdog};
 
 use super::pools::join_stolen;
 
 const STACK: usize = 256 << 10;
+
+/// For 64 waits, one inside the other: without optimization a level takes 5 KiB.
+const DEEP: usize = if cfg!(debug_assertions) { 512 << 10 } else { STACK };
 
 fn pools() -> impl Iterator<Item = Pool> {
     let build = |threads| Pool::builder().threads(threads).stack_size(STACK).build().unwrap();
@@ -84,9 +90,45 @@ fn steals(depth: u32) -> u64 {
 #[test]
 fn waits_for_stolen_forks_nest_without_an_end_of_the_stack() {
     let _dog = Watchdog::start(60);
-    // Each level needs a thread: as many as there may be.
-    let pool = Pool::builder().threads(8).stack_size(STACK).build().unwrap();
-    for _ in 0..50 {
-        assert_eq!(pool.install(|| steals(6)).unwrap(), 6 * 16 + 1);
+    for pool in pools() {
+        // Each level needs a thread: as many as there may be.
+        let levels = 2 * *pool.size().end() - 1;
+        let levels = levels.min(6) as u32;
+        for _ in 0..50 {
+            assert_eq!(pool.install(|| steals(levels)).unwrap(), u64::from(levels) * 16 + 1);
+        }
+    }
+}
+
+/// Forks the next level, and returns once another thread has begun that, and has forked the one after it: so a thread that waits
+/// for the next level finds the one after it at its first look.
+fn relay(levels: u32, begun: &Gate, ran: &Mutex<HashMap<ThreadId, usize>>) {
+    *ran.lock().unwrap().entry(thread::current().id()).or_default() += 1;
+    if levels == 0 {
+        return begun.open();
+    }
+    let next = Gate::closed();
+    let wait = || {
+        begun.open();
+        next.wait();
+    };
+    join(wait, || relay(levels - 1, &next, ran));
+}
+
+/// Fault 40: two threads would take the levels in turn, to the end of their stacks.
+#[test]
+fn a_thread_takes_no_more_from_others_inside_64_waits() {
+    let _dog = Watchdog::start(60);
+    for threads in [2, 8] {
+        // As many as there are levels: a gate is no wait that the pool knows of.
+        let builder = Pool::builder().threads(threads).spare_threads(200).stack_size(DEEP);
+        let pool = builder.build().unwrap();
+        let ran = Mutex::new(HashMap::new());
+        pool.install(|| relay(200, &Gate::closed(), &ran)).unwrap();
+        let ran = ran.into_inner().unwrap();
+        assert_eq!(ran.values().sum::<usize>(), 201);
+        // One that it began outside of a wait, and one in each wait.
+        let most = ran.values().max();
+        assert!(most.is_some_and(|&most| most <= 65), "{most:?}");
     }
 }

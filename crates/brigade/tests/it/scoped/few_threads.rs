@@ -4,8 +4,10 @@ use std::thread;
 use std::time::Duration;
 
 use brigade::time::sleep;
-use brigade::{Pool, scope};
-use brigade_testkit::Watchdog;
+use brigade::{JoinError, Pool, scope};
+use brigade_testkit::{Latch, Watchdog};
+
+use super::pools::join_stolen;
 
 /// A pool that may never have a second thread.
 fn single() -> Pool {
@@ -52,6 +54,41 @@ fn the_only_thread_ends_a_cancelled_scope_and_hears_it_from_the_handle() {
     assert_eq!(cancelled.unwrap(), [true, true]);
 }
 
+/// What a future waits for can't be told: here it is a job that is no part of the scope, by its handle or by what it opens.
+#[test]
+fn the_only_thread_runs_the_other_jobs_that_the_futures_of_its_scope_wait_for() {
+    let _dog = Watchdog::start(10);
+    let (pool, word) = (single(), String::from("borrowed"));
+    let awaited = pool.scope(|s| {
+        let awaits = async { brigade::submit(|| 42).await.unwrap() + word.len() };
+        s.spawn(awaits).join().unwrap()
+    });
+    assert_eq!(awaited.unwrap(), 50);
+    let latch = Latch::default();
+    pool.scope(|s| {
+        let opens = latch.clone();
+        // Drained by nothing else: the thread is the only one, and it is here.
+        brigade::execute(move || opens.open());
+        drop(s.spawn(async { latch.wait().await }));
+    })
+    .unwrap();
+}
+
+/// The thief waits for a future that is queued, and the thread that forked waits for the thief. The last one to wait runs it, or its
+/// wait is an error.
+#[test]
+fn of_two_threads_that_wait_for_each_other_and_for_a_future_the_last_one_runs_it() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::builder().threads(2).spare_threads(0).build().unwrap();
+    for _ in 0..50 {
+        let awaits = || brigade::spawn(async { 42 }).join();
+        match pool.install(|| join_stolen(|| (), awaits)).unwrap().1 {
+            Ok(number) => assert_eq!(number, 42),
+            Err(error) => assert!(matches!(error, JoinError::WouldDeadlock), "{error}"),
+        }
+    }
+}
+
 fn futures_within_futures(depth: u32) -> u32 {
     match depth {
         0 => 0,
@@ -64,7 +101,7 @@ fn futures_within_futures(depth: u32) -> u32 {
 #[test]
 fn scopes_in_futures_of_scopes_may_nest_deeper_than_there_are_threads() {
     let _dog = Watchdog::start(20);
-    for threads in [1, 2] {
+    for threads in [1, 2, 8] {
         let pool = Pool::new(threads);
         assert_eq!(pool.install(|| futures_within_futures(20)).unwrap(), 20);
     }
