@@ -8,7 +8,7 @@
 
 use core::future::{Future, pending};
 use core::pin::Pin;
-use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use core::task::{Context, Poll, Waker};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
@@ -22,6 +22,7 @@ use loom::thread;
 
 use super::latch::Latch;
 use super::*;
+use crate::Outcome;
 use crate::error::JoinError;
 
 mod tickets;
@@ -173,11 +174,17 @@ fn an_owner_that_only_looks_leaves_as_soon_as_it_sees_the_end() {
 struct Pool {
     parts: Mutex<Vec<Part>>,
     futures: Mutex<Vec<Pin<Box<dyn Future<Output = ()> + Send>>>>,
+    /// The outcomes that have been counted.
+    ended: AtomicUsize,
 }
 
 impl Pool {
     fn new() -> Arc<Self> {
-        Arc::new(Self { parts: Mutex::new(Vec::new()), futures: Mutex::new(Vec::new()) })
+        Arc::new(Self {
+            parts: Mutex::new(Vec::new()),
+            futures: Mutex::new(Vec::new()),
+            ended: AtomicUsize::new(0),
+        })
     }
 
     /// Takes the oldest part.
@@ -259,9 +266,13 @@ impl Scopes for Pool {
     fn wait(&self, wait: Wait<'_>) {
         // The waiting thread runs what is left, and sleeps if there is nothing.
         match self.steal() {
-            Some(part) => run(part),
+            Some(part) => self.count(part.into_job().run()),
             None => Self::sleep(wait),
         }
+    }
+
+    fn count(&self, outcome: Outcome) {
+        self.ended.fetch_add(usize::from(outcome != Outcome::Stale), Relaxed);
     }
 }
 
@@ -488,6 +499,24 @@ fn a_joined_job_runs_once() {
         assert!(matches!(result, Ok(1)));
         assert_eq!(place.add(1), 2);
         thief.join().unwrap();
+    });
+}
+
+/// The outcome is counted by the job, or by the handle, which runs the closure beside the end of its job.
+///
+/// Caught: a handle that counts none; a job that counts its own end.
+#[test]
+fn the_outcome_of_a_joined_job_is_counted_once() {
+    check(3, || {
+        let pool = Pool::new();
+        let beside = pool.clone();
+        let thief = thread::spawn(move || {
+            let count = |part: Part| beside.count(part.into_job().run());
+            beside.steal().into_iter().for_each(count);
+        });
+        assert_eq!(scope(&*pool, |s| s.submit(|| 1).join()).unwrap(), 1);
+        thief.join().unwrap();
+        assert_eq!(pool.ended.load(Relaxed), 1);
     });
 }
 

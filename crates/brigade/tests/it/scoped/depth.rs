@@ -12,8 +12,8 @@ use super::pools::join_stolen;
 
 const STACK: usize = 256 << 10;
 
-/// For 64 waits, one inside the other: without optimization a level takes 5 KiB.
-const DEEP: usize = if cfg!(debug_assertions) { 512 << 10 } else { STACK };
+/// For 64 waits, one inside the other: without optimization a level takes 5 KiB, and more under a sanitizer.
+const DEEP: usize = if cfg!(debug_assertions) { 2 << 20 } else { STACK };
 
 fn pools() -> impl Iterator<Item = Pool> {
     let build = |threads| Pool::builder().threads(threads).stack_size(STACK).build().unwrap();
