@@ -31,6 +31,7 @@ use crate::join::JoinHandle;
 /// assert!(search.join()?.is_some(), "but it stopped when it was asked to");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[must_use]
 pub fn cancelled() -> bool {
     brigade_task::is_cancelled() || CURRENT.with(|worker| worker.is_some_and(Worker::discards))
 }
@@ -48,6 +49,7 @@ pub fn cancelled() -> bool {
 /// drop(go);
 /// assert_eq!(pool.shutdown(brigade::Shutdown::Drain).discarded, 1);
 /// ```
+#[doc(alias = "AbortOnDropHandle")]
 #[must_use = "dropping it cancels the job"]
 pub struct CancelOnDrop<T>(Option<JoinHandle<T>>);
 
@@ -82,6 +84,7 @@ impl<T> CancelOnDrop<T> {
     ///
     /// # Panics
     /// As for [`JoinHandle::join`].
+    #[track_caller]
     pub fn join(self) -> Result<T, JoinError> {
         self.into_inner().join()
     }

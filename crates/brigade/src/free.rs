@@ -69,7 +69,7 @@ pub fn try_execute<F: FnOnce() + Send + 'static>(job: F) -> Result<(), Rejected<
 /// let rejected = try_execute_locally(|| ()).unwrap_err();
 /// assert_eq!(rejected.reason(), Reason::NotAWorker);
 /// let pool = brigade::Pool::new(2);
-/// pool.submit(move || try_execute_locally(move || sender.send(42).unwrap())).join()??;
+/// pool.submit(move || try_execute_locally(move || _ = sender.send(42))).join()??;
 /// assert_eq!(receiver.recv(), Ok(42));
 /// # Ok::<(), std::io::Error>(())
 /// ```
@@ -92,6 +92,7 @@ pub fn try_execute_locally<F: FnOnce() + Send + 'static>(job: F) -> Result<(), R
 /// assert_eq!(current_priority(), Priority::Normal);
 /// # Ok::<(), std::io::Error>(())
 /// ```
+#[must_use]
 pub fn current_priority() -> Priority {
     CURRENT.with(|worker| worker.map(Worker::class).unwrap_or_default())
 }
@@ -107,6 +108,7 @@ pub fn current_priority() -> Priority {
 /// # Ok::<(), brigade::JoinError>(())
 /// ```
 #[doc(alias = "spawn_blocking")]
+#[doc(alias = "evaluate")]
 #[track_caller]
 pub fn submit<F, T>(job: F) -> JoinHandle<T>
 where
@@ -200,6 +202,7 @@ pub fn job() -> JobBuilder {
 /// # Ok::<(), brigade::JoinError>(())
 /// ```
 #[doc(alias = "current_thread_index")]
+#[must_use]
 pub fn current_worker_index() -> Option<usize> {
     CURRENT.with(|worker| worker.map(Worker::index))
 }
@@ -213,12 +216,13 @@ pub fn current_worker_index() -> Option<usize> {
 /// let (started, starts) = mpsc::channel();
 /// let hook = move |_| _ = started.send(current_worker());
 /// let pool = brigade::Pool::builder().threads(1..=2).name("mail").on_start(hook).build()?;
-/// let worker = starts.recv().unwrap().unwrap();
-/// assert_eq!((worker.index, worker.role, &*worker.pool), (0, Role::Core, "mail"));
+/// let worker = starts.recv()?;
+/// assert!(worker.is_some_and(|worker| worker.index == 0 && worker.role == Role::Core && &*worker.pool == "mail"));
 /// assert_eq!(pool.submit(current_worker).join()?.map(|worker| worker.role), Some(Role::Core));
 /// assert!(current_worker().is_none());
-/// # Ok::<(), std::io::Error>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[must_use]
 pub fn current_worker() -> Option<WorkerInfo> {
     CURRENT.with(|worker| worker.map(Worker::info)).or_else(stopping)
 }

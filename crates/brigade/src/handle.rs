@@ -18,9 +18,8 @@ use crate::rejected::Reason;
 /// A lightweight reference to a pool, which submits jobs to it, waits for it and manages it from anywhere.
 ///
 /// It is `Copy` and 8 bytes in size, so every job can have its own copy. It does not keep the pool alive. Once the pool has
-/// been shut down or dropped, the `try_` methods return the job as [`Rejected`](crate::Rejected), and the others panic. The
-/// same holds in the child of a fork, where the pool's threads don't exist ([`Reason::Forked`](crate::Reason::Forked)). A
-/// handle never refers to another pool.
+/// been shut down or dropped, the `try_` methods return the job as [`Rejected`](crate::Rejected), and the others panic. A handle
+/// never refers to another pool.
 ///
 /// A submission from a job of the same pool goes to the worker's own queue. From anywhere else, including a job of another
 /// pool, it goes to the shared queue of the handle's pool.
@@ -45,6 +44,11 @@ use crate::rejected::Reason;
 /// assert!(handle.try_execute(|| unreachable!()).is_err());
 /// # Ok::<(), JoinError>(())
 /// ```
+///
+/// # Forks
+/// In the child of a fork the pool's threads don't exist. The `try_` methods return the job with
+/// [`Reason::Forked`](crate::Reason::Forked), the other submissions panic, and nothing blocks; see
+/// [`Pool`](crate::Pool#forks).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Handle {
     pub(crate) key: Key,
@@ -72,6 +76,7 @@ impl Handle {
     /// # Ok::<(), brigade::JoinError>(())
     /// ```
     #[inline]
+    #[must_use]
     pub fn current() -> Option<Self> {
         let key = entered().or_else(|| CURRENT.with(|worker| worker.map(|worker| worker.key())));
         key.map(Self::new)
@@ -113,6 +118,7 @@ impl Handle {
     /// assert_eq!((metrics.accepted, metrics.returned, metrics.queued), (5, 5, 0));
     /// assert!(metrics.threads <= 2 && !metrics.is_closed);
     /// ```
+    #[must_use]
     pub fn metrics(&self) -> Metrics {
         let metrics = self.core().map(|core| core.metrics());
         metrics.unwrap_or_else(|| Metrics { is_closed: true, ..Metrics::default() })
@@ -126,6 +132,7 @@ impl Handle {
     /// assert_eq!(pool.size(), 1..=8);
     /// # Ok::<(), std::io::Error>(())
     /// ```
+    #[must_use]
     pub fn size(&self) -> RangeInclusive<usize> {
         let size = self.core().map(|core| core.size());
         size.map_or(0..=0, |size| size.core..=size.max)
@@ -161,6 +168,27 @@ impl Handle {
         Ok(())
     }
 
+    /// Starts the threads of the core size that are not running yet; see [`Builder::threads`](crate::Builder::threads).
+    ///
+    /// A pool that has been [closed](Self::close) may start none. A [`LocalPool`](crate::LocalPool) has none to start.
+    ///
+    /// # Errors
+    /// The operating system's error if a thread can't be started; the threads started before it keep running. If the pool no
+    /// longer exists, or belongs to the parent of a fork, the [`Reason`] as an [`io::Error`].
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = brigade::Pool::new(2);
+    /// assert_eq!(pool.metrics().threads, 1, "others start when they are needed");
+    /// pool.prestart()?;
+    /// assert_eq!(pool.metrics().threads, 2);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[doc(alias = "start_core_threads")]
+    pub fn prestart(&self) -> io::Result<()> {
+        self.core().ok_or_else(|| self.gone())?.start_core(usize::MAX)
+    }
+
     /// Whether the pool no longer accepts submissions from outside, or no longer exists.
     #[cfg(feature = "futures")]
     pub(crate) fn is_closed(&self) -> bool {
@@ -182,8 +210,9 @@ impl Handle {
     /// job that another thread [cancels](crate::JoinHandle::cancel), or [runs because the pool is
     /// full](crate::WhenFull::RunInCaller), counts until its captures have been dropped.
     ///
-    /// Returns `false` at once where it would wait for itself: on a worker of this pool and in the pool's
-    /// [spawner](crate::Builder::spawner). It does so too for a pool that no longer exists, and in a forked child.
+    /// Returns `false` at once where it would wait for itself: on a worker of this pool, on the owner of a
+    /// [`LocalPool`](crate::LocalPool), and in the pool's [spawner](crate::Builder::spawner). It does so too for a pool that no
+    /// longer exists, and in a forked child. Anywhere else the result is `true`, and may be ignored.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicU32, Ordering};
@@ -196,6 +225,8 @@ impl Handle {
     /// assert!(pool.wait_idle());
     /// assert_eq!(RAN.load(Ordering::Relaxed), 2, "the child too");
     /// ```
+    #[doc(alias = "join")]
+    #[doc(alias = "await_complete")]
     pub fn wait_idle(&self) -> bool {
         self.wait(None)
     }
@@ -273,6 +304,8 @@ impl Handle {
     /// assert_eq!(pool.shutdown(Shutdown::Discard.timeout(Duration::ZERO)).ran, 100, "again");
     /// assert!(pool.metrics().is_closed);
     /// ```
+    #[doc(alias = "shutdown_background")]
+    #[doc(alias = "shutdown_timeout")]
     pub fn shutdown(&self, how: impl Into<ShutdownOptions>) -> Report {
         self.core().map_or_else(Report::default, |core| end(&core, how.into()))
     }

@@ -22,9 +22,6 @@ use crate::trace::Scope;
 /// [`join`](Self::join) blocks; `.await` does not. Dropping the handle detaches the job, which still runs. Once the outcome is
 /// available, the job's captures have been dropped. Everything that the job did happens before its outcome is returned.
 ///
-/// In the child of a fork, a job of the parent that had not ended at the fork never ends: it counts as
-/// [cancelled](JoinError::Cancelled), and its captures are leaked.
-///
 /// ```
 /// use std::time::Duration;
 /// let pool = brigade::Pool::new(2);
@@ -37,6 +34,11 @@ use crate::trace::Scope;
 /// assert_eq!(slow.join()?, "slow");
 /// # Ok::<(), brigade::JoinError>(())
 /// ```
+///
+/// # Forks
+/// In the child of a fork, a job of the parent that had not ended at the fork never ends: it counts as
+/// [cancelled](JoinError::Cancelled), and its captures are leaked. [`cancel`](Self::cancel) has no effect on it, and returns
+/// `false`.
 pub struct JoinHandle<T> {
     /// `None` once it has been leaked, or moved out by `join`.
     inner: Option<brigade_task::JoinHandle<T>>,
@@ -198,7 +200,7 @@ impl<T> JoinHandle<T> {
     /// `true`. A thread of the pool drops it after its current poll, and also drops the result of that poll.
     ///
     /// Another call has no further effect. The cost does not depend on how many jobs are queued. A panic while the captures are
-    /// dropped is caught. In a forked child this has no effect on a job of the parent, and returns `false`.
+    /// dropped is caught.
     ///
     /// ```
     /// use std::sync::mpsc;

@@ -5,6 +5,7 @@ use core::future::Future;
 use core::marker::PhantomData;
 use core::pin::pin;
 use std::io;
+use std::panic;
 use std::rc::Rc;
 
 use crate::config::{Config, Placement, Queueing, Shutdown, Size};
@@ -104,6 +105,7 @@ impl LocalPool {
     /// assert_eq!(job.try_join().transpose()?, Some(42));
     /// # Ok::<(), std::io::Error>(())
     /// ```
+    #[must_use]
     pub fn handle(&self) -> Handle {
         Handle::new(self.driven.core().key)
     }
@@ -132,6 +134,7 @@ impl LocalPool {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     #[doc(alias = "block_on")]
+    #[track_caller]
     pub fn run_until<F: Future>(&self, future: F) -> F::Output {
         let mut future = pin!(future);
         match self.driven.run_until(future.as_mut()) {
@@ -156,6 +159,7 @@ impl LocalPool {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     #[doc(alias = "run_until_stalled")]
+    #[track_caller]
     pub fn run_until_idle(&self) {
         self.driven.run_until_idle();
     }
@@ -182,10 +186,14 @@ impl LocalPool {
     /// ```
     #[doc(alias = "try_tick")]
     #[doc(alias = "try_run_one")]
+    #[track_caller]
     pub fn tick(&self) -> bool {
         self.driven.tick()
     }
 }
+
+impl panic::UnwindSafe for LocalPool {}
+impl panic::RefUnwindSafe for LocalPool {}
 
 impl Drop for LocalPool {
     fn drop(&mut self) {

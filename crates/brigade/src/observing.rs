@@ -191,6 +191,7 @@ impl Handle {
     /// assert!(text.contains("runs a job from"), "and the line: {text}");
     /// # Ok::<(), std::io::Error>(())
     /// ```
+    #[must_use]
     pub fn dump(&self) -> Dump {
         let read = reach(self.key, |at| at.core().map(|core| core.dump()));
         let Some((mut dump, running)) = read else { return Dump::of_none() };
@@ -222,6 +223,7 @@ impl Handle {
     /// assert_eq!(pool.pool_name().as_deref(), Some("thumbnails"));
     /// # Ok::<(), std::io::Error>(())
     /// ```
+    #[must_use]
     pub fn pool_name(&self) -> Option<Arc<str>> {
         reach(self.key, |at| at.core().map(|core| core.config.observe.pool_name()))
     }
@@ -238,6 +240,7 @@ impl Handle {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     #[cfg(feature = "histograms")]
+    #[must_use]
     pub fn histograms(&self) -> Option<crate::observe::Histograms> {
         reach(self.key, |at| at.core().and_then(|core| core.histograms()))
     }

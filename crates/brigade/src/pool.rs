@@ -2,7 +2,6 @@
 
 use core::fmt;
 use core::ops::Deref;
-use std::io;
 use std::panic::{self, Location};
 use std::sync::Arc;
 
@@ -28,7 +27,7 @@ use crate::submission::{Submission, accept_owned, submit};
 /// | run code that borrows | [`install`](Handle::install), [`join`](Handle::join), [`scope`](Handle::scope) |
 /// | run a closure on each thread | [`broadcast`](Handle::broadcast) |
 /// | wait until all jobs have ended | [`wait_idle`](Handle::wait_idle) |
-/// | read its counters, change its size | [`metrics`](Handle::metrics), [`size`](Handle::size), [`resize`](Handle::resize) |
+/// | read its counters, change its size | [`metrics`](Handle::metrics), [`size`](Handle::size), [`resize`](Handle::resize), [`prestart`](Handle::prestart) |
 /// | end it | drop it, or [`shutdown`](Handle::shutdown), [`close`](Handle::close) |
 ///
 /// As long as the pool is open, submitting can't fail, with two exceptions: a pool with a [capacity](crate::Builder::capacity),
@@ -86,6 +85,7 @@ impl Pool {
     /// assert_eq!(sum.join()??, 42);
     /// # Ok::<(), brigade::JoinError>(())
     /// ```
+    #[must_use]
     pub fn handle(&self) -> Handle {
         self.handle
     }
@@ -165,28 +165,6 @@ impl Pool {
         }
         let handle = submit(job, |job| accept_owned(&self.core, job));
         JoinHandle::new(expect_accepted(handle), key)
-    }
-
-    /// Starts the threads of the core size that are not running yet; see [`Builder::threads`](crate::Builder::threads).
-    ///
-    /// # Errors
-    /// The operating system's error if a thread can't be started; the threads started before it keep running. In a forked
-    /// child, [`Reason::Forked`] as an [`io::Error`].
-    ///
-    /// # Examples
-    /// ```
-    /// let pool = brigade::Pool::new(2);
-    /// assert_eq!(pool.metrics().threads, 1, "others start when they are needed");
-    /// pool.prestart()?;
-    /// assert_eq!(pool.metrics().threads, 2);
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    #[doc(alias = "start_core_threads")]
-    pub fn prestart(&self) -> io::Result<()> {
-        if !self.core.key.is_here() {
-            return Err(Reason::Forked.into());
-        }
-        self.core.start_core(usize::MAX)
     }
 }
 

@@ -12,7 +12,7 @@ use crate::config::Growth;
 /// # Threads
 impl Builder {
     /// Starts all threads of the core size in [`build`](Self::build). Default: only the first.
-    /// [`Pool::prestart`](crate::Pool::prestart) starts them later.
+    /// [`Handle::prestart`](crate::Handle::prestart) starts them later.
     ///
     /// ```
     /// let pool = brigade::Pool::builder().threads(2).prestart().build()?;

@@ -2,6 +2,7 @@
 
 use core::fmt;
 use core::time::Duration;
+use std::panic;
 use std::sync::Arc;
 
 use crate::blocking::blocking;
@@ -134,6 +135,9 @@ impl Tracing {
         Some(core.end_trace(self.session))
     }
 }
+
+impl panic::UnwindSafe for Tracing {}
+impl panic::RefUnwindSafe for Tracing {}
 
 impl Drop for Tracing {
     fn drop(&mut self) {

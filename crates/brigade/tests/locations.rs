@@ -9,7 +9,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Once;
 use std::time::{Duration, Instant};
 
-use brigade::{Handle, JoinError, Pool, TaskSet, WhenFull, block_on, spawn_local, time};
+use brigade::{Handle, JoinError, LocalPool, Pool, TaskSet, WhenFull, block_on, spawn_local, time};
 
 thread_local! {
     /// Whether this thread is inside of `here!`.
@@ -63,6 +63,7 @@ fn a_panic_comes_from_the_line_that_calls() {
     free(&pool);
     borrowing(&pool);
     sets(&pool);
+    local();
     others();
     assert_eq!(WRONG.take(), Vec::<String>::new());
 }
@@ -76,6 +77,9 @@ fn a_panic_over_an_outcome_that_was_taken_comes_from_the_line_that_calls() {
     taken.join_timeout(Duration::MAX).unwrap().unwrap();
     assert!(!taken.abort_handle().abort(), "it has ended");
     here!(taken.join());
+    let mut taken = pool.submit(|| ());
+    taken.join_timeout(Duration::MAX).unwrap().unwrap();
+    here!(taken.cancel_on_drop().join());
     assert_eq!(WRONG.take(), Vec::<String>::new());
 }
 
@@ -136,6 +140,16 @@ fn sets(pool: &Pool) {
     here!(limited.submit(|| ()));
     here!(limited.spawn(async {}));
     here!(TaskSet::<()>::new(&open).limit(0));
+}
+
+/// A pool that its own future runs.
+fn local() {
+    let pool = LocalPool::new().unwrap();
+    pool.run_until(async {
+        here!(pool.run_until(async {}));
+        here!(pool.run_until_idle());
+        here!(pool.tick());
+    });
 }
 
 fn others() {

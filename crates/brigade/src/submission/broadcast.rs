@@ -44,7 +44,7 @@ impl Handle {
     /// [capacity](crate::Builder::capacity). One allocation for each thread, and one for `call`.
     ///
     /// Which threads: first those of the [core size](crate::Builder::threads) are started that do not run yet, as
-    /// [`Pool::prestart`](crate::Pool::prestart) does. Then each thread that the pool has at one moment gets its *share*: one
+    /// [`Handle::prestart`](crate::Handle::prestart) does. Then each thread that the pool has at one moment gets its *share*: one
     /// call, and never that of another thread. These are the threads beyond the core size too, blocked ones, and those that
     /// have taken the place of [blocked](crate::blocking()) ones. Threads that start later get none. There is always at least
     /// one. So there may be fewer handles than [`size`](Self::size) allows, or more, but never two with the same index. A

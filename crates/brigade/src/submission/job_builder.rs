@@ -286,7 +286,7 @@ impl JobBuilder {
     /// thread was taken by other work, followed by the rest of the iterator, unread.
     ///
     /// Nothing is queued, no job waits behind another, and no thread is started (see
-    /// [`Pool::prestart`](crate::Pool::prestart)). Use it where a few jobs are submitted at once after a quiet period and each
+    /// [`Handle::prestart`](crate::Handle::prestart)). Use it where a few jobs are submitted at once after a quiet period and each
     /// must start soon; to keep threads busy, use [`execute_batch`](Self::execute_batch). A thread is idle once it has found
     /// nothing to do, whether it sleeps or still [spins](crate::Idle).
     ///

@@ -262,6 +262,7 @@ impl<T> TaskSet<T> {
     /// set.join_next();
     /// assert_eq!(set.len(), 1);
     /// ```
+    #[must_use]
     pub fn len(&self) -> usize {
         self.jobs.len()
     }
@@ -277,6 +278,7 @@ impl<T> TaskSet<T> {
     /// set.join_next();
     /// assert!(set.is_empty());
     /// ```
+    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.jobs.len() == 0
     }
@@ -442,9 +444,11 @@ impl<T> TaskSet<T> {
     }
 
     /// Waits until all jobs have ended, as [`join_next`](Self::join_next) does, and returns `true`. Their outcomes can then be
-    /// taken. Returns `false` if one of them would never end, because it waits for this job, or because no thread of the pool
-    /// would be left. If more than 64 jobs have not ended, a deadlock is not detected when one of them begins to wait for this
-    /// job later.
+    /// taken.
+    ///
+    /// Returns `false` if one of them would never end, because it waits for this job, or because no thread of the pool would be
+    /// left. If more than 64 jobs have not ended, a deadlock is not detected when one of them begins to wait for this job later.
+    /// On a thread that is no worker of the pool the result is always `true`, and may be ignored.
     ///
     /// ```
     /// use brigade::{Pool, TaskSet};

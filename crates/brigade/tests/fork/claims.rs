@@ -128,6 +128,9 @@ pub(crate) fn the_owner_returns_from_everything_in_a_child() {
         claim("it has no other size", || {
             pool.resize(1..=3).is_err_and(|error| error.kind() == io::ErrorKind::Unsupported)
         }),
+        claim("it starts no thread", || {
+            pool.prestart().is_err_and(|error| error.kind() == io::ErrorKind::Unsupported)
+        }),
         claim("it can be shown", || !format!("{pool:?}").is_empty()),
         claim("close returns", || {
             pool.close();

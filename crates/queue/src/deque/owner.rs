@@ -70,8 +70,7 @@ impl<T> Worker<T> {
     /// This is no fence: a thread that must not miss the item passes the heavy side of a fence of which the caller passes the
     /// [light side](Self::fence) after this.
     ///
-    /// # Panics
-    /// Never: if there is no memory for more slots, the process is aborted, as by any collection of `std`.
+    /// If there is no memory for more slots, the process is aborted, as by any collection of `std`.
     #[inline(always)]
     pub fn push(&self, item: T) {
         // Leaked if the next lines unwind: what must be dropped then lies in memory, where it is written twice.

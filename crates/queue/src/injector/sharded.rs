@@ -96,6 +96,7 @@ impl<T> ShardedInjector<T> {
     ///
     /// # Panics
     /// If `shards` is over 2¹⁶.
+    #[track_caller]
     pub fn new(shards: usize) -> Self {
         assert!(shards <= 1 << 16, "at most 2^16 injectors, not {shards}; ask for fewer");
         Self { shards: (0..shards.max(1).next_power_of_two()).map(|_| Injector::new()).collect() }

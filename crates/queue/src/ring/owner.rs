@@ -50,8 +50,13 @@ impl<T, O: Order> Worker<T, O> {
     ///
     /// # Panics
     /// If `capacity` is over 2³¹, or there is not enough memory; [`try_new`](Self::try_new) returns these as errors.
+    #[track_caller]
     pub fn new(capacity: usize) -> Self {
-        Self::try_new(capacity).unwrap_or_else(|error| panic!("{error}"))
+        match Self::try_new(capacity) {
+            Ok(worker) => worker,
+            // Not in a closure, whose panic could not name the caller's line.
+            Err(error) => panic!("{error}"),
+        }
     }
 
     /// Creates a ring for `capacity` items, rounded up to a power of two, at least one.

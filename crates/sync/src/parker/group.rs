@@ -80,6 +80,7 @@ impl ParkerGroup {
     /// # Panics
     /// If there is no such seat.
     #[inline]
+    #[track_caller]
     pub fn try_take(&self, seat: u32) -> bool {
         delay();
         // Ordering: Relaxed: `take` decides. The load keeps the cache line shared while a thread spins.
@@ -93,6 +94,7 @@ impl ParkerGroup {
     ///
     /// # Panics
     /// If there is no such seat.
+    #[track_caller]
     pub fn park(&self, seat: u32, timeout: Option<Duration>) -> bool {
         delay();
         if self.try_take(seat) {

@@ -8,6 +8,7 @@ pub(super) const SEATS: u32 = if cfg!(brigade_loom) { 3 } else { 32 };
 /// # Panics
 /// If there is no such seat.
 #[inline]
+#[track_caller]
 pub(super) fn bit(seat: u32) -> u32 {
     assert!(seat < SEATS, "no such seat");
     1 << seat

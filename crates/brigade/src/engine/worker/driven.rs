@@ -82,6 +82,7 @@ impl Driven {
     }
 
     /// Runs one job, or a few if others were due before it, and returns whether there was one.
+    #[track_caller]
     pub(crate) fn tick(&self) -> bool {
         let (looked, ran) = (Cell::new(false), Cell::new(false));
         let next = || {
@@ -96,11 +97,13 @@ impl Driven {
     }
 
     /// Runs jobs until there is none.
+    #[track_caller]
     pub(crate) fn run_until_idle(&self) {
         self.call(|worker| self.drive(worker, || Next::Run, || false));
     }
 
     /// Runs jobs until the future is ready; `None` if the pool has ended before that.
+    #[track_caller]
     pub(crate) fn run_until<F: Future>(&self, mut future: Pin<&mut F>) -> Option<F::Output> {
         let mut output = None;
         self.call(|worker| {
@@ -146,6 +149,7 @@ impl Driven {
     }
 
     /// Makes the owner the worker while `drive` runs, unless the pool has ended.
+    #[track_caller]
     fn call(&self, drive: impl FnOnce(&Worker)) {
         assert!(
             self.core.key.is_here(),

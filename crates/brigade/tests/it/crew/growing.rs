@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::support::crowd::{Crowd, await_idle_workers, for_both_queueings, workers};
-use brigade::{Growth, Pool};
+use brigade::{Growth, Pool, Reason};
 use brigade_testkit::{Gate, Meeting, Watchdog, eventually};
 
 const SHORT: Duration = Duration::from_millis(20);
@@ -44,6 +44,22 @@ fn a_lazy_pool_has_no_thread_before_its_first_job_and_then_grows_as_any_other() 
     let pool = Pool::builder().threads(2).lazy().build().unwrap();
     pool.prestart().unwrap();
     assert_eq!(workers(&pool), 2);
+}
+
+#[test]
+fn a_handle_prestarts_its_pool_as_long_as_that_exists() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::builder().threads(3..=5).lazy().build().unwrap();
+    let handle = pool.handle();
+    handle.prestart().unwrap();
+    assert_eq!(workers(&pool), 3);
+    handle.prestart().unwrap();
+    assert_eq!(workers(&pool), 3, "there are none left to start");
+    assert!(pool.submit(move || handle.prestart().is_ok()).join().unwrap());
+    drop(pool);
+    let error = handle.prestart().unwrap_err();
+    let reason = error.get_ref().and_then(|error| error.downcast_ref::<Reason>());
+    assert_eq!(reason, Some(&Reason::Closed));
 }
 
 #[test]

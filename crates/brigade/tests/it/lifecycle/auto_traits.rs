@@ -8,13 +8,21 @@ use std::marker::PhantomPinned;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::rc::Rc;
 
+#[cfg(feature = "metrics")]
+use brigade::MetricsExporter;
 use brigade::time::{Elapsed, Interval, Sleep, Timeout};
 use brigade::{
-    AbortHandle, Builder, CancelOnDrop, DelayedJob, Growth, Handle, Idle, JobBuilder, JoinError,
-    JoinHandle, Metrics, Missed, NewThread, OnPanic, Order, Panic, PeriodicJob, Placement, Pool,
-    Queueing, Reason, Rejected, Report, Reserved, Shutdown, ShutdownOptions, TaskSet, Thread,
-    Threads, Timer, WhenFull, WorkerMetrics, YieldNow,
+    AbortHandle, Builder, CancelOnDrop, Cpus, DelayedJob, Dump, End, Fairness, Growth, Handle,
+    Idle, JobBuilder, JobDump, JobOnWorker, JoinError, JoinHandle, LocalPool, Metrics, Missed,
+    NewThread, OnPanic, Order, Outcome, Panic, PeriodicJob, Placement, Pool, Priority, Queueing,
+    Reason, Rejected, Report, Reserved, Role, Scope, ScopedJoinHandle, Shutdown, ShutdownOptions,
+    Stall, TaskSet, Thread, ThreadState, Threads, Timer, Victims, WaitDump, WhenFull, WorkerDump,
+    WorkerInfo, WorkerMetrics, YieldNow,
 };
+#[cfg(feature = "histograms")]
+use brigade::{Histograms, Times};
+#[cfg(feature = "trace")]
+use brigade::{Trace, TraceError, Tracing};
 
 const fn threads<T: Send + Sync + Unpin + 'static>() {}
 const fn plain<T: Copy + Debug + Send + Sync + Unpin + UnwindSafe + RefUnwindSafe + 'static>() {}
@@ -29,8 +37,12 @@ const fn clone<T: Clone>() {}
 
 /// What any thread may hold, also one that has caught a panic.
 const fn shared<T: Debug + Send + Sync + Unpin + UnwindSafe + RefUnwindSafe + 'static>() {}
+/// What one thread may hold, also after it has caught a panic.
+const fn local<T: Debug + Unpin + UnwindSafe + RefUnwindSafe + 'static>() {}
 /// The same of types that nothing unwinds through.
 const fn debug<T: Debug + Send + Unpin + 'static>() {}
+/// The same of what the jobs of a scope share.
+const fn scoped<T: Debug + Send + Sync>() {}
 
 const _: () = {
     shared::<Pool>();
@@ -41,6 +53,11 @@ const _: () = {
     shared::<TaskSet<u8>>();
     shared::<JobBuilder>();
     clone::<JobBuilder>();
+    shared::<JobOnWorker>();
+    clone::<JobOnWorker>();
+    local::<LocalPool>();
+    scoped::<Scope<'static, 'static>>();
+    scoped::<ScopedJoinHandle<'static, u8>>();
     shared::<DelayedJob>();
     shared::<PeriodicJob>();
     debug::<Reserved>();
@@ -83,6 +100,27 @@ const _: () = {
     error::<Elapsed>();
     threads::<Sleep>();
     threads::<Interval>();
+    plain::<Fairness>();
+    equal::<Fairness>();
+    value::<Victims>();
+    equal::<Victims>();
+    value::<Cpus>();
+    equal::<Cpus>();
+    plain::<Priority>();
+    key::<Priority>();
+    plain::<Role>();
+    key::<Role>();
+    value::<WorkerInfo>();
+    equal::<WorkerInfo>();
+    value::<Dump>();
+    value::<JobDump>();
+    value::<WaitDump>();
+    value::<WorkerDump>();
+    value::<ThreadState>();
+    value::<Stall>();
+    plain::<Outcome<'static>>();
+    plain::<End>();
+    key::<End>();
     value::<Metrics>();
     value::<WorkerMetrics>();
     shared::<JoinError>();
@@ -91,6 +129,23 @@ const _: () = {
     shared::<Rejected<u8>>();
     shared::<Rejected<OnlySend>>();
     assert!(size_of::<Handle>() == 8, "a handle is one word");
+};
+
+#[cfg(feature = "histograms")]
+const _: () = {
+    value::<Histograms>();
+    value::<Times>();
+};
+
+#[cfg(feature = "metrics")]
+const _: () = shared::<MetricsExporter>();
+
+#[cfg(feature = "trace")]
+const _: () = {
+    shared::<Trace>();
+    shared::<Tracing>();
+    plain::<TraceError>();
+    error::<TraceError>();
 };
 
 /// A type that is `Send` and not `Sync`.
@@ -132,6 +187,9 @@ macro_rules! assert_not {
 }
 
 assert_not!(Pool: Clone);
+assert_not!(LocalPool: Send);
+assert_not!(LocalPool: Sync);
+assert_not!(LocalPool: Clone);
 assert_not!(JoinHandle<u8>: Clone);
 assert_not!(JoinHandle<Rc<u8>>: Send);
 assert_not!(Timer: Clone);
