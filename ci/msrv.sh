@@ -82,8 +82,9 @@ cat > "$scratch/Cargo.toml" <<TOML
 name = "program"
 edition = "2024"
 [workspace]
-[dependencies]
-brigade = { path = "$PWD/crates/brigade", features = ["io", "executor", "futures", "hyper"] }
+[dependencies.brigade]
+path = "$PWD/crates/brigade"
+features = [$(sed -n '/^\[features\]/,/^$/s/^\([a-z-]*\) = .*/"\1",/p' crates/brigade/Cargo.toml | tr '\n' ' ')]
 TOML
 cd "$scratch"
 cargo +nightly -Z minimal-versions generate-lockfile --quiet
