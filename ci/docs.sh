@@ -24,6 +24,27 @@ for crate in crates/*/; do
     done
 done
 
+# Examples use `?`. A joined thread of the standard library is the exception: its error is a panic's payload. Not checked: programs of
+# other crates, and code that must not compile.
+documents=(docs/*.md crates/brigade/src/guide/*.md)
+for manifest in $(grep -L '^publish = false' crates/*/Cargo.toml); do
+    mapfile -t -O "${#documents[@]}" documents < <(find -L "${manifest%/*}/README.md" "${manifest%/*}/src" -name '*.rs' -o -name README.md)
+done
+awk '
+    FNR == 1 || (FILENAME ~ /\.rs$/ && !/^ *\/\/[\/!]/) { is_code = is_other = 0 }
+    FILENAME ~ /\.rs$/ && !sub(/^ *\/\/[\/!] ?/, "") { next }
+    /^ *```/ { is_code = !is_code; is_other = /ignore|compile_fail/; next }
+    is_code && !is_other {
+        line = $0
+        gsub(/\.join\(\)\.unwrap\(\)/, "", line)
+        if (line ~ /\.(unwrap\(\)|expect\()/) {
+            print FILENAME ":" FNR ": an example without `?`: " $0 > "/dev/stderr"
+            bad = 1
+        }
+    }
+    END { exit bad }
+' "${documents[@]}"
+
 ci/faults.sh --check
 
 # The page of features names tests: what has four words or more and is in the code font of a table.

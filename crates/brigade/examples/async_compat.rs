@@ -1,8 +1,8 @@
 //! Code that was written for tokio, on the threads of a pool.
 //!
-//! tokio's sockets and sleeps need tokio's reactor, which `async-compat` keeps on one thread of its own. The futures that
-//! use them are polled by the pool, beside futures and closures of all kinds. What is to run on the pool is spawned there:
-//! `tokio::spawn` would give it to that other thread.
+//! tokio's sockets and sleeps need tokio's reactor, which `async-compat` runs on one thread of its own. The pool polls the futures
+//! that use them, beside other futures and closures. Futures for the pool must be spawned by `brigade::spawn`: `tokio::spawn` would
+//! run them on that other thread.
 //!
 //! ```sh
 //! cargo run --example async_compat

@@ -1,7 +1,7 @@
-//! The ways to cancel: one job, a job from elsewhere, a job with its handle, a group, and jobs that are late.
+//! The ways to cancel: one job, a job from another thread, a job when its handle is dropped, a group, and jobs that are late.
 //!
-//! A job that has not started never runs. A future that waits is dropped. A closure that runs is never interrupted: it is asked
-//! to stop, and may look by `brigade::cancelled()`.
+//! A cancelled job that has not started never runs. A future that waits is dropped. A running closure is never interrupted: it
+//! is asked to stop, which it can check with `brigade::cancelled()`.
 //!
 //! ```sh
 //! cargo run --example cancellation
@@ -16,7 +16,7 @@ use brigade::{JoinError, JoinHandle, Pool, Shutdown, TaskSet, time};
 
 type Outcome = Result<(), Box<dyn Error>>;
 
-/// A search without end that looks whether it is still wanted. Returns when it has begun.
+/// Starts a search that ends only when it is cancelled. Returns once it has begun.
 fn begin_search(pool: &Pool) -> Result<JoinHandle<u64>, mpsc::RecvError> {
     let (begun, begins) = mpsc::channel();
     let search = pool.submit(move || {
@@ -30,7 +30,7 @@ fn begin_search(pool: &Pool) -> Result<JoinHandle<u64>, mpsc::RecvError> {
     begins.recv().map(|()| search)
 }
 
-/// `cancel` by the handle says whether it was in time.
+/// `cancel` of the handle returns whether the job had not started.
 fn one_job(pool: &Pool) -> Outcome {
     let mut search = begin_search(pool)?; // It occupies the only thread.
     let mut queued = pool.submit(|| unreachable!("it is cancelled before it starts"));
@@ -46,7 +46,7 @@ fn one_job(pool: &Pool) -> Outcome {
     Ok(())
 }
 
-/// `abort_handle` cancels while the handle is in use elsewhere; here, in a `join`.
+/// `abort_handle` cancels while another thread uses the handle; here, in a `join`.
 fn from_elsewhere(pool: &Pool) -> Outcome {
     let search = begin_search(pool)?;
     let stop = search.abort_handle();
@@ -56,7 +56,7 @@ fn from_elsewhere(pool: &Pool) -> Outcome {
     Ok(())
 }
 
-/// `cancel_on_drop`: the job lives as long as its handle, so an early return ends it.
+/// `cancel_on_drop` cancels the job when its handle is dropped, as by an early return.
 fn with_its_handle(pool: &Pool) -> Outcome {
     let (held, is_dropped) = mpsc::channel::<()>();
     let background = pool.spawn(async move {

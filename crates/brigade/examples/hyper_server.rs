@@ -1,7 +1,7 @@
-//! A server for HTTP on a pool, and a client that asks it.
+//! A server for HTTP on a pool, and a client that sends it requests.
 //!
-//! Sockets, tasks and time are the pool's, by what the features `io` and `hyper` enable: `brigade::io::TcpStream` is
-//! read and written by hyper, and `HyperTimer` is its clock. (HTTP/2 needs an executor too, which a `Handle` is.)
+//! Sockets, tasks and timers belong to the pool. The features `io` and `hyper` enable that: hyper reads and writes a
+//! `brigade::io::TcpStream`, and `HyperTimer` is its timer. (HTTP/2 also needs an executor, which a `Handle` is.)
 //!
 //! ```sh
 //! cargo run --features hyper,io --example hyper_server

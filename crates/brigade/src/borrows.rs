@@ -11,22 +11,23 @@
 /// brigade::scope(|s| {
 ///     s.execute(|| drop(text.len()));
 ///     s.execute(|| drop(count.clone()));
-///     s.submit(|| text.len()).join().unwrap();
-/// });
+///     s.submit(|| text.len()).join()
+/// })?;
 /// let (one, other) = numbers.split_at_mut(1);
 /// brigade::join(|| one[0] = 3, || other[0] = 4);
 /// brigade::in_place_scope(|s| s.execute(|| drop(text.len())));
 /// brigade::in_place_scope(|s| _ = s.spawn(async { count.clone(); }));
-/// brigade::default_pool().install(|| drop(count.clone())).unwrap();
-/// brigade::default_pool().join(|| drop(count.clone()), || text.len()).unwrap();
+/// brigade::default_pool().install(|| drop(count.clone()))?;
+/// brigade::default_pool().join(|| drop(count.clone()), || text.len())?;
 /// let sum = std::sync::atomic::AtomicUsize::new(0);
 /// let add = |number| sum.fetch_add(number, std::sync::atomic::Ordering::Relaxed);
 /// brigade::par_for(0..2, 1, |number| _ = add(number));
 /// brigade::par_chunks_mut(&mut numbers, 1, |_, _| _ = add(1));
 /// brigade::par_chunks(&numbers, 1, |_, _| _ = add(1));
-/// brigade::map_reduce(0..2, 1, |number| add(number), |a, b| a + b).unwrap();
+/// brigade::map_reduce(0..2, 1, |number| add(number), |a, b| a + b);
 /// brigade::scope(|s| s.execute(|| numbers[0] = 5));
-/// assert_eq!(brigade::submit(move || text.len()).join().unwrap(), 5);
+/// assert_eq!(brigade::submit(move || text.len()).join()?, 5);
+/// # Ok::<(), std::io::Error>(())
 /// ```
 /// Not a variable of the scope's body.
 /// ```compile_fail,E0373

@@ -439,9 +439,13 @@ impl Builder {
     /// [`lazy`](Self::lazy).
     ///
     /// # Errors
-    /// [`io::ErrorKind::InvalidInput`] for a number of threads that no pool can have, a capacity or a [`Fairness::Every`] of 0, a
-    /// stack larger than the address space, a name with NUL, or a CPU to [pin](Self::pin) to that is not there. The operating
-    /// system's error if a thread can't be started.
+    /// The operating system's error if a thread can't be started. [`io::ErrorKind::InvalidInput`] for
+    /// - a number of threads that no pool can have;
+    /// - a capacity or a [`Fairness::Every`] of 0;
+    /// - a stack larger than the address space;
+    /// - a name with NUL;
+    /// - a CPU to [pin](Self::pin) to that does not exist.
+    ///
     /// After an error, no thread is left.
     ///
     /// # Examples

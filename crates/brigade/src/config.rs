@@ -299,8 +299,9 @@ pub enum WhenFull {
     /// [`shutdown`](crate::Handle::shutdown) wait for that too, whichever thread runs the job.
     RunInCaller,
     /// The oldest queued job of the lowest [class](crate::Priority) that has one is [cancelled](crate::JoinError::Cancelled) in its
-    /// place. Of those with the default class it is the oldest from outside, or else one of a worker's own queue. With [`Queueing::Shared`] it is the oldest of all. Otherwise several producers have several
-    /// queues, and it is the oldest of one of these.
+    /// place. Of the default class it is the oldest job from outside, or else one of a worker's own queue. With
+    /// [`Queueing::Shared`] it is the oldest of all. Otherwise several producers have several queues, and it is the oldest of one
+    /// of these.
     DropOldest,
     /// The new job is accepted, and [cancelled](crate::JoinError::Cancelled) at once.
     DropNewest,

@@ -11,10 +11,9 @@ use crate::metrics::{Metrics, WorkerMetrics};
 /// Exports the [metrics](Handle::metrics) of a pool by the facade of the crate `metrics`, to the recorder that the program has
 /// installed (for Prometheus, StatsD, …).
 ///
-/// A pool counts in any case, so nothing is told to the recorder while jobs run. [`export`](Self::export) reads the counters and
-/// sets the recorder's: call it when these are read, as for each scrape, or every few seconds. That is how the collectors of this
-/// facade work for what counts by itself, such as a process or a runtime; a counter that each job would add to in the recorder costs
-/// more than most jobs.
+/// The counters of a pool are always on, and the recorder is not called while jobs run. [`export`](Self::export) reads the counters
+/// and sets the recorder's: call it for each scrape, or every few seconds. Collectors of this facade for processes and runtimes work
+/// in the same way. To call the recorder for each job would cost more than most jobs.
 ///
 /// | name | is | of |
 /// |---|---|---|

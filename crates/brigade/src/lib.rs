@@ -1,20 +1,16 @@
 //! A thread pool for closures, borrowing jobs, futures, timers and socket I/O.
 //!
+//! ```sh
+//! cargo add brigade                    # closures, futures, timers
+//! cargo add brigade --features io      # and TCP, UDP, Unix sockets, pipes, files
+//! ```
+//!
 //! ```
 //! let pool = brigade::Pool::new(4);
 //! let six = pool.submit(|| 6); // a closure
 //! let answer = pool.spawn(async { six.await.map(|six| six * 7) }); // a future
 //! assert_eq!(answer.join()??, 42);
 //! # Ok::<(), brigade::JoinError>(())
-//! ```
-//!
-//! Borrowing from the stack that waits:
-//!
-//! ```
-//! let mut numbers = vec![5, 3, 8, 1];
-//! let (left, right) = numbers.split_at_mut(2);
-//! brigade::join(|| left.sort(), || right.sort());
-//! assert_eq!(numbers, [3, 5, 1, 8]);
 //! ```
 //!
 //! A [`Pool`] runs closures and futures on its threads, and its idle threads drive timers and I/O. A [`Builder`] configures
@@ -38,6 +34,89 @@
 //! [rayon]: https://docs.rs/rayon
 //! [tokio]: https://docs.rs/tokio
 //! [async-compat]: https://docs.rs/async-compat
+//!
+//! # Quick start
+//!
+//! **Closures.** [`execute`](Handle::execute) runs a closure, and [`submit`](Handle::submit) returns a [`JoinHandle`] for its
+//! outcome. A job that submits more jobs takes a [`Handle`], which is `Copy`, or calls a free function such as [`submit()`]:
+//!
+//! ```
+//! let pool = brigade::Pool::new(4);
+//! pool.execute(|| println!("fire and forget"));
+//! let sum = pool.submit(|| brigade::submit(|| 40).join().map(|part| part + 2));
+//! assert_eq!(sum.join()??, 42);
+//! # Ok::<(), brigade::JoinError>(())
+//! ```
+//!
+//! **Borrowing.** [`join`](join()), [`scope`](scope()) and the loops ([`par_for`], [`map_reduce`]) take closures that borrow
+//! from the stack that waits for them:
+//!
+//! ```
+//! let mut numbers = vec![5, 3, 8, 1];
+//! let (left, right) = numbers.split_at_mut(2);
+//! brigade::join(|| left.sort(), || right.sort());
+//! assert_eq!(numbers, [3, 5, 1, 8]);
+//! ```
+//!
+//! **Futures.** [`spawn`](Handle::spawn) runs a future on the pool, and [`block_on`](Handle::block_on) runs one on this thread:
+//!
+//! ```
+//! let pool = brigade::Pool::new(2);
+//! let answer = pool.block_on(async { brigade::spawn(async { 6 * 7 }).await })?;
+//! assert_eq!(answer, 42);
+//! # Ok::<(), brigade::JoinError>(())
+//! ```
+//!
+//! **Timers.** [`time`] has `sleep`, `timeout` and `interval` for futures. [`after`](JobBuilder::after) and
+//! [`every`](JobBuilder::every) are for closures:
+//!
+//! ```
+//! use std::time::Duration;
+//! let pool = brigade::Pool::new(1);
+//! let late = pool.job().after(Duration::from_millis(1)).submit(|| "late")?;
+//! assert_eq!(late.join()?, "late");
+//! # Ok::<(), std::io::Error>(())
+//! ```
+//!
+#![cfg_attr(
+    feature = "io",
+    doc = "**I/O.** [`brigade::io`](io), with the feature `io`, has sockets, pipes and files, with an example of each."
+)]
+#![cfg_attr(
+    not(feature = "io"),
+    doc = "**I/O.** `brigade::io`, with the feature `io`, has sockets, pipes and files, with an example of each."
+)]
+//!
+//! **Bounded pools.** With a [capacity](Builder::capacity), submitting blocks while the queue is full, unless the pool has
+//! another policy ([`WhenFull`]). The [`try_`](Handle::try_execute) methods never wait, and return the job:
+//!
+//! ```
+//! let pool = brigade::Pool::builder().threads(2).capacity(100).build()?;
+//! pool.try_execute(|| println!("there was room"))?;
+//! # Ok::<(), std::io::Error>(())
+//! ```
+//!
+//! **Cancellation.** [`cancel`](JoinHandle::cancel) ends a job that has not started, or a future that waits. A running closure
+//! can check [`cancelled`]. A [`TaskSet`] cancels its jobs when it is dropped:
+//!
+//! ```
+//! let pool = brigade::Pool::new(1);
+//! let mut waits = pool.spawn(std::future::pending::<()>());
+//! assert!(waits.cancel());
+//! assert!(waits.join().is_err_and(|error| error.is_cancelled()));
+//! ```
+//!
+//! **Shutdown.** Dropping the pool waits for its jobs. [`shutdown`](Handle::shutdown) does so in a [way](Shutdown) of your choice, with
+//! a timeout, and reports what happened to the jobs:
+//!
+//! ```
+//! use brigade::{Pool, Shutdown};
+//! use std::time::Duration;
+//! let pool = Pool::new(2);
+//! pool.execute(|| println!("runs before the end"));
+//! let report = pool.shutdown(Shutdown::Finish.timeout(Duration::from_secs(10)));
+//! assert_eq!((report.ran, report.discarded, report.still_running), (1, 0, 0));
+//! ```
 //!
 //! # What to use
 //!
@@ -83,8 +162,9 @@
         feature = "io",
         feature = "trace"
     ),
-    doc = "The [`guide`] has more: which pool for which program, threads or tasks, how to come from rayon, tokio, rusty_pool and \
-others, how to write a library, and which crates work with this one."
+    doc = "The [`guide`] has chapters on [choosing a pool](guide::choosing), [threads or tasks](guide::threads_or_tasks), \
+[shutting down](guide::shutting_down), [libraries](guide::libraries), [traces](guide::traces) and [crates that work with this \
+one](guide::works_with)."
 )]
 //!
 //! # Features
@@ -135,6 +215,30 @@ others, how to write a library, and which crates work with this one."
     doc = "- `tracing`: `Builder::trace_jobs`, a span for each job, a child of its submitter's."
 )]
 //! - `portable-atomic`: targets without 64-bit atomics, where these are those of the crate `portable-atomic`, on a lock.
+//!
+//! # Numbers
+//!
+//! The [README](https://docs.rs/crate/brigade/latest#numbers) compares brigade with some twenty other pools, and has the command that
+//! repeats each measurement.
+//!
+#![cfg_attr(
+    all(
+        doc,
+        feature = "executor",
+        feature = "futures",
+        feature = "hyper",
+        feature = "io",
+        feature = "trace"
+    ),
+    doc = "# Coming from another crate\n\n\
+- [rayon](guide::coming_from_rayon)\n\
+- [tokio](guide::coming_from_tokio)\n\
+- [rusty_pool and threadpool](guide::coming_from_rusty_pool)\n\
+- [executors](guide::coming_from_executors)\n\
+- [crossbeam-deque and st3](guide::coming_from_st3_and_crossbeam)\n\
+- [burst-pool](guide::coming_from_burst_pool)\n\
+- [context-switch](guide::coming_from_context_switch)"
+)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 

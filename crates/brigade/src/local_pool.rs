@@ -17,9 +17,9 @@ use crate::spawn::block_on;
 
 /// A pool without threads: its owner runs its jobs, when it chooses to.
 ///
-/// The same engine, with jobs, futures, [timers](crate::time) and I/O, for a thread that has a loop of its own (a user interface, a
-/// game, a simulation), for [futures that are not `Send`](crate::spawn_local), and for tests that need one order of events. Any thread
-/// submits to it by its [`handle`](Self::handle).
+/// It has jobs, futures, [timers](crate::time) and I/O like a [`Pool`](crate::Pool). Use it on a thread that has a loop of its own, such
+/// as that of a user interface or a game, for [futures that are not `Send`](crate::spawn_local), and for tests that need one order of
+/// events. Any thread submits to it by its [`handle`](Self::handle).
 ///
 /// | to run jobs | use |
 /// |---|---|
@@ -28,9 +28,9 @@ use crate::spawn::block_on;
 /// | one by one | [`tick`](Self::tick) |
 ///
 /// Jobs start in the order in which they were submitted. Between these calls nothing runs: timers fire late, and a
-/// thread that waits for a job of the pool waits for the next call. On the owner's own thread such a wait would never end, so
+/// thread that waits for a job of the pool waits for the next call. On the owner's own thread such a wait would never end. So
 /// outside of these calls a [`join`](crate::JoinHandle::join) of a job that has not ended returns
-/// [`WouldDeadlock`](crate::JoinError::WouldDeadlock) there, and [`wait_idle`](Handle::wait_idle) and
+/// [`WouldDeadlock`](crate::JoinError::WouldDeadlock) there. [`wait_idle`](Handle::wait_idle) and
 /// [`shutdown`](Handle::shutdown) don't wait. [`block_on`](crate::block_on()) doesn't run the pool's jobs either; use `run_until`.
 ///
 /// Its [size](Handle::size) is one and can't be changed. While one of its jobs [blocks](crate::blocking()), no other runs. A
@@ -110,11 +110,11 @@ impl LocalPool {
         Handle::new(self.driven.core().key)
     }
 
-    /// Runs a future to completion on this thread, and the pool's jobs meanwhile; sleeps while there is nothing to do.
+    /// Runs a future to completion on this thread, and the pool's jobs while it waits; sleeps while there is nothing to do.
     ///
     /// The future is polled first whenever it was woken, and need not be `'static` or `Send`. What it [spawns](crate::spawn()), its
     /// timers and its I/O belong to the pool. Jobs that are left when it is ready wait for the next call. If the pool has been shut
-    /// down, no job runs meanwhile.
+    /// down, only the future runs.
     ///
     /// # Panics
     /// If the future does; if a job or future of the pool calls it; in the child of a fork.
@@ -166,7 +166,7 @@ impl LocalPool {
 
     /// Runs the next job if there is one, and returns whether there was. Fires the timers that are due and polls I/O; never sleeps.
     ///
-    /// Where several jobs are due at once, such as one of many that wait for long, it may run more than one.
+    /// May run more than one job where several are due at once, such as the oldest of many that have waited for long.
     ///
     /// # Panics
     /// As [`run_until_idle`](Self::run_until_idle) does.
@@ -179,7 +179,7 @@ impl LocalPool {
     /// pool.handle().execute(|| println!("two"));
     /// let mut frames = 0;
     /// while pool.tick() {
-    ///     frames += 1; // What the thread does beside that.
+    ///     frames += 1; // The thread's other work.
     /// }
     /// assert_eq!(frames, 2);
     /// # Ok::<(), std::io::Error>(())

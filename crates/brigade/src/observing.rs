@@ -1,4 +1,4 @@
-//! What a user sets to observe a pool's jobs, and reads.
+//! The settings that observe a pool's jobs, and the methods that read what was observed.
 
 use core::time::Duration;
 use std::sync::Arc;
@@ -13,14 +13,15 @@ use crate::watch::begin_watch;
 
 /// # Observing jobs
 ///
-/// Each of these observes the jobs that are submitted to the pool: closures, futures, those of a [`TaskSet`](crate::TaskSet), of
-/// timers and of a [broadcast](crate::Handle::broadcast). What borrows is part of the job that waits for it, and is not observed by
-/// itself: forks, [installed](crate::Handle::install) calls, jobs of a [`Scope`](crate::Scope).
+/// Each of these settings observes the jobs that are submitted to the pool: closures, futures, those of a
+/// [`TaskSet`](crate::TaskSet), of timers and of a [broadcast](crate::Handle::broadcast). Work that borrows is part of the job that
+/// waits for it, and is not observed separately: forks, [installed](crate::Handle::install) calls, jobs of a
+/// [`Scope`](crate::Scope).
 ///
-/// An observed job costs three allocations more, and some hundreds of nanoseconds: the laboratory's targets `brigade-outcomes` and others
-/// show how many. A pool without any of these settings does nothing for them.
+/// An observed job costs three more allocations and some hundreds of nanoseconds: `brigade-lab throughput --target
+/// brigade,brigade-outcomes` measures them. A pool without these settings pays nothing for them.
 impl Builder {
-    /// Sets the name of the pool, in all that is told about it. Default: the [name](Self::name) of the threads if that is a string,
+    /// Sets the name of the pool for dumps, hooks, metrics and traces. Default: the [name](Self::name) of the threads if that is a string,
     /// else `brigade`.
     ///
     /// ```
@@ -35,7 +36,7 @@ impl Builder {
         self
     }
 
-    /// Keeps a record of what each thread runs, for [`Handle::dump`](crate::Handle::dump). [`on_outcome`](Self::on_outcome) and
+    /// Records what each thread runs, for [`Handle::dump`](crate::Handle::dump). [`on_outcome`](Self::on_outcome) and
     /// [`on_stall`](Self::on_stall) do so too.
     ///
     /// ```
@@ -54,7 +55,7 @@ impl Builder {
     /// returns. With the feature `histograms`.
     ///
     /// A job that never started is in neither; one that panicked is in both. A future waits until its first poll, and runs while it
-    /// is polled. Each thread that has run a job has some 20 to 60 kB for its histograms.
+    /// is polled. The histograms take 20 to 60 kB for each thread that has run a job.
     ///
     /// ```
     /// use std::time::Duration;
@@ -63,12 +64,12 @@ impl Builder {
     ///     pool.execute(|| std::thread::sleep(Duration::from_micros(10)));
     /// }
     /// pool.wait_idle();
-    /// let times = pool.histograms().unwrap();
+    /// let times = pool.histograms().ok_or("it records them")?;
     /// assert_eq!((times.waiting.count(), times.running.count()), (100, 100));
     /// assert!(times.running.p50() >= Duration::from_micros(10));
     /// assert!(times.waiting.max() > times.running.p50(), "the last one waited for all others");
     /// println!("{times}"); // waiting: 100 jobs, p50 3.2ms, p99 6.5ms, max 6.5ms …
-    /// # Ok::<(), std::io::Error>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[cfg(feature = "histograms")]
     pub fn histograms(mut self) -> Self {
@@ -80,11 +81,11 @@ impl Builder {
     /// thread. With the feature `tracing`.
     ///
     /// It is an `info` span `job` of the target `brigade`, with the fields `name` (if the job has one), `pool`, `place` and
-    /// `worker`. It is entered while the job runs, or its future is polled, and closed when the job has ended. If the subscriber does
-    /// not want it, the job is in the span of its submitter instead: its events always have their context.
+    /// `worker`. It is entered while the job runs, or its future is polled, and closed when the job has ended. If the subscriber
+    /// disables that span, the job is in the span of its submitter instead.
     ///
-    /// The span of the submitter stays open until the job has ended, and its subscriber is that of the thread while the job runs. If a
-    /// job is submitted outside of any span, its span has no parent, and the subscriber is the worker's.
+    /// The span of the submitter stays open until the job has ended. While the job runs, the thread uses the subscriber of that span.
+    /// A job that is submitted outside of any span has a span without a parent, and uses the worker's subscriber.
     ///
     /// ```
     /// use tracing::{info, info_span};
@@ -105,14 +106,14 @@ impl Builder {
         self.observe_jobs()
     }
 
-    /// Sets a hook that is told how each job ended: what it was, where it was submitted, how long it waited and ran.
+    /// Sets a hook that is called with the [`Outcome`] of each job: how it ended, where it was submitted, how long it waited and ran.
     ///
-    /// It is called on the thread on which the job ended, before the job's handle has the outcome, and once for each job that the
-    /// pool has accepted, with two exceptions: a share of a [broadcast](crate::Handle::broadcast) that never ran, and a job that is
-    /// still queued when the process exits. A job that is not accepted has no end. Each run of a
+    /// The hook runs on the thread on which the job ended, before the job's handle has the outcome. It is called once for each job
+    /// that the pool has accepted, with two exceptions: a share of a [broadcast](crate::Handle::broadcast) that never ran, and a
+    /// job that is still queued when the process exits. It is not called for a rejected job. Each run of a
     /// [periodic](crate::JobBuilder::every) closure counts as a job. A panic of the hook is caught and counted.
     ///
-    /// The hook delays its worker, so it should do little: count, or send what it is told to a thread that does more.
+    /// The hook delays its worker, so it should do little, such as counting or sending to another thread.
     ///
     /// ```
     /// use brigade::{End, Pool};
@@ -133,15 +134,15 @@ impl Builder {
         self.observe_jobs()
     }
 
-    /// Sets a hook that is told of each job that has run for `after`, once. For a future that is one poll, which should be short.
+    /// Sets a hook that is called once for each job that has run for `after`. For a future this is the time of one poll.
     ///
-    /// A thread of its own looks for them, as the workers may all be stuck: it is named after the pool, sleeps until a job that runs
-    /// now would be late, and wakes once in `after` otherwise. It calls the hook. A job counts as running from its start to its end,
-    /// also while it waits for others. A panic of the hook is caught.
+    /// The hook runs on a separate thread, since all workers may be stuck. This thread is named after the pool, and wakes when a
+    /// running job reaches the limit, or once in `after`. A job counts as running from its start to its end, also while it waits for
+    /// other jobs. A panic of the hook is caught.
     ///
-    /// The [`Stall`] has the name of the job, the place of its submission and, on Linux, what the kernel says about the thread. It
-    /// has no backtrace: safe code can take one only of its own thread. For one, give the thread's number to a debugger
-    /// (`gdb -p`, `eu-stack --tid`).
+    /// The [`Stall`] has the name of the job, the place of its submission and, on Linux, the state of the thread in the kernel. It
+    /// has no backtrace, as safe code can take one only of its own thread. A debugger takes one by the thread's number (`gdb -p`,
+    /// `eu-stack --tid`).
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -176,12 +177,12 @@ impl Builder {
 }
 
 impl Handle {
-    /// Returns what the pool does now: what each worker runs and since when, what is queued where, which worker waits for which.
+    /// Returns a snapshot of the pool: what each worker runs and since when, what is queued where, which worker waits for which.
     ///
     /// May be called from any thread at any time, also when the pool hangs: it takes none of the locks by which workers find work,
     /// sleep and wake. So the numbers may be of slightly different moments, and need not add up.
     ///
-    /// What runs is known if the pool's jobs are [observed](crate::Builder::observe_jobs); the rest is always known.
+    /// The running jobs are listed only if the pool's jobs are [observed](crate::Builder::observe_jobs).
     ///
     /// ```
     /// let pool = brigade::Pool::builder().threads(2).observe_jobs().build()?;
@@ -228,16 +229,16 @@ impl Handle {
         reach(self.key, |at| at.core().map(|core| core.config.observe.pool_name()))
     }
 
-    /// Returns how long the pool's jobs have waited and run since it was built, if it [records](crate::Builder::histograms) that and
-    /// exists. With the feature `histograms`.
+    /// Returns how long the pool's jobs have waited and run since it was built. `None` if the pool does not
+    /// [record](crate::Builder::histograms) that, or no longer exists. With the feature `histograms`.
     ///
     /// ```
     /// let pool = brigade::Pool::builder().threads(1).histograms().build()?;
     /// pool.submit(|| ()).join()?;
-    /// let times = pool.histograms().unwrap();
+    /// let times = pool.histograms().ok_or("it records them")?;
     /// assert_eq!(times.running.count(), 1);
     /// assert_eq!(times.running.max(), times.running.quantile(1.0));
-    /// # Ok::<(), std::io::Error>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[cfg(feature = "histograms")]
     #[must_use]

@@ -6,12 +6,11 @@
 /// class waits forever:
 ///
 /// - After 16 `High` jobs in a row a worker runs one other, if there is one.
-/// - A `Low` job that has waited for the pool's [ageing time](crate::Builder::ageing), by default 100 ms, no longer gives way. A worker
-///   that is busy with other jobs then takes one each time that it looks for jobs from elsewhere, which is after 61 jobs at most unless
-///   the pool's [fairness](crate::Builder::fairness) says otherwise. So a `Low` job waits for the ageing time, and then for at most 62
-///   jobs of a worker, that one among them, for itself and for each `Low` job that was queued before it; with
-///   [`Order::Lifo`](crate::Order::Lifo) for twice as many. With [`Fairness::Every(u32::MAX)`](crate::Fairness::Every) workers that are
-///   never without work never look, and it waits for as long as they are.
+/// - A `Low` job that has waited for the pool's [ageing time](crate::Builder::ageing), by default 100 ms, is *aged*. A busy worker takes
+///   one aged job each time that it looks for jobs from elsewhere: after 61 jobs at most, or as the pool's
+///   [fairness](crate::Builder::fairness) sets. So a `Low` job waits for the ageing time, and then for at most 62 jobs of a worker for
+///   itself and for each `Low` job queued before it; with [`Order::Lifo`](crate::Order::Lifo) for twice as many. With
+///   [`Fairness::Every(u32::MAX)`](crate::Fairness::Every) busy workers never look, and it waits until one of them is idle.
 ///
 /// The order of jobs of one class that wait is that of their submission for `High` and `Low`. For `Normal` it is that of the
 /// [queues](crate::Queueing). A job that runs is never interrupted.
@@ -20,8 +19,8 @@
 /// [`TaskSet`](crate::TaskSet). What it submits to another pool is `Normal` there. A future keeps its class at each poll, whatever
 /// wakes it.
 ///
-/// Forks and jobs of a scope have no class: on the thread that waits for them they run as part of the job that does, and as `Normal` on
-/// others. Jobs that one thread alone may run have none either, and are `Normal`: [local futures](crate::spawn_local),
+/// Forks and jobs of a scope have no class: the thread that waits for them runs them as part of its job, and other threads run them as
+/// `Normal`. Jobs that only one thread may run are always `Normal`: [local futures](crate::spawn_local),
 /// [broadcasts](crate::Handle::broadcast) and jobs [for one worker](crate::JobBuilder::on_worker).
 ///
 /// **A job that a worker [joins](crate::JoinHandle::join)** and that has not started runs inside the one that joins it, with the class of
@@ -33,7 +32,7 @@
 /// let pool = Pool::new(1);
 /// let (ran, order) = mpsc::channel();
 /// let (begin, begins) = mpsc::channel::<()>();
-/// pool.execute(move || _ = begins.recv()); // The others are queued meanwhile.
+/// pool.execute(move || _ = begins.recv()); // The others are queued before it ends.
 /// for class in [Priority::Low, Priority::Normal, Priority::High] {
 ///     let ran = ran.clone();
 ///     pool.job().priority(class).execute(move || _ = ran.send(brigade::current_priority()))?;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 /// What a [worker](WorkerInfo) was started as.
 ///
-/// It says why its thread was started, and does not change. Which threads end when the pool has more than it needs does not depend on
-/// it: any that is idle for long may.
+/// The role is the reason why the thread was started, and does not change. It does not decide which thread ends when the pool has more
+/// than it needs: any thread that is idle for long may end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Role {

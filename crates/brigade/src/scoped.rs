@@ -26,9 +26,14 @@ impl Handle {
     /// The calling thread waits. What the closure forks or submits with the [free functions](crate::join()) goes to this pool.
     ///
     /// # Errors
-    /// The [`Reason`] if the pool is closed and the caller is not one of its jobs, has no thread and can't start one, is discarded
-    /// before it runs, or belongs to the parent of a fork. Then the closure has been dropped; what must not be lost with it is lent
-    /// to it, or it is lent itself: `pool.install(&call)`. A [capacity](crate::Builder::capacity) does not apply.
+    /// The [`Reason`] if the pool does not run the closure, because
+    /// - it has been closed, and the caller is not one of its own jobs;
+    /// - it has no thread and can't start one;
+    /// - it is discarded before the closure runs;
+    /// - it belongs to the parent of a fork.
+    ///
+    /// The closure has been dropped then. To keep what it owns, lend that to it, or lend the closure: `pool.install(&call)`. A
+    /// [capacity](crate::Builder::capacity) does not apply.
     ///
     /// # Panics
     /// If the closure panics, with its payload.

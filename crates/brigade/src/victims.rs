@@ -12,8 +12,8 @@ pub enum Victims {
     /// All of them in a circle, from a random one on. The default.
     #[default]
     Random,
-    /// The nearest: workers whose CPUs share a core, then those that share the last cache, then those of the same memory node, then
-    /// those of other nodes by the distance that the operating system tells. For workers that have a
+    /// The nearest: workers whose CPUs share a core, then those that share the last cache, then those of the same memory node. Workers
+    /// of other nodes follow by the distance that the operating system reports. For workers that have a
     /// [CPU each](crate::Builder::pin); the others are tried last. Where all are equally near, it is the same as `Random`.
     Nearest,
     /// Those with the smallest number in this table: row *i* has the distances of worker *i* to all workers, in any unit. Workers

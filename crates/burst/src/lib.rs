@@ -7,17 +7,17 @@
 //! ```
 //! let (sender, mut first) = brigade_burst::channel();
 //! let mut second = sender.new_receiver();
-//! let wait = |receiver: &mut brigade_burst::Receiver<u32>| receiver.recv().unwrap();
 //! let total = std::thread::scope(|scope| {
-//!     let threads = [scope.spawn(move || wait(&mut first)), scope.spawn(move || wait(&mut second))];
+//!     let threads = [scope.spawn(move || first.recv()), scope.spawn(move || second.recv())];
 //!     while sender.waiting() < 2 {
 //!         std::thread::yield_now();
 //!     }
 //!     let leftover = sender.burst([1, 2, 3]);
 //!     assert!(leftover.eq([3]), "no receiver waited for it");
-//!     threads.map(|thread| thread.join().unwrap()).iter().sum::<u32>()
-//! });
+//!     threads.into_iter().map(|thread| thread.join().unwrap()).sum::<Result<u32, _>>()
+//! })?;
 //! assert_eq!(total, 3);
+//! # Ok::<(), brigade_burst::Disconnected>(())
 //! ```
 //!
 //! It is not a queue: when all receivers are busy, values are returned at once. It starts no threads.

@@ -12,7 +12,7 @@
 //!     let (sender, squares) = mpsc::channel();
 //!     for number in numbers {
 //!         let sender = sender.clone();
-//!         executor.execute(move || sender.send(number * number).unwrap());
+//!         executor.execute(move || _ = sender.send(number * number));
 //!     }
 //!     drop(sender);
 //!     squares.iter().sum()
@@ -21,7 +21,7 @@
 //! assert_eq!(sum_of_squares(&Inline, vec![1, 2, 3]), 14);
 //! ```
 //!
-//! An executor of one's own is one method:
+//! A type that implements [`Executor`] needs one method:
 //!
 //! ```
 //! use brigade_executor::{Executor, ExecutorExt, Job};

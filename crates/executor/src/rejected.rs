@@ -19,7 +19,7 @@ use std::fmt;
 /// }
 ///
 /// let (sender, receiver) = std::sync::mpsc::channel();
-/// let rejected = Closed.try_execute(move || sender.send(42).unwrap()).unwrap_err();
+/// let rejected = Closed.try_execute(move || _ = sender.send(42)).unwrap_err();
 /// assert_eq!(rejected.to_string(), "the executor has not accepted the job");
 /// rejected.into_inner()();
 /// assert_eq!(receiver.recv(), Ok(42));

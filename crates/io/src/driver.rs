@@ -41,7 +41,10 @@ use crate::wake_flag::WakeFlag;
 /// let (mut reader, mut writer) = driver.enter(pipe)?;
 /// let thread = std::thread::spawn({
 ///     let driver = Arc::clone(&driver);
-///     move || while driver.drive(None, &mut |waker| waker.wake()).unwrap() == 0 {}
+///     move || {
+///         while driver.drive(None, &mut |waker| waker.wake())? == 0 {}
+///         std::io::Result::Ok(())
+///     }
 /// });
 /// let byte = future::block_on(async {
 ///     let mut byte = [0];
@@ -252,7 +255,7 @@ impl Driver {
     /// let (mut reader, _writer) = driver.enter(brigade_io::pipe)?;
     /// driver.close(&mut |waker| waker.wake());
     /// let error = future::block_on(reader.read(&mut [0])).unwrap_err();
-    /// assert!(error.get_ref().unwrap().is::<brigade_io::NoDriver>());
+    /// assert!(error.get_ref().is_some_and(|error| error.is::<brigade_io::NoDriver>()));
     /// # std::io::Result::Ok(())
     /// ```
     pub fn close(&self, wake: &mut impl FnMut(Waker)) {

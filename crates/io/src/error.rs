@@ -8,8 +8,9 @@ use std::io;
 ///
 /// ```
 /// use brigade::io::{NoDriver, pipe};
-/// let error = pipe().unwrap_err(); // this thread is of no pool
-/// assert_eq!(error.get_ref().unwrap().downcast_ref(), Some(&NoDriver::None));
+/// let error = pipe().unwrap_err(); // This thread belongs to no pool.
+/// let reason = error.get_ref().and_then(|error| error.downcast_ref());
+/// assert_eq!(reason, Some(&NoDriver::None));
 /// assert!(error.to_string().starts_with("no pool to wait for I/O here"));
 /// assert!(brigade::Pool::new(1).handle().enter(pipe).is_ok());
 /// ```

@@ -49,12 +49,12 @@ impl<S> ReadHalf<S> {
     /// brigade::block_on(async {
     ///     let (near, mut far) = UnixStream::pair()?;
     ///     let (reader, writer) = near.split();
-    ///     let mut near = reader.reunite(writer).expect("of one connection");
+    ///     let mut near = reader.reunite(writer)?;
     ///     near.write_all(b"x").await?;
     ///     assert_eq!(far.read(&mut [0]).await?, 1);
-    ///     std::io::Result::Ok(())
+    ///     Ok::<_, Box<dyn std::error::Error>>(())
     /// })?;
-    /// # std::io::Result::Ok(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn reunite(self, writer: WriteHalf<S>) -> Result<S, ReuniteError<S>> {
         if !Arc::ptr_eq(&self.0, &writer.stream) {

@@ -28,8 +28,9 @@ pub fn main(attribute: TokenStream, function: TokenStream) -> TokenStream {
 ///
 /// ```ignore
 /// #[brigade::test(threads = 2)]
-/// async fn a_sum_is_computed() {
-///     assert_eq!(brigade::submit(|| 40 + 2).await.unwrap(), 42);
+/// async fn a_sum_is_computed() -> Result<(), brigade::JoinError> {
+///     assert_eq!(brigade::submit(|| 40 + 2).await?, 42);
+///     Ok(())
 /// }
 /// ```
 #[proc_macro_attribute]

@@ -10,7 +10,7 @@
 /// is_send::<brigade_queue::lifo::Worker<u32>>();
 /// is_send::<brigade_queue::fifo::Worker<u32>>();
 /// let worker = brigade_queue::lifo::Worker::new(4);
-/// std::thread::spawn(move || worker.push(1)).join().unwrap().unwrap();
+/// assert_eq!(std::thread::spawn(move || worker.push(1)).join().unwrap(), Ok(()));
 /// ```
 /// ```compile_fail,E0277
 /// fn is_sync<Q: Sync>() {}
@@ -31,7 +31,7 @@
 /// An injector is `Sync`.
 /// ```
 /// let injector = brigade_queue::Injector::new();
-/// std::thread::scope(|scope| scope.spawn(|| injector.push(1)).join().unwrap()).unwrap();
+/// assert_eq!(std::thread::scope(|scope| scope.spawn(|| injector.push(1)).join().unwrap()), Ok(()));
 /// ```
 struct SharedOwner;
 

@@ -34,7 +34,7 @@ pub struct ScopedKey<T: 'static>(&'static LocalKey<ScopedSlot<T>>);
 /// brigade_sync::scoped_thread_local!(static LAMP: Cell<u32>);
 /// assert!(LAMP.with(|lamp| lamp.is_none()));
 /// LAMP.set(&Cell::new(7), || {
-///     assert_eq!(LAMP.with(|lamp| lamp.unwrap().get()), 7);
+///     assert_eq!(LAMP.with(|lamp| lamp.map(Cell::get)), Some(7));
 /// });
 /// assert!(LAMP.with(|lamp| lamp.is_none()));
 /// ```

@@ -11,12 +11,12 @@ pub use std::thread::ThreadId;
 /// use brigade_sync::thread::NewThread;
 /// let (sender, receiver) = std::sync::mpsc::channel();
 /// let thread = NewThread::new("reader".into(), None, move || {
-///     sender.send(std::thread::current().name() == Some("reader")).unwrap();
+///     _ = sender.send(std::thread::current().name() == Some("reader"));
 /// });
 /// let thread = thread.start()?;
 /// assert_ne!(thread.id(), Some(brigade_sync::thread::current_id()));
 /// thread.join();
-/// assert!(receiver.recv().unwrap());
+/// assert_eq!(receiver.recv(), Ok(true));
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub struct NewThread {

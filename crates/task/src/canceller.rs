@@ -10,8 +10,8 @@ use crate::cell::RawCanceller;
 /// ```
 /// use brigade_task::{Job, JoinError, Outcome};
 /// let (job, handle) = Job::with_handle(|| unreachable!("cancelled"));
-/// let canceller = handle.canceller().unwrap();
-/// assert_eq!(canceller.drop_if_unclaimed(), Some(Outcome::Cancelled));
+/// let cancelled = handle.canceller().and_then(|canceller| canceller.drop_if_unclaimed());
+/// assert_eq!(cancelled, Some(Outcome::Cancelled));
 /// assert!(matches!(handle.join(), Err(JoinError::Cancelled)));
 /// assert_eq!(job.run(), Outcome::Stale);
 /// ```

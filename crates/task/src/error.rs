@@ -151,7 +151,7 @@ impl Panic {
     /// ```
     /// use brigade_task::JoinError;
     /// let JoinError::Panicked(panic) = JoinError::panicked(Box::new(42)) else { unreachable!() };
-    /// assert_eq!(*panic.into_payload().downcast::<i32>().unwrap(), 42);
+    /// assert!(panic.into_payload().downcast::<i32>().is_ok_and(|payload| *payload == 42));
     /// ```
     pub fn into_payload(self) -> Box<dyn Any + Send> {
         self.0.into_inner()

@@ -10,18 +10,18 @@ use core::task::{Context, Poll};
 /// it does, jobs wait unless another thread is idle.
 ///
 /// ```
-/// use std::sync::{Arc, Mutex};
+/// use std::sync::mpsc;
 /// let pool = brigade::Pool::new(1);
-/// let seen = Arc::new(Mutex::new(Vec::new()));
-/// let (first, other) = (seen.clone(), seen.clone());
-/// let first = pool.spawn(async move {
-///     brigade::spawn(async move { other.lock().unwrap().push("other") });
+/// let (first, seen) = mpsc::channel();
+/// let other = first.clone();
+/// let job = pool.spawn(async move {
+///     brigade::spawn(async move { other.send("other") });
 ///     brigade::yield_now().await;
-///     first.lock().unwrap().push("first");
+///     first.send("first")
 /// });
-/// first.join()?;
-/// assert_eq!(*seen.lock().unwrap(), ["other", "first"]);
-/// # Ok::<(), brigade::JoinError>(())
+/// job.join()??;
+/// assert!(seen.iter().eq(["other", "first"]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn yield_now() -> YieldNow {
     YieldNow { has_yielded: false }

@@ -11,11 +11,12 @@
 //!   [`every`](crate::JobBuilder::every). `execute` returns a [`Timer`], which can cancel the closure.
 //!
 //! A timer never fires early. If a thread is idle, it fires less than a millisecond late, and usually less than a tenth of
-//! that. Where timers are dense, at least four within 0.9 ms of one another, an idle thread fires them together, up to that much
-//! late, as each wake-up would cost more than the timer. If all threads are busy, a thread that runs jobs in a row looks for
-//! timers between two of them, by default after 61 jobs or some 100 µs, whichever comes first ([`Fairness`](crate::Fairness)). A
-//! job that a timer wakes is then queued like any other. `brigade-lab busy-io` measures that: beside 4 chains of 200 µs jobs on 2
-//! threads a timer is 0.45 ms late at the median and 2.2 ms at most (tokio: 12 and 45 ms).
+//! that. Where at least four timers are within 0.9 ms of one another, an idle thread fires them together, up to that much late,
+//! as each wake-up would cost more than the timer.
+//!
+//! A busy thread looks for timers between two jobs, by default after 61 jobs or some 100 µs, whichever comes first
+//! ([`Fairness`](crate::Fairness)). A job that a timer wakes is then queued like any other. `brigade-lab busy-io` measures that:
+//! beside 4 chains of 200 µs jobs on 2 threads a timer is 0.45 ms late at the median and 2.2 ms at most (tokio: 12 and 45 ms).
 //!
 //! The clock is that of [`Instant`]: setting the time of day does not affect it. Whether it counts the time during which the
 //! machine is suspended depends on the system (on Linux it does not).

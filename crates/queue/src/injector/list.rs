@@ -28,12 +28,13 @@ pub(super) struct End<T> {
 /// ```
 /// use brigade_queue::Injector;
 /// let injector = Injector::new();
-/// injector.push("first").unwrap();
-/// injector.push("second").unwrap();
+/// injector.push("first")?;
+/// injector.push("second")?;
 /// injector.close();
-/// assert_eq!(injector.push("third"), Err("third"), "closed gives the item back");
+/// assert_eq!(injector.push("third"), Err("third"), "a closed injector returns the item");
 /// assert_eq!(injector.pop(), Some("first"), "what was accepted stays");
 /// assert_eq!(injector.len(), 1);
+/// # Ok::<(), &str>(())
 /// ```
 pub struct Injector<T> {
     pub(super) head: CachePadded<End<T>>,

@@ -42,9 +42,10 @@ impl<T> Injector<T> {
     /// ```
     /// use brigade_queue::{Injector, Limit, fifo};
     /// let (injector, worker) = (Injector::new(), fifo::Worker::new(4));
-    /// injector.push_batch((0..9).collect()).unwrap();
+    /// injector.push_batch((0..9).collect())?;
     /// assert_eq!(injector.pop_batch_into(&worker, Limit::AtMost(3)), Some(0));
     /// assert_eq!((worker.len(), injector.len()), (2, 6));
+    /// # Ok::<(), Vec<i32>>(())
     /// ```
     pub fn pop_batch_into<O: Order>(&self, worker: &Worker<T, O>, limit: Limit) -> Option<T> {
         let most = match limit {

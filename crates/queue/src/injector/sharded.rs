@@ -18,12 +18,13 @@ use crate::ring::{Limit, Order, Worker};
 /// ```
 /// use brigade_queue::{Cursor, ShardedInjector};
 /// let injector = ShardedInjector::new(2);
-/// injector.shard(0).push("ours").unwrap();
-/// injector.shard(1).push("theirs").unwrap();
-/// injector.shard(0).push("ours again").unwrap();
+/// injector.shard(0).push("ours")?;
+/// injector.shard(1).push("theirs")?;
+/// injector.shard(0).push("ours again")?;
 /// let cursor = Cursor::default();
 /// let all: Vec<_> = std::iter::from_fn(|| injector.pop(&cursor)).collect();
 /// assert_eq!(all, ["theirs", "ours", "ours again"], "the shards take turns");
+/// # Ok::<(), &str>(()) // A closed injector returns the item.
 /// ```
 pub struct ShardedInjector<T> {
     /// Their number is a power of two.
@@ -73,13 +74,14 @@ impl Cursor {
     /// use brigade_queue::{Cursor, ShardedInjector};
     /// let injector = ShardedInjector::new(4);
     /// for number in 0..4 {
-    ///     injector.shard(number).push(number).unwrap();
+    ///     injector.shard(number).push(number)?;
     /// }
     /// let of_the_odd_ones = Cursor::near(1, 2);
-    /// let mut first = [(); 2].map(|()| injector.pop(&of_the_odd_ones).unwrap());
+    /// let mut first = [(); 2].map(|()| injector.pop(&of_the_odd_ones));
     /// first.sort_unstable();
-    /// assert_eq!(first, [1, 3]);
+    /// assert_eq!(first, [Some(1), Some(3)]);
     /// assert_eq!(injector.len(), 2);
+    /// # Ok::<(), usize>(())
     /// ```
     pub fn near(group: usize, groups: usize) -> Self {
         let groups = groups.max(1).next_power_of_two();

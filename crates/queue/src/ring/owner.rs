@@ -26,13 +26,14 @@ use super::thief::Stealer;
 /// let worker = lifo::Worker::new(4);
 /// let thief = lifo::Worker::new(4);
 /// for item in 1..=4 {
-///     worker.push(item).unwrap();
+///     worker.push(item)?;
 /// }
-/// assert_eq!(worker.push(5), Err(5), "full gives the item back");
+/// assert_eq!(worker.push(5), Err(5), "a full ring returns the item");
 /// assert_eq!(worker.pop(), Some(4), "the owner pops the newest");
 /// assert_eq!(worker.stealer().steal(&thief, |count| count - count / 2), Ok(2), "thieves take the oldest");
 /// assert_eq!((worker.len(), thief.len()), (1, 2));
 /// assert!(worker.into_iter().eq([3]));
+/// # Ok::<(), i32>(())
 /// ```
 pub struct Worker<T, O: Order> {
     stealer: Stealer<T, O>,
@@ -199,8 +200,9 @@ impl<T, O: Order> Worker<T, O> {
     /// use brigade_queue::fifo;
     /// let worker = fifo::Worker::new(4);
     /// worker.extend(1..=4);
-    /// assert!(worker.drain(|count| count - 1).unwrap().eq([1, 2, 3]));
+    /// assert!(worker.drain(|count| count - 1)?.eq([1, 2, 3]));
     /// assert_eq!(worker.pop(), Some(4));
+    /// # Ok::<(), brigade_queue::StealError>(())
     /// ```
     pub fn drain<C: FnMut(usize) -> usize>(
         &self,

@@ -67,9 +67,10 @@ impl<T, O: Order> Stealer<T, O> {
     /// let (victim, thief) = (fifo::Worker::new(8), fifo::Worker::new(8));
     /// victim.extend(0..5);
     /// assert_eq!(victim.stealer_ref().steal_batch(&thief, Limit::Half, 3), Ok(3));
-    /// let claim = victim.drain(|_| 1).unwrap();
+    /// let claim = victim.drain(|_| 1)?;
     /// assert_eq!(victim.stealer_ref().steal_batch(&thief, Limit::Half, 3), Err(StealError::Busy));
     /// # drop(claim);
+    /// # Ok::<(), StealError>(())
     /// ```
     #[inline]
     pub fn steal_batch(

@@ -81,13 +81,13 @@ impl<T: Send + 'static> Spawned<T> {
     ///
     /// ```
     /// use brigade_task::{Job, Outcome, Schedule, Spawned, TaskRef};
-    /// use std::sync::Mutex;
+    /// use std::sync::{Mutex, PoisonError};
     /// static WOKEN: Mutex<Vec<Job>> = Mutex::new(Vec::new());
     /// #[derive(Clone, Copy)]
     /// struct Queue;
     /// impl Schedule for Queue {
     ///     fn schedule(self, job: Job, _: bool) {
-    ///         WOKEN.lock().unwrap().push(job);
+    ///         WOKEN.lock().unwrap_or_else(PoisonError::into_inner).push(job);
     ///     }
     ///     fn bind(self, _: TaskRef) -> u32 {
     ///         unreachable!("it has been woken each time")
@@ -105,8 +105,8 @@ impl<T: Send + 'static> Spawned<T> {
     /// let Spawned { job, mut handle, .. } = Spawned::new(future, (), Queue);
     /// job.run();
     /// assert!(handle.try_join().is_none(), "it is pending, and has been woken");
-    /// let again = WOKEN.lock().unwrap().pop().unwrap();
-    /// again.run();
+    /// let again = WOKEN.lock().unwrap_or_else(PoisonError::into_inner).pop();
+    /// assert_eq!(again.map(Job::run), Some(Outcome::Polled));
     /// assert_eq!(handle.join()?, 42);
     /// # Ok::<(), brigade_task::JoinError>(())
     /// ```

@@ -365,11 +365,11 @@ where
 /// ```
 /// let words = ["borrowed"];
 /// let given = std::cell::Cell::new(None::<brigade_task::Job>);
-/// let run = || given.take().unwrap().run();
+/// let run = || given.take().map(brigade_task::Job::run);
 /// let count = brigade_task::install(|| words.len(), |job| Ok(given.set(Some(job))), |_| _ = run());
 /// assert!(matches!(count, Ok(1)));
 /// let refused = brigade_task::install(|| words.len(), Err, |_| unreachable!());
-/// assert_eq!(refused.err().unwrap()(), 1);
+/// assert_eq!(refused.map_err(|work| work()), Err(1));
 /// ```
 pub fn install<B, R>(
     work: B,
