@@ -351,7 +351,7 @@ impl Builder {
     }
 
     /// Sets a hook that each thread calls before its first job, with the worker's index. A panic of the hook is caught and
-    /// counted. [`current_worker`](crate::current_worker) tells it more.
+    /// counted. In the hook, [`current_worker`](crate::current_worker) returns the role and the pool.
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -371,7 +371,7 @@ impl Builder {
 
     /// Sets a hook that each thread calls after its last job, with the worker's index. The pool has been closed by then, unless
     /// the thread ends earlier, idle for too long or surplus. A panic of the hook is caught and counted.
-    /// [`current_worker`](crate::current_worker) tells it more.
+    /// In the hook, [`current_worker`](crate::current_worker) returns the role and the pool.
     ///
     /// ```
     /// use std::sync::mpsc;

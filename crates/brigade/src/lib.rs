@@ -150,7 +150,7 @@
 //! | cancel | [`JoinHandle::cancel`], [`AbortHandle`], [`cancelled`] |
 //! | wait until all is done | [`wait_idle`](Handle::wait_idle) |
 //! | see what it does, change its size | [`metrics`](Handle::metrics), [`dump`](Handle::dump), [`resize`](Handle::resize) |
-//! | be told how jobs end, and which are stuck | [`Builder::on_outcome`], [`Builder::on_stall`] |
+//! | have a hook called at the end of each job, or for stuck ones | [`Builder::on_outcome`], [`Builder::on_stall`] |
 //! | end | drop the pool, or [`shutdown`](Handle::shutdown) |
 //!
 #![cfg_attr(

@@ -60,7 +60,7 @@ impl Builder {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     ///
-    /// By what the operating system tells:
+    /// By what the operating system reports:
     ///
     /// ```
     /// use brigade::{Cpus, Pool, Victims};

@@ -43,9 +43,9 @@ impl Builder {
 
 impl Handle {
     /// Records for `duration` what each thread of the pool does: which jobs it runs, when it searches, steals and sleeps, and which
-    /// thread wakes which. With the feature `trace`.
+    /// thread it wakes. With the feature `trace`.
     ///
-    /// [`Trace::save`] writes that for [ui.perfetto.dev](https://ui.perfetto.dev) and `chrome://tracing`, which show a track for each
+    /// [`Trace::save`] writes the record for [ui.perfetto.dev](https://ui.perfetto.dev) and `chrome://tracing`, which show a track for each
     /// thread. Any pool can be traced while it works, and any number of times. A job has its [name](crate::JobBuilder::name), or
     /// if the pool's jobs are [observed](crate::Builder::observe_jobs) the line that submitted it, or else it is called `job`.
     ///

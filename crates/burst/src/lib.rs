@@ -34,7 +34,7 @@
 //! In the child of a `fork` only the forking thread exists, so the receivers of other threads never run: create a new
 //! channel there.
 //!
-//! The [README](https://docs.rs/crate/brigade-burst) has the protocol, and says when not to use this.
+//! The [README](https://docs.rs/crate/brigade-burst) describes the protocol, and when not to use this crate.
 //!
 //! Each module imports only from those below it:
 //!

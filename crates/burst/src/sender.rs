@@ -118,7 +118,7 @@ impl<T> Sender<T> {
     /// Wakes the receivers that have been handed a value; returns how many of them were asleep.
     ///
     /// Makes one system call for each group of 32 receivers in which such a receiver is asleep, and none for the others.
-    /// Other receivers are not woken. The [README](https://docs.rs/crate/brigade-burst) says why it is not one call for all of
+    /// Other receivers are not woken. The [README](https://docs.rs/crate/brigade-burst) explains why it is not one call for all of
     /// them, and what one costs.
     ///
     /// ```

@@ -56,7 +56,7 @@ use crate::sys::{Owned, Pollable, Source, borrow};
 /// After `mem::forget` the file stays open and registered for as long as the process lives.
 ///
 /// In the child of a fork, making one and every operation that would wait fail with
-/// [`NoDriver::Closed`](crate::NoDriver::Closed), and a drop takes nothing from the parent. [`Driver`] says when a fork is
+/// [`NoDriver::Closed`](crate::NoDriver::Closed), and a drop takes nothing from the parent. See [`Driver`] for when a fork is
 /// detected.
 pub struct Async<T> {
     /// Dropped first: then the driver does not find the source any more.

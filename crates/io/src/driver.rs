@@ -83,7 +83,7 @@ impl Driver {
         Self::with_blocking(|code| code())
     }
 
-    /// Creates a driver whose scheduler is told of code that blocks.
+    /// Creates a driver that reports code that blocks to its scheduler.
     ///
     /// Names are looked up on the thread that asks for a connection. `blocking` runs such code there, and must call it once.
     /// In a pool, another thread runs jobs in the meantime.

@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use super::{Stretch, ThreadState};
 
-/// What a pool did at one moment, more or less; see [`Handle::dump`](crate::Handle::dump).
+/// A snapshot of a pool; returned by [`Handle::dump`](crate::Handle::dump).
 ///
-/// [`Display`](fmt::Display) writes it as text of several lines, for a log.
+/// [`Display`](fmt::Display) writes several lines of text, for a log.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Dump {
@@ -34,10 +34,10 @@ pub struct Dump {
     pub queued_low: usize,
     /// Futures that wait to be woken, or are about to be polled again.
     pub pending_futures: usize,
-    /// The workers that there have ever been, by index; those that have left have nothing.
+    /// The workers by index. That of a thread that has ended is empty.
     pub workers: Vec<WorkerDump>,
-    /// Jobs of the pool that threads run that are not the pool's: the callers of a [`join`](crate::JoinHandle::join) from a worker
-    /// of another pool, or of a submission that [runs in its caller](crate::WhenFull::RunInCaller).
+    /// Jobs of the pool that other threads run: a worker of another pool in a [`join`](crate::JoinHandle::join), or a submitter
+    /// whose job [runs in its caller](crate::WhenFull::RunInCaller).
     pub elsewhere: Vec<JobDump>,
 }
 
@@ -47,14 +47,14 @@ pub struct Dump {
 pub struct WorkerDump {
     /// Its index.
     pub index: usize,
-    /// What it runs, if the pool's jobs are observed: a job, then the one that runs inside that, and so on. The last is the one
-    /// that it works on.
+    /// The jobs that it runs, if the pool's jobs are observed: a job, then the one that runs inside it, and so on. The last one is
+    /// the innermost.
     pub jobs: Vec<JobDump>,
     /// What its innermost job waits for in a [`join`](crate::JoinHandle::join), and the waits around that.
     pub waits: Vec<WaitDump>,
     /// Jobs on its own queue.
     pub queued: usize,
-    /// Forks and jobs of scopes that it has left for others.
+    /// Forks and jobs of scopes that others may take.
     pub forks: usize,
     /// Jobs that only this worker may run: local futures that have been woken, and shares of a broadcast.
     pub own: usize,
@@ -72,7 +72,7 @@ pub struct JobDump {
     pub ran: Duration,
     /// The name of its thread, if that has one.
     pub thread: Option<String>,
-    /// What the operating system says about its thread; Linux only.
+    /// The state of its thread in the operating system; Linux only.
     pub state: Option<ThreadState>,
 }
 
@@ -80,12 +80,12 @@ pub struct JobDump {
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct WaitDump {
-    /// Whether the end of one of the jobs ends the wait, and not only that of all.
+    /// Whether the wait ends with any of the jobs, and not with the last of them.
     pub is_for_any: bool,
     /// How many jobs it waits for. In a wait for more than 64 they are not listed, and this is 0.
     pub awaited: usize,
-    /// Those that run on a worker of the same observed pool: the index of the worker, and the job. The others have not started,
-    /// have just ended, or are futures that wait to be woken; or they are another pool's.
+    /// The jobs among them that run on a worker of the same observed pool: the index of the worker, and the job. The others have not
+    /// started, have just ended, are futures that wait to be woken, or belong to another pool.
     pub running: Vec<(usize, JobDump)>,
 }
 

@@ -1,4 +1,4 @@
-//! How a job ended, as a hook is told.
+//! How a job ended, for a hook.
 
 use core::time::Duration;
 use std::panic::Location;

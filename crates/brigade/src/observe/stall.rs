@@ -14,7 +14,7 @@ use super::{Stretch, ThreadState};
 
 /// A job that has run for longer than the pool's limit; see [`Builder::on_stall`](crate::Builder::on_stall).
 ///
-/// [`Display`](fmt::Display) gives all of it in one line.
+/// [`Display`](fmt::Display) writes one line with all of it.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Stall {
@@ -30,7 +30,7 @@ pub struct Stall {
     pub worker: Option<usize>,
     /// The name of the thread, if it has one.
     pub thread: Option<String>,
-    /// What the operating system says about the thread; Linux only.
+    /// The state of the thread in the operating system; Linux only.
     pub state: Option<ThreadState>,
 }
 

@@ -41,7 +41,7 @@ impl ThreadInfo {
     }
 }
 
-/// What the operating system says about a thread: Linux only.
+/// The state of a thread in the operating system; Linux only.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ThreadState {
@@ -49,7 +49,7 @@ pub struct ThreadState {
     pub id: u32,
     /// `R`: runs, or waits for a CPU. `S`: sleeps. `D`: waits for a disk or the like. `T`: is stopped. See `proc_pid_stat(5)`.
     pub state: char,
-    /// The function of the kernel that it sleeps in, if the kernel tells.
+    /// The function of the kernel that it sleeps in, if `/proc` has it.
     pub waits_in: Option<String>,
     /// The CPU time that it has used since it started, in steps of 10 ms.
     pub cpu_time: Duration,

@@ -10,7 +10,7 @@ mod executor {
     use crate::rejected::Rejected;
     use crate::spawn::local::spawn_local;
 
-    /// With the feature `executor`. A full pool does what its [`WhenFull`](crate::WhenFull) says: by default, it waits for room.
+    /// With the feature `executor`. A full pool follows its [`WhenFull`](crate::WhenFull): by default, it waits for room.
     impl Executor for Handle {
         fn accept(&self, job: Job) -> Result<(), Job> {
             self.job().execute(job).map_err(Rejected::into_inner)
@@ -32,7 +32,7 @@ mod executor {
         }
     }
 
-    /// With the feature `executor`. A full pool does what its [`WhenFull`](crate::WhenFull) says: by default, it waits for room.
+    /// With the feature `executor`. A full pool follows its [`WhenFull`](crate::WhenFull): by default, it waits for room.
     impl Spawner for Handle {
         fn accept_future(&self, future: BoxFuture) -> Result<(), BoxFuture> {
             self.job().spawn(future).map(drop).map_err(Rejected::into_inner)

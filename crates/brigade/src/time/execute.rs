@@ -210,7 +210,7 @@ impl<F: FnOnce() -> T, T> Future for Delayed<F> {
 
 /// Submits a closure that runs periodically; made by [`JobBuilder::every`].
 ///
-/// A run begins only when the one before it has ended; [`Missed`] says what happens to those that were due in the meantime. A
+/// A run begins only when the one before it has ended; [`Missed`] decides what happens to those that were due in the meantime. A
 /// panic of a run is handled like that of any [job](crate::OnPanic), its message is available as
 /// [`last_error`](Timer::last_error), and the next run is not affected.
 ///

@@ -11,8 +11,7 @@ use super::{Missed, NO_PERIOD, later};
 
 /// Creates an interval that ticks every `period`, for the first time one period after this call.
 ///
-/// [`Missed`] says what happens to ticks that were not awaited in time: they are [skipped](Missed::Skip), unless
-/// [`missed`](Interval::missed) sets another policy.
+/// Ticks that were not awaited in time are [skipped](Missed::Skip), unless [`missed`](Interval::missed) sets another policy.
 ///
 /// # Panics
 /// If the period is 0.

@@ -12,9 +12,9 @@ use super::json;
 use super::track::Now;
 use crate::observe::ThreadInfo;
 
-/// What the threads of a pool did for some time; see [`Handle::trace`](crate::Handle::trace).
+/// The record of what the threads of a pool did for some time; returned by [`Handle::trace`](crate::Handle::trace).
 ///
-/// [`save`](Self::save) writes it for a viewer. [`Display`](fmt::Display) says in one line how much it is.
+/// [`save`](Self::save) writes it for a viewer. [`Display`](fmt::Display) writes its length and size in one line.
 #[must_use = "a trace does nothing unless it is saved or written"]
 pub struct Trace {
     pub(super) pool: Arc<str>,
