@@ -1,23 +1,23 @@
 //! The location of a panic is the caller's line. The panic hook is the process's, so this is a binary of its own.
 #![cfg(not(brigade_loom))]
+#![forbid(unsafe_code)]
 
 use std::panic;
-use std::sync::{Arc, Mutex};
+use std::sync::mpsc;
 
 use brigade_sync::ParkerGroup;
 
 #[test]
 fn a_panic_for_a_seat_that_is_not_there_comes_from_the_line_that_calls() {
-    let lines = Arc::new(Mutex::new(Vec::new()));
-    let heard = lines.clone();
+    let (heard, lines) = mpsc::channel();
     panic::set_hook(Box::new(move |info| {
         let at = info.location().map(|at| (at.file().to_owned(), at.line()));
-        heard.lock().unwrap().push(at);
+        _ = heard.send(at);
     }));
     let first = line!() + 1;
     assert!(panic::catch_unwind(|| ParkerGroup::new().park(ParkerGroup::SEATS, None)).is_err());
     assert!(panic::catch_unwind(|| ParkerGroup::new().try_take(ParkerGroup::SEATS)).is_err());
     drop(panic::take_hook());
     let here = |line| Some((file!().to_owned(), line));
-    assert_eq!(*lines.lock().unwrap(), [here(first), here(first + 1)]);
+    assert_eq!(lines.iter().collect::<Vec<_>>(), [here(first), here(first + 1)]);
 }
