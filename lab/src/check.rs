@@ -44,7 +44,7 @@ impl Check {
         random: &mut SmallRng,
     ) -> Result<[Vec<String>; 2], Stop> {
         let (begun, time) = (Instant::now(), Duration::from_secs(self.seconds));
-        let (mut runs, mut shown, rows) = (0_u64, 0, contests.len());
+        let (mut runs, rows) = (0_u64, contests.len());
         let (mut peers, mut own) = (Vec::new(), Vec::new());
         let is_over = |round: u64| round > 0 && begun.elapsed() >= time;
         for round in 0.. {
@@ -53,10 +53,8 @@ impl Check {
                 targets.shuffle(random);
                 let mut failed = Vec::new();
                 for target in targets.iter().filter(|_| !is_over(round)) {
-                    reporter.announce(row.name(), target.name);
-                    let elapsed = begun.elapsed().as_secs().min(self.seconds);
-                    reporter.advance(elapsed - shown);
-                    (shown, runs) = (elapsed, runs + 1);
+                    reporter.announce_until(time, row.name(), target.name);
+                    runs += 1;
                     let failure = match row.run(target, rules.terms(target)) {
                         Ok(_) => continue,
                         Err(Failure::Refused(error)) => {

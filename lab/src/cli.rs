@@ -82,9 +82,11 @@ pub(crate) enum What {
     ///
     /// The options that say how to measure are refused.
     Report(Report),
-    /// Write the answer of a result file into a README, or check that it is there.
+    /// Write figures of a result file into READMEs, or check that they are there.
     ///
-    /// It goes between the lines `<!-- figures -->` and `<!-- /figures -->`. The options that say how to measure are refused.
+    /// The answer goes between the lines `<!-- figures -->` and `<!-- /figures -->`. `<!-- figures: NAME -->` takes those of NAME.json
+    /// only, and `<!-- figures: NAME --workload W -->` a table of this workload; `--where`, `--targets` and `--metric` choose from it as
+    /// they do for `chart`. The options that say how to measure are refused.
     Readme(Readme),
     /// Compare two result files: what is faster or slower beyond the noise.
     ///

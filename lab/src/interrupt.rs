@@ -1,4 +1,4 @@
-//! SIGINT and SIGTERM end the laboratory; the results so far are written and marked as incomplete, and their tables are printed.
+//! SIGINT, SIGTERM and the end of the CPU time (`RLIMIT_CPU`) end the laboratory; the results so far are written and marked as incomplete, and their tables are printed.
 //!
 //! A separate thread handles them, since the others may be blocked: in a peer's shutdown, or
 //! asleep.
@@ -11,7 +11,7 @@ use std::sync::mpsc;
 use std::thread::Builder;
 use std::time::Duration;
 
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGINT, SIGTERM, SIGXCPU};
 use signal_hook::flag;
 use signal_hook::iterator::Signals;
 
@@ -21,6 +21,9 @@ use crate::stop::Stop;
 /// A shell's exit code for a program that a signal ended is this plus the signal.
 const SIGNALLED: i32 = 128;
 
+/// The signals that end it.
+const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGXCPU];
+
 /// How long the tables may take: nothing may read them, and the thread that measures may have the output locked.
 const TABLES: Duration = Duration::from_secs(1);
 
@@ -28,12 +31,12 @@ const TABLES: Duration = Duration::from_secs(1);
 pub(crate) fn install(book: SharedBook, print: impl FnOnce() + Send + 'static) -> Result<(), Stop> {
     let listen = || -> io::Result<()> {
         let ending = Arc::new(AtomicBool::new(false));
-        for signal in [SIGINT, SIGTERM] {
+        for signal in SIGNALS {
             // In this order: the second signal finds the flag set by the first, and ends at once.
             flag::register_conditional_shutdown(signal, SIGNALLED + signal, Arc::clone(&ending))?;
             flag::register(signal, Arc::clone(&ending))?;
         }
-        let mut signals = Signals::new([SIGINT, SIGTERM])?;
+        let mut signals = Signals::new(SIGNALS)?;
         Builder::new().name("signals".to_owned()).spawn(move || {
             if let Some(signal) = signals.forever().next() {
                 end(&book, print, signal);

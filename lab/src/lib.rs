@@ -78,16 +78,19 @@ use std::process::ExitCode;
 use crate::cli::Cli;
 use crate::stop::Stop;
 
-pub use crate::library::{AnyPool, Compare, Error, compare};
-pub use crate::report::comparison::{Comparison, Measured};
+pub use crate::library::{AnyPool, Compare, Comparison, Error, Measured, compare};
 pub use crate::report::speedup::{Speedup, Verdict};
 
 /// The program `brigade-lab`.
 #[doc(hidden)]
 pub fn main() -> ExitCode {
     report::quiet_panics();
+    needs::heed_file_size();
     // A failure here must be a failed run with a reason, never exit code 101 and a backtrace.
-    let outcome = panic::catch_unwind(|| Cli::read().and_then(session::run));
+    let outcome = panic::catch_unwind(|| {
+        needs::check_stack()?;
+        session::run(Cli::read()?)
+    });
     let stop = match outcome {
         Ok(Ok(())) => return ExitCode::SUCCESS,
         Ok(Err(stop)) => stop,

@@ -4,7 +4,12 @@
 //! value it should have. So they are read before anything is started. A limit that can't be read is
 //! ignored here; a trial start of the threads then finds all others.
 
+use std::sync::Arc;
+
 use rustix::process::{Resource, Rlimit, geteuid, getrlimit, setrlimit};
+
+use signal_hook::consts::SIGXFSZ;
+use signal_hook::flag;
 
 use crate::kernel::Kernel;
 use crate::stop::Stop;
@@ -18,9 +23,31 @@ pub(crate) struct Needs {
     pub(crate) threads: u64,
 }
 
+/// The least stack of the main thread, which reads the command line: `ulimit -s` may give it less.
+const STACK: u64 = 1 << 20;
+
+/// An error if the main thread has so little stack that it would be aborted in the middle of something.
+pub(crate) fn check_stack() -> Result<(), Stop> {
+    let limit = getrlimit(Resource::Stack).current.filter(|&stack| stack < STACK);
+    limit.map_or(Ok(()), |stack| {
+        let reason = format!(
+            "needs a stack of {STACK} bytes, and the limit RLIMIT_STACK (ulimit -s) is {stack}"
+        );
+        Err(Stop::Refused(reason))
+    })
+}
+
+/// From now on a write beyond `RLIMIT_FSIZE` is an error. Without a handler its signal ends the process, and a temporary file stays.
+pub(crate) fn heed_file_size() {
+    // Without it the signal does what it does by default.
+    let _ = flag::register(SIGXFSZ, Arc::default());
+}
+
 /// Files that the process has open besides: the standard ones, the signals' and those of an event
 /// loop.
 const OWN_FILES: u64 = 32;
+/// The same of a run that needs none.
+const FEW_FILES: u64 = 16;
 /// Threads of the laboratory itself: it supervises, submits and listens for signals.
 pub(crate) const OWN_THREADS: u64 = 3;
 /// Memory maps of a thread: its stack, that of its signals, and the guard page below each.
@@ -36,9 +63,9 @@ impl Needs {
 
     /// An error if a limit is too low. The limit on open files is raised if possible.
     pub(crate) fn check(self) -> Result<(), Stop> {
-        let files = self.files + OWN_FILES;
+        let files = if self.files > 0 { self.files + OWN_FILES } else { FEW_FILES };
         let limit = getrlimit(Resource::Nofile);
-        if self.files > 0 && limit.current.is_some_and(|current| current < files) {
+        if limit.current.is_some_and(|current| current < files) {
             let raised = Rlimit { current: Some(files), maximum: limit.maximum };
             // It is refused beyond the maximum, which is then reported.
             let _ = setrlimit(Resource::Nofile, raised);
@@ -92,11 +119,12 @@ impl Limits {
 
     /// The first limit that is too low, with its name and the value that is needed.
     fn lacking(self, needs: Needs) -> Option<String> {
-        let (threads, files) = (needs.threads + OWN_THREADS, needs.files + OWN_FILES);
+        let threads = needs.threads + OWN_THREADS;
+        let files = if needs.files > 0 { needs.files + OWN_FILES } else { FEW_FILES };
         let all = threads + self.others;
         // A limit is never too low for a resource that is not needed.
         let limits = [
-            (needs.files, "open files", files, self.files, "RLIMIT_NOFILE (ulimit -n)"),
+            (1, "open files", files, self.files, "RLIMIT_NOFILE (ulimit -n)"),
             (needs.threads, "threads", threads, self.user, "RLIMIT_NPROC (ulimit -u)"),
             (needs.threads, "threads on the machine", all, self.machine, "kernel.threads-max"),
             (needs.threads, "numbers of threads", all, self.numbers, "kernel.pid_max"),

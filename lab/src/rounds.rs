@@ -66,22 +66,22 @@ impl Rules {
 
 /// Measures one row in all its rounds; the results are on the book's last sheet.
 ///
-/// A target that fails is out for the rest of the row, and has no number in it.
+/// A target that fails is out for the rest of the row, and has no number in it. `warm` is called once all of them have warmed up.
 pub(crate) fn measure(
     contest: &Contest,
     rules: &Rules,
     book: &SharedBook,
     reporter: &Reporter,
     random: &mut SmallRng,
+    warm: impl Fn() -> Result<(), Stop>,
 ) -> Result<(), Stop> {
     let Contest { row, targets } = contest;
     book.open_sheet(&**row, targets);
     let mut targets = targets.clone();
     let begun = Instant::now();
+    let runs = 1 + rules.rounds;
+    reporter.forecast(|forecast| forecast.open_row(targets.iter().map(|t| t.name), runs));
     for round in 0.. {
-        if round > rules.rounds {
-            reporter.extend(targets.len() as u64);
-        }
         targets.shuffle(random);
         let mut standing = Vec::with_capacity(targets.len());
         for target in targets {
@@ -93,7 +93,8 @@ pub(crate) fn measure(
             let outcome = row.run(target, terms);
             let migrations = migrations.and_then(Migrations::end);
             let spent = spending.end();
-            reporter.advance(1);
+            let took = Duration::from_secs_f64(spent.wall);
+            reporter.forecast(|forecast| forecast.ran(target.name, took, outcome.is_err()));
             match outcome {
                 Ok(values) => {
                     if round == 0 {
@@ -112,13 +113,13 @@ pub(crate) fn measure(
                     book.strike(target, &reason);
                     return Err(Stop::Refused(reason));
                 }
-                Err(failure) => {
-                    book.strike(target, &failure.to_string());
-                    reporter.advance(rules.rounds.saturating_sub(round));
-                }
+                Err(failure) => book.strike(target, &failure.to_string()),
             }
         }
         targets = standing;
+        if round == 0 {
+            warm()?;
+        }
         if rules.is_enough(round, begun.elapsed(), book) {
             break;
         }

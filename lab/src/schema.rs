@@ -1,7 +1,10 @@
 //! The result file, schema 1: as the laboratory writes it, and as a reader has it. What only people and other programs read in it is
 //! not read back.
 
-use serde::{Deserialize, Serialize};
+use std::fmt;
+
+use serde::de::{Error, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use crate::machine::Machine;
@@ -10,6 +13,29 @@ use crate::workload::{Direction, Params};
 
 /// The version of all this. A reader of another version must not guess.
 pub(crate) const SCHEMA: u32 = 1;
+
+/// Reads options by name, none of which may stand twice.
+fn distinct<'de, D: Deserializer<'de>>(file: D) -> Result<Params, D::Error> {
+    struct Options;
+    impl<'de> Visitor<'de> for Options {
+        type Value = Params;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("options by name")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Params, A::Error> {
+            let mut params = Params::new();
+            while let Some((name, value)) = map.next_entry::<String, Value>()? {
+                if params.insert(name.clone(), value).is_some() {
+                    return Err(Error::custom(format!("duplicate option `{name}`")));
+                }
+            }
+            Ok(params)
+        }
+    }
+    file.deserialize_map(Options)
+}
 
 /// The whole file. What else the machine did is more than a reader needs of it.
 #[derive(Debug, Deserialize, Serialize)]
@@ -46,6 +72,7 @@ pub(crate) struct Meaning {
     /// The name of the workload.
     pub(crate) workload: String,
     /// The options of the workload.
+    #[serde(deserialize_with = "distinct")]
     pub(crate) params: Params,
     /// What is done, as the beginning of a sentence.
     pub(crate) done: String,
@@ -79,6 +106,7 @@ pub(crate) struct Outcome {
     /// The name of the metric.
     pub(crate) metric: String,
     /// The options of the workload.
+    #[serde(deserialize_with = "distinct")]
     pub(crate) params: Params,
     /// The unit of the metric.
     pub(crate) unit: String,
@@ -108,6 +136,7 @@ pub(crate) struct Runs {
     /// The name of the target.
     pub(crate) target: String,
     /// The options of the workload.
+    #[serde(deserialize_with = "distinct")]
     pub(crate) params: Params,
     /// How many single values are behind each percentile; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -140,6 +169,7 @@ pub(crate) struct Failure {
     #[serde(default)]
     pub(crate) peer: Option<bool>,
     /// The options of the workload.
+    #[serde(deserialize_with = "distinct")]
     pub(crate) params: Params,
     /// Why.
     pub(crate) reason: String,

@@ -4,10 +4,11 @@ use std::hint::black_box;
 use std::path::PathBuf;
 use std::sync::{Arc, mpsc};
 use std::thread::{self, Builder};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
+use rustix::process::{Resource, getrlimit};
 
 use crate::apart;
 use crate::check::Check;
@@ -22,6 +23,7 @@ use crate::peers::{self, Peer};
 use crate::report::book::SharedBook;
 use crate::report::csv::{self, Csv};
 use crate::report::destination::Output;
+use crate::report::forecast::{self, Forecast};
 use crate::report::{self, Reporter};
 use crate::rounds::{self, Contest, Rules};
 use crate::stop::Stop;
@@ -76,7 +78,7 @@ fn check(check: &Check, contests: Vec<Contest>, cli: &Cli) -> Result<(), Stop> {
     let seed = options.seed.unwrap_or_else(fresh_seed);
     let hogs = options.hogs.unwrap_or_else(|| machine::cpus() as u64);
     let machine = Machine::read(seed, hogs, None);
-    let reporter = Reporter::new(false, options.quiet, check.seconds);
+    let reporter = Reporter::new(false, options.quiet, Forecast::new(0, None));
     reporter.print(&machine.describe(false))?;
     let noise = Noise::new(Kernel::here(), machine::cpus());
     // It has no tables.
@@ -121,8 +123,10 @@ fn measure(contests: &[Contest], cli: &Cli) -> Result<(), Stop> {
     let entered: usize = contests.iter().map(|contest| contest.targets.len()).sum();
     let rules = Rules { samples: appended(&options.samples, csv::SAMPLES)?, ..options.rules() };
     let runs = (1 + rules.rounds) * entered as u64;
-    let reporter =
-        Arc::new(Reporter::new(outputs.iter().any(Output::is_stdout), options.quiet, runs));
+    let is_elsewhere = outputs.iter().any(Output::is_stdout);
+    let planned = cli.expected(runs).map(|time| time.div_f64(runs as f64));
+    let forecast = Forecast::new(runs, planned);
+    let reporter = Arc::new(Reporter::new(is_elsewhere, options.quiet, forecast));
     let head = machine.describe(options.verbose);
     let noise = Noise::new(Kernel::here(), machine::cpus());
     let book = SharedBook::new(machine, rules.rounds as usize, noise, outputs, csv);
@@ -139,14 +143,31 @@ fn measure(contests: &[Contest], cli: &Cli) -> Result<(), Stop> {
         noise.begin();
         noise.describe()
     });
-    let head = head + &before + &plan(cli, contests.len(), runs);
+    let more = if rules.until.is_some() { " or more" } else { "" };
+    // One that no plan knows is known when the first row has warmed up.
+    let expected = |time: Option<Duration>| {
+        let tables = if contests.len() == 1 { "table" } else { "tables" };
+        let time = time.map_or(String::new(), |t| format!(": about {}{more}", forecast::words(t)));
+        format!("{} {tables}, {runs} runs{more}{time}", contests.len())
+    };
+    let plan = planned.and_then(|_| reporter.forecast(|forecast| forecast.rest()));
+    let is_planned = plan.is_some();
+    let head =
+        head + &before + &if is_planned { format!("\n{}", expected(plan)) } else { String::new() };
     let hogs = Hogs::start(hogs)?;
     book.noise(|noise| noise.with_hogs(hogs.process()));
 
     let mut random = SmallRng::seed_from_u64(seed);
+    let begun = Instant::now();
     let measured = reporter.print(&head).and_then(|()| {
         contests.iter().try_for_each(|contest| {
-            rounds::measure(contest, &rules, &book, &reporter, &mut random)?;
+            rounds::measure(contest, &rules, &book, &reporter, &mut random, || {
+                if is_planned || book.rows() > 1 {
+                    return Ok(());
+                }
+                let time = reporter.forecast(|forecast| forecast.rest());
+                reporter.print(&expected(time.map(|rest| rest + begun.elapsed())))
+            })?;
             reporter.print(&book.last_table(cli.detail()))
         })
     });
@@ -155,7 +176,7 @@ fn measure(contests: &[Contest], cli: &Cli) -> Result<(), Stop> {
         noise.with_hogs(None);
         noise.end();
     });
-    let busy = book.noise(|noise| noise.busy().map(str::to_owned));
+    let (busy, course) = book.noise(|noise| (noise.busy().map(str::to_owned), noise.describe()));
     // The results so far are written even if the rest fails.
     let [peers, own] = [true, false].map(|peers| book.failures(peers));
     let written = book.finish(measured.is_ok() && peers.is_empty() && own.is_empty());
@@ -165,23 +186,12 @@ fn measure(contests: &[Contest], cli: &Cli) -> Result<(), Stop> {
     let last = book.conclusion(cli.is_sweep(), cli.detail()).map(|last| last + "\n");
     // A peer without a number is missing from the table, and does not fail the run.
     let notes = peers.iter().map(|failure| format!("\nno number: {failure}"));
-    let marked = busy.iter().map(|busy| format!("\n{busy}\n"));
-    let end = notes.chain(last).chain(marked).chain([hint(contests)]);
+    let end = notes.chain(last).chain([course, "\n".to_owned(), hint(contests)]);
     reporter.print(&end.collect::<String>())?;
     if !own.is_empty() {
         return Err(Stop::Failed(own.join("; ")));
     }
     busy.filter(|_| options.quiet_machine).map_or(Ok(()), |busy| Err(Stop::Busy(busy)))
-}
-
-/// A line that says how long a plan of so many rows and runs takes; nothing if this is none.
-fn plan(cli: &Cli, rows: usize, runs: u64) -> String {
-    let more = if cli.options.rules().until.is_some() { " or more" } else { "" };
-    let line = |time: Duration| {
-        let minutes = time.as_secs().div_ceil(60);
-        format!("\n{rows} tables, {runs} runs{more}: about {minutes} min{more}")
-    };
-    cli.expected(runs).map(line).unwrap_or_default()
 }
 
 /// The last lines of every report.
@@ -254,6 +264,10 @@ fn probe(needs: Needs) -> Result<(), Stop> {
         drop(thread.join());
     }
     refused.map_or(Ok(()), |error| {
-        Err(Stop::Refused(format!("needs {most} threads and can start {count}: {error}")))
+        let space = getrlimit(Resource::As).current;
+        let space = space.map_or(String::new(), |bytes| {
+            format!("; the limit RLIMIT_AS (ulimit -v) is {bytes} bytes")
+        });
+        Err(Stop::Refused(format!("needs {most} threads and can start {count}: {error}{space}")))
     })
 }

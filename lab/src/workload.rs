@@ -91,6 +91,13 @@ macro_rules! metrics {
 pub(crate) use metrics;
 
 impl<Text: AsRef<str>> Metric<Text> {
+    /// Whether it is a percentile of single values, or the greatest of them.
+    pub(crate) fn is_of_values(&self) -> bool {
+        let last = self.name.as_ref().rsplit('-').next().unwrap_or_default();
+        let percentile = last.strip_prefix('p').and_then(|number| number.parse::<f64>().ok());
+        last == "max" || percentile.is_some()
+    }
+
     /// The share of the values that is beyond this metric, if it is a percentile near an end, such as `p99` or `late-p99.9`.
     pub(crate) fn tail(&self) -> Option<f64> {
         let last = self.name.as_ref().rsplit('-').next()?.strip_prefix('p')?;

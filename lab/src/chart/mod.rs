@@ -28,6 +28,7 @@ use crate::recorded::Recorded;
 use crate::report::destination::{Destination, path, same};
 use crate::report::quantity;
 use crate::report::results::is_of;
+use crate::report::speedup::interval;
 use crate::schema::Outcome;
 use crate::stop::Stop;
 
@@ -100,7 +101,7 @@ pub(crate) struct Chart {
 }
 
 /// Reads a value of `--where`.
-fn option(text: &str) -> Result<(String, String), String> {
+pub(crate) fn option(text: &str) -> Result<(String, String), String> {
     let option = text.split_once('=');
     let option = option.filter(|(name, value)| !name.is_empty() && !value.is_empty());
     option
@@ -134,7 +135,11 @@ fn picture(selection: &Selection<'_>, machine: &Machine, title: Option<&str>) ->
         name: result.target.clone(),
         value: quantity::full(result.median, &result.unit),
         is_own: is_of("brigade", &result.target),
-        marks: Marks::Bar { length: result.median, range: (result.min, result.max) },
+        marks: Marks::Bar {
+            length: result.median,
+            range: (result.min, result.max),
+            interval: interval(&result.samples.0),
+        },
     };
     let named = selection.bars.first().map(|result| wording::title(result));
     Picture {

@@ -88,7 +88,7 @@ mod tests {
             name: "pool <a> & \"b\"".to_owned(),
             value: "1 s".to_owned(),
             is_own: false,
-            marks: Marks::Bar { length, range: (length / 2.0, length * 2.0) },
+            marks: Marks::Bar { length, range: (length / 2.0, length * 2.0), interval: None },
         };
         let picture = Picture {
             title: "a\u{0}title".to_owned(),

@@ -1,4 +1,4 @@
-//! Targets below each other: of each a bar from 0 with a whisker, or its percentiles on a logarithmic axis.
+//! Targets below each other: of each a bar from 0 with whiskers, or its percentiles on a logarithmic axis.
 
 use maud::{Markup, html};
 
@@ -39,8 +39,10 @@ pub(crate) enum Marks {
     Bar {
         /// Its length.
         length: f64,
-        /// The ends of its whisker.
+        /// From the least round to the greatest.
         range: (f64, f64),
+        /// The interval of the median, if it is known.
+        interval: Option<[f64; 2]>,
     },
     /// Percentiles by their names.
     Spread(Vec<(String, f64)>),
@@ -50,7 +52,7 @@ impl Marks {
     /// Every value.
     fn values(&self) -> Vec<f64> {
         match self {
-            Marks::Bar { length, range } => vec![*length, range.1],
+            Marks::Bar { length, range, .. } => vec![*length, range.1],
             Marks::Spread(values) => values.iter().map(|(_, value)| *value).collect(),
         }
     }
@@ -99,7 +101,9 @@ pub(crate) fn draw(rows: &[Row], unit: &str, width: f64) -> Drawing {
         let baseline = middle + 4.0;
         let [name, value] = &labels[index];
         let (marks, end) = match &row.marks {
-            Marks::Bar { length, range } => bar(class, &axis, *length, *range, middle),
+            Marks::Bar { length, range, interval } => {
+                bar(class, &axis, *length, *range, *interval, middle)
+            }
             Marks::Spread(values) => (spread(class, &axis, values, middle), 0.0),
         };
         html! {
@@ -121,16 +125,30 @@ pub(crate) fn draw(rows: &[Row], unit: &str, width: f64) -> Drawing {
     Drawing { body, width, height: bottom }
 }
 
-/// A bar with its whisker, and where they end. A whisker that goes on beyond that has an arrow.
-fn bar(class: &str, axis: &Axis, length: f64, range: (f64, f64), middle: f64) -> (Markup, f64) {
+/// A bar with its range and its whisker, and where they end. One that goes on beyond that has an arrow.
+fn bar(
+    class: &str,
+    axis: &Axis,
+    length: f64,
+    range: (f64, f64),
+    interval: Option<[f64; 2]>,
+    middle: f64,
+) -> (Markup, f64) {
     let [start, end, low, high] = [0.0, length, range.0, range.1].map(|v| round(axis.at(v)));
     let (above, below) = (middle - CAP, middle + CAP);
-    let beyond = if axis.ends_before(range.1) { CAP } else { 0.0 };
+    let arrow = |tip: f64| {
+        format!("M{} {above}L{tip} {middle}L{} {below}", round(tip - CAP), round(tip - CAP))
+    };
+    let whisker = interval.map(|ends| ends.map(|end| round(axis.at(end))));
+    let whisker = whisker.filter(|[from, to]| to - from >= 1.0);
+    let is_cut = interval.is_some_and(|[_, to]| axis.ends_before(to));
     let body = html! {
         rect class={ "bar " (class) } x=(start) y=(middle - BAR / 2.0) width=(round(end - start)) height=(BAR) {}
         @if high - low >= 1.0 {
-            path class="whisker"
-                d={ "M" (low) " " (above) "V" (below) "M" (low) " " (middle) "H" (high) "M" (high - beyond) " " (above) "L" (high) " " (middle) "L" (high - beyond) " " (below) } {}
+            path class="whisker range" d={ "M" (low) " " (middle) "H" (high) @if axis.ends_before(range.1) { (arrow(high)) } } {}
+        }
+        @if let Some([from, to]) = whisker {
+            path class="whisker" d={ "M" (from) " " (above) "V" (below) "M" (from) " " (middle) "H" (to) @if is_cut { (arrow(to)) } @else { "M" (to) " " (above) "V" (below) } } {}
         }
     };
     (body, end.max(high))

@@ -2,6 +2,7 @@
 
 use super::selection::Selection;
 use crate::machine::Machine;
+use crate::report::speedup::ROUNDS;
 use crate::schema::Outcome;
 use crate::workload::{self, Direction, Params, quoted};
 
@@ -22,7 +23,10 @@ pub(crate) fn better(metric: &str, direction: Direction) -> String {
 pub(crate) fn key(metric: &str, direction: Direction, rounds: usize) -> String {
     let bars = match rounds {
         1 => "one round".to_owned(),
-        rounds => format!("median of {rounds} rounds, whiskers from minimum to maximum"),
+        rounds => {
+            let whiskers = if rounds < ROUNDS { "" } else { ", whiskers: 95 % interval of it" };
+            format!("median of {rounds} rounds{whiskers}, thin lines: minimum to maximum")
+        }
     };
     format!("{} · {bars}", better(metric, direction))
 }

@@ -1,7 +1,9 @@
 //! The laboratory as a library: a closure of the user's on several pools.
 //!
-//! `pool` is what the closure gets, and counts its jobs; `row` measures the closure, as the workloads do.
+//! `pool` is what the closure gets, and counts its jobs; `row` measures the closure, as the workloads do; `comparison` is what that comes
+//! to.
 
+mod comparison;
 mod pool;
 mod row;
 
@@ -14,6 +16,7 @@ use std::time::Duration;
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 
+pub use self::comparison::{Comparison, Measured};
 pub use self::pool::AnyPool;
 use self::pool::Closure;
 use self::row::Yours;
@@ -25,7 +28,8 @@ use crate::needs::Needs;
 use crate::noise::Noise;
 use crate::report::Reporter;
 use crate::report::book::SharedBook;
-use crate::report::comparison::Comparison;
+use crate::report::forecast::Forecast;
+use crate::report::speedup;
 use crate::rounds::{self, Contest, Rules};
 use crate::session::fresh_seed;
 use crate::stop::Stop;
@@ -75,6 +79,8 @@ where
         targets: DEFAULT.map(str::to_owned).to_vec(),
         threads: machine::cpus(),
         rounds: 10,
+        until: None,
+        at_most: Duration::from_secs(60),
         patience: Duration::from_secs(20),
         seed: None,
         inject: None,
@@ -98,6 +104,10 @@ pub struct Compare {
     threads: usize,
     /// Rounds that count.
     rounds: u64,
+    /// How narrow the interval of the speed-up must be, as a share.
+    until: Option<f64>,
+    /// For how long there may be further rounds for that.
+    at_most: Duration,
     /// How long to wait for a pool that runs nothing.
     patience: Duration,
     /// The seed of the order of the targets.
@@ -130,6 +140,21 @@ impl Compare {
     /// Sets the number of rounds that count. The default is 10; with fewer than 5 there is no verdict.
     pub fn rounds(mut self, rounds: u64) -> Self {
         self.rounds = rounds;
+        self
+    }
+
+    /// Takes further rounds until the interval of brigade's speed-up over the best of the other pools reaches no further than this share
+    /// from it: 0.05 for 5 %. The default is not to; [`rounds`](Self::rounds) is the fewest then, and 5 at least.
+    ///
+    /// The rounds end after a minute, or the time that [`at_most`](Self::at_most) sets, even if it is wider.
+    pub fn until(mut self, width: f64) -> Self {
+        self.until = Some(width);
+        self
+    }
+
+    /// Sets the time after which [`until`](Self::until) takes no further round. The default is a minute.
+    pub fn at_most(mut self, time: Duration) -> Self {
+        self.at_most = time;
         self
     }
 
@@ -168,12 +193,18 @@ impl Compare {
         range("rounds", self.rounds, limits::MAX_ROUNDS)?;
         Needs { files: 0, threads: self.threads as u64 }.check()?;
         let seed = self.seed.unwrap_or_else(fresh_seed);
-        let Compare { rounds, patience, inject, .. } = self;
-        let rules = Rules { rounds, until: None, patience, pin: None, inject, samples: None };
+        if let Some(width) = self.until.filter(|width| !(0.0..=10.0).contains(width)) {
+            return Err(Stop::Usage(format!("until must be from 0 to 10, and is {width}")));
+        }
+        let Compare { patience, inject, .. } = self;
+        let until = self.until.map(|width| (width, self.at_most));
+        let rounds = until.map_or(self.rounds, |_| self.rounds.max(speedup::ROUNDS as u64));
+        let rules = Rules { rounds, until, patience, pin: None, inject, samples: None };
         let machine = Machine::read(seed, 0, None);
         let noise = Noise::new(Kernel::here(), machine::cpus());
         let book = SharedBook::new(machine, rounds as usize, noise, Vec::new(), None);
-        let reporter = Reporter::new(false, true, (1 + rounds) * targets.len() as u64);
+        let forecast = Forecast::new((1 + rounds) * targets.len() as u64, None);
+        let reporter = Reporter::new(false, true, forecast);
         let own = targets.iter().find(|target| target.name == "brigade").unwrap_or(&targets[0]);
         let row = Yours {
             what: self.what.leak(),
@@ -184,7 +215,9 @@ impl Compare {
         };
         let contest = Contest { row: Box::new(row), targets };
         let mut random = SmallRng::seed_from_u64(seed);
-        rounds::measure(&contest, &rules, &book, &reporter, &mut random)?;
+        book.noise(Noise::begin);
+        rounds::measure(&contest, &rules, &book, &reporter, &mut random, || Ok(()))?;
+        book.noise(Noise::end);
         Ok(Comparison::new(book.into_results()))
     }
 
@@ -285,6 +318,35 @@ mod tests {
             "{text}"
         );
         assert!(comparison.json().contains("\"workload\": \"nest\""));
+        let page = comparison.html();
+        assert!(page.starts_with("<!DOCTYPE html>") && page.contains("nest"), "{page}");
+        let tables = comparison.markdown();
+        assert!(tables.contains("## nest") && tables.contains("| whole runs, start to end |"));
+        if cfg!(target_os = "linux") {
+            assert!(text.contains("\nbefore the run: load "), "{text}");
+            assert!(text.contains("\nafter the run: load "), "{text}");
+        }
+    }
+
+    #[test]
+    fn rounds_go_on_until_the_interval_is_narrow_or_the_time_is_over() {
+        let rounds = |compare: Compare| {
+            let json = compare.run().expect("measured").json();
+            let file: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+            file["results"][0]["samples"].as_array().expect("samples").len()
+        };
+        let short = || short(compare("one", |pool| pool.execute(|| ())));
+        // Five are the fewest that have an interval.
+        assert_eq!(rounds(short().until(0.0).at_most(Duration::from_millis(1))), 5);
+        assert!((5..50).contains(&rounds(short().until(10.0))));
+    }
+
+    #[test]
+    fn other_work_is_said() {
+        let comparison = short(compare("one", |pool| pool.execute(|| ())));
+        let comparison = comparison.run().expect("measured");
+        let text = comparison.to_string();
+        assert_eq!(comparison.disturbed().is_some(), text.contains("this machine was busy"));
     }
 
     #[test]
@@ -333,6 +395,8 @@ mod tests {
             (nothing().targets::<&str>([]), "needs a target"),
             (nothing().threads(0), "threads must be a number from 1 to"),
             (nothing().rounds(0), "rounds must be a number from 1 to"),
+            (nothing().until(-0.1), "until must be from 0 to 10"),
+            (nothing().until(f64::NAN), "until must be from 0 to 10"),
         ] {
             let error = wrong.run().expect_err("refused").to_string();
             assert!(error.starts_with(reason), "{error}");

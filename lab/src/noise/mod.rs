@@ -45,21 +45,8 @@ impl Reading {
 
     /// The same, of a process that has used that much.
     fn with(kernel: &Kernel, own: f64, at: Instant) -> Self {
-        let allowed = kernel.allowed();
-        let is_ours = |name: &str| {
-            let number = name.strip_prefix("cpu").and_then(|number| number.parse().ok());
-            number.is_some_and(|number| {
-                allowed.as_ref().is_none_or(|allowed| allowed.contains(&number))
-            })
-        };
-        let stat = kernel.text("proc/stat").unwrap_or_default();
-        let lines = stat.lines().filter_map(|line| {
-            let (name, rest) = line.split_once(' ')?;
-            let ticks = rest.split_whitespace().map(|field| field.parse::<f64>().ok());
-            is_ours(name).then(|| ticks.collect::<Option<Vec<_>>>()).flatten()
-        });
         let (mut busy, mut stolen) = (None, None);
-        for ticks in lines {
+        for ticks in ticks(kernel) {
             // user, nice, system; idle, iowait, irq, softirq, steal.
             let seconds = ticks.iter().take(3).sum::<f64>() / TICKS;
             busy = Some(busy.unwrap_or(0.0) + seconds);
@@ -73,6 +60,23 @@ impl Reading {
         });
         Reading { at, busy, stolen, pressure, throttled: throttled(kernel), own }
     }
+}
+
+/// The ticks of each CPU that this process may use, by what they were spent on.
+fn ticks(kernel: &Kernel) -> Vec<Vec<f64>> {
+    let allowed = kernel.allowed();
+    let is_ours = |name: &str| {
+        let number = name.strip_prefix("cpu").and_then(|number| number.parse().ok());
+        number
+            .is_some_and(|number| allowed.as_ref().is_none_or(|allowed| allowed.contains(&number)))
+    };
+    let stat = kernel.text("proc/stat").unwrap_or_default();
+    let lines = stat.lines().filter_map(|line| {
+        let (name, rest) = line.split_once(' ')?;
+        let ticks = rest.split_whitespace().map(|field| field.parse::<f64>().ok());
+        is_ours(name).then(|| ticks.collect::<Option<Vec<_>>>()).flatten()
+    });
+    lines.collect()
 }
 
 /// The line of `/proc/pressure/cpu` about times in which some thread waited.
@@ -123,6 +127,7 @@ fn quota(kernel: &Kernel) -> Option<f64> {
 
 /// What happened between two readings. CPUs are CPU seconds of a second; what the kernel does not tell is absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(default)]
 pub(crate) struct Span {
     /// Its length.
     seconds: f64,
@@ -176,6 +181,17 @@ impl Span {
         .collect()
     }
 
+    /// It in words, as far as the kernel tells.
+    fn words(&self) -> String {
+        let parts = [
+            self.other_cpus.map(|taken| format!("other programs took {taken:.2} CPUs")),
+            self.stolen_cpus.map(|taken| format!("steal {taken:.2} CPUs")),
+            self.pressure.map(|share| format!("CPU pressure {:.0} %", share * 100.0)),
+            self.throttled_seconds.map(|time| format!("stopped by a quota for {time:.1} s")),
+        ];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
+
     /// The line of the table of a row on a machine with so many CPUs, if there is something to object.
     pub(crate) fn line(&self, cpus: usize) -> Option<String> {
         let complaints = self.complaints(cpus);
@@ -195,18 +211,96 @@ const LOST: f64 = 0.25;
 /// The share by which the speed of a CPU may differ between the two checks.
 const DRIFT: f64 = 0.1;
 
-/// The machine at one end of the run.
-#[derive(Clone, Debug, Default, Serialize)]
-struct End {
+/// The machine at one moment: before the run, after each row, and after the run. What the kernel does not tell is absent.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(default)]
+pub(crate) struct State {
     /// The mean number of threads that ran or wanted to, over the last minute.
     #[serde(skip_serializing_if = "Option::is_none")]
     load: Option<f64>,
     /// The share of the last ten seconds in which some thread waited for a CPU.
     #[serde(skip_serializing_if = "Option::is_none")]
     pressure: Option<f64>,
+    /// The share of all CPU time since the machine started that the host gave to others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stolen: Option<f64>,
     /// The mean clock of the CPUs.
     #[serde(skip_serializing_if = "Option::is_none")]
     megahertz: Option<f64>,
+    /// What governs the clocks of the CPUs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    governor: Option<String>,
+    /// The CPUs that the quota of a control group stands for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    quota_cpus: Option<f64>,
+}
+
+impl State {
+    /// Looks at the machine now.
+    fn now(kernel: &Kernel) -> Self {
+        let load = kernel.text("proc/loadavg");
+        let pressure = pressure(kernel).and_then(|pressure| {
+            let percent: f64 = pressure.split("avg10=").nth(1)?.split(' ').next()?.parse().ok()?;
+            Some(percent / 100.0)
+        });
+        let ticks = ticks(kernel);
+        // The time of guests, behind the eighth, is part of the first two.
+        let all: f64 = ticks.iter().flat_map(|cpu| cpu.iter().take(8)).sum();
+        let stolen = ticks.iter().map(|cpu| cpu.get(7)).sum::<Option<f64>>();
+        let cpus = kernel.allowed().unwrap_or_default();
+        let setting = |cpu, name| format!("sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_{name}");
+        let clocks: Vec<_> = cpus
+            .iter()
+            .filter_map(|cpu| Some(kernel.value::<f64>(&setting(cpu, "cur_freq"))? / 1e3))
+            .collect();
+        let mean = clocks.iter().sum::<f64>() / clocks.len() as f64;
+        let governors: BTreeSet<_> =
+            cpus.iter().filter_map(|cpu| kernel.text(&setting(cpu, "governor"))).collect();
+        let governors = governors.into_iter().collect::<Vec<_>>().join(", ");
+        State {
+            load: load.and_then(|load| load.split(' ').next()?.parse().ok()),
+            pressure,
+            stolen: stolen.map(|stolen| stolen / all).filter(|share| share.is_finite()),
+            megahertz: mean.is_finite().then_some(mean),
+            governor: (!governors.is_empty()).then_some(governors),
+            quota_cpus: quota(kernel),
+        }
+    }
+
+    /// It in words.
+    fn words(&self) -> String {
+        let percent = |share: f64, decimals| format!("{:.decimals$} %", share * 100.0);
+        let parts = [
+            self.load.map(|load| format!("load {load:.2}")),
+            self.pressure.map(|share| format!("CPU pressure {}", percent(share, 0))),
+            self.stolen.map(|share| format!("steal {} since it started", percent(share, 2))),
+            self.megahertz.map(|clock| format!("{:.2} GHz", clock / 1e3)),
+            self.governor.as_ref().map(|governor| format!("governor {governor}")),
+            self.quota_cpus.map(|cpus| format!("a quota of {cpus:.2} CPUs")),
+        ];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
+
+    /// What of the settings is not as it was before, in words.
+    fn changes(&self, before: &State) -> Option<String> {
+        let text = |state: &State| {
+            let governor = state.governor.clone().unwrap_or_default();
+            let quota =
+                state.quota_cpus.map_or("none".to_owned(), |cpus| format!("{cpus:.2} CPUs"));
+            [("governor", governor), ("CPU quota", quota)]
+        };
+        let changed = text(before).into_iter().zip(text(self)).find(|(old, new)| old != new);
+        changed.map(|((name, old), (_, new))| format!("the {name} changed from {old} to {new}"))
+    }
+}
+
+/// The machine at one end of the run.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default)]
+pub(crate) struct End {
+    /// Before the check, which is load.
+    #[serde(flatten)]
+    state: State,
     /// The check.
     #[serde(skip_serializing_if = "Option::is_none")]
     spin: Option<Spin>,
@@ -215,21 +309,7 @@ struct End {
 impl End {
     /// Looks at the machine now, and checks its CPUs.
     fn now(kernel: &Kernel, cpus: usize) -> Self {
-        // Before the check, which is load.
-        let load = kernel.text("proc/loadavg");
-        let load = load.and_then(|load| load.split(' ').next()?.parse().ok());
-        let pressure = pressure(kernel).and_then(|pressure| {
-            let percent: f64 = pressure.split("avg10=").nth(1)?.split(' ').next()?.parse().ok()?;
-            Some(percent / 100.0)
-        });
-        let clocks = kernel.allowed().unwrap_or_default().into_iter().filter_map(|cpu| {
-            let file = format!("sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_cur_freq");
-            Some(kernel.value::<f64>(&file)? / 1e3)
-        });
-        let clocks: Vec<_> = clocks.collect();
-        let mean = clocks.iter().sum::<f64>() / clocks.len() as f64;
-        let megahertz = mean.is_finite().then_some(mean);
-        End { load, pressure, megahertz, spin: Spin::check(kernel, cpus) }
+        End { state: State::now(kernel), spin: Spin::check(kernel, cpus) }
     }
 }
 
@@ -248,12 +328,6 @@ pub(crate) struct Noise {
     /// The first reading, and the one before the current row.
     #[serde(skip)]
     readings: [Reading; 2],
-    /// What governs the clocks of the CPUs.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    governor: Option<String>,
-    /// The CPUs that the quota of a control group stands for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    quota_cpus: Option<f64>,
     /// The machine before the run.
     before: End,
     /// The machine after it; nothing if it was interrupted.
@@ -273,8 +347,31 @@ pub(crate) struct Noise {
 pub(crate) struct Shown {
     /// See [`Noise::busy`].
     pub(crate) busy: Option<String>,
+    /// The machine before the run.
+    before: End,
+    /// The run.
+    whole: Span,
+    /// The machine after it.
+    after: Option<End>,
     /// Each row.
     pub(crate) rows: Vec<RowNoise>,
+}
+
+impl Shown {
+    /// The machine before, during and after the run, as far as the file tells.
+    pub(crate) fn course(&self) -> Vec<(&'static str, String)> {
+        course(&self.before, &self.whole, self.after.as_ref())
+    }
+}
+
+/// The machine before, during and after a run, as far as the kernel tells.
+fn course(before: &End, whole: &Span, after: Option<&End>) -> Vec<(&'static str, String)> {
+    let parts = [
+        ("before the run", before.state.words()),
+        ("during the run", whole.words()),
+        ("after the run", after.map(|end| end.state.words()).unwrap_or_default()),
+    ];
+    parts.into_iter().filter(|(_, words)| !words.is_empty()).collect()
 }
 
 /// What happened during one row.
@@ -287,22 +384,18 @@ pub(crate) struct RowNoise {
     /// From before its first round to after its last one.
     #[serde(flatten)]
     pub(crate) span: Span,
+    /// The machine at its end.
+    #[serde(default)]
+    end: State,
 }
 
 impl Noise {
     /// Nothing yet, of a machine with so many CPUs.
     pub(crate) fn new(kernel: Kernel, cpus: usize) -> Self {
-        let governors = kernel.allowed().unwrap_or_default().into_iter().filter_map(|cpu| {
-            kernel.text(&format!("sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor"))
-        });
-        let governors: BTreeSet<_> = governors.collect();
-        let governors = governors.into_iter().collect::<Vec<_>>().join(", ");
         Noise {
             cpus,
             hogs: None,
             readings: [Reading::now(&kernel, None); 2],
-            governor: (!governors.is_empty()).then_some(governors),
-            quota_cpus: quota(&kernel),
             before: End::default(),
             after: None,
             whole: Span::default(),
@@ -346,7 +439,8 @@ impl Noise {
         if !is_cut || self.rows.is_empty() {
             self.whole = Span::between(&self.readings[0], &now);
         }
-        self.rows.push(RowNoise { workload: workload.to_owned(), params, span });
+        let end = State::now(&self.kernel);
+        self.rows.push(RowNoise { workload: workload.to_owned(), params, span, end });
         self.judge();
         span.line(self.cpus)
     }
@@ -383,6 +477,9 @@ impl Noise {
                 ));
             }
         }
+        let states = self.rows.iter().map(|row| &row.end);
+        let mut states = states.chain(self.after.as_ref().map(|end| &end.state));
+        complaints.extend(states.find_map(|state| state.changes(&self.before.state)));
         self.busy = (!complaints.is_empty())
             .then(|| format!("this machine was busy: {}; ratios hold less", complaints.join("; ")));
     }
@@ -392,27 +489,22 @@ impl Noise {
         self.busy.as_deref()
     }
 
-    /// The machine before the run, as far as the kernel tells, in a line for the head of the tables.
+    /// The machine before the run and, once that has ended, during it and after, as far as the kernel tells: a line for each, and one
+    /// if it is busy.
     pub(crate) fn describe(&self) -> String {
-        let mut parts = Vec::new();
-        parts.extend(self.before.load.map(|load| format!("load {load:.2}")));
-        let pressure = self.before.pressure;
-        parts.extend(pressure.map(|share| format!("CPU pressure {:.0} %", share * 100.0)));
-        parts.extend(self.before.megahertz.map(|clock| format!("{:.2} GHz", clock / 1e3)));
-        parts.extend(self.governor.as_ref().map(|governor| format!("governor {governor}")));
-        parts.extend(self.quota_cpus.map(|cpus| format!("a quota of {cpus:.2} CPUs")));
-        let busy = self.busy.as_ref().map_or(String::new(), |busy| format!("\n{busy}"));
-        match parts.is_empty() {
-            true => busy,
-            false => format!("\nbefore the run: {}{busy}", parts.join(", ")),
-        }
+        let course = course(&self.before, &self.whole, self.after.as_ref()).into_iter();
+        let lines = course.map(|(when, words)| format!("\n{when}: {words}"));
+        // Before the run there is nothing to say about it.
+        let lines = if self.rows.is_empty() { lines.take(1) } else { lines.take(3) };
+        let busy = self.busy.as_ref().map(|busy| format!("\n{busy}"));
+        lines.chain(busy).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::spin::Spin;
-    use super::{End, Noise, Reading, Span, process, quota, throttled};
+    use super::{End, Noise, Reading, Span, State, process, quota, throttled};
     use crate::kernel::{Kernel, made_up};
     use crate::workload::Params;
     use std::fs;
@@ -491,7 +583,7 @@ mod tests {
         ]);
         let reading = Reading::with(&kernel, 0.0, Instant::now());
         assert_eq!((reading.pressure, reading.throttled), (Some(1.5), Some(2.0)));
-        assert_eq!(End::now(&kernel, 1).pressure, Some(0.01));
+        assert_eq!(State::now(&kernel).pressure, Some(0.01));
         assert_eq!(quota(&kernel), Some(1.5));
         for damaged in ["max", "0 0", "x y", "100 0", "-5 7"] {
             let (_folder, kernel) =
@@ -533,7 +625,51 @@ mod tests {
         assert_eq!(noise.busy(), Some(line));
         let json = serde_json::to_value(&noise).expect("JSON");
         assert_eq!((&json["busy"], &json["rows"][0]["workload"]), (&line.into(), &"wake".into()));
-        assert!(json.get("governor").is_none() && json["before"].get("load").is_none(), "{json}");
+        assert!(json["before"].get("governor").is_none(), "{json}");
+        assert!(json["before"].get("load").is_none(), "{json}");
+    }
+
+    /// Where the governor of the first CPU stands.
+    const GOVERNOR: &str = "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor";
+
+    #[test]
+    fn all_of_it_is_read_again_after_each_row_and_at_the_end() {
+        let (folder, kernel) = made_up(&[
+            ALLOWED,
+            ("proc/stat", &stat(1_000, 50)),
+            ("proc/loadavg", "0.50 0 0 1/9 9"),
+            ("proc/self/cgroup", "0::/\n"),
+            (GOVERNOR, "powersave\n"),
+        ]);
+        let write = |file: &str, text: &str| {
+            let file = folder.path().join(file);
+            fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
+            fs::write(file, text).expect("a file");
+        };
+        let mut noise = Noise::new(kernel, 2);
+        noise.begin();
+        // 50 of 1202 ticks of each of the two.
+        let before =
+            "\nbefore the run: load 0.50, steal 4.16 % since it started, governor powersave";
+        assert!(noise.describe().starts_with(before), "{}", noise.describe());
+        noise.open_row();
+        write("proc/loadavg", "2.00 0 0 1/9 9");
+        write("sys/fs/cgroup/cpu.max", "150000 100000");
+        noise.close_row("wake", Params::new(), false);
+        write(GOVERNOR, "performance\n");
+        noise.end();
+        let said = noise.describe();
+        let after = "\nafter the run: load 2.00, steal 4.16 % since it started, governor performance, a quota of 1.50 CPUs";
+        assert!(said.contains(before) && said.contains(after), "{said}");
+        assert!(said.contains("\nduring the run: ") && said.contains("steal 0.00 CPUs"), "{said}");
+        let busy = noise.busy().unwrap_or_default();
+        assert!(busy.contains("the CPU quota changed from none to 1.50 CPUs"), "{busy}");
+        let json = serde_json::to_value(&noise).expect("JSON");
+        assert_eq!(json["rows"][0]["end"]["quota_cpus"], 1.5);
+        assert_eq!(json["rows"][0]["end"]["governor"], "powersave");
+        assert_eq!(json["after"]["governor"], "performance");
+        let shown: super::Shown = serde_json::from_value(json).expect("what it wrote");
+        assert_eq!(shown.course().len(), 3);
     }
 
     #[test]
@@ -541,6 +677,6 @@ mod tests {
         let mut noise = Noise::new(Kernel::here(), 2);
         noise.begin();
         assert!(noise.before.spin.is_some());
-        assert_eq!(noise.before.load.is_some(), cfg!(target_os = "linux"));
+        assert_eq!(noise.before.state.load.is_some(), cfg!(target_os = "linux"));
     }
 }

@@ -5,14 +5,14 @@ use std::sync::RwLock;
 use std::thread::{self, Builder};
 use std::time::{Duration, Instant};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::kernel::Kernel;
 use crate::stats::sorted;
 use crate::work::grind;
 
 /// What a loop of a known length says about the CPUs: a thread on each of them computes alone.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 pub(super) struct Spin {
     /// The share of its time that the worst of the CPUs did not compute: other work, the host, or a clock that changed meanwhile.
     pub(super) lost: f64,

@@ -53,10 +53,10 @@ impl Content {
         workloads
     }
 
-    /// What it was measured on, by name.
+    /// What it was measured on and what that did besides, by name.
     pub(super) fn machine(&self) -> impl Iterator<Item = (String, String)> {
         let fields = self.recorded.setting.iter().filter(|(_, value)| !value.is_null());
-        fields.map(|(name, value)| {
+        let machine = fields.map(|(name, value)| {
             let name = match &**name {
                 "cpus" => "CPUs",
                 "cpu_model" => "CPU",
@@ -74,7 +74,9 @@ impl Content {
                 value => printable(&crate::workload::word(value)),
             };
             (name.to_owned(), value)
-        })
+        });
+        let course = self.recorded.noise.course().into_iter();
+        machine.chain(course.map(|(when, words)| (when.to_owned(), printable(&words))))
     }
 
     /// What there is to doubt about all of it.

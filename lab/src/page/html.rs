@@ -9,7 +9,7 @@ use crate::chart::{strip, wording};
 use crate::report::answer::{self, Line};
 use crate::report::results::{Lane, Sheet};
 use crate::report::speedup::{Speedup, Verdict};
-use crate::report::table;
+use crate::report::table::Grid;
 use crate::stop::printable;
 
 /// How the page looks, besides the plots and the colours.
@@ -170,19 +170,21 @@ fn options(text: &str) -> Markup {
 fn row(content: &Content, sheet: &Sheet, id: &str) -> Markup {
     let further = sheet.measured().map(|(index, _)| index).filter(|index| *index != sheet.headline);
     let differences = sheet.differences(&content.sheets);
-    let further: Vec<_> = further.map(|index| table(sheet, index)).collect();
+    let further = further.map(|index| Grid::of_metric(sheet, index)).chain([Grid::of_runs(sheet)]);
+    let is_shown = |grid: &Grid<'_>| !grid.lines.is_empty() || grid.note.is_some();
+    let further: Vec<_> = further.filter(is_shown).map(|grid| table(sheet, &grid)).collect();
     html! {
         @for line in [&sheet.note, &sheet.noise].into_iter().flatten() { p.muted { (line) } }
         div.flow {
             @for (index, plot) in plots::of(sheet).iter().enumerate() { (figure(plot, &format!("{id}.plot.{index}"))) }
-            (table(sheet, sheet.headline))
+            (table(sheet, &Grid::of_metric(sheet, sheet.headline)))
         }
         @for lane in &sheet.lanes {
             @if let Some(failure) = &lane.failure { p.warning { strong { (lane.name) } " has no number: " (failure) } }
         }
         @if !further.is_empty() {
             details {
-                summary { "All metrics of " (sheet.workload) @if !differences.is_empty() { span.options { (options(&differences)) } } }
+                summary { "All metrics of " (sheet.workload) ", and whole runs" @if !differences.is_empty() { span.options { (options(&differences)) } } }
                 @for table in further { (table) }
             }
         }
@@ -200,26 +202,27 @@ fn figure(plot: &Plot, id: &str) -> Markup {
     }
 }
 
-/// The table of one metric, if a target has a number.
-fn table(sheet: &Sheet, index: usize) -> Markup {
-    let lines = table::lines(sheet, index);
+/// A table of targets and the line below it, or why there is none.
+fn table(sheet: &Sheet, grid: &Grid<'_>) -> Markup {
     let class = |lane: &Lane| if sheet.is_own(lane) { "own" } else { "" };
     html! {
-        @if let Some(reason) = sheet.lacking(index) {
-            p.muted { (table::title(&sheet.metrics[index])) ": " (reason) }
-        }
-        @if !lines.is_empty() {
-            @let title = table::title(&sheet.metrics[index]);
-            div.scroll tabindex="0" role="region" aria-label={ (sheet.workload) ", " (title) } {
-                table {
-                    caption { (sheet.workload) ": " (title) }
-                    thead { tr { th scope="col" { "target" } @for head in table::HEAD { th scope="col" { (head) } } } }
-                    tbody {
-                        @for (lane, cells) in &lines {
-                            tr class=(class(lane)) { th scope="row" { (lane.name) } @for cell in cells { td { (cell) } } }
+        @if grid.lines.is_empty() {
+            @if let Some(note) = &grid.note { p.muted { (grid.title) ": " (note) } }
+        } @else {
+            @let title = grid.heading();
+            div.table {
+                div.scroll tabindex="0" role="region" aria-label={ (sheet.workload) ", " (title) } {
+                    table {
+                        caption { (sheet.workload) ": " (title) }
+                        thead { tr { th scope="col" { "target" } @for head in grid.heads { th scope="col" { (head) } } } }
+                        tbody {
+                            @for (lane, cells) in &grid.lines {
+                                tr class=(class(lane)) { th scope="row" { (lane.name) } @for cell in cells { td { (cell) } } }
+                            }
                         }
                     }
                 }
+                @if let Some(note) = &grid.note { p.muted { (note) } }
             }
         }
     }
@@ -240,7 +243,8 @@ fn footer() -> Markup {
     html! {
         p { "Each target ran once in each round, in random order, after a round that warmed up. A table has the medians, the least and the "
             "greatest of the rounds; × best peer is the median of the ratios to the best peer of each round; CPUs are the CPUs that a target kept "
-            "busy. A bar is a median, and its whisker goes from the least to the greatest round; one with an arrow goes further. The names of what the others are compared with are bold." }
+            "busy. A bar is a median. Its whisker is the interval that holds 95 per cent of the medians of a bootstrap over the rounds, if there are five, and a "
+            "thin line goes from the least round to the greatest; one with an arrow goes further. The names of what the others are compared with are bold." }
         p { "Written by brigade-lab. " code { "brigade-lab report results.json --html report.html" } " makes such a page from a result file." }
     }
 }

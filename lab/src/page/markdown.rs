@@ -2,7 +2,7 @@
 
 use super::content::Content;
 use crate::report::answer;
-use crate::report::table;
+use crate::report::table::Grid;
 
 /// All of it.
 pub(super) fn of(content: &Content) -> String {
@@ -27,22 +27,9 @@ pub(super) fn of(content: &Content) -> String {
             for line in [&sheet.note, &sheet.noise].into_iter().flatten() {
                 text += &format!("{}\n\n", escaped(line));
             }
-            for (index, metric) in sheet.measured().filter(|(i, _)| detail.shows(sheet, *i)) {
-                if let Some(reason) = sheet.lacking(index) {
-                    text += &format!("{}: {reason}\n\n", escaped(&table::title(metric)));
-                }
-                let lines = table::lines(sheet, index);
-                if lines.is_empty() {
-                    continue;
-                }
-                let heads =
-                    [table::title(metric)].into_iter().chain(table::HEAD.map(str::to_owned));
-                let rows = lines
-                    .into_iter()
-                    .map(|(lane, cells)| [lane.name.clone()].into_iter().chain(cells).collect());
-                let heads: Vec<_> = heads.collect();
-                table(&mut text, &heads, ":--|--:|--:|--:|--:|--:", rows);
-            }
+            let metrics = sheet.measured().filter(|(index, _)| detail.shows(sheet, *index));
+            let grids = metrics.map(|(index, _)| Grid::of_metric(sheet, index));
+            grids.chain([Grid::of_runs(sheet)]).for_each(|shown| grid(&mut text, &shown));
             for lane in &sheet.lanes {
                 if let Some(failure) = &lane.failure {
                     text +=
@@ -71,8 +58,29 @@ pub(super) fn answer(content: &Content) -> String {
     text + &format!("{}.\n\n", answer::summary(&content.sheets, &lines))
 }
 
+/// Adds a table of targets, and the line below it.
+pub(super) fn grid(text: &mut String, grid: &Grid<'_>) {
+    if grid.lines.is_empty() {
+        let lacking = grid.note.iter().map(|note| format!("{}: {note}\n\n", escaped(&grid.title)));
+        text.extend(lacking);
+        return;
+    }
+    let heads = [grid.heading()].into_iter().chain(grid.heads.iter().map(|&head| head.to_owned()));
+    let rows = grid.lines.iter().map(|(lane, cells)| {
+        [lane.name.clone()].into_iter().chain(cells.iter().cloned()).collect()
+    });
+    let rule = ":--".to_owned() + &"|--:".repeat(grid.heads.len());
+    table(text, &heads.collect::<Vec<_>>(), &rule, rows);
+    text.extend(grid.note.iter().map(|note| format!("{}\n\n", escaped(note))));
+}
+
 /// Adds a table.
-fn table(text: &mut String, heads: &[String], rule: &str, rows: impl Iterator<Item = Vec<String>>) {
+pub(super) fn table(
+    text: &mut String,
+    heads: &[String],
+    rule: &str,
+    rows: impl Iterator<Item = Vec<String>>,
+) {
     let line = |cells: &[String]| {
         let cells: Vec<_> = cells.iter().map(|cell| escaped(cell)).collect();
         format!("| {} |\n", cells.join(" | "))

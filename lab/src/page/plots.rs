@@ -8,6 +8,7 @@ use crate::chart::rows::{self, Marks, Row, glyph};
 use crate::chart::{Drawing, wording};
 use crate::report::quantity;
 use crate::report::results::{Lane, Sheet};
+use crate::report::speedup::interval;
 use crate::report::table;
 use crate::stats::middle;
 use crate::workload::{self, Params};
@@ -43,7 +44,8 @@ fn bars(sheet: &Sheet) -> Option<Plot> {
             .iter()
             .fold((f64::MAX, f64::MIN), |(low, high), &value| (low.min(value), high.max(value)));
         let length = middle(&samples).unwrap_or_default();
-        row(sheet, lane, median, Marks::Bar { length, range: ends })
+        let interval = interval(&samples);
+        row(sheet, lane, median, Marks::Bar { length, range: ends, interval })
     };
     let rows: Vec<_> = table::lines(sheet, sheet.headline).into_iter().map(row).collect();
     let named = rows.iter().take(NAMED).map(|row| format!("{} {}", row.name, row.value));

@@ -55,6 +55,11 @@ impl SharedBook {
         book.results.sheets.push(Sheet::new(row, targets));
     }
 
+    /// How many rows have begun.
+    pub(crate) fn rows(&self) -> usize {
+        self.lock().results.sheets.len()
+    }
+
     /// Ends the row that was begun last.
     pub(crate) fn close_sheet(&self) {
         self.lock().results.close_sheet(false);

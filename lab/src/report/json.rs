@@ -73,7 +73,7 @@ fn outcomes<'a>(
 }
 
 /// The content of the result file.
-pub(super) fn of(book: &Results, complete: bool) -> Result<Vec<u8>, Stop> {
+pub(crate) fn of(book: &Results, complete: bool) -> Result<Vec<u8>, Stop> {
     let lanes =
         || book.sheets.iter().flat_map(|sheet| sheet.lanes.iter().map(move |lane| (sheet, lane)));
     let failures = book.failures().map(|(sheet, lane, reason)| Failure {

@@ -2,7 +2,7 @@
 
 use super::quantity;
 use super::speedup::{Speedup, pairs};
-use crate::machine::Machine;
+use crate::machine::{self, Machine};
 use crate::noise::Noise;
 use crate::row::Row;
 use crate::spent::Spent;
@@ -13,13 +13,13 @@ use crate::workload::{self, Metric, Params};
 /// Everything measured so far.
 pub(crate) struct Results {
     /// What it was measured on.
-    pub(super) machine: Machine,
+    pub(crate) machine: Machine,
     /// Rounds that make a result complete; there may be more.
     pub(super) rounds: usize,
     /// What else the machine did.
-    pub(super) noise: Noise,
+    pub(crate) noise: Noise,
     /// One per row.
-    pub(super) sheets: Vec<Sheet>,
+    pub(crate) sheets: Vec<Sheet>,
 }
 
 /// One row: a workload with its options, as it is measured or as a result file has it.
@@ -91,16 +91,35 @@ impl Lane {
     }
 }
 
+/// `number` with a comma between each three digits.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let group = |(index, digit): (usize, char)| {
+        let comma = index > 0 && (digits.len() - index).is_multiple_of(3);
+        comma.then_some(',').into_iter().chain([digit])
+    };
+    digits.chars().enumerate().flat_map(group).collect()
+}
+
 /// Single values that must lie beyond a percentile: the position of fewer is chance. Of each round it must be one, as a percentile
 /// is computed in each round.
 const BEYOND: f64 = 10.0;
 
 impl Sheet {
     /// How many times as good one lane is as another by this metric, if that can be told.
-    pub(super) fn speedup(&self, metric: usize, ours: &Lane, theirs: &Lane) -> Option<Speedup> {
+    pub(crate) fn speedup(&self, metric: usize, ours: &Lane, theirs: &Lane) -> Option<Speedup> {
         let rounds: Vec<_> = pairs(ours.rounds(metric), theirs.rounds(metric)).collect();
         let Metric { direction, unit, .. } = &self.metrics[metric];
         Speedup::of(&rounds, *direction, unit)
+    }
+
+    /// How many single values are behind the percentiles of a target, in words, if that is known.
+    pub(crate) fn values_behind(&self) -> Option<String> {
+        let counts = self.lanes.iter().filter(|lane| lane.failure.is_none());
+        let counts: Vec<_> = counts.map(Lane::values_behind).filter(|count| *count > 0).collect();
+        let (least, most) = (counts.iter().min()?, counts.iter().max()?);
+        let to = if least == most { String::new() } else { format!(" to {}", grouped(*most)) };
+        Some(format!("of {}{to} values", grouped(*least)))
     }
 
     /// Why this metric is not shown, if it is a percentile near an end, and less than ten of the single values of some lane with a
@@ -129,6 +148,12 @@ impl Sheet {
             direction: metric.direction,
             is_detail: metric.is_detail,
         };
+        let (params, cpus) = (row.params(), machine::cpus() as u64);
+        let threads = params.get("threads").and_then(serde_json::Value::as_u64);
+        let crowd = threads
+            .filter(|threads| *threads > cpus)
+            .map(|threads| format!("more threads than CPUs: {threads} take turns on {cpus}"));
+        let notes: Vec<_> = row.note().into_iter().chain(crowd).collect();
         Sheet {
             workload: row.name().to_owned(),
             done: meaning.done.to_owned(),
@@ -136,9 +161,9 @@ impl Sheet {
             own: meaning.own.to_owned(),
             is_yours: meaning.is_yours,
             headline: meaning.headline,
-            params: row.params(),
+            params,
             metrics: row.metrics().iter().map(owned).collect(),
-            note: row.note(),
+            note: (!notes.is_empty()).then(|| notes.join("; ")),
             noise: None,
             lanes: targets.iter().map(|target| Lane::new(target.name, target.is_peer)).collect(),
         }
@@ -216,7 +241,7 @@ impl Results {
     }
 
     /// Every failure, with the sheet and the lane it stands in.
-    pub(super) fn failures(&self) -> impl Iterator<Item = (&Sheet, &Lane, &str)> {
+    pub(crate) fn failures(&self) -> impl Iterator<Item = (&Sheet, &Lane, &str)> {
         self.sheets.iter().flat_map(|sheet| {
             sheet.lanes.iter().filter_map(move |lane| Some((sheet, lane, lane.failure.as_deref()?)))
         })

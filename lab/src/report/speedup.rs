@@ -66,6 +66,25 @@ pub(crate) fn pairs(ours: &[f64], theirs: &[f64]) -> impl Iterator<Item = (f64, 
     rounds.filter(|(ours, theirs)| !ours.is_nan() && !theirs.is_nan())
 }
 
+/// The ends of an interval of 95 per cent of what `of` makes of `rounds`, drawn with replacement.
+fn bootstrap<T: Copy>(rounds: &[T], of: impl Fn(&[T]) -> Option<f64>) -> Option<[f64; 2]> {
+    // The same rounds have the same interval, in every report.
+    let mut random = SmallRng::seed_from_u64(1);
+    let mut drawn = rounds.to_vec();
+    let values = (0..DRAWS).filter_map(|_| {
+        drawn.fill_with(|| rounds[random.random_range(0..rounds.len())]);
+        of(&drawn)
+    });
+    let values = sorted(values.collect());
+    (!values.is_empty()).then(|| [0.025, 0.975].map(|share| quantile(&values, share)))
+}
+
+/// The same of their median, of as many as have a verdict.
+pub(crate) fn interval(samples: &[f64]) -> Option<[f64; 2]> {
+    let known: Vec<_> = samples.iter().copied().filter(|value| !value.is_nan()).collect();
+    if known.len() < ROUNDS { None } else { bootstrap(&known, middle) }
+}
+
 impl Speedup {
     /// The one over these rounds, each with our value and theirs. `None` if a value has no digits to compare, as 0 has none.
     pub(crate) fn of(rounds: &[(f64, f64)], direction: Direction, unit: &str) -> Option<Self> {
@@ -84,15 +103,7 @@ impl Speedup {
             })
         };
         let known = ratio(rounds)?;
-        // The same rounds have the same interval, in every report.
-        let mut random = SmallRng::seed_from_u64(1);
-        let mut drawn = rounds.to_vec();
-        let ratios = (0..DRAWS).filter_map(|_| {
-            drawn.fill_with(|| rounds[random.random_range(0..rounds.len())]);
-            ratio(&drawn)
-        });
-        let ratios = sorted(ratios.collect());
-        let [low, high] = [0.025, 0.975].map(|share| quantile(&ratios, share));
+        let [low, high] = bootstrap(rounds, ratio)?;
         let verdict = match () {
             () if rounds.len() < ROUNDS => Verdict::TooFew,
             () if low >= 1.0 + SHOWN => Verdict::Better,
@@ -115,7 +126,7 @@ impl Speedup {
 
 #[cfg(test)]
 mod tests {
-    use super::{Speedup, Verdict};
+    use super::{Speedup, Verdict, interval};
     use crate::workload::Direction::{self, Higher, Lower};
 
     /// Ten values with some noise, around this one.
@@ -178,6 +189,16 @@ mod tests {
         assert!(of(&[f64::MAX; 2], &[1e-9; 2], Higher).is_none(), "no infinite ratio either");
         assert!(of(&[], &[], Lower).is_none());
         assert!(Speedup::of(&[(0.05, 0.01)], Lower, "switches").is_none());
+    }
+
+    #[test]
+    fn the_interval_of_a_median_is_within_the_range_and_one_far_round_is_not_its_end() {
+        assert_eq!(interval(&[1.0; 5]), Some([1.0, 1.0]));
+        let mut samples = around(1.0, 3);
+        samples[4] = 50.0;
+        let [low, high] = interval(&samples).expect("ten rounds");
+        assert!(0.95 < low && low <= 1.0 && 1.0 <= high && high < 1.05, "{low} {high}");
+        assert_eq!(interval(&samples[..4]), None, "the range would be no better");
     }
 
     #[test]

@@ -42,14 +42,10 @@ pub(crate) fn of(sheet: &Sheet, detail: Detail) -> String {
     if let Some(noise) = &sheet.noise {
         text += &format!("{noise}\n");
     }
-    for (index, metric) in sheet.measured() {
-        if detail.shows(sheet, index) {
-            text += &block(sheet, index, metric, detail);
-        }
-    }
-    if detail == Detail::Verbose {
-        text += &spent(sheet);
-    }
+    let metrics = sheet.measured().filter(|(index, _)| detail.shows(sheet, *index));
+    let runs = (detail == Detail::Verbose).then(|| Grid::of_runs(sheet));
+    let grids = metrics.map(|(index, _)| Grid::of_metric(sheet, index)).chain(runs);
+    grids.for_each(|grid| text += &grid.text());
     for lane in &sheet.lanes {
         if let Some(failure) = &lane.failure {
             text += &format!("  {:<NAME$}no number: {failure}\n", lane.name);
@@ -117,62 +113,98 @@ pub(crate) fn title(metric: &Metric<String>) -> String {
     format!("{} ({better})", metric.name)
 }
 
-/// The heading of the columns behind the target.
-pub(crate) const HEAD: [&str; 5] = ["median", "min", "max", "× best peer", "CPUs"];
-
-/// The lines of one metric.
-fn block(sheet: &Sheet, index: usize, metric: &Metric<String>, detail: Detail) -> String {
-    if let Some(reason) = sheet.lacking(index) {
-        return format!("  {:<NAME$}{reason}\n", title(metric));
-    }
-    let lines = lines(sheet, index);
-    if lines.is_empty() {
-        return String::new();
-    }
-    let line = |name: &str, [median, min, max, ratio, cpus]: [&str; 5]| {
-        format!("  {name:<NAME$}{median:>12}{min:>12}{max:>12}{ratio:>13}{cpus:>7}\n")
-    };
-    let lines = lines.iter().map(|(lane, cells)| line(&lane.name, cells.each_ref().map(|c| &**c)));
-    let text = line(&title(metric), HEAD) + &lines.collect::<String>();
-    let outliers = sheet.lanes.iter().filter_map(|lane| {
-        let samples = lane.samples(index);
-        let count = outliers(&samples);
-        (count > 0).then(|| format!("{} {count} of {}", lane.name, samples.len()))
-    });
-    let outliers: Vec<_> = outliers.collect();
-    match detail == Detail::Verbose && !outliers.is_empty() {
-        true => text + &format!("  outliers, all of them counted above: {}\n", outliers.join(", ")),
-        false => text,
-    }
+/// A table in words, whatever shows it: of one metric, or of what the runs took in all.
+pub(crate) struct Grid<'a> {
+    /// Its heading.
+    pub(crate) title: String,
+    /// How many single values are behind it, in words, if it is a percentile or a maximum.
+    pub(crate) values: Option<String>,
+    /// The headings of the columns behind the target.
+    pub(crate) heads: &'static [&'static str],
+    /// The targets, each with its cells.
+    pub(crate) lines: Vec<(&'a Lane, Vec<String>)>,
+    /// A line below it; or why there is nothing above it.
+    pub(crate) note: Option<String>,
 }
 
-/// What the runs took in all, medians over the rounds.
-fn spent(sheet: &Sheet) -> String {
-    let lanes = sheet.lanes.iter().filter(|lane| !lane.spent.is_empty() && lane.failure.is_none());
-    let mut text = String::new();
-    for lane in lanes {
-        let cell = |unit: &str, value: fn(&Spent) -> f64| {
-            let values: Vec<_> = lane.spent.iter().map(value).collect();
-            let known = middle(&values).filter(|value| value.is_finite());
-            known.map_or_else(|| "–".to_owned(), |value| quantity::short(value, unit))
+/// Widths of the columns behind the target.
+const WIDTHS: [usize; 6] = [12, 12, 12, 13, 7, 12];
+
+impl<'a> Grid<'a> {
+    /// That of a metric: no lines, and perhaps a note, if it [lacks](Sheet::lacking) values or all targets failed.
+    pub(crate) fn of_metric(sheet: &'a Sheet, index: usize) -> Self {
+        let metric = &sheet.metrics[index];
+        let lines = lines(sheet, index).into_iter().map(|(lane, cells)| (lane, cells.to_vec()));
+        let outliers = sheet.lanes.iter().filter_map(|lane| {
+            let samples = lane.samples(index);
+            let count = outliers(&samples);
+            (count > 0).then(|| format!("{} {count} of {}", lane.name, samples.len()))
+        });
+        let outliers: Vec<_> = outliers.collect();
+        let outliers = (!outliers.is_empty())
+            .then(|| format!("outliers, all of them counted above: {}", outliers.join(", ")));
+        Grid {
+            title: title(metric),
+            values: metric.is_of_values().then(|| sheet.values_behind()).flatten(),
+            heads: &["median", "min", "max", "× best peer", "CPUs"],
+            lines: lines.collect(),
+            note: sheet.lacking(index).or(outliers),
+        }
+    }
+
+    /// What the runs took in all, medians over the rounds.
+    pub(crate) fn of_runs(sheet: &'a Sheet) -> Self {
+        let has_runs = |lane: &&Lane| !lane.spent.is_empty() && lane.failure.is_none();
+        let lines = sheet.lanes.iter().filter(has_runs).map(|lane| {
+            let cell = |unit: &str, value: fn(&Spent) -> f64| {
+                let values: Vec<_> = lane.spent.iter().map(value).collect();
+                let known = middle(&values).filter(|value| value.is_finite());
+                known.map_or_else(|| "–".to_owned(), |value| quantity::short(value, unit))
+            };
+            let cells = [
+                cell("s", |spent| spent.wall),
+                cell("s", |spent| spent.usage.cpu()),
+                cell("switches", |spent| spent.usage.voluntary),
+                cell("switches", |spent| spent.usage.involuntary),
+                lane.migrations.map_or_else(|| "–".to_owned(), |count| count.to_string()),
+                cell("B", |spent| spent.peak),
+            ];
+            (lane, cells.into())
+        });
+        Grid {
+            title: "whole runs, start to end".to_owned(),
+            values: None,
+            heads: &["wall time", "CPU time", "waited", "lost its CPU", "moved", "peak memory"],
+            lines: lines.collect(),
+            note: None,
+        }
+    }
+
+    /// Its heading with the number of values.
+    pub(crate) fn heading(&self) -> String {
+        let values = self.values.iter().map(|values| format!(", {values}"));
+        [self.title.clone()].into_iter().chain(values).collect()
+    }
+
+    /// It for the terminal; nothing if it has neither lines nor a note.
+    fn text(&self) -> String {
+        let Grid { title, values, heads, lines, note } = self;
+        match (lines.is_empty(), note) {
+            (true, None) => return String::new(),
+            (true, Some(note)) => return format!("  {title:<NAME$}{note}\n"),
+            _ => {}
+        }
+        let line = |name: &str, cells: &mut dyn Iterator<Item = &str>| {
+            let cells = cells.zip(WIDTHS).map(|(cell, width)| format!("{cell:>width$}"));
+            format!("  {name:<NAME$}{}", cells.collect::<String>())
         };
-        text += &format!(
-            "  {:<NAME$}{:>12}{:>12}{:>12}{:>13}{:>7}{:>12}\n",
-            lane.name,
-            cell("s", |spent| spent.wall),
-            cell("s", |spent| spent.usage.cpu()),
-            cell("switches", |spent| spent.usage.voluntary),
-            cell("switches", |spent| spent.usage.involuntary),
-            lane.migrations.map_or_else(|| "–".to_owned(), |count| count.to_string()),
-            cell("B", |spent| spent.peak),
-        );
+        let mut text = line(title, &mut heads.iter().copied());
+        text += &values.iter().map(|values| format!("  {values}")).collect::<String>();
+        for (lane, cells) in lines {
+            text += &format!("\n{}", line(&lane.name, &mut cells.iter().map(|cell| &**cell)));
+        }
+        text + &note.iter().map(|note| format!("\n  {note}")).collect::<String>() + "\n"
     }
-    if text.is_empty() {
-        return text;
-    }
-    let [title, wall, cpu] = ["whole runs, start to end", "wall time", "CPU time"];
-    let [waited, lost, moved, peak] = ["waited", "lost its CPU", "moved", "peak memory"];
-    format!("  {title:<NAME$}{wall:>12}{cpu:>12}{waited:>12}{lost:>13}{moved:>7}{peak:>12}\n{text}")
 }
 
 /// The targets with a number, the best one first, each with the cells behind its name. None if the metric

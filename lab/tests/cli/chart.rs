@@ -70,7 +70,7 @@ fn a_chart_has_a_bar_for_each_target_and_says_where_the_numbers_come_from() {
         [
             "throughput: rate",
             "throughput: rate",
-            "rate, more is better · median of 3 rounds, whiskers from minimum to maximum",
+            "rate, more is better · median of 3 rounds, thin lines: minimum to maximum",
             "brigade",
             "38.2 M tasks/s",
             "rayon",

@@ -60,7 +60,12 @@ fn report() -> Value {
         "machine": {
             "cpus": 2, "cpu_model": HOSTILE, "kernel": "Linux 6.1", "arch": "x86_64",
             "rustc": "rustc 1.85.0", "debug": false, "version": "0.1.0",
-            "date": "2025-01-02T03:04:05Z", "seed": 7, "hogs": 0, "affinity": null, "governor": "performance",
+            "date": "2025-01-02T03:04:05Z", "seed": 7, "hogs": 0, "affinity": null, "board": "a board",
+        },
+        "noise": {
+            "before": { "load": 0.31, "governor": "performance" },
+            "after": { "load": 1.9, "governor": "powersave" },
+            "whole": { "seconds": 9.0, "other_cpus": 0.02, "stolen_cpus": 0.1 },
         },
         "rows": rows, "results": all,
         "failures": [{
@@ -131,9 +136,16 @@ fn every_workload_has_its_plots_and_every_plot_its_marks() {
     let command = "brigade-lab throughput --threads 4 --rounds 5 --target rayon,brigade,tokio";
     assert!(section("throughput").contains(command), "{page}");
     assert!(
-        page.contains("<dt>governor</dt><dd>performance</dd>"),
-        "whatever the file says: {page}"
+        page.contains("<dt>before the run</dt><dd>load 0.31, governor performance</dd>"),
+        "{page}"
     );
+    for part in [
+        "other programs took 0.02 CPUs, steal 0.10 CPUs",
+        "<dt>board</dt><dd>a board</dd>",
+        "governor powersave",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
 }
 
 #[test]
@@ -202,8 +214,8 @@ fn a_percentile_of_few_values_is_refused_whether_all_are_few_or_those_of_a_round
     let said = line(&shown_with(&[300, 200, 100, 299, 100]));
     assert!(said.ends_with("999 values are too few: it takes 1000"), "{said}");
     let said = line(&shown_with(&[300, 200, 100, 300, 100]));
-    assert!(said.ends_with("CPUs"), "{said}");
-    assert!(line(&shown_with(&[u64::MAX; 5])).ends_with("CPUs"), "whatever a file says");
+    assert!(said.ends_with("CPUs  of 1,000 values"), "{said}");
+    assert!(line(&shown_with(&[u64::MAX; 5])).contains("CPUs  of "), "whatever a file says");
 }
 
 #[test]
@@ -394,9 +406,86 @@ fn a_readme_gets_the_answer_and_is_checked_against_it() {
 }
 
 #[test]
-fn the_readme_of_the_project_has_the_figures_of_its_results() {
-    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
-    let files = ["docs/results/quick.json", "README.md"].map(|file| format!("{root}/{file}"));
-    let output = run(lab(["readme", "--check"]).args(files));
-    assert_eq!((code(&output), errors(&output)), (Some(0), String::new()));
+fn a_place_has_the_figures_that_its_comment_names() {
+    let (folder, results) = folder(report().to_string().as_bytes());
+    let readme = folder.path().join("README.md");
+    let filled = |comment: &str| {
+        let place = format!("<!-- figures: {comment} -->\n<!-- /figures -->\n");
+        fs::write(&readme, place).expect("a file");
+        let output = run(lab(["readme"]).args([&results, &readme]));
+        (code(&output), errors(&output), fs::read_to_string(&readme).expect("the file"))
+    };
+    // Of several rows a line each, in which the targets have columns in this order.
+    let (code, _, text) = filled("results --workload throughput --targets tokio,brigade");
+    assert_eq!(code, Some(0));
+    for line in [
+        "| rate (more is better), medians | tokio | brigade |\n|:--|--:|--:|\n",
+        "| --threads 1 | 1.00 M/s | 3.00 M/s |\n| --threads 2 | 1.00 M/s | 6.00 M/s |\n",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    assert!(!text.contains("rayon"), "{text}");
+    // Of a single row a line for each target.
+    let (code, _, text) = filled("results --workload throughput --where threads=2");
+    assert_eq!(code, Some(0));
+    assert!(text.contains("| brigade | 6.00 M/s | 5.40 M/s | 7.20 M/s | 2.00 | – |\n"), "{text}");
+    let (_, _, text) = filled("results --workload burst --metric sender");
+    assert!(text.contains("| sender (less is better) | median |"), "{text}");
+    for (comment, reason) in [
+        ("another", "has no place for figures"),
+        ("results --workload wake", "the file has no numbers of wake for this place"),
+        ("results --workload throughput --where threads=9", "no numbers of throughput"),
+        (
+            "results --no-such-option",
+            "<!-- figures: results --no-such-option -->: error: unexpected",
+        ),
+    ] {
+        let (code, error, text) = filled(comment);
+        assert_eq!(code, Some(2), "{comment}: {error}");
+        assert!(error.contains(reason), "{comment}: {error}");
+        assert!(text.ends_with("-->\n<!-- /figures -->\n"), "{text}");
+    }
+    fs::write(&readme, "<!-- figures -->\nlost\n").expect("a file");
+    let endless = run(lab(["readme"]).args([&results, &readme]));
+    assert_eq!(crate::code(&endless), Some(2), "{}", errors(&endless));
+    assert!(fs::read_to_string(&readme).expect("the file").ends_with("lost\n"));
+}
+
+/// Result files that places are waiting for: `ci/figures.sh full` measures it, and then it is none of these.
+const AWAITED: &[&str] = &["full"];
+
+/// The names of the result files in the comments of this Markdown.
+fn places(text: &str) -> impl Iterator<Item = &str> {
+    let comments = text.lines().filter_map(|line| line.strip_prefix("<!-- figures"));
+    comments.map(|rest| rest.split_whitespace().find(|word| *word != ":").unwrap_or_default())
+}
+
+#[test]
+fn every_page_of_the_project_has_the_figures_of_its_results() {
+    let root = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+    let below = |folder: &str| {
+        let entries = fs::read_dir(root.join(folder)).expect("a folder");
+        entries.map(|entry| entry.expect("an entry").path()).collect::<Vec<_>>()
+    };
+    let readmes = below("crates").into_iter().map(|path| path.join("README.md"));
+    let pages =
+        readmes.chain(below("docs")).chain(["README.md", "lab/README.md"].map(|p| root.join(p)));
+    let mut checked = 0;
+    for page in pages.filter(|page| page.extension().is_some_and(|extension| extension == "md")) {
+        let Ok(text) = fs::read_to_string(&page) else { continue };
+        let mut names: Vec<_> =
+            places(&text).map(|name| if name == "-->" { "quick" } else { name }).collect();
+        names.dedup();
+        for name in names {
+            let results = root.join(format!("docs/results/{name}.json"));
+            let is_awaited = AWAITED.contains(&name);
+            assert_ne!(results.exists(), is_awaited, "{name}: {}", page.display());
+            if !is_awaited {
+                let output = run(lab(["readme", "--check"]).args([&results, &page]));
+                assert_eq!((code(&output), errors(&output)), (Some(0), String::new()));
+                checked += 1;
+            }
+        }
+    }
+    assert!(checked >= 2, "that of the project, and the same as that of the crate");
 }

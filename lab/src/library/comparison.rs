@@ -3,10 +3,11 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::results::{Lane, Results, Sheet};
-use super::speedup::Speedup;
-use super::table::{self, Detail};
-use super::{answer, json};
+use crate::page;
+use crate::report::results::{Lane, Results, Sheet};
+use crate::report::speedup::Speedup;
+use crate::report::table::{self, Detail};
+use crate::report::{answer, json};
 use crate::stats::middle;
 
 /// The results of [`compare`](crate::compare()). It prints as the tables that `brigade-lab` prints.
@@ -81,13 +82,36 @@ impl Comparison {
             json::of(&self.0, is_complete).ok().and_then(|text| String::from_utf8(text).ok());
         text.expect("numbers and names are JSON")
     }
+
+    /// The page that `brigade-lab --html` writes: one that loads nothing, with plots, tables and the machine.
+    pub fn html(&self) -> String {
+        self.page(page::html)
+    }
+
+    /// The tables that `brigade-lab --markdown` writes.
+    pub fn markdown(&self) -> String {
+        self.page(page::markdown)
+    }
+
+    /// What this makes of the result file.
+    fn page(&self, render: fn(&[u8]) -> Result<Vec<u8>, String>) -> String {
+        let page = render(self.json().as_bytes());
+        let text = page.and_then(|page| String::from_utf8(page).map_err(|error| error.to_string()));
+        text.expect("a result file is one, and its page is text")
+    }
+
+    /// Says in a line that other work disturbed the measurement, as `brigade-lab` does; `None` if the machine was quiet.
+    pub fn disturbed(&self) -> Option<&str> {
+        self.0.noise.busy()
+    }
 }
 
 impl fmt::Display for Comparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let table = table::of(self.sheet(), Detail::Usual);
         writeln!(f, "{}\n{table}", self.0.machine.describe(false))?;
-        answer::of(&self.0.sheets).map_or(Ok(()), |answer| writeln!(f, "{answer}"))
+        answer::of(&self.0.sheets).map_or(Ok(()), |answer| writeln!(f, "{answer}"))?;
+        writeln!(f, "{}", self.0.noise.describe())
     }
 }
 
