@@ -12,9 +12,9 @@ Faults of thread pools, taken from the public bugs of many of them, and the test
 `ci/faults.sh` renders this page from `faults.txt`.
 
 The numbers are those of the list that the project began with; `-` was not in it. Those that are missing belong to the
-[queues](../crates/queue/README.md) (1 to 17, 24) and to the command line of the [laboratory](../lab/README.md) (121 to 140),
-which have their own tests; and to reads and writes that the kernel does asynchronously (95 to 102), which the driver does
-not use.
+[queues](../crates/queue/README.md) (1 to 17, 24), which have their own tests, and to reads and writes that the kernel does
+asynchronously (95 to 102), which the driver does not use. The last ones (121 to 140) are those of the command line of the
+[laboratory](../lab/README.md).
 
 Tests are written as file::name, below `crates/*/tests`, `crates/*/src` or `lab/tests`. Those of input and output run with
 files that are reported by level and by edge. The soak, `ci/soak.sh`, puts most of these faults into the same pool.

@@ -52,6 +52,11 @@ pub(crate) fn lines(command: &Command, line: &[OsString]) -> Result<Vec<Vec<OsSt
         if lines.len() * words.len() > limits::MAX_ROWS {
             return Err(Stop::Usage(format!("a sweep may have {} rows at most", limits::MAX_ROWS)));
         }
+        if let [word] = &words[..] {
+            // In place: a line may have a hundred thousand words.
+            lines.iter_mut().for_each(|line| line.push(word.clone()));
+            continue;
+        }
         let with = |line: &Vec<OsString>, word: &OsString| {
             line.iter().cloned().chain([word.clone()]).collect()
         };

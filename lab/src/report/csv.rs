@@ -50,7 +50,8 @@ impl Csv {
                     return Err(Stop::Usage(reason));
                 }
             }
-            Err(error) if error.kind() == ErrorKind::NotFound => {
+            // A link that leads nowhere is there, and its target is none.
+            Err(error) if error.kind() == ErrorKind::NotFound && !path.is_symlink() => {
                 tempfile::tempfile_in(folder(path)).map_err(|error| refused(path, &error))?;
             }
             Err(error) => return Err(refused(path, &error)),

@@ -12,6 +12,7 @@ mod detection;
 mod elastic;
 mod environment;
 mod hogs;
+mod hostile;
 mod output;
 mod own;
 mod report;
