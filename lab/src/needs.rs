@@ -216,8 +216,10 @@ mod tests {
     }
 
     #[test]
-    fn who_needs_nothing_is_not_refused_anything() {
-        let nothing = Limits { files: Some(0), maps: Some(0), ..Limits::default() };
-        assert_eq!(nothing.lacking(Needs::default()), None);
+    fn a_run_that_needs_nothing_needs_the_few_files_of_any_run() {
+        let limits = |files| Limits { files: Some(files), maps: Some(0), ..Limits::default() };
+        assert_eq!(limits(16).lacking(Needs::default()), None);
+        let reason = limits(15).lacking(Needs::default()).expect("too low");
+        assert!(reason.contains("needs 16 open files"), "{reason}");
     }
 }

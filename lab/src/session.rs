@@ -18,7 +18,7 @@ use crate::interrupt;
 use crate::kernel::Kernel;
 use crate::machine::{self, Machine};
 use crate::needs::{self, Needs};
-use crate::noise::Noise;
+use crate::noise::{BEFORE, Noise};
 use crate::peers::{self, Peer};
 use crate::report::book::SharedBook;
 use crate::report::csv::{self, Csv};
@@ -141,7 +141,7 @@ fn measure(contests: &[Contest], cli: &Cli) -> Result<(), Stop> {
     probe(needs)?;
     let before = book.noise(|noise| {
         noise.begin();
-        noise.describe()
+        noise.describe("")
     });
     let more = if rules.until.is_some() { " or more" } else { "" };
     // One that no plan knows is known when the first row has warmed up.
@@ -176,7 +176,8 @@ fn measure(contests: &[Contest], cli: &Cli) -> Result<(), Stop> {
         noise.with_hogs(None);
         noise.end();
     });
-    let (busy, course) = book.noise(|noise| (noise.busy().map(str::to_owned), noise.describe()));
+    let (busy, course) =
+        book.noise(|noise| (noise.busy().map(str::to_owned), noise.describe(BEFORE)));
     // The results so far are written even if the rest fails.
     let [peers, own] = [true, false].map(|peers| book.failures(peers));
     let written = book.finish(measured.is_ok() && peers.is_empty() && own.is_empty());
@@ -186,7 +187,11 @@ fn measure(contests: &[Contest], cli: &Cli) -> Result<(), Stop> {
     let last = book.conclusion(cli.is_sweep(), cli.detail()).map(|last| last + "\n");
     // A peer without a number is missing from the table, and does not fail the run.
     let notes = peers.iter().map(|failure| format!("\nno number: {failure}"));
-    let end = notes.chain(last).chain([course, "\n".to_owned(), hint(contests)]);
+    let end = notes.chain(last).chain([
+        "\n".to_owned() + course.trim_start(),
+        "\n".to_owned(),
+        hint(contests),
+    ]);
     reporter.print(&end.collect::<String>())?;
     if !own.is_empty() {
         return Err(Stop::Failed(own.join("; ")));

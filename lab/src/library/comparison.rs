@@ -111,7 +111,7 @@ impl fmt::Display for Comparison {
         let table = table::of(self.sheet(), Detail::Usual);
         writeln!(f, "{}\n{table}", self.0.machine.describe(false))?;
         answer::of(&self.0.sheets).map_or(Ok(()), |answer| writeln!(f, "{answer}"))?;
-        writeln!(f, "{}", self.0.noise.describe())
+        writeln!(f, "{}", self.0.noise.describe(""))
     }
 }
 

@@ -364,10 +364,13 @@ impl Shown {
     }
 }
 
+/// When a run has not begun.
+pub(crate) const BEFORE: &str = "before the run";
+
 /// The machine before, during and after a run, as far as the kernel tells.
 fn course(before: &End, whole: &Span, after: Option<&End>) -> Vec<(&'static str, String)> {
     let parts = [
-        ("before the run", before.state.words()),
+        (BEFORE, before.state.words()),
         ("during the run", whole.words()),
         ("after the run", after.map(|end| end.state.words()).unwrap_or_default()),
     ];
@@ -489,11 +492,12 @@ impl Noise {
         self.busy.as_deref()
     }
 
-    /// The machine before the run and, once that has ended, during it and after, as far as the kernel tells: a line for each, and one
-    /// if it is busy.
-    pub(crate) fn describe(&self) -> String {
+    /// The machine before the run and, once that has ended, during it and after, as far as the kernel tells: a line for each but those
+    /// that are `known`, and one if it is busy.
+    pub(crate) fn describe(&self, known: &str) -> String {
         let course = course(&self.before, &self.whole, self.after.as_ref()).into_iter();
-        let lines = course.map(|(when, words)| format!("\n{when}: {words}"));
+        let lines = course.filter(|(when, _)| *when != known);
+        let lines = lines.map(|(when, words)| format!("\n{when}: {words}"));
         // Before the run there is nothing to say about it.
         let lines = if self.rows.is_empty() { lines.take(1) } else { lines.take(3) };
         let busy = self.busy.as_ref().map(|busy| format!("\n{busy}"));
@@ -615,7 +619,7 @@ mod tests {
         noise.before = quiet.clone();
         noise.open_row();
         assert_eq!(noise.close_row("wake", Params::new(), false), None);
-        assert_eq!((noise.busy(), noise.describe().as_str()), (None, ""));
+        assert_eq!((noise.busy(), noise.describe("").as_str()), (None, ""));
         noise.after = Some(End { spin: Some(Spin { lost: 0.3, piece_ns: 125.0 }), ..quiet });
         noise.whole.other_cpus = Some(1.26);
         noise.whole.seconds = 9.0;
@@ -651,14 +655,14 @@ mod tests {
         // 50 of 1202 ticks of each of the two.
         let before =
             "\nbefore the run: load 0.50, steal 4.16 % since it started, governor powersave";
-        assert!(noise.describe().starts_with(before), "{}", noise.describe());
+        assert!(noise.describe("").starts_with(before), "{}", noise.describe(""));
         noise.open_row();
         write("proc/loadavg", "2.00 0 0 1/9 9");
         write("sys/fs/cgroup/cpu.max", "150000 100000");
         noise.close_row("wake", Params::new(), false);
         write(GOVERNOR, "performance\n");
         noise.end();
-        let said = noise.describe();
+        let said = noise.describe("");
         let after = "\nafter the run: load 2.00, steal 4.16 % since it started, governor performance, a quota of 1.50 CPUs";
         assert!(said.contains(before) && said.contains(after), "{said}");
         assert!(said.contains("\nduring the run: ") && said.contains("steal 0.00 CPUs"), "{said}");

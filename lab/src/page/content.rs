@@ -1,5 +1,7 @@
 //! What there is to show.
 
+use serde_json::Value;
+
 use crate::chart::wording;
 use crate::recorded::Recorded;
 use crate::report::answer;
@@ -69,9 +71,9 @@ impl Content {
                 name => &printable(&name.replace('_', " ")),
             };
             let value = match value {
-                serde_json::Value::Bool(true) => "yes".to_owned(),
-                serde_json::Value::Bool(false) => "no".to_owned(),
-                value => printable(&crate::workload::word(value)),
+                Value::Bool(true) => "yes".to_owned(),
+                Value::Bool(false) => "no".to_owned(),
+                value => printable(&words(value)),
             };
             (name.to_owned(), value)
         });
@@ -110,6 +112,23 @@ impl Content {
             &targets,
             &self.recorded.machine,
         )
+    }
+}
+
+/// What a file says of the machine, without the signs of JSON. It is no deeper than the file is.
+fn words(value: &Value) -> String {
+    let list = |parts: &mut dyn Iterator<Item = String>| {
+        let parts: Vec<_> = parts.filter(|part| !part.is_empty()).collect();
+        parts.join(", ")
+    };
+    match value {
+        Value::Null => String::new(),
+        Value::Array(values) => values.iter().map(words).collect::<Vec<_>>().join("; "),
+        Value::Object(fields) => list(&mut fields.iter().map(|(name, value)| {
+            let value = words(value);
+            if value.is_empty() { value } else { format!("{} {value}", name.replace('_', " ")) }
+        })),
+        value => crate::workload::word(value),
     }
 }
 

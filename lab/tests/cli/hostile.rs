@@ -306,7 +306,7 @@ fn a_sparse_file_and_an_option_that_stands_twice_are_refused() {
             assert!(errors(&output).contains(reason) || arguments.len() > 1, "{}", errors(&output));
         }
     };
-    refused("results.json is too long for a result file");
+    refused("results.json is not a result file of the laboratory: it goes on after byte");
     let output = run(lab(TINY).args(["--json", "-"]));
     let good = text(&output);
     let twice = good.replacen("\"shots\": 2", "\"shots\": 1, \"shots\": 2", 1);

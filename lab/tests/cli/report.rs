@@ -61,6 +61,7 @@ fn report() -> Value {
             "cpus": 2, "cpu_model": HOSTILE, "kernel": "Linux 6.1", "arch": "x86_64",
             "rustc": "rustc 1.85.0", "debug": false, "version": "0.1.0",
             "date": "2025-01-02T03:04:05Z", "seed": 7, "hogs": 0, "affinity": null, "board": "a board",
+            "caches": [{ "level": 1, "size": "32K" }, { "level": 2, "size": null }],
         },
         "noise": {
             "before": { "load": 0.31, "governor": "performance" },
@@ -125,6 +126,9 @@ fn every_workload_has_its_plots_and_every_plot_its_marks() {
     let bars = [3, 0, 0];
     assert_eq!(marks("throughput"), [[0, 0, 3], bars, bars, bars]);
     assert_eq!(marks("burst"), [[2, 0, 0], [0, 2, 0]]);
+    // Of each bar its interval, and its range as a thinner line.
+    let whiskers = ["class=\"whisker\"", "class=\"whisker range\""];
+    assert_eq!(whiskers.map(|mark| section("throughput").matches(mark).count()), [9, 9]);
     assert!(
         section("burst").contains("● p50  ◆ p90  ▲ p99  × max; less is better, logarithmic axis")
     );
@@ -142,6 +146,7 @@ fn every_workload_has_its_plots_and_every_plot_its_marks() {
     for part in [
         "other programs took 0.02 CPUs, steal 0.10 CPUs",
         "<dt>board</dt><dd>a board</dd>",
+        "<dd>level 1, size 32K; level 2</dd>",
         "governor powersave",
     ] {
         assert!(page.contains(part), "{part}: {page}");

@@ -509,6 +509,11 @@ fn other_work_is_said_and_can_fail_a_run_whose_file_is_written() {
     assert!(said.contains("CPUs were taken by other programs"), "{said}");
     assert!(text(&output).contains("\nthis machine was busy: "), "{}", text(&output));
     assert!(text(&output).contains("\nnot alone: "), "{}", text(&output));
+    let course =
+        ["before the run: load ", "during the run: other programs took ", "after the run: load "];
+    for line in course {
+        assert!(text(&output).contains(&format!("\n{line}")), "{line}: {}", text(&output));
+    }
     let report: Value = serde_json::from_slice(&fs::read(&path).expect("a file")).expect("JSON");
     assert_eq!(report["complete"], true);
     assert!(report["noise"]["busy"].as_str().expect("a line").contains("busy"));
@@ -520,6 +525,10 @@ fn other_work_is_said_and_can_fail_a_run_whose_file_is_written() {
         let shown = text(&run(lab(["report"]).arg(&path).args([format, "-"])));
         assert!(shown.contains("This machine was busy: "), "{shown}");
         assert!(shown.contains("not alone: "), "{shown}");
+        for line in course {
+            let (when, what) = line.split_once(": ").expect("two parts");
+            assert!(shown.contains(when) && shown.contains(what), "{line}: {shown}");
+        }
     }
 }
 
@@ -546,6 +555,10 @@ fn a_report_has_the_tables_of_its_run_and_no_percentile_that_they_refuse() {
         let shown = report(&[format, "-"]);
         let refused = "p99 (less is better): 4 values are too few: it takes 1000";
         assert!(shown.contains(refused), "{shown}");
+        assert!(
+            shown.contains("whole runs, start to end") && shown.contains("lost its CPU"),
+            "{shown}"
+        );
         for value in ["| p99", "ramp-up: p99", "▲"] {
             assert!(!shown.contains(value), "{value}: {shown}");
         }

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Measures what the figures in the READMEs come from, and writes them there. By hand, on a machine that does nothing else.
+#   ci/figures.sh quick     the answer in README.md; some four minutes
+#   ci/figures.sh full      the tables of the crates; about an hour
+#   ci/figures.sh --fill    only writes what docs/results has into the READMEs
+# Afterwards `full` is no longer one of those that the test of the laboratory waits for: AWAITED in lab/tests/cli/report.rs.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+lab() { cargo run --release --locked --quiet -p brigade-lab -- "$@"; }
+
+case "${1-}" in
+    quick | full) lab all "--$1" --rounds 9 --json "docs/results/$1.json" --force ;;
+    --fill) ;;
+    *) echo "usage: ci/figures.sh quick|full|--fill" >&2; exit 2 ;;
+esac
+for results in docs/results/*.json; do
+    name="$(basename "$results" .json)"
+    # A place without a name is for the quick results.
+    begin="<!-- figures: $name "
+    if [ "$name" = quick ]; then begin="$begin|<!-- figures -->"; fi
+    for page in $(grep -lE "^($begin)" README.md lab/README.md crates/*/README.md docs/*.md); do
+        if [ ! -L "$page" ]; then lab readme "$results" "$page"; fi
+    done
+done
