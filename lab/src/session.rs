@@ -186,7 +186,8 @@ fn measure(contests: &[Contest], cli: &Cli) -> Result<(), Stop> {
     // The answer of a single row is its table, unless it is the user's.
     let last = book.conclusion(cli.is_sweep(), cli.detail()).map(|last| last + "\n");
     // A peer without a number is missing from the table, and does not fail the run.
-    let notes = peers.iter().map(|failure| format!("\nno number: {failure}"));
+    let notes: String = peers.iter().map(|failure| format!("no number: {failure}\n")).collect();
+    let notes = (!notes.is_empty()).then(|| format!("\n{notes}")).into_iter();
     let end = notes.chain(last).chain([
         "\n".to_owned() + course.trim_start(),
         "\n".to_owned(),
