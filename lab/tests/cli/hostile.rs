@@ -149,7 +149,7 @@ fn a_full_disk_is_a_failed_run_and_nothing_of_it_stays() {
     let disk = folder.path().join("disk");
     fs::create_dir(&disk).expect("a folder");
     // A mount that only this process and its children see. 4 KiB are less than any result file.
-    let line = "mount -t tmpfs -o size=4k none \"$1\" || exit 99; echo >\"$1/old\"; shift; \"$0\" \"$@\"; code=$?; ls -A \"$DISK\" >&2; exit $code";
+    let line = "mount -t tmpfs -o size=4k none \"$1\" || exit 99; echo >\"$1/old\"; shift; \"$0\" \"$@\"; code=$?; echo left: $(ls -A \"$DISK\") >&2; exit $code";
     let mut command = Command::new("unshare");
     command.args(["--user", "--map-root-user", "--mount", "sh", "-c", line, LAB]).arg(&disk);
     command.args(TINY).arg("--json").arg(disk.join("results.json")).env("DISK", &disk);
@@ -160,7 +160,7 @@ fn a_full_disk_is_a_failed_run_and_nothing_of_it_stays() {
     }
     assert_eq!(code(&output), Some(1), "{said}");
     assert!(said.contains("results.json not written: No space left on device"), "{said}");
-    assert!(said.ends_with("\nold\n"), "no temporary file: {said}");
+    assert!(said.ends_with("\nleft: old\n"), "no temporary file: {said}");
 }
 
 #[test]
@@ -227,7 +227,7 @@ fn a_second_signal_ends_it_at_once_although_nothing_reads_what_it_writes() {
         || call().is_none_or(|now| Some(&now) != listening.as_ref() && now != "running");
     until("it writes, and nothing reads", is_writing);
     assert!(child.try_wait().expect("a child").is_none(), "it waits");
-    let _watchdog = Watchdog::start(20);
+    let _watchdog = Watchdog::start(2);
     signal(&child, "INT");
     assert_eq!(child.wait().expect("an end").code(), Some(130));
     drop(reader);
