@@ -24,6 +24,7 @@ use core::task::Waker;
 
 use brigade_sync::Mutex;
 use brigade_sync::fork::PerProcess;
+use brigade_sync::hint;
 use brigade_task::{JobId, for_each_running};
 
 use crate::engine::{CURRENT, Worker};
@@ -154,10 +155,24 @@ impl Waiting {
     }
 }
 
-/// The waits of the workers of a pool, for a dump: the index of the worker, whether the end of one of the jobs ends the wait, and
-/// the jobs. An inner wait comes first. It is empty for a wait for many jobs.
-pub(crate) fn waits_of(pool: Key) -> Vec<(usize, bool, Vec<JobId>)> {
-    let waits = WAITS.get().lock();
+/// How often a dump tries to read the waits: the lock is held for less than a microsecond at a time by a thread that runs.
+const ATTEMPTS: usize = 100;
+
+/// A wait for a dump: the index of the worker, whether the end of one of the jobs ends the wait, and the jobs, of which there are
+/// none in a wait for many.
+pub(crate) type Listed = (usize, bool, Vec<JobId>);
+
+/// The waits of the workers of a pool, for a dump. An inner wait comes first. `None` if other threads change the list at each
+/// attempt: a dump waits for none of them.
+pub(crate) fn waits_of(pool: Key) -> Option<Vec<Listed>> {
+    let attempt = || {
+        let waits = WAITS.get().try_lock();
+        if waits.is_none() {
+            hint::spin_loop();
+        }
+        waits
+    };
+    let waits = core::iter::repeat_with(attempt).take(ATTEMPTS).flatten().next()?;
     let of_pool = waits.of_workers.iter().filter(|((key, _), _)| *key == pool);
     let listed = of_pool.flat_map(|((_, index), all)| {
         all.iter().rev().map(move |wait| {
@@ -165,7 +180,7 @@ pub(crate) fn waits_of(pool: Key) -> Vec<(usize, bool, Vec<JobId>)> {
             (index, matches!(wait.awaited, Awaited::Any(_)), jobs)
         })
     });
-    listed.collect()
+    Some(listed.collect())
 }
 
 impl Waits {
@@ -287,5 +302,29 @@ impl Drop for Waiting {
         // Its waker may be the last reference to a thread or a pool.
         drop(waits);
         drop(over);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use brigade_testkit::Watchdog;
+
+    use super::WAITS;
+    use crate::Pool;
+
+    #[test]
+    fn a_dump_does_not_wait_for_the_list_of_waits_and_says_so() {
+        let _dog = Watchdog::start(20);
+        let pool = Pool::new(1);
+        let handle = pool.handle();
+        let waits = WAITS.get().lock();
+        let dump = thread::spawn(move || handle.dump()).join().unwrap();
+        assert!(!dump.are_waits_known && dump.threads == 1, "{dump}");
+        assert!(dump.to_string().contains("what waits for what is not known"), "{dump}");
+        drop(waits);
+        let known = || pool.dump().are_waits_known;
+        brigade_testkit::eventually("the other tests let it be read", known);
     }
 }

@@ -180,9 +180,11 @@ impl Handle {
     /// Returns a snapshot of the pool: what each worker runs and since when, what is queued where, which worker waits for which.
     ///
     /// May be called from any thread at any time, also when the pool hangs: it takes none of the locks by which workers find work,
-    /// sleep and wake. So the numbers may be of slightly different moments, and need not add up.
+    /// sleep and wake, and waits for no thread that is about to wait for a job. So the numbers may be of slightly different moments,
+    /// and need not add up.
     ///
-    /// The running jobs are listed only if the pool's jobs are [observed](crate::Builder::observe_jobs).
+    /// The running jobs are listed only if the pool's jobs are [observed](crate::Builder::observe_jobs). What waits for what is listed
+    /// unless that list was being changed ([`Dump::are_waits_known`]).
     ///
     /// ```
     /// let pool = brigade::Pool::builder().threads(2).observe_jobs().build()?;
@@ -200,7 +202,9 @@ impl Handle {
             let indexed = running.iter().enumerate();
             indexed.flat_map(|(index, all)| all.iter().map(move |one| (index, one)))
         };
-        for (index, is_for_any, awaited) in waits_of(self.key) {
+        let waits = waits_of(self.key);
+        dump.are_waits_known = waits.is_some();
+        for (index, is_for_any, awaited) in waits.into_iter().flatten() {
             let is_awaited =
                 |&(_, one): &(usize, &Stretch)| one.id.is_some_and(|id| awaited.contains(&id));
             let wait = WaitDump {

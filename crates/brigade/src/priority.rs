@@ -3,14 +3,15 @@
 /// How urgent a job is; set by [`JobBuilder::priority`](crate::JobBuilder::priority).
 ///
 /// A worker takes a `High` job before all others, between two jobs of its own, and a `Low` one when there is nothing else to do. No
-/// class waits forever:
+/// class waits forever, unless the pool's [fairness](crate::Builder::fairness) is
+/// [`Fairness::Every(u32::MAX)`](crate::Fairness::Every): then a worker that is never without other work never takes a `Low` job.
 ///
 /// - After 16 `High` jobs in a row a worker runs one other, if there is one.
 /// - A `Low` job that has waited for the pool's [ageing time](crate::Builder::ageing), by default 100 ms, is *aged*. A busy worker takes
-///   one aged job each time that it looks for jobs from elsewhere: after 61 jobs at most, or as the pool's
-///   [fairness](crate::Builder::fairness) sets. So a `Low` job waits for the ageing time, and then for at most 62 jobs of a worker for
-///   itself and for each `Low` job queued before it; with [`Order::Lifo`](crate::Order::Lifo) for twice as many. With
-///   [`Fairness::Every(u32::MAX)`](crate::Fairness::Every) busy workers never look, and it waits until one of them is idle.
+///   one aged job each time that it looks for jobs from elsewhere. So a `Low` job waits for the ageing time, and then for at most 62 other
+///   jobs of a worker for itself and for each `Low` job queued before it: the 61 between two looks, or as many as the fairness sets, and
+///   one that a look finds. With [`Order::Lifo`](crate::Order::Lifo) it is twice as many. A look also runs one job of those that no
+///   other worker may run, and one of a worker that is stuck, if there are any.
 ///
 /// The order of jobs of one class that wait is that of their submission for `High` and `Low`. For `Normal` it is that of the
 /// [queues](crate::Queueing). A job that runs is never interrupted.

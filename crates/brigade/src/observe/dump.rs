@@ -20,6 +20,9 @@ pub struct Dump {
     pub is_closed: bool,
     /// Whether the jobs that run are known; see [`Builder::observe_jobs`](crate::Builder::observe_jobs).
     pub is_observed: bool,
+    /// Whether the [waits](WorkerDump::waits) of the workers are known. They are not if another thread was changing the list of
+    /// them, at the begin or the end of a wait, each time that the dump tried to read it.
+    pub are_waits_known: bool,
     /// Threads, including those that are about to be started.
     pub threads: usize,
     /// The threads that sleep as there is nothing to do.
@@ -50,7 +53,8 @@ pub struct WorkerDump {
     /// The jobs that it runs, if the pool's jobs are observed: a job, then the one that runs inside it, and so on. The last one is
     /// the innermost.
     pub jobs: Vec<JobDump>,
-    /// What its innermost job waits for in a [`join`](crate::JoinHandle::join), and the waits around that.
+    /// What its innermost job waits for in a [`join`](crate::JoinHandle::join), and the waits around that; empty if the waits are
+    /// not [known](Dump::are_waits_known).
     pub waits: Vec<WaitDump>,
     /// Jobs on its own queue.
     pub queued: usize,
@@ -109,7 +113,7 @@ impl JobDump {
 impl Dump {
     /// That of a pool that no longer exists.
     pub(crate) fn of_none() -> Self {
-        Self { is_closed: true, ..Self::default() }
+        Self { is_closed: true, are_waits_known: true, ..Self::default() }
     }
 
     /// That of the pool with this name.
@@ -159,6 +163,9 @@ impl fmt::Display for Dump {
         }
         if !self.is_observed {
             writeln!(f, "  what runs is not known: see `Builder::observe_jobs`")?;
+        }
+        if !self.are_waits_known {
+            writeln!(f, "  what waits for what is not known: the list of waits was being changed")?;
         }
         for WorkerDump { index, jobs, waits, queued, forks, own } in &self.workers {
             writeln!(f, "  worker {index}: {queued} jobs queued, {forks} forks, {own} for itself")?;

@@ -81,7 +81,7 @@ fn low_jobs_beside(pool: &Pool, ageing: Duration, others: &[Priority], low: u64)
 
 /// The bound of `Priority`, exactly: 62 jobs for each low job and those before it, once it is old enough.
 #[test]
-fn a_low_job_waits_for_its_ageing_time_and_then_for_61_jobs() {
+fn a_low_job_waits_for_its_ageing_time_and_then_for_62_jobs() {
     let _dog = Watchdog::start(120);
     let normal = [Priority::Normal; 2].as_slice();
     let both = [Priority::Normal, Priority::High, Priority::High].as_slice();
@@ -93,7 +93,7 @@ fn a_low_job_waits_for_its_ageing_time_and_then_for_61_jobs() {
                     let pool = pool.queueing(queueing).build().unwrap();
                     let waits = low_jobs_beside(&pool, ageing, others, 5);
                     for (number, before) in (1..).zip(&waits) {
-                        // In a look the worker may also run one job that it has found.
+                        // In a look the worker also runs one job that it has found.
                         let bound = (interval + 1) * number;
                         let what = format!("{fairness:?}, {queueing:?}, {ageing:?}, {others:?}");
                         assert!(*before <= bound, "{waits:?} jobs, {what}");
@@ -105,7 +105,7 @@ fn a_low_job_waits_for_its_ageing_time_and_then_for_61_jobs() {
 }
 
 #[test]
-fn with_the_newest_job_first_a_low_job_waits_no_longer() {
+fn with_the_newest_job_first_a_low_job_waits_for_twice_as_many() {
     let _dog = Watchdog::start(60);
     let pool = Pool::builder().threads(1).order(Order::Lifo).ageing(Duration::ZERO);
     let pool = pool.build().unwrap();
