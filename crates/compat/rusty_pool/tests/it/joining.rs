@@ -76,6 +76,39 @@ fn several_threads_join_and_all_return_after_the_work() {
     }
 }
 
+/// Caught: a `join` for the tasks that there are when it is called.
+#[test]
+fn join_waits_for_what_other_threads_submit_meanwhile() {
+    let _dog = Watchdog::start(60);
+    // A wrong `join` needs turns to be seen; a right one does not.
+    let let_others_run = || (0..100).for_each(|_| thread::yield_now());
+    let pool = ThreadPool::new(1, 1, LONG);
+    for _ in 0..20 {
+        let (first, second, begun) = (Gate::closed(), Gate::closed(), Gate::closed());
+        occupy(&pool, 1, &first);
+        let ((joins, joining), (told, tells)) = (mpsc::channel(), mpsc::channel());
+        let joined = pool.clone();
+        let joiner = thread::spawn(move || {
+            joins.send(()).unwrap();
+            joined.join();
+            told.send(()).unwrap();
+        });
+        joining.recv().unwrap();
+        let_others_run();
+        let (wait, begins) = (second.clone(), begun.clone());
+        pool.execute(move || {
+            begins.open();
+            wait.wait();
+        });
+        first.open();
+        begun.wait();
+        let_others_run();
+        assert!(tells.try_recv().is_err(), "the second task runs");
+        second.open();
+        joiner.join().unwrap();
+    }
+}
+
 #[test]
 fn join_with_a_timeout_returns_after_it_and_not_earlier() {
     let _dog = Watchdog::start(20);
