@@ -2,8 +2,9 @@
 # Runs the tests of the drop-in packages many times in a row beside two computing threads per CPU: `ci/drop-ins.sh [times]`, by
 # default 20. It ends with the first run that fails.
 #
-# Their doc tests, which are compiled each time, run once, and so do those of `executors` with `ws-no-park`, whose threads compute
-# for as long as a pool lives.
+# These run once: their doc tests, which are compiled each time; the example of rusty_pool's page whose jobs sleep for most of a
+# minute; and, beside the computing threads, the tests of `executors` with `ws-no-park`, whose threads compute for as long as a pool
+# lives.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -22,18 +23,18 @@ tests_of() {
     cargo test --quiet --locked --manifest-path "crates/compat/$1/Cargo.toml" "${@:2}"
 }
 each() {
-    local features
     for package in "${packages[@]}"; do
-        features=()
-        if [[ $package == executors ]]; then
-            features=(--features numa-aware,produce-metrics)
-        fi
-        tests_of "$package" "${features[@]}" "$@"
+        tests_of "$package" "$@"
     done
+    # With the default features, as above, and with all that are additions.
+    tests_of executors --features numa-aware,produce-metrics "$@"
 }
 
 each --lib --tests --no-run
+# Before the computing threads, beside which it would take long.
+tests_of executors --features ws-no-park --lib --tests --no-run
 each --doc
+tests_of rusty_pool --test seed_page -- --ignored
 
 hogs=()
 trap 'kill "${hogs[@]}" 2>/dev/null || true' EXIT

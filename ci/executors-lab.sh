@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Builds the laboratory with other features of the crate executors, beside `brigade-lab`: its targets `executors-no-park` and
-# `executors-counted` are these programs. A feature of a dependency holds for a whole program.
+# Builds the laboratory with other features of the crate executors and of the package of that name, beside `brigade-lab`: its targets
+# `executors-no-park`, `executors-counted` and those two with `brigade-` before them are these programs. A feature of a dependency
+# holds for a whole program.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

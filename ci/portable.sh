@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Runs the tests of the parkers, of the burst channel and of the engine as they are where there is no futex, on a lock and a
 # condition variable; all of them and those of the queues with the 64-bit atomics of the crate `portable-atomic`, as where the
-# target has none (here these are the CPU's all the same: what is shown is that nothing needs another type); and those of the I/O driver as it is where there is no epoll, on the crate `polling`: as that offers
-# level and edge on Linux, by level alone as on Windows, and by oneshot alone as on event ports.
+# target has none (here these are the CPU's all the same: what is shown is that nothing needs another type); and those of the I/O
+# driver as it is where there is no epoll, on the crate `polling`: as that offers level and edge on Linux, by level alone as on
+# Windows, and by oneshot alone as on event ports.
 #
 # Linux stands in for those systems: no test has run on them.
 set -euo pipefail

@@ -25,7 +25,7 @@ use crate::workload::{Bench, ElasticWorkload, Meaning, Metric, Outcome, Workload
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct Elastic {
     /// Threads that the pool keeps.
-    #[arg(long, default_value_t = 1, value_parser = whole::<1, { limits::MAX_THREADS }>)]
+    #[arg(long, default_value_t = 1, value_parser = whole::<0, { limits::MAX_THREADS }>)]
     pub(crate) core: u64,
     /// Threads that it may have.
     #[arg(long, default_value_t = 16, value_parser = whole::<1, { limits::MAX_THREADS }>)]

@@ -160,8 +160,15 @@ const WITH_TASKS: On = On::AllBut(&["epoll", "floor", "monoio", "threads"]);
 const THREADS: On = On::Only("threads");
 
 /// Targets that other programs run, which are built separately.
-const ELSEWHERE: &[&str] =
-    &["brigade-rayon", "executors-no-park", "executors-counted", "go", "cpp"];
+const ELSEWHERE: &[&str] = &[
+    "brigade-rayon",
+    "executors-no-park",
+    "executors-counted",
+    "brigade-executors-no-park",
+    "brigade-executors-counted",
+    "go",
+    "cpp",
+];
 
 /// Names after the heading that begins with `heading` in the output of `list`, of what this program runs.
 fn listed(heading: &str) -> BTreeSet<String> {
@@ -219,6 +226,7 @@ fn a_target_whose_program_is_not_there_says_how_it_is_built() {
         // One peer less fails no run.
         ("throughput --messages 5", ELSEWHERE[1], 0, "ci/executors-lab.sh"),
         ("latency --messages 5", ELSEWHERE[2], 0, "ci/executors-lab.sh"),
+        ("latency --messages 5", ELSEWHERE[3], 3, "ci/executors-lab.sh"),
     ] {
         let output = run(lab(row.split(' ')).args(["--rounds", "1", "--target", target]));
         assert_eq!(code(&output), Some(expected), "{output:?}");

@@ -61,6 +61,10 @@ pub(crate) const INTERVAL: Listing<Start<Brigade>> = policy(
     "workers look at the shared queue every ms, not every 61 jobs",
     |n| built(of(n).fairness(Fairness::Interval(Duration::from_millis(1)))),
 );
+pub(crate) const BOUNDED: Listing<Start<Brigade>> =
+    policy("brigade-bounded", "a queue of 1,000 tasks, for which submitters wait", |n| {
+        built(of(n).capacity(1000))
+    });
 pub(crate) const PINNED: Listing<Start<Brigade>> =
     policy("brigade-pinned", "each worker on a core of its own", |n| {
         built(of(n).pin(Cpus::cores()))
@@ -103,11 +107,12 @@ pub(crate) const TRACING: Listing<Start<Brigade>> =
         built(of(n).trace_jobs())
     });
 
-pub(crate) const TRACE: Listing<Start<Traced>> = Listing {
+/// For `trace`, which traces the pool, without a second trace.
+pub(crate) const TRACE: Listing<Start<With<Option<Tracing>>>> = Listing {
     entry: Entry::own("brigade-trace", "a trace of what the threads do is recorded").further(),
     start: |n| {
         let pool = built(of(n))?;
-        Ok(Traced { _trace: pool.0.start_trace().ok(), pool })
+        Ok(With { _more: pool.0.start_trace().ok(), pool })
     },
 };
 
@@ -134,18 +139,24 @@ pub(crate) const SIZED: Listing<StartSized<Brigade>> = Listing {
     start: |size| built(Inner::builder().threads(size.core..=size.max).keep_alive(size.keep_alive)),
 };
 
+/// The same, which does not grow: one thread at least.
+pub(crate) const SIZED_FIXED: Listing<StartSized<Brigade>> = Listing {
+    entry: Entry::own("brigade-fixed", "a pool of the core size, or one thread").further(),
+    start: |size| built(of(size.core.max(1))),
+};
+
 /// The default pool with this many threads.
-fn of(threads: usize) -> Builder {
+pub(super) fn of(threads: usize) -> Builder {
     Inner::builder().threads(threads)
 }
 
 /// Starts what is configured.
-fn built(builder: Builder) -> io::Result<Brigade> {
+pub(super) fn built(builder: Builder) -> io::Result<Brigade> {
     trace::build(builder).map(|pool| Brigade(Arc::new(pool)))
 }
 
 /// A brigade pool.
-pub(crate) struct Brigade(Arc<Inner>);
+pub(crate) struct Brigade(pub(super) Arc<Inner>);
 
 impl Pool for Brigade {
     type Outside = Owner;
@@ -183,14 +194,13 @@ impl Submit for Handle {
     }
 }
 
-/// A brigade pool that is traced.
-pub(crate) struct Traced {
-    pool: Brigade,
-    /// `None` for `trace`, which traces it.
-    _trace: Option<Tracing>,
+/// A brigade pool, and what is dropped after its end.
+pub(crate) struct With<T> {
+    pub(super) pool: Brigade,
+    pub(super) _more: T,
 }
 
-impl Pool for Traced {
+impl<T: 'static> Pool for With<T> {
     type Outside = Owner;
     type Inside = Handle;
 

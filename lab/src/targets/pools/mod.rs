@@ -3,6 +3,7 @@
 mod async_executor;
 mod brigade;
 mod brigade_executors;
+mod brigade_telemetry;
 mod executors;
 mod futures;
 mod rayon;
@@ -31,6 +32,7 @@ family! {
     brigade::SHARED_KERNEL,
     brigade::SHARED_SPREAD,
     brigade::INTERVAL,
+    brigade::BOUNDED,
     brigade::PINNED,
     brigade::NEAREST,
     brigade::HIGH,
@@ -42,6 +44,9 @@ family! {
     brigade::HISTOGRAMS,
     brigade::TRACING,
     brigade::TRACE,
+    brigade_telemetry::METRICS,
+    brigade_telemetry::DUMP,
+    brigade_telemetry::TRACING_ON,
     brigade::ELASTIC,
     brigade::ELASTIC_50,
     executors::CHANNEL,
@@ -53,6 +58,9 @@ family! {
     brigade_executors::CHANNEL,
     brigade_executors::STEALING,
     brigade_executors::THREADPOOL,
+    brigade_executors::LOCAL,
+    brigade_executors::NO_PARK,
+    brigade_executors::COUNTED,
     rusty_pool::FIXED,
     rusty_pool::ELASTIC,
     rusty_pool::ELASTIC_50,
@@ -71,6 +79,7 @@ family! {
     /// Thread pools that grow, and shrink when there is nothing to do.
     ElasticPools: "elastic pools, for elastic", VisitElastic => VisitElastic::visit;
     brigade::SIZED,
+    brigade::SIZED_FIXED,
     rusty_pool::SIZED,
     brigade_rusty_pool::SIZED,
     threadpool::SIZED,
