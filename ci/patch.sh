@@ -113,7 +113,7 @@ manifest "$all" "$all"
 sources="$(cargo metadata --format-version 1 --manifest-path "$program/Cargo.toml" |
     grep -oE '"manifest_path":"[^"]*/(executors|rusty_pool|threadpool|burst-pool|st3)-[0-9.]+/Cargo.toml"' |
     sed 's/.*:"//; s/Cargo.toml"$//' | sort -u)"
-echo '#![allow(unused)]' >"$program/src/lib.rs"
+echo '#![allow(nonstandard_style, unused)]' >"$program/src/lib.rs"
 while read -r source; do
     find "$source" -name README.md -o -name '*.rs' -not -path '*/benches/*' -not -path '*/tests/*' | sort | while read -r file; do
         page="$(basename "$source")-$(basename "$file" .md).md"

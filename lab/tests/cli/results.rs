@@ -166,6 +166,7 @@ const ELSEWHERE: &[&str] = &[
     "executors-counted",
     "brigade-executors-no-park",
     "brigade-executors-counted",
+    "tokio-fifo",
     "go",
     "cpp",
 ];
@@ -227,6 +228,7 @@ fn a_target_whose_program_is_not_there_says_how_it_is_built() {
         ("throughput --messages 5", ELSEWHERE[1], 0, "ci/executors-lab.sh"),
         ("latency --messages 5", ELSEWHERE[2], 0, "ci/executors-lab.sh"),
         ("latency --messages 5", ELSEWHERE[3], 3, "ci/executors-lab.sh"),
+        ("queue --repetitions 2", ELSEWHERE[5], 0, "ci/st3-lab.sh"),
     ] {
         let output = run(lab(row.split(' ')).args(["--rounds", "1", "--target", target]));
         assert_eq!(code(&output), Some(expected), "{output:?}");

@@ -4,8 +4,8 @@ mod brigade;
 mod crossbeam;
 mod st3;
 
-use crate::target::family;
 use crate::target::queue::{VisitDeque, VisitInjector};
+use crate::target::{Entry, family};
 
 family! {
     /// Queues that one thread owns and others steal from.
@@ -16,8 +16,14 @@ family! {
     st3::FIFO,
     st3::LIFO_ON_BRIGADE,
     st3::FIFO_ON_BRIGADE,
+    st3::TOKIO,
     crossbeam::LIFO,
     crossbeam::FIFO,
+}
+
+/// Whether thieves of this deque may ask for any number of items.
+pub(crate) fn steals_any_number(target: &Entry) -> bool {
+    !target.is(&st3::TOKIO.entry)
 }
 
 family! {

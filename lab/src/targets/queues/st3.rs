@@ -22,6 +22,13 @@ pub(crate) const FIFO_ON_BRIGADE: Listing<Make<brigade_st3::fifo::Worker<Item>>>
     start: || brigade_st3::fifo::Worker::new(CAPACITY),
 };
 
+/// tokio's queue behind the interface of st3, built by `ci/st3-lab.sh`. A theft takes half of the items, and no other number.
+pub(crate) const TOKIO: Listing<Make<st3::fifo::Worker<Item>>> = Listing {
+    entry: Entry::peer("tokio-fifo", "tokio's queue, as st3's benchmark has it, bounded")
+        .elsewhere("brigade-lab-st3-tokio", "st3-fifo"),
+    start: FIFO.start,
+};
+
 /// The ring of one module of one of the two crates.
 macro_rules! ring {
     ($st3:ident::$order:ident) => {

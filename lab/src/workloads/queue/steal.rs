@@ -13,8 +13,9 @@ use crate::fault::Fault;
 use crate::limits;
 use crate::stop::Stop;
 use crate::tally::Sum;
+use crate::target::Entry;
 use crate::target::queue::{CAPACITY, Deque, Make, Stealer};
-use crate::targets::queues::Deques;
+use crate::targets::queues::{Deques, steals_any_number};
 use crate::workload::{Bench, DequeWorkload, Meaning, Metric, Outcome, Workload};
 
 /// The pattern `steal`.
@@ -56,6 +57,10 @@ impl Workload for Steal {
     fn check(&self) -> Result<(), Stop> {
         let items = [(VICTIMS * CAPACITY) as u64, total(self.repetitions)];
         limits::product("items", &items, limits::MAX_TASKS).map(drop)
+    }
+
+    fn is_for(&self, target: &Entry) -> bool {
+        steals_any_number(target)
     }
 
     fn threads(&self) -> usize {
