@@ -33,6 +33,12 @@ fn what_is_left_is_the_core_size_where_there_is_one() {
         assert!(left("brigade") >= 2.0 && left("rusty_pool") >= 2.0, "{report}");
         (left("brigade"), left("rusty_pool"), left("tokio-blocking")) == (2.0, 2.0, 0.0)
     });
+    let options = "--core 0 --max 6 --jobs 6 --bursts 3 --keep-alive-ms 20 --block-ms 20 --target";
+    eventually(&format!("{options} brigade,rusty_pool,brigade-fixed"), |report| {
+        let left = |target| median(report, target, "left");
+        assert_eq!((left("brigade-fixed"), median(report, "brigade-fixed", "at-once")), (1.0, 1.0));
+        (left("brigade"), left("rusty_pool")) == (0.0, 0.0)
+    });
 }
 
 #[test]
