@@ -10,7 +10,7 @@ use brigade_executors::parker::{DynParker, SmallThreadData, StaticParker};
 use brigade_executors::threadpool_executor::ThreadPoolExecutor;
 
 use super::executors::shared;
-use crate::target::pool::{Pool, Start, Submit};
+use crate::target::pool::Start;
 use crate::target::{Entry, Listing};
 
 /// `crossbeam_channel_pool`.
@@ -32,7 +32,7 @@ pub(crate) const THREADPOOL: Listing<Start<Any<ThreadPoolExecutor>>> = Listing {
 };
 
 /// `crossbeam_workstealing_pool`, whose tasks spawn by `try_execute_locally`. For up to 32 threads.
-pub(crate) const LOCAL: Listing<Start<Local>> = Listing {
+pub(crate) const LOCAL: Listing<Start<Local<Small>>> = Listing {
     entry: Entry::own("brigade-executors-local", "that, tasks by try_execute_locally").further(),
     start: |threads| match threads {
         0..=32 => Ok(Local(small_pool(threads))),
@@ -65,39 +65,7 @@ fn auto(threads: usize) -> io::Result<Auto> {
     Ok(any(pool_with_auto_parker(threads)))
 }
 
-/// A stealing pool whose tasks spawn on their own worker.
-pub(crate) struct Local(Small);
-
 /// The stealing pool with its smallest parker.
 type Small = StealingPool<StaticParker<SmallThreadData>>;
-
-/// Spawns on the worker that runs the task.
-#[derive(Clone)]
-pub(crate) struct OwnWorker;
-
-impl Pool for Local {
-    type Outside = Shared<Small>;
-    type Inside = OwnWorker;
-
-    fn outside(&self) -> Shared<Small> {
-        Shared(self.0.clone())
-    }
-
-    fn inside(&self) -> OwnWorker {
-        OwnWorker
-    }
-
-    fn shutdown(self) {
-        drop(self.0.shutdown());
-    }
-}
-
-impl Submit for OwnWorker {
-    #[inline]
-    fn submit<F: FnOnce() + Send + 'static>(&self, job: F) {
-        // Off a worker the task is lost, which its count shows.
-        drop(brigade_executors::try_execute_locally(job));
-    }
-}
 
 shared!(brigade_executors);

@@ -2,13 +2,12 @@
 
 use std::io::{self, ErrorKind};
 
-use executors::Executor;
 use executors::crossbeam_channel_pool::ThreadPool as ChannelPool;
 use executors::crossbeam_workstealing_pool as stealing;
 use executors::parker::{SmallThreadData, StaticParker};
 use executors::threadpool_executor::ThreadPoolExecutor;
 
-use crate::target::pool::{Offer, Pool, Start, Submit, VisitPool};
+use crate::target::pool::{Offer, Start, VisitPool};
 use crate::target::{Entry, Listing};
 
 /// The handle of any pool of a crate with this interface, whose clones submit.
@@ -39,6 +38,38 @@ macro_rules! shared {
                 self.0.execute(job);
             }
         }
+
+        /// A pool whose tasks spawn on their own worker.
+        pub(crate) struct Local<E>(E);
+
+        /// Spawns on the worker that runs the task.
+        #[derive(Clone)]
+        pub(crate) struct OwnWorker;
+
+        impl<E: $executors::Executor + 'static> $crate::target::pool::Pool for Local<E> {
+            type Outside = Shared<E>;
+            type Inside = OwnWorker;
+
+            fn outside(&self) -> Shared<E> {
+                Shared(self.0.clone())
+            }
+
+            fn inside(&self) -> OwnWorker {
+                OwnWorker
+            }
+
+            fn shutdown(self) {
+                drop(self.0.shutdown());
+            }
+        }
+
+        impl $crate::target::pool::Submit for OwnWorker {
+            #[inline]
+            fn submit<F: FnOnce() + Send + 'static>(&self, job: F) {
+                // Off a worker the task is lost, which its count shows.
+                drop($executors::try_execute_locally(job));
+            }
+        }
     };
 }
 
@@ -63,7 +94,7 @@ pub(crate) const THREADPOOL: Listing<Start<Any<ThreadPoolExecutor>>> = Listing {
 };
 
 /// The stealing pool, whose tasks spawn by `try_execute_locally`. For up to 32 threads.
-pub(crate) const LOCAL: Listing<Start<Local>> = Listing {
+pub(crate) const LOCAL: Listing<Start<Local<Small>>> = Listing {
     entry: Entry::peer("executors-local", "executors-stealing, tasks by try_execute_locally")
         .further(),
     start: |threads| match threads {
@@ -87,6 +118,9 @@ pub(crate) const COUNTED: Listing<ByThreads> = Listing {
     start: ByThreads,
 };
 
+/// The stealing pool with its smallest parker.
+type Small = stealing::ThreadPool<StaticParker<SmallThreadData>>;
+
 /// Starts the stealing pool with the fastest parker that supports this many threads.
 #[derive(Clone, Copy)]
 pub(crate) struct ByThreads;
@@ -98,41 +132,6 @@ impl Offer for ByThreads {
             33..=64 => visitor.visit(|threads| Ok(any(stealing::large_pool(threads)))),
             _ => visitor.visit(|threads| Ok(any(stealing::dyn_pool(threads)))),
         }
-    }
-}
-
-/// A stealing pool whose tasks spawn on their own worker.
-pub(crate) struct Local(Stealing);
-
-/// The stealing pool with its smallest parker.
-type Stealing = stealing::ThreadPool<StaticParker<SmallThreadData>>;
-
-/// Spawns on the worker that runs the task.
-#[derive(Clone)]
-pub(crate) struct OwnWorker;
-
-impl Pool for Local {
-    type Outside = Shared<Stealing>;
-    type Inside = OwnWorker;
-
-    fn outside(&self) -> Shared<Stealing> {
-        Shared(self.0.clone())
-    }
-
-    fn inside(&self) -> OwnWorker {
-        OwnWorker
-    }
-
-    fn shutdown(self) {
-        drop(self.0.shutdown());
-    }
-}
-
-impl Submit for OwnWorker {
-    #[inline]
-    fn submit<F: FnOnce() + Send + 'static>(&self, job: F) {
-        // Off a worker the task is lost, which its count shows.
-        drop(executors::try_execute_locally(job));
     }
 }
 
