@@ -445,7 +445,9 @@ impl Options {
         stranger.map_or(Ok(()), |name| {
             let names: Vec<_> = targets.iter().map(|target| target.name).collect();
             let names = names.join(", ");
-            Err(Stop::Usage(format!("the targets of this workload are {names}, and not {name}")))
+            Err(Stop::Usage(format!(
+                "{name} is no target of this workload; its targets are {names}"
+            )))
         })
     }
 

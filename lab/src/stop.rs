@@ -64,7 +64,7 @@ impl From<io::Error> for Stop {
 }
 
 /// The longest reason shown. Arguments are echoed in reasons, and an argument can be 100 KiB.
-const LONGEST_REASON: usize = 900;
+const LONGEST_REASON: usize = 1500;
 
 /// `text` in one line without control characters, which a terminal would interpret.
 pub(crate) fn printable(text: &str) -> String {

@@ -253,9 +253,10 @@ fn a_target_of_another_family_is_refused_with_those_of_the_workload() {
         (&["channels", "--target", "threads"], "tokio-current-thread"),
     ] {
         let reason = refused(arguments);
-        let (theirs, stranger) = reason.split_once(", and not ").expect("names both");
+        let (stranger, theirs) =
+            reason.split_once(" is no target of this workload").expect("names both");
+        let stranger = stranger.rsplit(' ').next().expect("a name");
         assert!(theirs.contains(one_of_its_own), "{arguments:?}: {reason}");
-        let stranger = stranger.lines().next().expect("a name");
         assert!(theirs.split([' ', ',']).all(|name| name != stranger), "{reason}");
     }
 }
@@ -320,5 +321,5 @@ fn what_is_echoed_cannot_command_the_terminal() {
     let reason = refused(&["wake", "--target", "\u{1b}[31mred"]);
     assert!(!reason.contains('\u{1b}'), "{reason:?}");
     let long = "x".repeat(100_000);
-    assert!(refused(&["wake", "--target", &long]).len() < 1_000);
+    assert!(refused(&["wake", "--target", &long]).len() < 1_600);
 }
