@@ -11,7 +11,7 @@ use brigade_task::Job;
 use super::admission::Bound;
 use super::current::{self, is_worker_of};
 use super::enter::{Resources, resources_of};
-use super::events::Events;
+use super::events::{Events, STANDBY_PERIOD};
 use super::lanes::Accepts;
 use super::ledger::Ledger;
 use super::owned_tasks::OwnedTasks;
@@ -465,7 +465,7 @@ impl Core {
         // While it was tried it counted as one that the end of the pool waits for.
         let (key, is_first) = set.inspect_err(|_| self.settle_finish())?;
         if is_first {
-            self.event_added();
+            self.event_added(Some(at));
         }
         Ok(key)
     }
@@ -475,24 +475,32 @@ impl Core {
         &self.events.timers
     }
 
-    /// Has the driver holder look again, or gets one. Called after a new timer or driver has been published.
-    pub(super) fn event_added(&self) {
+    /// Has the driver holder look again, or gets one. Called after a new timer, which is due `at` some time, or a new driver has been
+    /// published.
+    pub(super) fn event_added(&self, at: Option<Instant>) {
         if self.idle.after_publishing().driver_held() {
             if let Some(index) = self.idle.pick_driver_holder() {
                 self.wake(index, Caller::MayStop);
             }
         } else if !self.events.candidates.are_there() || !self.events.candidates.call_poller() {
-            self.see_to_driver();
+            self.see_to(at);
         }
     }
 
     /// Has a worker hold the driver, if there is anything to wait for and a worker that could.
     pub(super) fn see_to_driver(&self) {
+        self.see_to(None);
+    }
+
+    /// The same after a timer has been set that is due `at` some time: one that a worker which stands by may be too late for.
+    fn see_to(&self, at: Option<Instant>) {
         if !self.events.are_wanted() {
             return;
         }
         let seen = self.idle.after_publishing();
-        if seen.driver_held() || seen.monitored() {
+        let is_soon = || at.is_some_and(|at| at <= Instant::now() + STANDBY_PERIOD);
+        let only_stood_by = !seen.driver_held() && !seen.monitored();
+        if seen.events_are_seen_to() && !(only_stood_by && is_soon()) {
             return;
         }
         if seen.parked() > 0 || seen.is_understaffed() {

@@ -119,7 +119,7 @@ impl Core {
         let blocking = |code: &mut dyn FnMut()| super::blocking(code);
         let (driver, is_new) = self.events.driver.get_or_make(blocking)?;
         if is_new {
-            self.event_added();
+            self.event_added(None);
         }
         Ok(driver)
     }

@@ -6,7 +6,7 @@ use super::headcount::Headcount;
 use super::sleepers::{Duty, Sleepers};
 use super::starts::{Indices, Starts};
 use super::state::{
-    BELOW_CORE, BELOW_MAX, BEYOND_CORE, DRIVER_HELD, MONITORED, QUIET_AWAITED, SURPLUS,
+    BELOW_CORE, BELOW_MAX, BEYOND_CORE, DRIVER_HELD, MONITORED, QUIET_AWAITED, STOOD_BY, SURPLUS,
     UNDERSTAFFED,
 };
 use crate::config::Size;
@@ -99,5 +99,6 @@ impl Crew {
             | flag(self.waiting > 0, QUIET_AWAITED)
             | flag(self.sleepers.holder(Duty::Monitor).is_some(), MONITORED)
             | flag(self.sleepers.holder(Duty::Driver).is_some(), DRIVER_HELD)
+            | flag(self.sleepers.holder(Duty::Standby).is_some(), STOOD_BY)
     }
 }

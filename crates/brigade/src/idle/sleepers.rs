@@ -7,6 +7,8 @@ pub(crate) enum Duty {
     Monitor,
     /// Sleeps until the next timer is due or an I/O event comes.
     Driver,
+    /// Looks from time to time whether the workers that handle events are in long jobs.
+    Standby,
 }
 
 /// The parked workers.
@@ -15,7 +17,7 @@ pub(super) struct Sleepers {
     /// Their indices, the last one parked at the end.
     parked: Vec<usize>,
     /// The holder of each duty.
-    on_duty: [Option<usize>; 2],
+    on_duty: [Option<usize>; 3],
 }
 
 impl Sleepers {

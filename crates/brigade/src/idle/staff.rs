@@ -126,7 +126,8 @@ impl Idle {
     /// wake it.
     pub(crate) fn claim(&self) -> Option<Claimed> {
         let mut crew = self.crew.lock();
-        let had = [Duty::Monitor, Duty::Driver].map(|duty| crew.sleepers.holder(duty));
+        let had =
+            [Duty::Monitor, Duty::Driver, Duty::Standby].map(|duty| crew.sleepers.holder(duty));
         let index = crew.pop_parked()?;
         self.change(&mut crew, PARKED.wrapping_neg());
         Some(Claimed { index, was_on_duty: had.contains(&Some(index)) })

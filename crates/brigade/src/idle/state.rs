@@ -16,6 +16,7 @@
 //! | 56 | `QUIET_AWAITED`: a thread waits until the pool is idle | under the crew's lock |
 //! | 57 | `UNDERSTAFFED`: as `BELOW_MAX`, whatever the growth rule; never without `BELOW_MAX` | under the crew's lock |
 //! | 58 | `DRIVER_HELD`: a parked worker waits for timers and I/O events | under the crew's lock |
+//! | 59 | `STOOD_BY`: a parked worker looks every 8 ms whether others handle timers and I/O events | under the crew's lock |
 //! | 62 | `SURPLUS`: the pool was made smaller, and workers leave between two jobs | under the crew's lock |
 //! | 63 | `PRIORITIZED`: high jobs are queued | under the lock of their lane |
 //!
@@ -42,6 +43,7 @@ pub(super) const TERMINATED: u64 = 1 << 55;
 pub(super) const QUIET_AWAITED: u64 = 1 << 56;
 pub(super) const UNDERSTAFFED: u64 = 1 << 57;
 pub(super) const DRIVER_HELD: u64 = 1 << 58;
+pub(super) const STOOD_BY: u64 = 1 << 59;
 pub(super) const SURPLUS: u64 = 1 << 62;
 pub(super) const PRIORITIZED: u64 = 1 << 63;
 
@@ -151,6 +153,16 @@ impl Snapshot {
     #[inline]
     pub(crate) fn driver_held(self) -> bool {
         self.0 & DRIVER_HELD != 0
+    }
+
+    /// Whether a parked worker looks from time to time whether others handle timers and I/O events.
+    pub(crate) fn stood_by(self) -> bool {
+        self.0 & STOOD_BY != 0
+    }
+
+    /// Whether a parked worker handles timers and I/O events, or does so if no other worker does.
+    pub(crate) fn events_are_seen_to(self) -> bool {
+        self.0 & (DRIVER_HELD | MONITORED | STOOD_BY) != 0
     }
 
     /// Whether nothing is accepted from outside any more.

@@ -23,6 +23,9 @@ pub(crate) use driver::closed;
 pub(crate) use driver::{DriverRef, Driving};
 use pulse::Pulse;
 
+/// How often a worker that [stands by](crate::idle::Duty::Standby) looks. Go's `sysmon` looks at its poller every 10 ms.
+pub(super) const STANDBY_PERIOD: Duration = Duration::from_millis(8);
+
 /// The timers and the driver of one pool.
 pub(super) struct Events {
     pub(super) timers: Timers,

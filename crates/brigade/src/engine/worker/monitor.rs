@@ -7,6 +7,8 @@ use brigade_sync::thread::PreciseSleep;
 use super::Worker;
 use super::marks::Look;
 use super::park::Parked;
+use crate::engine::events::STANDBY_PERIOD;
+use crate::idle::Duty;
 
 /// How long the monitor sleeps between two looks, at first and while nothing moves. A job must be seen by two looks to count as
 /// stuck, so a lone job waits for 40 to 80 µs, and the few that it takes to wake and steal.
@@ -21,9 +23,16 @@ const LONGEST: Duration = Duration::from_micros(400);
 /// for this and one more look.
 const BETWEEN: Duration = Duration::from_millis(1);
 
+/// The number of looks after which a monitor only stands by for events that come often. A look takes the CPU from another thread,
+/// which on a busy machine may get it back a time slice later. `idle/DRIVER.md` has figures.
+const KEPT_UP: u32 = 4;
+
 /// The number of looks without movement after which the monitor stops. After these 2 ms or so, a lone job costs its submitter
 /// one wake-up. Fewer where a model checker follows each of them.
 const STILL_LOOKS: u32 = if cfg!(brigade_loom) { 20 } else { 50 };
+
+/// The same for the standby: some 130 ms, so that events which come often again after a pause need no new one.
+const STILL_LOOKS_OF_STANDBY: u32 = 16;
 
 /// The state of a worker that monitors.
 pub(super) struct Monitor {
@@ -31,6 +40,10 @@ pub(super) struct Monitor {
     still: u32,
     /// Whether the last look saw the queues move.
     moved: bool,
+    /// The number of looks at which events had come often, and workers kept up with them.
+    kept_up: u32,
+    /// The longest sleep of the standby, if it is one.
+    standby: Option<Duration>,
     period: Duration,
     /// How often workers had polled at the last look.
     polls: u64,
@@ -56,6 +69,8 @@ impl Monitor {
         Self {
             still: 0,
             moved: false,
+            kept_up: 0,
+            standby: None,
             period: SHORTEST,
             polls: worker.core.events.polls(),
             _precise: PreciseSleep::begin(),
@@ -83,27 +98,59 @@ impl Monitor {
         let core = &*worker.core;
         // Running workers poll between their jobs; those of long ones do not, and this does so in their place.
         let events = &core.events;
-        let none_polls = || events.polls() == self.polls && !core.idle.snapshot().driver_held();
-        if events.are_wanted() && none_polls() {
+        let keep_up = events.polls() != self.polls || core.idle.snapshot().driver_held();
+        if events.are_wanted() && !keep_up {
             if let Some(parked) = worker.poll_as_sleeper(Some(Duration::ZERO)) {
                 return Tick::Woken(parked);
             }
         }
         self.polls = events.polls();
+        let come_often = events.pulse.is_felt();
+        self.kept_up += u32::from(come_often && keep_up);
+        if self.kept_up >= KEPT_UP {
+            return self.stand_by(worker, keep_up);
+        }
         let seen = core.idle.snapshot();
         // For a guest it goes on unless there is a holder, whom the guest wakes when it forks.
         let guests_run = core.idle.guests.are_awake() && !seen.driver_held();
         let others_run = seen.running() > 0 || guests_run;
         // The driver holder sleeps between two events that it handles itself. Without a monitor it would wake a worker for each.
-        let is_between = seen.driver_held() && !others_run && core.events.pulse.is_felt();
+        let is_between = seen.driver_held() && !others_run && come_often;
         if is_between {
             self.period = BETWEEN;
         }
         if self.still < STILL_LOOKS && (others_run || is_between) {
             return Tick::Nothing;
         }
-        core.idle.give_up_duty(worker.index);
-        worker.fence_forks();
-        if core.queues.has_work() { Tick::Work } else { Tick::Enough }
+        give_up(worker)
     }
+
+    /// A look of the standby: what is queued without a wake-up is no longer its concern.
+    fn stand_by(&mut self, worker: &Worker, keep_up: bool) -> Tick {
+        let core = &*worker.core;
+        let Some(period) = self.standby else {
+            self.standby = Some(BETWEEN);
+            if !core.idle.take_up_duty(worker.index, Duty::Standby) {
+                return give_up(worker);
+            }
+            worker.trace_duty(Some(Duty::Standby));
+            // As when it gives up: a submitter that saw a monitor woke no worker.
+            worker.fence_forks();
+            return if core.queues.has_work() { Tick::Work } else { Tick::Nothing };
+        };
+        if self.still >= STILL_LOOKS_OF_STANDBY {
+            return give_up(worker);
+        }
+        let longest = if keep_up { (period * 2).min(STANDBY_PERIOD) } else { BETWEEN };
+        self.standby = Some(longest);
+        self.period = core.events.until_timers().unwrap_or(longest).clamp(BETWEEN, longest);
+        Tick::Nothing
+    }
+}
+
+/// Ends the worker's duty.
+fn give_up(worker: &Worker) -> Tick {
+    worker.core.idle.give_up_duty(worker.index);
+    worker.fence_forks();
+    if worker.core.queues.has_work() { Tick::Work } else { Tick::Enough }
 }

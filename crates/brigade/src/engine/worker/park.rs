@@ -91,7 +91,7 @@ impl Worker {
 
     /// Sleeps until this worker has been picked or claimed, has seen work itself, or is no longer a worker.
     fn sleep(&self, mut duty: Option<Duty>) -> Parked {
-        if duty.is_none() && self.stands_by() {
+        if duty.is_none() && self.monitors_beside_holder() {
             duty = Some(Duty::Monitor);
         }
         self.trace_park(duty);
@@ -138,10 +138,11 @@ impl Worker {
     }
 
     /// Becomes the monitor if another worker holds the driver and events come often: otherwise that one wakes a worker at each.
-    fn stands_by(&self) -> bool {
+    fn monitors_beside_holder(&self) -> bool {
         let seen = self.core.idle.snapshot();
         seen.driver_held()
             && !seen.monitored()
+            && !seen.stood_by()
             && self.core.events.pulse.is_felt()
             && self.core.idle.take_up_duty(self.index, Duty::Monitor)
     }
@@ -150,7 +151,7 @@ impl Worker {
     /// has.
     fn takes_driver(&self) -> bool {
         let seen = self.core.idle.snapshot();
-        if seen.monitored() || seen.driver_held() || !self.core.events.are_wanted() {
+        if seen.events_are_seen_to() || !self.core.events.are_wanted() {
             return false;
         }
         let takes = self.core.idle.take_up_duty(self.index, Duty::Driver);

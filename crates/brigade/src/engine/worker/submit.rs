@@ -64,7 +64,9 @@ impl Worker {
             return;
         }
         let seen = self.core.idle.after_publishing();
-        if seen.wants_help() && (queued > 1 || !seen.monitored() || seen.is_below_core()) {
+        // What a poll has just woken is the next job of this worker.
+        let is_looked_for = || seen.monitored() || (seen.stood_by() && self.rests.polls());
+        if seen.wants_help() && (queued > 1 || !is_looked_for() || seen.is_below_core()) {
             // What events wake is short, as a rule, and other processes may be what they come from.
             self.core.help(if self.rests.polls() { Caller::MayStop } else { Caller::GoesOn });
         }

@@ -18,6 +18,7 @@ fn shown(duty: Option<Duty>) -> &'static str {
         None => "",
         Some(Duty::Monitor) => "monitors the queues",
         Some(Duty::Driver) => "waits for timers and I/O",
+        Some(Duty::Standby) => "stands by for timers and I/O",
     }
 }
 

@@ -36,6 +36,24 @@ fn a_timer_that_is_set_and_a_monitor_that_stops_never_miss_each_other() {
     }
 }
 
+/// The same with a monitor that stands by for the timer and then stops.
+///
+/// Caught: no fence in `give_up_duty`.
+#[test]
+fn a_timer_that_is_set_and_a_worker_that_stands_by_never_miss_each_other() {
+    check(3, || {
+        let pool = DriverPool::full(2, NONE);
+        pool.is_asleep(0, true);
+        let worker = pool.spawn(|pool| {
+            turn();
+            let duty = pool.idle.take_up_duty(0, Duty::Standby).then_some(Duty::Standby);
+            pool.sleep(0, duty).unwrap_or_else(|| pool.hunt(0))
+        });
+        pool.set(DUE);
+        assert_eq!(worker.join().unwrap(), Got::Timer);
+    });
+}
+
 /// The thread that sets a timer sees no driver holder, and picks a worker other than the one that is about to hold the driver.
 ///
 /// Caught: no fence in `take_up_duty`.

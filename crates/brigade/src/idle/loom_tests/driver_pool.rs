@@ -85,7 +85,7 @@ impl DriverPool {
             return;
         }
         let seen = self.idle.after_publishing();
-        if !seen.driver_held() && !seen.monitored() && seen.parked() > 0 {
+        if !seen.events_are_seen_to() && seen.parked() > 0 {
             self.help();
         }
     }
@@ -155,7 +155,7 @@ impl DriverPool {
         self.sleep(index, announced.duty)
     }
 
-    /// `Worker::sleep`. A monitor looks once; the workers that run never look at the timers.
+    /// `Worker::sleep`. A monitor looks once, and so does one that stands by; the workers that run never look at the timers.
     pub(super) fn sleep(&self, index: usize, mut duty: Option<Duty>) -> Option<Got> {
         loop {
             if duty.is_none() && self.takes_driver(index) {
@@ -163,7 +163,7 @@ impl DriverPool {
             }
             let slept = match duty {
                 Some(Duty::Driver) => self.poll(index, false),
-                Some(Duty::Monitor) if self.is_wanted() => self.poll(index, true),
+                Some(Duty::Monitor | Duty::Standby) if self.is_wanted() => self.poll(index, true),
                 duty => {
                     let timeout = duty.map(|_| Duration::ZERO);
                     self.parkers[index].park(timeout).then(|| self.woken(index))
@@ -172,7 +172,7 @@ impl DriverPool {
             if let Some(got) = slept {
                 return got;
             }
-            if duty == Some(Duty::Monitor) {
+            if matches!(duty, Some(Duty::Monitor | Duty::Standby)) {
                 self.idle.give_up_duty(index);
                 if self.jobs.has_work() {
                     return self.withdraw(index);
@@ -186,7 +186,7 @@ impl DriverPool {
     pub(super) fn takes_driver(&self, index: usize) -> bool {
         turn();
         let seen = self.idle.snapshot();
-        if seen.monitored() || seen.driver_held() || !self.is_wanted() {
+        if seen.events_are_seen_to() || !self.is_wanted() {
             return false;
         }
         let takes = self.idle.take_up_duty(index, Duty::Driver);

@@ -172,6 +172,14 @@ impl<Q: Source> ModelPool<Q> {
         }
     }
 
+    /// The same for a job that the worker's own poll has woken.
+    fn accepted_in_poll(&self) {
+        let seen = self.idle.after_publishing();
+        if seen.wants_help() && !seen.monitored() && !seen.stood_by() {
+            self.wake_one();
+        }
+    }
+
     fn wake_one(&self) {
         turn();
         let help = self.idle.pick(usize::MAX, true);
@@ -225,6 +233,17 @@ impl<Q: Source> ModelPool<Q> {
             if self.queue.has_work() {
                 return self.withdraw(index);
             }
+        }
+        self.parkers[index].park(None);
+    }
+
+    /// `Monitor::stand_by`. The later looks can only find more, so there is none.
+    fn stand_by(&self, index: usize) {
+        if self.parkers[index].park(Some(Duration::ZERO)) {
+            return;
+        }
+        if self.idle.take_up_duty(index, Duty::Standby) && self.queue.has_work() {
+            return self.withdraw(index);
         }
         self.parkers[index].park(None);
     }

@@ -80,14 +80,14 @@ fn the_last_searcher_that_finds_work_wakes_another() {
     });
 }
 
-/// A worker wakes no other for its lone child because a sleeper monitors the queues; the monitor stops.
-fn lone_child_and_a_monitor_that_stops<O: Order + 'static>() {
-    check(3, || {
+/// A worker wakes no other for its lone child because a sleeper monitors the queues; the monitor stops, or only stands by.
+fn lone_child_and_a_monitor_that<O: Order + 'static>(stops: fn(&ModelPool<Stealer<(), O>>)) {
+    check(3, move || {
         let local = brigade_queue::Worker::<(), O>::new(4);
         let pool = ModelPool::new(2, local.stealer());
         pool.is_asleep(0, true);
-        let monitor = pool.spawn(|pool| {
-            pool.sleep(0, true);
+        let monitor = pool.spawn(move |pool| {
+            stops(pool);
             pool.find(0)
         });
         turn();
@@ -97,16 +97,43 @@ fn lone_child_and_a_monitor_that_stops<O: Order + 'static>() {
     });
 }
 
+/// A worker wakes no other for a job that its poll has woken, because a sleeper stands by; that one stops.
+///
+/// Caught: no fence in `after_publishing`; none in `give_up_duty`.
+#[test]
+fn a_job_that_a_poll_wakes_and_a_standby_that_stops_never_miss_each_other() {
+    check(3, || {
+        let local = fifo::Worker::new(4);
+        let pool = ModelPool::new(2, local.stealer());
+        pool.is_asleep(0, true);
+        assert!(pool.idle.take_up_duty(0, Duty::Standby));
+        let standby = pool.spawn(|pool| {
+            pool.sleep(0, true);
+            pool.find(0)
+        });
+        turn();
+        local.push(()).unwrap();
+        pool.accepted_in_poll();
+        assert!(standby.join().unwrap());
+    });
+}
+
+/// Caught: no fence in `after_publishing`; none in `take_up_duty`; no look in `stand_by`.
+#[test]
+fn a_lone_child_and_a_monitor_that_only_stands_by_never_miss_each_other() {
+    lone_child_and_a_monitor_that::<fifo::Fifo>(|pool| pool.stand_by(0));
+}
+
 /// Caught: no fence in `after_publishing`; none in `give_up_duty`.
 #[test]
 fn a_lone_child_and_a_monitor_that_stops_never_miss_each_other_lifo() {
-    lone_child_and_a_monitor_that_stops::<lifo::Lifo>();
+    lone_child_and_a_monitor_that::<lifo::Lifo>(|pool| pool.sleep(0, true));
 }
 
 /// Caught: no fence in `after_publishing`; none in `give_up_duty`.
 #[test]
 fn a_lone_child_and_a_monitor_that_stops_never_miss_each_other_fifo() {
-    lone_child_and_a_monitor_that_stops::<fifo::Fifo>();
+    lone_child_and_a_monitor_that::<fifo::Fifo>(|pool| pool.sleep(0, true));
 }
 
 /// The same with a worker that is about to monitor.
