@@ -4,6 +4,7 @@ use std::fmt::Debug;
 
 use crate::apart;
 use crate::dispatch::{self, Run};
+use crate::failure::Failure;
 use crate::needs::Needs;
 use crate::stop::Stop;
 use crate::target::{Accept, Entry, Family};
@@ -110,7 +111,13 @@ where
 
     fn run(&self, target: &'static Entry, terms: Terms) -> Outcome {
         if self.is_apart(target) {
-            return apart::run(W::NAME, &Workload::params(self), target, terms);
+            let values = apart::run(W::NAME, &Workload::params(self), target, terms)?;
+            return match (values.len(), W::METRICS.len()) {
+                (there, needed) if there == needed => Ok(values),
+                (there, needed) => {
+                    Err(Failure::Told(format!("its process said {there} numbers, not {needed}")))
+                }
+            };
         }
         self.run_here(target, terms)
     }

@@ -274,8 +274,8 @@ func brigade() []float64 {
 			times = append(times, math.NaN())
 		}
 		done <- []float64{
-			wall / hops, quantile(times, 0.5), quantile(times, 0.9), quantile(times, 0.99), cpu / hops, used.switches / hops,
-			mean, deviation, used.user / hops, used.system / hops, used.faults / hops, cpu / wall,
+			wall / hops, quantile(times, 0.5), quantile(times, 0.9), quantile(times, 0.99), quantile(times, 0.999), quantile(times, 1),
+			cpu / hops, used.switches / hops, mean, deviation, used.user / hops, used.system / hops, used.faults / hops, cpu / wall,
 		}
 	}()
 	values := <-done
