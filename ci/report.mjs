@@ -44,7 +44,7 @@ function inspect() {
   for (const plot of plots) {
     const name = plot.querySelector('title')?.textContent;
     const count = Number(plot.querySelector('desc')?.textContent.split(' ')[0]);
-    const marks = all('.bar, .spread, polyline', plot);
+    const marks = all('.bar, polyline', plot);
     if (!name || marks.length !== count) problems.push(`${name}: ${marks.length} marks, and its description says ${count}`);
     const box = plot.getBoundingClientRect();
     for (const text of all('text', plot)) {

@@ -84,6 +84,7 @@ impl Recorded {
             let lane = lanes.into_iter().flatten().find(|lane| lane.name == target);
             if let Some(lane) = lane {
                 (lane.spent, lane.migrations) = (runs.spent(), runs.migrations);
+                lane.distributions.clone_from(&runs.distributions);
             }
         }
         for sheet in sheets.iter_mut().filter(|sheet| sheet.metrics.is_empty()) {

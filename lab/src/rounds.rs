@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
 
+use crate::distribution::Distribution;
 use crate::failure::Failure;
 use crate::fault::Fault;
 use crate::limits;
@@ -100,8 +101,10 @@ pub(crate) fn measure(
                     if round == 0 {
                         book.moved(target, migrations);
                     } else {
-                        let (count, singles) = terms.samples.take();
-                        book.record(target, values, Spent { count, ..spent });
+                        let (distributions, singles) = terms.samples.take();
+                        let counts = distributions.iter().map(Distribution::values);
+                        let count = counts.min().unwrap_or_default();
+                        book.record(target, values, Spent { count, ..spent }, &distributions);
                         if let Some(samples) = &rules.samples {
                             samples.samples(&**row, target, round, &singles)?;
                         }

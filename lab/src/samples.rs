@@ -3,15 +3,17 @@
 use std::mem;
 use std::sync::{Mutex, PoisonError};
 
-/// Where a run leaves its single values, if they are wanted, and how many there are in any case.
+use crate::distribution::Distribution;
+
+/// Where a run leaves how its single values are distributed, and these themselves if they are wanted.
 #[derive(Clone, Copy)]
 pub(crate) struct Samples(Option<&'static Mutex<Kept>>);
 
 /// What a run has left.
 #[derive(Default)]
 struct Kept {
-    /// How many values are behind its percentiles.
-    count: u64,
+    /// One for each set of percentiles, in the order of the metrics.
+    distributions: Vec<Distribution>,
     /// The values, if they are wanted.
     values: Option<Vec<f64>>,
 }
@@ -22,28 +24,26 @@ impl Samples {
 
     /// Room for the values of one run. Leaked, as a run that was given up may still write to it.
     pub(crate) fn leak(are_wanted: bool) -> Self {
-        let kept = Kept { count: 0, values: are_wanted.then(Vec::new) };
+        let kept = Kept { values: are_wanted.then(Vec::new), ..Kept::default() };
         Samples(Some(Box::leak(Box::new(Mutex::new(kept)))))
     }
 
-    /// Adds these.
+    /// Adds the values of a set of percentiles.
     pub(crate) fn keep(self, values: &[f64]) {
-        self.with(|kept| {
-            kept.count += values.len() as u64;
-            kept.values.iter_mut().for_each(|kept| kept.extend(values));
-        });
+        self.add(Distribution::of(values));
+        self.with(|kept| kept.values.iter_mut().for_each(|kept| kept.extend(values)));
     }
 
-    /// Adds this many, which are elsewhere.
-    pub(crate) fn count(self, values: u64) {
-        self.with(|kept| kept.count += values);
+    /// Adds those of a set whose values are elsewhere.
+    pub(crate) fn add(self, distribution: Distribution) {
+        self.with(|kept| kept.distributions.push(distribution));
     }
 
-    /// Takes those that there are, and says how many there were.
-    pub(crate) fn take(self) -> (u64, Vec<f64>) {
+    /// Takes all of it.
+    pub(crate) fn take(self) -> (Vec<Distribution>, Vec<f64>) {
         let take = |kept: &mut Kept| {
             let values = kept.values.as_mut().map(mem::take).unwrap_or_default();
-            (mem::take(&mut kept.count), values)
+            (mem::take(&mut kept.distributions), values)
         };
         self.with(take).unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! A line for each target over an option of which a sweep tried several values.
+//! A line for each target: over an option of which a sweep tried several values, or over the shares of a distribution.
 
 use maud::html;
 
@@ -25,8 +25,49 @@ pub(crate) struct Line {
     pub(crate) name: String,
     /// Whether it is brigade.
     pub(crate) is_own: bool,
-    /// The values of the option in ascending order, each with what was measured. There is one at least.
+    /// Places across in ascending order, each with what was measured. There is one at least.
     pub(crate) points: Vec<(f64, f64)>,
+    /// Whether each of these has a mark, and not the last alone.
+    pub(crate) has_marks: bool,
+}
+
+/// What is across.
+#[derive(Clone, Copy)]
+pub(crate) enum Across<'a> {
+    /// The values of this option.
+    Option(&'a str),
+    /// Shares of all values: one over the share that is beyond a point.
+    Shares,
+}
+
+/// The percentiles below an axis.
+const PERCENTILES: [(f64, &str); 7] = [
+    (2.0, "p50"),
+    (1e1, "p90"),
+    (1e2, "p99"),
+    (1e3, "p99.9"),
+    (1e4, "p99.99"),
+    (1e5, "p99.999"),
+    (1e6, "p99.9999"),
+];
+
+impl Across<'_> {
+    /// What may be written below points at these places, each with its place.
+    fn labels(self, places: impl Iterator<Item = f64> + Clone) -> Vec<(f64, String)> {
+        match self {
+            Across::Option(_) => {
+                let mut values: Vec<_> = places.collect();
+                values.sort_by(f64::total_cmp);
+                values.dedup();
+                values.into_iter().map(|value| (value, short(value))).collect()
+            }
+            Across::Shares => {
+                let most = places.fold(0.0, f64::max);
+                let known = PERCENTILES.into_iter().filter(|(place, _)| *place <= most);
+                known.map(|(place, name)| (place, name.to_owned())).collect()
+            }
+        }
+    }
 }
 
 /// Whether what was measured is on a logarithmic axis.
@@ -40,28 +81,29 @@ fn is_far(values: impl Iterator<Item = f64> + Clone) -> bool {
     least > 0.0 && values.fold(0.0, f64::max) / least >= FAR
 }
 
-/// These targets; the option is written below the axis.
-pub(crate) fn draw(lines: &[Line], option: &str, unit: &str, width: f64) -> Drawing {
+/// These targets; what is across is written below the axis.
+pub(crate) fn draw(lines: &[Line], across: Across<'_>, unit: &str, width: f64) -> Drawing {
     let points = lines.iter().flat_map(|line| line.points.iter().copied());
     let (xs, ys) = (points.clone().map(|point| point.0), points.map(|point| point.1));
-    let mut values: Vec<_> = xs.clone().collect();
-    values.sort_by(f64::total_cmp);
-    values.dedup();
+    let (title, is_of_shares) = match across {
+        Across::Option(option) => (option, false),
+        Across::Shares => ("share of the values", true),
+    };
     let names: Vec<_> = lines.iter().map(|line| label(&line.name, LONGEST)).collect();
     let height = HEIGHT.max(NAME * (lines.len() as f64 + 1.0));
-    let across = (0.0, 0.0);
     // The ticks are as many wherever the axis is, and their width says where that is.
-    let is_tall = is_log(lines);
+    let is_tall = is_of_shares || is_log(lines);
     let tall = |places| {
         if is_tall { Axis::log(ys.clone(), places) } else { Axis::linear(ys.clone(), places) }
     };
-    let labels: Vec<_> = tall(across).ticks(6).into_iter().map(|tick| ticks(tick, unit)).collect();
+    let labels: Vec<_> =
+        tall((0.0, 0.0)).ticks(6).into_iter().map(|tick| ticks(tick, unit)).collect();
     let start = round(widest(labels.iter().map(|label| (label, false))) + 8.0);
     let end = round(
         width - widest(names.iter().zip(lines.iter().map(|line| line.is_own))) - LEADER - 4.0,
     );
     let x = |places| {
-        if is_far(xs.clone()) {
+        if is_of_shares || is_far(xs.clone()) {
             Axis::log(xs.clone(), places)
         } else {
             Axis::linear(xs.clone(), places)
@@ -86,19 +128,20 @@ pub(crate) fn draw(lines: &[Line], option: &str, unit: &str, width: f64) -> Draw
             (text(label, "tick", "end", (start - 6.0, y.at(tick) + 4.0)))
         }
         path class="axis" d={ "M" (start) " " (height) "H" (end) } {}
-        @for (value, room) in apart(&values, &x) {
+        @for (name, room) in apart(&across.labels(xs), &x) {
             path class="axis" d={ "M" (room) " " (height) "v5" } {}
-            (text(&short(value), "tick", "middle", (room, height + 5.0 + SIZE)))
+            (text(name, "tick", "middle", (room, height + 5.0 + SIZE)))
         }
-        (text(option, "tick", "middle", ((start + end) / 2.0, height + 10.0 + 2.0 * SIZE)))
+        (text(title, "tick", "middle", ((start + end) / 2.0, height + 10.0 + 2.0 * SIZE)))
         @for ((line, name), (hue, place)) in lines.iter().zip(&names).zip(hues.iter().zip(&places)) {
             @let class = if line.is_own { "own" } else { "" };
             @let (from, level) = last(line);
             @let points = line.points.iter().map(|at| point(*at)).collect::<Vec<_>>();
+            @let marked = if line.has_marks { &points[..] } else { &points[points.len().saturating_sub(1)..] };
             g class=(hue) {
                 polyline class={ "line " (class) }
                     points=(points.iter().map(|(x, y)| format!("{x},{y}")).collect::<Vec<_>>().join(" ")) {}
-                @for (x, y) in &points { circle class="dot" cx=(x) cy=(y) r="3.5" {} }
+                @for (x, y) in marked { circle class="dot" cx=(x) cy=(y) r="3.5" {} }
                 path class="line leader"
                     d={ "M" (from + 4.0) " " (level) "L" (end + LEADER - 10.0) " " (round(*place)) "h6" } {}
             }
@@ -126,14 +169,14 @@ fn spaced(wanted: &[f64], height: f64) -> Vec<f64> {
     places
 }
 
-/// Those of `values` whose numbers have room on the axis, each with its place.
-fn apart(values: &[f64], axis: &Axis) -> Vec<(f64, f64)> {
-    let mut shown = Vec::<(f64, f64)>::new();
-    for &value in values {
-        let place = round(axis.at(value));
-        let room = width(&short(value), false);
+/// Those of `labels` that have room on the axis, each with its place.
+fn apart<'a>(labels: &'a [(f64, String)], axis: &Axis) -> Vec<(&'a str, f64)> {
+    let mut shown = Vec::<(&str, f64)>::new();
+    for (value, label) in labels {
+        let place = round(axis.at(*value));
+        let room = width(label, false);
         if shown.last().is_none_or(|(_, last)| place - last >= room + 8.0) {
-            shown.push((value, place));
+            shown.push((label, place));
         }
     }
     shown

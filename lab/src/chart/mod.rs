@@ -19,7 +19,7 @@ use clap::Args;
 use maud::{Markup, html};
 
 use self::picture::Picture;
-use self::rows::{Marks, Row};
+use self::rows::Row;
 use self::selection::{Selection, Wanted};
 pub(crate) use self::strip::strip;
 use self::theme::Theme;
@@ -135,11 +135,9 @@ fn picture(selection: &Selection<'_>, machine: &Machine, title: Option<&str>) ->
         name: result.target.clone(),
         value: quantity::full(result.median, &result.unit),
         is_own: is_of("brigade", &result.target),
-        marks: Marks::Bar {
-            length: result.median,
-            range: (result.min, result.max),
-            interval: interval(&result.samples.0),
-        },
+        length: result.median,
+        range: (result.min, result.max),
+        interval: interval(&result.samples.0),
     };
     let named = selection.bars.first().map(|result| wording::title(result));
     Picture {

@@ -39,7 +39,7 @@ impl Picture {
         let mut y = MARGIN - 4.0;
         let heading = paragraph(&self.title, "heading", (17.0, 0.62), &mut y);
         let key = paragraph(&self.key, "key", (12.0, 0.57), &mut y);
-        let bars = rows::draw(&self.bars, "", WIDTH - 2.0 * MARGIN);
+        let bars = rows::draw(&self.bars, WIDTH - 2.0 * MARGIN);
         let top = y + GAP;
         y = top + bars.height + GAP / 2.0;
         let note = |note: &String| paragraph(note, "note", (11.0, 0.57), &mut y);
@@ -79,7 +79,7 @@ fn paragraph(content: &str, class: &str, (size, aspect): (f64, f64), y: &mut f64
 #[cfg(test)]
 mod tests {
     use super::Picture;
-    use crate::chart::rows::{Marks, Row};
+    use crate::chart::rows::Row;
     use crate::chart::theme::Theme;
 
     /// A chart of these lengths.
@@ -88,7 +88,9 @@ mod tests {
             name: "pool <a> & \"b\"".to_owned(),
             value: "1 s".to_owned(),
             is_own: false,
-            marks: Marks::Bar { length, range: (length / 2.0, length * 2.0), interval: None },
+            length,
+            range: (length / 2.0, length * 2.0),
+            interval: None,
         };
         let picture = Picture {
             title: "a\u{0}title".to_owned(),

@@ -244,7 +244,8 @@ fn footer() -> Markup {
         p { "Each target ran once in each round, in random order, after a round that warmed up. A table has the medians, the least and the "
             "greatest of the rounds; × best peer is the median of the ratios to the best peer of each round; CPUs are the CPUs that a target kept "
             "busy. A bar is a median. Its whisker is the interval that holds 95 per cent of the medians of a bootstrap over the rounds, if there are five, and a "
-            "thin line goes from the least round to the greatest; one with an arrow goes further. The names of what the others are compared with are bold." }
+            "thin line goes from the least round to the greatest; one with an arrow goes further. A line of a distribution is, at p99, the time that 99 of 100 values of "
+            "all rounds did not exceed; it ends where ten values are beyond it, and goes on to the greatest. The names of what the others are compared with are bold." }
         p { "Written by brigade-lab. " code { "brigade-lab report results.json --html report.html" } " makes such a page from a result file." }
     }
 }

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use super::content::rounds;
-use crate::chart::lines::{self, Line};
-use crate::chart::rows::{self, Marks, Row, glyph};
+use crate::chart::lines::{self, Across, Line};
+use crate::chart::rows::{self, Row};
 use crate::chart::{Drawing, wording};
 use crate::report::quantity;
-use crate::report::results::{Lane, Sheet};
+use crate::report::results::{BEYOND, Lane, Sheet};
 use crate::report::speedup::interval;
 use crate::report::table;
 use crate::stats::middle;
@@ -32,20 +32,22 @@ pub(super) struct Plot {
 
 /// The plots of a row: its headline, and each of its distributions.
 pub(super) fn of(sheet: &Sheet) -> Vec<Plot> {
-    bars(sheet).into_iter().chain(spreads(sheet)).collect()
+    let sets = sheet.sets().into_iter().enumerate();
+    let distributions = sets.filter_map(|(place, (of, set))| distribution(sheet, place, of, &set));
+    bars(sheet).into_iter().chain(distributions).collect()
 }
 
 /// A bar for each target, if one has a number.
 fn bars(sheet: &Sheet) -> Option<Plot> {
     let metric = sheet.metrics.get(sheet.headline)?;
-    let row = |(lane, [median, ..]): (&Lane, [String; 5])| {
+    let row = |(lane, [value, ..]): (&Lane, [String; 5])| {
         let samples = lane.samples(sheet.headline);
-        let ends = samples
+        let range = samples
             .iter()
             .fold((f64::MAX, f64::MIN), |(low, high), &value| (low.min(value), high.max(value)));
         let length = middle(&samples).unwrap_or_default();
-        let interval = interval(&samples);
-        row(sheet, lane, median, Marks::Bar { length, range: ends, interval })
+        let (name, is_own, interval) = (lane.name.clone(), sheet.is_own(lane), interval(&samples));
+        Row { name, value, is_own, length, range, interval }
     };
     let rows: Vec<_> = table::lines(sheet, sheet.headline).into_iter().map(row).collect();
     let named = rows.iter().take(NAMED).map(|row| format!("{} {}", row.name, row.value));
@@ -54,68 +56,70 @@ fn bars(sheet: &Sheet) -> Option<Plot> {
         title: format!("{}: {}", sheet.workload, metric.name),
         key: wording::key(&metric.name, metric.direction, rounds(sheet)),
         description,
-        drawing: rows::draw(&rows, &metric.unit, WIDTH),
+        drawing: rows::draw(&rows, WIDTH),
     })
 }
 
-/// The percentiles of each target, for each set of percentiles that the row has.
-fn spreads(sheet: &Sheet) -> Vec<Plot> {
-    let mut sets = Vec::<(&str, Vec<(usize, &str)>)>::new();
-    for (index, metric) in sheet.measured().filter(|(i, _)| sheet.lacking(*i).is_none()) {
-        let (of, name) = metric.name.rsplit_once('-').unwrap_or(("", &metric.name));
-        let number = name.strip_prefix('p').unwrap_or_default().parse::<f64>();
-        if name != "max" && !number.is_ok_and(|number| (0.0..100.0).contains(&number)) {
-            continue;
-        }
-        match sets.iter_mut().find(|(other, _)| *other == of) {
-            Some((_, set)) => set.push((index, name)),
-            None => sets.push((of, vec![(index, name)])),
-        }
-    }
-    // One value is no distribution.
-    sets.retain(|(_, set)| set.len() > 1);
-    sets.iter().filter_map(|(of, set)| spread(sheet, of, set)).collect()
+/// The share beyond from which on a point is not near the end.
+const CENTRE: f64 = 0.1;
+
+/// Shares of the values, each with the seconds beyond which it is; only of these percentiles where a file has no more.
+fn points(lane: &Lane, place: usize, shown: &[&(usize, &str)]) -> Vec<(f64, f64)> {
+    let Some(all) = lane.distributions.get(place) else {
+        let point = |(index, name): &&(usize, &str)| {
+            let percent: f64 = name.strip_prefix('p')?.parse().ok()?;
+            Some((1.0 - percent / 100.0, middle(&lane.samples(*index))?))
+        };
+        let points = shown.iter().filter_map(point);
+        return points.filter(|(share, _)| *share > 0.0 && *share <= 1.0).collect();
+    };
+    let values = all.values() as f64;
+    let mut points: Vec<_> = all.points().collect();
+    let greatest = points.pop().map(|(_, seconds)| (1.0 / values, seconds));
+    points.retain(|(share, _)| *share >= CENTRE || share * values >= BEYOND);
+    points.extend(greatest);
+    points
 }
 
-/// These percentiles of each target, the best first.
-fn spread(sheet: &Sheet, of: &str, set: &[(usize, &str)]) -> Option<Plot> {
-    let first = &sheet.metrics[set[0].0];
-    let order = set.iter().find(|(_, name)| *name == "p50").unwrap_or(&set[0]).0;
-    let row = |(lane, _): (&Lane, _)| {
-        let values = set.iter().filter_map(|(index, name)| {
-            Some(((*name).to_owned(), middle(&lane.samples(*index)).filter(|value| *value > 0.0)?))
-        });
-        row(sheet, lane, String::new(), Marks::Spread(values.collect()))
+/// A line for each target over the shares of its values, the best median first.
+fn distribution(sheet: &Sheet, place: usize, of: &str, set: &[(usize, &str)]) -> Option<Plot> {
+    let shown: Vec<_> = set.iter().filter(|(i, _)| sheet.lacking(*i).is_none()).collect();
+    let &&(first, _) = shown.first()?;
+    let unit = &sheet.metrics[first].unit;
+    let line = |(lane, _): (&Lane, _)| {
+        let points = points(lane, place, &shown).into_iter();
+        let points: Vec<_> = points.map(|(share, value)| (1.0 / share, value)).collect();
+        let (name, is_own) = (lane.name.clone(), sheet.is_own(lane));
+        let has_marks = lane.distributions.get(place).is_none();
+        (!points.is_empty()).then_some(Line { name, is_own, points, has_marks })
     };
-    let rows = table::lines(sheet, order).into_iter().map(row);
-    let rows: Vec<_> = rows
-        .filter(|row| matches!(&row.marks, Marks::Spread(values) if !values.is_empty()))
-        .collect();
-    let named = rows.iter().take(NAMED).map(|row| match &row.marks {
-        Marks::Spread(values) => {
-            let values = values
-                .iter()
-                .map(|(name, value)| format!("{name} {}", quantity::short(*value, &first.unit)));
-            format!("{} {}", row.name, values.collect::<Vec<_>>().join(", "))
-        }
-        Marks::Bar { .. } => String::new(),
+    let lanes = table::lines(sheet, first);
+    let lines: Vec<_> = lanes.iter().cloned().filter_map(line).collect();
+    // One value is no distribution.
+    lines.iter().any(|line| line.points.len() > 1).then_some(())?;
+    let named = lanes.iter().take(NAMED).map(|(lane, _)| {
+        let values = shown.iter().filter_map(|(index, name)| {
+            Some(format!("{name} {}", quantity::short(middle(&lane.samples(*index))?, unit)))
+        });
+        format!("{} {}", lane.name, values.collect::<Vec<_>>().join(", "))
     });
-    let description = format!("{} distributions: {}", rows.len(), list(named, rows.len()));
-    let marks: Vec<_> = set.iter().map(|(_, name)| format!("{} {name}", glyph(name))).collect();
+    let description = format!("{} distributions: {}", lines.len(), list(named, lines.len()));
+    let values = sheet.values_behind().unwrap_or_else(|| "all values".to_owned());
+    let values = values.trim_start_matches("of ");
+    let has = |marks: bool| lines.iter().any(|line| line.has_marks == marks);
+    let marks = [
+        (has(false), format!("{values} of all rounds, ● the greatest")),
+        (has(true), "● at each percentile: medians of the rounds".to_owned()),
+    ];
+    let marks: Vec<_> = marks.into_iter().filter_map(|(is, words)| is.then_some(words)).collect();
     let what =
         if of.is_empty() { "distribution".to_owned() } else { format!("{of}, distribution") };
-    (!rows.is_empty()).then(|| Plot {
+    Some(Plot {
         title: format!("{}: {what}", sheet.workload),
-        key: format!("{}; less is better, logarithmic axis", marks.join("  ")),
+        key: format!("less is better, logarithmic axes · {}", marks.join("; ")),
         description,
-        drawing: rows::draw(&rows, &first.unit, WIDTH),
+        drawing: lines::draw(&lines, Across::Shares, unit, WIDTH),
     })
-}
-
-/// A target with these marks.
-fn row(sheet: &Sheet, lane: &Lane, value: String, marks: Marks) -> Row {
-    let is_own = sheet.is_own(lane);
-    Row { name: lane.name.clone(), value, is_own, marks }
 }
 
 /// Items of a sentence, and that there are more.
@@ -180,6 +184,7 @@ fn sweep(option: &str, which: &str, metric: &str, rows: &[(f64, &Sheet)]) -> Plo
                     name: lane.name.clone(),
                     is_own: sheet.is_own(lane),
                     points: vec![(*number, value)],
+                    has_marks: true,
                 }),
             }
         }
@@ -203,6 +208,6 @@ fn sweep(option: &str, which: &str, metric: &str, rows: &[(f64, &Sheet)]) -> Plo
         title: format!("{}: {metric} over {option}", first.workload),
         key: wording::better(metric, headline.direction) + axis + ", medians" + &which,
         description,
-        drawing: lines::draw(&lines, option, &headline.unit, WIDTH),
+        drawing: lines::draw(&lines, Across::Option(option), &headline.unit, WIDTH),
     }
 }

@@ -2,6 +2,7 @@
 
 use super::quantity;
 use super::speedup::{Speedup, pairs};
+use crate::distribution::Distribution;
 use crate::machine::{self, Machine};
 use crate::noise::Noise;
 use crate::row::Row;
@@ -60,6 +61,8 @@ pub(crate) struct Lane {
     pub(crate) values: Vec<Vec<f64>>,
     /// What each of these runs took in all.
     pub(crate) spent: Vec<Spent>,
+    /// How the single values of all rounds are distributed, for each of [`Sheet::sets`].
+    pub(crate) distributions: Vec<Distribution>,
     /// How often threads of the run that warmed up were moved from one CPU to another, if the system tells.
     pub(crate) migrations: Option<u64>,
     /// Why there is no number.
@@ -103,7 +106,7 @@ fn grouped(number: u64) -> String {
 
 /// Single values that must lie beyond a percentile: the position of fewer is chance. Of each round it must be one, as a percentile
 /// is computed in each round.
-const BEYOND: f64 = 10.0;
+pub(crate) const BEYOND: f64 = 10.0;
 
 impl Sheet {
     /// How many times as good one lane is as another by this metric, if that can be told.
@@ -120,6 +123,27 @@ impl Sheet {
         let (least, most) = (counts.iter().min()?, counts.iter().max()?);
         let to = if least == most { String::new() } else { format!(" to {}", grouped(*most)) };
         Some(format!("of {}{to} values", grouped(*least)))
+    }
+
+    /// The sets of percentiles: of each the name of what is measured, and its metrics with the percentiles' names.
+    pub(crate) fn sets(&self) -> Vec<(&str, Vec<(usize, &str)>)> {
+        let mut sets = Vec::<(&str, Vec<(usize, &str)>)>::new();
+        for (index, metric) in self.metrics.iter().enumerate() {
+            if !metric.is_of_values() {
+                continue;
+            }
+            let (of, name) = metric.name.rsplit_once('-').unwrap_or(("", &metric.name));
+            match sets.iter_mut().find(|(other, _)| *other == of) {
+                Some((_, set)) => set.push((index, name)),
+                None => {
+                    // A median may have no further name.
+                    let median = self.metrics.iter().position(|metric| metric.name == of);
+                    let first = median.map(|median| (median, "p50"));
+                    sets.push((of, first.into_iter().chain([(index, name)]).collect()));
+                }
+            }
+        }
+        sets
     }
 
     /// Why this metric is not shown, if it is a percentile near an end, and less than ten of the single values of some lane with a

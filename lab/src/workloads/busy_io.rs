@@ -24,7 +24,6 @@ use crate::clock::{Lap, Meter};
 use crate::failure::Failure;
 use crate::fault::Fault;
 use crate::limits::{self, whole};
-use crate::stats::quantiles;
 use crate::tally::{Sum, Tally};
 use crate::target::Entry;
 use crate::target::runtime::{Runtime, Sink, Source, Spawn};
@@ -267,9 +266,8 @@ impl RuntimeWorkload for BusyIo {
             let times = bytes.join().map_err(|_| Failure::Panicked)?;
             let times = times.map_err(|error| Failure::Told(format!("a byte is lost: {error}")))?;
             let jobs = bench.tally.expected().tasks - (late.len() + times.len()) as u64;
-            bench.samples.count(late.len().min(times.len()) as u64);
-            let mut values =
-                [late, times].map(|all| quantiles(all, [0.5, 0.99, 0.999, 1.0])).concat();
+            let shares = [0.5, 0.99, 0.999, 1.0];
+            let mut values = [late, times].map(|all| bench.quantiles(all, shares)).concat();
             values.extend([jobs as f64 / wall, meter.cpus()]);
             Ok(values)
         })

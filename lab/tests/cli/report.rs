@@ -111,10 +111,8 @@ fn every_workload_has_its_plots_and_every_plot_its_marks() {
     };
     let marks = |name: &str| {
         let plots = parts(section(name), "<svg class=\"plot\"", "</svg>");
-        let count = |plot: &str| {
-            ["<rect class=\"bar", "<g class=\"spread", "<polyline"]
-                .map(|mark| plot.matches(mark).count())
-        };
+        let count =
+            |plot: &str| ["<rect class=\"bar", "<polyline"].map(|mark| plot.matches(mark).count());
         for plot in &plots {
             let described =
                 ["role=\"img\"", "<title id=", "<desc id="].iter().all(|part| plot.contains(part));
@@ -123,14 +121,14 @@ fn every_workload_has_its_plots_and_every_plot_its_marks() {
         plots.into_iter().map(count).collect::<Vec<_>>()
     };
     // Bars, distributions and lines: one for each target.
-    let bars = [3, 0, 0];
-    assert_eq!(marks("throughput"), [[0, 0, 3], bars, bars, bars]);
-    assert_eq!(marks("burst"), [[2, 0, 0], [0, 2, 0]]);
+    let bars = [3, 0];
+    assert_eq!(marks("throughput"), [[0, 3], bars, bars, bars]);
+    assert_eq!(marks("burst"), [[2, 0], [0, 2]]);
     // Of each bar its interval, and its range as a thinner line.
     let whiskers = ["class=\"whisker\"", "class=\"whisker range\""];
     assert_eq!(whiskers.map(|mark| section("throughput").matches(mark).count()), [9, 9]);
     assert!(
-        section("burst").contains("● p50  ◆ p90  ▲ p99  × max; less is better, logarithmic axis")
+        section("burst").contains("logarithmic axes · ● at each percentile: medians of the rounds")
     );
     for word in
         ["Run jobs. It stands for burst.", "A note on burst.", "burst-pool</strong> has no number"]
@@ -151,6 +149,91 @@ fn every_workload_has_its_plots_and_every_plot_its_marks() {
     ] {
         assert!(page.contains(part), "{part}: {page}");
     }
+}
+
+/// What a run of `burst` on this target has of its single values.
+fn distributed(target: &str, distribution: Value) -> Value {
+    json!({
+        "workload": "burst", "params": { "gap-ms": 1 }, "target": target, "values": [200, 200, 200, 200, 200],
+        "distributions": [distribution],
+    })
+}
+
+/// Microseconds, one more each.
+fn seconds(count: u32) -> Vec<f64> {
+    (1..=count).map(|micros| f64::from(micros) * 1e-6).collect()
+}
+
+#[test]
+fn a_distribution_is_a_line_to_where_ten_values_are_beyond_it_and_to_the_greatest() {
+    let mut report = report();
+    let all = json!({ "values": 1_000, "seconds": seconds(3 * 8 + 2) });
+    report["runs"] = json!([distributed("brigade", all)]);
+    let page = page(&report);
+    let plot = parts(&page, "burst: distribution</b>", "</figure>")[0];
+    assert!(
+        plot.contains("1,000 values of all rounds, ● the greatest; ● at each percentile"),
+        "{plot}"
+    );
+    let points = |line: &str| parts(line, "points=\"", "\"")[0].split(' ').count();
+    let drawn: Vec<_> = parts(plot, "<polyline", "<path class=\"line leader")
+        .into_iter()
+        .map(|line| (points(line), line.matches("<circle").count()))
+        .collect();
+    // From all values to a hundredth of them, and the greatest; of the other its percentiles.
+    assert_eq!(drawn, [(2 * 8 + 1 + 1, 1), (3, 3)], "{plot}");
+    for part in [
+        "<desc",
+        ">2 distributions: brigade p50 10.0 µs, p90 10.0 µs, p99 10.0 µs, max 10.0 µs; spmc",
+        ">p50<",
+        ">p90<",
+        ">p99<",
+        ">p99.9<",
+        ">share of the values<",
+        ">10 µs<",
+    ] {
+        assert!(plot.contains(part), "{part}: {plot}");
+    }
+}
+
+#[test]
+fn a_distribution_that_is_none_is_refused_with_its_place() {
+    for (distribution, reason) in [
+        (
+            json!({ "values": 1_000, "seconds": seconds(25) }),
+            "1000 values with 25 seconds, not 26 at line 1 column",
+        ),
+        (
+            json!({ "values": 0, "seconds": seconds(1) }),
+            "0 values with 1 seconds, not 1 at line 1 column",
+        ),
+        (
+            json!({ "values": -1, "seconds": seconds(1) }),
+            "invalid value: integer `-1`, expected u64 at line 1",
+        ),
+        (
+            json!({ "values": 1, "seconds": [1.0, f64::NAN] }),
+            "invalid type: null, expected f64 at line 1 column",
+        ),
+        (
+            json!({ "values": 1, "seconds": [-1.0, 1.0] }),
+            "in which -1 is behind 0 at line 1 column",
+        ),
+        (json!({ "values": 1, "seconds": [2.0, 1.0] }), "in which 1 is behind 2 at line 1 column"),
+        (json!({ "values": 1 }), "missing field `seconds` at line 1 column"),
+    ] {
+        let mut report = report();
+        report["runs"] = json!([distributed("brigade", distribution)]);
+        let output = shown(&report, &["--html", "-"]);
+        assert_eq!((code(&output), text(&output)), (Some(2), String::new()), "{reason}");
+        assert!(errors(&output).contains(reason), "{reason}: {}", errors(&output));
+    }
+    // However many there are said to be, and however long.
+    let mut report = report();
+    let huge = json!({ "values": u64::MAX, "seconds": vec![1e308; 156] });
+    report["runs"] = json!([distributed("brigade", huge)]);
+    let drawn = parts(&page(&report), "<svg", "</svg>").concat();
+    assert!(["NaN", "inf", "e308"].iter().all(|number| !drawn.contains(number)), "{drawn}");
 }
 
 #[test]
@@ -270,7 +353,7 @@ fn a_file_that_says_less_or_nonsense_is_shown_as_far_as_it_goes() {
         result.as_object_mut().expect("a result").remove("peer");
     }
     let old = page(&old);
-    assert!(old.contains("4.00 (4.00 to 4.00)") && old.matches("<polyline").count() == 3, "{old}");
+    assert!(old.contains("4.00 (4.00 to 4.00)") && old.matches("<polyline").count() == 5, "{old}");
 
     let mut odd = report();
     let samples = [json!([1e308, -1e308, 1e-308, 0.0]), json!([]), json!([0.0]), json!([-1.0])];

@@ -305,6 +305,11 @@ fn runs_on(workload: &str, metrics: &[&str], targets: &BTreeSet<&str>) {
             assert!(result["median"].as_f64() > Some(0.0), "{workload}: {result}");
         }
     }
+    // A distribution for each set of percentiles.
+    let sets = metrics.iter().filter(|name| name.ends_with("max")).count();
+    for run in report["runs"].as_array().expect("runs") {
+        assert_eq!(run["distributions"].as_array().map_or(0, Vec::len), sets, "{workload}: {run}");
+    }
     for result in &results {
         // JSON has no number that is not finite.
         let median = result["median"].as_f64().expect("a number");
@@ -469,6 +474,10 @@ fn a_percentile_of_few_values_is_in_the_file_and_not_in_the_table() {
     assert_eq!(results_of(&report, "rayon", "p99").len(), 1);
     let runs = &report["runs"][0];
     assert_eq!((&runs["target"], &runs["values"]), (&"rayon".into(), &vec![2, 2].into()));
+    let all = &runs["distributions"][0];
+    let seconds: Vec<_> =
+        all["seconds"].as_array().expect("a list").iter().map(Value::as_f64).collect();
+    assert!(all["values"] == 4 && seconds.len() == 6 && seconds.is_sorted(), "{all}");
     for key in ["wall_seconds", "cpu_seconds", "voluntary_switches", "involuntary_switches"] {
         assert_eq!(runs[key].as_array().expect(key).len(), 2, "{report}");
     }
@@ -569,9 +578,11 @@ fn a_report_has_the_tables_of_its_run_and_no_percentile_that_they_refuse() {
             shown.contains("whole runs, start to end") && shown.contains("lost its CPU"),
             "{shown}"
         );
-        for value in ["| p99", "ramp-up: p99", "▲"] {
+        for value in ["| p99", "ramp-up: p99", ">p99<"] {
             assert!(!shown.contains(value), "{value}: {shown}");
         }
+        let is_drawn = shown.contains("4 values of all rounds, ● the greatest");
+        assert_eq!(is_drawn, format == "--html", "{shown}");
     }
 }
 

@@ -16,6 +16,7 @@ use tokio::runtime::Builder;
 use super::client::Client;
 use super::secure;
 use super::wire::Protocol;
+use crate::distribution::Distribution;
 use crate::failure::Failure;
 use crate::limits::{self, whole};
 use crate::needs::Needs;
@@ -74,6 +75,8 @@ pub(super) struct Seen {
     pub(super) wall: Duration,
     /// Seconds from just before a batch is sent to the end of its last answer, at [`SHARES`] of the batches.
     pub(super) quantiles: [f64; SHARES.len()],
+    /// All of these.
+    pub(super) distribution: Distribution,
 }
 
 /// The process. It ends when this is dropped.
@@ -143,10 +146,10 @@ impl Generator {
         // A process that has ended says why.
         let _ = writeln!(self.stdin);
         let line = self.line().unwrap_or_default();
-        let Ok((wall, quantiles)) = serde_json::from_str(&line) else {
+        let Ok((wall, quantiles, distribution)) = serde_json::from_str(&line) else {
             return Err(self.failed());
         };
-        Ok(Seen { wall: Duration::from_secs_f64(wall), quantiles })
+        Ok(Seen { wall: Duration::from_secs_f64(wall), quantiles, distribution })
     }
 
     /// Waits for its end; an error if something came over a connection after the last answer.
@@ -224,7 +227,8 @@ async fn clients(load: &Load) -> io::Result<()> {
             clients.push(client);
         }
         let wall = begun.elapsed().as_secs_f64();
-        say(&serde_json::to_string(&(wall, quantiles(times, SHARES)))?)?;
+        let distribution = Distribution::of(&times);
+        say(&serde_json::to_string(&(wall, quantiles(times, SHARES), distribution))?)?;
     }
     for asking in clients {
         asking.client.end().await?;

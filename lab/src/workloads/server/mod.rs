@@ -113,9 +113,8 @@ impl RuntimeWorkload for Server {
             let clients = thread::Builder::new().name("clients".to_owned());
             let [timed, counted] = [self.batches(), self.counted()]
                 .map(|batches| (self.connections * batches * self.pipeline) as f64);
-            bench.samples.count(self.connections * self.batches());
-            let tally = bench.tally;
-            let measured = move || drop(done.send(measure(generator, timed, counted, tally)));
+            let bench = *bench;
+            let measured = move || drop(done.send(measure(generator, timed, counted, &bench)));
             let clients = clients.spawn(measured);
             clients.map_err(Failure::Refused)?;
             let values = over.await.map_err(|_| Failure::Panicked)?;
@@ -244,16 +243,17 @@ impl<S: Spawn, F: Future<Output = ()> + Send + 'static> Executor<F> for Spawner<
 }
 
 /// Lets the clients make all requests, and measures this process meanwhile.
-fn measure(mut generator: Generator, timed: f64, counted: f64, tally: &Tally) -> Outcome {
+fn measure(mut generator: Generator, timed: f64, counted: f64, bench: &Bench) -> Outcome {
     generator.warm()?;
     let (mut meter, lap, before) = (Meter::default(), Lap::begin(), Usage::now());
-    let Seen { wall, quantiles } = generator.go()?;
+    let Seen { wall, quantiles, distribution } = generator.go()?;
     meter.end(&lap);
     let switches = before.since().switches() / timed;
+    bench.samples.add(distribution);
     // What can't be counted here is not a number.
-    let calls = Calls::begin(|| tally.step());
+    let calls = Calls::begin(|| bench.tally.step());
     generator.go()?;
-    let calls = calls.and_then(|calls| calls.end(|| tally.step()));
+    let calls = calls.and_then(|calls| calls.end(|| bench.tally.step()));
     let calls =
         calls.map_or([f64::NAN; KINDS.len()], |calls| calls.map(|call| call as f64 / counted));
     generator.end()?;
