@@ -17,7 +17,7 @@ use crate::tally::Sum;
 use crate::target::Entry;
 use crate::target::fork::{ForkJoin, Spawning, Start, StartSpawning};
 use crate::targets::forks::sequential::CALLS;
-use crate::targets::forks::{Forks, is_foreign, tokio};
+use crate::targets::forks::{Forks, is_foreign, may_borrow};
 use crate::workload::{Bench, ForkWorkload, Meaning, Metric, Outcome, Workload, metrics};
 
 /// Options of `steal`.
@@ -56,8 +56,8 @@ impl Workload for Steal {
     };
 
     fn is_for(&self, target: &Entry) -> bool {
-        // The one has no other thread, and the tasks of the other may not borrow.
-        !target.is(&CALLS.entry) && !target.is(&tokio::RUNTIME.entry) && !is_foreign(target)
+        // That one has no other thread.
+        !target.is(&CALLS.entry) && may_borrow(target) && !is_foreign(target)
     }
 
     fn threads(&self) -> usize {

@@ -3,9 +3,10 @@
 mod brigade;
 mod chili;
 mod forte;
+mod jobs;
 mod rayon;
 pub(crate) mod sequential;
-pub(crate) mod tokio;
+mod tokio;
 
 use crate::target::fork::{self, VisitFork};
 use crate::target::{Entry, family};
@@ -23,6 +24,17 @@ pub(crate) fn is_foreign(target: &Entry) -> bool {
     target.is(&GO) || target.is(&CPP)
 }
 
+/// Whether it is there to compare the ways in which a task waits for ten children: for skynet.
+pub(crate) fn is_for_skynet(target: &Entry) -> bool {
+    let those = [&tokio::JOIN_SET.entry, &jobs::SUBMIT.entry, &jobs::TASK_SET.entry];
+    those.iter().any(|other| target.is(other))
+}
+
+/// Whether its tasks may borrow. Those that may not have trees whose nodes are known one by one.
+pub(crate) fn may_borrow(target: &Entry) -> bool {
+    !target.is(&tokio::RUNTIME.entry) && !is_for_skynet(target)
+}
+
 family! {
     /// Pools whose tasks fork and join.
     Forks: "fork-join pools", VisitFork => fork::offer, and GO, and CPP;
@@ -34,4 +46,7 @@ family! {
     chili::POOL,
     forte::POOL,
     tokio::RUNTIME,
+    tokio::JOIN_SET,
+    jobs::SUBMIT,
+    jobs::TASK_SET,
 }

@@ -1,7 +1,7 @@
-//! tokio: a runtime of several threads, on which a task spawns its children and awaits them.
+//! tokio: a runtime of several threads, on which a task spawns its children and awaits them, by a handle each or by a set.
 
 use tokio::runtime::{Builder, Runtime};
-use tokio::task::JoinHandle;
+use tokio::task::{JoinError, JoinHandle, JoinSet};
 
 use crate::target::fork::{Spawning, StartSpawning, Tree};
 use crate::target::{Entry, Listing};
@@ -10,21 +10,42 @@ use crate::target::{Entry, Listing};
 pub(crate) const RUNTIME: Listing<StartSpawning<Tokio>> = Listing {
     entry: Entry::peer("tokio", "tokio: a task spawns its children and awaits them"),
     start: StartSpawning(|threads| {
-        Builder::new_multi_thread().worker_threads(threads).build().map(Tokio)
+        let runtime = Builder::new_multi_thread().worker_threads(threads).build()?;
+        Ok(Tokio { runtime, have_sets: false })
     }),
 };
 
+/// The same with sets.
+pub(crate) const JOIN_SET: Listing<StartSpawning<Tokio>> = Listing {
+    entry: Entry::peer("tokio-join-set", "tokio: a task has its children in a JoinSet").further(),
+    start: StartSpawning(|threads| Ok(Tokio { have_sets: true, ..(RUNTIME.start.0)(threads)? })),
+};
+
 /// A tokio runtime.
-pub(crate) struct Tokio(Runtime);
+pub(crate) struct Tokio {
+    /// The runtime.
+    runtime: Runtime,
+    /// Whether each task has its children in a set.
+    have_sets: bool,
+}
 
 impl Spawning for Tokio {
     fn fold<T: Tree>(&self, root: T) -> u64 {
         // It is spawned too: `block_on` is no thread of the runtime.
-        self.0.block_on(async move { joined(spawned(root)).await })
+        let have_sets = self.have_sets;
+        self.runtime.block_on(async move {
+            if have_sets {
+                let mut set = JoinSet::new();
+                spawn_into(&mut set, root);
+                summed(set).await
+            } else {
+                joined(spawned(root).await)
+            }
+        })
     }
 
     fn shutdown(self) {
-        drop(self.0);
+        drop(self.runtime);
     }
 }
 
@@ -34,13 +55,31 @@ fn spawned<T: Tree>(node: T) -> JoinHandle<u64> {
         let children: Vec<_> = (0..node.width()).map(|index| spawned(node.child(index))).collect();
         let mut sum = node.value();
         for child in children {
-            sum = sum.wrapping_add(joined(child).await);
+            sum = sum.wrapping_add(joined(child.await));
         }
         sum
     })
 }
 
-/// The result of this task.
-async fn joined(task: JoinHandle<u64>) -> u64 {
-    task.await.expect("it was neither cancelled, nor has it panicked")
+/// The same as one of a set.
+fn spawn_into<T: Tree>(set: &mut JoinSet<u64>, node: T) {
+    set.spawn(async move {
+        let mut children = JoinSet::new();
+        (0..node.width()).for_each(|index| spawn_into(&mut children, node.child(index)));
+        node.value().wrapping_add(summed(children).await)
+    });
+}
+
+/// The sum of what the tasks of this set return.
+async fn summed(mut set: JoinSet<u64>) -> u64 {
+    let mut sum = 0_u64;
+    while let Some(end) = set.join_next().await {
+        sum = sum.wrapping_add(joined(end));
+    }
+    sum
+}
+
+/// What a task has returned.
+fn joined(end: Result<u64, JoinError>) -> u64 {
+    end.expect("it was neither cancelled, nor has it panicked")
 }

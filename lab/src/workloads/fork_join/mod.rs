@@ -30,7 +30,7 @@ use crate::tally::Sum;
 use crate::target::Entry;
 use crate::target::fork::{self, Spawning, Start, StartSpawning};
 use crate::targets::forks::sequential::Sequential;
-use crate::targets::forks::{Forks, is_foreign, tokio};
+use crate::targets::forks::{Forks, is_for_skynet, is_foreign, may_borrow};
 use crate::workload::{Bench, ForkWorkload, Meaning, Metric, Outcome, Workload, metrics};
 
 use self::kind::Kind;
@@ -73,8 +73,9 @@ impl Workload for ForkJoin {
     }
 
     fn is_for(&self, target: &Entry) -> bool {
-        (self.program.is_tree() || !target.is(&tokio::RUNTIME.entry))
+        (self.program.is_tree() || may_borrow(target))
             && (self.program.is_foreign() || !is_foreign(target))
+            && (self.program == Kind::Skynet || !is_for_skynet(target))
     }
 
     fn threads(&self) -> usize {

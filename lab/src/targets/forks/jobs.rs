@@ -1,0 +1,68 @@
+//! brigade: a job submits its children and waits for their results, by a handle each or by a set.
+
+use brigade::{Handle, Pool, TaskSet};
+
+use crate::target::fork::{Spawning, StartSpawning, Tree};
+use crate::target::{Entry, Listing};
+use crate::trace;
+
+/// By handles. It counts as a peer: so the table has the ratio of a set to it.
+pub(crate) const SUBMIT: Listing<StartSpawning<Jobs>> = Listing {
+    entry: Entry::peer("brigade-submit", "brigade: a job submits its children and joins them")
+        .further(),
+    start: StartSpawning(|threads| {
+        trace::build(Pool::builder().threads(threads)).map(|pool| Jobs { pool, have_sets: false })
+    }),
+};
+
+/// By a set.
+pub(crate) const TASK_SET: Listing<StartSpawning<Jobs>> = Listing {
+    entry: Entry::own("brigade-task-set", "a job has its children in a TaskSet").further(),
+    start: StartSpawning(|threads| {
+        trace::build(Pool::builder().threads(threads)).map(|pool| Jobs { pool, have_sets: true })
+    }),
+};
+
+/// A pool whose jobs wait for others.
+pub(crate) struct Jobs {
+    /// The pool.
+    pool: Pool,
+    /// Whether each has them in a set.
+    have_sets: bool,
+}
+
+impl Spawning for Jobs {
+    fn fold<T: Tree>(&self, root: T) -> u64 {
+        let (pool, have_sets) = (self.pool.handle(), self.have_sets);
+        let root = self.pool.submit(move || sum(pool, root, have_sets));
+        root.join().expect(ENDS)
+    }
+
+    fn shutdown(self) {
+        drop(self.pool);
+    }
+}
+
+/// What a job does.
+const ENDS: &str = "it was neither cancelled, nor has it panicked";
+
+/// The sum of the values of `node` and of all that is below it.
+fn sum<T: Tree>(pool: Handle, node: T, have_sets: bool) -> u64 {
+    let children = (0..node.width()).map(|index| {
+        let child = node.child(index);
+        move || sum(pool, child, have_sets)
+    });
+    let add = |sum: u64, value: Result<u64, _>| sum.wrapping_add(value.expect(ENDS));
+    match node.width() {
+        0 => node.value(),
+        _ if have_sets => {
+            let mut set = TaskSet::new(pool);
+            children.for_each(|child| set.submit(child));
+            set.outcomes().fold(node.value(), add)
+        }
+        _ => {
+            let jobs: Vec<_> = children.map(|child| pool.submit(child)).collect();
+            jobs.into_iter().map(|job| job.join()).fold(node.value(), add)
+        }
+    }
+}
