@@ -20,9 +20,6 @@ pub(crate) enum Kind {
     Any,
 }
 
-/// The kinds in the order of the counts.
-pub(crate) const KINDS: [Kind; 4] = [Kind::Poll, Kind::Futex, Kind::Affinity, Kind::Any];
-
 #[cfg(target_os = "linux")]
 pub(crate) use counted::Calls;
 #[cfg(not(target_os = "linux"))]
@@ -36,23 +33,23 @@ mod counted {
     use perf_event::events::Tracepoint;
     use perf_event::{Builder, Counter};
 
-    use super::{KINDS, Kind};
+    use super::Kind;
 
     /// Where the kernel lists its tracepoints: first where it is today, then where it was.
     const LISTS: [&str; 2] = ["/sys/kernel/tracing/events", "/sys/kernel/debug/tracing/events"];
 
-    /// Counts the calls of each thread that there is now, and of those that they start.
-    pub(crate) struct Calls([Vec<Counter>; KINDS.len()]);
+    /// Counts the calls of some kinds, of each thread that there is now and of those that they start.
+    pub(crate) struct Calls<const N: usize>([Vec<Counter>; N]);
 
-    impl Calls {
-        /// Begins to count; an error if the system does not let this process. `step` is called between two steps that take long.
-        pub(crate) fn begin(mut step: impl FnMut()) -> io::Result<Self> {
-            let mut counters = KINDS.map(|_| Vec::new());
+    impl<const N: usize> Calls<N> {
+        /// Begins to count those of `kinds`; an error if the system does not let this process. `step` is called between two steps that take long.
+        pub(crate) fn begin(kinds: [Kind; N], mut step: impl FnMut()) -> io::Result<Self> {
+            let mut counters = kinds.map(|_| Vec::new());
             for thread in fs::read_dir("/proc/self/task")? {
                 let thread = thread?.file_name();
                 let thread = thread.to_str().and_then(|name| name.parse().ok());
                 let thread = thread.ok_or_else(|| Error::other("a thread without a number"))?;
-                for (kind, counters) in KINDS.into_iter().zip(&mut counters) {
+                for (kind, counters) in kinds.into_iter().zip(&mut counters) {
                     for tracepoint in tracepoints(kind)? {
                         let mut builder = Builder::new(tracepoint);
                         // A tracepoint is in the kernel.
@@ -67,9 +64,9 @@ mod counted {
             Ok(Calls(counters))
         }
 
-        /// The calls since then, in the order of [`KINDS`]. `step` is called as by [`begin`](Self::begin).
-        pub(crate) fn end(mut self, mut step: impl FnMut()) -> io::Result<[u64; KINDS.len()]> {
-            let mut counts = [0; KINDS.len()];
+        /// The calls since then, of each kind. `step` is called as by [`begin`](Self::begin).
+        pub(crate) fn end(mut self, mut step: impl FnMut()) -> io::Result<[u64; N]> {
+            let mut counts = [0; N];
             for (count, counters) in counts.iter_mut().zip(&mut self.0) {
                 for counter in counters {
                     *count += counter.read()?;
@@ -112,19 +109,19 @@ mod uncounted {
     use std::convert::Infallible;
     use std::io::{self, ErrorKind};
 
-    use super::KINDS;
+    use super::Kind;
 
     /// Counts nothing: there is no way to do so here.
-    pub(crate) struct Calls(Infallible);
+    pub(crate) struct Calls<const N: usize>(Infallible);
 
-    impl Calls {
+    impl<const N: usize> Calls<N> {
         /// An error.
-        pub(crate) fn begin(_: impl FnMut()) -> io::Result<Self> {
+        pub(crate) fn begin(_: [Kind; N], _: impl FnMut()) -> io::Result<Self> {
             Err(ErrorKind::Unsupported.into())
         }
 
-        /// The calls since then, in the order of [`KINDS`].
-        pub(crate) fn end(self, _: impl FnMut()) -> io::Result<[u64; KINDS.len()]> {
+        /// The calls since then, of each kind.
+        pub(crate) fn end(self, _: impl FnMut()) -> io::Result<[u64; N]> {
             match self.0 {}
         }
     }
@@ -132,14 +129,15 @@ mod uncounted {
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
-    use super::Calls;
+    use super::{Calls, Kind};
     use std::fs::File;
     use std::io::Read;
     use std::thread;
 
     #[test]
     fn calls_are_counted_by_their_kind_where_the_system_allows_that() {
-        let Ok(calls) = Calls::begin(|| ()) else { return };
+        let kinds = [Kind::Poll, Kind::Futex, Kind::Affinity, Kind::Any];
+        let Ok(calls) = Calls::begin(kinds, || ()) else { return };
         let read = || {
             let mut zeros = File::open("/dev/zero").expect("opened");
             (0..1_000).for_each(|_| zeros.read_exact(&mut [0; 8]).expect("zeros"));

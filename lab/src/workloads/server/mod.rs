@@ -30,7 +30,7 @@ use self::resp::Store;
 use self::wire::Protocol;
 use serde::Serialize;
 
-use crate::calls::{Calls, KINDS};
+use crate::calls::{Calls, Kind};
 use crate::clock::{Lap, Meter};
 use crate::failure::Failure;
 use crate::fault::Fault;
@@ -41,7 +41,10 @@ use crate::targets::runtimes::{Runtimes, has_tasks};
 use crate::usage::Usage;
 use crate::workload::{Bench, Meaning, Metric, Outcome, RuntimeWorkload, Workload, metrics};
 
-/// System calls are counted for one request of this many.
+/// The kinds of system calls that are counted.
+const KINDS: [Kind; 4] = [Kind::Poll, Kind::Futex, Kind::Affinity, Kind::Any];
+
+/// They are counted for one request of this many.
 const COUNTED: u64 = 10;
 
 /// A server and the requests to it.
@@ -251,7 +254,7 @@ fn measure(mut generator: Generator, timed: f64, counted: f64, bench: &Bench) ->
     let switches = before.since().switches() / timed;
     bench.samples.add(distribution);
     // What can't be counted here is not a number.
-    let calls = Calls::begin(|| bench.tally.step());
+    let calls = Calls::begin(KINDS, || bench.tally.step());
     generator.go()?;
     let calls = calls.and_then(|calls| calls.end(|| bench.tally.step()));
     let calls =
