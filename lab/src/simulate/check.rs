@@ -2,13 +2,15 @@
 
 use super::costs::Costs;
 use super::workloads::{self, Setting};
+use crate::census::Census;
 use crate::machine;
+use crate::pins::Pin;
 use crate::report::{quantity, write_line};
 use crate::rounds::Rules;
 use crate::row::Row;
 use crate::stats::{middle, quantile, sorted};
 use crate::stop::Stop;
-use crate::workload::{Direction, line};
+use crate::workload::{Direction, Terms, line};
 use crate::workloads::fan_out::FanOut;
 use crate::workloads::throughput::Throughput;
 use crate::workloads::wake::{Then, Wake};
@@ -25,6 +27,8 @@ type Model = Box<dyn Fn(&Setting, usize) -> f64>;
 /// A real row, and what the model says of its first metric.
 struct Case {
     row: Box<dyn Row>,
+    /// Where its threads are: each that has something to do at a time on a CPU of its own, as in the model.
+    pin: Pin,
     model: Model,
 }
 
@@ -39,7 +43,7 @@ fn throughput(threads: u64, messages: u64, amplification: u64) -> Case {
         post: 0.0,
     };
     let model = move |setting: &Setting, cpus| model.jobs() as f64 / model.run(setting, cpus).time;
-    Case { row: Box::new(row), model: Box::new(model) }
+    Case { row: Box::new(row), pin: Pin::Apart, model: Box::new(model) }
 }
 
 fn fan_out(threads: u64) -> Case {
@@ -51,13 +55,16 @@ fn fan_out(threads: u64) -> Case {
         shots: 5,
     };
     let row = FanOut { threads, children: children.into(), work_us, shots: 5 };
-    Case { row: Box::new(row), model: Box::new(move |setting, cpus| model.run(setting, cpus).time) }
+    let model = move |setting: &Setting, cpus| model.run(setting, cpus).time;
+    Case { row: Box::new(row), pin: Pin::Apart, model: Box::new(model) }
 }
 
 fn wake(threads: u64) -> Case {
     let model = workloads::Wake { workers: threads as usize, shots: 15 };
     let row = Wake { threads, shots: 15, rate: None, then: Then::Sleep, work_us: 0 };
-    Case { row: Box::new(row), model: Box::new(move |setting, cpus| model.run(setting, cpus).time) }
+    let model = move |setting: &Setting, cpus| model.run(setting, cpus).time;
+    // Only one worker is woken.
+    Case { row: Box::new(row), pin: Pin::Beside, model: Box::new(model) }
 }
 
 /// The second best of [`RUNS`] values.
@@ -65,7 +72,13 @@ fn second_best(values: Vec<f64>, direction: Direction) -> f64 {
     quantile(&sorted(values), if direction == Direction::Higher { 0.95 } else { 0.1 })
 }
 
-/// Compares them in so many rounds, in each of which the costs are measured anew.
+/// Whether the machine was the same before and after: a transfer has two values on some, and changes between them within seconds.
+fn is_steady(before: &Costs, after: &Costs) -> bool {
+    (before.transfer / after.transfer - 1.0).abs() <= TOLERANCE
+}
+
+/// Compares them in so many rounds. In each the row runs between two measurements of the costs, and the model's number is the mean for
+/// these. A round between costs that differ says nothing, and is made again, for so many times as there are rounds.
 pub(super) fn run(rules: &Rules, seed: u64) -> Result<(), Stop> {
     let cpus = machine::cpus();
     let mut cases = vec![throughput(1, 64, 1_000), throughput(1, 20_000, 1), fan_out(1), wake(1)];
@@ -74,37 +87,49 @@ pub(super) fn run(rules: &Rules, seed: u64) -> Result<(), Stop> {
     }
     write_line(&format!("{:>12}{:>12}  {:<22}", "model", "measured", "ratio (min, max)"))?;
     let mut far = Vec::new();
-    for Case { row, model } in cases {
+    for Case { row, pin, model } in cases {
         let Some(target) = row.targets().into_iter().find(|target| target.name == "brigade") else {
             continue;
         };
         let metric = &row.metrics()[0];
-        let (mut models, mut reals, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
-        for round in 0..=rules.rounds {
-            let setting =
-                Setting { costs: Costs::measure()?, group: usize::MAX, seed: seed + round };
-            let runs: Result<Vec<_>, _> =
-                (0..RUNS).map(|_| row.run(target, rules.terms(target))).collect();
+        let terms = Terms { pin: Census::POSSIBLE.then_some(pin), ..rules.terms(target) };
+        let real = || {
+            let runs: Result<Vec<_>, _> = (0..RUNS).map(|_| row.run(target, terms)).collect();
             let runs =
                 runs.map_err(|failure| Stop::Failed(format!("{}: {failure}", row.name())))?;
             let runs = runs.iter().map(|values| values[0]).collect();
-            let real = second_best(runs, metric.direction);
-            // The first round warms up.
-            if round > 0 {
-                let model = model(&setting, cpus);
+            Ok::<_, Stop>(second_best(runs, metric.direction))
+        };
+        // These runs warm up.
+        real()?;
+        let (mut models, mut reals, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+        let mut before = Costs::measure()?;
+        for round in 1..=2 * rules.rounds {
+            if ratios.len() as u64 == rules.rounds {
+                break;
+            }
+            let (real, after) = (real()?, Costs::measure()?);
+            if is_steady(&before, &after) {
+                let said = [&before, &after].map(|costs| {
+                    let (costs, seed) = (costs.clone(), seed + round);
+                    model(&Setting { costs, group: usize::MAX, seed }, cpus)
+                });
+                let model = said[0].midpoint(said[1]);
                 models.push(model);
                 reals.push(real);
                 ratios.push(model / real);
             }
+            before = after;
         }
+        let name = format!("{} {}", row.name(), line(&row.params()));
         let ratios = sorted(ratios);
         let (Some(ratio), [least, .., most] | [least @ most]) = (middle(&ratios), &ratios[..])
         else {
+            far.push(format!("no round of {name} was steady"));
             continue;
         };
         let [model, real] = [models, reals].map(|values| middle(&values).unwrap_or_default());
         let [model, real] = [model, real].map(|value| quantity::short(value, metric.unit));
-        let name = format!("{} {}", row.name(), line(&row.params()));
         write_line(&format!(
             "{model:>12}{real:>12}  {ratio:.2} ({least:.2}, {most:.2})     {name}"
         ))?;
@@ -122,8 +147,16 @@ pub(super) fn run(rules: &Rules, seed: u64) -> Result<(), Stop> {
 
 #[cfg(test)]
 mod tests {
-    use super::{RUNS, second_best};
+    use super::{Costs, RUNS, is_steady, second_best};
     use crate::workload::Direction;
+
+    #[test]
+    fn a_transfer_of_another_value_is_another_machine() {
+        let transfer = |transfer| Costs { transfer, ..Costs::RECORDED };
+        assert!(is_steady(&transfer(19.0), &transfer(17.4)));
+        assert!(!is_steady(&transfer(19.0), &transfer(77.0)));
+        assert!(!is_steady(&transfer(77.0), &transfer(19.0)));
+    }
 
     #[test]
     fn the_second_best_is_the_second_whichever_way_is_better() {

@@ -188,62 +188,99 @@ fn transfer() -> f64 {
 fn jobs() -> Result<[f64; 2], Stop> {
     const JOBS: u32 = 50_000;
     const CHAINS: u32 = 64;
-    let pool = pool()?;
-    let shared = Shared::leak(&Bench::new(Tally::leak(), Fault::None), 0, 0, None);
-    let submit = |count: u32, left: u32| {
-        for message in 0..count {
-            let link = Link { inside: pool.handle(), message, left, shared };
-            pool.execute(move || link.run());
-        }
-    };
-    let spawned = fastest(JOBS as usize, BATCHES / 10, || {
-        let begun = Instant::now();
-        submit(CHAINS, JOBS / CHAINS - 1);
-        pool.wait_idle();
-        begun.elapsed()
-    });
-    let submitted = fastest(JOBS as usize, BATCHES / 10, || {
-        let gate = Arc::new(Barrier::new(2));
-        let inside = gate.clone();
-        pool.execute(move || (0..2).for_each(|_| _ = inside.wait()));
-        gate.wait();
-        let begun = Instant::now();
-        submit(JOBS, 0);
-        let elapsed = begun.elapsed();
-        gate.wait();
-        pool.wait_idle();
-        elapsed
-    });
-    Ok([spawned, submitted])
+    beside(|pool| {
+        let shared = Shared::leak(&Bench::new(Tally::leak(), Fault::None), 0, 0, None);
+        let submit = |count: u32, left: u32| {
+            for message in 0..count {
+                let link = Link { inside: pool.handle(), message, left, shared };
+                pool.execute(move || link.run());
+            }
+        };
+        let spawned = fastest(JOBS as usize, BATCHES / 10, || {
+            let begun = Instant::now();
+            submit(CHAINS, JOBS / CHAINS - 1);
+            pool.wait_idle();
+            begun.elapsed()
+        });
+        let submitted = fastest(JOBS as usize, BATCHES / 10, || {
+            let gate = Arc::new(Barrier::new(2));
+            let inside = gate.clone();
+            pool.execute(move || (0..2).for_each(|_| _ = inside.wait()));
+            gate.wait();
+            let begun = Instant::now();
+            submit(JOBS, 0);
+            let elapsed = begun.elapsed();
+            gate.wait();
+            pool.wait_idle();
+            elapsed
+        });
+        [spawned, submitted]
+    })
 }
 
 /// What a submission to an idle pool of one worker costs, and how long it takes until the job runs. So it is with all that is in no
 /// cache after such a pause.
 fn wake() -> Result<[f64; 2], Stop> {
     const GROUPS: usize = 10;
-    let pool = pool()?;
-    let (epoch, began) = (Epoch::new(), Arc::new(AtomicU64::new(0)));
-    let shot = |_| {
-        // As in the workload `wake`.
-        thread::sleep(Duration::from_micros(1_600));
-        let (begun, inside) = (epoch.nanos(), began.clone());
-        pool.execute(move || inside.store(epoch.nanos(), Ordering::Release));
-        let call = epoch.nanos() - begun;
-        thread::sleep(Duration::from_micros(400));
-        pool.wait_idle();
-        (call as f64, began.load(Ordering::Acquire).saturating_sub(begun) as f64)
-    };
-    // Of 15 the median, as in the row of the check, and of these the fastest but a few.
-    let group = |_| {
-        let (calls, wakes) = (0..15).map(shot).unzip::<_, _, Vec<_>, Vec<_>>();
-        (stats::median(calls), stats::median(wakes))
-    };
-    let (calls, wakes) = (0..GROUPS).map(group).unzip::<_, _, Vec<_>, Vec<_>>();
-    Ok([calls, wakes].map(|times| stats::quantile(&stats::sorted(times), 0.1)))
+    beside(|pool| {
+        let (epoch, began) = (Epoch::new(), Arc::new(AtomicU64::new(0)));
+        let shot = |_| {
+            // As in the workload `wake`.
+            thread::sleep(Duration::from_micros(1_600));
+            let (begun, inside) = (epoch.nanos(), began.clone());
+            pool.execute(move || inside.store(epoch.nanos(), Ordering::Release));
+            let call = epoch.nanos() - begun;
+            thread::sleep(Duration::from_micros(400));
+            pool.wait_idle();
+            (call as f64, began.load(Ordering::Acquire).saturating_sub(begun) as f64)
+        };
+        // Of 15 the median, as in the row of the check, and of these the fastest but a few.
+        let group = |_| {
+            let (calls, wakes) = (0..15).map(shot).unzip::<_, _, Vec<_>, Vec<_>>();
+            (stats::median(calls), stats::median(wakes))
+        };
+        let (calls, wakes) = (0..GROUPS).map(group).unzip::<_, _, Vec<_>, Vec<_>>();
+        [calls, wakes].map(|times| stats::quantile(&stats::sorted(times), 0.1))
+    })
 }
 
-/// A pool of one worker.
-fn pool() -> Result<Pool, Stop> {
+/// Runs this on a thread of its own, with a pool of one worker that is on another CPU, as each thread of the model has one for itself.
+/// The kernel would often place both on one CPU: without a transfer, without an interrupt for a wake-up, and one after the other.
+fn beside<T: Send>(run: impl FnOnce(&Pool) -> T + Send) -> Result<T, Stop> {
     let refused = |error| Stop::Refused(format!("a pool of one thread can't start: {error}"));
-    Builder::new().threads(1).build().map_err(refused)
+    let placed = || {
+        let others = Census::take();
+        let pool = Builder::new().threads(1).build().map_err(refused)?;
+        // Its thread is there then.
+        pool.execute(|| ());
+        pool.wait_idle();
+        // If that is refused, the system places them.
+        let _ = others.and_then(|others| Pin::Beside.place(&others));
+        Ok(run(&pool))
+    };
+    thread::scope(|scope| {
+        scope.spawn(placed).join().unwrap_or_else(|cause| panic::resume_unwind(cause))
+    })
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::beside;
+    use rustix::thread::{CpuSet, sched_getaffinity};
+
+    /// The CPUs that this thread may run on.
+    fn mine() -> Vec<usize> {
+        let set = sched_getaffinity(None).expect("a set");
+        (0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect()
+    }
+
+    #[test]
+    fn the_worker_that_is_measured_and_the_thread_that_measures_have_a_cpu_each() {
+        let before = mine();
+        let (this, worker) =
+            beside(|pool| (mine(), pool.submit(mine).join().expect("it ran"))).expect("a pool");
+        assert_eq!((this.len(), worker.len()), (1, 1));
+        assert_eq!(this != worker, before.len() > 1, "{this:?} {worker:?}");
+        assert_eq!(mine(), before, "this thread is left where it was");
+    }
 }
