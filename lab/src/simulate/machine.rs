@@ -282,6 +282,12 @@ impl Cpu {
         self.until(self.access(line, true, self.costs().hit, 1.0)).await;
     }
 
+    /// Writes a line; one that `comes_along` was asked for together with another that has just come.
+    pub(super) async fn write_along(&self, line: &Line, comes_along: bool) {
+        let share = if comes_along { self.costs().stream } else { 1.0 };
+        self.until(self.access(line, true, self.costs().hit, share)).await;
+    }
+
     /// Reads and writes a line in one step.
     pub(super) async fn update(&self, line: &Line) {
         self.until(self.access(line, true, self.costs().atomic, 1.0)).await;

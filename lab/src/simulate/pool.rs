@@ -12,6 +12,10 @@ use super::machine::{Cpu, Line, Lock, Thread, Time};
 
 /// The slots of a worker's queue.
 const CAPACITY: usize = 256;
+/// The slots of an injector whose flags share a line: a flag says that its slot has been written.
+const FLAGS: usize = 64;
+/// The lines of flags of an injector: those of two blocks.
+const FLAG_LINES: usize = 16;
 /// The most jobs that are taken from an injector at once.
 const BATCH: usize = 64;
 /// Jobs between two looks elsewhere.
@@ -48,7 +52,11 @@ struct Queue {
     /// Where jobs are taken, and where they are pushed.
     head: Line,
     tail: Line,
+    /// The flags, of an injector. The queue of a worker has none.
+    flags: Vec<Line>,
     jobs: RefCell<VecDeque<Job>>,
+    /// How many jobs were pushed.
+    put: Cell<usize>,
     /// How often jobs were pushed, and how often they were taken.
     pushed: Cell<u64>,
     taken: Cell<u64>,
@@ -60,12 +68,28 @@ struct Queue {
 }
 
 impl Queue {
+    fn injector() -> Self {
+        Self {
+            flags: iter::repeat_with(Line::default).take(FLAG_LINES).collect(),
+            ..Self::default()
+        }
+    }
+
+    /// The lines with the flags of so many jobs from this one on, which is counted from the first that was pushed.
+    fn flags(&self, first: usize, jobs: usize) -> impl Iterator<Item = &Line> {
+        let lines = first / FLAGS..(first + jobs).div_ceil(FLAGS);
+        let lines = if self.flags.is_empty() { 0..0 } else { lines };
+        lines.map(|line| &self.flags[line % FLAG_LINES])
+    }
+
     fn len(&self) -> usize {
         self.jobs.borrow().len()
     }
 
     fn push(&self, from: usize, jobs: impl IntoIterator<Item = Job>) {
+        let before = self.len();
         self.jobs.borrow_mut().extend(jobs);
+        self.put.set(self.put.get() + self.len() - before);
         self.from.set(from);
         self.pushed.set(self.pushed.get() + 1);
     }
@@ -134,7 +158,7 @@ impl Pool {
             crew: Lock::default(),
             sleepers: RefCell::new((0..workers).collect()),
             monitor: Cell::default(),
-            injectors: iter::repeat_with(Queue::default).take(injectors).collect(),
+            injectors: iter::repeat_with(Queue::injector).take(injectors).collect(),
             queues: iter::repeat_with(Queue::default).take(workers).collect(),
             parkers: iter::repeat_with(Parker::default).take(workers).collect(),
             happened: Cell::default(),
@@ -200,7 +224,13 @@ impl Pool {
         // The slots of a used block are in the cache of the worker that has emptied it, two in a line, and the next exchange waits
         // for this store. The exchange of the tail is the fence, too.
         let lines = usize::from(injector.pushed.get() % 2 == 0);
-        cpu.fetch(lines, injector.to.get().unwrap_or(cpu.index)).await;
+        let from = injector.to.get().unwrap_or(cpu.index);
+        cpu.fetch(lines, from).await;
+        // So it does for that of the flag, which comes along with the slot, if that comes.
+        let comes_along = lines > 0 && from != cpu.index;
+        for line in injector.flags(injector.put.get() - 1, 1) {
+            cpu.write_along(line, comes_along).await;
+        }
         self.offer_help(cpu, 1, usize::MAX).await;
     }
 
@@ -345,7 +375,12 @@ impl Worker {
             let injector = &pool.injectors[cpu.index % pool.injectors.len()];
             cpu.update(&self.queue().head).await;
             cpu.update(&injector.tail).await;
-            injector.push(cpu.index, self.queue().take(self.queue().len().div_ceil(2)));
+            let half = self.queue().take(self.queue().len().div_ceil(2));
+            let jobs = half.len();
+            injector.push(cpu.index, half);
+            for (number, line) in injector.flags(injector.put.get() - jobs, jobs).enumerate() {
+                cpu.write_along(line, number > 0).await;
+            }
         }
         cpu.write(&self.queue().tail).await;
         self.queue().push(cpu.index, [job]);
@@ -454,7 +489,9 @@ impl Worker {
         if queue.is_claimed.replace(true) {
             return None;
         }
+        let first = queue.put.get() - queue.len();
         let mut taken = queue.take(share(queue.len()).min(queue.len())).into_iter();
+        queue.flags(first, taken.len()).for_each(|line| cpu.look(line));
         queue.to.set(Some(cpu.index));
         cpu.fetch(taken.len().div_ceil(2), queue.from.get()).await;
         cpu.update(&queue.head).await;

@@ -98,8 +98,8 @@ fn the_looks_of_the_woken_worker_are_on_the_way_of_the_job() {
 }
 
 #[test]
-fn every_second_submission_gets_the_line_of_its_slot_from_a_worker() {
-    let costs = Costs { wake: 7_000.0, transfer: 50.0, ..FREE };
+fn each_submission_gets_its_flag_from_a_worker_and_every_second_its_slot() {
+    let costs = Costs { wake: 7_000.0, transfer: 50.0, stream: 0.5, ..FREE };
     let machine = Machine::new(costs.clone(), 2, usize::MAX);
     let (pool, times) = (Pool::new(1, 2), Rc::<RefCell<Vec<f64>>>::default());
     let worker = Worker::thread(&pool, Cpu::new(&machine, 0, 1));
@@ -116,11 +116,12 @@ fn every_second_submission_gets_the_line_of_its_slot_from_a_worker() {
     let [_, second, plain, rest @ ..] = &times.borrow()[..] else { panic!("six times") };
     assert_eq!(
         [*second, rest[0], rest[1], rest[2]],
-        [plain + 50.0, plain + 50.0, *plain, plain + 50.0]
+        // The flag comes along with the slot, or alone.
+        [plain + 25.0, plain + 25.0, *plain, plain + 25.0]
     );
     // The middle of all, and not the last one.
     let submit = Wake { workers: 1, shots: 4 }.run(&setting(costs, 1), 2).submit;
-    assert!(same(submit * 1e9, plain + 25.0), "{submit}");
+    assert!(same(submit * 1e9, plain + 12.5), "{submit}");
 }
 
 #[test]
