@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Prints what the model of `brigade-lab simulate` predicts, and compares it with the pool on one core and two. Fails if they differ
-# by more than 20 per cent, as two rows may: docs/scale.md says why. By hand, on a machine that does nothing else; a minute,
+# by more than 20 per cent, as one row may: docs/scale.md says why. By hand, on a machine that does nothing else; a minute,
 # beside the build of the laboratory.
 #
 #     ci/scale.sh [ROUNDS]
