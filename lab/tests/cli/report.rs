@@ -539,9 +539,6 @@ fn a_place_has_the_figures_that_its_comment_names() {
     assert!(fs::read_to_string(&readme).expect("the file").ends_with("lost\n"));
 }
 
-/// Result files that places are waiting for: `ci/figures.sh full` measures it, and then it is none of these.
-const AWAITED: &[&str] = &["full"];
-
 /// The names of the result files in the comments of this Markdown.
 fn places(text: &str) -> impl Iterator<Item = &str> {
     let comments = text.lines().filter_map(|line| line.strip_prefix("<!-- figures"));
@@ -566,14 +563,18 @@ fn every_page_of_the_project_has_the_figures_of_its_results() {
         names.dedup();
         for name in names {
             let results = root.join(format!("docs/results/{name}.json"));
-            let is_awaited = AWAITED.contains(&name);
-            assert_ne!(results.exists(), is_awaited, "{name}: {}", page.display());
-            if !is_awaited {
-                let output = run(lab(["readme", "--check"]).args([&results, &page]));
-                assert_eq!((code(&output), errors(&output)), (Some(0), String::new()));
-                checked += 1;
-            }
+            let output = run(lab(["readme", "--check"]).args([&results, &page]));
+            assert_eq!(
+                (code(&output), errors(&output)),
+                (Some(0), String::new()),
+                "{}",
+                page.display()
+            );
+            checked += 1;
         }
     }
-    assert!(checked >= 2, "that of the project, and the same as that of the crate");
+    assert!(
+        checked >= 4,
+        "that of the project, the same as that of the crate, the queues' and all figures"
+    );
 }
