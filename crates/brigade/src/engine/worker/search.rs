@@ -104,7 +104,9 @@ impl Worker {
                 if self.keeps_events() {
                     return job;
                 }
-                let goes_on = self.local.len() > 1 && !self.rests.has_slept();
+                // Instead of a standby there could be a monitor, which has a CPU of its own.
+                let goes_on = (self.local.len() > 1 && !self.rests.has_slept())
+                    || self.core.idle.snapshot().stood_by();
                 self.core.help(if goes_on { Caller::GoesOn } else { Caller::MayStop });
                 if self.busy_period.was_long() && self.core.queues.has_more_than(1) {
                     self.core.help_with(1, self.core.idle.snapshot());
