@@ -8,4 +8,6 @@ mod fs;
 mod keeping;
 #[cfg(feature = "io")]
 mod names;
+#[cfg(feature = "io")]
+mod standby;
 mod standing_by;

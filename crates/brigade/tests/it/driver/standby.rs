@@ -1,0 +1,77 @@
+//! One worker handles events that come often, and the other stands by for them.
+
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use crate::support::attempts::in_one_of_three_attempts;
+use brigade::Pool;
+use brigade::io::{PipeReader, PipeWriter, pipe};
+use brigade_testkit::{Watchdog, spin_for};
+use futures_lite::{AsyncReadExt, AsyncWriteExt};
+
+/// The time of events after which a worker stands by for them.
+const OFTEN: Duration = Duration::from_millis(60);
+
+/// The time from its setting to a timer that a standby knows of in time, without a call.
+const AHEAD: Duration = Duration::from_millis(10);
+
+/// How far into a job of 10 ms the timer is due.
+const INTO: Duration = Duration::from_millis(3);
+
+/// Writes a byte and waits for it to come back, for that long.
+async fn pass(to: &mut PipeWriter, from: &mut PipeReader, time: Duration) {
+    let begun = Instant::now();
+    while begun.elapsed() < time {
+        to.write_all(&[1]).await.unwrap();
+        from.read_exact(&mut [0]).await.unwrap();
+    }
+}
+
+/// How late a timer is that is due in a job of the worker that handles the events. It is set by that job, or before it.
+fn lateness(pool: &Pool, is_set_by_job: bool) -> Duration {
+    let (mut there, mut to) = pool.handle().enter(pipe).unwrap();
+    let (mut from, mut back) = pool.handle().enter(pipe).unwrap();
+    let echo = pool.spawn(async move {
+        let mut byte = [0];
+        while there.read(&mut byte).await.unwrap() == 1 {
+            back.write_all(&byte).await.unwrap();
+        }
+    });
+    let (fired, fires) = mpsc::channel();
+    let handle = pool.handle();
+    let set = move |after| {
+        let at = Instant::now() + after;
+        let fire = move || fired.send(Instant::now() - at).unwrap();
+        drop(handle.job().at(at).execute(fire).unwrap());
+    };
+    let events = pool.spawn(async move {
+        pass(&mut to, &mut from, OFTEN).await;
+        if is_set_by_job {
+            set(INTO);
+        } else {
+            set(AHEAD + INTO);
+            pass(&mut to, &mut from, AHEAD).await;
+        }
+        spin_for(Duration::from_millis(10));
+    });
+    events.join().unwrap();
+    echo.join().unwrap();
+    fires.recv().unwrap()
+}
+
+#[test]
+fn a_timer_beside_a_long_job_is_on_time_whoever_set_it() {
+    const ROUNDS: usize = 20;
+    let _dog = Watchdog::start_alone(120);
+    for is_set_by_job in [true, false] {
+        in_one_of_three_attempts(|| {
+            let pool = Pool::new(2);
+            let mut late: Vec<_> = (0..ROUNDS).map(|_| lateness(&pool, is_set_by_job)).collect();
+            late.sort();
+            // A standby does not look sooner than 1 ms after its last look. The system may run both workers on one CPU for a time.
+            let half = late[ROUNDS / 2];
+            let is_soon = half <= Duration::from_micros(1400);
+            is_soon.then_some(()).ok_or_else(|| format!("by the job: {is_set_by_job}, {late:?}"))
+        });
+    }
+}
