@@ -499,8 +499,7 @@ impl Core {
         }
         let seen = self.idle.after_publishing();
         let is_soon = || at.is_some_and(|at| at <= Instant::now() + STANDBY_PERIOD);
-        let only_stood_by = !seen.driver_held() && !seen.monitored();
-        if seen.events_are_seen_to() && !(only_stood_by && is_soon()) {
+        if seen.driver_held() || seen.monitored() || (seen.stood_by() && !is_soon()) {
             return;
         }
         if seen.parked() > 0 || seen.is_understaffed() {

@@ -7,7 +7,6 @@ use brigade_sync::thread;
 use super::Idle;
 use super::crew::Crew;
 use super::headcount::Leave;
-use super::sleepers::Duty;
 use super::state::{LIVE, PARKED};
 use crate::config::Size;
 use crate::role::Role;
@@ -126,8 +125,7 @@ impl Idle {
     /// wake it.
     pub(crate) fn claim(&self) -> Option<Claimed> {
         let mut crew = self.crew.lock();
-        let had =
-            [Duty::Monitor, Duty::Driver, Duty::Standby].map(|duty| crew.sleepers.holder(duty));
+        let had = crew.sleepers.on_duty();
         let index = crew.pop_parked()?;
         self.change(&mut crew, PARKED.wrapping_neg());
         Some(Claimed { index, was_on_duty: had.contains(&Some(index)) })

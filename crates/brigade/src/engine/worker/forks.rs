@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use brigade_queue::StealError;
 use brigade_queue::deque::{self, Candidate};
+use brigade_sync::atomic::{Ordering, fence};
 use brigade_task::{Forks, Job, Part, Region, Wait, keep_tickets, return_tickets};
 
 use super::brief::Waiting;
@@ -203,23 +204,31 @@ impl Worker {
         Ok((part.region(), part.into_job()))
     }
 
-    /// Whether a look missed forks, as a worker may have pushed them without a fence since it saw this one search. A monitor
-    /// would find them: it passes the fence when it gives up.
+    /// Whether a look missed forks, as another worker may have pushed them without a fence since it saw this one search, which runs
+    /// now. A monitor would find them: it passes the fence when it gives up.
     #[cold]
     pub(super) fn has_forks_unseen(&self) -> bool {
         let seen = self.core.idle.snapshot();
         if seen.parked() == 0 || seen.monitored() {
             return false;
         }
-        self.fence_forks();
+        self.fence_forks_beside(1);
         self.core.queues.has_work()
     }
 
-    /// Ensures that the next look sees all forks of workers that do not see yet what this one has announced.
+    /// Ensures that the next look sees all forks of workers that do not see yet what this one has announced. It does not run.
     pub(super) fn fence_forks(&self) {
+        self.fence_forks_beside(0);
+    }
+
+    /// The same where this many of those that run are this worker.
+    fn fence_forks_beside(&self, own: usize) {
         // A worker that begins to run from now on changes the state first, and sees the announcement; a guest is counted first.
-        if self.core.idle.snapshot().running() > 0 || self.core.idle.guests.are_awake() {
+        if self.core.idle.snapshot().running() > own || self.core.idle.guests.are_awake() {
             self.core.queues.fence_forks();
+        } else {
+            // Ordering: of a worker that has ceased to run, as the state says, this one sees what it pushed before.
+            fence(Ordering::Acquire);
         }
     }
 

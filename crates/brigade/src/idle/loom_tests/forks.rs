@@ -8,7 +8,7 @@ use brigade_queue::deque;
 use brigade_sync::atomic::AtomicU64;
 
 use super::*;
-use crate::idle::state::{MONITORED, PARKED, SEARCHING, Snapshot};
+use crate::idle::state::{LIVE, MONITORED, PARKED, SEARCHING, Snapshot};
 
 /// A pool reduced to a state, the deque of a worker that forks, and other work.
 struct Forking {
@@ -19,11 +19,14 @@ struct Forking {
 }
 
 impl Forking {
+    /// Of the workers in this state, one runs besides: the one that forks.
     fn new(state: u64, other: usize) -> (deque::Worker<()>, Arc<Self>) {
         let worker = deque::Worker::new();
         let forks = worker.stealer();
         let parkers = [Parker::new(), Parker::new()];
-        let (state, other) = (AtomicU64::new(state), AtomicUsize::new(other));
+        let workers = 1 + Snapshot(state).searching() + Snapshot(state).parked();
+        let (state, other) =
+            (AtomicU64::new(state + workers as u64 * LIVE), AtomicUsize::new(other));
         (worker, Arc::new(Self { state, forks, other, parkers }))
     }
 
@@ -114,7 +117,11 @@ impl Forking {
         // `Worker::has_forks_unseen`.
         let seen = self.snapshot();
         if seen.parked() > 0 && !seen.monitored() {
-            self.forks.fence();
+            if seen.running() > 1 {
+                self.forks.fence();
+            } else {
+                fence(Ordering::Acquire);
+            }
             if self.has_forks() {
                 self.wake(0);
             }
@@ -173,6 +180,28 @@ fn a_searcher_whose_wait_is_over_does_not_miss_a_fork() {
             pool.hunt(0);
         });
         let searcher = pool.spawn(|pool| pool.end_search());
+        pool.fork(&worker);
+        searcher.join().unwrap();
+        sleeper.join().unwrap();
+    });
+}
+
+/// The worker that forks begins to run only now: either the searcher sees it run, or it sees that none searches.
+///
+/// Caught: `end_search` without its fence if two run.
+#[test]
+fn a_searcher_beside_which_none_runs_does_not_miss_the_fork_of_one_that_begins_to() {
+    check(4, || {
+        let (worker, pool) = Forking::new(SEARCHING + PARKED, 0);
+        // Parked, too.
+        pool.change(PARKED);
+        let sleeper = pool.spawn(|pool| {
+            pool.parkers[0].park(None);
+            pool.hunt(0);
+        });
+        let searcher = pool.spawn(|pool| pool.end_search());
+        // `Idle::claim`.
+        pool.change(PARKED.wrapping_neg());
         pool.fork(&worker);
         searcher.join().unwrap();
         sleeper.join().unwrap();
