@@ -30,10 +30,9 @@ impl Pin {
     /// Puts this thread and those that are not among `others` there. A thread that one of them starts later stays on its CPU.
     #[cfg(target_os = "linux")]
     pub(crate) fn place(self, others: &Census) -> io::Result<()> {
-        use rustix::thread::{CpuSet, Pid, sched_getaffinity, sched_setaffinity};
+        use rustix::thread::{CpuSet, Pid, sched_setaffinity};
 
-        let allowed = sched_getaffinity(None)?;
-        let allowed: Vec<_> = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).collect();
+        let allowed = allowed()?;
         let new = others.started_since()?.into_iter().filter_map(|name| {
             let number = name.to_str()?.parse().ok()?;
             Pid::from_raw(number)
@@ -68,18 +67,24 @@ impl Pin {
     }
 }
 
+/// The CPUs that this thread may run on.
+#[cfg(target_os = "linux")]
+pub(crate) fn allowed() -> io::Result<Vec<usize>> {
+    use rustix::thread::{CpuSet, sched_getaffinity};
+
+    let set = sched_getaffinity(None)?;
+    Ok((0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect())
+}
+
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
-    use super::Pin;
+    use super::{Pin, allowed};
     use crate::census::Census;
-    use rustix::thread::{CpuSet, sched_getaffinity};
     use std::sync::Barrier;
     use std::thread;
 
-    /// The CPUs that this thread may run on.
     fn mine() -> Vec<usize> {
-        let set = sched_getaffinity(None).expect("a set");
-        (0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect()
+        allowed().expect("a set")
     }
 
     #[test]

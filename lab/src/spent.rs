@@ -91,9 +91,8 @@ mod tests {
 
     #[test]
     fn a_thread_that_is_moved_is_counted_where_the_system_allows_that() {
-        use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
-        let allowed = sched_getaffinity(None).expect("a set");
-        let cpus: Vec<_> = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).collect();
+        use rustix::thread::{CpuSet, sched_setaffinity};
+        let cpus = crate::pins::allowed().expect("a set");
         let migrations = Migrations::begin();
         let hop = || {
             for cpu in cpus.iter().cycle().take(100) {

@@ -19,8 +19,7 @@ use crate::CachePadded;
 
 /// `core`'s atomic also under the model checker: it is not part of a model, and models have no statics.
 ///
-/// Every submission reads it. Beside a counter of the program that threads write often, which the linker may put on the same cache line,
-/// a job from outside took 41 to 46 ns in place of 28.5.
+/// Every submission reads it, and the linker may put a counter of the program beside it that threads write often.
 static GENERATION: CachePadded<AtomicU32> = CachePadded::new(AtomicU32::new(0));
 
 /// Returns a number that differs from that of every process this one descends from.

@@ -266,12 +266,10 @@ fn beside<T: Send>(run: impl FnOnce(&Pool) -> T + Send) -> Result<T, Stop> {
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::beside;
-    use rustix::thread::{CpuSet, sched_getaffinity};
+    use crate::pins::allowed;
 
-    /// The CPUs that this thread may run on.
     fn mine() -> Vec<usize> {
-        let set = sched_getaffinity(None).expect("a set");
-        (0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect()
+        allowed().expect("a set")
     }
 
     #[test]

@@ -18,9 +18,7 @@ pub(crate) const SUBMIT: Listing<StartSpawning<Jobs>> = Listing {
 /// By a set.
 pub(crate) const TASK_SET: Listing<StartSpawning<Jobs>> = Listing {
     entry: Entry::own("brigade-task-set", "a job has its children in a TaskSet").further(),
-    start: StartSpawning(|threads| {
-        trace::build(Pool::builder().threads(threads)).map(|pool| Jobs { pool, have_sets: true })
-    }),
+    start: StartSpawning(|threads| Ok(Jobs { have_sets: true, ..(SUBMIT.start.0)(threads)? })),
 };
 
 /// A pool whose jobs wait for others.
