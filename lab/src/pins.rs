@@ -77,11 +77,17 @@ pub(crate) fn allowed() -> io::Result<Vec<usize>> {
 }
 
 #[cfg(all(test, target_os = "linux"))]
-mod tests {
+pub(crate) mod tests {
     use super::{Pin, allowed};
     use crate::census::Census;
-    use std::sync::Barrier;
+    use std::sync::{Barrier, Mutex, MutexGuard, PoisonError};
     use std::thread;
+
+    /// Until this is dropped, no other test puts threads on CPUs: those that start meanwhile are of any test.
+    pub(crate) fn alone() -> MutexGuard<'static, ()> {
+        static PLACES: Mutex<()> = Mutex::new(());
+        PLACES.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 
     fn mine() -> Vec<usize> {
         allowed().expect("a set")
@@ -89,6 +95,7 @@ mod tests {
 
     #[test]
     fn threads_are_on_one_cpu_or_apart() {
+        let _alone = alone();
         // On a thread of its own, as its CPUs are changed.
         let run = |pin: Pin| {
             let (before, census, barrier) =

@@ -118,8 +118,12 @@ mod tests {
         assert!(reserved < before + (SIZE as u64) / 2, "{before} {reserved}");
         assert!(written > reserved + (SIZE as u64) / 2, "{reserved} {written}");
         drop(black_box(block));
-        // What is freed remains in the peak, which is off by some pages.
-        assert!(peak().expect("read") > before + (SIZE as u64) / 2);
+        // What is freed remains in the peak, which is off by some pages. A run of another test may reset it just then.
+        let remains = || {
+            drop(black_box(vec![1_u8; SIZE]));
+            peak().expect("read") > before + (SIZE as u64) / 2
+        };
+        assert!((0..20).any(|_| remains()));
         // A run has a peak of its own; in this test, as no two may reset it.
         let spent = Spending::begin(false).end();
         assert!(spent.peak < (written - (SIZE as u64) / 2) as f64 && spent.wall > 0.0, "{spent:?}");

@@ -266,7 +266,7 @@ fn beside<T: Send>(run: impl FnOnce(&Pool) -> T + Send) -> Result<T, Stop> {
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::beside;
-    use crate::pins::allowed;
+    use crate::pins::{allowed, tests::alone};
 
     fn mine() -> Vec<usize> {
         allowed().expect("a set")
@@ -274,6 +274,7 @@ mod tests {
 
     #[test]
     fn the_worker_that_is_measured_and_the_thread_that_measures_have_a_cpu_each() {
+        let _alone = alone();
         let before = mine();
         let (this, worker) =
             beside(|pool| (mine(), pool.submit(mine).join().expect("it ran"))).expect("a pool");
