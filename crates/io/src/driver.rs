@@ -184,7 +184,7 @@ impl Driver {
         let mut scratch = Scratch::take();
         let waited = self.wait(&mut scratch.events, timeout);
         if waited.is_ok() {
-            self.deliver(&mut scratch);
+            self.deliver(&mut scratch, timeout != Some(Duration::ZERO));
         }
         // Another thread may wait while this one makes system calls and wakes.
         drop(guard);
@@ -209,8 +209,8 @@ impl Driver {
         waited
     }
 
-    /// Hands the events to their sources.
-    fn deliver(&self, scratch: &mut Scratch) {
+    /// Hands the events to their sources. `sleeps`: this was no poll with a timeout of zero.
+    fn deliver(&self, scratch: &mut Scratch, sleeps: bool) {
         let mut events = scratch.events.iter().peekable();
         if events.peek().is_none() {
             return;
@@ -219,7 +219,7 @@ impl Driver {
         for event in events {
             // The source has been dropped since the wait, and another one may have its entry.
             let Some(source) = table.get(event.key) else { continue };
-            if source.deliver(event, &mut scratch.wakers) == FollowUp::SetInterest {
+            if source.deliver(event, sleeps, &mut scratch.wakers) == FollowUp::SetInterest {
                 scratch.changed.push(Arc::clone(source));
             }
         }

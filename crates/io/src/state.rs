@@ -16,12 +16,20 @@ pub(crate) struct State {
     waiters: Directions<Waiters>,
     /// What the kernel is asked to report.
     interest: Interest,
-    /// By level: directions with an event while no task waited, for which none has waited since. Each wait would report
-    /// the event again, so they leave the interest.
-    stale: Directions<bool>,
+    /// By level: how often an event was reported while no task waited, since one has waited last. Each poll reports it
+    /// again, until the direction leaves the interest.
+    stale: Directions<u8>,
     /// There will be no more events.
     closed: bool,
 }
+
+/// By level: how many polls may report an event again before the task that it woke has read.
+///
+/// A report costs some 80 ns, and two changes of the interest, to end the reports and to begin them anew, cost 300 ns each and
+/// a contended lock of the kernel. So it is not worth it for an event whose task runs soon, as most do, and it is for one
+/// that has cost as much already ("ski rental": A. R. Karlin et al., "Competitive snoopy caching", 1988).
+/// `docs/design/io.md` has the measurement.
+const REPEATS: u8 = 3;
 
 /// What must follow an event, when no other lock is held.
 #[must_use]
@@ -52,24 +60,32 @@ impl State {
         self.closed = true;
     }
 
-    /// Records an event; the wakers of the tasks that waited for it go to `wakers`.
-    pub(crate) fn deliver(&mut self, event: Event, wakers: &mut Vec<Waker>) -> FollowUp {
+    /// Records an event; the wakers of the tasks that waited for it go to `wakers`. `sleeps`: the thread that drives may
+    /// sleep, which an event that is reported again would prevent.
+    pub(crate) fn deliver(
+        &mut self,
+        event: Event,
+        sleeps: bool,
+        wakers: &mut Vec<Waker>,
+    ) -> FollowUp {
+        let mut leaves = false;
         for direction in Direction::BOTH {
             if event.ready[direction] {
                 let waiters = &mut self.waiters[direction];
-                self.stale[direction] = self.trigger == Trigger::Level
+                let is_stale = self.trigger == Trigger::Level
                     && self.interest[direction]
                     && waiters.is_empty();
+                let stale = &mut self.stale[direction];
+                *stale = if is_stale { stale.saturating_add(1) } else { 0 };
+                leaves |= is_stale && (sleeps || *stale > REPEATS);
                 waiters.take(wakers);
             }
         }
         if self.trigger == Trigger::Oneshot {
             self.interest = Interest::NONE;
+            leaves = self.interest_after_event().is_some();
         }
-        match self.interest_after_event() {
-            Some(_) => FollowUp::SetInterest,
-            None => FollowUp::Nothing,
-        }
+        if leaves { FollowUp::SetInterest } else { FollowUp::Nothing }
     }
 
     /// The interest without the directions that are stale, and by oneshot with those in which tasks still wait; `None` if
@@ -77,7 +93,7 @@ impl State {
     pub(crate) fn interest_after_event(&self) -> Option<Interest> {
         let mut interest = self.interest;
         for direction in Direction::BOTH {
-            interest[direction] &= !self.stale[direction];
+            interest[direction] &= self.stale[direction] == 0;
             interest[direction] |=
                 self.trigger == Trigger::Oneshot && !self.waiters[direction].is_empty();
         }
@@ -93,7 +109,7 @@ impl State {
             interest[direction] = true;
             // What is stale leaves it with the same system call.
             let other = direction.other();
-            interest[other] &= !self.stale[other];
+            interest[other] &= self.stale[other] == 0;
             interest
         })
     }
@@ -102,7 +118,7 @@ impl State {
     pub(crate) fn set_interest(&mut self, interest: Interest) {
         self.interest = interest;
         for direction in Direction::BOTH {
-            self.stale[direction] &= interest[direction];
+            self.stale[direction] *= u8::from(interest[direction]);
         }
     }
 
@@ -125,7 +141,7 @@ impl State {
         slot: SlotId,
         waker: Waker,
     ) -> Option<Waker> {
-        self.stale[direction] = false;
+        self.stale[direction] = 0;
         self.waiters[direction].insert(slot, waker)
     }
 
@@ -146,6 +162,13 @@ mod tests {
     const READ: Interest = Interest { read: true, write: false };
     const WRITE: Interest = Interest { read: false, write: true };
 
+    /// Records an event of a thread that sleeps, or not.
+    fn deliver(state: &mut State, ready: Interest, sleeps: bool) -> (FollowUp, usize) {
+        let mut wakers = Vec::new();
+        let follow_up = state.deliver(event(ready), sleeps, &mut wakers);
+        (follow_up, wakers.len())
+    }
+
     fn event(ready: Interest) -> Event {
         Event { key: 0, ready, ended: Directions::default() }
     }
@@ -163,14 +186,11 @@ mod tests {
         let mut state = State::new(Trigger::Oneshot);
         assert_eq!(wait(&mut state, Direction::Read), Some(READ));
         assert_eq!(wait(&mut state, Direction::Write), Some(Interest::BOTH));
-        let mut wakers = Vec::new();
-        assert_eq!(state.deliver(event(READ), &mut wakers), FollowUp::SetInterest);
-        assert_eq!(wakers.len(), 1);
+        assert_eq!(deliver(&mut state, READ, false), (FollowUp::SetInterest, 1));
         assert_eq!(state.interest_after_event(), Some(WRITE));
         state.set_interest(WRITE);
         assert_eq!(state.interest_after_event(), None);
-        assert_eq!(state.deliver(event(WRITE), &mut wakers), FollowUp::Nothing);
-        assert_eq!(wakers.len(), 2);
+        assert_eq!(deliver(&mut state, WRITE, false), (FollowUp::Nothing, 1));
         assert_eq!(wait(&mut state, Direction::Write), Some(WRITE), "asked again");
     }
 
@@ -179,23 +199,52 @@ mod tests {
     fn by_oneshot_a_task_that_an_event_does_not_wake_is_not_forgotten() {
         let mut state = State::new(Trigger::Oneshot);
         assert_eq!(wait(&mut state, Direction::Read), Some(READ));
-        let mut wakers = Vec::new();
-        assert_eq!(state.deliver(event(Interest::NONE), &mut wakers), FollowUp::SetInterest);
+        assert_eq!(deliver(&mut state, Interest::NONE, true), (FollowUp::SetInterest, 0));
         // Before the follow-up, another task waits, and asks for its own direction.
         assert_eq!(wait(&mut state, Direction::Write), Some(WRITE));
         assert_eq!(state.interest_after_event(), Some(Interest::BOTH));
     }
 
-    #[test]
-    fn by_level_an_event_without_a_task_leaves_the_interest() {
+    /// A source by level in which an event has woken a task that has not read yet.
+    fn woken() -> State {
         let mut state = State::new(Trigger::Level);
         assert_eq!(wait(&mut state, Direction::Read), Some(READ));
-        let mut wakers = Vec::new();
-        assert_eq!(state.deliver(event(READ), &mut wakers), FollowUp::Nothing);
-        assert_eq!(state.deliver(event(READ), &mut wakers), FollowUp::SetInterest);
+        assert_eq!(deliver(&mut state, READ, true), (FollowUp::Nothing, 1));
+        state
+    }
+
+    #[test]
+    fn by_level_an_event_without_a_task_leaves_the_interest_before_a_thread_sleeps() {
+        let mut state = woken();
+        assert_eq!(deliver(&mut state, READ, true), (FollowUp::SetInterest, 0));
         assert_eq!(state.interest_after_event(), Some(Interest::NONE));
         state.set_interest(Interest::NONE);
         assert_eq!(state.interest_after_event(), None);
         assert_eq!(wait(&mut state, Direction::Read), Some(READ));
+    }
+
+    #[test]
+    fn by_level_polls_may_report_it_a_few_times_and_a_task_that_waits_in_time_asks_for_nothing() {
+        let mut state = woken();
+        for _ in 0..2 {
+            for _ in 0..REPEATS {
+                assert_eq!(deliver(&mut state, READ, false), (FollowUp::Nothing, 0));
+            }
+            assert_eq!(wait(&mut state, Direction::Read), None);
+            assert_eq!(deliver(&mut state, READ, false), (FollowUp::Nothing, 1));
+        }
+        for _ in 0..REPEATS {
+            assert_eq!(deliver(&mut state, READ, false), (FollowUp::Nothing, 0));
+        }
+        assert_eq!(deliver(&mut state, READ, false), (FollowUp::SetInterest, 0));
+        assert_eq!(state.interest_after_event(), Some(Interest::NONE));
+    }
+
+    #[test]
+    fn by_level_what_was_reported_in_vain_leaves_the_interest_with_the_next_change() {
+        let mut state = woken();
+        assert_eq!(deliver(&mut state, READ, false), (FollowUp::Nothing, 0));
+        assert_eq!(wait(&mut state, Direction::Write), Some(WRITE));
+        assert_eq!(wait(&mut state, Direction::Read), Some(Interest::BOTH));
     }
 }

@@ -97,14 +97,14 @@ impl Source {
     }
 
     /// Records an event; the wakers of the tasks that waited for it go to `wakers`.
-    pub(crate) fn deliver(&self, event: Event, wakers: &mut Vec<Waker>) -> FollowUp {
+    pub(crate) fn deliver(&self, event: Event, sleeps: bool, wakers: &mut Vec<Waker>) -> FollowUp {
         self.with(|state, _| {
             for direction in Direction::BOTH {
                 if event.ready[direction] {
                     self.readiness[direction].set(event.ended[direction]);
                 }
             }
-            state.deliver(event, wakers)
+            state.deliver(event, sleeps, wakers)
         })
     }
 

@@ -68,12 +68,16 @@ const ROUNDS: usize = 100;
 /// Two a round.
 const HOPS: usize = 2 * ROUNDS;
 
+/// The number of calls of this kind.
+fn count(calls: &[i64], number: i64) -> usize {
+    calls.iter().filter(|&&call| call == number).count()
+}
+
 /// As many calls of each kind as there are hops; `reads` is the number of reads per hop, wasted ones
 /// included.
 #[track_caller]
 fn assert_hops(calls: &[i64], [read, write]: [i64; 2], reads: usize) {
-    let each = |number: i64| calls.iter().filter(|&&call| call == number).count();
-    let counts = [each(libc::SYS_epoll_pwait), each(write), each(read)];
+    let counts = [libc::SYS_epoll_pwait, write, read].map(|number| count(calls, number));
     assert_eq!(counts, [HOPS, HOPS, reads * HOPS], "waits, writes, reads");
     assert_eq!(calls.len(), counts.iter().sum(), "and nothing else");
 }
@@ -195,4 +199,37 @@ fn what_is_ready_and_what_nobody_waits_for_cost_nothing_beside() {
     for (number, expected) in expected.into_iter().enumerate() {
         assert_eq!(sections[number], expected, "section {number}");
     }
+}
+
+/// Workers poll between jobs, before the task that an event has woken has read.
+#[test]
+fn a_few_polls_between_an_event_and_its_read_change_no_interest() {
+    const POLLS: usize = 3;
+    let _dog = Watchdog::start(60);
+    let sections = counted(|| {
+        let driver = Driver::new().unwrap();
+        let (mut near, mut far) = driver.enter(pipe).unwrap();
+        let mut context = Context::from_waker(Waker::noop());
+        let mut buffer = [0; 16];
+        let mut hop = |polls| {
+            let mut read = pin!(near.read(&mut buffer));
+            assert!(read.as_mut().poll(&mut context).is_pending());
+            future::block_on(far.write_all(b"x")).unwrap();
+            for _ in 0..1 + polls {
+                driver.drive(Some(Duration::ZERO), &mut drop).unwrap();
+            }
+            assert!(read.as_mut().poll(&mut context).is_ready());
+        };
+        // It is tried without waiting at first.
+        hop(0);
+        mark();
+        hop(POLLS);
+        hop(POLLS);
+        mark();
+        hop(POLLS + 1);
+        mark();
+    });
+    let Some(sections) = sections else { return };
+    let changes = |section: usize| count(&sections[section], libc::SYS_epoll_ctl);
+    assert_eq!((changes(0), changes(1)), (0, 1));
 }
