@@ -5,11 +5,11 @@
 //! step. What a model must prove must not depend on them: no wait and no wake-up.
 
 #[cfg(not(brigade_loom))]
-pub use crate::atomic::{AtomicU64, AtomicUsize};
+pub use crate::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 #[cfg(not(brigade_loom))]
 pub use crate::lock::{Mutex, MutexGuard};
 #[cfg(brigade_loom)]
-pub use core::sync::atomic::{AtomicU64, AtomicUsize};
+pub use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 #[cfg(brigade_loom)]
 pub use std::sync::MutexGuard;
 

@@ -4,21 +4,24 @@ use core::time::Duration;
 use std::time::Instant;
 
 use brigade_sync::atomic::Ordering;
-use brigade_sync::unmodelled::AtomicU64;
+use brigade_sync::unmodelled::{AtomicBool, AtomicU64};
 
-/// How long the driver holder may have slept before an event that comes soon after the last one.
-const OFTEN: Duration = Duration::from_millis(1);
+/// How long the driver holder may have slept before an event that comes soon after the last one. Timers have a granularity of
+/// 1 ms, so between two that are due one after the other it sleeps for a little longer than that.
+const OFTEN: Duration = Duration::from_millis(2);
 
 /// Whether events have come often of late. A hint: nothing depends on its being right.
 pub(crate) struct Pulse {
     start: Instant,
     /// The end of the time for which it is felt, in nanoseconds since `start`.
     until: AtomicU64,
+    /// Whether a worker has kept jobs to itself because there was a monitor, since the monitor has asked.
+    kept: AtomicBool,
 }
 
 impl Pulse {
     pub(super) fn new() -> Self {
-        Self { start: Instant::now(), until: AtomicU64::new(0) }
+        Self { start: Instant::now(), until: AtomicU64::new(0), kept: AtomicBool::new(false) }
     }
 
     /// Notes that the driver holder woke at `now` for an event, after it slept for that long.
@@ -31,6 +34,18 @@ impl Pulse {
     /// Whether events come often now.
     pub(crate) fn is_felt(&self) -> bool {
         self.is_felt_at(Instant::now())
+    }
+
+    /// Notes that a worker keeps jobs to itself because there is a monitor.
+    pub(crate) fn keep(&self) {
+        if !self.kept.load(Ordering::Relaxed) {
+            self.kept.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether one has since the last call.
+    pub(crate) fn take_kept(&self) -> bool {
+        self.kept.load(Ordering::Relaxed) && self.kept.swap(false, Ordering::Relaxed)
     }
 
     fn is_felt_at(&self, now: Instant) -> bool {

@@ -102,6 +102,7 @@ impl Worker {
         if self.core.idle.stop_search() {
             if self.core.queues.has_work() || self.has_forks_unseen() {
                 if self.keeps_events() {
+                    self.core.events.pulse.keep();
                     return job;
                 }
                 // Instead of a standby there could be a monitor, which has a CPU of its own.
