@@ -11,8 +11,8 @@ RUSTDOCFLAGS='-D warnings' cargo doc -p brigade --no-deps --locked
 
 # The published pages name the feature that an item needs. The attribute is the compiler's under docs.rs's flag only, so that no
 # build here would miss it.
-for crate in crates/*/; do
-    manifest="${crate}Cargo.toml"
+for manifest in crates/*/Cargo.toml; do
+    crate="${manifest%Cargo.toml}"
     if grep -q '^publish = false' "$manifest" || ! grep -q '^\[features\]' "$manifest"; then
         continue
     fi

@@ -23,9 +23,9 @@ const LONGEST: Duration = Duration::from_micros(400);
 /// for this and one more look.
 const BETWEEN: Duration = Duration::from_millis(1);
 
-/// The number of looks after which a monitor only stands by for events that come often, if no worker relied on it meanwhile. A
-/// look takes the CPU from another thread, which on a busy machine may get it back a time slice later. `idle/DRIVER.md` has
-/// figures.
+/// The number of looks after which a monitor only stands by for events that come often; a look since whose last one a worker
+/// relied on it counts against them. Each look takes the CPU from another thread, which on a busy machine may get it back a time
+/// slice later. `idle/DRIVER.md` has figures.
 const KEPT_UP: u32 = 4;
 
 /// The number of looks without movement after which the monitor stops. After these 2 ms or so, a lone job costs its submitter
@@ -41,7 +41,8 @@ pub(super) struct Monitor {
     still: u32,
     /// Whether the last look saw the queues move.
     moved: bool,
-    /// The number of looks at which events had come often, and workers kept up with them, since one relied on this monitor.
+    /// The number of looks at which events had come often, and workers kept up with them without this monitor, less those at
+    /// which one had relied on it.
     kept_up: u32,
     /// The longest sleep of the standby, if it is one.
     standby: Option<Duration>,
@@ -107,9 +108,10 @@ impl Monitor {
         }
         self.polls = events.polls();
         let come_often = events.pulse.is_felt();
-        let is_relied_on = events.pulse.take_kept();
-        self.kept_up =
-            if is_relied_on { 0 } else { self.kept_up + u32::from(come_often && keep_up) };
+        self.kept_up = match events.pulse.take_kept() {
+            true => self.kept_up.saturating_sub(1),
+            false => self.kept_up + u32::from(come_often && keep_up),
+        };
         if self.standby.is_some() || self.kept_up >= KEPT_UP {
             return self.stand_by(worker, keep_up);
         }
