@@ -26,9 +26,9 @@ pub(crate) struct State {
 /// By level: how many polls may report an event again before the task that it woke has read.
 ///
 /// A report costs some 80 ns, and two changes of the interest, to end the reports and to begin them anew, cost 550 ns and a
-/// contended lock of the kernel. So it is not worth it for an event whose task runs soon, as most do, and it is for one
-/// that has cost as much already ("ski rental": A. R. Karlin et al., "Competitive snoopy caching", 1988).
-/// `docs/design/io.md` has the measurement.
+/// contended lock of the kernel. So they are not worth it for an event whose task runs soon, as most do, and they are for one
+/// that stays (the "ski rental" of A. R. Karlin et al., "Competitive snoopy caching", 1988). `docs/design/io.md` has the
+/// measurement: from three reports on the cost falls no further.
 const REPEATS: u8 = 3;
 
 /// What must follow an event, when no other lock is held.

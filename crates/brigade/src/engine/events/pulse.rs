@@ -1,4 +1,4 @@
-//! Whether events come often, so that it pays to have a worker stand by for them.
+//! Whether events come often, so that it pays to have a worker stand by for them, and whether others rely on a monitor.
 
 use core::time::Duration;
 use std::time::Instant;
@@ -10,7 +10,7 @@ use brigade_sync::unmodelled::{AtomicBool, AtomicU64};
 /// 1 ms, so between two that are due one after the other it sleeps for a little longer than that.
 const OFTEN: Duration = Duration::from_millis(2);
 
-/// Whether events have come often of late. A hint: nothing depends on its being right.
+/// Whether events have come often of late, and how they are handled. A hint: nothing depends on its being right.
 pub(crate) struct Pulse {
     start: Instant,
     /// The end of the time for which it is felt, in nanoseconds since `start`.
