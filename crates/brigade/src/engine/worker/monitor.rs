@@ -110,7 +110,7 @@ impl Monitor {
         let come_often = events.pulse.is_felt();
         self.kept_up = match events.pulse.take_kept() {
             true => self.kept_up.saturating_sub(1),
-            false => self.kept_up + u32::from(come_often && keep_up),
+            false => self.kept_up.saturating_add(u32::from(come_often && keep_up)),
         };
         if self.standby.is_some() || self.kept_up >= KEPT_UP {
             return self.stand_by(worker, keep_up);
