@@ -121,7 +121,8 @@ impl Monitor {
         let others_run = seen.running() > 0 || guests_run;
         // The driver holder sleeps between two events that it handles itself. Without a monitor it would wake a worker for each.
         let is_between = seen.driver_held() && !others_run && come_often;
-        if is_between {
+        // What such events wake is not left alone, as a rule. Something that is queued may be.
+        if come_often && keep_up && !core.queues.has_work() {
             self.period = BETWEEN;
         }
         if self.still < STILL_LOOKS && (others_run || is_between) {

@@ -10,6 +10,7 @@ use crate::engine::core::Caller;
 use crate::engine::enter::enter_job;
 use crate::engine::injectors::drop_if_stale;
 use crate::engine::lanes::Accepts;
+use crate::idle::Snapshot;
 use crate::priority::Priority;
 
 /// How many completed entries a worker leaves in queues before it sweeps them out.
@@ -64,12 +65,22 @@ impl Worker {
             return;
         }
         let seen = self.core.idle.after_publishing();
-        // What a poll has just woken is the next job of this worker.
-        let is_looked_for = || seen.monitored() || (seen.stood_by() && self.rests.polls());
-        if seen.wants_help() && (queued > 1 || !is_looked_for() || seen.is_below_core()) {
-            // What events wake is short, as a rule, and other processes may be what they come from.
-            self.core.help(if self.rests.polls() { Caller::MayStop } else { Caller::GoesOn });
+        if !seen.wants_help() || (queued == 1 && !seen.is_below_core() && self.is_looked_for(seen)) {
+            return;
         }
+        // What events wake is short, as a rule, and other processes may be what they come from.
+        self.core.help(if self.rests.polls() { Caller::MayStop } else { Caller::GoesOn });
+    }
+
+    /// Whether a lone child may be left to a peer that looks at the queues.
+    #[inline(always)]
+    fn is_looked_for(&self, seen: Snapshot) -> bool {
+        // What a poll has just woken is the next job of this worker, and relies on none.
+        let relies = !self.rests.polls();
+        if relies && seen.monitored() {
+            self.core.events.pulse.keep();
+        }
+        seen.monitored() || (seen.stood_by() && !relies)
     }
 
     /// Accepts a job of a worker that has no queue of its own.
