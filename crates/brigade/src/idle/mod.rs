@@ -193,7 +193,9 @@ impl Idle {
         drop(crew);
         // Ordering: announce, fence, look: see `after_publishing`.
         fence(Ordering::SeqCst);
-        Announced { duty, settles: now.all_parked() || now.quiet_awaited() }
+        // If the pool is open, the thread that closes it sees this worker parked.
+        let may_end = now.closed() && now.all_parked();
+        Announced { duty, settles: may_end || now.quiet_awaited() }
     }
 
     /// Like [`announce`](Self::announce), for a searcher that is in the middle of a job: it gets no duty, and the pool is neither

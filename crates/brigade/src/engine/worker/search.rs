@@ -71,21 +71,24 @@ impl Worker {
 
     /// Looks everywhere as a searcher, and sleeps while there is nothing.
     fn hunt(&self) -> Option<Job> {
+        // Where events come one by one there is nothing elsewhere, as a rule, and before it sleeps it looks at every queue anyway.
+        let searches = !self.rests.has_slept() || self.core.queues.has_work();
         self.rests.begin_search();
         let gap = self.gaps.begin(self.forks.position());
-        let job = self.hunt_in(&gap);
+        let job = self.hunt_in(&gap, searches);
         self.gaps.end(gap);
         job
     }
 
-    fn hunt_in(&self, gap: &Gap) -> Option<Job> {
+    fn hunt_in(&self, gap: &Gap, mut searches: bool) -> Option<Job> {
         loop {
             // The own queue first: the previous worker with this index may have left jobs, and events may have queued some.
             let own = self.take_part().or_else(|| self.local.pop());
             let own = own.or_else(|| self.take_mail());
-            if let Some(job) = own.or_else(|| self.search()) {
+            if let Some(job) = own.or_else(|| if searches { self.search() } else { None }) {
                 return Some(self.found(job));
             }
+            searches = true;
             if self.watch_for_work(gap) {
                 continue;
             }
