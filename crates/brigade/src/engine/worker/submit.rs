@@ -65,7 +65,8 @@ impl Worker {
             return;
         }
         let seen = self.core.idle.after_publishing();
-        if !seen.wants_help() || (queued == 1 && !seen.is_below_core() && self.is_looked_for(seen)) {
+        if !seen.wants_help() || (queued == 1 && !seen.is_below_core() && self.is_looked_for(seen))
+        {
             return;
         }
         // What events wake is short, as a rule, and other processes may be what they come from.
