@@ -19,7 +19,7 @@ const SHORTEST: Duration = Duration::from_micros(40);
 /// the shortest period, and a twentieth with this one.
 const LONGEST: Duration = Duration::from_micros(400);
 
-/// The sleep while a driver holder handles events that come often, and sleeps between them. What it leaves to the monitor waits
+/// The sleep while events come often, workers keep up with them and nothing is queued. What a worker leaves to the monitor waits
 /// for this and one more look.
 const BETWEEN: Duration = Duration::from_millis(1);
 
@@ -121,7 +121,7 @@ impl Monitor {
         let others_run = seen.running() > 0 || guests_run;
         // The driver holder sleeps between two events that it handles itself. Without a monitor it would wake a worker for each.
         let is_between = seen.driver_held() && !others_run && come_often;
-        // What such events wake is not left alone, as a rule. Something that is queued may be.
+        // What such events wake has been run by the next look, as a rule. What is queued now may be stuck.
         if come_often && keep_up && !core.queues.has_work() {
             self.period = BETWEEN;
         }
