@@ -65,7 +65,7 @@ impl Worker {
             return;
         }
         let seen = self.core.idle.after_publishing();
-        if !seen.wants_help() || (queued == 1 && !seen.is_below_core() && self.is_looked_for(seen))
+        if !seen.wants_help() || (queued == 1 && !seen.is_below_core() && self.leaves_to_peer(seen))
         {
             return;
         }
@@ -73,15 +73,17 @@ impl Worker {
         self.core.help(if self.rests.polls() { Caller::MayStop } else { Caller::GoesOn });
     }
 
-    /// Whether a lone child may be left to a peer that looks at the queues.
+    /// Leaves a lone child to a peer that looks at the queues, if there is one; if not, a worker must be woken.
     #[inline(always)]
-    fn is_looked_for(&self, seen: Snapshot) -> bool {
+    fn leaves_to_peer(&self, seen: Snapshot) -> bool {
         // What a poll has just woken is the next job of this worker, and relies on none.
-        let relies = !self.rests.polls();
-        if relies && seen.monitored() {
+        if self.rests.polls() {
+            return seen.monitored() || seen.stood_by();
+        }
+        if seen.monitored() {
             self.core.events.pulse.keep();
         }
-        seen.monitored() || (seen.stood_by() && !relies)
+        seen.monitored()
     }
 
     /// Accepts a job of a worker that has no queue of its own.
