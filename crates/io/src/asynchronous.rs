@@ -23,8 +23,9 @@ use crate::sys::{Owned, Pollable, Source, borrow};
 /// by `&mut` only, such as a child's standard output, must be turned into a [`File`](std::fs::File) first, by its
 /// [`OwnedFd`](std::os::fd::OwnedFd).
 ///
-/// Each direction has one slot for the waker of the `poll_` methods, which `AsyncRead` and `AsyncWrite` use as well. Two tasks
-/// may share it, but then they wake each other. Futures (`readable`, `read_with`, `accept`) have a slot each.
+/// Several tasks may wait in the same direction, and an event wakes all of them. Futures (`readable`, `read_with`, `accept`) have
+/// a slot each for their waker. The `poll_` methods, which `AsyncRead`, `AsyncWrite` and `incoming` use as well, share a slot for
+/// the wakers of 65 tasks. If more of them wait in one direction, each call wakes an earlier task, which must poll again.
 ///
 /// ```compile_fail,E0505
 /// # brigade::block_on(async {

@@ -3,10 +3,16 @@
 use core::mem;
 use core::task::Waker;
 
+/// How many replaced wakers are kept. One more, and the oldest is woken.
+///
+/// A waker doesn't tell whether its task still waits, and it keeps the task's memory. Without a bound, a source without events
+/// would keep one for each task that has ever polled it.
+const REPLACED: usize = 64;
+
 /// Which slot holds a task's waker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SlotId {
-    /// The one slot of the `poll_` methods.
+    /// The slot of the `poll_` methods, which their tasks share.
     Polled,
     /// The slot of a future, by its index; the future has it until it is dropped.
     Future(usize),
@@ -28,6 +34,8 @@ enum Slot {
 pub(crate) struct Waiters {
     /// The waker of the last call of a `poll_` method.
     polled: Option<Waker>,
+    /// The wakers of other tasks that have called one since the last event, the oldest first.
+    replaced: Vec<Waker>,
     /// The slots of futures.
     slots: Vec<Slot>,
 }
@@ -53,13 +61,27 @@ impl Waiters {
         }
     }
 
-    /// Puts a waker into a slot; returns the waker that it held.
-    #[must_use = "dropping it is user code"]
+    /// Puts a waker into a slot; returns one that it holds no more. If that is another task's, it must be woken.
+    #[must_use = "waking or dropping it is user code"]
     pub(crate) fn insert(&mut self, id: SlotId, waker: Waker) -> Option<Waker> {
         match id {
-            SlotId::Polled => self.polled.replace(waker),
+            SlotId::Polled => self.insert_polled(waker),
             SlotId::Future(index) => self.slots[index].replace(Slot::Waiting(waker)),
         }
+    }
+
+    /// The waker of another task stays until the next event: if that task were woken, it would poll and replace this one, which
+    /// would be woken, without end.
+    fn insert_polled(&mut self, waker: Waker) -> Option<Waker> {
+        let own = self.replaced.iter().position(|kept| kept.will_wake(&waker));
+        let own = own.map(|index| self.replaced.remove(index));
+        let is_other = self.polled.as_ref().is_some_and(|polled| !polled.will_wake(&waker));
+        let former = self.polled.replace(waker);
+        if !is_other {
+            return former;
+        }
+        self.replaced.extend(former);
+        own.or_else(|| (self.replaced.len() > REPLACED).then(|| self.replaced.remove(0)))
     }
 
     /// Whether no task waits.
@@ -70,6 +92,7 @@ impl Waiters {
     /// Moves all wakers to `wakers`.
     pub(crate) fn take(&mut self, wakers: &mut Vec<Waker>) {
         wakers.extend(self.polled.take());
+        wakers.append(&mut self.replaced);
         for slot in &mut self.slots {
             if matches!(slot, Slot::Waiting(_)) {
                 wakers.extend(slot.replace(Slot::Idle));

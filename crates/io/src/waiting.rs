@@ -49,7 +49,7 @@ impl Source {
             }
         });
         if let Some(left) = left {
-            // Two tasks poll in one direction: the one that is replaced must look again, as no event will wake it.
+            // Of more tasks than are kept: it must look again, as no event will wake it.
             if outcome.is_pending() && !left.will_wake(context.waker()) {
                 left.wake();
             }

@@ -39,6 +39,29 @@ fn a_task_that_begins_to_wait_beside_an_event_is_woken() {
     });
 }
 
+/// Caught: a replaced waker that is dropped.
+#[test]
+fn two_tasks_that_poll_one_direction_are_both_woken() {
+    check_each(3, |trigger| {
+        let driver = Driver::new().unwrap();
+        let file = file(&driver, trigger);
+        let tasks = [(); 2].map(|()| Task::new());
+        assert!(read(&file, &tasks[0].1).is_pending());
+        let driving = thread::spawn({
+            let driver = Arc::clone(&driver);
+            move || {
+                arrives(&driver);
+                look(&driver);
+            }
+        });
+        let read = read(&file, &tasks[1].1);
+        driving.join().unwrap();
+        look(&driver);
+        assert!(tasks[0].0.is_woken());
+        assert!(read.is_ready() || tasks[1].0.is_woken());
+    });
+}
+
 /// Caught: the check under the lock left out (deadlock); `follow_up` ending an interest although a task waits by
 /// then.
 #[test]

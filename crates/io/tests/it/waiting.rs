@@ -175,17 +175,41 @@ fn polled_readiness_is_told_once() {
 }
 
 #[test]
-fn of_two_tasks_that_poll_the_replaced_one_is_woken() {
+fn tasks_that_poll_one_direction_are_woken_by_an_event_and_not_by_each_other() {
+    let _dog = Watchdog::start(60);
+    with_each_kind(|kind| {
+        let driver = Driver::new().unwrap();
+        let (near, mut far) = kind.reader(&driver);
+        let counts = [(); 3].map(|()| Arc::new(WakeCounter::default()));
+        // Each of them twice, as after a wake-up for something else.
+        for count in counts.iter().chain(&counts) {
+            let waker = Waker::from(count.clone());
+            assert!(near.poll_readable(&mut Context::from_waker(&waker)).is_pending());
+        }
+        assert_eq!(counts.each_ref().map(|count| count.wakes()), [0; 3]);
+        far.write_all(b"x").unwrap();
+        assert_eq!(drive_now(&driver), 3);
+        assert_eq!(counts.each_ref().map(|count| count.wakes()), [1; 3]);
+        assert_eq!(counts.map(|count| Arc::strong_count(&count)), [1; 3], "no waker is left");
+    });
+}
+
+#[test]
+fn of_more_tasks_than_are_kept_each_is_woken_or_kept() {
+    const TASKS: usize = 100;
     let _dog = Watchdog::start(60);
     with_each_kind(|kind| {
         let driver = Driver::new().unwrap();
         let (near, _far) = kind.reader(&driver);
-        let counts = [(); 2].map(|()| Arc::new(WakeCounter::default()));
+        let counts: Vec<_> = (0..TASKS).map(|_| Arc::new(WakeCounter::default())).collect();
         for count in &counts {
             let waker = Waker::from(count.clone());
             assert!(near.poll_readable(&mut Context::from_waker(&waker)).is_pending());
         }
-        assert_eq!(counts.map(|count| count.wakes()), [1, 0]);
+        let woken = counts.iter().take_while(|count| count.wakes() == 1).count();
+        assert_eq!(woken, TASKS - 65, "the earliest");
+        driver.close(&mut Waker::wake);
+        assert!(counts.iter().all(|count| count.wakes() == 1));
     });
 }
 
@@ -226,14 +250,13 @@ fn a_waker_may_use_the_driver_when_it_is_dropped() {
         };
         let (near, mut far) = kind.reader(&driver);
         let near = Arc::new(near);
-        // Replaced by another; then taken by an event; then cancelled; then dropped with its source.
+        // Taken by an event, with the one that it replaced; then cancelled; then dropped with its source.
         for _ in 0..2 {
             let waker = meddler(Some(&near));
             assert!(near.poll_readable(&mut Context::from_waker(&waker)).is_pending());
         }
-        assert_eq!(drops.load(Ordering::SeqCst), 1);
         far.write_all(b"x").unwrap();
-        assert_eq!(driver.drive(None, &mut drop).unwrap(), 1);
+        assert_eq!(driver.drive(None, &mut drop).unwrap(), 2);
         assert_eq!(drops.load(Ordering::SeqCst), 2);
         let _ = near.get_ref().read(&mut [0]);
         let mut wait = near.writable();
