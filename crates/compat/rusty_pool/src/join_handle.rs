@@ -46,7 +46,9 @@ impl<T: Send> JoinHandle<T> {
     pub fn await_complete(self) -> T {
         match self.try_await_complete() {
             Ok(result) => result,
-            Err(_) => panic!("the task has no result, as it panicked"),
+            Err(_) => panic!(
+                "could not receive message because channel was cancelled: the task has no result, as it panicked"
+            ),
         }
     }
 }

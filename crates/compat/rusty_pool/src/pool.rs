@@ -380,7 +380,7 @@ impl ThreadPool {
     #[track_caller]
     pub fn start_core_threads(&self) {
         if let Err(error) = self.shared.pool.prestart() {
-            panic!("cannot start a thread: {error}");
+            panic!("could not spawn thread: {error}");
         }
     }
 
@@ -395,6 +395,8 @@ impl ThreadPool {
 fn accepted<R>(result: Result<R, SendError<Job>>) -> R {
     match result.map_err(drop) {
         Ok(result) => result,
-        Err(()) => panic!("the task was not accepted: the pool has no thread and can't start one"),
+        Err(()) => {
+            panic!("could not spawn thread: the pool has none, so the task was not accepted")
+        }
     }
 }

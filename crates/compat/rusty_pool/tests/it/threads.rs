@@ -144,18 +144,21 @@ fn a_pool_without_a_name_has_one_of_its_own() {
 }
 
 #[test]
-fn sizes_that_no_pool_can_have_are_panics() {
+fn sizes_that_no_pool_can_have_are_panics_with_the_texts_of_the_original() {
+    const TOO_SMALL: &str =
+        "max_size must be greater than 0 and greater or equal to the core pool size";
     panics::silence_expected();
-    let refused: [fn(); 6] = [
-        || drop(ThreadPool::new(0, 0, LONG)),
-        || drop(ThreadPool::new(10, 4, LONG)),
-        || drop(ThreadPool::new(1, MAX_SIZE + 1, LONG)),
-        || drop(ThreadPool::new_named("none".into(), 0, 0, LONG)),
-        || drop(Builder::new().core_size(2).max_size(1).build()),
-        || drop(Builder::new().core_size(0).build()),
+    let refused: [(&str, fn()); 6] = [
+        (TOO_SMALL, || drop(ThreadPool::new(0, 0, LONG))),
+        (TOO_SMALL, || drop(ThreadPool::new(10, 4, LONG))),
+        ("max_size may not exceed", || drop(ThreadPool::new(1, MAX_SIZE + 1, LONG))),
+        (TOO_SMALL, || drop(ThreadPool::new_named("none".into(), 0, 0, LONG))),
+        (TOO_SMALL, || drop(Builder::new().core_size(2).max_size(1).build())),
+        (TOO_SMALL, || drop(Builder::new().core_size(0).build())),
     ];
-    for refused in refused {
-        assert!(catch_unwind(refused).is_err());
+    for (text, refused) in refused {
+        let payload = catch_unwind(refused).unwrap_err();
+        assert!(panics::text(&*payload).unwrap().starts_with(text), "{text}");
     }
     drop(ThreadPool::new(0, MAX_SIZE, LONG));
     drop(Builder::new().core_size(MAX_SIZE).build());
