@@ -75,7 +75,19 @@ impl<T: Pollable + 'static> Async<T> {
     ///
     /// # Errors
     /// [`NoDriver`](crate::NoDriver) if there is no pool, if it has ended, or if it is that of the parent process.
-    /// The error of the system if the value can't be waited for, like a regular file. The value is dropped then.
+    /// On Linux [`Unsupported`](io::ErrorKind::Unsupported) for a regular file, a directory or a device like `/dev/null`: these are
+    /// always ready, so there is nothing to wait for. Other errors are the system's. The value is dropped then, and its file is as
+    /// blocking as it was.
+    ///
+    /// ```
+    /// # #[cfg(target_os = "linux")] {
+    /// use brigade::io::Async;
+    /// let file = std::fs::File::open(std::env::current_exe()?)?;
+    /// let error = brigade::block_on(async { Async::new(file) }).unwrap_err();
+    /// assert_eq!(error.kind(), std::io::ErrorKind::Unsupported);
+    /// # }
+    /// # std::io::Result::Ok(())
+    /// ```
     ///
     /// ```
     /// use std::os::unix::net::UnixDatagram;
@@ -107,13 +119,13 @@ impl<T: Pollable + 'static> Async<T> {
     }
 
     pub(crate) fn register(driver: &Arc<Driver>, io: T, kind: Kind) -> io::Result<Self> {
-        // Before it is set to non-blocking: the file may be shared with the parent process.
         driver.check_process()?;
-        rustix::io::ioctl_fionbio(borrow(&io), true)?;
         let owned = Owned::new(io, Arc::clone(driver.poller()), kind.mode(driver.poller()));
         // Before it is added: an edge in between would be lost.
         let registration = driver.register(owned.source())?;
         owned.add(registration.key())?;
+        // Only then: the file may be shared, for example with the parent process, and blocks there if it can't be added.
+        rustix::io::ioctl_fionbio(borrow(owned.get()), true)?;
         Ok(Self { registration, owned })
     }
 }
@@ -174,8 +186,7 @@ impl<T> Async<T> {
 
     /// Polls for what [`readable`](Self::readable) waits for. Call it when an operation would have blocked.
     ///
-    /// An event is returned once: the next call waits for the next event. Of two tasks that call this the earlier one is
-    /// woken.
+    /// An event is returned once: the next call waits for the next event. It wakes all tasks that wait.
     ///
     /// # Errors
     /// Those of [`readable`](Self::readable).

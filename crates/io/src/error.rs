@@ -50,6 +50,19 @@ pub(crate) fn driver_closed() -> io::Error {
     io::Error::other(NoDriver::Closed)
 }
 
+/// The system's error for a file that can't be added, or a clearer one.
+pub(crate) fn not_added(error: io::Error) -> io::Error {
+    match error.kind() {
+        // The EPERM of epoll.
+        io::ErrorKind::PermissionDenied => io::Error::new(
+            io::ErrorKind::Unsupported,
+            "a regular file, a directory or a device like /dev/null is always ready, so no event can be waited for: read and \
+             write it in `brigade::blocking`, or by `brigade::io::fs`",
+        ),
+        _ => error,
+    }
+}
+
 /// A list of addresses or the look-up of a name has none.
 pub(crate) fn no_address() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, "there is no address to connect to or to bind")

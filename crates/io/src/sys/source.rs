@@ -14,6 +14,7 @@ use brigade_sync::{Mutex, fork};
 use rustix::fd::{AsRawFd, BorrowedFd, RawFd};
 
 use super::{Backend, Pollable, Poller};
+use crate::error::not_added;
 use crate::event::{Directions, Interest, Trigger, Watch};
 use crate::readiness::Readiness;
 use crate::state::State;
@@ -142,7 +143,8 @@ impl<T: Pollable + 'static> Owned<T> {
         // is user code, and might lend another file than the one that is deleted in the end.
         let file = unsafe { BorrowedFd::borrow_raw(source.file) };
         let trigger = source.mode.trigger;
-        source.poller.add(file, Watch { key, interest: trigger.first_interest(), trigger })?;
+        let watch = Watch { key, interest: trigger.first_interest(), trigger };
+        source.poller.add(file, watch).map_err(not_added)?;
         locked.key = Some(key);
         Ok(())
     }

@@ -19,10 +19,18 @@ use brigade_testkit::{WakeCounter, Watchdog, poll_once};
 fn what_cannot_be_waited_for_is_refused_and_leaves_nothing() {
     let _dog = Watchdog::start(60);
     let driver = Driver::new().unwrap();
-    for path in [std::env::current_exe().unwrap(), std::env::temp_dir()] {
-        let error = Async::with_driver(&driver, File::open(path).unwrap()).unwrap_err();
-        assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
+    for path in [std::env::current_exe().unwrap(), std::env::temp_dir(), "/dev/null".into()] {
+        let file = File::open(path).unwrap();
+        let shared = file.try_clone().unwrap();
+        let error = Async::with_driver(&driver, file).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::Unsupported);
+        assert!(error.to_string().contains("is always ready"), "{error}");
         assert_eq!(driver.sources(), 0);
+        let information = format!("/proc/self/fdinfo/{}", shared.as_raw_fd());
+        let information = std::fs::read_to_string(information).unwrap();
+        let flags = information.lines().find_map(|line| line.strip_prefix("flags:")).unwrap();
+        let flags = u32::from_str_radix(flags.trim(), 8).unwrap();
+        assert_eq!(flags & 0o4000, 0, "its other owner still blocks");
     }
 }
 
