@@ -24,6 +24,38 @@ async fn a_test_may_return_a_result() -> Result<(), JoinError> {
     Ok(())
 }
 
+#[derive(Debug)]
+struct Failed;
+
+impl std::fmt::Display for Failed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("failed")
+    }
+}
+
+impl std::error::Error for Failed {}
+
+/// The body is checked against the result, so its values are coerced to that as in any function.
+#[brigade::main(threads = 1)]
+async fn error_of_a_program() -> Result<Box<dyn Fn() -> u8>, Box<dyn std::error::Error>> {
+    if std::hint::black_box(true) {
+        return Err(Box::new(Failed));
+    }
+    Ok(Box::new(|| 0))
+}
+
+#[test]
+fn a_result_is_coerced_to_its_type() {
+    assert_eq!(error_of_a_program().err().map(|error| error.to_string()), Some("failed".into()));
+}
+
+const MOST: usize = 3;
+
+#[brigade::test(threads = 1..=MOST)]
+async fn the_number_of_threads_may_be_any_expression() {
+    assert_eq!(Handle::current().map(|pool| pool.size()), Some(1..=3));
+}
+
 #[brigade::main(threads = 2)]
 async fn main_of_a_program() -> usize {
     *Handle::current().unwrap().size().end()

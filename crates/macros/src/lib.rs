@@ -1,15 +1,15 @@
 //! The attributes `#[brigade::main]` and `#[brigade::test]`, for [brigade](https://docs.rs/brigade)'s feature `macros`.
 //!
-//! An attribute removes the `async` of a function and wraps its body. All else is passed on token by token, so this needs no
-//! parser.
+//! An attribute puts the function, as it is, into a function without `async` that runs it. All is passed on token by token, so this
+//! needs no parser.
 #![forbid(unsafe_code)]
 
 use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenStream, TokenTree};
 
 /// Makes an `async fn main` the main function of a program: builds a pool, and runs the body on the calling thread inside of it.
 ///
-/// The pool has the default configuration, or as many threads as `#[brigade::main(threads = 4)]` says. What the body spawns runs
-/// on this pool, which is dropped when the body has ended.
+/// The pool has the default configuration, or as many threads as `#[brigade::main(threads = 4)]` says: a number, a constant, or any
+/// other value that `Builder::threads` takes. Jobs that the body spawns run on this pool, which is dropped when the body has ended.
 ///
 /// ```ignore
 /// #[brigade::main]
@@ -70,7 +70,7 @@ fn expand(
     is_test: bool,
 ) -> Result<TokenStream, Problem> {
     let threads = threads(attribute)?;
-    let mut tokens: Vec<TokenTree> = function.into_iter().collect();
+    let tokens: Vec<TokenTree> = function.into_iter().collect();
     let is = |token: &TokenTree, text: &str| matches!(token, TokenTree::Ident(ident) if ident.to_string() == text);
     let Some(function) = tokens.iter().position(|token| is(token, "fn")) else {
         return Err(Problem {
@@ -82,44 +82,64 @@ fn expand(
         let message = "the function must be `async`, else it needs no attribute";
         return Err(Problem { at: tokens[function].span(), message });
     };
-    let arguments = tokens[function..].iter().find_map(|token| match token {
-        TokenTree::Group(group) if group.delimiter() == Delimiter::Parenthesis => Some(group),
-        _ => None,
-    });
-    if let Some(arguments) = arguments.filter(|arguments| !arguments.stream().is_empty()) {
-        return Err(Problem { at: arguments.span(), message: "the function takes no arguments" });
-    }
-    let Some(TokenTree::Group(body)) = tokens.pop() else {
+    let [_, name, arguments, .., TokenTree::Group(body)] = &tokens[function..] else {
         return Err(Problem { at: Span::call_site(), message: "the function has no body" });
     };
-    tokens.remove(asynchronous);
-    let mut block = TokenStream::from(TokenTree::Ident(Ident::new("async", body.span())));
-    block.extend([TokenTree::Group(body.clone())]);
-    let mut statements: TokenStream = parse(&format!(
-        "match ::brigade::Builder::new(){threads}.build() {{
+    match arguments {
+        TokenTree::Group(arguments) if arguments.stream().is_empty() => {}
+        TokenTree::Group(arguments) => {
+            let message = "the function takes no arguments";
+            return Err(Problem { at: arguments.span(), message });
+        }
+        generics => {
+            let message = "the function takes no type, const or lifetime parameters";
+            return Err(Problem { at: generics.span(), message });
+        }
+    }
+    let group = |delimiter, tokens| TokenTree::Group(Group::new(delimiter, tokens));
+    let call = [name.clone(), group(Delimiter::Parenthesis, TokenStream::new())];
+    // The function as it is, so that its body is checked against its result; and then a pool that runs it.
+    let mut statements = TokenStream::from_iter(tokens[asynchronous..].iter().cloned());
+    statements.extend(parse("match ::brigade::Builder::new()"));
+    if let Some(threads) = threads {
+        statements.extend(parse(".threads"));
+        statements.extend([group(Delimiter::Parenthesis, threads)]);
+    }
+    statements.extend(parse(
+        ".build() {
             ::core::result::Result::Ok(pool) => pool,
-            ::core::result::Result::Err(error) => panic!(\"cannot start a pool: {{error}}\"),
-        }}.block_on"
+            ::core::result::Result::Err(error) => ::core::panic!(\"cannot start a pool: {error}\"),
+        }.block_on",
     ));
-    statements.extend([TokenTree::Group(Group::new(Delimiter::Parenthesis, block))]);
-    let mut result =
-        if is_test { parse("#[::core::prelude::v1::test]") } else { TokenStream::new() };
-    result.extend(tokens);
+    statements.extend([group(Delimiter::Parenthesis, TokenStream::from_iter(call))]);
     let mut new_body = Group::new(Delimiter::Brace, statements);
     new_body.set_span(body.span());
+
+    let mut result =
+        if is_test { parse("#[::core::prelude::v1::test]") } else { TokenStream::new() };
+    let last = tokens.len() - 1;
+    let kept = tokens.into_iter().enumerate().filter(|&(at, _)| at != asynchronous && at != last);
+    result.extend(kept.map(|(_, token)| token));
     result.extend([TokenTree::Group(new_body)]);
     Ok(result)
 }
 
-/// The call that sets the number of threads, from `threads = N`.
-fn threads(attribute: TokenStream) -> Result<String, Problem> {
-    let tokens: Vec<TokenTree> = attribute.into_iter().collect();
+/// The number of threads, from `threads = N`.
+fn threads(attribute: TokenStream) -> Result<Option<TokenStream>, Problem> {
+    let mut tokens: Vec<TokenTree> = attribute.into_iter().collect();
+    let is = |token: &TokenTree, text: char| matches!(token, TokenTree::Punct(punct) if punct.as_char() == text);
+    if tokens.last().is_some_and(|last| is(last, ',')) {
+        tokens.pop();
+    }
     match &tokens[..] {
-        [] => Ok(String::new()),
-        [TokenTree::Ident(name), TokenTree::Punct(equals), TokenTree::Literal(number)]
-            if name.to_string() == "threads" && equals.as_char() == '=' =>
+        [] => Ok(None),
+        [TokenTree::Ident(name), equals, number @ ..]
+            if name.to_string() == "threads"
+                && is(equals, '=')
+                && !number.is_empty()
+                && !number.iter().any(|token| is(token, ',')) =>
         {
-            Ok(format!(".threads({number})"))
+            Ok(Some(number.iter().cloned().collect()))
         }
         [first, ..] => {
             let message = "write `threads = 4`, or nothing for as many as there are processors";
