@@ -1,7 +1,10 @@
 //! The counters of a pool, for the facade of the crate `metrics`.
 
 use core::fmt;
+use std::collections::BTreeMap;
 use std::sync::Arc;
+
+use brigade_sync::Mutex;
 
 use ::metrics::{Label, Unit, counter, describe_counter, describe_gauge, gauge};
 
@@ -27,6 +30,11 @@ use crate::metrics::{Metrics, WorkerMetrics};
 /// Executed are jobs that returned or panicked. Each has the label `pool`, the [name](crate::Builder::pool_name) of the pool; those of
 /// a worker have the label `worker`, its index.
 ///
+/// A pool needs one exporter for all its exports: a call increases the recorder's counters by what the pool has counted since the
+/// call before, and the first call by all that it has. So the counters of pools with the same name and labels are added up. A gauge
+/// is set: it has the value of the last pool that was exported. So pools that exist at the same time need different names, or a
+/// different [`label`](Self::label).
+///
 /// ```
 /// use brigade::{MetricsExporter, Pool};
 /// use std::time::Duration;
@@ -42,6 +50,19 @@ pub struct MetricsExporter {
     pool: Handle,
     labels: Vec<Label>,
     has_workers: bool,
+    last: Mutex<Last>,
+}
+
+/// What the recorder has been told.
+#[derive(Default)]
+struct Last {
+    /// The counters of the pool, and of each worker by its index.
+    counters: BTreeMap<(Option<usize>, &'static str), u64>,
+    /// How many workers had gauges.
+    workers: usize,
+    /// Whether times were exported.
+    #[cfg(feature = "histograms")]
+    times: bool,
 }
 
 /// The quantiles that are exported.
@@ -54,7 +75,7 @@ impl MetricsExporter {
         let pool = pool.into();
         let name: Arc<str> = pool.pool_name().unwrap_or_default();
         let labels = vec![Label::new("pool", name.to_string())];
-        Self { pool, labels, has_workers: false }
+        Self { pool, labels, has_workers: false, last: Mutex::default() }
     }
 
     /// Exports the counters of each worker too.
@@ -125,7 +146,7 @@ impl MetricsExporter {
         }
     }
 
-    /// Reads the counters of the pool, and sets those of the recorder.
+    /// Reads the counters of the pool, increases those of the recorder by what is new, and sets its gauges.
     ///
     /// Costs some microseconds. Once the pool no longer exists, gauges are set to 0, and counters stay as they are.
     pub fn export(&self) {
@@ -158,7 +179,7 @@ impl MetricsExporter {
             ("brigade_parks_total", sum(|worker| worker.parks)),
             ("brigade_wakes_total", sum(|worker| worker.wakes)),
         ] {
-            counter!(name, self.labels.iter()).absolute(value);
+            self.count(None, &self.labels, name, value);
         }
         for (name, value) in [
             ("brigade_jobs_queued", queued as f64),
@@ -172,16 +193,38 @@ impl MetricsExporter {
             gauge!(name, self.labels.iter()).set(value);
         }
         if self.has_workers {
-            workers
-                .iter()
-                .enumerate()
-                .for_each(|(index, worker)| self.export_worker(index, worker));
+            self.export_workers(&workers);
         }
         self.export_times();
     }
 
-    fn export_worker(&self, index: usize, worker: &WorkerMetrics) {
-        let WorkerMetrics { run, stolen, parks, wakes, panics, queued } = *worker;
+    /// Increases a counter by what is new.
+    fn count(&self, worker: Option<usize>, labels: &[Label], name: &'static str, value: u64) {
+        let more = {
+            let mut last = self.last.lock();
+            let last = last.counters.entry((worker, name)).or_default();
+            // The counters of a pool that no longer exists are 0.
+            let more = value.saturating_sub(*last);
+            *last += more;
+            more
+        };
+        counter!(name, labels.iter()).increment(more);
+    }
+
+    /// Exports the workers that there are, and zeros for those that there were.
+    fn export_workers(&self, workers: &[WorkerMetrics]) {
+        let count = {
+            let mut last = self.last.lock();
+            last.workers = last.workers.max(workers.len());
+            last.workers
+        };
+        (0..count).for_each(|index| {
+            self.export_worker(index, workers.get(index).copied().unwrap_or_default());
+        });
+    }
+
+    fn export_worker(&self, index: usize, worker: WorkerMetrics) {
+        let WorkerMetrics { run, stolen, parks, wakes, panics, queued } = worker;
         let labels = self.with("worker", index.to_string());
         for (name, value) in [
             ("brigade_worker_jobs_executed_total", run),
@@ -190,7 +233,7 @@ impl MetricsExporter {
             ("brigade_worker_wakes_total", wakes),
             ("brigade_worker_panics_total", panics),
         ] {
-            counter!(name, labels.iter()).absolute(value);
+            self.count(Some(index), &labels, name, value);
         }
         gauge!("brigade_worker_jobs_queued", labels.iter()).set(queued as f64);
     }
@@ -203,12 +246,17 @@ impl MetricsExporter {
 
     #[cfg(feature = "histograms")]
     fn export_times(&self) {
-        let Some(times) = self.pool.histograms() else { return };
+        let times = self.pool.histograms();
+        let had_times = core::mem::replace(&mut self.last.lock().times, times.is_some());
+        if times.is_none() && !had_times {
+            return;
+        }
         for (part, name) in QUANTILES {
             let labels = self.with("quantile", name.to_owned());
-            let waiting = times.waiting.quantile(part).as_secs_f64();
+            let [waiting, running] = times.as_ref().map_or([0.0; 2], |times| {
+                [&times.waiting, &times.running].map(|times| times.quantile(part).as_secs_f64())
+            });
             gauge!("brigade_job_waiting_seconds", labels.iter()).set(waiting);
-            let running = times.running.quantile(part).as_secs_f64();
             gauge!("brigade_job_running_seconds", labels.iter()).set(running);
         }
     }

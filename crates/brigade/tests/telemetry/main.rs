@@ -212,6 +212,59 @@ fn what_a_pool_has_done_is_exported_with_its_name() {
 }
 
 #[test]
+fn counters_of_pools_of_one_name_add_up() {
+    let _dog = Watchdog::start(20);
+    let exported = Exported::default();
+    let run = |jobs: u64| {
+        let pool = Pool::builder().threads(1).pool_name("twin").build().unwrap();
+        let exporter = MetricsExporter::new(&pool).per_worker();
+        for _ in 0..jobs {
+            pool.submit(|| ()).join().unwrap();
+            with_local_recorder(&exported, || exporter.export());
+        }
+        pool.wait_idle();
+        with_local_recorder(&exported, || exporter.export());
+        pool
+    };
+    let pools = [run(3), run(2)];
+    assert_eq!(exported.counter("brigade_jobs_accepted_total{pool=twin}"), 5);
+    drop(pools);
+    run(1);
+    assert_eq!(exported.counter("brigade_jobs_executed_total{pool=twin}"), 6);
+    assert_eq!(exported.counter("brigade_worker_jobs_executed_total{pool=twin,worker=0}"), 6);
+}
+
+#[test]
+fn all_gauges_are_zero_after_the_end_of_a_pool() {
+    let _dog = Watchdog::start(20);
+    let builder = Pool::builder().threads(2).pool_name("gone").histograms();
+    let pool = builder.on_drop(brigade::Shutdown::Discard).build().unwrap();
+    let exported = Exported::default();
+    let exporter = MetricsExporter::new(&pool).per_worker();
+    let export = || with_local_recorder(&exported, || exporter.export());
+    let gate = Gate::closed();
+    // Each thread is in a job, and has queued another one on its own queue.
+    let queue = || {
+        let gate = gate.clone();
+        move || {
+            brigade::execute(|| ());
+            gate.wait();
+        }
+    };
+    pool.submit(|| ()).join().unwrap();
+    pool.job().execute_batch([queue(), queue()]).unwrap();
+    eventually("both run", || pool.metrics().busy_threads == 2);
+    export();
+    gate.open();
+    drop(pool);
+    export();
+    let all = exported.0.lock().unwrap().clone();
+    let gauges = all.iter().filter(|(name, _)| !name.contains("_total{"));
+    let left: Vec<_> = gauges.filter(|(_, cell)| cell.load(Ordering::SeqCst) != 0).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
 fn steals_are_exported() {
     let _dog = Watchdog::start(20);
     let pool = Pool::builder().threads(2).pool_name("thieves").build().unwrap();
