@@ -22,7 +22,8 @@ use crate::wake_flag::WakeFlag;
 /// For authors of schedulers. A pool creates its driver together with its first I/O resource, and its workers drive it in
 /// turn.
 ///
-/// A driver has no thread of its own. An idle thread [drives](Self::drive) it, one thread at a time.
+/// A driver has no thread of its own. An idle thread [drives](Self::drive) it, one thread at a time. The driver of a pool should
+/// be left to the workers: while a foreign thread drives it, and up to 1 ms after that, its idle workers wait for no event.
 ///
 /// # In a forked child
 /// The driver of the parent process is closed there: registering, driving and waiting fail with

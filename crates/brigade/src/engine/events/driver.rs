@@ -93,6 +93,11 @@ impl Driving {
         }
     }
 
+    /// Whether a thread polls.
+    pub(crate) fn is_driven(&self) -> bool {
+        self.get().is_some_and(|driver| driver.is_driven())
+    }
+
     /// Ends the current wait, or the next one.
     pub(crate) fn notify(&self) {
         self.get().into_iter().for_each(|driver| driver.notify());

@@ -35,6 +35,10 @@ impl Driving {
         true
     }
 
+    pub(crate) fn is_driven(&self) -> bool {
+        false
+    }
+
     pub(crate) fn notify(&self) {}
 
     pub(crate) fn close(&self, _: &mut impl FnMut(Waker)) {}

@@ -10,7 +10,14 @@ use super::Worker;
 use super::park::Parked;
 use super::spin::Spin;
 use crate::engine::events::blocked::BlockedThread;
+use crate::engine::park_spot::ParkSpot;
 use crate::priority::Priority;
+
+/// How long a thread yields to another that polls. No worker polls for longer, unless the system has interrupted it.
+const POLL: Duration = Duration::from_micros(50);
+
+/// How long the thread then sleeps. A foreign thread that has driven the driver of a pool does not tell its workers.
+const FOREIGN_POLL: Duration = Duration::from_millis(1);
 
 impl Worker {
     /// Polls timers and I/O as a running worker, unless a parked worker holds the driver; `true` if anything was ready.
@@ -74,9 +81,11 @@ impl Worker {
                 Err(_) => return Some(self.woken()),
                 Ok(true) => {}
                 Ok(false) => {
-                    // Another worker is polling and will finish soon, or a blocked thread is until we call it.
+                    // A blocked thread polls until we call it.
                     events.candidates.call_poller();
-                    brigade_sync::thread::yield_now();
+                    if self.await_poller(spot, timeout) {
+                        return Some(self.woken());
+                    }
                 }
             }
         } else if spot.parker.park(timeout) {
@@ -87,6 +96,21 @@ impl Worker {
             return Some(self.woken());
         }
         left
+    }
+
+    /// Waits for at most `timeout` while another thread polls; `true` if there was a token, which has been taken.
+    fn await_poller(&self, spot: &ParkSpot, timeout: Option<Duration>) -> bool {
+        let at_most = |limit| timeout.map_or(limit, |timeout| timeout.min(limit));
+        let begun = Instant::now();
+        loop {
+            brigade_sync::thread::yield_now();
+            if !self.core.events.driver.is_driven() {
+                return false;
+            }
+            if begun.elapsed() >= at_most(POLL) {
+                return spot.parker.park(Some(at_most(FOREIGN_POLL)));
+            }
+        }
     }
 
     /// Calls `first` and fires the timers that are due; `true` if there were any.
@@ -169,10 +193,6 @@ impl Worker {
             })
         });
         *thread.driver.lock() = None;
-        if let Ok(false) = polled {
-            // Another worker is polling and will finish soon.
-            brigade_sync::thread::yield_now();
-        }
-        polled.is_err()
+        polled.map_or(true, |polled| !polled && self.await_poller(&thread.spot, timeout))
     }
 }

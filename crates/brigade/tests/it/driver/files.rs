@@ -121,6 +121,46 @@ fn what_arrives_is_read_while_all_workers_but_one_are_in_long_jobs() {
     echo.join().unwrap();
 }
 
+/// Nanoseconds of CPU that the calling thread has used.
+#[cfg(target_os = "linux")]
+fn cpu_time() -> u64 {
+    let statistics = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
+    statistics.split(' ').next().unwrap().parse().unwrap()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_worker_sleeps_while_a_foreign_thread_drives_its_driver() {
+    const DRIVEN: Duration = Duration::from_millis(200);
+    let _limit = Watchdog::start(30);
+    for in_block_on in [false, true] {
+        let pool = Pool::new(1);
+        let (mut reader, mut writer) = pool.handle().enter(pipe).unwrap();
+        let driver = pool.handle().enter(brigade::io::Driver::current).unwrap();
+        // Its one worker is in a job until the foreign thread drives, and finds the driver in use when it sleeps.
+        let job = pool.submit({
+            let driver = driver.clone();
+            move || {
+                while !driver.is_driven() {
+                    std::thread::yield_now();
+                }
+                let before = cpu_time();
+                if in_block_on {
+                    brigade::block_on(reader.read_exact(&mut [0])).unwrap();
+                }
+                (before, reader)
+            }
+        });
+        while let Err(error) = driver.drive(Some(DRIVEN), &mut |waker| waker.wake()) {
+            assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+        }
+        brigade::block_on(writer.write_all(b"x")).unwrap();
+        let (before, _reader) = job.join().unwrap();
+        let used = Duration::from_nanos(pool.submit(cpu_time).join().unwrap() - before);
+        assert!(used < DRIVEN / 4, "in `block_on`: {in_block_on}: {used:?}");
+    }
+}
+
 #[test]
 fn a_pool_that_ends_cancels_tasks_that_wait_for_files_and_frees_these() {
     let _limit = Watchdog::start(30);
