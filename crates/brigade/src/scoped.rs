@@ -400,6 +400,11 @@ impl ScopePool {
         })
     }
 
+    /// The pool, unless this is a forked child: there its locks may be held forever, and its threads do not exist.
+    fn here(&self) -> Option<&Core> {
+        self.handle.key.is_here().then_some(&*self.core)
+    }
+
     /// Calls what opens a scope.
     fn open<R>(&self, scope: impl FnOnce() -> R) -> R {
         match self.opened {
@@ -414,10 +419,13 @@ impl Scopes for ScopePool {
         with_worker_of(self.handle.key, |worker| match worker {
             Some(worker) => worker.execute_part(part),
             None => {
-                if let Err(job) = self.core.inject(part.into_job()) {
-                    // The pool has been closed, or has no thread. The scope must have its job.
-                    job.run();
-                }
+                let job = part.into_job();
+                let rejected = match self.here() {
+                    Some(core) => core.inject(job).err(),
+                    None => Some(job),
+                };
+                // The pool has been closed, has no thread, or is the parent's. The scope must have its job.
+                rejected.into_iter().for_each(|job| _ = job.run());
             }
         });
     }
@@ -429,8 +437,9 @@ impl Scopes for ScopePool {
 
     fn broadcast(&self, make: &mut dyn FnMut() -> Part) {
         reach(self.handle.key, |at| {
+            let Some(core) = self.here() else { return };
             // What is rejected is dropped, and so cancelled; a handle that is dropped detaches its share.
-            drop(self.core.broadcast(at.worker().is_some(), || Job::with_handle(Share(make()))));
+            drop(core.broadcast(at.worker().is_some(), || Job::with_handle(Share(make()))));
         });
     }
 
@@ -442,14 +451,18 @@ impl Scopes for ScopePool {
                 let own = opened.map_or_else(|| worker.fork_position(), |(_, position)| position);
                 worker.wait_for_part(wait, own);
             }
-            None => wait_outside(wait),
+            None => {
+                // The body may have forked.
+                self.core.end_if_orphan();
+                wait_outside(wait);
+            }
         });
     }
 
     fn count(&self, outcome: Outcome) {
         with_worker_of(self.handle.key, |worker| match worker {
             Some(worker) => worker.count(outcome),
-            None => self.core.count(outcome),
+            None => self.here().into_iter().for_each(|core| core.count(outcome)),
         });
     }
 

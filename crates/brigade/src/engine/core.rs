@@ -30,6 +30,10 @@ use crate::trace::Tracer;
 /// The pools of this process that have not been dropped.
 static POOLS: PerProcess<unmodelled::Mutex<SortedMap<Key, Weak<Core>>>> = PerProcess::new();
 
+/// The message with which a forked child is aborted.
+const ORPHAN: &str = "brigade: a job, or the body of a scope, has forked and goes on in the child, where its pool is not; \
+    it must call exec or _exit there";
+
 /// Milliseconds before each retry of a failed thread start, while work waits that no thread can run. A system refuses a thread
 /// either briefly or for long; the former may delay a job by some 100 ms.
 const RETRY_AFTER: [u64; 12] = [0, 0, 0, 0, 0, 0, 1, 2, 4, 8, 16, 64];
@@ -149,6 +153,13 @@ impl Core {
             return None;
         }
         POOLS.get().lock().get(key).and_then(Weak::upgrade)
+    }
+
+    /// Aborts a forked child that is about to take a lock of the parent's pool, or to wait for its threads.
+    pub(crate) fn end_if_orphan(&self) {
+        if !self.key.is_here() {
+            brigade_sync::fork::abort(ORPHAN);
+        }
     }
 
     /// Accepts a job from outside, or returns it if the pool is closed or has no thread and can't start one.

@@ -19,6 +19,7 @@ mod following;
 mod injectors;
 mod inspect;
 mod lanes;
+mod late;
 mod ledger;
 mod local;
 #[cfg(all(test, brigade_loom))]

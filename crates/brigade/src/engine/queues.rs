@@ -8,6 +8,7 @@ use brigade_task::Job;
 
 use super::injectors::Injectors;
 use super::lanes::Lanes;
+use super::late::Late;
 use super::peers::Peers;
 use crate::config::Config;
 use crate::idle::Idle;
@@ -23,6 +24,8 @@ pub(super) struct Queues {
     pub(super) peers: Peers,
     /// How often completed entries have been swept out of the injectors.
     sweeps: AtomicU64,
+    /// What only a look after a heavy fence sees, in tests.
+    pub(super) late: Late,
 }
 
 /// How many entries a sweep looks at: twice as many as trigger one, so that sweeps outpace the new completed entries.
@@ -35,6 +38,7 @@ impl Queues {
             lanes: Box::default(),
             peers: Peers::new(),
             sweeps: AtomicU64::new(0),
+            late: Late::default(),
         }
     }
 
@@ -71,6 +75,7 @@ impl Queues {
     pub(super) fn fence_forks(&self) {
         if let Some((_, peer)) = self.peers.iter().find(|(_, peer)| peer.forks.is_used()) {
             peer.forks.fence();
+            self.late.arrive(&self.injectors);
         }
     }
 

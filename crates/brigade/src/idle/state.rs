@@ -86,11 +86,17 @@ impl Snapshot {
             || self.0 & (BELOW_CORE | BELOW_MAX) != 0
     }
 
+    /// Whether a worker could be woken or started for a fork.
+    #[inline]
+    pub(crate) fn has_reserves_for_forks(self) -> bool {
+        self.0 & ((COUNT * PARKED) | BELOW_CORE | UNDERSTAFFED) != 0
+    }
+
     /// Whether a fork must wake a worker, or start one. A pool that may grow beyond its core size does not grow for forks.
     #[inline]
     pub(crate) fn wants_help_for_forks(self) -> bool {
         // The first test is most often the only one.
-        self.0 & ((COUNT * PARKED) | BELOW_CORE | UNDERSTAFFED) != 0
+        self.has_reserves_for_forks()
             && (self.0 & COUNT == 0 || self.0 & (BELOW_CORE | UNDERSTAFFED) != 0)
     }
 

@@ -128,7 +128,7 @@ impl Worker {
     }
 
     /// Sleeps as a searcher in the middle of a job; returns a job that it was claimed for, and is a searcher otherwise.
-    fn park_in_job(&self, wait: Wait<'_>) -> Option<Job> {
+    pub(super) fn park_in_job(&self, wait: Wait<'_>) -> Option<Job> {
         let core = &*self.core;
         self.me.counters.parks.add(1);
         core.idle.announce_doze(self.index);

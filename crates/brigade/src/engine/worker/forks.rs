@@ -41,8 +41,9 @@ impl Forks for Worker {
         &self.forks
     }
 
-    #[inline(always)]
     fn take_back(&self) -> Option<Part> {
+        // A thief may have held the deque's lock at the fork.
+        self.end_if_orphan();
         self.forks.pop()
     }
 
@@ -209,7 +210,7 @@ impl Worker {
     #[cold]
     pub(super) fn has_forks_unseen(&self) -> bool {
         let seen = self.core.idle.snapshot();
-        if seen.parked() == 0 || seen.monitored() {
+        if !seen.has_reserves_for_forks() || seen.monitored() {
             return false;
         }
         self.fence_forks_beside(1);
@@ -234,6 +235,8 @@ impl Worker {
 
     /// Waits for a fork or a scope; meanwhile runs what descends from it. On the own deque, that begins at a position.
     pub(crate) fn wait_for_part(&self, wait: Wait<'_>, own: u64) {
+        // The parts that are awaited in a forked child are the parent's.
+        self.end_if_orphan();
         let (region, waits) = (wait.region(), self.waits.get());
         self.waits.set(waits + 1);
         let origins = self.me.origins.begin(region, own);
@@ -246,8 +249,6 @@ impl Worker {
         let region = wait.region();
         let mut looks = 0;
         while !wait.is_over() {
-            // The parts that are awaited here are the parent's.
-            self.end_if_orphan();
             // Its own parts at any depth: its stack has the caller's recursion then, and no more.
             if self.run_own_part(region, own)
                 || (helps && self.run_stolen_part(region))
@@ -325,6 +326,8 @@ impl Worker {
     fn run_part(&self, job: Job) {
         let entered = self.is_guest.then_some(self.core.key);
         enter_job_as(entered, &self.core, || self.run(job));
+        // The part may have forked. The wait goes on, for parts of the parent's.
+        self.end_if_orphan();
     }
 
     /// Sleeps until the wait is over, on a thread that is not the pool's.

@@ -25,6 +25,8 @@ mod search;
 mod spin;
 mod submit;
 mod tasks;
+#[cfg(all(test, not(brigade_loom)))]
+mod tests;
 #[cfg_attr(not(feature = "trace"), path = "no_traced.rs")]
 mod traced;
 mod wait;
@@ -84,10 +86,6 @@ impl OnChild for Child {
         FORKING.clear();
     }
 }
-
-/// The message with which a forked child is aborted.
-const ORPHAN: &str = "brigade: a job has forked and returned in the child, where its pool is not; \
-    a job that forks must call exec or _exit there";
 
 /// The state of a worker that only its own thread uses.
 ///
@@ -412,9 +410,7 @@ impl Worker {
 
     /// Aborts a forked child whose only thread would continue as a worker: the jobs that it would find are the parent's.
     fn end_if_orphan(&self) {
-        if !self.core.key.is_here() {
-            brigade_sync::fork::abort(ORPHAN);
-        }
+        self.core.end_if_orphan();
     }
 
     #[inline(always)]

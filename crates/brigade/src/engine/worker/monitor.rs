@@ -132,7 +132,7 @@ impl Monitor {
     }
 
     /// A look of the standby: what is queued without a wake-up is no longer its concern.
-    fn stand_by(&mut self, worker: &Worker, keep_up: bool) -> Tick {
+    pub(super) fn stand_by(&mut self, worker: &Worker, keep_up: bool) -> Tick {
         let core = &*worker.core;
         let Some(period) = self.standby else {
             self.standby = Some(BETWEEN);
@@ -155,7 +155,7 @@ impl Monitor {
 }
 
 /// Ends the worker's duty.
-fn give_up(worker: &Worker) -> Tick {
+pub(super) fn give_up(worker: &Worker) -> Tick {
     worker.core.idle.give_up_duty(worker.index);
     worker.fence_forks();
     if worker.core.queues.has_work() { Tick::Work } else { Tick::Enough }

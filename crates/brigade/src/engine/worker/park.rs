@@ -178,7 +178,7 @@ impl Worker {
     }
 
     /// Leaves for good, unless this worker is needed or has been picked.
-    fn retire(&self) -> bool {
+    pub(super) fn retire(&self) -> bool {
         if self.me.mailbox.has_locals() {
             return false;
         }
@@ -186,7 +186,9 @@ impl Worker {
         let why = if core.config.core_timeout { Leave::IdleCore } else { Leave::Idle };
         let leaves = core.idle.retire(self.index, why, core.events.are_wanted());
         if leaves {
-            // Looks once more: a thread that saw us parked decides by the crew without us, but a look is cheap here.
+            // A monitor leaves lone forks behind whose owner relied on it. What another thread left to this worker it decides by the
+            // crew without it, but a look is cheap here.
+            self.fence_forks();
             if core.queues.has_work() {
                 core.help(Caller::MayStop);
             }
