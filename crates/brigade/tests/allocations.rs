@@ -348,3 +348,17 @@ fn a_job_of_a_scope_allocates_nothing_for_up_to_16_bytes_and_once_for_more() {
         assert_eq!(scope_of::<3>(&metered), ROUNDS * JOBS, "24 bytes");
     }
 }
+
+#[test]
+fn an_idle_worker_keeps_a_thousand_slots_for_forks_and_gives_back_more() {
+    let _dog = Watchdog::start(30);
+    let metered = alone(Queueing::Stealing);
+    let allocated = |jobs: usize| {
+        metered.steady_of(&BYTES, 2, |pool| {
+            pool.scope(|s| (0..jobs).for_each(|_| s.execute(job::<0>()))).unwrap();
+        })
+    };
+    assert_eq!(allocated(1_000), 0);
+    let larger = allocated(4_000);
+    assert!(larger >= 2 * 4_000 * 4 * size_of::<usize>(), "{larger} bytes");
+}

@@ -1,9 +1,13 @@
 //! A pair of fences of which the frequent one costs nothing.
 
+use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::OnceLock;
 
 use crate::delays::delay;
 use crate::fork::PerProcess;
+
+/// Whether a heavy fence has failed. `core`'s atomic also under the model checker, where none fails.
+static FAILED: AtomicBool = AtomicBool::new(false);
 
 /// A pair of fences between two kinds of threads: [`light`](Self::light) for the ones that pass it often, and
 /// [`heavy`](Self::heavy) for the others.
@@ -76,7 +80,7 @@ impl AsymmetricFence {
     #[inline(always)]
     pub fn light(self) {
         if self.is_lopsided {
-            core::sync::atomic::compiler_fence(core::sync::atomic::Ordering::SeqCst);
+            core::sync::atomic::compiler_fence(Ordering::SeqCst);
             delay();
         } else {
             full();
@@ -84,11 +88,29 @@ impl AsymmetricFence {
     }
 
     /// The rare side: takes some microseconds. Returns `false` if the system call has failed, which it does not unless it was
-    /// forbidden after [`new`](Self::new): then this was no fence.
+    /// forbidden after [`new`](Self::new): then this was an ordinary fence, which a light one is not ordered against.
     #[must_use]
     pub fn heavy(self) -> bool {
         crate::atomic::fence(crate::atomic::Ordering::SeqCst);
-        !self.is_lopsided || imp::barrier()
+        let is_ordered = !self.is_lopsided || imp::barrier();
+        if !is_ordered {
+            // Ordering: Relaxed: it publishes nothing.
+            FAILED.store(true, Ordering::Relaxed);
+        }
+        is_ordered
+    }
+
+    /// Whether a heavy fence has failed in this process, or in one that it was forked from. Then both sides need a fence of their own
+    /// from now on.
+    ///
+    /// ```
+    /// use brigade_sync::AsymmetricFence;
+    /// assert!(AsymmetricFence::new().heavy() && !AsymmetricFence::has_failed());
+    /// ```
+    #[inline]
+    pub fn has_failed() -> bool {
+        // Ordering: Relaxed, as in `heavy`.
+        FAILED.load(Ordering::Relaxed)
     }
 }
 

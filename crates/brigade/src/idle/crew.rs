@@ -1,13 +1,14 @@
 //! The data that the crew's lock protects: which workers are parked, and how many there are.
 
+use brigade_sync::AsymmetricFence;
 use brigade_sync::thread::ThreadId;
 
 use super::headcount::Headcount;
 use super::sleepers::{Duty, Sleepers};
 use super::starts::{Indices, Starts};
 use super::state::{
-    BELOW_CORE, BELOW_MAX, BEYOND_CORE, DRIVER_HELD, MONITORED, QUIET_AWAITED, STOOD_BY, SURPLUS,
-    UNDERSTAFFED,
+    BELOW_CORE, BELOW_MAX, BEYOND_CORE, DRIVER_HELD, MONITORED, NO_HEAVY_FENCE, QUIET_AWAITED,
+    STOOD_BY, SURPLUS, UNDERSTAFFED,
 };
 use crate::config::Size;
 
@@ -100,5 +101,6 @@ impl Crew {
             | flag(self.sleepers.holder(Duty::Monitor).is_some(), MONITORED)
             | flag(self.sleepers.holder(Duty::Driver).is_some(), DRIVER_HELD)
             | flag(self.sleepers.holder(Duty::Standby).is_some(), STOOD_BY)
+            | flag(AsymmetricFence::has_failed(), NO_HEAVY_FENCE)
     }
 }

@@ -17,6 +17,7 @@
 //! | 57 | `UNDERSTAFFED`: as `BELOW_MAX`, whatever the growth rule; never without `BELOW_MAX` | under the crew's lock |
 //! | 58 | `DRIVER_HELD`: a parked worker waits for timers and I/O events | under the crew's lock |
 //! | 59 | `STOOD_BY`: a parked worker looks every 8 ms whether others handle timers and I/O events | under the crew's lock |
+//! | 60 | `NO_HEAVY_FENCE`: the system refuses the heavy fence of forks, which are published instead | under the crew's lock |
 //! | 62 | `SURPLUS`: the pool was made smaller, and workers leave between two jobs | under the crew's lock |
 //! | 63 | `PRIORITIZED`: high jobs are queued | under the lock of their lane |
 //!
@@ -44,6 +45,7 @@ pub(super) const QUIET_AWAITED: u64 = 1 << 56;
 pub(super) const UNDERSTAFFED: u64 = 1 << 57;
 pub(super) const DRIVER_HELD: u64 = 1 << 58;
 pub(super) const STOOD_BY: u64 = 1 << 59;
+pub(super) const NO_HEAVY_FENCE: u64 = 1 << 60;
 pub(super) const SURPLUS: u64 = 1 << 62;
 pub(super) const PRIORITIZED: u64 = 1 << 63;
 
@@ -95,9 +97,21 @@ impl Snapshot {
     /// Whether a fork must wake a worker, or start one. A pool that may grow beyond its core size does not grow for forks.
     #[inline]
     pub(crate) fn wants_help_for_forks(self) -> bool {
-        // The first test is most often the only one.
         self.has_reserves_for_forks()
             && (self.0 & COUNT == 0 || self.0 & (BELOW_CORE | UNDERSTAFFED) != 0)
+    }
+
+    /// Whether a fork needs more than to be pushed: another worker, or to be published.
+    #[inline]
+    pub(crate) fn announces_forks(self) -> bool {
+        // The first test is most often the only one.
+        self.0 & ((COUNT * PARKED) | BELOW_CORE | UNDERSTAFFED | NO_HEAVY_FENCE) != 0
+            && (self.0 & COUNT == 0 || self.0 & (BELOW_CORE | UNDERSTAFFED | NO_HEAVY_FENCE) != 0)
+    }
+
+    /// Whether the system refuses the heavy fence.
+    pub(crate) fn lacks_heavy_fence(self) -> bool {
+        self.0 & NO_HEAVY_FENCE != 0
     }
 
     /// Whether work starts a worker, even if others are idle.

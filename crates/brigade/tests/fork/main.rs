@@ -14,6 +14,8 @@
 mod child;
 #[cfg(unix)]
 mod claims;
+#[cfg(target_os = "linux")]
+mod confined;
 #[cfg(all(unix, feature = "io"))]
 mod files;
 #[cfg(unix)]
@@ -82,6 +84,10 @@ fn main() {
         moments::a_fork_at_any_moment_of_a_busy_pool_leaves_the_child_able,
         moments::a_fork_by_a_job_at_any_moment_of_a_busy_pool_leaves_the_child_able,
         moments::a_fork_while_threads_come_and_go_leaves_the_child_all_but_threads,
+    }
+    #[cfg(target_os = "linux")]
+    check! {
+        confined::forks_are_taken_by_other_workers_where_the_heavy_fence_is_forbidden_later,
     }
     #[cfg(all(unix, feature = "io"))]
     check! {

@@ -15,11 +15,15 @@ use super::{Buffer, Shared, Slots, read, with, write};
 /// How many slots the first push allocates; few where a model checker follows each of them.
 const FIRST: usize = if cfg!(brigade_loom) { 2 } else { 32 };
 
+/// How many slots an empty deque keeps when it gives back memory. Forks need one for each level of a recursion; with this many, a
+/// program that has a thousand jobs in each of its steps allocates nothing in between, and a deque of four words an item keeps 32 kB.
+const KEPT: usize = if cfg!(brigade_loom) { FIRST } else { 1024 };
+
 /// The owner's end of a deque: pushes, and pops the newest item.
 ///
 /// Not `Sync` and not `Clone`: there is one owner. A push and a pop write memory of the owner only, without a fence or a
-/// read-modify-write, unless a thief is taking the very item. The slots grow as needed and never shrink. Items that are queued
-/// when it is dropped are left to the stealers, and dropped with the last of them.
+/// read-modify-write, unless a thief is taking the very item. The slots grow as needed; [`shrink`](Self::shrink) gives memory back. Items
+/// that are queued when it is dropped are left to the stealers, and dropped with the last of them.
 ///
 /// ```
 /// use brigade_queue::deque::Worker;
@@ -65,10 +69,8 @@ impl<T> Worker<T> {
         Stealer(self.shared.clone())
     }
 
-    /// Pushes an item.
-    ///
-    /// This is no fence: a thread that must not miss the item passes the heavy side of a fence of which the caller passes the
-    /// [light side](Self::fence) after this.
+    /// Pushes an item, and passes the [light side](Self::fence) of the fence: a thread that passes the
+    /// [heavy side](Stealer::fence) sees the item, or the owner sees after this what that thread did before.
     ///
     /// If there is no memory for more slots, the process is aborted, as by any collection of `std`.
     #[inline(always)]
@@ -85,27 +87,29 @@ impl<T> Worker<T> {
         unsafe { write(self.slots.get(), position, ManuallyDrop::into_inner(item)) };
         // Ordering: Release: a thief that sees the position sees the item.
         shared.bottom.store(position + 1, Ordering::Release);
+        self.fence();
     }
 
     /// Makes the items that are there public: a thief takes one of them without its fence, which costs it a system call of several
     /// microseconds, and the owner pops each of them under a lock.
     ///
-    /// For items that a thread is woken for. It has no effect while a thief steals.
+    /// For items that a thread is woken for. It has no effect while a thief steals, and returns `false`.
     ///
     /// ```
     /// use brigade_queue::deque::Worker;
     /// let (worker, thief) = (Worker::new(), Worker::new());
     /// worker.push(1);
-    /// worker.publish();
+    /// assert!(worker.publish());
     /// worker.push(2);
     /// assert_eq!(worker.stealer().steal(&thief, |_, count| count), Ok(1));
     /// assert_eq!(worker.pop(), Some(2));
     /// ```
-    pub fn publish(&self) {
-        let Some(_locked) = self.shared.buffer.try_lock() else { return };
+    pub fn publish(&self) -> bool {
+        let Some(_locked) = self.shared.buffer.try_lock() else { return false };
         // Ordering: Relaxed: this is a claim, which the owner itself sees from now on, and thieves see under the lock. No thief
         // has a claim now.
         self.shared.claimed.store(self.position(), Ordering::Relaxed);
+        true
     }
 
     /// Orders what the owner did before it against what it does after it, towards threads that pass the heavy side.
@@ -185,20 +189,49 @@ impl<T> Worker<T> {
             fence(Ordering::SeqCst);
         }
         let mut buffer = self.shared.buffer.lock();
-        let (top, bottom) = (self.shared.top.load(Ordering::Relaxed), self.position());
-        let used = bottom - top;
-        if used == buffer.len() as u64 {
+        let top = self.shared.top.load(Ordering::Relaxed);
+        if self.position() - top == buffer.len() as u64 {
             let larger = Buffer::with_slots((buffer.len() * 2).max(FIRST));
-            for position in top..bottom {
+            for position in top..self.position() {
                 // SAFETY: Slot rule: under the lock no thief reads.
                 let item = unsafe { buffer.read(position) };
                 // SAFETY: Slot rule: the new slots are this thread's own, and large enough.
                 unsafe { write(larger.slots(), position, item) };
             }
             *buffer = larger;
-            self.slots.set(buffer.slots());
         }
+        self.have(&buffer, top);
+    }
+
+    /// Uses these slots from now on, under their lock.
+    fn have(&self, buffer: &Buffer<T>, top: u64) {
+        self.slots.set(buffer.slots());
         self.room.set(top + buffer.len() as u64);
+    }
+
+    /// Gives back memory if the deque is empty and has held many items: it keeps 1,024 slots.
+    ///
+    /// It has no effect while a thief steals.
+    ///
+    /// ```
+    /// let worker = brigade_queue::deque::Worker::new();
+    /// (0..100_000).for_each(|item| worker.push(item));
+    /// while worker.pop().is_some() {}
+    /// worker.shrink();
+    /// worker.push(1);
+    /// assert_eq!(worker.pop(), Some(1));
+    /// ```
+    pub fn shrink(&self) {
+        // It has none before the first push.
+        if self.slots.get().mask.wrapping_add(1) <= KEPT {
+            return;
+        }
+        let Some(mut buffer) = self.shared.buffer.try_lock() else { return };
+        let top = self.shared.top.load(Ordering::Relaxed);
+        if top == self.position() {
+            *buffer = Buffer::with_slots(KEPT);
+            self.have(&buffer, top);
+        }
     }
 }
 

@@ -179,3 +179,27 @@ fn each_item_is_taken_once() {
     });
     assert!(taken.iter().all(|count| count.load(SeqCst) == 1));
 }
+
+#[test]
+fn an_empty_deque_gives_back_its_slots_beside_thieves() {
+    let owner = Worker::new();
+    let slots = || owner.shared_for_tests().buffer.lock().len();
+    owner.shrink();
+    assert_eq!(slots(), 0);
+    (0..5_000).for_each(|item| owner.push(item));
+    owner.shrink();
+    assert_eq!(slots(), 8_192, "it has items");
+    let thief = Worker::new();
+    assert_eq!(owner.stealer().steal(&thief, |_, _| 1), Ok(0));
+    assert!((1..5_000).rev().eq(core::iter::from_fn(|| owner.pop())));
+    {
+        let _claims = owner.shared_for_tests().buffer.lock();
+        owner.shrink();
+    }
+    assert_eq!(slots(), 8_192, "a thief is inside");
+    owner.shrink();
+    assert_eq!(slots(), 1_024);
+    (0..5_000).for_each(|item| owner.push(item));
+    assert_eq!(owner.stealer().steal(&thief, |_, _| 1), Ok(0));
+    assert!((1..5_000).rev().eq(core::iter::from_fn(|| owner.pop())));
+}

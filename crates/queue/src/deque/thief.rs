@@ -55,7 +55,7 @@ impl<T> Stealer<T> {
         limit: impl FnOnce(Candidate<'_, T>, usize) -> usize,
     ) -> Result<T, StealError> {
         let shared = &*self.0;
-        if shared.len() == 0 {
+        if self.is_empty() {
             return Err(StealError::Empty);
         }
         let mut stolen = [const { MaybeUninit::uninit() }; MOST];
@@ -111,10 +111,13 @@ impl<T> Stealer<T> {
         Ok(first)
     }
 
-    /// The number of items; one that is being stolen counts until it has been taken.
+    /// The number of items that a thief may take; one that is being stolen counts until it has been taken.
+    ///
+    /// These are all items, or only the [public](Worker::publish) ones once a heavy fence [has
+    /// failed](AsymmetricFence::has_failed): no thief can take another.
     #[inline]
     pub fn len(&self) -> usize {
-        self.0.len()
+        if AsymmetricFence::has_failed() { self.0.public_len() } else { self.0.len() }
     }
 
     /// Whether there is no item.
@@ -139,7 +142,7 @@ impl<T> Stealer<T> {
     /// Orders what this thread did before it against what it does after it, towards the owner of any deque that passes its
     /// [light side](Worker::fence). Takes a few microseconds.
     pub fn fence(&self) {
-        // If the system call has failed, owners' pushes are seen later.
+        // If the system call has failed, owners' pushes are seen later, and have to be published: `has_failed` says so.
         let _ = AsymmetricFence::new().heavy();
     }
 }

@@ -13,6 +13,8 @@ use brigade_queue::deque::{Stealer, Worker};
 use brigade_sync::OwnerEnd;
 use brigade_sync::model::{check, turn};
 use loom::cell::Cell;
+use loom::sync::atomic::AtomicBool;
+use loom::sync::atomic::Ordering::Relaxed;
 use loom::thread::{self, JoinHandle};
 
 /// Compiles only if the atomics are loom's.
@@ -294,5 +296,49 @@ fn the_owner_publishes_beside_thieves() {
         let owned = Vec::from_iter(pop(&worker));
         let [one, other] = thieves.map(|thief| thief.join().unwrap());
         assert_each_once(&worker, &[&owned, &one, &other], 2);
+    });
+}
+
+/// An owner that pushes and then reads a flag, and a thread that sets it, passes the heavy side of the fence, and looks: one of the two
+/// sees the other.
+///
+/// Caught: no fence in `push`; none in `Stealer::fence`.
+#[test]
+fn a_push_is_seen_or_its_owner_sees_what_came_before_the_look() {
+    check(3, || {
+        let worker = deque([0]);
+        assert_eq!(pop(&worker), Some(0));
+        let (stealer, flag) = (worker.stealer(), loom::sync::Arc::new(AtomicBool::new(false)));
+        let looks = thread::spawn({
+            let flag = flag.clone();
+            move || {
+                turn();
+                flag.store(true, Relaxed);
+                stealer.fence();
+                !stealer.is_empty()
+            }
+        });
+        push(&worker, 1);
+        let saw_flag = flag.load(Relaxed);
+        assert!(looks.join().unwrap() || saw_flag);
+    });
+}
+
+/// The owner gives back slots beside a thief that may hold the lock, and pushes into the new ones.
+///
+/// Caught: slots that are replaced while there are items, or without the lock.
+#[test]
+fn the_slots_shrink_beside_a_thief() {
+    check(3, || {
+        let worker = deque([0, 1, 2]);
+        let mut owned = Vec::from_iter(pop(&worker));
+        owned.extend(pop(&worker));
+        let thief = thief(&worker, 1);
+        owned.extend(pop(&worker));
+        turn();
+        worker.shrink();
+        push(&worker, 3);
+        let stolen = thief.join().unwrap();
+        assert_each_once(&worker, &[&owned, &stolen], 4);
     });
 }

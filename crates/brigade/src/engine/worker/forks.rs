@@ -6,6 +6,7 @@ use std::time::Duration;
 use brigade_queue::StealError;
 use brigade_queue::deque::{self, Candidate};
 use brigade_sync::atomic::{Ordering, fence};
+use brigade_sync::hint;
 use brigade_task::{Forks, Job, Part, Region, Wait, keep_tickets, return_tickets};
 
 use super::brief::Waiting;
@@ -29,9 +30,8 @@ impl Forks for Worker {
     #[inline(always)]
     fn push(&self, part: Part) {
         self.forks.push(part);
-        self.forks.fence();
-        // As `announce`, where the other side passes the heavy fence.
-        if self.core.idle.snapshot().wants_help_for_forks() {
+        // As `announce`, where the push passes the light fence, and the other side the heavy one.
+        if self.core.idle.snapshot().announces_forks() {
             self.announce_fork();
         }
     }
@@ -104,7 +104,18 @@ impl Worker {
     #[cold]
     #[inline(never)]
     fn announce_fork(&self) {
-        let seen = self.core.idle.snapshot();
+        let mut seen = self.core.idle.snapshot();
+        if seen.lacks_heavy_fence() {
+            let mut round = 0;
+            while !self.forks.publish() {
+                hint::snooze(round);
+                round += 1;
+            }
+            seen = self.core.idle.after_publishing();
+            if !seen.wants_help_for_forks() {
+                return;
+            }
+        }
         let is_lone = self.forks.len() <= 1;
         // Of a lone fork, the position before the next is the number of those that were stolen.
         let is_in_vain = is_lone && !self.lone_forks.are_stolen(self.forks.position());
@@ -198,7 +209,6 @@ impl Worker {
         if of.is_none() {
             self.me.origins.begin(part.region(), position);
             if self.forks.position() > position {
-                self.forks.fence();
                 self.announce_fork();
             }
         }

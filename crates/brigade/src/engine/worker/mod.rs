@@ -230,6 +230,8 @@ impl Worker {
     /// Returns the owner's ends of the queues.
     fn give_back(self) -> Arc<Core> {
         let Self { core, me, local, forks, .. } = self;
+        // A guest does not park as a worker.
+        forks.shrink();
         *me.own.lock() = Some((local, forks));
         core
     }

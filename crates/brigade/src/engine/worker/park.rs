@@ -38,6 +38,7 @@ impl Worker {
         self.pace.pause();
         self.busy_period.end(self.me.counters.returned.get());
         self.me.counters.parks.add(1);
+        self.forks.shrink();
         let announced = core.idle.announce(self.index, core.events.are_wanted());
         // The last look, at every source there is. The monitor will look again.
         if announced.duty != Some(Duty::Monitor) {
