@@ -2,7 +2,7 @@
 
 /// How urgent a job is; set by [`JobBuilder::priority`](crate::JobBuilder::priority).
 ///
-/// A worker takes a `High` job before all others, between two jobs of its own, and a `Low` one when there is nothing else to do. No
+/// A worker takes a `High` job before all others, between any two of its jobs, and a `Low` one when there is nothing else to do. No
 /// class waits forever, unless the pool's [fairness](crate::Builder::fairness) is
 /// [`Fairness::Every(u32::MAX)`](crate::Fairness::Every): then a worker that is never without other work never takes a `Low` job.
 ///
@@ -11,7 +11,8 @@
 ///   one aged job each time that it looks for jobs from elsewhere. So a `Low` job waits for the ageing time, and then for at most 62 other
 ///   jobs of a worker for itself and for each `Low` job queued before it: the 61 between two looks, or as many as the fairness sets, and
 ///   one that a look finds. With [`Order::Lifo`](crate::Order::Lifo) it is twice as many. A look also runs one job of those that no
-///   other worker may run, and one of a worker that is stuck, if there are any.
+///   other worker may run, and one of a worker that is stuck, if there are any. Beside `High` jobs that never end, up to 16 of them may
+///   run after each job of a look: then the number is at least 34, and 17 times as large with `Order::Lifo`.
 ///
 /// The order of jobs of one class that wait is that of their submission for `High` and `Low`. For `Normal` it is that of the
 /// [queues](crate::Queueing). A job that runs is never interrupted.
@@ -50,6 +51,6 @@ pub enum Priority {
     /// Runs in its turn. The default.
     #[default]
     Normal,
-    /// Runs before all jobs of other classes that have not started.
+    /// Runs before all jobs of other classes that have not started. Each thread may be about to start one other job.
     High,
 }

@@ -24,6 +24,8 @@ pub(super) struct Class {
     open_to: Cell<Key>,
     /// High jobs that it has run in a row.
     high: Cell<u32>,
+    /// The turn after the last of them: they are in a row if the next begins in it.
+    turn: Cell<u64>,
     /// Whether it has run so many that the next search begins with other jobs.
     yields: Cell<bool>,
 }
@@ -47,6 +49,7 @@ impl Class {
             taken: Cell::default(),
             open_to: Cell::new(pool),
             high: Cell::new(0),
+            turn: Cell::new(0),
             yields: Cell::new(false),
         }
     }
@@ -67,11 +70,11 @@ impl Class {
         self.open_to.set(if class == Priority::Normal { pool } else { Key::NONE });
     }
 
-    /// Counts a high job; `false` if it is the turn of other jobs.
-    fn may_take_high(&self) -> bool {
-        let high = self.high.get();
+    /// Counts a high job that is about to run in this turn; `false` if it is the turn of other jobs.
+    fn may_take_high(&self, turn: u64) -> bool {
+        let high = if self.turn.get() == turn { self.high.get() } else { 0 };
         let may = high < HIGH_TURNS;
-        self.high.set(if may { high + 1 } else { 0 });
+        self.high.set(high + u32::from(may));
         self.yields.set(!may);
         may
     }
@@ -146,15 +149,30 @@ impl Worker {
 
     /// Runs a high job, unless it is the turn of others; `false` if it has run none.
     pub(super) fn run_high(&self) -> bool {
+        let is_due = self.pace.is_due_next();
+        let has_run = self.run_high_in_look();
+        // After the high job, as a look runs jobs.
+        if has_run && is_due {
+            self.look_elsewhere();
+            self.class.turn.set(self.pace.turn());
+        }
+        has_run
+    }
+
+    /// Runs the high jobs that have come during the last job of a look.
+    pub(super) fn run_urgent(&self) {
+        while self.core.idle.snapshot().is_prioritized() && self.run_high_in_look() {}
+    }
+
+    fn run_high_in_look(&self) -> bool {
         // A job that forked and returned in the child may have been the last one.
         self.end_if_orphan();
-        if !self.class.may_take_high() {
+        if !self.class.may_take_high(self.pace.turn()) {
             return false;
         }
-        // It counts as any job, so that timers, events, and what waits elsewhere get their turn. Before it takes one, as in `turns`.
-        if self.pace.is_due() {
-            self.look_elsewhere();
-        }
+        // It counts as any job, so that timers, events, and what waits elsewhere get their turn. Before it, as it may panic.
+        self.pace.count();
+        self.class.turn.set(self.pace.turn());
         let job = self.core.queues.lanes.pop_high(&self.core.idle);
         job.map(|job| self.run_as(Priority::High, || self.run(job))).is_some()
     }

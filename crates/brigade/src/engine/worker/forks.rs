@@ -168,7 +168,8 @@ impl Worker {
         self.gaps.run_parts();
         keep_tickets(|| {
             self.run(first);
-            while !self.pace.is_due_next() && self.run_own_part(region, 0) {
+            let interrupts = || self.core.idle.snapshot().interrupts();
+            while !self.pace.is_due_next() && !interrupts() && self.run_own_part(region, 0) {
                 self.end_if_orphan();
                 self.pace.is_due();
             }

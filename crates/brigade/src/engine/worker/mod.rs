@@ -381,6 +381,8 @@ impl Worker {
         self.run(job);
         self.end_if_orphan();
         self.pace.end_turn();
+        // The look has more jobs, and the turn has one after it.
+        self.run_urgent();
     }
 
     /// Leaves, after the pool was made smaller, if there is still a surplus worker. The jobs on its queue stay there, for the

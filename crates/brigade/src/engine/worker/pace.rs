@@ -116,6 +116,11 @@ impl Pace {
         left == 0
     }
 
+    /// Counts a job that it does not look before; if it is due, it looks before the next one.
+    pub(super) fn count(&self) {
+        self.left.set(self.left.get().saturating_sub(1).max(1));
+    }
+
     /// Whether the worker looks elsewhere before its next job.
     #[inline]
     pub(super) fn is_due_next(&self) -> bool {

@@ -1,5 +1,6 @@
 //! Classes of jobs: which runs first, how long the others wait, and what has which class.
 
+mod at_once;
 mod bounded;
 mod inheritance;
 mod mixed;

@@ -1,0 +1,141 @@
+//! A high job runs next on a worker, wherever this takes its other jobs from.
+
+use std::sync::mpsc::{self, Sender};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, ThreadId};
+use std::time::Duration;
+
+use brigade::{Builder, Fairness, Order, Pool, Priority, Queueing, current_priority};
+use brigade_testkit::{Gate, Watchdog};
+
+use crate::support::busy::occupy;
+
+/// Fewer jobs than high ones may run in a row.
+const JOBS: usize = 15;
+
+/// A job that submits a high one while it runs; both tell their class.
+fn job(ran: &Sender<Priority>) -> impl Fn() + Send + Clone + use<> {
+    let ran = ran.clone();
+    move || {
+        let (high, here) = (ran.clone(), current_priority());
+        let tell = move || high.send(current_priority()).unwrap();
+        brigade::job().priority(Priority::High).execute(tell).unwrap();
+        ran.send(here).unwrap();
+    }
+}
+
+/// Pools that look elsewhere before each job, as one does whose jobs take 50 µs or more.
+fn pools(threads: usize) -> impl Iterator<Item = (String, Builder)> {
+    let of = move |queueing, order| {
+        let pool = Pool::builder().threads(threads).queueing(queueing).order(order);
+        let pool = pool.fairness(Fairness::Every(1)).ageing(Duration::ZERO).spare_threads(0);
+        (format!("{queueing:?}, {order:?}"), pool)
+    };
+    let queueings = [Queueing::Stealing, Queueing::Shared].into_iter();
+    queueings.flat_map(move |queueing| [Order::Fifo, Order::Lifo].map(|order| of(queueing, order)))
+}
+
+#[test]
+fn a_high_job_that_is_submitted_while_a_job_runs_is_the_next_of_that_worker() {
+    let _dog = Watchdog::start(60);
+    for (kind, pool) in pools(1) {
+        let (pool, gate) = (pool.build().unwrap(), Gate::closed());
+        let (ran, order) = mpsc::channel();
+        occupy(&pool, &gate);
+        for number in 0..JOBS {
+            let (job, child) = (job(&ran), job(&ran));
+            match number % 5 {
+                0 => pool.job().priority(Priority::Low).execute(job).unwrap(),
+                1 => drop(pool.job().on_worker(0).submit(job).unwrap()),
+                // Each leaves one on the queue of the worker.
+                2 => pool.execute(move || {
+                    brigade::execute(child);
+                    job();
+                }),
+                _ => pool.execute(job),
+            }
+        }
+        gate.open();
+        drop((pool, ran));
+        let order: Vec<_> = order.iter().collect();
+        assert_eq!(order.len(), 2 * (JOBS + JOBS / 5), "{kind}");
+        let mut pairs = order.chunks(2);
+        let is_pair = |pair: &[Priority]| pair[0] < Priority::High && pair[1] == Priority::High;
+        assert!(pairs.all(is_pair), "{kind}: {order:?}");
+    }
+}
+
+#[test]
+fn a_high_job_does_not_wait_for_more_jobs_of_a_scope_that_a_worker_has_stolen() {
+    let _dog = Watchdog::start(60);
+    for (kind, pool) in pools(2) {
+        let pool = pool.fairness(Fairness::default()).build().unwrap();
+        let (ran, order) = mpsc::channel();
+        let order = pool.scope(move |s| {
+            (0..JOBS).for_each(|_| s.execute(job(&ran)));
+            // The worker of the body runs nothing meanwhile.
+            order.iter().take(2 * JOBS).collect::<Vec<_>>()
+        });
+        let order = order.unwrap();
+        let expected = [Priority::Normal, Priority::High].into_iter().cycle();
+        assert!(order.iter().copied().eq(expected.take(2 * JOBS)), "{kind}: {order:?}");
+    }
+}
+
+/// The jobs that each thread has started.
+#[derive(Default)]
+struct Started(Mutex<Vec<(ThreadId, usize)>>);
+
+impl Started {
+    fn count(&self) {
+        let (this, mut all) = (thread::current().id(), self.0.lock().unwrap());
+        match all.iter_mut().find(|(thread, _)| *thread == this) {
+            Some((_, count)) => *count += 1,
+            None => all.push((this, 1)),
+        }
+    }
+
+    fn read(&self) -> Vec<(ThreadId, usize)> {
+        self.0.lock().unwrap().clone()
+    }
+}
+
+#[test]
+fn each_thread_starts_one_other_job_at_most_once_a_high_one_is_queued() {
+    let _dog = Watchdog::start(120);
+    for (kind, pool) in pools(2) {
+        let (pool, started, stop) =
+            (pool.build().unwrap(), Arc::new(Started::default()), Gate::closed());
+        // Half of the jobs come from outside, and half from the queue of their worker.
+        thread::scope(|outside| {
+            for _ in 0..4 {
+                let counts = started.clone();
+                let step = move || {
+                    counts.count();
+                    thread::sleep(Duration::from_micros(100));
+                };
+                let (until, inside, pool) = (stop.clone(), step.clone(), &pool);
+                pool.execute(move || super::waits::go_on(&until, inside));
+                let until = stop.clone();
+                outside.spawn(move || {
+                    while !until.is_open() {
+                        pool.submit(step.clone()).join().unwrap();
+                    }
+                });
+            }
+            let mut most = 0;
+            for _ in 0..60 {
+                let counts = started.clone();
+                let high = pool.job().priority(Priority::High);
+                let high = high.submit(move || counts.read()).unwrap();
+                let before = started.read();
+                for (thread, count) in high.join().unwrap() {
+                    let then = before.iter().find(|(other, _)| *other == thread);
+                    most = most.max(count.saturating_sub(then.map_or(0, |then| then.1)));
+                }
+            }
+            stop.open();
+            assert!(most <= 1, "{most} jobs started on one thread, {kind}");
+        });
+    }
+}
