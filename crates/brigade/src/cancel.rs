@@ -16,7 +16,9 @@ use crate::join::JoinHandle;
 ///
 /// A job that does not call this is not stopped. The call costs a few loads, so a loop may make it in every iteration.
 /// Everything before the cancellation happens before this returns `true`. A job that another job runs while
-/// [joining](JoinHandle::join) it has its own flag; when it has ended, this reads the outer job's flag again.
+/// [joining](JoinHandle::join) it has its own flag; when it has ended, this reads the outer job's flag again. Forks, parallel loops,
+/// jobs of a [`Scope`](crate::Scope) and [installed](crate::Handle::install) calls are part of the job that waits for them, on
+/// whatever thread they run: in them, this is about that job.
 ///
 /// ```
 /// use std::sync::mpsc;

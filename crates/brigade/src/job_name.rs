@@ -2,12 +2,19 @@
 
 use std::borrow::Cow;
 
-brigade_sync::scoped_thread_local! {
-    /// The name of the innermost job, if it has one.
-    static NAME: Option<Cow<'static, str>>
+use brigade_task::{Attachment, attach};
+
+/// A name, while its job runs.
+struct Name<'a>(&'a str);
+
+impl Attachment for Name<'_> {
+    fn name(&self) -> Option<&str> {
+        Some(self.0)
+    }
 }
 
-/// Returns the name of the job that this thread runs, if it was [given one](crate::JobBuilder::name).
+/// Returns the name of the job that this thread runs, if it was [given one](crate::JobBuilder::name). Forks, jobs of a
+/// [`Scope`](crate::Scope) and [installed](crate::Handle::install) calls are part of the job that waits for them, on any thread.
 ///
 /// A panic hook may call it to say which job panicked.
 ///
@@ -19,15 +26,13 @@ brigade_sync::scoped_thread_local! {
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub fn current_job_name() -> Option<String> {
-    NAME.with(|name| name.and_then(|name| name.as_deref().map(String::from)))
+    brigade_task::job_name()
 }
 
-/// Whether this thread runs a job with a name.
-pub(crate) fn is_set() -> bool {
-    NAME.with(|name| name.is_some_and(Option::is_some))
-}
-
-/// Runs a job, with this name or without one.
+/// Runs a job, with this name if it has one.
 pub(crate) fn set<R>(name: &Option<Cow<'static, str>>, call: impl FnOnce() -> R) -> R {
-    NAME.set(name, call)
+    match name {
+        Some(name) => attach(&Name(name), call),
+        None => call(),
+    }
 }

@@ -13,7 +13,7 @@ use brigade_task::{Canceller, JoinError, Outcome};
 use crate::abort::{AbortHandle, cancel_at};
 use crate::awaited::{self, Refused};
 use crate::deadlock::{Awaited, Target, Waiting};
-use crate::engine::{self, BlockedThread, CURRENT, Worker, blocking, enter_job};
+use crate::engine::{self, BlockedThread, CURRENT, Worker, blocking, enter_pool};
 use crate::key::Key;
 use crate::trace::Scope;
 
@@ -276,7 +276,8 @@ impl<T> JoinHandle<T> {
 pub(crate) fn settle_on(worker: &Worker, settle: impl FnOnce(bool) -> Option<Outcome>) -> bool {
     let run = !worker.discards();
     let traced = worker.trace_job_inside();
-    let outcome = enter_job(worker.core(), || settle(run));
+    // It has a handle, so nothing of the outer job belongs to it.
+    let outcome = enter_pool(None, worker.core(), || settle(run));
     if !run || outcome.is_none() {
         traced.into_iter().for_each(Scope::discard);
     }

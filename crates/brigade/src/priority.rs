@@ -21,8 +21,8 @@
 /// [`TaskSet`](crate::TaskSet). What it submits to another pool is `Normal` there. A future keeps its class at each poll, whatever
 /// wakes it.
 ///
-/// Forks and jobs of a scope have no class: the thread that waits for them runs them as part of its job, and other threads run them as
-/// `Normal`. Jobs that only one thread may run are always `Normal`: [local futures](crate::spawn_local),
+/// Forks and jobs of a scope are not queued by class. They are part of the job that waits for them, and what they submit has its class,
+/// on whatever thread of the pool they run. Jobs that only one thread may run are always `Normal`: [local futures](crate::spawn_local),
 /// [broadcasts](crate::Handle::broadcast) and jobs [for one worker](crate::JobBuilder::on_worker).
 ///
 /// **A job that a worker [joins](crate::JoinHandle::join)** and that has not started runs inside the one that joins it, with the class of

@@ -49,7 +49,7 @@ mod work;
 
 pub use act::Outcome;
 pub use canceller::Canceller;
-pub use cell::JobId;
+pub use cell::{Attachment, JobId};
 pub use completions::Completions;
 pub use contain::{contain, drop_contained};
 pub use error::{JoinError, Panic};
@@ -66,7 +66,8 @@ pub use work::Work;
 /// Returns whether the job that this thread runs has been [asked to stop](JoinHandle::ask_to_stop) by its handle;
 /// `false` if there is no such job.
 ///
-/// Inside a job that runs another one, this is about the inner job until it ends.
+/// Inside a job that runs another one, this is about the inner job until it ends. In a part of a fork or a scope it is about the job
+/// that made that.
 ///
 /// ```
 /// use brigade_task::{Job, is_cancelled};
@@ -88,6 +89,42 @@ pub use work::Work;
 /// ```
 pub fn is_cancelled() -> bool {
     cell::is_stop_requested()
+}
+
+/// Calls `call` as a job without a handle, inside the job that this thread runs: nothing that belongs to the outer one belongs to it.
+///
+/// ```
+/// use brigade_task::{Job, enter_other, is_cancelled};
+/// let (job, mut handle) = Job::with_handle(|| (is_cancelled(), enter_other(is_cancelled)));
+/// handle.ask_to_stop();
+/// job.run();
+/// assert_eq!(handle.join()?, (true, false));
+/// # Ok::<(), brigade_task::JoinError>(())
+/// ```
+pub fn enter_other<R>(call: impl FnOnce() -> R) -> R {
+    cell::enter_other(call)
+}
+
+/// Calls `call`, to which something belongs: also to its forks and scopes, on whatever thread these run.
+///
+/// ```
+/// use brigade_task::{Attachment, attach, job_name};
+/// struct Name(&'static str);
+/// impl Attachment for Name {
+///     fn name(&self) -> Option<&str> {
+///         Some(self.0)
+///     }
+/// }
+/// assert_eq!(attach(&Name("resize"), job_name).as_deref(), Some("resize"));
+/// assert_eq!(job_name(), None);
+/// ```
+pub fn attach<R>(attachment: &dyn Attachment, call: impl FnOnce() -> R) -> R {
+    cell::attach(attachment, call)
+}
+
+/// The name that is [attached](attach) to the job that this thread runs, or runs a part of.
+pub fn job_name() -> Option<String> {
+    cell::job_name()
 }
 
 /// Calls `call` with each job with a handle that this thread runs: the innermost first, then the job that runs it, and

@@ -4,7 +4,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use brigade_task::{Job, Outcome};
+use brigade_task::{Job, Outcome, enter_other};
 
 use super::core::Core;
 use super::end::{OffPoolWork, cancel_contained};
@@ -12,7 +12,6 @@ use super::off_pool::drop_off_pool;
 use super::worker::Worker;
 use super::yields;
 use crate::config::WhenFull;
-use crate::job_name;
 use crate::priority::Priority;
 use crate::rejected::{Reason, Rejected};
 use crate::semaphore::{Permit, Semaphore};
@@ -269,8 +268,8 @@ impl Core {
     /// first poll of a future.
     pub(crate) fn run_here(&self, job: Job) {
         self.off_pool(|| {
-            // Not with the name of the job that submits it.
-            let run = || job_name::set(&None, || job.run());
+            // Nothing of the job that submits it belongs to it.
+            let run = || enter_other(|| job.run());
             let outcome = panic::catch_unwind(AssertUnwindSafe(run));
             let outcome = outcome.unwrap_or_else(|payload| {
                 // A panic of the callback has been contained; only workers have counters for panics.

@@ -3,9 +3,10 @@
 use core::cell::Cell;
 use std::sync::{Arc, Weak};
 
+use brigade_task::enter_other;
+
 use super::core::Core;
 use super::worker::{FORKING, Worker};
-use crate::job_name;
 use crate::key::Key;
 
 #[cfg(not(brigade_loom))]
@@ -41,20 +42,16 @@ pub(crate) fn enter<R>(key: Key, core: Option<&Arc<Core>>, call: impl FnOnce() -
     }
 }
 
-/// Calls what runs a job of this pool on one of its workers, inside another job, whose entered pool and name do not apply to
-/// it.
+/// Calls what runs a job of this pool on one of its workers, inside another job, to which it does not belong.
 #[inline]
 pub(crate) fn enter_job<R>(core: &Core, call: impl FnOnce() -> R) -> R {
-    enter_job_as(None, core, call)
+    enter_other(|| enter_pool(None, core, call))
 }
 
-/// The same, for a guest of the pool: it has entered it.
+/// Calls what runs on a worker of this pool inside a job, whose entered pool does not apply to it. A guest has entered its own pool.
 #[inline]
-pub(super) fn enter_job_as<R>(key: Option<Key>, core: &Core, call: impl FnOnce() -> R) -> R {
-    if entered() == key && !job_name::is_set() {
-        return call();
-    }
-    enter_as(key, || job_name::set(&None, || core.resources.enter(call)))
+pub(crate) fn enter_pool<R>(key: Option<Key>, core: &Core, call: impl FnOnce() -> R) -> R {
+    if entered() == key { call() } else { enter_as(key, || core.resources.enter(call)) }
 }
 
 fn enter_as<R>(key: Option<Key>, call: impl FnOnce() -> R) -> R {

@@ -44,7 +44,7 @@ pub(crate) use admission::{Admission, Bound, Unqueued};
 pub(crate) use core::Core;
 pub(crate) use current::stopping;
 pub(crate) use dispatch::dispatch;
-pub(crate) use enter::{enter, enter_job, entered};
+pub(crate) use enter::{enter, enter_pool, entered};
 pub(crate) use events::blocked::{BlockedThread, ThisThread};
 #[cfg(feature = "io")]
 pub(crate) use events::closed;

@@ -1,7 +1,10 @@
-//! The jobs with handles that a thread runs, one inside the other.
+//! The jobs that a thread runs, one inside the other, and what belongs to each.
 //!
-//! **Stack rule.** A frame lies on its thread's stack, inside [`enter`], while it is the thread's reference or the outer
-//! frame of one that is. During that time the state that it points to is borrowed there.
+//! **Stack rule.** A frame lies on its thread's stack, inside [`set`], while it is the thread's reference or the outer
+//! frame of one that is. During that time what it points to is borrowed there.
+//!
+//! **Context rule.** A fork or a scope has the innermost frame of the thread that made it as its [`JobContext`]. That thread does not
+//! leave the call in which it made it before the last part has ended. So a part may use the frame, on any thread.
 
 use core::ptr::{self, NonNull};
 
@@ -12,31 +15,157 @@ brigade_sync::scoped_thread_local! {
     static INNERMOST: Frame
 }
 
-/// A running job, and the one that runs it.
+/// Something that belongs to the job that a thread runs, and to its parts on other threads.
+pub trait Attachment: Sync {
+    /// The name of the job, if this is its name.
+    fn name(&self) -> Option<&str> {
+        None
+    }
+
+    /// Calls a part of the job on another thread, whose state it may change for that time.
+    fn enter(&self, call: &mut dyn FnMut()) {
+        call();
+    }
+}
+
+/// The begin of a job, of a part, or of what has an attachment.
 struct Frame {
-    state: NonNull<State>,
+    /// A pointer, with one of the tags below. One word, as each job with a handle writes it.
+    what: *const (),
     outer: Option<NonNull<Frame>>,
 }
 
+/// The pointer is one to a frame: a part begins, of what has this context.
+const PART: usize = 1;
+/// The pointer is one to a reference to an attachment.
+const ATTACHED: usize = 2;
+/// The bits of the tags. All pointees are aligned to 4 bytes.
+const TAGS: usize = 3;
+
+/// What begins with a frame.
+enum What<'a> {
+    /// A job; with its state if it has a handle.
+    Job(Option<&'a State>),
+    /// A part.
+    Part(Option<&'a Frame>),
+    /// What has an attachment, in the same job.
+    Attached(&'a dyn Attachment),
+}
+
 impl Frame {
-    /// The frame of a job that the innermost one runs.
+    /// # Safety
+    /// Stack rule and Context rule: what the pointer points to must outlive the frame, and be as the tag says.
     #[inline]
-    fn inside(state: &State) -> Self {
-        let outer = INNERMOST.with(|frame| match cfg!(brigade_loom) {
-            true => None,
-            false => frame.map(NonNull::from),
-        });
-        Self { state: NonNull::from(state), outer }
+    unsafe fn new(pointer: *const (), tag: usize) -> Self {
+        Self { what: pointer.map_addr(|address| address | tag), outer: JobContext::current().0 }
     }
 
-    fn state(&self) -> &State {
-        // SAFETY: Stack rule: a reference to a frame is the thread's reference or came from one.
-        unsafe { self.state.as_ref() }
+    fn what(&self) -> What<'_> {
+        let pointer = self.what.map_addr(|address| address & !TAGS);
+        match self.what.addr() & TAGS {
+            PART => {
+                // SAFETY: Context rule: a pointer to a frame, or null.
+                What::Part(unsafe { pointer.cast::<Self>().as_ref() })
+            }
+            ATTACHED => {
+                // SAFETY: Stack rule: a pointer to a reference.
+                What::Attached(unsafe { *pointer.cast::<&dyn Attachment>() })
+            }
+            _ => {
+                // SAFETY: Stack rule: a pointer to a state, or null.
+                What::Job(unsafe { pointer.cast::<State>().as_ref() })
+            }
+        }
     }
 
     fn outer(&self) -> Option<&Self> {
-        // SAFETY: Stack rule, as above.
+        // SAFETY: Stack rule: a reference to a frame is the thread's reference or came from one.
         self.outer.map(|outer| unsafe { outer.as_ref() })
+    }
+
+    /// The frame around this one that belongs to the same job, or to one that it runs in place.
+    fn outer_of_context(&self) -> Option<&Self> {
+        match self.what() {
+            What::Job(None) => None,
+            What::Part(context) => context,
+            What::Job(Some(_)) | What::Attached(_) => self.outer(),
+        }
+    }
+}
+
+/// Calls `call` with this frame as the innermost one.
+#[inline]
+fn set<R>(frame: &Frame, call: impl FnOnce() -> R) -> R {
+    INNERMOST.set(frame, call)
+}
+
+/// What the innermost job of a thread is known by, for parts of it on other threads.
+#[derive(Clone, Copy)]
+pub(crate) struct JobContext(Option<NonNull<Frame>>);
+
+// SAFETY: a frame is not changed while there is a reference to it, and a state and an attachment are `Sync`.
+unsafe impl Send for JobContext {}
+// SAFETY: as above.
+unsafe impl Sync for JobContext {}
+
+impl JobContext {
+    /// That of the calling thread.
+    #[inline(always)]
+    pub(crate) fn current() -> Self {
+        Self(INNERMOST.with(|frame| match cfg!(brigade_loom) {
+            true => None,
+            false => frame.map(NonNull::from),
+        }))
+    }
+
+    /// Calls `call` as a part of what has this context.
+    ///
+    /// # Safety
+    /// Context rule: the thread whose context it is must not have left the call in which it took it.
+    #[inline]
+    pub(crate) unsafe fn enter<R>(self, call: impl FnOnce() -> R) -> R {
+        if self.0 == Self::current().0 {
+            return call();
+        }
+        // SAFETY: guaranteed by the caller.
+        unsafe { self.enter_elsewhere(call) }
+    }
+
+    /// # Safety
+    /// As for [`enter`](Self::enter).
+    #[cold]
+    unsafe fn enter_elsewhere<R>(self, call: impl FnOnce() -> R) -> R {
+        // SAFETY: Context rule, guaranteed by the caller.
+        let mut context = self.0.map(|frame| unsafe { frame.as_ref() });
+        // A part of a part has the context of the outer one, so that parts of parts are no chain.
+        if let Some(What::Part(outer)) = context.map(Frame::what) {
+            context = outer;
+        }
+        let pointer = context.map_or(ptr::null(), ptr::from_ref);
+        // SAFETY: a pointer to a frame, or null; guaranteed by the caller.
+        let frame = unsafe { Frame::new(pointer.cast(), PART) };
+        let (mut call, mut result) = (Some(call), None);
+        let mut call = || result = call.take().map(|call| call());
+        set(&frame, || enter_attachments(context, &mut call));
+        match result {
+            Some(result) => result,
+            None => unreachable!("an attachment calls what it is given"),
+        }
+    }
+}
+
+/// Calls `call` inside all attachments of a context, those of outer frames first.
+fn enter_attachments(context: Option<&Frame>, call: &mut dyn FnMut()) {
+    let mut frames = core::iter::successors(context, |frame| frame.outer_of_context());
+    let attached = frames.find_map(|frame| match frame.what() {
+        What::Attached(attachment) => Some((frame, attachment)),
+        What::Job(_) | What::Part(_) => None,
+    });
+    match attached {
+        None => call(),
+        Some((frame, attachment)) => {
+            enter_attachments(frame.outer(), &mut || attachment.enter(call));
+        }
     }
 }
 
@@ -53,19 +182,63 @@ impl JobId {
 }
 
 /// Calls `call` as a part of the job with this state.
+#[inline]
 pub(crate) fn enter<R>(state: &State, call: impl FnOnce() -> R) -> R {
-    INNERMOST.set(&Frame::inside(state), call)
+    // SAFETY: a pointer to a state, which is borrowed during the call.
+    let frame = unsafe { Frame::new(ptr::from_ref(state).cast(), 0) };
+    set(&frame, call)
 }
 
-/// Returns whether the innermost job that this thread runs has been asked to stop.
+/// Calls `call` as a job without a handle, inside the one that this thread runs.
+pub(crate) fn enter_other<R>(call: impl FnOnce() -> R) -> R {
+    // SAFETY: null.
+    let frame = unsafe { Frame::new(ptr::null(), 0) };
+    set(&frame, call)
+}
+
+/// Calls `call`, to which something belongs.
+pub(crate) fn attach<R>(attachment: &dyn Attachment, call: impl FnOnce() -> R) -> R {
+    // SAFETY: a pointer to the reference, which is borrowed during the call.
+    let frame = unsafe { Frame::new(ptr::from_ref(&attachment).cast(), ATTACHED) };
+    set(&frame, call)
+}
+
+/// Calls `find` with the job that this thread runs, `None` if there is none with a handle, and before that with each attachment,
+/// the innermost first, until it returns something.
+fn find<R>(mut find: impl FnMut(What<'_>) -> Option<R>) -> Option<R> {
+    INNERMOST.with(|innermost| {
+        let mut frames = core::iter::successors(innermost, |frame| frame.outer_of_context());
+        frames.find_map(|frame| find(frame.what()))
+    })
+}
+
+/// Returns whether the innermost job that this thread runs, or runs a part of, has been asked to stop.
 pub(crate) fn is_stop_requested() -> bool {
-    INNERMOST.with(|frame| frame.is_some_and(|frame| frame.state().is_stop_requested()))
+    let found = find(|what| match what {
+        What::Job(state) => Some(state.is_some_and(State::is_stop_requested)),
+        What::Part(_) | What::Attached(_) => None,
+    });
+    found.unwrap_or(false)
 }
 
-/// Calls `call` with each job with a handle that this thread runs, from the innermost on.
+/// The name of the innermost job that this thread runs, or runs a part of.
+pub(crate) fn job_name() -> Option<String> {
+    let found = find(|what| match what {
+        What::Job(_) => Some(None),
+        What::Part(_) => None,
+        What::Attached(attachment) => attachment.name().map(|name| Some(String::from(name))),
+    });
+    found.flatten()
+}
+
+/// Calls `call` with each job with a handle that this thread runs, from the innermost on. A job is not listed of which it only runs
+/// a part that another thread waits for.
 pub(crate) fn for_each_running(mut call: impl FnMut(JobId)) {
     INNERMOST.with(|innermost| {
-        let frames = core::iter::successors(innermost, |frame| frame.outer());
-        frames.for_each(|frame| call(JobId::of(frame.state())));
+        for frame in core::iter::successors(innermost, |frame| frame.outer()) {
+            if let What::Job(Some(state)) = frame.what() {
+                call(JobId::of(state));
+            }
+        }
     });
 }

@@ -18,6 +18,7 @@ use super::latch::Latch;
 use super::part::Part;
 use super::{Abort, wait};
 use crate::act::{Action, Outcome, Payload};
+use crate::cell::JobContext;
 use crate::contain::drop_contained;
 use crate::job::Job;
 use crate::region::{OfFork, Region};
@@ -105,6 +106,8 @@ impl fmt::Debug for Wait<'_> {
 /// The frame of a fork. A job is counted as one if `COUNTED`; otherwise it is a part of the job that forks it.
 struct Frame<B, R, const COUNTED: bool> {
     latch: Latch,
+    /// What a thread that takes the work enters.
+    context: JobContext,
     work: UnsafeCell<MaybeUninit<B>>,
     result: UnsafeCell<MaybeUninit<Result<R, Box<dyn Any + Send>>>>,
 }
@@ -114,6 +117,7 @@ impl<B: FnOnce() -> R, R, const COUNTED: bool> Frame<B, R, COUNTED> {
     fn new(work: B) -> Self {
         Self {
             latch: Latch::new(),
+            context: JobContext::current(),
             work: UnsafeCell::new(MaybeUninit::new(work)),
             result: UnsafeCell::new(MaybeUninit::uninit()),
         }
@@ -230,6 +234,8 @@ unsafe fn act<B: FnOnce() -> R, R, const COUNTED: bool>(
             let frame = unsafe { pointer.as_ref() };
             // SAFETY: as above.
             let work = unsafe { frame.take() };
+            // SAFETY: Fork rule: the owner waits, in the call that made the frame.
+            let work = || unsafe { frame.context.enter(work) };
             let result = panic::catch_unwind(AssertUnwindSafe(work));
             let outcome = if result.is_ok() { Outcome::Returned } else { Outcome::Panicked };
             // SAFETY: Fork rule: written before the latch is set.

@@ -24,6 +24,7 @@ use super::tickets::Tickets;
 use super::wait;
 use super::wakers::Wakers;
 use crate::act::{Action, Outcome, Payload};
+use crate::cell::JobContext;
 use crate::contain::{contain, drop_contained};
 use crate::job::Job;
 use crate::region::{OfScope, Region};
@@ -62,6 +63,8 @@ pub struct HeldPanic;
 /// The part of a scope that its jobs refer to.
 pub(super) struct State {
     tickets: Tickets,
+    /// What its jobs enter.
+    context: JobContext,
     is_cancelled: AtomicBool,
     /// The payload of the first panic.
     panic: Mutex<Option<Box<dyn Any + Send>>>,
@@ -173,6 +176,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         let pool: NonNull<dyn Scopes> = unsafe { mem::transmute(pool) };
         let state = State {
             tickets: Tickets::new(),
+            context: JobContext::current(),
             is_cancelled: AtomicBool::new(false),
             panic: Mutex::new(None),
             futures: Mutex::new(Wakers::default()),
@@ -402,7 +406,9 @@ unsafe fn act<F: FnOnce() -> Outcome>(
         drop_contained(closure);
         return Outcome::Cancelled;
     }
-    match panic::catch_unwind(AssertUnwindSafe(closure)) {
+    // SAFETY: Scope rule: the thread that opened the scope waits for the ticket.
+    let call = || unsafe { ticket.state().context.enter(closure) };
+    match panic::catch_unwind(AssertUnwindSafe(call)) {
         Ok(outcome) => outcome,
         Err(payload) => {
             ticket.state().panicked(payload);
@@ -466,7 +472,9 @@ impl Future for TicketedFuture {
         let Some((future, ticket)) = &mut self.inner else { return Poll::Ready(()) };
         let mut outcome = Outcome::Cancelled;
         if !ticket.state().is_cancelled() {
-            match panic::catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
+            // SAFETY: Scope rule: the thread that opened the scope waits for the ticket.
+            let poll = || unsafe { ticket.state().context.enter(|| future.as_mut().poll(context)) };
+            match panic::catch_unwind(AssertUnwindSafe(poll)) {
                 Ok(Poll::Pending) => return Poll::Pending,
                 Ok(Poll::Ready(ended)) => outcome = ended,
                 Err(payload) => {

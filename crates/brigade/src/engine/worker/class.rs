@@ -3,9 +3,9 @@
 use core::cell::Cell;
 use std::time::Instant;
 
-use brigade_task::Job;
+use brigade_task::{Attachment, Job, attach};
 
-use super::Worker;
+use super::{CURRENT, Worker};
 use crate::engine::lanes::Accepts;
 use crate::key::Key;
 use crate::priority::Priority;
@@ -92,6 +92,21 @@ impl Drop for Restore<'_> {
     }
 }
 
+/// The class of a job, for the parts of it that other workers of its pool run.
+struct ClassOfJob {
+    pool: Key,
+    class: Priority,
+}
+
+impl Attachment for ClassOfJob {
+    fn enter(&self, call: &mut dyn FnMut()) {
+        CURRENT.with(|worker| match worker.filter(|worker| worker.is_of(self.pool)) {
+            Some(worker) => worker.with_class(self.class, call),
+            None => call(),
+        });
+    }
+}
+
 impl Worker {
     /// Whether it is a worker of that pool and runs a normal job, so that what is submitted goes to its own queue.
     #[inline(always)]
@@ -107,6 +122,14 @@ impl Worker {
     /// Calls what runs a job of a class.
     #[inline(never)]
     pub(super) fn run_as<R>(&self, class: Priority, run: impl FnOnce() -> R) -> R {
+        let run = || self.with_class(class, run);
+        match class {
+            Priority::Normal => run(),
+            _ => attach(&ClassOfJob { pool: self.core.key, class }, run),
+        }
+    }
+
+    fn with_class<R>(&self, class: Priority, run: impl FnOnce() -> R) -> R {
         let _restore = Restore { worker: self, class: self.class() };
         self.class.set(class, self.core.key);
         run()
@@ -114,8 +137,9 @@ impl Worker {
 
     /// Calls what runs the job that was taken last, with the class of that. Its caller is in another job.
     pub(super) fn run_taken_inside<R>(&self, run: impl FnOnce() -> R) -> R {
-        let class = self.class.take();
-        if class == self.class() { run() } else { self.run_as(class, run) }
+        let (class, outer) = (self.class.take(), self.class());
+        let is_normal = class == Priority::Normal && outer == Priority::Normal;
+        if is_normal { run() } else { self.run_as(class, run) }
     }
 
     /// Runs the job that was taken last, outside of any job.

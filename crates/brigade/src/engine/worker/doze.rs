@@ -82,8 +82,8 @@ impl Worker {
     /// Runs a job, and forgets its origin.
     pub(super) fn run_inside(&self, job: Job, origins: usize) {
         return_tickets();
-        let run = || enter_job(&self.core, || self.run(job));
-        let run = || self.run_taken_inside(run);
+        let run = || self.run_taken_inside(|| self.run(job));
+        let run = || enter_job(&self.core, run);
         if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(run)) {
             self.panicked(payload);
         }

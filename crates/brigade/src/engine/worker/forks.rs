@@ -12,7 +12,7 @@ use brigade_task::{Forks, Job, Part, Region, Wait, keep_tickets, return_tickets}
 use super::brief::Waiting;
 use super::{CURRENT, Worker, blocking};
 use crate::engine::core::Caller;
-use crate::engine::enter::enter_job_as;
+use crate::engine::enter::enter_pool;
 use crate::engine::events::blocked::BlockedThread;
 use crate::engine::origins::DEPTH;
 use crate::engine::peers::Peer;
@@ -336,7 +336,7 @@ impl Worker {
     #[inline]
     fn run_part(&self, job: Job) {
         let entered = self.is_guest.then_some(self.core.key);
-        enter_job_as(entered, &self.core, || self.run(job));
+        enter_pool(entered, &self.core, || self.run(job));
         // The part may have forked. The wait goes on, for parts of the parent's.
         self.end_if_orphan();
     }

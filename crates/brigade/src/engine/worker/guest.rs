@@ -13,7 +13,6 @@ use super::{CURRENT, FORKING, Worker};
 use crate::engine::core::Core;
 use crate::engine::enter::enter;
 use crate::engine::off_pool::nest;
-use crate::job_name;
 
 /// Whether a closure that a guest calls has entered the pool.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -50,9 +49,7 @@ pub(crate) fn visit<F: FnOnce() -> R, R>(
     guest.trace_visit();
     let result = panic::catch_unwind(AssertUnwindSafe(|| {
         nest(core.key, || match enters {
-            Enters::Pool => {
-                enter(core.key, Some(core), || job_name::set(&None, || FORKING.set(&guest, call)))
-            }
+            Enters::Pool => enter(core.key, Some(core), || FORKING.set(&guest, call)),
             Enters::Nothing => FORKING.set(&guest, call),
         })
     }));

@@ -19,6 +19,7 @@ mod on_panic;
 mod order;
 mod panics;
 mod park_tokens;
+mod parts;
 mod placement;
 mod spinning;
 mod stolen_forks;
