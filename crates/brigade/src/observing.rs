@@ -16,7 +16,8 @@ use crate::watch::begin_watch;
 /// Each of these settings observes the jobs that are submitted to the pool: closures, futures, those of a
 /// [`TaskSet`](crate::TaskSet), of timers and of a [broadcast](crate::Handle::broadcast). Work that borrows is part of the job that
 /// waits for it, and is not observed separately: forks, [installed](crate::Handle::install) calls, jobs of a
-/// [`Scope`](crate::Scope).
+/// [`Scope`](crate::Scope). The same call from a thread outside of the pool is listed in a [dump](crate::Handle::dump), and told to
+/// [`on_stall`](Self::on_stall), as a job that was submitted there. It has no [`Outcome`] and no time in a histogram.
 ///
 /// An observed job costs three more allocations and some hundreds of nanoseconds: `brigade-lab throughput --target
 /// brigade,brigade-outcomes` measures them. A pool without these settings pays nothing for them.
@@ -84,6 +85,9 @@ impl Builder {
     /// `worker`. It is entered while the job runs, or its future is polled, and closed when the job has ended. If the subscriber
     /// disables that span, the job is in the span of its submitter instead.
     ///
+    /// Forks, jobs of a [`Scope`](crate::Scope) and [installed](crate::Handle::install) calls are in the span of the job that waits for
+    /// them, whatever the thread. Those of a thread outside of the pool are in the span that was entered there at the call.
+    ///
     /// The span of the submitter stays open until the job has ended. While the job runs, the thread uses the subscriber of that span.
     /// A job that is submitted outside of any span has a span without a parent, and uses the worker's subscriber.
     ///
@@ -134,11 +138,12 @@ impl Builder {
         self.observe_jobs()
     }
 
-    /// Sets a hook that is called once for each job that has run for `after`. For a future this is the time of one poll.
+    /// Sets a hook that is called once for each job that has run for `after`, and for a future once for each poll that has.
     ///
     /// The hook runs on a separate thread, since all workers may be stuck. This thread is named after the pool, and wakes when a
     /// running job reaches the limit, or once in `after`. A job counts as running from its start to its end, also while it waits for
-    /// other jobs. A panic of the hook is caught.
+    /// other jobs. A call of a thread outside of the pool that borrows, such as [`install`](crate::Handle::install) or
+    /// [`scope`](crate::Handle::scope), counts as a job from there. A panic of the hook is caught.
     ///
     /// The [`Stall`] has the name of the job, the place of its submission and, on Linux, the state of the thread in the kernel. It
     /// has no backtrace, as safe code can take one only of its own thread. A debugger takes one by the thread's number (`gdb -p`,
@@ -183,7 +188,7 @@ impl Handle {
     /// sleep and wake, and waits for no thread that is about to wait for a job. So the numbers may be of slightly different moments,
     /// and need not add up.
     ///
-    /// The running jobs are listed only if the pool's jobs are [observed](crate::Builder::observe_jobs). What waits for what is listed
+    /// The running jobs, and the calls of threads outside of the pool that borrow, are listed only if the pool's jobs are [observed](crate::Builder::observe_jobs). What waits for what is listed
     /// unless that list was being changed ([`Dump::are_waits_known`]).
     ///
     /// ```

@@ -2,7 +2,7 @@
 
 use core::future::Future;
 use core::pin::Pin;
-use std::panic;
+use std::panic::{self, Location};
 use std::sync::Arc;
 
 use brigade_sync::Visit;
@@ -17,6 +17,7 @@ use crate::key::Key;
 use crate::registry::{At, reach, reach_once};
 use crate::rejected::Reason;
 use crate::spawn::spawn_of_scope;
+use crate::watch::OutsideCall;
 pub use brigade_task::{Scope, ScopedJoinHandle};
 
 impl Handle {
@@ -46,18 +47,24 @@ impl Handle {
     /// assert_eq!(count, 8);
     /// # Ok::<(), std::io::Error>(())
     /// ```
+    #[track_caller]
     pub fn install<F, R>(&self, call: F) -> Result<R, Reason>
     where
         F: FnOnce() -> R + Send,
         R: Send,
     {
+        let place = Location::caller();
         if forks_for(self.key) {
             return Ok(call());
         }
         reach_once(self.key, |at| match at {
             At::Worker(_) => Ok(call()),
             At::Outside(core) => {
-                visit(core, Enters::Pool, call).or_else(|call| install_from_outside(core, call))
+                let outside = OutsideCall::of(core, place);
+                let call = || outside.run(call);
+                outside.lend(|| {
+                    visit(core, Enters::Pool, call).or_else(|call| install_from_outside(core, call))
+                })
             }
             At::Gone(reason) => Err(reason),
         })
@@ -80,6 +87,7 @@ impl Handle {
     /// assert_eq!(lengths, (2, 6));
     /// # Ok::<(), std::io::Error>(())
     /// ```
+    #[track_caller]
     pub fn join<A, B, RA, RB>(&self, a: A, b: B) -> Result<(RA, RB), Reason>
     where
         A: FnOnce() -> RA + Send,
@@ -124,6 +132,7 @@ impl Handle {
     /// assert_eq!(lines, ["b!", "a!"]);
     /// # Ok::<(), std::io::Error>(())
     /// ```
+    #[track_caller]
     pub fn scope<'env, F, R>(&self, body: F) -> Result<R, Reason>
     where
         F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R + Send,
@@ -154,6 +163,7 @@ impl Handle {
     /// assert_eq!((here.get(), there), (1, 1));
     /// # Ok::<(), std::io::Error>(())
     /// ```
+    #[track_caller]
     pub fn in_place_scope<'env, F, R>(&self, body: F) -> Result<R, Reason>
     where
         F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
@@ -338,6 +348,7 @@ where
 ///
 /// # Errors
 /// As for [`Handle::in_place_scope`].
+#[track_caller]
 pub fn in_place_scope_with<'scope, X, F, R>(pool: Handle, value: X, body: F) -> Result<R, Reason>
 where
     X: Sync + 'scope,
@@ -347,7 +358,9 @@ where
 }
 
 /// Opens a scope of a pool on this thread.
+#[track_caller]
 fn in_place<R>(pool: Handle, scope: impl FnOnce(&ScopePool) -> R) -> Result<R, Reason> {
+    let place = Location::caller();
     let open = || {
         let pool = ScopePool::of(pool)?;
         Ok(pool.open(|| scope(&pool)))
@@ -356,7 +369,11 @@ fn in_place<R>(pool: Handle, scope: impl FnOnce(&ScopePool) -> R) -> Result<R, R
         return open();
     }
     reach_once(pool.key, |at| match at {
-        At::Outside(core) => visit(core, Enters::Nothing, open).unwrap_or_else(|open| open()),
+        At::Outside(core) => {
+            let outside = OutsideCall::of(core, place);
+            let open = || outside.run(open);
+            outside.lend(|| visit(core, Enters::Nothing, open).unwrap_or_else(|open| open()))
+        }
         At::Worker(_) | At::Gone(_) => open(),
     })
 }

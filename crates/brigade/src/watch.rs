@@ -9,10 +9,10 @@ use std::time::Instant;
 
 use brigade_task::for_each_running;
 
-use crate::engine::{CURRENT, Worker, label_job};
+use crate::engine::{CURRENT, Core, Worker, label_job};
 use crate::key::Key;
 use crate::observe::{
-    End, JobInfo, JobSpan, Outcome, Record, Stretch, Submitter, ThreadInfo, Watching,
+    End, JobInfo, JobSpan, Observer, Outcome, Record, Stretch, Submitter, ThreadInfo, Watching,
 };
 use crate::registry::{At, reach};
 
@@ -125,6 +125,56 @@ impl Watch {
     }
 }
 
+/// A call of a thread outside of the pool that waits for what it borrows to: known as a job of the pool is while it runs, but told
+/// to no hook for outcomes.
+pub(crate) struct OutsideCall(Option<Arc<JobInfo>>);
+
+impl OutsideCall {
+    /// A call to this pool, on the thread that makes it.
+    pub(crate) fn of(core: &Core, place: &'static Location<'static>) -> Self {
+        Self(core.config.observer.clone().map(|observer| {
+            let submitter = Submitter::current(&observer.observe);
+            Arc::new(JobInfo { observer, name: None, place, submitter })
+        }))
+    }
+
+    /// Calls what makes parts: they are in the span of the thread that calls, if the pool's jobs have spans.
+    pub(crate) fn lend<R>(&self, call: impl FnOnce() -> R) -> R {
+        match &self.0 {
+            None => call(),
+            Some(job) => job.submitter.lend(call),
+        }
+    }
+
+    /// Runs it on this thread.
+    pub(crate) fn run<R>(&self, call: impl FnOnce() -> R) -> R {
+        struct End<'a>(&'a Arc<JobInfo>);
+        impl Drop for End<'_> {
+            fn drop(&mut self) {
+                let Self(job) = self;
+                // In a forked child, locks may be held forever.
+                if job.observer.key.is_here() {
+                    on_record(&job.observer, |_, record| record.end(job, None));
+                }
+            }
+        }
+        let Some(job) = &self.0 else { return call() };
+        let (since, thread) = (Instant::now(), ThreadInfo::current());
+        let stretch = Stretch { job: job.clone(), id: None, since, thread, is_reported: false };
+        on_record(&job.observer, |_, record| record.begin(stretch, None));
+        let _end = End(job);
+        call()
+    }
+}
+
+/// Calls a closure with the record of this thread, and with its index if it is a worker of the pool.
+fn on_record<R>(observer: &Observer, call: impl FnOnce(Option<usize>, &Record) -> R) -> R {
+    CURRENT.with(|worker| match worker {
+        Some(worker) if worker.is_of(observer.key) => call(Some(worker.index()), worker.record()),
+        _ => call(None, &observer.outside),
+    })
+}
+
 /// What a watch measures.
 struct Measured {
     job: Arc<JobInfo>,
@@ -230,15 +280,8 @@ impl Measured {
         }
     }
 
-    /// Calls a closure with the record of this thread, and with its index if it is a worker of the pool.
     fn on_record<R>(&self, call: impl FnOnce(Option<usize>, &Record) -> R) -> R {
-        let observer = &self.job.observer;
-        CURRENT.with(|worker| match worker {
-            Some(worker) if worker.is_of(observer.key) => {
-                call(Some(worker.index()), worker.record())
-            }
-            _ => call(None, &observer.outside),
-        })
+        on_record(&self.job.observer, call)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Spans of `tracing` for jobs.
 
+use brigade_task::{Attachment, attach};
 use tracing::Span;
 use tracing::dispatcher::with_default;
 use tracing::field::Empty;
@@ -28,6 +29,12 @@ impl Held {
     }
 }
 
+impl Attachment for Held {
+    fn enter(&self, call: &mut dyn FnMut()) {
+        self.with_subscriber(|| self.0.in_scope(call));
+    }
+}
+
 impl Drop for Held {
     fn drop(&mut self) {
         let span = core::mem::replace(&mut self.0, Span::none());
@@ -42,6 +49,14 @@ impl Submitter {
     /// That of the calling thread.
     pub(crate) fn current(observe: &Observe) -> Self {
         Self(observe.traces.then(|| Held(Span::current())))
+    }
+
+    /// Calls what makes parts: they are in this span, on whatever thread they run.
+    pub(crate) fn lend<R>(&self, call: impl FnOnce() -> R) -> R {
+        match &self.0 {
+            None => call(),
+            Some(span) => attach(span, call),
+        }
     }
 
     /// Opens the span of a job, which starts on this worker.
@@ -70,7 +85,7 @@ impl JobSpan {
     pub(crate) fn in_scope<R>(&self, call: impl FnOnce() -> R) -> R {
         match &self.0 {
             None => call(),
-            Some(span) => span.with_subscriber(|| span.0.in_scope(call)),
+            Some(span) => span.with_subscriber(|| span.0.in_scope(|| attach(span, call))),
         }
     }
 

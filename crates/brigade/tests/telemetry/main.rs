@@ -404,6 +404,55 @@ fn a_job_has_a_span_that_is_a_child_of_its_submitters() {
 }
 
 #[test]
+fn a_part_that_another_thread_runs_is_in_the_span_of_its_job_or_of_the_caller() {
+    let _dog = Watchdog::start(20);
+    let _turn = Traced::begin();
+    let pool = Pool::builder().threads(2).spare_threads(0).trace_jobs().build().unwrap();
+    // The second half is over before the first.
+    let forks = |text: &'static str| {
+        let gate = Gate::closed();
+        let tell = || {
+            info!("{text}");
+            gate.open();
+        };
+        brigade::join(|| gate.wait(), tell);
+    };
+    let scopes = |text: &'static str| {
+        let gate = Gate::closed();
+        brigade::scope(|s| {
+            s.execute(|| {
+                info!("{text}");
+                gate.open();
+            });
+            gate.wait();
+        });
+    };
+    info_span!("request", id = 5).in_scope(|| {
+        let job = pool.job().name("resize").submit(move || {
+            forks("in a stolen fork");
+            scopes("in a stolen job");
+        });
+        job.unwrap().join().unwrap();
+        pool.install(|| {
+            info!("in a call");
+            forks("in a fork of a call");
+        })
+        .unwrap();
+        pool.scope(|s| s.execute(|| info!("in a scope"))).unwrap();
+        pool.in_place_scope(|s| s.execute(|| info!("in a scope in place"))).unwrap();
+    });
+    for text in ["in a stolen fork", "in a stolen job"] {
+        assert_is_job(&Traced::spans_of(text), "request{id=5}:", &["name=\"resize\""]);
+    }
+    for text in ["in a call", "in a fork of a call", "in a scope", "in a scope in place"] {
+        assert_eq!(Traced::spans_of(text), "request{id=5}: ", "{text}");
+    }
+    // No thread is left in a span.
+    pool.install(|| info!("without a span")).unwrap();
+    assert_eq!(Traced::spans_of("without a span"), "");
+}
+
+#[test]
 fn a_job_whose_span_is_not_wanted_is_in_that_of_its_submitter() {
     let _dog = Watchdog::start(20);
     let _turn = Traced::begin();

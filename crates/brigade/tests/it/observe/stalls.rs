@@ -191,3 +191,37 @@ fn the_thread_that_looks_ends_with_the_pool_also_with_one_that_is_detached() {
     keeps.open();
     keeper.join().unwrap();
 }
+
+/// No job waits for it, so it is known by itself.
+#[test]
+fn a_call_from_outside_that_borrows_is_reported_with_its_place_and_is_in_a_dump() {
+    let _dog = Watchdog::start(20);
+    let (pool, stalls) = detecting(Pool::builder().threads(1), AFTER);
+    let check = |worker: Option<usize>, line: u32, gate: &Gate| {
+        let stall = next(&stalls);
+        assert_eq!((stall.worker, stall.place.line(), stall.name), (worker, line, None));
+        let dump = pool.dump();
+        let (on_worker, elsewhere) = (&dump.workers[0].jobs, &dump.elsewhere);
+        let listed = if worker.is_some() { on_worker } else { elsewhere };
+        assert_eq!(listed.iter().map(|job| job.place.line()).collect::<Vec<_>>(), [line], "{dump}");
+        gate.open();
+    };
+    let (call, line) = (|gate: &Gate| pool.install(|| gate.wait()).unwrap(), line!());
+    let outside = |call: &(dyn Fn(&Gate) + Sync), worker, line| {
+        let gate = Gate::closed();
+        std::thread::scope(|threads| {
+            threads.spawn(|| call(&gate));
+            check(worker, line, &gate);
+        });
+    };
+    outside(&call, Some(0), line);
+    let (call, line) = (|gate: &Gate| pool.scope(|s| s.execute(|| gate.wait())).unwrap(), line!());
+    outside(&call, Some(0), line);
+    let (call, line) = (|gate: &Gate| _ = pool.join(|| gate.wait(), || ()).unwrap(), line!());
+    outside(&call, Some(0), line);
+    let call = |gate: &Gate| pool.in_place_scope(|s| s.execute(|| gate.wait())).unwrap();
+    outside(&call, None, line!() - 1);
+    assert!(pool.dump().elsewhere.is_empty(), "it is over");
+    // They are no jobs of their own.
+    assert_eq!(pool.submit(|| 42).join().unwrap(), 42);
+}
