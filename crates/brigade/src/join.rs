@@ -13,7 +13,7 @@ use brigade_task::{Canceller, JoinError, Outcome};
 use crate::abort::{AbortHandle, cancel_at};
 use crate::awaited::{self, Refused};
 use crate::deadlock::{Awaited, Target, Waiting};
-use crate::engine::{self, BlockedThread, CURRENT, Worker, blocking, enter_pool};
+use crate::engine::{self, BlockedThread, CURRENT, Worker, blocking, enter_pool, runs_in_place};
 use crate::key::Key;
 use crate::trace::Scope;
 
@@ -127,18 +127,29 @@ impl<T> JoinHandle<T> {
         if self.alive().is_none() {
             return Err(JoinError::Cancelled);
         }
-        self.run_here();
-        let (is_of_this_thread, share_of) = (self.is_of_this_thread(), self.share_of());
-        let Some(mut inner) = self.inner.take() else { unreachable!("it was there just now") };
-        if !inner.is_finished() {
-            if is_of_this_thread {
+        if runs_in_place() {
+            self.run_here();
+        }
+        if !self.wait() {
+            if runs_in_place() {
                 return Err(JoinError::WouldDeadlock);
             }
-            if !wait_for(&mut inner, self.key, share_of) {
+            // No other thread may run it.
+            self.run_here();
+            if !self.wait() {
                 return Err(JoinError::WouldDeadlock);
             }
         }
+        let Some(inner) = self.inner.take() else { unreachable!("it was there just now") };
         inner.join()
+    }
+
+    /// Waits until the job has ended; `false` if it never would.
+    fn wait(&mut self) -> bool {
+        let (key, share_of) = (self.key, self.share_of());
+        let is_of_this_thread = self.is_of_this_thread();
+        let Some(inner) = &mut self.inner else { return true };
+        inner.is_finished() || (!is_of_this_thread && wait_for(inner, key, share_of))
     }
 
     /// Takes the outcome if the job has ended; never blocks. Returns `None` if it has not, or if the outcome has already been

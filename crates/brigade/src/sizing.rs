@@ -105,6 +105,11 @@ impl Builder {
     /// job may want a lock that is held across the wait, and then never ends: set as many as there are waits that are not over at
     /// one time, where locks are held across them.
     ///
+    /// A thread whose job unwinds, and waits in a destructor, runs no other job inside that wait: the job would see
+    /// [`std::thread::panicking`]. The pool may have one more thread in its place, beyond this number unless that is 0. Only the last
+    /// thread runs jobs there, as it would otherwise. What the destructor itself calls sees the panic, as both halves of a
+    /// [`join`](crate::join()) may.
+    ///
     /// ```
     /// let pool = brigade::Pool::builder().threads(1).spare_threads(1).build()?;
     /// let (sender, receiver) = std::sync::mpsc::channel();

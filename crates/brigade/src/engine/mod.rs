@@ -50,6 +50,6 @@ pub(crate) use events::blocked::{BlockedThread, ThisThread};
 pub(crate) use events::closed;
 pub(crate) use off_pool::drop_off_pool;
 pub(crate) use worker::{
-    CURRENT, Child, Driven, Enters, FORKING, PoolWait, Worker, blocking, label_job, owns, visit,
-    wait_outside,
+    CURRENT, Child, Driven, Enters, FORKING, PoolWait, Worker, blocking, label_job, owns,
+    runs_in_place, visit, wait_outside,
 };

@@ -23,6 +23,8 @@ pub(super) struct Headcount {
     live: usize,
     /// Workers that are blocked, and do not count towards the size.
     blocked: usize,
+    /// Those of them whose job unwinds. They run nothing while they wait.
+    unwinding: usize,
     /// Blocked workers that wait for jobs of this pool.
     joining: usize,
     /// How many blocked workers have a replacement.
@@ -36,7 +38,18 @@ pub(super) struct Headcount {
 impl Headcount {
     pub(super) fn new(size: Size, grows: bool) -> Self {
         let most = size.max + size.spare;
-        Self { size, most, grows, live: 0, blocked: 0, joining: 0, replaced: 0, excess: 0, owed: 0 }
+        Self {
+            size,
+            most,
+            grows,
+            live: 0,
+            blocked: 0,
+            unwinding: 0,
+            joining: 0,
+            replaced: 0,
+            excess: 0,
+            owed: 0,
+        }
     }
 
     pub(super) fn size(&self) -> Size {
@@ -59,8 +72,10 @@ impl Headcount {
     /// Whether the limits allow one more worker. Blocked workers that must leave when they return do not count, so that the
     /// pool does not wait for them. But there are never more workers than the largest of its limits so far allowed.
     pub(super) fn has_room(&self) -> bool {
-        let replaceable = (self.blocked - self.owed).min(self.size.spare);
-        self.live - self.owed < self.size.max + replaceable && self.live < self.most
+        // Each that unwinds may have another in its place, beside the spare ones.
+        let more = if self.size.spare > 0 { self.unwinding } else { 0 };
+        let replaceable = (self.blocked - self.owed).min(self.size.spare + more);
+        self.live - self.owed < self.size.max + replaceable && self.live < self.most + more
     }
 
     /// Whether work starts a worker in any case. At least one is needed to run anything.
@@ -144,16 +159,18 @@ impl Headcount {
     }
 
     /// Counts a worker as blocked. If a worker had to leave, it may be this one: then it leaves when it returns.
-    pub(super) fn block(&mut self) {
+    pub(super) fn block(&mut self, unwinds: bool) {
         self.blocked += 1;
+        self.unwinding += usize::from(unwinds);
         let surplus = self.surplus();
         self.owed += self.excess.saturating_sub(surplus);
         self.excess = self.excess.min(surplus);
     }
 
     /// Counts a worker as active again.
-    pub(super) fn unblock(&mut self) {
+    pub(super) fn unblock(&mut self, unwinds: bool) {
         self.blocked -= 1;
+        self.unwinding -= usize::from(unwinds);
         self.replaced = self.replaced.min(self.blocked);
         if self.owed > 0 {
             self.owed -= 1;
@@ -185,7 +202,7 @@ mod tests {
         for _ in 0..blocked {
             assert!(count.has_room());
             count.add();
-            count.block();
+            count.block(false);
         }
         count
     }
@@ -210,7 +227,7 @@ mod tests {
         count.resize(Size { core: 1, max: 1, spare: 1 });
         let mut left = 0;
         for _ in 0..4 {
-            count.unblock();
+            count.unblock(false);
             while count.can_shed(count.live()) {
                 count.shed();
                 left += 1;

@@ -345,10 +345,10 @@ impl Idle {
         true
     }
 
-    /// Counts a running worker as blocked until [`unblock`](Self::unblock).
-    pub(crate) fn block(&self) {
+    /// Counts a running worker as blocked until [`unblock`](Self::unblock); `unwinds` says whether its job does.
+    pub(crate) fn block(&self, unwinds: bool) {
         let mut crew = self.crew.lock();
-        crew.count.block();
+        crew.count.block(unwinds);
         self.change(&mut crew, 0);
         drop(crew);
         // Ordering: as in `announce`: blocked, fence, look, against publish, fence, look in `after_publishing`.
@@ -356,9 +356,9 @@ impl Idle {
     }
 
     /// Counts a blocked worker as active again.
-    pub(crate) fn unblock(&self) {
+    pub(crate) fn unblock(&self, unwinds: bool) {
         let mut crew = self.crew.lock();
-        crew.count.unblock();
+        crew.count.unblock(unwinds);
         self.change(&mut crew, 0);
     }
 

@@ -8,7 +8,7 @@ use brigade_task::{JoinError, contain, drop_contained};
 use super::TaskSet;
 use super::board::Target;
 use crate::deadlock::{self, Awaited, Waiting};
-use crate::engine::{BlockedThread, CURRENT, Worker, blocking};
+use crate::engine::{BlockedThread, CURRENT, Worker, blocking, runs_in_place};
 use crate::join::{JoinHandle, settle_on};
 use crate::registry::reach;
 
@@ -28,6 +28,7 @@ impl<T> TaskSet<T> {
     }
 
     pub(super) fn wait_on(&mut self, worker: &Worker, ended: usize) -> bool {
+        let mut runs = runs_in_place();
         loop {
             if !self.is_here() {
                 // In a child forked by a job that ran here: the other jobs are the parent's.
@@ -38,7 +39,11 @@ impl<T> TaskSet<T> {
             if self.has_ended(ended) {
                 return true;
             }
-            if !self.run_one(worker) && !self.wait_blocked(worker, ended, passed) {
+            if (runs && self.run_one(worker)) || self.wait_blocked(worker, ended, passed) {
+                continue;
+            }
+            // If it unwinds, and no other thread may run them, it runs them.
+            if core::mem::replace(&mut runs, true) {
                 return false;
             }
         }
@@ -160,7 +165,8 @@ impl<T> TaskSet<T> {
     /// On a worker of the pool, if no job has ended: runs one here, and takes its outcome if no other has ended by then.
     #[inline]
     pub(super) fn run_next(&mut self) -> Option<Result<T, JoinError>> {
-        if self.board.is_some() || self.jobs.ended() > 0 || self.completions.is_any() {
+        let has_more = self.board.is_some() || self.jobs.ended() > 0;
+        if has_more || self.completions.is_any() || !runs_in_place() {
             return None;
         }
         CURRENT.with(|worker| {

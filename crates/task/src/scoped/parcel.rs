@@ -286,6 +286,9 @@ impl<T> ScopedJoinHandle<'_, T> {
         let uncounted = if self.state.is_cancelled() {
             // Its job may be on the deque of this very thread, which does not take it there while it waits.
             self.parcel.cancel()
+        } else if std::thread::panicking() {
+            // The closure would see that, although it does not panic.
+            None
         } else {
             self.parcel.run()
         };

@@ -10,7 +10,7 @@ use brigade_sync::hint;
 use brigade_task::{Forks, Job, Part, Region, Wait, keep_tickets, return_tickets};
 
 use super::brief::Waiting;
-use super::{CURRENT, Worker, blocking};
+use super::{CURRENT, Worker, blocking, runs_in_place};
 use crate::engine::core::Caller;
 use crate::engine::enter::enter_pool;
 use crate::engine::events::blocked::BlockedThread;
@@ -257,19 +257,21 @@ impl Worker {
     }
 
     fn help_until_over(&self, wait: Wait<'_>, own: u64, helps: bool) {
-        let region = wait.region();
-        let mut looks = 0;
+        let (region, runs) = (wait.region(), runs_in_place());
+        let mut looks = if runs { 0 } else { LOOKS };
         while !wait.is_over() {
             // Its own parts at any depth: its stack has the caller's recursion then, and no more.
-            if self.run_own_part(region, own)
-                || (helps && self.run_stolen_part(region))
-                || (self.runs_anything() && self.run_one())
-            {
+            let runs_next = || {
+                self.run_own_part(region, own)
+                    || (helps && self.run_stolen_part(region))
+                    || (self.runs_anything() && self.run_one())
+            };
+            if runs && runs_next() {
                 looks = 0;
             } else if looks < LOOKS {
                 yields::snooze(looks);
                 looks += 1;
-            } else if self.runs_anything() {
+            } else if runs && self.runs_anything() {
                 self.doze(wait);
             } else {
                 return_tickets();

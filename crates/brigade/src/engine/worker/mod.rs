@@ -143,6 +143,8 @@ pub(crate) struct Worker {
 /// A guard for the time in which a worker is blocked.
 pub(crate) struct Blocked<'a> {
     worker: &'a Worker,
+    /// Whether its job unwinds.
+    unwinds: bool,
     _traced: Option<Scope<'a>>,
 }
 
@@ -152,7 +154,7 @@ impl Drop for Blocked<'_> {
         self.worker.blocks.set(depth);
         // In a forked child the lock may be held forever.
         if depth == 0 && self.worker.core.key.is_here() {
-            self.worker.core.idle.unblock();
+            self.worker.core.idle.unblock(self.unwinds);
         }
     }
 }
@@ -282,13 +284,14 @@ impl Worker {
     pub(crate) fn block(&self) -> Blocked<'_> {
         let depth = self.blocks.get();
         self.blocks.set(depth + 1);
+        let unwinds = !runs_in_place();
         if depth > 0 {
-            return Blocked { worker: self, _traced: None };
+            return Blocked { worker: self, unwinds, _traced: None };
         }
         let traced = self.trace_block();
-        self.core.idle.block();
+        self.core.idle.block(unwinds);
         self.core.replace_blocked();
-        Blocked { worker: self, _traced: traced }
+        Blocked { worker: self, unwinds, _traced: traced }
     }
 
     /// Whether the pool is being discarded.
@@ -484,6 +487,12 @@ impl Worker {
             self.me.counters.panics.add(1);
         }
     }
+}
+
+/// Whether a wait of this thread may run jobs inside the current one. A job that unwinds waits where a value of it is dropped; jobs
+/// that ran inside that wait would see [`std::thread::panicking`], although they don't panic.
+pub(crate) fn runs_in_place() -> bool {
+    !std::thread::panicking()
 }
 
 /// Calls what may block; on a worker, its pool may have another thread in its place in the meantime.

@@ -128,7 +128,7 @@ fn a_job_behind_a_blocked_worker_is_not_stranded() {
         turn();
         pool.queue.fetch_add(1, Ordering::Relaxed);
         // `Worker::block`.
-        pool.idle.block();
+        pool.idle.block(false);
         let started = if pool.queue.has_work() { pool.help() } else { None };
         if let Some(index) = started {
             // It replaces the blocked worker and finds the job; the other one continues to sleep.
@@ -136,7 +136,7 @@ fn a_job_behind_a_blocked_worker_is_not_stranded() {
             pool.parkers[1].unpark();
         }
         assert!(parking.join().unwrap());
-        pool.idle.unblock();
+        pool.idle.unblock(false);
     });
 }
 
@@ -241,7 +241,7 @@ fn whoever_blocks_or_whoever_submits_sees_the_other() {
         // `Worker::block`.
         let blocker = pool.spawn(|pool| {
             turn();
-            pool.idle.block();
+            pool.idle.block(false);
             pool.queue.has_work()
         });
         turn();

@@ -129,10 +129,10 @@ fn a_worker_on_duty_that_leaves_leaves_the_timers_to_another() {
                 pool.idle.arrive(index);
             }
             // A third worker, as its own replacement.
-            pool.idle.block();
+            pool.idle.block(false);
             assert_eq!(pool.idle.pick_another(true).start, Some(2));
             pool.idle.arrive(2);
-            pool.idle.unblock();
+            pool.idle.unblock(false);
             pool.is_asleep(1, false);
             pool.is_asleep(0, monitors);
             assert!(monitors || pool.idle.take_up_duty(0, Duty::Driver));

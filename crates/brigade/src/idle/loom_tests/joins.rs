@@ -34,13 +34,13 @@ impl Joins {
     /// `PoolWait::sleep_counted`.
     fn sleep(&self, index: usize) -> bool {
         let ModelPool { idle, parkers, .. } = &*self.pool;
-        idle.block();
+        idle.block(false);
         let begins = idle.begin_join(&self.joins[index]);
         if begins {
             parkers[index].park(None);
             idle.end_join(&self.joins[index]);
         }
-        idle.unblock();
+        idle.unblock(false);
         begins
     }
 

@@ -2,5 +2,6 @@
 
 mod dozing;
 mod threads_that_change;
+mod unwinding;
 mod wait_idle;
 mod while_others_submit;

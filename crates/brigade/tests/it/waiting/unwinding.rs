@@ -1,0 +1,109 @@
+//! Waits of jobs that unwind: the jobs that they wait for do not see it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::thread;
+
+use brigade::{Handle, Pool, TaskSet};
+use brigade_testkit::{Watchdog, panics};
+
+/// Calls a closure when it is dropped.
+struct OnDrop<F: FnMut()>(F);
+
+impl<F: FnMut()> Drop for OnDrop<F> {
+    fn drop(&mut self) {
+        self.0();
+    }
+}
+
+/// Jobs that ran, and those of them that saw a panic.
+#[derive(Default)]
+struct Ran {
+    all: AtomicUsize,
+    saw_panic: AtomicUsize,
+}
+
+impl Ran {
+    fn run(&self) {
+        self.saw_panic.fetch_add(usize::from(thread::panicking()), SeqCst);
+        self.all.fetch_add(1, SeqCst);
+    }
+}
+
+/// How the drop of a value waits for `JOBS` jobs.
+type Waits = fn(&Arc<Ran>);
+
+const JOBS: usize = 3;
+
+fn job(ran: &Arc<Ran>) -> impl FnOnce() + Send + 'static {
+    let ran = ran.clone();
+    move || ran.run()
+}
+
+const WAITS: [(&str, Waits); 6] = [
+    ("handles", |ran| {
+        let handles: Vec<_> = (0..JOBS).map(|_| brigade::submit(job(ran))).collect();
+        handles.into_iter().for_each(|handle| handle.join().unwrap());
+    }),
+    ("a set", |ran| {
+        let mut set = TaskSet::new(Handle::current().unwrap());
+        (0..JOBS).for_each(|_| set.submit(job(ran)));
+        set.wait_all();
+    }),
+    ("a set, one by one", |ran| {
+        let mut set = TaskSet::new(Handle::current().unwrap());
+        (0..JOBS).for_each(|_| set.submit(job(ran)));
+        while let Some(outcome) = set.join_next() {
+            outcome.unwrap();
+        }
+    }),
+    ("a limited set", |ran| {
+        let mut set = TaskSet::new(Handle::current().unwrap()).limit(1);
+        (0..JOBS).for_each(|_| set.submit(job(ran)));
+        set.wait_all();
+    }),
+    ("a scope", |ran| brigade::scope(|s| (0..JOBS).for_each(|_| s.execute(|| ran.run())))),
+    ("scoped handles", |ran| {
+        brigade::scope(|s| {
+            let handles: Vec<_> = (0..JOBS).map(|_| s.submit(|| ran.run())).collect();
+            handles.into_iter().for_each(|handle| handle.join().unwrap());
+        });
+    }),
+];
+
+/// Several jobs that panic, and wait meanwhile; returns what the awaited ones saw.
+fn unwind(pool: &Pool, jobs: usize, waits: Waits) -> (usize, usize) {
+    let ran = Arc::new(Ran::default());
+    for _ in 0..jobs {
+        let ran = ran.clone();
+        pool.execute(move || {
+            let _waits = OnDrop(|| waits(&ran));
+            panic!("expected");
+        });
+    }
+    assert!(pool.wait_idle());
+    (ran.all.load(SeqCst), ran.saw_panic.load(SeqCst))
+}
+
+#[test]
+fn a_job_that_is_awaited_while_another_unwinds_does_not_see_a_panic() {
+    let _dog = Watchdog::start(60);
+    panics::silence_expected();
+    for (what, waits) in WAITS {
+        // More jobs at once than the pool has threads, with the spare ones.
+        for jobs in [1, 6] {
+            let pool = Pool::builder().threads(1).spare_threads(1).build().unwrap();
+            assert_eq!(unwind(&pool, jobs, waits), (jobs * JOBS, 0), "{what}, {jobs}");
+        }
+    }
+}
+
+#[test]
+fn the_only_thread_of_a_pool_runs_what_it_waits_for_although_it_unwinds() {
+    let _dog = Watchdog::start(60);
+    panics::silence_expected();
+    for (what, waits) in WAITS {
+        let pool = Pool::builder().threads(1).spare_threads(0).build().unwrap();
+        assert_eq!(unwind(&pool, 2, waits), (2 * JOBS, 2 * JOBS), "{what}");
+    }
+}
