@@ -4,6 +4,8 @@ use core::time::Duration;
 use std::io;
 use std::sync::Arc;
 
+use brigade_sync::thread::Inherited;
+
 use crate::config::{
     Config, Fairness, Hook, Idle, OnPanic, Order, Queueing, Shutdown, ShutdownOptions, Threads,
     WhenFull,
@@ -126,9 +128,10 @@ impl Builder {
     }
 
     /// Sets how many threads the pool has. A number fixes the size. A range `core..=max` lets the pool keep at least `core`
-    /// threads, its *core size*, which may be 0, and grow to `max`, which is 1 to 4096. Default: as many as the process may run
-    /// at once (affinity and, on Linux, cgroup quota), at least 1. By default, the size follows that when it changes, until
-    /// [`resize`](crate::Handle::resize) is called: a busy pool looks once a second.
+    /// threads, its *core size*, which may be 0, and grow to `max`, which is 1 to 4096. Default: as many as may run
+    /// at once (affinity and, on Linux, cgroup quota), at least 1. A process reads the quota for its first pool. By default, the
+    /// size follows the quota and the CPUs of the cgroup, until [`resize`](crate::Handle::resize) is called: a busy pool looks
+    /// once a second. The affinity of a worker has no influence: it may be pinned.
     ///
     /// [`build`](Self::build) starts the first thread, unless the core size is 0 or the pool is [lazy](Self::lazy). Each
     /// submission then starts one until the core size is reached, whether or not others are idle. Beyond that, the pool's
@@ -440,11 +443,12 @@ impl Builder {
     ///
     /// # Errors
     /// The operating system's error if a thread can't be started. [`io::ErrorKind::InvalidInput`] for
-    /// - a number of threads that no pool can have;
+    /// - a number of threads, or of [spare ones](Self::spare_threads), that no pool can have;
     /// - a capacity or a [`Fairness::Every`] of 0;
     /// - a stack larger than the address space;
     /// - a name with NUL;
-    /// - a CPU to [pin](Self::pin) to that does not exist.
+    /// - a CPU to [pin](Self::pin) to that does not exist, or a list without any;
+    /// - a [nice value](Self::nice) outside of −20 to 19.
     ///
     /// After an error, no thread is left.
     ///
@@ -473,10 +477,14 @@ impl Builder {
     /// Rejects a configuration that can't be built, and sets the size.
     fn check(&mut self) -> io::Result<()> {
         self.machine.resolve(&mut self.config)?;
+        self.config.inherited = Inherited::here();
         let refusal = |reason: String| io::Error::new(io::ErrorKind::InvalidInput, reason);
         let refuse = |reason: String| Err(refusal(reason));
-        let threads = self.threads.unwrap_or_else(|| self.config.size.max.into());
+        let threads = self.threads.unwrap_or_else(|| self.config.default_threads());
         let threads = threads.check().map_err(refusal)?;
+        if self.config.spare.is_some_and(|spare| spare > Threads::MAX) {
+            return refuse(format!("a pool has at most {} spare threads", Threads::MAX));
+        }
         self.config.size = self.config.size_of(threads);
         self.config.follow = self.config.follow.filter(|_| self.threads.is_none());
         if self.config.fairness == Fairness::Every(0) {

@@ -9,7 +9,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
 use brigade_sync::affinity;
-use brigade_sync::thread::{NewThread, Thread, parallelism, set_nice};
+use brigade_sync::thread::{Inherited, NewThread, Thread, set_nice};
 use brigade_task::{HeldPanic, drop_contained};
 
 use crate::cpus::Pins;
@@ -370,8 +370,10 @@ pub(crate) struct Config {
     pub(crate) pins: Pins,
     /// The order in which a worker tries its peers.
     pub(crate) neighbours: Neighbours,
-    /// The nice value of the threads, if it is not that of the thread that starts them.
+    /// The nice value of the threads, if it is not that of the thread that builds the pool.
     pub(crate) nice: Option<i32>,
+    /// The values that the threads have from the thread that builds the pool.
+    pub(crate) inherited: Arc<Inherited>,
     pub(crate) on_panic: OnPanic,
     /// How dropping the pool ends it.
     pub(crate) on_drop: ShutdownOptions,
@@ -402,12 +404,8 @@ impl Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
-            size: Size {
-                core: default_threads(),
-                max: default_threads(),
-                spare: default_threads(),
-            },
-            follow: Some(Follow { read: default_threads, every: LOOK_AT_CPUS }),
+            size: Size { core: 1, max: 1, spare: 1 },
+            follow: Some(Follow { read: threads_now, every: LOOK_AT_CPUS }),
             spare: None,
             growth: Growth::default(),
             keep_alive: KEEP_ALIVE,
@@ -429,6 +427,7 @@ impl Default for Config {
             pins: Pins::default(),
             neighbours: Neighbours::default(),
             nice: None,
+            inherited: Arc::default(),
             on_panic: OnPanic::default(),
             on_drop: ShutdownOptions::default(),
             on_start: None,
@@ -443,8 +442,8 @@ impl Default for Config {
 /// What the size of a pool follows.
 #[derive(Clone, Copy)]
 pub(crate) struct Follow {
-    /// Returns the number of threads.
-    pub(crate) read: fn() -> usize,
+    /// Returns the number of threads of a pool whose threads have these values; `None` if that can't be told now.
+    pub(crate) read: fn(&Inherited) -> Option<usize>,
     /// How often a busy pool calls that.
     pub(crate) every: Duration,
 }
@@ -466,6 +465,11 @@ impl Config {
         Size { core, max, spare: self.spare.unwrap_or(max).min(MAX_THREADS) }
     }
 
+    /// As many threads as may run at once, by affinity and quota; 1 if that is unknown.
+    pub(crate) fn default_threads(&self) -> Threads {
+        self.inherited.parallelism().min(MAX_THREADS).into()
+    }
+
     /// Gives the calling thread, which is the worker with this index, what the configuration names. What the system refuses now,
     /// though it did not when the pool was built, is no error: the thread runs as it may.
     pub(crate) fn apply_to_thread(&self, index: usize) {
@@ -485,7 +489,7 @@ impl Config {
     }
 }
 
-/// As many threads as the process may run at once, by affinity and quota; 1 if that is unknown.
-fn default_threads() -> usize {
-    parallelism().min(MAX_THREADS)
+/// As many threads as may run at once now, by affinity and quota.
+pub(crate) fn threads_now(inherited: &Inherited) -> Option<usize> {
+    inherited.parallelism_now().ok().map(|threads| threads.min(MAX_THREADS))
 }

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use brigade_sync::affinity::{CpuSet, ThreadRef};
+use brigade_sync::thread::Inherited;
 
 use crate::topology::siblings;
 
@@ -55,9 +56,9 @@ impl Cpus {
         Self(Choice::Cores)
     }
 
-    /// The CPUs of each worker, if the calling thread may run on all that are named.
+    /// The CPUs of each worker, if the threads of a pool that is built here may run on all that are named.
     pub(crate) fn resolve(&self) -> io::Result<Pins> {
-        let Some(allowed) = ThreadRef::current().affinity() else {
+        let Some(allowed) = Inherited::here().affinity() else {
             return Err(io::Error::new(
                 io::ErrorKind::Unsupported,
                 "threads can't be pinned on this system: build the pool without `pin`",
@@ -86,6 +87,11 @@ impl Cpus {
             if set.is_empty() { Err("no CPU is left to run on".to_owned()) } else { Ok(set) }
         };
         Ok(match &self.0 {
+            Choice::Each(cpus) | Choice::Among(cpus) if cpus.is_empty() => {
+                let reason =
+                    "no CPU is named to pin threads to: name one, or build the pool without `pin`";
+                return Err(reason.to_owned());
+            }
             Choice::Each(cpus) => Pins { each: each(cpus)?, rest: Some(*allowed) },
             Choice::Among(cpus) => Pins { rest: Some(all(chosen(cpus)?)?), ..Pins::default() },
             Choice::Except(cpus) => {
@@ -142,7 +148,7 @@ impl Pins {
     /// built is not an error: the thread runs where it may.
     pub(crate) fn apply(&self, index: usize) {
         if let Some(set) = self.each.get(index).or(self.rest.as_ref()) {
-            let _ = ThreadRef::current().set_affinity(set);
+            let _ = ThreadRef::caller().set_affinity(set);
         }
     }
 }

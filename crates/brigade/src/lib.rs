@@ -343,6 +343,9 @@ pub use abort::AbortHandle;
 pub use blocking::blocking;
 #[cfg(feature = "macros")]
 pub use brigade_macros::{main, test};
+/// For packages with the API of another pool: how many threads a pool has by default that is built here.
+#[doc(hidden)]
+pub use brigade_sync::thread::parallelism as default_threads;
 pub use brigade_sync::thread::{NewThread, Thread};
 pub use brigade_task::{JoinError, Panic};
 pub use builder::Builder;

@@ -8,6 +8,8 @@ use std::io;
 use std::panic;
 use std::rc::Rc;
 
+use brigade_sync::thread::Inherited;
+
 use crate::config::{Config, Placement, Queueing, Shutdown, Size};
 use crate::engine::{Child, Core, Driven, Worker};
 use crate::handle::Handle;
@@ -81,7 +83,12 @@ impl LocalPool {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn new() -> io::Result<Self> {
-        let config = Config {
+        Self::configured(|_| ())
+    }
+
+    /// Does the same, with other values.
+    pub(crate) fn configured(change: impl FnOnce(&mut Config)) -> io::Result<Self> {
+        let mut config = Config {
             size: Size { core: 1, max: 1, spare: 0 },
             spare: Some(0),
             follow: None,
@@ -89,8 +96,10 @@ impl LocalPool {
             caller_participates: true,
             placement: Placement::Kernel,
             queueing: Queueing::Shared,
+            inherited: Inherited::here(),
             ..Config::default()
         };
+        change(&mut config);
         let core = Core::new(Key::new::<Child>(false, false)?, config, None, Worker::live);
         Ok(Self { driven: Driven::new(core), not_send: PhantomData })
     }

@@ -3,9 +3,8 @@
 //! A program that asks for nothing does not contain what finds the answers.
 
 use std::io;
-use std::sync::mpsc;
 
-use brigade_sync::thread::{NewThread, set_nice};
+use brigade_sync::thread::{on_another, set_nice};
 
 use crate::config::Config;
 use crate::cpus::{Cpus, Pins};
@@ -37,13 +36,16 @@ impl Machine {
 
     /// Sets the nice value of the threads.
     pub(crate) fn nice(&mut self, config: &mut Config, nice: i32) {
+        let range = -20..=19;
+        // The system would take the nearest one that there is.
+        if !range.contains(&nice) {
+            let reason =
+                format!("a nice value is {} to {}, not {nice}", range.start(), range.end());
+            self.not_nice = Some(io::Error::new(io::ErrorKind::InvalidInput, reason));
+            return;
+        }
         // A thread that is not privileged can't undo it, so another one tries.
-        let (sender, result) = mpsc::channel();
-        let main = move || _ = sender.send(set_nice(nice));
-        let tried = NewThread::new("nice".to_owned(), None, main).start().and_then(|thread| {
-            thread.join();
-            result.recv().unwrap_or_else(|gone| Err(io::Error::other(gone)))
-        });
+        let tried = on_another(move || set_nice(nice)).and_then(|tried| tried);
         (config.nice, self.not_nice) = (Some(nice), tried.err());
     }
 

@@ -6,6 +6,22 @@ use crate::cpus::Cpus;
 use crate::victims::Victims;
 
 /// # CPUs
+///
+/// On Linux, each thread begins with the CPUs, the nice value and the signal mask of the thread that builds the pool. It does not matter
+/// which thread starts it, and when. A job builds a pool as its own pool was built: what has been set for the worker has no influence.
+///
+/// To lower a nice value takes a privilege. Without it, a thread keeps the value of a nicer thread that has started it. Threads that a
+/// [spawner](Self::spawner) starts by itself keep what they have.
+///
+/// ```
+/// use brigade::{Cpus, Pool};
+/// # if cfg!(target_os = "linux") {
+/// let background = Pool::builder().threads(1).pin(Cpus::cores()).build()?;
+/// let size = background.submit(|| Pool::builder().build().map(|pool| pool.size())).join()??;
+/// assert_eq!(size, Pool::builder().build()?.size(), "not 1, although that job runs on one CPU");
+/// # }
+/// # Ok::<(), std::io::Error>(())
+/// ```
 impl Builder {
     /// Sets on which CPU a woken worker runs. Default: [`Placement::Spread`].
     ///
@@ -20,11 +36,12 @@ impl Builder {
         self
     }
 
-    /// Pins the threads to CPUs. Default: they run wherever the thread may that starts them.
+    /// Pins the threads to CPUs. Default: they run wherever the thread may that builds the pool.
     ///
     /// A pin belongs to the index of a worker, so it holds for a thread that takes the place of one that has ended. Threads beyond
     /// those of [`Cpus::each`] and [`Cpus::cores`], [spare ones](Self::spare_threads) among them, run anywhere. The thread that
-    /// calls this must be allowed to run on the CPUs. Linux only; elsewhere [`build`](Self::build) returns an error.
+    /// calls this must be allowed to run on the CPUs, or be a worker of a pool whose builder was. Linux only; elsewhere
+    /// [`build`](Self::build) returns an error, as it does for a list without a CPU.
     ///
     /// A thread that is pinned waits for its CPU even if others are idle. So don't pin two pools to the same CPUs.
     ///
@@ -78,7 +95,7 @@ impl Builder {
     }
 
     /// Sets the nice value of the threads: from −20, which the scheduler of the operating system prefers, to 19, for work in the
-    /// background. Default: that of the thread that starts them.
+    /// background. Other values are an error of [`build`](Self::build). Default: that of the thread that builds the pool.
     ///
     /// Values below that of the calling thread need a privilege; without it, [`build`](Self::build) returns an error of the kind
     /// [`PermissionDenied`](std::io::ErrorKind::PermissionDenied). Linux only: elsewhere a thread has no nice value of its own, and
@@ -108,7 +125,7 @@ mod tests {
     use brigade_testkit::Watchdog;
 
     use super::*;
-    use crate::config::Follow;
+    use crate::config::{Follow, threads_now};
     use crate::pool::Pool;
 
     /// Keeps the workers busy for so long that each looks elsewhere.
@@ -128,26 +145,67 @@ mod tests {
         let _dog = Watchdog::start(60);
         static MAY_RUN: AtomicUsize = AtomicUsize::new(2);
         let mut builder = Builder::new();
-        let follow =
-            Follow { read: || MAY_RUN.load(Ordering::Relaxed), every: Duration::from_millis(1) };
-        builder.config.size = builder.config.size_of(2.into());
-        builder.config.follow = Some(follow);
+        let read = |_: &_| Some(MAY_RUN.load(Ordering::Relaxed)).filter(|&size| size > 0);
+        builder.config.follow = Some(Follow { read, every: Duration::from_millis(1) });
         let pool = builder.build().unwrap();
-        assert_eq!(pool.size(), 2..=2);
         for size in [1, 3, 2] {
             MAY_RUN.store(size, Ordering::Relaxed);
             work_until(&pool, size);
         }
+        MAY_RUN.store(0, Ordering::Relaxed);
+        (0..50).for_each(|_| work(&pool));
+        assert_eq!(pool.size(), 2..=2, "it is unknown for now");
         pool.resize(4).unwrap();
         MAY_RUN.store(1, Ordering::Relaxed);
         (0..50).for_each(|_| work(&pool));
         assert_eq!(pool.size(), 4..=4);
     }
 
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn pinned_workers_do_not_change_the_size_that_is_followed() {
+        use brigade_sync::affinity::ThreadRef;
+        let _dog = Watchdog::start(60);
+        static LOOKS: AtomicUsize = AtomicUsize::new(0);
+        let read = |inherited: &_| {
+            LOOKS.fetch_add(1, Ordering::Relaxed);
+            threads_now(inherited)
+        };
+        let pin_this = || {
+            let set = ThreadRef::caller().affinity().unwrap();
+            let only = set.cpus().next().unwrap();
+            assert!(ThreadRef::caller().set_affinity(&set.none().with(only)));
+        };
+        let first = ThreadRef::caller().affinity().unwrap().cpus().next().unwrap();
+        let ways: [(&str, Builder); 4] = [
+            ("no pin", Builder::new()),
+            ("a core for each", Builder::new().pin(Cpus::cores())),
+            ("one CPU", Builder::new().pin(Cpus::among([first]))),
+            ("a hook", Builder::new().on_start(move |_| pin_this())),
+        ];
+        for (way, mut builder) in ways {
+            builder.config.follow = Some(Follow { read, every: Duration::from_millis(1) });
+            let pool = builder.build().unwrap();
+            let size = pool.size();
+            let looks = LOOKS.load(Ordering::Relaxed);
+            while LOOKS.load(Ordering::Relaxed) < looks + 5 {
+                work(&pool);
+                assert_eq!(pool.size(), size, "{way}");
+            }
+            // By jobs.
+            pool.broadcast(move |_| pin_this()).into_iter().for_each(|share| share.join().unwrap());
+            let looks = LOOKS.load(Ordering::Relaxed);
+            while LOOKS.load(Ordering::Relaxed) < looks + 5 {
+                work(&pool);
+                assert_eq!(pool.size(), size, "{way}, and jobs that pin");
+            }
+        }
+    }
+
     #[test]
     fn a_size_that_was_set_follows_nothing() {
         let mut builder = Builder::new().threads(3);
-        builder.config.follow = Some(Follow { read: || 1, every: Duration::ZERO });
+        builder.config.follow = Some(Follow { read: |_| Some(1), every: Duration::ZERO });
         let pool = builder.build().unwrap();
         for _ in 0..20 {
             work(&pool);

@@ -97,7 +97,7 @@ impl Builder {
     }
 
     /// Sets how many threads there may be beyond the maximum, each in place of one that is [blocked](crate::blocking). Default:
-    /// as many as the maximum, so that all threads may be blocked at once. With 0 a blocked thread is not replaced.
+    /// as many as the maximum, so that all threads may be blocked at once. At most 4096; with 0 a blocked thread is not replaced.
     ///
     /// When all threads that there may be wait for jobs of the pool, nothing would run these. The last of them to wait gets
     /// [`WouldDeadlock`](crate::JoinError::WouldDeadlock) from the [`join`](crate::JoinHandle::join) of a handle. At the end of a

@@ -11,6 +11,21 @@ use brigade::Pool;
 use brigade_testkit::Watchdog;
 use brigade_testkit::syscalls::{counted, mark};
 
+/// A program may make pools for small work.
+#[test]
+fn a_process_reads_its_quota_once() {
+    let _dog = Watchdog::start(60);
+    let sections = counted(|| {
+        drop(Pool::builder().build().unwrap());
+        mark();
+        drop(Pool::builder().build().unwrap());
+        drop(Pool::new(2));
+        mark();
+    });
+    let Some(sections) = sections else { return };
+    assert!(!sections[0].contains(&libc::SYS_openat), "{:?}", sections[0]);
+}
+
 /// The kernel takes some 10 ms to prepare a process of several threads for the fences of forks.
 #[test]
 fn a_pool_that_never_forks_does_not_prepare_the_process_for_it() {

@@ -22,6 +22,15 @@ mod linux {
         }
     }
 
+    impl PartialEq for CpuSet {
+        fn eq(&self, other: &Self) -> bool {
+            // SAFETY: reads the sets, which are initialised.
+            unsafe { libc::CPU_EQUAL(&self.0, &other.0) }
+        }
+    }
+
+    impl Eq for CpuSet {}
+
     impl CpuSet {
         /// Returns whether a CPU is in the set.
         pub fn contains(&self, cpu: usize) -> bool {
@@ -85,6 +94,11 @@ mod linux {
             Self(unsafe { libc::gettid() })
         }
 
+        /// Refers to the thread that uses it, whichever that is.
+        pub fn caller() -> Self {
+            Self(0)
+        }
+
         /// Returns the CPUs that the thread may run on; `None` if the system does not tell.
         pub fn affinity(self) -> Option<CpuSet> {
             let mut set = MaybeUninit::<libc::cpu_set_t>::zeroed();
@@ -116,7 +130,7 @@ mod none {
     pub const EXISTS: bool = false;
 
     /// A set of CPUs; on this system no value exists.
-    #[derive(Clone, Copy, Debug)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum CpuSet {}
 
     impl CpuSet {
@@ -166,6 +180,11 @@ mod none {
     impl ThreadRef {
         /// Returns the calling thread's id.
         pub fn current() -> Self {
+            Self
+        }
+
+        /// Refers to the thread that uses it.
+        pub fn caller() -> Self {
             Self
         }
 

@@ -23,8 +23,8 @@
 //! ```text
 //! parker   model   unmodelled   asymmetric
 //! lock   atomic
-//! delays
-//! fork   cell   hint   cache_padded   exclusive   owner_end   scoped_key   thread   affinity
+//! delays   thread
+//! fork   cell   hint   cache_padded   exclusive   owner_end   scoped_key   affinity
 //! ```
 // Shows which feature an item needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]

@@ -118,7 +118,7 @@ impl Core {
     ) -> Arc<Self> {
         // For forks, if that costs nothing now: a process may have one thread before its first pool, and never after.
         AsymmetricFence::prepare();
-        let cpus = brigade_sync::thread::parallelism();
+        let cpus = config.inherited.parallelism();
         let config = Arc::new(config);
         let core = Arc::new_cyclic(|me: &Weak<Self>| {
             let resources = resources_of(me.clone());

@@ -1,21 +1,28 @@
 //! A pool whose size follows the number of threads that the process may run at once.
 //!
-//! That number changes with the quota of the process's cgroup, which a container's manager may set at any time, and with its
-//! affinity. The system announces neither, so a busy worker looks from time to time; an idle pool need not know.
+//! That number changes with the quota and the CPUs of the process's cgroup, which a container's manager may set at any time. The system
+//! announces neither, so a busy worker looks from time to time; an idle pool need not know.
+//!
+//! It is the number for threads that begin as those of the pool do. The affinity of the worker that happens to look is of no
+//! account: the worker may be pinned, by the pool, a hook or a job.
 
 use core::time::Duration;
+use std::sync::Arc;
 use std::time::Instant;
 
 use brigade_sync::atomic::Ordering;
+use brigade_sync::thread::Inherited;
 use brigade_sync::unmodelled::{AtomicU64, Mutex};
 
-use crate::config::Follow;
+use crate::config::{Config, Follow};
 
 /// What a pool's size follows.
 pub(super) struct Following {
     begin: Instant,
     /// Milliseconds from `begin` to the next look; `u64::MAX` for none.
     next: AtomicU64,
+    /// The values that the pool's threads begin with.
+    inherited: Arc<Inherited>,
     state: Mutex<State>,
 }
 
@@ -27,11 +34,12 @@ struct State {
 }
 
 impl Following {
-    /// Follows nothing if `follow` is `None`. The pool has been built for `number` threads.
-    pub(super) fn new(follow: Option<Follow>, number: usize) -> Self {
-        let next = follow.map_or(u64::MAX, |follow| millis(follow.every));
-        let state = Mutex::new(State { follow, number });
-        Self { begin: Instant::now(), next: AtomicU64::new(next), state }
+    /// Follows what the configuration says, if anything, beginning with the size there.
+    pub(super) fn new(config: &Config) -> Self {
+        let next = config.follow.map_or(u64::MAX, |follow| millis(follow.every));
+        let state = Mutex::new(State { follow: config.follow, number: config.size.max });
+        let inherited = config.inherited.clone();
+        Self { begin: Instant::now(), next: AtomicU64::new(next), inherited, state }
     }
 
     /// Calls `resize` with the number of threads if that has changed since it was read last, and it is time to look; returns whether
@@ -49,13 +57,13 @@ impl Following {
             return false;
         };
         self.next.store(now + millis(follow.every), Ordering::Relaxed);
-        let number = (follow.read)();
-        let is_other = number != state.number;
-        if is_other {
+        let known = (follow.read)(&self.inherited);
+        let changed = known.filter(|&number| number != state.number);
+        if let Some(number) = changed {
             state.number = number;
             resize(number);
         }
-        is_other
+        changed.is_some()
     }
 
     /// Follows nothing any more, and calls `resize` after that.

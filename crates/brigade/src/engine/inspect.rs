@@ -72,7 +72,8 @@ impl Core {
         let (core, watched) = (Arc::downgrade(self), observer.clone());
         let name = format!("{}-stalls", observer.pool);
         let main = move || detect(&core, &watched, after, &hook);
-        observer.detector.set_thread(NewThread::new(name, Some(STACK_SIZE), main).start()?);
+        let new = NewThread::new(name, Some(STACK_SIZE), main);
+        observer.detector.set_thread(new.inheriting(self.config.inherited.clone()).start()?);
         Ok(())
     }
 

@@ -119,7 +119,7 @@ impl Drop for Main {
 impl Threads {
     pub(super) fn new(config: Arc<Config>, entry: Entry) -> Self {
         Self {
-            following: Following::new(config.follow, config.size.max),
+            following: Following::new(&config),
             config,
             entry,
             handles: Mutex::default(),
@@ -168,7 +168,8 @@ impl Threads {
         let fate = Arc::new(AtomicU8::new(fate::OPEN));
         let main = Main { launch: Some((self.entry)(index)), fate: fate.clone() };
         let name = self.config.thread_name(index);
-        let new = NewThread::new(name, self.config.stack_size, move || main.run());
+        let new = NewThread::new(name, self.config.stack_size, move || main.run())
+            .inheriting(self.config.inherited.clone());
         let spawned = panic::catch_unwind(AssertUnwindSafe(|| (self.config.spawner)(new)));
         let spawned = spawned.unwrap_or_else(|payload| {
             drop_contained(payload);

@@ -5,6 +5,7 @@ mod crew_corners;
 mod failed_starts;
 mod growing;
 mod headcount;
+mod inherited;
 mod pins;
 mod racing_growth;
 mod resizing;

@@ -8,6 +8,8 @@ use brigade::{Cpus, Handle, Pool, blocking, current_worker_index};
 use brigade_sync::affinity::ThreadRef;
 use brigade_testkit::{Meeting, Watchdog, eventually};
 
+use crate::support::nice::nice_here;
+
 /// The CPUs that the calling thread may run on.
 fn mine() -> Vec<usize> {
     ThreadRef::current().affinity().expect("Linux tells").cpus().collect()
@@ -91,26 +93,35 @@ fn a_cpu_that_is_not_there_is_an_error_of_build_until_another_is_named() {
 }
 
 #[test]
+fn no_cpu_and_a_nice_value_that_does_not_exist_are_errors_of_build_that_say_so() {
+    let told = |builder: brigade::Builder| {
+        let error = builder.threads(1).build().unwrap_err();
+        assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput);
+        error.to_string()
+    };
+    for cpus in [Cpus::each([]), Cpus::among([]), Cpus::mask(0), Vec::new().into(), (3..3).into()] {
+        let reason = told(Pool::builder().pin(cpus));
+        assert!(reason.contains("name one, or build the pool without `pin`"), "{reason}");
+    }
+    for nice in [-21, 20, 99, i32::MIN, i32::MAX] {
+        let reason = told(Pool::builder().nice(nice));
+        assert_eq!(reason, format!("a nice value is -20 to 19, not {nice}"));
+    }
+    let pool = Pool::builder().threads(1).nice(99).pin([]).nice(19).pin(mine());
+    assert_eq!(pool.build().unwrap().submit(nice_here).join().unwrap(), 19, "the last one holds");
+}
+
+#[test]
 fn every_thread_has_the_nice_value_and_one_that_can_not_be_had_is_an_error() {
     let _dog = Watchdog::start(60);
-    let of_this_thread = || {
-        let path = std::fs::read_link("/proc/thread-self").unwrap();
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", path.display())).unwrap();
-        // proc(5): the 19th field, of which the second is in parentheses.
-        let fields = stat.rsplit(')').next().unwrap();
-        fields.split_whitespace().nth(16).unwrap().parse::<i32>().unwrap()
-    };
-    let mine = of_this_thread();
+    let mine = nice_here();
     let pool = Pool::builder().threads(2).nice(mine + 3).build().unwrap();
-    let seen = pool.broadcast(move |_| of_this_thread());
+    let seen = pool.broadcast(move |_| nice_here());
     assert!(seen.into_iter().all(|share| share.join().unwrap() == mine + 3));
-    assert_eq!(of_this_thread(), mine, "not that of the thread that builds the pool");
-    // Values beyond the range are its ends.
-    let pool = Pool::builder().threads(1).nice(1000).build().unwrap();
-    assert_eq!(pool.submit(of_this_thread).join().unwrap(), 19);
+    assert_eq!(nice_here(), mine, "not that of the thread that builds the pool");
     let preferred = Pool::builder().threads(1).nice(mine - 5).build();
     match preferred.map_err(|error| error.kind()) {
-        Ok(pool) => assert_eq!(pool.submit(of_this_thread).join().unwrap(), mine - 5),
+        Ok(pool) => assert_eq!(pool.submit(nice_here).join().unwrap(), mine - 5),
         Err(kind) => {
             assert!(kind == std::io::ErrorKind::PermissionDenied, "{kind}");
         }

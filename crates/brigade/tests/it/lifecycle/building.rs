@@ -27,6 +27,9 @@ fn no_threads_and_too_many_are_refused() {
     for threads in [0, Threads::MAX + 1, usize::MAX] {
         assert_refused(Pool::builder().threads(threads));
     }
+    for spare in [Threads::MAX + 1, usize::MAX] {
+        assert_refused(Pool::builder().threads(1).spare_threads(spare));
+    }
 }
 
 #[test]

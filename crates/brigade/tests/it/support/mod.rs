@@ -4,6 +4,8 @@ pub(crate) mod attempts;
 pub(crate) mod busy;
 pub(crate) mod crowd;
 pub(crate) mod full;
+#[cfg(target_os = "linux")]
+pub(crate) mod nice;
 pub(crate) mod policy;
 pub(crate) mod reports;
 pub(crate) mod roll_call;

@@ -1,8 +1,12 @@
 //! What a pool needs of threads.
 
+mod inherited;
+
+use alloc::sync::Arc;
 use core::fmt;
 use std::io;
 
+pub use inherited::{Inherited, set_nice};
 pub use std::thread::ThreadId;
 
 /// A thread that has not been started.
@@ -22,6 +26,8 @@ pub use std::thread::ThreadId;
 pub struct NewThread {
     name: Option<String>,
     stack_size: Option<usize>,
+    /// The values that it begins with; `None` for those of the thread that starts it.
+    inherited: Option<Arc<Inherited>>,
     main: Box<dyn FnOnce() + Send>,
 }
 
@@ -33,7 +39,7 @@ impl NewThread {
         stack_size: Option<usize>,
         main: impl FnOnce() + Send + 'static,
     ) -> Self {
-        Self { name: None, stack_size, main: Box::new(main) }.with_name(name)
+        Self { name: None, stack_size, inherited: None, main: Box::new(main) }.with_name(name)
     }
 
     /// Returns the name that the thread will have, if any.
@@ -67,7 +73,15 @@ impl NewThread {
         self
     }
 
-    /// Starts the thread.
+    /// Has [`start`](Self::start) give the thread these values, and not those of the thread that starts it.
+    #[doc(hidden)]
+    pub fn inheriting(mut self, inherited: Arc<Inherited>) -> Self {
+        self.inherited = Some(inherited);
+        self
+    }
+
+    /// Starts the thread. One of a pool begins with the CPUs, the nice value and the signal mask that the thread had which built the
+    /// pool (on Linux).
     ///
     /// # Errors
     /// The system's error if it can't start one.
@@ -79,7 +93,15 @@ impl NewThread {
         if let Some(bytes) = self.stack_size {
             builder = builder.stack_size(bytes);
         }
-        builder.spawn(self.main).map(|thread| Thread(Some(thread)))
+        let (inherited, main) = (self.inherited, self.main);
+        let main = move || match inherited {
+            Some(inherited) => {
+                inherited.apply();
+                inherited.pass_on(main);
+            }
+            None => main(),
+        };
+        builder.spawn(main).map(|thread| Thread(Some(thread)))
     }
 
     /// Returns the stack size that the thread should have, in bytes, if one was set.
@@ -88,7 +110,7 @@ impl NewThread {
     }
 
     /// Is the thread: runs its main function on the calling thread, which the caller has started for that, and returns at its
-    /// end.
+    /// end. The thread keeps its own CPUs, nice value and signal mask.
     ///
     /// ```
     /// use brigade_sync::thread::NewThread;
@@ -97,7 +119,7 @@ impl NewThread {
     /// std::thread::scope(|s| threads.into_iter().for_each(|thread| _ = s.spawn(|| thread.run())));
     /// ```
     pub fn run(self) {
-        (self.main)();
+        Inherited::here().pass_on(self.main);
     }
 }
 
@@ -142,32 +164,30 @@ pub fn current_id() -> ThreadId {
     std::thread::current().id()
 }
 
-/// Returns how many threads the process may run at once by affinity and quota; 1 if that is unknown.
+/// Returns how many threads may run at once in a pool that the calling thread builds: [`Inherited::parallelism`].
 pub fn parallelism() -> usize {
+    Inherited::here().parallelism()
+}
+
+/// The same for the calling thread alone, read now.
+fn available() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Sets the nice value of the calling thread, −20 to 19.
+/// Calls a function on a thread of its own: what it sets there ends with that thread.
+///
+/// ```
+/// use std::thread::{current, Thread};
+/// let other = brigade_sync::thread::on_another(|| current().id())?;
+/// assert_ne!(other, current().id());
+/// # Ok::<(), std::io::Error>(())
+/// ```
 ///
 /// # Errors
-/// The system's, if the thread may not have that value, and where a thread has no nice value of its own.
-pub fn set_nice(nice: i32) -> std::io::Result<()> {
-    #[cfg(target_os = "linux")]
-    {
-        // SAFETY: the call has three integers and no effect on memory. For Linux, 0 is the calling thread.
-        match unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, nice) } {
-            0 => Ok(()),
-            _ => Err(std::io::Error::last_os_error()),
-        }
-    }
-    #[cfg(not(target_os = "linux"))]
-    {
-        let _ = nice;
-        Err(std::io::Error::new(
-            std::io::ErrorKind::Unsupported,
-            "a thread has no nice value of its own on this system",
-        ))
-    }
+/// The system's if it can't start the thread; if the function panics.
+pub fn on_another<T: Send + 'static>(call: impl FnOnce() -> T + Send + 'static) -> io::Result<T> {
+    let thread = std::thread::Builder::new().spawn(call)?;
+    thread.join().map_err(|_| io::Error::other("the call panicked"))
 }
 
 /// Ends each sleep of the calling thread within some microseconds of its timeout, on Linux, until it is dropped.

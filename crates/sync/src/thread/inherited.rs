@@ -1,0 +1,274 @@
+//! What a thread inherits from the thread that starts it: the CPUs that it may run on, its nice value, its signal mask.
+//!
+//! The system passes them on from the thread that happens to start another one. A pool starts threads wherever a job is submitted, so it
+//! reads them once, where it is built, and each of its threads begins with these.
+//!
+//! A thread that a pool has started passes on the values that it began with, and not its own: these may be a pin, a nice value for one
+//! kind of job, or an affinity that is narrowed for a moment. On systems other than Linux there is nothing here.
+
+use alloc::sync::Arc;
+use core::sync::atomic::{AtomicUsize, Ordering};
+use std::io;
+
+use super::{available, on_another};
+use crate::affinity::{CpuSet, ThreadRef};
+
+crate::scoped_thread_local! {
+    /// The values that the calling thread passes on, if it is a [`NewThread`](super::NewThread).
+    static PASSED_ON: Arc<Inherited>
+}
+
+/// The values that a thread inherits from the thread that starts it. Those that are not known are left as they are.
+///
+/// ```
+/// use brigade_sync::thread::Inherited;
+/// let inherited = Inherited::here();
+/// assert!(inherited.parallelism() >= 1);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Inherited {
+    affinity: Option<CpuSet>,
+    nice: Option<i32>,
+    signals: Option<system::Signals>,
+}
+
+impl Inherited {
+    /// Returns the values for the threads of a pool that the calling thread builds: those that it began with if a pool has started it,
+    /// else those that it has.
+    pub fn here() -> Arc<Self> {
+        PASSED_ON.with(|given| given.cloned()).unwrap_or_else(|| Arc::new(Self::of_this_thread()))
+    }
+
+    fn of_this_thread() -> Self {
+        let affinity = ThreadRef::caller().affinity();
+        Self { affinity, nice: system::nice(), signals: system::Signals::of_this_thread() }
+    }
+
+    /// Calls the main function of a thread, which passes these values on.
+    pub(super) fn pass_on<R>(self: &Arc<Self>, main: impl FnOnce() -> R) -> R {
+        PASSED_ON.set(self, main)
+    }
+
+    /// Gives the calling thread these values; returns whether it has the affinity. A lower nice value than it has may need a privilege:
+    /// without that, the thread keeps its own.
+    pub(super) fn apply(&self) -> bool {
+        let me = ThreadRef::caller();
+        if let Some(signals) = &self.signals {
+            signals.apply();
+        }
+        if let Some(nice) = self.nice.filter(|_| self.nice != system::nice()) {
+            _ = set_nice(nice);
+        }
+        // Only if it differs: the system would take one that is set for a wish, and not widen it with the CPUs of the cgroup.
+        self.affinity.is_none_or(|set| me.affinity() == Some(set) || me.set_affinity(&set))
+    }
+
+    /// The CPUs that a thread may run on; `None` if the system does not tell.
+    pub fn affinity(&self) -> Option<CpuSet> {
+        self.affinity
+    }
+
+    /// Returns how many threads with these values may run at once by affinity and quota; 1 if that is unknown. The quota is the one
+    /// that the process had when it was read last.
+    pub fn parallelism(&self) -> usize {
+        let cpus = self.affinity.map_or(Quota::MAX, |set| set.len());
+        let known = || Quota::read_before().and_then(|quota| quota.of(cpus));
+        known().or_else(|| self.parallelism_now().ok()).unwrap_or_else(available)
+    }
+
+    /// The same by the present quota and CPUs of the process. The affinity of the calling thread has no influence.
+    ///
+    /// # Errors
+    /// If no CPU is left of the affinity, or a thread was needed to find out and can't be started.
+    pub fn parallelism_now(&self) -> io::Result<usize> {
+        let (caller, gone) =
+            (ThreadRef::caller().affinity(), || io::Error::other("no CPU is left"));
+        let number = match self.affinity.filter(|_| self.affinity != caller) {
+            None => available(),
+            // The system tells a thread only about itself.
+            Some(_) => {
+                let other = self.clone();
+                on_another(move || other.apply().then(available))?.ok_or_else(gone)?
+            }
+        };
+        Quota::found(number, self.affinity.map_or(Quota::MAX, |set| set.len()));
+        Ok(number)
+    }
+}
+
+/// The [`Quota`] that was read last, in one word; 0 for none. To read it takes twelve system calls or more, and programs make pools for
+/// small work.
+static LAST_READ: AtomicUsize = AtomicUsize::new(0);
+
+/// What is known of the quota of the process: a thread that may run on `cpus` CPUs has read `number`, the smaller one of that and the
+/// quota.
+#[derive(Clone, Copy)]
+struct Quota {
+    number: usize,
+    cpus: usize,
+}
+
+impl Quota {
+    /// The largest value of each of the two, and any number of CPUs.
+    const MAX: usize = (1 << Self::BITS) - 1;
+    const BITS: u32 = usize::BITS / 2;
+
+    fn read_before() -> Option<Self> {
+        // Ordering: Relaxed, here and below: it publishes nothing.
+        let both = LAST_READ.load(Ordering::Relaxed);
+        (both > 0).then_some(Self { number: both >> Self::BITS, cpus: both & Self::MAX })
+    }
+
+    fn found(number: usize, cpus: usize) {
+        let both = number.min(Self::MAX) << Self::BITS | cpus.min(Self::MAX);
+        LAST_READ.store(both, Ordering::Relaxed);
+    }
+
+    /// How many threads may run at once that may run on this many CPUs. `None` if they may run on more than the thread that has read
+    /// the quota, and that thread has not met it.
+    fn of(self, cpus: usize) -> Option<usize> {
+        let is_met = self.number < self.cpus;
+        (is_met || cpus <= self.cpus).then_some(self.number.min(cpus))
+    }
+}
+
+/// Sets the nice value of the calling thread, −20 to 19.
+///
+/// # Errors
+/// The system's, if the thread may not have that value, and where a thread has no nice value of its own.
+pub fn set_nice(nice: i32) -> io::Result<()> {
+    system::set_nice(nice)
+}
+
+#[cfg(target_os = "linux")]
+mod system {
+    use core::fmt;
+    use core::mem::MaybeUninit;
+    use core::ptr;
+    use std::io;
+
+    pub(super) fn nice() -> Option<i32> {
+        // The kernel's own call: its 1 to 40 can't be taken for an error. For Linux, 0 is the calling thread.
+        // SAFETY: the call has two integers and no effect on memory.
+        let answer = unsafe { libc::syscall(libc::SYS_getpriority, libc::PRIO_PROCESS, 0) };
+        i32::try_from(answer).ok().filter(|answer| *answer > 0).map(|answer| 20 - answer)
+    }
+
+    pub(super) fn set_nice(nice: i32) -> io::Result<()> {
+        // SAFETY: the call has three integers and no effect on memory. For Linux, 0 is the calling thread.
+        match unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, nice) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
+    /// The signals that a thread blocks.
+    #[derive(Clone, Copy)]
+    pub(super) struct Signals(libc::sigset_t);
+
+    impl Signals {
+        pub(super) fn of_this_thread() -> Option<Self> {
+            let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
+            // SAFETY: the set is writable; without a new set the call only reads.
+            let failed =
+                unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, ptr::null(), set.as_mut_ptr()) };
+            // SAFETY: all bytes are zero or written by the call; both are valid sets.
+            (failed == 0).then(|| Self(unsafe { set.assume_init() }))
+        }
+
+        pub(super) fn apply(&self) {
+            // SAFETY: the set is initialised; the former one is not asked for.
+            unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &self.0, ptr::null_mut()) };
+        }
+    }
+
+    impl fmt::Debug for Signals {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.debug_struct("Signals").finish_non_exhaustive()
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod system {
+    use std::io;
+
+    pub(super) fn nice() -> Option<i32> {
+        None
+    }
+
+    pub(super) fn set_nice(_nice: i32) -> io::Result<()> {
+        let reason = "a thread has no nice value of its own on this system";
+        Err(io::Error::new(io::ErrorKind::Unsupported, reason))
+    }
+
+    /// The signals that a thread blocks; on this system no value exists.
+    #[derive(Clone, Copy, Debug)]
+    pub(super) enum Signals {}
+
+    impl Signals {
+        pub(super) fn of_this_thread() -> Option<Self> {
+            None
+        }
+
+        pub(super) fn apply(&self) {
+            match *self {}
+        }
+    }
+}
+
+#[cfg(all(test, not(brigade_loom)))]
+mod tests {
+    use super::*;
+
+    /// What a thread of a pool that was built here begins with, if a thread with other values starts it.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_thread_begins_with_the_values_that_it_was_given() {
+        let (inherited, mine) = (Inherited::here(), blocks_sigterm());
+        let started = std::thread::spawn(move || {
+            let set = ThreadRef::caller().affinity().unwrap();
+            let only = set.none().with(set.cpus().next().unwrap());
+            assert!(ThreadRef::caller().set_affinity(&only));
+            assert!(block_sigterm(!mine) && blocks_sigterm() != mine);
+            let (sender, receiver) = std::sync::mpsc::channel();
+            let main = move || {
+                let began = (ThreadRef::caller().affinity(), blocks_sigterm());
+                // What it has set is not passed on.
+                ThreadRef::caller().set_affinity(&only);
+                _ = sender.send((began, Inherited::here().affinity()));
+            };
+            let thread = super::super::NewThread::new("given".into(), None, main);
+            thread.inheriting(inherited).start().unwrap().join();
+            (receiver.recv().unwrap(), Inherited::here().affinity() == Some(only))
+        });
+        let all = ThreadRef::caller().affinity();
+        assert_eq!(started.join().unwrap(), (((all, mine), all), true));
+    }
+
+    #[cfg(target_os = "linux")]
+    fn block_sigterm(blocks: bool) -> bool {
+        let mut set = core::mem::MaybeUninit::<libc::sigset_t>::uninit();
+        // SAFETY: the set is writable.
+        unsafe { libc::sigemptyset(set.as_mut_ptr()) };
+        // SAFETY: the set was initialised above.
+        unsafe { libc::sigaddset(set.as_mut_ptr(), libc::SIGTERM) };
+        let how = if blocks { libc::SIG_BLOCK } else { libc::SIG_UNBLOCK };
+        // SAFETY: the set was initialised above; the former one is not asked for.
+        unsafe { libc::pthread_sigmask(how, set.as_ptr(), core::ptr::null_mut()) == 0 }
+    }
+
+    #[cfg(target_os = "linux")]
+    fn blocks_sigterm() -> bool {
+        let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
+        let blocked = status.lines().find_map(|line| line.strip_prefix("SigBlk:")).unwrap();
+        u64::from_str_radix(blocked.trim(), 16).unwrap() & (1 << (libc::SIGTERM - 1)) != 0
+    }
+
+    #[test]
+    fn a_quota_is_known_to_threads_of_fewer_cpus_and_to_all_once_it_was_met() {
+        let of = |number, cpus, others| Quota { number, cpus }.of(others);
+        assert_eq!([of(4, 4, 1), of(4, 4, 4), of(2, 4, 3)], [Some(1), Some(4), Some(2)]);
+        assert_eq!([of(4, 4, 8), of(2, 4, 8)], [None, Some(2)]);
+    }
+}
