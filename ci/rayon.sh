@@ -31,7 +31,8 @@ source_of() {
 # Their tests use public functions only, so they are the tests of a package of their own here. Nothing of it is kept.
 #
 # Known exceptions:
-# - use_current_thread: no thread of brigade's is one that the program has started; `build` says `Unsupported`.
+# - use_current_thread: its pool has two threads; `build` says `Unsupported`, as a pool of brigade has the calling thread alone, or
+#   threads of its own.
 exceptions=(use_current_thread)
 own="$target/rayon-own-tests"
 rm -rf "$own/package"

@@ -1,7 +1,11 @@
 //! What a crate needs to offer the API of another pool on pools of this one, as `rayon-core` in this repository does. Not part of
 //! the public API.
 
+use std::io;
+
+use crate::config::OnPanic;
 use crate::engine::{CURRENT, Worker};
+use crate::local_pool::LocalPool;
 pub use crate::scoped::in_place_scope_with;
 pub use brigade_task::ScopeWith;
 
@@ -14,6 +18,19 @@ pub struct Here<'a>(&'a Worker);
 #[inline(always)]
 pub fn here<R>(call: impl FnOnce(Option<Here<'_>>) -> R) -> R {
     CURRENT.with(|worker| call(worker.filter(|worker| worker.runs_anything()).map(Here)))
+}
+
+/// Creates a pool that the calling thread owns, whose [waits run anything](crate::Builder::waits_run_anything).
+///
+/// # Errors
+/// As for [`LocalPool::new`].
+pub fn local_pool(on_panic: OnPanic) -> io::Result<LocalPool> {
+    LocalPool::configured(|config| {
+        config.waits_run_anything = true;
+        // A thread that is not its owner waits for that.
+        config.caller_participates = false;
+        config.on_panic = on_panic;
+    })
 }
 
 impl Here<'_> {

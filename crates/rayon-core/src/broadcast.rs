@@ -3,7 +3,6 @@
 use core::fmt;
 use core::marker::PhantomData;
 
-use brigade::foreign;
 use brigade_sync::Mutex;
 
 use crate::global::current_or_global;
@@ -76,16 +75,13 @@ where
 {
     let results: Vec<_> = (0..registry.num_threads).map(|_| Mutex::new(None)).collect();
     let (call, shared) = (&call, &results);
-    let sent = foreign::in_place_scope_with(registry.handle(), (), |scope| {
+    registry.open((), |scope| {
         scope.broadcast_with(move |_| {
             let context = BroadcastContext::here();
             let result = &shared[context.index];
             *result.lock() = Some(call(context));
         });
     });
-    if let Err(reason) = sent {
-        panic!("cannot run on the pool: {reason}");
-    }
     let results = results.into_iter().map(|result| match result.lock().take() {
         Some(result) => result,
         None => panic!("a thread of the pool has ended"),

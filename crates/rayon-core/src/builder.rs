@@ -9,11 +9,11 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::thread;
 
-use brigade::{Fairness, NewThread, OnPanic, Order, Pool, Shutdown, Thread};
+use brigade::{Fairness, NewThread, OnPanic, Order, Pool, Shutdown, Thread, foreign};
 use brigade_sync::Mutex;
 
 use crate::error::ThreadPoolBuildError;
-use crate::registry::{PanicHandler, Registry, max_num_threads};
+use crate::registry::{PanicHandler, Registry, current_thread_index, max_num_threads};
 
 /// A function of a thread's index.
 type Hook = Box<dyn Fn(usize) + Send + Sync>;
@@ -52,7 +52,12 @@ impl sealed::Sealed for DefaultSpawn {}
 
 impl ThreadSpawn for DefaultSpawn {
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()> {
-        thread.std_builder().spawn(|| thread.run()).map(drop)
+        let ThreadBuilder { name, thread, .. } = thread;
+        let named = match name {
+            Some(name) => thread.with_name(name),
+            None => thread.without_name(),
+        };
+        named.start().map(drop)
     }
 }
 
@@ -140,14 +145,14 @@ impl ThreadPoolBuilder {
 }
 
 impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
-    /// Builds a pool, and starts its threads.
-    pub(crate) fn build_parts(mut self) -> Result<(Pool, Arc<Registry>), ThreadPoolBuildError> {
-        if self.use_current_thread {
-            let reason =
-                "a pool of brigade has threads of its own, and can't use the current thread";
-            return Err(io::Error::new(io::ErrorKind::Unsupported, reason).into());
-        }
+    /// Builds a pool, and starts its threads if it has some of its own.
+    pub(crate) fn build_parts(
+        mut self,
+    ) -> Result<(Option<Pool>, Arc<Registry>), ThreadPoolBuildError> {
         let threads = self.threads();
+        if self.use_current_thread {
+            return Ok((None, self.build_here(threads)?));
+        }
         let names: Vec<_> = match &mut self.thread_name {
             Some(name) => (0..threads).map(|index| Some(name(index))).collect(),
             None => vec![None; threads],
@@ -163,16 +168,36 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
             let stack_size = self.stack_size;
             self.spawn.spawn(ThreadBuilder { index, name, stack_size, thread })?;
         }
-        Ok((pool, registry))
+        Ok((Some(pool), registry))
+    }
+
+    /// Builds a pool that has the calling thread.
+    fn build_here(&mut self, threads: usize) -> Result<Arc<Registry>, ThreadPoolBuildError> {
+        if current_thread_index().is_some() {
+            return Err(ThreadPoolBuildError::in_pool());
+        }
+        if threads != 1 {
+            let reason = format!(
+                "use_current_thread works with num_threads(1) only, and not with {threads}: \
+                 a pool of brigade has the calling thread alone, or threads of its own"
+            );
+            return Err(io::Error::new(io::ErrorKind::Unsupported, reason).into());
+        }
+        let registry = Arc::new(Registry::new(threads, self.panic_handler.take()));
+        registry.own(foreign::local_pool(on_panic(&registry))?);
+        Ok(registry)
     }
 
     /// The configuration of a pool that acts as rayon's.
     fn configured(&mut self, threads: usize, registry: &Arc<Registry>) -> brigade::Builder {
         let start = hook(registry.clone(), self.start_handler.take());
         let exit = hook(registry.clone(), self.exit_handler.take());
-        let (entered, panicked) = (registry.clone(), registry.clone());
-        let on_panic = OnPanic::Call(Arc::new(move |payload| panicked.panicked(payload)));
-        Pool::builder()
+        let entered = registry.clone();
+        let builder = match self.stack_size {
+            Some(bytes) => Pool::builder().stack_size(bytes),
+            None => Pool::builder(),
+        };
+        builder
             .threads(threads)
             .prestart()
             // A thread has an index below the number of threads, and none waits without running jobs.
@@ -181,7 +206,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
             // The newest job first, always: rayon's threads take one from outside when they have none.
             .order(Order::Lifo)
             .fairness(Fairness::Every(u32::MAX))
-            .on_panic(on_panic)
+            .on_panic(on_panic(registry))
             .on_start(move |index| {
                 entered.enter();
                 start(index);
@@ -225,7 +250,8 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Makes [`build`](Self::build) fail: brigade has no such threads.
+    /// Makes the calling thread the only one of the pool, for good: another pool with it can't be built. What is spawned runs while this
+    /// thread waits for work of the pool, or yields to it. With another number of threads than 1, [`build`](Self::build) fails.
     pub fn use_current_thread(mut self) -> Self {
         self.use_current_thread = true;
         self
@@ -266,7 +292,7 @@ impl<S> ThreadPoolBuilder<S> {
 
     fn threads(&self) -> usize {
         let from = |name| env::var(name).ok().and_then(|text| text.parse().ok());
-        let default = || thread::available_parallelism().map_or(1, usize::from);
+        let default = brigade::default_threads;
         let asked = match (self.num_threads, from("RAYON_NUM_THREADS")) {
             (0, Some(0)) => default(),
             (0, Some(threads)) => threads,
@@ -288,6 +314,12 @@ impl<S> fmt::Debug for ThreadPoolBuilder<S> {
             .field("stack_size", &self.stack_size)
             .finish_non_exhaustive()
     }
+}
+
+/// What gets the payload of a panic that no thread waits for.
+fn on_panic(registry: &Arc<Registry>) -> OnPanic {
+    let registry = registry.clone();
+    OnPanic::Call(Arc::new(move |payload| registry.panicked(payload)))
 }
 
 /// A spawner that collects the threads, once.

@@ -12,12 +12,18 @@ pub struct ThreadPoolBuildError(Kind);
 enum Kind {
     /// There is a global pool.
     GlobalExists,
+    /// The calling thread is one of a pool.
+    InPool,
     Io(io::Error),
 }
 
 impl ThreadPoolBuildError {
     pub(crate) fn global_exists() -> Self {
         Self(Kind::GlobalExists)
+    }
+
+    pub(crate) fn in_pool() -> Self {
+        Self(Kind::InPool)
     }
 }
 
@@ -34,6 +40,9 @@ impl fmt::Display for ThreadPoolBuildError {
             Kind::GlobalExists => {
                 f.write_str("The global thread pool has already been initialized.")
             }
+            Kind::InPool => {
+                f.write_str("The current thread is already part of another thread pool.")
+            }
             Kind::Io(error) => error.fmt(f),
         }
     }
@@ -42,7 +51,7 @@ impl fmt::Display for ThreadPoolBuildError {
 impl Error for ThreadPoolBuildError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match &self.0 {
-            Kind::GlobalExists => None,
+            Kind::GlobalExists | Kind::InPool => None,
             Kind::Io(error) => Some(error),
         }
     }

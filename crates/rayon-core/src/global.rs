@@ -7,15 +7,15 @@ use brigade::Pool;
 
 use crate::builder::{ThreadPoolBuilder, ThreadSpawn};
 use crate::error::ThreadPoolBuildError;
-use crate::registry::{Registry, current, with_current};
+use crate::registry::{Registry, as_worker, current, with_current};
 
 /// The global pool, which is never dropped.
 static GLOBAL: OnceLock<Global> = OnceLock::new();
 
 struct Global {
     registry: Arc<Registry>,
-    /// Keeps it.
-    _pool: Pool,
+    /// Keeps it, if it has threads of its own.
+    _pool: Option<Pool>,
 }
 
 impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
@@ -33,7 +33,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     fn build_as_global(self) -> Result<Global, ThreadPoolBuildError> {
         let (pool, registry) = self.build_parts()?;
         // All threads have called the start handler when this returns.
-        for ready in pool.broadcast(|_| ()) {
+        for ready in pool.iter().flat_map(|pool| pool.broadcast(|_| ())) {
             ready.join().map_err(io::Error::other)?;
         }
         Ok(Global { registry, _pool: pool })
@@ -60,7 +60,7 @@ where
     F: FnOnce() -> R + Send,
     R: Send,
 {
-    if with_current(|current| current.is_some()) { call() } else { global().install(call) }
+    if with_current(|current| current.is_some()) { as_worker(call) } else { global().install(call) }
 }
 
 /// The number of threads of the current pool: that of the calling thread, or the global one.

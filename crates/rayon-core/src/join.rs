@@ -5,6 +5,7 @@ use core::marker::PhantomData;
 use brigade::foreign;
 
 use crate::global::in_worker;
+use crate::registry::{as_worker, current_thread_index};
 
 /// What a closure of [`join_context`] learns about its call.
 #[derive(Debug)]
@@ -60,6 +61,7 @@ where
     foreign::here(|worker| match worker {
         Some(worker) => worker
             .join(|| a(FnContext::new(false)), |forked| b(FnContext::new(forked.has_migrated()))),
+        None if current_thread_index().is_some() => as_worker(|| join_context(a, b)),
         None => from_outside(a, b),
     })
 }

@@ -1,6 +1,6 @@
 //! What the threads of one pool share, and which of them the calling thread is.
 
-use core::cell::RefCell;
+use core::cell::{Cell, RefCell};
 use core::fmt;
 use std::any::Any;
 use std::collections::VecDeque;
@@ -8,7 +8,8 @@ use std::panic::{self, AssertUnwindSafe};
 use std::process;
 use std::sync::{Arc, OnceLock};
 
-use brigade::Handle;
+use brigade::foreign::{self, ScopeWith};
+use brigade::{Handle, LocalPool, Reason};
 use brigade_sync::Mutex;
 
 /// A function that gets the payload of a panic.
@@ -54,6 +55,29 @@ pub(crate) struct Registry {
 thread_local! {
     /// The pool that this thread belongs to.
     static CURRENT: RefCell<Option<Arc<Registry>>> = const { RefCell::new(None) };
+
+    /// That pool, if this thread is its only one and the program has started it.
+    static OWNED: Cell<Option<&'static LocalPool>> = const { Cell::new(None) };
+}
+
+/// Calls a closure on the calling thread: if that [owns](Registry::own) a pool, as the worker of that.
+pub(crate) fn as_worker<R>(call: impl FnOnce() -> R) -> R {
+    match OWNED.get().filter(|_| foreign::here(|worker| worker.is_none())) {
+        Some(pool) => pool.run_until(async { call() }),
+        None => call(),
+    }
+}
+
+fn accepted<R>(result: Result<R, Reason>) -> R {
+    match result {
+        Ok(result) => result,
+        Err(reason) => panic!("cannot run on the pool: {reason}"),
+    }
+}
+
+/// The index of the calling thread, which is one of a pool of this crate.
+fn index() -> Option<usize> {
+    brigade::current_worker_index().or_else(|| OWNED.get().map(|_| 0))
 }
 
 impl Registry {
@@ -94,6 +118,13 @@ impl Registry {
         CURRENT.set(Some(self.clone()));
     }
 
+    /// Makes the calling thread the only one of this pool for good, as rayon does: the pool is never freed.
+    pub(crate) fn own(self: &Arc<Self>, pool: LocalPool) {
+        self.built(pool.handle());
+        OWNED.set(Some(Box::leak(Box::new(pool))));
+        self.enter();
+    }
+
     /// Makes the calling thread one of no pool.
     pub(crate) fn leave() {
         drop(CURRENT.take());
@@ -103,7 +134,7 @@ impl Registry {
     pub(crate) fn index_here(&self) -> Option<usize> {
         with_current(|current| {
             let is_own = current.is_some_and(|current| core::ptr::eq(&raw const **current, self));
-            if is_own { brigade::current_worker_index() } else { None }
+            if is_own { index() } else { None }
         })
     }
 
@@ -113,10 +144,19 @@ impl Registry {
         F: FnOnce() -> R + Send,
         R: Send,
     {
-        match self.handle().install(call) {
-            Ok(result) => result,
-            Err(reason) => panic!("cannot run on the pool: {reason}"),
-        }
+        accepted(as_worker(|| self.handle().install(call)))
+    }
+
+    /// Opens a scope, whose jobs get a value.
+    pub(crate) fn open<'scope, X, R>(
+        &self,
+        value: X,
+        body: impl FnOnce(&ScopeWith<'scope, X>) -> R,
+    ) -> R
+    where
+        X: Sync + 'scope,
+    {
+        accepted(as_worker(|| foreign::in_place_scope_with(self.handle(), value, body)))
     }
 }
 
@@ -154,5 +194,5 @@ pub fn max_num_threads() -> usize {
 /// The index of the calling thread in its pool; `None` if it is not one of a pool of this crate.
 #[inline]
 pub fn current_thread_index() -> Option<usize> {
-    with_current(|current| current.and_then(|_| brigade::current_worker_index()))
+    with_current(|current| current.and_then(|_| index()))
 }

@@ -3,7 +3,7 @@
 use core::fmt;
 use std::sync::Arc;
 
-use brigade::foreign::{ScopeWith, in_place_scope_with};
+use brigade::foreign::ScopeWith;
 use ref_cast::RefCast;
 
 use crate::broadcast::BroadcastContext;
@@ -124,7 +124,7 @@ pub(crate) fn in_place_scope_in<'scope, F, R>(registry: &Registry, body: F) -> R
 where
     F: FnOnce(&Scope<'scope>) -> R,
 {
-    open(registry, (), |scope| body(Scope::ref_cast(scope)))
+    registry.open((), |scope| body(Scope::ref_cast(scope)))
 }
 
 pub(crate) fn in_place_scope_fifo_in<'scope, F, R>(registry: &Arc<Registry>, body: F) -> R
@@ -133,21 +133,7 @@ where
 {
     let fifos = Fifos::new(registry.num_threads);
     let queues = Queues { registry: registry.clone(), fifos };
-    open(registry, queues, |scope| body(ScopeFifo::ref_cast(scope)))
-}
-
-fn open<'scope, X, R>(
-    registry: &Registry,
-    value: X,
-    body: impl FnOnce(&ScopeWith<'scope, X>) -> R,
-) -> R
-where
-    X: Sync + 'scope,
-{
-    match in_place_scope_with(registry.handle(), value, body) {
-        Ok(result) => result,
-        Err(reason) => panic!("cannot run on the pool: {reason}"),
-    }
+    registry.open(queues, |scope| body(ScopeFifo::ref_cast(scope)))
 }
 
 impl fmt::Debug for Scope<'_> {

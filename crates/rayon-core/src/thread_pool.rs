@@ -20,15 +20,15 @@ use crate::yielding::{Yield, current_thread_has_pending_tasks, yield_local, yiel
 /// A pool of its own threads. They end when it is dropped and all that was spawned has ended; the drop does not wait for that.
 pub struct ThreadPool {
     registry: Arc<Registry>,
-    /// Dropping it ends the pool.
-    _pool: Pool,
+    /// Dropping it ends the pool; `None` if its thread is one of the program's.
+    _pool: Option<Pool>,
 }
 
 impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     /// Builds a pool and starts its threads.
     ///
     /// # Errors
-    /// If a thread can't be started, or for [`use_current_thread`](Self::use_current_thread).
+    /// If a thread can't be started, or as [`use_current_thread`](Self::use_current_thread) says.
     pub fn build(self) -> Result<ThreadPool, ThreadPoolBuildError> {
         let (pool, registry) = self.build_parts()?;
         Ok(ThreadPool { registry, _pool: pool })

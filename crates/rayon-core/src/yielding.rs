@@ -1,6 +1,8 @@
 //! Running other jobs inside the current one.
 
-use brigade::foreign;
+use brigade::foreign::{self, Here};
+
+use crate::registry::as_worker;
 
 /// What [`yield_now`] and [`yield_local`] have done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,16 +21,21 @@ impl From<bool> for Yield {
 
 /// Runs a job of the pool if one is queued; `None` on a thread that belongs to no pool.
 pub fn yield_now() -> Option<Yield> {
-    foreign::here(|worker| worker.map(|worker| worker.run_one().into()))
+    on_worker(|worker| worker.run_one().into())
 }
 
 /// Runs a job of this thread's own queues if there is one; `None` on a thread that belongs to no pool.
 pub fn yield_local() -> Option<Yield> {
-    foreign::here(|worker| worker.map(|worker| worker.run_own().into()))
+    on_worker(|worker| worker.run_own().into())
 }
 
 /// Whether jobs wait on this thread's own queues; `None` on a thread that belongs to no pool.
 #[inline]
 pub fn current_thread_has_pending_tasks() -> Option<bool> {
-    foreign::here(|worker| worker.map(|worker| worker.has_queued()))
+    on_worker(|worker| worker.has_queued())
+}
+
+/// Calls a closure with the worker that the calling thread is.
+fn on_worker<R>(call: impl FnOnce(Here<'_>) -> R) -> Option<R> {
+    as_worker(|| foreign::here(|worker| worker.map(call)))
 }

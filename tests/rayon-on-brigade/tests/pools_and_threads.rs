@@ -207,9 +207,95 @@ fn settings_reach_the_threads() {
     assert_eq!((started.load(SeqCst), ended.load(SeqCst)), (6, 0));
     drop(pool);
     eventually("the threads end", || ended.load(SeqCst) == 6);
-    assert!(ThreadPoolBuilder::new().num_threads(1).use_current_thread().build().is_err());
     let unnamed = self::pool(1);
     assert_eq!(unnamed.install(|| thread::current().name().map(String::from)), None);
+}
+
+/// Builds a pool of the calling thread.
+fn pool_of_this_thread() -> ThreadPool {
+    ThreadPoolBuilder::new().num_threads(1).use_current_thread().build().unwrap()
+}
+
+#[test]
+fn a_pool_of_the_calling_thread_runs_what_it_installs_forks_and_scopes_there() {
+    let _watchdog = Watchdog::start(20);
+    let here = thread::current().id();
+    let pool = pool_of_this_thread();
+    let place = || {
+        let indices = (rayon::current_thread_index(), pool.current_thread_index());
+        assert_eq!((thread::current().id(), indices), (here, (Some(0), Some(0))));
+        assert_eq!((rayon::current_num_threads(), pool.current_num_threads()), (1, 1));
+    };
+    place();
+    pool.install(place);
+    rayon::join(place, place);
+    pool.join(|| rayon::join(place, place), place);
+    let context = |context: rayon::FnContext| assert!(!context.migrated());
+    rayon::join_context(context, context);
+    let ran = AtomicUsize::new(0);
+    let count = || {
+        place();
+        ran.fetch_add(1, SeqCst);
+    };
+    pool.scope(|s| {
+        s.spawn(|s| s.spawn(|_| count()));
+        s.spawn(|_| rayon::scope(|s| s.spawn(|_| count())));
+    });
+    rayon::in_place_scope(|s| s.spawn(|_| count()));
+    rayon::scope_fifo(|s| {
+        s.spawn_fifo(|_| count());
+        s.spawn_broadcast(|_, _| count());
+    });
+    assert_eq!(ran.load(SeqCst), 5);
+    assert_eq!(rayon::broadcast(|context| (context.index(), context.num_threads())), [(0, 1)]);
+    assert_eq!((0..1000).into_par_iter().map(|n| n * 2).sum::<i32>(), 999_000);
+    let other = self::pool(2);
+    assert_eq!(other.install(rayon::current_num_threads), 2);
+    drop(pool);
+    assert_eq!(rayon::current_num_threads(), 1, "for good");
+}
+
+#[test]
+fn a_pool_of_the_calling_thread_runs_what_is_spawned_and_installed_elsewhere_when_that_yields() {
+    let _watchdog = Watchdog::start(20);
+    let here = thread::current().id();
+    let pool = pool_of_this_thread();
+    let ran = Arc::new(AtomicUsize::new(0));
+    let count = || {
+        let ran = ran.clone();
+        move || _ = ran.fetch_add(1, SeqCst)
+    };
+    pool.spawn(count());
+    pool.spawn_fifo(count());
+    rayon::spawn(count());
+    let shared = count();
+    pool.spawn_broadcast(move |_| shared());
+    assert_eq!(ran.load(SeqCst), 0, "it has not waited");
+    while rayon::yield_now() == Some(Yield::Executed) {}
+    assert_eq!(ran.load(SeqCst), 4);
+    thread::scope(|scope| {
+        let other = scope.spawn(|| pool.install(|| thread::current().id()));
+        while !other.is_finished() {
+            pool.yield_now();
+        }
+        assert_eq!(other.join().unwrap(), here);
+    });
+}
+
+#[test]
+fn a_thread_is_in_one_pool_and_a_pool_of_the_calling_thread_has_no_other() {
+    let _watchdog = Watchdog::start(20);
+    let build = |threads| {
+        let builder = ThreadPoolBuilder::new().num_threads(threads).use_current_thread();
+        builder.build().map(drop).map_err(|error| error.to_string())
+    };
+    let in_a_pool = Err("The current thread is already part of another thread pool.".to_owned());
+    assert_eq!(pool(1).install(|| build(1)), in_a_pool);
+    assert!(build(2).unwrap_err().contains("num_threads(1) only, and not with 2"));
+    let pool = pool_of_this_thread();
+    assert_eq!(build(1), in_a_pool);
+    assert_eq!(pools::payload_of(|| pool.install(|| panic_any(7_u32))), 7);
+    assert_eq!(pool.install(|| 42), 42);
 }
 
 #[test]
