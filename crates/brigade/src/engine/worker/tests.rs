@@ -139,7 +139,7 @@ fn the_last_searcher_whose_wait_is_over_passes_the_heavy_fence() {
 #[test]
 fn the_last_searcher_passes_the_heavy_fence_if_none_is_parked_and_one_may_be_started() {
     let crew = Crew::new();
-    crew.core().idle.block();
+    crew.core().idle.block(false);
     crew.core().idle.start_search();
     assert!(crew.sees_late_fork(|searcher| {
         drop(searcher.found(Job::new(|| ())));
