@@ -22,8 +22,6 @@ use brigade::{Queueing, Shutdown};
 
 use crate::metered::Meter;
 use crate::pins::Pins;
-#[cfg(feature = "defaults")]
-use crate::shared::default_threads;
 use crate::shared::futures::futures_executor;
 use crate::shared::{PATIENCE, Shared, configure, executor};
 
@@ -90,7 +88,7 @@ impl ThreadPool {
 #[cfg(feature = "defaults")]
 impl Default for ThreadPool {
     fn default() -> Self {
-        Self::new(default_threads())
+        Self::new(brigade::default_threads())
     }
 }
 

@@ -30,8 +30,6 @@ use core_affinity::CoreId;
 use crate::metered::Meter;
 use crate::parker::{self, DynParker, Parker, StaticParker};
 use crate::pins::Pins;
-#[cfg(feature = "defaults")]
-use crate::shared::default_threads;
 use crate::shared::futures::futures_executor;
 use crate::shared::{PATIENCE, Shared, configure, executor};
 
@@ -233,7 +231,7 @@ where
 #[cfg(feature = "defaults")]
 impl Default for ThreadPool<DynParker> {
     fn default() -> Self {
-        pool_with_auto_parker(default_threads())
+        pool_with_auto_parker(brigade::default_threads())
     }
 }
 

@@ -21,8 +21,6 @@ use std::time::Duration;
 use brigade::{NewThread, Queueing, Shutdown};
 
 use crate::metered::Meter;
-#[cfg(feature = "defaults")]
-use crate::shared::default_threads;
 use crate::shared::{Shared, configure, executor};
 
 /// A pool of threads with one queue, shared by its clones.
@@ -60,7 +58,7 @@ impl ThreadPoolExecutor {
 #[cfg(feature = "defaults")]
 impl Default for ThreadPoolExecutor {
     fn default() -> Self {
-        Self::new(default_threads())
+        Self::new(brigade::default_threads())
     }
 }
 

@@ -1,7 +1,6 @@
 //! Configuring and building a pool.
 
 use std::io;
-use std::thread::available_parallelism;
 use std::time::Duration;
 
 use brigade::{NewThread, Pool, Queueing, Shutdown, Threads};
@@ -164,7 +163,7 @@ impl Builder {
     #[track_caller]
     pub fn build(self) -> ThreadPool {
         let most = self.max_size.unwrap_or(MAX_SIZE);
-        let core_size = self.core_size.unwrap_or_else(|| parallelism().min(most));
+        let core_size = self.core_size.unwrap_or_else(|| brigade::default_threads().min(most));
         // A core size that can't be doubled is refused below, or is the maximum itself.
         let doubled = || core_size.saturating_mul(2).min(MAX_SIZE);
         let max_size = self.max_size.unwrap_or_else(doubled);
@@ -196,9 +195,4 @@ fn start(name: String, core: usize, max: usize, keep_alive: Duration) -> io::Res
         // Spawned futures that wait still run once they are woken.
         .on_drop(Shutdown::Finish.timeout(Duration::ZERO))
         .build()
-}
-
-/// As many threads as the process may run at once; 1 if that is unknown.
-fn parallelism() -> usize {
-    available_parallelism().map_or(1, usize::from)
 }

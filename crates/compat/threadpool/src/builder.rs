@@ -1,7 +1,6 @@
 //! Configuring and building a pool.
 
 use std::io;
-use std::thread::available_parallelism;
 use std::time::Duration;
 
 use brigade::{NewThread, Pool, Queueing, Shutdown, Threads};
@@ -140,7 +139,7 @@ impl Builder {
     #[track_caller]
     pub fn build(self) -> ThreadPool {
         let Self { num_threads, thread_name: name, thread_stack_size } = self;
-        let threads = num_threads.unwrap_or_else(default_threads);
+        let threads = num_threads.unwrap_or_else(brigade::default_threads);
         match start(threads, name.clone(), thread_stack_size) {
             Ok(pool) => ThreadPool::from_pool(pool, name),
             Err(error) => panic!("cannot start a pool of {threads} threads: {error}"),
@@ -167,9 +166,4 @@ fn start(threads: usize, name: Option<String>, stack_size: Option<usize>) -> io:
         Some(name) => builder.name(move |_| name.clone()).build(),
         None => builder.spawner(|thread: NewThread| thread.without_name().start()).build(),
     }
-}
-
-/// As many threads as the process may run at once; 1 if that is unknown.
-fn default_threads() -> usize {
-    available_parallelism().map_or(1, usize::from)
 }

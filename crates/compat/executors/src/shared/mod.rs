@@ -81,12 +81,6 @@ pub(crate) fn configure(threads: usize) -> Builder {
     Pool::builder().threads(threads.min(Threads::MAX)).prestart().spare_threads(0)
 }
 
-/// As many threads as the process may run at once; 1 if that is unknown.
-#[cfg(feature = "defaults")]
-pub(crate) fn default_threads() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
-}
-
 impl<K> Shared<K> {
     /// Starts the threads.
     ///

@@ -183,6 +183,28 @@ fn the_default_is_a_core_thread_for_each_cpu_and_twice_as_many_threads() {
     assert_eq!(pool.get_current_worker_count(), 1);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn threads_that_a_job_of_a_pinned_pool_starts_run_on_all_cpus() {
+    let _dog = Watchdog::start(20);
+    let cpus = || thread::available_parallelism().unwrap().get();
+    let pinned = brigade::Pool::builder().threads(1).pin(brigade::Cpus::cores()).build().unwrap();
+    let pool = ThreadPool::new(3, 3, LONG);
+    let user = pool.clone();
+    pinned.submit(move || (0..3).for_each(|_| user.execute(|| ()))).join().unwrap();
+    let meeting = Meeting::of(3);
+    let tasks = (0..3).map(|_| {
+        let meeting = meeting.job();
+        pool.evaluate(move || (meeting(), cpus()))
+    });
+    for task in tasks.collect::<Vec<_>>() {
+        assert_eq!(task.await_complete(), (true, cpus()));
+    }
+    let default = pinned.submit(ThreadPool::default).join().unwrap();
+    default.start_core_threads();
+    assert_eq!(default.get_current_worker_count(), cpus());
+}
+
 #[test]
 fn one_thread_runs_tasks_in_the_order_of_their_submission() {
     let _dog = Watchdog::start(20);

@@ -80,6 +80,23 @@ fn the_default_is_as_many_threads_as_may_run_at_once() {
     assert_eq!(Builder::default().build().max_count(), cpus);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn the_default_of_a_job_of_a_pinned_pool_is_that_and_its_threads_are_not_pinned() {
+    let _dog = Watchdog::start(20);
+    let cpus = || std::thread::available_parallelism().unwrap().get();
+    let pinned = brigade::Pool::builder().threads(1).pin(brigade::Cpus::cores()).build().unwrap();
+    let pool = pinned.submit(ThreadPool::default).join().unwrap();
+    assert_eq!(pool.max_count(), cpus());
+    let (sender, receiver) = mpsc::channel();
+    for _ in 0..100 {
+        let sender = sender.clone();
+        pool.execute(move || sender.send(cpus()).unwrap());
+    }
+    drop(sender);
+    assert!(receiver.iter().all(|seen| seen == cpus()));
+}
+
 /// Caught: a job that waits inside for another of the pool being replaced by one more thread.
 #[test]
 fn there_are_never_more_threads_than_asked_for() {
