@@ -16,7 +16,8 @@ use crate::priority::Priority;
 /// How long a thread yields to another that polls. No worker polls for longer, unless the system has interrupted it.
 const POLL: Duration = Duration::from_micros(50);
 
-/// How long the thread then sleeps. A foreign thread that has driven the driver of a pool does not tell its workers.
+/// How long the thread then sleeps before each look. A foreign thread that has driven the driver of a pool does not tell its
+/// workers.
 const FOREIGN_POLL: Duration = Duration::from_millis(1);
 
 impl Worker {
@@ -98,19 +99,22 @@ impl Worker {
         left
     }
 
-    /// Waits for at most `timeout` while another thread polls; `true` if there was a token, which has been taken.
+    /// Waits while another thread polls, for at most `timeout`; `true` if there was a token, which has been taken.
     fn await_poller(&self, spot: &ParkSpot, timeout: Option<Duration>) -> bool {
-        let at_most = |limit| timeout.map_or(limit, |timeout| timeout.min(limit));
         let begun = Instant::now();
-        loop {
-            brigade_sync::thread::yield_now();
-            if !self.core.events.driver.is_driven() {
-                return false;
+        while self.core.events.driver.is_driven() {
+            let waited = begun.elapsed();
+            let left = timeout.map_or(Duration::MAX, |timeout| timeout.saturating_sub(waited));
+            if left.is_zero() {
+                break;
             }
-            if begun.elapsed() >= at_most(POLL) {
-                return spot.parker.park(Some(at_most(FOREIGN_POLL)));
+            if waited < POLL {
+                brigade_sync::thread::yield_now();
+            } else if spot.parker.park(Some(left.min(FOREIGN_POLL))) {
+                return true;
             }
         }
+        false
     }
 
     /// Calls `first` and fires the timers that are due; `true` if there were any.
