@@ -40,6 +40,10 @@ use crate::stream::shut_down_writing;
 /// ```
 ///
 /// [`new`](Async::new) takes a connection of the standard library, and [`into_inner`](Async::into_inner) returns it.
+///
+/// A read that does not fill its buffer, by `AsyncRead`, is taken as proof that no more bytes have arrived: the next one waits for
+/// an event. If kernel TLS is set on the socket (`TCP_ULP`), a read also ends at a control record; use
+/// [`read_with`](Async::read_with) there, which tries before it waits.
 pub type TcpStream = Async<net::TcpStream>;
 
 impl Async<net::TcpStream> {
@@ -49,7 +53,8 @@ impl Async<net::TcpStream> {
     ///
     /// # Errors
     /// [`NoDriver`](crate::NoDriver); that of the system for the last address, like
-    /// [`ConnectionRefused`](io::ErrorKind::ConnectionRefused); that of the look-up of a name.
+    /// [`ConnectionRefused`](io::ErrorKind::ConnectionRefused), or [`WouldBlock`](io::ErrorKind::WouldBlock) if it can't begin
+    /// now; that of the look-up of a name.
     ///
     /// # Cancel safety
     /// Dropping the future closes the socket.
@@ -284,7 +289,21 @@ impl Async<net::TcpStream> {
 /// Whether a connection is made or being made. A signal does not end the attempt.
 fn begin(outcome: Result<(), Errno>) -> io::Result<()> {
     match outcome {
-        Ok(()) | Err(Errno::INPROGRESS | Errno::WOULDBLOCK | Errno::INTR) => Ok(()),
+        Ok(()) | Err(Errno::INPROGRESS | Errno::INTR) => Ok(()),
+        // Elsewhere nothing has been begun, and no event would follow.
+        Err(Errno::WOULDBLOCK) if cfg!(windows) => Ok(()),
         Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(all(test, unix, not(brigade_loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_that_the_system_does_not_begin_is_an_error() {
+        assert!(begin(Err(Errno::INPROGRESS)).is_ok());
+        let error = begin(Err(Errno::AGAIN)).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
     }
 }
