@@ -30,7 +30,7 @@ use crate::spawn::block_on;
 /// | one by one | [`tick`](Self::tick) |
 ///
 /// Jobs start in the order in which they were submitted. Between these calls nothing runs: timers fire late, and a
-/// thread that waits for a job of the pool waits for the next call. On the owner's own thread such a wait would never end. So
+/// thread that waits for a job or an I/O resource of the pool waits for the next call. On the owner's own thread such a wait would never end. So
 /// outside of these calls a [`join`](crate::JoinHandle::join) of a job that has not ended returns
 /// [`WouldDeadlock`](crate::JoinError::WouldDeadlock) there. [`wait_idle`](Handle::wait_idle) and
 /// [`shutdown`](Handle::shutdown) don't wait. [`block_on`](crate::block_on()) doesn't run the pool's jobs either; use `run_until`.

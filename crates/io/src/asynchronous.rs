@@ -21,7 +21,7 @@ use crate::sys::{Owned, Pollable, Source, borrow};
 ///
 /// `AsyncRead` and `AsyncWrite` are implemented if `&T` is [`Read`](io::Read) or [`Write`](io::Write). A value that reads
 /// by `&mut` only, such as a child's standard output, must be turned into a [`File`](std::fs::File) first, by its
-/// [`OwnedFd`](std::os::fd::OwnedFd).
+/// [`OwnedFd`](std::os::fd::OwnedFd). An operation on an empty buffer may wait like any other.
 ///
 /// Several tasks may wait in the same direction, and an event wakes all of them. Futures (`readable`, `read_with`, `accept`) have
 /// a slot each for their waker. The `poll_` methods, which `AsyncRead`, `AsyncWrite` and `incoming` use as well, share a slot for

@@ -16,8 +16,9 @@
 //! | files of a file system | [`fs`] |
 //! | HTTP by hyper | the feature `hyper`: its traits for all sockets, and by `Hyper` for anything else |
 //!
-//! Resources implement the traits of `futures-io`. They may be used from tasks of any pool and of any other executor. Once
-//! their pool has ended, an operation that would have to wait fails with [`NoDriver::Closed`].
+//! Resources implement the traits of `futures-io`. They may be used from tasks of any pool and of any other executor, which the
+//! workers of the resource's own pool wake: while all of these are in long jobs, tasks elsewhere wait too. So a resource that
+//! another pool uses should belong to that pool. Once their pool has ended, an operation that would have to wait fails with [`NoDriver::Closed`].
 //!
 //! ```
 //! use brigade::io::{TcpListener, TcpStream};

@@ -6,7 +6,8 @@
 //! So timers fire on time, however coarse a tick is, and no thread wakes for a tick.
 //!
 //! Where the exact time of the earliest timer is needed, as a thread goes to sleep until it, the slots up to that timer are
-//! emptied although their time has not come. Timers that are set before these go to the map at once.
+//! emptied although their time has not come. Timers that are set before these go to the map at once, and pay for their order: that
+//! is so for all timers before the earliest one, when a thread has begun to sleep until that.
 //!
 //! [*Hashed and Hierarchical Timing Wheels*]: https://doi.org/10.1145/41457.37504
 
