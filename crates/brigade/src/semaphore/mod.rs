@@ -293,6 +293,18 @@ mod tests {
     }
 
     #[test]
+    fn waiters_leave_in_any_order_without_a_search_through_all() {
+        let _dog = brigade_testkit::Watchdog::start(30);
+        let semaphore = Semaphore::new(0);
+        let mut waiters: Vec<_> = (0..100_000).map(|_| Waiter::new(semaphore.clone())).collect();
+        waiters.iter_mut().for_each(|waiter| waiter.register(Waker::noop()));
+        while let Some(newest) = waiters.pop() {
+            drop(newest);
+        }
+        assert_eq!(semaphore.state.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
     fn a_waiter_that_was_woken_for_nothing_is_first_again() {
         let semaphore = Semaphore::new(1);
         let permit = semaphore.try_acquire();

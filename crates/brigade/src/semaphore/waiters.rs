@@ -3,7 +3,7 @@
 //! Not the crate `event-listener`: it wakes, and so runs user code, under its own lock.
 
 use core::mem;
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::task::Waker;
 
@@ -14,13 +14,13 @@ use super::Semaphore;
 /// The waiters of one semaphore.
 #[derive(Default)]
 pub(super) struct Waiters {
-    entries: VecDeque<Entry>,
+    /// By their numbers, so in order of arrival.
+    entries: BTreeMap<u64, Entry>,
     /// The last number in use.
     last: u64,
 }
 
 struct Entry {
-    number: u64,
     /// Whether it waits on although the pool accepts nothing from outside any more.
     stays: bool,
     waker: Waker,
@@ -32,44 +32,31 @@ impl Waiters {
     }
 
     pub(super) fn remove_first(&mut self) -> Option<Waker> {
-        self.entries.pop_front().map(|entry| entry.waker)
+        self.entries.pop_first().map(|(_, entry)| entry.waker)
     }
 
     pub(super) fn remove_outsiders(&mut self) -> Vec<Waker> {
-        let mut leaving = Vec::new();
-        for _ in 0..self.entries.len() {
-            match self.entries.pop_front() {
-                Some(entry) if entry.stays => self.entries.push_back(entry),
-                entry => leaving.extend(entry.map(|entry| entry.waker)),
-            }
-        }
-        leaving
+        let leave;
+        (self.entries, leave) = mem::take(&mut self.entries)
+            .into_iter()
+            .partition::<BTreeMap<_, _>, _>(|(_, entry)| entry.stays);
+        leave.into_values().map(|entry| entry.waker).collect()
     }
 
-    fn position(&self, number: u64) -> Option<usize> {
-        self.entries.iter().position(|entry| entry.number == number)
-    }
-
-    /// Adds a waiter at the end; returns its number.
-    fn add(&mut self, waker: Waker, stays: bool) -> u64 {
+    /// Returns a number for a new waiter, which comes after all others.
+    fn next_number(&mut self) -> u64 {
         self.last += 1;
-        self.entries.push_back(Entry { number: self.last, stays, waker });
         self.last
     }
 
-    /// Replaces the waker of a waiter, and returns the former one; a waiter that has been woken becomes the first again.
-    fn renew(&mut self, number: u64, waker: Waker, stays: bool) -> Option<Waker> {
-        match self.position(number) {
-            Some(position) => Some(mem::replace(&mut self.entries[position].waker, waker)),
-            None => {
-                self.entries.push_front(Entry { number, stays, waker });
-                None
-            }
-        }
+    /// Adds a waiter, or renews its waker, and returns the former one. A waiter that has been woken gets its former place, before
+    /// all that came later.
+    fn set(&mut self, number: u64, waker: Waker, stays: bool) -> Option<Waker> {
+        self.entries.insert(number, Entry { stays, waker }).map(|former| former.waker)
     }
 
     fn remove(&mut self, number: u64) -> Option<Waker> {
-        self.entries.remove(self.position(number)?).map(|entry| entry.waker)
+        self.entries.remove(&number).map(|entry| entry.waker)
     }
 }
 
@@ -93,19 +80,16 @@ impl Waiter {
         Self { semaphore, stays: true, number: None }
     }
 
-    /// Registers a waker, to be woken when there may be a permit. A waiter that was woken and found none becomes the first
+    /// Registers a waker, to be woken when there may be a permit. A waiter that was woken and found none has its former place
     /// again.
     ///
     /// The caller must try to take a permit before it waits (Waiter rule).
     pub(crate) fn register(&mut self, waker: &Waker) {
         // User code, as is the drop of the former waker, so outside the lock.
         let waker = waker.clone();
-        let former = self.semaphore.change_waiters(|waiters| match self.number {
-            Some(number) => waiters.renew(number, waker, self.stays),
-            None => {
-                self.number = Some(waiters.add(waker, self.stays));
-                None
-            }
+        let former = self.semaphore.change_waiters(|waiters| {
+            let number = *self.number.get_or_insert_with(|| waiters.next_number());
+            waiters.set(number, waker, self.stays)
         });
         drop_contained(former);
     }
