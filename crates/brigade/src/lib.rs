@@ -265,7 +265,7 @@ one](guide::works_with)."
 //     victims   trace
 //     observe
 //     cpus
-//     metrics   topology   rejected   key   job_name   sorted_map   role
+//     metrics   topology   rejected   large   key   job_name   sorted_map   role
 //     priority
 
 // The documentation lists the methods of a type in the order of the modules that have them: what is most used comes first.
@@ -310,6 +310,7 @@ mod idle;
 pub mod io;
 mod job_name;
 mod key;
+mod large;
 mod local_pool;
 mod machine;
 mod metrics;

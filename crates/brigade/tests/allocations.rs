@@ -1,14 +1,15 @@
-//! How often the pool allocates: never per `execute` up to 24 bytes of captures, once otherwise.
+//! How often the pool allocates: never per `execute` up to 24 bytes of captures, once otherwise. What becomes of large captures.
 
 #![allow(clippy::disallowed_types, reason = "the tests stand outside every loom model")]
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
 
-use brigade::{Builder, Handle, Pool, Queueing, WhenFull};
+use brigade::{Builder, Handle, Pool, Queueing, TaskSet, WhenFull};
 
-use brigade_testkit::{Observed, Watchdog};
+use brigade_testkit::{Gate, Observed, Watchdog, eventually};
 
 /// One count per test, so that concurrent tests do not mix.
 static COUNTS: [AtomicUsize; 32] = [const { AtomicUsize::new(0) }; 32];
@@ -23,6 +24,9 @@ thread_local! {
 
 /// Counts the allocations of the threads that belong to a test.
 fn count(size: usize) -> bool {
+    if holds_capture(size) {
+        CAPTURES.fetch_add(1, Ordering::Relaxed);
+    }
     if let Ok(Some(meter)) = METER.try_with(Cell::get) {
         COUNTS[meter].fetch_add(1, Ordering::Relaxed);
         BYTES[meter].fetch_add(size, Ordering::Relaxed);
@@ -30,8 +34,22 @@ fn count(size: usize) -> bool {
     true
 }
 
+/// What a test captures to find it in memory: no other allocation has its size.
+type Capture = [u8; 10_007];
+
+/// How many allocations there are now that a [`Capture`] is a part of.
+static CAPTURES: AtomicUsize = AtomicUsize::new(0);
+
+fn holds_capture(size: usize) -> bool {
+    (size_of::<Capture>()..size_of::<Capture>() + 1000).contains(&size)
+}
+
 #[global_allocator]
-static ALLOCATOR: Observed = Observed::new(count, |_| ());
+static ALLOCATOR: Observed = Observed::new(count, |size| {
+    if holds_capture(size) {
+        CAPTURES.fetch_sub(1, Ordering::Relaxed);
+    }
+});
 
 /// A pool whose workers, and the calling thread, are counted together.
 struct Metered {
@@ -361,4 +379,90 @@ fn an_idle_worker_keeps_a_thousand_slots_for_forks_and_gives_back_more() {
     assert_eq!(allocated(1_000), 0);
     let larger = allocated(4_000);
     assert!(larger >= 2 * 4_000 * 4 * size_of::<usize>(), "{larger} bytes");
+}
+
+/// A closure with a capture in memory, which it returns a part of.
+fn captures() -> impl FnMut() -> u8 + Send + 'static {
+    let capture: Capture = std::hint::black_box([1; _]);
+    move || capture.iter().copied().max().unwrap_or_default()
+}
+
+/// The same without a result, which may also run again.
+fn as_job<T>(mut closure: impl FnMut() -> T + Send + 'static) -> impl FnMut() + Send + 'static {
+    move || _ = closure()
+}
+
+#[test]
+fn what_an_ended_job_captured_takes_no_memory_while_its_handle_is_kept() {
+    let _dog = Watchdog::start(30);
+    let pool = Pool::builder().threads(2).build().unwrap();
+    let assert_gone = |of| assert_eq!(CAPTURES.load(Ordering::Relaxed), 0, "of {of}");
+
+    let ended = pool.submit(captures());
+    eventually("the job ends", || ended.is_finished());
+    assert_gone("a closure that has run");
+    let joined = pool.submit(captures());
+    let aborting = joined.abort_handle();
+    assert_eq!(joined.join().unwrap(), 1);
+    assert_gone("a closure that was joined and could be aborted");
+    let mut set = TaskSet::new(&pool);
+    set.submit(captures());
+    assert!(set.wait_all());
+    assert_gone("a closure in a set");
+    let due = pool.job().after(Duration::ZERO).execute(as_job(captures())).unwrap();
+    eventually("the timer is over", || due.is_over());
+    assert_gone("a closure with a timer");
+    pool.scope(|scope| {
+        let job = scope.submit(captures());
+        eventually("the job ends", || job.is_finished());
+        assert_gone("a closure of a scope");
+    })
+    .unwrap();
+
+    let (pool, gate) = (Pool::new(1), Arc::new(Gate::closed()));
+    let blocking = gate.clone();
+    pool.execute(move || blocking.wait());
+    let mut cancelled = pool.submit(captures());
+    assert!(cancelled.cancel());
+    assert_gone("a closure that was cancelled");
+    let timer = pool.job().after(Duration::MAX).execute(as_job(captures())).unwrap();
+    let periodic = pool.job().every(Duration::MAX).execute(as_job(captures())).unwrap();
+    assert_eq!(CAPTURES.load(Ordering::Relaxed), 2, "they are counted");
+    assert!(timer.cancel() && periodic.cancel());
+    assert_gone("a timer that was cancelled");
+    gate.open();
+    drop((aborting, set));
+}
+
+/// A closure with a capture that fits a worker's stack of 2 MiB few times, in a frame of its own.
+fn huge() -> impl FnMut() + Send + 'static {
+    let capture = std::hint::black_box([1_u8; 100 << 10]);
+    move || _ = std::hint::black_box(&capture)[9]
+}
+
+#[test]
+fn the_stack_of_a_worker_has_room_for_the_submission_of_100_kilobytes() {
+    let _dog = Watchdog::start(30);
+    let verbs: [fn(Handle); 12] = [
+        |pool| pool.execute(huge()),
+        |pool| pool.try_execute(huge()).unwrap(),
+        |pool| pool.submit(huge()).join().unwrap(),
+        |pool| drop(pool.try_submit(huge()).unwrap()),
+        |pool| pool.job().name("huge").execute(huge()).unwrap(),
+        |pool| drop(pool.job().submit(huge()).unwrap()),
+        |pool| drop(pool.job().on_worker(0).submit(huge()).unwrap()),
+        |pool| drop(pool.job().after(Duration::ZERO).execute(huge()).unwrap()),
+        |pool| drop(pool.job().after(Duration::ZERO).submit(huge()).unwrap()),
+        |pool| drop(pool.job().every(Duration::from_secs(1)).execute(huge()).unwrap()),
+        |pool| TaskSet::new(pool).submit(huge()),
+        |pool| pool.scope(|scope| _ = scope.submit(huge()).join()).unwrap(),
+    ];
+    for builder in [Pool::builder(), Pool::builder().capacity(10)] {
+        let pool = builder.threads(1).stack_size(2 << 20).build().unwrap();
+        for verb in verbs {
+            let handle = pool.handle();
+            pool.submit(move || verb(handle)).join().unwrap();
+            pool.wait_idle();
+        }
+    }
 }

@@ -19,6 +19,7 @@
 //! join
 //! canceller
 //! cell     closure, handle   completed   header, frames   state, lifecycle
+//! boxed
 //! act   error   work   contain
 //! ```
 // `std` is named for `catch_unwind` and wakers; atomics and cells come from `brigade_sync`.
@@ -32,9 +33,11 @@
 //     join
 //     canceller
 //     cell
+//     boxed
 //     act   contain   error   region   work
 
 mod act;
+mod boxed;
 mod canceller;
 mod cell;
 mod completions;
@@ -48,6 +51,7 @@ mod scoped;
 mod work;
 
 pub use act::Outcome;
+pub use boxed::is_large;
 pub use canceller::Canceller;
 pub use cell::{Attachment, JobId};
 pub use completions::Completions;

@@ -11,6 +11,7 @@ use crate::config::WhenFull;
 use crate::engine::{Admission, Unqueued, Worker};
 use crate::join::JoinHandle;
 use crate::key::Key;
+use crate::large::box_if_large;
 use crate::registry::{At, reach, reach_once};
 use crate::rejected::{Reason, Rejected};
 use crate::semaphore::{Permit, Waiter};
@@ -180,6 +181,18 @@ impl Reserved {
         F: FnOnce() -> T + Send + 'static,
         R: Receipt<T>,
     {
+        box_if_large!(work: F => unboxing self.submit_stored(work, place))
+    }
+
+    fn submit_stored<F, T, R>(
+        self,
+        work: F,
+        place: &'static Location<'static>,
+    ) -> Result<R, Rejected<F>>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        R: Receipt<T>,
+    {
         let Self { builder, room } = self;
         reach_once(builder.key, |at| match (room, at.core()) {
             (Room::Queue(permit), _) if builder.options.is_empty() => {
@@ -197,7 +210,9 @@ impl Reserved {
                 Ok(receipt)
             }
             // It was made on a worker, and is used elsewhere.
-            (Room::OnWorker, _) => builder.when_full(WhenFull::RunInCaller).submit_job(work, place),
+            (Room::OnWorker, _) => {
+                builder.when_full(WhenFull::RunInCaller).submit_stored(work, place)
+            }
         })
     }
 

@@ -8,6 +8,7 @@ use crate::config::WhenFull;
 use crate::engine::CURRENT;
 use crate::handle::Handle;
 use crate::join::JoinHandle;
+use crate::large::box_if_large;
 use crate::registry::At;
 use crate::rejected::{Rejected, expect_accepted, refuse};
 
@@ -17,6 +18,10 @@ impl Handle {
     /// Never blocks, unless the pool is bounded and [blocks when it is full](crate::WhenFull), which is the default then. May
     /// start a thread, according to the pool's [growth](crate::Builder::growth). Does not allocate if the captures have at most
     /// 24 bytes (16 in a bounded pool) and the alignment of a pointer.
+    ///
+    /// Captures of 2 KiB or more are moved to the heap first, and freed when the closure has run. The stacks of the submitting and the
+    /// running thread hold them once or twice in a release build, and up to ten times in a debug build. So box larger captures than
+    /// some hundred kilobytes.
     ///
     /// # Panics
     /// If the pool does not accept the closure, because
@@ -42,9 +47,9 @@ impl Handle {
     #[inline(always)]
     #[track_caller]
     pub fn execute<F: FnOnce() + Send + 'static>(&self, job: F) {
-        if let Err(rejected) = self.accept(job, None) {
+        box_if_large!(job: F => if let Err(rejected) = self.accept(job, None) {
             refuse(rejected.reason());
-        }
+        });
     }
 
     /// Runs a closure on the pool, once, or returns it; never waits, whatever the pool's [policy](WhenFull) is.
@@ -69,7 +74,7 @@ impl Handle {
     #[inline(always)]
     #[track_caller]
     pub fn try_execute<F: FnOnce() + Send + 'static>(&self, job: F) -> Result<(), Rejected<F>> {
-        self.accept(job, Some(WhenFull::Reject))
+        box_if_large!(job: F => unboxing self.accept(job, Some(WhenFull::Reject)))
     }
 
     #[inline(always)]
@@ -110,7 +115,7 @@ impl Handle {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        expect_accepted(self.accept_with_handle(job, None))
+        box_if_large!(job: F => expect_accepted(self.accept_with_handle(job, None)))
     }
 
     /// Runs a closure on the pool, once, and returns a handle for its outcome, or returns the closure; never waits.
@@ -133,7 +138,8 @@ impl Handle {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        self.accept_with_handle(job, Some(WhenFull::Reject))
+        let policy = Some(WhenFull::Reject);
+        box_if_large!(job: F => unboxing self.accept_with_handle(job, policy))
     }
 
     #[track_caller]

@@ -16,6 +16,7 @@ use super::{Missed, NO_PERIOD, later};
 use crate::free::job;
 use crate::join::JoinHandle;
 use crate::key::Key;
+use crate::large::box_if_large;
 use crate::priority::Priority;
 use crate::registry::{class_here, rejected};
 use crate::rejected::{Rejected, expect_accepted};
@@ -139,8 +140,17 @@ impl DelayedJob {
     /// ```
     #[track_caller]
     pub fn execute<F: FnOnce() + Send + 'static>(self, job: F) -> Result<Timer, Rejected<F>> {
+        let place = Location::caller();
+        box_if_large!(job: F => unboxing self.execute_stored(job, place))
+    }
+
+    fn execute_stored<F: FnOnce() + Send + 'static>(
+        self,
+        job: F,
+        place: &'static Location<'static>,
+    ) -> Result<Timer, Rejected<F>> {
         let (key, _, Options { name, class, .. }) = self.job.into_parts();
-        let watcher = Watcher::of_pool(key, Location::caller(), || name.clone());
+        let watcher = Watcher::of_pool(key, place, || name.clone());
         let once = Once(Some(job), name);
         let scheduled = schedule(key, class, self.time, Again::Never, once, watcher);
         scheduled.map_err(|Once(job, _)| match job {
@@ -172,11 +182,13 @@ impl DelayedJob {
         T: Send + 'static,
     {
         let Self { job: builder, time } = self;
-        let delayed = Delayed { sleep: sleep_until(time), job: Some(job) };
-        builder.spawn(delayed).map_err(|rejected| {
-            rejected.map(|delayed| match delayed.job {
-                Some(job) => job,
-                None => unreachable!("it has not run"),
+        box_if_large!(job: F => unboxing {
+            let delayed = Delayed { sleep: sleep_until(time), job: Some(job) };
+            builder.spawn(delayed).map_err(|rejected| {
+                rejected.map(|delayed| match delayed.job {
+                    Some(job) => job,
+                    None => unreachable!("it has not run"),
+                })
             })
         })
     }
@@ -268,10 +280,19 @@ impl PeriodicJob {
     /// ```
     #[track_caller]
     pub fn execute<F: FnMut() + Send + 'static>(self, job: F) -> Result<Timer, Rejected<F>> {
+        let place = Location::caller();
+        box_if_large!(job: F => unboxing self.execute_stored(job, place))
+    }
+
+    fn execute_stored<F: FnMut() + Send + 'static>(
+        self,
+        job: F,
+        place: &'static Location<'static>,
+    ) -> Result<Timer, Rejected<F>> {
         let Self { job: builder, period, missed } = self;
         let (key, _, Options { name, class, .. }) = builder.into_parts();
         let first = later(Instant::now(), period);
-        let watcher = Watcher::of_pool(key, Location::caller(), || name.clone());
+        let watcher = Watcher::of_pool(key, place, || name.clone());
         let every = Every(job, name);
         schedule(key, class, first, Again::Every(period, missed), every, watcher)
             .map_err(|Every(job, _)| rejected(key, job))

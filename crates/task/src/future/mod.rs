@@ -40,6 +40,7 @@ use core::mem::MaybeUninit;
 use core::ptr::NonNull;
 
 use crate::act::{Action, Outcome, Payload};
+use crate::boxed::is_large;
 use crate::cell::Header;
 use crate::contain::drop_contained;
 use crate::job::Job;
@@ -48,7 +49,7 @@ use crate::region::FreshOfScope;
 use local::Local;
 use poll::{Resumption, Running};
 pub use schedule::Schedule;
-use store::{Boxed, Inline, Store, is_large};
+use store::{Boxed, Inline, Store};
 pub use waker::TaskRef;
 
 /// What is kept in the job of a future until its first poll.

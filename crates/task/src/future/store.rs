@@ -4,9 +4,6 @@ use core::future::Future;
 use core::mem::{ManuallyDrop, MaybeUninit};
 use core::pin::Pin;
 
-/// Futures of this size or more are boxed, as a cell lives as long as its handle and its wakers.
-const LARGE: usize = 2048;
-
 /// The storage of a future.
 pub(super) trait Store: 'static {
     /// The future's type.
@@ -30,11 +27,6 @@ pub(super) struct Inline<F>(F);
 
 /// Stores a future in a box.
 pub(super) struct Boxed<F>(Pin<Box<F>>);
-
-/// Returns whether futures of this type are boxed.
-pub(super) const fn is_large<F>() -> bool {
-    size_of::<F>() >= LARGE
-}
 
 impl<F: Future + 'static> Store for Inline<F> {
     type Future = F;

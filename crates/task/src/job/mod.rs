@@ -11,6 +11,7 @@ use core::mem::{ManuallyDrop, MaybeUninit, align_of, size_of};
 use core::ptr;
 
 use crate::act::{Act, Action, Outcome, Payload};
+use crate::boxed::{BoxedWork, is_large};
 use crate::cell;
 use crate::contain::drop_contained;
 use crate::join::JoinHandle;
@@ -33,7 +34,7 @@ use crate::work::Work;
 /// ```
 #[repr(C)]
 pub struct Job {
-    /// The closure, or a pointer to it.
+    /// The work, or a box of it.
     ///
     /// First, so that a copy in halves of 16 bytes splits no word off: a load that spans two stores waits until both have
     /// left the store buffer.
@@ -51,16 +52,18 @@ impl Job {
     /// Creates a job of a closure or other work; allocates only if it is larger than three words.
     #[inline(always)]
     pub fn new<W: Work<Output = ()>>(work: W) -> Self {
-        if size_of::<W>() <= size_of::<Payload>() && align_of::<W>() <= align_of::<Payload>() {
+        if const { fits::<W>() } {
             // SAFETY: it fits, and `act_inline::<W>` expects a `W`.
             unsafe { Self::from_raw(act_inline::<W>, work) }
         } else {
-            // SAFETY: a box is one word, and `act_boxed::<W>` expects a `Box<W>`.
-            unsafe { Self::from_raw(act_boxed::<W>, Box::into_raw(Box::new(work)).cast::<()>()) }
+            let work = BoxedWork::new(work);
+            // SAFETY: a box is one word, and `act_inline::<BoxedWork<W>>` expects a `BoxedWork<W>`.
+            unsafe { Self::from_raw(act_inline::<BoxedWork<W>>, work) }
         }
     }
 
-    /// Creates a job of a closure or other work, and a handle for its result; both share one allocation.
+    /// Creates a job of a closure or other work, and a handle for its result; both share one allocation. Work of 2 KiB or more has
+    /// another one, which is freed when it has run or is dropped, even if the handle is kept.
     ///
     /// ```
     /// let (job, mut handle) = brigade_task::Job::with_handle(|| 6 * 7);
@@ -74,7 +77,10 @@ impl Job {
         W: Work<Output = T>,
         T: Send + 'static,
     {
-        let (act, pointer) = cell::allocate(work);
+        let (act, pointer) = match const { is_large::<W>() } {
+            true => cell::allocate(BoxedWork::new(work)),
+            false => cell::allocate(work),
+        };
         // SAFETY: a pointer is one word, and `act` is the function of that cell.
         let job = unsafe { Self::from_raw(act, pointer) };
         // SAFETY: the cell was allocated for one job and one handle of type `T`.
@@ -120,6 +126,16 @@ impl Job {
     /// # Panics
     /// If the job is [stale](Outcome::Stale).
     pub fn into_closure<F: 'static>(self) -> Result<F, Self> {
+        match self.into_content::<F>() {
+            Err(job) if const { !fits::<F>() } => {
+                job.into_content::<BoxedWork<F>>().map(BoxedWork::into_inner)
+            }
+            content => content,
+        }
+    }
+
+    /// Returns the closure if it is of this type, which may be that of a box.
+    fn into_content<F: 'static>(self) -> Result<F, Self> {
         let mut closure = MaybeUninit::<F>::uninit();
         // SAFETY: there is room for an `F`.
         unsafe { self.take_if(TypeId::of::<F>(), closure.as_mut_ptr().cast()) }?;
@@ -241,6 +257,11 @@ impl fmt::Debug for Job {
     }
 }
 
+/// Whether work of this type is stored in its job.
+const fn fits<W>() -> bool {
+    size_of::<W>() <= size_of::<Payload>() && align_of::<W>() <= align_of::<Payload>()
+}
+
 /// The function of a job whose payload is an `F`.
 ///
 /// # Safety
@@ -251,44 +272,9 @@ unsafe fn act_inline<F: Work<Output = ()>>(
     out: *mut (),
 ) -> Outcome {
     let closure = payload.cast::<F>();
-    // SAFETY: Payload rule: the payload is an `F`, and this action may consume it.
-    unsafe { act_on(closure, action, out) }
-}
-
-/// The function of a job whose payload is a `Box<F>`.
-///
-/// # Safety
-/// Payload rule; `out` must be as the action says.
-unsafe fn act_boxed<F: Work<Output = ()>>(
-    payload: *mut Payload,
-    action: Action,
-    out: *mut (),
-) -> Outcome {
-    /// Frees the box without dropping its content.
-    struct Free<F>(*mut F);
-    impl<F> Drop for Free<F> {
-        fn drop(&mut self) {
-            // SAFETY: it came from a `Box<F>`, whose content has been moved out or dropped.
-            drop(unsafe { Box::from_raw(self.0.cast::<ManuallyDrop<F>>()) });
-        }
-    }
-    // SAFETY: Payload rule: the payload is a `Box<F>`, which is a pointer to an `F`.
-    let closure = unsafe { payload.cast::<*mut F>().read() };
-    let consumes = !matches!(action, Action::Identify | Action::IsStale);
-    let _free = consumes.then(|| Free(closure));
-    // SAFETY: Payload rule, as above.
-    unsafe { act_on(closure, action, out) }
-}
-
-/// Performs `action` on a closure.
-///
-/// # Safety
-/// `closure` must point to an `F` that is not used after an action that consumes it; `out` must be as the action says.
-#[inline]
-unsafe fn act_on<F: Work<Output = ()>>(closure: *mut F, action: Action, out: *mut ()) -> Outcome {
     match action {
         Action::Run => {
-            // SAFETY: guaranteed by the caller; read once.
+            // SAFETY: Payload rule: the payload is an `F`, and is consumed.
             let closure = unsafe { closure.read() };
             if !closure.may_start() {
                 drop_contained(closure);
@@ -298,12 +284,12 @@ unsafe fn act_on<F: Work<Output = ()>>(closure: *mut F, action: Action, out: *mu
             Outcome::Returned
         }
         Action::Drop => {
-            // SAFETY: guaranteed by the caller; dropped once.
+            // SAFETY: Payload rule, as above.
             unsafe { closure.drop_in_place() };
             Outcome::Cancelled
         }
         Action::Take => {
-            // SAFETY: `out` has room for an `F`, guaranteed by the caller.
+            // SAFETY: Payload rule, as above; `out` has room for an `F`, guaranteed by the caller.
             unsafe { out.cast::<F>().copy_from_nonoverlapping(closure, 1) };
             Outcome::Cancelled
         }
@@ -313,7 +299,7 @@ unsafe fn act_on<F: Work<Output = ()>>(closure: *mut F, action: Action, out: *mu
             Outcome::Stale
         }
         Action::IsStale => {
-            // SAFETY: guaranteed by the caller; borrowed for the call.
+            // SAFETY: Payload rule: the payload is an `F`; borrowed for the call.
             let is_stale = unsafe { &*closure }.is_stale();
             // SAFETY: `out` is a `bool`, guaranteed by the caller.
             unsafe { out.cast::<bool>().write(is_stale) };

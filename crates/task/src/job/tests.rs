@@ -7,12 +7,15 @@ use std::sync::mpsc;
 use super::*;
 use crate::JoinError;
 
-/// Runs `test` with a closure that is stored inside the job and with one that is boxed.
+/// Runs `test` with a closure that is stored inside the job and with one that is boxed; with a handle, in a cell and in a box.
 fn inline_and_boxed(test: impl Fn(&Arc<()>, Job)) {
     let count = Arc::new(());
-    let (small, large) = (count.clone(), (count.clone(), [7_u64; 4]));
+    let (small, large) = (count.clone(), (count.clone(), [7_u64; 512]));
+    let (in_cell, in_box) = (small.clone(), large.clone());
     test(&count, Job::new(move || drop(small)));
     test(&count, Job::new(move || drop(large)));
+    test(&count, Job::with_handle(move || drop(in_cell)).0);
+    test(&count, Job::with_handle(move || drop(in_box)).0);
 }
 
 #[test]
@@ -41,10 +44,12 @@ fn round_trip<F: FnOnce() + Send + 'static>(closure: F, handle: bool) -> F {
 fn a_closure_comes_back_as_what_it_was() {
     for handle in [false, true] {
         let (sender, receiver) = mpsc::channel();
-        let (large, other) = ([1_u64; 8], sender.clone());
+        let (larger, other) = ([1_u64; 8], sender.clone());
+        let (largest, third) = ([1_u64; 512], sender.clone());
         round_trip(move || sender.send(8_u64).unwrap(), handle)();
-        round_trip(move || other.send(large.iter().sum()).unwrap(), handle)();
-        assert_eq!(receiver.iter().collect::<Vec<_>>(), [8, 8]);
+        round_trip(move || other.send(larger.iter().sum()).unwrap(), handle)();
+        round_trip(move || third.send(largest.iter().sum()).unwrap(), handle)();
+        assert_eq!(receiver.iter().collect::<Vec<_>>(), [8, 8, 512]);
     }
 }
 

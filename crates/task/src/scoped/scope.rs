@@ -24,6 +24,7 @@ use super::tickets::Tickets;
 use super::wait;
 use super::wakers::Wakers;
 use crate::act::{Action, Outcome, Payload};
+use crate::boxed::is_large;
 use crate::cell::JobContext;
 use crate::contain::{contain, drop_contained};
 use crate::job::Job;
@@ -281,6 +282,18 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn submit<F, T>(&'scope self, closure: F) -> ScopedJoinHandle<'scope, T>
+    where
+        F: FnOnce() -> T + Send + 'scope,
+        T: Send + 'scope,
+    {
+        match const { is_large::<F>() } {
+            true => self.submit_stored(Box::new(closure)),
+            false => self.submit_stored(closure),
+        }
+    }
+
+    /// Like [`submit`](Self::submit), for a closure that is stored with its result.
+    fn submit_stored<F, T>(&'scope self, closure: F) -> ScopedJoinHandle<'scope, T>
     where
         F: FnOnce() -> T + Send + 'scope,
         T: Send + 'scope,

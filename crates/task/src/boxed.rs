@@ -1,0 +1,45 @@
+//! Work in a box of its own.
+
+use crate::work::Work;
+
+/// Closures and futures of this size or more are never a part of a cell, which lives as long as its handle: a second allocation costs
+/// less than to move this much memory, and a smaller one does not free much.
+const LARGE: usize = 2048;
+
+/// Returns whether closures and futures of this type are large: each is in a box of its own, which is freed when it ends.
+pub const fn is_large<F>() -> bool {
+    size_of::<F>() >= LARGE
+}
+
+/// Work in a box, which is freed when the work has run or is dropped.
+pub(crate) struct BoxedWork<W>(Box<W>);
+
+impl<W> BoxedWork<W> {
+    #[inline(always)]
+    pub(crate) fn new(work: W) -> Self {
+        Self(Box::new(work))
+    }
+
+    pub(crate) fn into_inner(self) -> W {
+        *self.0
+    }
+}
+
+impl<W: Work> Work for BoxedWork<W> {
+    type Output = W::Output;
+
+    #[inline(always)]
+    fn may_start(&self) -> bool {
+        self.0.may_start()
+    }
+
+    #[inline(always)]
+    fn is_stale(&self) -> bool {
+        self.0.is_stale()
+    }
+
+    #[inline(always)]
+    fn run(self) -> W::Output {
+        (*self.0).run()
+    }
+}
