@@ -4,8 +4,9 @@ use core::fmt;
 use std::panic;
 use std::sync::Arc;
 
-use brigade_task::Canceller;
+use brigade_task::{Asked, Canceller};
 
+use crate::engine::may_nest;
 use crate::key::Key;
 use crate::registry::reach;
 
@@ -49,14 +50,11 @@ impl AbortHandle {
             return false;
         };
         if canceller.is_of_future() {
-            return canceller.ask_to_stop();
+            return cancel_future(self.key, |may_drop| canceller.ask_to_stop(may_drop));
         }
-        let cancelled = cancel_at(self.key, &mut || {
-            let cancelled = canceller.drop_if_unclaimed().is_some();
-            (cancelled, cancelled)
-        });
+        let cancelled = cancel_at(self.key, &mut || canceller.drop_if_unclaimed().is_some());
         if !cancelled {
-            canceller.ask_to_stop();
+            _ = canceller.ask_to_stop(false);
         }
         cancelled
     }
@@ -85,15 +83,31 @@ impl fmt::Debug for AbortHandle {
 impl panic::UnwindSafe for AbortHandle {}
 impl panic::RefUnwindSafe for AbortHandle {}
 
-/// Calls what cancels a job of a pool, and returns whether it has, and whether the pool counts that; returns the former.
-pub(crate) fn cancel_at(key: Key, cancel: &mut dyn FnMut() -> (bool, bool)) -> bool {
+/// Calls what cancels a closure of a pool, and returns whether it has.
+pub(crate) fn cancel_at(key: Key, cancel: &mut dyn FnMut() -> bool) -> bool {
     reach(key, |at| {
         at.off_pool(|| {
-            let (cancelled, counts) = cancel();
-            if counts {
+            let cancelled = cancel();
+            if cancelled {
                 at.count_cancelled();
             }
             cancelled
+        })
+    })
+}
+
+/// Calls what cancels a future of a pool, and is told whether it may drop it; returns whether it has.
+///
+/// A future that has not been polled is dropped here, as a closure is, and its entry is left in a queue. Any other is dropped and
+/// counted where its next poll would be. That is also so where drops nest deeply, as each may cancel the next future.
+pub(crate) fn cancel_future(key: Key, ask: impl FnOnce(bool) -> Asked) -> bool {
+    reach(key, |at| {
+        at.off_pool(|| {
+            let asked = ask(may_nest());
+            if asked == Asked::Dropped {
+                at.leaves_entry();
+            }
+            asked != Asked::Nothing
         })
     })
 }

@@ -222,6 +222,12 @@ impl Builder {
     /// waits for it: forks, [installed](crate::Handle::install) calls, closures and futures of a [`Scope`](crate::Scope). A bounded
     /// pool queues a closure without an allocation if its captures have at most 16 bytes.
     ///
+    /// **Beyond the capacity.** A job of the pool that submits to the full pool never waits. By a policy that would
+    /// [wait](WhenFull::Block) or [run the job](WhenFull::RunInCaller), its job is queued without room. So the queues exceed the
+    /// capacity by what running jobs submit while there is no room, and by nothing else: submissions from outside never do. To
+    /// bound that too, such a job can use [`WhenFull::Reject`]. A job of the pool that waits for a `TaskSet` submits in the same way
+    /// what waits in the set.
+    ///
     /// ```
     /// use std::sync::mpsc;
     /// let pool = brigade::Pool::builder().threads(1).capacity(1).build()?;

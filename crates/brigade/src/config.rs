@@ -278,8 +278,10 @@ pub enum Growth {
 
 /// What happens to a job that is submitted to a bounded pool whose queue is full.
 ///
-/// Where a policy would wait, a job of the same pool does not, as its worker can't wait for itself. There, and with
-/// `RunInCaller`, the worker runs the new job inside the one that submits it.
+/// A job of the same pool never waits for room, as its worker can't wait for itself, and never runs the new job inside itself, as
+/// that may take a lock that it holds. Where a policy would do so, the new job is queued [beyond the
+/// capacity](crate::Builder::capacity). The same goes for a job that already runs in its caller, for the captures of a job that is
+/// dropped for want of room, and for the pool's [spawner](crate::Builder::spawner).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WhenFull {
@@ -292,8 +294,8 @@ pub enum WhenFull {
     Block,
     /// Like `Block`, but the job is rejected if there is still no room after this long, and not earlier.
     BlockFor(Duration),
-    /// The submitting thread runs the job, which slows submitters down to the pool's pace. A thread outside the pool runs none
-    /// once the pool is closed.
+    /// The submitting thread, outside the pool, runs the job, which slows submitters down to the pool's pace. It runs none once the
+    /// pool is closed. Such jobs do not nest.
     ///
     /// The submission returns when the job has ended. [`wait_idle`](crate::Handle::wait_idle) and
     /// [`shutdown`](crate::Handle::shutdown) wait for that too, whichever thread runs the job.

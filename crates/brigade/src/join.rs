@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 
 use brigade_task::{Canceller, JoinError, Outcome};
 
-use crate::abort::{AbortHandle, cancel_at};
+use crate::abort::{AbortHandle, cancel_at, cancel_future};
 use crate::awaited::{self, Refused};
 use crate::deadlock::{Awaited, Target, Waiting};
 use crate::engine::{self, BlockedThread, CURRENT, Worker, blocking, enter_pool, runs_in_place};
@@ -208,7 +208,8 @@ impl<T> JoinHandle<T> {
     /// [`cancelled`](crate::cancelled), and its outcome is its own.
     ///
     /// A [future](crate::Handle::spawn) that has not ended is always cancelled, even after its first poll, and this returns
-    /// `true`. A thread of the pool drops it after its current poll, and also drops the result of that poll.
+    /// `true`. One that has not been polled is dropped in this call, as captures are, unless the call is itself in a deep chain of
+    /// such drops. Otherwise a thread of the pool drops it after its current poll, and also drops the result of that poll.
     ///
     /// Another call has no further effect. The cost does not depend on how many jobs are queued. A panic while the captures are
     /// dropped is caught.
@@ -226,7 +227,7 @@ impl<T> JoinHandle<T> {
     #[doc(alias = "abort")]
     pub fn cancel(&mut self) -> bool {
         let key = self.key;
-        self.inner.as_mut().is_some_and(|inner| cancel_if(inner, key, || true))
+        self.inner.as_mut().is_some_and(|inner| cancel(inner, key))
     }
 
     /// Returns a handle that can cancel the job from any thread while this one waits for it. The first call allocates.
@@ -295,26 +296,17 @@ pub(crate) fn settle_on(worker: &Worker, settle: impl FnOnce(bool) -> Option<Out
     outcome.inspect(|&outcome| worker.count_in_place(outcome)).is_some()
 }
 
-/// Cancels a job, as [`JoinHandle::cancel`] does, that the pool may not have accepted yet: if `is_accepted` returns `false`, it
-/// is not counted.
-pub(crate) fn cancel_if<T>(
-    inner: &mut brigade_task::JoinHandle<T>,
-    key: Key,
-    mut is_accepted: impl FnMut() -> bool,
-) -> bool {
+/// Cancels a job, as [`JoinHandle::cancel`] does.
+pub(crate) fn cancel<T>(inner: &mut brigade_task::JoinHandle<T>, key: Key) -> bool {
     if !key.is_here() {
         return false;
     }
     if inner.is_of_future() {
-        // It is dropped and counted where its next poll would be.
-        return inner.ask_to_stop();
+        return cancel_future(key, |may_drop| inner.ask_to_stop(may_drop));
     }
-    let cancelled = cancel_at(key, &mut || {
-        let cancelled = inner.settle_if_unclaimed(false).is_some();
-        (cancelled, cancelled && is_accepted())
-    });
+    let cancelled = cancel_at(key, &mut || inner.settle_if_unclaimed(false).is_some());
     if !cancelled {
-        inner.ask_to_stop();
+        _ = inner.ask_to_stop(false);
     }
     cancelled
 }

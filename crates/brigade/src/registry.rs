@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use brigade_task::Outcome;
 
-use crate::engine::{CURRENT, Core, Worker};
+use crate::engine::{CURRENT, Core, Worker, nest};
 use crate::key::Key;
 use crate::priority::Priority;
 use crate::rejected::{Reason, Rejected};
@@ -79,15 +79,16 @@ impl<'a> At<'a> {
     /// Calls what drops a job; off the pool, the end of the pool waits for that.
     pub(crate) fn off_pool<R>(self, drop_job: impl FnOnce() -> R) -> R {
         match self {
+            At::Worker(worker) => nest(worker.key(), drop_job),
             At::Outside(core) => core.off_pool(drop_job),
-            _ => drop_job(),
+            At::Gone(_) => drop_job(),
         }
     }
 
-    /// Counts a job as accepted, without queueing it.
-    pub(crate) fn count_accepted(self) {
+    /// Counts a job that ended so without having been queued.
+    pub(crate) fn count_unqueued(self, outcome: Outcome) {
         if let Some(core) = self.core() {
-            core.count_accepted();
+            core.count_unqueued(outcome);
         }
     }
 

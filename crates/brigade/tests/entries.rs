@@ -81,6 +81,11 @@ fn jobs_that_are_cancelled_by_the_job_that_submitted_them_leave_nothing() {
 }
 
 #[test]
+fn futures_that_are_cancelled_by_the_job_that_spawned_them_leave_nothing() {
+    check(1, |pool| assert!(pool.spawn(async {}).cancel()));
+}
+
+#[test]
 fn jobs_that_are_joined_behind_one_that_stays_queued_leave_nothing() {
     check(1, |pool| {
         let first = pool.submit(|| 1);
@@ -123,11 +128,14 @@ fn jobs_that_are_cancelled_from_outside_leave_nothing_while_the_only_worker_is_b
         let busy = gate.clone();
         pool.execute(move || busy.wait());
         let before = allocated();
-        for _ in 0..ENDED {
-            assert!(pool.submit(|| ()).cancel());
+        for number in 0..2 * ENDED {
+            assert!(match number % 2 {
+                0 => pool.submit(|| ()).cancel(),
+                _ => pool.spawn(async {}).cancel(),
+            });
         }
         let grown = allocated().saturating_sub(before);
-        assert!(grown < MOST, "{grown} bytes more after {ENDED} jobs, {name}");
+        assert!(grown < MOST, "{grown} bytes more after {ENDED} jobs of each kind, {name}");
         gate.open();
     }
 }

@@ -39,3 +39,15 @@ pub enum Outcome {
     /// The job polled or dropped a future, whose end is reported to [`Schedule::release`](crate::Schedule::release).
     Polled,
 }
+
+/// What it did to ask a job to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Asked {
+    /// Nothing: it had been asked before, or has ended.
+    Nothing,
+    /// A closure sees it, unless it has ended; a future is certain to be cancelled.
+    ToStop,
+    /// A future that had not been polled has been dropped by the caller. Its job in the queue is [stale](Outcome::Stale).
+    Dropped,
+}

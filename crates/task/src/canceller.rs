@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::act::Outcome;
+use crate::act::{Asked, Outcome};
 use crate::cell::RawCanceller;
 
 /// Cancels one job, from any thread, without its handle.
@@ -30,8 +30,8 @@ impl Canceller {
     }
 
     /// Asks a running closure to stop, and cancels a future; see [`JoinHandle::ask_to_stop`](crate::JoinHandle::ask_to_stop).
-    pub fn ask_to_stop(&self) -> bool {
-        self.0.request_stop()
+    pub fn ask_to_stop(&self, may_drop: bool) -> Asked {
+        self.0.request_stop(may_drop)
     }
 
     /// Returns whether the job is a future.

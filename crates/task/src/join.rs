@@ -15,7 +15,7 @@ use std::time::Instant;
 
 use brigade_sync::Parker;
 
-use crate::act::Outcome;
+use crate::act::{Asked, Outcome};
 use crate::canceller::Canceller;
 use crate::cell::{Header, JobId, RawHandle};
 use crate::contain::drop_contained;
@@ -148,10 +148,10 @@ impl<T> JoinHandle<T> {
     ///
     /// What happened before this call happens before the closure sees it. It has no effect on a job that has ended.
     ///
-    /// A future is woken, not polled again, and cancelled. Returns `true` for the first request, unless the job has ended:
-    /// then a future is certain to be cancelled.
-    pub fn ask_to_stop(&mut self) -> bool {
-        self.cell.request_stop()
+    /// A future is woken, not polled again, and cancelled. One that has not been polled, and need not stay on its thread, is
+    /// dropped by this call if it `may_drop`.
+    pub fn ask_to_stop(&mut self, may_drop: bool) -> Asked {
+        self.cell.request_stop(may_drop)
     }
 
     /// Returns a canceller, which cancels the job from another place; `None` while there is one.

@@ -50,7 +50,7 @@ mod region;
 mod scoped;
 mod work;
 
-pub use act::Outcome;
+pub use act::{Asked, Outcome};
 pub use boxed::is_large;
 pub use canceller::Canceller;
 pub use cell::{Attachment, JobId};

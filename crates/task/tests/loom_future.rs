@@ -17,7 +17,7 @@ use std::task::{Poll, Waker};
 use brigade_sync::Mutex;
 use brigade_sync::atomic::AtomicBool;
 use brigade_sync::model::{check, turn};
-use brigade_task::{Job, JoinError, JoinHandle, Outcome, Schedule, Spawned, TaskRef};
+use brigade_task::{Asked, Job, JoinError, JoinHandle, Outcome, Schedule, Spawned, TaskRef};
 use loom::thread;
 
 /// Compiles only if the atomics are loom's.
@@ -235,13 +235,13 @@ fn in_a_thread(call: impl FnOnce() + 'static) -> thread::JoinHandle<()> {
 /// written; `release_job` that frees whether or not the handle is alive.
 #[test]
 fn a_cancel_beside_the_end_and_the_drop_of_the_handle_has_one_winner() {
-    for is_kept in [false, true] {
+    for (is_kept, may_drop) in [(false, false), (false, true), (true, false), (true, true)] {
         explore(3, move || {
             let tally = Tally::default();
             let Spawned { job, mut handle } = spawned(&tally, &Event::new([true; 2]), Binding);
             let runner = in_a_thread(move || _ = job.run());
             turn();
-            let cancels = handle.ask_to_stop();
+            let cancels = handle.ask_to_stop(may_drop) != Asked::Nothing;
             let kept = is_kept.then_some(handle);
             runner.join().unwrap();
             assert!(!run_all());
@@ -253,24 +253,26 @@ fn a_cancel_beside_the_end_and_the_drop_of_the_handle_has_one_winner() {
     }
 }
 
-/// Caught: a poll without a look at the stop request; a stop request without a wake; `begin_poll` or `wake_by_ref` with
-/// Relaxed.
+/// Caught: a poll without a look at the stop request; a stop request without a wake; `begin_first_poll` or `wake_by_ref` with
+/// Relaxed; a claim that is not one step, or that releases the reference of the job.
 #[test]
 fn a_cancel_beside_the_first_poll_is_heard() {
-    explore(3, || {
-        let tally = Tally::default();
-        let Spawned { job, mut handle } = spawned(&tally, &Event::new([false; 2]), Binding);
-        let runner = in_a_thread(move || {
-            job.run();
+    for may_drop in [false, true] {
+        explore(3, move || {
+            let tally = Tally::default();
+            let Spawned { job, mut handle } = spawned(&tally, &Event::new([false; 2]), Binding);
+            let runner = in_a_thread(move || {
+                job.run();
+                run_all();
+            });
+            turn();
+            assert!(handle.ask_to_stop(may_drop) != Asked::Nothing);
+            runner.join().unwrap();
             run_all();
+            assert_eq!((end(), tally.seen()), (Outcome::Cancelled, (1, 0)));
+            assert!(matches!(handle.join(), Err(JoinError::Cancelled)));
         });
-        turn();
-        assert!(handle.ask_to_stop());
-        runner.join().unwrap();
-        run_all();
-        assert_eq!((end(), tally.seen()), (Outcome::Cancelled, (1, 0)));
-        assert!(matches!(handle.join(), Err(JoinError::Cancelled)));
-    });
+    }
 }
 
 /// Caught: `finish_unless_stopped` that looks before it changes the state.
@@ -288,7 +290,7 @@ fn a_cancel_beside_a_wake_has_one_winner() {
                 run_all();
             });
             turn();
-            let cancels = handle.ask_to_stop();
+            let cancels = handle.ask_to_stop(true) != Asked::Nothing;
             drop(handle);
             runner.join().unwrap();
             run_all();
@@ -458,7 +460,7 @@ fn the_last_waker_that_goes_beside_a_cancel_or_another_leaves_one_job() {
             turn();
             drop(other);
             if cancels {
-                handle.ask_to_stop();
+                _ = handle.ask_to_stop(true);
                 run_all();
                 // While the other thread may still run it.
                 drop(handle);

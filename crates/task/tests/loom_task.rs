@@ -293,7 +293,7 @@ fn a_cell_is_freed_by_the_last_of_its_three_sides() {
         let runner = run(job);
         let cancels = thread::spawn(move || {
             turn();
-            canceller.ask_to_stop();
+            _ = canceller.ask_to_stop(false);
         });
         turn();
         drop(handle);

@@ -8,7 +8,7 @@ use brigade_task::{Job, Outcome, enter_other};
 
 use super::core::Core;
 use super::end::{OffPoolWork, cancel_contained};
-use super::off_pool::drop_off_pool;
+use super::off_pool::{drop_off_pool, is_off_pool};
 use super::worker::Worker;
 use super::yields;
 use crate::config::WhenFull;
@@ -18,7 +18,7 @@ use crate::semaphore::{Permit, Semaphore};
 
 /// What happens to a submission.
 pub(crate) enum Admission<'a> {
-    /// It is queued, with this permit if the pool is bounded.
+    /// It is queued: with this permit, or beyond the capacity, or in a pool that is not bounded.
     Queue(Option<Permit>),
     /// It is not queued.
     Unqueued(Unqueued<'a>),
@@ -31,8 +31,6 @@ pub(crate) struct MustWait(pub(crate) Option<Instant>);
 
 /// What happens to a submission that is not queued.
 pub(crate) enum Unqueued<'a> {
-    /// The worker of this pool that submits it accepts and runs it.
-    OnWorker,
     /// It has been accepted, and its caller runs it.
     Run(OffPoolWork<'a>),
     /// It has been accepted, and is dropped.
@@ -87,6 +85,8 @@ const LOOK_AGAIN: Duration = Duration::from_millis(1);
 impl Core {
     /// Decides what happens to a submission, from a job of this pool (`inside`) or from elsewhere.
     ///
+    /// What may neither wait nor run here is queued beyond the capacity, without a permit.
+    ///
     /// # Errors
     /// If it must wait. Never `inside`: a worker can't wait for jobs that it has to run itself.
     pub(crate) fn admit(
@@ -103,19 +103,15 @@ impl Core {
         if self.refuses(inside) {
             return Ok(Admission::Refuse(Reason::Closed));
         }
-        // In the user's spawner, which may have been called by the submission that has the only permit and has not made its job
-        // yet.
-        let starts = self.idle.is_starter();
         Ok(match when_full {
             WhenFull::Reject | WhenFull::BlockFor(Duration::ZERO) => {
                 Admission::Refuse(Reason::Full)
             }
+            // The submission that has called the user's spawner may have the only permit, and has not made its job yet. In what
+            // the pool runs or drops off its workers, another such piece of work would nest.
+            _ if self.idle.is_starter() || is_off_pool(self.key) => Admission::Queue(None),
             WhenFull::Block | WhenFull::BlockFor(_) | WhenFull::RunInCaller if inside => {
-                Admission::Unqueued(Unqueued::OnWorker)
-            }
-            WhenFull::DropOldest if starts && inside => Admission::Unqueued(Unqueued::OnWorker),
-            WhenFull::Block | WhenFull::BlockFor(_) | WhenFull::DropOldest if starts => {
-                self.accept_unqueued(inside, Unqueued::Run)
+                Admission::Queue(None)
             }
             WhenFull::RunInCaller => self.accept_unqueued(inside, Unqueued::Run),
             WhenFull::Block => return Err(MustWait(until)),
@@ -197,7 +193,7 @@ impl Core {
         // each was put back at once, it would be found again and again before the jobs in another injector.
         let mut without_permit = Vec::new();
         let admission = self.evict(permits, inside, &mut without_permit);
-        without_permit.into_iter().for_each(|(class, job)| self.put_back(class, job));
+        self.put_back(&mut without_permit);
         admission
     }
 
@@ -215,10 +211,14 @@ impl Core {
                     None
                 }
                 // A cancelled job has already released its permit; then there is a permit, or the next job is dropped.
-                Some((_, job)) => permits.capture(|| self.drop_for_room(job)),
+                Some((_, job)) => {
+                    // First, as the drop of a capture may wait for one of these.
+                    self.put_back(without_permit);
+                    permits.capture(|| self.drop_for_room(job))
+                }
                 // All jobs are being moved from one queue to another, or are about to start.
                 None => {
-                    without_permit.drain(..).for_each(|(class, job)| self.put_back(class, job));
+                    self.put_back(without_permit);
                     looks += 1;
                     self.wait_for_any(permits, looks)
                 }
@@ -244,23 +244,24 @@ impl Core {
     /// Drops a job because the pool is full: a queued one, or one that was accepted without being queued.
     pub(crate) fn drop_for_room(&self, job: Job) {
         self.off_pool(|| {
-            if job.is_future() {
-                // The end of the future counts it as cancelled.
-                self.ledger.count_evicted(true);
-                drop(job);
-            } else if cancel_contained(job) {
-                self.ledger.count_evicted(false);
+            match cancel_contained(job) {
+                // Its handle has cancelled it.
+                Outcome::Stale => {}
+                // The end of a future counts it as cancelled.
+                outcome => self.ledger.count_evicted(outcome),
             }
         });
     }
 
-    /// Queues a job again that was taken from a queue but has no permit. Drops it if it will not be run any more: a
-    /// draining pool may have terminated while the job was on no queue, which is acceptable with a policy that drops jobs.
-    fn put_back(&self, class: Priority, job: Job) {
-        match self.requeue(class, job) {
-            Err(job) if job.is_future() => self.off_pool(|| drop_off_pool(self.key, job)),
-            Err(job) => self.off_pool(|| self.drop_job(job)),
-            Ok(()) => {}
+    /// Queues jobs again that were taken from a queue but have no permit. Drops those that will not be run any more: a
+    /// draining pool may have terminated while they were on no queue, which is acceptable with a policy that drops jobs.
+    fn put_back(&self, jobs: &mut Vec<(Priority, Job)>) {
+        for (class, job) in jobs.drain(..) {
+            match self.requeue(class, job) {
+                Err(job) if job.is_future() => self.off_pool(|| drop_off_pool(self.key, job)),
+                Err(job) => self.off_pool(|| self.drop_job(job)),
+                Ok(()) => {}
+            }
         }
     }
 

@@ -144,9 +144,11 @@ impl Core {
         });
     }
 
-    /// Counts a job as accepted, without queueing it.
-    pub(crate) fn count_accepted(&self) {
-        self.ledger.totals().accepted += 1;
+    /// Counts a job that ended so without having been queued.
+    pub(crate) fn count_unqueued(&self, outcome: Outcome) {
+        let mut totals = self.ledger.totals();
+        totals.accepted += 1;
+        totals.count(outcome);
     }
 
     /// Counts a job that was cancelled by its handle, off the pool.
@@ -163,9 +165,7 @@ impl Core {
     }
 
     pub(super) fn drop_job(&self, job: Job) {
-        if cancel_contained(job) {
-            self.ledger.count_cancelled(1);
-        }
+        self.ledger.count(cancel_contained(job));
     }
 
     /// Takes the oldest job of the lowest class that has one, with its class.
@@ -301,12 +301,11 @@ impl Drop for OffPoolWork<'_> {
     }
 }
 
-/// Drops a job's closure and contains panics of that; `false` if it had been taken from the job before.
-pub(super) fn cancel_contained(job: Job) -> bool {
+/// Drops a job's closure, or its future, and contains panics of that.
+pub(crate) fn cancel_contained(job: Job) -> Outcome {
     let outcome = panic::catch_unwind(AssertUnwindSafe(|| job.cancel()));
-    let outcome = outcome.unwrap_or_else(|payload| {
+    outcome.unwrap_or_else(|payload| {
         drop_contained(payload);
         Outcome::Cancelled
-    });
-    outcome == Outcome::Cancelled
+    })
 }

@@ -57,10 +57,10 @@ impl Ledger {
     }
 
     /// Counts a job that was dropped because the pool was full.
-    pub(super) fn count_evicted(&self, is_counted_by_itself: bool) {
+    pub(super) fn count_evicted(&self, outcome: Outcome) {
         let mut totals = self.totals.lock();
         totals.evicted += 1;
-        totals.cancelled += u64::from(!is_counted_by_itself);
+        totals.count(outcome);
     }
 
     /// Work off the pool.

@@ -44,11 +44,12 @@ pub(crate) use admission::{Admission, Bound, Unqueued};
 pub(crate) use core::Core;
 pub(crate) use current::stopping;
 pub(crate) use dispatch::dispatch;
+pub(crate) use end::cancel_contained;
 pub(crate) use enter::{enter, enter_pool, entered};
 pub(crate) use events::blocked::{BlockedThread, ThisThread};
 #[cfg(feature = "io")]
 pub(crate) use events::closed;
-pub(crate) use off_pool::drop_off_pool;
+pub(crate) use off_pool::{drop_off_pool, may_nest, nest};
 pub(crate) use worker::{
     CURRENT, Child, Driven, Enters, FORKING, PoolWait, Worker, blocking, label_job, owns,
     runs_in_place, visit, wait_outside,

@@ -66,7 +66,7 @@ thread_local! {
 }
 
 /// Calls `work` with its pool on this thread's stack.
-pub(super) fn nest<R>(key: Key, work: impl FnOnce() -> R) -> R {
+pub(crate) fn nest<R>(key: Key, work: impl FnOnce() -> R) -> R {
     let nested = Nested::enter(key);
     let result = work();
     nested.drop_deferred();
@@ -121,7 +121,7 @@ fn next_deferred() -> Option<(Key, Job)> {
 /// Drops a future of that pool, now or after the drops that are on the stack.
 pub(crate) fn drop_off_pool(key: Key, job: Job) {
     let mut job = Some(job);
-    if STACK.with(|stack| stack.depth.get()) >= DEPTH {
+    if !may_nest() {
         // At the end of a thread the list may have been destroyed.
         let _ = DEFERRED.try_with(|jobs| {
             jobs.borrow_mut().extend(job.take().map(|job| (key, job)));
@@ -130,6 +130,11 @@ pub(crate) fn drop_off_pool(key: Key, job: Job) {
     if let Some(job) = job {
         nest(key, || drop(job));
     }
+}
+
+/// Whether this thread has little enough such work on its stack to begin another piece that may be deferred.
+pub(crate) fn may_nest() -> bool {
+    STACK.with(|stack| stack.depth.get()) < DEPTH
 }
 
 /// Whether this thread may be inside work of that pool, so that it must not wait for it.

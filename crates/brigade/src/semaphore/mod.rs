@@ -1,7 +1,9 @@
 //! The permits of a bounded pool's queue, and the waiters for them.
 //!
 //! Each queued job holds a [`Permit`], which is released when it is dropped: when the job starts, and when it is cancelled,
-//! evicted or discarded, on any thread. So the engine counts nothing, and the count is exact wherever a job is queued.
+//! evicted or discarded, on any thread. So the engine counts nothing, and the count is exact wherever a job is queued. The permit
+//! of a future is in its queued job. If its handle cancels it there, the permit is given back at once, and left when that job is
+//! dropped.
 //!
 //! **Waiter rule.** The state holds the number of permits in use, and whether there are [`Waiters`]. A thread or a task that
 //! must wait registers first and then tries once more; a released permit wakes the first waiter if there is one. As both change
@@ -57,28 +59,38 @@ enum Capture {
     On(*const Semaphore),
     /// That permit has been kept.
     Done(Permit),
+    /// It has been given back before.
+    Left,
 }
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        if CAPTURE.try_with(|capture| self.is_captured(capture)) == Ok(true) {
-            return;
-        }
-        // Ordering: Relaxed: the Waiter rule concerns this atomic alone; the lock orders the waiters' data. In a forked child
-        // the lock may be held forever, by a thread that does not exist there.
-        if self.0.is_here() && self.0.state.fetch_sub(1, Ordering::Relaxed) & WAITERS != 0 {
-            self.0.wake_first();
+        if CAPTURE.try_with(|capture| self.is_captured(capture)) != Ok(true) {
+            self.0.give_back();
         }
     }
 }
 
 impl Permit {
-    /// Moves the permit to the thread that captures it, if this is one.
+    /// Drops a permit that has been [given back](Semaphore::give_back).
+    pub(crate) fn leave(self) {
+        match CAPTURE.try_with(|capture| capture.replace(Capture::Left)) {
+            Ok(former) => {
+                drop(self);
+                let _ = CAPTURE.try_with(|capture| capture.set(former));
+            }
+            // At the end of a thread: its drop gives it back once more.
+            Err(_) => _ = self.0.state.fetch_add(1, Ordering::Relaxed),
+        }
+    }
+
+    /// Moves the permit to the thread that captures it, if this is one; `true` if it must not be given back.
     fn is_captured(&self, capture: &Cell<Capture>) -> bool {
         let now = capture.replace(Capture::Off);
         let captures = matches!(now, Capture::On(wanted) if ptr::eq(wanted, &*self.0));
+        let is_left = matches!(now, Capture::Left);
         capture.set(if captures { Capture::Done(Self(self.0.clone())) } else { now });
-        captures
+        captures || is_left
     }
 }
 
@@ -122,6 +134,15 @@ impl Semaphore {
             }
         }
         None
+    }
+
+    /// Gives back a permit that is then [left](Permit::leave).
+    pub(crate) fn give_back(&self) {
+        // Ordering: Relaxed: the Waiter rule concerns this atomic alone; the lock orders the waiters' data. In a forked child
+        // the lock may be held forever, by a thread that does not exist there.
+        if self.is_here() && self.state.fetch_sub(1, Ordering::Relaxed) & WAITERS != 0 {
+            self.wake_first();
+        }
     }
 
     fn is_available(&self, state: u64) -> bool {
@@ -226,6 +247,21 @@ mod tests {
             assert!(semaphore.try_acquire().is_none());
         }
         assert!(Semaphore::new(usize::MAX).try_acquire().is_some());
+    }
+
+    #[test]
+    fn a_permit_that_is_left_is_given_back_once() {
+        let semaphore = Semaphore::new(1);
+        let permit = semaphore.try_acquire().expect("there is one");
+        semaphore.give_back();
+        let other = semaphore.try_acquire();
+        permit.leave();
+        assert!(other.is_some() && semaphore.try_acquire().is_none());
+        drop(other);
+        assert_eq!(
+            (semaphore.state.load(Ordering::Relaxed), Arc::strong_count(&semaphore)),
+            (0, 1)
+        );
     }
 
     #[test]

@@ -81,6 +81,13 @@ impl Schedule for OnPool {
             At::Gone(_) => drop_contained(unclaimed),
         });
     }
+
+    fn give_back(self) {
+        reach(self.0.key(), |at| {
+            let permits = at.core().and_then(|core| core.permits());
+            permits.into_iter().for_each(|permits| permits.give_back());
+        });
+    }
 }
 
 /// Queues a future that was woken by a thread that is not a worker of the pool, or a future of a class other than the default; returns it
@@ -97,7 +104,7 @@ fn schedule_elsewhere(key: ClassKey, job: Job) -> Result<(), Job> {
 /// What is queued with a future until its first poll.
 struct FirstPoll {
     /// Released then, by its drop.
-    _permit: Option<Permit>,
+    permit: Option<Permit>,
     /// Boxed, to fit in one word.
     deadline: Option<Box<Instant>>,
 }
@@ -105,6 +112,14 @@ struct FirstPoll {
 impl Guard for FirstPoll {
     fn may_start(&self) -> bool {
         self.deadline.as_ref().is_none_or(|at| Instant::now() < **at)
+    }
+
+    fn holds(&self) -> bool {
+        self.permit.is_some()
+    }
+
+    fn leave(self) {
+        self.permit.into_iter().for_each(Permit::leave);
     }
 }
 
@@ -147,7 +162,7 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    let first = FirstPoll { _permit: permit, deadline: deadline.map(Box::new) };
+    let first = FirstPoll { permit, deadline: deadline.map(Box::new) };
     let Spawned { job, handle } = match watcher {
         None => Spawned::new(future, first, OnPool(key)),
         Some(watcher) => {

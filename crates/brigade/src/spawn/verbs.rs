@@ -16,7 +16,7 @@ use crate::job_name;
 use crate::join::JoinHandle;
 use crate::registry::reach_once;
 use crate::rejected::{Rejected, expect_accepted};
-use crate::submission::{Admitted, JobBuilder, Options, Reserved, Room};
+use crate::submission::{Admitted, JobBuilder, Options, Reserved};
 use crate::watch::Watcher;
 
 pin_project! {
@@ -157,13 +157,7 @@ impl Reserved {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        let (builder, permit) = match self.into_parts() {
-            (builder, Room::Queue(permit)) => (builder, permit),
-            // A future occupies no thread while it waits for its first poll, but it is queued.
-            (builder, Room::OnWorker) => {
-                return builder.when_full(WhenFull::RunInCaller).spawn(future);
-            }
-        };
+        let (builder, permit) = self.into_parts();
         let (key, _, Options { deadline, name, class }) = builder.into_parts();
         let watcher = Watcher::of_pool(key, Location::caller(), || name.clone());
         let queued = reach_once(key, |at| match name {

@@ -86,12 +86,10 @@ impl At<'_> {
 
     /// Runs or drops a job that is not queued.
     pub(crate) fn settle(self, core: &Core, how: Unqueued<'_>, job: Job) {
-        match (how, self.worker()) {
-            (Unqueued::OnWorker, Some(worker)) => worker.run_here(job),
-            (Unqueued::OnWorker, None) => unreachable!("only a worker is told so"),
+        match how {
             // What the job spawns belongs to its pool.
-            (Unqueued::Run(_work), _) => enter(core.key, self.core(), || core.run_here(job)),
-            (Unqueued::Drop(_work), _) => core.drop_for_room(job),
+            Unqueued::Run(_work) => enter(core.key, self.core(), || core.run_here(job)),
+            Unqueued::Drop(_work) => core.drop_for_room(job),
         }
     }
 

@@ -35,7 +35,6 @@ pub use on_worker::JobOnWorker;
 use queued::Queued;
 pub(crate) use queued::{Options, Terms};
 pub use reserve::Reserved;
-pub(crate) use reserve::Room;
 use watched::unmade;
 
 /// What a submission returns for an accepted job: nothing, or a handle for its outcome.
@@ -177,13 +176,7 @@ pub(crate) fn submit_bounded(
             accepted.map_err(|rejected| rejected.map(Some))
         }
         Admission::Unqueued(how) => {
-            let job = make(None);
-            let may_go_on = job.is_future();
-            at.settle(core, how, job);
-            // A future may have woken itself, and the job around it may take long. It may have forked, too.
-            if may_go_on && core.key.is_here() {
-                core.offer_help();
-            }
+            at.settle(core, how, make(None));
             Ok(())
         }
         Admission::Refuse(reason) => Err(at.reject(None, reason)),

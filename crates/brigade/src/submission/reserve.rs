@@ -5,26 +5,23 @@ use core::future::{Future, poll_fn};
 use core::task::{Context, Poll};
 use std::panic::Location;
 
-use super::watched::make;
-use super::{JobBuilder, Receipt, Terms, submit_with};
+use super::{JobBuilder, Receipt, submit_with};
 use crate::config::WhenFull;
-use crate::engine::{Admission, Unqueued, Worker};
+use crate::engine::Admission;
 use crate::join::JoinHandle;
 use crate::key::Key;
 use crate::large::box_if_large;
 use crate::registry::{At, reach, reach_once};
 use crate::rejected::{Reason, Rejected};
 use crate::semaphore::{Permit, Waiter};
-use crate::submission::queued::Queued;
-use crate::watch::Watcher;
 
 impl JobBuilder {
     /// Returns a future that waits until the pool has room for one job, whatever its policy is, and reserves that room.
     ///
     /// A pool without a capacity always has room. The future does nothing until it is polled. On a worker of the same pool,
-    /// which must not wait for itself, it is ready at once: if the pool is full, the job then runs inside
-    /// [`execute`](Reserved::execute) or [`submit`](Reserved::submit). Other submissions may wait behind this future: once
-    /// woken it must be polled, or dropped, which passes the wake-up on.
+    /// which must not wait for itself, it is ready at once: if the pool is full, the room is [beyond its
+    /// capacity](crate::Builder::capacity). Other submissions may wait behind this future: once woken it must be polled, or
+    /// dropped, which passes the wake-up on.
     ///
     /// # Errors
     /// The [`Reason`] why the pool accepts no jobs, never [`Reason::Full`]. If the pool is closed in the meantime, the future
@@ -55,26 +52,19 @@ impl JobBuilder {
             };
             reserve_or_wait(key, &mut waiter, context).map(|room| {
                 let Some(builder) = builder.take() else { unreachable!("it is there") };
-                room.map(|room| Reserved { builder, room })
+                room.map(|permit| Reserved { builder, permit })
             })
         })
     }
 }
 
-/// Room for one job.
-pub(crate) enum Room {
-    /// In the queue, with a permit if the pool is bounded.
-    Queue(Option<Permit>),
-    /// On the worker that asked for it.
-    OnWorker,
-}
-
-/// Tries to reserve; if the pool is full, leaves a waiter, and the caller will be woken.
+/// Tries to reserve; if the pool is full, leaves a waiter, and the caller will be woken. No permit is needed beyond the capacity, or
+/// if the pool is not bounded.
 fn reserve_or_wait(
     key: Key,
     waiter: &mut Option<Waiter>,
     context: &Context<'_>,
-) -> Poll<Result<Room, Reason>> {
+) -> Poll<Result<Option<Permit>, Reason>> {
     // A worker must not wait for itself, nor must a future on it.
     let on_own_worker = reach(key, |at| at.worker().is_some());
     if on_own_worker {
@@ -85,7 +75,7 @@ fn reserve_or_wait(
     loop {
         let room = reach(key, try_reserve);
         match room {
-            Err(Reason::Full) if on_own_worker => return Poll::Ready(Ok(Room::OnWorker)),
+            Err(Reason::Full) if on_own_worker => return Poll::Ready(Ok(None)),
             Err(Reason::Full) if is_registered => return Poll::Pending,
             Err(Reason::Full) => {}
             room => {
@@ -106,11 +96,11 @@ fn reserve_or_wait(
     }
 }
 
-fn try_reserve(at: At<'_>) -> Result<Room, Reason> {
+fn try_reserve(at: At<'_>) -> Result<Option<Permit>, Reason> {
     let Some(core) = at.core() else { return Err(at.refusal()) };
     match at.admit(core, WhenFull::Reject, None) {
         Admission::Queue(_) if core.is_closed() && at.worker().is_none() => Err(Reason::Closed),
-        Admission::Queue(permit) => Ok(Room::Queue(permit)),
+        Admission::Queue(permit) => Ok(permit),
         Admission::Refuse(reason) => Err(reason),
         Admission::Unqueued(_) => unreachable!("`Reject` queues a job or refuses it"),
     }
@@ -130,7 +120,7 @@ fn try_reserve(at: At<'_>) -> Result<Room, Reason> {
 #[must_use = "dropping it gives the room back"]
 pub struct Reserved {
     builder: JobBuilder,
-    room: Room,
+    permit: Option<Permit>,
 }
 
 impl Reserved {
@@ -181,44 +171,16 @@ impl Reserved {
         F: FnOnce() -> T + Send + 'static,
         R: Receipt<T>,
     {
-        box_if_large!(work: F => unboxing self.submit_stored(work, place))
-    }
-
-    fn submit_stored<F, T, R>(
-        self,
-        work: F,
-        place: &'static Location<'static>,
-    ) -> Result<R, Rejected<F>>
-    where
-        F: FnOnce() -> T + Send + 'static,
-        R: Receipt<T>,
-    {
-        let Self { builder, room } = self;
-        reach_once(builder.key, |at| match (room, at.core()) {
-            (Room::Queue(permit), _) if builder.options.is_empty() => {
-                submit_with(at, permit, (), work, place)
-            }
-            (Room::Queue(permit), _) => submit_with(at, permit, builder.options, work, place),
-            (Room::OnWorker, _) if at.worker().is_some_and(Worker::discards) => {
-                Err(at.rejected(work))
-            }
-            (Room::OnWorker, Some(core)) if at.worker().is_some() => {
-                let watcher = Watcher::at(at, place, || builder.options.name());
-                let queued = Queued { permit: None, terms: builder.options, work };
-                let (job, receipt) = make(watcher, queued);
-                at.settle(core, Unqueued::OnWorker, job);
-                Ok(receipt)
-            }
-            // It was made on a worker, and is used elsewhere.
-            (Room::OnWorker, _) => {
-                builder.when_full(WhenFull::RunInCaller).submit_stored(work, place)
-            }
-        })
+        let Self { builder, permit } = self;
+        box_if_large!(work: F => unboxing reach_once(builder.key, |at| match builder.options.is_empty() {
+            true => submit_with(at, permit, (), work, place),
+            false => submit_with(at, permit, builder.options, work, place),
+        }))
     }
 
     /// Takes it apart, to spawn a future.
-    pub(crate) fn into_parts(self) -> (JobBuilder, Room) {
-        (self.builder, self.room)
+    pub(crate) fn into_parts(self) -> (JobBuilder, Option<Permit>) {
+        (self.builder, self.permit)
     }
 }
 

@@ -8,9 +8,9 @@
 //! anything waits while the limit allows more, a thread is about to look. In a bounded pool a job also needs a permit:
 //! [`Permits`] handles those.
 //!
-//! **Passages.** Jobs are submitted outside of the lock, as that may call user code (a spawner). In the meantime the owner may
-//! cancel the job, which the pool must count only if it has accepted it. So both record this in `passages`: the second one
-//! knows what the first did, and counts or does not.
+//! **Counts.** The set has accepted each of its jobs. One that is dropped before the pool has accepted it counts as accepted and
+//! cancelled there, as one that the pool's queue would have held. So it does not matter whether the owner cancels a job before or
+//! after the pool has accepted it, which happens outside of the lock, as a submission may call user code (a spawner).
 //!
 //! **Waiting.** The owner checks its target and registers its waker in one critical section, and the target changes under the
 //! same lock. So either it sees the change, or the thread that makes the change finds the waker. It waits until a number of
@@ -26,15 +26,14 @@
 use core::mem;
 use core::task::Waker;
 use std::collections::{BTreeMap, VecDeque};
-use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::task::Wake;
 
 use brigade_sync::Mutex;
-use brigade_task::{Job, Outcome, contain, drop_contained};
+use brigade_task::{Job, contain, drop_contained};
 
 use super::permits::{Leave, Permits};
-use crate::engine::Worker;
+use crate::engine::cancel_contained;
 use crate::handle::Handle;
 use crate::join::JoinHandle;
 use crate::priority::Priority;
@@ -57,8 +56,6 @@ struct State<T> {
     admitted: usize,
     /// Closures that have not been admitted, in the order in which they were added.
     line: VecDeque<Waiting<T>>,
-    /// Jobs that have left the line, until the pool has accepted them or they have been dropped.
-    passages: BTreeMap<u64, Passage>,
     /// How many jobs from the line the pool has accepted.
     passed: u64,
     /// Handles of jobs from the line, until the owner takes them.
@@ -79,17 +76,6 @@ struct Waiting<T> {
     class: Priority,
     /// Whether the set has detached it.
     is_detached: bool,
-}
-
-/// The progress of a job that has left the line.
-#[derive(Clone, Copy)]
-enum Passage {
-    /// The pool has not accepted it yet, or it will never be submitted.
-    Open,
-    /// The same, and the owner has cancelled it.
-    Cancelled,
-    /// The pool has not accepted it and will not, and the owner is cancelling it right now.
-    Refused,
 }
 
 /// A job that has left the line.
@@ -131,7 +117,6 @@ impl<T> State<T> {
         let Waiting { key, make, class, is_detached } = first;
         let (job, handle) = make(leave, board);
         self.admitted += 1;
-        self.passages.insert(key, Passage::Open);
         if is_detached {
             self.detached.insert(key, handle);
         } else {
@@ -169,7 +154,6 @@ impl<T> Board<T> {
             limit: usize::MAX,
             admitted,
             line: VecDeque::new(),
-            passages: BTreeMap::new(),
             passed: 0,
             handles: Vec::new(),
             ended: VecDeque::new(),
@@ -256,14 +240,18 @@ impl<T> Board<T> {
         loop {
             let waker = || Waker::from(Arc::new(OnPermit(self.clone())));
             let leave = self.permits.acquire_or_wait(|| self.lacks_leave(), waker);
-            let Some(Passing { key, class, job }) = leave.and_then(|leave| self.pass_first(leave))
-            else {
+            let Some(passing) = leave.and_then(|leave| self.pass_first(leave)) else {
                 return self.permits.stop_waiting_unless(|| self.lacks_leave());
             };
-            match reach(self.pool.key, |at| at.accept_late(class, job)) {
-                Ok(()) => self.accepted(key),
-                Err(job) => self.refused(Passing { key, class, job }),
-            }
+            self.submit(passing);
+        }
+    }
+
+    /// Submits a job that has left the line.
+    fn submit(self: &Arc<Self>, Passing { key, class, job }: Passing) {
+        match reach(self.pool.key, |at| at.accept_late(class, job)) {
+            Ok(()) => self.accepted(),
+            Err(job) => self.refused(Passing { key, class, job }),
         }
     }
 
@@ -284,32 +272,19 @@ impl<T> Board<T> {
     }
 
     /// Records that the pool has accepted a job from the line.
-    fn accepted(&self, key: u64) {
+    fn accepted(&self) {
         let mut state = self.state.lock();
-        let passage = state.passages.remove(&key);
         state.passed += 1;
         let owner = state.take_owner();
         drop(state);
-        if let Some(Passage::Cancelled) = passage {
-            reach(self.pool.key, |at| at.count_cancelled());
-        }
         contain(|| owner.into_iter().for_each(Waker::wake));
     }
 
-    /// Runs the first job in line on this thread if it waits for a permit of the pool of `worker`, which can't wait for itself;
-    /// `false` if there is none.
-    pub(super) fn run_first_in_line(self: &Arc<Self>, worker: &Worker) -> bool {
-        if !self.permits.are_needed() {
-            return false;
-        }
-        let Some(first) = self.pass_first(None) else { return false };
-        if worker.discards() {
-            self.refused(first);
-        } else {
-            self.accepted(first.key);
-            worker.run_here(first.job);
-        }
-        true
+    /// Submits the first job in line beyond the capacity of its pool if it waits for a permit: for a worker of the pool, which can't
+    /// wait for itself; `false` if there is none.
+    pub(super) fn submit_first_in_line(self: &Arc<Self>) -> bool {
+        let first = if self.permits.are_needed() { self.pass_first(None) } else { None };
+        first.map(|first| self.submit(first)).is_some()
     }
 
     /// Drops all jobs in line after the pool has rejected the first, as it would reject the others too.
@@ -336,40 +311,9 @@ impl<T> Board<T> {
     }
 
     /// Drops a job that the pool has not accepted.
-    fn drop_unaccepted(&self, Passing { key, job, .. }: Passing) {
-        if job.is_future() {
-            // Its end is counted in any case.
-            reach(self.pool.key, |at| at.count_accepted());
-        }
-        let dropped = panic::catch_unwind(AssertUnwindSafe(|| job.cancel()));
-        let outcome = dropped.unwrap_or_else(|payload| {
-            drop_contained(payload);
-            Outcome::Cancelled
-        });
-        let mut state = self.state.lock();
-        let passage = state.passages.remove(&key);
-        // The owner dropped it, and has not checked yet whether to count that.
-        if let (Outcome::Stale, Some(Passage::Open)) = (outcome, passage) {
-            state.passages.insert(key, Passage::Refused);
-        }
-    }
-
-    /// Whether the pool has accepted a job that the owner has just cancelled: then the cancellation must be counted.
-    pub(super) fn has_accepted_cancelled(&self, key: u64) -> bool {
-        let mut state = self.state.lock();
-        match state.passages.remove(&key) {
-            None => return true,
-            Some(Passage::Refused) => {}
-            Some(Passage::Open | Passage::Cancelled) => {
-                state.passages.insert(key, Passage::Cancelled);
-            }
-        }
-        false
-    }
-
-    /// Whether the pool has not accepted this job yet.
-    pub(super) fn is_passing(&self, key: u64) -> bool {
-        self.state.lock().passages.contains_key(&key)
+    fn drop_unaccepted(&self, Passing { job, .. }: Passing) {
+        let outcome = cancel_contained(job);
+        reach(self.pool.key, |at| at.count_unqueued(outcome));
     }
 
     /// Takes the handles of jobs that have been admitted from the line.

@@ -29,7 +29,7 @@ use std::time::Instant;
 use brigade_task::{Completions, JoinError};
 
 use crate::handle::Handle;
-use crate::join::{JoinHandle, cancel_if};
+use crate::join::{JoinHandle, cancel};
 use crate::large::box_if_large;
 use crate::registry::At;
 use crate::rejected::{Rejected, expect_accepted};
@@ -55,7 +55,8 @@ const FIRST: Target = Target { ended: 1, passed: None };
 /// submissions that wait for room.
 ///
 /// If the pool is shut down or dropped before the set, every job still gets its outcome. A drained pool also runs the jobs that
-/// wait in the set; a discarded one cancels them.
+/// wait in the set; a discarded one cancels them. A job that is cancelled while it waits in the set counts as one that the pool has
+/// accepted and cancelled.
 ///
 /// ```
 /// use brigade::{Pool, TaskSet};
@@ -517,11 +518,8 @@ impl<T> TaskSet<T> {
             board.cancel_line();
         }
         self.take_handles();
-        let (board, pool) = (self.board.as_ref(), self.pool.key);
-        self.jobs.for_each_pending(|key, handle| {
-            let is_accepted = || board.is_none_or(|board| board.has_accepted_cancelled(key));
-            cancel_if(handle, pool, is_accepted);
-        });
+        let pool = self.pool.key;
+        self.jobs.for_each_pending(|_, handle| _ = cancel(handle, pool));
     }
 
     /// Detaches all jobs: they still run, the limit still counts them, and their outcomes are dropped. The set is then empty.

@@ -226,11 +226,6 @@ impl<T> Roster<T> {
         Some((key, self.release(index)))
     }
 
-    /// The key of the first pending job that no attempt was made to run.
-    pub(super) fn untried(&self) -> Option<u64> {
-        (self.untried != NONE).then(|| self.key_of(self.untried))
-    }
-
     /// The first pending job that no attempt was made to run, for such an attempt; `None` also if it waits in the set.
     pub(super) fn try_next(&mut self) -> Option<(u32, &mut JoinHandle<T>)> {
         let index = self.untried;
@@ -317,7 +312,8 @@ mod tests {
                     first.into_iter().for_each(|key| roster.end(key)); // No longer in the set.
                 }
                 _ => {
-                    assert!(roster.untried().is_none_or(|key| pending.contains(&key)));
+                    let untried = (roster.untried != NONE).then(|| roster.key_of(roster.untried));
+                    assert!(untried.is_none_or(|key| pending.contains(&key)));
                     if seed.below(7) == 0 {
                         let first = roster.take_pending().map(|(key, _)| key);
                         assert_eq!(first, pending.pop_front());

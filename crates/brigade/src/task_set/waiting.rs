@@ -205,7 +205,7 @@ impl<T> TaskSet<T> {
         self.jobs.end_at(index);
     }
 
-    /// Runs a job here that has been submitted and has not started; `false` if there is none.
+    /// Runs a job here that has been submitted and has not started, or submits one; `false` if there is none.
     pub(super) fn run_one(&mut self, worker: &Worker) -> bool {
         let Some(board) = &self.board else {
             let index = self.run_member(worker);
@@ -214,13 +214,12 @@ impl<T> TaskSet<T> {
         };
         let board = board.clone();
         self.take_handles();
-        while self.jobs.untried().is_some_and(|key| !board.is_passing(key)) {
-            let Some((_, handle)) = self.jobs.try_next() else { break };
+        while let Some((_, handle)) = self.jobs.try_next() {
             if !handle.is_finished() && settle_on(worker, |run| handle.settle_if_unclaimed(run)) {
                 return true;
             }
         }
-        board.run_first_in_line(worker)
+        board.submit_first_in_line()
     }
 
     /// Takes the handles of jobs that waited in the set and have been submitted since.

@@ -8,7 +8,7 @@ use super::completed::{self, CompletedList};
 use super::frames::JobId;
 use super::header::Header;
 use super::state::{Content, WakerSlot};
-use crate::act::Outcome;
+use crate::act::{Asked, Outcome};
 use crate::contain::drop_contained;
 
 /// The handle's side of a cell, without the type of the result.
@@ -51,12 +51,10 @@ impl RawHandle {
         unsafe { settle_if_unclaimed(self.0, run) }
     }
 
-    /// Asks a claimed closure to stop, or wakes a future to be dropped.
-    ///
-    /// Returns `true` for the first request, unless the job has ended.
-    pub(crate) fn request_stop(&self) -> bool {
+    /// Asks a claimed closure to stop; drops a future that has not been polled if it `may_drop`, or wakes it to be dropped.
+    pub(crate) fn request_stop(&self, may_drop: bool) -> Asked {
         // SAFETY: Life rule: the handle is alive.
-        unsafe { request_stop(self.0) }
+        unsafe { request_stop(self.0, may_drop) }
     }
 
     /// Adds the canceller's side; `None` if there is or was one.
@@ -188,9 +186,9 @@ impl RawCanceller {
     }
 
     /// As [`RawHandle::request_stop`].
-    pub(crate) fn request_stop(&self) -> bool {
+    pub(crate) fn request_stop(&self, may_drop: bool) -> Asked {
         // SAFETY: Life rule: the canceller is alive.
-        unsafe { request_stop(self.0) }
+        unsafe { request_stop(self.0, may_drop) }
     }
 }
 
@@ -216,22 +214,26 @@ unsafe fn settle_if_unclaimed(cell: NonNull<Header>, run: bool) -> Option<Outcom
     header.state.claim().then(|| unsafe { settle(cell, run) })
 }
 
-/// Asks a claimed closure to stop, or wakes a future to be dropped; `true` for the first request, unless the job has ended.
+/// Asks a claimed closure to stop; drops a future that has not been polled if it `may_drop`, or wakes it to be dropped.
 ///
 /// # Safety
 /// Life rule: the caller's side must be alive.
-unsafe fn request_stop(cell: NonNull<Header>) -> bool {
+unsafe fn request_stop(cell: NonNull<Header>, may_drop: bool) -> Asked {
     // SAFETY: guaranteed by the caller.
     let header = unsafe { cell.as_ref() };
-    let is_first = header.state.request_stop();
-    // A future is woken to be dropped; it need not have a waker.
-    if let Some(schedule) = header.vtable.schedule.filter(|_| is_first) {
-        // It may have ended in the meantime: then there is no job to make.
-        if header.lifecycle.wake_by_ref() {
-            // SAFETY: Life rule: the caller's side is alive; Access rule: `wake_by_ref` returned that the caller must make the
-            // job.
-            unsafe { schedule(cell) };
-        }
+    if !header.state.request_stop() {
+        return Asked::Nothing;
     }
-    is_first
+    let Some(schedule) = header.vtable.schedule else { return Asked::ToStop };
+    if may_drop && header.lifecycle.claim() {
+        // SAFETY: claimed just now; the vtable is the cell's.
+        unsafe { (header.vtable.settle)(cell, false) };
+        return Asked::Dropped;
+    }
+    // It is woken to be dropped; it need not have a waker. It may have ended in the meantime: then there is no job to make.
+    if header.lifecycle.wake_by_ref() {
+        // SAFETY: Life rule: the caller's side is alive; Access rule: `wake_by_ref` returned that the caller must make the job.
+        unsafe { schedule(cell) };
+    }
+    Asked::ToStop
 }

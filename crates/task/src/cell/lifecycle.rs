@@ -4,6 +4,7 @@
 //! |---|---|---|---|
 //! | `SCHEDULED` | it must be polled, or polled again if it is being polled | initially, a wake | the start of a poll |
 //! | `RUNNING` | it is being polled or dropped, or has ended | the start of a poll | the end of a poll that is pending |
+//! | `UNPOLLED` | its handle or its canceller may claim it | initially, unless it stays on its thread | the start of the first poll, a claim |
 //!
 //! The bits above count references: one for the job while there is one, and one for each waker.
 //!
@@ -21,6 +22,11 @@
 //! No wake is lost, as each is a change of this atomic, even where it changes no bit. If it comes before the poll starts, the
 //! poll sees what was written before the wake. Otherwise the end of the poll finds `SCHEDULED`, or the wake makes the job.
 //!
+//! **Claim.** A future that is queued for the first time may be claimed beside its job: the claim takes the access from the job, which
+//! thereby becomes stale, and keeps its reference. One change of this atomic decides between the claim and the start of the poll.
+//! A claimed future has no other reference, and its job does nothing but to release that. So no other thread uses this atomic from
+//! then on.
+//!
 //! Closures do not use this atomic.
 
 use brigade_sync::atomic::{AtomicU32, Ordering};
@@ -28,13 +34,14 @@ use brigade_sync::fork;
 
 const SCHEDULED: u32 = 1;
 const RUNNING: u32 = 2;
-const REFERENCE: u32 = 4;
+const UNPOLLED: u32 = 4;
+const REFERENCE: u32 = 8;
 
 /// The largest count: beyond it the count could wrap around before all threads that increment it are stopped.
 const MAX_COUNT: u32 = u32::MAX / 2;
 
 /// The message with which a process that forgets too many wakers is aborted.
-const OVERFLOW: &str = "brigade: a future has more than 2^29 wakers; are they being forgotten?";
+const OVERFLOW: &str = "brigade: a future has more than 2^28 wakers; are they being forgotten?";
 
 /// The lifecycle of a future.
 pub(crate) struct Lifecycle(AtomicU32);
@@ -73,9 +80,10 @@ pub(crate) enum Dropped {
 }
 
 impl Lifecycle {
-    /// Returns the lifecycle of a future that is queued for the first time.
-    pub(super) fn scheduled() -> Self {
-        Self(AtomicU32::new(SCHEDULED | REFERENCE))
+    /// Returns the lifecycle of a future that is queued for the first time, which may be claimed or not.
+    pub(super) fn scheduled(is_claimable: bool) -> Self {
+        let unpolled = if is_claimable { UNPOLLED } else { 0 };
+        Self(AtomicU32::new(SCHEDULED | unpolled | REFERENCE))
     }
 
     /// Returns the unused lifecycle of a closure.
@@ -102,6 +110,30 @@ impl Lifecycle {
         // what the one before it released.
         let before = self.0.fetch_add(RUNNING - SCHEDULED, Ordering::Acquire);
         debug_assert!(before & (SCHEDULED | RUNNING) == SCHEDULED, "one job, one poll");
+    }
+
+    /// Starts the first poll of a future that may be claimed; `false` if it has been.
+    #[must_use]
+    pub(crate) fn begin_first_poll(&self) -> bool {
+        // Ordering: Acquire, as in `begin_poll`. After a claim the difference means nothing, and no thread reads it.
+        self.0.fetch_sub(UNPOLLED + SCHEDULED - RUNNING, Ordering::Acquire) & UNPOLLED != 0
+    }
+
+    /// Takes the access from the job of a future that has not been polled; `false` if it has been, or may not be claimed.
+    #[must_use]
+    pub(crate) fn claim(&self) -> bool {
+        let next = |word| match word & UNPOLLED != 0 {
+            true => word - UNPOLLED - SCHEDULED + RUNNING,
+            false => word,
+        };
+        // Ordering: Relaxed: the handle came with the future.
+        self.update(Ordering::Relaxed, next) & UNPOLLED != 0
+    }
+
+    /// Whether a future that may be claimed has been, by the job of its first poll.
+    pub(crate) fn is_claimed(&self) -> bool {
+        // Ordering: Relaxed: a hint; `begin_first_poll` decides.
+        self.0.load(Ordering::Relaxed) & UNPOLLED == 0
     }
 
     /// Returns whether it has been woken since the poll began; that stays so until the poll ends.

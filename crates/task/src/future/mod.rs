@@ -20,7 +20,9 @@
 //! the thread that drops a waker.
 //!
 //! To cancel a future, its handle requests a stop, then wakes it, for which it needs no waker. The wake changes the
-//! lifecycle, so a poll that did not see the request is followed by another one.
+//! lifecycle, so a poll that did not see the request is followed by another one. A future that has not been polled is dropped by
+//! the caller instead, which [claims](crate::cell::lifecycle) it, as a closure would be: its job is stale, and a queue may drop that
+//! early.
 //!
 //! User code (polls, and drops of futures, guards, outputs and wakers) runs under no lock, and its panics are contained.
 //!
@@ -42,7 +44,7 @@ use core::ptr::NonNull;
 use crate::act::{Action, Outcome, Payload};
 use crate::boxed::is_large;
 use crate::cell::Header;
-use crate::contain::drop_contained;
+use crate::contain::{contain, drop_contained};
 use crate::job::Job;
 use crate::join::JoinHandle;
 use crate::region::FreshOfScope;
@@ -57,6 +59,22 @@ pub trait Guard: 'static {
     /// Whether the future borrows from a thread that waits for it, as [`Job::borrows`] says until then.
     const BORROWS: bool = false;
 
+    /// Whether only the job touches the future until then.
+    #[doc(hidden)]
+    const STAYS: bool = false;
+
+    /// Returns whether it holds something that is [given back](Schedule::give_back) as soon as the future is cancelled.
+    fn holds(&self) -> bool {
+        false
+    }
+
+    /// Drops the guard of a stale job, without what has been given back.
+    fn leave(self)
+    where
+        Self: Sized,
+    {
+    }
+
     /// Returns whether the future may still be polled; asked once, before the first poll. It must not panic.
     fn may_start(&self) -> bool {
         true
@@ -64,6 +82,13 @@ pub trait Guard: 'static {
 }
 
 impl Guard for () {}
+
+/// The guard of a future that stays on its thread.
+struct Stays;
+
+impl Guard for Stays {
+    const STAYS: bool = true;
+}
 
 /// A future as a job, and the handle for its result.
 pub struct Spawned<T> {
@@ -153,7 +178,7 @@ impl<T: 'static> Spawned<T> {
     {
         // SAFETY: only this thread touches the future (Thread rule of `local`). So its output is created here, and its
         // handle is as little `Send` as the output.
-        unsafe { Self::new_unchecked(Local::new(future), (), scheduler) }
+        unsafe { Self::new_unchecked(Local::new(future), Stays, scheduler) }
     }
 
     /// # Safety
@@ -210,7 +235,7 @@ fn first_poll<S: Store, G: Guard, E: Schedule>(
             "a guard is aligned as words are"
         );
     }
-    let task = poll::allocate::<S, E>(future, scheduler);
+    let task = poll::allocate::<S, E>(future, scheduler, guard.holds(), !G::STAYS);
     // SAFETY: it fits, as asserted above, and `act_on_first_poll` is the function of such a job.
     (unsafe { Job::from_raw(act_on_first_poll::<S, G, E>, FirstPoll { task, guard }) }, task)
 }
@@ -225,17 +250,25 @@ unsafe fn act_on_first_poll<S: Store, G: Guard, E: Schedule>(
     out: *mut (),
 ) -> Outcome {
     let id = if G::BORROWS { TypeId::of::<FreshOfScope>() } else { TypeId::of::<Fresh>() };
+    // SAFETY: Payload rule: the payload is a `FirstPoll`, which begins with a pointer to a task.
+    let task = unsafe { payload.cast::<NonNull<Header>>().read() };
+    // SAFETY: the job has a reference.
+    let is_stale = || !G::STAYS && unsafe { task.as_ref() }.lifecycle.is_claimed();
     // SAFETY: `out` is as the action says, guaranteed by the caller.
-    if unsafe { poll::inspect(id, action, out) } {
+    if unsafe { poll::inspect(id, is_stale, action, out) } {
         return Outcome::Polled;
     }
     // SAFETY: Payload rule: the payload is a `FirstPoll`, and is consumed.
-    let FirstPoll { task, guard } = unsafe { payload.cast::<FirstPoll<G>>().read() };
+    let FirstPoll { guard, .. } = unsafe { payload.cast::<FirstPoll<G>>().read() };
+    // SAFETY: Access rule: this is the one job, and it is consumed; only a future that may not stay may be claimed.
+    let Some(running) = (unsafe { Running::<S, E>::begin_first(task, !G::STAYS) }) else {
+        contain(|| guard.leave());
+        // SAFETY: Claim: what claimed the future has left the job its reference.
+        unsafe { Header::release_job(task) };
+        return Outcome::Stale;
+    };
     let may_start = guard.may_start();
-    // Before the guard of the access, so that an unwinding drop could not leave the future half-run; and contained too.
     drop_contained(guard);
-    // SAFETY: Access rule: this is the one job, and it is consumed.
-    let running = unsafe { Running::<S, E>::begin(task) };
     match action {
         Action::Run if may_start => running.poll(),
         Action::Take => {

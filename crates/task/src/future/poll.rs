@@ -23,14 +23,24 @@ use crate::error::JoinError;
 use crate::job::Job;
 
 /// Allocates the task of a future that is queued: the access belongs to the job that the caller makes.
-pub(super) fn allocate<S: Store, E: Schedule>(future: S::Future, scheduler: E) -> NonNull<Header> {
+pub(super) fn allocate<S: Store, E: Schedule>(
+    future: S::Future,
+    scheduler: E,
+    holds: bool,
+    is_claimable: bool,
+) -> NonNull<Header> {
     let vtable = const {
-        &VTable { take: take::<S, E>, settle, free: free::<S, E>, schedule: Some(schedule::<S, E>) }
+        &VTable {
+            take: take::<S, E>,
+            settle: settle::<S, E>,
+            free: free::<S, E>,
+            schedule: Some(schedule::<S, E>),
+        }
     };
     let task = Box::leak(Box::<Task<S, E>>::new_uninit());
     // Written in place, so that the future is not first built on the stack.
     let task = task.write(Task {
-        header: Header::of_future(vtable),
+        header: Header::of_future(vtable, holds, is_claimable),
         scheduler,
         key: UnsafeCell::new(0),
         stage: UnsafeCell::new(FutureStage { future: ManuallyDrop::new(S::new(future)) }),
@@ -53,6 +63,19 @@ impl<S: Store, E: Schedule> Running<S, E> {
         let this = Self { task, types: PhantomData };
         this.task().header.lifecycle.begin_poll();
         this
+    }
+
+    /// Turns the job of the first poll into the guard; `None` if the future, which may be, has been claimed.
+    ///
+    /// # Safety
+    /// As for `begin`; `is_claimable` must be as it was for `allocate`.
+    pub(super) unsafe fn begin_first(task: NonNull<Header>, is_claimable: bool) -> Option<Self> {
+        if !is_claimable {
+            // SAFETY: guaranteed by the caller.
+            return Some(unsafe { Self::begin(task) });
+        }
+        let this = Self { task, types: PhantomData };
+        this.task().header.lifecycle.begin_first_poll().then_some(this)
     }
 
     fn task(&self) -> &Task<S, E> {
@@ -135,6 +158,18 @@ impl<S: Store, E: Schedule> Running<S, E> {
 
     /// Ends the future: drops it, then tells the handle and the scheduler.
     fn end(self, result: Result<Output<S>, JoinError>) {
+        self.drop_future();
+        let Task { scheduler, key, .. } = self.task();
+        let scheduler = *scheduler;
+        let key = key.with(|key| {
+            // SAFETY: Access rule.
+            unsafe { *key }
+        });
+        let (outcome, unclaimed) = self.complete(result);
+        scheduler.release(key, outcome, unclaimed);
+    }
+
+    fn drop_future(&self) {
         let task = self.task();
         let drop_future = || {
             task.stage.with_mut(|stage| {
@@ -143,13 +178,6 @@ impl<S: Store, E: Schedule> Running<S, E> {
             });
         };
         contain(|| frames::enter(&task.header.state, drop_future));
-        let scheduler = task.scheduler;
-        let key = task.key.with(|key| {
-            // SAFETY: Access rule.
-            unsafe { *key }
-        });
-        let (outcome, unclaimed) = self.complete(result);
-        scheduler.release(key, outcome, unclaimed);
     }
 
     /// Writes the result over the future, wakes the handle and drops the guard's reference.
@@ -159,6 +187,26 @@ impl<S: Store, E: Schedule> Running<S, E> {
         self,
         result: Result<Output<S>, JoinError>,
     ) -> (Outcome, Option<Box<dyn Any + Send>>) {
+        let (outcome, unclaimed) = self.tell(result);
+        if self.task().header.lifecycle.finish() {
+            // SAFETY: it was the last reference.
+            unsafe { Header::release_job(self.task) };
+        }
+        // From here on the task may be gone.
+        match unclaimed {
+            Some(Err(JoinError::Panicked(panic))) => (outcome, Some(panic.into_payload())),
+            other => {
+                drop_contained(other);
+                (outcome, None)
+            }
+        }
+    }
+
+    /// Writes the result over the future and wakes the handle; returns the final outcome, and the result if the handle is gone.
+    fn tell(
+        &self,
+        result: Result<Output<S>, JoinError>,
+    ) -> (Outcome, Option<Result<Output<S>, JoinError>>) {
         let task = self.task();
         let mut outcome = match &result {
             Ok(_) => Outcome::Returned,
@@ -190,18 +238,7 @@ impl<S: Store, E: Schedule> Running<S, E> {
             }
             Finished::NoWaker => None,
         };
-        if task.header.lifecycle.finish() {
-            // SAFETY: it was the last reference.
-            unsafe { Header::release_job(self.task) };
-        }
-        // From here on the task may be gone.
-        match unclaimed {
-            Some(Err(JoinError::Panicked(panic))) => (outcome, Some(panic.into_payload())),
-            other => {
-                drop_contained(other);
-                (outcome, None)
-            }
-        }
+        (outcome, unclaimed)
     }
 }
 
@@ -216,25 +253,39 @@ unsafe fn schedule<S: Store, E: Schedule>(header: NonNull<Header>) {
     scheduler.schedule(unsafe { resumption::<S, E>(header) }, false);
 }
 
-/// Can't be called: a future is claimed from the beginning, as only its running guard ends it.
+/// Drops a future that was claimed before its first poll. Its job, which is stale, keeps its reference.
 ///
 /// # Safety
-/// Always safe; unsafe only by its type.
-unsafe fn settle(_: NonNull<Header>, _: bool) -> Outcome {
-    unreachable!("a future is claimed when it is allocated")
+/// Claim: the caller must have claimed the future. Its side must be alive, and the task have these types.
+unsafe fn settle<S: Store, E: Schedule>(task: NonNull<Header>, _: bool) -> Outcome {
+    let running = Running::<S, E> { task, types: PhantomData };
+    let Task { header, scheduler, .. } = running.task();
+    // Before any user code, as a guard is dropped.
+    if header.state.holds() {
+        scheduler.give_back();
+    }
+    running.drop_future();
+    let (outcome, unclaimed) = running.tell(Err(JoinError::Cancelled));
+    drop_contained(unclaimed);
+    scheduler.release(0, outcome, None);
+    outcome
 }
 
 /// Answers an action that does not consume the payload of a future's job; `false` for the others.
 ///
 /// # Safety
 /// `out` must be as the action says.
-pub(super) unsafe fn inspect(id: TypeId, action: Action, out: *mut ()) -> bool {
+pub(super) unsafe fn inspect(
+    id: TypeId,
+    is_stale: impl FnOnce() -> bool,
+    action: Action,
+    out: *mut (),
+) -> bool {
     match action {
         // SAFETY: `out` is a `TypeId`, guaranteed by the caller.
         Action::Identify => unsafe { out.cast::<TypeId>().write(id) },
-        // A future's handle never completes it: that is claimed from the beginning.
         // SAFETY: `out` is a `bool`, guaranteed by the caller.
-        Action::IsStale => unsafe { out.cast::<bool>().write(false) },
+        Action::IsStale => unsafe { out.cast::<bool>().write(is_stale()) },
         Action::Run | Action::Drop | Action::Take => return false,
     }
     true
@@ -262,7 +313,7 @@ unsafe fn act_on_resumption<S: Store, E: Schedule>(
     out: *mut (),
 ) -> Outcome {
     // SAFETY: `out` is as the action says, guaranteed by the caller.
-    if unsafe { inspect(TypeId::of::<Resumption>(), action, out) } {
+    if unsafe { inspect(TypeId::of::<Resumption>(), || false, action, out) } {
         return Outcome::Polled;
     }
     // SAFETY: Payload rule: the payload is a pointer to a task.

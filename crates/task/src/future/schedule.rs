@@ -28,4 +28,8 @@ pub trait Schedule: Copy + Send + Sync + 'static {
     /// `key` is the one that `bind` returned, 0 if the future never waited. `unclaimed` is the payload of a panic that no
     /// handle takes.
     fn release(self, key: u32, outcome: Outcome, unclaimed: Option<Box<dyn Any + Send>>);
+
+    /// Gives back what the [guard](super::Guard) of a future's first job [holds](super::Guard::holds): the future is cancelled, and that
+    /// job is [stale](Outcome::Stale), and may be queued for long.
+    fn give_back(self) {}
 }

@@ -8,9 +8,10 @@ use std::cell::RefCell;
 use std::panic::{self, AssertUnwindSafe};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use crate::{Guard, Job, JoinError, JoinHandle, Outcome, Schedule, Spawned, TaskRef};
+use crate::{Asked, Guard, Job, JoinError, JoinHandle, Outcome, Schedule, Spawned, TaskRef};
 
 thread_local! {
     static QUEUE: RefCell<Queue> = RefCell::default();
@@ -176,9 +177,9 @@ fn a_cancel_needs_no_waker_and_works_in_every_state() {
     let [first, second] = inner.map(|inner| Spawned::new(never(inner), (), Binding));
     let (mut queued, mut waits) = (first.handle, second.handle);
     second.job.run();
-    assert!(queued.ask_to_stop());
-    assert!(waits.ask_to_stop());
-    assert!(!waits.ask_to_stop(), "again");
+    assert_eq!(queued.ask_to_stop(false), Asked::ToStop);
+    assert_eq!(waits.ask_to_stop(true), Asked::ToStop);
+    assert_eq!(waits.ask_to_stop(true), Asked::Nothing, "again");
     first.job.run();
     assert_eq!(run_all(), 1);
     assert!(matches!(queued.join(), Err(JoinError::Cancelled)));
@@ -217,16 +218,89 @@ fn what_nobody_can_wake_any_more_is_cancelled_and_never_by_who_drops_a_waker() {
 }
 
 #[test]
-fn a_job_of_a_future_is_never_stale() {
+fn a_job_of_a_future_that_has_been_polled_is_never_stale() {
     let Spawned { job, mut handle } = Spawned::new(pending::<()>(), (), Binding);
     assert!(!job.is_stale());
     job.run();
-    assert!(handle.ask_to_stop());
+    assert_eq!(handle.ask_to_stop(true), Asked::ToStop);
     let resumption = with(|queue| queue.jobs.pop()).unwrap();
     assert!(!resumption.is_stale(), "it drops the future");
     resumption.run();
     assert!(matches!(handle.join(), Err(JoinError::Cancelled)));
     with(|queue| queue.waiting.clear());
+}
+
+/// A guard that counts how often it was dropped, left and given back.
+struct Room(Arc<AtomicUsize>);
+
+impl Guard for Room {
+    fn holds(&self) -> bool {
+        true
+    }
+
+    fn leave(self) {
+        self.0.fetch_add(100, Ordering::Relaxed);
+        core::mem::forget(self);
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+static GIVEN_BACK: AtomicUsize = AtomicUsize::new(0);
+
+/// Counts what is given back.
+#[derive(Clone, Copy)]
+struct Lending;
+
+impl Schedule for Lending {
+    fn schedule(self, job: Job, yielded: bool) {
+        Binding.schedule(job, yielded);
+    }
+    fn bind(self, task: TaskRef) -> u32 {
+        Binding.bind(task)
+    }
+    fn release(self, key: u32, outcome: Outcome, unclaimed: Option<Box<dyn Any + Send>>) {
+        Binding.release(key, outcome, unclaimed);
+    }
+    fn give_back(self) {
+        GIVEN_BACK.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn a_future_that_has_not_been_polled_is_dropped_by_its_handle_and_its_job_is_stale() {
+    for by_canceller in [false, true] {
+        let (count, guard) = (Arc::new(()), Arc::new(AtomicUsize::new(0)));
+        let inner = count.clone();
+        let future = async move { drop(inner) };
+        let Spawned { job, mut handle } = Spawned::new(future, Room(guard.clone()), Lending);
+        assert!(!job.is_stale());
+        let before = GIVEN_BACK.load(Ordering::Relaxed);
+        let asked = match by_canceller {
+            false => handle.ask_to_stop(true),
+            true => handle.canceller().unwrap().ask_to_stop(true),
+        };
+        assert_eq!((asked, Arc::strong_count(&count)), (Asked::Dropped, 1));
+        assert_eq!(GIVEN_BACK.load(Ordering::Relaxed), before + 1);
+        assert_eq!(handle.ask_to_stop(true), Asked::Nothing);
+        assert!(matches!(handle.join(), Err(JoinError::Cancelled)));
+        assert!(job.is_stale() && job.is_future() && !job.is_resumption());
+        assert_eq!((job.run(), guard.load(Ordering::Relaxed)), (Outcome::Stale, 100));
+        with(|queue| assert_eq!(queue.ended.pop(), Some((0, Outcome::Cancelled, false))));
+    }
+}
+
+#[test]
+fn a_local_future_is_never_dropped_by_its_handle() {
+    let Spawned { job, mut handle } = Spawned::local(pending::<()>(), Binding);
+    assert_eq!(handle.ask_to_stop(true), Asked::ToStop);
+    assert!(!job.is_stale() && !handle.is_finished());
+    job.run();
+    assert!(matches!(handle.join(), Err(JoinError::Cancelled)));
 }
 
 #[test]
@@ -395,9 +469,9 @@ fn a_canceller_ends_a_future_whose_handle_is_gone() {
     job.run();
     drop(handle);
     assert!(canceller.is_of_future() && !canceller.is_finished());
-    assert!(canceller.ask_to_stop());
+    assert_eq!(canceller.ask_to_stop(false), Asked::ToStop);
     assert_eq!(run_all(), 1);
     assert!(canceller.is_finished());
-    assert!(!canceller.ask_to_stop(), "it has ended");
+    assert_eq!(canceller.ask_to_stop(true), Asked::Nothing, "it has ended");
     assert_eq!(with(|queue| queue.ended.pop()).unwrap().1, Outcome::Cancelled);
 }

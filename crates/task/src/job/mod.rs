@@ -160,11 +160,11 @@ impl Job {
         Ok(())
     }
 
-    /// Returns whether this is a leftover: its closure has been claimed through its handle, to run or to cancel it there.
+    /// Returns whether this is a leftover: its closure has been claimed through its handle, to run or to cancel it there, or its
+    /// future has been dropped there before its first poll.
     ///
     /// A stale job never becomes useful again: running it does nothing, and dropping it frees its memory. So a queue may
     /// drop it early. For a closure without a handle the answer is that of [`Work::is_stale`], so `false` for plain closures.
-    /// It is `false` for futures too.
     ///
     /// A `false` may be out of date on return: the handle may claim the closure at any time.
     ///

@@ -338,8 +338,8 @@ fn a_closure_sees_the_stop_request_of_its_own_handle_only() {
             [before, crate::is_cancelled()]
         });
         let runner = std::thread::spawn(move || (job.run(), crate::is_cancelled()));
-        outer.ask_to_stop();
-        outer.ask_to_stop();
+        _ = outer.ask_to_stop(false);
+        _ = outer.ask_to_stop(false);
         ask.send(()).unwrap();
         assert_eq!(runner.join().unwrap(), (Outcome::Returned, false));
         assert_eq!(outer.try_join().unwrap().unwrap(), [true, true]);

@@ -1,13 +1,11 @@
 //! Submissions by jobs that run on a worker.
 
 use core::iter;
-use std::panic::{self, AssertUnwindSafe};
 
 use brigade_task::{Job, Outcome};
 
 use super::Worker;
 use crate::engine::core::Caller;
-use crate::engine::enter::enter_job;
 use crate::engine::injectors::drop_if_stale;
 use crate::engine::lanes::Accepts;
 use crate::idle::Snapshot;
@@ -153,17 +151,6 @@ impl Worker {
         self.me.counters.accepted.add(kept);
         self.core.help_with(count, self.core.idle.after_publishing());
         Ok(())
-    }
-
-    /// Accepts a job and runs it inside the job that submits it.
-    pub(crate) fn run_here(&self, job: Job) {
-        self.me.counters.accepted.add(1);
-        let _traced = self.trace_job_inside();
-        let run = || enter_job(&self.core, || job.run());
-        match panic::catch_unwind(AssertUnwindSafe(run)) {
-            Ok(outcome) => self.count(outcome),
-            Err(payload) => self.panicked(payload),
-        }
     }
 
     /// Counts a job that its handle has run or dropped on this worker.

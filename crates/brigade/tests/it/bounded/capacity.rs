@@ -10,7 +10,7 @@ use crate::support::busy::occupy;
 use crate::support::crowd::for_both_queueings;
 use crate::support::full::{POLICIES, at_rest, busy, fill};
 use brigade_testkit::panics;
-use brigade_testkit::{Bomb, Gate, Seed, Watchdog};
+use brigade_testkit::{Bomb, Drops, Gate, Seed, Watchdog};
 
 #[test]
 fn as_many_jobs_are_queued_as_there_is_room_for() {
@@ -239,4 +239,39 @@ fn a_pool_without_a_capacity_is_never_full() {
     brigade::block_on(pool.job().reserve()).unwrap().execute(|| ()).unwrap();
     gate.open();
     assert_eq!(at_rest(&pool), [2004, 2004, 0, 0, 0]);
+}
+
+#[test]
+fn what_is_cancelled_in_the_queue_makes_room_at_once() {
+    let _dog = Watchdog::start(20);
+    for_both_queueings(|builder| {
+        let (pool, gate) = busy(builder, 3, WhenFull::Reject);
+        let drops = Drops::default();
+        for by_abort_handle in [false, true] {
+            for is_future in [false, true] {
+                let jobs: Vec<_> = (0..3)
+                    .map(|_| {
+                        let token = drops.token();
+                        match is_future {
+                            true => pool.try_spawn(async move { drop(token) }).unwrap(),
+                            false => pool.try_submit(move || drop(token)).unwrap(),
+                        }
+                    })
+                    .collect();
+                assert_eq!(fill(&pool), 0);
+                let dropped = drops.count();
+                for mut job in jobs {
+                    assert!(match by_abort_handle {
+                        true => job.abort_handle().abort(),
+                        false => job.cancel(),
+                    });
+                    assert!(job.is_finished());
+                }
+                assert_eq!(drops.count(), dropped + 3, "here, as no thread of the pool is free");
+            }
+        }
+        assert_eq!(fill(&pool), 3, "and no permit is given back twice");
+        gate.open();
+        assert_eq!(at_rest(&pool), [16, 4, 0, 12, 0]);
+    });
 }

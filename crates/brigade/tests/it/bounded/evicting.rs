@@ -1,5 +1,6 @@
 //! A job for which there is no room, and one is dropped: the oldest or the newest.
 
+use std::mem;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
@@ -7,10 +8,11 @@ use std::time::Instant;
 
 use brigade::{Handle, JoinError, Pool, Queueing, WhenFull};
 
-use crate::support::crowd::for_both_queueings;
+use crate::support::busy::occupy;
+use crate::support::crowd::{Crowd, for_both_queueings};
 use crate::support::full::{at_rest, busy, full};
 use brigade_testkit::panics;
-use brigade_testkit::{Gate, Watchdog};
+use brigade_testkit::{Gate, Latch, Watchdog};
 
 #[test]
 fn with_drop_oldest_the_oldest_is_cancelled_for_the_newest() {
@@ -165,4 +167,64 @@ fn evictions_from_many_threads_lose_nothing() {
             println!("{cancelled} of 8000 in {:?}", begun.elapsed());
         });
     }
+}
+
+/// Does something when it is dropped.
+struct OnDrop<F: FnMut()>(F);
+
+impl<F: FnMut()> Drop for OnDrop<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
+/// A job of which the drop is told to `depths`, and submits the next.
+fn evicted_chain(pool: Handle, left: usize, depths: Arc<Crowd>) -> Box<dyn FnOnce() + Send> {
+    let submits = OnDrop(move || {
+        let _inside = depths.enter();
+        if left > 0 {
+            pool.execute(evicted_chain(pool, left - 1, depths.clone()));
+        }
+    });
+    Box::new(move || mem::forget(submits))
+}
+
+#[test]
+fn a_drop_for_room_that_submits_drops_no_other_job_inside_it() {
+    let _dog = Watchdog::start(20);
+    for_both_queueings(|builder| {
+        let (pool, gate) = busy(builder, 20, WhenFull::DropOldest);
+        let depths = Arc::new(Crowd::default());
+        for _ in 0..20 {
+            pool.execute(evicted_chain(pool.handle(), 1, depths.clone()));
+        }
+        pool.execute(|| ());
+        assert_eq!((depths.most(), pool.metrics().evicted), (1, 1));
+        gate.open();
+        assert_eq!(at_rest(&pool), [23, 22, 0, 1, 1]);
+    });
+}
+
+#[test]
+fn a_drop_for_room_may_wait_for_a_future_that_needs_none() {
+    let _dog = Watchdog::start(20);
+    for_both_queueings(|builder| {
+        let pool = builder.threads(1).capacity(1).when_full(WhenFull::DropOldest);
+        let pool = pool.build().unwrap();
+        let latch = Latch::default();
+        let future = pool.spawn(latch.wait());
+        pool.wait_idle();
+        let gate = Gate::closed();
+        occupy(&pool, &gate);
+        latch.open();
+        let (opens, mut future) = (gate.clone(), Some(future));
+        let waits = OnDrop(move || {
+            opens.open();
+            future.take().into_iter().for_each(|future| future.join().unwrap());
+        });
+        pool.execute(move || mem::forget(waits));
+        // Finds the future first, which has no room to give.
+        pool.execute(|| ());
+        assert_eq!(at_rest(&pool), [4, 3, 0, 1, 1]);
+    });
 }

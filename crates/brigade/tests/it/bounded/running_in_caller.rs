@@ -1,11 +1,13 @@
-//! A job that its submitter runs for lack of room: by policy, or because a worker must not wait.
+//! A job that its submitter runs for lack of room, and what a job submits to its own full pool: that is queued.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use brigade::{Handle, OnPanic, Pool, Reason, Shutdown, WhenFull, block_on};
+use brigade::{
+    Handle, OnPanic, Order, Outcome, Pool, Reason, Shutdown, TaskSet, WhenFull, block_on,
+};
 
 use crate::support::busy::occupy;
 use crate::support::crowd::for_both_queueings;
@@ -13,72 +15,229 @@ use crate::support::full::{POLICIES, at_rest, fill, full};
 use brigade_testkit::panics;
 use brigade_testkit::{Gate, Seed, Watchdog, eventually, spin_for};
 
-/// The policies by which a worker runs the job itself.
-const RUN_INSIDE: [WhenFull; 3] =
+/// The policies by which a thread outside waits, or runs the job itself.
+const NO_ROOM: [WhenFull; 3] =
     [WhenFull::Block, WhenFull::BlockFor(Duration::MAX), WhenFull::RunInCaller];
 
 #[test]
-fn a_job_that_would_wait_for_its_own_pool_runs_the_new_one_itself() {
+fn what_a_job_submits_to_its_full_pool_is_queued_and_runs_after_it() {
     let _dog = Watchdog::start(20);
-    for policy in RUN_INSIDE {
+    for policy in NO_ROOM {
         for_both_queueings(|builder| {
             let builder = builder.threads(1).capacity(1).when_full(policy);
             let pool = builder.build().unwrap();
-            let parent = pool.submit(|| {
-                let (here, ran) = (Handle::current().unwrap(), Arc::new(AtomicUsize::new(0)));
+            let ran = Arc::new(AtomicUsize::new(0));
+            let inside = ran.clone();
+            let parent = pool.submit(move || {
+                let here = Handle::current().unwrap();
                 here.execute(|| ());
                 for _ in 0..10 {
-                    let ran = ran.clone();
+                    let ran = inside.clone();
                     here.execute(move || _ = ran.fetch_add(1, Ordering::Relaxed));
                 }
-                assert_eq!(ran.load(Ordering::Relaxed), 10, "each right where it was submitted");
+                assert_eq!(inside.load(Ordering::Relaxed), 0, "none where it was submitted");
+                assert_eq!(here.metrics().queued, 11);
                 let place = || (thread::current().id(), Handle::current());
                 let child = here.submit(place);
-                assert!(child.is_finished());
-                assert_eq!(child.join().unwrap(), place());
+                assert!(!child.is_finished());
+                assert_eq!(child.join().unwrap(), place(), "a wait runs it");
             });
             parent.join().unwrap();
             assert_eq!(at_rest(&pool), [13, 13, 0, 0, 0], "{policy:?}");
+            assert_eq!(ran.load(Ordering::Relaxed), 10);
         });
     }
 }
 
 #[test]
-fn what_waits_for_a_while_or_without_a_thread_runs_inside_too_whatever_the_policy() {
+fn what_waits_for_a_while_or_without_a_thread_is_queued_too_whatever_the_policy() {
     let _dog = Watchdog::start(20);
     for policy in POLICIES {
         let builder = Pool::builder().threads(1).capacity(1).when_full(policy);
         let pool = builder.build().unwrap();
-        let parent = pool.submit(|| {
+        let ran = Arc::new(AtomicUsize::new(0));
+        let inside = ran.clone();
+        let parent = pool.submit(move || {
             let here = Handle::current().unwrap();
             here.execute(|| ());
-            let nap = Duration::from_nanos(1);
-            let ran = Arc::new(AtomicUsize::new(0));
             let job = || {
-                let ran = ran.clone();
+                let ran = inside.clone();
                 move || _ = ran.fetch_add(1, Ordering::Relaxed)
             };
-            here.job().when_full(WhenFull::BlockFor(nap)).execute(job()).unwrap();
-            assert!(
-                here.job()
-                    .when_full(WhenFull::BlockFor(Duration::MAX))
-                    .submit(job())
-                    .unwrap()
-                    .is_finished()
-            );
+            let waits = |time| here.job().when_full(WhenFull::BlockFor(time));
+            waits(Duration::from_nanos(1)).execute(job()).unwrap();
+            assert!(!waits(Duration::MAX).submit(job()).unwrap().is_finished());
             let room = || block_on(here.job().reserve()).unwrap();
             room().execute(job()).unwrap();
-            assert!(room().submit(job()).unwrap().is_finished());
-            assert_eq!(ran.load(Ordering::Relaxed), 4);
-            let now_or_never = here
-                .job()
-                .when_full(WhenFull::BlockFor(Duration::ZERO))
-                .execute(job())
-                .unwrap_err();
-            now_or_never.reason()
+            assert!(!room().submit(job()).unwrap().is_finished());
+            assert_eq!(inside.load(Ordering::Relaxed), 0);
+            waits(Duration::ZERO).execute(job()).unwrap_err().reason()
         });
         assert_eq!(parent.join().unwrap(), Reason::Full, "{policy:?}");
         assert_eq!(at_rest(&pool), [6, 6, 0, 0, 0]);
+        assert_eq!(ran.load(Ordering::Relaxed), 4);
+    }
+}
+
+/// How deep the links of a chain nest, and how many are left.
+#[derive(Default)]
+struct Chain {
+    depth: AtomicUsize,
+    deepest: AtomicUsize,
+    left: AtomicUsize,
+}
+
+impl Chain {
+    fn of(links: usize) -> Arc<Self> {
+        Arc::new(Self { left: links.into(), ..Self::default() })
+    }
+
+    /// Runs a link, which submits the next one by `submit` while the queue is full.
+    fn link(&self, pool: Handle, submit: impl FnOnce()) {
+        let depth = self.depth.fetch_add(1, Ordering::SeqCst) + 1;
+        self.deepest.fetch_max(depth, Ordering::SeqCst);
+        if self.left.load(Ordering::SeqCst) > 0 {
+            self.left.fetch_sub(1, Ordering::SeqCst);
+            _ = pool.try_execute(|| ());
+            submit();
+        }
+        self.depth.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    fn assert_flat(&self, claim: &str) {
+        let (left, deepest) =
+            (self.left.load(Ordering::SeqCst), self.deepest.load(Ordering::SeqCst));
+        assert_eq!((left, deepest), (0, 1), "{claim}");
+    }
+}
+
+/// The ways in which a link of a chain submits the next.
+const WAYS: [&str; 8] = ["execute", "submit", "spawn", "batch", "named", "free", "set", "reserve"];
+
+fn next_link(way: &'static str, pool: Handle, chain: Arc<Chain>) {
+    let this = chain.clone();
+    this.link(pool, move || {
+        let next = move || next_link(way, pool, chain);
+        match way {
+            "submit" => drop(pool.submit(next)),
+            "spawn" => drop(pool.spawn(async move { next() })),
+            "batch" => pool.job().execute_batch([next]).unwrap(),
+            "named" => pool.job().name("next").execute(next).unwrap(),
+            "free" => brigade::execute(next),
+            "set" => {
+                let mut set = TaskSet::new(pool);
+                set.submit(next);
+                set.detach_all();
+            }
+            "reserve" => drop(pool.spawn(async move {
+                pool.job().reserve().await.unwrap().execute(next).unwrap();
+            })),
+            _ => pool.execute(next),
+        }
+    });
+}
+
+#[test]
+fn the_links_of_a_chain_in_a_full_pool_do_not_nest() {
+    let _dog = Watchdog::start(30);
+    for policy in NO_ROOM {
+        for order in [Order::Fifo, Order::Lifo] {
+            for_both_queueings(|builder| {
+                let builder = builder.order(order).threads(1).capacity(1).when_full(policy);
+                let pool = builder.build().unwrap();
+                for way in WAYS {
+                    let (here, chain) = (pool.handle(), Chain::of(20));
+                    let first = chain.clone();
+                    pool.submit(move || next_link(way, here, first)).join().unwrap();
+                    pool.wait_idle();
+                    chain.assert_flat(way);
+                }
+            });
+        }
+    }
+}
+
+#[test]
+fn a_hook_that_submits_its_job_again_to_a_full_pool_does_not_nest() {
+    let _dog = Watchdog::start(20);
+    let chain = Chain::of(20);
+    let hook = chain.clone();
+    let builder = Pool::builder().threads(1).capacity(1);
+    let again = move |_: &Outcome<'_>| {
+        let here = Handle::current().unwrap();
+        hook.link(here, || here.execute(|| ()));
+    };
+    let pool = builder.on_outcome(again).build().unwrap();
+    pool.execute(|| ());
+    eventually("all links have been submitted", || chain.left.load(Ordering::SeqCst) == 0);
+    pool.wait_idle();
+    chain.assert_flat("hook");
+}
+
+#[test]
+fn a_chain_that_its_submitter_runs_does_not_nest() {
+    let _dog = Watchdog::start(20);
+    for way in WAYS {
+        for_both_queueings(|builder| {
+            let (pool, gate) = full(builder, 1, WhenFull::RunInCaller);
+            let (chain, here) = (Chain::of(20), pool.handle());
+            let first = chain.clone();
+            pool.execute(move || next_link(way, here, first));
+            assert_eq!(chain.left.load(Ordering::SeqCst), 19, "it runs one link itself");
+            gate.open();
+            pool.wait_idle();
+            chain.assert_flat(way);
+        });
+    }
+}
+
+#[test]
+fn a_job_may_hold_a_lock_that_the_job_it_submits_takes() {
+    let _dog = Watchdog::start(20);
+    for policy in NO_ROOM {
+        for_both_queueings(|builder| {
+            let pool = builder.threads(2).capacity(2).when_full(policy).build().unwrap();
+            let (taken, here) = (Arc::new(Mutex::new(0)), pool.handle());
+            let jobs = (0..50).map(|_| {
+                let taken = taken.clone();
+                move || {
+                    let mut held = taken.lock().unwrap();
+                    *held += 1;
+                    let again = taken.clone();
+                    here.execute(move || *again.lock().unwrap() += 1);
+                }
+            });
+            jobs.for_each(|job| pool.execute(job));
+            pool.wait_idle();
+            assert_eq!(*taken.lock().unwrap(), 100, "{policy:?}");
+        });
+    }
+}
+
+#[test]
+fn jobs_from_outside_get_on_beside_jobs_that_submit_themselves_again() {
+    let _dog = Watchdog::start(30);
+    fn again(pool: Handle, is_over: Arc<AtomicBool>) {
+        if !is_over.load(Ordering::Relaxed) {
+            pool.execute(move || again(pool, is_over));
+        }
+    }
+    for threads in [1, 2] {
+        for_both_queueings(|builder| {
+            let pool = builder.threads(threads).capacity(2).build().unwrap();
+            let (here, is_over) = (pool.handle(), Arc::new(AtomicBool::new(false)));
+            for _ in 0..4 {
+                let is_over = is_over.clone();
+                pool.execute(move || again(here, is_over));
+            }
+            let outside = || (0..100).for_each(|_| here.execute(|| ()));
+            thread::scope(|scope| {
+                [(); 2].map(|()| scope.spawn(outside)).map(|it| it.join().unwrap())
+            });
+            pool.submit(|| ()).join().unwrap();
+            is_over.store(true, Ordering::Relaxed);
+            pool.wait_idle();
+        });
     }
 }
 
@@ -105,15 +264,16 @@ fn with_run_in_caller_a_full_pool_makes_the_submitter_work() {
         let other = Pool::new(1);
         let (inner, reached) = (other.handle(), Arc::new(AtomicUsize::new(0)));
         let reaches = reached.clone();
-        // The job that runs here may submit elsewhere, and here again.
+        // The job that runs here may submit elsewhere, and here again: that is queued.
         let again = pool.handle();
         pool.execute(move || {
             again.execute(move || _ = reaches.fetch_add(1, Ordering::Relaxed));
             inner.execute(|| ());
         });
-        assert_eq!(reached.load(Ordering::Relaxed), 1);
+        assert_eq!((reached.load(Ordering::Relaxed), pool.metrics().queued), (0, 3));
         gate.open();
         assert_eq!(at_rest(&pool), [12, 12, 0, 0, 0]);
+        assert_eq!(reached.load(Ordering::Relaxed), 1);
         assert_eq!(at_rest(&other)[1], 1);
     });
 }
@@ -132,28 +292,10 @@ fn a_job_that_the_submitter_runs_counts_as_running_meanwhile() {
 }
 
 #[test]
-fn a_job_that_a_worker_runs_for_want_of_room_counts_at_once() {
-    let _dog = Watchdog::start(20);
-    for policy in RUN_INSIDE {
-        let builder = Pool::builder().threads(1).capacity(1).when_full(policy);
-        let pool = Arc::new(builder.build().unwrap());
-        let inside = pool.clone();
-        let seen = pool.submit(move || {
-            (0..11).for_each(|_| inside.execute(|| ()));
-            let again = inside.clone();
-            inside.submit(move || again.metrics()).join().unwrap()
-        });
-        let seen = seen.join().unwrap();
-        assert_eq!((seen.accepted, seen.running, seen.queued, seen.returned), (13, 2, 1, 10));
-        assert_eq!(at_rest(&pool), [13, 13, 0, 0, 0], "{policy:?}");
-    }
-}
-
-#[test]
 fn a_panic_of_a_job_that_its_submitter_runs_is_the_jobs() {
     let _dog = Watchdog::start(20);
     panics::silence_expected();
-    for policy in RUN_INSIDE {
+    for policy in NO_ROOM {
         let heard = Arc::new(AtomicUsize::new(0));
         let hears = heard.clone();
         let callback = OnPanic::Call(Arc::new(move |_| {

@@ -3,9 +3,9 @@
 use brigade::{Pool, WhenFull, spawn_local, yield_now};
 use brigade_testkit::Watchdog;
 
-/// In a full pool the future is polled inside the job that spawns it, so its local future comes to be on that job's thread.
+/// In a full pool the future is queued beyond the capacity, on the worker of the job that joins it.
 #[test]
-fn a_future_that_was_polled_in_place_is_joined_although_it_awaits_a_local_future_of_this_thread() {
+fn a_future_of_a_full_pool_is_joined_by_a_job_although_it_awaits_a_local_future() {
     let _dog = Watchdog::start(60);
     for when_full in [WhenFull::Block, WhenFull::RunInCaller] {
         for threads in [1, 2, 4] {

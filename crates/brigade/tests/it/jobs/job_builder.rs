@@ -137,15 +137,15 @@ fn a_job_that_runs_inside_another_has_not_that_ones_name() {
 }
 
 #[test]
-fn a_job_that_runs_where_it_was_submitted_has_not_the_submitters_name() {
+fn a_job_that_is_joined_in_a_full_pool_has_not_the_submitters_name() {
     let _dog = Watchdog::start(20);
     let pool = Pool::builder().threads(1).capacity(1).when_full(WhenFull::RunInCaller);
     let pool = pool.build().unwrap();
     let outer = pool.job().name("outer").submit(|| {
         brigade::execute(|| ());
         let inside = brigade::submit(current_job_name);
-        assert!(inside.is_finished());
         let future = brigade::spawn(async { current_job_name() });
+        assert!(!inside.is_finished() && !future.is_finished());
         (inside.join().unwrap(), future.join().unwrap(), current_job_name())
     });
     assert_eq!(outer.unwrap().join().unwrap(), (None, None, named("outer")));
@@ -382,7 +382,7 @@ fn a_closed_pool_that_is_bounded_and_not_full_reserves_no_room() {
 }
 
 #[test]
-fn room_that_a_worker_finds_is_on_that_worker() {
+fn room_that_a_worker_finds_in_a_full_pool_is_beyond_the_capacity() {
     let _dog = Watchdog::start(20);
     for policy in POLICIES {
         let pool = Pool::builder().threads(1).capacity(1).when_full(policy).build().unwrap();
@@ -391,7 +391,7 @@ fn room_that_a_worker_finds_is_on_that_worker() {
             let room = || block_on(brigade::job().name("inside").reserve()).unwrap();
             let inside = room().submit(current_job_name).unwrap();
             let future = room().spawn(async { current_job_name() }).unwrap();
-            assert!(inside.is_finished() && future.is_finished());
+            assert!(!inside.is_finished() && !future.is_finished());
             room().execute(|| ()).unwrap();
             (inside.join().unwrap(), future.join().unwrap())
         });
@@ -517,9 +517,10 @@ fn room_from_a_worker_that_is_used_elsewhere_does_not_wait() {
         held.wait();
     });
     // The only worker is held and the queue is full: waiting would last forever.
-    let ran = finds.recv().unwrap().submit(|| thread::current().id()).unwrap();
-    assert_eq!(ran.join().unwrap(), thread::current().id());
+    let job = finds.recv().unwrap().submit(|| thread::current().id()).unwrap();
+    assert!(!job.is_finished() && pool.metrics().queued == 2);
     gate.open();
+    assert_ne!(job.join().unwrap(), thread::current().id());
 }
 
 #[test]

@@ -384,6 +384,39 @@ fn a_hook_may_submit() {
 }
 
 #[test]
+fn every_job_of_a_set_is_told_once_wherever_it_is_cancelled() {
+    let _dog = Watchdog::start(30);
+    for capacity in [None, Some(1)] {
+        for is_dropped in [true, false] {
+            let log = Log::default();
+            let builder = Pool::builder().threads(1);
+            let builder = capacity.into_iter().fold(builder, Builder::capacity);
+            let (pool, gate) = (log.build(builder), Gate::closed());
+            occupy_here(&pool, &gate);
+            let mut set = TaskSet::new(&pool).limit(2);
+            for number in 0..20 {
+                match number % 2 {
+                    0 => set.submit(|| ()),
+                    _ => set.spawn(async {}),
+                }
+            }
+            if is_dropped {
+                drop(set);
+            } else {
+                set.cancel_all();
+                assert_eq!(std::iter::from_fn(|| set.join_next()).count(), 20);
+            }
+            gate.open();
+            pool.wait_idle();
+            let (told, metrics) = (log.take(), pool.metrics());
+            let cancelled = told.iter().filter(|told| told.end == End::Cancelled).count();
+            assert_eq!((told.len(), cancelled), (21, 20), "{metrics:?}");
+            assert_eq!((metrics.accepted, metrics.cancelled), (21, 20), "{metrics:?}");
+        }
+    }
+}
+
+#[test]
 fn every_accepted_job_of_a_bounded_pool_is_told_once() {
     let _dog = Watchdog::start(60);
     let policies = [

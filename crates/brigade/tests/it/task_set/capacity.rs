@@ -80,7 +80,7 @@ fn a_set_that_is_dropped_while_it_waits_for_room_holds_nobody_up() {
             gate.open();
             submitter.join().unwrap();
         });
-        assert_eq!(at_rest(&pool), [3, 3, 0, 0, 0]);
+        assert_eq!(at_rest(&pool), [4, 3, 0, 1, 0]);
     });
 }
 
