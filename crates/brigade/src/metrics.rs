@@ -82,7 +82,7 @@ impl Totals {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Metrics {
-    /// Jobs accepted.
+    /// Jobs accepted. Never less than was read before.
     pub accepted: u64,
     /// Jobs that returned.
     pub returned: u64,

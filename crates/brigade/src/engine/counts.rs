@@ -21,10 +21,16 @@ impl Ended {
 }
 
 impl Core {
-    /// Reads the counters, in an order that keeps each from exceeding the total that it is part of.
+    /// Reads the counters.
+    ///
+    /// What was accepted before the queues were read, is not in them, and has not ended after that, was running in between: so this
+    /// order shows no job as running that has not started, however long it takes. It misses jobs while others come. Entries of jobs
+    /// that were cancelled in a queue hide as many. So a thread that has a job counts as well.
     pub(crate) fn metrics(&self) -> Metrics {
         let peers = &self.queues.peers;
-        let ended = self.ended();
+        let accepted = self.accepted();
+        // Read twice: jobs that move from one queue to another meanwhile are seen in one of the looks at least.
+        let seen = self.queues.len() as u64;
         let metrics = |index| peers.get(index).map(|peer| peer.metrics()).unwrap_or_default();
         let workers: Vec<WorkerMetrics> = (0..peers.len()).map(metrics).collect();
         let of_class = |class| self.queues.lanes.len_of(class) as u64;
@@ -32,17 +38,22 @@ impl Core {
         let queued = self.queues.injectors.len() as u64
             + (high + low)
             + workers.iter().map(|worker| worker.queued).sum::<u64>();
-        let accepted = self.accepted(&ended);
-        let queued = queued.min(accepted - ended.sum());
+        let queued = queued.max(seen);
+        let ended = self.ended();
+        // Not less than was told before.
+        let accepted = self.ledger.tell(accepted.max(ended.sum()));
+        let unended = accepted - ended.sum();
         let state = self.idle.snapshot();
         // Once the pool has ended, its state no longer changes, although the parked workers leave.
+        let at_work = if state.terminated() { 0 } else { self.idle.busy() };
         let (live, idle, busy) = match state.terminated() {
             true => (self.threads.alive(), 0, 0),
             // Without futures, each running job has a thread.
             false if self.tasks.is_empty() => (state.live(), state.parked(), state.live()),
-            false => (state.live(), state.parked(), self.idle.busy()),
+            false => (state.live(), state.parked(), at_work),
         };
-        let running = accepted - ended.sum() - queued;
+        let running = unended.saturating_sub(queued).max(unended.min(at_work as u64));
+        let queued = unended - running;
         Metrics {
             threads: live,
             idle_threads: idle,
@@ -75,7 +86,7 @@ impl Core {
         Report {
             ran: ended.returned + ended.panicked,
             discarded: ended.cancelled,
-            still_running: self.accepted(&ended) - ended.sum(),
+            still_running: self.accepted().saturating_sub(ended.sum()),
         }
     }
 
@@ -89,13 +100,13 @@ impl Core {
         }
     }
 
-    /// How many jobs the pool has accepted; no fewer than have ended before.
-    fn accepted(&self, ended: &Ended) -> u64 {
+    /// How many jobs the pool has accepted.
+    fn accepted(&self) -> u64 {
         let pushed = self.queues.pushed();
         let accepted = pushed + self.sum(|counters| counters.accepted.get());
         let accepted = accepted + self.ledger.totals().accepted;
         let again = self.sum(|counters| counters.moved.get()) + self.tasks.wakes();
-        accepted.saturating_sub(again).max(ended.sum())
+        accepted.saturating_sub(again)
     }
 
     #[inline(never)]

@@ -20,6 +20,8 @@ pub(super) struct Ledger {
     left: AtomicU64,
     /// How many jobs the pool has not accepted.
     rejected: AtomicU64,
+    /// How many jobs the pool has accepted, as far as that has been told.
+    told: AtomicU64,
 }
 
 impl Ledger {
@@ -54,6 +56,11 @@ impl Ledger {
     /// How many these were.
     pub(super) fn rejected(&self) -> u64 {
         self.rejected.load(Ordering::Relaxed)
+    }
+
+    /// Tells how many jobs the pool has accepted; returns the most that were ever told.
+    pub(super) fn tell(&self, accepted: u64) -> u64 {
+        self.told.fetch_max(accepted, Ordering::Relaxed).max(accepted)
     }
 
     /// Counts a job that was dropped because the pool was full.

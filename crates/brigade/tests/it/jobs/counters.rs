@@ -190,3 +190,53 @@ fn the_report_agrees_with_the_metrics_before_it() {
     assert_eq!((sums.returned, sums.panicked), (75, 25));
     assert_eq!(pool.shutdown(Shutdown::Drain).ran, 100, "a job that panicked ran");
 }
+
+#[test]
+fn a_job_that_runs_is_shown_beside_entries_of_cancelled_jobs() {
+    let _dog = Watchdog::start(30);
+    for bounded in [false, true] {
+        for_both_queueings(|builder| {
+            let builder = if bounded { builder.capacity(1000) } else { builder };
+            let pool = builder.threads(1).build().unwrap();
+            for cancelled in [0, 3, 63, 64, 100] {
+                let (gate, before) = (Gate::closed(), pool.metrics());
+                occupy(&pool, &gate);
+                for number in 0..cancelled {
+                    assert!(match number % 2 {
+                        0 => pool.submit(|| ()).cancel(),
+                        _ => pool.spawn(async {}).cancel(),
+                    });
+                }
+                pool.execute(|| ());
+                let sums = pool.metrics();
+                assert_adds_up(&sums);
+                let cancels = sums.cancelled - before.cancelled;
+                assert_eq!((cancels, sums.queued, sums.running), (cancelled, 1, 1), "{sums:?}");
+                gate.open();
+                pool.wait_idle();
+            }
+        });
+    }
+}
+
+#[test]
+fn the_count_of_accepted_jobs_never_goes_back_while_futures_are_woken() {
+    let _dog = Watchdog::start(60);
+    let pool = Pool::new(2);
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for _ in 0..2000 {
+                pool.spawn(brigade::yield_now()).join().unwrap();
+            }
+            is_over.store(true, Ordering::Relaxed);
+        });
+        let mut before = 0;
+        while !is_over.load(Ordering::Relaxed) {
+            let sums = pool.metrics();
+            assert_adds_up(&sums);
+            assert!(sums.accepted >= before, "{} after {before}", sums.accepted);
+            before = sums.accepted;
+        }
+    });
+}
