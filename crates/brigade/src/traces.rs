@@ -47,7 +47,8 @@ impl Handle {
     ///
     /// [`Trace::save`] writes the record for [ui.perfetto.dev](https://ui.perfetto.dev) and `chrome://tracing`, which show a track for each
     /// thread. Any pool can be traced while it works, and any number of times. A job has its [name](crate::JobBuilder::name), or
-    /// if the pool's jobs are [observed](crate::Builder::observe_jobs) the line that submitted it, or else it is called `job`.
+    /// if the pool's jobs are [observed](crate::Builder::observe_jobs) the line that submitted it, or else it is called `job`. A job that
+    /// [runs in its caller](crate::WhenFull::RunInCaller) runs on no thread of the pool, and is not recorded.
     ///
     /// Blocks the calling thread for `duration`; on a worker, as [`blocking`](crate::blocking()) does. To trace a piece of work,
     /// use [`start_trace`](Self::start_trace). While a trace is recorded each job takes some 200 ns longer; otherwise
