@@ -51,7 +51,7 @@ pub fn interval(period: Duration) -> Interval {
 #[track_caller]
 pub fn interval_at(start: Instant, period: Duration) -> Interval {
     assert!(!period.is_zero(), "{NO_PERIOD}");
-    Interval { sleep: Sleep::new(start), period, missed: Missed::default() }
+    Interval { sleep: Sleep::new(start), has_ticked: false, period, missed: Missed::default() }
 }
 
 /// Periodic ticks; made by [`interval`] and [`interval_at`]. Between two ticks it belongs to a pool as [`Sleep`] does.
@@ -60,8 +60,10 @@ pub fn interval_at(start: Instant, period: Duration) -> Interval {
 #[derive(Debug)]
 #[must_use = "it ticks when it is awaited"]
 pub struct Interval {
-    /// Ready at the next tick.
+    /// Ready at the next tick, or at the last one if that has been returned.
     sleep: Sleep,
+    /// Whether the tick of `sleep` has been returned. The next one is computed when that is awaited: then the last one has ended.
+    has_ticked: bool,
     period: Duration,
     missed: Missed,
 }
@@ -99,6 +101,9 @@ impl Interval {
 
     /// Waits for the next tick, and returns the time at which it was due.
     ///
+    /// A tick lasts from its return to the next call: [`Missed`] counts from the time of that call. So a loop whose body takes longer
+    /// than the period still waits in each call, unless it catches up by [`Missed::Burst`].
+    ///
     /// # Cancel safety
     /// If the future is dropped before it is ready, no tick has been consumed.
     ///
@@ -113,9 +118,12 @@ impl Interval {
     /// # Panics
     /// As for polling a [`Sleep`].
     pub fn poll_tick(&mut self, context: &mut Context<'_>) -> Poll<Instant> {
+        if core::mem::take(&mut self.has_ticked) {
+            let next = self.missed.next(self.sleep.deadline(), self.period, Instant::now());
+            self.sleep = Sleep::new(next);
+        }
         ready!(Pin::new(&mut self.sleep).poll(context));
-        let due = self.sleep.deadline();
-        self.sleep = Sleep::new(self.missed.next(due, self.period, Instant::now()));
-        Poll::Ready(due)
+        self.has_ticked = true;
+        Poll::Ready(self.sleep.deadline())
     }
 }

@@ -255,7 +255,7 @@ fn a_timeout_is_over_at_its_time_and_not_before() {
     assert!(!Elapsed.to_string().is_empty());
 }
 
-/// Late by three and a half periods; then what each policy says about those that were missed.
+/// The first one ends after three and a half periods; then what each policy says about those that were missed.
 #[test]
 fn an_interval_does_with_missed_ticks_what_it_was_told() {
     let _dog = Watchdog::start(60);
@@ -265,27 +265,23 @@ fn an_interval_does_with_missed_ticks_what_it_was_told() {
         let ticks = pool.spawn(async move {
             let mut interval = interval(period).missed(missed);
             let first = interval.tick().await;
+            // The first tick ends in the middle between two others.
             let late = first + period * 7 / 2;
             sleep_until(late).await;
             let begun = Instant::now();
             let second = interval.tick().await;
-            let asked = Instant::now();
-            let third = interval.tick().await;
-            (begun, [first, second, third], asked, Instant::now())
+            (begun, first, second, interval.tick().await, Instant::now())
         });
-        let (begun, [first, second, third], asked, ended) = ticks.join().unwrap();
-        assert!(second <= begun && ended >= third, "late, and not early: {missed:?}");
-        let since = third - first;
+        let (begun, first, second, third, ended) = ticks.join().unwrap();
+        assert!(ended >= third, "not early: {missed:?}");
         match missed {
-            Missed::Burst => assert_eq!((second, since), (first + period, period * 2)),
-            Missed::Delay => {
-                assert!(second >= first + period);
-                assert!(third >= begun + period && third <= asked + period);
-            }
+            Missed::Burst => assert_eq!((second, third), (first + period, first + period * 2)),
+            Missed::Delay => assert!(second >= begun + period && third >= second + period),
             Missed::Skip => {
-                assert_eq!(second, first + period);
-                assert!(since >= period * 4, "{since:?}");
-                assert_eq!(since.as_nanos() % period.as_nanos(), 0, "{since:?}");
+                assert!(second > begun && third > second);
+                for since in [second - first, third - first] {
+                    assert_eq!(since.as_nanos() % period.as_nanos(), 0, "{since:?}");
+                }
             }
             other => unreachable!("not among them: {other:?}"),
         }
