@@ -254,10 +254,11 @@ impl Core {
     /// Not on a worker, where jobs that their drops submit would be queued and never run. Workers that leave call this later.
     pub(super) fn end_waiting(&self) {
         if !current::is_worker_of(self.key) && self.idle.snapshot().terminated() {
+            // First: the destructor of a future may wait for a timer or an event, which no worker would handle any more.
+            self.events.end();
             if !self.tasks.is_empty() {
                 self.tasks.wake_all();
             }
-            self.events.end();
         }
     }
 
@@ -276,15 +277,12 @@ impl Core {
     ///
     /// Returns whether it has ended.
     pub(crate) fn wait_for_end(&self, deadline: Option<Instant>) -> bool {
-        self.threads.wait_left(deadline) && {
-            self.threads.join_all();
-            // A job that this thread runs or drops can't end before this returns.
-            let is_over = || self.tasks.is_empty() && self.ledger.is_idle();
-            self.rest.wait_until(deadline, || is_off_pool(self.key) || is_over()) && {
-                self.end_detector();
-                true
-            }
-        }
+        // A job that this thread runs or drops can't end before this returns.
+        let is_over = || self.tasks.is_empty() && self.ledger.is_idle();
+        self.threads.wait_left(deadline)
+            && self.threads.join_all(deadline)
+            && self.rest.wait_until(deadline, || is_off_pool(self.key) || is_over())
+            && self.end_detector(deadline)
     }
 }
 

@@ -77,11 +77,9 @@ impl Core {
         Ok(())
     }
 
-    /// Ends that thread, and waits for its end.
-    pub(super) fn end_detector(&self) {
-        if let Some(observer) = &self.config.observer {
-            observer.detector.end();
-        }
+    /// Ends that thread, and waits for its end until the deadline at most; returns whether it has ended.
+    pub(super) fn end_detector(&self, deadline: Option<Instant>) -> bool {
+        self.config.observer.as_ref().is_none_or(|observer| observer.detector.end(deadline))
     }
 
     /// What runs for longer than `after` and has not been reported, and when to look again.

@@ -110,6 +110,8 @@ impl Core {
     ///
     /// Jobs that their drops submit go to the pool from outside; on the worker's queue they would stay forever.
     pub(super) fn cancel_locals(&self, peer: &Peer) {
+        // First, as there.
+        self.end_waiting();
         let mut round = 0;
         while peer.mailbox.has_locals() {
             peer.mailbox.wake_all();

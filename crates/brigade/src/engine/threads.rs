@@ -260,7 +260,7 @@ impl Threads {
             }
         }
         drop(handles);
-        finished.into_iter().for_each(|thread| self.join(thread));
+        finished.into_iter().for_each(|thread| _ = self.join(thread, None));
     }
 
     /// Waits until all workers have left, until the deadline at most; returns whether they have.
@@ -276,20 +276,26 @@ impl Threads {
         true
     }
 
-    /// Joins all threads, including those that are being started.
-    pub(super) fn join_all(&self) {
+    /// Joins all threads, including those that are being started, until the deadline at most; returns whether all have ended.
+    pub(super) fn join_all(&self, deadline: Option<Instant>) -> bool {
         loop {
             // Without the lock, as a thread that ends joins others.
             let handles = core::mem::take(&mut *self.handles.lock());
             if !handles.is_empty() {
-                handles.into_iter().for_each(|thread| self.join(thread));
+                let late =
+                    handles.into_iter().filter_map(|thread| self.join(thread, deadline).err());
+                let late: Vec<_> = late.collect();
+                if !late.is_empty() {
+                    self.handles.lock().extend(late);
+                    return false;
+                }
                 continue;
             }
             let counts = self.counts.lock();
             let all_left = counts.all_left();
             // Checked again: a thread that left in the meantime may have been added after the first look.
             match self.handles.lock().is_empty() {
-                true if all_left => return,
+                true if all_left => return true,
                 true => {}
                 false => continue,
             }
@@ -297,11 +303,12 @@ impl Threads {
         }
     }
 
-    /// Joins a thread, which is one of the pool's until its thread-local destructors have run.
-    fn join(&self, thread: Thread) {
+    /// Joins a thread, which is one of the pool's until its thread-local destructors have run, or returns it at the deadline.
+    fn join(&self, thread: Thread, deadline: Option<Instant>) -> Result<(), Thread> {
         let id = thread.id();
-        thread.join();
+        thread.join_until(deadline)?;
         self.members.lock().retain(|&member| Some(member) != id);
+        Ok(())
     }
 
     /// A worker whose thread the model starts.

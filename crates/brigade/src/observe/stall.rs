@@ -110,15 +110,16 @@ impl Detector {
         }
     }
 
-    /// Ends the thread and waits for it, unless the caller is that thread.
-    pub(crate) fn end(&self) {
+    /// Ends the thread and waits for it until the deadline at most, unless the caller is that thread; returns whether it has ended.
+    pub(crate) fn end(&self, deadline: Option<Instant>) -> bool {
         let mut state = self.state.lock();
         state.must_end = true;
         let thread = state.thread.take();
         drop(state);
         self.ends.notify_all();
-        if let Some(thread) = thread.filter(|thread| thread.id() != Some(thread::current_id())) {
-            thread.join();
-        }
+        let other = thread.filter(|thread| thread.id() != Some(thread::current_id()));
+        let Some(Err(late)) = other.map(|thread| thread.join_until(deadline)) else { return true };
+        self.state.lock().thread = Some(late);
+        false
     }
 }

@@ -2,12 +2,52 @@
 
 mod inherited;
 
-use alloc::sync::Arc;
+use core::cell::OnceCell;
 use core::fmt;
 use std::io;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Instant;
 
 pub use inherited::{Inherited, set_nice};
 pub use std::thread::ThreadId;
+
+std::thread_local! {
+    /// The first thread-local of a thread that [`NewThread::start`] starts. So it is the last one to be destroyed: the standard library
+    /// destroys them in the reverse order of their creation, on all systems but those that destroy them in any order.
+    static FIRST: OnceCell<Ends> = const { OnceCell::new() };
+}
+
+/// Sets the end of its thread when it is dropped.
+struct Ends(Arc<End>);
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        *self.0.is_there.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.0.comes.notify_all();
+    }
+}
+
+/// The end of a thread, thread-local destructors included.
+#[derive(Debug, Default)]
+struct End {
+    is_there: Mutex<bool>,
+    comes: Condvar,
+}
+
+impl End {
+    /// Waits for it until then; returns whether it is there.
+    fn wait_until(&self, deadline: Instant) -> bool {
+        let mut is_there = self.is_there.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if *is_there || left.is_zero() {
+                return *is_there;
+            }
+            let woken = self.comes.wait_timeout(is_there, left);
+            is_there = woken.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
 
 /// A thread that has not been started.
 ///
@@ -93,15 +133,19 @@ impl NewThread {
         if let Some(bytes) = self.stack_size {
             builder = builder.stack_size(bytes);
         }
-        let (inherited, main) = (self.inherited, self.main);
-        let main = move || match inherited {
-            Some(inherited) => {
-                inherited.apply();
-                inherited.pass_on(main);
+        let (end, inherited, main) = (Arc::<End>::default(), self.inherited, self.main);
+        let ends = Ends(end.clone());
+        let thread = builder.spawn(move || {
+            FIRST.with(|first| _ = first.set(ends));
+            match inherited {
+                Some(inherited) => {
+                    inherited.apply();
+                    inherited.pass_on(main);
+                }
+                None => main(),
             }
-            None => main(),
-        };
-        builder.spawn(main).map(|thread| Thread(Some(thread)))
+        })?;
+        Ok(Thread(Some((thread, end))))
     }
 
     /// Returns the stack size that the thread should have, in bytes, if one was set.
@@ -134,7 +178,7 @@ impl fmt::Debug for NewThread {
 
 /// A started thread, to be joined.
 #[derive(Debug)]
-pub struct Thread(Option<std::thread::JoinHandle<()>>);
+pub struct Thread(Option<(std::thread::JoinHandle<()>, Arc<End>)>);
 
 impl Thread {
     /// Returns a thread that is started elsewhere, by [`NewThread::run`], and is not joined.
@@ -145,17 +189,44 @@ impl Thread {
     /// Returns whether its main function has ended; destructors of thread-locals may still run. `true` if it is [not
     /// joined](Self::not_joined).
     pub fn is_finished(&self) -> bool {
-        self.0.as_ref().is_none_or(|thread| thread.is_finished())
+        self.0.as_ref().is_none_or(|(thread, _)| thread.is_finished())
     }
 
     /// Returns its id; see [`current_id`]. `None` if it is [not joined](Self::not_joined).
     pub fn id(&self) -> Option<ThreadId> {
-        self.0.as_ref().map(|thread| thread.thread().id())
+        self.0.as_ref().map(|(thread, _)| thread.thread().id())
     }
 
     /// Waits for its end, thread-local destructors included. If it panicked, the payload is dropped.
     pub fn join(self) {
-        drop(self.0.map(|thread| thread.join()));
+        drop(self.0.map(|(thread, _)| thread.join()));
+    }
+
+    /// Does what [`join`](Self::join) does, but waits until `deadline` at most.
+    ///
+    /// # Errors
+    /// The thread, if it has not ended by then.
+    ///
+    /// # Examples
+    /// ```
+    /// use brigade_sync::thread::NewThread;
+    /// use std::time::Instant;
+    /// let (end, ends) = std::sync::mpsc::channel::<()>();
+    /// let thread = NewThread::new("waits".into(), None, move || _ = ends.recv()).start()?;
+    /// let joined = thread.join_until(Some(Instant::now()));
+    /// let thread = joined.err().ok_or(std::io::ErrorKind::Other)?;
+    /// drop(end);
+    /// assert!(thread.join_until(None).is_ok());
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn join_until(self, deadline: Option<Instant>) -> Result<(), Self> {
+        match (&self.0, deadline) {
+            (Some((_, end)), Some(deadline)) if !end.wait_until(deadline) => Err(self),
+            _ => {
+                self.join();
+                Ok(())
+            }
+        }
     }
 }
 

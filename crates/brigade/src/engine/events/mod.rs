@@ -9,6 +9,7 @@ pub(super) mod blocked;
 mod driver;
 mod pulse;
 
+use core::task::Waker;
 use core::time::Duration;
 use std::time::Instant;
 
@@ -74,7 +75,10 @@ impl Events {
 
     /// Wakes every task that waits for the timers or I/O resources of a pool that has ended; none waits there again.
     pub(super) fn end(&self) {
-        self.timers.end().into_iter().for_each(Entry::give_up);
-        self.driver.close(&mut |waker| contain(|| waker.wake()));
+        // Both first: a task that is woken may be dropped here, and its destructor wait for the one or the other.
+        let (entries, mut wakers) = (self.timers.end(), Vec::new());
+        self.driver.close(&mut |waker| wakers.push(waker));
+        entries.into_iter().for_each(Entry::give_up);
+        wakers.into_iter().for_each(|waker| contain(|| Waker::wake(waker)));
     }
 }

@@ -10,6 +10,7 @@ mod finishing;
 mod handles;
 mod hooks;
 mod isolation;
+mod last_moment;
 mod limits;
 mod memory;
 mod on_drop;

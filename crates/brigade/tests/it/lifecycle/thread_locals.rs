@@ -1,14 +1,15 @@
 //! Calls of the pool from thread-local destructors: they never abort.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
+use std::time::Duration;
 
 use crate::support::full::full;
-use brigade::{Handle, Pool, WhenFull};
-use brigade_testkit::Watchdog;
+use brigade::{Handle, Pool, Shutdown, WhenFull};
+use brigade_testkit::{Gate, Watchdog};
 
 /// Runs a closure when its thread ends.
 struct AtExit(Box<dyn FnMut()>);
@@ -21,6 +22,7 @@ impl Drop for AtExit {
 
 thread_local! {
     static AT_EXIT: RefCell<Vec<AtExit>> = const { RefCell::new(Vec::new()) };
+    static LATE: OnceCell<AtExit> = const { OnceCell::new() };
 }
 
 fn at_exit(last: impl FnMut() + 'static) {
@@ -101,6 +103,36 @@ fn a_destructor_on_a_worker_may_use_another_pool() {
         });
         drop(pool);
         assert_eq!(tells.try_recv(), Ok(42), "the destructors have run when drop returns");
+    }
+}
+
+/// One that is created while others are destroyed, too.
+#[test]
+fn a_shutdown_with_a_timeout_does_not_wait_for_destructors_beyond_that() {
+    let _dog = Watchdog::start(20);
+    for is_late in [false, true] {
+        let (pool, gate, (begins, begun)) = (Pool::new(1), Gate::closed(), mpsc::channel());
+        let wait = gate.clone();
+        pool.execute(move || {
+            let blocks = move || {
+                begins.send(()).unwrap();
+                wait.wait();
+            };
+            at_exit(move || {
+                let blocks = blocks.clone();
+                match is_late {
+                    true => LATE.with(|late| _ = late.set(AtExit(Box::new(blocks)))),
+                    false => blocks(),
+                }
+            });
+        });
+        pool.close();
+        begun.recv().unwrap();
+        let report = pool.shutdown(Shutdown::Drain.timeout(Duration::from_millis(1)));
+        assert_eq!((report.ran, report.still_running), (1, 0));
+        assert!(!gate.is_open());
+        gate.open();
+        pool.shutdown(Shutdown::Drain);
     }
 }
 

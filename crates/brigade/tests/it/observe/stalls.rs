@@ -155,6 +155,27 @@ fn the_hook_may_end_the_pool() {
     ended.recv_timeout(Duration::from_secs(10)).unwrap();
 }
 
+#[test]
+fn a_shutdown_with_a_timeout_does_not_wait_for_the_hook_beyond_that() {
+    let _dog = Watchdog::start(20);
+    let (begins, begun) = mpsc::channel();
+    let gate = Gate::closed();
+    let wait = gate.clone();
+    let hook = move |_: &Stall| {
+        begins.send(()).unwrap();
+        wait.wait();
+    };
+    let pool = Pool::builder().threads(1).on_stall(Duration::from_millis(1), hook).build().unwrap();
+    pool.submit(move || begun.recv().unwrap()).join().unwrap();
+    for _ in 0..2 {
+        let report = pool.shutdown(Shutdown::Drain.timeout(Duration::from_millis(20)));
+        assert_eq!(report.still_running, 0);
+        assert!(!gate.is_open());
+    }
+    gate.open();
+    pool.shutdown(Shutdown::Drain);
+}
+
 /// Linux cuts the names of threads.
 #[cfg(target_os = "linux")]
 #[test]
