@@ -149,13 +149,14 @@ pub enum Shutdown {
     /// Runs everything to its end: queued jobs, the jobs that these submit, futures, and delayed closures. Periodic closures
     /// stop. A future that is never woken keeps the pool from ending, so set a [timeout](Self::timeout).
     Finish,
-    /// Runs queued jobs and the jobs that these submit; futures are polled as long as anything runs or is woken. Futures that
-    /// are still pending after that are dropped, and their handles return
+    /// Runs queued jobs and the jobs that these submit; futures are polled as long as anything else runs or wakes them. Futures that
+    /// wait or [yield](crate::yield_now) when nothing else is left are dropped, and their handles return
     /// [`JoinError::Cancelled`](crate::JoinError::Cancelled). Delayed closures are dropped at once. The default.
     #[default]
     Drain,
     /// Drops queued jobs; their handles return [`JoinError::Cancelled`](crate::JoinError::Cancelled). Running jobs are [asked
-    /// to stop](crate::cancelled), and are waited for. Nothing is accepted any more, not even from the pool's own jobs.
+    /// to stop](crate::cancelled), and are waited for. A future is dropped at its next [operation](crate::time#operations-that-are-always-ready)
+    /// or wait. Nothing is accepted any more, not even from the pool's own jobs.
     Discard,
 }
 

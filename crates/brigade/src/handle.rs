@@ -261,8 +261,8 @@ impl Handle {
     /// Closes the pool: from now on, submissions from outside are rejected. Never blocks.
     ///
     /// Accepted jobs still run, and may submit more to their own pool. The threads end when all of these have ended. The pool
-    /// ends as with [`Shutdown::Drain`]: delayed closures that are not due are dropped, and futures that still wait in the end
-    /// are cancelled. If its [`on_drop`](crate::Builder::on_drop) is [`Shutdown::Finish`], it ends as with that. Has no effect
+    /// ends as with [`Shutdown::Drain`]: delayed closures that are not due are dropped, and futures that wait or
+    /// [yield](crate::yield_now) when nothing else is left are cancelled. If its [`on_drop`](crate::Builder::on_drop) is [`Shutdown::Finish`], it ends as with that. Has no effect
     /// on a pool that is closed already. May be called from any thread, including a worker of the pool.
     ///
     /// ```
@@ -285,8 +285,9 @@ impl Handle {
     ///
     /// From now on, submissions from outside are rejected. Returns when the threads have ended, thread-local destructors
     /// included. With a [timeout](Shutdown::timeout) it returns once that has elapsed, and the threads continue in the
-    /// background; dropping the pool then no longer waits for them. A timeout of 0 does not wait: it detaches the pool. Once
-    /// all workers have ended, it waits for their thread-local destructors, however long these take.
+    /// background; dropping the pool then no longer waits for them. That holds for all that it waits for: jobs, thread-local
+    /// destructors, and a hook of [`Builder::on_stall`](crate::Builder::on_stall). A timeout of 0 does not wait: it detaches the
+    /// pool.
     ///
     /// May be called more than once and from several threads: each call waits, and the strictest way applies. On a worker of
     /// this pool it does not wait, and the report counts what still runs. For a pool that no longer exists, and in a forked

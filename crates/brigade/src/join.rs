@@ -3,11 +3,12 @@
 use core::fmt;
 use core::future::Future;
 use core::pin::Pin;
-use core::task::{Context, Poll};
+use core::task::{Context, Poll, ready};
 use core::time::Duration;
 use std::panic;
 use std::sync::{Arc, OnceLock};
 
+use brigade_sync::budget;
 use brigade_task::{Canceller, JoinError, Outcome};
 
 use crate::abort::{AbortHandle, cancel_at, cancel_future};
@@ -209,7 +210,8 @@ impl<T> JoinHandle<T> {
     ///
     /// A [future](crate::Handle::spawn) that has not ended is always cancelled, even after its first poll, and this returns
     /// `true`. One that has not been polled is dropped in this call, as captures are, unless the call is itself in a deep chain of
-    /// such drops. Otherwise a thread of the pool drops it after its current poll, and also drops the result of that poll.
+    /// such drops. Otherwise a thread of the pool drops it after its current poll, and also drops the result of that poll. The poll
+    /// ends at the next [operation](crate::time#operations-that-are-always-ready) of brigade's, ready or not.
     ///
     /// Another call has no further effect. The cost does not depend on how many jobs are queued. A panic while the captures are
     /// dropped is caught.
@@ -346,6 +348,9 @@ impl<T> Future for JoinHandle<T> {
         assert!(self.inner.is_some(), "{TAKEN}");
         let (key, share_of) = (self.key, self.share_of());
         let Some(inner) = self.alive() else { return Poll::Ready(Err(JoinError::Cancelled)) };
+        if inner.is_finished() {
+            ready!(budget::poll_ready(context));
+        }
         let job = awaited::Job { id: inner.id(), pool: key, share_of };
         let polled = awaited::poll_job(context, job, |context| Pin::new(inner).poll(context));
         polled.unwrap_or_else(|Refused| {

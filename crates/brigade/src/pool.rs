@@ -37,7 +37,7 @@ use crate::submission::{Submission, accept_owned, submit};
 /// It is not `Clone`: `pool.clone()` returns a `Handle`, which does not keep the pool alive.
 ///
 /// Dropping the pool ends it: it rejects new work from outside, runs everything that it accepted, and joins its threads.
-/// Futures that are still pending when nothing else is left, and timers that are not due, are cancelled.
+/// Futures that wait or [yield](crate::yield_now) when nothing else is left, and timers that are not due, are cancelled.
 /// [`Builder::on_drop`](crate::Builder::on_drop) sets another way. If it is dropped on one of its own workers, the pool is
 /// closed, and its threads finish the accepted work without being joined. After a [shutdown](Handle::shutdown) whose timeout
 /// elapsed, the drop does not wait again.

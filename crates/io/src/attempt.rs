@@ -3,7 +3,9 @@
 
 use std::future::poll_fn;
 use std::io;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
+
+use brigade_sync::budget;
 
 use crate::event::Direction;
 use crate::readiness::Snapshot;
@@ -31,6 +33,7 @@ impl Source {
         mut operation: impl FnMut(&T) -> io::Result<R>,
     ) -> io::Result<R> {
         let readiness = &self.readiness[direction];
+        poll_fn(|context| budget::poll_begin(context)).await;
         loop {
             let seen = readiness.load();
             if !seen.may_succeed() {
@@ -42,7 +45,10 @@ impl Source {
             match operation(io) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => readiness.clear(seen),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                outcome => return outcome,
+                outcome => {
+                    budget::count();
+                    return outcome;
+                }
             }
         }
     }
@@ -57,6 +63,7 @@ impl Source {
         next: impl FnOnce(&R) -> Next,
     ) -> Poll<io::Result<R>> {
         let readiness = &self.readiness[direction];
+        ready!(budget::poll_begin(context));
         loop {
             let seen = readiness.load();
             if !seen.may_succeed() {
@@ -70,6 +77,7 @@ impl Source {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => readiness.clear(seen),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Ok(result) => {
+                    budget::count();
                     self.note(next(&result), direction, seen);
                     return Poll::Ready(Ok(result));
                 }
@@ -110,8 +118,10 @@ impl Source {
     ) -> Poll<io::Result<()>> {
         let readiness = &self.readiness[direction];
         readiness.require_event();
+        ready!(budget::poll_begin(context));
         let ready = self.poll_ready(direction, SlotId::Polled, context)?;
         ready.map(|()| {
+            budget::count();
             readiness.report(readiness.load());
             Ok(())
         })

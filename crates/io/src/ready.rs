@@ -4,7 +4,9 @@ use std::fmt;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
+
+use brigade_sync::budget;
 
 use crate::error::driver_closed;
 use crate::event::Direction;
@@ -77,11 +79,14 @@ impl Future for Ready<'_> {
     type Output = io::Result<()>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let ready = self.poll_event(context)?;
-        if ready.is_ready() && self.reported {
-            self.readiness().report(self.readiness().load());
+        if !self.reported {
+            return self.poll_event(context);
         }
-        ready.map(Ok)
+        ready!(budget::poll_begin(context));
+        ready!(self.poll_event(context)?);
+        budget::count();
+        self.readiness().report(self.readiness().load());
+        Poll::Ready(Ok(()))
     }
 }
 

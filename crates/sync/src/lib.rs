@@ -9,6 +9,7 @@
 //! - [`Exclusive`] holds a value that may be shared, as references can't reach it;
 //! - [`OwnerEnd`] is what items rely on in the deque that they are in;
 //! - [`ScopedKey`] is a thread-local reference that is valid for the length of a call;
+//! - [`budget`] limits how much a future does in one poll;
 //! - [`affinity`] gets and sets the CPUs that a thread may run on;
 //! - [`fork`] detects that the process is a forked child, and holds values of which each process has its own;
 //! - [`unmodelled`] has locks and counters that the model checker does not see.
@@ -24,7 +25,7 @@
 //! parker   model   unmodelled   asymmetric
 //! lock   atomic
 //! delays   thread
-//! fork   cell   hint   cache_padded   exclusive   owner_end   scoped_key   affinity
+//! fork   cell   hint   cache_padded   exclusive   owner_end   scoped_key   affinity   budget
 //! ```
 // Shows which feature an item needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -58,6 +59,8 @@ pub mod model;
 pub mod affinity;
 #[cfg(feature = "std")]
 mod asymmetric;
+#[cfg(feature = "std")]
+pub mod budget;
 #[cfg(feature = "std")]
 pub mod fork;
 #[cfg(feature = "std")]

@@ -57,7 +57,7 @@ pub use cell::{Attachment, JobId};
 pub use completions::Completions;
 pub use contain::{contain, drop_contained};
 pub use error::{JoinError, Panic};
-pub use future::{Guard, Schedule, Spawned, TaskRef};
+pub use future::{Guard, Schedule, Spawned, TaskRef, Woken};
 pub use job::Job;
 pub use join::JoinHandle;
 pub use region::Region;

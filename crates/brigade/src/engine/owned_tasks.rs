@@ -29,6 +29,8 @@ pub(crate) struct OwnedTasks {
     gate: Mutex<()>,
     /// Whether the pool ends only when all futures have ended.
     finishes: AtomicBool,
+    /// How many workers run only futures that yield, in a pool that drains.
+    yielding: AtomicUsize,
 }
 
 #[derive(Default)]
@@ -78,6 +80,7 @@ impl OwnedTasks {
             woken: AtomicU64::new(0),
             gate: Mutex::default(),
             finishes: AtomicBool::new(false),
+            yielding: AtomicUsize::new(0),
         }
     }
 
@@ -164,6 +167,20 @@ impl OwnedTasks {
     pub(super) fn count_wake(&self) {
         // Ordering: Release: a thread that sees it queued finds it counted, as the queue publishes it afterwards.
         self.woken.fetch_add(1, Ordering::Release);
+    }
+
+    /// Counts a worker that runs only futures that yield, or no longer does.
+    pub(super) fn count_yielding(&self, yields: bool) {
+        // Ordering: Relaxed, here and below: a future that is kept because of an old value is asked for again at its next yield.
+        match yields {
+            true => self.yielding.fetch_add(1, Ordering::Relaxed),
+            false => self.yielding.fetch_sub(1, Ordering::Relaxed),
+        };
+    }
+
+    /// How many these are.
+    pub(super) fn yielding(&self) -> usize {
+        self.yielding.load(Ordering::Relaxed)
     }
 
     /// Takes the count back, as the future was not queued after all.

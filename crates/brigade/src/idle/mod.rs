@@ -38,7 +38,7 @@ pub(crate) use starts::PLACES;
 pub(crate) use state::Snapshot;
 #[cfg(feature = "trace")]
 use state::TRACED;
-use state::{CLOSED, DISCARD, PARKED, PRIORITIZED, SEARCHING, TERMINATED};
+use state::{CLOSED, DISCARD, PARKED, PRIORITIZED, SEARCHING, TERMINATED, YIELDS};
 
 /// The state of the workers of one pool.
 pub(crate) struct Idle {
@@ -271,6 +271,17 @@ impl Idle {
         let bits = if discard { CLOSED | DISCARD } else { CLOSED };
         self.state.fetch_or(bits, Ordering::SeqCst);
         fence(Ordering::SeqCst);
+    }
+
+    /// Has the workers note what they run from now on.
+    pub(crate) fn watch_yields(&self) {
+        self.state.fetch_or(YIELDS, Ordering::SeqCst);
+    }
+
+    /// Whether a job of the pool waits of which the state shows nothing: that of a worker that dozes, or of a guest.
+    pub(crate) fn has_waits(&self) -> bool {
+        let crew = self.crew.lock();
+        crew.dozing > 0 || crew.indices.has_guests()
     }
 
     /// Terminates the pool, so that all workers leave, if it is closed and all are parked; `true` for the one call that did.

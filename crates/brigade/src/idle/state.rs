@@ -18,6 +18,7 @@
 //! | 58 | `DRIVER_HELD`: a parked worker waits for timers and I/O events | under the crew's lock |
 //! | 59 | `STOOD_BY`: a parked worker looks every 8 ms whether others handle timers and I/O events | under the crew's lock |
 //! | 60 | `NO_HEAVY_FENCE`: the system refuses the heavy fence of forks, which are published instead | under the crew's lock |
+//! | 61 | `YIELDS`: the pool drains, and a future has yielded; workers then note what they run | once |
 //! | 62 | `SURPLUS`: the pool was made smaller, and workers leave between two jobs | under the crew's lock |
 //! | 63 | `PRIORITIZED`: high jobs are queued | under the lock of their lane |
 //!
@@ -46,6 +47,7 @@ pub(super) const UNDERSTAFFED: u64 = 1 << 57;
 pub(super) const DRIVER_HELD: u64 = 1 << 58;
 pub(super) const STOOD_BY: u64 = 1 << 59;
 pub(super) const NO_HEAVY_FENCE: u64 = 1 << 60;
+pub(super) const YIELDS: u64 = 1 << 61;
 pub(super) const SURPLUS: u64 = 1 << 62;
 pub(super) const PRIORITIZED: u64 = 1 << 63;
 
@@ -197,10 +199,11 @@ impl Snapshot {
         self.0 & (DISCARD | TERMINATED) != 0
     }
 
-    /// Whether a worker must do more with a job than run it: it is to be cancelled, or a trace shows it.
+    /// Whether a worker must do more with a job than run it: it is to be cancelled, a trace shows it, or futures that yield depend on
+    /// it.
     #[inline]
     pub(crate) fn runs_not_only(self) -> bool {
-        self.0 & (DISCARD | TERMINATED | TRACED) != 0
+        self.0 & (DISCARD | TERMINATED | TRACED | YIELDS) != 0
     }
 
     /// Whether what the workers do is recorded.

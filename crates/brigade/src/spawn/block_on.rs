@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::task::Wake;
 
 use brigade_sync::atomic::{AtomicBool, Ordering};
+use brigade_sync::budget::poll_limited;
 
 use crate::awaited::{Job, Polled};
 use crate::deadlock::{Awaited, Target, Waiting};
@@ -97,7 +98,7 @@ fn wait_outside<F: Future>(mut future: Pin<&mut F>, thread: &ThisThread) -> F::O
     let waker = Waker::from((*thread).clone());
     let mut context = Context::from_waker(&waker);
     loop {
-        if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
+        if let (Poll::Ready(output), _) = poll_limited(|| future.as_mut().poll(&mut context)) {
             return output;
         }
         thread.park(None);
@@ -109,8 +110,14 @@ fn wait_on_worker<F: Future>(
     thread: &ThisThread,
     worker: &Worker,
 ) -> F::Output {
-    let mut poll = |polled: &Polled| {
-        polled.poll(|waker| future.as_mut().poll(&mut Context::from_waker(waker)))
+    let mut poll = |polled: &Polled| loop {
+        let poll = |waker: &Waker| future.as_mut().poll(&mut Context::from_waker(waker));
+        let (result, has_yielded) = poll_limited(|| polled.poll(poll));
+        if result.0.is_ready() || !has_yielded {
+            return result;
+        }
+        // A handle that has yielded is ready, and not among the jobs that it waits for. But for this thread, no other may fire timers.
+        worker.poll_events();
     };
     // As long as no handle is polled, this allocates nothing.
     let plain = Waker::from((*thread).clone());

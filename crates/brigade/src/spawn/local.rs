@@ -4,10 +4,11 @@ use core::any::Any;
 use core::future::Future;
 use std::panic::Location;
 
-use brigade_task::{Job, Outcome, Schedule, Spawned, TaskRef, drop_contained};
+use brigade_task::{Job, Outcome, Schedule, Spawned, TaskRef, Woken, drop_contained};
 
 use super::watched::Watched;
-use crate::engine::{CURRENT, Worker};
+use crate::cancel::cancelled;
+use crate::engine::{CURRENT, Worker, drop_off_pool};
 use crate::join::JoinHandle;
 use crate::key::Key;
 use crate::registry::{At, reach};
@@ -31,7 +32,13 @@ impl OnWorker {
 }
 
 impl Schedule for OnWorker {
-    fn schedule(self, job: Job, _: bool) {
+    const MUST_STOP: fn() -> bool = cancelled;
+
+    fn schedule(self, job: Job, woken: Woken) {
+        let drops_yielding = |worker: &Worker| worker.drops_yielding(self.key);
+        if woken == Woken::ByItself && CURRENT.with(|worker| worker.is_some_and(drops_yielding)) {
+            return drop_off_pool(self.key, job);
+        }
         reach(self.key, |at| match at.core() {
             Some(core) => core.send_local(self.index, self.turn, job),
             // In a forked child. Otherwise the worker exists as long as the future, and so does its pool.

@@ -18,8 +18,9 @@ use core::future::Future;
 use core::pin::Pin;
 use std::time::Instant;
 
-use brigade_task::{Guard, Job, Outcome, Schedule, Spawned, TaskRef, drop_contained};
+use brigade_task::{Guard, Job, Outcome, Schedule, Spawned, TaskRef, Woken, drop_contained};
 
+use crate::cancel::cancelled;
 use crate::engine::{CURRENT, drop_off_pool};
 use crate::join::JoinHandle;
 use crate::key::{ClassKey, Key};
@@ -42,14 +43,19 @@ const NOWHERE: u32 = u32::MAX;
 struct OnPool(ClassKey);
 
 impl Schedule for OnPool {
-    fn schedule(self, job: Job, yielded: bool) {
+    const MUST_STOP: fn() -> bool = cancelled;
+
+    fn schedule(self, job: Job, woken: Woken) {
         let Self(key) = self;
         if !key.if_normal().is_here() {
             // In a forked child: it may have been in any state at the fork.
             return core::mem::forget(job);
         }
         let refused = CURRENT.with(|worker| match worker {
-            Some(worker) if worker.is_of(key.if_normal()) => worker.resume(job, yielded),
+            Some(worker) if woken == Woken::ByItself && worker.drops_yielding(key.key()) => {
+                Err(job)
+            }
+            Some(worker) if worker.is_of(key.if_normal()) => worker.resume(job, woken),
             _ => schedule_elsewhere(key, job),
         });
         // Drops the future, which is user code, outside of `CURRENT`.

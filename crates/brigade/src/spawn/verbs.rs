@@ -48,10 +48,10 @@ impl Handle {
     /// does not wait for it, as it may never be woken. A poll occupies its thread until it returns: wrap code that blocks in
     /// [`blocking`](crate::blocking), and call [`yield_now`](crate::yield_now) in long computations.
     ///
-    /// [`JoinHandle::cancel`] drops it when its current poll returns, or at once if it waits. A pool that is
-    /// [drained](crate::Shutdown::Drain) polls its futures as long as anything runs or is woken. Those that are still pending
-    /// after that are dropped, and their handles return [`JoinError::Cancelled`](crate::JoinError::Cancelled);
-    /// [`Shutdown::Finish`](crate::Shutdown::Finish) waits for them.
+    /// [`JoinHandle::cancel`] drops it at its next [operation](crate::time#operations-that-are-always-ready) or wait. A pool that is
+    /// [drained](crate::Shutdown::Drain) polls its futures as long as anything else runs or wakes them. Those that wait or
+    /// [yield](crate::yield_now) when nothing else is left are dropped, and their handles return
+    /// [`JoinError::Cancelled`](crate::JoinError::Cancelled); [`Shutdown::Finish`](crate::Shutdown::Finish) waits for them.
     ///
     /// In a bounded pool a future counts as queued only until it is polled for the first time.
     ///

@@ -6,6 +6,8 @@ use core::task::{Context, Poll};
 
 /// Yields to the pool: all other jobs that are queued run first.
 ///
+/// In a pool that [drains](crate::Shutdown::Drain), a future that yields when nothing else is left is dropped.
+///
 /// A poll is never interrupted. So a future that computes for long between two waits should call this from time to time. Until
 /// it does, jobs wait unless another thread is idle.
 ///

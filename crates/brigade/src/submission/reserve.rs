@@ -2,8 +2,10 @@
 
 use core::fmt;
 use core::future::{Future, poll_fn};
-use core::task::{Context, Poll};
+use core::task::{Context, Poll, ready};
 use std::panic::Location;
+
+use brigade_sync::budget;
 
 use super::{JobBuilder, Receipt, submit_with};
 use crate::config::WhenFull;
@@ -50,7 +52,9 @@ impl JobBuilder {
             let Some(key) = builder.as_ref().map(|builder| builder.key) else {
                 panic!("polled after it was ready")
             };
+            ready!(budget::poll_begin(context));
             reserve_or_wait(key, &mut waiter, context).map(|room| {
+                budget::count();
                 let Some(builder) = builder.take() else { unreachable!("it is there") };
                 room.map(|permit| Reserved { builder, permit })
             })

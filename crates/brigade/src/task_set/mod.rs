@@ -26,6 +26,7 @@ use std::panic::{self, Location};
 use std::sync::Arc;
 use std::time::Instant;
 
+use brigade_sync::budget;
 use brigade_task::{Completions, JoinError};
 
 use crate::handle::Handle;
@@ -437,7 +438,7 @@ impl<T> TaskSet<T> {
             self.is_polled = self.board.is_none();
             return Poll::Pending;
         }
-        Poll::Ready(self.try_join_next())
+        budget::poll_ready(context).map(|()| self.try_join_next())
     }
 
     /// Takes outcomes until the set is empty, waiting for each as [`join_next`](Self::join_next) does.

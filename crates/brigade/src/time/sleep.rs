@@ -6,6 +6,8 @@ use core::task::{Context, Poll, Waker};
 use core::time::Duration;
 use std::time::Instant;
 
+use brigade_sync::budget;
+
 use super::later;
 use crate::default_pool::default_pool;
 use crate::handle::Handle;
@@ -116,7 +118,7 @@ impl Future for Sleep {
             self.timer = None;
         }
         if Instant::now() >= self.at {
-            return Poll::Ready(());
+            return budget::poll_ready(context);
         }
         self.arm(waker);
         Poll::Pending

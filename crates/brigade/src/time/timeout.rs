@@ -15,7 +15,8 @@ use super::sleep::{Sleep, sleep, sleep_until};
 /// Limits a future to `duration`, measured from this call: returns its output, or [`Elapsed`] once the time is over.
 ///
 /// The future is polled first: if it is ready then, its output is returned, late or not. A future whose poll never returns is
-/// not limited. When the time is over, the future still exists; it is dropped with the [`Timeout`].
+/// not limited: code that computes must call [`yield_now`](crate::yield_now) for that, whereas brigade's own operations
+/// [yield by themselves](crate::time#operations-that-are-always-ready). When the time is over, the future still exists; it is dropped with the [`Timeout`].
 ///
 /// ```
 /// use brigade::time::{Elapsed, timeout};

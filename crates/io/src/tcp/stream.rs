@@ -39,6 +39,9 @@ use crate::stream::shut_down_writing;
 /// # std::io::Result::Ok(())
 /// ```
 ///
+/// A loop of reads yields in a pool of brigade after 128 that did not have to wait. So a peer that sends fast does not keep the thread
+/// from other connections and timers.
+///
 /// [`new`](Async::new) takes a connection of the standard library, and [`into_inner`](Async::into_inner) returns it.
 ///
 /// A read that does not fill its buffer, by `AsyncRead`, is taken as proof that no more bytes have arrived: the next one waits for

@@ -50,7 +50,7 @@ use crate::join::JoinHandle;
 use crate::region::FreshOfScope;
 use local::Local;
 use poll::{Resumption, Running};
-pub use schedule::Schedule;
+pub use schedule::{Schedule, Woken};
 use store::{Boxed, Inline, Store};
 pub use waker::TaskRef;
 

@@ -8,9 +8,10 @@ use core::ptr::NonNull;
 use core::task::{Context, Poll};
 use std::panic::{self, AssertUnwindSafe};
 
+use brigade_sync::budget;
 use brigade_sync::cell::UnsafeCell;
 
-use super::schedule::Schedule;
+use super::schedule::{Schedule, Woken};
 use super::store::Store;
 use super::task::{FutureStage, Output, Task, free, take};
 use super::waker::{TaskRef, with_waker};
@@ -89,9 +90,10 @@ impl<S: Store, E: Schedule> Running<S, E> {
             return self.cancel();
         }
         let call = || frames::enter(&self.task().header.state, || self.poll_future());
+        let call = || budget::poll_task(self.task.as_ptr().addr(), E::MUST_STOP, call);
         match panic::catch_unwind(AssertUnwindSafe(call)) {
-            Ok(Poll::Pending) => self.pause(),
-            Ok(Poll::Ready(value)) => self.end(Ok(value)),
+            Ok((Poll::Pending, has_woken_itself)) => self.pause(has_woken_itself),
+            Ok((Poll::Ready(value), _)) => self.end(Ok(value)),
             Err(payload) => self.end(Err(JoinError::panicked(payload))),
         }
     }
@@ -110,7 +112,7 @@ impl<S: Store, E: Schedule> Running<S, E> {
     }
 
     /// Gives up the access to a pending future, after binding it to its scheduler if it is about to wait.
-    fn pause(self) {
+    fn pause(self, has_woken_itself: bool) {
         let Task { header, scheduler, key, .. } = self.task();
         let scheduler = *scheduler;
         // A future that is queued again does not wait: the scheduler has its job.
@@ -128,7 +130,10 @@ impl<S: Store, E: Schedule> Running<S, E> {
             Pause::Idle => {}
             // The job takes over the access and the reference; this thread must not touch the task any more. SAFETY: Access
             // rule: `end_poll` returned that the caller must make the job.
-            Pause::Reschedule => scheduler.schedule(unsafe { resumption::<S, E>(self.task) }, true),
+            Pause::Reschedule => {
+                let woken = if has_woken_itself { Woken::ByItself } else { Woken::Polled };
+                scheduler.schedule(unsafe { resumption::<S, E>(self.task) }, woken);
+            }
             Pause::Orphaned => self.cancel(),
         }
     }
@@ -250,7 +255,7 @@ unsafe fn schedule<S: Store, E: Schedule>(header: NonNull<Header>) {
     // SAFETY: the types are right, guaranteed by the caller; the job's reference keeps the task alive.
     let scheduler = unsafe { header.cast::<Task<S, E>>().as_ref() }.scheduler;
     // SAFETY: guaranteed by the caller.
-    scheduler.schedule(unsafe { resumption::<S, E>(header) }, false);
+    scheduler.schedule(unsafe { resumption::<S, E>(header) }, Woken::Idle);
 }
 
 /// Drops a future that was claimed before its first poll. Its job, which is stale, keeps its reference.

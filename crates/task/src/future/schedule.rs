@@ -4,17 +4,31 @@ use core::any::Any;
 
 use super::waker::TaskRef;
 use crate::act::Outcome;
+use crate::cell::is_stop_requested;
 use crate::job::Job;
+
+/// When a future was woken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Woken {
+    /// While it waited.
+    Idle,
+    /// While it was polled, by another thread only: other jobs should come first.
+    Polled,
+    /// While it was polled, by the thread that polled it: it yields, or has yielded for an operation.
+    ByItself,
+}
 
 /// Queues the jobs of woken futures, and keeps track of the futures that wait.
 pub trait Schedule: Copy + Send + Sync + 'static {
+    /// Whether the future that the calling thread polls must stop: its next operation [yields](brigade_sync::budget).
+    const MUST_STOP: fn() -> bool = is_stop_requested;
+
     /// Queues a job that polls a woken future.
     ///
-    /// A job that will never run must be dropped, which cancels its future. `yielded` is set if the future was woken
-    /// while it was polled: then other jobs should come first.
+    /// A job that will never run must be dropped, which cancels its future.
     ///
     /// Called by the thread that wakes the future, or by the thread that has just polled it.
-    fn schedule(self, job: Job, yielded: bool);
+    fn schedule(self, job: Job, woken: Woken);
 
     /// Takes a reference to a future that is about to wait for the first time; returns a key for it, which must not be 0.
     ///

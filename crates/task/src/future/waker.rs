@@ -4,6 +4,8 @@ use core::mem::{self, ManuallyDrop};
 use core::ptr::NonNull;
 use core::task::{RawWaker, RawWakerVTable, Waker};
 
+use brigade_sync::budget;
+
 use crate::cell::Header;
 use crate::cell::lifecycle::{Dropped, Wake};
 
@@ -41,7 +43,7 @@ impl TaskRef {
         match this.header().lifecycle.wake() {
             // SAFETY: Access rule: `wake` returned that the caller must make the job.
             Wake::Schedule => unsafe { schedule(this.0) },
-            Wake::AlreadyScheduled => {}
+            Wake::AlreadyScheduled => budget::woken_while_polled(this.0.as_ptr().addr()),
             // SAFETY: Reference rule: this was the last reference, and is not used again.
             Wake::LastReference => unsafe { Header::release_job(this.0) },
         }
@@ -52,6 +54,8 @@ impl TaskRef {
         if self.header().lifecycle.wake_by_ref() {
             // SAFETY: Access rule: `wake_by_ref` returned that the caller must make the job.
             unsafe { schedule(self.0) };
+        } else {
+            budget::woken_while_polled(self.0.as_ptr().addr());
         }
     }
 

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use std::task::{Wake, Waker};
 
 use brigade_sync::atomic::{AtomicBool, Ordering};
+use brigade_sync::budget::poll_limited;
 use brigade_task::Job;
 
 use super::park::Parked;
@@ -110,7 +111,8 @@ impl Driven {
             let (core, index) = (self.core.clone(), worker.index);
             let call = Arc::new(Call { core, index, is_woken: AtomicBool::new(true) });
             let waker = Waker::from(call.clone());
-            let mut poll = || future.as_mut().poll(&mut Context::from_waker(&waker));
+            let mut poll =
+                || poll_limited(|| future.as_mut().poll(&mut Context::from_waker(&waker))).0;
             let next = || {
                 if call.is_woken.swap(false, Ordering::SeqCst) {
                     if let Poll::Ready(ready) = poll() {

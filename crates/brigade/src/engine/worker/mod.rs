@@ -13,6 +13,7 @@ mod driven;
 mod forks;
 mod gaps;
 mod guest;
+mod inside;
 mod lone_forks;
 mod marks;
 mod monitor;
@@ -57,12 +58,12 @@ pub(crate) use driven::{Driven, owns};
 pub(crate) use forks::wait_outside;
 use gaps::Gaps;
 pub(crate) use guest::{Enters, visit};
+use inside::Inside;
 use lone_forks::LoneForks;
 use marks::Marks;
 use pace::{Look, Pace};
 use relief::Relief;
 use rests::Rests;
-use traced::Inside;
 pub(crate) use traced::label_job;
 pub(crate) use wait::PoolWait;
 
@@ -114,8 +115,10 @@ pub(crate) struct Worker {
     waits: Cell<usize>,
     /// The depth of stolen parts that it runs, or is about to steal, as a guest.
     helps: Cell<usize>,
-    /// What it runs inside other jobs, for a trace.
+    /// What it runs inside other jobs.
     inside: Inside,
+    /// Whether it runs only futures that yield, in a pool that drains.
+    yields: Cell<bool>,
     /// Its sleeps on the driver.
     rests: Rests,
     /// The peer whose queue it looks at.
@@ -224,6 +227,7 @@ impl Worker {
             waits: Cell::new(0),
             helps: Cell::new(0),
             inside: Inside::default(),
+            yields: Cell::new(false),
             rests: Rests::new(),
             relief: Relief::default(),
         }
@@ -231,6 +235,7 @@ impl Worker {
 
     /// Returns the owner's ends of the queues.
     fn give_back(self) -> Arc<Core> {
+        self.note_yields(false);
         let Self { core, me, local, forks, .. } = self;
         // A guest does not park as a worker.
         forks.shrink();
@@ -446,11 +451,14 @@ impl Worker {
         }
     }
 
-    /// Drops a job if the pool is being discarded, else runs it while a trace is recorded.
+    /// Drops a job if the pool is being discarded, else notes what it is and runs it.
     #[cold]
     fn run_or_discard(&self, job: Job) -> Outcome {
         if self.discards() {
             return self.discard(job);
+        }
+        if !job.is_resumption() {
+            self.note_yields(false);
         }
         let traced = self.trace_job();
         let outcome = job.run();

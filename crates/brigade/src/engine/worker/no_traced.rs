@@ -19,21 +19,6 @@ impl Core {
     pub(in crate::engine) fn end_wake(&self, _: Option<Wake>) {}
 }
 
-/// What runs inside other jobs: not of interest.
-#[derive(Default)]
-pub(super) struct Inside(());
-
-/// What [`Inside::begin`] returns.
-pub(super) struct RunsInside(());
-
-impl Inside {
-    #[inline(always)]
-    pub(super) fn begin(&self) -> RunsInside {
-        let Self(()) = self;
-        RunsInside(())
-    }
-}
-
 impl Worker {
     #[inline(always)]
     pub(super) fn trace_job(&self) -> Option<Scope<'_>> {

@@ -39,6 +39,7 @@ impl Worker {
         self.busy_period.end(self.me.counters.returned.get());
         self.me.counters.parks.add(1);
         self.forks.shrink();
+        self.note_yields(false);
         let announced = core.idle.announce(self.index, core.events.are_wanted());
         // The last look, at every source there is. The monitor will look again.
         if announced.duty != Some(Duty::Monitor) {

@@ -2,9 +2,10 @@
 
 use core::any::Any;
 
-use brigade_task::{Job, Outcome, TaskRef};
+use brigade_task::{Job, Outcome, TaskRef, Woken};
 
 use super::Worker;
+use crate::key::Key;
 use crate::priority::Priority;
 
 impl Worker {
@@ -18,17 +19,46 @@ impl Worker {
         self.submit_to_lane(class, job).inspect_err(|_| moved.take_back(1))
     }
 
-    /// Queues a future that was woken by a job on this worker, behind all queued jobs if it has `yielded`; returns it if it
-    /// will not be polled any more.
-    pub(crate) fn resume(&self, job: Job, yielded: bool) -> Result<(), Job> {
+    /// Queues a future that was woken by a job on this worker, behind all queued jobs if that was while it was polled; returns it
+    /// if it will not be polled any more.
+    pub(crate) fn resume(&self, job: Job, woken: Woken) -> Result<(), Job> {
         // The pool has ended while this worker held its driver.
         if self.core.idle.snapshot().terminated() {
             return Err(job);
         }
         let moved = &self.me.counters.moved;
         moved.add(1);
-        let queued = if yielded { self.queue_last(job) } else { self.submit(job) };
+        let queued = match woken {
+            Woken::Idle => self.submit(job),
+            Woken::Polled | Woken::ByItself => self.queue_last(job),
+        };
         queued.inspect_err(|_| moved.take_back(1))
+    }
+
+    /// Whether a future that has woken itself while it was polled here is dropped: its pool drains, and nothing is left but such
+    /// futures. A worker counts as one that runs something else from the start of any job but the later poll of a future.
+    ///
+    /// A worker that runs something else may be about to park; then the next future that yields is dropped.
+    #[cold]
+    pub(crate) fn drops_yielding(&self, key: Key) -> bool {
+        let core = &*self.core;
+        if !self.is_of(key) || !core.is_closed() || core.tasks.finishes() {
+            return false;
+        }
+        core.idle.watch_yields();
+        // The job that it is inside of waits, maybe for this future.
+        self.note_yields(!self.is_inside());
+        let seen = core.idle.snapshot();
+        let others = (seen.live() - seen.parked()).saturating_sub(core.tasks.yielding());
+        others == 0 && !core.idle.has_waits() && core.ledger.is_idle()
+    }
+
+    /// Notes whether this worker runs only futures that yield.
+    #[inline]
+    pub(super) fn note_yields(&self, yields: bool) {
+        if self.yields.replace(yields) != yields {
+            self.core.tasks.count_yielding(yields);
+        }
     }
 
     /// Queues the future that this worker has just polled behind all jobs of the pool.

@@ -1,6 +1,5 @@
 //! What a worker does, for a trace of its pool. `trace/README.md` has the design.
 
-use core::cell::Cell;
 use std::borrow::Cow;
 use std::panic::Location;
 
@@ -37,36 +36,12 @@ impl Core {
     }
 }
 
-/// The depth of nested jobs that run inside others, besides those of the worker's waits for parts.
-#[derive(Default)]
-pub(super) struct Inside(Cell<usize>);
-
-/// A job that runs inside another one, or is looked for there, until this is dropped.
-pub(super) struct RunsInside<'a>(&'a Cell<usize>);
-
-impl Inside {
-    /// What the worker runs until the returned value is dropped is inside the current job.
-    pub(super) fn begin(&self) -> RunsInside<'_> {
-        self.0.set(self.0.get() + 1);
-        RunsInside(&self.0)
-    }
-}
-
-impl Drop for RunsInside<'_> {
-    fn drop(&mut self) {
-        self.0.set(self.0.get() - 1);
-    }
-}
-
 impl Worker {
     /// The track of this worker, if there is a trace.
     #[inline(always)]
     fn pen(&self) -> Option<Pen<'_>> {
         let is_traced = self.core.idle.snapshot().is_traced();
-        is_traced.then(|| {
-            let is_inside = self.waits.get() > 0 || self.inside.0.get() > 0;
-            self.core.tracer.pen(&self.me.track, self.is_guest, is_inside)
-        })
+        is_traced.then(|| self.core.tracer.pen(&self.me.track, self.is_guest, self.is_inside()))
     }
 
     /// A job runs on it until the returned value is dropped.

@@ -8,6 +8,7 @@ mod join_handles;
 mod joined_locals;
 mod local;
 mod local_and_pool;
+mod never_waiting;
 mod off_pool;
 mod spawning;
 mod wakers;

@@ -320,10 +320,7 @@ fn a_pool_that_drains_polls_what_waits_in_the_set() {
             occupy(&pool, &gate);
             let mut set = TaskSet::new(&pool).limit(3);
             for number in 0..20 {
-                set.spawn(async move {
-                    yield_now().await;
-                    number
-                });
+                set.spawn(async move { number });
             }
             open_once_closed(&gate, pool.handle());
             assert_eq!(pool.shutdown(Shutdown::Drain).ran, 22);

@@ -1,0 +1,368 @@
+//! Futures that are always ready: they yield, and can be stopped.
+
+use std::future::{Future, pending};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use crate::support::busy::{occupy, open_once_closed};
+use brigade::time::{Elapsed, interval_at, sleep, sleep_until, timeout};
+use brigade::{
+    JoinError, LocalPool, Missed, Pool, Priority, Shutdown, TaskSet, block_on, spawn, spawn_local,
+    yield_now,
+};
+use brigade_testkit::{Drops, Gate, Token, Watchdog, eventually};
+
+const FAR: Duration = Duration::from_secs(3600);
+
+/// How many operations may be ready in one poll.
+const BUDGET: usize = 128;
+
+type Operation = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Makes operations of one kind that are all ready, on a worker of a pool of one thread.
+type Make = fn() -> Box<dyn FnMut() -> Operation + Send>;
+
+/// Operations that are always ready, with their names.
+fn operations() -> Vec<(&'static str, Make)> {
+    let mut all: Vec<(&'static str, Make)> = vec![
+        ("sleep", || Box::new(|| Box::pin(sleep(Duration::ZERO)))),
+        ("tick", || {
+            // One tick is due for each millisecond since then.
+            let begun = Instant::now().checked_sub(Duration::from_secs(5)).unwrap();
+            let ticks = interval_at(begun, Duration::from_millis(1)).missed(Missed::Burst);
+            let ticks = Arc::new(Mutex::new(ticks));
+            Box::new(move || {
+                let ticks = ticks.clone();
+                Box::pin(std::future::poll_fn(move |context| {
+                    ticks.lock().unwrap().poll_tick(context).map(drop)
+                }))
+            })
+        }),
+        ("handle", || {
+            let ended = || {
+                let mut job = brigade::submit(|| ());
+                job.cancel();
+                job
+            };
+            let mut ended: Vec<_> = (0..BUDGET * 2).map(|_| ended()).collect();
+            Box::new(move || {
+                let job = ended.pop().unwrap();
+                Box::pin(async move { drop(job.await) })
+            })
+        }),
+        ("task set", || {
+            let mut set = TaskSet::new(&brigade::Handle::current().unwrap());
+            (0..BUDGET * 2).for_each(|_| set.submit(|| ()));
+            set.cancel_all();
+            let set = Arc::new(Mutex::new(set));
+            Box::new(move || {
+                let set = set.clone();
+                Box::pin(std::future::poll_fn(move |context| {
+                    set.lock().unwrap().poll_join_next(context).map(drop)
+                }))
+            })
+        }),
+        ("reserve", || {
+            Box::new(|| {
+                let room = brigade::Handle::current().unwrap().job().reserve();
+                Box::pin(async move { drop(room.await) })
+            })
+        }),
+    ];
+    #[cfg(feature = "io")]
+    all.extend(self::io::operations());
+    all
+}
+
+#[cfg(feature = "io")]
+mod io {
+    use std::io::{Read, Write};
+    use std::os::unix::net::UnixStream;
+    use std::sync::{Arc, Mutex};
+
+    use brigade::io::Async;
+    use futures_lite::AsyncRead;
+
+    use super::Make;
+
+    /// Both ends of a stream of bytes that are all there.
+    fn full() -> (Async<UnixStream>, UnixStream) {
+        let (near, mut far) = UnixStream::pair().unwrap();
+        far.write_all(&[7; 4096]).unwrap();
+        (Async::new(near).unwrap(), far)
+    }
+
+    pub(super) fn operations() -> [(&'static str, Make); 3] {
+        [
+            ("read", || {
+                let (near, far) = full();
+                let near = Arc::new((Mutex::new(near), far));
+                Box::new(move || {
+                    let near = near.clone();
+                    Box::pin(std::future::poll_fn(move |context| {
+                        let mut stream = near.0.lock().unwrap();
+                        let read = std::pin::Pin::new(&mut *stream).poll_read(context, &mut [0]);
+                        read.map(|read| assert_eq!(read.unwrap(), 1))
+                    }))
+                })
+            }),
+            ("read_with", || {
+                let near = Arc::new(full());
+                Box::new(move || {
+                    let near = near.clone();
+                    Box::pin(async move {
+                        let read = near.0.read_with(|mut stream| stream.read(&mut [0])).await;
+                        assert_eq!(read.unwrap(), 1);
+                    })
+                })
+            }),
+            ("write", || {
+                // Half a page: less than any buffer has room for.
+                let near = Arc::new(full());
+                Box::new(move || {
+                    let near = near.clone();
+                    Box::pin(async move {
+                        let write = near.0.write_with(|mut stream| stream.write(&[0])).await;
+                        assert_eq!(write.unwrap(), 1);
+                    })
+                })
+            }),
+        ]
+    }
+}
+
+#[test]
+fn operations_that_are_always_ready_yield_to_other_jobs_after_128_of_them() {
+    let _dog = Watchdog::start(20);
+    for (name, make) in operations() {
+        let pool = Pool::builder().threads(1).spare_threads(0).build().unwrap();
+        let ran = pool.spawn(async move {
+            let (mut operation, has_run) = (make(), Arc::new(AtomicBool::new(false)));
+            let runs = has_run.clone();
+            yield_now().await; // A poll of its own.
+            brigade::execute(move || runs.store(true, Ordering::Relaxed));
+            let mut ran = 0;
+            while !has_run.load(Ordering::Relaxed) {
+                operation().await;
+                ran += 1;
+            }
+            ran
+        });
+        let ran: usize = ran.join().unwrap();
+        assert!((BUDGET..=BUDGET + 1).contains(&ran), "{name}: {ran}");
+    }
+}
+
+/// The future is between two operations when it is cancelled, or when its pool is discarded.
+#[test]
+fn a_future_that_must_stop_is_dropped_at_its_next_operation() {
+    let _dog = Watchdog::start(20);
+    for (name, make) in operations() {
+        for cancels in [true, false] {
+            let pool = Pool::builder().threads(1).spare_threads(0).build().unwrap();
+            let ((gate, passed), drops) = (<(Gate, Arc<AtomicUsize>)>::default(), Drops::default());
+            let (wait, passes, token) = (gate.clone(), passed.clone(), drops.token());
+            let mut job = pool.spawn(async move {
+                let (mut operation, _token) = (make(), token);
+                loop {
+                    operation().await;
+                    passes.fetch_add(1, Ordering::Relaxed);
+                    wait.wait();
+                }
+            });
+            eventually("it is between two", || passed.load(Ordering::Relaxed) == 1);
+            match cancels {
+                true => {
+                    assert!(job.cancel());
+                    gate.open();
+                }
+                false => {
+                    open_once_closed(&gate, pool.handle());
+                    assert_eq!(pool.shutdown(Shutdown::Discard).still_running, 0, "{name}");
+                }
+            }
+            assert!(matches!(job.join(), Err::<(), _>(JoinError::Cancelled)), "{name}");
+            assert_eq!((passed.load(Ordering::Relaxed), drops.count()), (1, 1), "{name}");
+        }
+    }
+}
+
+async fn always_ready() {
+    loop {
+        sleep(Duration::ZERO).await;
+    }
+}
+
+#[test]
+fn a_timeout_ends_a_future_whose_operations_are_always_ready() {
+    let _dog = Watchdog::start(20);
+    let limited = || timeout(Duration::from_millis(1), always_ready());
+    let pool = Pool::new(1);
+    assert_eq!(pool.spawn(limited()).join().unwrap(), Err(Elapsed));
+    assert_eq!(pool.submit(move || block_on(limited())).join().unwrap(), Err(Elapsed));
+    assert_eq!(block_on(limited()), Err(Elapsed));
+    assert_eq!(LocalPool::new().unwrap().run_until(limited()), Err(Elapsed));
+}
+
+/// An executor that knows no budget polls it again and again, inside one poll.
+#[test]
+fn a_foreign_executor_inside_a_poll_that_has_used_its_budget_goes_on() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::new(1);
+    let many = async {
+        for _ in 0..BUDGET * 3 {
+            sleep(Duration::ZERO).await;
+        }
+    };
+    let gate = Gate::closed();
+    let wait = gate.clone();
+    let mut job = pool.spawn(async move {
+        wait.wait();
+        futures_lite::future::block_on(many);
+    });
+    assert!(job.cancel());
+    gate.open();
+    assert!(job.join().is_err());
+    assert!(pool.wait_idle());
+}
+
+/// The time that the body takes is that of the ticks themselves.
+#[test]
+fn an_interval_whose_body_takes_longer_than_its_period_waits_unless_it_catches_up() {
+    let _dog = Watchdog::start(20);
+    let period = Duration::from_micros(500);
+    for missed in [Missed::Skip, Missed::Delay] {
+        let pool = Pool::builder().threads(1).spare_threads(0).build().unwrap();
+        let has_run = Arc::new(AtomicBool::new(false));
+        let runs = has_run.clone();
+        let ticks = pool.spawn(async move {
+            let mut interval = interval_at(Instant::now(), period).missed(missed);
+            interval.tick().await;
+            brigade::execute(move || runs.store(true, Ordering::Relaxed));
+            let begun = Instant::now();
+            while begun.elapsed() < period * 3 / 2 {
+                std::hint::spin_loop();
+            }
+            interval.tick().await;
+            has_run.load(Ordering::Relaxed)
+        });
+        assert!(ticks.join().unwrap(), "{missed:?}: it has waited, so the other job has run");
+    }
+}
+
+/// Yields for ever, each poll in one of the ways in which a future wakes itself.
+fn yielding(token: Token, way: usize) -> impl Future<Output = ()> + Send {
+    async move {
+        let _token = token;
+        match way {
+            0 => loop {
+                yield_now().await;
+            },
+            1 => loop {
+                futures_lite::future::yield_now().await;
+            },
+            2 => always_ready().await,
+            _ => {
+                let yields = async {
+                    loop {
+                        yield_now().await;
+                    }
+                };
+                futures_lite::future::or(sleep(FAR), yields).await;
+            }
+        }
+    }
+}
+
+#[test]
+fn a_pool_that_drains_drops_futures_that_yield_once_nothing_else_runs() {
+    let _dog = Watchdog::start(20);
+    for threads in [1, 2] {
+        for way in 0..4 {
+            for count in [1, 5] {
+                let (pool, drops) = (Pool::new(threads), Drops::default());
+                for n in 0..count {
+                    let (future, local) = (yielding(drops.token(), way), drops.token());
+                    let class = [Priority::Normal, Priority::High, Priority::Low][n % 3];
+                    drop(pool.job().priority(class).spawn(future).unwrap());
+                    let local = move || drop(spawn_local(yielding(local, way)));
+                    pool.submit(local).join().unwrap();
+                }
+                let ran = Arc::new(AtomicUsize::new(0));
+                for _ in 0..20 {
+                    let ran = ran.clone();
+                    pool.execute(move || _ = ran.fetch_add(1, Ordering::Relaxed));
+                }
+                drop(pool);
+                assert_eq!(drops.count(), count * 2, "{threads} threads, way {way}");
+                assert_eq!(ran.load(Ordering::Relaxed), 20);
+            }
+        }
+    }
+    let (pool, drops) = (LocalPool::new().unwrap(), Drops::default());
+    drop(pool.handle().spawn(yielding(drops.token(), 0)));
+    pool.run_until(yield_now());
+    drop(pool);
+    assert_eq!(drops.count(), 1);
+}
+
+#[test]
+fn a_pool_that_drains_polls_futures_that_yield_as_long_as_a_job_waits_for_them() {
+    let _dog = Watchdog::start(20);
+    async fn some() -> u32 {
+        for _ in 0..20 {
+            yield_now().await;
+        }
+        42
+    }
+    let waits: [fn() -> u32; 4] = [
+        || spawn(some()).join().unwrap(),
+        || block_on(async { spawn(some()).await.unwrap() }),
+        || {
+            let mut set = TaskSet::new(&brigade::Handle::current().unwrap());
+            set.spawn(some());
+            set.join_next().unwrap().unwrap()
+        },
+        || {
+            let mut answer = 0;
+            brigade::scope(|s| drop(s.spawn(async { answer = some().await })));
+            answer
+        },
+    ];
+    for threads in [1, 2, 3] {
+        for wait in waits {
+            let (pool, gate, drops) = (Pool::new(threads), Gate::closed(), Drops::default());
+            occupy(&pool, &gate);
+            let answer = pool.submit(wait);
+            // Beside one that never ends.
+            drop(pool.spawn(yielding(drops.token(), 0)));
+            open_once_closed(&gate, pool.handle());
+            drop(pool);
+            assert_eq!(answer.join().unwrap(), 42, "{threads} threads");
+            assert_eq!(drops.count(), 1);
+        }
+    }
+}
+
+#[test]
+fn a_pool_that_finishes_polls_futures_that_yield_to_their_end() {
+    let _dog = Watchdog::start(20);
+    let pool = Pool::new(2);
+    let jobs: Vec<_> = (0..3)
+        .map(|_| {
+            pool.spawn(async {
+                for _ in 0..200 {
+                    yield_now().await;
+                }
+            })
+        })
+        .collect();
+    let waits = pool.spawn(async {
+        timeout(Duration::from_millis(1), pending::<()>()).await.unwrap_err();
+        sleep_until(Instant::now()).await;
+    });
+    assert_eq!(pool.shutdown(Shutdown::Finish).ran, 4);
+    jobs.into_iter().chain([waits]).for_each(|job| job.join().unwrap());
+}

@@ -1,0 +1,111 @@
+//! The budget of a poll: how many operations may be ready in it before one of them yields.
+//!
+//! A future whose operations are always ready, such as the reads of a socket whose peer is fast, never waits. So its thread runs nothing
+//! else, and nothing can stop it. The operations that wait for I/O, timers and jobs therefore ask here first: after
+//! [`OPERATIONS`] that were ready, the next one wakes its task and is pending, once. So is the next operation of a future that must
+//! stop.
+//!
+//! One operation yields, not all until the end of the poll: a timeout around the future, and other futures of the same task, are still
+//! polled. And a future that is polled in a loop inside the poll, by an executor that knows nothing of this, goes on.
+//!
+//! The budget is that of a thread's innermost poll by an engine that calls [`poll_task`] or [`poll_limited`]. Under any other executor
+//! there is no limit.
+
+use core::cell::Cell;
+use core::task::{Context, Poll};
+
+/// How many operations may be ready in one poll. tokio's number. A system call takes 100 to 1,000 ns, so a poll ends after some 100 µs.
+const OPERATIONS: u8 = 128;
+
+/// In place of the number of operations: one has yielded, so the next one goes on.
+const YIELDED: u8 = u8::MAX;
+
+/// What is known of a poll.
+#[derive(Clone, Copy)]
+struct Budget {
+    /// Identifies the task that is polled; 0 if its wakes are of no interest.
+    task: usize,
+    /// Whether the future must stop; `None` if there is no limit.
+    must_stop: Option<fn() -> bool>,
+    /// How many operations have been ready, or [`YIELDED`].
+    ready: u8,
+    /// Whether the task was woken on this thread, by an operation that yielded or in another way.
+    has_woken_itself: bool,
+}
+
+impl Budget {
+    const NONE: Self = Self { task: 0, must_stop: None, ready: 0, has_woken_itself: false };
+}
+
+std::thread_local! {
+    /// That of the innermost poll. No destructor, so that it is accessible until the thread has ended.
+    static CURRENT: Cell<Budget> = const { Cell::new(Budget::NONE) };
+}
+
+/// Calls `poll`, which polls this task; its operations yield once `must_stop` returns `true`. Also returns whether the task has woken
+/// itself.
+pub fn poll_task<R>(task: usize, must_stop: fn() -> bool, poll: impl FnOnce() -> R) -> (R, bool) {
+    /// Restores the budget of the outer poll, on return and on unwinding.
+    struct Restore(Budget);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            CURRENT.set(self.0);
+        }
+    }
+    let budget = Budget { task, must_stop: Some(must_stop), ..Budget::NONE };
+    let _restore = Restore(CURRENT.replace(budget));
+    let result = poll();
+    (result, CURRENT.get().has_woken_itself)
+}
+
+/// Calls `poll`, which polls a future that is no task of a pool. Also returns whether an operation has yielded.
+///
+/// ```
+/// use brigade_sync::budget::{poll_limited, poll_ready};
+/// use std::task::{Context, Waker};
+/// let context = Context::from_waker(Waker::noop());
+/// let ready = || (0..1000).filter(|_| poll_ready(&context).is_ready()).count();
+/// assert_eq!(ready(), 1000, "there is no limit");
+/// assert_eq!(poll_limited(ready), (993, true), "one in 129 has yielded");
+/// ```
+pub fn poll_limited<R>(poll: impl FnOnce() -> R) -> (R, bool) {
+    poll_task(0, || false, poll)
+}
+
+/// Called before an operation: wakes the task and is pending if that must yield. An operation that is ready then must be
+/// [counted](count).
+#[inline]
+pub fn poll_begin(context: &Context<'_>) -> Poll<()> {
+    let budget = CURRENT.get();
+    let Some(must_stop) = budget.must_stop else { return Poll::Ready(()) };
+    if budget.ready != OPERATIONS && (budget.ready == YIELDED || !must_stop()) {
+        return Poll::Ready(());
+    }
+    CURRENT.set(Budget { ready: YIELDED, has_woken_itself: true, ..budget });
+    context.waker().wake_by_ref();
+    Poll::Pending
+}
+
+/// Counts an operation that was ready.
+#[inline]
+pub fn count() {
+    let budget = CURRENT.get();
+    let ready = if budget.ready == YIELDED { 1 } else { budget.ready + 1 };
+    if budget.must_stop.is_some() {
+        CURRENT.set(Budget { ready, ..budget });
+    }
+}
+
+/// Called in place of both for an operation that is ready and has no effect yet.
+#[inline]
+pub fn poll_ready(context: &Context<'_>) -> Poll<()> {
+    poll_begin(context).map(|()| count())
+}
+
+/// Notes that a task has been woken on this thread while it was polled, maybe by itself.
+pub fn woken_while_polled(task: usize) {
+    let budget = CURRENT.get();
+    if budget.task == task {
+        CURRENT.set(Budget { has_woken_itself: true, ..budget });
+    }
+}
