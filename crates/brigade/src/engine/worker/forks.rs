@@ -106,6 +106,7 @@ impl Worker {
     fn announce_fork(&self) {
         let mut seen = self.core.idle.snapshot();
         if seen.lacks_heavy_fence() {
+            // No thief could take it otherwise. Then with an ordinary fence, as those that look have one.
             let mut round = 0;
             while !self.forks.publish() {
                 hint::snooze(round);
