@@ -98,10 +98,15 @@ impl Started {
     fn read(&self) -> Vec<(ThreadId, usize)> {
         self.0.lock().unwrap().clone()
     }
+
+    fn of(all: &[(ThreadId, usize)], thread: ThreadId) -> usize {
+        all.iter().find(|(other, _)| *other == thread).map_or(0, |(_, count)| *count)
+    }
 }
 
+/// Only of the thread that runs the high job: another may start some between the start of that job and its look at the counts.
 #[test]
-fn each_thread_starts_one_other_job_at_most_once_a_high_one_is_queued() {
+fn a_thread_starts_one_other_job_at_most_before_a_high_one_that_is_queued() {
     let _dog = Watchdog::start(120);
     for (kind, pool) in pools(2) {
         let (pool, started, stop) =
@@ -127,12 +132,11 @@ fn each_thread_starts_one_other_job_at_most_once_a_high_one_is_queued() {
             for _ in 0..60 {
                 let counts = started.clone();
                 let high = pool.job().priority(Priority::High);
-                let high = high.submit(move || counts.read()).unwrap();
+                let high = high.submit(move || (thread::current().id(), counts.read())).unwrap();
                 let before = started.read();
-                for (thread, count) in high.join().unwrap() {
-                    let then = before.iter().find(|(other, _)| *other == thread);
-                    most = most.max(count.saturating_sub(then.map_or(0, |then| then.1)));
-                }
+                let (thread, then) = high.join().unwrap();
+                let more = Started::of(&then, thread).saturating_sub(Started::of(&before, thread));
+                most = most.max(more);
             }
             stop.open();
             assert!(most <= 1, "{most} jobs started on one thread, {kind}");
