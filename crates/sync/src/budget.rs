@@ -52,6 +52,10 @@ pub fn poll_task<R>(task: usize, must_stop: fn() -> bool, poll: impl FnOnce() ->
             CURRENT.set(self.0);
         }
     }
+    // To a thread-local of std, all threads of a model are one.
+    if cfg!(brigade_loom) {
+        return (poll(), false);
+    }
     let budget = Budget { task, must_stop: Some(must_stop), ..Budget::NONE };
     let _restore = Restore(CURRENT.replace(budget));
     let result = poll();

@@ -128,10 +128,10 @@ impl<S: Store, E: Schedule> Running<S, E> {
         }
         match header.lifecycle.end_poll() {
             Pause::Idle => {}
-            // The job takes over the access and the reference; this thread must not touch the task any more. SAFETY: Access
-            // rule: `end_poll` returned that the caller must make the job.
             Pause::Reschedule => {
                 let woken = if has_woken_itself { Woken::ByItself } else { Woken::Polled };
+                // The job takes over the access and the reference; this thread must not touch the task any more.
+                // SAFETY: Access rule: `end_poll` returned that the caller must make the job.
                 scheduler.schedule(unsafe { resumption::<S, E>(self.task) }, woken);
             }
             Pause::Orphaned => self.cancel(),
