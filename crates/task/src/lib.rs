@@ -86,7 +86,7 @@ pub use work::Work;
 /// });
 /// let worker = std::thread::spawn(|| job.run());
 /// assert_eq!(begins.recv(), Ok(false));
-/// handle.ask_to_stop();
+/// _ = handle.ask_to_stop(true);
 /// assert_eq!(handle.join()?, "stopped");
 /// # worker.join().unwrap();
 /// # Ok::<(), brigade_task::JoinError>(())
@@ -100,7 +100,7 @@ pub fn is_cancelled() -> bool {
 /// ```
 /// use brigade_task::{Job, enter_other, is_cancelled};
 /// let (job, mut handle) = Job::with_handle(|| (is_cancelled(), enter_other(is_cancelled)));
-/// handle.ask_to_stop();
+/// _ = handle.ask_to_stop(true);
 /// job.run();
 /// assert_eq!(handle.join()?, (true, false));
 /// # Ok::<(), brigade_task::JoinError>(())

@@ -17,7 +17,7 @@ use std::task::{Poll, Waker};
 use brigade_sync::Mutex;
 use brigade_sync::atomic::AtomicBool;
 use brigade_sync::model::{check, turn};
-use brigade_task::{Asked, Job, JoinError, JoinHandle, Outcome, Schedule, Spawned, TaskRef};
+use brigade_task::{Asked, Job, JoinError, JoinHandle, Outcome, Schedule, Spawned, TaskRef, Woken};
 use loom::thread;
 
 /// Compiles only if the atomics are loom's.
@@ -44,7 +44,7 @@ loom::lazy_static! {
 struct Binding;
 
 impl Schedule for Binding {
-    fn schedule(self, job: Job, _: bool) {
+    fn schedule(self, job: Job, _: Woken) {
         let mut queue = QUEUE.lock();
         let rejected = match queue.is_over {
             true => Some(job),
@@ -77,8 +77,8 @@ impl Schedule for Binding {
 struct Unbinding;
 
 impl Schedule for Unbinding {
-    fn schedule(self, job: Job, yielded: bool) {
-        Binding.schedule(job, yielded);
+    fn schedule(self, job: Job, woken: Woken) {
+        Binding.schedule(job, woken);
     }
 
     fn bind(self, task: TaskRef) -> u32 {

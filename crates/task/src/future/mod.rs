@@ -106,13 +106,13 @@ impl<T: Send + 'static> Spawned<T> {
     /// future of 2 KiB or more.
     ///
     /// ```
-    /// use brigade_task::{Job, Outcome, Schedule, Spawned, TaskRef};
+    /// use brigade_task::{Job, Outcome, Schedule, Spawned, TaskRef, Woken};
     /// use std::sync::{Mutex, PoisonError};
     /// static WOKEN: Mutex<Vec<Job>> = Mutex::new(Vec::new());
     /// #[derive(Clone, Copy)]
     /// struct Queue;
     /// impl Schedule for Queue {
-    ///     fn schedule(self, job: Job, _: bool) {
+    ///     fn schedule(self, job: Job, _: Woken) {
     ///         WOKEN.lock().unwrap_or_else(PoisonError::into_inner).push(job);
     ///     }
     ///     fn bind(self, _: TaskRef) -> u32 {
@@ -154,12 +154,12 @@ impl<T: 'static> Spawned<T> {
     /// not polled but panics, and is not dropped but leaked.
     ///
     /// ```
-    /// use brigade_task::{Job, Outcome, Schedule, Spawned, TaskRef};
+    /// use brigade_task::{Job, Outcome, Schedule, Spawned, TaskRef, Woken};
     /// use std::rc::Rc;
     /// #[derive(Clone, Copy)]
     /// struct Never;
     /// impl Schedule for Never {
-    ///     fn schedule(self, _: Job, _: bool) {}
+    ///     fn schedule(self, _: Job, _: Woken) {}
     ///     fn bind(self, _: TaskRef) -> u32 {
     ///         unreachable!("it is ready at once")
     ///     }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use crate::{Asked, Guard, Job, JoinError, JoinHandle, Outcome, Schedule, Spawned, TaskRef};
+use crate::{Asked, Guard, Job, JoinError, JoinHandle, Outcome, Schedule, Spawned, TaskRef, Woken};
 
 thread_local! {
     static QUEUE: RefCell<Queue> = RefCell::default();
@@ -39,7 +39,7 @@ fn run_all() -> usize {
 struct Binding;
 
 impl Schedule for Binding {
-    fn schedule(self, job: Job, _: bool) {
+    fn schedule(self, job: Job, _: Woken) {
         with(|queue| queue.jobs.push(job));
     }
 
@@ -60,8 +60,8 @@ impl Schedule for Binding {
 struct Unbinding;
 
 impl Schedule for Unbinding {
-    fn schedule(self, job: Job, yielded: bool) {
-        Binding.schedule(job, yielded);
+    fn schedule(self, job: Job, woken: Woken) {
+        Binding.schedule(job, woken);
     }
 
     fn bind(self, _: TaskRef) -> u32 {
@@ -78,7 +78,7 @@ impl Schedule for Unbinding {
 struct Ended;
 
 impl Schedule for Ended {
-    fn schedule(self, job: Job, _: bool) {
+    fn schedule(self, job: Job, _: Woken) {
         drop(job);
     }
 
@@ -257,8 +257,8 @@ static GIVEN_BACK: AtomicUsize = AtomicUsize::new(0);
 struct Lending;
 
 impl Schedule for Lending {
-    fn schedule(self, job: Job, yielded: bool) {
-        Binding.schedule(job, yielded);
+    fn schedule(self, job: Job, woken: Woken) {
+        Binding.schedule(job, woken);
     }
     fn bind(self, task: TaskRef) -> u32 {
         Binding.bind(task)
