@@ -33,12 +33,13 @@ mod imp {
     use super::super::injectors::Injectors;
 
     #[derive(Default)]
-    pub(in crate::engine) struct Late;
+    pub(in crate::engine) struct Late(());
 
     impl Late {
         #[inline(always)]
-        #[expect(clippy::unused_self, reason = "in tests it has a state")]
-        pub(in crate::engine) fn arrive(&self, _: &Injectors) {}
+        pub(in crate::engine) fn arrive(&self, _: &Injectors) {
+            let Self(()) = self;
+        }
     }
 }
 

@@ -89,7 +89,10 @@ fn a_worker_that_parks_without_a_duty_passes_the_heavy_fence() {
     crew.core().idle.start_search();
     let asks = Cell::new(false);
     assert!(crew.sees_late_fork(|_| {
-        let is_over = || asks.replace(true) || true;
+        let is_over = || {
+            asks.set(true);
+            true
+        };
         matches!(crew.0[2].park_unless(is_over), Parked::Search) && !asks.get()
     }));
 }
@@ -170,7 +173,17 @@ fn a_worker_that_dozes_passes_the_heavy_fence() {
         }));
         queued.take().into_iter().for_each(|job: Job| _ = job.run());
     };
-    assert!(install(|| (), |job| Ok(queued.set(Some(job))), park).is_ok());
+    assert!(
+        install(
+            || (),
+            |job| {
+                queued.set(Some(job));
+                Ok(())
+            },
+            park
+        )
+        .is_ok()
+    );
     assert!(sees.get());
 }
 

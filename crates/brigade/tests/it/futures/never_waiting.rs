@@ -53,7 +53,7 @@ fn operations() -> Vec<(&'static str, Make)> {
             })
         }),
         ("task set", || {
-            let mut set = TaskSet::new(&brigade::Handle::current().unwrap());
+            let mut set = TaskSet::new(brigade::Handle::current().unwrap());
             (0..BUDGET * 2).for_each(|_| set.submit(|| ()));
             set.cancel_all();
             let set = Arc::new(Mutex::new(set));
@@ -253,25 +253,23 @@ fn an_interval_whose_body_takes_longer_than_its_period_waits_unless_it_catches_u
 }
 
 /// Yields for ever, each poll in one of the ways in which a future wakes itself.
-fn yielding(token: Token, way: usize) -> impl Future<Output = ()> + Send {
-    async move {
-        let _token = token;
-        match way {
-            0 => loop {
-                yield_now().await;
-            },
-            1 => loop {
-                futures_lite::future::yield_now().await;
-            },
-            2 => always_ready().await,
-            _ => {
-                let yields = async {
-                    loop {
-                        yield_now().await;
-                    }
-                };
-                futures_lite::future::or(sleep(FAR), yields).await;
-            }
+async fn yielding(token: Token, way: usize) {
+    let _token = token;
+    match way {
+        0 => loop {
+            yield_now().await;
+        },
+        1 => loop {
+            futures_lite::future::yield_now().await;
+        },
+        2 => always_ready().await,
+        _ => {
+            let yields = async {
+                loop {
+                    yield_now().await;
+                }
+            };
+            futures_lite::future::or(sleep(FAR), yields).await;
         }
     }
 }
@@ -321,7 +319,7 @@ fn a_pool_that_drains_polls_futures_that_yield_as_long_as_a_job_waits_for_them()
         || spawn(some()).join().unwrap(),
         || block_on(async { spawn(some()).await.unwrap() }),
         || {
-            let mut set = TaskSet::new(&brigade::Handle::current().unwrap());
+            let mut set = TaskSet::new(brigade::Handle::current().unwrap());
             set.spawn(some());
             set.join_next().unwrap().unwrap()
         },

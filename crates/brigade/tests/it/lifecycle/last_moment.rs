@@ -17,6 +17,8 @@ const SOON: Duration = Duration::from_micros(100);
 const LIMIT: Duration = Duration::from_secs(60);
 
 type Call = fn(Handle);
+type Hold = fn(&Pool, Calls);
+type End = fn(Pool);
 
 /// What a destructor may call, with names. It may get an error, or panic.
 const CALLS: [(&str, Call); 18] = [
@@ -34,7 +36,7 @@ const CALLS: [(&str, Call); 18] = [
     ("timeout", |pool| _ = pool.block_on(timeout(SOON, pending::<()>()))),
     ("interval", |pool| _ = pool.block_on(async { interval(SOON).tick().await })),
     ("TaskSet", |pool| {
-        let mut set = TaskSet::<()>::new(&pool);
+        let mut set = TaskSet::<()>::new(pool);
         _ = set.try_submit(|| ());
         _ = set.try_spawn(yield_now());
         _ = set.join_next();
@@ -55,7 +57,7 @@ impl Drop for Calls {
 }
 
 /// What has the destructor until the pool ends.
-const HOLDERS: [(&str, fn(&Pool, Calls)); 4] = [
+const HOLDERS: [(&str, Hold); 4] = [
     ("a future", |pool, calls| {
         let (waits, begun) = mpsc::channel();
         drop(pool.spawn(async move {
@@ -84,7 +86,7 @@ const HOLDERS: [(&str, fn(&Pool, Calls)); 4] = [
     }),
 ];
 
-const ENDS: [(&str, fn(Pool)); 3] = [
+const ENDS: [(&str, End); 3] = [
     ("drop", drop),
     ("Discard", |pool| _ = pool.shutdown(Shutdown::Discard)),
     ("close and drop", |pool| {
