@@ -10,7 +10,6 @@ use brigade_sync::Visit;
 use crate::engine::{CURRENT, Core, Worker};
 use crate::handle::{Handle, end};
 use crate::join::JoinHandle;
-use crate::large::box_if_large;
 use crate::registry::At;
 use crate::rejected::{Reason, Rejected, expect_accepted, refuse};
 use crate::submission::{Submission, accept_owned, submit};
@@ -111,13 +110,11 @@ impl Pool {
     #[inline(always)]
     #[track_caller]
     pub fn execute<F: FnOnce() + Send + 'static>(&self, job: F) {
-        box_if_large!(job: F => match self.core.key.is_plain() {
-            true => CURRENT.visit(Execute { core: &self.core, job }),
+        if !self.core.key.is_plain() {
             // Not by a closure, whose panic could not name the caller's line.
-            false => {
-                expect_accepted(Submission::new(job, Location::caller()).submit(self.core.key))
-            }
-        });
+            return expect_accepted(Submission::new(job, Location::caller()).submit(self.core.key));
+        }
+        CURRENT.visit(Execute { core: &self.core, job });
     }
 
     /// Runs a closure on the pool, once, or returns it; see [`Handle::try_execute`]. Like [`execute`](Self::execute), it does not look
@@ -142,7 +139,7 @@ impl Pool {
         if !self.core.key.is_plain() {
             return self.handle.try_execute(job);
         }
-        box_if_large!(job: F => unboxing CURRENT.visit(TryExecute(Execute { core: &self.core, job })))
+        CURRENT.visit(TryExecute(Execute { core: &self.core, job }))
     }
 
     /// Runs a closure on the pool, once, and returns a handle for its outcome; see [`Handle::submit`].
@@ -166,9 +163,8 @@ impl Pool {
         if !key.is_plain() {
             return self.handle.submit(job);
         }
-        let accept = |job| accept_owned(&self.core, job);
-        let handle = box_if_large!(job: F => expect_accepted(submit(job, accept)));
-        JoinHandle::new(handle, key)
+        let handle = submit(job, |job| accept_owned(&self.core, job));
+        JoinHandle::new(expect_accepted(handle), key)
     }
 }
 

@@ -433,36 +433,3 @@ fn what_an_ended_job_captured_takes_no_memory_while_its_handle_is_kept() {
     gate.open();
     drop((aborting, set));
 }
-
-/// A closure with a capture that fits a worker's stack of 2 MiB few times, in a frame of its own.
-fn huge() -> impl FnMut() + Send + 'static {
-    let capture = std::hint::black_box([1_u8; 100 << 10]);
-    move || _ = std::hint::black_box(&capture)[9]
-}
-
-#[test]
-fn the_stack_of_a_worker_has_room_for_the_submission_of_100_kilobytes() {
-    let _dog = Watchdog::start(30);
-    let verbs: [fn(Handle); 12] = [
-        |pool| pool.execute(huge()),
-        |pool| pool.try_execute(huge()).unwrap(),
-        |pool| pool.submit(huge()).join().unwrap(),
-        |pool| drop(pool.try_submit(huge()).unwrap()),
-        |pool| pool.job().name("huge").execute(huge()).unwrap(),
-        |pool| drop(pool.job().submit(huge()).unwrap()),
-        |pool| drop(pool.job().on_worker(0).submit(huge()).unwrap()),
-        |pool| drop(pool.job().after(Duration::ZERO).execute(huge()).unwrap()),
-        |pool| drop(pool.job().after(Duration::ZERO).submit(huge()).unwrap()),
-        |pool| drop(pool.job().every(Duration::from_secs(1)).execute(huge()).unwrap()),
-        |pool| TaskSet::new(pool).submit(huge()),
-        |pool| pool.scope(|scope| _ = scope.submit(huge()).join()).unwrap(),
-    ];
-    for builder in [Pool::builder(), Pool::builder().capacity(10)] {
-        let pool = builder.threads(1).stack_size(2 << 20).build().unwrap();
-        for verb in verbs {
-            let handle = pool.handle();
-            pool.submit(move || verb(handle)).join().unwrap();
-            pool.wait_idle();
-        }
-    }
-}

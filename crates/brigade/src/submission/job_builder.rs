@@ -16,7 +16,6 @@ use crate::engine;
 use crate::handle::Handle;
 use crate::join::JoinHandle;
 use crate::key::Key;
-use crate::large::box_if_large;
 use crate::priority::Priority;
 use crate::registry::{class_here, reach_once};
 use crate::rejected::Rejected;
@@ -196,18 +195,6 @@ impl JobBuilder {
     }
 
     pub(super) fn submit_job<F, T, R>(
-        self,
-        work: F,
-        place: &'static Location<'static>,
-    ) -> Result<R, Rejected<F>>
-    where
-        F: FnOnce() -> T + Send + 'static,
-        R: Receipt<T>,
-    {
-        box_if_large!(work: F => unboxing self.submit_stored(work, place))
-    }
-
-    pub(super) fn submit_stored<F, T, R>(
         self,
         work: F,
         place: &'static Location<'static>,

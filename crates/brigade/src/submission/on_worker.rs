@@ -10,7 +10,6 @@ use super::queued::{Options, Queued, Terms};
 use super::watched::Watched;
 use crate::join::JoinHandle;
 use crate::key::Key;
-use crate::large::box_if_large;
 use crate::registry::reach_once;
 use crate::rejected::{Rejected, closure_of};
 use crate::watch::Watcher;
@@ -89,21 +88,8 @@ impl JobOnWorker {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        let place = Location::caller();
-        box_if_large!(job: F => unboxing self.submit_stored(job, place))
-    }
-
-    fn submit_stored<F, T>(
-        self,
-        job: F,
-        place: &'static Location<'static>,
-    ) -> Result<JoinHandle<T>, Rejected<F>>
-    where
-        F: FnOnce() -> T + Send + 'static,
-        T: Send + 'static,
-    {
         let Self { key, index, options } = self;
-        let watcher = Watcher::of_pool(key, place, || options.name());
+        let watcher = Watcher::of_pool(key, Location::caller(), || options.name());
         if watcher.is_none() && !options.is_stored() {
             return send(key, index, job);
         }

@@ -12,7 +12,6 @@ use crate::config::WhenFull;
 use crate::engine::Admission;
 use crate::join::JoinHandle;
 use crate::key::Key;
-use crate::large::box_if_large;
 use crate::registry::{At, reach, reach_once};
 use crate::rejected::{Reason, Rejected};
 use crate::semaphore::{Permit, Waiter};
@@ -176,10 +175,10 @@ impl Reserved {
         R: Receipt<T>,
     {
         let Self { builder, permit } = self;
-        box_if_large!(work: F => unboxing reach_once(builder.key, |at| match builder.options.is_empty() {
+        reach_once(builder.key, |at| match builder.options.is_empty() {
             true => submit_with(at, permit, (), work, place),
             false => submit_with(at, permit, builder.options, work, place),
-        }))
+        })
     }
 
     /// Takes it apart, to spawn a future.

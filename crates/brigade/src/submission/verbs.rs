@@ -8,7 +8,6 @@ use crate::config::WhenFull;
 use crate::engine::CURRENT;
 use crate::handle::Handle;
 use crate::join::JoinHandle;
-use crate::large::box_if_large;
 use crate::registry::At;
 use crate::rejected::{Rejected, expect_accepted, refuse};
 
@@ -19,9 +18,9 @@ impl Handle {
     /// start a thread, according to the pool's [growth](crate::Builder::growth). Does not allocate if the captures have at most
     /// 24 bytes (16 in a bounded pool) and the alignment of a pointer.
     ///
-    /// Captures of 2 KiB or more are moved to the heap first, and freed when the closure has run. The stacks of the submitting and the
-    /// running thread hold them once or twice in a release build, and up to ten times in a debug build. So box larger captures than
-    /// some hundred kilobytes.
+    /// Captures are moved by value through some calls on the way to the queue, and onto the stack of the thread that runs them. Box
+    /// captures of 10 kB and more, an array for example: some hundred kilobytes, in a debug build some ten, may overflow the stack of a
+    /// worker, which has 2 MiB by default.
     ///
     /// # Panics
     /// If the pool does not accept the closure, because
@@ -47,9 +46,9 @@ impl Handle {
     #[inline(always)]
     #[track_caller]
     pub fn execute<F: FnOnce() + Send + 'static>(&self, job: F) {
-        box_if_large!(job: F => if let Err(rejected) = self.accept(job, None) {
+        if let Err(rejected) = self.accept(job, None) {
             refuse(rejected.reason());
-        });
+        }
     }
 
     /// Runs a closure on the pool, once, or returns it; never waits, whatever the pool's [policy](WhenFull) is.
@@ -74,7 +73,7 @@ impl Handle {
     #[inline(always)]
     #[track_caller]
     pub fn try_execute<F: FnOnce() + Send + 'static>(&self, job: F) -> Result<(), Rejected<F>> {
-        box_if_large!(job: F => unboxing self.accept(job, Some(WhenFull::Reject)))
+        self.accept(job, Some(WhenFull::Reject))
     }
 
     #[inline(always)]
@@ -115,7 +114,7 @@ impl Handle {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        box_if_large!(job: F => expect_accepted(self.accept_with_handle(job, None)))
+        expect_accepted(self.accept_with_handle(job, None))
     }
 
     /// Runs a closure on the pool, once, and returns a handle for its outcome, or returns the closure; never waits.
@@ -138,8 +137,7 @@ impl Handle {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        let policy = Some(WhenFull::Reject);
-        box_if_large!(job: F => unboxing self.accept_with_handle(job, policy))
+        self.accept_with_handle(job, Some(WhenFull::Reject))
     }
 
     #[track_caller]

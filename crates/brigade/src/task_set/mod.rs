@@ -31,7 +31,6 @@ use brigade_task::{Completions, JoinError};
 
 use crate::handle::Handle;
 use crate::join::{JoinHandle, cancel};
-use crate::large::box_if_large;
 use crate::registry::At;
 use crate::rejected::{Rejected, expect_accepted};
 use crate::spawn::{make_future, queue_future};
@@ -156,8 +155,7 @@ impl<T> TaskSet<T> {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        let place = Location::caller();
-        box_if_large!(job: F => expect_accepted(self.submit_stored(job, place)));
+        expect_accepted(self.try_submit(job));
     }
 
     /// Adds a closure, to be run once, or returns it. Never blocks.
@@ -181,22 +179,10 @@ impl<T> TaskSet<T> {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        let place = Location::caller();
-        box_if_large!(job: F => unboxing self.submit_stored(job, place))
-    }
-
-    fn submit_stored<F>(
-        &mut self,
-        job: F,
-        place: &'static Location<'static>,
-    ) -> Result<(), Rejected<F>>
-    where
-        F: FnOnce() -> T + Send + 'static,
-        T: Send + 'static,
-    {
         match &self.board {
             None => self.add_member(job, submit_as_member),
             Some(_) => {
+                let place = Location::caller();
                 let watcher = Watcher::of_pool(self.pool.key, place, || None);
                 self.add(
                     job,

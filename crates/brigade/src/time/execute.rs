@@ -141,7 +141,7 @@ impl DelayedJob {
     #[track_caller]
     pub fn execute<F: FnOnce() + Send + 'static>(self, job: F) -> Result<Timer, Rejected<F>> {
         let place = Location::caller();
-        box_if_large!(job: F => unboxing self.execute_stored(job, place))
+        box_if_large!(job: F => self.execute_stored(job, place))
     }
 
     fn execute_stored<F: FnOnce() + Send + 'static>(
@@ -182,13 +182,11 @@ impl DelayedJob {
         T: Send + 'static,
     {
         let Self { job: builder, time } = self;
-        box_if_large!(job: F => unboxing {
-            let delayed = Delayed { sleep: sleep_until(time), job: Some(job) };
-            builder.spawn(delayed).map_err(|rejected| {
-                rejected.map(|delayed| match delayed.job {
-                    Some(job) => job,
-                    None => unreachable!("it has not run"),
-                })
+        let delayed = Delayed { sleep: sleep_until(time), job: Some(job) };
+        builder.spawn(delayed).map_err(|rejected| {
+            rejected.map(|delayed| match delayed.job {
+                Some(job) => job,
+                None => unreachable!("it has not run"),
             })
         })
     }
@@ -281,7 +279,7 @@ impl PeriodicJob {
     #[track_caller]
     pub fn execute<F: FnMut() + Send + 'static>(self, job: F) -> Result<Timer, Rejected<F>> {
         let place = Location::caller();
-        box_if_large!(job: F => unboxing self.execute_stored(job, place))
+        box_if_large!(job: F => self.execute_stored(job, place))
     }
 
     fn execute_stored<F: FnMut() + Send + 'static>(
