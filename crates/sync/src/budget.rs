@@ -2,7 +2,7 @@
 //!
 //! A future whose operations are always ready, such as the reads of a socket whose peer is fast, never waits. So its thread runs nothing
 //! else, and nothing can stop it. The operations that wait for I/O, timers and jobs therefore ask here first: after
-//! [`OPERATIONS`] that were ready, the next one wakes its task and is pending, once. So is the next operation of a future that must
+//! 128 that were ready, the next one wakes its task and is pending, once. So is the next operation of a future that must
 //! stop.
 //!
 //! One operation yields, not all until the end of the poll: a timeout around the future, and other futures of the same task, are still
