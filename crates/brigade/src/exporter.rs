@@ -53,7 +53,7 @@ pub struct MetricsExporter {
     last: Mutex<Last>,
 }
 
-/// What the recorder has been told.
+/// The values that the recorder has.
 #[derive(Default)]
 struct Last {
     /// The counters of the pool, and of each worker by its index.
@@ -198,7 +198,7 @@ impl MetricsExporter {
         self.export_times();
     }
 
-    /// Increases a counter by what is new.
+    /// Increases a counter by the difference to its last value.
     fn count(&self, worker: Option<usize>, labels: &[Label], name: &'static str, value: u64) {
         let more = {
             let mut last = self.last.lock();

@@ -8,7 +8,7 @@ use crate::victims::Victims;
 /// # CPUs
 ///
 /// On Linux, each thread begins with the CPUs, the nice value and the signal mask of the thread that builds the pool. It does not matter
-/// which thread starts it, and when. A job builds a pool as its own pool was built: what has been set for the worker has no influence.
+/// which thread starts it, and when. A job builds a pool as its own pool was built: the pin and the nice value of its worker have no influence.
 ///
 /// To lower a nice value takes a privilege. Without it, a thread keeps the value of a nicer thread that has started it. Threads that a
 /// [spawner](Self::spawner) starts by itself keep what they have.

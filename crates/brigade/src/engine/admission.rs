@@ -85,7 +85,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(1);
 impl Core {
     /// Decides what happens to a submission, from a job of this pool (`inside`) or from elsewhere.
     ///
-    /// What may neither wait nor run here is queued beyond the capacity, without a permit.
+    /// A job that may neither wait nor run here is queued beyond the capacity, without a permit.
     ///
     /// # Errors
     /// If it must wait. Never `inside`: a worker can't wait for jobs that it has to run itself.

@@ -3,7 +3,7 @@
 //! That number changes with the quota and the CPUs of the process's cgroup, which a container's manager may set at any time. The system
 //! announces neither, so a busy worker looks from time to time; an idle pool need not know.
 //!
-//! It is the number for threads that begin as those of the pool do. The affinity of the worker that happens to look is of no
+//! It is the number for threads that begin as the pool's threads do. The affinity of the worker that happens to look is of no
 //! account: the worker may be pinned, by the pool, a hook or a job.
 
 use core::time::Duration;

@@ -23,7 +23,7 @@ pub(super) struct Headcount {
     live: usize,
     /// Workers that are blocked, and do not count towards the size.
     blocked: usize,
-    /// Those of them whose job unwinds. They run nothing while they wait.
+    /// Blocked workers whose job unwinds. They run nothing while they wait.
     unwinding: usize,
     /// Blocked workers that wait for jobs of this pool.
     joining: usize,
@@ -72,7 +72,7 @@ impl Headcount {
     /// Whether the limits allow one more worker. Blocked workers that must leave when they return do not count, so that the
     /// pool does not wait for them. But there are never more workers than the largest of its limits so far allowed.
     pub(super) fn has_room(&self) -> bool {
-        // Each that unwinds may have another in its place, beside the spare ones.
+        // Each unwinding worker may have a replacement, besides the spare threads.
         let more = if self.size.spare > 0 { self.unwinding } else { 0 };
         let replaceable = (self.blocked - self.owed).min(self.size.spare + more);
         self.live - self.owed < self.size.max + replaceable && self.live < self.most + more

@@ -273,7 +273,7 @@ impl Idle {
         fence(Ordering::SeqCst);
     }
 
-    /// Has the workers note what they run from now on.
+    /// Has the workers note from now on whether they run only futures that yield.
     pub(crate) fn watch_yields(&self) {
         self.state.fetch_or(YIELDS, Ordering::SeqCst);
     }

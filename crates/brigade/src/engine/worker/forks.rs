@@ -106,7 +106,7 @@ impl Worker {
     fn announce_fork(&self) {
         let mut seen = self.core.idle.snapshot();
         if seen.lacks_heavy_fence() {
-            // No thief could take it otherwise. Then with an ordinary fence, as those that look have one.
+            // No thief could take it otherwise. Then with an ordinary fence, as each look has one.
             let mut round = 0;
             while !self.forks.publish() {
                 hint::snooze(round);

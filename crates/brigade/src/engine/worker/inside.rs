@@ -12,7 +12,7 @@ pub(super) struct Inside(Cell<usize>);
 pub(super) struct RunsInside<'a>(&'a Cell<usize>);
 
 impl Inside {
-    /// What the worker runs until the returned value is dropped is inside the current job.
+    /// The jobs that the worker runs until the returned value is dropped are inside the current job.
     pub(super) fn begin(&self) -> RunsInside<'_> {
         self.0.set(self.0.get() + 1);
         RunsInside(&self.0)
@@ -26,7 +26,7 @@ impl Drop for RunsInside<'_> {
 }
 
 impl Worker {
-    /// Whether what it runs is inside another job, which waits.
+    /// Whether the current job is inside another one, which waits.
     pub(super) fn is_inside(&self) -> bool {
         self.waits.get() > 0 || self.inside.0.get() > 0
     }

@@ -115,7 +115,7 @@ pub(crate) struct Worker {
     waits: Cell<usize>,
     /// The depth of stolen parts that it runs, or is about to steal, as a guest.
     helps: Cell<usize>,
-    /// What it runs inside other jobs.
+    /// The jobs that it runs inside others.
     inside: Inside,
     /// Whether it runs only futures that yield, in a pool that drains.
     yields: Cell<bool>,
