@@ -6,101 +6,77 @@ use std::process::Output;
 use crate::{check_all, code, errors, json, lab, run, text};
 
 /// A short run of each workload, and two targets: a faulty one and another.
-const WORKLOADS: &[(&[&str], [&str; 2])] = &[
+const WORKLOADS: &[(&str, [&str; 2])] = &[
     // First those whose lost tasks are waited for the longest.
+    ("server --protocol http --connections 2 --requests 9", ["brigade", "brigade-one-thread"]),
+    ("server --protocol https --connections 2 --requests 9", ["tokio", "brigade"]),
+    ("server --protocol http2 --connections 2 --pipeline 3 --requests 9", ["brigade", "smol"]),
+    ("server --protocol resp --connections 2 --pipeline 1 --requests 9", ["tokio", "smol"]),
     (
-        &["server", "--protocol", "http", "--connections", "2", "--requests", "9"],
-        ["brigade", "brigade-one-thread"],
-    ),
-    (
-        &["server", "--protocol", "https", "--connections", "2", "--requests", "9"],
-        ["tokio", "brigade"],
-    ),
-    (
-        &["server", "--protocol", "http2", "--connections", "2", "--pipeline", "3"],
-        ["brigade", "smol"],
-    ),
-    (&["server", "--protocol", "resp", "--connections", "2", "--pipeline", "1"], ["tokio", "smol"]),
-    (
-        &["server", "--protocol", "resp", "--connections", "3", "--pipeline", "7"],
+        "server --protocol resp --connections 3 --pipeline 7 --requests 9",
         ["brigade", "tokio-current-thread"],
     ),
-    (&["busy-io", "--millis", "50"], ["smol", "brigade"]),
-    (&["busy-io", "--millis", "50"], ["brigade", "brigade-lifo"]),
-    (&["throughput", "--messages", "50"], OWN),
-    (
-        &["latency", "--messages", "5", "--amplification", "3", "--bursts", "2", "--sleep-ms", "1"],
-        POOLS,
-    ),
-    (&["submit", "--pattern", "sleepers", "--messages", "50"], OWN),
-    (&["submit", "--pattern", "contended", "--messages", "50"], POOLS),
-    (&["submit", "--pattern", "empty", "--messages", "50"], OWN),
-    (&["wake", "--shots", "3"], OWN),
-    (&["fan-out", "--shots", "3", "--children", "5"], POOLS),
-    (&["ramp-up", "--shots", "2", "--block-ms", "1"], OWN),
-    (&["fairness", "--millis", "20", "--limit-ms", "20"], OWN),
+    ("busy-io --millis 50", ["smol", "brigade"]),
+    ("busy-io --millis 50", ["brigade", "brigade-lifo"]),
+    ("throughput --messages 50", OWN),
+    ("latency --messages 5 --amplification 3 --bursts 2 --sleep-ms 1", POOLS),
+    ("submit --pattern sleepers --messages 50", OWN),
+    ("submit --pattern contended --messages 50", POOLS),
+    ("submit --pattern empty --messages 50", OWN),
+    ("wake --shots 3", OWN),
+    ("fan-out --shots 3 --children 5", POOLS),
+    ("ramp-up --shots 2 --block-ms 1", OWN),
+    ("fairness --millis 20 --limit-ms 20", OWN),
     // Its runs have processes of their own, and a task is a run of the program.
-    (&["fork-join", "--program", "fib", "--size", "9"], ["rayon", "chili"]),
-    (&["fork-join", "--program", "quicksort", "--size", "99"], ["forte", "rayon"]),
-    (&["fork-join", "--program", "uts", "--size", "9"], ["tokio", "rayon"]),
-    (&["steal", "--shots", "2", "--sibling-us", "100"], ["rayon", "forte"]),
-    (
-        &["elastic", "--jobs", "5", "--keep-alive-ms", "1", "--block-ms", "1", "--bursts", "2"],
-        ELASTIC,
-    ),
-    (
-        &["elastic", "--jobs", "5", "--keep-alive-ms", "1", "--block-ms", "1", "--bursts", "2"],
-        ["brigade", "threadpool"],
-    ),
-    (&["queue", "--repetitions", "2"], BOUNDED),
+    ("fork-join --program fib --size 9", ["rayon", "chili"]),
+    ("fork-join --program quicksort --size 99", ["forte", "rayon"]),
+    ("fork-join --program uts --size 9", ["tokio", "rayon"]),
+    ("steal --shots 2 --sibling-us 100", ["rayon", "forte"]),
+    ("elastic --jobs 5 --keep-alive-ms 1 --block-ms 1 --bursts 2", ELASTIC),
+    ("elastic --jobs 5 --keep-alive-ms 1 --block-ms 1 --bursts 2", ["brigade", "threadpool"]),
+    ("queue --repetitions 2", BOUNDED),
     // There is no room for a repeated item in a bounded queue that is full already.
-    (&["queue", "--pattern", "push-pop-large", "--repetitions", "2"], GROWING),
-    (&["queue", "--pattern", "executor", "--repetitions", "2"], BOUNDED),
-    (&["queue", "--pattern", "steal", "--repetitions", "2"], GROWING),
-    (&["queue", "--pattern", "injector", "--repetitions", "2"], INJECTORS),
-    (&["queue", "--pattern", "injector", "--producers", "2", "--repetitions", "2"], INJECTORS),
-    (&["burst", "--messages", "2", "--bursts", "2"], NOW_OR_NEVER),
+    ("queue --pattern push-pop-large --repetitions 2", GROWING),
+    ("queue --pattern executor --repetitions 2", BOUNDED),
+    ("queue --pattern steal --repetitions 2", GROWING),
+    ("queue --pattern injector --repetitions 2", INJECTORS),
+    ("queue --pattern injector --producers 2 --repetitions 2", INJECTORS),
+    ("burst --messages 2 --bursts 2", NOW_OR_NEVER),
     // A repeated value is returned then.
-    (&["burst", "--messages", "3", "--bursts", "2"], NOW_OR_NEVER),
-    (&["burst", "--messages", "2", "--bursts", "2"], ["brigade-burst", "crossbeam-channel"]),
-    (&["burst", "--messages", "2", "--bursts", "2"], ["brigade-pool", "crossbeam-channel"]),
-    (&["burst", "--messages", "2", "--bursts", "2"], QUEUEING),
-    (&["burst", "--messages", "5", "--bursts", "2"], QUEUEING),
-    (&["bucket-brigade", "--tasks", "5", "--iterations", "5"], ["brigade", "brigade-one-thread"]),
-    (&["bucket-brigade", "--tasks", "5", "--iterations", "5"], ["threads", "smol"]),
-    (&["bucket-brigade", "--tasks", "5", "--iterations", "5", "--in-flight", "3"], FLOOR),
-    (&["bucket-brigade", "--tasks", "5", "--iterations", "5"], EPOLL),
-    (&["bucket-brigade", "--tasks", "5", "--iterations", "5"], ["monoio", "threads"]),
-    (&["bucket-brigade", "--over", "channel", "--iterations", "5"], ["smol", "threads"]),
-    (&["bucket-brigade", "--over", "channel", "--iterations", "5"], FLOOR),
-    (&["bucket-brigade", "--over", "channel", "--iterations", "5"], ["brigade", "tokio"]),
-    (&["creation", "--tasks", "5", "--repetitions", "1"], ["smol", "tokio"]),
-    (&["creation", "--tasks", "5", "--repetitions", "1"], ["brigade", "brigade-one-thread"]),
+    ("burst --messages 3 --bursts 2", NOW_OR_NEVER),
+    ("burst --messages 2 --bursts 2", ["brigade-burst", "crossbeam-channel"]),
+    ("burst --messages 2 --bursts 2", ["brigade-pool", "crossbeam-channel"]),
+    ("burst --messages 2 --bursts 2", QUEUEING),
+    ("burst --messages 5 --bursts 2", QUEUEING),
+    ("bucket-brigade --tasks 5 --iterations 5", ["brigade", "brigade-one-thread"]),
+    ("bucket-brigade --tasks 5 --iterations 5", ["threads", "smol"]),
+    ("bucket-brigade --tasks 5 --iterations 5 --in-flight 3", FLOOR),
+    ("bucket-brigade --tasks 5 --iterations 5", EPOLL),
+    ("bucket-brigade --tasks 5 --iterations 5", ["monoio", "threads"]),
+    ("bucket-brigade --over channel --iterations 5", ["smol", "threads"]),
+    ("bucket-brigade --over channel --iterations 5", FLOOR),
+    ("bucket-brigade --over channel --iterations 5", ["brigade", "tokio"]),
+    ("creation --tasks 5 --repetitions 1", ["smol", "tokio"]),
+    ("creation --tasks 5 --repetitions 1", ["brigade", "brigade-one-thread"]),
     // Its runs have processes of their own.
-    (&["memory", "--tasks", "1000"], ["smol", "tokio-current-thread"]),
-    (&["memory", "--tasks", "1000"], ["brigade", "brigade-one-thread"]),
-    (&["echo", "--connections", "3", "--requests", "9"], ["tokio", "threads"]),
-    (&["echo", "--connections", "3", "--requests", "9"], ["monoio", "tokio"]),
-    (&["echo", "--connections", "3", "--requests", "9"], ["brigade-one-thread", "brigade"]),
+    ("memory --tasks 1000", ["smol", "tokio-current-thread"]),
+    ("memory --tasks 1000", ["brigade", "brigade-one-thread"]),
+    ("echo --connections 3 --requests 9", ["tokio", "threads"]),
+    ("echo --connections 3 --requests 9", ["monoio", "tokio"]),
+    ("echo --connections 3 --requests 9", ["brigade-one-thread", "brigade"]),
     (
-        &["channels", "--kind", "tokio", "--capacity", "3", "--senders", "4", "--messages", "50"],
+        "channels --kind tokio --capacity 3 --senders 4 --messages 50",
         ["brigade", "brigade-one-thread"],
     ),
+    ("channels --kind flume --capacity unbounded --senders 1 --messages 50", ["tokio", "smol"]),
     (
-        &["channels", "--kind", "flume", "--capacity", "unbounded", "--senders", "1"],
-        ["tokio", "smol"],
-    ),
-    (
-        &["channels", "--kind", "async-channel", "--capacity", "1", "--receivers", "4"],
+        "channels --kind async-channel --capacity 1 --receivers 4 --messages 50",
         ["tokio-current-thread", "brigade"],
     ),
-    (&["timers", "--pattern", "spread", "--timers", "9", "--millis", "5"], ["smol", "tokio"]),
-    (
-        &["timers", "--pattern", "instant", "--by", "closure", "--timers", "9"],
-        ["brigade", "brigade-lifo"],
-    ),
-    (&["timers", "--pattern", "unfired", "--timers", "9"], ["brigade", "tokio-current-thread"]),
-    (&["timers", "--pattern", "unfired", "--by", "closure", "--timers", "9"], ["tokio", "smol"]),
+    ("timers --pattern spread --timers 9 --millis 5", ["smol", "tokio"]),
+    ("timers --pattern instant --by closure --timers 9", ["brigade", "brigade-lifo"]),
+    ("timers --pattern unfired --timers 9", ["brigade", "tokio-current-thread"]),
+    ("timers --pattern unfired --by closure --timers 9", ["tokio", "smol"]),
 ];
 
 const OWN: [&str; 2] = ["brigade", "rayon"];
@@ -115,14 +91,15 @@ const EPOLL: [&str; 2] = ["epoll", "threads"];
 const INJECTORS: [&str; 2] = ["brigade-injector", "segqueue"];
 
 /// Runs `workload` with `fault` in one target and none in the other.
-fn detects(workload: &[&str], [faulty, other]: [&str; 2], fault: &str, word: &str) {
+fn detects(workload: &str, [faulty, other]: [&str; 2], fault: &str, word: &str) {
     let targets = format!("{faulty},{other}");
     let inject = ["--target", &targets, "--inject", &format!("{fault}:{faulty}")];
     // Where system calls can be counted, a step of that takes over a second on a busy machine; and there the chains of `busy-io`, a
     // computing thread for each worker, may have to wait for a CPU as long.
-    let patience = if ["server", "busy-io"].contains(&workload[0]) { "10" } else { "1" };
+    let counts = ["server", "busy-io"].iter().any(|row| workload.starts_with(row));
+    let patience = if counts { "10" } else { "1" };
     let terms = ["--rounds", "1", "--patience", patience, "--json", "-"];
-    let output = run(lab(workload).args(inject).args(terms));
+    let output = run(lab(workload.split(' ')).args(inject).args(terms));
     let peer = !faulty.starts_with("brigade") && ![FLOOR[0], EPOLL[0]].contains(&faulty);
     assert_eq!(code(&output), Some(i32::from(!peer)), "{workload:?}: {}", errors(&output));
     let said = errors(&output);
@@ -153,7 +130,7 @@ fn a_repeated_task_leaves_no_number() {
 fn a_repeated_item_that_pushes_another_out_is_an_error_without_a_number() {
     // The count is right then, and the fingerprints are not.
     for pattern in ["push-pop-large", "steal"] {
-        let workload = ["queue", "--pattern", pattern, "--repetitions", "2"];
+        let workload = format!("queue --pattern {pattern} --repetitions 2");
         detects(&workload, ["st3-lifo", "crossbeam-lifo"], "repeated", "ran");
     }
 }

@@ -25,7 +25,8 @@ impl Core {
     ///
     /// What was accepted before the queues were read, is not in them, and has not ended after that, was running in between: so this
     /// order shows no job as running that has not started, however long it takes. It misses jobs while others come. Entries of jobs
-    /// that were cancelled in a queue hide as many. So a thread that has a job counts as well.
+    /// that were cancelled in a queue hide as many. So as many threads that seem to have a job count as well: a thread that is between
+    /// two jobs seems to.
     pub(crate) fn metrics(&self) -> Metrics {
         let peers = &self.queues.peers;
         let accepted = self.accepted();
@@ -52,7 +53,8 @@ impl Core {
             false if self.tasks.is_empty() => (state.live(), state.parked(), state.live()),
             false => (state.live(), state.parked(), at_work),
         };
-        let running = unended.saturating_sub(queued).max(unended.min(at_work as u64));
+        let surely = unended.saturating_sub(queued);
+        let running = unended.min(at_work as u64).min(surely + ended.cancelled).max(surely);
         let queued = unended - running;
         Metrics {
             threads: live,

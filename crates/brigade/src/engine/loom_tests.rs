@@ -281,7 +281,7 @@ fn both_shares_sent_beside_a_close_are_run_or_refused() {
 
 /// Two workers; a second job remains for the worker that is awake, and neither sleeps forever.
 fn two_workers<const JOBS: usize>(queueing: Queueing) {
-    check(1, move || {
+    check_within(1, 0, move || {
         let (core, workers) = pool::<2>(queueing);
         let handles: [_; JOBS] = core::array::from_fn(|number| {
             let (job, handle) = Job::with_handle(move || number);

@@ -219,6 +219,21 @@ fn a_job_that_runs_is_shown_beside_entries_of_cancelled_jobs() {
     }
 }
 
+/// As programs do that ask for one number after the other.
+#[test]
+fn a_job_that_is_no_longer_shown_as_queued_is_shown_as_running_until_it_ends() {
+    let _dog = Watchdog::start(60);
+    for _ in 0..200 {
+        let (pool, gate) = (Pool::new(4), Gate::closed());
+        let inside = gate.clone();
+        pool.execute(move || inside.wait());
+        while pool.metrics().queued > 0 {}
+        let shown: Vec<_> = (0..20).map(|_| pool.metrics().running).collect();
+        gate.open();
+        assert_eq!(shown, [1; 20]);
+    }
+}
+
 #[test]
 fn the_count_of_accepted_jobs_never_goes_back_while_futures_are_woken() {
     let _dog = Watchdog::start(60);
