@@ -12,6 +12,8 @@ if [[ " $* " != *' --crate-name ___ '* && $* == *--crate-name* ]]; then
     for argument; do
         case "$argument" in
             --emit=*) argument=--emit=metadata ;;
+            # Cargo reads from what the compiler prints which files there are.
+            --json=*) argument="${argument/artifacts,/}" ;;
         esac
         if [[ ${before:-} == --out-dir ]]; then
             argument="$folder"
