@@ -41,6 +41,13 @@ pub(super) enum Interrupted {
     Leaves,
 }
 
+/// Whether the last job was a high one, so that the next may be in a row with it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Row {
+    GoesOn,
+    Over,
+}
+
 impl Class {
     /// The class of a worker of that pool that runs nothing.
     pub(super) fn new(pool: Key) -> Self {
@@ -177,13 +184,17 @@ impl Worker {
         let has_run = self.run_high_in_look();
         // After the high job, as a look runs jobs.
         if has_run && is_due {
-            self.look_elsewhere();
-            self.class.turn.set(self.pace.turn());
+            self.look_elsewhere(Row::GoesOn);
         }
         has_run
     }
 
-    /// Runs the high jobs that have come during the last job of a look.
+    /// Makes the current turn that of the last high job, as none has begun since that.
+    pub(super) fn continue_row(&self) {
+        self.class.turn.set(self.pace.turn());
+    }
+
+    /// Runs the high jobs that are there before the next job of a look.
     pub(super) fn run_urgent(&self) {
         while self.core.idle.snapshot().is_prioritized() && self.run_high_in_look() {}
     }
@@ -196,7 +207,7 @@ impl Worker {
         }
         // It counts as any job, so that timers, events, and what waits elsewhere get their turn. Before it, as it may panic.
         self.pace.count();
-        self.class.turn.set(self.pace.turn());
+        self.continue_row();
         let job = self.core.queues.lanes.pop_high(&self.core.idle);
         job.map(|job| self.run_as(Priority::High, || self.run(job))).is_some()
     }

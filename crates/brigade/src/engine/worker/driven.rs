@@ -20,6 +20,7 @@ use brigade_sync::atomic::{AtomicBool, Ordering};
 use brigade_sync::budget::poll_limited;
 use brigade_task::Job;
 
+use super::class::Row;
 use super::park::Parked;
 use super::{CURRENT, FORKING, Worker, blocking};
 use crate::engine::core::{Caller, Core};
@@ -230,8 +231,10 @@ impl Worker {
             }
             if self.pace.is_due() {
                 let looks = self.pace.looks();
-                self.look_elsewhere();
+                self.look_elsewhere(Row::Over);
                 has_run = self.pace.looks().wrapping_sub(looks) > 1;
+                // As in `turns`.
+                self.pace.end_turn();
             }
             match self.local.pop() {
                 Some(job) => self.run(job),

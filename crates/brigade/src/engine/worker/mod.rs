@@ -53,7 +53,7 @@ use crate::priority::Priority;
 use crate::role::{Role, WorkerInfo};
 use crate::trace::Scope;
 use busy_period::BusyPeriod;
-use class::{Class, Interrupted};
+use class::{Class, Interrupted, Row};
 pub(crate) use driven::{Driven, owns};
 pub(crate) use forks::wait_outside;
 use gaps::Gaps;
@@ -324,7 +324,9 @@ impl Worker {
                 }
             }
             if self.pace.is_due() {
-                self.look_elsewhere();
+                self.look_elsewhere(Row::Over);
+                // A row of high jobs in the look is over when the turn's own job has run.
+                self.pace.end_turn();
             }
             if let Some(job) = self.local.pop() {
                 self.run(job);
@@ -350,9 +352,12 @@ impl Worker {
     /// forever. Called from time to time.
     #[cold]
     #[inline(never)]
-    fn look_elsewhere(&self) {
+    fn look_elsewhere(&self, row: Row) {
         self.end_if_orphan();
         let look = self.pace.look();
+        if row == Row::GoesOn {
+            self.continue_row();
+        }
         if look == Look::Early {
             return;
         }
@@ -360,9 +365,12 @@ impl Worker {
         if self.sweeps.get() != self.core.queues.sweeps() {
             self.compact();
         }
-        self.take_mail().into_iter().for_each(|job| self.run_in_look(job));
         let run_aged = |job| self.run_as(Priority::Low, || self.run_in_look(job));
         self.take_aged().into_iter().for_each(run_aged);
+        if row == Row::GoesOn {
+            self.run_urgent();
+        }
+        self.take_mail().into_iter().for_each(|job| self.run_in_look(job));
         if look == Look::InTime {
             self.core.follow();
             self.relieve().into_iter().for_each(|job| self.run_in_look(job));

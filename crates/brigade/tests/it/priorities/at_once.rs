@@ -65,6 +65,46 @@ fn a_high_job_that_is_submitted_while_a_job_runs_is_the_next_of_that_worker() {
     }
 }
 
+/// A job that tells how many high jobs it submits, which tell 0.
+fn row(count: usize, ran: &Sender<usize>) -> impl Fn() + Send + Clone + use<> {
+    let ran = ran.clone();
+    move || {
+        ran.send(count).unwrap();
+        for _ in 0..count {
+            let high = ran.clone();
+            let tell = move || high.send(0).unwrap();
+            brigade::job().priority(Priority::High).execute(tell).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_row_of_high_jobs_is_over_when_another_job_has_run() {
+    let _dog = Watchdog::start(60);
+    for (kind, pool) in pools(1) {
+        let (pool, gate) = (pool.build().unwrap(), Gate::closed());
+        let (ran, order) = mpsc::channel();
+        occupy(&pool, &gate);
+        for _ in 0..10 {
+            // As many as may run in a row, in a look; and one for the job that the turn has after it.
+            let (longest, own) = (row(JOBS + 1, &ran), row(1, &ran));
+            pool.execute(move || {
+                brigade::execute(own.clone());
+                brigade::execute(own);
+                longest();
+            });
+        }
+        gate.open();
+        drop((pool, ran));
+        let order: Vec<_> = order.iter().collect();
+        let mut jobs = order.iter();
+        while let Some(&count) = jobs.next() {
+            let high = jobs.by_ref().take(count);
+            assert!(count > 0 && high.sum::<usize>() == 0, "{kind}: {order:?}");
+        }
+    }
+}
+
 #[test]
 fn a_high_job_does_not_wait_for_more_jobs_of_a_scope_that_a_worker_has_stolen() {
     let _dog = Watchdog::start(60);
