@@ -8,6 +8,9 @@
 //! One operation yields, not all until the end of the poll: a timeout around the future, and other futures of the same task, are still
 //! polled. And a future that is polled in a loop inside the poll, by an executor that knows nothing of this, goes on.
 //!
+//! A poll saves 24 bytes of a thread-local, and an operation reads them. A hop of `brigade-lab bucket-brigade --over channel` took 204 ns
+//! with it and 191 without (ratio 0.94, 0.73 to 1.16), a request of `echo --connections 64` 0.96 (0.82 to 1.09): no difference.
+//!
 //! The budget is that of a thread's innermost poll by an engine that calls [`poll_task`] or [`poll_limited`]. Under any other executor
 //! there is no limit.
 
