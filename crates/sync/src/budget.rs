@@ -24,45 +24,67 @@ const OPERATIONS: u8 = 128;
 const YIELDED: u8 = u8::MAX;
 
 /// What is known of a poll.
-#[derive(Clone, Copy)]
 struct Budget {
     /// Identifies the task that is polled; 0 if its wakes are of no interest.
-    task: usize,
-    /// Whether the future must stop; `None` if there is no limit.
-    must_stop: Option<fn() -> bool>,
+    task: Cell<usize>,
+    /// Whether the future must stop; `None` if there is no limit, and then the rest has no meaning.
+    must_stop: Cell<Option<fn() -> bool>>,
     /// How many operations have been ready, or [`YIELDED`].
-    ready: u8,
+    ready: Cell<u8>,
     /// Whether the task was woken on this thread, by an operation that yielded or in another way.
-    has_woken_itself: bool,
-}
-
-impl Budget {
-    const NONE: Self = Self { task: 0, must_stop: None, ready: 0, has_woken_itself: false };
+    has_woken_itself: Cell<bool>,
 }
 
 std::thread_local! {
     /// That of the innermost poll. No destructor, so that it is accessible until the thread has ended.
-    static CURRENT: Cell<Budget> = const { Cell::new(Budget::NONE) };
+    static CURRENT: Budget = const {
+        Budget {
+            task: Cell::new(0),
+            must_stop: Cell::new(None),
+            ready: Cell::new(0),
+            has_woken_itself: Cell::new(false),
+        }
+    };
 }
 
 /// Calls `poll`, which polls this task; its operations yield once `must_stop` returns `true`. Also returns whether the task has woken
 /// itself.
 pub fn poll_task<R>(task: usize, must_stop: fn() -> bool, poll: impl FnOnce() -> R) -> (R, bool) {
     /// Restores the budget of the outer poll, on return and on unwinding.
-    struct Restore(Budget);
-    impl Drop for Restore {
+    struct Restore<'a> {
+        current: &'a Budget,
+        task: usize,
+        must_stop: Option<fn() -> bool>,
+        ready: u8,
+        has_woken_itself: bool,
+    }
+    impl Drop for Restore<'_> {
+        #[inline(always)]
         fn drop(&mut self) {
-            CURRENT.set(self.0);
+            self.current.must_stop.set(self.must_stop);
+            // Most often there is none.
+            if self.must_stop.is_some() {
+                self.current.task.set(self.task);
+                self.current.ready.set(self.ready);
+                self.current.has_woken_itself.set(self.has_woken_itself);
+            }
         }
     }
     // To a thread-local of std, all threads of a model are one.
     if cfg!(brigade_loom) {
         return (poll(), false);
     }
-    let budget = Budget { task, must_stop: Some(must_stop), ..Budget::NONE };
-    let _restore = Restore(CURRENT.replace(budget));
-    let result = poll();
-    (result, CURRENT.get().has_woken_itself)
+    CURRENT.with(|current| {
+        let _restore = Restore {
+            current,
+            task: current.task.replace(task),
+            must_stop: current.must_stop.replace(Some(must_stop)),
+            ready: current.ready.replace(0),
+            has_woken_itself: current.has_woken_itself.replace(false),
+        };
+        let result = poll();
+        (result, current.has_woken_itself.get())
+    })
 }
 
 /// Calls `poll`, which polls a future that is no task of a pool. Also returns whether an operation has yielded.
@@ -83,24 +105,26 @@ pub fn poll_limited<R>(poll: impl FnOnce() -> R) -> (R, bool) {
 /// [counted](count).
 #[inline]
 pub fn poll_begin(context: &Context<'_>) -> Poll<()> {
-    let budget = CURRENT.get();
-    let Some(must_stop) = budget.must_stop else { return Poll::Ready(()) };
-    if budget.ready != OPERATIONS && (budget.ready == YIELDED || !must_stop()) {
-        return Poll::Ready(());
-    }
-    CURRENT.set(Budget { ready: YIELDED, has_woken_itself: true, ..budget });
-    context.waker().wake_by_ref();
-    Poll::Pending
+    CURRENT.with(|budget| {
+        let Some(must_stop) = budget.must_stop.get() else { return Poll::Ready(()) };
+        let ready = budget.ready.get();
+        if ready != OPERATIONS && (ready == YIELDED || !must_stop()) {
+            return Poll::Ready(());
+        }
+        budget.ready.set(YIELDED);
+        budget.has_woken_itself.set(true);
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
 }
 
 /// Counts an operation that was ready.
 #[inline]
 pub fn count() {
-    let budget = CURRENT.get();
-    let ready = if budget.ready == YIELDED { 1 } else { budget.ready + 1 };
-    if budget.must_stop.is_some() {
-        CURRENT.set(Budget { ready, ..budget });
-    }
+    CURRENT.with(|budget| {
+        let ready = budget.ready.get();
+        budget.ready.set(if ready == YIELDED { 1 } else { ready + 1 });
+    });
 }
 
 /// Called in place of both for an operation that is ready and has no effect yet.
@@ -111,8 +135,9 @@ pub fn poll_ready(context: &Context<'_>) -> Poll<()> {
 
 /// Notes that a task has been woken on this thread while it was polled, maybe by itself.
 pub fn woken_while_polled(task: usize) {
-    let budget = CURRENT.get();
-    if budget.task == task {
-        CURRENT.set(Budget { has_woken_itself: true, ..budget });
-    }
+    CURRENT.with(|budget| {
+        if budget.task.get() == task {
+            budget.has_woken_itself.set(true);
+        }
+    });
 }
