@@ -13,7 +13,7 @@ if [[ " $* " != *' --crate-name ___ '* && $* == *--crate-name* ]]; then
         case "$argument" in
             --emit=*) argument=--emit=metadata ;;
             # Cargo reads from what the compiler prints which files there are.
-            --json=*) argument="${argument/artifacts,/}" ;;
+            --json=*) argument="${argument/,artifacts/}" ;;
         esac
         if [[ ${before:-} == --out-dir ]]; then
             argument="$folder"

@@ -26,7 +26,7 @@ type Make = fn() -> Box<dyn FnMut() -> Operation + Send>;
 
 /// Operations that are always ready, with their names.
 fn operations() -> Vec<(&'static str, Make)> {
-    let mut all: Vec<(&'static str, Make)> = vec![
+    let all: Vec<(&'static str, Make)> = vec![
         ("sleep", || Box::new(|| Box::pin(sleep(Duration::ZERO)))),
         ("tick", || {
             // One tick is due for each millisecond since then.
@@ -72,7 +72,7 @@ fn operations() -> Vec<(&'static str, Make)> {
         }),
     ];
     #[cfg(feature = "io")]
-    all.extend(self::io::operations());
+    let all = all.into_iter().chain(self::io::operations()).collect();
     all
 }
 
