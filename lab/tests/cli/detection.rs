@@ -234,9 +234,10 @@ fn a_slow_target_is_slower_in_the_answer_and_in_a_comparison_and_loses_no_task()
     };
     // A busy machine can hide it in some of them.
     assert!(rows.len() == 6 && are(" slower") > 0 && are(" faster") == 0, "{said}");
-    let output = run(lab(["compare", "--fail-above", "100%"]).args(["old", "new"].map(path)));
+    // It is slower by some 5,000 %, and from one run to another a busy machine makes either three times as slow.
+    let output = run(lab(["compare", "--fail-above", "500%"]).args(["old", "new"].map(path)));
     assert_eq!(code(&output), Some(1), "{}", text(&output));
     let said = errors(&output);
-    assert!(said.contains("slower by more than 100%") && said.contains("of brigade in"), "{said}");
+    assert!(said.contains("slower by more than 500%") && said.contains("of brigade in"), "{said}");
     assert!(!said.contains("of tokio"), "{said}");
 }
