@@ -20,6 +20,8 @@ flags=(--locked --target "$(rustc +nightly --print host-tuple)")
 cargo +nightly test "${flags[@]}" -p brigade-sync -p brigade-queue -p brigade-burst -p brigade-io -p brigade-task --lib --tests "$@"
 # Leaks are looked for above only: tests of the engine leak on purpose (payloads whose drop panics, a pool
 # that is forgotten), and its test `leaks` counts what has to be gone.
+# Its frames are some three times as large, and jobs that wait for jobs nest on one stack.
+export RUST_MIN_STACK=$((8 << 20))
 export ASAN_OPTIONS=detect_leaks=0
 cargo +nightly test "${flags[@]}" -p brigade --lib --test it \
     --test default_pool --test default_pool_on_first_use "$@"

@@ -94,7 +94,7 @@ impl Core {
 
     fn close_as(&self, how: Shutdown, if_open: bool) {
         self.queues.close();
-        drop(self.events.timers.close(self.close_gate(how, if_open)));
+        drop(self.close_gate(how, if_open));
         // A job that is accepted without being queued has been accepted by now, or its submitter sees that the pool is closed.
         drop(self.ledger.totals());
         if let Some(bound) = self.bound() {
@@ -109,18 +109,19 @@ impl Core {
         self.settle();
     }
 
-    /// Changes the state; returns whether the pool finishes what it has accepted before it ends.
-    fn close_gate(&self, how: Shutdown, if_open: bool) -> bool {
+    /// Changes the state; returns the timers that it ends, for the caller to drop.
+    fn close_gate(&self, how: Shutdown, if_open: bool) -> Vec<Entry> {
         // Several closers take turns.
         let _gate = self.tasks.lock_gate();
         if if_open && self.is_closed() {
-            return self.tasks.finishes();
+            return Vec::new();
         }
         let finishes = how == Shutdown::Finish && (!self.is_closed() || self.tasks.finishes());
-        // Set first: a thread that finds the pool closed also finds how.
+        // Both first: a thread that finds the pool closed also finds how, and that it sets no timer.
         self.tasks.set_finishes(finishes);
+        let ended = self.events.timers.close(finishes);
         self.idle.close(how == Shutdown::Discard);
-        finishes
+        ended
     }
 
     /// Whether nothing is accepted from outside any more.

@@ -1,9 +1,11 @@
 //! `Handle`: a word that submits to its own pool or to none.
 
-use std::sync::Arc;
+use std::hint;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
+use std::sync::{Arc, Barrier};
 use std::thread;
+use std::time::Duration;
 
 use brigade::{Handle, Pool, Reason, Rejected, Shutdown};
 
@@ -57,6 +59,34 @@ fn a_handle_of_a_dead_pool_gives_the_very_closure_back() {
     assert!(matches!(rejected.reason(), Reason::Closed));
     assert!(Arc::ptr_eq(&rejected.into_inner()(), &identity));
     assert_eq!(Arc::strong_count(&identity), 1);
+}
+
+/// Who sees a pool closed finds all parts of it closed, its timers among them.
+#[test]
+fn a_pool_that_is_seen_closed_accepts_nothing_by_any_verb() {
+    let _dog = Watchdog::start(60);
+    let later = Duration::from_secs(60);
+    for round in 0..2_000 {
+        let pool = Pool::new(1);
+        let (handle, closes) = (pool.handle(), Barrier::new(2));
+        thread::scope(|s| {
+            s.spawn(|| {
+                closes.wait();
+                pool.close();
+            });
+            closes.wait();
+            while !handle.metrics().is_closed {
+                hint::spin_loop();
+            }
+            let accepted = [
+                handle.job().after(later).execute(|| ()).is_ok(),
+                handle.job().every(later).execute(|| ()).is_ok(),
+                handle.try_spawn(async {}).is_ok(),
+                handle.try_execute(|| ()).is_ok(),
+            ];
+            assert_eq!(accepted, [false; 4], "round {round}");
+        });
+    }
 }
 
 #[test]
