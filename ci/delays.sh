@@ -24,6 +24,7 @@ without=(
     a_receiver_makes_one_system_call_if_it_sleeps_and_none_otherwise
     a_hop_of_a_pipe_is_three_system_calls
     a_hop_of_a_socket_is_three_system_calls_and_four_if_it_fills_the_buffer
+    a_hop_of_a_unix_socket_is_four_system_calls
     reads_that_fill_a_large_buffer_do_not_wait_for_each_other
     what_is_ready_and_what_nobody_waits_for_cost_nothing_beside
     # They count allocations or memory. The first one's counts depend on which thread parks, the second queues two million

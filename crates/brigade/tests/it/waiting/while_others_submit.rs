@@ -26,12 +26,13 @@ enum Kind {
 const KINDS: [Kind; 3] = [Kind::Short, Kind::HasChildren, Kind::JoinsItsChild];
 
 impl Kind {
-    fn run(self) {
+    fn run(self, counted: &Counted) {
         match self {
             Self::Short => {}
             Self::HasChildren => (0..4).for_each(|_| {
-                let grandchild = || _ = brigade::try_execute(|| ());
-                let _ = brigade::try_execute(grandchild);
+                let counted = counted.another();
+                let child = || _ = brigade::try_execute(move || drop(counted));
+                let _ = brigade::try_execute(child);
             }),
             Self::JoinsItsChild => {
                 // Both may be refused when the pool ends.
@@ -39,6 +40,22 @@ impl Kind {
                 let _ = child.map(|child| child.join());
             }
         }
+    }
+}
+
+/// One of the jobs of a stream that have not ended, their descendants included.
+struct Counted(Arc<AtomicUsize>);
+
+impl Counted {
+    fn another(&self) -> Self {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -50,7 +67,7 @@ fn beside_bursts<R>(pool: &Pool, kind: Kind, body: impl FnOnce() -> R) -> R {
             self.0.store(true, Ordering::Relaxed);
         }
     }
-    let (stop, unfinished) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+    let (stop, stream) = (Arc::new(AtomicBool::new(false)), Counted(Arc::new(AtomicUsize::new(1))));
     let ran = Arc::new(AtomicBool::new(false));
     thread::scope(|scope| {
         let stopper = Stop(Arc::clone(&stop));
@@ -58,19 +75,17 @@ fn beside_bursts<R>(pool: &Pool, kind: Kind, body: impl FnOnce() -> R) -> R {
         scope.spawn(move || {
             while !stop.load(Ordering::Relaxed) {
                 for _ in 0..BURST {
-                    unfinished.fetch_add(1, Ordering::Relaxed);
-                    let (unfinished, any) = (Arc::clone(&unfinished), Arc::clone(&any));
+                    let (counted, any) = (stream.another(), Arc::clone(&any));
                     let job = move || {
-                        kind.run();
+                        kind.run(&counted);
                         any.store(true, Ordering::Relaxed);
-                        unfinished.fetch_sub(1, Ordering::Relaxed);
                     };
                     handle.execute(job);
                 }
-                while unfinished.load(Ordering::Relaxed) > 0 {
+                while stream.0.load(Ordering::Relaxed) > 1 {
                     thread::yield_now();
                 }
-                // The grandchildren too: the pool comes to rest now and then.
+                // The pool comes to rest now and then.
                 thread::sleep(Duration::from_micros(200));
             }
         });
@@ -112,7 +127,9 @@ fn what_was_accepted_before_has_ended_when_a_wait_does_with_all_its_descendants(
 }
 
 fn check_waits(kind: Kind, seed: &mut Seed) {
-    let delays: Vec<_> = (0..30).map(|_| seed.micros(30)).collect();
+    // With a delay in one of sixteen steps, a burst takes a second.
+    let rounds = if cfg!(brigade_delays) { 3 } else { 30 };
+    let delays: Vec<_> = (0..rounds).map(|_| seed.micros(30)).collect();
     sizes(|pool, size| {
         let trees = Trees::default();
         beside_bursts(&pool, kind, || {
