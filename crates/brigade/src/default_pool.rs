@@ -1,7 +1,6 @@
 //! The pool of the process.
 
-use std::sync::OnceLock;
-
+use brigade_sync::OnceLock;
 use brigade_sync::fork::PerProcess;
 use brigade_sync::unmodelled::Mutex;
 

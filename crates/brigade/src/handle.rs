@@ -4,7 +4,8 @@ use core::ops::RangeInclusive;
 use core::time::Duration;
 use std::io;
 use std::sync::Arc;
-use std::time::Instant;
+
+use brigade_sync::time;
 
 #[cfg(doc)]
 use crate::config::Shutdown;
@@ -317,7 +318,7 @@ pub(crate) fn end(core: &Core, ShutdownOptions { how, timeout }: ShutdownOptions
     core.close(how);
     registry::forget(core.key);
     // A deadline too far in the future to be represented is no deadline.
-    let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+    let deadline = timeout.and_then(|timeout| time::now().checked_add(timeout));
     let waits = timeout != Some(Duration::ZERO);
     if !waits || (core.may_wait_for_end() && !blocking(|| core.wait_for_end(deadline))) {
         core.detach();

@@ -6,8 +6,9 @@ use core::pin::Pin;
 use core::task::{Context, Poll, ready};
 use core::time::Duration;
 use std::panic;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
+use brigade_sync::OnceLock;
 use brigade_sync::budget;
 use brigade_task::{Canceller, JoinError, Outcome};
 

@@ -240,6 +240,7 @@ one](guide::works_with)."
 - [context-switch](guide::coming_from_context_switch)"
 )]
 #![cfg_attr(docsrs, feature(doc_cfg))]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 #![forbid(unsafe_code)]
 
 // Each module imports only from those in the lines below it (`ci/imports.sh` checks that):

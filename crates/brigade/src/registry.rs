@@ -14,7 +14,7 @@ use crate::key::Key;
 use crate::priority::Priority;
 use crate::rejected::{Reason, Rejected};
 
-thread_local! {
+brigade_sync::unmodelled::thread_local! {
     /// The pool that this thread submitted to last.
     static LAST: RefCell<Option<Last>> = const { RefCell::new(None) };
 }

@@ -5,6 +5,8 @@ use core::time::Duration;
 use std::panic;
 use std::sync::Arc;
 
+use brigade_sync::time;
+
 use crate::blocking::blocking;
 use crate::builder::Builder;
 use crate::engine::Core;
@@ -74,7 +76,7 @@ impl Handle {
     /// ```
     pub fn trace(&self, duration: Duration) -> Result<Trace, TraceError> {
         let tracing = self.start_trace()?;
-        blocking(|| std::thread::sleep(duration));
+        blocking(|| time::sleep(duration));
         Ok(tracing.finish())
     }
 

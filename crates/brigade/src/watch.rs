@@ -7,6 +7,7 @@ use std::panic::{self, AssertUnwindSafe, Location};
 use std::sync::Arc;
 use std::time::Instant;
 
+use brigade_sync::time;
 use brigade_task::for_each_running;
 
 use crate::engine::{CURRENT, Core, Worker, label_job};
@@ -159,7 +160,7 @@ impl OutsideCall {
             }
         }
         let Some(job) = &self.0 else { return call() };
-        let (since, thread) = (Instant::now(), ThreadInfo::current());
+        let (since, thread) = (time::now(), ThreadInfo::current());
         let stretch = Stretch { job: job.clone(), id: None, since, thread, is_reported: false };
         on_record(&job.observer, |_, record| record.begin(stretch, None));
         let _end = End(job);
@@ -192,7 +193,7 @@ struct Measured {
 
 /// Begins to watch a job, as the builder of an observed pool needs it.
 pub(crate) fn begin_watch(job: Arc<JobInfo>, has_handle: bool) -> Box<dyn Watching> {
-    let accepted = Instant::now();
+    let accepted = time::now();
     Box::new(Measured {
         job,
         has_handle,
@@ -207,7 +208,7 @@ pub(crate) fn begin_watch(job: Arc<JobInfo>, has_handle: bool) -> Box<dyn Watchi
 
 impl Watching for Measured {
     fn enter(&mut self) {
-        let since = Instant::now();
+        let since = time::now();
         self.since = since;
         let mut waited = None;
         if self.started.is_none() {
@@ -237,7 +238,7 @@ impl Watching for Measured {
         if !observer.key.is_here() {
             return;
         }
-        self.ran += self.since.elapsed();
+        self.ran += time::since(self.since);
         let ran = (is_over && observer.observe.times).then_some(self.ran);
         self.on_record(|_, record| record.end(&self.job, ran));
         match panic {
@@ -263,7 +264,7 @@ impl Measured {
         let JobInfo { observer, name, place, .. } = &*self.job;
         let waited = match self.started {
             Some(started) => started.saturating_duration_since(self.accepted),
-            None => self.accepted.elapsed(),
+            None => time::since(self.accepted),
         };
         let outcome = Outcome {
             pool: &observer.pool,

@@ -1,7 +1,8 @@
 //! A group of 32 seats: their state, their slots and their parkers.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
+use brigade_sync::OnceLock;
 use brigade_sync::atomic::{AtomicU32, Ordering};
 use brigade_sync::{CachePadded, ParkerGroup, hint};
 

@@ -46,6 +46,7 @@
 //! group
 //! state   slot   cursor   policy   leftover   error
 //! ```
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 #![deny(unsafe_code)]
 
 #[cfg(doctest)]

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use brigade_sync::hint;
+use brigade_sync::time;
 
 use crate::error::{Disconnected, RecvTimeoutError, TryRecvError};
 use crate::group::Group;
@@ -90,7 +91,7 @@ impl<T> Receiver<T> {
     /// ```
     pub fn recv_timeout(&mut self, timeout: Duration) -> Result<T, RecvTimeoutError> {
         // A time that `Instant` can't represent counts as no deadline.
-        self.wait(Instant::now().checked_add(timeout))
+        self.wait(time::now().checked_add(timeout))
     }
 
     /// Returns a value if there is one; otherwise begins to wait for one, without blocking.
@@ -155,7 +156,7 @@ impl<T> Receiver<T> {
             if self.shared.is_closed() {
                 return self.last_value().ok_or(RecvTimeoutError::Disconnected);
             }
-            let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
+            let left = deadline.map(time::until);
             if !self.group.parkers().park(self.seat, left) {
                 return self.give_up().ok_or(RecvTimeoutError::Timeout);
             }
@@ -219,10 +220,10 @@ impl<T> Receiver<T> {
         if self.spin.is_zero() || cfg!(brigade_loom) {
             return;
         }
-        let begun = Instant::now();
+        let begun = time::now();
         let spin =
             deadline.map_or(self.spin, |at| self.spin.min(at.saturating_duration_since(begun)));
-        while begun.elapsed() < spin {
+        while time::since(begun) < spin {
             for _ in 0..CHECKS {
                 if self.has_value() {
                     return;

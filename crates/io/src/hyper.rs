@@ -17,7 +17,7 @@ use crate::sys::Pollable;
 /// The most bytes of one read. hyper offers 8 KiB at first, and more to a connection that fills them.
 const MAX: usize = 16 * 1024;
 
-std::thread_local! {
+brigade_sync::unmodelled::thread_local! {
     /// The buffer of this thread's last read.
     static KEPT: Cell<Option<Box<[u8; MAX]>>> = const { Cell::new(None) };
 }

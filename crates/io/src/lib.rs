@@ -1,3 +1,4 @@
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 #![doc = include_str!("../README.md")]
 // Shows which feature an item needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]

@@ -6,7 +6,7 @@ use std::task::Waker;
 
 use crate::sys::{EventBuffer, Events, Source};
 
-std::thread_local! {
+brigade_sync::unmodelled::thread_local! {
     /// The buffers that this thread used last. They belong to the thread and not to the driver: they are in use while the
     /// tasks are woken, when another thread may drive already. They are empty, so the end of the thread runs no user code.
     static KEPT: Cell<Option<Box<Scratch>>> = const { Cell::new(None) };

@@ -22,6 +22,7 @@
 //! injector    sharded, pop, push   list   block
 //! ring        transfer   owner   thief   drain   shared   positions   order   state, limit, error
 //! ```
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 // Shows which feature an item needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(not(test), no_std)]

@@ -9,8 +9,8 @@ pub use none::{CpuSet, EXISTS, ThreadRef, current_cpu};
 mod linux {
     use core::mem::{self, MaybeUninit};
 
-    /// Whether this system has such a setting.
-    pub const EXISTS: bool = true;
+    /// Whether this system has such a setting; the threads of a run that obeys a seed have none.
+    pub const EXISTS: bool = !cfg!(brigade_seeded);
 
     /// A set of CPUs in the kernel's layout (the first 1,024 CPUs).
     #[derive(Clone, Copy)]
@@ -101,6 +101,9 @@ mod linux {
 
         /// Returns the CPUs that the thread may run on; `None` if the system does not tell.
         pub fn affinity(self) -> Option<CpuSet> {
+            if !EXISTS {
+                return None;
+            }
             let mut set = MaybeUninit::<libc::cpu_set_t>::zeroed();
             let size = mem::size_of::<libc::cpu_set_t>();
             // SAFETY: the set is writable and of the size passed.
@@ -120,7 +123,7 @@ mod linux {
     /// Returns the CPU that the calling thread runs on at this moment.
     pub fn current_cpu() -> Option<usize> {
         // SAFETY: takes no argument; -1 means that it is unknown.
-        usize::try_from(unsafe { libc::sched_getcpu() }).ok()
+        usize::try_from(unsafe { libc::sched_getcpu() }).ok().filter(|_| EXISTS)
     }
 }
 

@@ -121,7 +121,7 @@ fn full() {
     crate::atomic::fence(crate::atomic::Ordering::SeqCst);
 }
 
-#[cfg(all(target_os = "linux", not(miri), not(brigade_loom)))]
+#[cfg(all(target_os = "linux", not(miri), not(any(brigade_loom, brigade_seeded))))]
 mod imp {
     use core::ffi::c_int;
     use std::os::unix::fs::MetadataExt;
@@ -149,7 +149,7 @@ mod imp {
 }
 
 /// Systems without the call, and the model checker, which does not know it.
-#[cfg(not(all(target_os = "linux", not(miri), not(brigade_loom))))]
+#[cfg(not(all(target_os = "linux", not(miri), not(any(brigade_loom, brigade_seeded)))))]
 mod imp {
     pub(super) fn has_one_thread() -> bool {
         false

@@ -20,6 +20,7 @@ use crate::delays::delay;
 /// Orders the operations before it against those after it; see [`core::sync::atomic::fence`].
 #[cfg(not(brigade_loom))]
 #[inline(always)]
+#[cfg_attr(brigade_seeded, track_caller)]
 pub fn fence(order: Ordering) {
     core::sync::atomic::fence(order);
     delay();
@@ -28,6 +29,7 @@ pub fn fence(order: Ordering) {
 /// Calls `delay` after an operation; empty without `--cfg brigade_delays`.
 #[cfg(not(brigade_loom))]
 #[inline(always)]
+#[cfg_attr(brigade_seeded, track_caller)]
 fn then_delay<R>(result: R) -> R {
     delay();
     result
@@ -67,12 +69,14 @@ macro_rules! atomic {
 
             /// Loads the value.
             #[inline(always)]
+            #[cfg_attr(brigade_seeded, track_caller)]
             pub fn load(&self, order: Ordering) -> $value {
                 then_delay(self.0.load(order))
             }
 
             /// Stores a value.
             #[inline(always)]
+            #[cfg_attr(brigade_seeded, track_caller)]
             pub fn store(&self, value: $value, order: Ordering) {
                 self.0.store(value, order);
                 delay();
@@ -80,6 +84,7 @@ macro_rules! atomic {
 
             /// Stores a value and returns the previous one.
             #[inline(always)]
+            #[cfg_attr(brigade_seeded, track_caller)]
             pub fn swap(&self, value: $value, order: Ordering) -> $value {
                 then_delay(self.0.swap(value, order))
             }
@@ -89,6 +94,7 @@ macro_rules! atomic {
             /// # Errors
             /// The value, if it was not `current`.
             #[inline(always)]
+            #[cfg_attr(brigade_seeded, track_caller)]
             pub fn compare_exchange(
                 &self,
                 current: $value,
@@ -104,6 +110,7 @@ macro_rules! atomic {
             /// # Errors
             /// The value, if `new` was not stored.
             #[inline(always)]
+            #[cfg_attr(brigade_seeded, track_caller)]
             pub fn compare_exchange_weak(
                 &self,
                 current: $value,
@@ -136,36 +143,42 @@ macro_rules! integer {
         impl $name {
             /// Adds, wrapping around; returns the previous value.
             #[inline(always)]
+            #[cfg_attr(brigade_seeded, track_caller)]
             pub fn fetch_add(&self, more: $value, order: Ordering) -> $value {
                 then_delay(self.0.fetch_add(more, order))
             }
 
             /// Subtracts, wrapping around; returns the previous value.
             #[inline(always)]
+            #[cfg_attr(brigade_seeded, track_caller)]
             pub fn fetch_sub(&self, less: $value, order: Ordering) -> $value {
                 then_delay(self.0.fetch_sub(less, order))
             }
 
             /// Stores the larger of the value and `other`; returns the previous value.
             #[inline(always)]
+            #[cfg_attr(brigade_seeded, track_caller)]
             pub fn fetch_max(&self, other: $value, order: Ordering) -> $value {
                 then_delay(self.0.fetch_max(other, order))
             }
 
             /// Stores the smaller of the value and `other`; returns the previous value.
             #[inline(always)]
+            #[cfg_attr(brigade_seeded, track_caller)]
             pub fn fetch_min(&self, other: $value, order: Ordering) -> $value {
                 then_delay(self.0.fetch_min(other, order))
             }
 
             /// Sets bits; returns the previous value.
             #[inline(always)]
+            #[cfg_attr(brigade_seeded, track_caller)]
             pub fn fetch_or(&self, bits: $value, order: Ordering) -> $value {
                 then_delay(self.0.fetch_or(bits, order))
             }
 
             /// Clears all bits but these; returns the previous value.
             #[inline(always)]
+            #[cfg_attr(brigade_seeded, track_caller)]
             pub fn fetch_and(&self, bits: $value, order: Ordering) -> $value {
                 then_delay(self.0.fetch_and(bits, order))
             }

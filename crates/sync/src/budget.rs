@@ -36,7 +36,7 @@ struct Budget {
     has_woken_itself: Cell<bool>,
 }
 
-std::thread_local! {
+crate::unmodelled::thread_local! {
     /// That of the innermost poll. No destructor, so that it is accessible until the thread has ended.
     static CURRENT: Budget = const {
         Budget {

@@ -2,10 +2,13 @@
 
 /// Lets the other side run: a pause on hardware, a switch under the model checker.
 #[inline]
+#[cfg_attr(brigade_seeded, track_caller)]
 pub fn spin_loop() {
     #[cfg(brigade_loom)]
     loom::thread::yield_now();
-    #[cfg(not(brigade_loom))]
+    #[cfg(brigade_seeded)]
+    crate::seeded::yield_now();
+    #[cfg(not(any(brigade_loom, brigade_seeded)))]
     core::hint::spin_loop();
 }
 
@@ -16,7 +19,7 @@ pub fn spin_loop() {
 #[cold]
 #[inline(never)]
 pub fn back_off(round: u32) {
-    let pauses = if cfg!(brigade_loom) { 1 } else { 1 << (6 + round).min(8) };
+    let pauses = if cfg!(any(brigade_loom, brigade_seeded)) { 1 } else { 1 << (6 + round).min(8) };
     for _ in 0..pauses {
         spin_loop();
     }
@@ -31,14 +34,14 @@ pub fn snooze(round: u32) {
     /// Rounds of pausing, each twice as long: 2^6 pauses are about a microsecond. A preempted peer needs the
     /// processor more than the waiting thread does, so the pauses end there.
     const PAUSE_ROUNDS: u32 = 6;
-    if round <= PAUSE_ROUNDS && cfg!(not(brigade_loom)) {
+    if round <= PAUSE_ROUNDS && cfg!(not(any(brigade_loom, brigade_seeded))) {
         for _ in 0..1_u32 << round {
             spin_loop();
         }
         return;
     }
-    #[cfg(all(feature = "std", not(brigade_loom)))]
+    #[cfg(all(feature = "std", not(any(brigade_loom, brigade_seeded))))]
     std::thread::yield_now();
-    #[cfg(any(not(feature = "std"), brigade_loom))]
+    #[cfg(any(not(feature = "std"), brigade_loom, brigade_seeded))]
     spin_loop();
 }

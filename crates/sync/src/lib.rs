@@ -1,7 +1,8 @@
 //! The lowest layer of brigade: atomics, locks, threads and parkers that a model checker can replace.
 //!
-//! - [`atomic`], [`cell`], [`hint`], and with the feature `std` [`Mutex`], [`Condvar`], [`thread`]: the names of `std`,
-//!   which `--cfg brigade_loom` replaces with those of the model checker `loom`;
+//! - [`atomic`], [`cell`], [`hint`], and with the feature `std` [`Mutex`], [`Condvar`], [`OnceLock`], [`thread`], [`time`] and
+//!   [`thread_local!`]: the names of `std`, which `--cfg brigade_loom` replaces with those of the model checker `loom`, as far as models
+//!   need them, and [`--cfg brigade_seeded`](#seeds) with those of threads that obey a seed;
 //! - [`CachePadded`] keeps data that two threads write on separate cache lines;
 //! - [`Parker`] blocks a thread: one atomic, a futex where there is one; [`ParkerGroup`] blocks up to 32 threads, and one
 //!   system call wakes any subset of them;
@@ -17,15 +18,27 @@
 //! With `--cfg brigade_delays` every atomic operation is followed, and every lock, wait and parker operation preceded, by a
 //! random delay, mostly none: for tests, which `ci/delays.sh` runs so.
 //!
+//! # Seeds
+//!
+//! With `--cfg brigade_seeded` and the feature `seeded` the threads of a program are coroutines of the crate `shuttle`, and before each of
+//! their steps a scheduler that obeys a seed chooses which one goes on; the module `seeded` says how. Time is virtual there. `ci/seeded.sh`
+//! runs random programs on pools so. Outside such a run the crate does what it does without the flag, as far as one thread needs it.
+//!
+//! # Modules
+//!
 //! It contains no policy: no queue, no job and no pool.
 //!
 //! Each module imports only from those below it:
 //!
 //! ```text
-//! parker   model   unmodelled   asymmetric
+//! parker   model   asymmetric
+//! thread
+//! budget   scoped_key
+//! unmodelled
 //! lock   atomic
-//! delays   thread
-//! fork   cell   hint   cache_padded   exclusive   owner_end   scoped_key   affinity   budget
+//! delays   hint   time
+//! seeded
+//! fork   cell   cache_padded   exclusive   owner_end   affinity
 //! ```
 // Shows which feature an item needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -40,13 +53,19 @@ compile_error!(
 
 #[cfg(all(brigade_loom, not(feature = "loom")))]
 compile_error!("--cfg brigade_loom needs the feature `loom` of brigade-sync");
+#[cfg(all(brigade_seeded, not(all(feature = "seeded", feature = "std"))))]
+compile_error!("--cfg brigade_seeded needs the features `seeded` and `std` of brigade-sync");
 
 extern crate alloc;
 
 pub mod atomic;
 mod cache_padded;
 pub mod cell;
-#[cfg_attr(not(all(brigade_delays, feature = "std", not(brigade_loom))), path = "delays/none.rs")]
+#[cfg_attr(brigade_seeded, path = "delays/seeded.rs")]
+#[cfg_attr(
+    not(any(all(brigade_delays, feature = "std", not(brigade_loom)), brigade_seeded)),
+    path = "delays/none.rs"
+)]
 mod delays;
 mod exclusive;
 pub mod hint;
@@ -54,6 +73,8 @@ mod owner_end;
 
 #[cfg(brigade_loom)]
 pub mod model;
+#[cfg(brigade_seeded)]
+pub mod seeded;
 
 #[cfg(feature = "std")]
 pub mod affinity;
@@ -72,6 +93,8 @@ mod scoped_key;
 #[cfg(feature = "std")]
 pub mod thread;
 #[cfg(feature = "std")]
+pub mod time;
+#[cfg(feature = "std")]
 pub mod unmodelled;
 
 #[cfg(feature = "std")]
@@ -80,14 +103,48 @@ pub use cache_padded::CachePadded;
 pub use exclusive::Exclusive;
 #[cfg(feature = "std")]
 pub use lock::{Condvar, Mutex, MutexGuard};
-/// Thread-locals of a model's threads, which to `std` are all one thread.
-#[cfg(all(feature = "std", brigade_loom))]
-pub use loom::thread_local;
 pub use owner_end::OwnerEnd;
 #[cfg(feature = "std")]
 pub use parker::{Parker, ParkerGroup};
 #[cfg(feature = "std")]
 pub use scoped_key::{ScopedKey, ScopedSlot, Visit};
+#[cfg(brigade_seeded)]
+pub use seeded::lock::OnceLock;
+#[cfg(all(feature = "std", not(brigade_seeded)))]
+pub use std::sync::OnceLock;
+
+/// Declares thread-locals, each with a `const` value; in a model they are those of its threads.
+///
+/// ```
+/// use std::cell::Cell;
+/// brigade_sync::thread_local! {
+///     static LAMP: Cell<u32> = const { Cell::new(7) };
+/// }
+/// assert_eq!(LAMP.with(Cell::get), 7);
+/// ```
+#[macro_export]
+macro_rules! thread_local {
+    ($($(#[$attribute:meta])* static $name:ident: $type:ty = const { $value:expr };)*) => {$(
+        $crate::thread_local_inner! { $(#[$attribute])* static $name: $type = $value; }
+    )*};
+}
+#[doc(hidden)]
+#[cfg(brigade_loom)]
+pub use loom::thread_local as loom_thread_local;
+#[doc(hidden)]
+#[cfg(brigade_loom)]
+#[macro_export]
+macro_rules! thread_local_inner {
+    ($($declaration:tt)*) => { $crate::loom_thread_local! { $($declaration)* } };
+}
+#[doc(hidden)]
+#[cfg(not(brigade_loom))]
+#[macro_export]
+macro_rules! thread_local_inner {
+    ($(#[$attribute:meta])* static $name:ident: $type:ty = $value:expr;) => {
+        $crate::unmodelled::thread_local! { $(#[$attribute])* static $name: $type = const { $value }; }
+    };
+}
 
 /// Tests the examples of the README.
 #[cfg(all(doctest, feature = "std"))]

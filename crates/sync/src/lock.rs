@@ -2,11 +2,13 @@
 
 use core::time::Duration;
 
+#[cfg(brigade_seeded)]
+use crate::seeded::lock as imp;
 #[cfg(brigade_loom)]
 use loom::sync as imp;
-#[cfg(not(brigade_loom))]
+#[cfg(not(any(brigade_loom, brigade_seeded)))]
 use std::sync as imp;
-// Loom's locks return it too.
+// The others' locks return it too.
 use std::sync::TryLockError;
 
 use crate::delays::delay;
@@ -38,6 +40,7 @@ impl<T> Mutex<T> {
 
     /// Waits for the lock and takes it.
     #[inline]
+    #[cfg_attr(brigade_seeded, track_caller)]
     pub fn lock(&self) -> MutexGuard<'_, T> {
         delay();
         match self.0.lock() {
@@ -53,6 +56,7 @@ impl<T> Mutex<T> {
     /// let guard = count.try_lock();
     /// assert!(guard.is_some() && count.try_lock().is_none());
     /// ```
+    #[cfg_attr(brigade_seeded, track_caller)]
     pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
         delay();
         match self.0.try_lock() {
@@ -83,6 +87,7 @@ impl Condvar {
     ///
     /// As with any condition variable, wake-ups may be spurious: test the condition again. The model checker has no
     /// clock; there a wait with a timeout returns at once.
+    #[cfg_attr(brigade_seeded, track_caller)]
     pub fn wait<'a, T>(
         &self,
         guard: MutexGuard<'a, T>,
@@ -105,11 +110,13 @@ impl Condvar {
     }
 
     /// Wakes one waiting thread.
+    #[cfg_attr(brigade_seeded, track_caller)]
     pub fn notify_one(&self) {
         self.0.notify_one();
     }
 
     /// Wakes every waiting thread.
+    #[cfg_attr(brigade_seeded, track_caller)]
     pub fn notify_all(&self) {
         self.0.notify_all();
     }

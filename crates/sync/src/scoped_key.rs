@@ -2,7 +2,8 @@
 
 use core::cell::Cell;
 use core::ptr;
-use std::thread::LocalKey;
+
+use crate::unmodelled::LocalKey;
 
 /// The storage of a [`ScopedKey`], one for each thread.
 ///
@@ -43,7 +44,7 @@ macro_rules! scoped_thread_local {
     ($(#[$attribute:meta])* $visibility:vis static $name:ident: $type:ty) => {
         $(#[$attribute])*
         $visibility const $name: $crate::ScopedKey<$type> = {
-            ::std::thread_local! {
+            $crate::unmodelled::thread_local! {
                 // No destructor: it is accessible until the thread has ended.
                 static SLOT: $crate::ScopedSlot<$type> = const { $crate::ScopedSlot::new() };
             }

@@ -10,8 +10,14 @@ pub use crate::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 pub use crate::lock::{Mutex, MutexGuard};
 #[cfg(brigade_loom)]
 pub use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+/// Thread-locals, which to the model checker are those of one thread.
+#[cfg(brigade_seeded)]
+pub use shuttle::{thread::LocalKey, thread_local};
 #[cfg(brigade_loom)]
 pub use std::sync::MutexGuard;
+/// Thread-locals, which to the model checker are those of one thread.
+#[cfg(not(brigade_seeded))]
+pub use std::{thread::LocalKey, thread_local};
 
 /// A lock without poison.
 #[cfg(brigade_loom)]

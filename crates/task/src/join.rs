@@ -11,9 +11,9 @@ use core::task::{Context, Poll, Waker};
 use core::time::Duration;
 use std::sync::Arc;
 use std::task::Wake;
-use std::time::Instant;
 
 use brigade_sync::Parker;
+use brigade_sync::time;
 
 use crate::act::{Asked, Outcome};
 use crate::canceller::Canceller;
@@ -42,15 +42,9 @@ unsafe impl<T: Send> Sync for JoinHandle<T> {}
 #[derive(Default)]
 struct ThreadWaker(Parker);
 
-#[cfg(not(brigade_loom))]
-std::thread_local! {
+brigade_sync::thread_local! {
     /// The waker of this thread, reused by every wait, so that a wait allocates nothing.
     static THREAD_WAKER: Cell<Option<Arc<ThreadWaker>>> = const { Cell::new(None) };
-}
-#[cfg(brigade_loom)]
-brigade_sync::thread_local! {
-    /// As above; loom has no `const` thread-locals.
-    static THREAD_WAKER: Cell<Option<Arc<ThreadWaker>>> = Cell::new(None);
 }
 
 impl Wake for ThreadWaker {
@@ -182,9 +176,9 @@ impl<T> JoinHandle<T> {
         let waker = Waker::from(thread.clone());
         if self.cell.wait_with(&waker) {
             // A time that `Instant` can't represent counts as no deadline.
-            let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+            let deadline = timeout.and_then(|timeout| time::now().checked_add(timeout));
             while !self.cell.is_done() {
-                let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
+                let left = deadline.map(time::until);
                 if !thread.0.park(left) && left.is_some() {
                     break;
                 }

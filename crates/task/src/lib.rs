@@ -22,6 +22,7 @@
 //! boxed
 //! act   error   work   contain
 //! ```
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 // `std` is named for `catch_unwind` and wakers; atomics and cells come from `brigade_sync`.
 
 // Each module imports only from those in the lines below it (`ci/imports.sh` checks that):

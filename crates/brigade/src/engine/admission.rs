@@ -4,6 +4,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use brigade_sync::time;
 use brigade_task::{Job, Outcome, enter_other};
 
 use super::core::Core;
@@ -117,7 +118,7 @@ impl Core {
             WhenFull::Block => return Err(MustWait(until)),
             WhenFull::BlockFor(timeout) => {
                 // A deadline too far in the future to be represented is no deadline.
-                let end = Instant::now().checked_add(timeout);
+                let end = time::now().checked_add(timeout);
                 return Err(MustWait(end.into_iter().chain(until).min()));
             }
             WhenFull::DropOldest => self.make_room(permits, inside),
@@ -238,7 +239,7 @@ impl Core {
             yields::snooze(looked);
             return None;
         }
-        permits.acquire(Instant::now().checked_add(LOOK_AGAIN), || self.is_closed())
+        permits.acquire(time::now().checked_add(LOOK_AGAIN), || self.is_closed())
     }
 
     /// Drops a job because the pool is full: a queued one, or one that was accepted without being queued.

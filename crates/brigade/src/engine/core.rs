@@ -5,6 +5,7 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use brigade_sync::fork::PerProcess;
+use brigade_sync::time;
 use brigade_sync::{AsymmetricFence, unmodelled};
 use brigade_task::Job;
 
@@ -344,10 +345,10 @@ impl Core {
                 self.set_token(index);
             }
             Wake::Watched => {
-                let begun = Instant::now();
+                let begun = time::now();
                 sleeper.is_woken_at(begun);
                 self.set_token(index);
-                self.idle.wake_took(begun.elapsed());
+                self.idle.wake_took(time::since(begun));
             }
         }
     }
@@ -397,7 +398,7 @@ impl Core {
     #[cold]
     fn start_again(&self, most: usize) {
         for &pause in &RETRY_AFTER[..most] {
-            std::thread::sleep(Duration::from_millis(pause));
+            time::sleep(Duration::from_millis(pause));
             if self.retry_start() {
                 return;
             }
@@ -509,7 +510,7 @@ impl Core {
             return;
         }
         let seen = self.idle.after_publishing();
-        let is_soon = || at.is_some_and(|at| at <= Instant::now() + STANDBY_PERIOD);
+        let is_soon = || at.is_some_and(|at| at <= time::now() + STANDBY_PERIOD);
         if seen.driver_held() || seen.monitored() || (seen.stood_by() && !is_soon()) {
             return;
         }

@@ -5,15 +5,9 @@ use core::cell::Cell;
 use crate::key::Key;
 use crate::role::WorkerInfo;
 
-#[cfg(not(brigade_loom))]
-std::thread_local! {
+brigade_sync::thread_local! {
     /// The pool that this thread is a worker of, and the worker's index.
     static WORKER: Cell<Option<(Key, usize)>> = const { Cell::new(None) };
-}
-#[cfg(brigade_loom)]
-brigade_sync::thread_local! {
-    /// As above; loom has no `const` here.
-    static WORKER: Cell<Option<(Key, usize)>> = Cell::new(None);
 }
 
 brigade_sync::scoped_thread_local! {

@@ -12,6 +12,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::time::{Duration, Instant};
 
 use brigade_sync::atomic::{Ordering, fence};
+use brigade_sync::time;
 use brigade_task::{Job, Outcome, drop_contained};
 
 use super::core::Core;
@@ -38,7 +39,7 @@ impl Core {
             return self.idle.is_quiet(|| self.is_empty());
         }
         // A deadline too far in the future to be represented is no deadline.
-        let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        let deadline = timeout.and_then(|timeout| time::now().checked_add(timeout));
         let Wait::Since(quiets) = self.idle.begin_wait(|| self.is_empty()) else { return true };
         // Work off the pool may have ended before it could see that this thread waits.
         self.look_for_quiet();

@@ -9,15 +9,9 @@ use super::core::Core;
 use super::worker::{FORKING, Worker};
 use crate::key::Key;
 
-#[cfg(not(brigade_loom))]
-std::thread_local! {
+brigade_sync::thread_local! {
     /// The pool that this thread has entered last, unless it runs a job since.
     static ENTERED: Cell<Option<Key>> = const { Cell::new(None) };
-}
-#[cfg(brigade_loom)]
-brigade_sync::thread_local! {
-    /// As above; loom has no `const` here.
-    static ENTERED: Cell<Option<Key>> = Cell::new(None);
 }
 
 /// Returns the pool that this thread has entered.

@@ -12,6 +12,7 @@ use std::time::Instant;
 
 use brigade_sync::atomic::Ordering;
 use brigade_sync::thread::Inherited;
+use brigade_sync::time;
 use brigade_sync::unmodelled::{AtomicU64, Mutex};
 
 use crate::config::{Config, Follow};
@@ -39,13 +40,13 @@ impl Following {
         let next = config.follow.map_or(u64::MAX, |follow| millis(follow.every));
         let state = Mutex::new(State { follow: config.follow, number: config.size.max });
         let inherited = config.inherited.clone();
-        Self { begin: Instant::now(), next: AtomicU64::new(next), inherited, state }
+        Self { begin: time::now(), next: AtomicU64::new(next), inherited, state }
     }
 
     /// Calls `resize` with the number of threads if that has changed since it was read last, and it is time to look; returns whether
     /// it did.
     pub(super) fn look(&self, resize: impl FnOnce(usize)) -> bool {
-        let now = millis(self.begin.elapsed());
+        let now = millis(time::since(self.begin));
         // Ordering: Relaxed: the lock orders what follows.
         now >= self.next.load(Ordering::Relaxed) && self.look_now(now, resize)
     }

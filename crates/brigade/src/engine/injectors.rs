@@ -13,11 +13,11 @@
 
 use core::cell::Cell;
 use std::collections::VecDeque;
-use std::sync::OnceLock;
 
 use brigade_queue::{Cursor, Injector, ShardedInjector};
 use brigade_sync::Mutex;
-#[cfg(not(brigade_loom))]
+use brigade_sync::OnceLock;
+#[cfg(not(any(brigade_loom, brigade_seeded)))]
 use brigade_sync::affinity::current_cpu;
 use brigade_sync::atomic::{AtomicUsize, Ordering};
 use brigade_task::{Job, Outcome};
@@ -67,7 +67,7 @@ impl Share {
     }
 }
 
-thread_local! {
+brigade_sync::unmodelled::thread_local! {
     /// The number of this thread among those that ever submitted from outside, plus one; 0 before it did.
     static PRODUCER: Cell<usize> = const { Cell::new(0) };
 }
@@ -75,20 +75,20 @@ thread_local! {
 /// A number that this thread keeps; the next threads get different ones.
 #[inline(always)]
 pub(super) fn producer() -> usize {
-    match PRODUCER.get() {
+    match PRODUCER.with(Cell::get) {
         0 => new_producer(),
         number => number,
     }
 }
 
-#[cfg(not(brigade_loom))]
+#[cfg(not(any(brigade_loom, brigade_seeded)))]
 #[cold]
 fn new_producer() -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(1);
     let next = NEXT.fetch_add(1, Ordering::Relaxed);
     let node = NODES.get().zip(current_cpu());
     let number = node.map_or(next, |(nodes, cpu)| next * nodes.groups() + nodes.of_cpu(cpu));
-    PRODUCER.set(number);
+    PRODUCER.with(|cell| cell.set(number));
     number
 }
 
@@ -100,6 +100,12 @@ static NODES: OnceLock<Nodes> = OnceLock::new();
 #[cfg(brigade_loom)]
 fn new_producer() -> usize {
     1
+}
+
+/// The same in each run with the same seed.
+#[cfg(brigade_seeded)]
+fn new_producer() -> usize {
+    brigade_sync::seeded::number() + 1
 }
 
 impl Injectors {

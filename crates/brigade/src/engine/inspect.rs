@@ -9,6 +9,7 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use brigade_sync::thread::NewThread;
+use brigade_sync::time;
 use brigade_task::drop_contained;
 
 use super::core::Core;
@@ -84,7 +85,7 @@ impl Core {
 
     /// What runs for longer than `after` and has not been reported, and when to look again.
     fn stalls(&self, observer: &Observer, after: Duration) -> (Vec<Stall>, Instant) {
-        let now = Instant::now();
+        let now = time::now();
         let mut next = now.checked_add(after);
         let mut found = Vec::new();
         let peers = &self.queues.peers;
@@ -104,7 +105,7 @@ const FOREVER: Duration = Duration::from_secs(1 << 30);
 
 /// The main function of the thread that looks for stalls.
 fn detect(core: &Weak<Core>, observer: &Observer, after: Duration, hook: &StallHook) {
-    let mut at = Instant::now();
+    let mut at = time::now();
     while observer.detector.sleep_until(at) == Looks::Again {
         let Some(core) = core.upgrade() else { return };
         // A pool that has been detached is not waited for, and its memory may be kept for long.

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use brigade_sync::Mutex;
 use brigade_sync::atomic::{AtomicUsize, Ordering};
+use brigade_sync::time;
 use brigade_sync::unmodelled::AtomicU64;
 use brigade_task::Job;
 
@@ -76,7 +77,7 @@ impl Lanes {
     ) {
         let (lane, since) = match class {
             Priority::High => (&self.high, None),
-            _ => (&self.low, Some(Instant::now())),
+            _ => (&self.low, Some(time::now())),
         };
         let mut queue = lane.queue.lock();
         if queue.is_closed && accepts == Accepts::IfOpen {
@@ -93,19 +94,21 @@ impl Lanes {
         lane.recount(&queue);
     }
 
-    /// Takes the oldest high job. Called by a worker that has seen that there may be one.
+    /// Takes the oldest high job. Called by a worker that has seen that there may be one, and that may not park until that is over: if its
+    /// submitter still has the lock, it waits for that, where one that looked at the length would look again and again.
     pub(super) fn pop_high(&self, idle: &Idle) -> Option<Job> {
         self.high.pop(|_| true, || idle.unset_prioritized())
     }
 
     /// Takes the oldest low job.
     pub(super) fn pop_low(&self) -> Option<Job> {
-        self.low.pop(|_| true, || ())
+        if self.has_low() { self.low.pop(|_| true, || ()) } else { None }
     }
 
     /// Takes the oldest low job if it was queued before `then`.
     pub(super) fn pop_low_before(&self, then: Option<Instant>) -> Option<Job> {
-        self.low.pop(|since| then.is_some_and(|then| since.is_some_and(|at| at <= then)), || ())
+        let may = |since: Option<_>| then.is_some_and(|then| since.is_some_and(|at| at <= then));
+        if self.has_low() { self.low.pop(may, || ()) } else { None }
     }
 
     /// Whether there are low jobs.
@@ -166,9 +169,6 @@ impl Lane {
         may: impl FnOnce(Option<Instant>) -> bool,
         emptied: impl FnOnce(),
     ) -> Option<Job> {
-        if self.len() == 0 {
-            return None;
-        }
         let mut queue = self.queue.lock();
         let entry = if may(queue.jobs.front()?.since) { queue.jobs.pop_front() } else { None }?;
         self.left(&mut queue, emptied);

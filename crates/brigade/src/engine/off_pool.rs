@@ -57,7 +57,7 @@ struct Stack {
     keys: [Cell<Option<Key>>; DEPTH],
 }
 
-thread_local! {
+brigade_sync::unmodelled::thread_local! {
     /// No destructor, so that it is accessible until the very end of the thread.
     static STACK: Stack =
         const { Stack { depth: Cell::new(0), keys: [const { Cell::new(None) }; DEPTH] } };

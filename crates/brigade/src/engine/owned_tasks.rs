@@ -60,7 +60,7 @@ struct Listed {
     count: usize,
 }
 
-thread_local! {
+brigade_sync::unmodelled::thread_local! {
     /// The shard to which this thread adds its next future.
     static NEXT: Cell<usize> = const { Cell::new(0) };
 }
@@ -68,8 +68,8 @@ thread_local! {
 /// A shard for the calling thread, a different one each time: futures that were spawned together wait together, and are removed
 /// by several threads at once.
 fn next_shard() -> usize {
-    let next = NEXT.get();
-    NEXT.set(next.wrapping_add(1));
+    let next = NEXT.with(Cell::get);
+    NEXT.with(|cell| cell.set(next.wrapping_add(1)));
     (producer() + next) % SHARDS
 }
 

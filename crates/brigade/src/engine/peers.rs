@@ -3,9 +3,10 @@
 //! Slots are allocated in runs, each as long as all before it, and live as long as the pool, so that a pool can grow while
 //! other threads read. A worker that leaves releases its slot, with its queue and counters, for the next worker.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use brigade_queue::{StealError, deque};
+use brigade_sync::OnceLock;
 use brigade_sync::atomic::{AtomicUsize, Ordering};
 use brigade_sync::{CachePadded, Mutex};
 use brigade_task::Part;

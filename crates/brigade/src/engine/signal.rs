@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use brigade_sync::time;
 use brigade_sync::{Condvar, Mutex};
 
 /// What threads wait on; code that changes the condition must [notify](Self::notify) afterwards.
@@ -13,7 +14,7 @@ pub(super) struct Signal {
 
 /// The time left until a deadline; `None` is unlimited, zero is over.
 pub(super) fn left(deadline: Option<Instant>) -> Option<Duration> {
-    deadline.map(|at| at.saturating_duration_since(Instant::now()))
+    deadline.map(time::until)
 }
 
 impl Signal {

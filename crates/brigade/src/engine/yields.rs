@@ -9,6 +9,7 @@ use core::cell::Cell;
 use core::time::Duration;
 use std::time::Instant;
 
+use brigade_sync::time;
 use brigade_sync::{hint, thread};
 
 /// A yield that takes longer is slow. It takes a microsecond if no other thread needs the processor, and some ten if that
@@ -21,7 +22,7 @@ const REST: u32 = 50;
 /// Pauses in place of a yield: about a microsecond.
 const PAUSES: u32 = 64;
 
-std::thread_local! {
+brigade_sync::unmodelled::thread_local! {
     /// Until when this thread does not yield.
     static RESTS_UNTIL: Cell<Option<Instant>> = const { Cell::new(None) };
 }
@@ -32,7 +33,7 @@ pub(super) fn snooze(round: u32) {
     if cfg!(brigade_loom) || 1 << round.min(31) < PAUSES {
         hint::snooze(round);
     } else {
-        yield_unless_slow(Instant::now, thread::yield_now);
+        yield_unless_slow(time::now, thread::yield_now);
     }
 }
 

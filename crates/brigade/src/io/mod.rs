@@ -53,8 +53,6 @@
 
 pub mod fs;
 
-use std::sync::OnceLock;
-
 /// # Examples
 /// A request over a connection that hyper does not know:
 /// ```
@@ -92,6 +90,7 @@ pub use brigade_io::{
 pub use brigade_io::{PipeReader, PipeWriter, UnixIncoming, UnixListener, UnixStream, pipe};
 
 use brigade_io::DriverSupply;
+use brigade_sync::OnceLock;
 use brigade_sync::fork::PerProcess;
 
 use crate::default_pool::default_pool;

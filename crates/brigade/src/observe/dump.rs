@@ -6,6 +6,8 @@ use std::borrow::Cow;
 use std::panic::Location;
 use std::sync::Arc;
 
+use brigade_sync::time;
+
 use super::{Stretch, ThreadState};
 
 /// A snapshot of a pool; returned by [`Handle::dump`](crate::Handle::dump).
@@ -99,7 +101,7 @@ impl JobDump {
         Self {
             name: job.name.clone(),
             place: job.place,
-            ran: since.elapsed(),
+            ran: time::since(*since),
             thread: thread.name.clone(),
             state: thread.state(),
         }

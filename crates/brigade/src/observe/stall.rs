@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use brigade_sync::thread::{self, Thread};
+use brigade_sync::time;
 use brigade_sync::{Condvar, Mutex};
 
 use super::{Stretch, ThreadState};
@@ -41,7 +42,7 @@ impl Stall {
             pool,
             name: job.name.clone(),
             place: job.place,
-            ran: since.elapsed(),
+            ran: time::since(*since),
             worker,
             thread: thread.name.clone(),
             state: thread.state(),
@@ -99,7 +100,7 @@ impl Detector {
     pub(crate) fn sleep_until(&self, at: Instant) -> Looks {
         let mut state = self.state.lock();
         loop {
-            let left = at.saturating_duration_since(Instant::now());
+            let left = time::until(at);
             if state.must_end {
                 return Looks::NoMore;
             }

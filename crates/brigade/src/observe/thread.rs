@@ -14,7 +14,7 @@ pub(crate) struct ThreadInfo {
     pub(crate) id: Option<u32>,
 }
 
-std::thread_local! {
+brigade_sync::unmodelled::thread_local! {
     /// The calling thread; read once, as that needs system calls.
     static THIS: OnceCell<Arc<ThreadInfo>> = const { OnceCell::new() };
 }

@@ -24,7 +24,7 @@ use std::task::{Wake, Waker};
 use std::time::{Duration, Instant};
 
 use brigade_sync::atomic::{AtomicU64, Ordering};
-use brigade_sync::{Mutex, Parker, fork};
+use brigade_sync::{Mutex, Parker, fork, time};
 
 pub(crate) use waiters::Waiter;
 use waiters::Waiters;
@@ -46,7 +46,7 @@ pub(crate) struct Semaphore {
 /// The right to be queued; released when it is dropped.
 pub(crate) struct Permit(Arc<Semaphore>);
 
-thread_local! {
+brigade_sync::unmodelled::thread_local! {
     /// The capture in progress on this thread.
     static CAPTURE: Cell<Capture> = const { Cell::new(Capture::Off) };
 }
@@ -192,7 +192,7 @@ impl Semaphore {
             if permit.is_some() || is_over() {
                 return permit;
             }
-            let left = until.map(|at| at.saturating_duration_since(Instant::now()));
+            let left = until.map(time::until);
             if left == Some(Duration::ZERO) {
                 return None;
             }

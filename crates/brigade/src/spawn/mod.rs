@@ -18,6 +18,7 @@ use core::future::Future;
 use core::pin::Pin;
 use std::time::Instant;
 
+use brigade_sync::time;
 use brigade_task::{Guard, Job, Outcome, Schedule, Spawned, TaskRef, Woken, drop_contained};
 
 use crate::cancel::cancelled;
@@ -117,7 +118,7 @@ struct FirstPoll {
 
 impl Guard for FirstPoll {
     fn may_start(&self) -> bool {
-        self.deadline.as_ref().is_none_or(|at| Instant::now() < **at)
+        self.deadline.as_ref().is_none_or(|at| time::now() < **at)
     }
 
     fn holds(&self) -> bool {

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::time::Instant;
 
+use brigade_sync::time;
 use brigade_task::Work;
 
 use crate::engine::label_job;
@@ -91,7 +92,7 @@ where
 
     #[inline]
     fn may_start(&self) -> bool {
-        self.terms.deadline().is_none_or(|at| Instant::now() < at)
+        self.terms.deadline().is_none_or(|at| time::now() < at)
     }
 
     #[inline]

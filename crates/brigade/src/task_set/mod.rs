@@ -24,9 +24,9 @@ use core::task::{Context, Poll};
 use core::time::Duration;
 use std::panic::{self, Location};
 use std::sync::Arc;
-use std::time::Instant;
 
 use brigade_sync::budget;
+use brigade_sync::time;
 use brigade_task::{Completions, JoinError};
 
 use crate::handle::Handle;
@@ -372,7 +372,7 @@ impl<T> TaskSet<T> {
     pub fn join_next_timeout(&mut self, timeout: Duration) -> Option<Result<T, JoinError>> {
         if !self.is_empty() && self.is_here() {
             // A deadline too far in the future to be represented is no deadline.
-            self.sleep(1, Instant::now().checked_add(timeout));
+            self.sleep(1, time::now().checked_add(timeout));
         }
         self.try_join_next()
     }

@@ -3,6 +3,7 @@
 use core::task::Waker;
 use std::time::Instant;
 
+use brigade_sync::time;
 use brigade_task::{JoinError, contain, drop_contained};
 
 use super::TaskSet;
@@ -103,7 +104,7 @@ impl<T> TaskSet<T> {
         }
         blocking(|| {
             while !self.is_reached(target) {
-                let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
+                let left = deadline.map(time::until);
                 if left.is_some_and(|left| left.is_zero()) {
                     break;
                 }

@@ -9,6 +9,8 @@ use std::panic::Location;
 use std::sync::Arc;
 use std::time::Instant;
 
+use brigade_sync::time;
+
 use super::schedule::{Action, Again, Every, Once, Schedule};
 use super::sleep::{Sleep, sleep_until};
 use super::timer::Timer;
@@ -42,7 +44,7 @@ impl JobBuilder {
     /// ```
     #[track_caller]
     pub fn after(self, delay: Duration) -> DelayedJob {
-        self.at(later(Instant::now(), delay))
+        self.at(later(time::now(), delay))
     }
 
     /// Delays the closure until `time`: it does not run earlier. If that has passed, a worker runs it at once.
@@ -289,7 +291,7 @@ impl PeriodicJob {
     ) -> Result<Timer, Rejected<F>> {
         let Self { job: builder, period, missed } = self;
         let (key, _, Options { name, class, .. }) = builder.into_parts();
-        let first = later(Instant::now(), period);
+        let first = later(time::now(), period);
         let watcher = Watcher::of_pool(key, place, || name.clone());
         let every = Every(job, name);
         schedule(key, class, first, Again::Every(period, missed), every, watcher)

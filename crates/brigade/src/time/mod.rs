@@ -60,6 +60,8 @@ mod timer;
 use core::time::Duration;
 use std::time::Instant;
 
+use brigade_sync::time;
+
 pub use execute::{
     DelayedJob, PeriodicJob, execute_after, execute_at, execute_every, submit_after,
 };
@@ -125,7 +127,7 @@ const FAR: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
 /// The instant that is `after` later than `from`.
 fn later(from: Instant, after: Duration) -> Instant {
-    from.checked_add(after).unwrap_or_else(|| Instant::now() + FAR)
+    from.checked_add(after).unwrap_or_else(|| time::now() + FAR)
 }
 
 /// The panic message for a period of 0.

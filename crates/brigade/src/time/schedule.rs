@@ -13,6 +13,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::time::Instant;
 
+use brigade_sync::time;
 use brigade_sync::{Mutex, MutexGuard};
 use brigade_task::{Job, Work, drop_contained};
 
@@ -227,7 +228,7 @@ impl<A: Action> Schedule<A> {
         }
         match self.again {
             Again::Every(period, missed) if !state.is_cancelled => {
-                let at = missed.next(state.at, period, Instant::now());
+                let at = missed.next(state.at, period, time::now());
                 state.at = at;
                 state.action = Some(action);
                 state.stage = Stage::Waiting;
@@ -257,7 +258,7 @@ impl<A: Action> Schedule<A> {
         let Again::Every(period, missed) = self.again else { return self.abandon() };
         let mut state = self.state.lock();
         if state.stage == Stage::Queued {
-            let at = missed.next(state.at, period, Instant::now());
+            let at = missed.next(state.at, period, time::now());
             state.at = at;
             state.stage = Stage::Waiting;
             drop(state);

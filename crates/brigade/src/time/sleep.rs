@@ -7,6 +7,7 @@ use core::time::Duration;
 use std::time::Instant;
 
 use brigade_sync::budget;
+use brigade_sync::time;
 
 use super::later;
 use crate::default_pool::default_pool;
@@ -28,7 +29,7 @@ use crate::timers::{Entry, TimerKey};
 /// });
 /// ```
 pub fn sleep(duration: Duration) -> Sleep {
-    Sleep::new(later(Instant::now(), duration))
+    Sleep::new(later(time::now(), duration))
 }
 
 /// Waits until `deadline`, and no less; the future is ready at its first poll if that has passed. See [`Sleep`] for the pool
@@ -117,7 +118,7 @@ impl Future for Sleep {
             // It has fired, or the pool has ended.
             self.timer = None;
         }
-        if Instant::now() >= self.at {
+        if time::now() >= self.at {
             return budget::poll_ready(context);
         }
         self.arm(waker);

@@ -35,9 +35,9 @@ use core::task::Waker;
 use core::time::Duration;
 use std::time::Instant;
 
-use brigade_sync::CachePadded;
 use brigade_sync::atomic::{self, Ordering};
 use brigade_sync::unmodelled::{AtomicU64, MutexGuard};
+use brigade_sync::{CachePadded, time};
 
 pub(crate) use entry::{Due, Entry};
 use part::{Part, Pending};
@@ -121,7 +121,7 @@ impl Timers {
                 used: AtomicU64::new(0),
                 closures: atomic::AtomicU64::new(0),
             }),
-            start: Instant::now(),
+            start: time::now(),
         }
     }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use brigade_sync::atomic::Ordering;
+use brigade_sync::time;
 use brigade_sync::unmodelled::{AtomicU64, Mutex};
 
 use super::event::{Event, Events, Label, Since, What};
@@ -129,7 +130,7 @@ impl Tracer {
     pub(crate) fn new(key: Key, limit: usize) -> Self {
         Self {
             key,
-            origin: Instant::now(),
+            origin: time::now(),
             limit,
             session: AtomicU64::new(0),
             last: Mutex::default(),
@@ -139,7 +140,7 @@ impl Tracer {
     }
 
     fn now(&self) -> u64 {
-        self.since_origin(Instant::now())
+        self.since_origin(time::now())
     }
 
     fn since_origin(&self, at: Instant) -> u64 {

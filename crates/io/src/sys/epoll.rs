@@ -1,8 +1,9 @@
 //! Waiting on Linux: one system call, `epoll_wait`, for one wait.
 
 use std::io;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use brigade_sync::time;
 use rustix::buffer::spare_capacity;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
@@ -72,7 +73,7 @@ impl Backend for Poller {
         // A deadline beyond the clock's range is none.
         let deadline = match timeout {
             Some(Duration::ZERO) | None => None,
-            Some(timeout) => Instant::now().checked_add(timeout),
+            Some(timeout) => time::now().checked_add(timeout),
         };
         let mut rest = timeout;
         loop {
@@ -85,7 +86,7 @@ impl Backend for Poller {
             rest = match (timeout, deadline) {
                 (Some(Duration::ZERO), _) => return Ok(()),
                 (_, None) => None,
-                (_, Some(deadline)) => Some(deadline.saturating_duration_since(Instant::now())),
+                (_, Some(deadline)) => Some(time::until(deadline)),
             };
             if rest == Some(Duration::ZERO) {
                 return Ok(());

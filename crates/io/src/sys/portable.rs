@@ -1,8 +1,9 @@
 //! Waiting where there is no epoll, by the crate `polling`.
 
 use std::io;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use brigade_sync::time;
 use polling::PollMode;
 use rustix::fd::{AsRawFd, BorrowedFd};
 
@@ -47,7 +48,7 @@ impl Backend for Poller {
     fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<()> {
         events.0.clear();
         // A deadline beyond the clock's range is none.
-        match timeout.and_then(|timeout| Instant::now().checked_add(timeout)) {
+        match timeout.and_then(|timeout| time::now().checked_add(timeout)) {
             None => self.inner.wait(&mut events.0, None)?,
             Some(deadline) => self.inner.wait_deadline(&mut events.0, deadline)?,
         };

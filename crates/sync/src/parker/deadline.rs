@@ -3,13 +3,15 @@
 use core::time::Duration;
 use std::time::Instant;
 
+use crate::time;
+
 /// The end of a wait, if it has one.
 pub(super) struct Deadline(Option<Instant>);
 
 impl Deadline {
     /// Returns the deadline `timeout` from now. A time that `Instant` can't represent counts as no deadline.
     pub(super) fn after(timeout: Option<Duration>) -> Self {
-        Self(timeout.and_then(|timeout| Instant::now().checked_add(timeout)))
+        Self(timeout.and_then(|timeout| time::now().checked_add(timeout)))
     }
 
     /// Returns the time left: `None` without a deadline, zero once it has passed.
@@ -20,6 +22,6 @@ impl Deadline {
         if cfg!(brigade_loom) {
             return Some(Duration::ZERO);
         }
-        Some(deadline.saturating_duration_since(Instant::now()))
+        Some(time::until(deadline))
     }
 }

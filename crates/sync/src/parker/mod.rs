@@ -15,9 +15,12 @@ mod deadline;
 mod group;
 mod seat;
 mod single;
-#[cfg_attr(all(target_os = "linux", not(brigade_loom), not(brigade_portable)), path = "futex.rs")]
 #[cfg_attr(
-    not(all(target_os = "linux", not(brigade_loom), not(brigade_portable))),
+    all(target_os = "linux", not(any(brigade_loom, brigade_seeded, brigade_portable))),
+    path = "futex.rs"
+)]
+#[cfg_attr(
+    not(all(target_os = "linux", not(any(brigade_loom, brigade_seeded, brigade_portable)))),
     path = "condvar.rs"
 )]
 mod sleeper;

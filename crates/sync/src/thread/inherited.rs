@@ -40,6 +40,9 @@ impl Inherited {
     }
 
     fn of_this_thread() -> Self {
+        if cfg!(brigade_seeded) {
+            return Self::default();
+        }
         let affinity = ThreadRef::caller().affinity();
         Self { affinity, nice: system::nice(), signals: system::Signals::of_this_thread() }
     }

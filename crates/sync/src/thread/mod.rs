@@ -5,13 +5,21 @@ mod inherited;
 use core::cell::OnceCell;
 use core::fmt;
 use std::io;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
-pub use inherited::{Inherited, set_nice};
-pub use std::thread::ThreadId;
+#[cfg(brigade_seeded)]
+use shuttle::thread as imp;
+#[cfg(not(brigade_seeded))]
+use std::thread as imp;
 
-std::thread_local! {
+pub use imp::ThreadId;
+pub use inherited::{Inherited, set_nice};
+
+use crate::lock::{Condvar, Mutex};
+use crate::time;
+
+crate::unmodelled::thread_local! {
     /// The first thread-local of a thread that [`NewThread::start`] starts. So it is the last one to be destroyed: the standard library
     /// destroys them in the reverse order of their creation, on all systems but those that destroy them in any order.
     static FIRST: OnceCell<Ends> = const { OnceCell::new() };
@@ -22,7 +30,7 @@ struct Ends(Arc<End>);
 
 impl Drop for Ends {
     fn drop(&mut self) {
-        *self.0.is_there.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        *self.0.is_there.lock() = true;
         self.0.comes.notify_all();
     }
 }
@@ -37,14 +45,13 @@ struct End {
 impl End {
     /// Waits for it until then; returns whether it is there.
     fn wait_until(&self, deadline: Instant) -> bool {
-        let mut is_there = self.is_there.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut is_there = self.is_there.lock();
         loop {
-            let left = deadline.saturating_duration_since(Instant::now());
+            let left = time::until(deadline);
             if *is_there || left.is_zero() {
                 return *is_there;
             }
-            let woken = self.comes.wait_timeout(is_there, left);
-            is_there = woken.unwrap_or_else(PoisonError::into_inner).0;
+            is_there = self.comes.wait(is_there, Some(left));
         }
     }
 }
@@ -126,7 +133,7 @@ impl NewThread {
     /// # Errors
     /// The system's error if it can't start one.
     pub fn start(self) -> io::Result<Thread> {
-        let mut builder = std::thread::Builder::new();
+        let mut builder = imp::Builder::new();
         if let Some(name) = self.name {
             builder = builder.name(name);
         }
@@ -178,7 +185,7 @@ impl fmt::Debug for NewThread {
 
 /// A started thread, to be joined.
 #[derive(Debug)]
-pub struct Thread(Option<(std::thread::JoinHandle<()>, Arc<End>)>);
+pub struct Thread(Option<(imp::JoinHandle<()>, Arc<End>)>);
 
 impl Thread {
     /// Returns a thread that is started elsewhere, by [`NewThread::run`], and is not joined.
@@ -189,6 +196,9 @@ impl Thread {
     /// Returns whether its main function has ended; destructors of thread-locals may still run. `true` if it is [not
     /// joined](Self::not_joined).
     pub fn is_finished(&self) -> bool {
+        #[cfg(brigade_seeded)]
+        return self.0.as_ref().is_none_or(|(_, end)| *end.is_there.lock());
+        #[cfg(not(brigade_seeded))]
         self.0.as_ref().is_none_or(|(thread, _)| thread.is_finished())
     }
 
@@ -232,7 +242,7 @@ impl Thread {
 
 /// Returns the calling thread's id; no two threads of a process ever have the same one.
 pub fn current_id() -> ThreadId {
-    std::thread::current().id()
+    imp::current().id()
 }
 
 /// Returns how many threads may run at once in a pool that the calling thread builds: [`Inherited::parallelism`].
@@ -242,6 +252,10 @@ pub fn parallelism() -> usize {
 
 /// The same for the calling thread alone, read now.
 fn available() -> usize {
+    if cfg!(brigade_seeded) {
+        // The same on each machine.
+        return 2;
+    }
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
@@ -257,7 +271,7 @@ fn available() -> usize {
 /// # Errors
 /// The system's if it can't start the thread; if the function panics.
 pub fn on_another<T: Send + 'static>(call: impl FnOnce() -> T + Send + 'static) -> io::Result<T> {
-    let thread = std::thread::Builder::new().spawn(call)?;
+    let thread = imp::Builder::new().spawn(call)?;
     thread.join().map_err(|_| io::Error::other("the call panicked"))
 }
 
@@ -299,6 +313,10 @@ fn set_timer_slack(_nanoseconds: u16) {
 }
 
 /// Yields the processor to another thread that is ready to run.
+#[cfg_attr(brigade_seeded, track_caller)]
 pub fn yield_now() {
+    #[cfg(brigade_seeded)]
+    return crate::seeded::yield_now();
+    #[cfg(not(brigade_seeded))]
     std::thread::yield_now();
 }

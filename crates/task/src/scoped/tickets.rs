@@ -37,8 +37,7 @@ struct Kept {
 
 const NONE: Kept = Kept { keeps: false, of: ptr::null(), count: 0 };
 
-// Not in models: to a thread-local of std all their threads are one.
-thread_local! {
+brigade_sync::thread_local! {
     static KEPT: Cell<Kept> = const { Cell::new(NONE) };
 }
 
@@ -51,9 +50,9 @@ impl Tickets {
     /// Issues a ticket to a thread that has one, or runs a job that does.
     #[inline]
     pub(super) fn issue(&self) {
-        let kept = KEPT.get();
+        let kept = KEPT.with(Cell::get);
         if kept.count > 0 && ptr::eq(kept.of, self) {
-            KEPT.set(Kept { count: kept.count - 1, ..kept });
+            KEPT.with(|cell| cell.set(Kept { count: kept.count - 1, ..kept }));
         } else {
             self.issue_counted(kept);
         }
@@ -66,9 +65,9 @@ impl Tickets {
     #[inline]
     pub(super) unsafe fn end_one(this: *const Self) {
         // At the end of a thread the cell is still accessible, as it has no destructor.
-        let kept = KEPT.get();
+        let kept = KEPT.with(Cell::get);
         if kept.keeps && (kept.count == 0 || ptr::eq(kept.of, this)) {
-            KEPT.set(Kept { of: this, count: kept.count + 1, ..kept });
+            KEPT.with(|cell| cell.set(Kept { of: this, count: kept.count + 1, ..kept }));
         } else {
             // SAFETY: guaranteed by the caller.
             unsafe { give_back(this, 1) };
@@ -82,16 +81,16 @@ impl Tickets {
         // Ordering: Relaxed: the caller's own ticket keeps the count above 0.
         self.count.fetch_add(bulk, Ordering::Relaxed);
         if keeps {
-            KEPT.set(Kept { of: self, count: bulk - 1, ..kept });
+            KEPT.with(|cell| cell.set(Kept { of: self, count: bulk - 1, ..kept }));
         }
     }
 
     /// Returns the ticket of the body, and all others that this thread keeps; whether they were the last.
     pub(super) fn end_body(&self) -> bool {
-        let kept = KEPT.get();
+        let kept = KEPT.with(Cell::get);
         let mut count = 1;
         if ptr::eq(kept.of, self) {
-            KEPT.set(Kept { count: 0, ..kept });
+            KEPT.with(|cell| cell.set(Kept { count: 0, ..kept }));
             count += kept.count;
         }
         // Ordering: Acquire: if they are the last, this thread sees what the others did. Release: another one, if not.
@@ -130,12 +129,14 @@ pub fn keep_tickets<R>(call: impl FnOnce() -> R) -> R {
     impl Drop for End {
         fn drop(&mut self) {
             return_tickets();
-            KEPT.set(Kept { keeps: self.former, ..KEPT.get() });
+            KEPT.with(|cell| cell.set(Kept { keeps: self.former, ..KEPT.with(Cell::get) }));
         }
     }
     // What this thread keeps for a scope around this one is of no use here.
     return_tickets();
-    let former = KEPT.replace(Kept { keeps: cfg!(not(brigade_loom)), ..KEPT.get() }).keeps;
+    let former = KEPT
+        .with(|cell| cell.replace(Kept { keeps: cfg!(not(brigade_loom)), ..KEPT.with(Cell::get) }))
+        .keeps;
     let _end = End { former };
     call()
 }
@@ -147,9 +148,9 @@ pub fn keep_tickets<R>(call: impl FnOnce() -> R) -> R {
 /// ```
 #[inline]
 pub fn return_tickets() {
-    let kept = KEPT.get();
+    let kept = KEPT.with(Cell::get);
     if kept.count > 0 {
-        KEPT.set(Kept { count: 0, ..kept });
+        KEPT.with(|cell| cell.set(Kept { count: 0, ..kept }));
         // SAFETY: Ticket rule: they were issued to this thread, or returned by jobs, and are given back once.
         unsafe { give_back(kept.of, kept.count) };
     }

@@ -43,7 +43,7 @@ impl Wake for BlockedThread {
     }
 }
 
-thread_local! {
+brigade_sync::unmodelled::thread_local! {
     /// This thread's, reused from one wait to the next, so that most waits allocate nothing.
     static KEPT: Cell<Option<Arc<BlockedThread>>> = const { Cell::new(None) };
 }

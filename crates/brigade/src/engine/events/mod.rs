@@ -11,9 +11,9 @@ mod pulse;
 
 use core::task::Waker;
 use core::time::Duration;
-use std::time::Instant;
 
 use brigade_sync::atomic::Ordering;
+use brigade_sync::time;
 use brigade_sync::unmodelled::AtomicU64;
 use brigade_task::contain;
 
@@ -70,7 +70,7 @@ impl Events {
         if self.timers.is_empty() {
             return None;
         }
-        self.timers.wake_at().map(|at| at.saturating_duration_since(Instant::now()))
+        self.timers.wake_at().map(time::until)
     }
 
     /// Wakes every task that waits for the timers or I/O resources of a pool that has ended; none waits there again.

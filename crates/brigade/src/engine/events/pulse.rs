@@ -4,6 +4,7 @@ use core::time::Duration;
 use std::time::Instant;
 
 use brigade_sync::atomic::Ordering;
+use brigade_sync::time;
 use brigade_sync::unmodelled::{AtomicBool, AtomicU64};
 
 /// How long the driver holder may have slept before an event that comes soon after the last one. Timers have a granularity of
@@ -21,7 +22,7 @@ pub(crate) struct Pulse {
 
 impl Pulse {
     pub(super) fn new() -> Self {
-        Self { start: Instant::now(), until: AtomicU64::new(0), kept: AtomicBool::new(false) }
+        Self { start: time::now(), until: AtomicU64::new(0), kept: AtomicBool::new(false) }
     }
 
     /// Notes that the driver holder woke at `now` for an event, after it slept for that long.
@@ -33,7 +34,7 @@ impl Pulse {
 
     /// Whether events come often now.
     pub(crate) fn is_felt(&self) -> bool {
-        self.is_felt_at(Instant::now())
+        self.is_felt_at(time::now())
     }
 
     /// Notes that a worker keeps jobs to itself because there is a monitor.

@@ -9,6 +9,8 @@ use core::cell::Cell;
 use core::time::Duration;
 use std::time::Instant;
 
+use brigade_sync::time;
+
 use crate::engine::yields;
 
 /// How long a wait is watched: about as long as it takes to put a thread to sleep and wake it, so no more than twice the time of
@@ -19,7 +21,7 @@ const WATCH: Duration = Duration::from_micros(50);
 /// be watched in vain each time.
 const BRIEF: Duration = Duration::from_micros(50);
 
-std::thread_local! {
+brigade_sync::unmodelled::thread_local! {
     /// Whether the last wait of this thread was brief, as one outside.
     static WAS_BRIEF: Cell<bool> = const { Cell::new(true) };
 }
@@ -33,7 +35,7 @@ pub(super) struct Waiting {
 
 impl Waiting {
     pub(super) fn begin(was_brief: bool) -> Self {
-        Self { begun: Instant::now(), is_watched: was_brief }
+        Self { begun: time::now(), is_watched: was_brief }
     }
 
     /// Begins a wait of a thread outside.
@@ -47,12 +49,12 @@ impl Waiting {
         if cfg!(brigade_loom) || !self.is_watched {
             return is_over();
         }
-        watch(is_over, || self.begun.elapsed())
+        watch(is_over, || time::since(self.begun))
     }
 
     /// Whether it has been brief up to now.
     pub(super) fn is_brief(&self) -> bool {
-        self.begun.elapsed() <= BRIEF
+        time::since(self.begun) <= BRIEF
     }
 
     /// Ends a wait of a thread outside.

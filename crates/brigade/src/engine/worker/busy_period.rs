@@ -8,6 +8,8 @@ use core::cell::Cell;
 use core::time::Duration;
 use std::time::Instant;
 
+use brigade_sync::time;
+
 /// Jobs of this duration are long: several times what it takes to wake a worker, and more than a worker
 /// [watches](super::gaps) for work, which counts as busy.
 const LONG: Duration = Duration::from_micros(200);
@@ -23,7 +25,7 @@ pub(super) struct BusyPeriod {
 
 impl BusyPeriod {
     pub(super) fn new() -> Self {
-        Self { begun: Cell::new(Instant::now()), ran: Cell::new(0), was_long: Cell::new(false) }
+        Self { begun: Cell::new(time::now()), ran: Cell::new(0), was_long: Cell::new(false) }
     }
 
     /// Begins a period of a worker that has run this many jobs.
@@ -34,7 +36,7 @@ impl BusyPeriod {
 
     /// Ends it after this many jobs.
     pub(super) fn end(&self, ran: u64) {
-        self.end_at(ran, Instant::now());
+        self.end_at(ran, time::now());
     }
 
     fn end_at(&self, ran: u64, now: Instant) {

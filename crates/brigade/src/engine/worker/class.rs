@@ -1,8 +1,8 @@
 //! The class of the job that a worker runs, and when it takes high jobs. `engine/PRIORITIES.md` has the rules.
 
 use core::cell::Cell;
-use std::time::Instant;
 
+use brigade_sync::time;
 use brigade_task::{Attachment, Job, attach};
 
 use super::{CURRENT, Worker};
@@ -240,7 +240,7 @@ impl Worker {
             return None;
         }
         // A time before all that can be represented is before each job.
-        let then = Instant::now().checked_sub(self.core.config.ageing);
+        let then = time::now().checked_sub(self.core.config.ageing);
         lanes.pop_low_before(then)
     }
 

@@ -28,7 +28,7 @@ use crate::engine::current;
 use crate::engine::enter::enter_job;
 use crate::key::Key;
 
-std::thread_local! {
+brigade_sync::unmodelled::thread_local! {
     /// How many pools of the calling thread have no other worker.
     static OWNED: Cell<usize> = const { Cell::new(0) };
 }
@@ -74,7 +74,7 @@ impl Driven {
         worker.is_new.set(false);
         core.idle.start_search();
         worker.pause();
-        OWNED.set(OWNED.get() + 1);
+        OWNED.with(|cell| cell.set(OWNED.with(Cell::get) + 1));
         Self { core, worker: Some(worker), runs: Cell::new(false), has_ended: Cell::new(false) }
     }
 
@@ -143,7 +143,7 @@ impl Driven {
         self.core.settle();
         self.core.threads.leave();
         self.core.threads.exit();
-        OWNED.set(OWNED.get() - 1);
+        OWNED.with(|cell| cell.set(OWNED.with(Cell::get) - 1));
     }
 
     /// In a forked child: leaks what the parent's owner was working on.

@@ -18,6 +18,8 @@ use core::cell::Cell;
 use core::time::Duration;
 use std::time::Instant;
 
+use brigade_sync::time;
+
 use crate::config::{Fairness, INJECTOR_INTERVAL};
 
 /// How long a worker runs jobs of its own queue before it looks elsewhere.
@@ -88,7 +90,7 @@ impl Pace {
             timed: Cell::new(None),
             untimed: Cell::new(0),
             share: Cell::new(1),
-            told: Cell::new(Instant::now()),
+            told: Cell::new(time::now()),
             looks: Cell::new(0),
         }
     }
@@ -134,7 +136,7 @@ impl Pace {
 
     /// Notes that the worker was due, and determines when it will be next.
     pub(super) fn look(&self) -> Look {
-        self.look_by(Instant::now)
+        self.look_by(time::now)
     }
 
     fn look_by(&self, now: impl FnOnce() -> Instant) -> Look {

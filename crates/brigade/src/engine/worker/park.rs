@@ -3,6 +3,7 @@
 use core::time::Duration;
 use std::time::Instant;
 
+use brigade_sync::time;
 use brigade_task::Job;
 
 use super::Worker;
@@ -78,7 +79,7 @@ impl Worker {
     #[inline(never)]
     pub(super) fn woken(&self) -> Parked {
         self.me.counters.wakes.add(1);
-        let now = Instant::now();
+        let now = time::now();
         self.busy_period.begin(self.me.counters.returned.get(), now);
         self.trace_woken();
         if let Some(waited) = self.me.sleeper.runs(now) {
@@ -115,7 +116,7 @@ impl Worker {
             let timeouts = [
                 monitor.as_ref().map(|monitor| monitor.period()),
                 spin.as_ref().map(|spin| spin.left),
-                leave_at.map(|at| at.saturating_duration_since(Instant::now())),
+                leave_at.map(time::until),
             ];
             let timeout = timeouts.into_iter().flatten().min();
             let woken = match (duty, &mut spin) {
@@ -171,12 +172,12 @@ impl Worker {
         }
         let leaves = self.core.config.core_timeout || self.core.idle.snapshot().is_beyond_core();
         // A time too far in the future to be represented is never.
-        leaves.then(|| Instant::now().checked_add(patience)).flatten()
+        leaves.then(|| time::now().checked_add(patience)).flatten()
     }
 
     /// Whether this worker has been idle for long enough, or may be surplus.
     fn is_time(&self, leave_at: Option<Instant>) -> bool {
-        self.core.idle.snapshot().has_surplus() || leave_at.is_some_and(|at| at <= Instant::now())
+        self.core.idle.snapshot().has_surplus() || leave_at.is_some_and(|at| at <= time::now())
     }
 
     /// Leaves for good, unless this worker is needed or has been picked.

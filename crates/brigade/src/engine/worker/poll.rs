@@ -4,6 +4,7 @@ use core::time::Duration;
 use std::sync::Arc;
 use std::time::Instant;
 
+use brigade_sync::time;
 use brigade_task::{Job, contain};
 
 use super::Worker;
@@ -101,9 +102,9 @@ impl Worker {
 
     /// Waits while another thread polls, for at most `timeout`; `true` if there was a token, which has been taken.
     fn await_poller(&self, spot: &ParkSpot, timeout: Option<Duration>) -> bool {
-        let begun = Instant::now();
+        let begun = time::now();
         while self.core.events.driver.is_driven() {
-            let waited = begun.elapsed();
+            let waited = time::since(begun);
             let left = timeout.map_or(Duration::MAX, |timeout| timeout.saturating_sub(waited));
             if left.is_zero() {
                 break;
@@ -121,7 +122,7 @@ impl Worker {
     #[inline]
     fn fire(&self, mut first: impl FnMut()) -> bool {
         let Some(next) = self.core.events.timers.next() else { return false };
-        let now = Instant::now();
+        let now = time::now();
         next <= now && self.fire_due(now, &mut first)
     }
 

@@ -4,6 +4,8 @@ use core::cell::Cell;
 use core::time::Duration;
 use std::time::Instant;
 
+use brigade_sync::time;
+
 /// How long a worker must have slept before events for it to keep up with them.
 const PAUSE: Duration = Duration::from_micros(20);
 
@@ -28,7 +30,7 @@ impl Rests {
         Self {
             polls: Cell::new(false),
             slept: Cell::new(None),
-            woke: Cell::new(Instant::now()),
+            woke: Cell::new(time::now()),
             awake: Cell::new(Duration::ZERO),
         }
     }
@@ -57,9 +59,9 @@ impl Rests {
 
     /// Calls what sleeps on the driver, and returns its result, how long that took, and when it ended.
     pub(super) fn sleep<R>(&self, sleep: impl FnOnce() -> R) -> (R, Duration, Instant) {
-        let begun = Instant::now();
+        let begun = time::now();
         let result = sleep();
-        let woke = Instant::now();
+        let woke = time::now();
         (result, self.has_slept_from(begun, woke), woke)
     }
 

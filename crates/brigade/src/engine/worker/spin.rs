@@ -1,7 +1,8 @@
 //! Spinning before sleeping, or instead.
 
 use core::time::Duration;
-use std::time::Instant;
+
+use brigade_sync::time;
 
 use super::Worker;
 use crate::config::Idle as Policy;
@@ -50,7 +51,7 @@ impl Worker {
     /// Spins for a token; `false` if `patience` has elapsed.
     fn spin(&self, patience: Option<Duration>) -> bool {
         let parker = &self.me.sleeper.spot.parker;
-        let start = Instant::now();
+        let start = time::now();
         let mut looks = 0_u32;
         loop {
             if parker.try_take() {
@@ -62,7 +63,7 @@ impl Worker {
             if looks % LOOKS != 0 {
                 continue;
             }
-            if patience.is_some_and(|patience| start.elapsed() >= patience) {
+            if patience.is_some_and(|patience| time::since(start) >= patience) {
                 return false;
             }
             if self.always_spins() {

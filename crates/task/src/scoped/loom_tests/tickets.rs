@@ -1,7 +1,6 @@
 //! Models of the tickets that threads keep.
 //!
-//! In the library no thread of a model keeps any: to a thread-local of std they are all one. So this compiles the same source
-//! once more, with thread-locals of the model.
+//! In the library no thread of a model keeps any, which would take other models more steps. So this compiles the same source once more.
 
 use std::sync::Arc;
 
@@ -11,31 +10,6 @@ use loom::thread;
 use super::{Parked, Place, wait_parked};
 // The source's sibling.
 use crate::scoped::latch;
-
-/// Declares a thread-local of the model, with what the source uses of one of std.
-macro_rules! thread_local {
-    (static $name:ident: Cell<$of:ty> = const { $new:expr };) => {
-        brigade_sync::thread_local! { static LOCAL: Cell<$of> = $new; }
-
-        struct Local;
-
-        impl Local {
-            fn get(&self) -> $of {
-                LOCAL.with(Cell::get)
-            }
-
-            fn set(&self, value: $of) {
-                LOCAL.with(|local| local.set(value));
-            }
-
-            fn replace(&self, value: $of) -> $of {
-                LOCAL.with(|local| local.replace(value))
-            }
-        }
-
-        static $name: Local = Local;
-    };
-}
 
 /// The source asks whether it may keep tickets: here it may.
 macro_rules! cfg {

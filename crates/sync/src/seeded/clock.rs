@@ -1,0 +1,150 @@
+//! The time of a run.
+//!
+//! It passes by a microsecond at each look, so that a loop that waits for a time ends. A thread of its own, the clock, leaps to the next
+//! deadline and ends the waits that are over then. It runs if no other thread can, and at random otherwise: a timeout may win against
+//! what would end the wait, wherever it is. While there is no deadline, the clock is blocked; so if all other threads are, too, that is a
+//! deadlock, and shuttle says so.
+
+use core::time::Duration;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+
+use shuttle::thread::JoinHandle;
+
+use super::record::is_in_run;
+use super::wait::Waiter;
+
+/// How much time a look at the clock takes.
+const LOOK: Duration = Duration::from_micros(1);
+
+std::thread_local! {
+    static CLOCK: RefCell<Clock> = const { RefCell::new(Clock::new()) };
+}
+
+struct Clock {
+    /// Since the start of the run.
+    now: Duration,
+    /// The waits that have a deadline, by that and their number.
+    deadlines: BTreeMap<(Duration, u64), Arc<Waiter>>,
+    numbers: u64,
+    /// What the clock's own thread waits for while there is none.
+    own: Option<Arc<Waiter>>,
+    thread: Option<JoinHandle<()>>,
+    has_ended: bool,
+}
+
+impl Clock {
+    const fn new() -> Self {
+        Self {
+            now: Duration::ZERO,
+            deadlines: BTreeMap::new(),
+            numbers: 0,
+            own: None,
+            thread: None,
+            has_ended: false,
+        }
+    }
+
+    /// Lets the clock's thread look again.
+    fn look(&mut self) {
+        if let Some(own) = self.own.take() {
+            own.wake();
+        }
+    }
+}
+
+/// The number of the clock's thread: the first that a run starts.
+pub(super) const THREAD: usize = 1;
+
+/// The start of all runs of this process.
+fn origin() -> Instant {
+    static ORIGIN: OnceLock<Instant> = OnceLock::new();
+    // A step back may be asked for.
+    *ORIGIN.get_or_init(|| Instant::now() + Duration::from_secs(3600))
+}
+
+pub(super) fn begin() {
+    CLOCK.set(Clock::new());
+    let thread = shuttle::thread::spawn(tick);
+    CLOCK.with_borrow_mut(|clock| clock.thread = Some(thread));
+}
+
+pub(super) fn end() {
+    let thread = CLOCK.with_borrow_mut(|clock| {
+        clock.has_ended = true;
+        clock.look();
+        clock.thread.take()
+    });
+    thread.into_iter().for_each(|thread| drop(thread.join()));
+}
+
+/// The clock's thread.
+fn tick() {
+    loop {
+        let own = Waiter::new();
+        let due = CLOCK.with_borrow_mut(|clock| {
+            if clock.has_ended {
+                return None;
+            }
+            let Some(((at, _), waiter)) = clock.deadlines.pop_first() else {
+                clock.own = Some(own.clone());
+                return Some(None);
+            };
+            clock.now = clock.now.max(at);
+            Some(Some(waiter))
+        });
+        match due {
+            None => return,
+            Some(None) => while !own.block() {},
+            Some(Some(waiter)) => {
+                waiter.is_late();
+                shuttle_engine::runtime::thread::switch();
+            }
+        }
+    }
+}
+
+/// Since the start of the run.
+pub fn elapsed() -> Duration {
+    CLOCK.with_borrow(|clock| clock.now)
+}
+
+/// The virtual time; outside a run the real one.
+pub(crate) fn now() -> Instant {
+    if !is_in_run() {
+        return Instant::now();
+    }
+    CLOCK.with_borrow_mut(|clock| {
+        clock.now += LOOK;
+        origin() + clock.now
+    })
+}
+
+/// Has the clock end a wait after `timeout`; returns what [`forget`] takes. A time beyond the clock's is never.
+pub(crate) fn set(timeout: Duration, waiter: &Arc<Waiter>) -> Option<(Duration, u64)> {
+    CLOCK.with_borrow_mut(|clock| {
+        let at = clock.now.checked_add(timeout)?;
+        origin().checked_add(at)?;
+        clock.numbers += 1;
+        let key = (at, clock.numbers);
+        clock.deadlines.insert(key, waiter.clone());
+        clock.look();
+        Some(key)
+    })
+}
+
+/// A wait is over.
+pub(crate) fn forget(key: (Duration, u64)) {
+    CLOCK.with_borrow_mut(|clock| drop(clock.deadlines.remove(&key)));
+}
+
+/// Blocks the calling thread until that much time has passed.
+#[track_caller]
+pub(crate) fn sleep(time: Duration) {
+    super::step();
+    let waiter = Waiter::new();
+    set(time, &waiter);
+    while !waiter.block() {}
+}

@@ -1,0 +1,127 @@
+//! Runs programs on threads whose every step obeys a seed, with `--cfg brigade_seeded` only.
+//!
+//! All threads of a program are coroutines of the crate `shuttle` on one thread of the system. Before each atomic operation, lock, wait
+//! and wake-up ([`step`]) a scheduler chooses which of them goes on; with the same seed it chooses the same. So memory is sequentially
+//! consistent here: loom is for what depends on orderings. Atomics and locks are `core`'s and `std`'s, which nothing contends for on
+//! one thread, with a step in front.
+//!
+//! Time is [virtual](clock): it passes by a little at each look, and by a leap to the next deadline if no thread can go on without that.
+//! If there is no deadline either, that is a deadlock, and the run [fails](Failure) at once.
+//!
+//! ```text
+//! mod (explore)
+//! schedule
+//! lock
+//! clock
+//! wait
+//! record
+//! ```
+
+pub mod clock;
+pub(crate) mod lock;
+mod record;
+mod schedule;
+pub(crate) mod wait;
+
+use std::cell::RefCell;
+use std::fmt;
+use std::panic::{self, AssertUnwindSafe, Location};
+use std::string::String;
+use std::vec::Vec;
+
+use shuttle::{Config, FailurePersistence, MaxSteps, Runner};
+
+pub use schedule::Policy;
+pub use wait::number;
+
+/// Stack of a thread, in bytes: builds without optimisation, and nested jobs.
+const STACK: usize = 1 << 20;
+
+std::thread_local! {
+    /// The panics on this thread of the system: those that are caught, and one that is not.
+    static PANICS: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+}
+
+/// What a run that ended well was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// How many steps its threads took.
+    pub steps: u64,
+    /// A fingerprint of which thread took each of them, and where.
+    pub fingerprint: u64,
+}
+
+/// Why a run ended otherwise.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// The reason: a panic, a deadlock, or too many steps.
+    pub reason: String,
+    /// The last steps: the thread, the place in the source, the virtual time.
+    pub steps: Vec<String>,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reason)
+    }
+}
+
+/// A step of the calling thread: another one may go on here. None outside a run, and none while it unwinds: to the standard library all
+/// threads of a run are one, so that a second one would unwind too.
+#[track_caller]
+pub(crate) fn step() {
+    if record::is_in_run() && !std::thread::panicking() {
+        record::note(Location::caller());
+        shuttle_engine::runtime::thread::switch();
+    }
+}
+
+/// A step after which the calling thread would rather wait for another one.
+#[track_caller]
+pub(crate) fn yield_now() {
+    if record::is_in_run() {
+        record::note(Location::caller());
+        clock::now();
+        shuttle_engine::runtime::execution::ExecutionState::request_yield();
+        shuttle_engine::runtime::thread::switch();
+    }
+}
+
+/// Runs `program` once, with all of its threads, to their end; `kept` is how many of the last steps a [`Failure`] names.
+///
+/// # Errors
+/// A panic other than by [`resume_unwind`](std::panic::resume_unwind), a deadlock, or more steps than `most`: the process is of no use for another run then.
+pub fn explore(
+    seed: u64,
+    policy: Policy,
+    most: usize,
+    kept: usize,
+    program: impl Fn() + Send + Sync + 'static,
+) -> Result<Run, Failure> {
+    let mut config = Config::new();
+    config.stack_size = STACK;
+    config.failure_persistence = FailurePersistence::None;
+    config.max_steps = MaxSteps::FailAfter(most);
+    config.silence_warnings = true;
+
+    let run = move || {
+        panic::set_hook(Box::new(|info| {
+            let said = std::format!("thread {} {info}", wait::number());
+            PANICS.with_borrow_mut(|panics| panics.push(said));
+        }));
+        clock::begin();
+        program();
+        clock::end();
+    };
+    PANICS.take();
+    record::begin(seed, kept);
+    let runner = Runner::new(schedule::Schedule::new(seed, policy, most), config);
+    let result = panic::catch_unwind(AssertUnwindSafe(|| runner.run(run)));
+    let (run, steps) = record::end();
+    let panics = PANICS.take();
+    // One that was caught is a failure as well: a program that wants to panic resumes to unwind, which calls no hook.
+    match result {
+        Ok(_) if panics.is_empty() => Ok(run),
+        _ => Err(Failure { reason: panics.join("\n"), steps }),
+    }
+}

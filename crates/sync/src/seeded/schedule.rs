@@ -1,0 +1,148 @@
+//! Which thread of a run goes on.
+
+use shuttle::scheduler::{Schedule as Steps, Scheduler, Task, TaskId};
+use std::collections::BTreeMap;
+use std::vec::Vec;
+
+use super::clock;
+
+/// How a scheduler chooses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Policy {
+    /// At random, but the same thread goes on with this probability, in per cent.
+    Random {
+        /// 0 to 99.
+        stays: u8,
+    },
+    /// By random priorities, of which the one of the running thread becomes the lowest at this many random steps among so many: *PCT*, S.
+    /// Burckhardt et al., "A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs" (2010).
+    Pct {
+        /// How often.
+        changes: u8,
+        /// Among how many steps.
+        steps: u32,
+    },
+}
+
+/// One in this many steps is the clock's although others can go on.
+const CLOCK: u32 = 64;
+/// A thread that has yielded in so many of its last steps spins.
+const SPINS: u32 = 6;
+/// One in this many steps ends a wait for no reason.
+const SPURIOUS: u32 = 1024;
+
+/// The scheduler of one run.
+#[derive(Debug)]
+pub(super) struct Schedule {
+    seed: u64,
+    random: fastrand::Rng,
+    policy: Policy,
+    /// Whether the run has begun.
+    has_begun: bool,
+    steps: u32,
+    changes: Vec<u32>,
+    priorities: BTreeMap<TaskId, i64>,
+    /// How many steps a thread has taken since it yielded last.
+    since_yield: BTreeMap<TaskId, u32>,
+    lowest: i64,
+}
+
+impl Schedule {
+    pub(super) fn new(seed: u64, policy: Policy, most: usize) -> Self {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let most = u32::try_from(most).unwrap_or(u32::MAX);
+        let changes = match policy {
+            Policy::Random { .. } => Vec::new(),
+            Policy::Pct { changes, steps } => {
+                (0..changes).map(|_| random.u32(0..steps.min(most).max(1))).collect()
+            }
+        };
+        Self {
+            seed,
+            random,
+            policy,
+            has_begun: false,
+            steps: 0,
+            changes,
+            priorities: BTreeMap::new(),
+            since_yield: BTreeMap::new(),
+            lowest: 0,
+        }
+    }
+
+    fn one_in(&mut self, of: u32) -> bool {
+        self.random.u32(0..of) == 0
+    }
+
+    fn choose(&mut self, ready: &[TaskId], current: Option<TaskId>, is_yielding: bool) -> TaskId {
+        match self.policy {
+            Policy::Random { stays } => {
+                let stays = !is_yielding && self.random.u8(0..100) < stays;
+                let same = current.filter(|current| stays && ready.contains(current));
+                same.unwrap_or_else(|| ready[self.random.usize(..ready.len())])
+            }
+            Policy::Pct { .. } => {
+                for task in ready {
+                    if !self.priorities.contains_key(task) {
+                        let priority = self.random.i64(0..);
+                        self.priorities.insert(*task, priority);
+                    }
+                }
+                self.steps += 1;
+                let falls = is_yielding || self.changes.contains(&self.steps);
+                if let Some(current) = current.filter(|_| falls) {
+                    self.lowest -= 1;
+                    self.priorities.insert(current, self.lowest);
+                }
+                *ready.iter().max_by_key(|task| self.priorities[task]).unwrap_or(&ready[0])
+            }
+        }
+    }
+}
+
+impl Scheduler for Schedule {
+    fn new_execution(&mut self) -> Option<Steps> {
+        (!core::mem::replace(&mut self.has_begun, true)).then(|| Steps::new(self.seed))
+    }
+
+    fn next_task(
+        &mut self,
+        tasks: &[&Task],
+        current: Option<TaskId>,
+        is_yielding: bool,
+    ) -> Option<TaskId> {
+        let is_clock = |task: &&Task| usize::from(task.id()) == clock::THREAD;
+        let clock = tasks
+            .iter()
+            .copied()
+            .find(is_clock)
+            .filter(|task| task.runnable())
+            .map(|task| task.id());
+        let (ready, blocked): (Vec<&Task>, Vec<&Task>) =
+            tasks.iter().copied().filter(|task| !is_clock(task)).partition(|task| task.runnable());
+        let ids = |tasks: Vec<&Task>| tasks.into_iter().map(Task::id).collect::<Vec<_>>();
+        let (ready, blocked) = (ids(ready), ids(blocked));
+        if let Some(current) = current {
+            let steps = self.since_yield.entry(current).or_insert(u32::MAX);
+            *steps = if is_yielding { 0 } else { steps.saturating_add(1) };
+        }
+        // Those that spin may all wait for a time.
+        let spins = |task| self.since_yield.get(task).is_some_and(|steps| *steps < SPINS);
+        let chance = if ready.iter().all(spins) { 2 } else { CLOCK };
+        if ready.is_empty() || self.one_in(chance) {
+            if let Some(clock) = clock {
+                return Some(clock);
+            }
+        }
+        if self.one_in(SPURIOUS) {
+            if let Some(blocked) = self.random.choice(blocked) {
+                return Some(blocked);
+            }
+        }
+        (!ready.is_empty()).then(|| self.choose(&ready, current, is_yielding))
+    }
+
+    fn next_u64(&mut self) -> u64 {
+        self.random.u64(..)
+    }
+}

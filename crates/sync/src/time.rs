@@ -1,0 +1,34 @@
+//! The clock, which is virtual in a [run that obeys a seed](crate#seeds).
+
+use core::time::Duration;
+use std::time::Instant;
+
+/// Returns the present time: [`Instant::now`].
+#[inline(always)]
+pub fn now() -> Instant {
+    #[cfg(brigade_seeded)]
+    return crate::seeded::clock::now();
+    #[cfg(not(brigade_seeded))]
+    Instant::now()
+}
+
+/// Returns how long ago that was: [`Instant::elapsed`].
+#[inline(always)]
+pub fn since(then: Instant) -> Duration {
+    now().saturating_duration_since(then)
+}
+
+/// Returns how much time is left until then.
+#[inline(always)]
+pub fn until(then: Instant) -> Duration {
+    then.saturating_duration_since(now())
+}
+
+/// Blocks the calling thread for at least that long: [`std::thread::sleep`].
+#[cfg_attr(brigade_seeded, track_caller)]
+pub fn sleep(time: Duration) {
+    #[cfg(brigade_seeded)]
+    return crate::seeded::clock::sleep(time);
+    #[cfg(not(brigade_seeded))]
+    std::thread::sleep(time);
+}

@@ -1,0 +1,76 @@
+//! What must be true of each job of a program: one outcome, dropped once.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+
+/// All jobs of a program. Its atomics and its lock are no steps of the program.
+#[derive(Clone, Default)]
+pub(crate) struct Ledger(Arc<Mutex<Vec<Arc<Entry>>>>);
+
+/// What is known of one closure, future or output.
+struct Entry {
+    what: &'static str,
+    ran: AtomicU32,
+    dropped: AtomicU32,
+    /// The pool has accepted it, and nothing may cancel it.
+    must_run: AtomicBool,
+}
+
+/// Belongs to a closure, a future or an output: it is dropped with that.
+pub(crate) struct Token(Arc<Entry>);
+
+/// Says later whether it must run.
+#[derive(Clone)]
+pub(crate) struct Claim(Arc<Entry>);
+
+impl Ledger {
+    pub(crate) fn token(&self, what: &'static str) -> Token {
+        let [ran, dropped] = [0, 0].map(AtomicU32::new);
+        let entry = Arc::new(Entry { what, ran, dropped, must_run: AtomicBool::new(false) });
+        self.0.lock().expect("no panic").push(entry.clone());
+        Token(entry)
+    }
+
+    /// At the end of all threads.
+    pub(crate) fn check(&self, discards: bool) {
+        for (number, entry) in self.0.lock().expect("no panic").iter().enumerate() {
+            let [ran, dropped] = [&entry.ran, &entry.dropped].map(|count| count.load(Relaxed));
+            let what = entry.what;
+            assert_eq!(dropped, 1, "{what} {number} was dropped {dropped} times, and ran {ran}");
+            assert!(ran <= 1, "{what} {number} ran {ran} times");
+            let must = entry.must_run.load(Relaxed) && !discards;
+            assert!(ran == 1 || !must, "{what} {number} was accepted and has not run");
+        }
+    }
+}
+
+impl Token {
+    /// The closure or future begins.
+    pub(crate) fn runs(&self) {
+        assert_eq!(self.0.dropped.load(Relaxed), 0, "{} runs after its end", self.0.what);
+        assert_eq!(self.0.ran.fetch_add(1, Relaxed), 0, "{} runs twice", self.0.what);
+    }
+
+    pub(crate) fn claim(&self) -> Claim {
+        Claim(self.0.clone())
+    }
+}
+
+impl Drop for Token {
+    fn drop(&mut self) {
+        let before = self.0.dropped.fetch_add(1, Relaxed);
+        assert_eq!(before, 0, "{} is dropped twice", self.0.what);
+    }
+}
+
+impl Claim {
+    /// It was accepted, and must have run at the end.
+    pub(crate) fn must_run(&self) {
+        self.0.must_run.store(true, Relaxed);
+    }
+
+    /// Its handle has said that it has not.
+    pub(crate) fn has_not_run(&self) {
+        assert_eq!(self.0.ran.load(Relaxed), 0, "{} was cancelled and has run", self.0.what);
+    }
+}
