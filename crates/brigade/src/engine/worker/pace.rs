@@ -120,7 +120,11 @@ impl Pace {
 
     /// Counts a job that it does not look before; if it is due, it looks before the next one.
     pub(super) fn count(&self) {
-        self.left.set(self.left.get().saturating_sub(1).max(1));
+        match self.left.get() {
+            // There may be more of them than were to come before it is due.
+            0 | 1 => self.done.set(self.done.get().saturating_add(1)),
+            left => self.left.set(left - 1),
+        }
     }
 
     /// Whether the worker looks elsewhere before its next job.
@@ -295,6 +299,13 @@ mod tests {
             found.ends_with(&(745..800).collect::<Vec<_>>()),
             "in the fourth time at the latest"
         );
+    }
+
+    #[test]
+    fn jobs_that_are_run_in_a_look_count_although_it_is_due_before_their_last() {
+        let pace = Pace::new(Fairness::Every(61));
+        (0..30).for_each(|_| pace.count());
+        assert_eq!(looks(&pace, 31..200, |_| 0)[..2], [61, 122]);
     }
 
     #[test]
