@@ -110,13 +110,11 @@ impl Condvar {
     }
 
     /// Wakes one waiting thread.
-    #[cfg_attr(brigade_seeded, track_caller)]
     pub fn notify_one(&self) {
         self.0.notify_one();
     }
 
     /// Wakes every waiting thread.
-    #[cfg_attr(brigade_seeded, track_caller)]
     pub fn notify_all(&self) {
         self.0.notify_all();
     }

@@ -15,11 +15,10 @@ use core::cell::Cell;
 use std::collections::VecDeque;
 
 use brigade_queue::{Cursor, Injector, ShardedInjector};
-use brigade_sync::Mutex;
-use brigade_sync::OnceLock;
 #[cfg(not(any(brigade_loom, brigade_seeded)))]
 use brigade_sync::affinity::current_cpu;
 use brigade_sync::atomic::{AtomicUsize, Ordering};
+use brigade_sync::{Mutex, OnceLock};
 use brigade_task::{Job, Outcome};
 
 use super::local::Local;

@@ -102,13 +102,13 @@ impl Lanes {
 
     /// Takes the oldest low job.
     pub(super) fn pop_low(&self) -> Option<Job> {
-        if self.has_low() { self.low.pop(|_| true, || ()) } else { None }
+        self.has_low().then(|| self.low.pop(|_| true, || ()))?
     }
 
     /// Takes the oldest low job if it was queued before `then`.
     pub(super) fn pop_low_before(&self, then: Option<Instant>) -> Option<Job> {
         let may = |since: Option<_>| then.is_some_and(|then| since.is_some_and(|at| at <= then));
-        if self.has_low() { self.low.pop(may, || ()) } else { None }
+        self.has_low().then(|| self.low.pop(may, || ()))?
     }
 
     /// Whether there are low jobs.
@@ -216,12 +216,36 @@ const KEPT: usize = 1024;
 #[cfg(all(test, not(brigade_loom)))]
 mod tests {
     use core::time::Duration;
+    use std::sync::Barrier;
+    use std::thread;
 
     use super::*;
     use crate::config::Config;
 
     fn lanes() -> (Lanes, Idle) {
         (Lanes::default(), Idle::new(&Config::default(), 1))
+    }
+
+    /// One that returned without the job would look again and again: it may not park while the state says that there is a high job.
+    #[test]
+    fn a_high_job_that_is_being_queued_is_waited_for() {
+        for round in 0..200 {
+            let ((lanes, idle), begins) = (lanes(), Barrier::new(2));
+            thread::scope(|scope| {
+                let mut queue = lanes.high.queue.lock();
+                idle.set_prioritized();
+                let pops = scope.spawn(|| {
+                    begins.wait();
+                    lanes.pop_high(&idle).is_some()
+                });
+                begins.wait();
+                (0..1000).for_each(|_| brigade_sync::hint::spin_loop());
+                queue.jobs.push_back(Entry { job: Job::new(|| ()), since: None });
+                lanes.high.recount(&queue);
+                drop(queue);
+                assert!(pops.join().unwrap(), "round {round}");
+            });
+        }
     }
 
     #[test]

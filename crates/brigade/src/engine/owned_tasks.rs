@@ -68,8 +68,7 @@ brigade_sync::unmodelled::thread_local! {
 /// A shard for the calling thread, a different one each time: futures that were spawned together wait together, and are removed
 /// by several threads at once.
 fn next_shard() -> usize {
-    let next = NEXT.with(Cell::get);
-    NEXT.with(|cell| cell.set(next.wrapping_add(1)));
+    let next = NEXT.with(|next| next.replace(next.get().wrapping_add(1)));
     (producer() + next) % SHARDS
 }
 

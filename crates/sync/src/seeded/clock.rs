@@ -99,7 +99,7 @@ fn tick() {
             None => return,
             Some(None) => while !own.block() {},
             Some(Some(waiter)) => {
-                waiter.is_late();
+                waiter.wake();
                 shuttle_engine::runtime::thread::switch();
             }
         }
@@ -107,7 +107,7 @@ fn tick() {
 }
 
 /// Since the start of the run.
-pub fn elapsed() -> Duration {
+pub(super) fn elapsed() -> Duration {
     CLOCK.with_borrow(|clock| clock.now)
 }
 

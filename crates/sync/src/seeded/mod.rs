@@ -1,9 +1,9 @@
 //! Runs programs on threads whose every step obeys a seed, with `--cfg brigade_seeded` only.
 //!
-//! All threads of a program are coroutines of the crate `shuttle` on one thread of the system. Before each atomic operation, lock, wait
-//! and wake-up ([`step`]) a scheduler chooses which of them goes on; with the same seed it chooses the same. So memory is sequentially
-//! consistent here: loom is for what depends on orderings. Atomics and locks are `core`'s and `std`'s, which nothing contends for on
-//! one thread, with a step in front.
+//! All threads of a program are coroutines of the crate `shuttle` on one thread of the system. After each atomic operation, and
+//! before each lock, wait and use of a parker, a scheduler chooses which of them goes on; with the same seed it chooses the same. So memory is sequentially
+//! consistent here: loom is for what depends on orderings. Atomics and locks are `core`'s and `std`'s, which nothing
+//! contends for on one thread.
 //!
 //! Time is [virtual](clock): it passes by a little at each look, and by a leap to the next deadline if no thread can go on without that.
 //! If there is no deadline either, that is a deadlock, and the run [fails](Failure) at once.
@@ -17,7 +17,7 @@
 //! record
 //! ```
 
-pub mod clock;
+pub(crate) mod clock;
 pub(crate) mod lock;
 mod record;
 mod schedule;
@@ -90,7 +90,8 @@ pub(crate) fn yield_now() {
 /// Runs `program` once, with all of its threads, to their end; `kept` is how many of the last steps a [`Failure`] names.
 ///
 /// # Errors
-/// A panic other than by [`resume_unwind`](std::panic::resume_unwind), a deadlock, or more steps than `most`: the process is of no use for another run then.
+/// A panic other than by [`resume_unwind`](std::panic::resume_unwind), a deadlock, or more steps than `most`: the process is of no use for
+/// another run then.
 pub fn explore(
     seed: u64,
     policy: Policy,
@@ -115,7 +116,7 @@ pub fn explore(
     };
     PANICS.take();
     record::begin(seed, kept);
-    let runner = Runner::new(schedule::Schedule::new(seed, policy, most), config);
+    let runner = Runner::new(schedule::Schedule::new(seed, policy), config);
     let result = panic::catch_unwind(AssertUnwindSafe(|| runner.run(run)));
     let (run, steps) = record::end();
     let panics = PANICS.take();

@@ -28,8 +28,6 @@ pub enum Policy {
 const CLOCK: u32 = 64;
 /// A thread that has yielded in so many of its last steps spins.
 const SPINS: u32 = 6;
-/// By priorities, a thread goes on for so many steps at most while others can: it may look again and again for what one of them writes.
-const FAIR: u32 = 10_000;
 /// One in this many steps ends a wait for no reason.
 const SPURIOUS: u32 = 1024;
 
@@ -47,20 +45,14 @@ pub(super) struct Schedule {
     /// How many steps a thread has taken since it yielded last.
     since_yield: BTreeMap<TaskId, u32>,
     lowest: i64,
-    /// The thread that took the last steps, and how many.
-    last: Option<TaskId>,
-    row: u32,
 }
 
 impl Schedule {
-    pub(super) fn new(seed: u64, policy: Policy, most: usize) -> Self {
+    pub(super) fn new(seed: u64, policy: Policy) -> Self {
         let mut random = fastrand::Rng::with_seed(seed);
-        let most = u32::try_from(most).unwrap_or(u32::MAX);
         let changes = match policy {
             Policy::Random { .. } => Vec::new(),
-            Policy::Pct { changes, steps } => {
-                (0..changes).map(|_| random.u32(0..steps.min(most).max(1))).collect()
-            }
+            Policy::Pct { changes, steps } => (0..changes).map(|_| random.u32(..steps)).collect(),
         };
         Self {
             seed,
@@ -72,8 +64,6 @@ impl Schedule {
             priorities: BTreeMap::new(),
             since_yield: BTreeMap::new(),
             lowest: 0,
-            last: None,
-            row: 0,
         }
     }
 
@@ -96,9 +86,7 @@ impl Schedule {
                     }
                 }
                 self.steps += 1;
-                self.row = if self.last == current { self.row + 1 } else { 0 };
-                self.last = current;
-                let falls = is_yielding || self.changes.contains(&self.steps) || self.row >= FAIR;
+                let falls = is_yielding || self.changes.contains(&self.steps);
                 if let Some(current) = current.filter(|_| falls) {
                     self.lowest -= 1;
                     self.priorities.insert(current, self.lowest);

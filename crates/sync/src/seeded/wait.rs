@@ -1,53 +1,40 @@
 //! Blocking a thread of a run until another one, or the clock, lets it go on.
 
-use core::sync::atomic::{AtomicU8, Ordering};
+use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
 use shuttle_engine::runtime::execution::ExecutionState;
 use shuttle_engine::runtime::task::TaskId;
 
-const WAITS: u8 = 0;
-const WOKEN: u8 = 1;
-const LATE: u8 = 2;
-
 /// One wait of one thread.
 #[derive(Debug)]
 pub(crate) struct Waiter {
     thread: TaskId,
-    state: AtomicU8,
+    /// Whether it is over, and not only interrupted.
+    is_over: AtomicBool,
 }
 
 impl Waiter {
     /// Of the calling thread.
     pub(crate) fn new() -> Arc<Self> {
         let thread = ExecutionState::with(|state| state.current().id());
-        Arc::new(Self { thread, state: AtomicU8::new(WAITS) })
+        Arc::new(Self { thread, is_over: AtomicBool::new(false) })
     }
 
-    /// Blocks until it is woken, its time is over, or spuriously; returns whether it was one of the first two.
+    /// Blocks until the wait is over, or less, for no reason; returns whether it is over.
     #[track_caller]
     pub(crate) fn block(&self) -> bool {
-        if self.state.load(Ordering::Relaxed) == WAITS {
+        if !self.is_over.load(Ordering::Relaxed) {
             ExecutionState::with(|state| state.current_mut().block(true));
             shuttle_engine::runtime::thread::switch();
         }
-        self.state.load(Ordering::Relaxed) != WAITS
+        self.is_over.load(Ordering::Relaxed)
     }
 
-    /// Ends the wait; returns whether it had not ended.
+    /// Ends the wait; returns whether it was not over.
     pub(crate) fn wake(&self) -> bool {
-        self.finish(WOKEN)
-    }
-
-    /// The same, as its time is over.
-    pub(crate) fn is_late(&self) -> bool {
-        self.finish(LATE)
-    }
-
-    fn finish(&self, state: u8) -> bool {
-        let waited = self.state.load(Ordering::Relaxed) == WAITS;
+        let waited = !self.is_over.swap(true, Ordering::Relaxed);
         if waited {
-            self.state.store(state, Ordering::Relaxed);
             ExecutionState::with(|execution| execution.get_mut(self.thread).unblock());
         }
         waited

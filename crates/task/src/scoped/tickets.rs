@@ -129,14 +129,13 @@ pub fn keep_tickets<R>(call: impl FnOnce() -> R) -> R {
     impl Drop for End {
         fn drop(&mut self) {
             return_tickets();
-            KEPT.with(|cell| cell.set(Kept { keeps: self.former, ..KEPT.with(Cell::get) }));
+            KEPT.with(|kept| kept.set(Kept { keeps: self.former, ..kept.get() }));
         }
     }
     // What this thread keeps for a scope around this one is of no use here.
     return_tickets();
-    let former = KEPT
-        .with(|cell| cell.replace(Kept { keeps: cfg!(not(brigade_loom)), ..KEPT.with(Cell::get) }))
-        .keeps;
+    let keeps = cfg!(not(brigade_loom));
+    let former = KEPT.with(|kept| kept.replace(Kept { keeps, ..kept.get() })).keeps;
     let _end = End { former };
     call()
 }

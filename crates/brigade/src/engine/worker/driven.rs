@@ -74,7 +74,7 @@ impl Driven {
         worker.is_new.set(false);
         core.idle.start_search();
         worker.pause();
-        OWNED.with(|cell| cell.set(OWNED.with(Cell::get) + 1));
+        OWNED.with(|owned| owned.set(owned.get() + 1));
         Self { core, worker: Some(worker), runs: Cell::new(false), has_ended: Cell::new(false) }
     }
 
@@ -143,7 +143,7 @@ impl Driven {
         self.core.settle();
         self.core.threads.leave();
         self.core.threads.exit();
-        OWNED.with(|cell| cell.set(OWNED.with(Cell::get) - 1));
+        OWNED.with(|owned| owned.set(owned.get() - 1));
     }
 
     /// In a forked child: leaks what the parent's owner was working on.
