@@ -177,6 +177,8 @@ impl Lane {
 
     /// Notes that entries have been taken out.
     fn left(&self, queue: &mut Queue, emptied: impl FnOnce()) {
+        // First: while the length is seen, so is the bit of a high job, and who sees that waits for the lock.
+        self.recount(queue);
         if queue.jobs.is_empty() {
             emptied();
             if queue.jobs.capacity() > KEPT {
@@ -184,7 +186,6 @@ impl Lane {
                 queue.jobs = VecDeque::new();
             }
         }
-        self.recount(queue);
     }
 
     /// Drops completed entries, which calls no user code.
@@ -257,6 +258,15 @@ mod tests {
             assert!(lanes.push(class, Job::new(|| ()), Accepts::Always, &idle).is_ok());
         }
         assert_eq!((lanes.len(), lanes.pushed()), (2, 2));
+    }
+
+    #[test]
+    fn a_lane_has_no_length_once_the_state_says_that_it_is_empty() {
+        let (lanes, idle) = lanes();
+        assert!(lanes.push(Priority::High, Job::new(|| ()), Accepts::Always, &idle).is_ok());
+        let mut length = None;
+        assert!(lanes.high.pop(|_| true, || length = Some(lanes.high.len())).is_some());
+        assert_eq!(length, Some(0));
     }
 
     #[test]
