@@ -25,6 +25,7 @@ program="$CARGO_TARGET_DIR/release/brigade-seeded"
 if [[ $what == 0x* ]]; then
     exec "$program" replay "$what"
 fi
+"$program" cases
 first="${BRIGADE_SEED:-$((RANDOM << 45 ^ RANDOM << 30 ^ RANDOM << 15 ^ RANDOM))}"
 "$program" explore $((what * 60)) "$first" &
 other=$!

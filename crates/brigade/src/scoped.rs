@@ -476,10 +476,14 @@ impl Scopes for ScopePool {
         });
     }
 
-    fn count(&self, outcome: Outcome) {
-        with_worker_of(self.handle.key, |worker| match worker {
-            Some(worker) => worker.count(outcome),
-            None => self.here().into_iter().for_each(|core| core.count(outcome)),
+    fn run_here(&self, run: &mut dyn FnMut() -> Option<Outcome>) {
+        with_worker_of(self.handle.key, |worker| match (worker, self.here()) {
+            (Some(worker), _) => run().into_iter().for_each(|outcome| worker.count(outcome)),
+            // The pool waits for it, as for all that it has accepted.
+            (None, Some(core)) => {
+                core.off_pool(|| run().into_iter().for_each(|outcome| core.count(outcome)))
+            }
+            (None, None) => _ = run(),
         });
     }
 

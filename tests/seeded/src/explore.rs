@@ -1,4 +1,4 @@
-//! The command line: `brigade-seeded explore SECONDS FIRST`, `brigade-seeded replay SEED`.
+//! The command line: `brigade-seeded cases`, `brigade-seeded explore SECONDS FIRST`, `brigade-seeded replay SEED`.
 
 use std::env;
 use std::process::ExitCode;
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use brigade_sync::seeded::{Failure, Policy, Run, explore};
 
-use crate::program;
+use crate::{act, cases, program};
 
 /// Operations of a program.
 const OPERATIONS: i32 = 30;
@@ -14,11 +14,14 @@ const OPERATIONS: i32 = 30;
 const MOST_STEPS: usize = 2_000_000;
 /// One run in so many is repeated: the same seed must have the same steps.
 const REPEATED: u64 = 64;
+/// Runs of each case.
+const OF_A_CASE: u64 = 2_000;
 
 pub(crate) fn main() -> ExitCode {
     let arguments: Vec<_> = env::args().skip(1).collect();
     let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
     match *arguments {
+        ["cases"] => all_cases(),
         ["explore", seconds, first] => match (seconds.parse(), number(first)) {
             (Ok(seconds), Some(first)) => search(Duration::from_secs(seconds), first),
             _ => usage(),
@@ -29,7 +32,9 @@ pub(crate) fn main() -> ExitCode {
 }
 
 fn usage() -> ExitCode {
-    eprintln!("usage: brigade-seeded explore SECONDS FIRST | brigade-seeded replay SEED");
+    eprintln!(
+        "usage: brigade-seeded cases | brigade-seeded explore SECONDS FIRST | brigade-seeded replay SEED"
+    );
     ExitCode::from(2)
 }
 
@@ -55,6 +60,21 @@ fn policy(seed: u64) -> Policy {
 
 fn once(seed: u64, kept: usize) -> Result<Run, Failure> {
     explore(seed, policy(seed), MOST_STEPS, kept, move || program::run(seed, OPERATIONS))
+}
+
+/// Runs each case with many seeds.
+fn all_cases() -> ExitCode {
+    for (name, case) in cases::ALL {
+        for seed in 0..OF_A_CASE {
+            if let Err(failure) = explore(seed, policy(seed), MOST_STEPS, 40, case) {
+                failure.steps.iter().for_each(|step| println!("{step}"));
+                println!("{name}: failed with seed {seed}, {:?}: {failure}", policy(seed));
+                return ExitCode::FAILURE;
+            }
+        }
+    }
+    println!("{} cases, {OF_A_CASE} runs of each: no failure", cases::ALL.len());
+    ExitCode::SUCCESS
 }
 
 /// Runs one program after the other, until one fails or the time is over.
@@ -91,7 +111,7 @@ fn search(time: Duration, first: u64) -> ExitCode {
 
 /// Runs one program, and says each of its steps.
 fn replay(seed: u64) -> ExitCode {
-    program::say();
+    act::say();
     println!("{:?}", policy(seed));
     match once(seed, usize::MAX) {
         Ok(run) => {

@@ -3,7 +3,11 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
-/// All jobs of a program. Its atomics and its lock are no steps of the program.
+use fastrand::Rng;
+
+use crate::world;
+
+/// All jobs of a pool. Its atomics and its lock are no steps of the program.
 #[derive(Clone, Default)]
 pub(crate) struct Ledger(Arc<Mutex<Vec<Arc<Entry>>>>);
 
@@ -17,28 +21,39 @@ struct Entry {
 }
 
 /// Belongs to a closure, a future or an output: it is dropped with that.
-pub(crate) struct Token(Arc<Entry>);
+pub(crate) struct Token {
+    entry: Arc<Entry>,
+    /// Its drop panics.
+    panics: bool,
+}
 
 /// Says later whether it must run.
 #[derive(Clone)]
 pub(crate) struct Claim(Arc<Entry>);
 
 impl Ledger {
-    pub(crate) fn token(&self, what: &'static str) -> Token {
+    pub(crate) fn token(&self, what: &'static str, random: &mut Rng) -> Token {
         let [ran, dropped] = [0, 0].map(AtomicU32::new);
         let entry = Arc::new(Entry { what, ran, dropped, must_run: AtomicBool::new(false) });
         self.0.lock().expect("no panic").push(entry.clone());
-        Token(entry)
+        Token { entry, panics: random.u8(0..32) == 0 }
     }
 
-    /// At the end of all threads.
-    pub(crate) fn check(&self, discards: bool) {
+    /// What has not been dropped.
+    pub(crate) fn left(&self) -> Vec<&'static str> {
+        let entries = self.0.lock().expect("no panic");
+        let left = entries.iter().filter(|entry| entry.dropped.load(Relaxed) == 0);
+        left.map(|entry| entry.what).collect()
+    }
+
+    /// At the end of all threads of the pool, which may have `lost` what it had accepted.
+    pub(crate) fn check(&self, lost: bool) {
         for (number, entry) in self.0.lock().expect("no panic").iter().enumerate() {
             let [ran, dropped] = [&entry.ran, &entry.dropped].map(|count| count.load(Relaxed));
             let what = entry.what;
             assert_eq!(dropped, 1, "{what} {number} was dropped {dropped} times, and ran {ran}");
             assert!(ran <= 1, "{what} {number} ran {ran} times");
-            let must = entry.must_run.load(Relaxed) && !discards;
+            let must = entry.must_run.load(Relaxed) && !lost;
             assert!(ran == 1 || !must, "{what} {number} was accepted and has not run");
         }
     }
@@ -47,19 +62,23 @@ impl Ledger {
 impl Token {
     /// The closure or future begins.
     pub(crate) fn runs(&self) {
-        assert_eq!(self.0.dropped.load(Relaxed), 0, "{} runs after its end", self.0.what);
-        assert_eq!(self.0.ran.fetch_add(1, Relaxed), 0, "{} runs twice", self.0.what);
+        let entry = &self.entry;
+        assert_eq!(entry.dropped.load(Relaxed), 0, "{} runs after its end", entry.what);
+        assert_eq!(entry.ran.fetch_add(1, Relaxed), 0, "{} runs twice", entry.what);
     }
 
     pub(crate) fn claim(&self) -> Claim {
-        Claim(self.0.clone())
+        Claim(self.entry.clone())
     }
 }
 
 impl Drop for Token {
     fn drop(&mut self) {
-        let before = self.0.dropped.fetch_add(1, Relaxed);
-        assert_eq!(before, 0, "{} is dropped twice", self.0.what);
+        let before = self.entry.dropped.fetch_add(1, Relaxed);
+        assert_eq!(before, 0, "{} is dropped twice", self.entry.what);
+        if self.panics && !std::thread::panicking() {
+            world::panic();
+        }
     }
 }
 

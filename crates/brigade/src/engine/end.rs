@@ -281,7 +281,9 @@ impl Core {
     pub(crate) fn wait_for_end(&self, deadline: Option<Instant>) -> bool {
         // A job that this thread runs or drops can't end before this returns.
         let is_over = || self.tasks.is_empty() && self.ledger.is_idle();
-        self.threads.wait_left(deadline)
+        // First: a thread that is about to be started is not among the threads yet.
+        self.rest.wait_until(deadline, || self.idle.snapshot().terminated())
+            && self.threads.wait_left(deadline)
             && self.threads.join_all(deadline)
             && self.rest.wait_until(deadline, || is_off_pool(self.key) || is_over())
             && self.end_detector(deadline)

@@ -30,7 +30,7 @@ impl JobBuilder {
     /// The closure is run as the share of a [broadcast](crate::Handle::broadcast) is: before most of what is queued, and beyond the
     /// pool's [capacity](crate::Builder::capacity). It waits for as long as its thread runs another job, whether or not other threads
     /// are idle, and has no [class](crate::Priority). Threads of the [core size](crate::Builder::threads) that do not run yet are
-    /// started.
+    /// started; if that of the closure can't be, the closure is cancelled.
     ///
     /// ```
     /// let pool = brigade::Pool::new(2);

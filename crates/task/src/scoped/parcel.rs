@@ -283,16 +283,13 @@ impl<T> ScopedJoinHandle<'_, T> {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn join(self) -> Result<T, JoinError> {
-        let uncounted = if self.state.is_cancelled() {
+        // The closure would see a panic of this thread, although it does not panic.
+        if self.state.is_cancelled() {
             // Its job may be on the deque of this very thread, which does not take it there while it waits.
-            self.parcel.cancel()
-        } else if std::thread::panicking() {
-            // The closure would see that, although it does not panic.
-            None
-        } else {
-            self.parcel.run()
-        };
-        uncounted.into_iter().for_each(|outcome| self.pool.count(outcome));
+            self.pool.run_here(&mut || self.parcel.cancel());
+        } else if !std::thread::panicking() {
+            self.pool.run_here(&mut || self.parcel.run());
+        }
         let latch = self.parcel.latch();
         let region = Region(ptr::from_ref(latch).addr());
         wait(|| latch.is_set(), || self.pool.wait(Wait::without_parts(latch, region)));

@@ -48,8 +48,11 @@ pub trait Scopes: Sync {
     /// Waits until the wait may be over; meanwhile it may run jobs that are part of its region.
     fn wait(&self, wait: Wait<'_>);
 
-    /// Counts a job that its handle has run, or dropped, on this thread. When the pool ran it, its outcome was [`Outcome::Stale`].
-    fn count(&self, _: Outcome) {}
+    /// Runs or drops a job on this thread, for its handle, and counts the outcome if there is one. When the pool ran the job, its
+    /// outcome was [`Outcome::Stale`].
+    fn run_here(&self, run: &mut dyn FnMut() -> Option<Outcome>) {
+        run();
+    }
 
     /// Counts a panic of a scope's body whose payload has been dropped, as a job had panicked before.
     fn count_panic(&self) {}

@@ -426,8 +426,9 @@ impl Scopes for Noting {
         self.run_one();
     }
 
-    fn count(&self, outcome: Outcome) {
-        self.ended.lock().unwrap().push(outcome);
+    fn run_here(&self, run: &mut dyn FnMut() -> Option<Outcome>) {
+        let outcome = run();
+        self.ended.lock().unwrap().extend(outcome);
     }
 
     fn count_panic(&self) {

@@ -1,0 +1,213 @@
+//! What the threads, jobs and futures of a program share.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering::Relaxed};
+use std::time::Duration;
+
+use brigade::{Handle, JoinError, JoinHandle, Reason};
+use fastrand::Rng;
+
+use crate::act::act;
+use crate::ledger::{Claim, Ledger, Token};
+
+/// A pool, and what is true of it, as its jobs see it.
+#[derive(Clone)]
+pub(crate) struct World {
+    pub(crate) pool: Handle,
+    pub(crate) ledger: Ledger,
+    shared: Arc<Shared>,
+    /// How many jobs, parts and futures are around this one.
+    depth: u32,
+    /// A wait without a timeout may begin here.
+    ///
+    /// Not in a part of a fork or a scope: nothing lists the wait for that part, so circles through it are not found.
+    may_wait: bool,
+}
+
+struct Shared {
+    /// How many operations are left.
+    fuel: AtomicI32,
+    /// The pool may cancel or drop what it has accepted.
+    loses: AtomicBool,
+    /// The pool does not end while others use it, and can start threads. What a thread outside needs of another pool it gets of the default
+    /// pool, which never ends.
+    is_sure: bool,
+    /// The pool may have been closed.
+    closed: AtomicBool,
+}
+
+/// The payload of a panic that belongs to the program.
+pub(crate) struct Planned;
+
+/// What a job returns.
+pub(crate) struct Output {
+    value: u64,
+    _token: Token,
+}
+
+/// Panics as the program has planned. No hook is called.
+pub(crate) fn panic() -> ! {
+    resume_unwind(Box::new(Planned))
+}
+
+/// Calls what may panic as planned, outside of a pool.
+pub(crate) fn contained(call: impl FnOnce()) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(call)) {
+        if !payload.is::<Planned>() {
+            resume_unwind(payload);
+        }
+    }
+}
+
+/// Some of 3 ms.
+pub(crate) fn millis(random: &mut Rng) -> Duration {
+    Duration::from_micros(random.u64(0..3000))
+}
+
+impl World {
+    pub(crate) fn new(pool: Handle, fuel: i32, loses: bool, is_sure: bool) -> Self {
+        let fuel = AtomicI32::new(fuel);
+        let loses = AtomicBool::new(loses);
+        let shared = Arc::new(Shared { fuel, loses, is_sure, closed: AtomicBool::new(false) });
+        Self { pool, ledger: Ledger::default(), shared, depth: 0, may_wait: true }
+    }
+
+    /// Inside a job or a future.
+    pub(crate) fn inside(&self) -> Self {
+        Self { depth: self.depth + 1, ..self.clone() }
+    }
+
+    /// Inside a part of a fork or a scope.
+    pub(crate) fn in_part(&self) -> Self {
+        Self { may_wait: false, ..self.inside() }
+    }
+
+    /// Whether this thread is a worker of the pool.
+    pub(crate) fn is_here(&self) -> bool {
+        let own = brigade::current_worker().map(|worker| worker.pool);
+        own.is_some() && own == self.pool.pool_name()
+    }
+
+    /// Takes one operation, if one is left here.
+    pub(crate) fn has_fuel(&self) -> bool {
+        self.depth <= 3 && self.shared.fuel.fetch_sub(1, Relaxed) > 0
+    }
+
+    pub(crate) fn depth(&self) -> u32 {
+        self.depth
+    }
+
+    pub(crate) fn may_wait(&self) -> bool {
+        self.may_wait
+    }
+
+    pub(crate) fn is_sure(&self) -> bool {
+        self.shared.is_sure
+    }
+
+    /// From now on the pool may be closed.
+    pub(crate) fn close(&self) {
+        self.shared.closed.store(true, Relaxed);
+    }
+
+    /// From now on the pool may cancel or drop what it has accepted.
+    pub(crate) fn lose(&self) {
+        self.shared.loses.store(true, Relaxed);
+    }
+
+    pub(crate) fn loses(&self) -> bool {
+        self.shared.loses.load(Relaxed)
+    }
+
+    /// The body of a job that returns something.
+    pub(crate) fn body(&self, random: &mut Rng) -> impl FnOnce() -> Output + Send + use<> {
+        let token = self.ledger.token("a job", random);
+        let (world, mut random) = (self.inside(), random.fork());
+        move || {
+            token.runs();
+            act(&world, &mut random);
+            if random.u8(0..12) == 0 {
+                panic();
+            }
+            // A panic of this drop after it was made would leak the output: rust-lang/rust#47949.
+            drop(token);
+            world.output(&mut random)
+        }
+    }
+
+    /// The same without a result, and what is known of it.
+    pub(crate) fn job(&self, random: &mut Rng) -> (Claim, impl FnOnce() + Send + use<>) {
+        let token = self.ledger.token("a job", random);
+        let claim = token.claim();
+        let (world, mut random) = (self.inside(), random.fork());
+        let run = move || {
+            token.runs();
+            act(&world, &mut random);
+            if random.u8(0..12) == 0 {
+                panic();
+            }
+        };
+        (claim, run)
+    }
+
+    pub(crate) fn output(&self, random: &mut Rng) -> Output {
+        Output { value: 7, _token: self.ledger.token("an output", random) }
+    }
+
+    /// Something was not accepted.
+    pub(crate) fn refused<W>(&self, reason: Reason, work: W) {
+        let closed = reason == Reason::Closed;
+        assert!(!closed || self.shared.closed.load(Relaxed), "closed, and nobody has closed it");
+        drop(work);
+    }
+
+    /// Waits for an outcome, where it may, or has it cancelled, or leaves it.
+    pub(crate) fn end(&self, mut handle: JoinHandle<Output>, random: &mut Rng) {
+        match random.u8(0..8) {
+            0 => drop(handle),
+            1 => {
+                handle.cancel();
+                self.wait(handle, true, random);
+            }
+            2 => drop(handle.cancel_on_drop()),
+            3 => {
+                let abort = handle.abort_handle();
+                if let Some(result) = handle.join_timeout(millis(random)) {
+                    self.ended(result, false);
+                }
+                abort.abort();
+            }
+            4 => match handle.try_join() {
+                Some(result) => self.ended(result, false),
+                None => self.wait(handle, false, random),
+            },
+            _ => self.wait(handle, false, random),
+        }
+    }
+
+    /// Waits for an outcome.
+    pub(crate) fn wait(&self, mut handle: JoinHandle<Output>, cancels: bool, random: &mut Rng) {
+        if self.may_wait {
+            self.ended(handle.join(), cancels);
+        } else if let Some(result) = handle.join_timeout(millis(random)) {
+            self.ended(result, cancels);
+        }
+    }
+
+    /// There is an outcome.
+    pub(crate) fn ended(&self, result: Result<Output, JoinError>, may_be_cancelled: bool) {
+        match result {
+            Ok(output) => assert_eq!(output.value, 7),
+            Err(JoinError::Panicked(panic)) => {
+                let payload = panic.into_payload();
+                assert!(payload.is::<Planned>(), "a panic that is none of the program");
+            }
+            // A wait that might not end.
+            Err(JoinError::WouldDeadlock) => {}
+            Err(error) => {
+                assert!(may_be_cancelled || self.loses(), "{error:?} without a cancel");
+            }
+        }
+    }
+}
