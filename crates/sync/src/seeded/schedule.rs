@@ -31,6 +31,9 @@ const SPINS: u32 = 6;
 /// One in this many steps ends a wait for no reason.
 const SPURIOUS: u32 = 1024;
 
+/// By priorities, a thread that has taken so many steps in a row lets others go on: it may wait for them.
+const ROW: u32 = 10_000;
+
 /// The scheduler of one run.
 #[derive(Debug)]
 pub(super) struct Schedule {
@@ -45,6 +48,8 @@ pub(super) struct Schedule {
     /// How many steps a thread has taken since it yielded last.
     since_yield: BTreeMap<TaskId, u32>,
     lowest: i64,
+    /// The thread that was chosen last by priority, and how often in a row.
+    row: (Option<TaskId>, u32),
 }
 
 impl Schedule {
@@ -64,6 +69,7 @@ impl Schedule {
             priorities: BTreeMap::new(),
             since_yield: BTreeMap::new(),
             lowest: 0,
+            row: (None, 0),
         }
     }
 
@@ -87,11 +93,16 @@ impl Schedule {
                 }
                 self.steps += 1;
                 let falls = is_yielding || self.changes.contains(&self.steps);
-                if let Some(current) = current.filter(|_| falls) {
+                let (last, row) = self.row;
+                let falling = current.filter(|_| falls).or(last.filter(|_| row >= ROW));
+                if let Some(falling) = falling {
                     self.lowest -= 1;
-                    self.priorities.insert(current, self.lowest);
+                    self.priorities.insert(falling, self.lowest);
                 }
-                *ready.iter().max_by_key(|task| self.priorities[task]).unwrap_or(&ready[0])
+                let next =
+                    *ready.iter().max_by_key(|task| self.priorities[task]).unwrap_or(&ready[0]);
+                self.row = (Some(next), if last == Some(next) && row < ROW { row + 1 } else { 0 });
+                next
             }
         }
     }
