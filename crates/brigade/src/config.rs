@@ -355,6 +355,8 @@ pub(crate) struct Config {
     pub(crate) first: usize,
     /// Whether the owner is the only worker, now and then, and no thread is started.
     pub(crate) is_driven: bool,
+    /// Whether its clock is paused, and only the owner moves it.
+    pub(crate) is_paused: bool,
     pub(crate) name: Option<Name>,
     pub(crate) stack_size: Option<usize>,
     pub(crate) spawner: Spawner,
@@ -415,6 +417,7 @@ impl Default for Config {
             core_timeout: false,
             first: 1,
             is_driven: false,
+            is_paused: false,
             name: None,
             stack_size: None,
             spawner: Arc::new(NewThread::start),

@@ -160,6 +160,7 @@
         feature = "futures",
         feature = "hyper",
         feature = "io",
+        feature = "test-util",
         feature = "trace"
     ),
     doc = "The [`guide`] has chapters on [choosing a pool](guide::choosing), [threads or tasks](guide::threads_or_tasks), \
@@ -182,6 +183,14 @@ one](guide::works_with)."
 //!   `hyper::rt::Executor` for [`Handle`], and with `io` `hyper::rt::{Read, Write}` for sockets.
 //! - `orx-parallel`: `orx_parallel::ThreadPool` for [`Pool`] and [`Handle`], for its parallel iterators.
 //! - `macros`: `#[brigade::main]` and `#[brigade::test]`.
+#![cfg_attr(
+    feature = "test-util",
+    doc = "- `test-util`: [`LocalPool::paused`] and [`time::advance`], a virtual clock for tests."
+)]
+#![cfg_attr(
+    not(feature = "test-util"),
+    doc = "- `test-util`: `LocalPool::paused` and `time::advance`, a virtual clock for tests."
+)]
 #![cfg_attr(
     feature = "histograms",
     doc = "- `histograms`: [`Builder::histograms`], how long jobs wait and run."
@@ -228,6 +237,7 @@ one](guide::works_with)."
         feature = "futures",
         feature = "hyper",
         feature = "io",
+        feature = "test-util",
         feature = "trace"
     ),
     doc = "# Coming from another crate\n\n\
@@ -255,6 +265,7 @@ one](guide::works_with)."
 //     builder
 //     pool   machine   thread_name
 //     submission
+//     clock
 //     handle   cancel
 //     join
 //     abort   awaited   deadlock   blocking
@@ -285,6 +296,7 @@ mod blocking;
 mod borrows;
 mod builder;
 mod cancel;
+mod clock;
 mod config;
 mod cpus;
 mod deadlock;
@@ -301,6 +313,7 @@ mod free;
     feature = "futures",
     feature = "hyper",
     feature = "io",
+    feature = "test-util",
     feature = "trace"
 ))]
 // It is text: its examples need these features, a reader needs none.

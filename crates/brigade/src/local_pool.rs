@@ -23,6 +23,8 @@ use crate::spawn::block_on;
 /// as that of a user interface or a game, for [futures that are not `Send`](crate::spawn_local), and for tests that need one order of
 /// events. Any thread submits to it by its [`handle`](Self::handle).
 ///
+/// With the feature `test-util`, `LocalPool::paused` makes one whose clock is virtual.
+///
 /// | to run jobs | use |
 /// |---|---|
 /// | until a future is ready, and sleep when there is none | [`run_until`](Self::run_until) |
@@ -84,6 +86,60 @@ impl LocalPool {
     /// ```
     pub fn new() -> io::Result<Self> {
         Self::configured(|_| ())
+    }
+
+    /// Creates a pool whose clock is virtual, for tests: a timer takes no real time. Needs the feature `test-util`.
+    ///
+    /// All [timers](crate::time) of the pool have this clock: sleeps, time limits, intervals, delayed and periodic closures, and
+    /// [deadlines](crate::JobBuilder::deadline). It stands still while a job or future of the pool can run. Where the owner would sleep
+    /// until a timer, the clock leaps to that timer. So timers fire in the order of their deadlines, each at exactly its time.
+    /// [`advance`](crate::time::advance) moves the clock by hand.
+    ///
+    /// | the owner | the clock |
+    /// |---|---|
+    /// | can run a job or future of the pool | stands still |
+    /// | waits in [`run_until`](Self::run_until), or in [`block_on`](crate::block_on()) in a job, and a timer is set | leaps to the earliest timer |
+    /// | waits there, and no timer is set | stands still, however long that takes |
+    /// | is in [`run_until_idle`](Self::run_until_idle) or [`tick`](Self::tick), which never wait | stands still |
+    /// | blocks the thread, in [`join`](crate::JoinHandle::join) or [`std::thread::sleep`] for example | stands still |
+    ///
+    /// Code under test reads the time by [`time::now`](crate::time::now): that of [`Instant`](std::time::Instant) is the real one.
+    ///
+    /// A sleep is measured by the clock of the pool that is current where the sleep is created. So create it in the pool:
+    /// `run_until(async { sleep(d).await })`, not `run_until(sleep(d))`.
+    ///
+    /// The clock does not wait for work outside of the pool: jobs of other pools, other threads, and I/O. While a future waits for such work,
+    /// the clock leaps from one timer to the next, so a time limit for that future elapses at once. Use channels in memory in place of
+    /// sockets, or set no timer meanwhile. A closure that is [submitted](crate::submit()) to the pool may block: it runs on the owner's
+    /// thread, and the clock stands still.
+    ///
+    /// A time that is a hundred years from the creation of the pool, or too far to be represented, is never reached: the clock does not leap
+    /// to it.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new).
+    ///
+    /// # Examples
+    /// ```
+    /// use brigade::{LocalPool, time};
+    /// use std::time::{Duration, Instant};
+    /// const WEEK: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+    /// let (pool, real) = (LocalPool::paused()?, Instant::now());
+    /// pool.run_until(async {
+    ///     let begun = time::now();
+    ///     let reminder = brigade::submit_after(WEEK / 2, || "half of it");
+    ///     time::sleep(WEEK).await;
+    ///     assert_eq!(time::now() - begun, WEEK);
+    ///     assert!(reminder.is_finished());
+    /// });
+    /// assert!(real.elapsed() < WEEK);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[doc(alias = "start_paused")]
+    #[doc(alias = "pause")]
+    #[cfg(feature = "test-util")]
+    pub fn paused() -> io::Result<Self> {
+        Self::configured(|config| config.is_paused = true)
     }
 
     /// Does the same, with other values.

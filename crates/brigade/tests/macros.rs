@@ -49,6 +49,20 @@ fn a_result_is_coerced_to_its_type() {
     assert_eq!(error_of_a_program().err().map(|error| error.to_string()), Some("failed".into()));
 }
 
+/// The week is virtual, and all runs on this thread.
+#[cfg(feature = "test-util")]
+#[brigade::test(paused)]
+async fn the_clock_of_a_test_may_be_paused() -> Result<(), JoinError> {
+    use brigade::time::{advance, now, sleep};
+    const WEEK: std::time::Duration = std::time::Duration::from_secs(7 * 24 * 60 * 60);
+    let (begun, thread) = (now(), std::thread::current().id());
+    sleep(WEEK).await;
+    advance(WEEK).await;
+    assert_eq!(now() - begun, 2 * WEEK);
+    assert_eq!(brigade::submit(|| std::thread::current().id()).await?, thread);
+    Ok(())
+}
+
 const MOST: usize = 3;
 
 #[brigade::test(threads = 1..=MOST)]

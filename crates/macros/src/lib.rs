@@ -33,6 +33,18 @@ pub fn main(attribute: TokenStream, function: TokenStream) -> TokenStream {
 ///     Ok(())
 /// }
 /// ```
+///
+/// With `paused`, which needs brigade's feature `test-util`, the pool is a `LocalPool::paused`: the test's thread runs all of its jobs, and
+/// its clock is virtual.
+///
+/// ```ignore
+/// #[brigade::test(paused)]
+/// async fn a_week_passes_at_once() {
+///     let (week, begun) = (Duration::from_secs(7 * 24 * 60 * 60), brigade::time::now());
+///     brigade::time::sleep(week).await;
+///     assert_eq!(brigade::time::now() - begun, week);
+/// }
+/// ```
 #[proc_macro_attribute]
 pub fn test(attribute: TokenStream, function: TokenStream) -> TokenStream {
     expand(attribute, function, true).unwrap_or_else(Problem::into_tokens)
@@ -69,7 +81,7 @@ fn expand(
     function: TokenStream,
     is_test: bool,
 ) -> Result<TokenStream, Problem> {
-    let threads = threads(attribute)?;
+    let pool = pool(attribute, is_test)?;
     let tokens: Vec<TokenTree> = function.into_iter().collect();
     let is = |token: &TokenTree, text: &str| matches!(token, TokenTree::Ident(ident) if ident.to_string() == text);
     let Some(function) = tokens.iter().position(|token| is(token, "fn")) else {
@@ -100,17 +112,31 @@ fn expand(
     let call = [name.clone(), group(Delimiter::Parenthesis, TokenStream::new())];
     // The function as it is, so that its body is checked against its result; and then a pool that runs it.
     let mut statements = TokenStream::from_iter(tokens[asynchronous..].iter().cloned());
-    statements.extend(parse("match ::brigade::Builder::new()"));
-    if let Some(threads) = threads {
-        statements.extend(parse(".threads"));
-        statements.extend([group(Delimiter::Parenthesis, threads)]);
-    }
+    let (make, run) = match pool {
+        Pool::Paused => {
+            // For the compiler's error if the feature is off: it names the feature for a function, and not for a method.
+            statements.extend(parse("let _ = ::brigade::time::advance;"));
+            (parse("::brigade::LocalPool::paused()"), ".run_until")
+        }
+        Pool::Threads(threads) => {
+            let mut make = parse("::brigade::Builder::new()");
+            if let Some(threads) = threads {
+                make.extend(parse(".threads"));
+                make.extend([group(Delimiter::Parenthesis, threads)]);
+            }
+            make.extend(parse(".build()"));
+            (make, ".block_on")
+        }
+    };
+    statements.extend(parse("match"));
+    statements.extend(make);
     statements.extend(parse(
-        ".build() {
+        "{
             ::core::result::Result::Ok(pool) => pool,
             ::core::result::Result::Err(error) => ::core::panic!(\"cannot start a pool: {error}\"),
-        }.block_on",
+        }",
     ));
+    statements.extend(parse(run));
     statements.extend([group(Delimiter::Parenthesis, TokenStream::from_iter(call))]);
     let mut new_body = Group::new(Delimiter::Brace, statements);
     new_body.set_span(body.span());
@@ -124,25 +150,38 @@ fn expand(
     Ok(result)
 }
 
-/// The number of threads, from `threads = N`.
-fn threads(attribute: TokenStream) -> Result<Option<TokenStream>, Problem> {
+/// The pool that runs the function.
+enum Pool {
+    /// A pool of this many threads, or of the default number.
+    Threads(Option<TokenStream>),
+    /// A `LocalPool` whose clock is paused.
+    Paused,
+}
+
+/// The pool, from `threads = N` or, for a test, `paused`.
+fn pool(attribute: TokenStream, is_test: bool) -> Result<Pool, Problem> {
     let mut tokens: Vec<TokenTree> = attribute.into_iter().collect();
     let is = |token: &TokenTree, text: char| matches!(token, TokenTree::Punct(punct) if punct.as_char() == text);
     if tokens.last().is_some_and(|last| is(last, ',')) {
         tokens.pop();
     }
     match &tokens[..] {
-        [] => Ok(None),
+        [] => Ok(Pool::Threads(None)),
         [TokenTree::Ident(name), equals, number @ ..]
             if name.to_string() == "threads"
                 && is(equals, '=')
                 && !number.is_empty()
                 && !number.iter().any(|token| is(token, ',')) =>
         {
-            Ok(Some(number.iter().cloned().collect()))
+            Ok(Pool::Threads(Some(number.iter().cloned().collect())))
         }
+        [TokenTree::Ident(name)] if is_test && name.to_string() == "paused" => Ok(Pool::Paused),
         [first, ..] => {
-            let message = "write `threads = 4`, or nothing for as many as there are processors";
+            let message = if is_test {
+                "write `threads = 4`, or `paused` for a virtual clock, or nothing for as many threads as there are processors"
+            } else {
+                "write `threads = 4`, or nothing for as many as there are processors"
+            };
             Err(Problem { at: first.span(), message })
         }
     }

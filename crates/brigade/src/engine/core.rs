@@ -133,7 +133,7 @@ impl Core {
                 queues: Queues::new(&config, cpus),
                 idle: Idle::new(&config, cpus),
                 threads: Box::new(Threads::new(config.clone(), Box::new(entry))),
-                events: Box::new(Events::new(config.size.max.min(cpus))),
+                events: Box::new(Events::new(config.size.max.min(cpus), config.is_paused)),
                 resources,
                 tasks: OwnedTasks::new(),
                 ledger: Box::default(),
@@ -510,7 +510,7 @@ impl Core {
             return;
         }
         let seen = self.idle.after_publishing();
-        let is_soon = || at.is_some_and(|at| at <= time::now() + STANDBY_PERIOD);
+        let is_soon = || at.is_some_and(|at| at <= self.timers().clock().now() + STANDBY_PERIOD);
         if seen.driver_held() || seen.monitored() || (seen.stood_by() && !is_soon()) {
             return;
         }

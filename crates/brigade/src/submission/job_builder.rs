@@ -47,7 +47,7 @@ use crate::watch::Watcher;
 #[derive(Clone)]
 #[must_use = "it submits nothing until one of its verbs is called"]
 pub struct JobBuilder {
-    pub(super) key: Key,
+    pub(crate) key: Key,
     pub(super) when_full: Option<WhenFull>,
     pub(super) options: Options,
 }

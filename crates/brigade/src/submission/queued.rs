@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::time::Instant;
 
-use brigade_sync::time;
 use brigade_task::Work;
 
+use crate::clock;
 use crate::engine::label_job;
 use crate::job_name;
 use crate::priority::Priority;
@@ -92,7 +92,7 @@ where
 
     #[inline]
     fn may_start(&self) -> bool {
-        self.terms.deadline().is_none_or(|at| time::now() < at)
+        self.terms.deadline().is_none_or(|at| clock::now() < at)
     }
 
     #[inline]

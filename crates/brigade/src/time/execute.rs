@@ -9,12 +9,11 @@ use std::panic::Location;
 use std::sync::Arc;
 use std::time::Instant;
 
-use brigade_sync::time;
-
 use super::schedule::{Action, Again, Every, Once, Schedule};
 use super::sleep::{Sleep, sleep_until};
 use super::timer::Timer;
 use super::{Missed, NO_PERIOD, later};
+use crate::clock::now_in;
 use crate::free::job;
 use crate::join::JoinHandle;
 use crate::key::Key;
@@ -44,7 +43,8 @@ impl JobBuilder {
     /// ```
     #[track_caller]
     pub fn after(self, delay: Duration) -> DelayedJob {
-        self.at(later(time::now(), delay))
+        let now = now_in(self.key);
+        self.at(later(now, delay))
     }
 
     /// Delays the closure until `time`: it does not run earlier. If that has passed, a worker runs it at once.
@@ -291,7 +291,7 @@ impl PeriodicJob {
     ) -> Result<Timer, Rejected<F>> {
         let Self { job: builder, period, missed } = self;
         let (key, _, Options { name, class, .. }) = builder.into_parts();
-        let first = later(time::now(), period);
+        let first = later(now_in(key), period);
         let watcher = Watcher::of_pool(key, place, || name.clone());
         let every = Every(job, name);
         schedule(key, class, first, Again::Every(period, missed), every, watcher)

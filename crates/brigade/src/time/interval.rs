@@ -6,10 +6,9 @@ use core::task::{Context, Poll, ready};
 use core::time::Duration;
 use std::time::Instant;
 
-use brigade_sync::time;
-
 use super::sleep::Sleep;
 use super::{Missed, NO_PERIOD, later};
+use crate::clock::now;
 
 /// Creates an interval that ticks every `period`, for the first time one period after this call.
 ///
@@ -32,7 +31,7 @@ use super::{Missed, NO_PERIOD, later};
 /// ```
 #[track_caller]
 pub fn interval(period: Duration) -> Interval {
-    interval_at(later(time::now(), period), period)
+    interval_at(later(now(), period), period)
 }
 
 /// Creates an interval that ticks every `period`, for the first time at `start`; otherwise like [`interval`].
@@ -121,7 +120,7 @@ impl Interval {
     /// As for polling a [`Sleep`].
     pub fn poll_tick(&mut self, context: &mut Context<'_>) -> Poll<Instant> {
         if core::mem::take(&mut self.has_ticked) {
-            let next = self.missed.next(self.sleep.deadline(), self.period, time::now());
+            let next = self.missed.next(self.sleep.deadline(), self.period, now());
             self.sleep = Sleep::new(next);
         }
         ready!(Pin::new(&mut self.sleep).poll(context));

@@ -47,7 +47,14 @@
 //! assert!(begun.elapsed() >= Duration::from_millis(5));
 //! # Ok::<(), brigade::JoinError>(())
 //! ```
+//!
+//! # Tests
+//!
+//! With the feature `test-util`, a `LocalPool::paused` has a virtual clock. It leaps to the next timer where the pool would sleep until
+//! then, so a test that sleeps for a week ends at once. `time::advance` moves it by hand. Code under test reads the time by [`now`].
 
+#[cfg(feature = "test-util")]
+mod advance;
 mod execute;
 #[cfg(any(feature = "futures", feature = "hyper"))]
 mod integrations;
@@ -60,8 +67,11 @@ mod timer;
 use core::time::Duration;
 use std::time::Instant;
 
-use brigade_sync::time;
+use crate::timers::FAR;
 
+pub use crate::clock::now;
+#[cfg(feature = "test-util")]
+pub use advance::advance;
 pub use execute::{
     DelayedJob, PeriodicJob, execute_after, execute_at, execute_every, submit_after,
 };
@@ -121,13 +131,9 @@ impl Missed {
 /// Nanoseconds per second.
 const NANOS: u128 = 1_000_000_000;
 
-/// Stands for a time that is too far in the future to be represented: long enough, and within the range of every system's
-/// clock.
-const FAR: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
-
 /// The instant that is `after` later than `from`.
 fn later(from: Instant, after: Duration) -> Instant {
-    from.checked_add(after).unwrap_or_else(|| time::now() + FAR)
+    from.checked_add(after).unwrap_or_else(|| from + FAR)
 }
 
 /// The panic message for a period of 0.

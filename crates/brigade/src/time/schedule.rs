@@ -13,11 +13,11 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::time::Instant;
 
-use brigade_sync::time;
 use brigade_sync::{Mutex, MutexGuard};
 use brigade_task::{Job, Work, drop_contained};
 
 use super::Missed;
+use crate::clock::now_in;
 use crate::engine::label_job;
 use crate::job_name;
 use crate::key::Key;
@@ -228,7 +228,8 @@ impl<A: Action> Schedule<A> {
         }
         match self.again {
             Again::Every(period, missed) if !state.is_cancelled => {
-                let at = missed.next(state.at, period, time::now());
+                // On a worker of the pool: it is not looked up under the lock.
+                let at = missed.next(state.at, period, now_in(self.pool));
                 state.at = at;
                 state.action = Some(action);
                 state.stage = Stage::Waiting;
@@ -256,9 +257,10 @@ impl<A: Action> Schedule<A> {
     /// The job of a run has been dropped without having run. A periodic closure runs again all the same.
     fn skip(self: &Arc<Self>) {
         let Again::Every(period, missed) = self.again else { return self.abandon() };
+        let now = now_in(self.pool);
         let mut state = self.state.lock();
         if state.stage == Stage::Queued {
-            let at = missed.next(state.at, period, time::now());
+            let at = missed.next(state.at, period, now);
             state.at = at;
             state.stage = Stage::Waiting;
             drop(state);

@@ -4,13 +4,15 @@ use core::future::Future;
 use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
 use core::time::Duration;
+use std::sync::Arc;
 use std::time::Instant;
 
 use brigade_sync::budget;
-use brigade_sync::time;
 
 use super::later;
+use crate::clock::{now, now_in};
 use crate::default_pool::default_pool;
+use crate::engine::Core;
 use crate::handle::Handle;
 use crate::key::Key;
 use crate::registry::reach;
@@ -29,7 +31,7 @@ use crate::timers::{Entry, TimerKey};
 /// });
 /// ```
 pub fn sleep(duration: Duration) -> Sleep {
-    Sleep::new(later(time::now(), duration))
+    Sleep::new(later(now(), duration))
 }
 
 /// Waits until `deadline`, and no less; the future is ready at its first poll if that has passed. See [`Sleep`] for the pool
@@ -110,15 +112,20 @@ impl Future for Sleep {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let waker = context.waker();
-        if let Some((pool, timer)) = self.timer {
-            // A timer that is there will fire, so the clock is not read.
-            if reach(pool, |at| at.core().is_some_and(|core| core.timers().wake_by(timer, waker))) {
-                return Poll::Pending;
+        let now = match self.timer {
+            Some((pool, timer)) => {
+                // A timer that is there will fire, so the clock is not read.
+                let wakes = |core: &Arc<Core>| core.timers().wake_by(timer, waker);
+                if reach(pool, |at| at.core().is_some_and(wakes)) {
+                    return Poll::Pending;
+                }
+                // It has fired, or the pool has ended.
+                self.timer = None;
+                now_in(pool)
             }
-            // It has fired, or the pool has ended.
-            self.timer = None;
-        }
-        if time::now() >= self.at {
+            None => now(),
+        };
+        if now >= self.at {
             return budget::poll_ready(context);
         }
         self.arm(waker);

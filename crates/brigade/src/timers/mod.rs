@@ -22,6 +22,8 @@
 //! *Rejected:* a part that only its worker may read: a worker in a long job would delay its own.
 
 mod agenda;
+#[cfg_attr(not(feature = "test-util"), path = "no_clock.rs")]
+mod clock;
 mod entry;
 #[cfg(all(test, brigade_loom))]
 mod loom_tests;
@@ -39,11 +41,16 @@ use brigade_sync::atomic::{self, Ordering};
 use brigade_sync::unmodelled::{AtomicU64, MutexGuard};
 use brigade_sync::{CachePadded, time};
 
+pub(crate) use clock::Clock;
 pub(crate) use entry::{Due, Entry};
 use part::{Part, Pending};
 
 /// No deadline.
 const NONE: u64 = u64::MAX;
+
+/// Stands for a time that is too far in the future to be represented: long enough, and within the range of every system's
+/// clock.
+pub(crate) const FAR: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
 /// The parts of a large pool: threads that look for what is due read each of them.
 const MOST_PARTS: usize = 8;
@@ -60,6 +67,8 @@ pub(crate) struct Timers {
     /// Each worker sets its timers in one of them.
     parts: Box<[CachePadded<Part>]>,
     shared: CachePadded<Shared>,
+    /// The clock that deadlines are compared with.
+    clock: Clock,
     start: Instant,
 }
 
@@ -111,8 +120,9 @@ impl TimerKey {
 }
 
 impl Timers {
-    /// No timers, in a pool of at most this many threads.
-    pub(crate) fn new(threads: usize) -> Self {
+    /// No timers, in a pool of at most this many threads, whose clock may be paused.
+    pub(crate) fn new(threads: usize, is_paused: bool) -> Self {
+        let start = time::now();
         let parts = threads.clamp(1, MOST_PARTS);
         Self {
             parts: (0..parts).map(|_| CachePadded::new(Part::new())).collect(),
@@ -121,8 +131,14 @@ impl Timers {
                 used: AtomicU64::new(0),
                 closures: atomic::AtomicU64::new(0),
             }),
-            start: time::now(),
+            clock: Clock::new(is_paused, start),
+            start,
         }
+    }
+
+    /// The clock that deadlines are compared with.
+    pub(crate) fn clock(&self) -> &Clock {
+        &self.clock
     }
 
     /// A time no later than the earliest deadline.
@@ -135,15 +151,31 @@ impl Timers {
     }
 
     /// When a thread that sleeps for timers should wake: at the earliest deadline, or, where timers are dense, at the last of
-    /// those with which that one fires together.
+    /// those with which that one fires together. A paused clock wakes no thread, and stops at each deadline.
     pub(crate) fn wake_at(&self) -> Option<Instant> {
         let mut all = self.lock_all();
         let first = all.first()?;
         self.note_next(Some(first));
-        let Some(end) = first.checked_add(TOGETHER) else { return Some(first) };
+        let together = if self.clock.is_paused() { Duration::ZERO } else { TOGETHER };
+        let Some(end) = first.checked_add(together) else { return Some(first) };
         let count = all.parts().map(|part| part.count_until(end, DENSE)).sum::<usize>();
         let last = || all.parts().filter_map(|part| part.last_until(end)).max();
         (count >= DENSE).then(last).unwrap_or(Some(first))
+    }
+
+    /// How long a thread may sleep before it must fire timers; `None` if that is forever.
+    pub(crate) fn until(&self) -> Option<Duration> {
+        if self.is_empty() {
+            return None;
+        }
+        self.wake_at().and_then(|at| self.clock.until(at))
+    }
+
+    /// Moves a paused clock to the earliest deadline: nothing can run before that.
+    pub(crate) fn leap(&self) {
+        if self.clock.is_paused() {
+            self.wake_at().into_iter().for_each(|at| self.clock.leap(at));
+        }
     }
 
     /// Whether there is no timer.

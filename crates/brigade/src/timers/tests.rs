@@ -20,9 +20,14 @@ fn worker() -> usize {
     WORKER.get()
 }
 
+/// The timers of a pool of that many threads.
+fn timers(threads: usize) -> Timers {
+    Timers::new(threads, false)
+}
+
 /// Timers in one part, and in several.
 fn each() -> impl Iterator<Item = Timers> {
-    [1, 3, 100].into_iter().map(Timers::new)
+    [1, 3, 100].into_iter().map(timers)
 }
 
 fn waker() -> Entry {
@@ -84,7 +89,7 @@ fn the_earliest_is_known_whatever_is_set_and_removed() {
 fn a_thread_sleeps_until_several_timers_are_due_only_where_they_are_dense() {
     let micros = Duration::from_micros;
     let wakes_at = |parts, offsets: &[u64]| {
-        let timers = Timers::new(parts);
+        let timers = timers(parts);
         for &offset in offsets {
             assert!(timers.set(worker(), timers.start + micros(offset), waker()).is_ok());
         }
@@ -128,7 +133,7 @@ fn times_before_the_start_and_centuries_after_it_are_times() {
 
 #[test]
 fn of_those_with_one_deadline_the_first_that_was_set_fires_first() {
-    let (timers, order) = (Timers::new(8), Arc::new(Mutex::new(Vec::new())));
+    let (timers, order) = (timers(8), Arc::new(Mutex::new(Vec::new())));
     struct Numbered(usize, Arc<Mutex<Vec<usize>>>);
     impl Due for Numbered {
         fn due(self: Arc<Self>) -> Option<Job> {
@@ -214,7 +219,7 @@ fn a_timer_takes_another_waker_as_long_as_it_is_there() {
 
 #[test]
 fn what_several_workers_have_set_is_taken_in_the_order_of_the_deadlines() {
-    let (timers, order) = (Timers::new(4), Arc::new(Mutex::new(Vec::new())));
+    let (timers, order) = (timers(4), Arc::new(Mutex::new(Vec::new())));
     struct Noted(u64, Arc<Mutex<Vec<u64>>>);
     impl std::task::Wake for Noted {
         fn wake(self: Arc<Self>) {
@@ -264,7 +269,7 @@ fn a_thread_that_goes_to_sleep_does_not_wake_for_a_cancelled_timer() {
 
 #[test]
 fn what_threads_set_cancel_and_take_at_once_is_each_time_there_once() {
-    let timers = Timers::new(3);
+    let timers = timers(3);
     let (cancelled, fired) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let rounds = 2_000;
     thread::scope(|scope| {

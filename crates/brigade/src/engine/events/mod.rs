@@ -13,7 +13,6 @@ use core::task::Waker;
 use core::time::Duration;
 
 use brigade_sync::atomic::Ordering;
-use brigade_sync::time;
 use brigade_sync::unmodelled::AtomicU64;
 use brigade_task::contain;
 
@@ -39,9 +38,9 @@ pub(super) struct Events {
 }
 
 impl Events {
-    pub(super) fn new(threads: usize) -> Self {
+    pub(super) fn new(threads: usize, is_paused: bool) -> Self {
         Self {
-            timers: Timers::new(threads),
+            timers: Timers::new(threads, is_paused),
             driver: Driving::new(),
             candidates: Candidates::default(),
             pulse: Pulse::new(),
@@ -63,14 +62,6 @@ impl Events {
     #[inline]
     pub(super) fn are_wanted(&self) -> bool {
         self.driver.is_made() || !self.timers.is_empty()
-    }
-
-    /// How long a thread may sleep before it must fire timers.
-    pub(super) fn until_timers(&self) -> Option<Duration> {
-        if self.timers.is_empty() {
-            return None;
-        }
-        self.timers.wake_at().map(time::until)
     }
 
     /// Wakes every task that waits for the timers or I/O resources of a pool that has ended; none waits there again.

@@ -149,7 +149,7 @@ impl Monitor {
         }
         let longest = if keep_up { (period * 2).min(STANDBY_PERIOD) } else { BETWEEN };
         self.standby = Some(longest);
-        self.period = core.events.until_timers().unwrap_or(longest).clamp(BETWEEN, longest);
+        self.period = core.events.timers.until().unwrap_or(longest).clamp(BETWEEN, longest);
         Tick::Nothing
     }
 }

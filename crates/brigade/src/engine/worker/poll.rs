@@ -66,7 +66,7 @@ impl Worker {
     pub(super) fn poll_as_sleeper(&self, timeout: Option<Duration>) -> Option<Parked> {
         let (events, spot) = (&self.core.events, &self.me.sleeper.spot);
         events.note_poll();
-        let timeout = timeout.into_iter().chain(events.until_timers()).min();
+        let timeout = timeout.into_iter().chain(events.timers.until()).min();
         let (mut left, mut woken) = (None, 0);
         // Withdraws before anything is queued: while all workers are parked, nothing is.
         let leave = |left: &mut Option<Parked>| _ = left.get_or_insert_with(|| self.withdraw());
@@ -92,6 +92,9 @@ impl Worker {
             }
         } else if spot.parker.park(timeout) {
             return Some(self.woken());
+        }
+        if left.is_none() {
+            events.timers.leap();
         }
         self.fire(|| leave(&mut left));
         if left.is_none() && spot.parker.try_take() {
@@ -122,7 +125,7 @@ impl Worker {
     #[inline]
     fn fire(&self, mut first: impl FnMut()) -> bool {
         let Some(next) = self.core.events.timers.next() else { return false };
-        let now = time::now();
+        let now = self.core.events.timers.clock().now();
         next <= now && self.fire_due(now, &mut first)
     }
 
@@ -173,6 +176,9 @@ impl Worker {
             if self.sleep_in_job(thread, candidate.polls()) {
                 break;
             }
+            if candidate.polls() {
+                events.timers.leap();
+            }
             // Not while we are blocked: due jobs are queued here, and announced when we block again.
             self.poll_events();
         }
@@ -186,7 +192,7 @@ impl Worker {
         let events = &self.core.events;
         // If we poll, this has begun before: otherwise `block` would call another candidate to poll.
         let mut blocked = Some(self.block());
-        let timeout = polls.then(|| events.until_timers()).flatten();
+        let timeout = polls.then(|| events.timers.until()).flatten();
         let Some(driver) = events.driver.get().filter(|_| polls) else {
             return thread.spot.parker.park(timeout);
         };

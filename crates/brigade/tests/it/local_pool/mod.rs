@@ -1,6 +1,8 @@
 //! `LocalPool`: a pool that its owner runs.
 
 mod ending;
+#[cfg(feature = "test-util")]
+mod paused;
 mod running;
 mod waiting;
 

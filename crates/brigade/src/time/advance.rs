@@ -1,0 +1,50 @@
+//! Moving a paused clock by hand.
+
+use core::time::Duration;
+
+use crate::engine::CURRENT;
+use crate::handle::Handle;
+
+/// The panic message on a thread that runs no pool.
+const NOT_HERE: &str =
+    "no paused pool runs on this thread; call this in the `run_until` of a `LocalPool::paused`";
+
+/// Moves the clock of a [paused pool](crate::LocalPool::paused) by `duration`, and lets futures and closures run whose timers are
+/// due then.
+///
+/// The clock moves in one jump, at the first poll. Each of these futures and closures sees the new time, and has run once when
+/// this returns, unless it is of a lower [class](crate::Priority) than the caller. To have the clock stop at each deadline on its way,
+/// [`sleep`](crate::time::sleep) for `duration` instead.
+///
+/// # Panics
+/// If the calling thread does not run a paused pool, as in [`run_until`](crate::LocalPool::run_until), or if the clock would get a
+/// hundred years ahead.
+///
+/// # Examples
+/// ```
+/// use brigade::{LocalPool, time};
+/// use std::time::Duration;
+/// const HOUR: Duration = Duration::from_secs(3600);
+/// let pool = LocalPool::paused()?;
+/// pool.run_until(async {
+///     let mut lunch = brigade::submit_after(HOUR, || "lunch");
+///     time::advance(HOUR / 2).await;
+///     assert!(lunch.try_join().is_none());
+///     time::advance(HOUR / 2).await;
+///     assert!(matches!(lunch.try_join(), Some(Ok("lunch"))));
+/// });
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub async fn advance(duration: Duration) {
+    let advanced = CURRENT.with(|worker| {
+        let worker = worker.ok_or(NOT_HERE)?;
+        worker.core().timers().clock().advance(duration)?;
+        worker.poll_events();
+        Ok(worker.key())
+    });
+    let pool = advanced.unwrap_or_else(|what: &str| panic!("{what}"));
+    // Queued behind all jobs that the timers have just queued. A closed pool accepts no other.
+    if let Ok(behind) = Handle::new(pool).try_submit(|| ()) {
+        let _ = behind.await;
+    }
+}

@@ -1,0 +1,70 @@
+//! The clock of one pool: the system's, or a paused one.
+//!
+//! The time of a paused clock passes nowhere but in [`leap`](Clock::leap) and [`advance`](Clock::advance). It belongs to the pool and not
+//! to the thread that drives it, as other threads set timers in the pool too.
+
+use core::time::Duration;
+use std::time::Instant;
+
+use brigade_sync::time;
+use brigade_sync::unmodelled::Mutex;
+
+use super::FAR;
+
+/// The clock of one pool.
+pub(crate) struct Clock(Option<Paused>);
+
+struct Paused {
+    now: Mutex<Instant>,
+    /// It never gets here: a timer that is set to this time or a later one stands for one that never fires.
+    end: Instant,
+}
+
+impl Clock {
+    /// Whether there are paused clocks in this build.
+    pub(crate) const MAY_BE_PAUSED: bool = true;
+
+    /// The system's clock, or one that is paused at `start`.
+    pub(super) fn new(is_paused: bool, start: Instant) -> Self {
+        Self(is_paused.then(|| Paused { now: Mutex::new(start), end: start + FAR }))
+    }
+
+    pub(super) fn is_paused(&self) -> bool {
+        self.0.is_some()
+    }
+
+    pub(crate) fn now(&self) -> Instant {
+        self.0.as_ref().map_or_else(time::now, |paused| *paused.now.lock())
+    }
+
+    /// How long a thread sleeps until that time; `None` if that is forever. A paused clock [leaps](Self::leap) there.
+    pub(super) fn until(&self, at: Instant) -> Option<Duration> {
+        match &self.0 {
+            Some(paused) => (at < paused.end).then_some(Duration::ZERO),
+            None => Some(time::until(at)),
+        }
+    }
+
+    /// Moves a paused clock to that time, where a thread would sleep until then.
+    pub(super) fn leap(&self, at: Instant) {
+        if let Some(paused) = self.0.as_ref().filter(|paused| at < paused.end) {
+            let mut now = paused.now.lock();
+            *now = at.max(*now);
+        }
+    }
+
+    /// Moves a paused clock by that much.
+    ///
+    /// # Errors
+    /// With what to do, if it is not paused or would come to its end.
+    pub(crate) fn advance(&self, by: Duration) -> Result<(), &'static str> {
+        let paused = self
+            .0
+            .as_ref()
+            .ok_or("the clock of this pool is not paused; make the pool by `LocalPool::paused`")?;
+        let mut now = paused.now.lock();
+        let then = now.checked_add(by).filter(|&then| then < paused.end);
+        *now = then.ok_or("a paused clock advances by less than a hundred years in all")?;
+        Ok(())
+    }
+}
