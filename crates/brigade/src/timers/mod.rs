@@ -13,7 +13,7 @@
 //! none. It is too early where the earliest timer has been cancelled, or where a part knows only the slot of its [`wheel`] in
 //! which that timer is: then a thread that works looks in vain. A thread that sleeps does so until the exact time. Only a timer
 //! lowers it: otherwise such a thread would sleep past another timer that is set in between. It is one atomic variable, so the
-//! argument of `idle/DRIVER.md` need not know of parts. `loom_tests` has models.
+//! argument of `idle/DRIVER.md` need not know of parts.
 //!
 //! *Rejected:* to raise it at each removal of the earliest timer: where all are cancelled in the order in which they were set,
 //! that is each of them.
@@ -23,8 +23,6 @@
 
 mod agenda;
 mod entry;
-#[cfg(all(test, brigade_loom))]
-mod loom_tests;
 mod part;
 #[cfg(all(test, not(brigade_loom)))]
 mod tests;
