@@ -13,7 +13,7 @@
 //! none. It is too early where the earliest timer has been cancelled, or where a part knows only the slot of its [`wheel`] in
 //! which that timer is: then a thread that works looks in vain. A thread that sleeps does so until the exact time. Only a timer
 //! lowers it: otherwise such a thread would sleep past another timer that is set in between. It is one atomic variable, so the
-//! argument of `idle/DRIVER.md` need not know of parts.
+//! argument of `idle/DRIVER.md` need not know of parts. `loom_tests` has models.
 //!
 //! *Rejected:* to raise it at each removal of the earliest timer: where all are cancelled in the order in which they were set,
 //! that is each of them.
@@ -23,6 +23,8 @@
 
 mod agenda;
 mod entry;
+#[cfg(all(test, brigade_loom))]
+mod loom_tests;
 mod part;
 #[cfg(all(test, not(brigade_loom)))]
 mod tests;
@@ -33,9 +35,8 @@ use core::task::Waker;
 use core::time::Duration;
 use std::time::Instant;
 
-use brigade_sync::atomic::{self, Ordering};
-use brigade_sync::unmodelled::{AtomicU64, MutexGuard};
-use brigade_sync::{CachePadded, time};
+use brigade_sync::atomic::{AtomicU64, Ordering};
+use brigade_sync::{CachePadded, MutexGuard, time};
 
 pub(crate) use entry::{Due, Entry};
 use part::{Part, Pending};
@@ -69,7 +70,7 @@ struct Shared {
     /// A bit for each part with a timer, which changes under its lock.
     used: AtomicU64,
     /// Closures that have been set, and are neither queued yet nor dropped.
-    closures: atomic::AtomicU64,
+    closures: AtomicU64,
 }
 
 /// All parts under their locks.
@@ -117,7 +118,7 @@ impl Timers {
             shared: CachePadded::new(Shared {
                 next: AtomicU64::new(NONE),
                 used: AtomicU64::new(0),
-                closures: atomic::AtomicU64::new(0),
+                closures: AtomicU64::new(0),
             }),
             start: time::now(),
         }
