@@ -120,6 +120,22 @@ fn a_submitter_and_a_worker_that_dozes_never_miss_each_other() {
     one_sees_the_other(Pool::searching, Pool::wakes, dozes);
 }
 
+/// A thread ends a wait, and then picks the worker that waits: no fence is needed, as both take the crew's lock.
+///
+/// Caught: a worker that is picked before its wait has ended.
+#[test]
+fn a_worker_that_dozes_and_the_end_of_its_wait_never_miss_each_other() {
+    let ends = |pool: &Pool| {
+        pool.queue.store(1, Ordering::Relaxed);
+        pool.idle.pick_this(0)
+    };
+    let dozes = |pool: &Pool| {
+        pool.idle.announce_doze(0);
+        pool.has_work()
+    };
+    one_sees_the_other(Pool::searching, ends, dozes);
+}
+
 /// A submitter that sees a searcher wakes no worker.
 ///
 /// Caught: no fence in `stop_search`; `stop_search` that never asks for a look.
