@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Explores the loom models: those of `sync`, `queue`, `burst` and `task` beside their sources, those of the driver
-# and of the wake rule inside `io` and `brigade`, as they need private items.
+# and of the wake rule inside `io` and `brigade`, as they need private items. Models are for what the order of memory accesses
+# decides; `ci/seeded.sh` runs whole programs on the real engine.
 #
 # Each model names its own bound of preemptions; LOOM_MAX_PREEMPTIONS overrides all of them. BRIGADE_LOOM_SHORT takes one
 # from each, which takes a fraction of the time: use it after every change, but explore the full bounds after a change of

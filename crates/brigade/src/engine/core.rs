@@ -538,14 +538,3 @@ impl Drop for Reserved<'_> {
         self.core.idle.release();
     }
 }
-
-#[cfg(all(test, brigade_loom))]
-impl Core {
-    /// A worker whose thread the model starts.
-    pub(super) fn enlist_for_a_model(&self) -> usize {
-        let Some(index) = self.idle.pick_core() else { unreachable!("models ask for no more") };
-        self.queues.peers.open(index, &self.config);
-        self.threads.enlist_for_a_model();
-        index
-    }
-}

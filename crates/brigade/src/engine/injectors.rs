@@ -27,7 +27,7 @@ use crate::topology::Nodes;
 
 /// The most injectors. Every searching worker looks at each one, so more would cost idle workers what they save producers. At
 /// most as many producers as there are CPUs run at once.
-const MAX_SHARDS: usize = if cfg!(brigade_loom) { 2 } else { 16 };
+const MAX_SHARDS: usize = 16;
 
 /// The injectors of one pool.
 pub(super) struct Injectors {
@@ -95,7 +95,7 @@ fn new_producer() -> usize {
 /// it was then: a pool that does not mind them has no use for that, and no harm from it.
 static NODES: OnceLock<Nodes> = OnceLock::new();
 
-/// A model has no static atomics; its threads are one producer.
+/// Loom has no static atomics; no model needs a producer.
 #[cfg(brigade_loom)]
 fn new_producer() -> usize {
     1

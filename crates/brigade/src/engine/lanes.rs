@@ -317,3 +317,47 @@ mod tests {
         assert!(lanes.is_empty() && !idle.snapshot().is_prioritized());
     }
 }
+
+#[cfg(all(test, brigade_loom))]
+mod loom_tests {
+    use std::sync::Arc;
+
+    use brigade_sync::model::{check, turn};
+    use loom::thread;
+
+    use super::*;
+    use crate::config::Config;
+
+    /// Compiles only if the facade really is loom's.
+    const _: fn(AtomicUsize) -> loom::sync::atomic::AtomicUsize = |a| a;
+
+    /// Two threads queue a high job each, and one takes what it finds: after that the bit says whether there is one.
+    ///
+    /// Caught: the bit changed after the lane's lock has been released, by a push and by a pop.
+    #[test]
+    fn the_state_says_whether_high_jobs_are_queued() {
+        check(3, || {
+            let shared = Arc::new((Lanes::default(), Idle::new(&Config::default(), 1)));
+            let pushes = [(); 2].map(|()| {
+                let shared = shared.clone();
+                thread::spawn(move || {
+                    let (lanes, idle) = &*shared;
+                    turn();
+                    assert!(
+                        lanes.push(Priority::High, Job::new(|| ()), Accepts::Always, idle).is_ok()
+                    );
+                })
+            });
+            let (lanes, idle) = &*shared;
+            for _ in 0..2 {
+                turn();
+                // Whatever the bit says, as an eviction does.
+                lanes.pop_high(idle);
+            }
+            for push in pushes {
+                push.join().unwrap();
+            }
+            assert_eq!(idle.snapshot().is_prioritized(), !lanes.is_empty());
+        });
+    }
+}

@@ -22,8 +22,6 @@ mod lanes;
 mod late;
 mod ledger;
 mod local;
-#[cfg(all(test, brigade_loom))]
-mod loom_tests;
 mod mailbox;
 mod off_pool;
 mod origins;

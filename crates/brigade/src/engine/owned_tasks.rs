@@ -14,7 +14,7 @@ use brigade_task::TaskRef;
 use super::injectors::producer;
 
 /// How many threads may add a future at once without waiting for each other.
-const SHARDS: usize = if cfg!(brigade_loom) { 1 } else { 8 };
+const SHARDS: usize = 8;
 
 /// How many slots an empty shard keeps.
 const KEPT: usize = 1024;

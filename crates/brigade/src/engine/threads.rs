@@ -310,10 +310,4 @@ impl Threads {
         self.members.lock().retain(|&member| Some(member) != id);
         Ok(())
     }
-
-    /// A worker whose thread the model starts.
-    #[cfg(all(test, brigade_loom))]
-    pub(super) fn enlist_for_a_model(&self) {
-        self.counts.lock().alive += 1;
-    }
 }

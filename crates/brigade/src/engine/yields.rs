@@ -30,7 +30,7 @@ brigade_sync::unmodelled::thread_local! {
 /// Waits a little longer at each call: pauses first, then yields the processor unless that is slow. `round` counts the calls and
 /// starts at 0.
 pub(super) fn snooze(round: u32) {
-    if cfg!(brigade_loom) || 1 << round.min(31) < PAUSES {
+    if 1 << round.min(31) < PAUSES {
         hint::snooze(round);
     } else {
         yield_unless_slow(time::now, thread::yield_now);

@@ -1,4 +1,4 @@
-//! Threads that fork as workers of a pool, and are none. `engine/FORKS.md` has the protocol, and `loom_tests/guests.rs` its models.
+//! Threads that fork as workers of a pool, and are none. `engine/FORKS.md` has the protocol, and `loom_tests` its models.
 
 use brigade_sync::atomic::{AtomicUsize, Ordering, fence};
 

@@ -119,12 +119,9 @@ impl Idle {
     /// an injector does.
     #[inline(always)]
     pub(crate) fn after_exchange(&self) -> Snapshot {
-        // Loom has no order for `SeqCst` operations other than fences, so its models have a fence there; for pushes the argument
-        // of `README.md` is the only proof.
-        #[cfg(brigade_loom)]
-        fence(Ordering::SeqCst);
         // Ordering: SeqCst, as the exchange: a worker whose announcement this does not see comes after both in the one order, and
-        // so does its fence in `announce`. It sees the work.
+        // so does its fence in `announce`. It sees the work. There is no model: loom has no order for `SeqCst` operations other than
+        // fences.
         Snapshot(self.state.load(Ordering::SeqCst))
     }
 

@@ -1,136 +1,101 @@
 //! A thread that goes to sleep until the next deadline, beside others that set and cancel timers in parts of their own.
 
 use std::sync::Arc;
+use std::task::Waker;
+use std::time::{Duration, Instant};
 
-use brigade_sync::Mutex;
-use brigade_sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
+use brigade_sync::atomic::{AtomicBool, Ordering, fence};
 use brigade_sync::model::{check, turn};
 use loom::thread;
 
-use super::NONE;
+use super::{Entry, TimerKey, Timers};
 
-/// A part that has not sorted its timers knows them by multiples of this.
-const SLOT: u64 = 4;
+/// Compiles only if the facade really is loom's.
+const _: fn(brigade_sync::atomic::AtomicBool) -> loom::sync::atomic::AtomicBool = |a| a;
 
-/// The part of [`Timers`](super::Timers) that several threads change: deadlines in two parts, and what is beside them. The
-/// locks and counters of the real one take no part in models.
-struct Timers {
-    parts: [Mutex<Vec<u64>>; 2],
-    next: AtomicU64,
-    used: AtomicU64,
-    /// The sleeper has announced itself.
+/// Timers in two parts, and a thread that sleeps for them.
+struct Sleeper {
+    timers: Timers,
+    /// It has announced itself.
     sleeps: AtomicBool,
     /// It was told to look again.
     told: AtomicBool,
 }
 
-impl Timers {
-    /// Part 0 has these.
-    fn with(deadlines: &[u64]) -> Arc<Self> {
-        let next = deadlines.iter().copied().min().unwrap_or(NONE);
-        Arc::new(Self {
-            parts: [Mutex::new(deadlines.to_vec()), Mutex::new(Vec::new())],
-            next: AtomicU64::new(next),
-            used: AtomicU64::new(u64::from(!deadlines.is_empty())),
-            sleeps: AtomicBool::new(false),
-            told: AtomicBool::new(false),
-        })
+impl Sleeper {
+    fn new() -> Self {
+        let [sleeps, told] = [false, false].map(AtomicBool::new);
+        Self { timers: Timers::new(2), sleeps, told }
     }
 
-    /// `Timers::set`, and `Core::event_added` for the earliest.
-    fn set(&self, index: usize, at: u64) {
+    /// `Core::set_timer`, of a timer that is due after some milliseconds.
+    fn set(&self, worker: usize, after: u64) -> TimerKey {
         turn();
-        let mut part = self.parts[index].lock();
-        if part.is_empty() {
-            self.used.fetch_or(1 << index, Ordering::Relaxed);
-        }
-        part.push(at);
-        let is_first = at < self.next.load(Ordering::Relaxed)
-            && at < self.next.fetch_min(at, Ordering::Relaxed);
-        drop(part);
+        let at = self.timers.start + Duration::from_millis(after);
+        let set = self.timers.set(worker, at, Entry::Wake(Waker::noop().clone()));
+        let Ok((key, is_first)) = set else { panic!("a timer is refused") };
         if is_first {
             fence(Ordering::SeqCst);
             if self.sleeps.load(Ordering::Relaxed) {
                 self.told.store(true, Ordering::Relaxed);
             }
         }
+        key
     }
 
-    /// `Timers::remove`, of the earliest of a part.
-    fn remove(&self, index: usize) {
+    fn remove(&self, key: TimerKey) {
         turn();
-        let mut part = self.parts[index].lock();
-        part.remove(0);
-        let bit = 1 << index;
-        let was_last = part.is_empty() && self.used.fetch_and(!bit, Ordering::Relaxed) == bit;
-        drop(part);
-        if was_last {
-            self.lock_all(false);
-        }
-    }
-
-    /// `Timers::lock_all`, which knows the earliest deadline only if it is `exact`; returns that deadline.
-    fn lock_all(&self, exact: bool) -> u64 {
-        turn();
-        let (first, second) = (self.parts[0].lock(), self.parts[1].lock());
-        let earliest = first.iter().chain(second.iter()).copied().min().unwrap_or(NONE);
-        let bound = if exact || earliest == NONE { earliest } else { earliest / SLOT * SLOT };
-        let next = self.next.load(Ordering::Relaxed);
-        self.next.store(if bound == NONE { NONE } else { bound.max(next) }, Ordering::Relaxed);
-        earliest
+        assert!(self.timers.remove(key).is_some());
     }
 
     /// A worker that parks as the driver holder: until when it sleeps.
-    fn sleep(&self) -> u64 {
+    fn sleep(&self) -> Option<Instant> {
         turn();
         self.sleeps.store(true, Ordering::Relaxed);
         fence(Ordering::SeqCst);
-        match self.next.load(Ordering::Relaxed) {
-            NONE => NONE,
-            _ => self.lock_all(true),
+        if self.timers.is_empty() { None } else { self.timers.wake_at() }
+    }
+
+    /// Calls both on threads of their own, beside one that goes to sleep. It wakes no later than the first timer that is left, or was
+    /// told of it.
+    fn beside(
+        self,
+        one: impl FnOnce(&Self) + Send + 'static,
+        other: impl FnOnce(&Self) + Send + 'static,
+    ) {
+        let this = Arc::new(self);
+        let (for_one, for_other) = (this.clone(), this.clone());
+        let others =
+            [thread::spawn(move || one(&for_one)), thread::spawn(move || other(&for_other))];
+        let until = this.sleep();
+        for other in others {
+            other.join().unwrap();
         }
-    }
-
-    /// After all threads have ended: the sleeper wakes no later than the first timer, or was told of it.
-    fn check(&self, until: u64) {
-        let told = self.told.load(Ordering::Relaxed);
-        let next = self.next.load(Ordering::Relaxed);
-        let first = self.lock_all(true);
-        assert!(told || until <= first, "it sleeps until {until}, past {first}");
-        assert!(next <= first, "{next} is later than {first}");
-        assert!((next == NONE) == (first == NONE), "{next}, not {first}");
+        let (told, next) = (this.told.load(Ordering::Relaxed), this.timers.next());
+        let first = this.timers.lock_all().first();
+        let is_late =
+            |at: Option<Instant>| first.is_some_and(|first| at.is_none_or(|at| at > first));
+        assert!(told || !is_late(until), "it sleeps until {until:?}, past {first:?}");
+        assert!(!is_late(next), "{next:?} is later than {first:?}");
+        assert_eq!(next.is_none(), first.is_none());
     }
 }
 
-/// Runs these on threads of their own, beside one that goes to sleep.
-fn beside_a_sleeper(timers: Arc<Timers>, others: [fn(&Timers); 2]) {
-    let others = others.map(|other| {
-        let timers = timers.clone();
-        thread::spawn(move || other(&timers))
-    });
-    let until = timers.sleep();
-    for other in others {
-        assert!(other.join().is_ok());
-    }
-    timers.check(until);
-}
-
-/// Caught: `lock_all` that has one lock at a time; no fence in `set`.
+/// Caught: `lock_all` that has one lock at a time.
 #[test]
 fn a_timer_set_beside_the_cancel_of_an_earlier_one_in_another_part_is_not_slept_past() {
     check(2, || {
-        beside_a_sleeper(
-            Timers::with(&[5]),
-            [|timers| timers.remove(0), |timers| timers.set(1, 10)],
-        );
+        let sleeper = Sleeper::new();
+        let first = sleeper.set(0, 5);
+        sleeper.beside(move |timers| timers.remove(first), |timers| _ = timers.set(1, 10));
     });
 }
 
-/// Caught: a store in place of `fetch_min`; no fence in `set`.
+/// Caught: a store in place of `fetch_min`.
 #[test]
 fn of_two_timers_set_at_once_in_two_parts_none_is_slept_past() {
     check(2, || {
-        beside_a_sleeper(Timers::with(&[]), [|timers| timers.set(0, 7), |timers| timers.set(1, 8)]);
+        Sleeper::new().beside(|timers| _ = timers.set(0, 7), |timers| _ = timers.set(1, 8))
     });
 }
 
@@ -138,20 +103,25 @@ fn of_two_timers_set_at_once_in_two_parts_none_is_slept_past() {
 #[test]
 fn the_last_timers_of_two_parts_cancelled_at_once_leave_nothing_to_wait_for() {
     check(2, || {
-        let timers = Timers::with(&[5]);
-        timers.set(1, 6);
-        beside_a_sleeper(timers, [|timers| timers.remove(0), |timers| timers.remove(1)]);
+        let sleeper = Sleeper::new();
+        let [one, other] = [sleeper.set(0, 5), sleeper.set(1, 6)];
+        sleeper.beside(move |timers| timers.remove(one), move |timers| timers.remove(other));
     });
 }
 
-/// Caught: `lock_all` that lowers `next`.
+/// A part knows of the timer after 120 ms that it is due after 67 ms or later, when its slot of the wheel begins.
+///
+/// Caught: `note_next` that lowers `next`.
 #[test]
 fn a_timer_set_after_a_look_that_found_nothing_is_not_slept_past() {
     check(2, || {
-        let look = |timers: &Timers| {
-            timers.lock_all(false);
-            timers.set(0, 5);
+        let sleeper = Sleeper::new();
+        sleeper.set(0, 70);
+        let looks = |timers: &Sleeper| {
+            turn();
+            assert!(timers.timers.take_due(timers.timers.start).is_none());
+            timers.set(0, 69);
         };
-        beside_a_sleeper(Timers::with(&[7]), [look, |timers| timers.set(1, 9)]);
+        sleeper.beside(looks, |timers| _ = timers.set(1, 120));
     });
 }

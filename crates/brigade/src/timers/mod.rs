@@ -37,9 +37,8 @@ use core::task::Waker;
 use core::time::Duration;
 use std::time::Instant;
 
-use brigade_sync::atomic::{self, Ordering};
-use brigade_sync::unmodelled::{AtomicU64, MutexGuard};
-use brigade_sync::{CachePadded, time};
+use brigade_sync::atomic::{AtomicU64, Ordering};
+use brigade_sync::{CachePadded, MutexGuard, time};
 
 pub(crate) use clock::Clock;
 pub(crate) use entry::{Due, Entry};
@@ -80,7 +79,7 @@ struct Shared {
     /// A bit for each part with a timer, which changes under its lock.
     used: AtomicU64,
     /// Closures that have been set, and are neither queued yet nor dropped.
-    closures: atomic::AtomicU64,
+    closures: AtomicU64,
 }
 
 /// All parts under their locks.
@@ -129,7 +128,7 @@ impl Timers {
             shared: CachePadded::new(Shared {
                 next: AtomicU64::new(NONE),
                 used: AtomicU64::new(0),
-                closures: atomic::AtomicU64::new(0),
+                closures: AtomicU64::new(0),
             }),
             clock: Clock::new(is_paused, start),
             start,

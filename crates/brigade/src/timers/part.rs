@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use brigade_sync::atomic::Ordering;
-use brigade_sync::unmodelled::{AtomicU64, Mutex, MutexGuard};
+use brigade_sync::atomic::{AtomicU64, Ordering};
+use brigade_sync::{Mutex, MutexGuard};
 
 use super::agenda::{self, Agenda};
 use super::{Entry, NONE, TimerKey};

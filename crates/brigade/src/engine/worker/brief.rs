@@ -46,7 +46,7 @@ impl Waiting {
 
     /// Watches for the end of the wait if the last one was brief; `false` if it is not over.
     pub(super) fn watch(&self, is_over: impl Fn() -> bool) -> bool {
-        if cfg!(brigade_loom) || !self.is_watched {
+        if !self.is_watched {
             return is_over();
         }
         watch(is_over, || time::since(self.begun))

@@ -29,8 +29,8 @@ const BETWEEN: Duration = Duration::from_millis(1);
 const KEPT_UP: u32 = 4;
 
 /// The number of looks without movement after which the monitor stops. After these 2 ms or so, a lone job costs its submitter
-/// one wake-up. Fewer where a model checker follows each of them.
-const STILL_LOOKS: u32 = if cfg!(brigade_loom) { 20 } else { 50 };
+/// one wake-up.
+const STILL_LOOKS: u32 = 50;
 
 /// The same for the standby: some 130 ms, so that events which come often again after a pause need no new one.
 const STILL_LOOKS_OF_STANDBY: u32 = 16;

@@ -1,0 +1,388 @@
+//! Models of the orderings on which the wake-up rule rests; `ci/loom.sh` runs them.
+//!
+//! The subject is the real [`Idle`]. In most models one thread publishes and then reads the state, and another one changes the state
+//! and then looks for what was published: one of the two must see the other. A relaxed atomic stands for everything that can be
+//! published, so the fences of [`Idle`] must provide all ordering. `ci/seeded.sh` checks on the real engine what the threads do with
+//! what they see.
+
+use std::sync::Arc;
+
+use brigade_queue::deque;
+use brigade_sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
+use brigade_sync::model::{check, turn};
+use loom::thread;
+
+use super::guests::Guests;
+use super::state::{LIVE, PARKED, SEARCHING};
+use super::{Duty, Idle, Join, Leave, Snapshot};
+use crate::config::{Config, Size};
+
+/// Compiles only if the facade really is loom's.
+const _: fn(brigade_sync::atomic::AtomicUsize) -> loom::sync::atomic::AtomicUsize = |a| a;
+
+/// The state of a pool, and a queue that orders nothing.
+struct Pool {
+    idle: Idle,
+    queue: AtomicUsize,
+}
+
+impl Pool {
+    /// No worker is started except where a model does so.
+    fn of_size(core: usize, max: usize, spare: usize) -> Self {
+        let config = Config { size: Size { core, max, spare }, ..Config::default() };
+        Self { idle: Idle::new(&config, 2), queue: AtomicUsize::new(0) }
+    }
+
+    /// All workers run.
+    fn running(workers: usize) -> Self {
+        let pool = Self::of_size(workers, workers, 0);
+        for index in 0..workers {
+            assert_eq!(pool.idle.pick_core(), Some(index));
+            pool.idle.arrive(index);
+            pool.idle.begin(index);
+        }
+        pool
+    }
+
+    /// The only worker searches.
+    fn searching() -> Self {
+        let pool = Self::running(1);
+        pool.idle.start_search();
+        pool
+    }
+
+    /// Two workers: the first one monitors the queues, and the other one runs.
+    fn monitored() -> Self {
+        let pool = Self::running(2);
+        pool.idle.start_search();
+        assert_eq!(pool.idle.announce(0, false).duty, Some(Duty::Monitor));
+        pool
+    }
+
+    /// The same without a monitor.
+    fn with_a_sleeper() -> Self {
+        let pool = Self::monitored();
+        pool.idle.give_up_duty(0);
+        pool
+    }
+
+    fn publish(&self) -> Snapshot {
+        self.queue.store(1, Ordering::Relaxed);
+        self.idle.after_publishing()
+    }
+
+    /// Submits a job: whether another worker is woken or started for it.
+    fn wakes(&self) -> bool {
+        self.publish().wants_help()
+    }
+
+    /// A look of the worker that has changed the state.
+    fn has_work(&self) -> bool {
+        turn();
+        self.queue.load(Ordering::Relaxed) == 1
+    }
+}
+
+/// Each of two threads says whether it has seen what the other one did: at least one must have.
+fn one_sees_the_other(make: fn() -> Pool, one: fn(&Pool) -> bool, other: fn(&Pool) -> bool) {
+    check(3, move || {
+        let shared = Arc::new(make());
+        let thread = thread::spawn({
+            let shared = shared.clone();
+            move || {
+                turn();
+                other(&shared)
+            }
+        });
+        turn();
+        let seen = one(&shared);
+        assert!(thread.join().unwrap() || seen, "neither sees the other");
+    });
+}
+
+/// Caught: no fence in `after_publishing`; none in `announce`.
+#[test]
+fn a_submitter_and_a_parking_worker_never_miss_each_other() {
+    let parks = |pool: &Pool| {
+        let _ = pool.idle.announce(0, false);
+        pool.has_work()
+    };
+    one_sees_the_other(Pool::searching, Pool::wakes, parks);
+}
+
+/// Caught: no fence in `announce_doze`.
+#[test]
+fn a_submitter_and_a_worker_that_dozes_never_miss_each_other() {
+    let dozes = |pool: &Pool| {
+        pool.idle.announce_doze(0);
+        pool.has_work()
+    };
+    one_sees_the_other(Pool::searching, Pool::wakes, dozes);
+}
+
+/// A thread ends a wait, and then picks the worker that waits: no fence is needed, as both take the crew's lock.
+///
+/// Caught: a worker that is picked before its wait has ended.
+#[test]
+fn a_worker_that_dozes_and_the_end_of_its_wait_never_miss_each_other() {
+    let ends = |pool: &Pool| {
+        pool.queue.store(1, Ordering::Relaxed);
+        pool.idle.pick_this(0)
+    };
+    let dozes = |pool: &Pool| {
+        pool.idle.announce_doze(0);
+        pool.has_work()
+    };
+    one_sees_the_other(Pool::searching, ends, dozes);
+}
+
+/// A submitter that sees a searcher wakes no worker.
+///
+/// Caught: no fence in `stop_search`; `stop_search` that never asks for a look.
+#[test]
+fn the_last_searcher_that_finds_work_sees_what_was_submitted() {
+    let searching = || {
+        let pool = Pool::with_a_sleeper();
+        pool.idle.start_search();
+        pool
+    };
+    let finds = |pool: &Pool| pool.idle.stop_search() && pool.has_work();
+    one_sees_the_other(searching, Pool::wakes, finds);
+}
+
+/// Caught: no fence in `give_up_duty`.
+#[test]
+fn a_lone_child_and_a_monitor_that_stops_never_miss_each_other() {
+    let stops = |pool: &Pool| {
+        pool.idle.give_up_duty(0);
+        pool.has_work()
+    };
+    one_sees_the_other(Pool::monitored, |pool| !pool.publish().monitored(), stops);
+}
+
+/// Caught: no fence in `take_up_duty`.
+#[test]
+fn a_lone_child_and_a_monitor_that_becomes_the_standby_never_miss_each_other() {
+    let stands_by = |pool: &Pool| {
+        assert!(pool.idle.take_up_duty(0, Duty::Standby));
+        pool.has_work()
+    };
+    one_sees_the_other(Pool::monitored, |pool| !pool.publish().monitored(), stands_by);
+}
+
+/// The thread that sets the timer sees the driver holder, which it wakes, or that one sees the timer.
+///
+/// Caught: no fence in `take_up_duty`.
+#[test]
+fn a_timer_that_is_set_and_a_worker_that_takes_the_driver_never_miss_each_other() {
+    let takes = |pool: &Pool| {
+        assert!(pool.idle.take_up_duty(0, Duty::Driver));
+        pool.has_work()
+    };
+    one_sees_the_other(Pool::with_a_sleeper, |pool| pool.publish().driver_held(), takes);
+}
+
+/// Caught: no fence in `retire`.
+#[test]
+fn a_lone_child_and_a_monitor_that_leaves_never_miss_each_other() {
+    let elastic = || {
+        let pool = Pool::of_size(1, 2, 0);
+        for index in 0..2 {
+            assert_eq!(pool.idle.pick_another(true).start, Some(index));
+            pool.idle.arrive(index);
+        }
+        pool.idle.start_search();
+        assert_eq!(pool.idle.announce(0, false).duty, Some(Duty::Monitor));
+        pool
+    };
+    let leaves = |pool: &Pool| {
+        assert!(pool.idle.retire(0, Leave::Idle, false));
+        pool.has_work()
+    };
+    one_sees_the_other(elastic, |pool| !pool.publish().monitored(), leaves);
+}
+
+/// Caught: no fence in `fail`.
+#[test]
+fn a_submitter_and_a_start_that_fails_never_miss_each_other() {
+    let starting = || {
+        let pool = Pool::of_size(1, 1, 0);
+        assert_eq!(pool.idle.pick_core(), Some(0));
+        pool
+    };
+    let fails = |pool: &Pool| {
+        pool.idle.fail(0, || ());
+        pool.has_work()
+    };
+    one_sees_the_other(starting, Pool::wakes, fails);
+}
+
+/// Caught: no fence in `block`.
+#[test]
+fn a_submitter_and_a_worker_that_blocks_never_miss_each_other() {
+    let replaceable = || {
+        let pool = Pool::of_size(1, 1, 1);
+        assert_eq!(pool.idle.pick_core(), Some(0));
+        pool.idle.arrive(0);
+        pool
+    };
+    let blocks = |pool: &Pool| {
+        pool.idle.block(false);
+        pool.has_work()
+    };
+    one_sees_the_other(replaceable, Pool::wakes, blocks);
+}
+
+/// A guest is counted, and forks. A worker that sees it passes the heavy fence, or monitors.
+fn guest_forks(pool: &Pool) -> bool {
+    pool.idle.guests.wake();
+    turn();
+    let seen = pool.idle.snapshot();
+    seen.wants_help_for_forks() && !seen.monitored()
+}
+
+/// Caught: no fence in `wake`; none in `announce`.
+#[test]
+fn a_guest_that_forks_and_a_parking_worker_never_miss_each_other() {
+    let parks = |pool: &Pool| {
+        let announced = pool.idle.announce(0, false);
+        turn();
+        announced.duty == Some(Duty::Monitor) || pool.idle.guests.are_awake()
+    };
+    one_sees_the_other(Pool::searching, guest_forks, parks);
+}
+
+/// Caught: no fence in `wake`; none in `give_up_duty`.
+#[test]
+fn a_guest_that_forks_and_a_monitor_that_stops_never_miss_each_other() {
+    let stops = |pool: &Pool| {
+        pool.idle.give_up_duty(0);
+        turn();
+        pool.idle.guests.are_awake()
+    };
+    one_sees_the_other(Pool::monitored, guest_forks, stops);
+}
+
+/// A worker looks for its fork, asks whether a guest helps, and looks at the latch. Without a guest that helps, it may run other jobs.
+///
+/// Caught: a guest that begins to help when it has stolen; one that ends that before the latch is set; no fence in `are_helping`; a
+/// worker that does not look at the latch once more.
+#[test]
+fn a_worker_whose_fork_a_guest_has_taken_sees_it_help_or_the_end() {
+    check(4, || {
+        let worker = deque::Worker::new();
+        worker.push(());
+        let shared = Arc::new((worker.stealer(), Guests::default(), AtomicUsize::new(0)));
+        let guest = thread::spawn({
+            let shared = shared.clone();
+            move || {
+                let (forks, guests, latch) = &*shared;
+                turn();
+                guests.begin_help();
+                if forks.steal(&deque::Worker::new(), |_, _| 1).is_ok() {
+                    turn();
+                    latch.store(1, Ordering::Release);
+                }
+                turn();
+                guests.end_help();
+            }
+        });
+        let (_, guests, latch) = &*shared;
+        turn();
+        if worker.pop().is_none() {
+            turn();
+            assert!(guests.are_helping() || latch.load(Ordering::Acquire) == 1);
+        }
+        guest.join().unwrap();
+    });
+}
+
+/// The last searcher passes the heavy fence only if another worker runs. A worker that sees it search announces no fork.
+///
+/// The state is one that orders nothing: the fences of [`Idle`] would hide that a heavy one is missing, as the model checker knows one
+/// kind. The fork and the heavy fence are those of the real deque.
+fn a_fork_beside_the_last_searcher(
+    parked: u64,
+    forks: fn(&AtomicU64, &deque::Worker<()>) -> Snapshot,
+) {
+    check(4, move || {
+        let worker = deque::Worker::new();
+        let shared =
+            Arc::new((AtomicU64::new(SEARCHING + parked * PARKED + 3 * LIVE), worker.stealer()));
+        let searcher = thread::spawn({
+            let shared = shared.clone();
+            move || {
+                let (state, forks) = &*shared;
+                turn();
+                state.fetch_sub(SEARCHING, Ordering::Relaxed);
+                // `Worker::fence_forks_beside`, of a worker that runs.
+                turn();
+                if Snapshot(state.load(Ordering::Relaxed)).running() > 1 {
+                    forks.fence();
+                } else {
+                    fence(Ordering::Acquire);
+                }
+                turn();
+                !forks.is_empty()
+            }
+        });
+        turn();
+        let seen = forks(&shared.0, &worker);
+        assert!(searcher.join().unwrap() || seen.wants_help_for_forks(), "neither sees the other");
+    });
+}
+
+/// Caught: no fence if two run.
+#[test]
+fn the_last_searcher_sees_the_fork_of_a_worker_that_begins_to_run() {
+    a_fork_beside_the_last_searcher(2, |state, worker| {
+        state.fetch_sub(PARKED, Ordering::Relaxed);
+        turn();
+        worker.push(());
+        turn();
+        Snapshot(state.load(Ordering::Relaxed))
+    });
+}
+
+/// Caught: no fence if none runs besides.
+#[test]
+fn the_last_searcher_sees_the_fork_of_a_worker_that_has_ceased_to_run() {
+    a_fork_beside_the_last_searcher(1, |state, worker| {
+        worker.push(());
+        turn();
+        let seen = Snapshot(state.load(Ordering::Relaxed));
+        turn();
+        // Ordering: Release, as `SeqCst` in `Idle`.
+        state.fetch_add(PARKED, Ordering::Release);
+        seen
+    });
+}
+
+/// A worker begins to wait again while what it waits for ends. It sees the end, or its wait is not counted once that is known.
+///
+/// Caught: `reset` without Acquire; `end_join` without Release.
+#[test]
+fn a_worker_that_waits_again_sees_the_end_that_it_has_reset() {
+    check(3, || {
+        let shared = Arc::new((Pool::running(2), [Join::new(), Join::new()], AtomicUsize::new(0)));
+        let ends = thread::spawn({
+            let shared = shared.clone();
+            move || {
+                let (pool, joins, ended) = &*shared;
+                turn();
+                ended.store(1, Ordering::Relaxed);
+                pool.idle.end_join(&joins[0]);
+            }
+        });
+        let (pool, joins, ended) = &*shared;
+        turn();
+        joins[0].reset();
+        turn();
+        let waits = ended.load(Ordering::Relaxed) == 0;
+        if waits {
+            assert!(pool.idle.begin_join(&joins[0]));
+        }
+        ends.join().unwrap();
+        assert!(pool.idle.begin_join(&joins[1]), "the ended one is still counted");
+    });
+}
