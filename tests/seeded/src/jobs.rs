@@ -52,10 +52,12 @@ pub(crate) fn batch(world: &World, random: &mut Rng, kept: &mut Kept) {
 }
 
 pub(crate) fn dispatch(world: &World, random: &mut Rng, _: &mut Kept) {
-    let jobs: Vec<_> = (0..random.u8(0..4)).map(|_| world.job(random).1).collect();
-    let left = world.pool.job().dispatch(jobs);
+    let (claims, jobs): (Vec<_>, Vec<_>) = (0..random.u8(0..4)).map(|_| world.job(random)).unzip();
+    let left: Vec<_> = world.pool.job().dispatch(jobs).collect();
+    // The first of them have been handed over.
+    claims.iter().take(claims.len() - left.len()).for_each(|claim| claim.must_run());
     if random.bool() {
-        left.for_each(|job| job());
+        left.into_iter().for_each(|job| job());
     }
 }
 

@@ -18,6 +18,8 @@ struct Entry {
     dropped: AtomicU32,
     /// The pool has accepted it, and nothing may cancel it.
     must_run: AtomicBool,
+    /// It waits for a timer, for which an idle pool does not wait.
+    is_timed: AtomicBool,
 }
 
 /// Belongs to a closure, a future or an output: it is dropped with that.
@@ -27,6 +29,19 @@ pub(crate) struct Token {
     panics: bool,
 }
 
+/// Jobs that were accepted before a wait.
+pub(crate) struct Accepted(Vec<Arc<Entry>>);
+
+impl Accepted {
+    /// The pool has been idle since then.
+    pub(crate) fn check_ended(self) {
+        for entry in self.0 {
+            let dropped = entry.dropped.load(Relaxed);
+            assert_eq!(dropped, 1, "{} has not ended in an idle pool", entry.what);
+        }
+    }
+}
+
 /// Says later whether it must run.
 #[derive(Clone)]
 pub(crate) struct Claim(Arc<Entry>);
@@ -34,9 +49,18 @@ pub(crate) struct Claim(Arc<Entry>);
 impl Ledger {
     pub(crate) fn token(&self, what: &'static str, random: &mut Rng) -> Token {
         let [ran, dropped] = [0, 0].map(AtomicU32::new);
-        let entry = Arc::new(Entry { what, ran, dropped, must_run: AtomicBool::new(false) });
+        let [must_run, is_timed] = [false, false].map(AtomicBool::new);
+        let entry = Arc::new(Entry { what, ran, dropped, must_run, is_timed });
         self.0.lock().expect("no panic").push(entry.clone());
         Token { entry, panics: random.u8(0..32) == 0 }
+    }
+
+    /// The jobs that must have ended once the pool has been idle.
+    pub(crate) fn accepted(&self) -> Accepted {
+        let entries = self.0.lock().expect("no panic");
+        let must_end =
+            |entry: &&Arc<Entry>| entry.must_run.load(Relaxed) && !entry.is_timed.load(Relaxed);
+        Accepted(entries.iter().filter(must_end).cloned().collect())
     }
 
     /// What has not been dropped.
@@ -86,6 +110,12 @@ impl Claim {
     /// It was accepted, and must have run at the end.
     pub(crate) fn must_run(&self) {
         self.0.must_run.store(true, Relaxed);
+    }
+
+    /// The same, once its time has come.
+    pub(crate) fn must_run_later(&self) {
+        self.0.is_timed.store(true, Relaxed);
+        self.must_run();
     }
 
     /// Its handle has said that it has not.

@@ -16,6 +16,8 @@ mod jobs;
 #[cfg(brigade_seeded)]
 mod ledger;
 #[cfg(brigade_seeded)]
+mod meeting;
+#[cfg(brigade_seeded)]
 mod pools;
 #[cfg(brigade_seeded)]
 mod program;

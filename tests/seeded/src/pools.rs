@@ -36,6 +36,8 @@ struct Built {
     evicts: bool,
     /// Its spawner fails at times.
     fails: bool,
+    /// Threads outside run its jobs when it is full.
+    in_caller: bool,
 }
 
 fn build(random: &mut Rng) -> io::Result<Built> {
@@ -71,7 +73,7 @@ fn build(random: &mut Rng) -> io::Result<Built> {
     };
     builder = builder.idle(idle);
     add(&format!(" {idle:?}"));
-    let mut evicts = false;
+    let [mut evicts, mut in_caller] = [false, false];
     if random.u8(0..3) == 0 {
         let full = match random.u8(0..6) {
             0 => WhenFull::Block,
@@ -82,6 +84,7 @@ fn build(random: &mut Rng) -> io::Result<Built> {
             _ => WhenFull::DropNewest,
         };
         evicts = matches!(full, WhenFull::DropOldest | WhenFull::DropNewest);
+        in_caller = full == WhenFull::RunInCaller;
         let capacity = random.usize(1..4);
         builder = builder.capacity(capacity).when_full(full);
         add(&format!(" capacity {capacity} {full:?}"));
@@ -95,7 +98,7 @@ fn build(random: &mut Rng) -> io::Result<Built> {
     let fails = random.u8(0..6) == 0;
     builder = threads_of(builder, random, &mut said, fails);
     note(|| format!("builds {said}"));
-    Ok(Built { pool: builder.build()?, hooks, tells, evicts, fails })
+    Ok(Built { pool: builder.build()?, hooks, tells, evicts, fails, in_caller })
 }
 
 /// Sets when threads start and end.
@@ -153,9 +156,9 @@ fn beside(world: &World, mut random: Rng) -> Thread {
 /// Uses a pool, beside so many threads that use it too, and ends it.
 pub(crate) fn lifetime(random: &mut Rng, operations: i32, threads: u8) {
     // Where no thread can be started there is no pool.
-    let Ok(Built { pool, hooks, tells, evicts, fails }) = build(random) else { return };
-    // Sometimes it ends while others use it.
-    let early = random.u8(0..6) == 0;
+    let Ok(Built { pool, hooks, tells, evicts, fails, in_caller }) = build(random) else { return };
+    // Sometimes it ends while others use it; not if these poll its futures, whose timers would be those of the default pool.
+    let early = random.u8(0..6) == 0 && !in_caller;
     let world = World::new(pool.handle(), operations, evicts || early, !early && !fails);
     let outside: Vec<Thread> = (0..threads).map(|_| beside(&world, random.fork())).collect();
     contained(|| act(&world, random));
@@ -164,9 +167,15 @@ pub(crate) fn lifetime(random: &mut Rng, operations: i32, threads: u8) {
     if !early {
         join();
     }
-    let metrics = end(&world, pool, random, &hooks, early);
+    let ended = end(&world, pool, random, early);
+    let hooked = || [&hooks.starts, &hooks.stops].map(|hook| hook.load(Relaxed));
+    let [starts, stops] = hooked();
+    assert!(ended == Ended::Maybe || starts == stops, "a thread outlives its pool");
     join();
-    if let Some(metrics) = metrics.filter(|_| !early) {
+    if ended == Ended::Maybe {
+        wait_for_end(&world, hooked);
+    }
+    if let (Ended::Counted(metrics), false) = (ended, early) {
         let Metrics { accepted, returned, panicked, cancelled, .. } = metrics;
         assert_eq!(accepted, returned + panicked + cancelled, "{metrics:?}");
         let outcomes = hooks.outcomes.load(Relaxed);
@@ -175,12 +184,23 @@ pub(crate) fn lifetime(random: &mut Rng, operations: i32, threads: u8) {
     }
     let metrics = world.pool.metrics();
     assert_eq!((metrics.queued, metrics.running), (0, 0));
-    assert_eq!(hooks.starts.load(Relaxed), hooks.stops.load(Relaxed), "a hook was not called");
+    let [starts, stops] = hooked();
+    assert_eq!(starts, stops, "a hook was not called");
     world.ledger.check(world.loses());
 }
 
-/// Ends a pool in one of all ways; returns what it has counted if that is known.
-fn end(world: &World, pool: Pool, random: &mut Rng, hooks: &Hooks, early: bool) -> Option<Metrics> {
+/// Whether a pool has ended.
+#[derive(PartialEq)]
+enum Ended {
+    /// It goes on without its owner.
+    Maybe,
+    Yes,
+    /// This is what it has counted.
+    Counted(Metrics),
+}
+
+/// Ends a pool in one of all ways.
+fn end(world: &World, pool: Pool, random: &mut Rng, early: bool) -> Ended {
     let how = match random.u8(0..6) {
         0 | 1 => Shutdown::Finish,
         2 => Shutdown::Discard,
@@ -193,52 +213,42 @@ fn end(world: &World, pool: Pool, random: &mut Rng, hooks: &Hooks, early: bool) 
         world.lose();
     }
     if end == 2 && !early {
+        let accepted = world.ledger.accepted();
         assert!(pool.wait_idle());
+        accepted.check_ended();
     }
     world.close();
     match end {
         0 | 1 => {
             let report = pool.shutdown(how);
             assert_eq!(report.still_running, 0);
-            return Some(pool.metrics());
+            return Ended::Counted(pool.metrics());
         }
         2 => pool.close(),
-        // It goes on without the caller.
         3 => {
             _ = pool.shutdown(how.timeout(millis(random)));
-            drop(pool);
-            wait_for_end(world, hooks);
-            return None;
+            return Ended::Maybe;
         }
         // On a worker of its own.
         4 => {
             _ = world.pool.try_execute(move || drop(pool));
-            wait_for_end(world, hooks);
-            return None;
+            return Ended::Maybe;
         }
         _ => {}
     }
-    drop(pool);
-    None
+    Ended::Yes
 }
 
 /// Waits for a pool that ends by itself.
-fn wait_for_end(world: &World, hooks: &Hooks) {
-    let mut looks = 0;
-    loop {
-        let [starts, stops] = [&hooks.starts, &hooks.stops].map(|hook| hook.load(Relaxed));
+fn wait_for_end(world: &World, hooked: impl Fn() -> [u64; 2]) {
+    for _ in 0..10_000 {
+        let [starts, stops] = hooked();
         if world.pool.metrics().threads == 0 && starts == stops && world.ledger.left().is_empty() {
             return;
         }
-        looks += 1;
-        let metrics = world.pool.metrics();
-        assert!(
-            looks < 10_000,
-            "a pool goes on: {starts} threads, {stops} have ended, {:?} left, {metrics:?}",
-            world.ledger.left()
-        );
         time::sleep(Duration::from_millis(1));
     }
+    panic!("it goes on: {:?} left, {:?}", world.ledger.left(), world.pool.metrics());
 }
 
 /// A pool without threads, which this thread runs, and others use.
@@ -292,9 +302,13 @@ pub(crate) fn resize(world: &World, random: &mut Rng, _: &mut Kept) {
 
 /// Outside of the pool without a timeout: a job that waits is not idle itself.
 pub(crate) fn wait_idle(world: &World, random: &mut Rng, _: &mut Kept) {
-    if world.depth() == 0 && random.bool() {
-        world.pool.wait_idle();
+    let accepted = world.ledger.accepted();
+    let was_idle = if world.depth() == 0 && random.bool() {
+        world.pool.wait_idle()
     } else {
-        _ = world.pool.wait_idle_timeout(millis(random));
+        world.pool.wait_idle_timeout(millis(random))
+    };
+    if was_idle {
+        accepted.check_ended();
     }
 }

@@ -2,15 +2,17 @@
 
 use fastrand::Rng;
 
-use crate::pools;
+use crate::{meeting, pools};
 
 /// Runs the program of this seed.
 pub(crate) fn run(seed: u64, operations: i32) {
     let mut random = Rng::with_seed(seed ^ 0x9e37_79b9);
-    if random.u8(0..8) == 0 {
-        pools::driven(&mut random, operations);
-    } else {
-        let threads = random.u8(0..3);
-        pools::lifetime(&mut random, operations, threads);
+    match random.u8(0..8) {
+        0 => pools::driven(&mut random, operations),
+        1 => meeting::run(&mut random),
+        _ => {
+            let threads = random.u8(0..3);
+            pools::lifetime(&mut random, operations, threads);
+        }
     }
 }

@@ -19,7 +19,9 @@ pub(crate) fn after(world: &World, random: &mut Rng, _: &mut Kept) {
     };
     match world.pool.job().after(wanted).execute(run) {
         Ok(timer) => {
-            if random.u8(0..3) == 0 && timer.cancel() {
+            if random.u8(0..3) != 0 {
+                claim.must_run_later();
+            } else if timer.cancel() {
                 claim.has_not_run();
             }
         }
