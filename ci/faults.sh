@@ -50,7 +50,7 @@ fi
 missing=0
 while IFS= read -r named; do
     file="${named%%::*}" test="${named##*::}"
-    if ! find crates lab -path "*/$file" -exec grep -qE "fn $test\(" {} \; -print | grep -q .; then
+    if ! find crates lab tests -path "*/$file" -exec grep -qE "fn $test\(" {} \; -print | grep -q .; then
         echo "docs/faults.txt names $named, which is not there" >&2
         missing=1
     fi

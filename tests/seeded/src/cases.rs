@@ -8,19 +8,24 @@ use brigade::{NewThread, Pool, Shutdown, Thread};
 use brigade_sync::thread::yield_now;
 use brigade_sync::{Mutex, time};
 
-/// Each with its name, which says what holds.
-pub(crate) const ALL: [(&str, fn()); 4] = [
-    ("a drop waits for a thread that is about to be started", drop_beside_a_start),
-    ("a shutdown waits for a closure that its handle runs", shutdown_beside_a_handle),
-    ("a pool ends although a future always goes on", end_beside_yields),
-    ("a job that holds a lock submits to its full pool", full_pool_under_a_lock),
-];
+/// All of them, each with its name.
+macro_rules! all {
+    ($($case:ident)*) => {
+        pub(crate) const ALL: &[(&str, fn())] = &[$((stringify!($case), $case)),*];
+    };
+}
+all! {
+    a_drop_waits_for_a_thread_that_is_about_to_be_started
+    a_shutdown_waits_for_a_closure_that_its_handle_runs
+    a_pool_ends_although_a_future_always_goes_on
+    a_job_that_holds_a_lock_submits_to_its_full_pool
+}
 
 fn beside(main: impl FnOnce() + Send + 'static) -> Thread {
     NewThread::new("beside".into(), None, main).start().expect("a thread")
 }
 
-fn drop_beside_a_start() {
+fn a_drop_waits_for_a_thread_that_is_about_to_be_started() {
     let is_over = Arc::new(AtomicBool::new(false));
     let seen = is_over.clone();
     let hook = move |_| assert!(!seen.load(Relaxed), "a thread starts after the drop");
@@ -32,7 +37,7 @@ fn drop_beside_a_start() {
     other.join();
 }
 
-fn shutdown_beside_a_handle() {
+fn a_shutdown_waits_for_a_closure_that_its_handle_runs() {
     let pool = Pool::builder().threads(1).caller_participates(false).build().expect("a pool");
     let handle = pool.handle();
     let other = beside(move || {
@@ -43,7 +48,7 @@ fn shutdown_beside_a_handle() {
     other.join();
 }
 
-fn end_beside_yields() {
+fn a_pool_ends_although_a_future_always_goes_on() {
     for how in [Shutdown::Drain, Shutdown::Discard] {
         let pool = Pool::new(1);
         drop(pool.spawn(async {
@@ -62,7 +67,7 @@ fn end_beside_yields() {
     }
 }
 
-fn full_pool_under_a_lock() {
+fn a_job_that_holds_a_lock_submits_to_its_full_pool() {
     let pool = Pool::builder().threads(2).capacity(1).build().expect("a pool");
     let lock = Arc::new(Mutex::new(0));
     for _ in 0..3 {
