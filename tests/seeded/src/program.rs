@@ -17,6 +17,8 @@ use fastrand::Rng;
 
 use crate::ledger::{Claim, Ledger, Token};
 
+mod io;
+
 /// What all of a program's threads share.
 #[derive(Clone)]
 struct World {
@@ -130,6 +132,7 @@ fn build(random: &mut Rng) -> (Pool, String) {
 pub(crate) fn run(seed: u64, operations: i32) {
     let mut random = Rng::with_seed(seed ^ 0x9e37_79b9);
     let (pool, said) = build(&mut random);
+    io::begin(&mut random.fork());
     let says = SAYS.get();
     if says {
         println!("{said}");
@@ -290,7 +293,7 @@ impl Drop for End {
 
 fn step(world: &World, random: &mut Rng, depth: u32, kept: &mut Vec<JoinHandle<Output>>) {
     let pool = &world.pool;
-    let choice = random.u8(0..23);
+    let choice = random.u8(0..25);
     if SAYS.get() {
         println!(
             "thread {} begins operation {choice}, at depth {depth}",
@@ -433,6 +436,7 @@ fn step(world: &World, random: &mut Rng, depth: u32, kept: &mut Vec<JoinHandle<O
             _ = pool.resize(random.usize(1..=size)..=size);
         }
         21 => _ = pool.prestart(),
+        22 | 23 => io::act(world, random, depth == 0),
         _ => _ = pool.wait_idle_timeout(millis(random)),
     }
 }
@@ -451,7 +455,7 @@ fn future(
             if depth > 3 || world.fuel.fetch_sub(1, Relaxed) <= 0 {
                 break;
             }
-            match random.u8(0..8) {
+            match random.u8(0..9) {
                 0 | 1 => brigade::yield_now().await,
                 2 => {
                     let (begun, wanted) = (time::now(), millis(&mut random));
@@ -478,6 +482,7 @@ fn future(
                     Err(rejected) => refused(&world, rejected.reason(), rejected.into_inner()),
                 },
                 6 => act(&world, &mut random, depth + 1),
+                7 => io::pass(&world, &mut random).await,
                 _ => {
                     let mut interval = brigade::time::interval(Duration::from_micros(500));
                     interval.tick().await;
