@@ -60,10 +60,10 @@ use crate::sys::{Owned, Pollable, Source, borrow};
 /// [`NoDriver::Closed`](crate::NoDriver::Closed), and a drop takes nothing from the parent. See [`Driver`] for when a fork is
 /// detected.
 pub struct Async<T> {
-    /// Dropped first: then the driver does not find the source any more.
-    registration: Registration,
-    /// The value, which is watched until it leaves this field.
+    /// The value, which is watched until it leaves this field. Dropped first: a source that the driver does not find would be
+    /// reported again and again.
     owned: Owned<T>,
+    registration: Registration,
 }
 
 impl<T: Pollable + 'static> Async<T> {
@@ -150,9 +150,7 @@ impl<T> Async<T> {
     /// # std::io::Result::Ok(())
     /// ```
     pub fn into_inner(self) -> T {
-        let Self { registration, owned } = self;
-        drop(registration);
-        owned.into_inner()
+        self.owned.into_inner()
     }
 
     /// Returns the driver that the value is registered with, which is its pool's.

@@ -65,6 +65,9 @@ pub use ready::Ready;
 pub use split::{ReadHalf, ReuniteError, WriteHalf};
 pub use supply::DriverSupply;
 pub use sys::Pollable;
+#[cfg(brigade_seeded)]
+#[doc(hidden)]
+pub use sys::{Faults, begin, changed};
 pub use tcp::{TcpIncoming, TcpListener, TcpStream};
 pub use udp::UdpSocket;
 #[cfg(unix)]

@@ -6,7 +6,7 @@ use core::task::{Context, Poll, Waker};
 use std::io;
 
 use crate::error::driver_closed;
-use crate::event::{Direction, Event, Interest};
+use crate::event::{Direction, Event};
 use crate::state::{FollowUp, State};
 use crate::sys::{Registered, Source};
 use crate::waiters::SlotId;
@@ -116,11 +116,8 @@ impl Source {
             let Some(interest) = state.interest_after_event() else { return };
             match registered.modify(interest) {
                 Ok(()) => state.set_interest(interest),
-                Err(_) => {
-                    // The kernel has no memory left, perhaps. The tasks try again, and get the error.
-                    state.set_interest(Interest::NONE);
-                    self.wake_all(state, wakers);
-                }
+                // The kernel has no memory left, perhaps. It is still asked for the same as before, and the tasks try again.
+                Err(_) => self.wake_all(state, wakers),
             }
         });
     }

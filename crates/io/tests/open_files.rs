@@ -6,15 +6,19 @@
 #![cfg(all(target_os = "linux", not(brigade_loom)))]
 #![allow(clippy::disallowed_types, reason = "the tests stand outside every loom model")]
 
+use std::fs::File;
 use std::io;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::process::Command;
+use std::sync::Arc;
+use std::task::Waker;
+use std::time::{Duration, Instant};
 
 use brigade_io::{Async, Driver, TcpListener, TcpStream, UdpSocket, UnixStream, pipe};
-use futures_lite::future;
+use futures_lite::{AsyncWriteExt, future};
 
 use self::machine::Machine;
-use brigade_testkit::Watchdog;
+use brigade_testkit::{Watchdog, poll_once};
 
 mod machine;
 
@@ -97,6 +101,31 @@ fn numbers_that_cannot_be_waited_for_are_refused() {
     assert_eq!(open(), before);
 }
 
+/// If its number is another file's for a while, the system still watches a file, and fails to change how.
+fn an_interest_that_could_not_be_changed_is_ended_by_a_later_event() {
+    let driver = Driver::new().unwrap();
+    let (reader, mut writer) = driver.enter(pipe).unwrap();
+    let reader = Async::with_driver(&driver, reader.into_fd()).unwrap();
+    let (same, other) = (reader.get_ref().try_clone().unwrap(), File::open("/dev/null").unwrap());
+    let number = reader.get_ref().as_raw_fd();
+    let replace_by = |file: BorrowedFd<'_>| {
+        // SAFETY: the number stays that of an open file, and in the end that of its own.
+        assert_eq!(unsafe { libc::dup2(file.as_raw_fd(), number) }, number);
+    };
+    assert!(poll_once(&mut reader.readable(), &Arc::default()).is_pending());
+    future::block_on(writer.write_all(b"x")).unwrap();
+
+    let rest = Duration::from_millis(20);
+    replace_by(other.as_fd());
+    assert_eq!(driver.drive(Some(rest), &mut Waker::wake).unwrap(), 0, "no task waits for it");
+    replace_by(same.as_fd());
+    driver.drive(Some(rest), &mut Waker::wake).unwrap();
+    // Otherwise it would return at once each time, as the byte has not been read.
+    let begun = Instant::now();
+    driver.drive(Some(rest), &mut Waker::wake).unwrap();
+    assert!(begun.elapsed() >= rest);
+}
+
 /// The files that another program finds open: the standard three, its own, and those that this process was started with.
 fn open_in_another() -> String {
     let output = Command::new("ls").arg("/proc/self/fd").output().unwrap();
@@ -122,6 +151,7 @@ fn files_are_refused_cleanly_closed_all_and_given_to_no_other_program() {
     let _dog = Watchdog::start(60);
     every_step_fails_cleanly_without_files();
     numbers_that_cannot_be_waited_for_are_refused();
+    an_interest_that_could_not_be_changed_is_ended_by_a_later_event();
     another_program_gets_none();
     let before = open();
     let machine = Machine::start();

@@ -7,7 +7,7 @@ use brigade_sync::seeded;
 use fastrand::Rng;
 
 use crate::world::{Output, World};
-use crate::{forks, futures, jobs, pools, timers};
+use crate::{forks, futures, io, jobs, pools, timers};
 
 thread_local! {
     /// Whether programs say what they do.
@@ -30,7 +30,7 @@ pub(crate) fn note(text: impl FnOnce() -> String) {
 type Operation = fn(&World, &mut Rng, &mut Vec<JoinHandle<Output>>);
 
 /// All of them, each with how often it is chosen.
-const OPERATIONS: [(u32, &str, Operation); 27] = [
+const OPERATIONS: [(u32, &str, Operation); 28] = [
     (2, "execute", jobs::execute),
     (4, "submit", jobs::submit),
     (1, "batch", jobs::batch),
@@ -58,6 +58,7 @@ const OPERATIONS: [(u32, &str, Operation); 27] = [
     (2, "resize", pools::resize),
     (1, "wait_idle", pools::wait_idle),
     (1, "inner pool", pools::inner),
+    (3, "io", io::transfer),
 ];
 
 /// Says when an operation has ended.

@@ -10,6 +10,7 @@ use brigade_sync::{seeded, time as clock};
 use fastrand::Rng;
 
 use crate::act::{act, note};
+use crate::io;
 use crate::jobs::keep;
 use crate::world::{Output, World, millis, panic};
 
@@ -130,7 +131,7 @@ pub(crate) fn future(
 
 /// Does one thing.
 async fn turn(world: &World, random: &mut Rng) {
-    let turn = random.u8(0..11);
+    let turn = random.u8(0..12);
     note(|| format!("polls turn {turn} of a future, at depth {}", world.depth()));
     match turn {
         0 | 1 => brigade::yield_now().await,
@@ -158,6 +159,7 @@ async fn turn(world: &World, random: &mut Rng) {
             Err(rejected) => world.refused(rejected.reason(), rejected.into_inner()),
         },
         6 => act(world, random),
+        10 => io::pass(world, random).await,
         7 => {
             let mut interval = time::interval(Duration::from_micros(500));
             for _ in 0..random.u8(1..4) {

@@ -12,6 +12,8 @@ mod forks;
 #[cfg(brigade_seeded)]
 mod futures;
 #[cfg(brigade_seeded)]
+mod io;
+#[cfg(brigade_seeded)]
 mod jobs;
 #[cfg(brigade_seeded)]
 mod ledger;

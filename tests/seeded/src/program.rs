@@ -2,11 +2,12 @@
 
 use fastrand::Rng;
 
-use crate::{meeting, pools};
+use crate::{io, meeting, pools};
 
 /// Runs the program of this seed.
 pub(crate) fn run(seed: u64, operations: i32) {
     let mut random = Rng::with_seed(seed ^ 0x9e37_79b9);
+    io::begin(&mut random.fork());
     match random.u8(0..8) {
         0 => pools::driven(&mut random, operations),
         1 => meeting::run(&mut random),

@@ -111,6 +111,10 @@ impl World {
         self.shared.closed.store(true, Relaxed);
     }
 
+    pub(crate) fn is_closed(&self) -> bool {
+        self.shared.closed.load(Relaxed)
+    }
+
     /// From now on the pool may cancel or drop what it has accepted.
     pub(crate) fn lose(&self) {
         self.shared.loses.store(true, Relaxed);
@@ -158,7 +162,7 @@ impl World {
     /// Something was not accepted.
     pub(crate) fn refused<W>(&self, reason: Reason, work: W) {
         let closed = reason == Reason::Closed;
-        assert!(!closed || self.shared.closed.load(Relaxed), "closed, and nobody has closed it");
+        assert!(!closed || self.is_closed(), "closed, and nobody has closed it");
         drop(work);
     }
 

@@ -4,13 +4,12 @@ use std::io;
 use std::time::Duration;
 
 use brigade_sync::time;
-use rustix::buffer::spare_capacity;
 use rustix::event::epoll::{self, EventData, EventFlags};
-use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd};
 use rustix::fd::{BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 
-use super::{Backend, EventBuffer};
+use super::{Backend, EventBuffer, calls};
 use crate::event::{Directions, Event, Interest, Trigger, Watch};
 
 /// The key of the notifier. No source has it: its index would be the largest there is.
@@ -54,9 +53,13 @@ impl Backend for Poller {
         Ok(Self { epoll, notifier })
     }
 
+    fn trigger(&self, is_socket: bool) -> Trigger {
+        calls::trigger(is_socket)
+    }
+
     fn notify(&self) -> io::Result<()> {
         loop {
-            match rustix::io::write(&self.notifier, &1_u64.to_ne_bytes()) {
+            match calls::write(&self.notifier, &1_u64.to_ne_bytes()) {
                 Ok(_) => return Ok(()),
                 Err(Errno::INTR) => {}
                 // Its counter is full, as it is not read otherwise.
@@ -95,15 +98,15 @@ impl Backend for Poller {
     }
 
     fn add(&self, file: BorrowedFd<'_>, watch: Watch) -> io::Result<()> {
-        Ok(epoll::add(&self.epoll, file, data(watch), flags(watch))?)
+        Ok(calls::add(&self.epoll, file, data(watch), flags(watch))?)
     }
 
     fn modify(&self, file: BorrowedFd<'_>, watch: Watch) -> io::Result<()> {
-        Ok(epoll::modify(&self.epoll, file, data(watch), flags(watch))?)
+        Ok(calls::modify(&self.epoll, file, data(watch), flags(watch))?)
     }
 
     fn delete(&self, file: BorrowedFd<'_>) -> io::Result<()> {
-        Ok(epoll::delete(&self.epoll, file)?)
+        Ok(calls::delete(&self.epoll, file)?)
     }
 }
 
@@ -123,14 +126,13 @@ impl Poller {
             }
             Some(rest) => {
                 let instance = &mut [PollFd::new(&self.epoll, PollFlags::IN)];
-                if poll(instance, Some(&timespec(rest)))? == 0 {
+                if calls::poll(instance, Some(&timespec(rest)))? == 0 {
                     return Ok(());
                 }
                 Some(Timespec::default())
             }
         };
-        epoll::wait(&self.epoll, spare_capacity(&mut events.0), timeout.as_ref())?;
-        Ok(())
+        calls::wait(&self.epoll, &mut events.0, timeout.as_ref())
     }
 }
 

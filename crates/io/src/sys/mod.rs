@@ -2,6 +2,7 @@
 //!
 //! - `backend`: the interface that the driver requires of an operating system. `epoll` implements it on Linux, `portable`
 //!   elsewhere by the crate `polling`, and `model` under the model checker;
+//! - `calls`: the system calls of `epoll`, of which those that wait or may fail are modelled under a seed;
 //! - `source`: a value and its registration, and that the second never outlives the first.
 //!
 //! *Not* `polling` everywhere: its wait makes five system calls on Linux (it sets a timer file, arms it, waits, reads its
@@ -10,6 +11,13 @@
 
 mod backend;
 pub(crate) use backend::{Backend, EventBuffer};
+
+#[cfg(all(target_os = "linux", not(brigade_portable), not(brigade_loom)))]
+#[cfg_attr(brigade_seeded, path = "calls/seeded.rs")]
+#[cfg_attr(not(brigade_seeded), path = "calls/linux.rs")]
+mod calls;
+#[cfg(brigade_seeded)]
+pub use calls::{Faults, begin, changed};
 
 #[cfg(all(target_os = "linux", not(brigade_portable), not(brigade_loom)))]
 mod epoll;

@@ -5,8 +5,9 @@ use std::future::Future;
 use std::io::{self, Read, Write};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::task::{Context, Wake, Waker};
+use std::time::{Duration, Instant};
 
 use brigade_io::{Async, Driver};
 use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
@@ -210,6 +211,41 @@ fn of_more_tasks_than_are_kept_each_is_woken_or_kept() {
         assert_eq!(woken, TASKS - 65, "the earliest");
         driver.close(&mut Waker::wake);
         assert!(counts.iter().all(|count| count.wakes() == 1));
+    });
+}
+
+/// A waker that drives for a while when it is dropped, and says for how long.
+struct Sleeper(Arc<Driver>, Arc<Mutex<Duration>>);
+
+impl Wake for Sleeper {
+    fn wake(self: Arc<Self>) {}
+}
+
+impl Drop for Sleeper {
+    fn drop(&mut self) {
+        let begun = Instant::now();
+        let _ = self.0.drive(Some(REST), &mut Waker::wake);
+        *self.1.lock().unwrap() = begun.elapsed();
+    }
+}
+
+/// How long a sleeper drives if nothing is reported.
+const REST: Duration = Duration::from_millis(20);
+
+#[test]
+fn a_source_that_is_being_dropped_is_not_reported() {
+    let _dog = Watchdog::start(60);
+    with_each_kind(|kind| {
+        let driver = Driver::new().unwrap();
+        let (near, mut far) = kind.reader(&driver);
+        drive_now(&driver);
+        let slept = Arc::default();
+        let waker = Waker::from(Arc::new(Sleeper(driver.clone(), Arc::clone(&slept))));
+        assert!(near.poll_readable(&mut Context::from_waker(&waker)).is_pending());
+        drop(waker);
+        far.write_all(b"x").unwrap();
+        drop(near);
+        assert!(*slept.lock().unwrap() >= REST);
     });
 }
 

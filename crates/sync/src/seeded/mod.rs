@@ -30,6 +30,7 @@ use std::string::String;
 use std::vec::Vec;
 
 use shuttle::{Config, FailurePersistence, MaxSteps, Runner};
+use shuttle_engine::runtime::execution::ExecutionState;
 
 pub use schedule::Policy;
 pub use wait::number;
@@ -82,9 +83,14 @@ pub(crate) fn yield_now() {
     if record::is_in_run() {
         record::note(Location::caller());
         clock::now();
-        shuttle_engine::runtime::execution::ExecutionState::request_yield();
+        ExecutionState::request_yield();
         shuttle_engine::runtime::thread::switch();
     }
+}
+
+/// Whether what happens once in `of` times happens now: as the seed says, and never outside a run.
+pub fn one_in(of: u64) -> bool {
+    record::is_in_run() && ExecutionState::next_u64() % of == 0
 }
 
 /// Runs `program` once, with all of its threads, to their end; `kept` is how many of the last steps a [`Failure`] names.
