@@ -77,9 +77,9 @@ for module in "${modules[@]}"; do
         echo "$module: the tests fail without a change" >&2
         exit 1
     fi
-    # Not what only a debugger or another target sees.
+    # Not what only a debugger or another target sees, and not `^` for `|`, which is the same for flags.
     cargo mutants --list --json --diff --workspace --file "$folder/**" \
-        --exclude '**/*tests*' --exclude '**/seeded/**' --exclude '**/delays*' --exclude-re ' Debug for' \
+        --exclude '**/*tests*' --exclude '**/seeded/**' --exclude '**/delays*' --exclude-re ' Debug for' --exclude-re 'replace \| with \^' \
         > "$out/$module.json" 2> /dev/null
     all=$(jq length "$out/$module.json")
     [[ $count -gt 0 && $count -lt $all ]] && tried=$count || tried=$all

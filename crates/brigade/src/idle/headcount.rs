@@ -222,6 +222,36 @@ mod tests {
     }
 
     #[test]
+    fn a_limit_that_is_set_again_makes_no_blocked_worker_leave() {
+        let size = Size { core: 1, max: 2, spare: 2 };
+        let mut count = with_blocked(size, 3);
+        count.resize(size);
+        (0..3).for_each(|_| count.unblock(false));
+        assert!(!count.has_surplus());
+    }
+
+    #[test]
+    fn the_last_worker_that_may_run_does_not_wait_and_a_wait_that_is_over_does_not_count() {
+        let mut count = with_blocked(Size { core: 2, max: 2, spare: 0 }, 2);
+        for _ in 0..2 {
+            assert!(count.join(false));
+            assert!(!count.join(false));
+            assert!(count.join(true), "another one may be started");
+            (0..2).for_each(|_| count.end_join());
+        }
+    }
+
+    #[test]
+    fn a_pool_is_below_its_core_size_until_it_has_that_many_workers() {
+        let mut count = Headcount::new(Size { core: 1, max: 3, spare: 0 }, true);
+        assert!(count.is_below_core());
+        count.add();
+        assert!(!count.is_below_core());
+        let none = Headcount::new(Size { core: 0, max: 3, spare: 0 }, true);
+        assert!(none.is_below_core(), "one is needed to run anything");
+    }
+
+    #[test]
     fn workers_that_return_to_a_smaller_pool_leave_until_it_has_its_size() {
         let mut count = with_blocked(Size { core: 4, max: 4, spare: 4 }, 4);
         count.resize(Size { core: 1, max: 1, spare: 1 });
