@@ -25,7 +25,7 @@ struct Sleeper {
 impl Sleeper {
     fn new() -> Self {
         let [sleeps, told] = [false, false].map(AtomicBool::new);
-        Self { timers: Timers::new(2), sleeps, told }
+        Self { timers: Timers::new(2, false), sleeps, told }
     }
 
     /// `Core::set_timer`, of a timer that is due after some milliseconds.

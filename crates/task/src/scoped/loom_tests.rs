@@ -271,6 +271,12 @@ impl Scopes for Pool {
         }
     }
 
+    fn run_here(&self, run: &mut dyn FnMut() -> Option<Outcome>) {
+        run().into_iter().for_each(|outcome| self.count(outcome));
+    }
+}
+
+impl Pool {
     fn count(&self, outcome: Outcome) {
         self.ended.fetch_add(usize::from(outcome != Outcome::Stale), Relaxed);
     }
