@@ -71,7 +71,7 @@ impl Idle {
             return false;
         }
         let mut crew = self.crew.lock();
-        let found = crew.waiting > 0 && crew.is_still() && is_empty();
+        let found = crew.is_still() && is_empty();
         crew.quiets += u64::from(found);
         found
     }
