@@ -72,9 +72,10 @@ for module in "${modules[@]}"; do
         exit 2
     fi
     mkdir -p "$tree"
-    git ls-files -z | tar --create --null --files-from=- | tar --extract --directory="$tree"
-    # If a run was interrupted, its change is compiled.
-    [[ ! -e $out/changed ]] || touch "$(cat "$out/changed")"
+    # Only what differs, so that the compiler sees it as new.
+    git ls-files -z | while IFS= read -r -d '' file; do
+        cmp -s "$file" "$tree/$file" || install -D "$file" "$tree/$file"
+    done
     if [[ $package != "$tested" ]]; then
         try
         if [[ $result != survived ]]; then
@@ -96,7 +97,6 @@ for module in "${modules[@]}"; do
         jq -r ".[$index].diff" "$out/$module.json" > "$out/patch"
         name=$(jq -r ".[$index].name" "$out/$module.json")
         file="$tree/$(jq -r ".[$index].file" "$out/$module.json")"
-        echo "$file" > "$out/changed"
         patch -s --no-backup-if-mismatch "$file" "$out/patch"
         try
         patch -s --no-backup-if-mismatch -R "$file" "$out/patch"

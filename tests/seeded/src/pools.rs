@@ -134,12 +134,14 @@ fn threads_of(mut builder: Builder, random: &mut Rng, said: &mut String, fails: 
         builder = builder.caller_participates(random.bool());
     }
     if fails {
-        let failing = Mutex::new(random.fork());
+        // Five times in a row at most: a submission tries six times more.
+        let failing = Mutex::new((random.fork(), 0));
         builder = builder.spawner(move |thread| {
-            if failing.lock().expect("no panic").bool() {
-                return Err(io::Error::other("no thread: planned"));
-            }
-            thread.start()
+            let mut failing = failing.lock().expect("no panic");
+            let fails = failing.1 < 5 && failing.0.bool();
+            failing.1 = if fails { failing.1 + 1 } else { 0 };
+            drop(failing);
+            if fails { Err(io::Error::other("no thread: planned")) } else { thread.start() }
         });
         add(" failing");
     }

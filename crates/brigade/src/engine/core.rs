@@ -326,9 +326,8 @@ impl Core {
             self.wake(index, caller);
         }
         if let Some(index) = help.start {
-            if self.start(index).is_err() {
-                self.start_again(QUICK_RETRIES);
-            }
+            // It has been tried again.
+            let _ = self.start(index);
         }
     }
 
@@ -371,8 +370,18 @@ impl Core {
         Ok(())
     }
 
-    /// Starts a worker with an index that was picked. If that fails, the worker is removed again.
+    /// Starts a worker with an index that was picked. If that fails, the worker is removed again, and the start retried for work that
+    /// is queued: whoever has queued it may have relied on this worker.
     fn start(&self, index: usize) -> io::Result<()> {
+        let result = self.start_once(index);
+        if result.is_err() && self.has_work_for_a_start() {
+            self.start_again(QUICK_RETRIES);
+        }
+        result
+    }
+
+    /// Starts a worker with an index that was picked. If that fails, the worker is removed again.
+    fn start_once(&self, index: usize) -> io::Result<()> {
         self.queues.peers.open(index, &self.config);
         let mut shares = Vec::new();
         let (started, failed) = (|| self.idle.started(index), || shares = self.fail(index));
@@ -407,9 +416,13 @@ impl Core {
 
     /// Starts a worker if work waits that no thread can run; `true` if there is nothing left to try.
     pub(super) fn retry_start(&self) -> bool {
-        let has_work = self.queues.has_work() || self.events.are_wanted();
-        let index = if has_work { self.idle.pick_if_stuck() } else { None };
-        index.is_none_or(|index| self.start(index).is_ok())
+        let index = if self.has_work_for_a_start() { self.idle.pick_if_stuck() } else { None };
+        index.is_none_or(|index| self.start_once(index).is_ok())
+    }
+
+    /// Whether there is anything for which a failed start is retried.
+    fn has_work_for_a_start(&self) -> bool {
+        self.queues.has_work() || self.events.are_wanted()
     }
 
     /// Gets another worker for queued jobs, timers and I/O events after one has been blocked.

@@ -145,3 +145,47 @@ fn a_start_that_fails_after_a_resize_does_not_cost_another_thread() {
     thread::sleep(Duration::from_millis(20));
     assert_eq!(workers(&pool), 1, "a core thread has left");
 }
+
+/// Opens a gate when it is dropped, and waits for another.
+struct Meets(Gate, Gate);
+
+impl Drop for Meets {
+    fn drop(&mut self) {
+        self.0.open();
+        self.1.wait();
+    }
+}
+
+/// The thread of an accepted job is lost while another submission starts one; that fails too. Caught: each relied on the other to try again.
+#[test]
+fn an_accepted_job_is_run_although_the_start_of_another_submission_fails_beside_its_own() {
+    let _dog = Watchdog::start(30);
+    let (lose, lost) = mpsc::channel();
+    let [is_lost, is_asked, is_over] = [(); 3].map(|()| Gate::closed());
+    let (asked, over, calls) = (is_asked.clone(), is_over.clone(), AtomicUsize::new(0));
+    let spawner = move |thread: NewThread| match calls.fetch_add(1, Ordering::SeqCst) {
+        0 => {
+            lose.send(thread).unwrap();
+            Ok(Thread::not_joined())
+        }
+        1 => {
+            asked.open();
+            over.wait();
+            Err(io::Error::other("expected: no thread"))
+        }
+        _ => thread.start(),
+    };
+    let pool = Pool::builder().threads(0..=1).spawner(spawner).build().unwrap();
+    let mut job = pool.submit(|| 42);
+    // It is dropped when the worker is lost, before the start is tried again.
+    let meets = Meets(is_lost.clone(), is_asked);
+    pool.job().on_worker(0).execute(move || drop(meets)).unwrap();
+    let loser = thread::spawn(move || drop(lost.recv()));
+    is_lost.wait();
+    let handle = pool.handle();
+    let other = thread::spawn(move || handle.try_execute(|| ()).is_ok());
+    loser.join().unwrap();
+    is_over.open();
+    assert!(!other.join().unwrap(), "its thread could not be started");
+    assert_eq!(job.join_timeout(Duration::from_secs(20)).map(Result::unwrap), Some(42));
+}
