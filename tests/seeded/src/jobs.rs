@@ -145,7 +145,8 @@ pub(crate) fn set(world: &World, random: &mut Rng, _: &mut Kept) {
     if random.bool() {
         set = set.limit(random.usize(1..3));
     }
-    for _ in 0..random.u8(0..4) {
+    for count in 0..random.usize(0..4) {
+        assert_eq!(set.len(), count);
         let accepted = if random.bool() {
             set.try_submit(world.body(random)).is_ok()
         } else {
