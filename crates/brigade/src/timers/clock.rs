@@ -21,25 +21,29 @@ struct Paused {
 }
 
 impl Clock {
-    /// Whether there are paused clocks in this build.
-    pub(crate) const MAY_BE_PAUSED: bool = true;
+    /// Whether there are paused clocks in this build. The compiler removes the code for them from others.
+    pub(crate) const MAY_BE_PAUSED: bool = cfg!(feature = "test-util");
 
     /// The system's clock, or one that is paused at `start`.
     pub(super) fn new(is_paused: bool, start: Instant) -> Self {
         Self(is_paused.then(|| Paused { now: Mutex::new(start), end: start + FAR }))
     }
 
+    fn paused(&self) -> Option<&Paused> {
+        self.0.as_ref().filter(|_| Self::MAY_BE_PAUSED)
+    }
+
     pub(super) fn is_paused(&self) -> bool {
-        self.0.is_some()
+        self.paused().is_some()
     }
 
     pub(crate) fn now(&self) -> Instant {
-        self.0.as_ref().map_or_else(time::now, |paused| *paused.now.lock())
+        self.paused().map_or_else(time::now, |paused| *paused.now.lock())
     }
 
     /// How long a thread sleeps until that time; `None` if that is forever. A paused clock [leaps](Self::leap) there.
     pub(super) fn until(&self, at: Instant) -> Option<Duration> {
-        match &self.0 {
+        match self.paused() {
             Some(paused) => (at < paused.end).then_some(Duration::ZERO),
             None => Some(time::until(at)),
         }
@@ -47,7 +51,7 @@ impl Clock {
 
     /// Moves a paused clock to that time, where a thread would sleep until then.
     pub(super) fn leap(&self, at: Instant) {
-        if let Some(paused) = self.0.as_ref().filter(|paused| at < paused.end) {
+        if let Some(paused) = self.paused().filter(|paused| at < paused.end) {
             let mut now = paused.now.lock();
             *now = at.max(*now);
         }
@@ -57,10 +61,10 @@ impl Clock {
     ///
     /// # Errors
     /// With what to do, if it is not paused or would come to its end.
+    #[cfg(feature = "test-util")]
     pub(crate) fn advance(&self, by: Duration) -> Result<(), &'static str> {
         let paused = self
-            .0
-            .as_ref()
+            .paused()
             .ok_or("the clock of this pool is not paused; make the pool by `LocalPool::paused`")?;
         let mut now = paused.now.lock();
         let then = now.checked_add(by).filter(|&then| then < paused.end);

@@ -22,7 +22,6 @@
 //! *Rejected:* a part that only its worker may read: a worker in a long job would delay its own.
 
 mod agenda;
-#[cfg_attr(not(feature = "test-util"), path = "no_clock.rs")]
 mod clock;
 mod entry;
 #[cfg(all(test, brigade_loom))]
