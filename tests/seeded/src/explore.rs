@@ -17,7 +17,8 @@ const REPEATED: u64 = 64;
 /// Runs of each case.
 const OF_A_CASE: u64 = 2_000;
 
-pub(crate) fn main() -> ExitCode {
+/// Runs what the command line says.
+pub fn main() -> ExitCode {
     let arguments: Vec<_> = env::args().skip(1).collect();
     let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
     match *arguments {

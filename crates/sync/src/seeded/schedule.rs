@@ -85,11 +85,8 @@ impl Schedule {
                 same.unwrap_or_else(|| ready[self.random.usize(..ready.len())])
             }
             Policy::Pct { .. } => {
-                for task in ready {
-                    if !self.priorities.contains_key(task) {
-                        let priority = self.random.i64(0..);
-                        self.priorities.insert(*task, priority);
-                    }
+                for &task in ready {
+                    self.priorities.entry(task).or_insert_with(|| self.random.i64(0..));
                 }
                 self.steps += 1;
                 let falls = is_yielding || self.changes.contains(&self.steps);

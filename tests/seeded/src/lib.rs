@@ -1,0 +1,19 @@
+//! Random programs over brigade's public interface, on threads whose every step obeys a seed: see `ci/seeded.sh`.
+#![cfg(brigade_seeded)]
+#![allow(clippy::disallowed_types, reason = "what a program counts is no step of it")]
+
+mod act;
+mod cases;
+mod explore;
+mod forks;
+mod futures;
+mod io;
+mod jobs;
+mod ledger;
+mod meeting;
+mod pools;
+mod program;
+mod timers;
+mod world;
+
+pub use explore::main;
